@@ -1,0 +1,46 @@
+// Package mig holds the values of our domain on the cloud's side: managed
+// instance groups, the resize requests in them and the instances they made.
+// It talks to nobody; mig/gce maps these values to and from the Compute API.
+package mig
+
+import "time"
+
+// Limits of flex-start that hold for every machine type.
+// Source: Compute's documentation of resize requests in a MIG.
+const (
+	MinDuration  = 600 * time.Second     // shortest run duration of a request
+	MaxDuration  = 604_800 * time.Second // longest run duration of a request
+	MaxInstances = 1000                  // instances that one request, or one deleteInstances call, may name
+)
+
+// Group is a regional managed instance group that carries our stamp.
+type Group struct {
+	Name       string
+	Region     string
+	Stamp      Stamp
+	TargetSize int
+	Created    time.Time
+	Requests   []Request // every resize request on record, the oldest first
+}
+
+// Live returns the group's resize requests that may still bring instances.
+func (g Group) Live() []Request {
+	var live []Request
+	for _, r := range g.Requests {
+		if r.State.Live() {
+			live = append(live, r)
+		}
+	}
+	return live
+}
+
+// GroupSpec says what a new group must be. Everything that flex-start
+// prescribes and nobody may choose (size 0, one zone, no redistribution, no
+// repairs) is not a field: mig/gce writes it.
+type GroupSpec struct {
+	Name     string
+	Region   string
+	Template string   // a link or path of the instance template, global or of the same region
+	Zones    []string // short names; at least one
+	Stamp    Stamp
+}

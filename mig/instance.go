@@ -1,0 +1,34 @@
+package mig
+
+import "time"
+
+// Instance is a VM as Compute lists it.
+type Instance struct {
+	Name       string
+	Zone       string // short name, such as us-central1-a
+	Region     string
+	Group      string    // the managed instance group that made it, from its metadata; empty if none did
+	Status     string    // the API's word: PROVISIONING, STAGING, RUNNING, STOPPING, …
+	Created    time.Time // when the VM was created
+	Terminates time.Time // the end of its lease; zero until it runs, or if it has none
+	FlexStart  bool      // provisioning model FLEX_START; anything else is billed otherwise
+}
+
+// Leaving reports whether the VM is on its way out, or stopped for good: a
+// flex-start VM cannot be started again.
+func (i Instance) Leaving() bool {
+	switch i.Status {
+	case "STOPPING", "PENDING_STOP", "STOPPED", "TERMINATED", "SUSPENDING", "SUSPENDED", "DEPROVISIONING":
+		return true
+	}
+	return false
+}
+
+// Names returns the instances' names in their order.
+func Names(instances []Instance) []string {
+	names := make([]string, len(instances))
+	for i, in := range instances {
+		names[i] = in.Name
+	}
+	return names
+}

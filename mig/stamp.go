@@ -1,0 +1,43 @@
+package mig
+
+import (
+	"encoding/json"
+)
+
+// StampVersion is the version of the stamps that this program writes. Groups
+// with a newer one belong to a newer program and are left alone.
+const StampVersion = 1
+
+// Stamp is what we write into a group's description, as JSON. It says that the
+// group is ours, of which cluster and nodeset, and for whom it was made: for a
+// job, or (Job 0) for one node.
+type Stamp struct {
+	Version int    `json:"slurmflex"`
+	Cluster string `json:"cluster"`
+	NodeSet string `json:"nodeset"`
+	Job     uint32 `json:"job,omitempty"`
+	Node    string `json:"node,omitempty"`
+}
+
+// String is the stamp as it stands in a group's description.
+func (s Stamp) String() string {
+	b, err := json.Marshal(s)
+	if err != nil { // a struct of strings and numbers always encodes
+		panic(err)
+	}
+	return string(b)
+}
+
+// ParseStamp reads a group's description. It reports false for anything that
+// is not a stamp of a version that this program knows, with a cluster and a
+// nodeset in it: such a group is not ours to touch.
+func ParseStamp(description string) (Stamp, bool) {
+	var s Stamp
+	if err := json.Unmarshal([]byte(description), &s); err != nil {
+		return Stamp{}, false
+	}
+	if s.Version < 1 || s.Version > StampVersion || s.Cluster == "" || s.NodeSet == "" {
+		return Stamp{}, false
+	}
+	return s, true
+}

@@ -1,0 +1,154 @@
+// Package config reads the configuration file: the keys of slurm-gcp's
+// config.yaml, so that the file of an existing cluster loads as it is, and our
+// own dws_flex and slurmflex sections. Everything wrong with a file is told at
+// once, each problem with its line and its mend. After Load there is no I/O,
+// and a Config may be read by any number of goroutines.
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxSize is the size in bytes of the largest file that is read: some hundred
+// times that of a large cluster.
+const MaxSize = 4 << 20
+
+// Config is a configuration that has been checked.
+type Config struct {
+	Cluster     string // slurm_cluster_name: the first part of every node's and group's name
+	Project     string // the project that the nodes are made in
+	SlurmBinDir string // where scontrol and squeue are; absolute, default /usr/bin
+	SlurmLogDir string // absolute, default /var/log/slurm
+
+	NodeSets   []*NodeSet  // ours and others', sorted by name; no two have the same
+	Partitions []Partition // sorted by name
+	Options    Options
+	Ignored    []Ignored // what the file says that we do not use, sorted by line
+}
+
+// Ignored is a key of slurm-gcp that was passed over, or a nodeset that is not
+// ours and was passed over but for its name and size.
+type Ignored struct {
+	Key  string // the path of the key, such as nodeset.a3.network_storage
+	Line int
+}
+
+// Load reads and checks the file at path. Its errors name the path; if the
+// content is at fault they are Problems.
+func Load(path string) (*Config, error) {
+	data, err := read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read configuration: %w; write the file or give another path", err)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("read configuration: %w; let this user read it", err)
+	case err != nil:
+		return nil, fmt.Errorf("read configuration: %w; give a file that can be read", err)
+	}
+	return Parse(path, data)
+}
+
+// read stops one byte after MaxSize, which is enough for Parse to refuse.
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxSize+1))
+}
+
+// Parse checks the content of a configuration file. The name stands for the
+// file in messages. Its error is of type Problems: all of them, not the first.
+func Parse(name string, data []byte) (*Config, error) {
+	r := &reader{file: name, faulty: make(map[string]bool), left: maxEntries}
+	var c *Config
+	if root := r.document(data); root != nil {
+		c = r.config(root)
+	}
+	if len(r.problems) > 0 {
+		r.problems.sort()
+		return nil, r.problems
+	}
+	return c, nil
+}
+
+func (r *reader) config(root *section) *Config {
+	c := &Config{
+		Cluster:     root.clusterName("slurm_cluster_name"),
+		Project:     root.project("project"),
+		SlurmBinDir: root.absolute("slurm_bin_dir", "/usr/bin"),
+		SlurmLogDir: root.absolute("slurm_log_dir", "/var/log/slurm"),
+	}
+	c.NodeSets = readNodeSets(root, c.Cluster)
+	c.Partitions = readPartitions(root, c.NodeSets)
+	c.Options = readOptions(root.section("slurmflex"), Options{
+		LogFile:         strings.TrimSuffix(c.SlurmLogDir, "/") + "/slurmflex.log",
+		CredentialsFile: root.absolute("google_app_cred_path", ""),
+	})
+	r.ignored = append(r.ignored, root.finish(clusterKeys)...)
+	slices.SortStableFunc(r.ignored, func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
+	c.Ignored = r.ignored
+	return c
+}
+
+// Find says which nodeset a node is of, ours or not, and its index there. Only
+// the exact name of a node that the nodeset has is found:
+// {cluster}-{nodeset}-{index}, the index without leading zeros.
+func (c *Config) Find(node string) (ns *NodeSet, index int, ok bool) {
+	rest, ok := strings.CutPrefix(node, c.Cluster+"-")
+	dash := strings.LastIndexByte(rest, '-')
+	if !ok || dash < 0 {
+		return nil, 0, false
+	}
+	at, ok := slices.BinarySearchFunc(c.NodeSets, rest[:dash], func(ns *NodeSet, name string) int {
+		return cmp.Compare(ns.Name, name)
+	})
+	if !ok {
+		return nil, 0, false
+	}
+	ns, digits := c.NodeSets[at], rest[dash+1:]
+	index, err := strconv.Atoi(digits)
+	if err != nil || strconv.Itoa(index) != digits || index >= ns.Size() {
+		return nil, 0, false
+	}
+	return ns, index, true
+}
+
+// FlexRegions are the regions that have a nodeset of ours, sorted.
+func (c *Config) FlexRegions() []string {
+	var regions []string
+	for _, ns := range c.NodeSets {
+		if ns.Flex != nil {
+			regions = append(regions, ns.Region)
+		}
+	}
+	slices.Sort(regions)
+	return slices.Compact(regions)
+}
+
+// Partition returns the partition of that name.
+func (c *Config) Partition(name string) (*Partition, bool) {
+	at, ok := slices.BinarySearchFunc(c.Partitions, name, func(p Partition, name string) int {
+		return cmp.Compare(p.Name, name)
+	})
+	if !ok {
+		return nil, false
+	}
+	return &c.Partitions[at], true
+}
+
+// Exclusive reports whether the partition is known and gives whole nodes to
+// one job at a time.
+func (c *Config) Exclusive(partition string) bool {
+	p, ok := c.Partition(partition)
+	return ok && p.Exclusive
+}

@@ -1,0 +1,375 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// minimal is the smallest file with a nodeset of ours.
+const minimal = `slurm_cluster_name: hpc
+project: example-project
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 64
+    instance_template: projects/p/global/instanceTemplates/a3
+    subnetwork: projects/p/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {}
+`
+
+func parse(t *testing.T, text string) *Config {
+	t.Helper()
+	c, err := Parse("config.yaml", []byte(text))
+	require.NoError(t, err)
+	return c
+}
+
+func nodeSet(t *testing.T, c *Config, name string) *NodeSet {
+	t.Helper()
+	for _, ns := range c.NodeSets {
+		if ns.Name == name {
+			return ns
+		}
+	}
+	t.Fatalf("no nodeset %s", name)
+	return nil
+}
+
+func TestTheSmallestFileHasTheDefaults(t *testing.T) {
+	want := &Config{
+		Cluster:     "hpc",
+		Project:     "example-project",
+		SlurmBinDir: "/usr/bin",
+		SlurmLogDir: "/var/log/slurm",
+		NodeSets: []*NodeSet{{
+			Name:       "a3",
+			DynamicMax: 64,
+			Line:       6,
+			Template:   "projects/p/global/instanceTemplates/a3",
+			Subnetwork: "projects/p/regions/us-central1/subnetworks/default",
+			Region:     "us-central1",
+			Zones:      []string{"us-central1-a"},
+			NodeConf:   map[string]string{},
+			Flex: &Flex{
+				MaxRunDuration:     604_800 * time.Second,
+				Provisioning:       Queued,
+				OnProvisionTimeout: Requeue,
+				MaxAttempts:        5,
+			},
+		}},
+		Partitions: []Partition{{Name: "train", Exclusive: true, NodeSets: []string{"a3"}, Line: 4}},
+		Options: Options{
+			Interval:          30 * time.Second,
+			MaxActiveRequests: 100,
+			HTTPAddress:       "127.0.0.1:9418",
+			RunDir:            "/run/slurmflex",
+			LogFile:           "/var/log/slurm/slurmflex.log",
+			LogLevel:          "info",
+		},
+	}
+	assert.Equal(t, want, parse(t, minimal))
+	assert.Equal(t, want.Options, parse(t, minimal+"slurmflex:\n").Options, "an empty section says nothing")
+}
+
+func TestEveryKeyOfOursIsRead(t *testing.T) {
+	c := parse(t, `
+slurm_cluster_name: alpha
+project: example.com:my-project
+slurm_bin_dir: /opt/slurm/bin
+slurm_log_dir: /logs/
+google_app_cred_path: /etc/default.json
+nodeset:
+  a3:
+    node_count_static: 2
+    node_count_dynamic_max: 6
+    node_conf: {CoresPerSocket: 52, Gres: "gpu:8", Feature: null, Exclusive: true}
+    instance_template: https://www.googleapis.com/compute/v1/projects/p/regions/us-central1/instanceTemplates/a3
+    subnetwork: https://www.googleapis.com/compute/beta/projects/p/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-c, us-central1-ai1a, us-central1-b, us-central1-c]
+    zone_policy_deny: [us-central1-b]
+    enable_placement: true
+    placement_max_distance: 2
+    dws_flex:
+      max_run_duration: 86400
+      use_job_duration: true
+      use_bulk_insert: true
+      provisioning: node_by_node
+      job_duration_margin: 600
+      provision_timeout: 7200
+      on_provision_timeout: hold
+      max_attempts: 3
+slurmflex:
+  interval: 90
+  max_active_requests: 40
+  http_address: "[::1]:80"
+  compute_endpoint: http://127.0.0.1:8080
+  delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
+  run_dir: /tmp/flex
+  log_file: /tmp/flex.log
+  log_level: debug
+  credentials_file: /etc/flex.json
+`)
+	assert.Equal(t, "example.com:my-project", c.Project)
+	assert.Equal(t, "/opt/slurm/bin", c.SlurmBinDir)
+	assert.Empty(t, c.Ignored)
+	assert.Equal(t, &NodeSet{
+		Name: "a3", Static: 2, DynamicMax: 6, Line: 8,
+		Template:          "https://www.googleapis.com/compute/v1/projects/p/regions/us-central1/instanceTemplates/a3",
+		Subnetwork:        "https://www.googleapis.com/compute/beta/projects/p/regions/us-central1/subnetworks/default",
+		Region:            "us-central1",
+		Zones:             []string{"us-central1-c", "us-central1-ai1a"},
+		Placement:         true,
+		PlacementDistance: 2,
+		NodeConf:          map[string]string{"CoresPerSocket": "52", "Gres": "gpu:8", "Exclusive": "true"},
+		Flex: &Flex{
+			MaxRunDuration: 24 * time.Hour, UseJobDuration: true, UseBulkInsert: true,
+			Provisioning: NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
+			OnProvisionTimeout: Hold, MaxAttempts: 3,
+		},
+	}, c.NodeSets[0])
+	assert.Equal(t, Options{
+		Interval: 90 * time.Second, MaxActiveRequests: 40, HTTPAddress: "[::1]:80",
+		ComputeEndpoint: "http://127.0.0.1:8080",
+		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
+		RunDir:          "/tmp/flex", LogFile: "/tmp/flex.log", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
+	}, c.Options)
+}
+
+func TestFilesOfOursGoWhereSlurmGCPHasItsOwn(t *testing.T) {
+	o := parse(t, minimal+"slurm_log_dir: /logs/\ngoogle_app_cred_path: /etc/app.json\n").Options
+	assert.Equal(t, "/logs/slurmflex.log", o.LogFile)
+	assert.Equal(t, "/etc/app.json", o.CredentialsFile)
+}
+
+func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
+	c, err := Load("testdata/slurm-gcp.yaml")
+	require.NoError(t, err)
+
+	var ours, others []string
+	for _, ns := range c.NodeSets {
+		if ns.Flex != nil {
+			ours = append(ours, ns.Name)
+		} else {
+			others = append(others, ns.Name)
+		}
+	}
+	assert.Equal(t, []string{"a3mega", "g2static", "h4dlegacy"}, ours)
+	assert.Equal(t, []string{"cpu", "dyn", "v4"}, others)
+	assert.Equal(t, []string{"europe-west4", "us-central1"}, c.FlexRegions())
+	assert.Equal(t, "/usr/local/bin", c.SlurmBinDir)
+
+	a3 := nodeSet(t, c, "a3mega")
+	assert.Equal(t, []string{"us-central1-a", "us-central1-c"}, a3.Zones)
+	assert.Equal(t, "gpu:8", a3.NodeConf["Gres"])
+	assert.True(t, a3.Flex.UseJobDuration)
+	assert.Zero(t, a3.PlacementDistance)
+	assert.Equal(t, 24*time.Hour, nodeSet(t, c, "g2static").Flex.MaxRunDuration)
+	assert.True(t, nodeSet(t, c, "h4dlegacy").Flex.UseBulkInsert)
+
+	assert.True(t, c.Exclusive("train"))
+	assert.False(t, c.Exclusive("infer"))
+	assert.False(t, c.Exclusive("nowhere"))
+	train, ok := c.Partition("train")
+	require.True(t, ok)
+	assert.Equal(t, []string{"a3mega"}, train.NodeSets)
+	_, ok = c.Partition("trai")
+	assert.False(t, ok)
+}
+
+func TestWhatIsIgnoredIsListed(t *testing.T) {
+	c, err := Load("testdata/slurm-gcp.yaml")
+	require.NoError(t, err)
+	want, err := os.ReadFile("testdata/slurm-gcp.ignored")
+	require.NoError(t, err)
+	var got strings.Builder
+	for _, i := range c.Ignored {
+		fmt.Fprintf(&got, "%d: %s\n", i.Line, i.Key)
+	}
+	assert.Equal(t, string(want), got.String())
+}
+
+func TestADWSFlexBlockAloneMakesANodeSetOurs(t *testing.T) {
+	for block, ours := range map[string]bool{
+		"dws_flex: {}":                               true,
+		"dws_flex:":                                  true,
+		"dws_flex: {enabled: null}":                  true,
+		"dws_flex: {enabled: true}":                  true,
+		"dws_flex: {max_attempts: 2}":                true,
+		"dws_flex: {enabled: false}":                 false,
+		"dws_flex: {enabled: false, provisioning: }": false,
+		"": false,
+	} {
+		c := parse(t, strings.Replace(minimal, "dws_flex: {}", block, 1))
+		assert.Equal(t, ours, c.NodeSets[0].Flex != nil, "%q", block)
+	}
+}
+
+func TestWhatIsNotOursIsNotCheckedForFlexStart(t *testing.T) {
+	c := parse(t, `
+slurm_cluster_name: hpc
+project: example-project
+nodeset:
+  cpu:
+    node_count_static: 3
+    reservation_name: res
+    spot: maybe
+    instance_template: bare
+    zone_policy_allow: anywhere
+nodeset_tpu:
+  v4: {node_count_dynamic_max: 2, what_is_this: 1}
+nodeset_dyn:
+  Dyn_1: {nodeset_feature: dyn}
+partitions:
+  p: {partition_nodeset: [cpu], partition_nodeset_tpu: [v4], partition_nodeset_dyn: [Dyn_1]}
+  empty: {}
+`)
+	assert.Empty(t, c.FlexRegions())
+	assert.Equal(t, []Ignored{{"nodeset.cpu", 5}, {"nodeset_tpu.v4", 12}, {"nodeset_dyn.Dyn_1", 14}}, c.Ignored)
+	p, ok := c.Partition("p")
+	require.True(t, ok)
+	assert.Equal(t, []string{"cpu", "v4", "Dyn_1"}, p.NodeSets)
+	ns, index, ok := c.Find("hpc-cpu-2")
+	require.True(t, ok, "we can say whose node it is")
+	assert.Equal(t, "cpu", ns.Name)
+	assert.Equal(t, 2, index)
+}
+
+func TestAliasesAndMergesAreWrittenOut(t *testing.T) {
+	c := parse(t, `
+slurm_cluster_name: hpc
+project: example-project
+nodeset:
+  a: &base
+    node_count_dynamic_max: 4
+    instance_template: projects/p/global/instanceTemplates/t
+    subnetwork: &net projects/p/regions/r1/subnetworks/s
+    zone_policy_allow: &zones [r1-a]
+    dws_flex: &flex {max_attempts: 2, use_job_duration: true}
+  b:
+    <<: *base
+    node_count_dynamic_max: 8
+    dws_flex: {<<: [*flex, {max_attempts: 9, max_run_duration: 600}]}
+  c:
+    instance_template: projects/p/global/instanceTemplates/t
+    subnetwork: *net
+    zone_policy_allow: *zones
+    dws_flex: *flex
+`)
+	a, b, cc := c.NodeSets[0], c.NodeSets[1], c.NodeSets[2]
+	assert.Equal(t, 4, a.Size())
+	assert.Equal(t, 8, b.Size(), "a key of its own wins over one that is merged")
+	assert.Equal(t, "r1", b.Region)
+	assert.Equal(t, Flex{
+		MaxRunDuration: 600 * time.Second, UseJobDuration: true, MaxAttempts: 2,
+		Provisioning: Queued, OnProvisionTimeout: Requeue,
+	}, *b.Flex, "of two merged ones, the first wins")
+	assert.Equal(t, a.Flex, cc.Flex)
+	assert.Equal(t, []string{"r1-a"}, cc.Zones)
+}
+
+func TestFindTakesExactNamesOnly(t *testing.T) {
+	c := parse(t, `
+slurm_cluster_name: hpc
+project: example-project
+nodeset:
+  n: {node_count_static: 2, node_count_dynamic_max: 9}
+  n-1: {node_count_static: 1}
+  gpu-8x: {node_count_dynamic_max: 12}
+  none: {}
+`)
+	tests := map[string]struct {
+		nodeset string
+		index   int
+	}{
+		"hpc-n-1":                    {"n", 1},
+		"hpc-n-10":                   {"n", 10},
+		"hpc-n-1-0":                  {"n-1", 0},
+		"hpc-gpu-8x-11":              {"gpu-8x", 11},
+		"hpc-n-0":                    {"n", 0},
+		"hpc-n-11":                   {}, // beyond the last
+		"hpc-n-1-1":                  {},
+		"hpc-gpu-8x-12":              {},
+		"hpc-none-0":                 {},
+		"hpc-n-01":                   {},
+		"hpc-n--1":                   {},
+		"hpc-n-+1":                   {},
+		"hpc-n-":                     {},
+		"hpc-n":                      {},
+		"hpc-":                       {},
+		"hpc":                        {},
+		"":                           {},
+		"hpc-x-0":                    {},
+		"xhpc-n-1":                   {},
+		"hp-n-1":                     {},
+		"HPC-n-1":                    {},
+		"hpc-n-1 ":                   {},
+		"hpc-n-1_0":                  {},
+		"hpc-n-99999999999999999999": {},
+	}
+	for node, want := range tests {
+		ns, index, ok := c.Find(node)
+		if want.nodeset == "" {
+			assert.False(t, ok, "%q is nobody's", node)
+			continue
+		}
+		require.True(t, ok, "%q", node)
+		assert.Equal(t, want.nodeset, ns.Name, "%q", node)
+		assert.Equal(t, want.index, index, "%q", node)
+		assert.Equal(t, node, ns.NodeName(c.Cluster, index))
+	}
+	n := nodeSet(t, c, "n")
+	assert.True(t, n.IsStatic(0) && n.IsStatic(1))
+	assert.False(t, n.IsStatic(2) || n.IsStatic(-1))
+}
+
+func TestFindServesManyReaders(t *testing.T) {
+	c := parse(t, minimal)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := range 1000 {
+				_, index, ok := c.Find(c.NodeSets[0].NodeName("hpc", i%64))
+				assert.True(t, ok && index == i%64)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkFind(b *testing.B) {
+	c, err := Load("testdata/slurm-gcp.yaml")
+	require.NoError(b, err)
+	for b.Loop() {
+		if _, _, ok := c.Find("hpc-a3mega-63"); !ok {
+			b.Fatal("not found")
+		}
+	}
+}
+
+func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Load(filepath.Join(dir, "none.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.Equal(t, "read configuration: open "+dir+"/none.yaml: no such file or directory; write the file or give another path", err.Error())
+
+	_, err = Load(dir)
+	require.Error(t, err)
+	assert.Equal(t, "read configuration: read "+dir+": is a directory; give a file that can be read", err.Error())
+
+	huge := filepath.Join(dir, "huge.yaml")
+	require.NoError(t, os.WriteFile(huge, []byte(minimal), 0o600))
+	require.NoError(t, os.Truncate(huge, MaxSize+1))
+	_, err = Load(huge)
+	require.EqualError(t, err, huge+": larger than 4 MiB; a cluster's configuration is smaller, give another file")
+}

@@ -1,0 +1,67 @@
+package config
+
+import "time"
+
+// Limits of the run duration of an instance that comes by flex-start.
+// Source: Compute's documentation of resize requests in a MIG.
+const (
+	MinRunDuration = 600 * time.Second
+	MaxRunDuration = 604_800 * time.Second
+)
+
+// maxProvisionTimeout is the longest wait that can be configured, a year; for
+// longer there is 0.
+const maxProvisionTimeout = 365 * 24 * time.Hour
+
+// Provisioning says which nodes must arrive together.
+type Provisioning string
+
+const (
+	Queued     Provisioning = "queued"       // all nodes of a job, in one resize request
+	NodeByNode Provisioning = "node_by_node" // each node as soon as it can be had
+)
+
+// TimeoutAction says what becomes of a job that waited for capacity too long.
+type TimeoutAction string
+
+const (
+	Requeue TimeoutAction = "requeue"
+	Hold    TimeoutAction = "hold"
+	Cancel  TimeoutAction = "cancel"
+)
+
+// Flex is the dws_flex block: how the nodes of a nodeset come by flex-start.
+type Flex struct {
+	MaxRunDuration     time.Duration // the lease; MinRunDuration to MaxRunDuration, default MaxRunDuration
+	UseJobDuration     bool          // the lease is the job's TimeLimit instead
+	UseBulkInsert      bool          // the legacy path without resize requests
+	Provisioning       Provisioning  // default Queued
+	JobDurationMargin  time.Duration // added to TimeLimit; 0 to MaxRunDuration, default 0
+	ProvisionTimeout   time.Duration // the longest wait for capacity; 0, the default: for ever
+	OnProvisionTimeout TimeoutAction // default Requeue
+	MaxAttempts        int           // resize requests for one wish before the job is given up; 1 to 1000, default 5
+}
+
+// readFlex reads the dws_flex block of a nodeset. The block alone, even empty,
+// means enabled; without it or with enabled: false the nodeset is not ours and
+// the result is nil.
+func readFlex(nodeset *section) *Flex {
+	given := nodeset.has("dws_flex")
+	s := nodeset.section("dws_flex")
+	enabled := s.flagOr("enabled", given)
+	f := &Flex{
+		MaxRunDuration:     s.seconds("max_run_duration", MaxRunDuration, MinRunDuration, MaxRunDuration),
+		UseJobDuration:     s.flag("use_job_duration"),
+		UseBulkInsert:      s.flag("use_bulk_insert"),
+		Provisioning:       choice(s, "provisioning", Queued, NodeByNode),
+		JobDurationMargin:  s.seconds("job_duration_margin", 0, 0, MaxRunDuration),
+		ProvisionTimeout:   s.seconds("provision_timeout", 0, 0, maxProvisionTimeout),
+		OnProvisionTimeout: choice(s, "on_provision_timeout", Requeue, Hold, Cancel),
+		MaxAttempts:        s.integer("max_attempts", 5, 1, 1000),
+	}
+	s.finish(nil)
+	if !enabled {
+		return nil
+	}
+	return f
+}

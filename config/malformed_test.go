@@ -1,0 +1,93 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFilesThatAreNoConfiguration(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"an empty file":       {"", "c.yaml: empty; give at least slurm_cluster_name and project"},
+		"only a comment":      {"# nothing\n", "c.yaml: empty; give at least slurm_cluster_name and project"},
+		"only a null":         {"~\n", "c.yaml: empty; give at least slurm_cluster_name and project"},
+		"only a document end": {"---\n...\n", "c.yaml: empty; give at least slurm_cluster_name and project"},
+		"a list":              {"\n- a\n", "c.yaml:2: a list is not a mapping; give keys and values"},
+		"a word":              {"hello", `c.yaml:1: "hello" is not a mapping; give keys and values`},
+		"not YAML":            {"a: 1\nb: [1, 2\n", "c.yaml: not YAML near line 1: did not find expected ',' or ']'; mend the syntax"},
+		"not text":            {"\xff\xfe\x00", "c.yaml: not YAML: incomplete UTF-16 character; mend the syntax"},
+		"an unknown alias":    {"a: *b\n", "c.yaml: not YAML: unknown anchor 'b' referenced; mend the syntax"},
+		"two documents":       {"a: 1\n---\nb: 2\n", "c.yaml:2: a second YAML document; keep one"},
+		"a broken second document": {
+			"a: 1\n---\nb: [\n", "c.yaml: not YAML near line 3: did not find expected node content; mend the syntax",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("c.yaml", []byte(tt.text))
+			require.EqualError(t, err, tt.want)
+		})
+	}
+}
+
+func TestProblemsAreAnErrorOfTheirOwnType(t *testing.T) {
+	_, err := Parse("c.yaml", []byte("project: p1\nslurm_cluster_name: X\n"))
+	var problems Problems
+	require.ErrorAs(t, err, &problems)
+	require.Len(t, problems, 1)
+	assert.Equal(t, "c.yaml", problems[0].File)
+	assert.Equal(t, 2, problems[0].Line)
+	assert.Equal(t, "slurm_cluster_name", problems[0].Key)
+}
+
+func TestAliasesCannotMakeALotOfALittle(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("slurm_cluster_name: hpc\nproject: example-project\nnodeset:\n  a: &a {")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "k%d: 1, ", i)
+	}
+	b.WriteString("}\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "  n%d: *a\n", i)
+	}
+	_, err := Parse("c.yaml", []byte(b.String()))
+	var problems Problems
+	require.ErrorAs(t, err, &problems)
+	assert.True(t, slices.ContainsFunc(problems, func(p Problem) bool {
+		return p.Text == "more than 50000 keys and list items with aliases written out; use fewer aliases"
+	}))
+}
+
+func TestAMappingThatMergesItselfEnds(t *testing.T) {
+	parse(t, minimal+"slurmflex: &s\n  log_level: warn\n  <<: [*s, *s]\n")
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(minimal))
+	f.Add([]byte(valid))
+	f.Add([]byte("slurmflex: &s\n  interval: 1\n  <<: [*s, *s]\n? {a: b}\n: c\n"))
+	f.Add([]byte("nodeset: {a: {<<: {dws_flex: }, zone_policy_allow: [!!int x, null]}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse("c.yaml", data)
+		if err == nil {
+			for _, ns := range c.NodeSets {
+				if ns.Size() > 0 {
+					found, index, ok := c.Find(ns.NodeName(c.Cluster, ns.Size()-1))
+					require.True(t, ok && found == ns && index == ns.Size()-1)
+				}
+			}
+			return
+		}
+		var problems Problems
+		require.ErrorAs(t, err, &problems)
+		require.NotEmpty(t, problems)
+		for _, p := range problems {
+			require.NotContains(t, p.Error(), "\n")
+			require.NotEmpty(t, p.Text)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	// maxName is the longest name of a Compute resource.
+	// Source: Compute's naming convention, RFC 1035 labels.
+	maxName = 63
+	// longestJob is the longest that is put after a nodeset's name: a group's
+	// name has the job's number, which Slurm keeps in 32 bits, and its part.
+	longestJob = "-job-4294967295-p99"
+)
+
+var (
+	computeName  = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	nodeSetName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	projectID    = regexp.MustCompile(`^[a-z0-9][-a-z0-9.:]*[a-z0-9]$`)
+	zoneName     = regexp.MustCompile(`^([a-z0-9-]+)-[a-z0-9]+$`)
+	templateLink = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?(?:global|regions/([^/]+))/instanceTemplates/[^/]+$`)
+	subnetLink   = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?regions/([^/]+)/subnetworks/[^/]+$`)
+)
+
+// clusterName reads the cluster's name, which every name that we give begins with.
+func (s *section) clusterName(key string) string {
+	const longest = maxName - len("-n") - len(longestJob)
+	name := s.text(key, "")
+	switch {
+	case name == "":
+		s.problem(key, "missing; give the name that the names of the cluster's nodes begin with")
+	case len(name) > longest:
+		s.problem(key, "%s has %d characters; give at most %d, for names of instance groups end at %d",
+			quote(name), len(name), longest, maxName)
+	case !computeName.MatchString(name):
+		s.problem(key, "%s is not a Compute name; give a letter, then letters, digits and inner dashes, all lower case", quote(name))
+	}
+	return name
+}
+
+// project reads the project's id.
+func (s *section) project(key string) string {
+	id := s.text(key, "")
+	switch {
+	case id == "":
+		s.problem(key, "missing; give the id of the project that the nodes are made in")
+	case !projectID.MatchString(id):
+		s.problem(key, "%s is not a project's id; give it as the console shows it, such as my-project-123", quote(id))
+	}
+	return id
+}
+
+// ownName reads the name that a nodeset or partition says it has, which must
+// be that of its key. It may be left out.
+func (s *section) ownName(key string) string {
+	name := s.text(key, s.name)
+	if name != s.name {
+		s.problem(key, "%s differs from its key %s; write the same name in both", quote(name), quote(s.name))
+	}
+	return name
+}
+
+// absolute reads the absolute path of a file or folder.
+func (s *section) absolute(key, unset string) string {
+	path := s.text(key, unset)
+	if path != unset && !strings.HasPrefix(path, "/") {
+		s.problem(key, "%s is not an absolute path; begin it with /", quote(path))
+	}
+	return path
+}

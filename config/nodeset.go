@@ -1,0 +1,170 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// MaxNodes is the largest nodeset: far more than Slurm runs well with, so a
+// larger number is a slip of the pen.
+const MaxNodes = 100_000
+
+// NodeSet is a set of nodes that are made alike. Of a nodeset that is not ours
+// only Name, Static, DynamicMax and Line are read.
+type NodeSet struct {
+	Name       string
+	Static     int   // the first nodes are static: always wanted
+	DynamicMax int   // the nodes after them come when a job wants them
+	Flex       *Flex // nil: the nodeset is not ours
+	Line       int
+
+	Template          string            // link of the instance template: global, or of Region
+	Subnetwork        string            // link
+	Region            string            // that of Subnetwork
+	Zones             []string          // of Region, at least one: those allowed and not denied, in the order of the file
+	Placement         bool              // nodes of a cohort are placed close together
+	PlacementDistance int               // 1 to 3, the longest way between them; 0: unset
+	NodeConf          map[string]string // parameters of the node lines in slurm.conf
+}
+
+// Size is the number of nodes: their indexes are 0 to Size-1.
+func (ns *NodeSet) Size() int { return ns.Static + ns.DynamicMax }
+
+// IsStatic reports whether the node of that index is static.
+func (ns *NodeSet) IsStatic(index int) bool { return 0 <= index && index < ns.Static }
+
+// NodeName is the name of a node, in Slurm and in Compute: cluster-nodeset-index.
+func (ns *NodeSet) NodeName(cluster string, index int) string {
+	return fmt.Sprintf("%s-%s-%d", cluster, ns.Name, index)
+}
+
+// readNodeSets reads the nodesets of all kinds, sorted by name.
+func readNodeSets(root *section, cluster string) []*NodeSet {
+	var all []*NodeSet
+	byName := make(map[string]*NodeSet)
+	for _, key := range []string{"nodeset", "nodeset_tpu", "nodeset_dyn"} {
+		for _, s := range root.sections(key) {
+			ns := readNodeSet(s, key == "nodeset", cluster)
+			if other, taken := byName[ns.Name]; taken {
+				s.r.problem(s.line, s.path, "has the same node names as nodeset %s on line %d; give it another name", quote(ns.Name), other.Line)
+				continue
+			}
+			byName[ns.Name] = ns
+			all = append(all, ns)
+		}
+	}
+	slices.SortFunc(all, func(a, b *NodeSet) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// readNodeSet reads a nodeset; those on TPUs and those that register
+// themselves (instances is false) are never ours.
+func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
+	ns := &NodeSet{
+		Name:       s.ownName("nodeset_name"),
+		Static:     s.integer("node_count_static", 0, 0, MaxNodes),
+		DynamicMax: s.integer("node_count_dynamic_max", 0, 0, MaxNodes),
+		Line:       s.line,
+	}
+	if ns.Size() > MaxNodes {
+		s.problem("node_count_dynamic_max", "makes %d nodes with the static ones; give at most %d together", ns.Size(), MaxNodes)
+	}
+	if instances {
+		ns.Flex = readFlex(s)
+	}
+	if ns.Flex == nil {
+		if instances {
+			s.finish(nodeSetKeys)
+		}
+		s.r.ignored = append(s.r.ignored, Ignored{Key: s.path, Line: s.line})
+		return ns
+	}
+	s.checkNodeSetName(ns.Name, cluster)
+	s.refuseOtherProvisioning()
+	ns.readPlace(s)
+	ns.Placement = s.flag("enable_placement")
+	ns.PlacementDistance = s.integer("placement_max_distance", 0, 1, 3)
+	ns.NodeConf = s.settings("node_conf")
+	s.r.ignored = append(s.r.ignored, s.finish(nodeSetKeys)...)
+	return ns
+}
+
+// checkNodeSetName holds a name against Compute's rules, for it is the middle
+// of the names of instances and groups.
+func (s *section) checkNodeSetName(name, cluster string) {
+	longest := maxName - len(cluster) - len("-") - len(longestJob)
+	switch {
+	case !nodeSetName.MatchString(name):
+		s.problem("nodeset_name", "%s cannot be part of a Compute name; give letters, digits and inner dashes, all lower case", quote(name))
+	case longest > 0 && len(name) > longest:
+		s.problem("nodeset_name", "%s has %d characters; give at most %d, for with the cluster's name and a job's number names end at %d",
+			quote(name), len(name), longest, maxName)
+	}
+}
+
+// refuseOtherProvisioning reports ways to get instances that exclude
+// flex-start. Source: Compute's documentation of resize requests in a MIG.
+func (s *section) refuseOtherProvisioning() {
+	const mend = "excludes flex-start; take it out or set dws_flex.enabled: false"
+	for _, key := range []string{"reservation_name", "future_reservation"} {
+		if s.text(key, "") != "" {
+			s.problem(key, "a reservation %s", mend)
+		}
+	}
+	for _, key := range []string{"enable_spot_vm", "spot", "preemptible"} {
+		if s.flag(key) {
+			s.problem(key, "spot %s", mend)
+		}
+	}
+	const one = "ANY_SINGLE_ZONE"
+	if shape := s.text("zone_target_shape", one); shape != one {
+		s.problem("zone_target_shape", "%s is not for flex-start, whose nodes come in one zone; give %s", quote(shape), one)
+	}
+}
+
+// readPlace reads the region and zones that the nodes are made in, and from
+// which template.
+func (ns *NodeSet) readPlace(s *section) {
+	ns.Subnetwork = s.text("subnetwork", "")
+	if m := subnetLink.FindStringSubmatch(ns.Subnetwork); m != nil {
+		ns.Region = m[1]
+	} else {
+		s.problem("subnetwork", "%s; give projects/PROJECT/regions/REGION/subnetworks/NAME", unlike(ns.Subnetwork, "names no region"))
+	}
+
+	ns.Template = s.text("instance_template", "")
+	m := templateLink.FindStringSubmatch(ns.Template)
+	switch {
+	case m == nil:
+		s.problem("instance_template", "%s; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME",
+			unlike(ns.Template, "is not the link of a template"))
+	case m[1] != "" && ns.Region != "" && m[1] != ns.Region:
+		s.problem("instance_template", "is of region %s but the subnetwork of %s; give a template of %[2]s or a global one", quote(m[1]), quote(ns.Region))
+	}
+	ns.readZones(s)
+}
+
+func (ns *NodeSet) readZones(s *section) {
+	const key = "zone_policy_allow"
+	denied := s.texts("zone_policy_deny")
+	for i, zone := range s.texts(key) {
+		if m := zoneName.FindStringSubmatch(zone); ns.Region != "" && (m == nil || m[1] != ns.Region) {
+			s.itemProblem(key, i, "%s is not a zone of the subnetwork's region; give zones of %s", quote(zone), quote(ns.Region))
+		}
+		if !slices.Contains(denied, zone) && !slices.Contains(ns.Zones, zone) {
+			ns.Zones = append(ns.Zones, zone)
+		}
+	}
+	if len(ns.Zones) == 0 {
+		s.problem(key, "no zone is allowed and not denied; give one or more of the subnetwork's region")
+	}
+}
+
+// unlike says that a link is missing or what is wrong with it.
+func unlike(link, wrong string) string {
+	if link == "" {
+		return "missing"
+	}
+	return quote(link) + " " + wrong
+}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Options is the slurmflex section: the program itself.
+type Options struct {
+	Interval          time.Duration // of rounds; 1 s to 1 h, default 30 s
+	MaxActiveRequests int           // live resize requests per region; 1 to 100,000, default 100
+	HTTPAddress       string        // host:port of metrics, health and status; default 127.0.0.1:9418
+	ComputeEndpoint   string        // http(s)://host[:port] in place of Google's; empty: Google's
+	Delegate          Delegate
+	RunDir            string // of the socket and the lock; absolute, default /run/slurmflex
+	LogFile           string // absolute, default slurmflex.log in slurm_log_dir
+	LogLevel          string // debug, info, warn or error; default info
+	CredentialsFile   string // absolute, default google_app_cred_path; empty: Application Default Credentials
+}
+
+// Delegate names the programs that are called for nodes that are not ours,
+// absolute or empty: nobody is called.
+type Delegate struct {
+	ResumeProgram  string
+	SuspendProgram string
+}
+
+// readOptions reads the slurmflex section; the files' names that are not given
+// are taken from unset.
+func readOptions(s *section, unset Options) Options {
+	o := Options{
+		Interval:          s.duration("interval", 30*time.Second, time.Second, time.Hour),
+		MaxActiveRequests: s.integer("max_active_requests", 100, 1, 100_000),
+		HTTPAddress:       s.address("http_address", "127.0.0.1:9418"),
+		ComputeEndpoint:   s.endpoint("compute_endpoint"),
+		Delegate:          readDelegate(s.section("delegate")),
+		RunDir:            s.absolute("run_dir", "/run/slurmflex"),
+		LogFile:           s.absolute("log_file", unset.LogFile),
+		LogLevel:          choice(s, "log_level", "info", "debug", "warn", "error"),
+		CredentialsFile:   s.absolute("credentials_file", unset.CredentialsFile),
+	}
+	s.finish(nil)
+	return o
+}
+
+func readDelegate(s *section) Delegate {
+	d := Delegate{
+		ResumeProgram:  s.absolute("resume_program", ""),
+		SuspendProgram: s.absolute("suspend_program", ""),
+	}
+	s.finish(nil)
+	return d
+}
+
+// address reads the host and port to listen on; without a host, all.
+func (s *section) address(key, unset string) string {
+	address := s.text(key, unset)
+	u, err := url.Parse("//" + address)
+	if err == nil && u.Host == address {
+		_, err = strconv.ParseUint(u.Port(), 10, 16)
+	}
+	if err != nil || u.Host != address {
+		s.problem(key, "%s is not host:port; give one such as %s", quote(address), unset)
+	}
+	return address
+}
+
+// endpoint reads the address of a Compute API.
+func (s *section) endpoint(key string) string {
+	endpoint := s.text(key, "")
+	if endpoint == "" {
+		return ""
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || endpoint != u.Scheme+"://"+u.Host {
+		s.problem(key, "%s is not http://HOST:PORT or https://HOST; give one of them, without a path", quote(endpoint))
+	}
+	return endpoint
+}

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Partition is a partition of Slurm.
+type Partition struct {
+	Name      string
+	Exclusive bool     // whole nodes go to one job at a time
+	NodeSets  []string // ours and others', in the order of the file
+	Line      int
+}
+
+// readPartitions reads the partitions, sorted by name; known are all nodesets.
+func readPartitions(root *section, known []*NodeSet) []Partition {
+	var names []string
+	for _, ns := range known {
+		names = append(names, ns.Name)
+	}
+	var all []Partition
+	for _, s := range root.sections("partitions") {
+		all = append(all, readPartition(s, names))
+	}
+	slices.SortStableFunc(all, func(a, b Partition) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+func readPartition(s *section, known []string) Partition {
+	p := Partition{
+		Name:      s.ownName("partition_name"),
+		Exclusive: s.flag("enable_job_exclusive"),
+		Line:      s.line,
+	}
+	for _, key := range []string{"partition_nodeset", "partition_nodeset_tpu", "partition_nodeset_dyn"} {
+		for i, name := range s.texts(key) {
+			if !slices.Contains(known, name) {
+				s.itemProblem(key, i, "there is no nodeset %s; %s", quote(name), instead(name, known))
+			}
+			p.NodeSets = append(p.NodeSets, name)
+		}
+	}
+	s.r.ignored = append(s.r.ignored, s.finish(partitionKeys)...)
+	return p
+}
+
+// instead is the mend for a nodeset that is not there.
+func instead(name string, known []string) string {
+	if near, ok := nearest(name, known); ok {
+		return "did you mean " + near + "?"
+	}
+	return "define it or take it out"
+}

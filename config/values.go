@@ -1,0 +1,174 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// text reads a string; an empty one is the same as none, as slurm-gcp has it.
+func (s *section) text(key, unset string) string {
+	n, ok := s.value(key)
+	if !ok {
+		return unset
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		s.problem(key, "%s is not a string; give one, in quotes", describe(n))
+		return unset
+	}
+	if n.Value == "" {
+		return unset
+	}
+	return n.Value
+}
+
+// flag reads a boolean, which is false if it is not there.
+func (s *section) flag(key string) bool { return s.flagOr(key, false) }
+
+func (s *section) flagOr(key string, unset bool) bool {
+	n, ok := s.value(key)
+	if !ok {
+		return unset
+	}
+	var b bool
+	if n.ShortTag() != "!!bool" || n.Decode(&b) != nil {
+		s.problem(key, "%s is not a boolean; give true or false", describe(n))
+		return unset
+	}
+	return b
+}
+
+// integer reads a whole number from low to high.
+func (s *section) integer(key string, unset, low, high int) int {
+	if n, ok := s.value(key); ok {
+		return s.whole(key, n, unset, low, high, "")
+	}
+	return unset
+}
+
+// seconds reads a number of seconds from low to high.
+func (s *section) seconds(key string, unset, low, high time.Duration) time.Duration {
+	n, ok := s.value(key)
+	if !ok {
+		return unset
+	}
+	return time.Second * time.Duration(s.whole(key, n, int(unset/time.Second), int(low/time.Second), int(high/time.Second), " s"))
+}
+
+// whole is a whole number of a unit from low to high; else it is a problem,
+// and the number is what it would be if the key were not there.
+func (s *section) whole(key string, n *yaml.Node, unset, low, high int, unit string) int {
+	var i int
+	switch {
+	case n.ShortTag() != "!!int":
+		s.problem(key, "%s is not a whole number; give %d to %d", describe(n), low, high)
+	case n.Decode(&i) != nil:
+		s.problem(key, "%s is out of all ranges; give %d to %d", describe(n), low, high)
+	case i < low:
+		s.problem(key, "%d%s is below %d%s; give %d to %d", i, unit, low, unit, low, high)
+	case i > high:
+		s.problem(key, "%d%s is above %d%s; give %d to %d", i, unit, high, unit, low, high)
+	default:
+		return i
+	}
+	return unset
+}
+
+// duration reads a duration such as 30s or a number of seconds, from low to high.
+func (s *section) duration(key string, unset, low, high time.Duration) time.Duration {
+	n, ok := s.value(key)
+	if !ok {
+		return unset
+	}
+	if n.ShortTag() == "!!int" {
+		return s.seconds(key, unset, low, high)
+	}
+	d, err := time.ParseDuration(n.Value)
+	switch {
+	case n.ShortTag() != "!!str" || err != nil:
+		s.problem(key, "%s is not a duration; give %s to %s", describe(n), low, high)
+	case d < low || d > high:
+		s.problem(key, "%s is out of range; give %s to %s", d, low, high)
+	default:
+		return d
+	}
+	return unset
+}
+
+// texts reads a list of strings; null and missing are an empty list, and so is
+// one with a problem.
+func (s *section) texts(key string) []string {
+	n, ok := s.value(key)
+	if !ok {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		s.problem(key, "%s is not a list; give one in brackets", describe(n))
+		return nil
+	}
+	list := make([]string, 0, len(n.Content))
+	for i, item := range n.Content {
+		item = resolve(item)
+		switch {
+		case !s.r.spend(item.Line):
+			return nil
+		case item.ShortTag() != "!!str" || item.Value == "":
+			s.itemProblem(key, i, "%s is not a name; give a string", describe(item))
+			s.r.faulty[s.key(key)] = true
+		default:
+			list = append(list, item.Value)
+		}
+	}
+	if len(list) < len(n.Content) {
+		return nil
+	}
+	return list
+}
+
+// itemProblem records what is wrong with an item of a list, counted from 0.
+func (s *section) itemProblem(key string, i int, format string, args ...any) {
+	item := resolve(s.entries[key].value).Content[i]
+	s.r.problem(item.Line, fmt.Sprintf("%s[%d]", s.key(key), i), format, args...)
+}
+
+// settings reads a mapping whose values are words, numbers or booleans, as
+// they stand in the file; a null is left out.
+func (s *section) settings(key string) map[string]string {
+	inner := s.section(key)
+	all := make(map[string]string, len(inner.keys))
+	for _, k := range inner.keys {
+		n, ok := inner.value(k)
+		switch {
+		case !ok:
+		case n.Kind != yaml.ScalarNode:
+			inner.problem(k, "%s is not a single value; give one", describe(n))
+		default:
+			all[k] = n.Value
+		}
+	}
+	return all
+}
+
+// choice reads one of some words, the first if the key is not there.
+func choice[T ~string](s *section, key string, words ...T) T {
+	word := T(s.text(key, string(words[0])))
+	if slices.Contains(words, word) {
+		return word
+	}
+	var b strings.Builder
+	for i, w := range words {
+		switch i {
+		case 0:
+		case len(words) - 1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, w)
+	}
+	s.problem(key, "%s is not known; give %s", quote(string(word)), b.String())
+	return words[0]
+}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Action is one thing to do, and why. The types of this file are all there are.
+type Action interface {
+	fmt.Stringer // what is done, in one line
+
+	// Because is the reason, for the log and for `slurmflex plan`.
+	Because() string
+
+	// Queue names what the action works on. Actions of one queue are done in
+	// the plan's order and stop at the first that fails; queues do not wait
+	// for each other.
+	Queue() string
+}
+
+// Why is the reason for an action.
+type Why string
+
+// Because returns the reason.
+func (w Why) Because() string { return string(w) }
+
+// CreateGroup makes a managed instance group of size 0.
+type CreateGroup struct {
+	Spec mig.GroupSpec
+	Why
+}
+
+// CreateRequest makes a resize request in a group.
+type CreateRequest struct {
+	Region, Group string
+	Spec          mig.RequestSpec
+	Why
+}
+
+// CancelRequest cancels a live resize request.
+type CancelRequest struct {
+	Region, Group, Request string
+	Why
+}
+
+// DeleteInstances deletes instances through the group that made them.
+type DeleteInstances struct {
+	Region, Group string
+	Instances     []mig.Instance
+	Why
+}
+
+// DeleteGroup deletes an empty group.
+type DeleteGroup struct {
+	Region, Group string
+	Why
+}
+
+// SetNodes gives nodes a new power state in Slurm.
+type SetNodes struct {
+	Nodes  []string
+	State  string // scontrol's word: power_down, power_down_force, …
+	Reason string // written to the nodes; empty: none
+	Why
+}
+
+func (a CreateGroup) String() string {
+	return fmt.Sprintf("create group %s in %s", a.Spec.Name, a.Spec.Region)
+}
+
+func (a CreateRequest) String() string {
+	return fmt.Sprintf("request %d × %s in %s/%s for %s", len(a.Spec.Instances),
+		slurm.Fold(a.Spec.Instances), a.Group, a.Spec.Name, clock(a.Spec.Duration))
+}
+
+func (a CancelRequest) String() string {
+	return fmt.Sprintf("cancel request %s/%s", a.Group, a.Request)
+}
+
+func (a DeleteInstances) String() string {
+	return fmt.Sprintf("delete instances %s of %s", slurm.Fold(mig.Names(a.Instances)), a.Group)
+}
+
+func (a DeleteGroup) String() string { return "delete group " + a.Group }
+
+func (a SetNodes) String() string {
+	return fmt.Sprintf("set nodes %s %s", slurm.Fold(a.Nodes), a.State)
+}
+
+// Queue is the group, so that a request follows its group.
+func (a CreateGroup) Queue() string     { return a.Spec.Region + "/" + a.Spec.Name }
+func (a CreateRequest) Queue() string   { return a.Region + "/" + a.Group }
+func (a CancelRequest) Queue() string   { return a.Region + "/" + a.Group }
+func (a DeleteInstances) Queue() string { return a.Region + "/" + a.Group }
+func (a DeleteGroup) Queue() string     { return a.Region + "/" + a.Group }
+
+// Queue is one for all nodes: slurmctld takes one update at a time anyway.
+func (a SetNodes) Queue() string { return "slurm" }
+
+// clock writes a duration as Slurm writes time limits: 2:00:00, 7-00:00:00.
+func clock(d time.Duration) string {
+	return slurm.Limit{Kind: slurm.LimitSet, Duration: d}.String()
+}

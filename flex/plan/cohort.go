@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// cohort is the nodes that must arrive together: the nodes of one nodeset that
+// one job was allocated and that have no machine yet, or one node by itself.
+type cohort struct {
+	set   *config.NodeSet
+	job   *slurm.Job // nil if no job waits for it
+	group string     // the name of its managed instance group
+	stamp mig.Stamp
+	nodes []string // the ones that are rising, in the order of their index
+	lease time.Duration
+	live  *ref // the live request that will bring it, if there is one
+}
+
+// cohorts puts every rising node that somebody wants into its cohort.
+func (w *world) cohorts() []*cohort {
+	var all []*cohort
+	byGroup := map[string]*cohort{}
+	ranks := map[rank]int{}
+	for _, m := range w.sorted() {
+		job := m.owner()
+		queued := job != nil && m.set.Flex.Provisioning == config.Queued && !m.set.IsStatic(m.index)
+		part := 0
+		if queued {
+			// The part follows from the whole allocation, not from the nodes
+			// still to come, so it is the same in every round.
+			r := rank{job.ID, m.set.Name}
+			part = ranks[r] / mig.MaxInstances
+			ranks[r]++
+		}
+		if m.power != rising || job == nil && !w.risesByItself(m) {
+			continue
+		}
+		c := w.newCohort(m, job, queued, part)
+		if known := byGroup[c.group]; known != nil {
+			c = known
+		} else {
+			byGroup[c.group] = c
+			all = append(all, c)
+		}
+		c.nodes = append(c.nodes, m.Name)
+		m.cohort = c
+	}
+	for _, c := range all {
+		c.lease = lease(c.set.Flex, w.holders(c.nodes))
+	}
+	slices.SortStableFunc(all, func(a, b *cohort) int {
+		if a.job == nil || b.job == nil {
+			return 0
+		}
+		return byImportance(a.job, b.job)
+	})
+	return all
+}
+
+// rank counts a job's nodes of one nodeset.
+type rank struct {
+	job uint32
+	set string
+}
+
+func (w *world) newCohort(m *member, job *slurm.Job, queued bool, part int) *cohort {
+	c := &cohort{set: m.set, job: job}
+	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: w.cfg.Cluster, NodeSet: m.set.Name}
+	if queued {
+		c.group = jobGroup(w.cfg.Cluster, m.set.Name, job.ID, part)
+		c.stamp.Job = job.ID
+	} else {
+		c.group = nodeGroup(w.cfg.Cluster, m.set.Name, m.index)
+		c.stamp.Node = m.Name
+	}
+	return c
+}
+
+// owner is the job that the node is wanted for: the most important one that
+// holds it and is not on its way out.
+func (m *member) owner() *slurm.Job {
+	for _, j := range m.jobs {
+		if j.State != slurm.JobCompleting {
+			return j
+		}
+	}
+	return nil
+}
+
+// risesByItself reports whether a node is wanted though no job waits for it: a
+// static one, or one that an admin powered up by hand. The latter shows in a
+// group that was made for that node alone, or in that no job ever freed it:
+// slurmctld sets LastBusyTime when a job leaves the node and clears it when the
+// node is powered down (tried on 22.05 and 24.11).
+func (w *world) risesByItself(m *member) bool {
+	if m.set.IsStatic(m.index) || w.hasOwnGroup(m) {
+		return true
+	}
+	return m.LastBusyTime.IsZero() && m.State.Base == slurm.Idle && len(w.requests[m.Name]) == 0 &&
+		len(w.instances[m.Name]) == 0
+}
+
+// hasOwnGroup reports whether a group that was made for this node alone still
+// brings, or has brought, its machine.
+func (w *world) hasOwnGroup(m *member) bool {
+	key := m.set.Region + "/" + nodeGroup(w.cfg.Cluster, m.set.Name, m.index)
+	g := w.groups[key]
+	return g != nil && g.Stamp.Node == m.Name && (len(g.Live()) > 0 || len(w.inGroup[key]) > 0)
+}
+
+// holders returns the jobs that hold any of the nodes.
+func (w *world) holders(nodes []string) []*slurm.Job {
+	var jobs []*slurm.Job
+	for _, name := range nodes {
+		for _, j := range w.nodes[name].jobs {
+			if !slices.Contains(jobs, j) {
+				jobs = append(jobs, j)
+			}
+		}
+	}
+	return jobs
+}

@@ -1,0 +1,560 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+const alpha = `
+slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3, one, fix]}
+  shared: {partition_name: shared, partition_nodeset: [a3, one, bulk, cpu]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 3000
+    instance_template: projects/demo/global/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {use_job_duration: true}
+  one:
+    nodeset_name: one
+    node_count_static: 2
+    node_count_dynamic_max: 6
+    instance_template: projects/demo/global/instanceTemplates/one
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
+    zone_policy_allow: [europe-west4-b]
+    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}
+  fix:
+    nodeset_name: fix
+    node_count_dynamic_max: 4
+    instance_template: projects/demo/global/instanceTemplates/fix
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {max_run_duration: 3600}
+  bulk:
+    nodeset_name: bulk
+    node_count_dynamic_max: 2
+    instance_template: projects/demo/global/instanceTemplates/bulk
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {use_bulk_insert: true}
+  cpu:
+    nodeset_name: cpu
+    node_count_dynamic_max: 2
+    instance_template: projects/demo/global/instanceTemplates/cpu
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+`
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func alphaConfig(t testing.TB) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
+	require.NoError(t, err)
+	return cfg
+}
+
+// a scene is a snapshot in the making.
+type scene struct{ Snapshot }
+
+func seen(parts ...func(*scene)) Snapshot {
+	s := &scene{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}}}
+	for _, p := range parts {
+		p(s)
+	}
+	return s.Snapshot
+}
+
+func names(list string) []string {
+	all, err := slurm.Expand(list)
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
+// The states that Slurm prints on a node's way.
+const (
+	poweredDown  = "IDLE+CLOUD+POWERED_DOWN"
+	aboutToRise  = "ALLOCATED+CLOUD+POWERED_DOWN"
+	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // marked already
+	risingIdle   = "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"
+	running      = "ALLOCATED+CLOUD+POWER_DOWN"
+	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
+)
+
+func nodes(list, state string) func(*scene) {
+	return func(s *scene) {
+		for _, n := range names(list) {
+			s.Nodes = append(s.Nodes, slurm.Node{Name: n, State: slurm.ParseState(state)})
+		}
+	}
+}
+
+// freed are nodes whose job left them a moment ago.
+func freed(list, state string) func(*scene) {
+	return func(s *scene) {
+		nodes(list, state)(s)
+		for i := range s.Nodes[len(s.Nodes)-len(names(list)):] {
+			s.Nodes[len(s.Nodes)-1-i].LastBusyTime = noon.Add(-5 * time.Second)
+		}
+	}
+}
+
+func job(id uint32, partition, limit string, state slurm.JobState, list string) func(*scene) {
+	return func(s *scene) {
+		s.Jobs = append(s.Jobs, slurm.Job{
+			ID: id, ArrayID: id, Partition: partition, Limit: slurm.ParseLimit(limit), State: state, Nodes: names(list),
+		})
+	}
+}
+
+func group(name string, stamp mig.Stamp, requests ...mig.Request) func(*scene) {
+	return func(s *scene) {
+		region := "us-central1"
+		if stamp.NodeSet == "one" {
+			region = "europe-west4"
+		}
+		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
+		s.Groups = append(s.Groups, mig.Group{
+			Name: name, Region: region, Stamp: stamp, Created: noon.Add(-time.Hour), Requests: requests,
+		})
+	}
+}
+
+func forJob(set string, id uint32) mig.Stamp { return mig.Stamp{NodeSet: set, Job: id} }
+
+func forNode(set, node string) mig.Stamp { return mig.Stamp{NodeSet: set, Node: node} }
+
+func request(name string, state mig.RequestState, list string, d time.Duration) mig.Request {
+	return mig.Request{
+		Name: name, State: state, Instances: names(list), Duration: d, Created: noon.Add(-10 * time.Minute),
+	}
+}
+
+func failed(name string, list string, cause mig.Cause, ago time.Duration) mig.Request {
+	return mig.Request{
+		Name: name, State: mig.Failed, Instances: names(list), Created: noon.Add(-ago), Cause: cause,
+		Message: "STOCKOUT: none",
+	}
+}
+
+func vms(list, group, status string) func(*scene) {
+	return func(s *scene) {
+		region, zone := "us-central1", "us-central1-a"
+		if strings.Contains(list, "-one-") {
+			region, zone = "europe-west4", "europe-west4-b"
+		}
+		for _, n := range names(list) {
+			s.Instances = append(s.Instances, mig.Instance{
+				Name: n, Zone: zone, Region: region, Group: group, Status: status, FlexStart: true,
+			})
+		}
+	}
+}
+
+func unseen(region string) func(*scene) {
+	return func(s *scene) { s.Unseen[region] = errors.New("read instances: 503") }
+}
+
+func refused(group string, cause mig.Cause, ago time.Duration, times int) func(*scene) {
+	return func(s *scene) {
+		s.Refused[group] = Refusal{Cause: cause, Message: "INVALID_ARGUMENT: no", At: noon.Add(-ago), Times: times}
+	}
+}
+
+func actions(p Plan) []string {
+	var lines []string
+	for _, a := range p.Actions {
+		lines = append(lines, a.String())
+	}
+	return lines
+}
+
+func TestARound(t *testing.T) {
+	const min15 = 15 * time.Minute
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"does nothing when nothing is wanted": {
+			given: seen(nodes("alpha-a3-[0-9]", poweredDown)),
+		},
+		"asks for all nodes of an exclusive job at once, for the job's time limit": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+			},
+		},
+		"asks for max_run_duration where the job's duration is not used": {
+			given: seen(nodes("alpha-fix-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-fix-0")),
+			want: []string{
+				"create group alpha-fix-job-7 in us-central1",
+				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
+			},
+		},
+		"takes the nodes of a job whose resume calls have not all come yet": {
+			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", aboutToRise),
+				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+			},
+		},
+		"gives two jobs a group each": {
+			given: seen(nodes("alpha-a3-[0-3]", poweringUp),
+				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				job(8, "train", "20:00", slurm.JobConfiguring, "alpha-a3-[2-3]")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+				"create group alpha-a3-job-8 in us-central1",
+				"request 2 × alpha-a3-[2-3] in alpha-a3-job-8/a1 for 00:20:00",
+			},
+		},
+		"never ties unrelated jobs of a shared node together": {
+			given: seen(nodes("alpha-a3-[0-2]", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+				job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				job(8, "shared", "20:00", slurm.JobConfiguring, "alpha-a3-[1-2]")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:20:00",
+				"create group alpha-a3-job-8 in us-central1",
+				"request 1 × alpha-a3-2 in alpha-a3-job-8/a1 for 00:20:00",
+			},
+		},
+		"asks node by node where the nodeset says so": {
+			given: seen(nodes("alpha-one-[2-3]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-one-[2-3]")),
+			want: []string{
+				"create group alpha-one-node-2 in europe-west4",
+				"request 1 × alpha-one-2 in alpha-one-node-2/a1 for 02:00:00",
+				"create group alpha-one-node-3 in europe-west4",
+				"request 1 × alpha-one-3 in alpha-one-node-3/a1 for 02:00:00",
+			},
+		},
+		"asks for a node that an admin powered up": {
+			given: seen(nodes("alpha-a3-5", risingIdle)),
+			want: []string{
+				"create group alpha-a3-node-5 in us-central1",
+				"request 1 × alpha-a3-5 in alpha-a3-node-5/a1 for 7-00:00:00",
+			},
+		},
+		"asks for a static node that is powering up": {
+			given: seen(freed("alpha-one-0", risingIdle)),
+			want: []string{
+				"create group alpha-one-node-0 in europe-west4",
+				"request 1 × alpha-one-0 in alpha-one-node-0/a1 for 02:00:00",
+			},
+		},
+		"asks only for the request when the group is there already": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7))),
+			want: []string{"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00"},
+		},
+		"asks for nothing twice": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
+		},
+		"leaves a gang alone while its nodes come up one after the other": {
+			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp),
+				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15)),
+				vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+		},
+		"adopts a live request for another job's nodes if its lease is long enough": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
+		},
+		"replaces a live request whose lease is too short for the job": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "30:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
+			want: []string{"cancel request alpha-a3-job-7/a1"},
+		},
+		"replaces a live request that brings only a part of the job": {
+			given: seen(nodes("alpha-a3-[0-2]", poweringUp), job(8, "train", "10:00", slurm.JobConfiguring, "alpha-a3-[0-2]"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
+			want: []string{"cancel request alpha-a3-job-7/a1"},
+		},
+		"cancels the request of a job that was cancelled, and hands the nodes back": {
+			given: seen(freed("alpha-a3-[0-1]", risingIdle),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
+			want: []string{
+				"cancel request alpha-a3-job-7/a1",
+				"set nodes alpha-a3-[0-1] power_down_force",
+			},
+		},
+		"waits until a request has left CREATING, then cancels it": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringDown),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Creating, "alpha-a3-[0-1]", min15))),
+		},
+		"cancels the second of two requests for the same nodes": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", min15),
+					request("a2", mig.Accepted, "alpha-a3-0", min15))),
+			want: []string{"cancel request alpha-a3-job-7/a2"},
+		},
+		"deletes the instances of nodes that Slurm powers down, and no others": {
+			given: seen(nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-10", running),
+				job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-10"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-1", min15)),
+				group("alpha-a3-job-8", forJob("a3", 8), request("a1", mig.Succeeded, "alpha-a3-10", min15)),
+				vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-10", "alpha-a3-job-8", "RUNNING")),
+			want: []string{"delete instances alpha-a3-1 of alpha-a3-job-7"},
+		},
+		"never deletes an instance that a job's node runs on": {
+			given: seen(nodes("alpha-a3-1", poweringDown), job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-1"),
+				group("alpha-a3-job-8", forJob("a3", 8)), vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")),
+		},
+		"leaves instances alone that no group of ours made": {
+			given: seen(nodes("alpha-a3-[1-2]", poweringDown),
+				vms("alpha-a3-1", "", "RUNNING"), vms("alpha-a3-2", "somebody-elses", "RUNNING")),
+		},
+		"leaves instances alone whose node Slurm does not show": {
+			given: seen(group("alpha-a3-job-8", forJob("a3", 8)), vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")),
+		},
+		"waits until the old instance of a node is gone before it asks for a new one": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING")),
+		},
+		"deletes a group that is empty": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringDown),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
+			want: []string{"delete group alpha-a3-job-7"},
+		},
+		"keeps an empty group while a node in use could have its machine there unseen": {
+			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringDown),
+				job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
+		},
+		"deletes a job's old group when its nodes have found their machines elsewhere": {
+			given: seen(nodes("alpha-a3-0", running), job(9, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", min15)),
+				group("alpha-a3-job-9", forJob("a3", 9), request("a1", mig.Succeeded, "alpha-a3-0", min15)),
+				vms("alpha-a3-0", "alpha-a3-job-9", "RUNNING")),
+			want: []string{"delete group alpha-a3-job-7"},
+		},
+		"never touches a group of another cluster": {
+			given: seen(nodes("alpha-a3-0", poweringDown), func(s *scene) {
+				s.Groups = append(s.Groups, mig.Group{
+					Name: "alpha-a3-job-7", Region: "us-central1",
+					Stamp:    mig.Stamp{Version: 1, Cluster: "alpha-a3", NodeSet: "a3", Job: 7},
+					Requests: []mig.Request{request("a1", mig.Accepted, "alpha-a3-0", min15)},
+				})
+			}, vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+		},
+		"creates nothing in a region that could not be read": {
+			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-one-2", poweringUp), unseen("us-central1"),
+				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0,alpha-one-2")),
+			want: []string{
+				"create group alpha-one-node-2 in europe-west4",
+				"request 1 × alpha-one-2 in alpha-one-node-2/a1 for 02:00:00",
+			},
+		},
+		"hands no node back whose region could not be read": {
+			given: seen(freed("alpha-a3-0", risingIdle), unseen("us-central1")),
+		},
+		"marks the nodes of an exclusive job, where Slurm has not, so that they go when it ends": {
+			given: seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+				vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+			want: []string{"set nodes alpha-a3-0 power_down"},
+		},
+		"does not mark the nodes of a shared partition, nor static ones": {
+			given: seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-a3-0"),
+				nodes("alpha-one-0", "ALLOCATED+CLOUD"), job(8, "train", "15:00", slurm.JobRunning, "alpha-one-0")),
+		},
+		"leaves a node to the admin who drained or downed it while it powers up": {
+			given: seen(freed("alpha-a3-0", risingIdle+"+DRAIN"), freed("alpha-a3-1", "DOWN+CLOUD+POWERING_UP")),
+		},
+		"leaves a node alone whose state it does not understand": {
+			given: seen(freed("alpha-a3-0", risingIdle+"+LEVITATING"), nodes("alpha-a3-1", poweringDown+"+LEVITATING"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", min15)),
+				vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING")),
+		},
+		"knows other nodesets' nodes and leaves them alone": {
+			given: seen(nodes("alpha-cpu-0", poweringUp), job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-cpu-0"),
+				freed("alpha-cpu-1", risingIdle), nodes("beta-a3-0", poweringUp)),
+		},
+		"gives nodes back whose nodeset it cannot serve": {
+			given: seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-bulk-0")),
+			want:  []string{"set nodes alpha-bulk-0 power_down_force"},
+		},
+		"waits a minute after the first failure": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
+		},
+		"then tries again under the next attempt's name": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
+			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"},
+		},
+		"gives all unbooted nodes of a job back when its request can never succeed": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
+			want: []string{"set nodes alpha-a3-[0-1] power_down_force"},
+		},
+		"gives the nodes back when the cloud refuses the group for a reason that will not pass": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
+			want: []string{"set nodes alpha-a3-0 power_down_force"},
+		},
+		"gives the nodes back after max_attempts": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
+					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
+					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
+			want: []string{"set nodes alpha-a3-0 power_down_force"},
+		},
+		"keeps a group that counts the attempts of a job in the queue": {
+			given: seen(nodes("alpha-a3-0", poweringDown), job(7, "train", "15:00", slurm.JobPending, ""),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
+		},
+		"and deletes it when the job has left the queue": {
+			given: seen(nodes("alpha-a3-0", poweringDown),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
+			want: []string{"delete group alpha-a3-job-7"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(alphaConfig(t), c.given)
+			assert.Equal(t, c.want, actions(p))
+			for _, a := range p.Actions {
+				assert.NotEmpty(t, a.Because(), "%s gives no reason", a)
+			}
+		})
+	}
+}
+
+func TestAGroupsTargetSizeThatNothingAccountsForKeepsItForAWhile(t *testing.T) {
+	given := func(ago time.Duration) Snapshot {
+		s := seen(nodes("alpha-a3-0", poweringDown), group("alpha-a3-job-7", forJob("a3", 7),
+			request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)))
+		s.Groups[0].TargetSize = 1
+		s.Groups[0].Requests[0].Created = noon.Add(-ago)
+		return s
+	}
+	assert.Empty(t, Compute(alphaConfig(t), given(settled-time.Second)).Actions)
+	assert.Equal(t, []string{"delete group alpha-a3-job-7"}, actions(Compute(alphaConfig(t), given(settled))))
+}
+
+func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
+	whole := seen(nodes("alpha-a3-[0-2499]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"))
+	want := []string{
+		"create group alpha-a3-job-7 in us-central1",
+		"request 1000 × alpha-a3-[0-999] in alpha-a3-job-7/a1 for 00:15:00",
+		"create group alpha-a3-job-7-p1 in us-central1",
+		"request 1000 × alpha-a3-[1000-1999] in alpha-a3-job-7-p1/a1 for 00:15:00",
+		"create group alpha-a3-job-7-p2 in us-central1",
+		"request 500 × alpha-a3-[2000-2499] in alpha-a3-job-7-p2/a1 for 00:15:00",
+	}
+	assert.Equal(t, want, actions(Compute(alphaConfig(t), whole)))
+
+	// A part that has come changes nothing about the names of the others.
+	rest := seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-2499]", poweringUp),
+		job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"),
+		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-999]", 15*time.Minute)),
+		vms("alpha-a3-[0-999]", "alpha-a3-job-7", "RUNNING"))
+	assert.Equal(t, want[2:], actions(Compute(alphaConfig(t), rest)))
+}
+
+func TestTheOrderOfWhatIsSeenChangesNothing(t *testing.T) {
+	cfg := alphaConfig(t)
+	s := seen(nodes("alpha-a3-[0-9]", poweringUp), freed("alpha-a3-[10-12]", risingIdle), nodes("alpha-one-[0-5]", poweringUp),
+		nodes("alpha-a3-[20-29]", poweringDown), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-4]"),
+		job(8, "train", "20:00", slurm.JobConfiguring, "alpha-a3-[5-9],alpha-one-[0-5]"),
+		group("alpha-a3-job-3", forJob("a3", 3)), group("alpha-a3-job-4", forJob("a3", 4)),
+		group("alpha-a3-job-5", forJob("a3", 5), request("a1", mig.Accepted, "alpha-a3-[10-12]", time.Hour)),
+		vms("alpha-a3-[20-24]", "alpha-a3-job-3", "RUNNING"), vms("alpha-a3-[25-29]", "alpha-a3-job-4", "RUNNING"))
+	want := actions(Compute(cfg, s))
+	require.NotEmpty(t, want)
+	for range 20 {
+		rand.Shuffle(len(s.Nodes), func(i, j int) { s.Nodes[i], s.Nodes[j] = s.Nodes[j], s.Nodes[i] })
+		rand.Shuffle(len(s.Jobs), func(i, j int) { s.Jobs[i], s.Jobs[j] = s.Jobs[j], s.Jobs[i] })
+		rand.Shuffle(len(s.Groups), func(i, j int) { s.Groups[i], s.Groups[j] = s.Groups[j], s.Groups[i] })
+		rand.Shuffle(len(s.Instances), func(i, j int) { s.Instances[i], s.Instances[j] = s.Instances[j], s.Instances[i] })
+		require.Equal(t, want, actions(Compute(cfg, s)))
+	}
+}
+
+func TestPowerOfANode(t *testing.T) {
+	for state, want := range map[string]power{
+		"IDLE+CLOUD+POWERED_DOWN":                                down,
+		"IDLE+CLOUD+POWERED_DOWN+PLANNED":                        down,
+		"IDLE+CLOUD+POWERED_DOWN+POWER_UP":                       rising,
+		"ALLOCATED+CLOUD+POWERED_DOWN":                           rising,
+		"MIXED+CLOUD+POWERED_DOWN":                               rising,
+		"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP":             rising,
+		"IDLE+CLOUD+NOT_RESPONDING+POWERING_UP":                  rising,
+		"DOWN+CLOUD+POWERING_UP":                                 rising,
+		"ALLOCATED+CLOUD":                                        up,
+		"IDLE+CLOUD+POWER_DOWN":                                  up,
+		"DOWN+CLOUD+NOT_RESPONDING":                              up,
+		"IDLE+CLOUD+COMPLETING+POWER_DOWN":                       up,
+		"IDLE+CLOUD+POWERING_DOWN":                               down,
+		"DOWN+CLOUD+POWERED_DOWN":                                down,
+		"DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING":                 down,
+		"ALLOCATED+CLOUD+POWERING_DOWN":                          down,
+		"FUTURE":                                                 unclear,
+		"UNKNOWN+CLOUD":                                          unclear,
+		"IDLE+CLOUD+POWERING_DOWN+SOMETHING_THAT_26_11_INVENTED": unclear,
+	} {
+		assert.Equal(t, want, powerOf(slurm.ParseState(state)), state)
+	}
+}
+
+func TestLease(t *testing.T) {
+	flex := func(s string) *config.Flex {
+		cfg, err := config.Parse("x", []byte(strings.Replace(alpha, "{use_job_duration: true}", s, 1)))
+		require.NoError(t, err)
+		return cfg.NodeSets[0].Flex
+	}
+	for _, c := range []struct {
+		flex   string
+		limits []string
+		want   time.Duration
+	}{
+		{"{use_job_duration: true}", []string{"15:00"}, 15 * time.Minute},
+		{"{use_job_duration: true}", []string{"15:00", "1:00:00"}, time.Hour},
+		{"{use_job_duration: true, job_duration_margin: 600}", []string{"15:00"}, 25 * time.Minute},
+		{"{use_job_duration: true}", []string{"5:00"}, 10 * time.Minute},
+		{"{use_job_duration: true, job_duration_margin: 60}", []string{"5:00"}, 10 * time.Minute},
+		{"{use_job_duration: true}", []string{"UNLIMITED"}, 7 * 24 * time.Hour},
+		{"{use_job_duration: true}", []string{"365-00:00:00"}, 7 * 24 * time.Hour},
+		{"{use_job_duration: true}", []string{"Partition_Limit"}, 7 * 24 * time.Hour},
+		{"{use_job_duration: true}", []string{"15:00", "INVALID"}, 7 * 24 * time.Hour},
+		{"{use_job_duration: true}", nil, 7 * 24 * time.Hour},
+		{"{use_job_duration: true, max_run_duration: 3600}", []string{"2:00:00"}, time.Hour},
+		{"{max_run_duration: 3600}", []string{"15:00"}, time.Hour},
+	} {
+		t.Run(fmt.Sprint(c.flex, c.limits), func(t *testing.T) {
+			var jobs []*slurm.Job
+			for _, l := range c.limits {
+				jobs = append(jobs, &slurm.Job{Limit: slurm.ParseLimit(l)})
+			}
+			assert.Equal(t, c.want, lease(flex(c.flex), jobs))
+		})
+	}
+}
+
+func TestRetriesWaitFromAMinuteToHalfAnHour(t *testing.T) {
+	for failures, want := range map[int]time.Duration{
+		1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 5: 16 * time.Minute, 6: 30 * time.Minute, 1000: 30 * time.Minute,
+	} {
+		assert.Equal(t, want, retryAfter(failures), "%d failures", failures)
+	}
+}

@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// settleRequests gives each live request to the cohort that it serves, and
+// cancels those that serve none. A request is all or nothing, so one node that
+// nobody wants makes the whole of it wrong; what Slurm does not show, or shows
+// in a state that we do not understand, never does.
+func (w *world) settleRequests(cohorts []*cohort) {
+	for _, r := range w.liveRequests() {
+		why := w.misfit(r)
+		switch {
+		case why == "":
+		case r.request.State == mig.Creating:
+			w.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s",
+				r.group.Name, r.request.Name, why))
+		default:
+			w.add(CancelRequest{
+				Region: r.group.Region, Group: r.group.Name, Request: r.request.Name, Why: Why(why),
+			})
+			w.expect(fmt.Sprintf("request %s/%s to be cancelled", r.group.Name, r.request.Name))
+		}
+		if why == "" && r.request.State == mig.Creating {
+			w.expect(fmt.Sprintf("request %s/%s to be accepted", r.group.Name, r.request.Name))
+		}
+	}
+}
+
+// misfit says why a live request must go; empty if it is to stay. A request
+// that stays is noted in the cohort that it serves.
+func (w *world) misfit(r ref) string {
+	var serves *cohort
+	for _, name := range r.request.Instances {
+		m := w.nodes[name]
+		switch {
+		case m == nil || m.power == unclear || m.power == up:
+			continue
+		case m.power == down:
+			return "node " + name + " is powered down"
+		case m.cohort == nil && held(m.State):
+			continue // a job is coming or going: the next round will see clearly
+		case m.cohort == nil:
+			return "no job wants node " + name + " any more"
+		case serves != nil && serves != m.cohort:
+			return fmt.Sprintf("its nodes belong to %s and %s now", serves.group, m.cohort.group)
+		}
+		serves = m.cohort
+	}
+	if serves == nil {
+		return ""
+	}
+	if serves.live != nil {
+		return fmt.Sprintf("%s/%s asks for the same nodes", serves.live.group.Name, serves.live.request.Name)
+	}
+	for _, name := range serves.nodes {
+		if stays, _ := w.machine(name); !stays && !r.request.Names(name) {
+			return fmt.Sprintf("it does not bring node %s of %s", name, serves.group)
+		}
+	}
+	if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil {
+		return fmt.Sprintf("its lease of %s is shorter than the %s that %s needs",
+			clock(asked), clock(serves.lease), serves.group)
+	}
+	serves.live = &r
+	return ""
+}
+
+// liveRequests returns every live request once, the oldest first.
+func (w *world) liveRequests() []ref {
+	seen := map[*mig.Request]ref{}
+	for _, refs := range w.requests {
+		for _, r := range refs {
+			seen[r.request] = r
+		}
+	}
+	return slices.SortedFunc(maps.Values(seen), func(a, b ref) int {
+		return cmp.Or(a.request.Created.Compare(b.request.Created),
+			cmp.Compare(a.group.Name, b.group.Name), cmp.Compare(a.request.Name, b.request.Name))
+	})
+}
+
+// serve asks for the nodes of a cohort that nothing brings yet.
+func (w *world) serve(c *cohort) {
+	if w.unseen(c.set.Region) {
+		w.problem(fmt.Sprintf("%s waits: region %s could not be read: %v",
+			slurm.Fold(c.nodes), c.set.Region, w.snap.Unseen[c.set.Region]))
+		return
+	}
+	missing := w.missing(c)
+	if len(missing) == 0 {
+		return
+	}
+	if c.set.Flex.UseBulkInsert {
+		w.giveBack(c, "use_bulk_insert is not supported: set it to false for nodeset "+c.set.Name)
+		return
+	}
+	group := w.groups[c.set.Region+"/"+c.group]
+	if ok := w.mayAsk(c, group); !ok {
+		return
+	}
+	var record []mig.Request
+	if group != nil {
+		record = group.Requests
+	} else {
+		w.add(CreateGroup{Spec: mig.GroupSpec{
+			Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.set.Zones, Stamp: c.stamp,
+		}, Why: c.why()})
+	}
+	w.add(CreateRequest{
+		Region: c.set.Region, Group: c.group,
+		Spec: mig.RequestSpec{Name: nextAttempt(record), Instances: missing, Duration: c.lease},
+		Why:  c.why(),
+	})
+	w.expect("request for " + c.group + " to be accepted")
+}
+
+// missing returns the cohort's nodes that neither have an instance nor are
+// asked for, or none while an old instance or request of the same name is
+// still in the way: they are asked for together once it has gone.
+func (w *world) missing(c *cohort) []string {
+	var missing []string
+	for _, name := range c.nodes {
+		stays, leaves := w.machine(name)
+		switch {
+		case stays:
+			continue
+		case leaves:
+			w.expect("the old instance of " + name + " to be gone")
+			return nil
+		case c.live != nil && c.live.request.Names(name):
+			continue
+		case len(w.requests[name]) > 0:
+			return nil // settleRequests cancels it
+		}
+		missing = append(missing, name)
+	}
+	return missing
+}
+
+func (c *cohort) why() Why {
+	if c.job != nil {
+		return Why(fmt.Sprintf("job %d waits for %s", c.job.ID, slurm.Fold(c.nodes)))
+	}
+	return Why("node " + slurm.Fold(c.nodes) + " is powering up")
+}

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// world is a snapshot with its cross-references, and the plan as it grows.
+type world struct {
+	cfg  *config.Config
+	snap Snapshot
+
+	nodes     map[string]*member        // flex nodes that Slurm shows
+	instances map[string][]mig.Instance // by name; a name is unique in a zone only
+	groups    map[string]*mig.Group     // by region/name
+	inGroup   map[string][]mig.Instance // by region/group
+	requests  map[string][]ref          // live requests, by the names they ask for
+	jobs      map[uint32]bool           // every job in the queue, whatever its state
+
+	plan Plan
+	set  map[string]bool // the nodes that the plan gives a new power state
+}
+
+// member is a flex node that Slurm shows.
+type member struct {
+	slurm.Node
+	set    *config.NodeSet
+	index  int
+	power  power
+	jobs   []*slurm.Job // that hold it, the most important first
+	cohort *cohort      // with whom it is to arrive; nil unless it is wanted and rising
+}
+
+// ref is a live request and the group it is in.
+type ref struct {
+	group   *mig.Group
+	request *mig.Request
+}
+
+func look(cfg *config.Config, snap Snapshot) *world {
+	w := &world{
+		cfg: cfg, snap: snap,
+		nodes:     make(map[string]*member, len(snap.Nodes)),
+		instances: make(map[string][]mig.Instance, len(snap.Instances)),
+		groups:    make(map[string]*mig.Group, len(snap.Groups)),
+		inGroup:   make(map[string][]mig.Instance, len(snap.Groups)),
+		requests:  map[string][]ref{},
+		jobs:      make(map[uint32]bool, len(snap.Jobs)),
+		set:       map[string]bool{},
+	}
+	for _, n := range snap.Nodes {
+		if set, index, ok := cfg.Find(n.Name); ok && set.Flex != nil {
+			w.nodes[n.Name] = &member{Node: n, set: set, index: index, power: powerOf(n.State)}
+		}
+	}
+	for i := range snap.Jobs {
+		w.addJob(&snap.Jobs[i])
+	}
+	for _, m := range w.nodes {
+		slices.SortFunc(m.jobs, byImportance)
+	}
+	for i := range snap.Groups {
+		w.addGroup(&snap.Groups[i])
+	}
+	for _, in := range snap.Instances {
+		w.instances[in.Name] = append(w.instances[in.Name], in)
+		w.inGroup[in.Region+"/"+in.Group] = append(w.inGroup[in.Region+"/"+in.Group], in)
+	}
+	return w
+}
+
+func (w *world) addJob(j *slurm.Job) {
+	w.jobs[j.ID] = true
+	if !holdsNodes(j.State) {
+		return
+	}
+	for _, name := range j.Nodes {
+		if m := w.nodes[name]; m != nil {
+			m.jobs = append(m.jobs, j)
+		}
+	}
+}
+
+// holdsNodes reports whether a job in that state has its nodes still: any state
+// but those in which Slurm has taken them back, so that a state that we do not
+// know does.
+func holdsNodes(s slurm.JobState) bool {
+	switch s {
+	case slurm.JobPending, slurm.JobCompleted, slurm.JobCancelled, slurm.JobFailed, slurm.JobTimeout,
+		slurm.JobNodeFail, slurm.JobPreempted, slurm.JobBootFail, slurm.JobDeadline, slurm.JobOutOfMemory,
+		slurm.JobRequeued, slurm.JobRequeueHold, slurm.JobSpecialExit, slurm.JobRevoked:
+		return false
+	}
+	return true
+}
+
+func (w *world) addGroup(g *mig.Group) {
+	if g.Stamp.Cluster != w.cfg.Cluster {
+		return // the reader leaves these out already; what is not ours is never touched
+	}
+	w.groups[g.Region+"/"+g.Name] = g
+	for i := range g.Requests {
+		r := &g.Requests[i]
+		if !r.State.Live() {
+			continue
+		}
+		for _, name := range r.Instances {
+			w.requests[name] = append(w.requests[name], ref{g, r})
+		}
+	}
+}
+
+func (w *world) add(a Action) { w.plan.Actions = append(w.plan.Actions, a) }
+
+func (w *world) expect(what string) { w.plan.Expect = append(w.plan.Expect, what) }
+
+func (w *world) problem(what string) { w.plan.Problems = append(w.plan.Problems, what) }
+
+// unseen reports whether nothing is known of the region, so that nothing may
+// be done in it.
+func (w *world) unseen(region string) bool { return w.snap.Unseen[region] != nil }
+
+// machine reports whether the node has an instance that is there to stay, and
+// whether it has one that is on its way out.
+func (w *world) machine(node string) (stays, leaves bool) {
+	for _, in := range w.instances[node] {
+		if in.Leaving() {
+			leaves = true
+		} else {
+			stays = true
+		}
+	}
+	return stays, leaves
+}
+
+// sorted returns the flex nodes in a stable order.
+func (w *world) sorted() []*member {
+	all := make([]*member, 0, len(w.nodes))
+	for _, m := range w.nodes {
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b *member) int {
+		return cmp.Or(cmp.Compare(a.set.Name, b.set.Name), cmp.Compare(a.index, b.index))
+	})
+	return all
+}
+
+// byImportance orders jobs by Slurm's priority, then by age.
+func byImportance(a, b *slurm.Job) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
+}

@@ -1,0 +1,147 @@
+// Package gce is the one place that talks to Compute Engine. It maps regional
+// managed instance groups, their resize requests and their instances to the
+// values of package mig, and every error of the API to a mig.Cause.
+//
+// A Client never keeps a picture of the cloud: each method asks anew, and what
+// could not be read is reported as unseen, never as empty.
+package gce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	compute "cloud.google.com/go/compute/apiv1"
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+	"google.golang.org/api/option"
+)
+
+const googleEndpoint = "https://compute.googleapis.com"
+
+// Compute's oldest default quota is 1,500 calls a minute for a group of
+// methods, refilled at each full minute: a minute at defaultRate with a burst
+// of burstSeconds before it makes 1,400.
+const (
+	defaultRate  = 20 // calls per second
+	burstSeconds = 10
+)
+
+// Options says how to reach Compute. Only Project is required.
+type Options struct {
+	Project string // the project's id
+
+	// Endpoint is the scheme and host of an API that wants no authentication,
+	// such as http://127.0.0.1:8900. Empty means Google's own, with
+	// Application Default Credentials.
+	Endpoint string
+
+	// CredentialsFile is a file of Google credentials, used instead of the
+	// Application Default Credentials.
+	CredentialsFile string
+
+	// Transport carries the calls, nil for a default one over TCP.
+	Transport http.RoundTripper
+
+	Rate  float64 // calls per second over all methods, 0 for 20
+	Burst int     // calls that may be made at once after a pause, 0 for 10 s of Rate
+
+	Log *zap.Logger // one line per call at debug level; nil for none
+
+	// Observe is told of every call, also of each retry: the API's name of the
+	// method, such as instances.aggregatedList, and the HTTP status, 0 if no
+	// answer came. It is called by many goroutines at once. May be nil.
+	Observe func(method string, status int, took time.Duration)
+}
+
+// Client calls Compute for one project. It is safe for concurrent use; all its
+// calls share one rate limit.
+type Client struct {
+	project    string
+	endpoint   string
+	base       http.RoundTripper // what http sends its calls over in the end
+	http       *http.Client
+	groups     *compute.RegionInstanceGroupManagersClient
+	requests   *compute.RegionInstanceGroupManagerResizeRequestsClient
+	operations *compute.RegionOperationsClient
+}
+
+// New makes a client. It makes no call to Compute, but may ask the metadata
+// server whether there is one when it looks for credentials.
+func New(ctx context.Context, o Options) (*Client, error) {
+	if o.Project == "" {
+		return nil, errors.New("compute client: no project: set project in the configuration")
+	}
+	endpoint, err := baseURL(o.Endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("compute client: %w", err)
+	}
+	base := o.Transport
+	if base == nil {
+		base = defaultTransport()
+	}
+	next, err := o.authenticated(ctx, base)
+	if err != nil {
+		return nil, fmt.Errorf("compute client: %w", err)
+	}
+	c := &Client{
+		project:  o.Project,
+		endpoint: endpoint,
+		base:     base,
+		http:     &http.Client{Transport: newWire(o, next), CheckRedirect: noRedirect},
+	}
+	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(endpoint)}
+	if c.groups, err = compute.NewRegionInstanceGroupManagersRESTClient(ctx, google...); err != nil {
+		return nil, fmt.Errorf("compute client: %w", err)
+	}
+	if c.requests, err = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, google...); err != nil {
+		return nil, fmt.Errorf("compute client: %w", err)
+	}
+	if c.operations, err = compute.NewRegionOperationsRESTClient(ctx, google...); err != nil {
+		return nil, fmt.Errorf("compute client: %w", err)
+	}
+	return c, nil
+}
+
+// Close frees idle connections. Calls under way go on to their end.
+func (c *Client) Close() error {
+	(&http.Client{Transport: c.base}).CloseIdleConnections()
+	return nil
+}
+
+// noRedirect makes a redirect an answer like any other: the API sends none, so
+// whoever does is not the API.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func (o Options) limiter() *rate.Limiter {
+	perSecond, burst := o.Rate, o.Burst
+	if perSecond <= 0 {
+		perSecond = defaultRate
+	}
+	if burst <= 0 {
+		burst = max(1, int(perSecond*burstSeconds))
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), burst)
+}
+
+func (o Options) log() *zap.Logger {
+	if o.Log == nil {
+		return zap.NewNop()
+	}
+	return o.Log
+}
+
+func baseURL(endpoint string) (string, error) {
+	if endpoint == "" {
+		return googleEndpoint, nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return "", fmt.Errorf("endpoint %q: want a scheme and a host only, such as http://127.0.0.1:8900", endpoint)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}

@@ -1,0 +1,315 @@
+package gce_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/mig/gce"
+	"slurmflex/test/fakegce"
+)
+
+const (
+	project = "demo"
+	region  = "us-central1"
+	machine = "a3-highgpu-8g"
+)
+
+// world is a fake cloud in a bubble's time and a client of it.
+type world struct {
+	*gce.Client
+	cloud    *fakegce.Server
+	template string
+}
+
+// inWorld runs a test in a fake cloud where operations take a second and VMs
+// boot in ten.
+func inWorld(t *testing.T, run func(*testing.T, world), change ...func(*fakegce.Options)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := fakegce.Options{Project: project, OperationTime: time.Second, BootTime: 10 * time.Second, DeleteTime: 5 * time.Second}
+		for _, c := range change {
+			c(&o)
+		}
+		cloud := fakegce.New(o)
+		template, err := cloud.AddTemplate(region, fakegce.FlexTemplate("a3", machine))
+		require.NoError(t, err)
+		client, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: cloud.Transport()})
+		require.NoError(t, err)
+		run(t, world{client, cloud, template})
+		require.NoError(t, client.Close())
+	})
+}
+
+func (w world) spec(name string, job uint32) mig.GroupSpec {
+	return mig.GroupSpec{
+		Name: name, Region: region, Template: w.template, Zones: []string{"us-central1-a", "us-central1-b"},
+		Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: job},
+	}
+}
+
+// group is the one group that the client sees.
+func (w world) group(t *testing.T) mig.Group {
+	t.Helper()
+	groups, unseen := w.Groups(t.Context(), "alpha", []string{region})
+	require.Empty(t, unseen)
+	require.Len(t, groups, 1)
+	return groups[0]
+}
+
+func request(instances ...string) mig.RequestSpec {
+	return mig.RequestSpec{Name: "a1", Instances: instances, Duration: 2 * time.Hour}
+}
+
+func TestTheLifeOfACohort(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		ctx, start := t.Context(), time.Now()
+		spec := w.spec("alpha-a3-job-812", 812)
+		require.NoError(t, w.CreateGroup(ctx, spec))
+		assert.Equal(t, time.Second, time.Since(start), "no longer than the operation")
+		require.NoError(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0", "alpha-a3-1")))
+		assert.Equal(t, 2*time.Second, time.Since(start))
+		assert.Equal(t, 2, w.cloud.Counts()["regionOperations.wait"], "one call for each operation")
+
+		g := w.group(t)
+		assert.Equal(t, spec.Stamp, g.Stamp)
+		require.Len(t, g.Live(), 1)
+		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
+		assert.Equal(t, 2*time.Hour, g.Requests[0].Duration)
+		assert.Equal(t, mig.CauseNone, g.Requests[0].Cause)
+
+		time.Sleep(time.Minute)
+		g = w.group(t)
+		assert.Equal(t, mig.Succeeded, g.Requests[0].State)
+		assert.Equal(t, 2, g.TargetSize)
+		instances, unseen := w.Instances(ctx, "alpha", []string{region})
+		require.Empty(t, unseen)
+		require.Len(t, instances, 2)
+		for _, in := range instances {
+			assert.Equal(t, "RUNNING", in.Status)
+			assert.Equal(t, spec.Name, in.Group)
+			assert.True(t, in.FlexStart)
+			assert.WithinDuration(t, start.Add(2*time.Hour), in.Terminates, time.Minute)
+		}
+
+		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances[:1]))
+		time.Sleep(time.Minute)
+		left, _ := w.Instances(ctx, "alpha", []string{region})
+		require.Len(t, left, 1)
+		assert.Equal(t, instances[1].Name, left[0].Name)
+
+		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances), "one of them is gone: that is no error")
+		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
+		state := w.cloud.State()
+		assert.Empty(t, state.Groups)
+		assert.Empty(t, state.Instances)
+	})
+}
+
+func TestAQueuedRequestSaysWhatItWaitsForAndCanBeCancelledOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.cloud.SetCapacity("", "", 0)
+		ctx := t.Context()
+		require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
+		require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
+		time.Sleep(time.Minute)
+		r := w.group(t).Requests[0]
+		assert.Equal(t, mig.Accepted, r.State)
+		assert.Equal(t, mig.CauseCapacity, r.Cause)
+		assert.Contains(t, r.Message, "does not have enough resources available")
+
+		require.NoError(t, w.CancelRequest(ctx, region, "alpha-x", "a1"))
+		r = w.group(t).Requests[0]
+		assert.Equal(t, mig.Cancelled, r.State)
+		assert.Equal(t, mig.CauseNone, r.Cause)
+		assert.Equal(t, mig.CauseConflict, mig.CauseOf(w.CancelRequest(ctx, region, "alpha-x", "a1")))
+	})
+}
+
+func TestACancelThatLosesARaceIsAConflict(t *testing.T) {
+	for _, status := range []bool{false, true} {
+		t.Run(fmt.Sprintf("HTTP status in the operation: %v", status), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				ctx := t.Context()
+				require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
+				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
+				time.Sleep(time.Minute)
+				err := w.CancelRequest(ctx, region, "alpha-x", "a1")
+				require.ErrorContains(t, err, "cancel resize request alpha-x/a1: ")
+				assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
+			}, func(o *fakegce.Options) { o.Switches.LateRefusals, o.Switches.RequestErrorStatus = true, status })
+		})
+	}
+}
+
+func TestWhatIsThereAlreadyAndWhatIsNot(t *testing.T) {
+	tests := map[string]struct {
+		do   func(context.Context, world) error
+		want mig.Cause
+	}{
+		"create a group again": {func(ctx context.Context, w world) error { return w.CreateGroup(ctx, w.spec("alpha-x", 1)) }, mig.CauseExists},
+		"create a request again": {func(ctx context.Context, w world) error {
+			return w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0"))
+		}, mig.CauseExists},
+		"create a request in no group": {func(ctx context.Context, w world) error {
+			return w.CreateRequest(ctx, region, "alpha-y", request("alpha-a3-9"))
+		}, mig.CauseNotFound},
+		"cancel a request that is not there": {func(ctx context.Context, w world) error { return w.CancelRequest(ctx, region, "alpha-x", "a9") }, mig.CauseNotFound},
+		"delete a group that is not there":   {func(ctx context.Context, w world) error { return w.DeleteGroup(ctx, region, "alpha-y") }, mig.CauseNotFound},
+		"create a group from no template": {func(ctx context.Context, w world) error {
+			spec := w.spec("alpha-y", 1)
+			spec.Template = "projects/demo/regions/us-central1/instanceTemplates/none"
+			return w.CreateGroup(ctx, spec)
+		}, mig.CauseConfig},
+		"ask for too short a lease": {func(ctx context.Context, w world) error {
+			r := request("alpha-a3-9")
+			r.Name, r.Duration = "a9", time.Minute
+			return w.CreateRequest(ctx, region, "alpha-x", r)
+		}, mig.CauseConfig},
+	}
+	for name, test := range tests {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, refused late: %v", name, late), func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w world) {
+					require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+					require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+					err := test.do(t.Context(), w)
+					assert.Equal(t, test.want, mig.CauseOf(err), "%v", err)
+				}, func(o *fakegce.Options) { o.Switches.LateRefusals = late })
+			})
+		}
+	}
+}
+
+func TestMutationsHappenOnceWhateverBecomesOfTheAnswers(t *testing.T) {
+	faults := map[string]fakegce.Fault{
+		"cut before it acts":     {Method: "*", Drop: true, Times: 3},
+		"cut after it acted":     {Method: "*", DropAfter: true, Times: 3},
+		"overloaded":             {Method: "*", Status: 503, Times: 3},
+		"too many calls":         {Method: "*", Status: 403, Reason: "rateLimitExceeded", Times: 3},
+		"slow":                   {Method: "*", Delay: 20 * time.Second, Times: 3},
+		"too slow, then acted":   {Method: "*insert", Delay: 40 * time.Second, Times: 1},
+		"its wait is cut":        {Method: "regionOperations.wait", Drop: true, Times: 3},
+		"its wait is overloaded": {Method: "regionOperations.wait", Status: 500, Times: 3},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				ctx := t.Context()
+				require.NoError(t, w.cloud.AddFault(fault))
+				require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
+				require.NoError(t, w.cloud.AddFault(fault))
+				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
+				time.Sleep(time.Minute)
+				g := w.group(t)
+				require.Len(t, g.Requests, 1)
+				assert.Equal(t, 1, g.TargetSize)
+				require.NoError(t, w.cloud.AddFault(fault))
+				require.NoError(t, w.DeleteGroup(ctx, region, "alpha-x"))
+				assert.Empty(t, w.cloud.State().Groups)
+				assert.Len(t, w.cloud.State().Operations, 3, "one operation for each mutation")
+			})
+		})
+	}
+}
+
+func TestNothingIsMissedOnPagesOfOne(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		ctx := t.Context()
+		for i := range 3 {
+			group := fmt.Sprintf("alpha-a3-job-%d", i+1)
+			require.NoError(t, w.CreateGroup(ctx, w.spec(group, uint32(i+1))))
+			for k := range 2 {
+				r := request(fmt.Sprintf("alpha-a3-%d", 10*i+k))
+				r.Name = fmt.Sprintf("a%d", k+1)
+				require.NoError(t, w.CreateRequest(ctx, region, group, r))
+			}
+		}
+		time.Sleep(time.Minute)
+		groups, unseen := w.Groups(ctx, "alpha", []string{region, "europe-west4"})
+		assert.Empty(t, unseen)
+		require.Len(t, groups, 3)
+		for _, g := range groups {
+			require.Len(t, g.Requests, 2)
+			assert.Equal(t, "a1", g.Requests[0].Name, "the oldest first")
+		}
+		instances, unseen := w.Instances(ctx, "alpha", []string{region, "europe-west4"})
+		assert.Empty(t, unseen)
+		assert.Len(t, instances, 6)
+	}, func(o *fakegce.Options) { o.PageLimit = 1 })
+}
+
+func TestAGroupWithOurPrefixAndAnotherStampIsNotReturned(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+		foreign := w.spec("alpha-y", 2)
+		foreign.Stamp.Cluster = "alpha-y"
+		require.NoError(t, w.CreateGroup(t.Context(), foreign))
+		assert.Equal(t, "alpha-x", w.group(t).Name)
+	})
+}
+
+func TestARegionThatTheAggregatedListDoesNotReachIsUnseen(t *testing.T) {
+	for _, place := range []string{region, "us-central1-b"} {
+		t.Run(place, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+				require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+				time.Sleep(time.Minute)
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Unreachable: []string{place}}))
+				instances, unseen := w.Instances(t.Context(), "alpha", []string{region, "europe-west4"})
+				assert.Empty(t, instances)
+				require.Len(t, unseen, 1)
+				assert.ErrorContains(t, unseen[region], "incomplete answer")
+			})
+		})
+	}
+}
+
+func TestARequestThatFailsSaysWhy(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.cloud.SetCapacity("", "", 0)
+		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+		time.Sleep(time.Minute)
+		require.NoError(t, w.cloud.FailRequest("alpha-x", "a1", "PERMISSIONS_ERROR", "Required 'compute.images.useReadOnly' permission"))
+		r := w.group(t).Requests[0]
+		assert.Equal(t, mig.Failed, r.State)
+		assert.Equal(t, mig.CausePermission, r.Cause)
+		assert.Equal(t, "PERMISSIONS_ERROR: Required 'compute.images.useReadOnly' permission", r.Message)
+	})
+}
+
+func TestAUsedUpQuotaOfRequestsIsAQuota(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.cloud.SetQuota(region, "ACTIVE_RESIZE_REQUESTS", 0)
+		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+		err := w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0"))
+		assert.Equal(t, mig.CauseQuota, mig.CauseOf(err), "%v", err)
+		assert.ErrorContains(t, err, "ACTIVE_RESIZE_REQUESTS")
+	})
+}
+
+func TestAHundredMutationsSideBySideTakeAsLongAsOne(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		start := time.Now()
+		errs := make([]error, 100)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() { errs[i] = w.CreateGroup(t.Context(), w.spec(fmt.Sprintf("alpha-%d", i), 1)) })
+		}
+		wg.Wait()
+		require.NoError(t, errors.Join(errs...))
+		assert.Equal(t, time.Second, time.Since(start))
+		assert.Len(t, w.cloud.State().Groups, 100)
+	})
+}

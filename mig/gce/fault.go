@@ -1,0 +1,220 @@
+package gce
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"google.golang.org/api/googleapi"
+
+	"slurmflex/mig"
+)
+
+// endOfTime begins the date that Compute gives where it expects no date.
+const endOfTime = "9999-"
+
+// messageLimit bounds a message in bytes: it ends in a line of a log and in a
+// job's comment.
+const messageLimit = 1000
+
+// failure is the error of a call as package mig knows it, nil if err is nil.
+func failure(op, object string, want intent, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &mig.Error{Op: op, Object: object, Cause: causeOfError(err, want), Err: &textError{textOf(err), err}}
+}
+
+func causeOfError(err error, want intent) mig.Cause {
+	var (
+		lost   *lostError
+		ended  *operationError
+		answer *googleapi.Error
+	)
+	switch {
+	case errors.As(err, &lost): // first: what it wraps is not about the thing
+		return mig.CauseUnavailable
+	case errors.As(err, &ended):
+		return causeOf(ended.faults, want)
+	case errors.As(err, &answer):
+		return answerFault(answer).cause(want)
+	case refused(err):
+		return mig.CausePermission
+	}
+	return mig.CauseUnavailable
+}
+
+// textOf is the error in one line and in the API's own words, without the
+// address of the call: the object says what it was about.
+func textOf(err error) string {
+	var (
+		lost   *lostError
+		answer *googleapi.Error
+		sent   *url.Error
+	)
+	switch {
+	case errors.As(err, &lost):
+		return lost.Error()
+	case errors.As(err, &answer):
+		return answerFault(answer).String()
+	case errors.As(err, &sent):
+		return oneLine(sent.Err.Error())
+	}
+	return oneLine(err.Error())
+}
+
+// textError is an error with its text in one line.
+type textError struct {
+	text string
+	err  error
+}
+
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }
+
+// operationError is an operation that ended with errors.
+type operationError struct{ faults []fault }
+
+func (e *operationError) Error() string { return describe(e.faults) }
+
+// lostError is an operation of which nobody knows how it ended.
+type lostError struct {
+	operation string
+	err       error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("outcome of %s unknown: %s", e.operation, textOf(e.err))
+}
+
+func (e *lostError) Unwrap() error { return e.err }
+
+// answerFault is the fault in an HTTP answer that is not a success.
+func answerFault(e *googleapi.Error) fault {
+	f := fault{status: e.Code, message: e.Message}
+	switch {
+	case e.Message == "" && len(e.Errors) == 0:
+		f.code, f.message = notGoogles, fmt.Sprintf("%s: %q", http.StatusText(e.Code), excerpt([]byte(e.Body)))
+	case len(e.Errors) > 0:
+		// Not apierror's Reason, which is empty for every answer in this form.
+		f.code = e.Errors[0].Reason
+	case infoReason(e.Details) != "":
+		f.code = infoReason(e.Details)
+	case e.Code == http.StatusNotFound:
+		f.code = "notFound"
+	}
+	return f
+}
+
+// infoReason is the reason of the google.rpc.ErrorInfo among an answer's
+// details.
+func infoReason(details []any) string {
+	for _, d := range details {
+		if info, ok := d.(map[string]any); ok {
+			if reason, ok := info["reason"].(string); ok {
+				return reason
+			}
+		}
+	}
+	return ""
+}
+
+// operationFaults are the faults of an operation that is done. Both places
+// count: an operation may carry errors without an HTTP status, which Google's
+// own Wait takes for a success.
+func operationFaults(op *computepb.Operation) []fault {
+	status := int(op.GetHttpErrorStatusCode())
+	faults := recordFaults(op.GetError())
+	for i := range faults {
+		faults[i].status = status
+	}
+	if len(faults) == 0 && status >= 400 {
+		faults = []fault{{status: status, message: op.GetHttpErrorMessage()}}
+	}
+	return faults
+}
+
+// recordFaults are the faults that an operation or a resize request lists.
+func recordFaults(e *computepb.Error) []fault {
+	var faults []fault
+	for _, one := range e.GetErrors() {
+		f := fault{code: one.GetCode(), message: one.GetMessage()}
+		for _, d := range one.GetErrorDetails() {
+			f.details = append(f.details, detailTexts(d)...)
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// detailTexts are the parts of a detail that help whoever reads the error.
+func detailTexts(d *computepb.ErrorDetails) []string {
+	var texts []string
+	if info := d.GetErrorInfo(); info.GetReason() != "" {
+		texts = append(texts, "reason="+info.GetReason())
+	}
+	texts = append(texts, pairs(d.GetErrorInfo().GetMetadatas())...)
+	if q := d.GetQuotaInfo(); q != nil {
+		texts = append(texts, fmt.Sprintf("quota %s=%v", q.GetLimitName(), q.GetLimit()))
+		texts = append(texts, pairs(q.GetDimensions())...)
+	}
+	return texts
+}
+
+func pairs(m map[string]string) []string {
+	var texts []string
+	for k, v := range m {
+		if !strings.HasPrefix(v, endOfTime) {
+			texts = append(texts, k+"="+v)
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// String is the fault in one line, in Google's words.
+func (f fault) String() string {
+	var head []string
+	if f.status != 0 {
+		head = append(head, fmt.Sprint(f.status))
+	}
+	if f.code != "" {
+		head = append(head, f.code)
+	}
+	text := f.message
+	if len(head) > 0 {
+		text = strings.Join(head, " ") + ": " + text
+	}
+	if len(f.details) > 0 {
+		text += " (" + strings.Join(f.details, ", ") + ")"
+	}
+	return oneLine(text)
+}
+
+// describe is all faults in one line.
+func describe(faults []fault) string {
+	texts := make([]string, len(faults))
+	for i, f := range faults {
+		texts[i] = f.String()
+	}
+	return oneLine(strings.Join(texts, "; "))
+}
+
+// oneLine folds white space and cuts what is too long.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > messageLimit {
+		s = strings.ToValidUTF8(s[:messageLimit], "") + "…"
+	}
+	return s
+}
+
+// excerpt is the beginning of an answer that makes no sense.
+func excerpt(body []byte) string {
+	const length = 80
+	return oneLine(strings.ToValidUTF8(string(body[:min(len(body), length)]), ""))
+}

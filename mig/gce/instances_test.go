@@ -1,0 +1,177 @@
+package gce
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+)
+
+const madeBy = "projects/1234567/regions/us-central1/instanceGroupManagers/alpha-a3-job-812"
+
+func instanceJSON(name, more string) string {
+	return fmt.Sprintf(`{"name":%q,"status":"RUNNING","creationTimestamp":%q%s}`, name, createdText, more)
+}
+
+func createdBy(path string) string {
+	return `,"metadata":{"items":[{"key":"startup-script","value":"#!/bin/sh"},{"key":"created-by","value":"` + path + `"}]}`
+}
+
+// listed is what Instances makes of one page, with times in UTC.
+func listed(t *testing.T, page string, regions ...string) ([]mig.Instance, map[string]error) {
+	t.Helper()
+	api := atPaths(map[string]http.HandlerFunc{"aggregated/instances": ok(page)})
+	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", regions)
+	for i := range instances {
+		instances[i].Created, instances[i].Terminates = instances[i].Created.UTC(), instances[i].Terminates.UTC()
+	}
+	return instances, unseen
+}
+
+func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
+	instances, unseen := listed(t, `{"items":{
+		"zones/us-central1-b":{"instances":[`+instanceJSON("alpha-a3-1", createdBy(madeBy)+
+		`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"}}`)+`]},
+		"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", `,"scheduling":{"provisioningModel":"STANDARD"}`)+`]},
+		"zones/us-central1-c":{"warning":{"code":"NO_RESULTS_ON_PAGE","message":"There are no results"}},
+		"zones/europe-west4-a":{"instances":[`+instanceJSON("alpha-a3-2", "")+`]}}}`, testRegion)
+	assert.Empty(t, unseen)
+	assert.Equal(t, []mig.Instance{
+		{Name: "alpha-a3-0", Zone: "us-central1-a", Region: testRegion, Status: "RUNNING", Created: created},
+		{
+			Name: "alpha-a3-1", Zone: "us-central1-b", Region: testRegion, Status: "RUNNING", Created: created,
+			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), FlexStart: true,
+		},
+	}, instances)
+}
+
+func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {
+	for path, want := range map[string]string{
+		madeBy: "alpha-a3-job-812",
+		"projects/1234567/zones/us-central1-a/instanceGroupManagers/g":         "",
+		"projects/1234567/regions/europe-west4/instanceGroupManagers/g":        "",
+		"projects/1234567/regions/us-central1/instanceGroups/g":                "",
+		"projects/1234567/regions/us-central1/instanceGroupManagers/g/x":       "",
+		"https://x/projects/1234567/regions/us-central1/instanceGroupManagers": "",
+		"alpha-a3-job-812": "",
+		"":                 "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", createdBy(path))+`]}}}`, testRegion)
+			assert.Empty(t, unseen)
+			require.Len(t, instances, 1)
+			assert.Equal(t, want, instances[0].Group)
+		})
+	}
+}
+
+func TestInstancesAsksForTheNamesOfOneCluster(t *testing.T) {
+	api := answers(ok(`{"items":{"zones/us-central1-a":{"instances":[` + instanceJSON("alphabet-0", "") + `]}}}`))
+	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion})
+	assert.Empty(t, unseen)
+	assert.Empty(t, instances, "a name of another cluster does not count even if it is listed")
+	require.Len(t, api.calls, 1)
+	assert.Equal(t, "/compute/v1/projects/p/aggregated/instances", api.calls[0].path)
+	query, err := url.ParseQuery(api.calls[0].query)
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}, query)
+}
+
+func TestARegionWhoseInstancesAreNotAllListedIsUnseen(t *testing.T) {
+	const (
+		here  = `"zones/us-central1-a":{"instances":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText + `"}]}`
+		there = `"zones/europe-west4-a":{"instances":[{"name":"alpha-a3-1","status":"RUNNING","creationTimestamp":"` + createdText + `"}]}`
+	)
+	all := []string{"europe-west4", testRegion}
+	tests := map[string]struct {
+		page   string
+		unseen []string
+		want   string
+	}{
+		"a zone cannot be reached": {
+			`{"items":{` + here + `,` + there + `,"zones/us-central1-b":{"warning":{"code":"UNREACHABLE","message":"down"}}}}`,
+			[]string{testRegion},
+			"incomplete answer: UNREACHABLE: down",
+		},
+		"a zone lists its instances with a warning": {
+			`{"items":{` + there + `,"zones/us-central1-b":{"instances":[],"warning":{"code":"PARTIAL_SUCCESS","message":"some"}}}}`,
+			[]string{testRegion},
+			"zone us-central1-b: incomplete answer: PARTIAL_SUCCESS: some",
+		},
+		"the list names a zone that it could not reach": {
+			`{"items":{` + here + `,` + there + `},"unreachables":["projects/p/zones/us-central1-b"]}`,
+			[]string{testRegion},
+			"incomplete answer: unreachable: projects/p/zones/us-central1-b",
+		},
+		"the list names a region that it could not reach": {
+			`{"items":{` + here + `,` + there + `},"unreachables":["projects/p/regions/us-central1"]}`,
+			[]string{testRegion},
+			"incomplete answer: unreachable: projects/p/regions/us-central1",
+		},
+		"the list names something that it could not reach": {
+			`{"items":{` + here + `,` + there + `},"unreachables":["cell-7"]}`,
+			all, "incomplete answer: unreachable: cell-7",
+		},
+		"the whole list warns": {
+			`{"items":{` + here + `,` + there + `},"warning":{"code":"LIST_OVERHEAD_QUOTA_EXCEED","message":"filtered"}}`,
+			all, "incomplete answer: LIST_OVERHEAD_QUOTA_EXCEED: filtered",
+		},
+		"the list has another shape": {
+			`{"items":{"alpha-a3-0":{}}}`,
+			all, `answer not understood: instances in "alpha-a3-0", which is no zone`,
+		},
+		"an instance's age cannot be read": {
+			`{"items":{` + there + `,"zones/us-central1-b":{"instances":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"yesterday"}]}}}`,
+			[]string{testRegion},
+			"creation of instance alpha-a3-0: ",
+		},
+		"an instance's end cannot be read": {
+			`{"items":{` + there + `,"zones/us-central1-b":{"instances":[` + instanceJSON("alpha-a3-0", `,"resourceStatus":{"scheduling":{"terminationTimestamp":"soon"}}`) + `]}}}`,
+			[]string{testRegion},
+			"end of instance alpha-a3-0: ",
+		},
+		"an instance has no status": {
+			`{"items":{` + there + `,"zones/us-central1-b":{"instances":[{"name":"alpha-a3-0","creationTimestamp":"` + createdText + `"}]}}}`,
+			[]string{testRegion},
+			"instance alpha-a3-0 has no status",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			instances, unseen := listed(t, test.page, all...)
+			require.Len(t, unseen, len(test.unseen))
+			for _, region := range test.unseen {
+				require.ErrorContains(t, unseen[region], "list instances of "+region+": ")
+				require.ErrorContains(t, unseen[region], test.want)
+			}
+			assert.Len(t, instances, len(all)-len(test.unseen), "one instance of each region that was seen")
+		})
+	}
+}
+
+func TestAWarningOnALaterPageCountsToo(t *testing.T) {
+	api := answers(
+		ok(`{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]}},"nextPageToken":"t"}`),
+		ok(`{"unreachables":["zones/us-central1-b"],"nextPageToken":"u"}`),
+		ok(`{"items":{}}`))
+	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion})
+	assert.Empty(t, instances)
+	assert.EqualError(t, unseen[testRegion], "list instances of us-central1: incomplete answer: unreachable: zones/us-central1-b")
+	assert.Len(t, api.calls, 3)
+}
+
+func TestAListThatFailsLeavesAllRegionsUnseen(t *testing.T) {
+	api := answers(refusal(403, "forbidden", "no right"))
+	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion, "europe-west4"})
+	assert.Empty(t, instances)
+	require.Len(t, unseen, 2)
+	for _, err := range unseen {
+		assert.Equal(t, mig.CausePermission, mig.CauseOf(err))
+	}
+}

@@ -1,0 +1,125 @@
+package gce
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+const pageSize = "500" // the most that Compute gives
+
+// page is one page of a collection.
+type page interface {
+	proto.Message
+	GetNextPageToken() string
+	GetWarning() *computepb.Warning
+}
+
+// readAll reads a collection into p, page by page, and calls each after every
+// page. It does not use Google's own List, which sends its calls without the
+// caller's context (compute v1.72.0) and passes over the warnings of a page
+// that has no items.
+func (c *Client) readAll(ctx context.Context, collection string, query url.Values, p page, each func() error) error {
+	query.Set("maxResults", pageSize)
+	for {
+		if err := c.get(ctx, collection, query, p); err != nil {
+			return err
+		}
+		if err := incomplete(p.GetWarning()); err != nil {
+			return err
+		}
+		if err := each(); err != nil {
+			return err
+		}
+		token := p.GetNextPageToken()
+		switch token {
+		case "":
+			return nil
+		case query.Get("pageToken"):
+			return fmt.Errorf("the page after %q is the same page", token)
+		}
+		query.Set("pageToken", token)
+	}
+}
+
+// get reads one page into p.
+func (c *Client) get(ctx context.Context, collection string, query url.Values, p page) error {
+	address := c.endpoint + "/compute/v1/projects/" + url.PathEscape(c.project) + "/" + collection + "?" + query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if err := googleapi.CheckResponseWithBody(resp, body); err != nil {
+		return err
+	}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, p); err != nil {
+		return fmt.Errorf("answer not understood: %w", err)
+	}
+	return nil
+}
+
+// incomplete is the error that a warning in a list stands for. Only the
+// warning that a list is empty takes nothing from it.
+func incomplete(w *computepb.Warning) error {
+	if w == nil || w.GetCode() == "NO_RESULTS_ON_PAGE" {
+		return nil
+	}
+	return fmt.Errorf("incomplete answer: %s: %s", w.GetCode(), w.GetMessage())
+}
+
+// namesOf is the filter for the names that begin with the cluster's and a
+// hyphen. The expression must match the whole name. Source: discovery document,
+// parameter filter.
+func namesOf(cluster string) string {
+	return `name eq "` + regexp.QuoteMeta(cluster) + `-.*"`
+}
+
+// regionOf is the region of a zone: us-central1 of us-central1-a.
+func regionOf(zone string) string { return zone[:max(0, strings.LastIndex(zone, "-"))] }
+
+// regionOfScope is the region that a scope such as projects/p/zones/z or
+// regions/r lies in, and false if it is neither.
+func regionOfScope(scope string) (string, bool) {
+	kind, name := path.Base(path.Dir(scope)), path.Base(scope)
+	switch kind {
+	case "zones":
+		return regionOf(name), true
+	case "regions":
+		return name, true
+	}
+	return "", false
+}
+
+// timestamp reads a time that every record of the kind has.
+func timestamp(what, s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: %w", what, err)
+	}
+	return t, nil
+}
+
+func distinct(regions []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(regions)))
+}

@@ -1,0 +1,235 @@
+package gce
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+)
+
+const createdText = "2026-03-01T10:00:00.123-08:00"
+
+var created = time.Date(2026, 3, 1, 18, 0, 0, 123_000_000, time.UTC)
+
+// atPaths answers by the end of a call's path, and with an empty list elsewhere.
+func atPaths(answers map[string]http.HandlerFunc) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", ok(`{}`))
+	for path, answer := range answers {
+		mux.HandleFunc("/compute/v1/projects/p/"+path, answer)
+	}
+	return mux
+}
+
+func groupJSON(name, description string) string {
+	return fmt.Sprintf(`{"name":%q,"description":%q,"targetSize":2,"creationTimestamp":%q,"status":{"isStable":true}}`, name, description, createdText)
+}
+
+const groupsPath, requestsPath = "regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/alpha-x/resizeRequests"
+
+func TestOnlyGroupsThatCarryOurStampAreReturned(t *testing.T) {
+	beta, newer := testStamp, testStamp
+	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
+	api := answers(ok(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`,`+
+		groupJSON("alpha-beta", beta.String())+`,`+
+		groupJSON("alpha-newer", newer.String())+`,`+
+		groupJSON("alpha-bare", "")+`,`+
+		groupJSON("alpha-by-hand", "group of team alpha")+`]}`), ok(`{}`))
+	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+	assert.Empty(t, unseen)
+	require.Len(t, groups, 1)
+	groups[0].Created = groups[0].Created.UTC()
+	assert.Equal(t, mig.Group{Name: "alpha-x", Region: testRegion, Stamp: testStamp, TargetSize: 2, Created: created}, groups[0])
+
+	query, err := url.ParseQuery(api.calls[0].query)
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}, query)
+}
+
+func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
+	const waiting = "Waiting for resources. Currently there are not enough resources available to fulfill the request. Expected time is indefinite."
+	tests := map[string]struct {
+		json string
+		want mig.Request
+	}{
+		"accepted, no attempt yet": {
+			`"state":"ACCEPTED","status":{},"instances":[{"name":"n0"},{"name":"n1"}],"requestedRunDuration":{"seconds":"7200"}`,
+			mig.Request{State: mig.Accepted, Instances: []string{"n0", "n1"}, Duration: 2 * time.Hour},
+		},
+		"accepted, the last attempt found a quota used up": {
+			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"Quota 'GPUS' exceeded.\nLimit: 16."}]}}}`,
+			mig.Request{State: mig.Accepted, Cause: mig.CauseQuota, Message: "QUOTA_EXCEEDED: Quota 'GPUS' exceeded. Limit: 16."},
+		},
+		"accepted, waiting without an end in sight": {
+			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS","message":"` + waiting + `","errorDetails":[{"errorInfo":{"metadatas":{"estimatedAvailabilityTime":"9999-12-31T23:59:59.997Z"}}}]}]}}}`,
+			mig.Request{State: mig.Accepted, Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: " + waiting},
+		},
+		"accepted, waiting until a date": {
+			`"state":"ACCEPTED","status":{"lastAttempt":{"error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS","message":"Waiting for resources.","errorDetails":[{"errorInfo":{"metadatas":{"estimatedAvailabilityTime":"2026-03-02T08:00:00Z"}}}]}]}}}`,
+			mig.Request{State: mig.Accepted, Cause: mig.CauseCapacity, Message: "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: Waiting for resources. (estimatedAvailabilityTime=2026-03-02T08:00:00Z)"},
+		},
+		"failed": {
+			`"state":"FAILED","status":{"error":{"errors":[{"code":"LIMIT_EXCEEDED","message":"out of time"},{"code":"PERMISSIONS_ERROR","message":"no right"}]},"lastAttempt":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"old"}]}}}`,
+			mig.Request{State: mig.Failed, Cause: mig.CausePermission, Message: "LIMIT_EXCEEDED: out of time; PERMISSIONS_ERROR: no right"},
+		},
+		"failed without a reason": {
+			`"state":"FAILED","status":{}`,
+			mig.Request{State: mig.Failed, Cause: mig.CauseUnknown, Message: "Compute gave no reason"},
+		},
+		"succeeded after an attempt that did not": {
+			`"state":"SUCCEEDED","status":{"lastAttempt":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"old"}]}}}`,
+			mig.Request{State: mig.Succeeded},
+		},
+		"in a state of the future": {
+			`"state":"PROVISIONING","resizeBy":3`,
+			mig.Request{State: "PROVISIONING"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			api := atPaths(map[string]http.HandlerFunc{
+				groupsPath:   ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
+				requestsPath: ok(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `",` + test.json + `}]}`),
+			})
+			groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+			require.Empty(t, unseen)
+			require.Len(t, groups, 1)
+			require.Len(t, groups[0].Requests, 1)
+			got := groups[0].Requests[0]
+			got.Created = got.Created.UTC()
+			test.want.Name, test.want.Created = "a1", created
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestRequestsAreReturnedTheOldestFirst(t *testing.T) {
+	api := atPaths(map[string]http.HandlerFunc{
+		groupsPath: ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
+		requestsPath: ok(`{"items":[
+			{"name":"a3","state":"ACCEPTED","creationTimestamp":"2026-03-01T12:00:00-08:00"},
+			{"name":"a1","state":"FAILED","creationTimestamp":"2026-03-01T19:00:00Z"},
+			{"name":"a2","state":"FAILED","creationTimestamp":"2026-03-01T12:00:00-08:00"}]}`),
+	})
+	groups, _ := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+	require.Len(t, groups, 1)
+	var names []string
+	for _, r := range groups[0].Requests {
+		names = append(names, r.Name)
+	}
+	assert.Equal(t, []string{"a1", "a2", "a3"}, names)
+}
+
+func TestARegionThatCannotBeReadWhollyIsUnseen(t *testing.T) {
+	const europe = "regions/europe-west4/instanceGroupManagers"
+	group := ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`)
+	tests := map[string]struct {
+		answers map[string]http.HandlerFunc
+		want    string
+	}{
+		"its groups are refused": {
+			map[string]http.HandlerFunc{groupsPath: refusal(403, "forbidden", "no right")},
+			"list groups of us-central1: 403 forbidden: no right",
+		},
+		"the requests of one group are refused": {
+			map[string]http.HandlerFunc{groupsPath: group, requestsPath: refusal(403, "forbidden", "no right")},
+			"list resize requests of alpha-x: 403 forbidden: no right",
+		},
+		"its list warns": {
+			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[],"warning":{"code":"UNREACHABLE","message":"zone c is down"}}`)},
+			"list groups of us-central1: incomplete answer: UNREACHABLE: zone c is down",
+		},
+		"a list of requests names what it could not reach": {
+			map[string]http.HandlerFunc{groupsPath: group, requestsPath: ok(`{"unreachables":["zones/us-central1-c"]}`)},
+			"list resize requests of alpha-x: incomplete answer: unreachable: zones/us-central1-c",
+		},
+		"a second page is refused": {
+			map[string]http.HandlerFunc{groupsPath: func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("pageToken") == "" {
+					ok(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`],"nextPageToken":"t"}`)(w, r)
+					return
+				}
+				refusal(403, "forbidden", "no right")(w, r)
+			}},
+			"list groups of us-central1: 403 forbidden: no right",
+		},
+		"its pages go round in a circle": {
+			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[],"nextPageToken":"t"}`)},
+			`list groups of us-central1: the page after "t" is the same page`,
+		},
+		"a group's age cannot be read": {
+			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[{"name":"alpha-x","targetSize":0,"description":` + quoted(testStamp.String()) + `}]}`)},
+			`list groups of us-central1: creation of group alpha-x: parsing time "" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"`,
+		},
+		"a group's size is missing": {
+			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[{"name":"alpha-x","creationTimestamp":"` + createdText + `","description":` + quoted(testStamp.String()) + `}]}`)},
+			"list groups of us-central1: a group without name or target size",
+		},
+		"a request's state is missing": {
+			map[string]http.HandlerFunc{groupsPath: group, requestsPath: ok(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`)},
+			"list resize requests of alpha-x: a resize request without name or state",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.answers[europe] = ok(`{"items":[` + groupJSON("alpha-europe", testStamp.String()) + `]}`)
+			c := clientOf(t, inMemory{atPaths(test.answers)})
+			groups, unseen := c.Groups(t.Context(), "alpha", []string{testRegion, "europe-west4", testRegion})
+			require.Len(t, unseen, 1)
+			require.EqualError(t, unseen[testRegion], test.want)
+			require.Len(t, groups, 1, "the other region's group, once")
+			assert.Equal(t, "alpha-europe", groups[0].Name)
+		})
+	}
+}
+
+func TestAGroupDeletedBetweenTwoListsIsGoneAndItsRegionIsSeen(t *testing.T) {
+	api := atPaths(map[string]http.HandlerFunc{
+		groupsPath:   ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", testStamp.String()) + `]}`),
+		requestsPath: refusal(404, "notFound", "was not found"),
+	})
+	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+	assert.Empty(t, unseen)
+	require.Len(t, groups, 1)
+	assert.Equal(t, "alpha-y", groups[0].Name)
+}
+
+func TestTheRequestsOfGroupsAreReadSideBySide(t *testing.T) {
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Second)
+		ok(`{}`)(w, r)
+	}
+	items := groupJSON("alpha-x", testStamp.String())
+	answers := map[string]http.HandlerFunc{}
+	for i := range sideBySide {
+		name := fmt.Sprintf("alpha-%d", i)
+		if i > 0 {
+			items += "," + groupJSON(name, testStamp.String())
+		}
+		answers[groupsPath+"/"+name+"/resizeRequests"] = slow
+	}
+	answers[groupsPath], answers[requestsPath] = ok(`{"items":[`+items+`]}`), slow
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		groups, unseen := clientOf(t, inMemory{atPaths(answers)}).Groups(t.Context(), "alpha", []string{testRegion})
+		assert.Empty(t, unseen)
+		assert.Len(t, groups, sideBySide)
+		assert.Equal(t, time.Second, time.Since(start))
+	})
+}
+
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

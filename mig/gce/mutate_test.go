@@ -1,0 +1,288 @@
+package gce
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+)
+
+const regionPath = "/compute/v1/projects/p/regions/us-central1"
+
+func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
+	tests := []struct {
+		name         string
+		do           func(context.Context, *Client) error
+		method, path string
+		body         string
+	}{
+		{
+			"a group as flex-start prescribes it",
+			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
+			"POST", regionPath + "/instanceGroupManagers",
+			`{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
+			 "description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
+			 "versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
+			 "distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
+			 "updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
+			 "instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`,
+		},
+		{
+			"a request that names its instances",
+			func(ctx context.Context, c *Client) error {
+				return c.CreateRequest(ctx, testRegion, "alpha-a3-job-812", mig.RequestSpec{Name: "a1", Instances: []string{"n0", "n1"}, Duration: 2 * time.Hour})
+			},
+			"POST", regionPath + "/instanceGroupManagers/alpha-a3-job-812/resizeRequests",
+			`{"name":"a1","instances":[{"name":"n0"},{"name":"n1"}],"requestedRunDuration":{"seconds":"7200"}}`,
+		},
+		{
+			"a cancel without a body",
+			func(ctx context.Context, c *Client) error { return c.CancelRequest(ctx, testRegion, "g", "a1") },
+			"POST", regionPath + "/instanceGroupManagers/g/resizeRequests/a1/cancel", "",
+		},
+		{
+			"a deletion of instances by their paths",
+			func(ctx context.Context, c *Client) error {
+				return c.DeleteInstances(ctx, testRegion, "g", []mig.Instance{{Name: "n0", Zone: "us-central1-b"}})
+			},
+			"POST", regionPath + "/instanceGroupManagers/g/deleteInstances",
+			`{"instances":["projects/p/zones/us-central1-b/instances/n0"],"skipInstancesOnValidationError":true}`,
+		},
+		{
+			"a deletion of a group",
+			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
+			"DELETE", regionPath + "/instanceGroupManagers/g", "",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			api := answers(ok(done))
+			require.NoError(t, test.do(t.Context(), clientOf(t, inMemory{api})))
+			require.Len(t, api.calls, 1)
+			sent := api.calls[0]
+			assert.Equal(t, test.method, sent.method)
+			assert.Equal(t, test.path, sent.path)
+			if test.body == "" {
+				assert.Empty(t, sent.body)
+			} else {
+				assert.JSONEq(t, test.body, sent.body)
+			}
+			query, err := url.ParseQuery(sent.query)
+			require.NoError(t, err)
+			assert.Len(t, query, 1)
+			assert.Len(t, query.Get("requestId"), 36)
+		})
+	}
+}
+
+func TestTheBaseNameOfALongGroupIsCutToWhatComputeAllows(t *testing.T) {
+	long := testGroup
+	long.Name = "alpha-" + strings.Repeat("x", 57)
+	body := groupBody(testProject, long)
+	assert.Len(t, body.GetName(), 63)
+	assert.Len(t, body.GetBaseInstanceName(), 58)
+}
+
+func TestDeleteInstancesSplitsWhatOneCallMayNotName(t *testing.T) {
+	instances := make([]mig.Instance, 2001)
+	for i := range instances {
+		instances[i] = mig.Instance{Name: fmt.Sprintf("alpha-a3-%d", i), Zone: "us-central1-a"}
+	}
+	api := answers(ok(done))
+	c := clientOf(t, inMemory{api})
+	require.NoError(t, c.DeleteInstances(t.Context(), testRegion, "g", instances))
+	require.Len(t, api.calls, 3)
+	var sizes []int
+	for _, call := range api.calls {
+		sizes = append(sizes, strings.Count(call.body, "/instances/"))
+	}
+	assert.Equal(t, []int{1000, 1000, 1}, sizes)
+
+	require.NoError(t, c.DeleteInstances(t.Context(), testRegion, "g", nil))
+	assert.Len(t, api.calls, 3, "nothing to delete is no call")
+}
+
+func TestAnOperationOfASecondIsKnownAfterASecondWithOneWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			ok(done)(w, r)
+		}
+		api, start := answers(ok(running), held), time.Now()
+		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
+		assert.Equal(t, time.Second, time.Since(start))
+		require.Len(t, api.calls, 2)
+		assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "", ""}, api.calls[1])
+	})
+}
+
+func TestAWaitThatEndsEarlyIsAskedAgainOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, start := answers(ok(running), ok(running), ok(running), ok(running), ok(done)), time.Now()
+		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
+		assert.Equal(t, 3*time.Second, time.Since(start))
+		assert.Len(t, api.calls, 5)
+	})
+}
+
+func TestAWaitMayBeHeldForTwoMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(2 * time.Minute)
+			ok(running)(w, r)
+		}
+		api, start := answers(ok(running), held, held, ok(done)), time.Now()
+		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
+		assert.Equal(t, 4*time.Minute, time.Since(start))
+		assert.Len(t, api.calls, 4)
+	})
+}
+
+// Pitfalls 1 and 2: Google's own Wait takes the first for a success and loses
+// the codes of the second.
+func TestAnOperationThatEndsWithErrorsFailsTheCall(t *testing.T) {
+	const message = "Cancelling resize request that has reached a final state is not possible."
+	tests := map[string]struct{ operation, want string }{
+		"without an HTTP status": {doneWith(0, "CONDITION_NOT_MET", message), "cancel resize request g/a1: CONDITION_NOT_MET: " + message},
+		"with an HTTP status":    {doneWith(412, "CONDITION_NOT_MET", message), "cancel resize request g/a1: 412 CONDITION_NOT_MET: " + message},
+		"with a status only":     {`{"name":"operation-1","status":"DONE","httpErrorStatusCode":412,"httpErrorMessage":"PRECONDITION FAILED"}`, "cancel resize request g/a1: 412: PRECONDITION FAILED"},
+	}
+	for name, test := range tests {
+		for when, api := range map[string]*script{
+			"at once":      answers(ok(test.operation)),
+			"after a wait": answers(ok(running), ok(test.operation)),
+		} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				err := clientOf(t, inMemory{api}).CancelRequest(t.Context(), testRegion, "g", "a1")
+				require.EqualError(t, err, test.want)
+				assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
+			})
+		}
+	}
+}
+
+// Pitfall 3: apierror's Reason is empty for answers that carry "errors".
+func TestARefusalIsClassifiedByItsReason(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		do     func(context.Context, *Client) error
+		cause  mig.Cause
+		want   string
+	}{
+		{
+			"cancel a request that has ended",
+			answer(412, `{"error":{"code":412,"message":"Cancelling is not possible.","errors":[{"message":"Cancelling is not possible.","domain":"global","reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`),
+			func(ctx context.Context, c *Client) error { return c.CancelRequest(ctx, testRegion, "g", "a1") },
+			mig.CauseConflict, "cancel resize request g/a1: 412 conditionNotMet: Cancelling is not possible.",
+		},
+		{
+			"too many calls, with details beside the reason",
+			answer(403, `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"message":"Rate Limit Exceeded","domain":"usageLimits","reason":"rateLimitExceeded"}],"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"}]}}`),
+			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
+			mig.CauseRate, "create group alpha-a3-job-812: 403 rateLimitExceeded: Rate Limit Exceeded",
+		},
+		{
+			"a group that is there already",
+			refusal(409, "alreadyExists", "The resource 'projects/p/regions/us-central1/instanceGroupManagers/g' already exists"),
+			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
+			mig.CauseExists, "create group alpha-a3-job-812: 409 alreadyExists: The resource 'projects/p/regions/us-central1/instanceGroupManagers/g' already exists",
+		},
+		{
+			"a group that is not there",
+			refusal(404, "notFound", "The resource was not found"),
+			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
+			mig.CauseNotFound, "delete group g: 404 notFound: The resource was not found",
+		},
+		{
+			"a group that is not there, in Google's newer form",
+			answer(404, `{"error":{"code":404,"message":"The resource was not found","status":"NOT_FOUND"}}`),
+			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
+			mig.CauseNotFound, "delete group g: 404 notFound: The resource was not found",
+		},
+		{
+			"an endpoint that is not Google's does not say that a group is gone",
+			answer(404, "404 page not found\n"),
+			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
+			mig.CauseUnavailable, `delete group g: 404 not Google's answer: Not Found: "404 page not found"`,
+		},
+		{
+			"words over several lines",
+			answer(403, `{"error":{"code":403,"message":"Required permission\nfor\n\tthis","errors":[{"reason":"forbidden","message":"x"}]}}`),
+			func(ctx context.Context, c *Client) error {
+				return c.DeleteInstances(ctx, testRegion, "g", []mig.Instance{{Name: "n", Zone: "z"}})
+			},
+			mig.CausePermission, "delete instances of group g: 403 forbidden: Required permission for this",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := test.do(t.Context(), clientOf(t, inMemory{answers(test.answer)}))
+				require.EqualError(t, err, test.want)
+				assert.Equal(t, test.cause, mig.CauseOf(err))
+				var e *mig.Error
+				require.ErrorAs(t, err, &e)
+			})
+		})
+	}
+}
+
+func TestTheDetailsOfAnErrorAreKept(t *testing.T) {
+	api := answers(ok(`{"name":"operation-1","status":"DONE","error":{"errors":[{"code":"QUOTA_EXCEEDED",
+		"message":"Quota 'ACTIVE_RESIZE_REQUESTS' exceeded.  Limit: 100.0 in region us-central1.",
+		"errorDetails":[
+		 {"quotaInfo":{"limit":100,"limitName":"ACTIVE-RESIZE-REQUESTS-per-project-region","metricName":"compute.googleapis.com/active_resize_requests","dimensions":{"region":"us-central1"}}},
+		 {"errorInfo":{"reason":"resource_availability","domain":"compute.googleapis.com","metadatas":{"vmType":"a3-highgpu-8g","zone":"us-central1-a"}}}]}]}}`))
+	err := clientOf(t, inMemory{api}).CreateRequest(t.Context(), testRegion, "g", mig.RequestSpec{Name: "a1", Instances: []string{"n0"}, Duration: time.Hour})
+	require.EqualError(t, err, "create resize request g/a1: QUOTA_EXCEEDED: Quota 'ACTIVE_RESIZE_REQUESTS' exceeded. Limit: 100.0 in region us-central1."+
+		" (quota ACTIVE-RESIZE-REQUESTS-per-project-region=100, region=us-central1, reason=resource_availability, vmType=a3-highgpu-8g, zone=us-central1-a)")
+	assert.Equal(t, mig.CauseQuota, mig.CauseOf(err))
+}
+
+func TestAnOperationWhoseEndIsNotSeenHasAnUnknownOutcome(t *testing.T) {
+	tests := map[string]struct {
+		wait http.HandlerFunc
+		want string
+	}{
+		"no longer on record": {refusal(404, "notFound", "was not found"), "delete group g: outcome of operation-1 unknown: 404 notFound: was not found"},
+		"not to be read":      {refusal(403, "forbidden", "Required permission"), "delete group g: outcome of operation-1 unknown: 403 forbidden: Required permission"},
+		"still running":       {ok(running), "delete group g: outcome of operation-1 unknown: context deadline exceeded"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10500*time.Millisecond)
+				defer cancel()
+				err := clientOf(t, inMemory{answers(ok(running), test.wait)}).DeleteGroup(ctx, testRegion, "g")
+				require.EqualError(t, err, test.want)
+				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+			})
+		})
+	}
+}
+
+func TestAnAnswerThatIsNoOperationIsNotASuccess(t *testing.T) {
+	err := clientOf(t, inMemory{answers(ok(`{}`))}).DeleteGroup(t.Context(), testRegion, "g")
+	require.EqualError(t, err, "delete group g: the answer is not an operation")
+	assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+}
+
+func TestTheEndOfTheContextCanBeSeenInTheError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := clientOf(t, roundTripper(hung)).CreateGroup(ctx, testGroup)
+		require.EqualError(t, err, "create group alpha-a3-job-812: context deadline exceeded")
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}

@@ -1,0 +1,230 @@
+package gce
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+	"google.golang.org/api/googleapi"
+
+	"slurmflex/mig"
+)
+
+const (
+	maxAttempts   = 6
+	firstPause    = 500 * time.Millisecond // the longest pause after the first attempt; doubles with each
+	longestPause  = 60 * time.Second       // a Retry-After beyond it ends the call
+	answerTime    = 30 * time.Second       // for one attempt
+	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
+	answerLimit   = 128 << 20              // bytes: a page of 500 instances with their metadata stays well below it
+	userAgent     = "slurmflex"
+	methodOfWait  = "regionOperations.wait"
+	unnamedMethod = "unknown"
+)
+
+// methodKey is the key of a context's value: the API's name of the method that
+// is being called.
+type methodKey struct{}
+
+func calling(ctx context.Context, method string) context.Context {
+	return context.WithValue(ctx, methodKey{}, method)
+}
+
+func methodOf(ctx context.Context) string {
+	if m, ok := ctx.Value(methodKey{}).(string); ok {
+		return m
+	}
+	return unnamedMethod
+}
+
+// wire carries calls to the API: within the rate limit, each attempt within a
+// time limit, and again with growing pauses while the answer is one that may
+// change. Every call can be repeated: reads change nothing, and each mutation
+// carries a requestId, so that Compute acts on it once.
+//
+// It hands on answers that are complete: the whole body, and JSON if the call
+// succeeded. Anything else is a failed attempt.
+type wire struct {
+	next    http.RoundTripper
+	limiter *rate.Limiter
+	log     *zap.Logger
+	observe func(method string, status int, took time.Duration)
+}
+
+func newWire(o Options, next http.RoundTripper) *wire {
+	w := &wire{next: next, limiter: o.limiter(), log: o.log(), observe: o.Observe}
+	if w.observe == nil {
+		w.observe = func(string, int, time.Duration) {}
+	}
+	return w
+}
+
+// RoundTrip makes a call. The request's body must have a GetBody, as those of
+// Google's client have.
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	for n := 1; ; n++ {
+		if err := w.limiter.Wait(ctx); err != nil {
+			return nil, fmt.Errorf("waiting for the rate limit: %w", err)
+		}
+		resp, err := w.attempt(req)
+		pause, again := nextPause(n, resp, err)
+		if !again || ctx.Err() != nil || !sleep(ctx, pause) {
+			if err != nil && n > 1 {
+				err = fmt.Errorf("%w (after %d attempts)", err, n)
+			}
+			return resp, err
+		}
+	}
+}
+
+// attempt sends the request once and reports it.
+func (w *wire) attempt(req *http.Request) (*http.Response, error) {
+	method, start := methodOf(req.Context()), time.Now()
+	resp, err := w.exchange(req, method)
+	took, status := time.Since(start), 0
+	if resp != nil {
+		status = resp.StatusCode
+	}
+	w.observe(method, status, took)
+	w.log.Debug("compute", zap.String("method", method), zap.String("path", req.URL.Path),
+		zap.Int("status", status), zap.Duration("took", took), zap.Error(err))
+	return resp, err
+}
+
+// exchange sends the request and reads its whole answer within the time limit
+// of an attempt.
+func (w *wire) exchange(req *http.Request, method string) (*http.Response, error) {
+	limit := answerTime
+	if method == methodOfWait {
+		limit = waitTime
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), limit)
+	defer cancel()
+	out, err := copyOf(req, ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := w.next.RoundTrip(out)
+	if err == nil {
+		err = readWhole(resp, answerLimit)
+	}
+	if err != nil {
+		if ctx.Err() != nil && req.Context().Err() == nil {
+			return nil, fmt.Errorf("no answer within %s: %w", limit, err)
+		}
+		return nil, err
+	}
+	return resp, nil
+}
+
+// copyOf is the request with a fresh body, to be sent under ctx.
+func copyOf(req *http.Request, ctx context.Context) (*http.Request, error) {
+	out := req.Clone(ctx)
+	out.Header.Set("User-Agent", userAgent)
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		out.Body = body
+	}
+	return out, nil
+}
+
+// readWhole replaces the answer's body by its bytes in memory, at most limit.
+func readWhole(resp *http.Response, limit int) error {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("answer broken off: %w", err)
+	case len(body) > limit:
+		return fmt.Errorf("answer longer than %d bytes", limit)
+	case resp.StatusCode/100 == 2 && !json.Valid(body):
+		return fmt.Errorf("answer is not JSON: %q", excerpt(body))
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+// nextPause says whether the n-th attempt of a call is worth another one, and
+// after how long: a random time below a bound that doubles, and no less than
+// the answer asks for.
+func nextPause(n int, resp *http.Response, err error) (time.Duration, bool) {
+	if n >= maxAttempts {
+		return 0, false
+	}
+	pause := rand.N(firstPause << (n - 1))
+	if err != nil {
+		return pause, !refused(err)
+	}
+	if !passing(resp) {
+		return 0, false
+	}
+	pause = max(pause, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
+	return pause, pause <= longestPause
+}
+
+// passing reports whether the answer is a fault that may pass by itself. The
+// answer's body must be in memory.
+func passing(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	case http.StatusForbidden: // Compute's own way to say that there are too many calls
+		body, err := io.ReadAll(resp.Body)
+		resp.Body = io.NopCloser(bytes.NewReader(body))
+		var e *googleapi.Error
+		return err == nil && errors.As(googleapi.CheckResponseWithBody(resp, body), &e) &&
+			answerFault(e).cause(reading) == mig.CauseRate
+	}
+	return false
+}
+
+// retryAfter is the time that a Retry-After header asks for, in seconds or as
+// a date; 0 if it is none.
+func retryAfter(header string, now time.Time) time.Duration {
+	if s, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return time.Duration(s) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// sleep waits for d, or reports false as soon as ctx ends.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// defaultTransport is Go's default transport with room for the calls that a
+// round makes side by side, and with pings that find dead connections.
+func defaultTransport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.MaxIdleConnsPerHost = t.MaxIdleConns
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
+	return t
+}

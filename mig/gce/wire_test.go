@@ -1,0 +1,288 @@
+package gce
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"slurmflex/mig"
+)
+
+func TestAFaultThatMayPassIsTriedAgain(t *testing.T) {
+	faults := map[string]http.HandlerFunc{
+		"408":                     answer(408, ""),
+		"429":                     refusal(429, "rateLimitExceeded", "Quota exceeded"),
+		"500":                     refusal(500, "backendError", "Internal error"),
+		"502 from a proxy":        answer(502, "<html>Bad Gateway</html>"),
+		"503":                     refusal(503, "backendError", "Try again"),
+		"504":                     answer(504, ""),
+		"403 rateLimitExceeded":   refusal(403, "rateLimitExceeded", "Rate Limit Exceeded"),
+		"concurrent operations":   answer(403, `{"error":{"code":403,"message":"Rate Limit Exceeded","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED","domain":"compute.googleapis.com"}]}}`),
+		"a page that is not JSON": answer(200, "<html>Log in</html>"),
+		"half a page":             answer(200, `{"items":[{"name":"alp`),
+		"an empty answer":         answer(200, ""),
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := answers(fault, fault, ok(done))
+				require.NoError(t, clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x"))
+				assert.Len(t, api.calls, 3)
+			})
+		})
+	}
+}
+
+func TestAFaultThatLastsIsNotTriedAgain(t *testing.T) {
+	faults := map[string]http.HandlerFunc{
+		"400":                 refusal(400, "invalid", "Invalid value"),
+		"403 for want of IAM": refusal(403, "forbidden", "Required 'compute.instanceGroupManagers.delete' permission"),
+		"403 from a proxy":    answer(403, "<html>Forbidden</html>"),
+		"404":                 refusal(404, "notFound", "was not found"),
+		"409":                 refusal(409, "alreadyExists", "already exists"),
+		"412":                 refusal(412, "conditionNotMet", "final state"),
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere/", http.StatusFound)
+		},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := answers(fault, ok(done))
+				require.Error(t, clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x"))
+				assert.Len(t, api.calls, 1)
+			})
+		})
+	}
+}
+
+func TestAFaultThatDoesNotPassEndsTheCallAfterSixAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, start := answers(refusal(503, "backendError", "Try again")), time.Now()
+		err := clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x")
+		require.EqualError(t, err, "delete group alpha-x: 503 backendError: Try again")
+		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+		assert.Len(t, api.calls, 6)
+		assert.Less(t, time.Since(start), 16*time.Second, "pauses are random below 0.5 s, 1 s, 2 s, 4 s, 8 s")
+	})
+}
+
+func TestARepeatedMutationCarriesTheSameRequestIDAndBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := answers(answer(503, ""), answer(503, ""), ok(done))
+		c := clientOf(t, inMemory{api})
+		require.NoError(t, c.CreateGroup(t.Context(), testGroup))
+		require.Len(t, api.calls, 3)
+		assert.Equal(t, api.calls[0], api.calls[1])
+		assert.Equal(t, api.calls[0], api.calls[2])
+		first, err := url.ParseQuery(api.calls[0].query)
+		require.NoError(t, err)
+		assert.Len(t, first.Get("requestId"), 36)
+		assert.NotEmpty(t, api.calls[0].body)
+
+		require.NoError(t, c.CreateGroup(t.Context(), testGroup))
+		assert.NotEqual(t, api.calls[0].query, api.calls[3].query, "the next call is another mutation")
+	})
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	after := func(header string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", header)
+			answer(503, "")(w, r)
+		}
+	}
+	t.Run("in seconds", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			require.NoError(t, clientOf(t, inMemory{answers(after("20"), ok(done))}).DeleteGroup(t.Context(), testRegion, "g"))
+			assert.Equal(t, 20*time.Second, time.Since(start))
+		})
+	})
+	t.Run("as a date", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			date := start.Add(30 * time.Second).UTC().Format(http.TimeFormat)
+			require.NoError(t, clientOf(t, inMemory{answers(after(date), ok(done))}).DeleteGroup(t.Context(), testRegion, "g"))
+			assert.Equal(t, 30*time.Second, time.Since(start))
+		})
+	})
+	t.Run("beyond a minute it ends the call", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			api, start := answers(after("3600"), ok(done)), time.Now()
+			err := clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "g")
+			assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+			assert.Zero(t, time.Since(start))
+		})
+	})
+}
+
+func TestCallsOfAllMethodsShareOneRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, start := answers(ok(done)), time.Now()
+		c := clientOf(t, inMemory{api}, func(o *Options) { o.Rate, o.Burst = 10, 1 })
+		for range 5 {
+			require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
+			_, unseen := c.Groups(t.Context(), "alpha", []string{testRegion})
+			require.Empty(t, unseen)
+			require.NoError(t, c.CancelRequest(t.Context(), testRegion, "g", "r"))
+		}
+		assert.Equal(t, 1400*time.Millisecond, time.Since(start), "15 calls at 10 a second, the first at once")
+	})
+}
+
+// hung is an API that takes calls and never answers.
+func hung(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+func TestACallThatIsNotAnsweredIsTriedAgainAfterThirtySeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, unseen := clientOf(t, roundTripper(hung)).Instances(t.Context(), "alpha", []string{testRegion})
+		err := unseen[testRegion]
+		require.EqualError(t, err, "list instances of us-central1: no answer within 30s: context deadline exceeded (after 6 attempts)")
+		assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+		assert.InDelta(t, 188, time.Since(start).Seconds(), 8)
+	})
+}
+
+// Pitfall 5: the List of Google's client does not pass its context on.
+func TestACancelledContextEndsAHungCallAtOnce(t *testing.T) {
+	reached := make(chan struct{}, 8)
+	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		reached <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(api.Close)
+	calls := map[string]func(context.Context, *Client) error{
+		"groups": func(ctx context.Context, c *Client) error {
+			_, unseen := c.Groups(ctx, "alpha", []string{testRegion})
+			return unseen[testRegion]
+		},
+		"instances": func(ctx context.Context, c *Client) error {
+			_, unseen := c.Instances(ctx, "alpha", []string{testRegion})
+			return unseen[testRegion]
+		},
+		"create group": func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
+	}
+	for name, do := range calls {
+		t.Run(name, func(t *testing.T) {
+			c := clientOf(t, nil, func(o *Options) { o.Endpoint = api.URL })
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-reached
+				cancel()
+			}()
+			start := time.Now()
+			err := do(ctx, c)
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+			assert.Less(t, time.Since(start), 10*time.Second, "well before the time limit of an attempt")
+		})
+	}
+}
+
+func TestAnUnusableEndpointIsAClearErrorInOneLine(t *testing.T) {
+	refused := func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	tests := []struct {
+		name string
+		api  http.RoundTripper
+		want string
+	}{
+		{"refuses connections", roundTripper(refused), "dial tcp: connection refused (after 6 attempts)"},
+		{"answers HTML", inMemory{ok("<html>\n<body>Log in</body>")}, `answer is not JSON: "<html> <body>Log in</body>" (after 6 attempts)`},
+		{"answers half a page", inMemory{ok(`{"items":[{"na`)}, `answer is not JSON: "{\"items\":[{\"na" (after 6 attempts)`},
+		{"answers another kind of JSON", inMemory{ok(`{"items":7}`)}, `answer not understood`},
+		{"fails in HTML", inMemory{answer(502, "<html>\nBad\n</html>")}, `502 not Google's answer: Bad Gateway: "<html> Bad </html>"`},
+		{"is another machine's", inMemory{answer(404, "404 page not found\n")}, `404 not Google's answer: Not Found: "404 page not found"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, unseen := clientOf(t, test.api).Groups(t.Context(), "alpha", []string{testRegion})
+				err := unseen[testRegion]
+				require.ErrorContains(t, err, "list groups of us-central1: ")
+				require.ErrorContains(t, err, test.want)
+				assert.NotContains(t, err.Error(), "\n")
+				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
+			})
+		})
+	}
+}
+
+func TestAnAnswerIsReadUpToItsLimit(t *testing.T) {
+	whole := func(limit int) error {
+		return readWhole(&http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, limit)
+	}
+	require.NoError(t, whole(12))
+	require.EqualError(t, whole(11), "answer longer than 11 bytes")
+}
+
+func TestAnAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
+	const page = `{"items":[]}`
+	first := true
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if first {
+			first = false
+			w.Header().Set("Content-Length", fmt.Sprint(2*len(page)))
+		}
+		_, _ = io.WriteString(w, page)
+	}))
+	t.Cleanup(api.Close)
+	_, unseen := clientOf(t, nil, func(o *Options) { o.Endpoint = api.URL }).Groups(t.Context(), "alpha", []string{testRegion})
+	assert.Empty(t, unseen)
+	assert.False(t, first)
+}
+
+func TestEachAttemptIsObservedAndLoggedWithoutItsQuery(t *testing.T) {
+	type observation struct {
+		method string
+		status int
+		took   time.Duration
+	}
+	var seen []observation
+	logs, lines := observer.New(zap.DebugLevel)
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Second)
+		ok(done)(w, r)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := clientOf(t, inMemory{answers(answer(503, ""), ok(running), slow)}, func(o *Options) {
+			o.Log = zap.New(logs)
+			o.Observe = func(method string, status int, took time.Duration) {
+				seen = append(seen, observation{method, status, took})
+			}
+		})
+		require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "alpha-x"))
+	})
+	assert.Equal(t, []observation{
+		{"regionInstanceGroupManagers.delete", 503, 0},
+		{"regionInstanceGroupManagers.delete", 200, 0},
+		{"regionOperations.wait", 200, time.Second},
+	}, seen)
+	require.Equal(t, 3, lines.Len())
+	assert.Equal(t, map[string]any{
+		"method": "regionInstanceGroupManagers.delete",
+		"path":   "/compute/v1/projects/p/regions/us-central1/instanceGroupManagers/alpha-x",
+		"status": int64(503), "took": time.Duration(0),
+	}, lines.All()[0].ContextMap())
+}

@@ -1,0 +1,43 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Config is slurmctld's configuration: values by key, as scontrol show config
+// prints them.
+type Config map[string]string
+
+// ParseConfig reads what scontrol show config printed. Output without its
+// heading or without SLURM_VERSION is an error. Of a key that is there twice
+// the first counts: slurm.conf's own come first.
+func ParseConfig(out []byte) (Config, error) {
+	text := string(out)
+	if !strings.HasPrefix(text, "Configuration data as of ") {
+		return nil, fmt.Errorf("scontrol show config: %s: not a configuration", quote(text))
+	}
+	config := make(Config)
+	for line := range strings.Lines(text) {
+		key, value, found := strings.Cut(line, "=")
+		key = strings.TrimSpace(key)
+		if _, known := config[key]; !found || known {
+			continue
+		}
+		config[key] = notNull(strings.TrimSpace(value))
+	}
+	if config["SLURM_VERSION"] == "" {
+		return nil, errors.New("scontrol show config: no SLURM_VERSION")
+	}
+	return config, nil
+}
+
+// Version is the version of slurmctld.
+func (c Config) Version() (Version, error) { return ParseVersion(c["SLURM_VERSION"]) }
+
+// Seconds reads a value such as "60 sec" or INFINITE.
+func (c Config) Seconds(key string) Limit { return parseSeconds(c[key]) }
+
+// List reads a value such as "idle_on_node_suspend,cloud_dns".
+func (c Config) List(key string) []string { return splitList(c[key]) }

@@ -1,0 +1,101 @@
+package slurm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const configHead = "Configuration data as of 2026-11-21T03:49:12\nSLURM_VERSION           = 24.11.5\n"
+
+func TestParseConfig(t *testing.T) {
+	config, err := ParseConfig([]byte(configHead +
+		"SlurmctldParameters = a=b,c\nTopologyParam = (null)\n\nCgroup Support Configuration:\nTopologyParam = x\n\nSlurmctld(primary) at ctl is UP\n"))
+	require.NoError(t, err)
+	require.Equal(t, Config{"SLURM_VERSION": "24.11.5", "SlurmctldParameters": "a=b,c", "TopologyParam": ""}, config)
+	require.Equal(t, []string{"a=b", "c"}, config.List("SlurmctldParameters"))
+	require.Empty(t, config.List("TopologyParam"))
+	require.Empty(t, config.List("NoSuchKey"))
+}
+
+func TestParseConfigRefuses(t *testing.T) {
+	_, err := ParseConfig(nil)
+	require.EqualError(t, err, `scontrol show config: "": not a configuration`)
+	_, err = ParseConfig([]byte("slurm_load_ctl_conf error: x"))
+	require.EqualError(t, err, `scontrol show config: "slurm_load_ctl_conf error: x": not a configuration`)
+	_, err = ParseConfig([]byte("Configuration data as of 2026-11-21T03:49:12\nSlurmUser = root(0)\n"))
+	require.EqualError(t, err, "scontrol show config: no SLURM_VERSION")
+}
+
+func FuzzParseConfig(f *testing.F) {
+	for _, version := range versions(f) {
+		f.Add(fixture(f, version, "config.txt"))
+	}
+	f.Fuzz(func(t *testing.T, out []byte) {
+		config, err := ParseConfig(out)
+		if err != nil {
+			require.Nil(t, config)
+			return
+		}
+		require.NotEmpty(t, config["SLURM_VERSION"])
+	})
+}
+
+func TestParseVersion(t *testing.T) {
+	for text, want := range map[string]Version{
+		"slurm 22.05.8\n":     {22, 5, 8},
+		"slurm-wlm 24.11.5":   {24, 11, 5},
+		"25.05.0-0rc1":        {25, 5, 0},
+		"slurm 23.11":         {23, 11, 0},
+		"slurm 24.05.8-1.el9": {24, 5, 8},
+	} {
+		version, err := ParseVersion(text)
+		require.NoError(t, err)
+		require.Equal(t, want, version)
+	}
+	for _, text := range []string{"", "slurm", "slurm 22", "bash 5.2.15", "slurm 22.05.8 or so", "22.05.8.1x y"} {
+		_, err := ParseVersion(text)
+		require.ErrorContains(t, err, "not like slurm 22.05.8", text)
+	}
+}
+
+func TestAVersionIsAtLeastThoseBeforeIt(t *testing.T) {
+	version := Version{23, 2, 8}
+	require.True(t, version.AtLeast(23, 2))
+	require.True(t, version.AtLeast(22, 5))
+	require.False(t, version.AtLeast(23, 11))
+	require.False(t, version.AtLeast(24, 1))
+	require.Equal(t, "23.02.8", version.String())
+}
+
+func FuzzParseVersion(f *testing.F) {
+	for _, version := range versions(f) {
+		f.Add(string(fixture(f, version, "version.txt")))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		version, err := ParseVersion(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseVersion(version.String())
+		require.NoError(t, err)
+		require.Equal(t, version, again)
+	})
+}
+
+func TestParsePing(t *testing.T) {
+	controllers, err := ParsePing([]byte("Slurmctld(primary) at a is DOWN\nSlurmctld(backup1) at b is UP\n"))
+	require.NoError(t, err)
+	require.Equal(t, []Controller{{"primary", "a", false}, {"backup1", "b", true}}, controllers)
+	_, err = ParsePing([]byte("pong\n"))
+	require.EqualError(t, err, `scontrol ping: "pong\n": about no slurmctld`)
+}
+
+func FuzzParsePing(f *testing.F) {
+	f.Add(fixture(f, "22.05.8", "13-ping.txt"))
+	f.Add(fixture(f, "22.05.8", "14-ping-down.txt"))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		controllers, err := ParsePing(out)
+		require.Equal(t, err != nil, len(controllers) == 0)
+	})
+}

@@ -1,0 +1,398 @@
+package slurm
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The files under testdata are what the commands of real Slurms printed on a
+// cluster with flex nodes f[0-7], each for one job only, and static nodes
+// s[0-1]. See testdata/README.md.
+
+func versions(t testing.TB) []string {
+	t.Helper()
+	folders, err := filepath.Glob("testdata/*.*.*")
+	require.NoError(t, err)
+	require.Len(t, folders, 6)
+	for i := range folders {
+		folders[i] = filepath.Base(folders[i])
+	}
+	return folders
+}
+
+func fixture(t testing.TB, version, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", version, name))
+	require.NoError(t, err)
+	return b
+}
+
+// inEveryVersion runs a test once for each version's folder.
+func inEveryVersion(t *testing.T, test func(t *testing.T, version string)) {
+	for _, version := range versions(t) {
+		t.Run(version, func(t *testing.T) { test(t, version) })
+	}
+}
+
+func readNodes(t *testing.T, version, step string) map[string]Node {
+	t.Helper()
+	list, err := ParseNodes(fixture(t, version, step+".nodes.txt"))
+	require.NoError(t, err)
+	nodes := make(map[string]Node)
+	for _, node := range list {
+		nodes[node.Name] = node
+	}
+	return nodes
+}
+
+func readJobs(t *testing.T, version, step string) map[uint32]Job {
+	t.Helper()
+	list, err := ParseSqueue(fixtureColumns, fixture(t, version, step+".squeue.txt"))
+	require.NoError(t, err)
+	jobs := make(map[uint32]Job)
+	for _, job := range list {
+		jobs[job.ID] = job
+	}
+	return jobs
+}
+
+func readRecords(t *testing.T, version, step string) map[uint32]JobRecord {
+	t.Helper()
+	list, err := ParseJobRecords(fixture(t, version, step+".jobs.txt"))
+	require.NoError(t, err)
+	records := make(map[uint32]JobRecord)
+	for _, record := range list {
+		records[record.ID] = record
+	}
+	return records
+}
+
+// fixtureColumns are the columns of the *.squeue.txt.
+const fixtureColumns = "AFKlTNQruj"
+
+func TestEveryFixtureParses(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		entries, err := os.ReadDir(filepath.Join("testdata", version))
+		require.NoError(t, err)
+		for _, entry := range entries {
+			require.NoError(t, parseFixture(t, entry.Name(), fixture(t, version, entry.Name())), entry.Name())
+		}
+	})
+}
+
+// parseFixture reads a file by the parser that its name stands for.
+func parseFixture(t *testing.T, name string, b []byte) (err error) {
+	_, kind, _ := strings.Cut(strings.TrimSuffix(name, filepath.Ext(name)), ".")
+	switch {
+	case kind == "nodes":
+		nodes, err := ParseNodes(b)
+		require.Len(t, nodes, 10)
+		return err
+	case kind == "squeue":
+		_, err = ParseSqueue(fixtureColumns, b)
+	case kind == "jobs", name == "11-show-job-1.txt":
+		_, err = ParseJobRecords(b)
+	case kind == "sinfo":
+		for line := range strings.Lines(string(b)) {
+			state := ParseState(strings.TrimSpace(line[:60]))
+			require.Empty(t, state.Unknown, line)
+			require.NotEqual(t, BaseUnknown, state.Base, line)
+		}
+	case name == "09-reservation.txt":
+		_, err = ParseReservations(b)
+	case name == "13-ping.txt", name == "14-ping-down.txt":
+		_, err = ParsePing(b)
+	case name == "config.txt":
+		_, err = ParseConfig(b)
+	case name == "partitions.txt":
+		_, err = ParsePartitions(b)
+	case name == "version.txt":
+		_, err = ParseVersion(string(b))
+	case strings.HasPrefix(name, "resumearg-"):
+		_, err = Expand(strings.TrimSpace(string(b)))
+	case strings.HasPrefix(name, "resumefile-"):
+		_, err = ParseResumeFile(b)
+	case name == "12-hostnames.txt":
+		names, err := Expand("f[0-1],s1,rack[0-1]n[08-10]")
+		require.Equal(t, strings.Fields(string(b)), names)
+		return err
+	case name == "11-show-job-unknown.txt", name == "11-unknown-node.txt", name == "14-nodes-down.txt":
+		_, err := ParseNodes(b)
+		require.Error(t, err, "Slurm's own errors must not pass for nodes")
+		_, err = ParseJobRecords(b)
+		require.Error(t, err, "Slurm's own errors must not pass for job records")
+	default:
+		t.Errorf("%s: no parser for it", name)
+	}
+	return err
+}
+
+func TestAtFirstAllNodesArePoweredDown(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		for name, node := range readNodes(t, version, "00-powered-down") {
+			require.Equal(t, State{Base: Idle, Flags: Cloud | PoweredDown}, node.State, name)
+			require.Equal(t, map[bool][]string{true: {"flex"}, false: {"static"}}[name[0] == 'f'], node.Partitions, name)
+			require.Zero(t, node.BootTime, name)
+			require.Zero(t, node.LastBusyTime, name)
+			require.Empty(t, node.Reason, name)
+		}
+		require.Empty(t, readJobs(t, version, "00-powered-down"))
+		require.Empty(t, readRecords(t, version, "00-powered-down"))
+	})
+}
+
+func TestAJobsNodesPowerUpWhileItIsConfiguring(t *testing.T) {
+	// One step later than the job's own, since two versions were not as quick.
+	inEveryVersion(t, func(t *testing.T, version string) {
+		nodes, jobs := readNodes(t, version, "02-array"), readJobs(t, version, "02-array")
+		job := jobs[1]
+		require.Equal(t, JobConfiguring, job.State)
+		require.Equal(t, []string{"f0", "f1"}, job.Nodes)
+		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, job.Limit)
+		require.Equal(t, uint32(1), job.ArrayID)
+		require.Empty(t, job.ArrayTask)
+		require.Equal(t, "root", job.User)
+		require.NotZero(t, job.Priority)
+		for _, name := range job.Nodes {
+			require.Equal(t, State{Base: Allocated, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
+		}
+		require.True(t, nodes["f7"].State.Has(PoweredDown))
+	})
+}
+
+func TestTheFirstJobsLimitIsKnownAtOnce(t *testing.T) {
+	// 23.11 had not allocated it yet, 26.05 had not begun to power up.
+	want := map[string]JobState{"23.11.11": JobPending}
+	inEveryVersion(t, func(t *testing.T, version string) {
+		job := readJobs(t, version, "01-exclusive-job-configuring")[1]
+		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, job.Limit)
+		if state, late := want[version]; late {
+			require.Equal(t, state, job.State)
+			require.Empty(t, job.Nodes)
+			return
+		}
+		require.Equal(t, JobConfiguring, job.State)
+		require.Equal(t, []string{"f0", "f1"}, job.Nodes)
+		nodes := readNodes(t, version, "01-exclusive-job-configuring")
+		for _, name := range job.Nodes {
+			require.Equal(t, Allocated, nodes[name].State.Base)
+			require.Equal(t, version != "26.05.3", nodes[name].State.Has(PoweringUp))
+		}
+	})
+}
+
+func TestAnArraysTasksHaveIDsOfTheirOwnAndTheNameForgesNothing(t *testing.T) {
+	limit := Limit{Kind: LimitSet, Duration: 26*time.Hour + 4*time.Minute}
+	inEveryVersion(t, func(t *testing.T, version string) {
+		jobs, records := readJobs(t, version, "02-array"), readRecords(t, version, "02-array")
+		require.Len(t, jobs, 4)
+		require.Len(t, records, 4)
+		for id, task := range map[uint32]string{3: "0", 4: "1"} {
+			require.Equal(t, uint32(2), jobs[id].ArrayID)
+			require.Equal(t, task, jobs[id].ArrayTask)
+			require.Equal(t, limit, jobs[id].Limit)
+			require.Equal(t, "TimeLimit=00:10:00 JobId=7", jobs[id].Name)
+			require.Equal(t, jobs[id].Nodes, records[id].Nodes)
+
+			require.Equal(t, uint32(2), records[id].ArrayID)
+			require.Equal(t, task, records[id].ArrayTask)
+			require.Equal(t, limit, records[id].Limit)
+			require.Equal(t, JobConfiguring, records[id].State)
+			require.Equal(t, "flex", records[id].Partition)
+			require.True(t, records[id].Requeue)
+			require.True(t, records[id].Batch)
+		}
+		last := jobs[2]
+		require.Equal(t, JobPending, last.State)
+		require.Equal(t, "JobArrayTaskLimit", last.Reason)
+		require.Contains(t, []string{"2", "2%2"}, last.ArrayTask)
+		require.Empty(t, last.Nodes)
+	})
+}
+
+func TestACancelledJobLeavesItsNodesPoweringUp(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		nodes := readNodes(t, version, "03-cancelled-while-powering-up")
+		for _, name := range []string{"f0", "f1"} {
+			require.Equal(t, State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
+		}
+		require.NotContains(t, readJobs(t, version, "03-cancelled-while-powering-up"), uint32(1))
+		record := readRecords(t, version, "03-cancelled-while-powering-up")[1]
+		require.Equal(t, JobCancelled, record.State)
+		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, record.Limit)
+	})
+}
+
+func TestAJobWithoutALimitIsUnlimitedOrHasAYear(t *testing.T) {
+	year := Limit{Kind: LimitSet, Duration: 365 * 24 * time.Hour}
+	inEveryVersion(t, func(t *testing.T, version string) {
+		job := readJobs(t, version, "04-no-time-limit")[5]
+		require.Equal(t, "nolimit", job.Name)
+		require.Contains(t, []Limit{{Kind: Unlimited}, year}, job.Limit)
+		require.Equal(t, job.Limit, readRecords(t, version, "04-no-time-limit")[5].Limit)
+	})
+}
+
+func TestNodesForcedDownShowWhyAndTheirJobIsRequeued(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		nodes := readNodes(t, version, "05-power-down-force")
+		for _, name := range []string{"f0", "f1"} {
+			require.Equal(t, State{Base: Idle, Flags: Cloud | PoweringDown}, nodes[name].State)
+			require.Equal(t, "flex-start: capacity", nodes[name].Reason)
+			require.Equal(t, "root", nodes[name].ReasonBy)
+		}
+		nodes = readNodes(t, version, "06-after-suspend-timeout")
+		require.Equal(t, State{Base: Idle, Flags: Cloud | PoweredDown}, nodes["f1"].State)
+		if version == "23.11.11" { // there the job was on f4
+			return
+		}
+		record := readRecords(t, version, "05-power-down-force")[5]
+		require.Equal(t, JobPending, record.State)
+		require.Equal(t, "BeginTime", record.Reason)
+		require.Equal(t, 1, record.Restarts)
+	})
+}
+
+func TestAwkwardReasonsAreReadToTheirEnd(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		nodes := readNodes(t, version, "07-drain-down")
+		drained, down := nodes["f2"], nodes["f3"]
+		require.Equal(t, State{Base: Idle, Flags: Cloud | Drain | NotResponding | PoweringUp}, drained.State)
+		require.Equal(t, "admin: bad gpu [root@now]", drained.Reason)
+		require.Equal(t, State{Base: Down, Flags: Cloud | NotResponding | PoweringUp}, down.State)
+		require.Equal(t, `quoted "reason" = x|y`, down.Reason)
+		require.Equal(t, "root", down.ReasonBy)
+		require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
+	})
+}
+
+func TestStaticNodesPowerUpByHand(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		nodes := readNodes(t, version, "08-static-power-up")
+		for _, name := range []string{"s0", "s1"} {
+			require.Equal(t, State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
+		}
+	})
+}
+
+func TestAReservationUntilTheEndOfTime(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		reservations, err := ParseReservations(fixture(t, version, "09-reservation.txt"))
+		require.NoError(t, err)
+		require.Len(t, reservations, 1)
+		reservation := reservations[0]
+		require.Equal(t, "slurmflex-eol-x", reservation.Name)
+		require.Equal(t, []string{"f4", "f5"}, reservation.Nodes)
+		require.Equal(t, []string{"root"}, reservation.Users)
+		require.Equal(t, []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, reservation.Flags)
+		require.Equal(t, 365*24*time.Hour, reservation.End.Sub(reservation.Start))
+	})
+}
+
+func TestAHeterogeneousJobsComponentsAreJobs(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		jobs, records := readJobs(t, version, "10-het"), readRecords(t, version, "10-het")
+		for id, minutes := range map[uint32]time.Duration{6: 10, 7: 20} {
+			limit := Limit{Kind: LimitSet, Duration: minutes * time.Minute}
+			require.Equal(t, JobConfiguring, jobs[id].State)
+			require.Equal(t, limit, jobs[id].Limit)
+			require.Len(t, jobs[id].Nodes, 1)
+			require.Equal(t, uint32(6), records[id].HetID)
+			require.Equal(t, limit, records[id].Limit)
+			require.Equal(t, jobs[id].Nodes, records[id].Nodes)
+		}
+		require.Zero(t, records[5].HetID)
+	})
+}
+
+func TestAJobRecordMayBeOnManyLines(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		records, err := ParseJobRecords(fixture(t, version, "11-show-job-1.txt"))
+		require.NoError(t, err)
+		require.Len(t, records, 1)
+		require.Equal(t, JobCancelled, records[0].State)
+		require.Equal(t, []string{"f0", "f1"}, records[0].Nodes)
+		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, records[0].Limit)
+	})
+}
+
+func TestResumeFilesOfEveryVersion(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		files, err := filepath.Glob(filepath.Join("testdata", version, "resumefile-*.json"))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(files), 4)
+		jobs := make(map[uint32]ResumeJob)
+		resumed := make(map[string]bool)
+		for _, path := range files {
+			file, err := ParseResumeFile(fixture(t, version, filepath.Base(path)))
+			require.NoError(t, err)
+			argument := strings.NewReplacer("file", "arg", ".json", ".txt").Replace(filepath.Base(path))
+			names, err := Expand(strings.TrimSpace(string(fixture(t, version, argument))))
+			require.NoError(t, err)
+			require.Equal(t, names, file.Nodes, "the file and the argument of a call name the same nodes")
+			for _, job := range file.Jobs {
+				jobs[job.ID] = job
+			}
+			for _, name := range file.Nodes {
+				resumed[name] = true
+			}
+		}
+		job := ResumeJob{ID: 1, Partition: "flex", Nodes: []string{"f0", "f1"}, Allocated: []string{"f0", "f1"}}
+		if version == "22.05.8" {
+			job.Partition, job.Allocated = "", nil
+		}
+		require.Equal(t, job, jobs[1])
+		require.True(t, resumed["s0"] && resumed["s1"], "nodes that no job asked for are named too")
+		for id := range jobs {
+			require.NotContains(t, jobs[id].Nodes, "s0")
+		}
+	})
+}
+
+func TestConfigurationsOfEveryVersion(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		config, err := ParseConfig(fixture(t, version, "config.txt"))
+		require.NoError(t, err)
+		configured, err := config.Version()
+		require.NoError(t, err)
+		require.Equal(t, version, configured.String())
+		commands, err := ParseVersion(string(fixture(t, version, "version.txt")))
+		require.NoError(t, err)
+		require.Equal(t, configured, commands)
+
+		require.Equal(t, Limit{Kind: LimitSet, Duration: time.Minute}, config.Seconds("ResumeTimeout"))
+		require.Equal(t, []string{"idle_on_node_suspend", "cloud_dns", "power_save_interval=1"}, config.List("SlurmctldParameters"))
+		require.Empty(t, config.List("SuspendExcParts"))
+		require.Equal(t, "t", config["ClusterName"])
+	})
+}
+
+func TestPartitionsOfEveryVersion(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		partitions, err := ParsePartitions(fixture(t, version, "partitions.txt"))
+		require.NoError(t, err)
+		require.Equal(t, []Partition{
+			{
+				Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"},
+				MaxTime: Limit{Kind: Unlimited}, Exclusive: true,
+			},
+			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: Limit{Kind: Unlimited}},
+		}, partitions)
+	})
+}
+
+func TestPingsOfEveryVersion(t *testing.T) {
+	inEveryVersion(t, func(t *testing.T, version string) {
+		up, err := ParsePing(fixture(t, version, "13-ping.txt"))
+		require.NoError(t, err)
+		require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: true}}, up)
+		down, err := ParsePing(fixture(t, version, "14-ping-down.txt"))
+		require.NoError(t, err)
+		require.Equal(t, []Controller{{Role: "primary", Host: "ctl"}}, down)
+	})
+}

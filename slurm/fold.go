@@ -1,0 +1,126 @@
+package slurm
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Fold writes node names as one hostlist: sorted, by number where names end in
+// one, without repetitions, and with ranges over the last number only, so that
+// Slurm of every version reads it. Numbers padded to different widths are kept
+// apart. Expand gives the same names back.
+func Fold(names []string) string {
+	hosts := make([]host, len(names))
+	for i, name := range names {
+		hosts[i] = splitHost(name)
+	}
+	slices.SortFunc(hosts, compareHosts)
+	hosts = slices.Compact(hosts)
+
+	var list strings.Builder
+	for len(hosts) > 0 {
+		n := 1
+		for n < len(hosts) && hosts[n].prefix == hosts[0].prefix && hosts[n].digits != "" && hosts[0].digits != "" {
+			n++
+		}
+		if list.Len() > 0 {
+			list.WriteByte(',')
+		}
+		writeGroup(&list, hosts[:n])
+		hosts = hosts[n:]
+	}
+	return list.String()
+}
+
+// host is a node name taken apart: digits is the number it ends in.
+type host struct {
+	prefix, digits string
+	number         uint64
+}
+
+func splitHost(name string) host {
+	end := len(name)
+	for end > 0 && isDigit(name[end-1]) {
+		end--
+	}
+	digits := name[end:]
+	if digits == "" || len(digits) > maxHostDigits {
+		return host{prefix: name}
+	}
+	number, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return host{prefix: name}
+	}
+	return host{prefix: name[:end], digits: digits, number: number}
+}
+
+func compareHosts(a, b host) int {
+	if a.prefix != b.prefix {
+		return compareNatural(a.prefix, b.prefix)
+	}
+	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(len(a.digits), len(b.digits)))
+}
+
+// compareNatural orders text with the numbers in it by value: n2 before n10.
+func compareNatural(a, b string) int {
+	for a != "" && b != "" {
+		if !isDigit(a[0]) || !isDigit(b[0]) {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		numberA, restA := cutNumber(a)
+		numberB, restB := cutNumber(b)
+		valueA, valueB := strings.TrimLeft(numberA, "0"), strings.TrimLeft(numberB, "0")
+		if order := cmp.Or(cmp.Compare(len(valueA), len(valueB)), cmp.Compare(valueA, valueB),
+			cmp.Compare(len(numberA), len(numberB))); order != 0 {
+			return order
+		}
+		a, b = restA, restB
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func cutNumber(s string) (digits, rest string) {
+	end := 0
+	for end < len(s) && isDigit(s[end]) {
+		end++
+	}
+	return s[:end], s[end:]
+}
+
+// writeGroup writes hosts of one prefix.
+func writeGroup(list *strings.Builder, hosts []host) {
+	list.WriteString(hosts[0].prefix)
+	if len(hosts) == 1 {
+		list.WriteString(hosts[0].digits)
+		return
+	}
+	separator := byte('[')
+	for len(hosts) > 0 {
+		n := 1
+		for n < len(hosts) && follows(hosts[n-1], hosts[n], len(hosts[0].digits)) {
+			n++
+		}
+		list.WriteByte(separator)
+		separator = ','
+		list.WriteString(hosts[0].digits)
+		if n > 1 {
+			list.WriteByte('-')
+			list.WriteString(hosts[n-1].digits)
+		}
+		hosts = hosts[n:]
+	}
+	list.WriteByte(']')
+}
+
+// follows tells whether next can be in one range with the host before it, when
+// the range is printed with at least width digits.
+func follows(before, next host, width int) bool {
+	return next.number == before.number+1 &&
+		(len(next.digits) == width || len(next.digits) > width && next.digits[0] != '0')
+}

@@ -1,0 +1,145 @@
+package slurm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// JobState is Slurm's word for a job's state.
+type JobState string
+
+// The words of Slurm 22.05 to 26.05: base states first, then those that Slurm
+// shows in their place for a while.
+const (
+	JobPending     JobState = "PENDING"
+	JobRunning     JobState = "RUNNING"
+	JobSuspended   JobState = "SUSPENDED"
+	JobCompleted   JobState = "COMPLETED"
+	JobCancelled   JobState = "CANCELLED"
+	JobFailed      JobState = "FAILED"
+	JobTimeout     JobState = "TIMEOUT"
+	JobNodeFail    JobState = "NODE_FAIL"
+	JobPreempted   JobState = "PREEMPTED"
+	JobBootFail    JobState = "BOOT_FAIL"
+	JobDeadline    JobState = "DEADLINE"
+	JobOutOfMemory JobState = "OUT_OF_MEMORY"
+
+	JobLaunchFailed JobState = "LAUNCH_FAILED"
+	JobRequeued     JobState = "REQUEUED"
+	JobRequeueHold  JobState = "REQUEUE_HOLD"
+	JobSpecialExit  JobState = "SPECIAL_EXIT"
+	JobResizing     JobState = "RESIZING"
+	JobConfiguring  JobState = "CONFIGURING"
+	JobCompleting   JobState = "COMPLETING"
+	JobStopped      JobState = "STOPPED"
+	JobReconfigFail JobState = "RECONFIG_FAIL"
+	JobPowerUpNode  JobState = "POWER_UP_NODE"
+	JobRevoked      JobState = "REVOKED"
+	JobRequeueFed   JobState = "REQUEUE_FED"
+	JobResvDelHold  JobState = "RESV_DEL_HOLD"
+	JobSignaling    JobState = "SIGNALING"
+	JobStageOut     JobState = "STAGE_OUT"
+	JobExpediting   JobState = "EXPEDITING"
+)
+
+// Job is one row of squeue.
+type Job struct {
+	// ID is the raw job id, the one in a resume file. ArrayID is the array's,
+	// and for a job that is no array task the same as ID.
+	ID, ArrayID uint32
+	ArrayTask   string // a task's index, or a set such as "3-9%2"; "" for no array
+	Limit       Limit
+	State       JobState
+	Nodes       []string // allocated
+	Priority    uint64
+	Reason      string // why it is pending
+	User        string
+	Partition   string // several, joined by commas, while it may choose
+	Name        string // free text
+}
+
+// SqueueColumns are the columns the product asks for. The job's name is not
+// among them: its owner could write whole rows into it.
+const SqueueColumns = "AFKlTNQPur"
+
+// SqueueFormat gives the -o argument that makes squeue print columns.
+func SqueueFormat(columns string) string {
+	return "%" + strings.Join(strings.Split(columns, ""), "|%")
+}
+
+// ParseSqueue reads what squeue -h -o with SqueueFormat(columns) printed. The
+// last column is the rest of the line, whatever is in it. No output is no job.
+// A row with too few fields, or with a number or hostlist that is none, is an
+// error: then nothing is known about any job.
+//
+// Columns are squeue's letters: A job id, F array's id, K array task, l time
+// limit, T state, N nodes, Q priority, P partition, u user, r reason, j name.
+func ParseSqueue(columns string, out []byte) ([]Job, error) {
+	if !strings.Contains(columns, "A") {
+		return nil, fmt.Errorf("squeue columns %q: no A, the job id", columns)
+	}
+	var jobs []Job
+	err := eachLine(string(out), func(line string) error {
+		fields := strings.SplitN(line, "|", len(columns))
+		if len(fields) < len(columns) {
+			return fmt.Errorf("%d fields, not %d", len(fields), len(columns))
+		}
+		var job Job
+		for i, field := range fields {
+			if err := job.setColumn(columns[i], field); err != nil {
+				return err
+			}
+		}
+		jobs = append(jobs, job)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("squeue: %w", err)
+	}
+	return jobs, nil
+}
+
+// setColumn takes over one field of a row.
+func (j *Job) setColumn(column byte, field string) (err error) {
+	switch column {
+	case 'A':
+		j.ID, err = parseJobID(field)
+	case 'F':
+		j.ArrayID, err = parseJobID(field)
+	case 'K':
+		if field != "N/A" {
+			j.ArrayTask = field
+		}
+	case 'l':
+		j.Limit = ParseLimit(field)
+	case 'T':
+		j.State = JobState(field)
+	case 'N':
+		j.Nodes, err = Expand(field)
+	case 'Q':
+		if j.Priority, err = strconv.ParseUint(field, 10, 64); err != nil {
+			return fmt.Errorf("priority %s: not a number", quote(field))
+		}
+	case 'P':
+		j.Partition = field
+	case 'u':
+		j.User = field
+	case 'r':
+		j.Reason = field
+	case 'j':
+		j.Name = field
+	default:
+		return fmt.Errorf("column %q: not known", column)
+	}
+	return err
+}
+
+// parseJobID reads a raw job id, 1 and up.
+func parseJobID(text string) (uint32, error) {
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || id == 0 {
+		return 0, fmt.Errorf("job id %s: not a number from 1 up", quote(text))
+	}
+	return uint32(id), nil
+}

@@ -1,0 +1,84 @@
+package slurm
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// LimitKind tells what Slurm said about a time limit.
+type LimitKind uint8
+
+const (
+	// LimitUnknown is a limit not said, not understood, or left to another
+	// setting.
+	LimitUnknown LimitKind = iota
+	// LimitSet is a limit of a certain duration.
+	LimitSet
+	// Unlimited is no limit.
+	Unlimited
+)
+
+// Limit is a time limit. Duration counts only when Kind is LimitSet.
+type Limit struct {
+	Kind     LimitKind
+	Duration time.Duration // whole seconds, at most 99,999 days
+}
+
+// limitForm is [[days-]hours:]minutes:seconds. Its five digits of days cannot
+// overflow a Duration.
+var limitForm = regexp.MustCompile(`^(?:(?:(\d{1,5})-)?([01]?\d|2[0-3]):)?([0-5]?\d):([0-5]\d)$`)
+
+// ParseLimit reads a time limit as squeue prints it (30:00, 1:40:00,
+// 1-02:04:00), as scontrol does (00:30:00, 7-00:00:00), UNLIMITED and
+// INFINITE. All other text, such as Partition_Limit, INVALID, NOT_SET or N/A,
+// is an unknown limit.
+func ParseLimit(text string) Limit {
+	if text == "UNLIMITED" || text == "INFINITE" {
+		return Limit{Kind: Unlimited}
+	}
+	fields := limitForm.FindStringSubmatch(text)
+	if fields == nil {
+		return Limit{}
+	}
+	units := [...]time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
+	limit := Limit{Kind: LimitSet}
+	for i, digits := range fields[1:] {
+		n, _ := strconv.Atoi("0" + digits) // limitForm lets only digits through
+		limit.Duration += time.Duration(n) * units[i]
+	}
+	return limit
+}
+
+// parseSeconds reads a time in seconds, as partitions and the configuration
+// have it: "400", "60 sec", INFINITE. All other text, such as GLOBAL, is an
+// unknown limit.
+func parseSeconds(text string) Limit {
+	if text == "UNLIMITED" || text == "INFINITE" {
+		return Limit{Kind: Unlimited}
+	}
+	seconds, err := strconv.ParseUint(strings.TrimSuffix(text, " sec"), 10, 32)
+	if err != nil {
+		return Limit{}
+	}
+	return Limit{Kind: LimitSet, Duration: time.Duration(seconds) * time.Second}
+}
+
+// String gives the limit as scontrol prints it; ParseLimit reads it back.
+func (l Limit) String() string {
+	switch l.Kind {
+	case Unlimited:
+		return "UNLIMITED"
+	case LimitSet:
+		clock := l.Duration % (24 * time.Hour)
+		text := fmt.Sprintf("%02d:%02d:%02d", clock/time.Hour, clock%time.Hour/time.Minute, clock%time.Minute/time.Second)
+		if days := l.Duration / (24 * time.Hour); days > 0 {
+			text = fmt.Sprintf("%d-%s", days, text)
+		}
+		return text
+	default:
+		return "unknown"
+	}
+}

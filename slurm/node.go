@@ -1,0 +1,119 @@
+package slurm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Node is one record of scontrol show nodes.
+type Node struct {
+	Name       string
+	State      State
+	Partitions []string // empty for a node in no partition
+	Reason     string   // of its being down, drained or powered down, without " [user@time]"
+	ReasonBy   string   // the user who gave the reason
+	Comment    string
+	// BootTime and LastBusyTime are zero when Slurm does not know them.
+	BootTime, LastBusyTime time.Time
+}
+
+// ParseNodes reads what scontrol show nodes -o printed under TZ=UTC. Any line
+// that is no node record, a node listed twice and empty output are errors:
+// then nothing is known about any node.
+//
+// Free text cannot forge another field. OS and Version, which a node reports
+// of itself, come before " RealMemory=", which must be in a line once; every
+// field but Reason and Comment is read between there and the free text at the
+// end of the line. There Reason is taken to run to the last " [user@time]"
+// before a known key, so a reason cannot forge a comment.
+func ParseNodes(out []byte) ([]Node, error) {
+	lines := bytes.Count(out, []byte("\n"))
+	nodes := make([]Node, 0, lines)
+	seen := make(map[string]bool, lines)
+	err := eachRecord("scontrol show nodes", out, "No nodes in the system", func(line string) error {
+		node, err := parseNode(line)
+		if err != nil {
+			return err
+		}
+		if seen[node.Name] {
+			return fmt.Errorf("node %s is listed twice", node.Name)
+		}
+		seen[node.Name] = true
+		nodes = append(nodes, node)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return nodes, nil
+}
+
+// parseNode reads one line. The order of the keys is that of Slurm 22.05 to
+// 26.05 (src/api/node_info.c, slurm_sprint_node_table).
+func parseNode(line string) (Node, error) {
+	node := Node{Name: wordAfter(line, "NodeName")}
+	if node.Name == "" || !strings.HasPrefix(line, "NodeName=") {
+		return Node{}, errors.New("not a node record")
+	}
+	if count := countKey(line, "RealMemory"); count != 1 {
+		return Node{}, fmt.Errorf("node %s has RealMemory= %d times, not once", node.Name, count)
+	}
+	_, fields, _ := cutKey(line, "RealMemory")
+
+	state := wordAfter(fields, "State")
+	if state == "" {
+		return Node{}, fmt.Errorf("node %s has no State=", node.Name)
+	}
+	node.State = ParseState(state)
+	beforeTimes, _, found := cutKey(fields, "BootTime")
+	if !found {
+		return Node{}, fmt.Errorf("node %s has no BootTime=", node.Name)
+	}
+	node.Partitions = splitList(wordAfter(beforeTimes, "Partitions"))
+
+	fields = fields[len(beforeTimes):]
+	var err error
+	if node.BootTime, err = timeOf(fields, "BootTime"); err != nil {
+		return Node{}, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	if node.LastBusyTime, err = timeOf(fields, "LastBusyTime"); err != nil {
+		return Node{}, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	var rest string
+	node.Reason, node.ReasonBy, rest = cutReason(fields)
+	if _, comment, found := cutKey(rest, "Comment"); found {
+		node.Comment = strings.TrimSpace(cutAtKeys(comment, "Extra", "InstanceId", "InstanceType", "ReservationName"))
+	}
+	return node, nil
+}
+
+// reasonStamp is the end of a reason's first line and what may follow it:
+// nothing, the reason's second line, or one of the keys behind the reason.
+var reasonStamp = regexp.MustCompile(` \[(\S+)@(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|None|Unknown)\]` +
+	`($| {8}| (?:Comment|Extra|InstanceId|InstanceType|ReservationName)=)`)
+
+// cutReason reads the reason in the end of a node record, and gives the text
+// behind it. A reason without a stamp runs to the end of the line.
+func cutReason(line string) (reason, by, rest string) {
+	_, text, found := cutKey(line, "Reason")
+	if !found {
+		return "", "", line
+	}
+	stamps := reasonStamp.FindAllStringSubmatchIndex(text, -1)
+	if stamps == nil {
+		return strings.TrimSpace(text), "", ""
+	}
+	stamp := stamps[len(stamps)-1]
+	reason, by, rest = text[:stamp[0]], text[stamp[2]:stamp[3]], text[stamp[4]:]
+	more := cutAtKeys(rest, "Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")
+	for line := range strings.SplitSeq(more, "        ") {
+		if line = strings.TrimSpace(line); line != "" {
+			reason += " " + line
+		}
+	}
+	return reason, by, rest
+}

@@ -1,0 +1,159 @@
+package slurm
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// nodeLine is a record like those of a node that is up; os is what its slurmd
+// reports, texts the end of the line.
+func nodeLine(name, os, state, texts string) string {
+	return "NodeName=" + name + " Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=0.00 " +
+		"AvailableFeatures=(null) ActiveFeatures=(null) Gres=(null) NodeAddr=10.0.0.2 NodeHostName=" + name +
+		" Version=24.11.5 OS=" + os + "  RealMemory=1 AllocMem=0 FreeMem=N/A Sockets=2 Boards=1 State=" + state +
+		" ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions=flex,all  " +
+		"BootTime=2026-11-21T03:00:00 SlurmdStartTime=2026-11-21T03:01:00 LastBusyTime=2026-11-21T03:02:00 " +
+		"ResumeAfterTime=None CfgTRES=cpu=2,mem=1M,billing=2 AllocTRES= CurrentWatts=0 AveWatts=0" + texts + "\n"
+}
+
+const plainOS = "Linux 6.1.0 #1 SMP Debian"
+
+func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
+	nodes, err := ParseNodes([]byte(nodeLine("f0", plainOS, "IDLE+CLOUD",
+		" Reason=bad gpu [ann@2026-11-21T03:51:18] Comment=since May Extra=x InstanceId=1 InstanceType=a3 ReservationName=eol")))
+	require.NoError(t, err)
+	require.Equal(t, []Node{{
+		Name: "f0", State: State{Base: Idle, Flags: Cloud}, Partitions: []string{"flex", "all"},
+		Reason: "bad gpu", ReasonBy: "ann", Comment: "since May",
+		BootTime:     time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
+		LastBusyTime: time.Date(2026, 11, 21, 3, 2, 0, 0, time.UTC),
+	}}, nodes)
+}
+
+func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
+	const stamp = " [root@2026-11-21T03:51:18]"
+	type texts struct{ reason, by, comment string }
+	for _, test := range []struct {
+		name, line string
+		want       texts
+	}{
+		{"nothing is said", " ", texts{}},
+		{"a comment without a reason", " Comment=a note", texts{comment: "a note"}},
+		{"a reason like fields", " Reason=State=DOWN Partitions=x BootTime=None" + stamp, texts{reason: "State=DOWN Partitions=x BootTime=None", by: "root"}},
+		{"a reason like a comment", " Reason=x Comment=forged" + stamp, texts{reason: "x Comment=forged", by: "root"}},
+		{
+			"a reason like another and a comment", " Reason=x [a@2026-01-01T00:00:00] Comment=forged" + stamp + " Comment=true",
+			texts{reason: "x [a@2026-01-01T00:00:00] Comment=forged", by: "root", comment: "true"},
+		},
+		{"a reason that quotes an old one", " Reason=was: x [a@2026-01-01T00:00:00] again" + stamp, texts{reason: "was: x [a@2026-01-01T00:00:00] again", by: "root"}},
+		{"a comment like fields", " Comment=Reason=x State=DOWN Extra=y", texts{comment: "Reason=x State=DOWN"}},
+		{"a reason on two lines", " Reason=multi" + stamp + "        line reason Comment=note", texts{reason: "multi line reason", by: "root", comment: "note"}},
+		{"a reason without a stamp", " Reason=no one said it", texts{reason: "no one said it"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			nodes, err := ParseNodes([]byte(nodeLine("f0", plainOS, "IDLE", test.line)))
+			require.NoError(t, err)
+			require.Equal(t, State{Base: Idle}, nodes[0].State)
+			require.Equal(t, []string{"flex", "all"}, nodes[0].Partitions)
+			require.Equal(t, test.want, texts{nodes[0].Reason, nodes[0].ReasonBy, nodes[0].Comment})
+		})
+	}
+}
+
+func TestAnOSMayLookLikeAStateButNotLikeMemory(t *testing.T) {
+	nodes, err := ParseNodes([]byte(nodeLine("f0", "Linux State=DOWN BootTime=None Reason=x", "IDLE", "")))
+	require.NoError(t, err)
+	require.Equal(t, State{Base: Idle}, nodes[0].State)
+	require.Empty(t, nodes[0].Reason)
+
+	_, err = ParseNodes([]byte(nodeLine("f0", "Linux RealMemory=1 State=DOWN", "IDLE", "")))
+	require.ErrorContains(t, err, "node f0 has RealMemory= 2 times, not once")
+}
+
+func TestParseNodesRefuses(t *testing.T) {
+	good := nodeLine("f0", plainOS, "IDLE", "")
+	for _, test := range []struct {
+		name, out, want string
+	}{
+		{"no output", "", "scontrol show nodes: no output"},
+		{"only blanks", " \n", "scontrol show nodes: no output"},
+		{"Slurm's error", "slurm_load_node error: x\n", `scontrol show nodes: line 1, "slurm_load_node error: x": not a node record`},
+		{"rubbish behind a good line", good + "\x00\xff\n", `scontrol show nodes: line 2, "\x00\xff": not a node record`},
+		{"a blank line between two", good + "\n" + nodeLine("f1", plainOS, "IDLE", ""), `scontrol show nodes: line 2, "": not a node record`},
+		{"a node without a name", "NodeName= RealMemory=1", `scontrol show nodes: line 1, "NodeName= RealMemory=1": not a node record`},
+		{"a line cut off", "NodeName=f0 Arch=x86_64", `scontrol show nodes: line 1, "NodeName=f0 Arch=x86_64": node f0 has RealMemory= 0 times, not once`},
+		{"a line cut off before the state", "NodeName=f0 RealMemory=1", `scontrol show nodes: line 1, "NodeName=f0 RealMemory=1": node f0 has no State=`},
+		{"a line cut off in its middle", "NodeName=f0 RealMemory=1 State=IDLE", `scontrol show nodes: line 1, "NodeName=f0 RealMemory=1 State=IDLE": node f0 has no BootTime=`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			nodes, err := ParseNodes([]byte(test.out))
+			require.EqualError(t, err, test.want)
+			require.Nil(t, nodes)
+		})
+	}
+	t.Run("a node listed twice", func(t *testing.T) {
+		_, err := ParseNodes([]byte(good + good))
+		require.ErrorContains(t, err, "line 2,")
+		require.ErrorContains(t, err, "node f0 is listed twice")
+	})
+	t.Run("a time that is none", func(t *testing.T) {
+		_, err := ParseNodes([]byte(strings.Replace(good, "BootTime=2026", "BootTime=26", 1)))
+		require.ErrorContains(t, err, "node f0: BootTime: time")
+	})
+}
+
+func TestAClusterWithoutNodesHasNone(t *testing.T) {
+	nodes, err := ParseNodes([]byte("No nodes in the system\n"))
+	require.NoError(t, err)
+	require.Empty(t, nodes)
+}
+
+// fiveThousandNodes is a large cluster's output, made of a real line.
+func fiveThousandNodes(b *testing.B) []byte {
+	line, err := os.ReadFile("testdata/24.11.5/07-drain-down.nodes.txt")
+	require.NoError(b, err)
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	var out bytes.Buffer
+	for i := range 5000 {
+		out.Write(bytes.ReplaceAll(line, []byte("f0"), fmt.Appendf(nil, "alpha-a3-%d", i)))
+		out.WriteByte('\n')
+	}
+	return out.Bytes()
+}
+
+func BenchmarkParseNodes(b *testing.B) {
+	out := fiveThousandNodes(b)
+	b.SetBytes(int64(len(out)))
+	b.ReportAllocs()
+	for b.Loop() {
+		nodes, err := ParseNodes(out)
+		require.NoError(b, err)
+		require.Len(b, nodes, 5000)
+	}
+}
+
+func FuzzParseNodes(f *testing.F) {
+	for _, version := range versions(f) {
+		f.Add(fixture(f, version, "07-drain-down.nodes.txt"))
+	}
+	f.Add([]byte(nodeLine("f0", plainOS, "IDLE", " Reason=multi [a@None]        more Comment=x")))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		nodes, err := ParseNodes(out)
+		if err != nil {
+			require.Nil(t, nodes)
+			require.NotContains(t, err.Error(), "\n")
+			return
+		}
+		seen := make(map[string]bool)
+		for _, node := range nodes {
+			require.False(t, seen[node.Name])
+			seen[node.Name] = true
+		}
+	})
+}

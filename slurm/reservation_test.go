@@ -1,0 +1,57 @@
+package slurm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseReservations(t *testing.T) {
+	reservations, err := ParseReservations([]byte(
+		"ReservationName=eol x y StartTime=2030-03-17T17:46:40 EndTime=2031-03-17T17:46:40 Duration=365-00:00:00 Nodes=f[4-5] " +
+			"NodeCnt=2 Features=(null) Flags=MAINT,IGNORE_JOBS TRES=cpu=2 Users=root,ann Groups=(null) State=INACTIVE\n" +
+			"ReservationName=licences StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T18:46:40 Nodes=(null) Flags= Users=(null)\n"))
+	require.NoError(t, err)
+	start := time.Unix(1900000000, 0).UTC()
+	require.Equal(t, []Reservation{
+		{
+			Name: "eol x y", Start: start, End: start.Add(365 * 24 * time.Hour), Nodes: []string{"f4", "f5"},
+			Flags: []string{"MAINT", "IGNORE_JOBS"}, Users: []string{"root", "ann"},
+		},
+		{Name: "licences", Start: start, End: start.Add(time.Hour)},
+	}, reservations)
+
+	reservations, err = ParseReservations([]byte("No reservations in the system\n"))
+	require.NoError(t, err)
+	require.Empty(t, reservations)
+}
+
+func TestParseReservationsRefuses(t *testing.T) {
+	for out, want := range map[string]string{
+		"":                  "no output",
+		"x":                 "not a reservation record",
+		"ReservationName=a": `reservation "a" has no StartTime=`,
+		"ReservationName=a StartTime=soon EndTime=None Nodes=f0":                               `reservation a: StartTime: time "soon": not like 2006-01-02T15:04:05`,
+		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=never Nodes=f0":               `reservation a: EndTime: time "never": not like 2006-01-02T15:04:05`,
+		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40":          "reservation a has no Nodes=",
+		"ReservationName=a StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T17:46:40 Nodes=f[": `reservation a: hostlist "f[": a number is missing at character 3`,
+	} {
+		reservations, err := ParseReservations([]byte(out))
+		require.ErrorContains(t, err, want)
+		require.Nil(t, reservations)
+	}
+}
+
+func FuzzParseReservations(f *testing.F) {
+	for _, version := range versions(f) {
+		f.Add(fixture(f, version, "09-reservation.txt"))
+	}
+	f.Fuzz(func(t *testing.T, out []byte) {
+		reservations, err := ParseReservations(out)
+		if err != nil {
+			require.Nil(t, reservations)
+			require.NotContains(t, err.Error(), "\n")
+		}
+	})
+}

@@ -1,0 +1,154 @@
+// Package scontrol asks slurmctld, and tells it, by running scontrol and
+// squeue.
+package scontrol
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+const (
+	defaultTimeout   = 30 * time.Second
+	defaultMaxOutput = 256 << 20
+
+	// maxChildren is how many commands run at once: each keeps slurmctld busy
+	// for milliseconds, during which it schedules nothing.
+	maxChildren = 2
+)
+
+// Client runs Slurm's commands. It is safe for concurrent use; its fields are
+// not to be changed once it is used.
+type Client struct {
+	// BinDir is the absolute path of the folder of scontrol and squeue.
+	BinDir string
+	// Conf is the children's SLURM_CONF; "" is ours.
+	Conf string
+	// Timeout is how long each command may take; 0 is 30 s.
+	Timeout time.Duration
+	// MaxOutput is the most a command may print, in bytes; 0 is 256 MiB.
+	MaxOutput int64
+
+	slotsOnce sync.Once
+	slots     chan struct{}
+}
+
+// Nodes lists all nodes, those of hidden partitions too.
+func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "nodes")
+	if err != nil {
+		return nil, err
+	}
+	return slurm.ParseNodes(out)
+}
+
+// Jobs lists the jobs that squeue shows: pending, running and completing ones
+// of all users and partitions. They have no names, see slurm.SqueueColumns.
+func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
+	out, err := c.run(ctx, "squeue", "-h", "-a", "-o", slurm.SqueueFormat(slurm.SqueueColumns))
+	if err != nil {
+		return nil, err
+	}
+	return slurm.ParseSqueue(slurm.SqueueColumns, out)
+}
+
+// JobRecord reads all of one job. The error is ErrUnknownJob when slurmctld
+// does not know the job, or no longer does.
+func (c *Client) JobRecord(ctx context.Context, id uint32) (slurm.JobRecord, error) {
+	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "job", strconv.FormatUint(uint64(id), 10))
+	if err != nil {
+		return slurm.JobRecord{}, err
+	}
+	// For an array's id or a heterogeneous job's leader there are more records
+	// than one, and only the one asked for has to be good.
+	records, err := slurm.ParseJobRecords(out)
+	for _, record := range records {
+		if record.ID == id {
+			return record, nil
+		}
+	}
+	if err == nil {
+		err = ErrUnknownJob
+	}
+	return slurm.JobRecord{}, fmt.Errorf("scontrol show job %d: %w", id, err)
+}
+
+// Partitions lists all partitions, hidden ones too.
+func (c *Client) Partitions(ctx context.Context) ([]slurm.Partition, error) {
+	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "partition")
+	if err != nil {
+		return nil, err
+	}
+	return slurm.ParsePartitions(out)
+}
+
+// Reservations lists all reservations.
+func (c *Client) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
+	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "reservation")
+	if err != nil {
+		return nil, err
+	}
+	return slurm.ParseReservations(out)
+}
+
+// Config reads slurmctld's configuration.
+func (c *Client) Config(ctx context.Context) (slurm.Config, error) {
+	out, err := c.run(ctx, "scontrol", "show", "config")
+	if err != nil {
+		return nil, err
+	}
+	return slurm.ParseConfig(out)
+}
+
+// Version is the version of scontrol itself; slurmctld's is in its Config.
+func (c *Client) Version(ctx context.Context) (slurm.Version, error) {
+	out, err := c.run(ctx, "scontrol", "-V")
+	if err != nil {
+		return slurm.Version{}, err
+	}
+	version, err := slurm.ParseVersion(string(out))
+	if err != nil {
+		return slurm.Version{}, fmt.Errorf("scontrol -V: %w", err)
+	}
+	return version, nil
+}
+
+// Ping tells whether some slurmctld answers; if none does, the error is
+// ErrNoController.
+func (c *Client) Ping(ctx context.Context) error {
+	out, err := c.run(ctx, "scontrol", "ping")
+	controllers, parseErr := slurm.ParsePing(out)
+	if parseErr != nil {
+		return cmp.Or(err, parseErr)
+	}
+	var down []string
+	for _, controller := range controllers {
+		if controller.Up {
+			return nil
+		}
+		down = append(down, fmt.Sprintf("%s %s is DOWN", controller.Role, controller.Host))
+	}
+	return fmt.Errorf("scontrol ping: %w: %s", ErrNoController, strings.Join(down, ", "))
+}
+
+// environment is all that the children get of ours: squeue and scontrol heed
+// many SQUEUE_… and SLURM_… variables that change what they print. The times
+// that they print are in UTC, as package slurm expects.
+func (c *Client) environment() []string {
+	env := []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
+	conf := c.Conf
+	if conf == "" {
+		conf = os.Getenv("SLURM_CONF")
+	}
+	if conf != "" {
+		env = append(env, "SLURM_CONF="+conf)
+	}
+	return env
+}

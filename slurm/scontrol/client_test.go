@@ -1,0 +1,188 @@
+package scontrol
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+)
+
+func TestNodesListsThoseOfHiddenPartitionsToo(t *testing.T) {
+	c := newClient(t, dummy{Stdout: fixture(t, "24.11.5", "01-exclusive-job-configuring.nodes.txt")})
+	nodes, err := c.Nodes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, nodes, 10)
+	require.True(t, nodes[0].State.Has(slurm.PoweringUp))
+	require.Equal(t, []string{"scontrol", "-a", "-o", "show", "nodes"}, calls(t, c)[0].Args)
+}
+
+func TestJobsAreReadByOneSqueue(t *testing.T) {
+	c := newClient(t, dummy{Stdout: "8|8|N/A|UNLIMITED|RUNNING|f[0-1]|42|flex|bob|None\n"})
+	jobs, err := c.Jobs(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, uint32(8), jobs[0].ID)
+	require.Equal(t, []string{"f0", "f1"}, jobs[0].Nodes)
+	require.Equal(t, []string{"squeue", "-h", "-a", "-o", "%A|%F|%K|%l|%T|%N|%Q|%P|%u|%r"}, calls(t, c)[0].Args)
+	require.Len(t, calls(t, c), 1)
+}
+
+func TestJobRecordIsTheOneAskedForOfAWholeArray(t *testing.T) {
+	c := newClient(t, dummy{Stdout: fixture(t, "24.11.5", "02-array.jobs.txt")})
+	record, err := c.JobRecord(t.Context(), 3)
+	require.NoError(t, err)
+	require.Equal(t, uint32(3), record.ID)
+	require.Equal(t, []string{"f2"}, record.Nodes)
+	require.Equal(t, []string{"scontrol", "-a", "-o", "show", "job", "3"}, calls(t, c)[0].Args)
+
+	_, err = c.JobRecord(t.Context(), 99)
+	require.ErrorIs(t, err, ErrUnknownJob)
+	require.EqualError(t, err, "scontrol show job 99: no such job")
+}
+
+func TestJobRecordThatCannotBeTrustedIsAnError(t *testing.T) {
+	jobs := strings.Replace(fixture(t, "24.11.5", "02-array.jobs.txt"), "JobName=exclusive", "JobName=x Command=y", 1)
+	c := newClient(t, dummy{Stdout: jobs})
+	_, err := c.JobRecord(t.Context(), 1)
+	require.EqualError(t, err, "scontrol show job 1: record of job 1: Command= is in it 2 times, not once")
+	_, err = c.JobRecord(t.Context(), 3)
+	require.NoError(t, err, "another job's record is as good as ever")
+}
+
+func TestTheOtherReads(t *testing.T) {
+	read := func(name string) *Client { return newClient(t, dummy{Stdout: fixture(t, "22.05.8", name)}) }
+
+	version, err := read("version.txt").Version(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "22.05.8", version.String())
+
+	config, err := read("config.txt").Config(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "t", config["ClusterName"])
+
+	partitions, err := read("partitions.txt").Partitions(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "flex", partitions[0].Name)
+
+	reservations, err := read("09-reservation.txt").Reservations(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "slurmflex-eol-x", reservations[0].Name)
+}
+
+func TestPing(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		command dummy
+		want    string
+	}{
+		{"slurmctld is up", dummy{Stdout: fixture(t, "22.05.8", "13-ping.txt")}, ""},
+		{"only the backup is up", dummy{Stdout: "Slurmctld(primary) at a is DOWN\nSlurmctld(backup) at b is UP\n", Exit: 1}, ""},
+		{"slurmctld is down", dummy{Stdout: fixture(t, "22.05.8", "14-ping-down.txt"), Exit: 1}, "scontrol ping: slurmctld does not answer: primary ctl is DOWN"},
+		{"ping fails", dummy{Stderr: "scontrol: fatal: no configuration\n", Exit: 1}, "scontrol ping: no configuration"},
+		{"ping says nothing", dummy{}, `scontrol ping: "": about no slurmctld`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := newClient(t, test.command).Ping(t.Context())
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+		})
+	}
+	require.ErrorIs(t, newClient(t, dummy{Stdout: fixture(t, "26.05.3", "14-ping-down.txt"), Exit: 1}).Ping(t.Context()), ErrNoController)
+}
+
+func TestRubbishIsAnErrorAndNotAnEmptyCluster(t *testing.T) {
+	for _, out := range []string{"", "\x00\xff\x00", "<html>\n</html>\n"} {
+		c := newClient(t, dummy{Stdout: out})
+		_, err := c.Nodes(t.Context())
+		require.Error(t, err)
+		_, err = c.JobRecord(t.Context(), 1)
+		require.Error(t, err)
+		_, err = c.Version(t.Context())
+		require.Error(t, err)
+		_, err = c.Config(t.Context())
+		require.Error(t, err)
+		_, err = c.Partitions(t.Context())
+		require.Error(t, err)
+		_, err = c.Reservations(t.Context())
+		require.Error(t, err)
+	}
+}
+
+func TestSlurmsOwnErrorsAreRecognised(t *testing.T) {
+	folders, err := filepath.Glob("../testdata/*.*.*")
+	require.NoError(t, err)
+	require.Len(t, folders, 6)
+	for _, folder := range folders {
+		version := filepath.Base(folder)
+		t.Run(version, func(t *testing.T) {
+			c := newClient(t, dummy{Stderr: fixture(t, version, "11-show-job-unknown.txt"), Exit: 1})
+			_, err := c.JobRecord(t.Context(), 99)
+			require.ErrorIs(t, err, ErrUnknownJob)
+			require.EqualError(t, err, "scontrol -a -o show job 99: Invalid job id specified")
+
+			c = newClient(t, dummy{Stderr: fixture(t, version, "11-unknown-node.txt"), Exit: 1})
+			err = c.UpdateNodes(t.Context(), []string{"f0", "f1"}, slurm.NodeChange{State: "down"})
+			require.ErrorIs(t, err, ErrUnknownNode)
+			require.EqualError(t, err, "scontrol update nodename=f[0-1] state=down: Invalid node name specified")
+
+			down, _, _ := strings.Cut(fixture(t, version, "14-nodes-down.txt"), "rc=")
+			c = newClient(t, dummy{Stderr: down, Exit: 1})
+			_, err = c.Nodes(t.Context())
+			require.ErrorIs(t, err, ErrNoController)
+			require.EqualError(t, err, "scontrol -a -o show nodes: Unable to contact slurm controller (connect failure)")
+		})
+	}
+}
+
+func TestErrorsAreOneLineOfSlurmsOwnWords(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		command dummy
+		want    string
+	}{
+		{
+			"several lines",
+			dummy{Stderr: "scontrol: error: cannot stat file /x\n\nscontrol: fatal: Unable to process configuration file\n", Exit: 1},
+			"scontrol -V: cannot stat file /x; Unable to process configuration file",
+		},
+		{"no more than three", dummy{Stderr: "a\nb\nc\nd\n", Exit: 1}, "scontrol -V: a; b; c"},
+		{"words on stdout", dummy{Stdout: "Job 7 not found\n", Exit: 1}, "scontrol -V: Job 7 not found"},
+		{"no words", dummy{Exit: 4}, "scontrol -V: exit status 4"},
+		{"control characters", dummy{Stderr: "a\x1b[31mb\tc\n", Exit: 1}, "scontrol -V: a [31mb c"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := newClient(t, test.command).Version(t.Context())
+			require.EqualError(t, err, test.want)
+		})
+	}
+	_, err := newClient(t, dummy{Stderr: strings.Repeat("é", 10_000), Exit: 1}).Version(t.Context())
+	require.Less(t, len(err.Error()), 400)
+	require.True(t, strings.HasSuffix(err.Error(), "é…"))
+}
+
+func TestAClientIsSafeForManyAtOnce(t *testing.T) {
+	c := newClient(t, dummy{Stdout: "slurm 22.05.8\n"})
+	done := make(chan error)
+	for range 8 {
+		go func() {
+			_, err := c.Version(context.Background())
+			done <- err
+		}()
+	}
+	for range 8 {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+		case <-time.After(30 * time.Second):
+			t.Fatal("a call does not come back")
+		}
+	}
+	require.Len(t, calls(t, c), 8)
+}

@@ -1,0 +1,151 @@
+package scontrol
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dummy is what the commands of a test do. They are the test binary itself
+// under the names scontrol and squeue, and read it from the file that is their
+// SLURM_CONF.
+type dummy struct {
+	Stdout, Stderr string
+	Exit           int
+	Refuse         string // exit with 1 if an argument holds it
+	Hang           bool   // never end
+	Leave          bool   // end, but leave a process that keeps stdout open
+	Flood          bool   // print for ever
+}
+
+// call is one run of a dummy command.
+type call struct {
+	Args []string
+	Env  []string
+	PID  int
+}
+
+func TestMain(m *testing.M) {
+	switch name := filepath.Base(os.Args[0]); name {
+	case "scontrol", "squeue":
+		syscall.Exit(beDummy(name)) // os.Exit of a race-detecting binary takes a second
+	}
+	os.Exit(m.Run())
+}
+
+// beDummy is the life of a dummy command.
+func beDummy(name string) int {
+	conf := os.Getenv("SLURM_CONF")
+	var d dummy
+	b, err := os.ReadFile(conf)
+	if err == nil {
+		err = json.Unmarshal(b, &d)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	if name == "scontrol" && len(os.Args) == 2 && os.Args[1] == "linger" {
+		record(conf, name)
+		time.Sleep(time.Hour)
+	}
+	record(conf, name)
+	fmt.Print(d.Stdout)
+	fmt.Fprint(os.Stderr, d.Stderr)
+	for d.Flood {
+		fmt.Println(strings.Repeat("x", 1000))
+	}
+	if d.Hang || d.Leave {
+		child := exec.Command(os.Args[0], "linger")
+		child.Stdout = os.Stdout
+		if err := child.Start(); err != nil {
+			return 3
+		}
+	}
+	if d.Hang {
+		time.Sleep(time.Hour)
+	}
+	if d.Refuse != "" && strings.Contains(strings.Join(os.Args, " "), d.Refuse) {
+		fmt.Fprintln(os.Stderr, "slurm_update error: Invalid node name specified")
+		return 1
+	}
+	return d.Exit
+}
+
+// record leaves a note of this run beside the configuration.
+func record(conf, name string) {
+	note, err := json.Marshal(call{Args: append([]string{name}, os.Args[1:]...), Env: os.Environ(), PID: os.Getpid()})
+	if err == nil {
+		path := fmt.Sprintf("%s.%d.%d", conf, time.Now().UnixNano(), os.Getpid())
+		err = os.WriteFile(path+".part", note, 0o600)
+		if err == nil {
+			err = os.Rename(path+".part", path+".call")
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+}
+
+// newClient gives a client whose commands are dummies.
+func newClient(t *testing.T, d dummy) *Client {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for _, name := range []string{"scontrol", "squeue"} {
+		require.NoError(t, os.Symlink(self, filepath.Join(dir, name)))
+	}
+	conf := filepath.Join(dir, "conf")
+	b, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(conf, b, 0o600))
+	return &Client{BinDir: dir, Conf: conf}
+}
+
+// calls are the runs of the client's commands so far, in order.
+func calls(t *testing.T, c *Client) []call {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(c.BinDir, "conf.*.call"))
+	require.NoError(t, err)
+	list := make([]call, len(paths))
+	for i, path := range paths {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(b, &list[i]))
+	}
+	return list
+}
+
+// awaitCalls waits until the client's commands have run n times.
+func awaitCalls(t *testing.T, c *Client, n int) []call {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(calls(t, c)) >= n }, 20*time.Second, 5*time.Millisecond)
+	return calls(t, c)
+}
+
+// requireGone waits until a process has ended; a zombie has.
+func requireGone(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}, 20*time.Second, 5*time.Millisecond)
+}
+
+func fixture(t *testing.T, version, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "testdata", version, name))
+	require.NoError(t, err)
+	return string(b)
+}

@@ -1,0 +1,79 @@
+package scontrol
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// What a command's failure was about, for errors.Is.
+var (
+	// ErrNoController: no slurmctld could be reached, or none answered.
+	ErrNoController = errors.New("slurmctld does not answer")
+	// ErrUnknownJob: slurmctld has no such job.
+	ErrUnknownJob = errors.New("no such job")
+	// ErrUnknownNode: slurmctld has no such node.
+	ErrUnknownNode = errors.New("no such node")
+)
+
+// failure is a command that Slurm says has failed, in Slurm's own words.
+type failure struct {
+	call, words string
+	kind        error // one of the above, or nil
+}
+
+func (f *failure) Error() string { return f.call + ": " + f.words }
+
+func (f *failure) Unwrap() error { return f.kind }
+
+// classify finds the kind of failure in Slurm's words (the texts are those of
+// slurm_strerror, the same from 22.05 to 26.05).
+func classify(words string) error {
+	switch {
+	case strings.Contains(words, "Invalid job id specified"):
+		return ErrUnknownJob
+	case strings.Contains(words, "Invalid node name specified"):
+		return ErrUnknownNode
+	case strings.Contains(words, "Unable to contact slurm controller"),
+		strings.Contains(words, "Socket timed out on send/recv operation"):
+		return ErrNoController
+	}
+	return nil
+}
+
+const (
+	maxWordLines = 3   // lines of a command's output in an error
+	maxWords     = 300 // bytes of them
+	maxCall      = 120 // bytes of the command line in an error
+)
+
+// saidBy is who says it, before Slurm's words.
+var saidBy = regexp.MustCompile(`^(?:\w+: )?(?:\w+ error|error|fatal): `)
+
+// ownWords is the beginning of what a command printed, on one line.
+func ownWords(printed []byte) string {
+	var lines []string
+	for line := range strings.Lines(string(printed)) {
+		line = saidBy.ReplaceAllString(plain(line, maxWords), "")
+		if line != "" {
+			lines = append(lines, line)
+		}
+		if len(lines) == maxWordLines {
+			break
+		}
+	}
+	return plain(strings.Join(lines, "; "), maxWords)
+}
+
+// describe is the command line for an error.
+func describe(program string, args []string) string {
+	return plain(program+" "+strings.Join(args, " "), maxCall)
+}
+
+// after puts a separator before text that is there.
+func after(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}

@@ -1,0 +1,108 @@
+package scontrol
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	// drainDelay is how long a command's output may stay open after the
+	// command itself has ended.
+	drainDelay = time.Second
+
+	// maxStderr is how much is kept of what a command prints to stderr.
+	maxStderr = 64 << 10
+)
+
+// run runs a command of Slurm and gives what it printed, which is there also
+// with the error of a command that failed.
+func (c *Client) run(ctx context.Context, program string, args ...string) ([]byte, error) {
+	call := describe(program, args)
+	if !filepath.IsAbs(c.BinDir) {
+		return nil, fmt.Errorf("%s: slurm_bin_dir %q is no absolute path", call, c.BinDir)
+	}
+	if err := c.acquire(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", call, err)
+	}
+	defer c.release()
+
+	timeout := cmp.Or(c.Timeout, defaultTimeout)
+	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	defer cancelTimeout()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	maxOutput := cmp.Or(c.MaxOutput, defaultMaxOutput)
+	stdout := &output{room: maxOutput, spilled: cancel}
+	stderr := &output{room: maxStderr, spilled: func() {}}
+	cmd := exec.CommandContext(ctx, filepath.Join(c.BinDir, program), args...)
+	cmd.Env = c.environment()
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return killGroup(cmd) }
+	cmd.WaitDelay = drainDelay
+
+	err := cmd.Run()
+	words := ownWords(stderr.kept.Bytes())
+	switch {
+	case stdout.spill:
+		return nil, fmt.Errorf("%s: more than %d bytes of output", call, maxOutput)
+	case err == nil:
+		return stdout.kept.Bytes(), nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w%s", call, context.Cause(ctx), after(": ", words))
+	case errors.Is(err, exec.ErrWaitDelay):
+		_ = killGroup(cmd) // what it left behind; gone already is as good
+		return nil, fmt.Errorf("%s: ended, but left its output open", call)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("%s: %w: is slurm_bin_dir the folder of scontrol and squeue?", call, err)
+	case words == "":
+		words = cmp.Or(ownWords(stdout.kept.Bytes()), err.Error())
+	}
+	return stdout.kept.Bytes(), &failure{call: call, words: words, kind: classify(words)}
+}
+
+// acquire waits until another command may run.
+func (c *Client) acquire(ctx context.Context) error {
+	c.slotsOnce.Do(func() { c.slots = make(chan struct{}, maxChildren) })
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *Client) release() { <-c.slots }
+
+// killGroup kills a command and all it has started.
+func killGroup(cmd *exec.Cmd) error {
+	return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+}
+
+// output keeps what a command prints while there is room; what comes then is
+// spilled.
+type output struct {
+	kept    bytes.Buffer
+	room    int64
+	spill   bool
+	spilled func()
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.spill || int64(len(p)) > o.room {
+		o.spill = true
+		o.spilled()
+		return len(p), nil
+	}
+	o.room -= int64(len(p))
+	return o.kept.Write(p)
+}

@@ -1,0 +1,126 @@
+package scontrol
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCommandsGetACleanEnvironment(t *testing.T) {
+	t.Setenv("SQUEUE_FORMAT", "%i")
+	t.Setenv("SLURM_TIME_FORMAT", "relative")
+	c := newClient(t, dummy{})
+	_, err := c.Jobs(t.Context())
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC", "SLURM_CONF=" + c.Conf}, calls(t, c)[0].Env)
+}
+
+func TestCommandsInheritSlurmConfUnlessToldOtherwise(t *testing.T) {
+	c := newClient(t, dummy{})
+	conf := c.Conf
+	c.Conf = ""
+	t.Setenv("SLURM_CONF", conf)
+	_, err := c.Jobs(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, calls(t, c)[0].Env, "SLURM_CONF="+conf)
+}
+
+func TestACommandThatHangsIsKilledWithAllItStarted(t *testing.T) {
+	c := newClient(t, dummy{Hang: true, Stderr: "scontrol: error: retrying\n"})
+	c.Timeout = 2 * time.Second
+	_, err := c.Nodes(t.Context())
+	require.EqualError(t, err, "scontrol -a -o show nodes: no answer within 2s: retrying")
+	for _, call := range awaitCalls(t, c, 2) {
+		requireGone(t, call.PID)
+	}
+}
+
+func TestACommandEndsWithItsContext(t *testing.T) {
+	c := newClient(t, dummy{Hang: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := c.Nodes(ctx)
+		done <- err
+	}()
+	running := awaitCalls(t, c, 2)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	for _, call := range running {
+		requireGone(t, call.PID)
+	}
+}
+
+func TestAProcessLeftBehindWithTheOutputOpenIsAnErrorAndIsKilled(t *testing.T) {
+	c := newClient(t, dummy{Leave: true, Stdout: "slurm 22.05.8\n"})
+	_, err := c.Version(t.Context())
+	require.EqualError(t, err, "scontrol -V: ended, but left its output open")
+	for _, call := range awaitCalls(t, c, 2) {
+		requireGone(t, call.PID)
+	}
+}
+
+func TestTooMuchOutputIsAnErrorAndEndsTheCommand(t *testing.T) {
+	c := newClient(t, dummy{Flood: true})
+	c.MaxOutput = 100_000
+	_, err := c.Nodes(t.Context())
+	require.EqualError(t, err, "scontrol -a -o show nodes: more than 100000 bytes of output")
+	requireGone(t, calls(t, c)[0].PID)
+}
+
+func TestOutputUpToTheLimitIsRead(t *testing.T) {
+	out := "slurm 22.05.8\n"
+	c := newClient(t, dummy{Stdout: out})
+	c.MaxOutput = int64(len(out))
+	_, err := c.Version(t.Context())
+	require.NoError(t, err)
+	c.MaxOutput--
+	_, err = c.Version(t.Context())
+	require.EqualError(t, err, "scontrol -V: more than 13 bytes of output")
+}
+
+func TestNoMoreThanTwoCommandsRunAtOnce(t *testing.T) {
+	c := newClient(t, dummy{Hang: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	for range maxChildren {
+		go func() {
+			_, err := c.Nodes(ctx)
+			done <- err
+		}()
+	}
+	awaitCalls(t, c, 2*maxChildren) // each has started a process of its own
+
+	impatient, giveUp := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer giveUp()
+	_, err := c.Version(impatient)
+	require.EqualError(t, err, "scontrol -V: context deadline exceeded")
+	require.Len(t, calls(t, c), 2*maxChildren, "the third has not been started")
+
+	cancel()
+	for range maxChildren {
+		require.ErrorIs(t, <-done, context.Canceled)
+	}
+}
+
+func TestAMissingCommandNamesTheSetting(t *testing.T) {
+	c := &Client{BinDir: "/nonexistent/bin"}
+	_, err := c.Version(t.Context())
+	require.EqualError(t, err, "scontrol -V: fork/exec /nonexistent/bin/scontrol: no such file or directory: is slurm_bin_dir the folder of scontrol and squeue?")
+
+	plainFile := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(plainFile, "scontrol"), nil, 0o600))
+	_, err = (&Client{BinDir: plainFile}).Version(t.Context())
+	require.ErrorContains(t, err, "permission denied: is slurm_bin_dir the folder of scontrol and squeue?")
+}
+
+func TestTheFolderOfTheCommandsIsAnAbsolutePath(t *testing.T) {
+	for _, dir := range []string{"", "bin", "./bin"} {
+		_, err := (&Client{BinDir: dir}).Nodes(t.Context())
+		require.ErrorContains(t, err, "is no absolute path")
+	}
+}

@@ -1,0 +1,138 @@
+package scontrol
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"slurmflex/slurm"
+)
+
+const (
+	// maxBatchNodes and maxBatchBytes bound the nodes of one update: slurmctld
+	// holds its locks for the whole of it, and one argument of a program may
+	// have 131,071 bytes.
+	maxBatchNodes = 500
+	maxBatchBytes = 100_000
+
+	// maxText is the most bytes of a reason or a comment.
+	maxText = 500
+)
+
+// stateWord is what State may be.
+var stateWord = regexp.MustCompile(`^[a-z_]+$`)
+
+// arguments gives the change as scontrol takes it.
+func arguments(change slurm.NodeChange) ([]string, error) {
+	var args []string
+	if change.State != "" {
+		if !stateWord.MatchString(change.State) {
+			return nil, fmt.Errorf("state %q is not a word", plain(change.State, maxCall))
+		}
+		args = append(args, "state="+change.State)
+	}
+	if change.Reason != "" {
+		args = append(args, "reason="+plain(change.Reason, maxText))
+	}
+	if change.Comment != nil {
+		args = append(args, "comment="+plain(*change.Comment, maxText))
+	}
+	if args == nil {
+		return nil, errors.New("nothing to change")
+	}
+	return args, nil
+}
+
+// UpdateNodes changes nodes, in batches of at most 500. A batch that fails
+// does not keep the others from being tried, and Slurm changes the nodes of a
+// batch that it knows even when it refuses others. No names is nothing to do.
+// Control characters in texts become spaces, and texts are cut to 500 bytes.
+func (c *Client) UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error {
+	changes, err := arguments(change)
+	if err != nil {
+		return fmt.Errorf("update nodes: %w", err)
+	}
+	hostlists, err := batches(names)
+	if err != nil {
+		return fmt.Errorf("update nodes: %w", err)
+	}
+	var first error
+	failed := 0
+	for _, hostlist := range hostlists {
+		args := slices.Concat([]string{"update", "nodename=" + hostlist}, changes)
+		if _, err := c.run(ctx, "scontrol", args...); err != nil {
+			failed++
+			first = cmp.Or(first, err)
+		}
+	}
+	if failed > 1 {
+		return fmt.Errorf("%w (%d of %d updates failed)", first, failed, len(hostlists))
+	}
+	return first
+}
+
+// batches folds names into hostlists that are small enough for one update.
+func batches(names []string) ([]string, error) {
+	for _, name := range names {
+		hosts, err := slurm.Expand(name)
+		if err != nil {
+			return nil, err
+		}
+		// scontrol takes ALL for all nodes of the cluster.
+		if len(hosts) != 1 || hosts[0] != name || strings.EqualFold(name, "ALL") {
+			return nil, fmt.Errorf("%q is not the name of one node", plain(name, maxCall))
+		}
+	}
+	sorted, err := slurm.Expand(slurm.Fold(names))
+	if err != nil {
+		return nil, err
+	}
+	var hostlists []string
+	for len(sorted) > 0 {
+		n, size := 0, 0
+		for n < min(len(sorted), maxBatchNodes) && size+len(sorted[n]) < maxBatchBytes {
+			size += len(sorted[n]) + 1
+			n++
+		}
+		hostlists = append(hostlists, slurm.Fold(sorted[:n]))
+		sorted = sorted[n:]
+	}
+	return hostlists, nil
+}
+
+// SetAdminComment sets the comment that scontrol show job shows to the job's
+// owner; "" clears it. An array's own id sets it for every task of the array.
+// Control characters become spaces, and the text is cut to 500 bytes.
+func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) error {
+	_, err := c.run(ctx, "scontrol", "update",
+		"jobid="+strconv.FormatUint(uint64(job), 10), "admincomment="+plain(text, maxText))
+	return err
+}
+
+// plain makes text one line of at most most bytes: control characters, line
+// separators and what is no UTF-8 become spaces.
+func plain(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.TrimSpace(text)
+	if len(text) <= most {
+		return text
+	}
+	const ellipsis = "…"
+	end := most - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}

@@ -255,6 +255,10 @@ func TestARound(t *testing.T) {
 				"request 1 × alpha-a3-5 in alpha-a3-node-5/a1 for 7-00:00:00",
 			},
 		},
+		"keeps what it asked for such a node, though Slurm forgets that no job had it": {
+			given: seen(freed("alpha-a3-5", risingIdle),
+				group("alpha-a3-node-5", forNode("a3", "alpha-a3-5"), request("a1", mig.Accepted, "alpha-a3-5", time.Hour))),
+		},
 		"asks for a static node that is powering up": {
 			given: seen(freed("alpha-one-0", risingIdle)),
 			want: []string{

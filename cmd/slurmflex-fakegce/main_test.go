@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// running is the command, serving.
+type running struct {
+	url    string
+	stderr *lockedBuffer
+	stop   func() error
+}
+
+// start runs the command until the test ends, or stop is called.
+func start(t *testing.T, args ...string) running {
+	t.Helper()
+	out, in := io.Pipe()
+	r := running{stderr: new(lockedBuffer)}
+	ctx, cancel := context.WithCancel(t.Context())
+	c := newCommand()
+	c.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
+	c.SetOut(in)
+	c.SetErr(r.stderr)
+	ended := make(chan error, 1)
+	go func() {
+		err := c.ExecuteContext(ctx)
+		in.CloseWithError(errors.Join(err, io.EOF))
+		ended <- err
+	}()
+	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() { assert.NoError(t, r.stop()) })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	r.url = line[strings.Index(line, "http://") : len(line)-1]
+	return r
+}
+
+// lockedBuffer is a buffer that several programs may write to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (r running) do(t *testing.T, verb, path, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), verb, r.url+path, strings.NewReader(body))
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode, string(b))
+	return string(b)
+}
+
+// grow has a group with one instance n0 by way of the API.
+func (r running) grow(t *testing.T) {
+	t.Helper()
+	const groups = "/compute/v1/projects/p/zones/us-central1-a/instanceGroupManagers"
+	r.do(t, "POST", groups, `{"name":"m","targetSize":0,"versions":[{"instanceTemplate":"regions/us-central1/instanceTemplates/a3"}],
+		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
+	r.do(t, "POST", groups+"/m/resizeRequests", `{"name":"r","instances":[{"name":"n0"}]}`)
+}
+
+func instant(more ...string) []string {
+	return append([]string{
+		"--project", "p", "--operation-time", "0", "--boot-time", "0", "--delete-time", "0",
+		"--template", "a3=a3-highgpu-8g@us-central1", "--template", "everywhere=g2-standard-4",
+	}, more...)
+}
+
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hook")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755))
+	return path
+}
+
+func TestTheCommandRunsAProgramWhenAnInstanceBootsAndWhenItGoes(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	hook := script(t, `echo "$0 $1 $INSTANCE_NAME $INSTANCE_ZONE $INSTANCE_GROUP $INSTANCE_TEMPLATE $(ps -o sid= -p $$ | tr -d ' ') $$" >>`+log)
+	r := start(t, instant("--boot-command", hook, "--delete-command", hook)...)
+	r.grow(t)
+	lines := func() []string {
+		b, _ := os.ReadFile(log)
+		return strings.Split(strings.TrimSpace(string(b)), "\n")
+	}
+	require.Eventually(t, func() bool { return lines()[0] != "" }, time.Minute, time.Millisecond)
+	fields := strings.Fields(lines()[0])
+	require.Len(t, fields, 8)
+	assert.Equal(t, []string{
+		hook, "n0", "n0", "us-central1-a", "m", "projects/p/regions/us-central1/instanceTemplates/a3",
+	}, fields[:6])
+	assert.Equal(t, fields[6], fields[7], "it leads its own session")
+
+	r.do(t, "POST", "/fake/vms/n0/delete", "")
+	require.Eventually(t, func() bool { return len(lines()) == 2 }, time.Minute, time.Millisecond)
+}
+
+func TestAFailingProgramIsReported(t *testing.T) {
+	hook := script(t, "echo sad >&2; exit 3")
+	r := start(t, instant("--boot-command", hook)...)
+	r.grow(t)
+	require.Eventually(t, func() bool { return strings.Contains(r.stderr.String(), hook+" n0: exit status 3") }, time.Minute, time.Millisecond)
+	assert.Contains(t, r.stderr.String(), "sad")
+}
+
+func TestTheCommandStopsCleanlyWhileACallWaits(t *testing.T) {
+	r := start(t, instant("--operation-time", "1h")...)
+	body := r.do(t, "DELETE", "/compute/v1/projects/p/global/instanceTemplates/everywhere", "")
+	name := body[strings.Index(body, "operation-"):]
+	name = name[:strings.IndexByte(name, '"')]
+	waiting := make(chan struct{})
+	go func() {
+		defer close(waiting)
+		resp, err := http.Post(r.url+"/compute/v1/projects/p/global/operations/"+name+"/wait", "", nil)
+		if err == nil {
+			resp.Body.Close()
+		}
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(r.do(t, "GET", "/fake/counts", ""), "globalOperations.wait") }, time.Minute, time.Millisecond)
+	assert.NoError(t, r.stop())
+	<-waiting
+}
+
+func TestTheCommandTakesCapacitySwitchesAndAManualClock(t *testing.T) {
+	r := start(t, instant("--capacity", "0", "--switches", `{"targetSizeAt":"SUCCEEDED"}`, "--manual-clock")...)
+	r.grow(t)
+	state := r.do(t, "GET", "/fake/state", "")
+	assert.Contains(t, state, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS")
+	assert.Contains(t, state, `"targetSize":0`)
+	r.do(t, "POST", "/fake/capacity", `{"count":1}`)
+	r.do(t, "POST", "/fake/advance", `{"duration":"30s"}`)
+	state = r.do(t, "GET", "/fake/state", "")
+	assert.Contains(t, state, `"status":"RUNNING"`)
+	assert.Contains(t, state, `"targetSize":1`)
+}
+
+func TestWrongUsageNamesTheFlag(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--boot-command", "boot.sh"}, "--boot-command boot.sh: the path must be absolute"},
+		{[]string{"--delete-command", "/nowhere"}, "--delete-command /nowhere"},
+		{[]string{"--boot-command", "/etc/passwd"}, "not an executable file"},
+		{[]string{"--template", "a3"}, "--template a3: write it NAME=MACHINETYPE"},
+		{[]string{"--template", "a3=x@mars"}, `no region "mars"`},
+		{[]string{"--switches", `{"lateRefusal":true}`}, "lateRefusal"},
+		{[]string{"--boot-time", "soon"}, "see --help"},
+		{[]string{"up"}, "it takes flags only"},
+	} {
+		cmd := newCommand()
+		cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, c.args...))
+		err := cmd.ExecuteContext(t.Context())
+		if assert.Error(t, err, c.says) {
+			assert.Contains(t, err.Error(), c.says)
+			assert.NotContains(t, err.Error(), "\n")
+			assert.Equal(t, 2, exitCode(err))
+		}
+	}
+	cmd := newCommand()
+	cmd.SetArgs([]string{"--listen", "127.0.0.1:99999"})
+	err := cmd.ExecuteContext(t.Context())
+	require.Error(t, err)
+	assert.Equal(t, 1, exitCode(err))
+	assert.Contains(t, err.Error(), "choose another address with --listen")
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"slurmflex/test/fakegce"
+)
+
+// settings are the command's flags.
+type settings struct {
+	listen        string
+	options       fakegce.Options
+	capacity      int
+	templates     []string
+	switches      string
+	manualClock   bool
+	bootCommand   string
+	deleteCommand string
+}
+
+func (s *settings) register(f *pflag.FlagSet) {
+	o := &s.options
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8900", "`address` to listen on; port 0 takes a free one")
+	f.StringVar(&o.Project, "project", "demo", "the only `project` there is")
+	f.StringSliceVar(&o.Zones, "zones", fakegce.DefaultZones(), "the `zones` there are; the regions follow")
+	f.DurationVar(&o.OperationTime, "operation-time", time.Second, "time that an operation takes")
+	f.DurationVar(&o.QueueTime, "queue-time", 0, "time from a request's ACCEPTED to its first attempt")
+	f.DurationVar(&o.AttemptInterval, "attempt-interval", fakegce.DefaultAttemptInterval, "time between a request's attempts")
+	f.DurationVar(&o.BootTime, "boot-time", 3*time.Second, "time from PROVISIONING to RUNNING")
+	f.DurationVar(&o.DeleteTime, "delete-time", time.Second, "time from STOPPING to gone")
+	f.IntVar(&o.PageLimit, "page-limit", 0, "`results` a page at most, whatever the caller asks; 0: no limit")
+	f.IntVar(&o.RateLimit, "rate-limit", 0, "`calls` a minute before 403 rateLimitExceeded; 0: no limit")
+	f.IntVar(&s.capacity, "capacity", -1, "`VMs` of each machine type that fit into each zone; -1: no limit")
+	f.StringArrayVar(&s.templates, "template", nil, "flex-start template to begin with: `NAME=MACHINETYPE[@REGION]`; may be repeated")
+	f.StringVar(&s.switches, "switches", "{}", "undocumented behaviours to have otherwise, as `JSON`, such as '{\"lateRefusals\":true}'")
+	f.BoolVar(&s.manualClock, "manual-clock", false, "time stands still but for /fake/advance")
+	f.StringVar(&s.bootCommand, "boot-command", "", "absolute `path` of the program to run when an instance boots")
+	f.StringVar(&s.deleteCommand, "delete-command", "", "absolute `path` of the program to run when an instance is deleted")
+}
+
+// server is the fake that the settings describe. Hooks' failures go to stderr.
+func (s *settings) server(stderr io.Writer) (*fakegce.Server, error) {
+	d := json.NewDecoder(bytes.NewReader([]byte(s.switches)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s.options.Switches); err != nil {
+		return nil, fmt.Errorf("--switches %s: %w", s.switches, err)
+	}
+	if s.manualClock {
+		s.options.Clock = fakegce.NewManualClock(time.Now())
+	}
+	for _, hook := range []struct {
+		flag, path string
+		call       *func(fakegce.Instance)
+	}{
+		{"--boot-command", s.bootCommand, &s.options.OnBoot},
+		{"--delete-command", s.deleteCommand, &s.options.OnDelete},
+	} {
+		if hook.path == "" {
+			continue
+		}
+		if err := checkProgram(hook.path); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", hook.flag, hook.path, err)
+		}
+		*hook.call = program(hook.path, stderr)
+	}
+	server := fakegce.New(s.options)
+	server.SetCapacity("", "", s.capacity)
+	for _, t := range s.templates {
+		if err := addTemplate(server, t); err != nil {
+			return nil, fmt.Errorf("--template %s: %w", t, err)
+		}
+	}
+	return server, nil
+}
+
+// checkProgram refuses what cannot be run.
+func checkProgram(path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("the path must be absolute")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return fmt.Errorf("it is not an executable file")
+	}
+	return nil
+}
+
+// addTemplate adds the flex-start template that NAME=MACHINETYPE[@REGION] is.
+func addTemplate(server *fakegce.Server, text string) error {
+	name, rest, ok := strings.Cut(text, "=")
+	machineType, region, _ := strings.Cut(rest, "@")
+	if !ok || name == "" || machineType == "" {
+		return fmt.Errorf("write it NAME=MACHINETYPE or NAME=MACHINETYPE@REGION")
+	}
+	_, err := server.AddTemplate(region, fakegce.FlexTemplate(name, machineType))
+	return err
+}

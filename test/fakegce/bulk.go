@@ -1,0 +1,256 @@
+package fakegce
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// bulk is a call of bulkInsert: VMs without a group, in one zone.
+type bulk struct {
+	props    *compute.InstanceProperties
+	template string
+	zones    []string
+	names    []string // in the order in which they are given up
+	minimum  int
+}
+
+// bulkInsert creates many VMs at once. Its operation ends when they exist.
+func (s *Server) bulkInsert(c *call) (any, error) {
+	spec := new(compute.BulkInsertInstanceResource)
+	if err := c.decode(spec); err != nil {
+		return nil, err
+	}
+	b, err := s.readBulk(c, spec)
+	if err != nil {
+		return nil, err
+	}
+	target := s.newMeta(c.at, "instances", "")
+	target.path = strings.TrimSuffix(target.path, "/")
+	op := s.begin(c, &target)
+	op.api.OperationGroupId = fmt.Sprintf("%08x-0000-4000-8000-%012x", op.id>>48, op.id&(1<<48-1))
+	s.later(op, func() { s.launchBulk(op, b) })
+	return op.api, nil
+}
+
+func (s *Server) launchBulk(op *operation, b bulk) {
+	zone, names, p := s.bulkRoom(b)
+	if p != nil {
+		s.finish(op, p)
+		return
+	}
+	var vms []*vm
+	for _, name := range names {
+		v := s.launch(zone, name, b.props)
+		v.template = b.template
+		vms = append(vms, v)
+	}
+	s.after(s.opts.BootTime/2, func() {
+		if slices.ContainsFunc(vms, func(v *vm) bool { return v.gone }) {
+			s.finish(op, problem("CONFLICT", "An instance was deleted while it was being created."))
+			return
+		}
+		n := int64(len(vms))
+		op.api.InstancesBulkInsertOperationMetadata = &compute.InstancesBulkInsertOperationMetadata{
+			PerLocationStatus: map[string]compute.BulkInsertOperationStatus{
+				"zones/" + zone: {CreatedVmCount: n, TargetVmCount: n, Status: "DONE"},
+			},
+		}
+		s.finish(op, nil)
+	})
+}
+
+// bulkRoom is the first zone that takes all of the VMs, or else the one that
+// takes most, if that is enough.
+func (s *Server) bulkRoom(b bulk) (zone string, names []string, p *Problem) {
+	most := 0
+	for _, z := range b.zones {
+		n, short := s.fits(z, b.props, b.names)
+		if n > most {
+			zone, most = z, n
+		}
+		p = short
+	}
+	if most < b.minimum {
+		return "", nil, p
+	}
+	return zone, b.names[:most], nil
+}
+
+func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bulk, error) {
+	var b bulk
+	var err error
+	if spec.Count < 1 || spec.Count > maxRequest {
+		return b, invalid("Invalid value for field 'resource.count': '%d'. Must be between 1 and %d.", spec.Count, maxRequest)
+	}
+	if b.minimum = int(spec.MinCount); b.minimum < 1 {
+		b.minimum = int(spec.Count)
+	}
+	if b.minimum > int(spec.Count) {
+		return b, invalid("Invalid value for field 'resource.minCount': '%d'. Must not be greater than count.", spec.MinCount)
+	}
+	if spec.InstanceFlexibilityPolicy != nil {
+		return b, invalid("Invalid value for field 'resource.instanceFlexibilityPolicy'. This fake does not have it.")
+	}
+	if b.props, b.template, err = s.bulkProperties(spec); err != nil {
+		return b, err
+	}
+	if b.zones, err = s.bulkZones(c, spec.LocationPolicy); err != nil {
+		return b, err
+	}
+	b.names, err = s.bulkNames(spec, b.zones)
+	return b, err
+}
+
+// bulkNames are the names that the call gives, or makes from its pattern.
+func (s *Server) bulkNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
+	names := slices.Sorted(maps.Keys(spec.PerInstanceProperties))
+	if spec.NamePattern != "" {
+		if len(names) > 0 {
+			return nil, invalid("Invalid value for field 'resource.namePattern'. It cannot be given together with perInstanceProperties.")
+		}
+		var err error
+		if names, err = s.patternNames(spec, zones); err != nil {
+			return nil, err
+		}
+	}
+	if len(names) != int(spec.Count) {
+		return nil, invalid("Invalid value for field 'resource.count': '%d'. There are %d names in perInstanceProperties.", spec.Count, len(names))
+	}
+	for _, n := range names {
+		if err := checkName("resource.perInstanceProperties", n); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// patternNames numbers names after the largest number that is in use.
+func (s *Server) patternNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
+	width := strings.Count(spec.NamePattern, "#")
+	hashes := strings.Repeat("#", width)
+	if width == 0 || width > 18 || !strings.Contains(spec.NamePattern, hashes) {
+		return nil, invalid("Invalid value for field 'resource.namePattern': '%s'. It must have one sequence of 1 to 18 '#'.", spec.NamePattern)
+	}
+	before, after, _ := strings.Cut(spec.NamePattern, hashes)
+	last := 0
+	for _, v := range s.instances.all() {
+		digits, ok := strings.CutPrefix(v.name, before)
+		digits, ok2 := strings.CutSuffix(digits, after)
+		if n, err := strconv.Atoi(digits); ok && ok2 && err == nil && slices.Contains(zones, v.at.zone) {
+			last = max(last, n)
+		}
+	}
+	var names []string
+	for i := range int(spec.Count) {
+		names = append(names, fmt.Sprintf("%s%0*d%s", before, width, last+1+i, after))
+	}
+	return names, nil
+}
+
+// bulkZones are the zones that the call may use.
+func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error) {
+	if c.at.zone != "" {
+		return []string{c.at.zone}, nil
+	}
+	zones := s.zonesOf(c.at.region)
+	if p == nil {
+		return zones, nil
+	}
+	if p.TargetShape != "" && p.TargetShape != "ANY_SINGLE_ZONE" {
+		return nil, invalid("Invalid value for field 'resource.locationPolicy.targetShape': '%s'. This fake places all VMs in one zone: ANY_SINGLE_ZONE.", p.TargetShape)
+	}
+	if len(p.Zones) > 0 {
+		return nil, invalid("Invalid value for field 'resource.locationPolicy.zones'. This fake takes locations only.")
+	}
+	for ref, location := range p.Locations {
+		if err := checkWords([]word{{"locationPolicy.locations.preference", location.Preference, "ALLOW DENY PREFERENCE_UNSPECIFIED"}}); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(s.zonesOf(c.at.region), lastPart(ref)) {
+			return nil, invalid("Invalid value for field 'resource.locationPolicy.locations': '%s'. It is not a zone of region '%s'.", ref, c.at.region)
+		}
+		if location.Preference == "DENY" {
+			zones = slices.DeleteFunc(zones, func(z string) bool { return z == lastPart(ref) })
+		}
+	}
+	if len(zones) == 0 {
+		return nil, invalid("Invalid value for field 'resource.locationPolicy.locations'. It denies every zone of region '%s'.", c.at.region)
+	}
+	return zones, nil
+}
+
+// bulkProperties are the template's properties, if one is named, with the
+// call's own over them as of JSON Merge Patch (RFC 7396).
+func (s *Server) bulkProperties(spec *compute.BulkInsertInstanceResource) (*compute.InstanceProperties, string, error) {
+	merged, path := any(nil), ""
+	if spec.SourceInstanceTemplate != "" {
+		path = s.canonical(spec.SourceInstanceTemplate)
+		t, ok := s.templates.get(path)
+		if !ok {
+			return nil, "", notFound(path)
+		}
+		var err error
+		if merged, err = plain(t.api.Properties); err != nil {
+			return nil, "", err
+		}
+	}
+	if spec.InstanceProperties != nil {
+		own, err := plain(spec.InstanceProperties)
+		if err != nil {
+			return nil, "", err
+		}
+		merged = mergePatch(merged, own)
+	}
+	props := new(compute.InstanceProperties)
+	b, err := json.Marshal(merged)
+	if err == nil {
+		err = json.Unmarshal(b, props)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("merge instance properties: %w", err)
+	}
+	props.MachineType = lastPart(props.MachineType)
+	if props.MachineType == "" {
+		return nil, "", required("resource.instanceProperties.machineType")
+	}
+	if _, ok := s.machine[props.MachineType]; !ok {
+		return nil, "", invalid("Invalid value for field 'resource.instanceProperties.machineType': '%s'. The machine type does not exist.", props.MachineType)
+	}
+	return props, path, nil
+}
+
+// plain is v as JSON sees it.
+func plain(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var p any
+	err = json.Unmarshal(b, &p)
+	return p, err
+}
+
+func mergePatch(target, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	merged, ok := target.(map[string]any)
+	if !ok {
+		merged = make(map[string]any)
+	}
+	for name, value := range changes {
+		if value == nil {
+			delete(merged, name)
+			continue
+		}
+		merged[name] = mergePatch(merged[name], value)
+	}
+	return merged
+}

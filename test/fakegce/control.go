@@ -1,0 +1,177 @@
+package fakegce
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// controlPrefix is where the control surface begins.
+const controlPrefix = "/fake/"
+
+// control answers a request of the control surface; see the package's comment.
+func (s *Server) control(r *http.Request, body []byte) reply {
+	result, err := s.command(r.Method+" "+strings.TrimPrefix(r.URL.Path, controlPrefix), body)
+	if err != nil {
+		b, _ := json.Marshal(map[string]string{"error": err.Error()}) // a map of strings always encodes
+		return reply{status: http.StatusBadRequest, body: b}
+	}
+	return encode(result)
+}
+
+// done is the answer of a command that has nothing to show.
+type done struct {
+	Done bool `json:"done"`
+}
+
+func (s *Server) command(line string, body []byte) (any, error) {
+	switch line {
+	case "GET state":
+		return s.State(), nil
+	case "GET calls":
+		return s.Calls(), nil
+	case "GET counts":
+		return s.Counts(), nil
+	case "DELETE calls":
+		s.ResetCalls()
+		return done{true}, nil
+	case "DELETE faults":
+		s.ClearFaults()
+		return done{true}, nil
+	case "POST capacity":
+		return s.commandCapacity(body)
+	case "POST quota":
+		return s.commandQuota(body)
+	case "POST faults":
+		return s.commandFault(body)
+	case "POST fail":
+		return s.commandFail(body)
+	case "POST advance":
+		return s.commandAdvance(body)
+	}
+	if rest, ok := strings.CutPrefix(line, "POST vms/"); ok {
+		name, verb, _ := strings.Cut(rest, "/")
+		switch verb {
+		case "delete":
+			return done{true}, s.DeleteVM(name)
+		case "stop":
+			return done{true}, s.StopVM(name)
+		}
+	}
+	return nil, fmt.Errorf("there is no command %q; see slurmflex-fakegce --help", line)
+}
+
+func (s *Server) commandCapacity(body []byte) (any, error) {
+	c := struct {
+		Zone        string `json:"zone"`
+		MachineType string `json:"machineType"`
+		Count       *int   `json:"count"`
+	}{}
+	if err := readCommand(body, &c); err != nil {
+		return nil, err
+	}
+	if c.Count == nil {
+		return nil, errors.New(`set capacity: no "count"; -1 is no limit`)
+	}
+	s.SetCapacity(c.Zone, c.MachineType, *c.Count)
+	return done{true}, nil
+}
+
+func (s *Server) commandQuota(body []byte) (any, error) {
+	q := struct {
+		Region string   `json:"region"`
+		Metric string   `json:"metric"`
+		Limit  *float64 `json:"limit"`
+	}{}
+	if err := readCommand(body, &q); err != nil {
+		return nil, err
+	}
+	if q.Region == "" || q.Metric == "" || q.Limit == nil {
+		return nil, errors.New(`set quota: "region", "metric" and "limit" must be given; limit -1 is none`)
+	}
+	s.SetQuota(q.Region, q.Metric, *q.Limit)
+	return done{true}, nil
+}
+
+func (s *Server) commandFault(body []byte) (any, error) {
+	type plain Fault
+	f := struct {
+		plain
+		Delay string `json:"delay"`
+		Lag   string `json:"lag"`
+	}{}
+	err := readCommand(body, &f)
+	if err != nil {
+		return nil, err
+	}
+	if f.plain.Delay, err = duration("delay", f.Delay); err != nil {
+		return nil, err
+	}
+	if f.plain.Lag, err = duration("lag", f.Lag); err != nil {
+		return nil, err
+	}
+	return done{true}, s.AddFault(Fault(f.plain))
+}
+
+func (s *Server) commandFail(body []byte) (any, error) {
+	f := struct {
+		Group   string `json:"group"`
+		Request string `json:"request"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{}
+	if err := readCommand(body, &f); err != nil {
+		return nil, err
+	}
+	if f.Code == "" {
+		return nil, errors.New(`fail resize request: no "code", such as QUOTA_EXCEEDED`)
+	}
+	return done{true}, s.FailRequest(f.Group, f.Request, f.Code, f.Message)
+}
+
+func (s *Server) commandAdvance(body []byte) (any, error) {
+	a := struct {
+		Duration string `json:"duration"`
+	}{}
+	if err := readCommand(body, &a); err != nil {
+		return nil, err
+	}
+	d, err := duration("duration", a.Duration)
+	if err != nil {
+		return nil, err
+	}
+	if d <= 0 {
+		return nil, errors.New(`advance: "duration" must be positive, such as "1h"`)
+	}
+	s.Advance(d)
+	return done{true}, nil
+}
+
+// readCommand reads one JSON value without unknown fields.
+func readCommand(body []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("read the request's body: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("read the request's body: there is more after its JSON value")
+	}
+	return nil
+}
+
+func duration(field, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a duration: %q; write it like \"90s\" or \"1h30m\"", field, text)
+	}
+	return d, nil
+}

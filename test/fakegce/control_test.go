@@ -1,0 +1,90 @@
+package fakegce
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// command sends one command of the control surface.
+func (w *world) command(verb, path, body string) (int, string) {
+	w.t.Helper()
+	return ask(w.t, &http.Client{Transport: w.Transport()}, verb, "http://fake/fake/"+path, body)
+}
+
+func (w *world) commanded(verb, path, body string) {
+	w.t.Helper()
+	status, answer := w.command(verb, path, body)
+	require.Equal(w.t, http.StatusOK, status, answer)
+}
+
+func TestTheWorldIsRuledByHTTPToo(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.commanded("POST", "capacity", `{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":0}`)
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0", "n1", "n2")
+	w.givenRequest("m", "dies", "n3")
+	w.commanded("POST", "fail", `{"group":"m","request":"dies","code":"LIMIT_EXCEEDED","message":"no"}`)
+	assert.Equal(t, "FAILED", w.request("m", "dies").GetState())
+	w.commanded("POST", "capacity", `{"count":-1}`)
+	w.commanded("POST", "capacity", `{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":3}`)
+	w.commanded("POST", "advance", `{"duration":"30s"}`)
+	w.commanded("POST", "vms/n0/delete", "")
+	w.commanded("POST", "vms/n1/stop", "")
+
+	status, body := w.command("GET", "state", "")
+	require.Equal(t, http.StatusOK, status)
+	var st State
+	require.NoError(t, json.Unmarshal([]byte(body), &st))
+	assert.Len(t, st.Instances, 2)
+	v, _ := st.Instance("n1")
+	assert.Equal(t, "TERMINATED", v.Status)
+	g, _ := st.Group("m")
+	assert.Equal(t, "SUCCEEDED", g.Requests[0].State)
+
+	w.commanded("POST", "quota", `{"region":"us-central1","metric":"INSTANCES","limit":2}`)
+	w.givenRequest("m", "s", "n4")
+	assert.Equal(t, "QUOTA_EXCEEDED", w.request("m", "s").GetStatus().GetLastAttempt().GetError().GetErrors()[0].GetCode())
+
+	w.commanded("POST", "faults", `{"method":"*","status":503,"times":1}`)
+	w.commanded("POST", "faults", `{"method":"instances.*","delay":"1h","lag":"2s","times":1}`)
+	assert.Equal(t, time.Hour, w.faults[1].Delay)
+	assert.Equal(t, 2*time.Second, w.faults[1].Lag)
+	_, err := w.deleteGroup("m")
+	assertRefused(t, err, 503, "", "")
+	w.commanded("DELETE", "faults", "")
+	assert.Empty(t, w.faults)
+
+	_, counts := w.command("GET", "counts", "")
+	assert.Contains(t, counts, `"regionInstanceGroupManagers.delete":1`)
+	w.commanded("DELETE", "calls", "")
+	_, calls := w.command("GET", "calls", "")
+	assert.Equal(t, "[]", calls)
+}
+
+func TestACommandThatIsWrongSaysWhatIs(t *testing.T) {
+	w := newWorld(t, Options{})
+	for _, c := range []struct{ verb, path, body, says string }{
+		{"GET", "nothing", "", `there is no command \"GET nothing\"`},
+		{"POST", "capacity", `{"zone":"a"}`, "no \\\"count\\\""},
+		{"POST", "capacity", `{"zne":"a","count":1}`, "zne"},
+		{"POST", "capacity", `{"count":1} {}`, "more after"},
+		{"POST", "capacity", ``, "read the request's body"},
+		{"POST", "quota", `{"region":"us-central1"}`, "must be given"},
+		{"POST", "faults", `{"status":500}`, "no method"},
+		{"POST", "faults", `{"method":"*","delay":"long"}`, "not a duration"},
+		{"POST", "fail", `{"group":"m","request":"r"}`, "no \\\"code\\\""},
+		{"POST", "fail", `{"group":"m","request":"r","code":"X"}`, "m/r"},
+		{"POST", "advance", `{"duration":"-1s"}`, "positive"},
+		{"POST", "vms/n0/delete", "", "delete instance n0: there is no instance of that name"},
+		{"POST", "vms/n0/explode", "", "there is no command"},
+	} {
+		status, body := w.command(c.verb, c.path, c.body)
+		assert.Equal(t, http.StatusBadRequest, status, c.path)
+		assert.Contains(t, body, c.says)
+	}
+}

@@ -1,0 +1,133 @@
+package fakegce
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+// Fault is something that goes wrong with calls of a kind. The first fault
+// that fits a call strikes it.
+type Fault struct {
+	// Method is which methods it strikes, as the discovery document names
+	// them; "*" stands for any part: "*", "instances.aggregatedList",
+	// "*ResizeRequests.*".
+	Method string `json:"method"`
+	Object string `json:"object"` // part of the path that it strikes; "" for all
+	Times  int    `json:"times"`  // how often it strikes; 0 for ever
+	Skip   int    `json:"skip"`   // how many calls it lets pass first
+
+	Delay     time.Duration `json:"delay"`     // before the call is looked at
+	Drop      bool          `json:"drop"`      // the connection is cut before the call acts
+	DropAfter bool          `json:"dropAfter"` // the call acts, then the connection is cut
+	Status    int           `json:"status"`    // the call is refused with this
+	Reason    string        `json:"reason"`    // default by status
+	Message   string        `json:"message"`   // default by status
+
+	OperationError *Problem      `json:"operationError"` // the call's operation ends with this, and does nothing
+	Lag            time.Duration `json:"lag"`            // a list shows what was there this long ago, at most 10 min
+	Unreachable    []string      `json:"unreachable"`    // regions or zones that an aggregated list does not reach
+}
+
+// armedFault is a fault with what is left of it.
+type armedFault struct {
+	Fault
+	passed, struck int
+}
+
+func (f Fault) check() error {
+	switch {
+	case f.Method == "":
+		return fmt.Errorf("add fault: no method; say \"*\" for all")
+	case f.Times < 0 || f.Skip < 0 || f.Delay < 0 || f.Lag < 0 || f.Lag > maxLag:
+		return fmt.Errorf("add fault on %s: times, skip, delay and lag must not be negative, and lag at most %v", f.Method, maxLag)
+	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
+		return fmt.Errorf("add fault on %s: status %d is not an error; use 400 to 599", f.Method, f.Status)
+	}
+	if _, err := path.Match(f.Method, ""); err != nil {
+		return fmt.Errorf("add fault on %s: %w", f.Method, err)
+	}
+	return nil
+}
+
+// AddFault arms a fault.
+func (s *Server) AddFault(f Fault) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	s.do(func() { s.faults = append(s.faults, &armedFault{Fault: f}) })
+	return nil
+}
+
+// ClearFaults disarms all faults.
+func (s *Server) ClearFaults() { s.do(func() { s.faults = nil }) }
+
+// strike is the fault that strikes a call, or the zero fault.
+func (s *Server) strike(c *call) Fault {
+	for _, f := range s.faults {
+		fits, _ := path.Match(f.Method, c.route.method) // check has seen to the pattern
+		if !fits || !strings.Contains(c.path, f.Object) || f.Times > 0 && f.struck == f.Times {
+			continue
+		}
+		if f.passed < f.Skip {
+			f.passed++
+			continue
+		}
+		f.struck++
+		return f.Fault
+	}
+	return Fault{}
+}
+
+// concurrency is the reason of the refusal for too many operations at once,
+// which hides behind that for too many calls.
+const concurrency = "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"
+
+func (f Fault) refusal() *refusal {
+	r := &refusal{Status: f.Status, Reason: f.Reason, Message: f.Message}
+	if r.Reason == "" {
+		reasons := map[int]string{
+			400: "invalid", 401: "authError", 403: "forbidden", 404: "notFound", 409: "alreadyExists",
+			412: "conditionNotMet", 429: "rateLimitExceeded", 500: "internalError", 502: "backendError", 503: "backendError",
+		}
+		if r.Reason = reasons[f.Status]; r.Reason == "" {
+			r.Reason = "backendError"
+		}
+	}
+	if r.Message == "" {
+		r.Message = http.StatusText(f.Status)
+	}
+	if r.Reason == concurrency {
+		r.Reason, r.Message = "rateLimitExceeded", "Rate Limit Exceeded"
+		r.Details = []any{map[string]any{
+			"@type":  "type.googleapis.com/google.rpc.ErrorInfo",
+			"reason": concurrency, "domain": "compute.googleapis.com",
+		}}
+	}
+	switch r.Reason {
+	case "rateLimitExceeded":
+		r.Domain = "usageLimits"
+	case "conditionNotMet":
+		r.Location, r.LocationType = "If-Match", "header"
+	}
+	return r
+}
+
+// FailRequest has a queued resize request fail for good.
+func (s *Server) FailRequest(group, request, code, message string) error {
+	err := fmt.Errorf("fail resize request %s/%s: there is no such request in state %s", group, request, stateAccepted)
+	s.do(func() {
+		for _, g := range s.groups.all() {
+			if g.name != group {
+				continue
+			}
+			if r, ok := g.requests.get(g.path + "/resizeRequests/" + request); ok && r.api.State == stateAccepted {
+				err = nil
+				s.fail(r, &Problem{Code: code, Message: message})
+			}
+		}
+	})
+	return err
+}

@@ -1,0 +1,297 @@
+package fakegce
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// group is a managed instance group, regional or zonal.
+type group struct {
+	meta
+	api      *compute.InstanceGroupManager
+	template *template
+	zones    []string // where it may place instances, in its order of preference
+	members  map[string]*member
+	requests shelf[*request]
+	revision int        // counts changes, for the fingerprint
+	deletion *operation // nil unless the group is being deleted
+	emptying bool       // the deletion has begun to take effect
+}
+
+// body is the group on the wire: its record with what its members are doing.
+func (g *group) body() any {
+	actions := &compute.InstanceGroupManagerActionsSummary{ForceSendFields: []string{
+		"Abandoning", "Creating", "CreatingWithoutRetries", "Deleting", "None", "Recreating",
+		"Refreshing", "Restarting", "Resuming", "Starting", "Stopping", "Suspending", "Verifying",
+	}}
+	for _, m := range g.members {
+		switch m.action {
+		case "CREATING":
+			actions.Creating++
+		case "DELETING":
+			actions.Deleting++
+		case "ABANDONING":
+			actions.Abandoning++
+		default:
+			actions.None++
+		}
+	}
+	stable := int(actions.None) == len(g.members) && g.ready
+	g.api.CurrentActions = actions
+	g.api.Status = &compute.InstanceGroupManagerStatus{
+		IsStable:        stable,
+		ForceSendFields: []string{"IsStable"},
+		Stateful:        &compute.InstanceGroupManagerStatusStateful{ForceSendFields: []string{"HasStatefulConfig"}},
+		VersionTarget:   &compute.InstanceGroupManagerStatusVersionTarget{IsReached: true},
+	}
+	g.api.Fingerprint = g.fingerprint()
+	return g.api
+}
+
+func (g *group) fingerprint() string {
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d", g.revision))
+}
+
+// creating reports whether one of its requests is being validated, or VMs are
+// being created for one.
+func (g *group) creating() bool {
+	return slices.ContainsFunc(g.requests.all(), func(r *request) bool {
+		return r.api.State == stateCreating || r.active() && r.launched
+	})
+}
+
+// queued reports whether one of its requests is ACCEPTED.
+func (g *group) queued() bool {
+	return slices.ContainsFunc(g.requests.all(), func(r *request) bool { return r.api.State == stateAccepted })
+}
+
+func (g *group) resize(by int) {
+	g.api.TargetSize = max(g.api.TargetSize+int64(by), 0)
+	g.revision++
+}
+
+// group is the group that a call names.
+func (s *Server) group(c *call) (*group, error) {
+	path := s.path(c.at, "instanceGroupManagers", c.name())
+	g, ok := s.groups.get(path)
+	if !ok {
+		return nil, notFound(path)
+	}
+	return g, nil
+}
+
+// idleGroup is the group that a call wants to change; no operation may be
+// making or deleting it.
+func (s *Server) idleGroup(c *call) (*group, error) {
+	g, err := s.group(c)
+	if err == nil && (!g.ready || g.deletion != nil) {
+		return nil, notReady(g.path)
+	}
+	return g, err
+}
+
+func (s *Server) insertGroup(c *call) (any, error) {
+	spec := new(compute.InstanceGroupManager)
+	if err := c.decode(spec); err != nil {
+		return nil, err
+	}
+	if err := checkName("resource.name", spec.Name); err != nil {
+		return nil, err
+	}
+	if !c.has("targetSize") {
+		return nil, required("resource.targetSize")
+	}
+	if spec.BaseInstanceName != "" {
+		if err := checkName("resource.baseInstanceName", spec.BaseInstanceName); err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := s.groups.get(s.path(c.at, "instanceGroupManagers", spec.Name)); ok {
+		return nil, alreadyExists(s.path(c.at, "instanceGroupManagers", spec.Name))
+	}
+	t, err := s.groupTemplate(c, spec)
+	if err != nil {
+		return nil, err
+	}
+	zones, err := s.groupZones(c, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkPolicies(c, spec, t); err != nil {
+		return nil, err
+	}
+	g := &group{
+		meta: s.newMeta(c.at, "instanceGroupManagers", spec.Name),
+		api:  spec, template: t, zones: zones, members: make(map[string]*member),
+	}
+	s.describeGroup(g)
+	s.groups.add(g)
+	op := s.begin(c, &g.meta)
+	op.undo = func(*Problem) { s.groups.remove(g, s.now) }
+	s.complete(op, func() *Problem { g.ready = true; return nil })
+	return op.api, nil
+}
+
+// describeGroup fills in what Compute says of a group and nobody asks for.
+func (s *Server) describeGroup(g *group) {
+	a := g.api
+	a.Kind, a.Id, a.SelfLink, a.CreationTimestamp = "compute#instanceGroupManager", g.id, g.link(), stamp(s.now)
+	a.InstanceGroup = strings.Replace(g.link(), "/instanceGroupManagers/", "/instanceGroups/", 1)
+	a.ForceSendFields = []string{"TargetSize"}
+	if g.at.zone != "" {
+		a.Zone = s.placeLink(g.at)
+	} else {
+		a.Region = s.placeLink(g.at)
+	}
+	if a.BaseInstanceName == "" {
+		a.BaseInstanceName = a.Name
+	}
+	if a.ListManagedInstancesResults == "" {
+		a.ListManagedInstancesResults = "PAGELESS"
+	}
+	a.InstanceTemplate = g.template.link()
+	a.Versions = []*compute.InstanceGroupManagerVersion{{InstanceTemplate: g.template.link()}}
+}
+
+// groupTemplate is the template that a new group names, once.
+func (s *Server) groupTemplate(c *call, spec *compute.InstanceGroupManager) (*template, error) {
+	ref := spec.InstanceTemplate
+	if len(spec.Versions) > 1 {
+		return nil, invalid("Invalid value for field 'resource.versions'. Only one version is supported for a new group.")
+	}
+	if len(spec.Versions) == 1 {
+		if ref != "" && s.canonical(ref) != s.canonical(spec.Versions[0].InstanceTemplate) {
+			return nil, invalid("Invalid value for field 'resource.versions'. It names another template than 'resource.instanceTemplate'.")
+		}
+		ref = spec.Versions[0].InstanceTemplate
+	}
+	if ref == "" {
+		return nil, required("resource.versions[0].instanceTemplate")
+	}
+	t, ok := s.templates.get(s.canonical(ref))
+	if !ok {
+		return nil, notFound(s.canonical(ref))
+	}
+	if !t.ready {
+		return nil, notReady(t.path)
+	}
+	if t.at.region != "" && t.at.region != c.at.regionName() {
+		return nil, invalid("Invalid value for field 'resource.versions[0].instanceTemplate': '%s'. The template is of another region than the group.", ref)
+	}
+	return t, nil
+}
+
+// groupZones are the zones where a new group may place instances: for a zonal
+// one its own, for a regional one those of its distribution policy, or all.
+func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]string, error) {
+	if c.at.zone != "" {
+		if spec.DistributionPolicy != nil {
+			return nil, invalid("Invalid value for field 'resource.distributionPolicy'. Only a regional group has one.")
+		}
+		return []string{c.at.zone}, nil
+	}
+	if spec.DistributionPolicy == nil {
+		spec.DistributionPolicy = &compute.DistributionPolicy{}
+	}
+	p := spec.DistributionPolicy
+	switch p.TargetShape {
+	case "":
+		p.TargetShape = "EVEN"
+	case "ANY", "ANY_SINGLE_ZONE", "BALANCED", "EVEN":
+	default:
+		return nil, invalid("Invalid value for field 'resource.distributionPolicy.targetShape': '%s'.", p.TargetShape)
+	}
+	var zones []string
+	for i, z := range p.Zones {
+		name := strings.TrimPrefix(s.canonical(z.Zone), "projects/"+s.opts.Project+"/zones/")
+		if !slices.Contains(s.zonesOf(c.at.region), name) || slices.Contains(zones, name) {
+			return nil, invalid("Invalid value for field 'resource.distributionPolicy.zones[%d].zone': '%s'. It is not a zone of region '%s', or named twice.", i, z.Zone, c.at.region)
+		}
+		zones = append(zones, name)
+		z.Zone = s.placeLink(location{zone: name})
+	}
+	if len(zones) == 0 {
+		for _, z := range s.zonesOf(c.at.region) {
+			zones = append(zones, z)
+			p.Zones = append(p.Zones, &compute.DistributionPolicyZoneConfiguration{Zone: s.placeLink(location{zone: z})})
+		}
+	}
+	return zones, nil
+}
+
+// checkPolicies refuses wrong words in a new group's policies, a workload
+// policy that is not there, and a size that is not left to resize requests.
+func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template) error {
+	var words []word
+	if p := spec.UpdatePolicy; p != nil {
+		words = append(words, word{"updatePolicy.type", p.Type, "OPPORTUNISTIC PROACTIVE"},
+			word{"updatePolicy.instanceRedistributionType", p.InstanceRedistributionType, "NONE PROACTIVE"})
+	}
+	if p := spec.InstanceLifecyclePolicy; p != nil {
+		words = append(words, word{"instanceLifecyclePolicy.defaultActionOnFailure", p.DefaultActionOnFailure, "DO_NOTHING REPAIR"})
+	}
+	words = append(words, word{"listManagedInstancesResults", spec.ListManagedInstancesResults, "PAGELESS PAGINATED"})
+	if err := checkWords(words); err != nil {
+		return err
+	}
+	if p := spec.ResourcePolicies; p != nil && p.WorkloadPolicy != "" {
+		policy, ok := s.policies.get(s.canonical(p.WorkloadPolicy))
+		if !ok {
+			return notFound(s.canonical(p.WorkloadPolicy))
+		}
+		if policy.at.region != c.at.regionName() {
+			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is of another region.", p.WorkloadPolicy)
+		}
+	}
+	if spec.TargetSize < 0 {
+		return invalid("Invalid value for field 'resource.targetSize': '%d'. Must be greater than or equal to 0.", spec.TargetSize)
+	}
+	if spec.TargetSize > 0 {
+		return growsByRequests(t)
+	}
+	return nil
+}
+
+// growsByRequests refuses a targetSize that would add instances.
+func growsByRequests(t *template) error {
+	if t.flexStart() {
+		return invalid("Invalid value for field 'resource.targetSize'. A group whose template has provisioning model FLEX_START grows by resize requests only.")
+	}
+	return &refusal{Status: 501, Reason: "notImplemented", Message: "This fake adds instances to a group by resize requests only."}
+}
+
+func (s *Server) getGroup(c *call) (any, error) {
+	g, err := s.group(c)
+	if err != nil {
+		return nil, err
+	}
+	return g.body(), nil
+}
+
+func (s *Server) listGroups(c *call) (any, error) {
+	kind := "compute#instanceGroupManagerList"
+	if c.at.zone == "" {
+		kind = "compute#regionInstanceGroupManagerList"
+	}
+	return s.list(c, kind, s.groups.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceGroupManager{})
+}
+
+func (s *Server) aggregatedGroups(c *call) (any, error) {
+	return s.aggregate(c, "instanceGroupManagers", s.groups.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManager{})
+}
+
+// word is an enum's value in a body.
+type word struct{ field, value, allowed string }
+
+func checkWords(words []word) error {
+	for _, w := range words {
+		if w.value != "" && !slices.Contains(strings.Fields(w.allowed), w.value) {
+			return invalid("Invalid value for field 'resource.%s': '%s'. Must be one of: %s.", w.field, w.value, w.allowed)
+		}
+	}
+	return nil
+}

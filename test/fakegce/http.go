@@ -1,0 +1,200 @@
+package fakegce
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxBody is how much of a request's body is read.
+const maxBody = 16 << 20
+
+// maxWait is how long operations.wait waits, by the server's clock.
+const maxWait = 2 * time.Minute
+
+// reply is what goes back on the wire; dropped is nothing at all.
+type reply struct {
+	status  int
+	body    []byte
+	dropped bool
+}
+
+// ServeHTTP answers calls of the API, and of the control surface under /fake/.
+// A dropped connection is made with http.ErrAbortHandler, as net/http wants it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := s.serve(r)
+	if answer.dropped {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(answer.body) // the client may be gone
+}
+
+// Transport is a door without a network: requests are answered in the
+// caller's own goroutine, and end when their context does.
+func (s *Server) Transport() http.RoundTripper { return door{s} }
+
+type door struct{ server *Server }
+
+func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	answer := d.server.serve(r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if answer.dropped {
+		return nil, fmt.Errorf("fakegce: connection cut: %w", io.ErrUnexpectedEOF)
+	}
+	return &http.Response{
+		Status:     fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status)),
+		StatusCode: answer.status,
+		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        http.Header{"Content-Type": {"application/json; charset=UTF-8"}},
+		Body:          io.NopCloser(bytes.NewReader(answer.body)),
+		ContentLength: int64(len(answer.body)),
+		Request:       r,
+	}, nil
+}
+
+// serve answers one request.
+func (s *Server) serve(r *http.Request) reply {
+	body, err := readBody(r)
+	if err != nil {
+		return refuse(badRequest("The request's body cannot be read: %v", err))
+	}
+	if strings.HasPrefix(r.URL.Path, controlPrefix) {
+		return s.control(r, body)
+	}
+	c, err := s.newCall(r, body)
+	entry := s.record(r, c, body)
+	answer := refuse(err)
+	if err == nil {
+		answer = s.answer(r.Context(), c)
+	}
+	s.settle(entry, answer)
+	return answer
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		err = fmt.Errorf("longer than %d bytes", maxBody)
+	}
+	return body, err
+}
+
+// answer is what a call gets, with the fault that strikes it, if any.
+func (s *Server) answer(ctx context.Context, c *call) reply {
+	s.do(func() { c.fault = s.strike(c) })
+	if s.sleep(ctx, c.fault.Delay, nil) != nil || c.fault.Drop {
+		return reply{dropped: true}
+	}
+	if c.fault.Status != 0 {
+		return refuse(c.fault.refusal())
+	}
+	answer := s.act(c)
+	if strings.HasSuffix(c.route.method, ".wait") && answer.status == http.StatusOK {
+		answer = s.await(ctx, c)
+	}
+	if c.fault.DropAfter {
+		return reply{dropped: true}
+	}
+	return answer
+}
+
+// act does what the call says, all in one instant.
+func (s *Server) act(c *call) (answer reply) {
+	s.do(func() {
+		if err := s.admit(); err != nil {
+			answer = refuse(err)
+			return
+		}
+		if err := s.check(c); err != nil {
+			answer = refuse(err)
+			return
+		}
+		if op := s.repeat(c); op != nil {
+			answer = encode(op.body())
+			return
+		}
+		result, err := c.route.handle(s, c)
+		if err != nil {
+			answer = refuse(err)
+			return
+		}
+		answer = encode(result)
+	})
+	return answer
+}
+
+// await answers operations.wait once the operation is done, or maxWait later.
+func (s *Server) await(ctx context.Context, c *call) reply {
+	var done chan struct{}
+	s.do(func() {
+		if op, ok := s.operations.get(s.path(c.at, "operations", c.name())); ok {
+			done = op.done
+		}
+	})
+	if s.sleep(ctx, maxWait, done) != nil {
+		return reply{dropped: true}
+	}
+	answer := reply{}
+	s.do(func() {
+		op, err := s.getOperation(c)
+		if err != nil {
+			answer = refuse(err)
+			return
+		}
+		answer = encode(op)
+	})
+	return answer
+}
+
+// sleep lets d pass by the server's clock, or less if early is closed first.
+func (s *Server) sleep(ctx context.Context, d time.Duration, early <-chan struct{}) error {
+	if d <= 0 {
+		return nil
+	}
+	over := make(chan struct{})
+	s.do(func() { s.after(d, func() { close(over) }) })
+	select {
+	case <-over:
+	case <-early:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+func encode(v any) reply {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return refuse(fmt.Errorf("encode the answer: %w", err))
+	}
+	return reply{status: http.StatusOK, body: b}
+}
+
+// refuse is the reply that says err; the zero reply for nil.
+func refuse(err error) reply {
+	if err == nil {
+		return reply{}
+	}
+	var r *refusal
+	if !errors.As(err, &r) {
+		r = &refusal{Status: http.StatusInternalServerError, Reason: "backendError", Message: err.Error()}
+	}
+	return reply{status: r.Status, body: r.body()}
+}

@@ -1,0 +1,84 @@
+package fakegce
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+)
+
+func (s *Server) instance(c *call) (*vm, error) {
+	path := s.path(c.at, "instances", c.name())
+	v, ok := s.instances.get(path)
+	if !ok {
+		return nil, notFound(path)
+	}
+	return v, nil
+}
+
+func (s *Server) getInstance(c *call) (any, error) {
+	v, err := s.instance(c)
+	if err != nil {
+		return nil, err
+	}
+	return v.api, nil
+}
+
+func (s *Server) listInstances(c *call) (any, error) {
+	return s.list(c, "compute#instanceList", s.instances.seen(s.now, c.fault.Lag, in(c.at)), compute.Instance{})
+}
+
+func (s *Server) aggregatedInstances(c *call) (any, error) {
+	return s.aggregate(c, "instances", s.instances.seen(s.now, c.fault.Lag, anywhere), compute.Instance{})
+}
+
+// deleteInstance deletes a VM without a word to the group that manages it. The
+// operation is done when the VM is gone.
+func (s *Server) deleteInstance(c *call) (any, error) {
+	v, err := s.instance(c)
+	if err != nil {
+		return nil, err
+	}
+	op := s.begin(c, &v.meta)
+	s.later(op, func() {
+		if v.gone {
+			s.finish(op, nil)
+			return
+		}
+		s.remove(v, func() { s.finish(op, nil) })
+	})
+	return op.api, nil
+}
+
+// DeleteVM has the instance of that name vanish at once, behind everyone's
+// back.
+func (s *Server) DeleteVM(name string) error {
+	return s.toVM("delete", name, s.vanish)
+}
+
+// StopVM has the instance of that name stop at once and stay so: a crash, or a
+// shutdown from within.
+func (s *Server) StopVM(name string) error {
+	return s.toVM("stop", name, func(v *vm) {
+		if v.api.Status != "STOPPING" {
+			s.stop(v)
+		}
+	})
+}
+
+func (s *Server) toVM(verb, name string, do func(*vm)) error {
+	err := fmt.Errorf("%s instance %s: there is no instance of that name", verb, name)
+	s.do(func() {
+		for _, v := range s.instances.all() {
+			if v.name == name {
+				err = nil
+				do(v)
+				return
+			}
+		}
+	})
+	return err
+}
+
+// lastPart is what stands after the last slash of a path.
+func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -1,0 +1,89 @@
+package fakegce
+
+import (
+	"maps"
+	"net/http"
+	"time"
+)
+
+// Call is a call of the API as it came in.
+type Call struct {
+	Time   time.Time `json:"time"`
+	Method string    `json:"method"` // as the discovery document names it; "" if it has none
+	Verb   string    `json:"verb"`
+	Path   string    `json:"path"`
+	Query  string    `json:"query,omitempty"`
+	Body   string    `json:"body,omitempty"`
+	Status int       `json:"status"` // 0 while it is not answered, and if it was dropped
+}
+
+// maxCalls is how many calls the journal remembers.
+const maxCalls = 100_000
+
+type journal struct {
+	calls  []*Call
+	counts map[string]int // by method
+}
+
+// record enters a call in the journal; c is nil if it is not of the API.
+func (s *Server) record(r *http.Request, c *call, body []byte) *Call {
+	entry := &Call{Verb: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Body: string(body)}
+	if c != nil {
+		entry.Method = c.route.method
+	}
+	s.do(func() {
+		entry.Time = s.now
+		if len(s.journal.calls) == maxCalls {
+			s.journal.calls = append([]*Call(nil), s.journal.calls[maxCalls/2:]...)
+		}
+		s.journal.calls = append(s.journal.calls, entry)
+		s.journal.counts[entry.Method]++
+	})
+	return entry
+}
+
+func (s *Server) settle(entry *Call, answer reply) { s.do(func() { entry.Status = answer.status }) }
+
+// Calls are the calls of the API so far, the oldest first.
+func (s *Server) Calls() []Call {
+	calls := []Call{}
+	s.do(func() {
+		for _, c := range s.journal.calls {
+			calls = append(calls, *c)
+		}
+	})
+	return calls
+}
+
+// Counts is how often each method was called.
+func (s *Server) Counts() map[string]int {
+	var counts map[string]int
+	s.do(func() { counts = maps.Clone(s.journal.counts) })
+	return counts
+}
+
+// ResetCalls forgets all calls.
+func (s *Server) ResetCalls() {
+	s.do(func() { s.journal = journal{counts: make(map[string]int)} })
+}
+
+// minute counts calls for the rate quota, which is refilled with every minute
+// of the clock.
+type minute struct {
+	start time.Time
+	calls int
+}
+
+// admit refuses a call beyond the rate quota.
+func (s *Server) admit() error {
+	if s.opts.RateLimit <= 0 {
+		return nil
+	}
+	if now := s.now.Truncate(time.Minute); !now.Equal(s.minute.start) {
+		s.minute = minute{start: now}
+	}
+	if s.minute.calls++; s.minute.calls <= s.opts.RateLimit {
+		return nil
+	}
+	return rateLimited("Quota exceeded for quota metric 'Queries' and limit 'Queries per minute' of service 'compute.googleapis.com' for consumer 'project_number:" + projectNumber + "'.")
+}

@@ -1,0 +1,127 @@
+package fakegce
+
+import (
+	"maps"
+	"slices"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// machine is a machine type: all zones have all of them.
+type machine struct {
+	name   string
+	cpus   int64
+	memory int64 // MB
+	gpu    string
+	gpus   int64
+}
+
+// machines are the machine types that the fake knows, by name. Source: the
+// "Accelerator-optimized machine family" and "General-purpose machine family"
+// pages of Compute's documentation.
+func machines() map[string]machine {
+	const gib = 1024
+	all := make(map[string]machine)
+	for _, m := range []machine{
+		{"a2-highgpu-1g", 12, 85 * gib, "nvidia-tesla-a100", 1},
+		{"a2-highgpu-8g", 96, 680 * gib, "nvidia-tesla-a100", 8},
+		{"a2-ultragpu-8g", 96, 1360 * gib, "nvidia-a100-80gb", 8},
+		{"a3-highgpu-1g", 26, 234 * gib, "nvidia-h100-80gb", 1},
+		{"a3-highgpu-8g", 208, 1872 * gib, "nvidia-h100-80gb", 8},
+		{"a3-megagpu-8g", 208, 1872 * gib, "nvidia-h100-mega-80gb", 8},
+		{"a3-ultragpu-8g", 224, 2952 * gib, "nvidia-h200-141gb", 8},
+		{"a4-highgpu-8g", 224, 3968 * gib, "nvidia-b200", 8},
+		{"a4x-highgpu-4g", 140, 884 * gib, "nvidia-gb200", 4},
+		{"g2-standard-4", 4, 16 * gib, "nvidia-l4", 1},
+		{"g2-standard-48", 48, 192 * gib, "nvidia-l4", 4},
+		{"h4d-standard-192", 192, 720 * gib, "", 0},
+		{"h4d-highmem-192-lssd", 192, 1488 * gib, "", 0},
+		{"n1-standard-8", 8, 30 * gib, "", 0},
+		{"n2-standard-2", 2, 8 * gib, "", 0},
+		{"n2-standard-16", 16, 64 * gib, "", 0},
+		{"e2-standard-4", 4, 16 * gib, "", 0},
+	} {
+		all[m.name] = m
+	}
+	return all
+}
+
+// gpuMetric is the quota that GPUs of a type count to when they are obtained
+// by flex-start.
+func gpuMetric(gpu string) (string, bool) {
+	metric, ok := map[string]string{
+		"nvidia-tesla-t4": "PREEMPTIBLE_NVIDIA_T4_GPUS", "nvidia-tesla-v100": "PREEMPTIBLE_NVIDIA_V100_GPUS",
+		"nvidia-tesla-a100": "PREEMPTIBLE_NVIDIA_A100_GPUS", "nvidia-a100-80gb": "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS",
+		"nvidia-l4": "PREEMPTIBLE_NVIDIA_L4_GPUS", "nvidia-h100-80gb": "PREEMPTIBLE_NVIDIA_H100_GPUS",
+		"nvidia-h100-mega-80gb": "PREEMPTIBLE_NVIDIA_H100_MEGA_GPUS", "nvidia-h200-141gb": "PREEMPTIBLE_NVIDIA_H200_GPUS",
+		"nvidia-b200": "PREEMPTIBLE_NVIDIA_B200_GPUS", "nvidia-gb200": "PREEMPTIBLE_NVIDIA_GB200_GPUS",
+	}[gpu]
+	return metric, ok
+}
+
+// listedQuotas are the metrics that regions.get shows, which are not all.
+func listedQuotas() []string {
+	return []string{
+		"INSTANCES", "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS", "PREEMPTIBLE_NVIDIA_A100_GPUS",
+		"PREEMPTIBLE_NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS",
+	}
+}
+
+// needs is what one VM with these properties takes of its region's quotas.
+func (s *Server) needs(props *compute.InstanceProperties) map[string]float64 {
+	needs := map[string]float64{"INSTANCES": 1}
+	m := s.machine[props.MachineType]
+	if metric, ok := gpuMetric(m.gpu); ok {
+		needs[metric] = float64(m.gpus)
+		return needs
+	}
+	for _, a := range props.GuestAccelerators {
+		if metric, ok := gpuMetric(lastPart(a.AcceleratorType)); ok {
+			needs[metric] += float64(a.AcceleratorCount)
+		}
+	}
+	return needs
+}
+
+// machineType is a machine type in a zone, as a resource.
+func (s *Server) machineType(zone string, m machine) resource {
+	at := location{zone: zone}
+	about := meta{path: s.path(at, "machineTypes", m.name), name: m.name, at: at}
+	api := &compute.MachineType{
+		Kind: "compute#machineType", Name: m.name, Zone: zone, SelfLink: about.link(),
+		Id:        3000 + uint64(slices.Index(slices.Sorted(maps.Keys(s.machine)), m.name)),
+		GuestCpus: m.cpus, MemoryMb: m.memory, Architecture: "X86_64",
+		MaximumPersistentDisks: 128, MaximumPersistentDisksSizeGb: 263168,
+		CreationTimestamp: "1969-12-31T16:00:00.000-08:00",
+	}
+	if m.gpu != "" {
+		api.Accelerators = []*compute.MachineTypeAccelerators{{GuestAcceleratorType: m.gpu, GuestAcceleratorCount: m.gpus}}
+	}
+	return &place{about, api}
+}
+
+func (s *Server) machineTypes(zones ...string) []resource {
+	var all []resource
+	for _, z := range zones {
+		for _, m := range s.machine {
+			all = append(all, s.machineType(z, m))
+		}
+	}
+	return all
+}
+
+func (s *Server) getMachineType(c *call) (any, error) {
+	m, ok := s.machine[c.name()]
+	if !ok {
+		return nil, notFound(s.path(c.at, "machineTypes", c.name()))
+	}
+	return s.machineType(c.at.zone, m).body(), nil
+}
+
+func (s *Server) listMachineTypes(c *call) (any, error) {
+	return s.list(c, "compute#machineTypeList", s.machineTypes(c.at.zone), compute.MachineType{})
+}
+
+func (s *Server) aggregatedMachineTypes(c *call) (any, error) {
+	return s.aggregate(c, "machineTypes", s.machineTypes(s.opts.Zones...), compute.MachineType{})
+}

@@ -1,0 +1,213 @@
+package fakegce
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// member is a managed instance: what a group says of one of its instances,
+// which may have a VM or not.
+type member struct {
+	meta    // its path is for ordering only: managed instances have none
+	group   *group
+	request *request // that brought it
+	vm      *vm      // nil before it is created, and after it was lost
+	action  string
+	url     string   // of its VM, kept when that is lost
+	problem *Problem // of the last attempt to create it
+}
+
+func (m *member) body() any {
+	a := &compute.ManagedInstance{
+		Name: m.name, Instance: m.url, CurrentAction: m.action,
+		Version: &compute.ManagedInstanceVersion{InstanceTemplate: m.group.template.link()},
+	}
+	if m.problem != nil {
+		a.LastAttempt = &compute.ManagedInstanceLastAttempt{
+			Errors: errorsOf[compute.ManagedInstanceLastAttemptErrors](m.problem),
+		}
+	}
+	if m.vm != nil {
+		a.Id, a.InstanceStatus = m.vm.id, m.vm.api.Status
+		if end := m.vm.api.ResourceStatus.Scheduling; end != nil {
+			a.Scheduling = &compute.ManagedInstanceScheduling{TerminationTimestamp: end.TerminationTimestamp}
+		}
+	}
+	return a
+}
+
+// sorted are the group's members by name.
+func (g *group) sorted() []*member {
+	list := make([]*member, 0, len(g.members))
+	for _, name := range slices.Sorted(maps.Keys(g.members)) {
+		list = append(list, g.members[name])
+	}
+	return list
+}
+
+// dismiss deletes a member with its VM, and lowers the group's targetSize.
+func (s *Server) dismiss(m *member) {
+	if m.action == "DELETING" {
+		return
+	}
+	m.action = "DELETING"
+	if m.request == nil || m.request.counted {
+		m.group.resize(-1)
+	}
+	if m.vm == nil {
+		delete(m.group.members, m.name)
+		s.goOnDeleting(m.group)
+		return
+	}
+	s.remove(m.vm)
+}
+
+// maxNamed is how many instances one call may name.
+const maxNamed = 1000
+
+// named is what a call says of the instances it is about.
+type named struct {
+	Instances                      []string `json:"instances"`
+	SkipInstancesOnValidationError bool     `json:"skipInstancesOnValidationError"`
+}
+
+func (s *Server) deleteMembers(c *call) (any, error) {
+	return s.changeMembers(c, func(m *member) { s.dismiss(m) })
+}
+
+// abandonMembers takes instances out of their group and leaves their VMs.
+func (s *Server) abandonMembers(c *call) (any, error) {
+	return s.changeMembers(c, func(m *member) {
+		if m.vm != nil {
+			m.vm.member = nil
+		}
+		delete(m.group.members, m.name)
+		m.group.resize(-1)
+	})
+}
+
+// changeMembers begins the operation that does what is asked to the named
+// members. The operation is done when that is scheduled, not when it has come
+// to pass.
+func (s *Server) changeMembers(c *call, do func(*member)) (any, error) {
+	g, err := s.idleGroup(c)
+	if err != nil {
+		return nil, err
+	}
+	var list named
+	if err := c.decode(&list); err != nil {
+		return nil, err
+	}
+	if len(list.Instances) == 0 {
+		return nil, required("resource.instances")
+	}
+	if len(list.Instances) > maxNamed {
+		return nil, invalid("Invalid value for field 'resource.instances'. It names %d instances, and may name %d.", len(list.Instances), maxNamed)
+	}
+	if _, err := s.namedMembers(g, list); err != nil && err.Reason == "conditionNotMet" {
+		return s.refused(c, &g.meta, err)
+	}
+	op := s.begin(c, &g.meta)
+	s.complete(op, func() *Problem {
+		members, err := s.namedMembers(g, list)
+		if err != nil {
+			return problemOf(err)
+		}
+		for _, m := range members {
+			if m.vm == nil && m.request != nil && m.request.active() {
+				s.cancel(m.request)
+				continue
+			}
+			do(m)
+		}
+		return nil
+	})
+	return op.api, nil
+}
+
+// namedMembers are the members that a call names. Members that a request still
+// waits for cannot be deleted or abandoned: that request is to be cancelled.
+func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
+	var members []*member
+	byName := false
+	for _, ref := range list.Instances {
+		m, wrong := s.memberAt(g, ref)
+		byName = byName || !strings.Contains(ref, "/")
+		if wrong != nil {
+			return nil, wrong
+		}
+		if m == nil || m.action == "DELETING" {
+			if list.SkipInstancesOnValidationError {
+				continue
+			}
+			return nil, invalid("Instance '%s' is not a member of the group '%s', or is being deleted.", ref, g.path)
+		}
+		if m.request != nil && m.request.active() && (m.request.launched || !s.opts.Switches.QueuedDeletable) {
+			return nil, conditionNotMet("Instance '%s' waits for resize request '%s'. Cancel the resize request instead.", m.name, m.request.name)
+		}
+		if !slices.Contains(members, m) {
+			members = append(members, m)
+		}
+	}
+	if byName && slices.ContainsFunc(list.Instances, func(ref string) bool { return strings.Contains(ref, "/") }) {
+		return nil, invalid("One cannot specify both URLs and names in a single request.")
+	}
+	return members, nil
+}
+
+// memberAt is the member that a URL names, or a name alone, which only an
+// instance without a VM can be named by. A URL that is malformed or of a
+// place where the group cannot be is always wrong.
+func (s *Server) memberAt(g *group, ref string) (*member, *refusal) {
+	if !strings.Contains(ref, "/") {
+		m := g.members[ref]
+		if m != nil && m.vm != nil {
+			m = nil
+		}
+		return m, nil
+	}
+	malformed := invalid("Invalid value for field 'resource.instances': '%s'. The URL is malformed, or of an instance outside the group's region or zone.", ref)
+	parts := strings.Split(s.canonical(ref), "/")
+	if len(parts) != 6 || parts[1] != s.opts.Project || parts[2] != "zones" || parts[4] != "instances" || checkName("", parts[5]) != nil {
+		return nil, malformed
+	}
+	zone := parts[3]
+	if !slices.Contains(s.opts.Zones, zone) || g.at.zone != "" && g.at.zone != zone || g.at.regionName() != regionOf(zone) {
+		return nil, malformed
+	}
+	m := g.members[parts[5]]
+	if m != nil && m.vm != nil && m.vm.at.zone != zone {
+		m = nil
+	}
+	return m, nil
+}
+
+// membersReply is the answer of listManagedInstances.
+type membersReply struct {
+	ManagedInstances []any  `json:"managedInstances,omitempty"`
+	NextPageToken    string `json:"nextPageToken,omitempty"`
+}
+
+// listMembers lists all members at once unless the group says PAGINATED.
+func (s *Server) listMembers(c *call) (any, error) {
+	g, err := s.group(c)
+	if err != nil {
+		return nil, err
+	}
+	var all []resource
+	for _, m := range g.sorted() {
+		all = append(all, m)
+	}
+	page := s.page
+	if g.api.ListManagedInstancesResults == "PAGELESS" {
+		page = s.match
+	}
+	p, err := page(c, all, compute.ManagedInstance{})
+	if err != nil {
+		return nil, err
+	}
+	return membersReply{p.bodies(), p.next}, nil
+}

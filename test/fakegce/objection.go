@@ -1,0 +1,141 @@
+package fakegce
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of resize requests.
+const (
+	minDuration = 600 * time.Second
+	maxDuration = 604_800 * time.Second
+	maxRequest  = 1000 // instances a request
+	maxGroup    = 2000 // instances a group
+
+	activeRequestsQuota = "ACTIVE_RESIZE_REQUESTS"
+)
+
+// objection is why a request that was inserted can never be granted: nil if it
+// can be.
+func (s *Server) objection(r *request) *Problem {
+	if r.group.deletion != nil {
+		return problem("RESOURCE_NOT_READY", "%s", notReadyText(r.group.path))
+	}
+	for _, check := range []func(*request) *Problem{
+		s.durationObjection, s.templateObjection, s.machineObjection, s.groupObjection, s.limitObjection,
+	} {
+		if p := check(r); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Server) durationObjection(r *request) *Problem {
+	switch d := s.runDuration(r); {
+	case d == 0:
+		return problem("INVALID_ARGUMENT", "Specified resize request has no requestedRunDuration, and its instance template no maxRunDuration.")
+	case d < minDuration:
+		return problem("INVALID_ARGUMENT", "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes.")
+	case d > maxDuration:
+		return problem("INVALID_ARGUMENT", "Specified maxRunDuration is too long. Maximum value is equal to 7 days.")
+	}
+	return nil
+}
+
+func (s *Server) templateObjection(r *request) *Problem {
+	props := r.group.template.api.Properties
+	sched := r.group.template.scheduling()
+	affinity := ""
+	if props.ReservationAffinity != nil {
+		affinity = props.ReservationAffinity.ConsumeReservationType
+	}
+	for _, want := range []struct{ field, value, must string }{
+		{"scheduling.provisioningModel", sched.ProvisioningModel, "FLEX_START"},
+		{"scheduling.instanceTerminationAction", sched.InstanceTerminationAction, "DELETE"},
+		{"scheduling.onHostMaintenance", sched.OnHostMaintenance, "TERMINATE"},
+		{"reservationAffinity.consumeReservationType", affinity, "NO_RESERVATION"},
+	} {
+		if want.value != want.must {
+			return problem("INVALID_ARGUMENT", "The instance template of a resize request must have %s %s, not '%s'.", want.field, want.must, want.value)
+		}
+	}
+	if sched.MaxRunDuration == nil {
+		return problem("INVALID_ARGUMENT", "The instance template of a resize request must have scheduling.maxRunDuration.")
+	}
+	if len(props.ResourcePolicies) > 0 {
+		return problem("UNSUPPORTED_OPERATION", "Creating queued resource with resource policies is not supported.")
+	}
+	return nil
+}
+
+func (s *Server) machineObjection(r *request) *Problem {
+	props := r.group.template.api.Properties
+	m, known := s.machine[props.MachineType]
+	if !known {
+		return problem("INVALID_MACHINE_TYPE", "Machine type '%s' does not exist.", props.MachineType)
+	}
+	if strings.HasPrefix(m.name, "a4x-") {
+		return problem("UNSUPPORTED_OPERATION", "Machine type '%s' is not supported by resize requests.", m.name)
+	}
+	for _, a := range props.GuestAccelerators {
+		kind := a.AcceleratorType[strings.LastIndexByte(a.AcceleratorType, '/')+1:]
+		if _, known := gpuMetric(kind); !known || m.gpu != "" && m.gpu != kind {
+			return problem("INVALID_GPU_TYPE", "Accelerator type '%s' is not available with machine type '%s'.", kind, m.name)
+		}
+	}
+	if m.gpu == "" && len(props.GuestAccelerators) == 0 && !strings.HasPrefix(m.name, "h4d-") {
+		return problem("UNSUPPORTED_OPERATION", "Requests without accelerators are not supported.")
+	}
+	return nil
+}
+
+// groupObjection holds the group against what flex-start allows of it.
+func (s *Server) groupObjection(r *request) *Problem {
+	a := r.group.api
+	regional := r.group.at.zone == ""
+	repairs := a.InstanceLifecyclePolicy == nil || a.InstanceLifecyclePolicy.DefaultActionOnFailure != "DO_NOTHING"
+	spreads := regional && a.DistributionPolicy.TargetShape != "ANY_SINGLE_ZONE"
+	moves := regional && (a.UpdatePolicy == nil || a.UpdatePolicy.InstanceRedistributionType != "NONE")
+	rolls := a.UpdatePolicy != nil && a.UpdatePolicy.Type == "PROACTIVE"
+	policy := a.ResourcePolicies != nil && a.ResourcePolicies.WorkloadPolicy != ""
+	for _, fault := range []struct {
+		is   bool
+		text string
+	}{
+		{repairs, "instance repairs: set instanceLifecyclePolicy.defaultActionOnFailure to DO_NOTHING"},
+		{spreads, "a target shape other than ANY_SINGLE_ZONE"},
+		{moves, "instance redistribution: set updatePolicy.instanceRedistributionType to NONE"},
+		{rolls, "rolling updates: set updatePolicy.type to OPPORTUNISTIC"},
+		{a.InstanceFlexibilityPolicy != nil, "an instance flexibility policy"},
+		{a.StandbyPolicy != nil, "a standby policy"},
+		{a.AllInstancesConfig != nil, "an all-instances configuration"},
+		{a.StatefulPolicy != nil, "a stateful policy"},
+		{len(a.AutoHealingPolicies) > 0, "autohealing"},
+		{policy && s.opts.Switches.RefuseWorkloadPolicy, "a workload policy"},
+	} {
+		if fault.is {
+			return problem("UNSUPPORTED_OPERATION", "Resize requests are not supported in a group with %s.", fault.text)
+		}
+	}
+	return nil
+}
+
+func (s *Server) limitObjection(r *request) *Problem {
+	if len(r.names) > maxRequest {
+		return problem("INVALID_ARGUMENT", "A resize request may ask for at most %d instances.", maxRequest)
+	}
+	if len(r.group.members) > maxGroup {
+		return problem("LIMIT_EXCEEDED", "Exceeded limit 'MAX_INSTANCES_IN_INSTANCE_GROUP' on resource '%s'. Limit: %d.0", r.group.name, maxGroup)
+	}
+	region := r.group.at.regionName()
+	if limit := s.limit(quota{region, activeRequestsQuota}); limit >= 0 && float64(s.activeRequests(region)) > limit {
+		return quotaProblem(quota{region, activeRequestsQuota}, limit)
+	}
+	active := slices.DeleteFunc(r.group.requests.all(), func(r *request) bool { return !r.active() })
+	if limit := s.opts.Switches.RequestsPerGroup; limit > 0 && len(active) > limit {
+		return problem("LIMIT_EXCEEDED", "Exceeded limit of %d active resize requests in group '%s'.", limit, r.group.name)
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package fakegce
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// defaultPage is the results a page that Compute gives, and gives at most.
+const defaultPage = 500
+
+// listReply is the answer of a list method.
+type listReply struct {
+	Kind          string `json:"kind"`
+	ID            string `json:"id"`
+	Items         []any  `json:"items,omitempty"`
+	NextPageToken string `json:"nextPageToken,omitempty"`
+	SelfLink      string `json:"selfLink"`
+}
+
+// aggregateReply is the answer of an aggregatedList method.
+type aggregateReply struct {
+	Kind          string                    `json:"kind"`
+	ID            string                    `json:"id"`
+	Items         map[string]map[string]any `json:"items"`
+	NextPageToken string                    `json:"nextPageToken,omitempty"`
+	SelfLink      string                    `json:"selfLink"`
+	Unreachables  []string                  `json:"unreachables,omitempty"`
+}
+
+// page is one page of results; next is empty on the last.
+type page struct {
+	results []resource
+	next    string
+}
+
+func (p page) bodies() []any {
+	var bodies []any
+	for _, r := range p.results {
+		bodies = append(bodies, r.body())
+	}
+	return bodies
+}
+
+// list answers a list method. example is a value of the items' type.
+func (s *Server) list(c *call, kind string, all []resource, example any) (any, error) {
+	p, err := s.page(c, all, example)
+	if err != nil {
+		return nil, err
+	}
+	id := strings.TrimPrefix(c.path, "/compute/v1/")
+	return listReply{kind, id, p.bodies(), p.next, apiRoot + id}, nil
+}
+
+// aggregate answers an aggregatedList method: every place of the kinds where
+// such resources are, with its results or a warning that it has none.
+func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
+	lost := func(r resource) bool { return slices.ContainsFunc(c.fault.Unreachable, unreachable(r.about().at)) }
+	p, err := s.page(c, slices.DeleteFunc(all, lost), example)
+	if err != nil {
+		return nil, err
+	}
+	id := strings.TrimPrefix(c.path, "/compute/v1/")
+	answer := aggregateReply{
+		Kind: aggregateKinds()[collection], ID: id, SelfLink: apiRoot + id,
+		NextPageToken: p.next, Items: make(map[string]map[string]any),
+	}
+	found := make(map[location][]any)
+	for _, r := range p.results {
+		at := location{zone: r.about().at.zone}
+		if at.zone == "" {
+			at = r.about().at
+		}
+		found[at] = append(found[at], r.body())
+	}
+	for _, at := range s.scopes(collection, c.query.Get("includeAllScopes") == "true") {
+		scope := at.String()
+		switch {
+		case slices.ContainsFunc(c.fault.Unreachable, unreachable(at)):
+			answer.Items[scope] = warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
+			answer.Unreachables = append(answer.Unreachables, apiRoot+"projects/"+s.opts.Project+"/"+scope)
+		case found[at] != nil:
+			answer.Items[scope] = map[string]any{collection: found[at]}
+		default:
+			answer.Items[scope] = warning("NO_RESULTS_ON_PAGE", "There are no results for scope '"+scope+"' on this page.", scope)
+		}
+	}
+	return answer, nil
+}
+
+// unreachable reports for the name of a region or zone whether it covers at.
+func unreachable(at location) func(string) bool {
+	return func(name string) bool {
+		return name != "" && (name == at.zone || name == at.region || at.zone != "" && name == regionOf(at.zone))
+	}
+}
+
+func warning(code, message, scope string) map[string]any {
+	return map[string]any{"warning": map[string]any{
+		"code": code, "message": message,
+		"data": []map[string]string{{"key": "scope", "value": scope}},
+	}}
+}
+
+// aggregateKinds are the kinds of the aggregated lists by collection.
+func aggregateKinds() map[string]string {
+	return map[string]string{
+		"instances":             "compute#instanceAggregatedList",
+		"instanceGroupManagers": "compute#instanceGroupManagerAggregatedList",
+		"instanceTemplates":     "compute#instanceTemplateAggregatedList",
+		"resourcePolicies":      "compute#resourcePolicyAggregatedList",
+		"operations":            "compute#operationAggregatedList",
+		"machineTypes":          "compute#machineTypeAggregatedList",
+	}
+}
+
+// scopes are the places where resources of a collection can be, or all.
+func (s *Server) scopes(collection string, all bool) []location {
+	zonal := all || slices.Contains([]string{"instances", "instanceGroupManagers", "operations", "machineTypes"}, collection)
+	regional := all || slices.Contains([]string{"instanceGroupManagers", "instanceTemplates", "resourcePolicies", "operations"}, collection)
+	global := all || slices.Contains([]string{"instanceTemplates", "operations"}, collection)
+	var scopes []location
+	if global {
+		scopes = append(scopes, location{})
+	}
+	if regional {
+		for _, r := range s.regions() {
+			scopes = append(scopes, location{region: r})
+		}
+	}
+	if zonal {
+		for _, z := range s.opts.Zones {
+			scopes = append(scopes, location{zone: z})
+		}
+	}
+	return scopes
+}
+
+// cursor is what a page token holds: the last result that was given, and the
+// question. A token that names results, not a number of them, loses none when
+// others go between two pages.
+type cursor struct {
+	Created time.Time `json:"c"`
+	Path    string    `json:"p"`
+	Query   string    `json:"q"`
+}
+
+// match gives all the results that a call asks for, in its order, as one page.
+func (s *Server) match(c *call, all []resource, example any) (page, error) {
+	matches, err := parseFilter(c.query.Get("filter"), reflect.TypeOf(example))
+	if err != nil {
+		return page{}, err
+	}
+	order, err := parseOrder(c.query.Get("orderBy"))
+	if err != nil {
+		return page{}, err
+	}
+	p := page{}
+	for _, r := range all {
+		if matches(reflect.ValueOf(r.body())) {
+			p.results = append(p.results, r)
+		}
+	}
+	slices.SortFunc(p.results, func(a, b resource) int { return order(at(a), at(b)) })
+	return p, nil
+}
+
+// page gives one page of the results that a call asks for.
+func (s *Server) page(c *call, all []resource, example any) (page, error) {
+	p, err := s.match(c, all, example)
+	if err != nil {
+		return page{}, err
+	}
+	limit, err := s.pageSize(c.query.Get("maxResults"))
+	if err != nil {
+		return page{}, err
+	}
+	if token := c.query.Get("pageToken"); token != "" {
+		last, err := parseToken(token)
+		if err != nil || last.Query != question(c) {
+			return page{}, invalid("Invalid value for field 'pageToken': '%s'. The page token is not one of this list's.", token)
+		}
+		order, err := parseOrder(c.query.Get("orderBy"))
+		if err != nil {
+			return page{}, err
+		}
+		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return order(at(r), last) <= 0 })
+	}
+	if len(p.results) > limit {
+		p.results = p.results[:limit]
+		last := at(p.results[limit-1])
+		last.Query = question(c)
+		p.next = last.token()
+	}
+	return p, nil
+}
+
+// at is the cursor that points at a result.
+func at(r resource) cursor { return cursor{Created: r.about().created, Path: r.about().path} }
+
+// question is the part of a call that must not change from page to page.
+func question(c *call) string {
+	return c.path + "?" + c.query.Get("filter") + "?" + c.query.Get("orderBy")
+}
+
+func (c cursor) token() string {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return ""
+	}
+	return base64.URLEncoding.EncodeToString(b)
+}
+
+func parseToken(token string) (cursor, error) {
+	b, err := base64.URLEncoding.DecodeString(token)
+	if err != nil {
+		return cursor{}, err
+	}
+	var c cursor
+	err = json.Unmarshal(b, &c)
+	return c, err
+}
+
+// parseOrder reads orderBy: by name unless it says otherwise.
+func parseOrder(by string) (func(a, b cursor) int, error) {
+	switch strings.Join(strings.Fields(by), " ") {
+	case "", "name":
+		return func(a, b cursor) int { return cmp.Compare(a.Path, b.Path) }, nil
+	case "creationTimestamp desc":
+		return func(a, b cursor) int {
+			return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.Path, b.Path))
+		}, nil
+	}
+	return nil, invalid("Invalid value for field 'orderBy': '%s'. Must be 'name' or 'creationTimestamp desc'.", by)
+}
+
+// pageSize reads maxResults, 0 to 500; 0 is the default.
+func (s *Server) pageSize(maxResults string) (int, error) {
+	size := defaultPage
+	if maxResults != "" {
+		n, err := strconv.Atoi(maxResults)
+		if err != nil || n < 0 || n > defaultPage {
+			return 0, invalid("Invalid value for field 'maxResults': '%s'. Must be greater than or equal to 0 and less than or equal to 500.", maxResults)
+		}
+		if n > 0 {
+			size = n
+		}
+	}
+	if s.opts.PageLimit > 0 {
+		size = min(size, s.opts.PageLimit)
+	}
+	return size, nil
+}

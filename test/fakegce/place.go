@@ -1,0 +1,137 @@
+package fakegce
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// spot is a machine type in a zone; "" stands for every zone or type.
+type spot struct{ zone, machineType string }
+
+// quota is a quota's metric in a region.
+type quota struct{ region, metric string }
+
+// SetCapacity says how many VMs of a machine type fit into a zone in total;
+// less than 0 is no limit, which is how every zone begins. An empty zone or
+// machineType stands for each one that has no number of its own.
+func (s *Server) SetCapacity(zone, machineType string, n int) {
+	s.do(func() { s.capacity[spot{zone, machineType}] = n })
+}
+
+// RaiseCapacity makes room for more VMs of a machine type in a zone, which
+// must have a limit. Queued requests notice with their next attempt.
+func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
+	var err error
+	s.do(func() {
+		n := s.room(zone, machineType)
+		if n < 0 {
+			err = fmt.Errorf("raise capacity of %s in %s: it has no limit; set one first", machineType, zone)
+			return
+		}
+		s.capacity[spot{zone, machineType}] = n + by
+	})
+	return err
+}
+
+// SetQuota sets the limit of a quota's metric, such as INSTANCES,
+// PREEMPTIBLE_NVIDIA_H100_GPUS or ACTIVE_RESIZE_REQUESTS, in a region; less
+// than 0 is no limit.
+func (s *Server) SetQuota(region, metric string, limit float64) {
+	s.do(func() { s.quotas[quota{region, metric}] = limit })
+}
+
+// limit is a quota's limit, or -1.
+func (s *Server) limit(q quota) float64 {
+	if limit, ok := s.quotas[q]; ok {
+		return limit
+	}
+	if q.metric == activeRequestsQuota {
+		return 100
+	}
+	return -1
+}
+
+// room is how many VMs of a type fit into a zone in total, or -1.
+func (s *Server) room(zone, machineType string) int {
+	for _, at := range []spot{{zone, machineType}, {zone, ""}, {"", machineType}, {"", ""}} {
+		if n, ok := s.capacity[at]; ok {
+			return n
+		}
+	}
+	return -1
+}
+
+// nameTaken is the code of a problem with the name of a VM.
+const nameTaken = "RESOURCE_ALREADY_EXISTS"
+
+// findRoom is the first of the group's zones that can take all VMs of a
+// request, or why the last of them cannot.
+func (s *Server) findRoom(r *request) (zone string, p *Problem) {
+	for _, zone := range r.group.zones {
+		var n int
+		if n, p = s.fits(zone, r.group.template.api.Properties, r.names); n == len(r.names) {
+			return zone, nil
+		}
+	}
+	return "", p
+}
+
+// fits is how many VMs of these names a zone can take, and why not all.
+func (s *Server) fits(zone string, props *compute.InstanceProperties, names []string) (n int, p *Problem) {
+	for _, name := range names {
+		path := s.path(location{zone: zone}, "instances", name)
+		if _, taken := s.instances.get(path); taken {
+			return 0, problem(nameTaken, "%s", existsText(path))
+		}
+	}
+	n = len(names)
+	if room := s.room(zone, props.MachineType); room >= 0 {
+		if free := max(room-s.placed[spot{zone, props.MachineType}], 0); free < n {
+			n, p = free, stockOut(zone, props.MachineType)
+		}
+	}
+	for ; n > 0; n-- {
+		short := s.quotaShortage(regionOf(zone), s.needs(props), n)
+		if short == nil {
+			break
+		}
+		p = short
+	}
+	return n, p
+}
+
+func stockOut(zone, machineType string) *Problem {
+	return &Problem{
+		Code:    "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
+		Message: fmt.Sprintf("The zone '%s' does not have enough resources available to fulfill the request. There are currently not enough resources available to fulfill the request.", zone),
+		Details: []Detail{{ErrorInfo: &ErrorInfo{
+			Domain: "compute.googleapis.com", Reason: "resource_availability",
+			Metadatas: map[string]string{"zone": zone, "vmType": machineType},
+		}}},
+	}
+}
+
+// quotaShortage is the quota that n VMs with these needs would exceed, or nil.
+func (s *Server) quotaShortage(region string, needs map[string]float64, n int) *Problem {
+	for _, metric := range slices.Sorted(maps.Keys(needs)) {
+		q := quota{region, metric}
+		if limit := s.limit(q); limit >= 0 && s.usage[q]+needs[metric]*float64(n) > limit {
+			return quotaProblem(q, limit)
+		}
+	}
+	return nil
+}
+
+func quotaProblem(q quota, limit float64) *Problem {
+	return &Problem{
+		Code:    "QUOTA_EXCEEDED",
+		Message: fmt.Sprintf("Quota '%s' exceeded.  Limit: %.1f in region %s.", q.metric, limit, q.region),
+		Details: []Detail{{QuotaInfo: &QuotaInfo{
+			MetricName: "compute.googleapis.com/" + q.metric, LimitName: q.metric + "-per-project-region",
+			Dimensions: map[string]string{"region": q.region}, Limit: limit,
+		}}},
+	}
+}

@@ -1,0 +1,114 @@
+package fakegce
+
+import (
+	"google.golang.org/api/compute/v1"
+)
+
+// policy is a resource policy: a placement or a workload policy.
+type policy struct {
+	meta
+	api *compute.ResourcePolicy
+}
+
+func (p *policy) body() any { return p.api }
+
+func (s *Server) insertPolicy(c *call) (any, error) {
+	spec := new(compute.ResourcePolicy)
+	if err := c.decode(spec); err != nil {
+		return nil, err
+	}
+	if err := checkPolicy(spec); err != nil {
+		return nil, err
+	}
+	p := &policy{meta: s.newMeta(c.at, "resourcePolicies", spec.Name), api: spec}
+	if _, ok := s.policies.get(p.path); ok {
+		return nil, alreadyExists(p.path)
+	}
+	spec.Kind, spec.Id, spec.SelfLink, spec.CreationTimestamp = "compute#resourcePolicy", p.id, p.link(), stamp(s.now)
+	spec.Region, spec.Status = s.placeLink(c.at), "CREATING"
+	s.policies.add(p)
+	op := s.begin(c, &p.meta)
+	op.undo = func(*Problem) { s.policies.remove(p, s.now) }
+	s.complete(op, func() *Problem {
+		p.ready, p.api.Status = true, "READY"
+		return nil
+	})
+	return op.api, nil
+}
+
+// checkPolicy refuses a policy of no kind, or of a kind that the fake does not
+// have.
+func checkPolicy(spec *compute.ResourcePolicy) error {
+	if err := checkName("resource.name", spec.Name); err != nil {
+		return err
+	}
+	place, work := spec.GroupPlacementPolicy, spec.WorkloadPolicy
+	switch {
+	case place == nil && work == nil:
+		return required("resource.groupPlacementPolicy")
+	case place != nil && work != nil:
+		return invalid("Invalid value for field 'resource.workloadPolicy'. A resource policy is of one kind.")
+	case place != nil:
+		return checkWords([]word{{"groupPlacementPolicy.collocation", place.Collocation, "COLLOCATED UNSPECIFIED_COLLOCATION"}})
+	}
+	if work.Type == "" {
+		return required("resource.workloadPolicy.type")
+	}
+	return checkWords([]word{
+		{"workloadPolicy.type", work.Type, "HIGH_AVAILABILITY HIGH_THROUGHPUT"},
+		{"workloadPolicy.maxTopologyDistance", work.MaxTopologyDistance, "BLOCK CLUSTER SUBBLOCK"},
+	})
+}
+
+func (s *Server) policy(c *call) (*policy, error) {
+	path := s.path(c.at, "resourcePolicies", c.name())
+	p, ok := s.policies.get(path)
+	if !ok {
+		return nil, notFound(path)
+	}
+	return p, nil
+}
+
+func (s *Server) getPolicy(c *call) (any, error) {
+	p, err := s.policy(c)
+	if err != nil {
+		return nil, err
+	}
+	return p.api, nil
+}
+
+// deletePolicy deletes a policy that no group and no VM uses.
+func (s *Server) deletePolicy(c *call) (any, error) {
+	p, err := s.policy(c)
+	if err != nil {
+		return nil, err
+	}
+	if !p.ready {
+		return nil, notReady(p.path)
+	}
+	for _, g := range s.groups.all() {
+		if r := g.api.ResourcePolicies; r != nil && s.canonical(r.WorkloadPolicy) == p.path {
+			return nil, inUse("resource_policy", p.path, g.path)
+		}
+	}
+	for _, v := range s.instances.all() {
+		for _, ref := range v.api.ResourcePolicies {
+			if s.canonical(ref) == p.path {
+				return nil, inUse("resource_policy", p.path, v.path)
+			}
+		}
+	}
+	p.ready, p.api.Status = false, "DELETING"
+	op := s.begin(c, &p.meta)
+	op.undo = func(*Problem) { p.ready, p.api.Status = true, "READY" }
+	s.complete(op, func() *Problem { s.policies.remove(p, s.now); return nil })
+	return op.api, nil
+}
+
+func (s *Server) listPolicies(c *call) (any, error) {
+	return s.list(c, "compute#resourcePolicyList", s.policies.seen(s.now, c.fault.Lag, in(c.at)), compute.ResourcePolicy{})
+}
+
+func (s *Server) aggregatedPolicies(c *call) (any, error) {
+	return s.aggregate(c, "resourcePolicies", s.policies.seen(s.now, c.fault.Lag, anywhere), compute.ResourcePolicy{})
+}

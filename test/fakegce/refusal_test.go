@@ -1,0 +1,167 @@
+package fakegce
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"github.com/google/uuid"
+	"github.com/googleapis/gax-go/v2/apierror"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/protobuf/proto"
+)
+
+// assertRefused holds an error of Google's client against a refusal; an empty
+// reason is any.
+func assertRefused(t *testing.T, err error, status int, reason, message string) {
+	t.Helper()
+	var api *googleapi.Error
+	if !assert.ErrorAs(t, err, &api) {
+		return
+	}
+	assert.Equal(t, status, api.Code)
+	if reason != "" && assert.NotEmpty(t, api.Errors) {
+		assert.Equal(t, reason, api.Errors[0].Reason)
+	}
+	assert.Contains(t, api.Message, message)
+}
+
+func TestCallsThatAStateForbidsAreRefused(t *testing.T) {
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "over", "n0")
+	w.Advance(time.Minute)
+	w.SetCapacity("", "", 0)
+	w.givenRequest("m", "queued", "n1")
+	_, err := w.insertRequest("m", namedRequest("fresh", "n2"))
+	require.NoError(t, err)
+
+	_, err = w.cancelRequest("m", "over")
+	assertRefused(t, err, 412, "conditionNotMet", "Cancelling resize request that has reached a final state is not possible.")
+	_, err = w.cancelRequest("m", "fresh")
+	assertRefused(t, err, 412, "conditionNotMet", "only in the accepted state")
+	_, err = w.deleteRequest("m", "queued")
+	assertRefused(t, err, 412, "conditionNotMet", "has not reached a final state")
+	_, err = w.insertRequest("m", namedRequest("over", "n3"))
+	assertRefused(t, err, 409, "alreadyExists", "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/m/resizeRequests/over' already exists")
+	_, err = w.cancelRequest("m", "none")
+	assertRefused(t, err, 404, "notFound", "resizeRequests/none' was not found")
+	_, err = w.insertRequest("none", namedRequest("r", "n3"))
+	assertRefused(t, err, 404, "notFound", "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/none' was not found")
+	both := namedRequest("r", "n3")
+	both.ResizeBy = proto.Int32(1)
+	_, err = w.insertRequest("m", both)
+	assertRefused(t, err, 400, "invalid", "resizeBy")
+	_, err = w.insertRequest("m", namedRequest("r", "n0"))
+	assertRefused(t, err, 400, "invalid", "n0")
+	_, err = w.insertRequest("m", namedRequest("r", "n3", "n3"))
+	assertRefused(t, err, 400, "invalid", "twice")
+}
+
+func TestARefusalHasGooglesEnvelope(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	status, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodPost, "regions/us-central1/instanceGroupManagers/m/resizeRequests/r/cancel", "")
+	assert.Equal(t, 412, status)
+	assert.JSONEq(t, `{"error":{"code":412,"message":"Cancelling resize request that has reached a final state is not possible.",
+		"errors":[{"message":"Cancelling resize request that has reached a final state is not possible.","domain":"global",
+		"reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`, body)
+}
+
+func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	const groups = "regions/us-central1/instanceGroupManagers"
+	const flex = `"versions":[{"instanceTemplate":"projects/demo/regions/us-central1/instanceTemplates/a3"}]`
+	for _, c := range []struct {
+		name, verb, path, body string
+		status                 int
+		says                   string
+	}{
+		{"a method", "POST", groups + "/m/explode", "", 404, "was not found"},
+		{"a verb", "PUT", groups + "/m", "", 404, "was not found"},
+		{"a version", "GET", "http://fake/compute/v2/projects/demo/regions", "", 404, "was not found"},
+		{"a project", "GET", "http://fake/compute/v1/projects/other/regions", "", 404, "projects/other"},
+		{"a region", "GET", "regions/mars-north1/instanceGroupManagers", "", 400, "Unknown region"},
+		{"a zone", "GET", "zones/us-central1-z/instances", "", 400, "Unknown zone"},
+		{"a parameter", "GET", groups + "?returnPartialSuccess=true", "", 400, "returnPartialSuccess"},
+		{"a parameter given twice", "GET", groups + "?filter=a&filter=b", "", 400, "2 times"},
+		{"a body's field", "POST", groups, `{"name":"x","targetSize":0,"shape":"round",` + flex + `}`, 400, `Unknown name \"shape\"`},
+		{"a field deep in a body", "POST", groups, `{"name":"x","targetSize":0,"distributionPolicy":{"zones":[{"zne":"a"}]},` + flex + `}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
+		{"a field in another case", "POST", groups + "/m/resizeRequests", `{"name":"r","requested_run_duration":{"seconds":"600"},"resizeBy":1}`, 400, "requested_run_duration"},
+		{"a value of the wrong type", "POST", groups, `{"name":7}`, 400, "Invalid value"},
+		{"a body that is no JSON", "POST", groups, `{"name":`, 400, "Invalid JSON"},
+		{"a body that is a list", "POST", groups, `[]`, 400, "Root element must be a message"},
+		{"no body", "POST", groups, ``, 400, "required"},
+		{"a requestId that is no UUID", "DELETE", groups + "/m?requestId=7", "", 400, "requestId"},
+		{"the zero UUID", "DELETE", groups + "/m?requestId=00000000-0000-0000-0000-000000000000", "", 400, "requestId"},
+		{"a page too large", "GET", groups + "?maxResults=501", "", 400, "maxResults"},
+		{"an order", "GET", groups + "?orderBy=size", "", 400, "orderBy"},
+		{"a page token", "GET", groups + "?pageToken=bad", "", 400, "pageToken"},
+		{"a machine type", "GET", "zones/us-central1-a/machineTypes/z9", "", 404, "z9"},
+		{"an operation", "POST", "regions/us-central1/operations/none/wait", "", 404, "none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, body := ask(t, &http.Client{Transport: w.Transport()}, c.verb, c.path, c.body)
+			assert.Equal(t, c.status, status)
+			assert.Contains(t, body, c.says)
+			assert.True(t, strings.HasPrefix(body, `{"error":{"code":`), body)
+		})
+	}
+}
+
+func TestARepeatedRequestIDGivesTheFirstOperationAgain(t *testing.T) {
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	id := uuid.NewString()
+	insert := func() string {
+		op, err := w.requests.Insert(t.Context(), &computepb.InsertRegionInstanceGroupManagerResizeRequestRequest{
+			Project: testProject, Region: testRegion, InstanceGroupManager: "m", RequestId: &id,
+			InstanceGroupManagerResizeRequestResource: namedRequest("r", "n0"),
+		})
+		require.NoError(t, err)
+		assert.Equal(t, id, op.Proto().GetClientOperationId())
+		return op.Name()
+	}
+	first := insert()
+	w.Advance(time.Minute)
+	assert.Equal(t, first, insert())
+	g, _ := w.State().Group("m")
+	assert.Len(t, g.Requests, 1)
+}
+
+func TestTheRateQuotaIsRefilledWithTheNextMinute(t *testing.T) {
+	w := newWorld(t, Options{RateLimit: 3})
+	w.Advance(50 * time.Second)
+	for range 3 {
+		_, err := w.list(t.Context(), "")
+		require.NoError(t, err)
+	}
+	_, err := w.list(t.Context(), "")
+	assertRefused(t, err, 403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'")
+	var api *googleapi.Error
+	require.True(t, errors.As(err, &api))
+	assert.Contains(t, api.Body, `"domain":"usageLimits"`)
+	w.Advance(10 * time.Second)
+	_, err = w.list(t.Context(), "")
+	assert.NoError(t, err)
+}
+
+func TestTooManyOperationsLookLikeTooManyCallsWithADetail(t *testing.T) {
+	w := newWorld(t, Options{})
+	require.NoError(t, w.AddFault(Fault{Method: "*", Status: 403, Reason: concurrency}))
+	_, err := w.insertGroup(flexGroup("m"))
+	assertRefused(t, err, 403, "rateLimitExceeded", "Rate Limit Exceeded")
+	var api *apierror.APIError
+	require.ErrorAs(t, err, &api)
+	assert.Empty(t, api.Reason(), "Google's client does not see it beside the legacy errors")
+	var plain *googleapi.Error
+	require.ErrorAs(t, err, &plain)
+	assert.Contains(t, plain.Body, `"reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"`)
+}

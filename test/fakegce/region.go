@@ -1,0 +1,98 @@
+package fakegce
+
+import (
+	"maps"
+	"slices"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// placeLink is the URL of a region or zone.
+func (s *Server) placeLink(at location) string {
+	return apiRoot + "projects/" + s.opts.Project + "/" + at.String()
+}
+
+// regions are the regions of the world's zones.
+func (s *Server) regions() []string {
+	set := make(map[string]bool)
+	for _, z := range s.opts.Zones {
+		set[regionOf(z)] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// zonesOf are the zones of a region.
+func (s *Server) zonesOf(region string) []string {
+	return slices.DeleteFunc(slices.Clone(s.opts.Zones), func(z string) bool { return regionOf(z) != region })
+}
+
+// place is a region or zone as a resource.
+type place struct {
+	meta
+	api any
+}
+
+func (p place) body() any { return p.api }
+
+func (s *Server) placeMeta(at location, name string) *meta {
+	return &meta{path: "projects/" + s.opts.Project + "/" + at.String(), name: name}
+}
+
+func (s *Server) region(name string) place {
+	at := location{region: name}
+	m := s.placeMeta(at, name)
+	r := &compute.Region{
+		Kind: "compute#region", Id: 1000 + uint64(slices.Index(s.regions(), name)), Name: name, Description: name,
+		SelfLink: m.link(), Status: "UP", CreationTimestamp: "1969-12-31T16:00:00.000-08:00",
+	}
+	for _, z := range s.zonesOf(name) {
+		r.Zones = append(r.Zones, s.placeLink(location{zone: z}))
+	}
+	for _, metric := range listedQuotas() {
+		q := quota{name, metric}
+		r.Quotas = append(r.Quotas, &compute.Quota{
+			Metric: metric, Limit: s.shownLimit(q), Usage: s.usage[q], ForceSendFields: []string{"Limit", "Usage"},
+		})
+	}
+	return place{*m, r}
+}
+
+// shownLimit is a quota's limit as regions.get shows it: a quota without a
+// limit has a very large one.
+func (s *Server) shownLimit(q quota) float64 {
+	if limit := s.limit(q); limit >= 0 {
+		return limit
+	}
+	return 1e6
+}
+
+func (s *Server) zone(name string) place {
+	m := s.placeMeta(location{zone: name}, name)
+	return place{*m, &compute.Zone{
+		Kind: "compute#zone", Id: 2000 + uint64(slices.Index(s.opts.Zones, name)), Name: name, Description: name,
+		SelfLink: m.link(), Status: "UP", Region: s.placeLink(location{region: regionOf(name)}),
+		CreationTimestamp: "1969-12-31T16:00:00.000-08:00",
+	}}
+}
+
+func (s *Server) getRegion(c *call) (any, error) { return s.region(c.at.region).api, nil }
+
+func (s *Server) getZone(c *call) (any, error) { return s.zone(c.at.zone).api, nil }
+
+func (s *Server) listRegions(c *call) (any, error) {
+	var all []resource
+	for _, r := range s.regions() {
+		p := s.region(r)
+		all = append(all, &p)
+	}
+	return s.list(c, "compute#regionList", all, compute.Region{})
+}
+
+func (s *Server) listZones(c *call) (any, error) {
+	var all []resource
+	for _, z := range s.opts.Zones {
+		p := s.zone(z)
+		all = append(all, &p)
+	}
+	return s.list(c, "compute#zoneList", all, compute.Zone{})
+}

@@ -1,0 +1,152 @@
+package fakegce
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// location is where a resource lives: in a zone, in a region, or (zero) nowhere
+// in particular.
+type location struct{ region, zone string }
+
+func (l location) String() string {
+	switch {
+	case l.zone != "":
+		return "zones/" + l.zone
+	case l.region != "":
+		return "regions/" + l.region
+	}
+	return "global"
+}
+
+// regionName is the region that the location is or lies in.
+func (l location) regionName() string {
+	if l.zone != "" {
+		return regionOf(l.zone)
+	}
+	return l.region
+}
+
+// meta is what all resources have.
+type meta struct {
+	path    string // projects/P/regions/R/instanceGroupManagers/M
+	name    string
+	at      location
+	id      uint64
+	created time.Time
+	ready   bool // no operation is making or deleting it
+}
+
+func (m *meta) about() *meta { return m }
+
+func (m *meta) link() string { return apiRoot + m.path }
+
+// resource is anything that can be listed. body is its form on the wire.
+type resource interface {
+	about() *meta
+	body() any
+}
+
+func (s *Server) newMeta(at location, collection, name string) meta {
+	return meta{
+		path: s.path(at, collection, name), name: name, at: at,
+		id: s.newID(), created: s.now,
+	}
+}
+
+func (s *Server) path(at location, collection, name string) string {
+	return fmt.Sprintf("projects/%s/%s/%s/%s", s.opts.Project, at, collection, name)
+}
+
+// canonical is the full path that a reference in a body stands for: a URL, a
+// path from projects/ on, or the part of it after the project.
+func (s *Server) canonical(ref string) string {
+	for _, root := range []string{apiRoot, "https://compute.googleapis.com/compute/v1/"} {
+		ref = strings.TrimPrefix(ref, root)
+	}
+	if strings.HasPrefix(ref, "projects/") {
+		return ref
+	}
+	return "projects/" + s.opts.Project + "/" + ref
+}
+
+// maxLag is how long departed resources are remembered for lists that lag.
+const maxLag = 10 * time.Minute
+
+// shelf holds the resources of one kind by path.
+type shelf[T resource] struct {
+	live map[string]T
+	gone []departed[T]
+}
+
+type departed[T resource] struct {
+	resource T
+	at       time.Time
+}
+
+func (s *shelf[T]) get(path string) (T, bool) {
+	r, ok := s.live[path]
+	return r, ok
+}
+
+func (s *shelf[T]) add(r T) {
+	if s.live == nil {
+		s.live = make(map[string]T)
+	}
+	s.live[r.about().path] = r
+}
+
+func (s *shelf[T]) remove(r T, now time.Time) {
+	delete(s.live, r.about().path)
+	recent := func(d departed[T]) bool { return now.Sub(d.at) > maxLag }
+	s.gone = append(slices.DeleteFunc(s.gone, recent), departed[T]{r, now})
+}
+
+// all is what is on the shelf, by path.
+func (s *shelf[T]) all() []T {
+	paths := slices.Sorted(maps.Keys(s.live))
+	list := make([]T, len(paths))
+	for i, p := range paths {
+		list[i] = s.live[p]
+	}
+	return list
+}
+
+// seen is what a list shows of the shelf's resources at the locations that
+// here picks: those that were there lag ago.
+func (s *shelf[T]) seen(now time.Time, lag time.Duration, here func(location) bool) []resource {
+	then := now.Add(-lag)
+	var list []resource
+	for _, r := range s.live {
+		if m := r.about(); here(m.at) && !m.created.After(then) {
+			list = append(list, r)
+		}
+	}
+	for _, d := range s.gone {
+		if m := d.resource.about(); here(m.at) && d.at.After(then) && !m.created.After(then) {
+			list = append(list, d.resource)
+		}
+	}
+	return list
+}
+
+func in(at location) func(location) bool { return func(l location) bool { return l == at } }
+
+func anywhere(location) bool { return true }
+
+var namePattern = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// checkName refuses what is not a resource name (RFC 1035).
+func checkName(field, name string) error {
+	if name == "" {
+		return required(field)
+	}
+	if !namePattern.MatchString(name) {
+		return invalid("Invalid value for field '%s': '%s'. Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'", field, name)
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package fakegce
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// document is Google's discovery document, as far as it is needed here.
+type document struct {
+	Schemas   map[string]*schema `json:"schemas"`
+	Resources map[string]struct {
+		Methods map[string]*method `json:"methods"`
+	} `json:"resources"`
+}
+
+type schema struct {
+	Ref                  string             `json:"$ref"`
+	Type                 string             `json:"type"`
+	Format               string             `json:"format"`
+	Enum                 []string           `json:"enum"`
+	Properties           map[string]*schema `json:"properties"`
+	AdditionalProperties *schema            `json:"additionalProperties"`
+	Items                *schema            `json:"items"`
+}
+
+type method struct {
+	HTTPMethod string `json:"httpMethod"`
+	Path       string `json:"path"`
+	Parameters map[string]struct {
+		Location string `json:"location"`
+	} `json:"parameters"`
+	Request, Response schema
+}
+
+// discovery reads the document from the module that it ships in.
+var discovery = sync.OnceValues(func() (*document, error) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "google.golang.org/api").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the discovery document: %w", err)
+	}
+	b, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "compute", "v1", "compute-api.json"))
+	if err != nil {
+		return nil, err
+	}
+	d := new(document)
+	return d, json.Unmarshal(b, d)
+})
+
+// method is the method of that name, such as instances.aggregatedList.
+func (d *document) method(name string) *method {
+	resource, verb, _ := strings.Cut(name, ".")
+	return d.Resources[resource].Methods[verb]
+}
+
+// faults is what is wrong with a JSON value by its schema.
+func (d *document) faults(v any, s *schema, at string) []string {
+	if s.Ref != "" {
+		return d.faults(v, d.Schemas[s.Ref], at)
+	}
+	wrong := func() []string { return []string{fmt.Sprintf("%s: %v is not a %s %s", at, v, s.Type, s.Format)} }
+	switch v := v.(type) {
+	case map[string]any:
+		if s.Type != "object" {
+			return wrong()
+		}
+		var all []string
+		for name, inner := range v {
+			p := s.Properties[name]
+			if p == nil {
+				p = s.AdditionalProperties
+			}
+			if p == nil {
+				all = append(all, at+"."+name+": there is no such field")
+				continue
+			}
+			all = append(all, d.faults(inner, p, at+"."+name)...)
+		}
+		return all
+	case []any:
+		if s.Type != "array" {
+			return wrong()
+		}
+		var all []string
+		for _, inner := range v {
+			all = append(all, d.faults(inner, s.Items, at+"[]")...)
+		}
+		return all
+	case string:
+		if s.Type != "string" || len(s.Enum) > 0 && !slices.Contains(s.Enum, v) || strings.HasSuffix(s.Format, "int64") && !digits(v) {
+			return wrong()
+		}
+	case bool:
+		if s.Type != "boolean" {
+			return wrong()
+		}
+	case float64:
+		if s.Type != "integer" && s.Type != "number" {
+			return wrong()
+		}
+	}
+	return nil
+}
+
+func digits(s string) bool {
+	_, err := json.Number(s).Int64()
+	return err == nil || len(s) == 20
+}
+
+// schemaChecker is a transport that holds every body of an accepted call
+// against the discovery document.
+type schemaChecker struct {
+	t    *testing.T
+	next http.RoundTripper
+}
+
+func (c *schemaChecker) RoundTrip(r *http.Request) (*http.Response, error) {
+	var sent []byte
+	if r.Body != nil {
+		var err error
+		if sent, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	resp, err := c.next.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(got))
+	d, err := discovery()
+	if err != nil {
+		return nil, err
+	}
+	m := d.find(r)
+	if m == nil {
+		c.t.Errorf("%s %s was accepted, and is not a method of the API", r.Method, r.URL.Path)
+		return resp, nil
+	}
+	for name := range r.URL.Query() {
+		assert.Equal(c.t, "query", m.Parameters[name].Location, "%s: parameter %s was accepted", r.URL.Path, name)
+	}
+	if len(sent) > 0 {
+		c.check(d, sent, &m.Request, "request")
+	}
+	c.check(d, got, &m.Response, "response")
+	return resp, nil
+}
+
+func (c *schemaChecker) check(d *document, body []byte, s *schema, what string) {
+	var v any
+	if assert.NoError(c.t, json.Unmarshal(body, &v), what) {
+		assert.Empty(c.t, d.faults(v, s, what+" "+s.Ref))
+	}
+}
+
+// find is the method that a request calls.
+func (d *document) find(r *http.Request) *method {
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/compute/v1/"), "/")
+	var best *method
+	for _, resource := range d.Resources {
+		for _, m := range resource.Methods {
+			if m.HTTPMethod == r.Method && fits(strings.Split(m.Path, "/"), path) && (best == nil || strings.Count(m.Path, "{") < strings.Count(best.Path, "{")) {
+				best = m
+			}
+		}
+	}
+	return best
+}
+
+func fits(pattern, path []string) bool {
+	if len(pattern) != len(path) {
+		return false
+	}
+	for i, part := range pattern {
+		if !strings.HasPrefix(part, "{") && part != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestEveryRouteIsAMethodOfTheAPIWithItsParameters(t *testing.T) {
+	d, err := discovery()
+	require.NoError(t, err)
+	for _, r := range routes() {
+		t.Run(r.method, func(t *testing.T) {
+			m := d.method(r.method)
+			require.NotNil(t, m, "there is no such method")
+			assert.Equal(t, m.HTTPMethod, r.verb)
+			pattern := strings.Split(m.Path, "/")[2:]
+			require.Len(t, r.pattern, len(pattern))
+			for i, part := range pattern {
+				if !strings.HasPrefix(part, "{") {
+					assert.Equal(t, part, r.pattern[i])
+				} else {
+					assert.True(t, strings.HasPrefix(r.pattern[i], "{"), "%s is a variable", part)
+				}
+			}
+			for _, q := range r.query {
+				assert.Equal(t, "query", m.Parameters[q].Location, q)
+			}
+		})
+	}
+}
+
+// TestEveryAnswerKeepsToTheSchema asks every method that reads, in a world
+// that has something of everything, by plain HTTP.
+func TestEveryAnswerKeepsToTheSchema(t *testing.T) {
+	w := newWorld(t, Options{BootTime: 4})
+	_, err := w.AddTemplate("", FlexTemplate("global", "g2-standard-4"))
+	require.NoError(t, err)
+	w.givenGroup("m")
+	w.givenRequest("m", "got", "n0", "n1")
+	w.Advance(4)
+	w.SetCapacity("", "", 0)
+	w.givenRequest("m", "waits", "n2")
+	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	post(t, client, "regions/us-central1/resourcePolicies", `{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
+	post(t, client, "zones/us-central1-a/instanceGroupManagers", `{"name":"z","targetSize":0,"versions":[{"instanceTemplate":"global/instanceTemplates/global"}],
+		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
+	post(t, client, "zones/us-central1-a/instanceGroupManagers/z/resizeRequests", `{"name":"r","resizeBy":1}`)
+	operation := map[string]string{}
+	for _, o := range w.operations.all() {
+		operation[o.at.String()] = o.name
+	}
+	values := map[string]string{
+		"{region}": "us-central1", "{zone}": "us-central1-a", "{request}": "got",
+		"instances/{name}": "instances/n0", "machineTypes/{name}": "machineTypes/a3-highgpu-8g", "resourcePolicies/{name}": "resourcePolicies/p",
+		"regions/us-central1/instanceTemplates/{name}": "regions/us-central1/instanceTemplates/a3", "global/instanceTemplates/{name}": "global/instanceTemplates/global",
+		"zones/us-central1-a/instanceGroupManagers/{name}": "zones/us-central1-a/instanceGroupManagers/z", "resizeRequests/r": "resizeRequests/r",
+		"regions/us-central1/instanceGroupManagers/{name}": "regions/us-central1/instanceGroupManagers/m",
+		"regions/us-central1/operations/{name}":            "regions/us-central1/operations/" + operation["regions/us-central1"],
+		"zones/us-central1-a/operations/{name}":            "zones/us-central1-a/operations/" + operation["zones/us-central1-a"],
+	}
+	for _, r := range w.routes {
+		reads := r.verb == http.MethodGet || strings.HasSuffix(r.method, ".listManagedInstances") || strings.HasSuffix(r.method, ".wait")
+		if !reads || strings.HasPrefix(r.method, "globalOperations.") && strings.Contains(strings.Join(r.pattern, "/"), "{name}") {
+			continue
+		}
+		path := strings.Join(r.pattern, "/")
+		for range 2 {
+			for from, to := range values {
+				path = strings.ReplaceAll(path, from, to)
+			}
+		}
+		path = strings.Replace(path, "instanceGroupManagers/z/resizeRequests/got", "instanceGroupManagers/z/resizeRequests/r", 1)
+		t.Run(r.method, func(t *testing.T) {
+			status, body := ask(t, client, r.verb, path, "")
+			require.Equal(t, http.StatusOK, status, body)
+		})
+	}
+}
+
+func post(t *testing.T, client *http.Client, path, body string) {
+	t.Helper()
+	status, answer := ask(t, client, http.MethodPost, path, body)
+	require.Equal(t, http.StatusOK, status, answer)
+}
+
+// ask sends one plain request to a path of the project.
+func ask(t *testing.T, client *http.Client, verb, path, body string) (int, string) {
+	t.Helper()
+	if !strings.HasPrefix(path, "http") {
+		path = "http://fake/compute/v1/projects/demo/" + path
+	}
+	u, err := url.Parse(path)
+	require.NoError(t, err)
+	r, err := http.NewRequestWithContext(t.Context(), verb, u.String(), strings.NewReader(body))
+	require.NoError(t, err)
+	resp, err := client.Do(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(b)
+}

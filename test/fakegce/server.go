@@ -1,0 +1,163 @@
+package fakegce
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// Server is the fake Compute Engine of one project. It is safe for concurrent
+// use. Its doors are ServeHTTP, Transport, and the methods that change the
+// world or look at it.
+type Server struct {
+	opts    Options
+	routes  []route
+	clock   Clock
+	machine map[string]machine
+
+	mu         sync.Mutex
+	now        time.Time // of the event or call at hand
+	agenda     agenda
+	stopAlarm  func()
+	lastID     uint64
+	groups     shelf[*group]
+	instances  shelf[*vm]
+	templates  shelf[*template]
+	policies   shelf[*policy]
+	operations shelf[*operation]
+	repeats    map[string]*operation // by requestId
+	capacity   map[spot]int          // VMs that fit
+	placed     map[spot]int          // VMs that are there
+	quotas     map[quota]float64     // limits
+	usage      map[quota]float64
+	faults     []*armedFault
+	journal    journal
+	minute     minute
+
+	hookMu  sync.Mutex
+	hooks   []func() // still to be called
+	hooking bool
+}
+
+// New is a fake of an empty project.
+func New(opts Options) *Server {
+	opts = opts.filled()
+	s := &Server{
+		opts: opts, routes: routes(), clock: opts.Clock, machine: machines(),
+		stopAlarm: func() {},
+		repeats:   make(map[string]*operation),
+		capacity:  make(map[spot]int),
+		placed:    make(map[spot]int),
+		quotas:    make(map[quota]float64),
+		usage:     make(map[quota]float64),
+		journal:   journal{counts: make(map[string]int)},
+	}
+	s.now = s.clock.Now()
+	return s
+}
+
+// Advance lets d pass at once. What is due by then happens in order, each
+// thing at its own time, before Advance returns.
+func (s *Server) Advance(d time.Duration) {
+	s.clock.Advance(d)
+	s.do(func() {})
+}
+
+// do runs act in the world as it is now: what was due before has happened, and
+// what act made due at once happens before do returns. act may not block.
+func (s *Server) do(act func()) {
+	s.mu.Lock()
+	s.catchUp()
+	act()
+	s.catchUp()
+	s.setAlarm()
+	s.mu.Unlock()
+	s.callHooks()
+}
+
+// catchUp lets everything happen that is due by now.
+func (s *Server) catchUp() {
+	now := s.clock.Now()
+	if now.Before(s.now) { // the wall clock was set back
+		now = s.now
+	}
+	for {
+		e, ok := s.agenda.due(now)
+		if !ok {
+			break
+		}
+		s.now = e.at
+		e.run()
+	}
+	s.now = now
+}
+
+// after plans an event.
+func (s *Server) after(d time.Duration, run func()) { s.agenda.add(s.now.Add(max(d, 0)), run) }
+
+// setAlarm has the clock wake the server for its next event.
+func (s *Server) setAlarm() {
+	s.stopAlarm()
+	s.stopAlarm = func() {}
+	if len(s.agenda.events) > 0 {
+		wait := s.agenda.events[0].at.Sub(s.now)
+		s.stopAlarm = s.clock.AfterFunc(wait, func() { s.do(func() {}) })
+	}
+}
+
+// hook plans a call of one of the owner's hooks, after the lock is given back.
+func (s *Server) hook(f func(Instance), v *vm) {
+	if f == nil {
+		return
+	}
+	instance := v.snapshot()
+	s.hookMu.Lock()
+	defer s.hookMu.Unlock()
+	s.hooks = append(s.hooks, func() { f(instance) })
+}
+
+// callHooks calls the planned hooks one after the other. If another goroutine
+// is at it already, or a hook called the server, that one goes on with them.
+func (s *Server) callHooks() {
+	s.hookMu.Lock()
+	defer s.hookMu.Unlock()
+	if s.hooking {
+		return
+	}
+	s.hooking = true
+	defer func() { s.hooking = false }()
+	for len(s.hooks) > 0 {
+		next := s.hooks[0]
+		s.hooks = s.hooks[1:]
+		s.hookMu.Unlock()
+		next()
+		s.hookMu.Lock()
+	}
+}
+
+// newID is the next resource id: 19 digits, as Google's are.
+func (s *Server) newID() uint64 {
+	s.lastID++
+	return 1_000_000_000_000_000_000 + s.lastID*7919
+}
+
+const (
+	apiRoot       = "https://www.googleapis.com/compute/v1/"
+	projectNumber = "123456789012"
+)
+
+// timeFormat is how Google writes a time: RFC 3339 with milliseconds, in the
+// time of its home, which is not UTC.
+const timeFormat = "2006-01-02T15:04:05.000-07:00"
+
+func stamp(t time.Time) string {
+	return t.In(time.FixedZone("", -7*60*60)).Format(timeFormat)
+}
+
+func seconds(d *compute.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return time.Duration(d.Seconds)*time.Second + time.Duration(d.Nanos)
+}

@@ -1,0 +1,159 @@
+package fakegce
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// template is an instance template, global or regional.
+type template struct {
+	meta
+	api *compute.InstanceTemplate
+}
+
+func (t *template) body() any { return t.api }
+
+func (t *template) scheduling() *compute.Scheduling { return schedulingOf(t.api.Properties) }
+
+func (t *template) flexStart() bool { return t.scheduling().ProvisioningModel == "FLEX_START" }
+
+func (t *template) runDuration() time.Duration { return seconds(t.scheduling().MaxRunDuration) }
+
+// schedulingOf is the scheduling of properties that may have none.
+func schedulingOf(p *compute.InstanceProperties) *compute.Scheduling {
+	if p.Scheduling == nil {
+		return &compute.Scheduling{}
+	}
+	return p.Scheduling
+}
+
+// FlexTemplate is a valid flex-start template for a machine type, with a lease
+// of at most seven days.
+func FlexTemplate(name, machineType string) *compute.InstanceTemplate {
+	no := false
+	return &compute.InstanceTemplate{
+		Name: name,
+		Properties: &compute.InstanceProperties{
+			MachineType: machineType,
+			Scheduling: &compute.Scheduling{
+				ProvisioningModel: "FLEX_START", InstanceTerminationAction: "DELETE",
+				OnHostMaintenance: "TERMINATE", AutomaticRestart: &no,
+				MaxRunDuration: &compute.Duration{Seconds: int64(maxDuration / time.Second)},
+			},
+			ReservationAffinity: &compute.ReservationAffinity{ConsumeReservationType: "NO_RESERVATION"},
+			Disks: []*compute.AttachedDisk{{
+				Boot: true, AutoDelete: true, Type: "PERSISTENT",
+				InitializeParams: &compute.AttachedDiskInitializeParams{SourceImage: "projects/debian-cloud/global/images/family/debian-12"},
+			}},
+			NetworkInterfaces: []*compute.NetworkInterface{{Network: "global/networks/default"}},
+		},
+	}
+}
+
+// AddTemplate puts a template in place at once, without a call of the API: in
+// a region, or a global one if region is empty. It returns the template's path.
+func (s *Server) AddTemplate(region string, spec *compute.InstanceTemplate) (path string, err error) {
+	s.do(func() {
+		if region != "" && !slices.Contains(s.regions(), region) {
+			err = fmt.Errorf("add template %s: there is no region %q", spec.Name, region)
+			return
+		}
+		var t *template
+		if t, err = s.newTemplate(location{region: region}, spec); err == nil {
+			t.ready = true
+			path = t.path
+		}
+	})
+	return path, err
+}
+
+func (s *Server) newTemplate(at location, spec *compute.InstanceTemplate) (*template, error) {
+	if err := checkName("resource.name", spec.Name); err != nil {
+		return nil, err
+	}
+	if spec.Properties == nil || spec.Properties.MachineType == "" {
+		return nil, required("resource.properties.machineType")
+	}
+	sched := schedulingOf(spec.Properties)
+	if err := checkWords([]word{
+		{"properties.scheduling.provisioningModel", sched.ProvisioningModel, "FLEX_START RESERVATION_BOUND SPOT STANDARD"},
+		{"properties.scheduling.instanceTerminationAction", sched.InstanceTerminationAction, "DELETE STOP"},
+		{"properties.scheduling.onHostMaintenance", sched.OnHostMaintenance, "MIGRATE TERMINATE"},
+	}); err != nil {
+		return nil, err
+	}
+	t := &template{meta: s.newMeta(at, "instanceTemplates", spec.Name), api: spec}
+	if _, ok := s.templates.get(t.path); ok {
+		return nil, alreadyExists(t.path)
+	}
+	spec.Kind, spec.Id, spec.SelfLink, spec.CreationTimestamp = "compute#instanceTemplate", t.id, t.link(), stamp(s.now)
+	if at.region != "" {
+		spec.Region = s.placeLink(at)
+	}
+	s.templates.add(t)
+	return t, nil
+}
+
+func (s *Server) insertTemplate(c *call) (any, error) {
+	spec := new(compute.InstanceTemplate)
+	if err := c.decode(spec); err != nil {
+		return nil, err
+	}
+	t, err := s.newTemplate(c.at, spec)
+	if err != nil {
+		return nil, err
+	}
+	op := s.begin(c, &t.meta)
+	op.undo = func(*Problem) { s.templates.remove(t, s.now) }
+	s.complete(op, func() *Problem { t.ready = true; return nil })
+	return op.api, nil
+}
+
+func (s *Server) namedTemplate(c *call) (*template, error) {
+	path := s.path(c.at, "instanceTemplates", c.name())
+	t, ok := s.templates.get(path)
+	if !ok {
+		return nil, notFound(path)
+	}
+	return t, nil
+}
+
+func (s *Server) getTemplate(c *call) (any, error) {
+	t, err := s.namedTemplate(c)
+	if err != nil {
+		return nil, err
+	}
+	return t.api, nil
+}
+
+// deleteTemplate deletes a template that no group uses.
+func (s *Server) deleteTemplate(c *call) (any, error) {
+	t, err := s.namedTemplate(c)
+	if err != nil {
+		return nil, err
+	}
+	if !t.ready {
+		return nil, notReady(t.path)
+	}
+	for _, g := range s.groups.all() {
+		if g.template == t {
+			return nil, inUse("instance_template", t.path, g.path)
+		}
+	}
+	t.ready = false
+	op := s.begin(c, &t.meta)
+	op.undo = func(*Problem) { t.ready = true }
+	s.complete(op, func() *Problem { s.templates.remove(t, s.now); return nil })
+	return op.api, nil
+}
+
+func (s *Server) listTemplates(c *call) (any, error) {
+	return s.list(c, "compute#instanceTemplateList", s.templates.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceTemplate{})
+}
+
+func (s *Server) aggregatedTemplates(c *call) (any, error) {
+	return s.aggregate(c, "instanceTemplates", s.templates.seen(s.now, c.fault.Lag, anywhere), compute.InstanceTemplate{})
+}

@@ -1,0 +1,198 @@
+package fakegce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// vm is an instance that exists.
+type vm struct {
+	meta
+	api      *compute.Instance
+	member   *member            // nil if no group manages it
+	origin   string             // path of the group that made it; stays when it is abandoned
+	request  string             // name of the resize request that brought it
+	template string             // path of its template
+	duration time.Duration      // of its lease; 0 is none
+	ends     time.Time          // the end of its lease, while it is RUNNING
+	needs    map[string]float64 // of quotas
+	gone     bool
+	onGone   []func() // what waits for it to be gone
+}
+
+func (v *vm) body() any { return v.api }
+
+func (v *vm) machineType() string {
+	return v.api.MachineType[strings.LastIndexByte(v.api.MachineType, '/')+1:]
+}
+
+// running reports whether the instance's guest is up.
+func (v *vm) running() bool { return v.api.Status == "RUNNING" }
+
+// launch creates a VM, which begins to boot.
+func (s *Server) launch(zone, name string, props *compute.InstanceProperties, extra ...*compute.MetadataItems) *vm {
+	v := &vm{meta: s.newMeta(location{zone: zone}, "instances", name), needs: s.needs(props)}
+	v.ready = true
+	v.duration = seconds(schedulingOf(props).MaxRunDuration)
+	v.api = s.describeVM(v, props, extra)
+	s.instances.add(v)
+	s.use(v, 1)
+	if !s.opts.Switches.NoStaging {
+		s.after(s.opts.BootTime/2, func() {
+			if v.api.Status == "PROVISIONING" {
+				v.api.Status = "STAGING"
+			}
+		})
+	}
+	s.after(s.opts.BootTime, func() { s.run(v) })
+	return v
+}
+
+// launchMember creates the VM of a managed instance.
+func (s *Server) launchMember(m *member, zone string, duration time.Duration) {
+	g := m.group
+	by := func(path string) *string {
+		path = strings.Replace(path, "projects/"+s.opts.Project+"/", "projects/"+projectNumber+"/", 1)
+		return &path
+	}
+	props := *g.template.api.Properties
+	sched := *schedulingOf(&props)
+	sched.MaxRunDuration = &compute.Duration{Seconds: int64(duration / time.Second)}
+	props.Scheduling = &sched
+	v := s.launch(zone, m.name, &props,
+		&compute.MetadataItems{Key: "created-by", Value: by(g.path)},
+		&compute.MetadataItems{Key: "google-compute-mig-resize-request", Value: by(m.request.path)})
+	v.member, v.origin, v.request, v.template = m, g.path, m.request.name, g.template.path
+	m.vm, m.url = v, v.link()
+}
+
+// describeVM is a new VM's record.
+func (s *Server) describeVM(v *vm, props *compute.InstanceProperties, extra []*compute.MetadataItems) *compute.Instance {
+	metadata := &compute.Metadata{Kind: "compute#metadata", Fingerprint: "AA=="}
+	if props.Metadata != nil {
+		metadata.Items = slices.Clone(props.Metadata.Items)
+	}
+	metadata.Items = append(metadata.Items, extra...)
+	s.lastID++
+	address := fmt.Sprintf("10.%d.%d.%d", 128+s.lastID>>16&127, s.lastID>>8&255, s.lastID&255)
+	nets := []*compute.NetworkInterface{{Kind: "compute#networkInterface", Name: "nic0", NetworkIP: address}}
+	for i, n := range props.NetworkInterfaces {
+		nic := *n
+		nic.Kind, nic.Name, nic.NetworkIP = "compute#networkInterface", fmt.Sprintf("nic%d", i), address
+		nets = append(nets[:i], &nic)
+	}
+	return &compute.Instance{
+		Kind: "compute#instance", Id: v.id, Name: v.name, SelfLink: v.link(), CreationTimestamp: stamp(s.now),
+		Zone: s.placeLink(v.at), Status: "PROVISIONING", Description: props.Description,
+		MachineType: s.placeLink(v.at) + "/machineTypes/" + props.MachineType,
+		Scheduling:  schedulingOf(props), Metadata: metadata, Labels: props.Labels, Tags: props.Tags,
+		NetworkInterfaces: nets, GuestAccelerators: props.GuestAccelerators, ReservationAffinity: props.ReservationAffinity,
+		ServiceAccounts: props.ServiceAccounts, ResourcePolicies: props.ResourcePolicies,
+		Fingerprint: "AA==", LabelFingerprint: "AA==",
+		ResourceStatus: &compute.ResourceStatus{},
+	}
+}
+
+// use counts a VM in (1) or out (-1) of its zone and of its region's quotas.
+func (s *Server) use(v *vm, by int) {
+	s.placed[spot{v.at.zone, v.machineType()}] += by
+	for metric, each := range v.needs {
+		s.usage[quota{v.at.regionName(), metric}] += each * float64(by)
+	}
+}
+
+// run has a booted VM enter RUNNING; its lease begins.
+func (s *Server) run(v *vm) {
+	if v.api.Status != "PROVISIONING" && v.api.Status != "STAGING" {
+		return
+	}
+	v.api.Status, v.api.LastStartTimestamp = "RUNNING", stamp(s.now)
+	if v.duration > 0 {
+		v.ends = s.now.Add(v.duration)
+		v.api.ResourceStatus.Scheduling = &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)}
+		s.after(v.duration, func() { s.expire(v) })
+	}
+	s.hook(s.opts.OnBoot, v)
+}
+
+// expire deletes a VM whose lease has ended, or stops it if that is what its
+// scheduling says.
+func (s *Server) expire(v *vm) {
+	if !v.running() {
+		return
+	}
+	if v.api.Scheduling.InstanceTerminationAction == "STOP" {
+		s.stop(v)
+		return
+	}
+	if m := v.member; m != nil && !s.opts.Switches.ExpiryKeepsTargetSize {
+		s.dismiss(m)
+		return
+	}
+	if v.member != nil {
+		v.member.action = "DELETING"
+	}
+	s.remove(v)
+}
+
+// remove deletes a VM, which takes its time; then it calls what waits for it.
+func (s *Server) remove(v *vm, then ...func()) {
+	v.onGone = append(v.onGone, then...)
+	if v.api.Status == "STOPPING" {
+		return
+	}
+	s.halt(v, "STOPPING")
+	s.after(s.opts.DeleteTime, func() { s.vanish(v) })
+}
+
+// stop turns a VM off; a flex-start VM stays so.
+func (s *Server) stop(v *vm) {
+	s.halt(v, "TERMINATED")
+	v.api.LastStopTimestamp = stamp(s.now)
+}
+
+// halt has a VM leave the status it is in.
+func (s *Server) halt(v *vm, status string) {
+	ran := v.running()
+	v.api.Status, v.ends = status, time.Time{}
+	v.api.ResourceStatus.Scheduling = nil
+	if ran {
+		s.hook(s.opts.OnDelete, v)
+	}
+}
+
+// vanish has a VM be gone. A member that was not meant to go stays behind
+// without its VM, and a request that was still creating it fails.
+func (s *Server) vanish(v *vm) {
+	if v.gone {
+		return
+	}
+	s.halt(v, "STOPPING")
+	v.gone = true
+	s.instances.remove(v, s.now)
+	s.use(v, -1)
+	if m := v.member; m != nil {
+		s.bereave(m)
+	}
+	for _, f := range v.onGone {
+		f()
+	}
+}
+
+// bereave is what a member's loss of its VM does to its group.
+func (s *Server) bereave(m *member) {
+	m.vm = nil
+	switch {
+	case m.action == "DELETING":
+		delete(m.group.members, m.name)
+	case m.request.active():
+		s.fail(m.request, problem("CONFLICT", "Instance '%s' was deleted while it was being created.", m.name))
+	case s.opts.Switches.LostInstancesLeave:
+		s.dismiss(m)
+	}
+	s.goOnDeleting(m.group)
+}

@@ -1,0 +1,220 @@
+package fakegce
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	compute "cloud.google.com/go/compute/apiv1"
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/option"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	testProject = "demo"
+	testRegion  = "us-central1"
+	testMachine = "a3-highgpu-8g"
+)
+
+// world is a fake with a manual clock, seen through Google's own client. Every
+// body that goes through it is held against the discovery document.
+type world struct {
+	*Server
+	t         *testing.T
+	groups    *compute.RegionInstanceGroupManagersClient
+	requests  *compute.RegionInstanceGroupManagerResizeRequestsClient
+	instances *compute.InstancesClient
+	ops       *compute.RegionOperationsClient
+	options   []option.ClientOption // for further clients
+}
+
+// newWorld is a world with a flex-start template "a3".
+func newWorld(t *testing.T, opts Options) *world {
+	t.Helper()
+	if opts.Clock == nil {
+		opts.Clock = NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
+	}
+	w := &world{Server: New(opts), t: t}
+	_, err := w.AddTemplate(testRegion, FlexTemplate("a3", testMachine))
+	require.NoError(t, err)
+	w.options = []option.ClientOption{
+		option.WithEndpoint("http://fake"),
+		option.WithHTTPClient(&http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}),
+	}
+	ctx := t.Context()
+	w.groups, err = compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...)
+	require.NoError(t, err)
+	w.requests, err = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, w.options...)
+	require.NoError(t, err)
+	w.instances, err = compute.NewInstancesRESTClient(ctx, w.options...)
+	require.NoError(t, err)
+	w.ops, err = compute.NewRegionOperationsRESTClient(ctx, w.options...)
+	require.NoError(t, err)
+	return w
+}
+
+// flexGroup is the body of a group as flex-start wants it.
+func flexGroup(name string, zones ...string) *computepb.InstanceGroupManager {
+	g := &computepb.InstanceGroupManager{
+		Name: proto.String(name), BaseInstanceName: proto.String(name), TargetSize: proto.Int32(0),
+		Versions: []*computepb.InstanceGroupManagerVersion{{
+			InstanceTemplate: proto.String("projects/demo/regions/us-central1/instanceTemplates/a3"),
+		}},
+		DistributionPolicy: &computepb.DistributionPolicy{TargetShape: proto.String("ANY_SINGLE_ZONE")},
+		UpdatePolicy: &computepb.InstanceGroupManagerUpdatePolicy{
+			Type: proto.String("OPPORTUNISTIC"), InstanceRedistributionType: proto.String("NONE"),
+		},
+		InstanceLifecyclePolicy: &computepb.InstanceGroupManagerInstanceLifecyclePolicy{
+			DefaultActionOnFailure: proto.String("DO_NOTHING"),
+		},
+	}
+	for _, z := range zones {
+		g.DistributionPolicy.Zones = append(g.DistributionPolicy.Zones,
+			&computepb.DistributionPolicyZoneConfiguration{Zone: proto.String("projects/demo/zones/" + z)})
+	}
+	return g
+}
+
+func (w *world) insertGroup(g *computepb.InstanceGroupManager) (*compute.Operation, error) {
+	return w.groups.Insert(w.t.Context(), &computepb.InsertRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManagerResource: g,
+	})
+}
+
+// givenGroup has a flex-start group in place.
+func (w *world) givenGroup(name string, zones ...string) {
+	w.t.Helper()
+	_, err := w.insertGroup(flexGroup(name, zones...))
+	require.NoError(w.t, err)
+	w.Advance(w.opts.OperationTime)
+}
+
+// namedRequest is the body of a resize request for one hour.
+func namedRequest(name string, instances ...string) *computepb.InstanceGroupManagerResizeRequest {
+	r := &computepb.InstanceGroupManagerResizeRequest{
+		Name: proto.String(name), RequestedRunDuration: &computepb.Duration{Seconds: proto.Int64(3600)},
+	}
+	for _, n := range instances {
+		r.Instances = append(r.Instances, &computepb.PerInstanceConfig{Name: proto.String(n)})
+	}
+	return r
+}
+
+func (w *world) insertRequest(group string, r *computepb.InstanceGroupManagerResizeRequest) (*compute.Operation, error) {
+	return w.requests.Insert(w.t.Context(), &computepb.InsertRegionInstanceGroupManagerResizeRequestRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group,
+		InstanceGroupManagerResizeRequestResource: r,
+	})
+}
+
+// givenRequest has a resize request accepted.
+func (w *world) givenRequest(group, name string, instances ...string) {
+	w.t.Helper()
+	op, err := w.insertRequest(group, namedRequest(name, instances...))
+	require.NoError(w.t, err)
+	w.Advance(w.opts.OperationTime)
+	require.Nil(w.t, w.operation(op.Name()).GetError())
+}
+
+func (w *world) request(group, name string) *computepb.InstanceGroupManagerResizeRequest {
+	w.t.Helper()
+	r, err := w.requests.Get(w.t.Context(), &computepb.GetRegionInstanceGroupManagerResizeRequestRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group, ResizeRequest: name,
+	})
+	require.NoError(w.t, err)
+	return r
+}
+
+func (w *world) cancelRequest(group, name string) (*compute.Operation, error) {
+	return w.requests.Cancel(w.t.Context(), &computepb.CancelRegionInstanceGroupManagerResizeRequestRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group, ResizeRequest: name,
+	})
+}
+
+func (w *world) deleteRequest(group, name string) (*compute.Operation, error) {
+	return w.requests.Delete(w.t.Context(), &computepb.DeleteRegionInstanceGroupManagerResizeRequestRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group, ResizeRequest: name,
+	})
+}
+
+func (w *world) group(name string) *computepb.InstanceGroupManager {
+	w.t.Helper()
+	g, err := w.groups.Get(w.t.Context(), &computepb.GetRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: name,
+	})
+	require.NoError(w.t, err)
+	return g
+}
+
+func (w *world) deleteGroup(name string) (*compute.Operation, error) {
+	return w.groups.Delete(w.t.Context(), &computepb.DeleteRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: name,
+	})
+}
+
+func (w *world) deleteInstances(group string, refs ...string) (*compute.Operation, error) {
+	return w.groups.DeleteInstances(w.t.Context(), &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group,
+		RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{Instances: refs},
+	})
+}
+
+func (w *world) instance(zone, name string) (*computepb.Instance, error) {
+	return w.instances.Get(w.t.Context(), &computepb.GetInstanceRequest{Project: testProject, Zone: zone, Instance: name})
+}
+
+// members are a group's managed instances by name, as Google's client sees them.
+func (w *world) members(group string) map[string]*computepb.ManagedInstance {
+	w.t.Helper()
+	found := make(map[string]*computepb.ManagedInstance)
+	it := w.groups.ListManagedInstances(w.t.Context(), &computepb.ListManagedInstancesRegionInstanceGroupManagersRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group,
+	})
+	for m, err := range it.All() {
+		require.NoError(w.t, err)
+		found[m.GetName()] = m
+	}
+	return found
+}
+
+func (w *world) operation(name string) *computepb.Operation {
+	w.t.Helper()
+	op, err := w.ops.Get(w.t.Context(), &computepb.GetRegionOperationRequest{Project: testProject, Region: testRegion, Operation: name})
+	require.NoError(w.t, err)
+	return op
+}
+
+// outcome is the code of the error that an operation ended with, "" if it ended
+// well, and its status if it has not ended.
+func (w *world) outcome(op *compute.Operation) string {
+	w.t.Helper()
+	now := w.operation(op.Name())
+	if now.GetStatus() != computepb.Operation_DONE {
+		return now.GetStatus().String()
+	}
+	for _, e := range now.GetError().GetErrors() {
+		return e.GetCode()
+	}
+	return ""
+}
+
+// list gives the names that instances.aggregatedList finds by zone.
+func (w *world) list(ctx context.Context, filter string) (map[string][]string, error) {
+	found := make(map[string][]string)
+	r := &computepb.AggregatedListInstancesRequest{Project: testProject}
+	if filter != "" {
+		r.Filter = &filter
+	}
+	for scope, err := range w.instances.AggregatedList(ctx, r).All() {
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range scope.Value.GetInstances() {
+			found[scope.Key] = append(found[scope.Key], v.GetName())
+		}
+	}
+	return found, nil
+}

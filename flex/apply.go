@@ -1,0 +1,181 @@
+package flex
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// actionLimit bounds one action. Compute may take over a minute to validate a
+// resize request; what is not done by then is found by the next round.
+const actionLimit = 3 * time.Minute
+
+// flights are the queues that are being worked off. A queue in flight is not
+// begun again, and no two flights ask for the same instance.
+type flights struct {
+	mu      sync.Mutex
+	asks    map[string][]string // by queue in flight: the instances that it asks for
+	asked   map[string]bool     // these instances
+	failed  int                 // actions left undone since the last count
+	changed chan struct{}       // closed when a queue ends
+}
+
+// apply begins to carry out the plan, queues side by side, and waits until all
+// queues in flight have ended or patience is over. What is in flight then goes
+// on beside the next rounds. It returns how many actions were left undone since
+// it was last called.
+func (r *Reconciler) apply(ctx context.Context, p plan.Plan, patience time.Duration) (failed int) {
+	queues := map[string][]plan.Action{}
+	var order []string
+	for _, a := range p.Actions {
+		if queues[a.Queue()] == nil {
+			order = append(order, a.Queue())
+		}
+		queues[a.Queue()] = append(queues[a.Queue()], a)
+	}
+	for _, queue := range order {
+		if actions := queues[queue]; r.flights.begin(queue, actions) {
+			go func() { r.flights.end(queue, r.work(ctx, actions)) }()
+		}
+	}
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	for {
+		busy, changed := r.flights.state()
+		if !busy {
+			return r.flights.count()
+		}
+		select {
+		case <-changed:
+		case <-over.C:
+			return r.flights.count()
+		}
+	}
+}
+
+// begin notes a queue as in flight, unless it is, or another one asks for one
+// of its instances.
+func (f *flights) begin(queue string, actions []plan.Action) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, busy := f.asks[queue]; busy {
+		return false
+	}
+	var asks []string
+	for _, a := range actions {
+		if c, ok := a.(plan.CreateRequest); ok {
+			asks = append(asks, c.Spec.Instances...)
+		}
+	}
+	if slices.ContainsFunc(asks, func(name string) bool { return f.asked[name] }) {
+		return false
+	}
+	if f.asks == nil {
+		f.asks, f.asked, f.changed = map[string][]string{}, map[string]bool{}, make(chan struct{})
+	}
+	f.asks[queue] = asks
+	for _, name := range asks {
+		f.asked[name] = true
+	}
+	return true
+}
+
+func (f *flights) end(queue string, undone int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range f.asks[queue] {
+		delete(f.asked, name)
+	}
+	delete(f.asks, queue)
+	f.failed += undone
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *flights) state() (busy bool, changed <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asks) > 0, f.changed
+}
+
+func (f *flights) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := f.failed
+	f.failed = 0
+	return n
+}
+
+// work does the actions of one queue in their order and returns how many are
+// left undone because one failed.
+func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone int) {
+	for i, a := range actions {
+		begun := r.Now()
+		actx, cancel := context.WithTimeout(ctx, actionLimit)
+		err := r.act(actx, a)
+		cancel()
+		log := r.Log.With(zap.String("why", a.Because()), zap.Duration("took", r.Now().Sub(begun)))
+		if err != nil {
+			log.Error(a.String(), zap.Error(err))
+			return len(actions) - i
+		}
+		log.Info(a.String())
+	}
+	return 0
+}
+
+// act does one action. What is there already, or gone already, is done.
+func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
+	switch a := a.(type) {
+	case plan.CreateGroup:
+		err := r.Cloud.CreateGroup(ctx, a.Spec)
+		r.noteRefusal(a.Spec.Name, err)
+		if mig.CauseOf(err) == mig.CauseExists {
+			// It may be our own, made by a round that was cut off, or a
+			// stranger's. Only the next round's look at its stamp tells.
+			return fmt.Errorf("look at it again: %w", err)
+		}
+		return err
+	case plan.CreateRequest:
+		err := r.Cloud.CreateRequest(ctx, a.Region, a.Group, a.Spec)
+		if mig.CauseOf(err) == mig.CauseExists {
+			return nil
+		}
+		r.noteRefusal(a.Group, err)
+		return err
+	case plan.CancelRequest:
+		return unlessGone(r.Cloud.CancelRequest(ctx, a.Region, a.Group, a.Request))
+	case plan.DeleteInstances:
+		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Region, a.Group, a.Instances))
+	case plan.DeleteGroup:
+		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Region, a.Group))
+	case plan.SetNodes:
+		return r.Scheduler.UpdateNodes(ctx, a.Nodes, slurm.NodeChange{State: a.State, Reason: a.Reason})
+	}
+	return fmt.Errorf("%T is not an action that a round knows", a)
+}
+
+// noteRefusal remembers what the cloud turned down for good reason. A call
+// whose outcome is unknown, or that came at a bad moment, is none.
+func (r *Reconciler) noteRefusal(group string, err error) {
+	switch mig.CauseOf(err) {
+	case mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseExists:
+		return
+	}
+	r.remember(group, err)
+}
+
+func unlessGone(err error) error {
+	if mig.CauseOf(err) == mig.CauseNotFound {
+		return nil
+	}
+	return err
+}

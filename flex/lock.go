@@ -1,0 +1,83 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock serialises rounds on one host: the daemon's, those that hooks start, and
+// cron's. It is two files in a private folder; the kernel frees them when their
+// holder dies.
+type Lock struct {
+	Dir string // must exist, and belong to the user that runs the rounds
+}
+
+// ErrQueued says that another process is already waiting to begin a round, so
+// that one more would see nothing that it does not.
+var ErrQueued = errors.New("another round is about to begin")
+
+// Take waits until no other round is under way. It returns ErrQueued at once if
+// somebody is waiting already: that round has not looked at the world yet.
+func (l Lock) Take(ctx context.Context) (release func(), err error) {
+	next, err := l.open("next.lock")
+	if err != nil {
+		return nil, err
+	}
+	defer next.Close()
+	if err := unix.Flock(int(next.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, ErrQueued
+		}
+		return nil, fmt.Errorf("lock %s: %w", next.Name(), err)
+	}
+	round, err := l.open("round.lock")
+	if err != nil {
+		return nil, err
+	}
+	if err := waitFor(ctx, round); err != nil {
+		round.Close()
+		return nil, fmt.Errorf("lock %s: %w", round.Name(), err)
+	}
+	return func() { round.Close() }, nil
+}
+
+// Usable reports why the lock could not be taken, whoever holds it.
+func (l Lock) Usable() error {
+	f, err := l.open("next.lock")
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (l Lock) open(name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%w; create folder %s for the user that runs slurmctld, or set slurmflex.run_dir", err, l.Dir)
+	}
+	return f, nil
+}
+
+// waitFor takes the lock of f, asking again until ctx ends: a blocking flock
+// could not be given up.
+func waitFor(ctx context.Context, f *os.File) error {
+	ask := time.NewTicker(50 * time.Millisecond)
+	defer ask.Stop()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ask.C:
+		}
+	}
+}

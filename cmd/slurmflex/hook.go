@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/slurm"
+)
+
+// The programs that slurm.conf names.
+const (
+	resume     = "resume"
+	suspend    = "suspend"
+	resumeFail = "resume-fail"
+)
+
+func newHook(a *app, verb, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " HOSTLIST", Short: short, GroupID: "hook",
+		Args: exactly(1, verb+" takes one hostlist, such as alpha-a3-[0-3]"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// Slurm keeps this file only while the program runs, and not even
+			// so long around a reconfigure: read it before anything else.
+			jobs, fileErr := resumeFile(os.Getenv("SLURM_RESUME_FILE"))
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			log, err := logTo(cfg.Options.LogFile, cfg.Options.LogLevel)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "slurmflex:", err)
+				log = zap.NewNop()
+			}
+			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0]))}
+			if fileErr != nil && verb == resume {
+				h.log.Warn("the round goes by what squeue says", zap.Error(fileErr))
+			}
+			return h.run(cmd.Context(), flex.Hint{Verb: verb, Nodes: args[0], Jobs: jobs})
+		},
+	}
+}
+
+// resumeFile returns the ids of the jobs that the file speaks of.
+func resumeFile(path string) ([]uint32, error) {
+	if path == "" {
+		return nil, errors.New("SLURM_RESUME_FILE is not set: this Slurm was built without JSON")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("SLURM_RESUME_FILE: %w", err)
+	}
+	file, err := slurm.ParseResumeFile(data)
+	if err != nil {
+		return nil, fmt.Errorf("SLURM_RESUME_FILE %s: %w", path, err)
+	}
+	var ids []uint32
+	for _, j := range file.Jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids, nil
+}
+
+// hook is one call of slurmctld. It must be over within milliseconds:
+// slurmctld may be waiting for it.
+type hook struct {
+	app *app
+	cfg *config.Config
+	log *zap.Logger
+}
+
+func (h hook) run(ctx context.Context, hint flex.Hint) error {
+	names, err := slurm.Expand(hint.Nodes)
+	if err != nil {
+		h.log.Error("nothing done", zap.Error(err))
+		return usageError{err}
+	}
+	calls := flex.Sort(h.cfg, names)
+	if len(calls.Unknown) > 0 {
+		h.log.Error("nodes that the configuration does not know are left alone; correct slurm.conf or the nodeset's size",
+			zap.String("unknown", slurm.Fold(calls.Unknown)))
+	}
+	var failed error
+	if len(calls.Ours) > 0 {
+		failed = h.handOver(ctx, hint, calls.Ours)
+	}
+	if len(calls.Others) > 0 {
+		if err := h.delegate(hint, calls); err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// handOver gives the call to the daemon, or else to a round of its own. If
+// neither can be, the nodes go back to Slurm.
+func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error {
+	sent := flex.Send(ctx, flex.SocketPath(h.cfg.Options.RunDir), hint)
+	if sent == nil {
+		return nil
+	}
+	if !errors.Is(sent, os.ErrNotExist) {
+		h.log.Warn("no daemon took the call; a round of its own begins", zap.Error(sent))
+	}
+	started := h.startRound(hint)
+	if started == nil {
+		return nil
+	}
+	err := fmt.Errorf("%s %s: no daemon (%w) and no round of its own (%w)", hint.Verb, slurm.Fold(ours), sent, started)
+	h.log.Error("not handed over", zap.Error(err))
+	if hint.Verb == resume {
+		change := slurm.NodeChange{State: "power_down_force", Reason: "slurmflex: " + started.Error()}
+		if back := scheduler(h.cfg).UpdateNodes(ctx, ours, change); back != nil {
+			h.log.Error("nodes not given back to Slurm", zap.Error(back))
+			return errors.Join(err, back)
+		}
+		h.log.Warn("nodes given back to Slurm")
+	}
+	return err
+}
+
+// startRound starts a round that outlives this process. From 23.02 slurmctld
+// kills the program's process group when the program exits, so the round has a
+// session of its own, which it has before Start returns.
+func (h hook) startRound(hint flex.Hint) error {
+	if err := lock(h.cfg).Usable(); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	round := exec.Command(exe, "round", "--config", h.app.configPath, "--verb", hint.Verb, "--nodes", hint.Nodes)
+	round.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	round.Dir = "/"
+	out, err := os.OpenFile(h.cfg.Options.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	if err == nil {
+		defer out.Close()
+		round.Stdout, round.Stderr = out, out
+	}
+	return round.Start()
+}
+
+// delegate becomes the program that serves other nodes, with their part of the
+// hostlist as its argument and our environment. It returns only if that fails.
+func (h hook) delegate(hint flex.Hint, calls flex.Calls) error {
+	program := h.cfg.Options.Delegate.ResumeProgram
+	if hint.Verb != resume {
+		program = h.cfg.Options.Delegate.SuspendProgram
+	}
+	list := hint.Nodes
+	if len(calls.Ours)+len(calls.Unknown) > 0 {
+		list = slurm.Fold(calls.Others)
+	}
+	if program == "" {
+		h.log.Warn("nodes of nodesets without dws_flex are left alone: slurmflex.delegate names no program for them",
+			zap.String("others", list))
+		return nil
+	}
+	err := unix.Exec(program, []string{program, list}, os.Environ())
+	err = fmt.Errorf("delegate %s %s: %w", program, list, err)
+	h.log.Error("nodes of other nodesets not handed on", zap.Error(err))
+	return err
+}

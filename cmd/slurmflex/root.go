@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// defaultConfig is where the configuration is looked for without --config.
+const defaultConfig = "/etc/slurmflex/config.yaml"
+
+func newRoot() *cobra.Command {
+	a := &app{}
+	root := &cobra.Command{
+		Use:           "slurmflex",
+		Short:         "Flex-start nodes of Google Compute Engine for Slurm",
+		Args:          exactly(0, "slurmflex takes a command; slurmflex --help lists them"),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; %s --help tells what it takes", err, cmd.CommandPath())}
+	})
+	root.PersistentFlags().StringVar(&a.configPath, "config", defaultConfig, "the configuration `file`")
+	root.AddGroup(
+		&cobra.Group{ID: "ask", Title: "To see and ask:"},
+		&cobra.Group{ID: "run", Title: "To run it (daemon or cron):"},
+		&cobra.Group{ID: "hook", Title: "Called by slurmctld:"},
+	)
+	root.AddCommand(
+		newStatus(a), newPlan(a), newConfig(a), newVersion(),
+		newDaemon(a), newSync(a), newGC(a), newRound(a),
+		newHook(a, resume, "ResumeProgram: obtain machines for nodes that Slurm powers up"),
+		newHook(a, suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
+		newHook(a, resumeFail, "ResumeFailProgram: withdraw what was asked for nodes that did not come up in time"),
+	)
+	return root
+}
+
+// exactly accepts n arguments and answers anything else with the usage.
+func exactly(n int, usage string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usageError{fmt.Errorf("%d arguments given: %s", len(args), usage)}
+		}
+		return nil
+	}
+}
+
+var noArguments = exactly(0, "this command takes none")

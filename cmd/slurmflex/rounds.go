@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/plan"
+)
+
+// settleLimit bounds how long a round without a daemon stays to see deletions
+// through. Cron's next sync goes on from there.
+const settleLimit = 5 * time.Minute
+
+func newDaemon(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "daemon", Short: "Make rounds until stopped; hooks hand over to it", GroupID: "run", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+				hints, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Log)
+				if err != nil {
+					return err
+				}
+				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
+					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
+				return r.Run(ctx, lock(r.Config), hints)
+			})
+		},
+	}
+}
+
+func newSync(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "sync", Short: "Make one round, for cron", GroupID: "run", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+				return oneRound(ctx, r)
+			})
+		},
+	}
+}
+
+func newGC(a *app) *cobra.Command {
+	dryRun := false
+	cmd := &cobra.Command{
+		Use: "gc", Short: "Only collect: unwanted requests and instances, empty groups", GroupID: "run", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+				if dryRun {
+					return printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
+				}
+				return oneRound(ctx, r, flex.OnlyCollect)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be collected")
+	return cmd
+}
+
+// newRound is what a hook starts, detached, where no daemon runs.
+func newRound(a *app) *cobra.Command {
+	hint := flex.Hint{}
+	cmd := &cobra.Command{
+		Use: "round", Hidden: true, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flex.UnblockSignals(); err != nil {
+				return err
+			}
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			return a.withReconciler(cmd.Context(), cfg.Options.LogFile, func(ctx context.Context, r *flex.Reconciler) error {
+				r.Log.Info("round without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
+				err := r.Settle(ctx, lock(r.Config), settleLimit)
+				if err != nil {
+					r.Log.Error("no round", zap.Error(err))
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&hint.Verb, "verb", "", "the hook that asks")
+	cmd.Flags().StringVar(&hint.Nodes, "nodes", "", "the nodes that it was called for")
+	return cmd
+}
+
+// withReconciler builds a reconciler that logs to the file and hands it over.
+func (a *app) withReconciler(ctx context.Context, logFile string, do func(context.Context, *flex.Reconciler) error) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	log, err := logTo(logFile, cfg.Options.LogLevel)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Sync() }()
+	return a.with(ctx, cfg, log, do)
+}
+
+func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do func(context.Context, *flex.Reconciler) error) error {
+	r, closeCloud, err := a.reconciler(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer closeCloud()
+	return do(ctx, r)
+}
+
+// oneRound does the work of one round. Another process that is about to begin
+// one does it in our place.
+func oneRound(ctx context.Context, r *flex.Reconciler, only ...flex.Filter) error {
+	out, err := r.Sync(ctx, lock(r.Config), only...)
+	if errors.Is(err, flex.ErrQueued) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if out.Failed > 0 {
+		return fmt.Errorf("%d of %d actions failed; the next round tries again", out.Failed, len(out.Plan.Actions))
+	}
+	return nil
+}
+
+// planned observes and computes, and changes nothing.
+func planned(ctx context.Context, r *flex.Reconciler, only ...flex.Filter) (plan.Plan, error) {
+	snap, err := r.Observe(ctx)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Compute(r.Config, snap)
+	for _, f := range only {
+		p = f(p)
+	}
+	return p, nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+)
+
+func newPlan(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "plan", Short: "Say what a round would do and why, and change nothing", GroupID: "ask", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+				return printPlan(ctx, cmd.OutOrStdout(), r)
+			})
+		},
+	}
+}
+
+func printPlan(ctx context.Context, w io.Writer, r *flex.Reconciler, only ...flex.Filter) error {
+	p, err := planned(ctx, r, only...)
+	if err != nil {
+		return err
+	}
+	for _, action := range p.Actions {
+		fmt.Fprintf(w, "%s\n    because %s\n", action, action.Because())
+	}
+	if len(p.Actions) == 0 {
+		fmt.Fprintln(w, "nothing to do")
+	}
+	for _, problem := range p.Problems {
+		fmt.Fprintln(w, "problem:", problem)
+	}
+	return nil
+}
+
+func newStatus(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show groups, requests, nodes and their jobs", GroupID: "ask", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+				snap, err := r.Observe(ctx)
+				if err != nil {
+					return err
+				}
+				return flex.WriteStatus(cmd.OutOrStdout(), r.Config, snap)
+			})
+		},
+	}
+}
+
+func newConfig(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Check the configuration", GroupID: "ask",
+		Args: exactly(0, "config takes a command; slurmflex config --help lists them"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "check", Short: "Say what is wrong with the configuration, and what of it is ignored", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			return writeCheck(cmd.OutOrStdout(), a.configPath, cfg)
+		},
+	})
+	return cmd
+}
+
+func writeCheck(w io.Writer, path string, cfg *config.Config) error {
+	var errs []error
+	say := func(format string, args ...any) {
+		_, err := fmt.Fprintf(w, format+"\n", args...)
+		errs = append(errs, err)
+	}
+	for _, i := range cfg.Ignored {
+		say("%s:%d: %s: ignored: slurmflex does not use it", path, i.Line, i.Key)
+	}
+	ours := slices.DeleteFunc(slices.Clone(cfg.NodeSets), func(n *config.NodeSet) bool { return n.Flex == nil })
+	for _, n := range ours {
+		if n.Flex.UseBulkInsert {
+			say("%s:%d: nodeset.%s.dws_flex.use_bulk_insert: not supported yet: its nodes are given back to Slurm; set it to false",
+				path, n.Line, n.Name)
+		}
+	}
+	say("%s: right: cluster %s, %d nodesets of %d come by flex-start", path, cfg.Cluster, len(ours), len(cfg.NodeSets))
+	return errors.Join(errs...)
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", GroupID: "ask", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "slurmflex %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// version is the module's version or the commit that the build was made of.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return s.Value[:12]
+		}
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/lab"
+)
+
+// story prints each event of the job's life once, with the seconds since the
+// beginning.
+type story struct {
+	lab   *lab.Lab
+	job   string
+	nodes int
+	begun time.Time
+	told  map[string]bool
+
+	state    string          // of the job
+	used     map[string]bool // the nodes that the job ran on
+	cloud    fakegce.State
+	requests int
+	supplied bool
+	ended    bool
+}
+
+func (s *story) tell(event string) {
+	if !s.told[event] {
+		s.told[event] = true
+		fmt.Printf("%6.1f s  %s\n", time.Since(s.begun).Seconds(), event)
+	}
+}
+
+// look reads Slurm and the cloud and tells what is new.
+func (s *story) look(ctx context.Context) (err error) {
+	if s.state, err = stateOf(ctx, s.lab, s.job); err != nil {
+		return err
+	}
+	s.cloud = fakegce.State{}
+	if err := s.lab.Ask(ctx, "state", &s.cloud); err != nil {
+		return err
+	}
+	nodes, err := s.flexNodes(ctx)
+	if err != nil {
+		return err
+	}
+	s.tell("job " + s.job + " pending")
+	if err := s.lookAtCloud(ctx); err != nil {
+		return err
+	}
+	down := s.lookAtNodes(nodes)
+	switch s.state {
+	case "RUNNING":
+		s.tell("job running")
+	case "COMPLETED":
+		s.tell("job running") // it may be over between two looks
+		s.tell("job done")
+	}
+	if s.told["job done"] && len(s.cloud.Instances) == 0 {
+		s.tell("nodes deleted")
+		if len(s.cloud.Groups) == 0 {
+			s.tell("group deleted")
+			s.ended = down
+		}
+	}
+	return nil
+}
+
+func (s *story) lookAtCloud(ctx context.Context) error {
+	s.requests = 0
+	for _, g := range s.cloud.Groups {
+		s.tell("group " + g.Name + " created")
+		for _, r := range g.Requests {
+			s.requests++
+			if r.State == "ACCEPTED" || r.State == "SUCCEEDED" {
+				s.tell(fmt.Sprintf("request %s/%s accepted: %d nodes for %s", g.Name, r.Name, len(r.Instances), r.Duration))
+			}
+		}
+	}
+	if !s.supplied && time.Since(s.begun) > 5*time.Second && s.requests > 0 {
+		s.supplied = true
+		order := map[string]any{"zone": "", "machineType": "", "count": s.nodes}
+		if err := s.lab.Tell(ctx, "capacity", order); err != nil {
+			return err
+		}
+	}
+	if len(s.cloud.Instances) >= s.nodes {
+		s.tell(fmt.Sprintf("capacity granted: %d instances in %s", len(s.cloud.Instances), s.cloud.Instances[0].Zone))
+	}
+	return nil
+}
+
+// lookAtNodes tells which nodes are up and reports whether all are powered down.
+func (s *story) lookAtNodes(nodes []slurm.Node) bool {
+	down := true
+	for _, n := range nodes {
+		off := n.State.Has(slurm.PoweredDown)
+		down = down && off
+		if n.State.Base == slurm.Allocated && !off && !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PoweringDown) {
+			s.tell("node " + n.Name + " up")
+			if s.used == nil {
+				s.used = map[string]bool{}
+			}
+			s.used[n.Name] = true
+		}
+	}
+	return down
+}
+
+func (s *story) flexNodes(ctx context.Context) ([]slurm.Node, error) {
+	out, err := s.lab.Slurm(ctx, "scontrol", "show", "nodes", "-o")
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := slurm.ParseNodes([]byte(out))
+	return slices.DeleteFunc(nodes, func(n slurm.Node) bool { return !slices.Contains(n.Partitions, "train") }), err
+}
+
+// summary is the closing line.
+func (s *story) summary() string {
+	return fmt.Sprintf("demo: job %s on %d flex nodes; left behind: %d instances, %d groups, %d requests",
+		s.state, len(s.used), len(s.cloud.Instances), len(s.cloud.Groups), s.requests)
+}

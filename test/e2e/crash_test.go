@@ -1,0 +1,149 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/lab"
+)
+
+// door is a Compute API that can be exchanged under a running cluster, and that
+// can kill its caller after the answer to a call is made and before it is sent.
+type door struct {
+	mu     sync.Mutex
+	cloud  *fakegce.Server
+	calls  int
+	killAt int // the call after which to kill; 0: none
+	kill   func()
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	cloud := d.cloud
+	d.calls++
+	last := d.calls == d.killAt
+	d.mu.Unlock()
+	if !last {
+		cloud.ServeHTTP(w, r)
+		return
+	}
+	cloud.ServeHTTP(httptest.NewRecorder(), r)
+	d.kill()
+}
+
+// fresh puts an empty cloud behind the door.
+func (d *door) fresh(killAt int, kill func()) {
+	cloud := fakegce.New(fakegce.Options{Project: "demo", OperationTime: 20 * time.Millisecond})
+	cloud.SetCapacity("", "", 0)
+	for name, machine := range map[string]string{"a3": "a3-megagpu-8g", "g2": "g2-standard-48"} {
+		if _, err := cloud.AddTemplate("us-central1", fakegce.FlexTemplate(name, machine)); err != nil {
+			panic(err)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cloud, d.calls, d.killAt, d.kill = cloud, 0, killAt, kill
+}
+
+// what is all that the cloud holds, but for times and operations.
+func (d *door) what() string {
+	var b strings.Builder
+	for _, g := range d.cloud.State().Groups {
+		fmt.Fprintf(&b, "%s %s %d %s\n", g.Name, g.Description, g.TargetSize, g.Template)
+		for _, r := range g.Requests {
+			fmt.Fprintf(&b, "  %s %s %v %s\n", r.Name, r.State, r.Instances, r.Duration)
+		}
+	}
+	return b.String()
+}
+
+func (d *door) settled() bool {
+	for _, g := range d.cloud.State().Groups {
+		for _, r := range g.Requests {
+			if r.State == "CREATING" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// waiting starts a cluster without hooks, in which a job's two nodes wait for
+// machines, and a cloud that will not give any.
+func waiting(t *testing.T) (*lab.Lab, *door) {
+	d := &door{}
+	server := httptest.NewServer(d)
+	t.Cleanup(server.Close)
+	l := cluster(t, lab.Options{NoHooks: true, Endpoint: server.URL})
+	submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
+	await(t, 20*time.Second, "two nodes to power up", func() bool {
+		n := 0
+		for _, node := range flexNodes(t, l) {
+			if node.State.Has(slurm.PoweringUp) {
+				n++
+			}
+		}
+		return n == 2
+	})
+	return l, d
+}
+
+const undisturbed = `alpha-a3-job-1 {"slurmflex":1,"cluster":"alpha","nodeset":"a3","job":1} 2 projects/demo/regions/us-central1/instanceTemplates/a3
+  a1 ACCEPTED [alpha-a3-0 alpha-a3-1] 15m0s
+`
+
+func TestAResumeKilledAfterAnyOfItsCallsAndOneSyncEndAsIfUndisturbed(t *testing.T) {
+	l, d := waiting(t)
+	ctx := context.Background()
+	for killAt := 1; ; killAt++ {
+		round := l.Command(ctx, nil, "round", "--verb", "resume", "--nodes", "alpha-a3-[0-1]")
+		d.fresh(killAt, func() { _ = round.Process.Kill() })
+		err := round.Run()
+		killed := d.calls >= killAt
+		if !killed {
+			require.NoError(t, err)
+			require.Greater(t, killAt, 6, "a resume that makes so few calls does nothing")
+			break
+		}
+		require.Error(t, err)
+		_, err = l.Flex(ctx, "sync")
+		require.NoError(t, err, "killed after call %d", killAt)
+		await(t, 5*time.Second, "the request to be accepted", d.settled)
+		require.Equal(t, undisturbed, d.what(), "killed after call %d", killAt)
+	}
+	assert.Equal(t, undisturbed, d.what())
+}
+
+func TestAResumeByHandAndTheSameAgainMakeOneRequest(t *testing.T) {
+	l, d := waiting(t)
+	ctx := context.Background()
+	d.fresh(0, nil)
+	file := filepath.Join(l.Dir, "resume.json")
+	require.NoError(t, os.WriteFile(file, []byte(
+		`{"jobs":[{"job_id":1,"nodes_resume":"alpha-a3-[0-1]"}],"all_nodes_resume":"alpha-a3-[0-1]"}`), 0o644))
+	for range 2 {
+		require.NoError(t, l.Command(ctx, []string{"SLURM_RESUME_FILE=" + file}, "resume", "alpha-a3-[0-1]").Run())
+		await(t, 20*time.Second, "the request", func() bool { return d.what() == undisturbed })
+	}
+	out, err := l.Flex(ctx, "plan")
+	require.NoError(t, err)
+	assert.Equal(t, "nothing to do\n", out[:min(len(out), 14)])
+	out, err = l.Flex(ctx, "status")
+	require.NoError(t, err)
+	assert.Contains(t, out, "alpha-a3-job-1/a1  alpha-a3-[0-1]  accepted")
+}

@@ -1,0 +1,75 @@
+//go:build e2e
+
+// Package e2e runs whole clusters: real slurmctld, slurmd and scontrol, the
+// built slurmflex, and the fake Compute API. Run it with `make e2e`.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// The counts of the closing line.
+var (
+	passed, failed atomic.Int32
+	version        sync.Map
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if passed.Load()+failed.Load() == 0 {
+		fmt.Println("e2e: no scenario was run")
+		os.Exit(max(code, 1))
+	}
+	slurm := "(unknown)"
+	version.Range(func(v, _ any) bool { slurm = v.(string); return false })
+	fmt.Printf("e2e: Slurm %s: %d passed, %d failed\n", slurm, passed.Load(), failed.Load())
+	os.Exit(code)
+}
+
+// cluster starts a lab for one scenario, counts its outcome, and keeps its logs
+// if it fails.
+func cluster(t *testing.T, o lab.Options) *lab.Lab {
+	t.Parallel()
+	stage := os.Getenv("E2E_STAGE")
+	require.NotEmpty(t, stage, "run scripts/e2e, which builds what the scenarios need")
+	o.Build, o.Scripts, o.Name = stage, filepath.Join(stage, "scripts"), "e2e"
+	l, err := lab.Start(context.Background(), o)
+	t.Cleanup(func() {
+		if t.Failed() {
+			l.Stop()
+			failed.Add(1)
+			t.Logf("logs are in %s", l.Log(""))
+			for _, name := range []string{"daemon.log", "slurmflex.log", "fakegce.log"} {
+				text, _ := os.ReadFile(l.Log(name))
+				t.Logf("--- %s\n%s", name, tail(string(text), 60))
+			}
+			return
+		}
+		passed.Add(1)
+		l.Remove()
+	})
+	require.NoError(t, err)
+	version.Store(l.Version, true)
+	return l
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+func readFile(path string) string {
+	text, _ := os.ReadFile(path)
+	return string(text)
+}

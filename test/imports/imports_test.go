@@ -1,0 +1,68 @@
+// Package imports holds the import graph of the design: each package may reach
+// only the ones of ours that its row names, and the pure ones no network, no
+// process and no clock.
+package imports
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mayReach has a row for every package of ours that is not a test or a command.
+var mayReach = map[string][]string{
+	"slurmflex/slurm":          nil,
+	"slurmflex/mig":            nil,
+	"slurmflex/config":         nil,
+	"slurmflex/slurm/scontrol": {"slurmflex/slurm"},
+	"slurmflex/mig/gce":        {"slurmflex/mig"},
+	"slurmflex/flex/plan":      {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
+	"slurmflex/flex":           {"slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
+	"slurmflex/test/fakegce":   nil,
+}
+
+func TestPackagesReachOnlyWhatTheDesignAllows(t *testing.T) {
+	for pkg, allowed := range mayReach {
+		for _, dep := range deps(t, pkg) {
+			if strings.HasPrefix(dep, "slurmflex/") && dep != pkg && !slices.Contains(allowed, dep) {
+				t.Errorf("%s reaches %s", pkg, dep)
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasARow(t *testing.T) {
+	for _, pkg := range lines(t, "list", "slurmflex/...") {
+		_, known := mayReach[pkg]
+		if !known && !strings.HasPrefix(pkg, "slurmflex/cmd/") && !strings.HasPrefix(pkg, "slurmflex/test/") {
+			t.Errorf("%s has no row in the import graph", pkg)
+		}
+	}
+}
+
+func TestThePlannerIsPure(t *testing.T) {
+	impure := []string{"net", "net/http", "os/exec", "math/rand", "math/rand/v2"}
+	for _, pkg := range []string{"slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig"} {
+		for _, dep := range deps(t, pkg) {
+			if slices.Contains(impure, dep) {
+				t.Errorf("%s reaches %s", pkg, dep)
+			}
+		}
+	}
+	source := lines(t, "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`,
+		"slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config")
+	out, err := exec.Command("grep", append([]string{"-nE", `time\.(Now|Since|Until|After|Sleep|NewTimer|NewTicker)\b`}, source...)...).Output()
+	require.Error(t, err, "these read the clock:\n%s", out) // grep finds nothing
+}
+
+func deps(t *testing.T, pkg string) []string { return lines(t, "list", "-deps", pkg) }
+
+func lines(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.Fields(string(out))
+}

@@ -1,0 +1,329 @@
+// Package lab sets up a whole cluster in one directory, for the end-to-end
+// tests and the demo: a private slurmctld, a slurmd for every VM, the fake
+// Compute API as a process of its own, and the built slurmflex between them.
+// Labs do not disturb each other nor a Slurm that runs on the machine.
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options says what the cluster is like.
+type Options struct {
+	Build         string // folder of the built programs
+	Scripts       string // folder of the hooks' wrappers
+	Name          string // of the cluster's temporary folder: slurmflex-NAME-…
+	User          string // whom slurmctld and slurmflex run as; empty: root
+	ResumeTimeout int    // s; 0: 300
+	NoHooks       bool   // slurm.conf names programs that do nothing
+	Daemon        bool   // whether a daemon runs
+	Endpoint      string // a Compute API that runs already; empty: start slurmflex-fakegce
+}
+
+// Lab is a running cluster.
+type Lab struct {
+	Options
+	Dir      string // the cluster's own folder
+	Version  string // Slurm's, such as 22.05.8
+	Endpoint string // the Compute API's address
+	port     int
+	release  func()
+	cred     *syscall.Credential
+	daemon   *exec.Cmd
+	fake     *exec.Cmd
+}
+
+// Start sets the cluster up. Stop or Remove must be called even if it fails.
+func Start(ctx context.Context, o Options) (*Lab, error) {
+	l := &Lab{Options: o, Endpoint: o.Endpoint}
+	return l, l.start(ctx)
+}
+
+func (l *Lab) start(ctx context.Context) (err error) {
+	if os.Geteuid() != 0 {
+		return errors.New("a lab needs root: slurmd sets the user of a job's processes")
+	}
+	if l.Version, err = slurmVersion(ctx); err != nil {
+		return err
+	}
+	if l.Dir, err = os.MkdirTemp("", "slurmflex-"+l.Name+"-"); err != nil {
+		return err
+	}
+	if err := os.Chmod(l.Dir, 0o755); err != nil { // other users' processes work in it
+		return err
+	}
+	if l.port, l.release, err = claimPorts(); err != nil {
+		return err
+	}
+	if err := l.makeFolders(); err != nil {
+		return err
+	}
+	if err := l.writePrograms(); err != nil {
+		return err
+	}
+	if l.Endpoint == "" {
+		if err := l.startFake(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.writeFiles(); err != nil {
+		return err
+	}
+	if _, err := l.run(ctx, l.cred, "slurmctld", "-c"); err != nil {
+		return fmt.Errorf("start slurmctld: %w", err)
+	}
+	if err := Until(ctx, 10*time.Second, "slurmctld to answer", func() (bool, error) {
+		out, err := l.Slurm(ctx, "scontrol", "ping")
+		return err == nil && strings.Contains(out, "is UP"), nil
+	}); err != nil {
+		return err
+	}
+	if l.Daemon {
+		return l.StartDaemon(ctx)
+	}
+	return nil
+}
+
+func (l *Lab) makeFolders() error {
+	for _, d := range []string{"bin", "etc", "state", "log", "run", "spool"} {
+		if err := os.MkdirAll(l.path(d), 0o755); err != nil {
+			return err
+		}
+	}
+	if l.User == "" {
+		return nil
+	}
+	u, err := user.Lookup(l.User)
+	if err != nil {
+		return err
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	l.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	for _, d := range []string{"state", "log", "run"} {
+		if err := os.Chown(l.path(d), uid, gid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Conf is the path of slurm.conf.
+func (l *Lab) Conf() string { return l.path("etc/slurm.conf") }
+
+// Config is the path of slurmflex's configuration.
+func (l *Lab) Config() string { return l.path("bin/config.yaml") }
+
+// Log returns the path of a log file.
+func (l *Lab) Log(name string) string { return l.path("log/" + name) }
+
+func (l *Lab) path(name string) string { return filepath.Join(l.Dir, name) }
+
+// Slurm runs one of Slurm's commands against this cluster and returns what it
+// printed on standard output.
+func (l *Lab) Slurm(ctx context.Context, command string, args ...string) (string, error) {
+	return l.run(ctx, nil, command, args...)
+}
+
+// Flex runs slurmflex with this cluster's configuration, as the user that
+// slurmctld runs as.
+func (l *Lab) Flex(ctx context.Context, args ...string) (string, error) {
+	return l.run(ctx, l.cred, l.path("bin/slurmflex"), append([]string{"--config", l.Config()}, args...)...)
+}
+
+// Command prepares slurmflex as Flex runs it, with more of an environment.
+func (l *Lab) Command(ctx context.Context, env []string, args ...string) *exec.Cmd {
+	cmd := l.command(ctx, l.cred, l.path("bin/slurmflex"), append([]string{"--config", l.Config()}, args...)...)
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setsid: true}
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+func (l *Lab) run(ctx context.Context, cred *syscall.Credential, name string, args ...string) (string, error) {
+	cmd := l.command(ctx, cred, name, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) { // a daemon holds the pipe; the command itself is done
+		err = nil
+	}
+	if err != nil {
+		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err,
+			strings.TrimSpace(stderr.String()+stdout.String()))
+	}
+	return stdout.String(), nil
+}
+
+// StartDaemon starts slurmflex's daemon and waits until hooks can reach it.
+func (l *Lab) StartDaemon(ctx context.Context) error {
+	log, err := os.OpenFile(l.Log("daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	l.daemon = l.command(context.WithoutCancel(ctx), l.cred, l.path("bin/slurmflex"), "--config", l.Config(), "daemon")
+	l.daemon.Stdout, l.daemon.Stderr = log, log
+	if err := l.daemon.Start(); err != nil {
+		return fmt.Errorf("start daemon: %w", err)
+	}
+	return Until(ctx, 10*time.Second, "the daemon to listen", func() (bool, error) {
+		_, err := os.Stat(l.path("run/slurmflex.sock"))
+		return err == nil, nil
+	})
+}
+
+// StopDaemon stops the daemon as systemd would.
+func (l *Lab) StopDaemon() error {
+	if l.daemon == nil {
+		return nil
+	}
+	if err := l.daemon.Process.Signal(unix.SIGTERM); err != nil {
+		return err
+	}
+	err := l.daemon.Wait()
+	l.daemon = nil
+	return err
+}
+
+// Remove stops the cluster and removes its folder.
+func (l *Lab) Remove() {
+	l.Stop()
+	if l.Dir != "" {
+		_ = os.RemoveAll(l.Dir)
+	}
+}
+
+// Stop kills everything that belongs to the cluster. It leaves the folder.
+func (l *Lab) Stop() {
+	if l.Dir == "" {
+		return // it was never set up
+	}
+	for range 3 { // a process may just be starting another
+		for _, pid := range l.processes() {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if l.daemon != nil {
+		_ = l.daemon.Wait()
+	}
+	if l.fake != nil {
+		_ = l.fake.Process.Kill()
+		_ = l.fake.Wait()
+	}
+	if l.release != nil {
+		l.release()
+	}
+}
+
+// daemons are the programs of a cluster that do not name its folder in their
+// command line.
+var daemons = []string{"slurmctld", "slurmscriptd", "slurmd", "slurmstepd", "slurmflex"}
+
+// processes are those of the cluster: programs that name its folder in their
+// command line, and daemons that have it in their environment. A person's shell
+// that has set SLURM_CONF is none.
+func (l *Lab) processes() []int {
+	var pids []int
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		has := func(file string) bool {
+			text, err := os.ReadFile(filepath.Join("/proc", e.Name(), file))
+			return err == nil && bytes.Contains(text, []byte(l.Dir+"/"))
+		}
+		name, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "comm"))
+		if has("cmdline") || slices.Contains(daemons, strings.TrimSpace(string(name))) && has("environ") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+var versionForm = regexp.MustCompile(`\d+\.\d+\.\d+`)
+
+func slurmVersion(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, "slurmctld", "-V")
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	path, err := lookIn("/usr/sbin", "slurmctld")
+	if err != nil {
+		return "", err
+	}
+	cmd.Path, cmd.Err = path, nil
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("slurmctld -V: %w", err)
+	}
+	version := versionForm.FindString(string(out))
+	if version == "" {
+		return "", fmt.Errorf("slurmctld -V prints %q, which names no version", out)
+	}
+	return version, nil
+}
+
+func lookIn(folder, name string) (string, error) {
+	path := filepath.Join(folder, name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s is not installed: %w", name, err)
+	}
+	return path, nil
+}
+
+// copyProgram puts a program where the cluster's hooks expect it.
+func copyProgram(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// Until asks until the answer is yes, and fails after the limit.
+func Until(ctx context.Context, limit time.Duration, what string, yes func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		ok, err := yes()
+		if ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("waited %s for %s", limit, what), err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

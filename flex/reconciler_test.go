@@ -132,7 +132,7 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.running(1, "shared", "alpha-one-0")
-				w.cloud.SetCapacity("europe-west4-b", "", 0)
+				w.cloud.SetCapacity("", "", 0)
 				w.slurm.submit(2, "shared", "alpha-one-1")
 				w.settle()
 				before := w.owned()
@@ -144,10 +144,10 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 
 				require.NoError(t, w.cloud.AddFault(fault))
 				out := w.round(t.Context())
-				assert.Equal(t, append([]string{
+				assert.ElementsMatch(t, append(before,
 					"group alpha-a3-job-4 in us-central1 of size 1",
 					"request alpha-a3-job-4/a1 for alpha-a3-0: ACCEPTED",
-				}, before...), w.owned())
+				), w.owned())
 				require.Len(t, out.Plan.Problems, 1)
 				assert.Contains(t, out.Plan.Problems[0], "alpha-one-2 waits: region europe-west4 could not be read: ")
 				assert.Equal(t, 1, w.log.FilterMessage(out.Plan.Problems[0]).Len(), "an admin can read of it")

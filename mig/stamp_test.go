@@ -34,8 +34,12 @@ func TestWhatCarriesNoStampOfOursIsNotOurs(t *testing.T) {
 
 func TestALiveRequestIsOneThatMayStillBringInstances(t *testing.T) {
 	g := Group{Requests: []Request{
-		{Name: "a1", State: Failed}, {Name: "a2", State: Cancelled}, {Name: "a3", State: Succeeded},
-		{Name: "a4", State: Creating}, {Name: "a5", State: Accepted}, {Name: "a6", State: "PONDERING"},
+		{Name: "a1", State: Failed},
+		{Name: "a2", State: Cancelled},
+		{Name: "a3", State: Succeeded},
+		{Name: "a4", State: Creating},
+		{Name: "a5", State: Accepted},
+		{Name: "a6", State: "PONDERING"},
 	}}
 	var live []string
 	for _, r := range g.Live() {

@@ -13,11 +13,13 @@ const (
 	MaxInstances = 1000                  // instances that one request, or one deleteInstances call, may name
 )
 
-// Group is a regional managed instance group that carries our stamp.
+// Group is a regional managed instance group: ours, or (without a stamp) one
+// that slurm-gcp left.
 type Group struct {
 	Name       string
 	Region     string
 	Stamp      Stamp
+	Policy     string // name of its workload policy; empty if it has none
 	TargetSize int
 	Created    time.Time
 	Requests   []Request // every resize request on record, the oldest first
@@ -42,5 +44,6 @@ type GroupSpec struct {
 	Region   string
 	Template string   // a link or path of the instance template, global or of the same region
 	Zones    []string // short names; at least one
+	Policy   string   // name of a workload policy of the same region; empty for none
 	Stamp    Stamp
 }

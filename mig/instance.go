@@ -8,6 +8,7 @@ type Instance struct {
 	Zone       string // short name, such as us-central1-a
 	Region     string
 	Group      string    // the managed instance group that made it, from its metadata; empty if none did
+	Stamp      Stamp     // from the labels of one that no group made; zero if it has none of its cluster
 	Status     string    // the API's word: PROVISIONING, STAGING, RUNNING, STOPPING, …
 	Created    time.Time // when the VM was created
 	Terminates time.Time // the end of its lease; zero until it runs, or if it has none

@@ -9,8 +9,8 @@ import (
 const StampVersion = 1
 
 // Stamp is what we write into a group's description, as JSON. It says that the
-// group is ours, of which cluster and nodeset, and for whom it was made: for a
-// job, or (Job 0) for one node.
+// group is ours, of which cluster and nodeset, and for whom it was made: for all
+// nodes of a job (Node ""), for one node of a job, or (Job 0) for one node.
 type Stamp struct {
 	Version int    `json:"slurmflex"`
 	Cluster string `json:"cluster"`

@@ -76,7 +76,12 @@ var rules = []rule{
 	{codes: []string{
 		"ZONE_RESOURCE_POOL_EXHAUSTED", "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
 		"RESOURCE_POOL_EXHAUSTED", "RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", "QUEUING_INFEASIBLE_NO_CAPACITY",
+		"insufficientCapacity",
 	}, cause: mig.CauseCapacity},
+
+	// The sum of a bulk insert's faults, which says nothing of why, whatever
+	// the status beside it.
+	{codes: []string{"VM_MIN_COUNT_NOT_REACHED"}, cause: mig.CauseUnknown},
 
 	// Two limits share this code: the time that Compute gives a request, and
 	// the size of a group, which no waiting changes.
@@ -120,6 +125,9 @@ var rules = []rule{
 	// A creation that misses something else than its group misses a part of
 	// the configuration, such as the template.
 	{codes: notFound, wants: []intent{creating}, says: "/instanceGroupManagers/", cause: mig.CauseNotFound},
+	// A workload policy is ours to make, so one that is missing has been
+	// collected too early, or is not there yet.
+	{codes: notFound, wants: []intent{creating}, says: "/resourcePolicies/", cause: mig.CauseConflict},
 	{codes: notFound, wants: []intent{creating}, cause: mig.CauseConfig},
 	{codes: notFound, cause: mig.CauseNotFound},
 

@@ -30,6 +30,8 @@ func TestEveryKnownFaultHasItsCause(t *testing.T) {
 		{"1d group missing, on creating a request", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, creating, mig.CauseNotFound},
 		{"1d group missing, on a list", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, reading, mig.CauseNotFound},
 		{"template missing, on creating a group", fault{404, "notFound", "The resource 'projects/p/global/instanceTemplates/t' was not found", nil}, creating, mig.CauseConfig},
+		{"workload policy missing, on creating a group", fault{404, "notFound", "The resource 'projects/p/regions/r/resourcePolicies/w' was not found", nil}, creating, mig.CauseConflict},
+		{"workload policy missing, on delete", fault{404, "notFound", "The resource 'projects/p/regions/r/resourcePolicies/w' was not found", nil}, ending, mig.CauseNotFound},
 		{"image missing, in an operation", fault{0, "RESOURCE_NOT_FOUND", "The resource 'projects/p/global/images/i' was not found", nil}, creating, mig.CauseConfig},
 		{"1d group missing with weak rights", fault{403, "forbidden", "Required 'compute.instanceGroupManagers.get' permission", nil}, reading, mig.CausePermission},
 		{"1d template in use", fault{400, "resourceInUseByAnotherResource", "is already being used by", nil}, ending, mig.CauseConflict},
@@ -61,6 +63,9 @@ func TestEveryKnownFaultHasItsCause(t *testing.T) {
 		{"failed", fault{0, "PERMISSIONS_ERROR", "", nil}, creating, mig.CausePermission},
 		{"failed, organization's policy", fault{0, "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated", nil}, creating, mig.CauseConfig},
 
+		{"bulk insert refused for capacity", fault{503, "insufficientCapacity", "", nil}, creating, mig.CauseCapacity},
+		{"bulk insert's sum of faults", fault{503, "VM_MIN_COUNT_NOT_REACHED", "Requested minimum count of 4 VMs could not be created.", nil}, creating, mig.CauseUnknown},
+
 		{"status alone", fault{400, "", "m", nil}, creating, mig.CauseConfig},
 		{"status alone", fault{401, "", "m", nil}, reading, mig.CausePermission},
 		{"status alone", fault{403, "", "m", nil}, reading, mig.CausePermission},
@@ -88,6 +93,7 @@ func TestOfSeveralFaultsTheLastKnownOneDecidesButQuotaComesBeforeCapacity(t *tes
 		timedOut   = fault{code: "LIMIT_EXCEEDED"}
 		permission = fault{code: "PERMISSIONS_ERROR"}
 		unknown    = fault{code: "SOLAR_FLARE"}
+		tooFew     = fault{status: 503, code: "VM_MIN_COUNT_NOT_REACHED"}
 	)
 	tests := map[string]struct {
 		faults []fault
@@ -98,6 +104,7 @@ func TestOfSeveralFaultsTheLastKnownOneDecidesButQuotaComesBeforeCapacity(t *tes
 		"quota in one zone, stock-out in one": {[]fault{quota, capacity}, mig.CauseQuota},
 		"in the other order":                  {[]fault{capacity, quota}, mig.CauseQuota},
 		"an unknown code last":                {[]fault{capacity, unknown}, mig.CauseCapacity},
+		"a bulk insert's sum last":            {[]fault{permission, tooFew}, mig.CausePermission},
 		"nothing known":                       {[]fault{unknown}, mig.CauseUnknown},
 		"nothing at all":                      {nil, mig.CauseUnknown},
 	}

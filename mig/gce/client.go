@@ -1,12 +1,14 @@
 // Package gce is the one place that talks to Compute Engine. It maps regional
-// managed instance groups, their resize requests and their instances to the
-// values of package mig, and every error of the API to a mig.Cause.
+// managed instance groups, their resize requests, instances, instance templates
+// and workload policies to the values of package mig, and every error of the
+// API to a mig.Cause.
 //
 // A Client never keeps a picture of the cloud: each method asks anew, and what
 // could not be read is reported as unseen, never as empty.
 package gce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,13 +63,18 @@ type Options struct {
 // Client calls Compute for one project. It is safe for concurrent use; all its
 // calls share one rate limit.
 type Client struct {
-	project    string
-	endpoint   string
-	base       http.RoundTripper // what http sends its calls over in the end
-	http       *http.Client
-	groups     *compute.RegionInstanceGroupManagersClient
-	requests   *compute.RegionInstanceGroupManagerResizeRequestsClient
-	operations *compute.RegionOperationsClient
+	project  string
+	endpoint string
+	base     http.RoundTripper // what http sends its calls over in the end
+	http     *http.Client
+
+	groups           *compute.RegionInstanceGroupManagersClient
+	requests         *compute.RegionInstanceGroupManagerResizeRequestsClient
+	instances        *compute.InstancesClient
+	regionInstances  *compute.RegionInstancesClient
+	policies         *compute.ResourcePoliciesClient
+	regionOperations *compute.RegionOperationsClient
+	zoneOperations   *compute.ZoneOperationsClient
 }
 
 // New makes a client. It makes no call to Compute, but may ask the metadata
@@ -94,17 +101,24 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		base:     base,
 		http:     &http.Client{Transport: newWire(o, next), CheckRedirect: noRedirect},
 	}
-	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(endpoint)}
-	if c.groups, err = compute.NewRegionInstanceGroupManagersRESTClient(ctx, google...); err != nil {
-		return nil, fmt.Errorf("compute client: %w", err)
-	}
-	if c.requests, err = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, google...); err != nil {
-		return nil, fmt.Errorf("compute client: %w", err)
-	}
-	if c.operations, err = compute.NewRegionOperationsRESTClient(ctx, google...); err != nil {
+	if err := c.connect(ctx); err != nil {
 		return nil, fmt.Errorf("compute client: %w", err)
 	}
 	return c, nil
+}
+
+// connect makes Google's clients, all of which send their calls over c.http.
+func (c *Client) connect(ctx context.Context) error {
+	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(c.endpoint)}
+	var errs [7]error
+	c.groups, errs[0] = compute.NewRegionInstanceGroupManagersRESTClient(ctx, google...)
+	c.requests, errs[1] = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, google...)
+	c.instances, errs[2] = compute.NewInstancesRESTClient(ctx, google...)
+	c.regionInstances, errs[3] = compute.NewRegionInstancesRESTClient(ctx, google...)
+	c.policies, errs[4] = compute.NewResourcePoliciesRESTClient(ctx, google...)
+	c.regionOperations, errs[5] = compute.NewRegionOperationsRESTClient(ctx, google...)
+	c.zoneOperations, errs[6] = compute.NewZoneOperationsRESTClient(ctx, google...)
+	return cmp.Or(errs[:]...)
 }
 
 // Close frees idle connections. Calls under way go on to their end.

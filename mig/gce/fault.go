@@ -135,6 +135,9 @@ func operationFaults(op *computepb.Operation) []fault {
 	if len(faults) == 0 && status >= 400 {
 		faults = []fault{{status: status, message: op.GetHttpErrorMessage()}}
 	}
+	if last := len(faults) - 1; last >= 0 {
+		faults[last].details = append(faults[last].details, locationTexts(op)...)
+	}
 	return faults
 }
 

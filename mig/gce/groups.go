@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"strings"
-	"sync"
+	"path"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"golang.org/x/sync/errgroup"
@@ -14,35 +13,42 @@ import (
 )
 
 // sideBySide bounds the lists of resize requests that are read at once in a
-// region.
+// region, and the instances that are deleted at once.
 const sideBySide = 16
 
 // Groups reads the groups that carry our stamp with this cluster's name, with
 // all their resize requests. A region of which anything could not be read is
 // in unseen, with the reason, and none of its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
-	regions = distinct(regions)
-	found := make([][]mig.Group, len(regions))
-	errs := make([]error, len(regions))
-	var wg sync.WaitGroup
-	for i, region := range regions {
-		wg.Go(func() { found[i], errs[i] = c.groupsIn(ctx, cluster, region) })
-	}
-	wg.Wait()
-	unseen = make(map[string]error)
-	for i, region := range regions {
-		if errs[i] != nil {
-			unseen[region] = errs[i]
-			continue
-		}
-		groups = append(groups, found[i]...)
-	}
-	return groups, unseen
+	return perRegion(regions, func(region string) ([]mig.Group, error) {
+		return c.groupsIn(ctx, cluster, region, func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
+			stamp, ours := mig.ParseStamp(m.GetDescription())
+			return stamp, ours && stamp.Cluster == cluster
+		})
+	})
 }
 
-// groupsIn reads the cluster's groups of one region and their requests.
-func (c *Client) groupsIn(ctx context.Context, cluster, region string) ([]mig.Group, error) {
-	groups, err := c.listGroups(ctx, cluster, region)
+// Foreign reads the groups that slurm-gcp seems to have left for the cluster:
+// those that have a name of its pattern and no description, which it does not
+// write. They have no stamp; whether their nodeset is one of this cluster's, as
+// mig.ParseForeign tells it, is for the caller to see. A region of which
+// anything could not be read is in unseen, as with Groups.
+func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
+	return perRegion(regions, func(region string) ([]mig.Group, error) {
+		return c.groupsIn(ctx, cluster, region, func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
+			_, _, foreign := mig.ParseForeign(cluster, m.GetName())
+			return mig.Stamp{}, foreign && m.GetDescription() == ""
+		})
+	})
+}
+
+// selection says whether a group is one of those that are read, and which stamp
+// it has.
+type selection func(*computepb.InstanceGroupManager) (mig.Stamp, bool)
+
+// groupsIn reads the selected groups of one region and their requests.
+func (c *Client) groupsIn(ctx context.Context, cluster, region string, selected selection) ([]mig.Group, error) {
+	groups, err := c.listGroups(ctx, cluster, region, selected)
 	if err != nil {
 		return nil, failure("list groups of", region, reading, err)
 	}
@@ -73,18 +79,18 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string) ([]mig.Gr
 	return there, nil
 }
 
-// listGroups reads the cluster's groups of one region, without their requests.
-func (c *Client) listGroups(ctx context.Context, cluster, region string) ([]mig.Group, error) {
+// listGroups reads the selected groups of one region, without their requests.
+func (c *Client) listGroups(ctx context.Context, cluster, region string, selected selection) ([]mig.Group, error) {
 	var (
 		groups []mig.Group
 		p      computepb.RegionInstanceGroupManagerList
 	)
 	ctx = calling(ctx, "regionInstanceGroupManagers.list")
 	query := url.Values{"filter": {namesOf(cluster)}}
-	err := c.readAll(ctx, collection("regions", region, "instanceGroupManagers"), query, &p, func() error {
+	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, &p, func() error {
 		for _, m := range p.GetItems() {
-			stamp, ours := mig.ParseStamp(m.GetDescription())
-			if !ours || stamp.Cluster != cluster {
+			stamp, ok := selected(m)
+			if !ok {
 				continue
 			}
 			g, err := groupOf(m, region, stamp)
@@ -106,16 +112,12 @@ func groupOf(m *computepb.InstanceGroupManager, region string, stamp mig.Stamp) 
 	if err != nil {
 		return mig.Group{}, err
 	}
-	return mig.Group{
+	g := mig.Group{
 		Name: m.GetName(), Region: region, Stamp: stamp,
 		TargetSize: int(m.GetTargetSize()), Created: created,
-	}, nil
-}
-
-// collection is the path of a collection below the project.
-func collection(parts ...string) string {
-	for i, p := range parts {
-		parts[i] = url.PathEscape(p)
 	}
-	return strings.Join(parts, "/")
+	if policy := m.GetResourcePolicies().GetWorkloadPolicy(); policy != "" {
+		g.Policy = path.Base(policy)
+	}
+	return g, nil
 }

@@ -15,11 +15,12 @@ import (
 )
 
 // Instances reads the instances of the regions whose names begin with the
-// cluster's and a hyphen, whoever made them, sorted by name. A region of which
+// cluster's and a hyphen, whoever made them, sorted by name. One that no group
+// made has the stamp of its labels, if that is the cluster's. A region of which
 // anything could not be read is in unseen, with the reason, and none of its
 // instances are returned.
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string) (instances []mig.Instance, unseen map[string]error) {
-	v := view{prefix: cluster + "-", seen: make(map[string][]mig.Instance), missed: make(map[string]error)}
+	v := view{cluster: cluster, seen: make(map[string][]mig.Instance), missed: make(map[string]error)}
 	for _, region := range regions {
 		v.seen[region] = nil
 	}
@@ -42,9 +43,9 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 
 // view is what the pages read so far show of the regions asked for.
 type view struct {
-	prefix string                    // of the names that count
-	seen   map[string][]mig.Instance // by region; its keys are the regions asked for
-	missed map[string]error          // by region: why what was seen is not all
+	cluster string                    // whose names count
+	seen    map[string][]mig.Instance // by region; its keys are the regions asked for
+	missed  map[string]error          // by region: why what was seen is not all
 }
 
 // add takes in a page. Its error concerns all regions.
@@ -76,12 +77,15 @@ func (v *view) addZone(region, zone string, list *computepb.InstancesScopedList)
 		return fmt.Errorf("zone %s: %w", zone, err)
 	}
 	for _, m := range list.GetInstances() {
-		if !strings.HasPrefix(m.GetName(), v.prefix) {
+		if !strings.HasPrefix(m.GetName(), v.cluster+"-") {
 			continue
 		}
 		in, err := instanceOf(m, region, zone)
 		if err != nil {
 			return err
+		}
+		if stamp, ok := mig.StampOfLabels(m.GetLabels()); ok && in.Group == "" && stamp.Cluster == v.cluster {
+			in.Stamp = stamp
 		}
 		v.seen[region] = append(v.seen[region], in)
 	}

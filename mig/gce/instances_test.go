@@ -71,6 +71,28 @@ func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {
 	}
 }
 
+func TestOnlyLabelsOfTheClusterOnAnInstanceWithoutGroupAreAStamp(t *testing.T) {
+	const labels = `,"labels":{"slurmflex-cluster":"alpha","slurmflex-nodeset":"a3","slurmflex-job":"812"}`
+	for name, test := range map[string]struct {
+		more string
+		want mig.Stamp
+	}{
+		"ours":                 {labels, testStamp},
+		"made by a group":      {labels + createdBy(madeBy), mig.Stamp{}},
+		"of another cluster":   {`,"labels":{"slurmflex-cluster":"alpha-a3","slurmflex-nodeset":"a3"}`, mig.Stamp{}},
+		"of another program":   {`,"labels":{"team":"ml"}`, mig.Stamp{}},
+		"without labels":       {"", mig.Stamp{}},
+		"with a stamp cut off": {`,"labels":{"slurmflex-cluster":"alpha"}`, mig.Stamp{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", test.more)+`]}}}`, testRegion)
+			assert.Empty(t, unseen)
+			require.Len(t, instances, 1)
+			assert.Equal(t, test.want, instances[0].Stamp)
+		})
+	}
+}
+
 func TestInstancesAsksForTheNamesOfOneCluster(t *testing.T) {
 	api := answers(ok(`{"items":{"zones/us-central1-a":{"instances":[` + instanceJSON("alphabet-0", "") + `]}}}`))
 	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion})

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
@@ -33,8 +34,9 @@ type page interface {
 // that has no items.
 func (c *Client) readAll(ctx context.Context, collection string, query url.Values, p page, each func() error) error {
 	query.Set("maxResults", pageSize)
+	below := "projects/" + url.PathEscape(c.project) + "/" + collection
 	for {
-		if err := c.get(ctx, collection, query, p); err != nil {
+		if err := c.get(ctx, below, query, p); err != nil {
 			return err
 		}
 		if err := incomplete(p.GetWarning()); err != nil {
@@ -54,9 +56,13 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 	}
 }
 
-// get reads one page into p.
-func (c *Client) get(ctx context.Context, collection string, query url.Values, p page) error {
-	address := c.endpoint + "/compute/v1/projects/" + url.PathEscape(c.project) + "/" + collection + "?" + query.Encode()
+// get reads one page, or one record, into m. It does not use Google's own Get,
+// which repeats on top of wire what wire has given up.
+func (c *Client) get(ctx context.Context, path string, query url.Values, m proto.Message) error {
+	address := c.endpoint + "/compute/v1/" + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return err
@@ -73,7 +79,7 @@ func (c *Client) get(ctx context.Context, collection string, query url.Values, p
 	if err := googleapi.CheckResponseWithBody(resp, body); err != nil {
 		return err
 	}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, p); err != nil {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, m); err != nil {
 		return fmt.Errorf("answer not understood: %w", err)
 	}
 	return nil
@@ -118,6 +124,37 @@ func timestamp(what, s string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%s: %w", what, err)
 	}
 	return t, nil
+}
+
+// perRegion reads something of every region, all side by side. A region of
+// which anything could not be read is in unseen, with the reason, and nothing
+// of it is returned.
+func perRegion[T any](regions []string, read func(region string) ([]T, error)) (all []T, unseen map[string]error) {
+	regions = distinct(regions)
+	found := make([][]T, len(regions))
+	errs := make([]error, len(regions))
+	var wg sync.WaitGroup
+	for i, region := range regions {
+		wg.Go(func() { found[i], errs[i] = read(region) })
+	}
+	wg.Wait()
+	unseen = make(map[string]error)
+	for i, region := range regions {
+		if errs[i] != nil {
+			unseen[region] = errs[i]
+			continue
+		}
+		all = append(all, found[i]...)
+	}
+	return all, unseen
+}
+
+// escaped is a path of these parts.
+func escaped(parts ...string) string {
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return strings.Join(parts, "/")
 }
 
 func distinct(regions []string) []string {

@@ -54,6 +54,38 @@ func TestOnlyGroupsThatCarryOurStampAreReturned(t *testing.T) {
 	assert.Equal(t, url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}, query)
 }
 
+func TestAGroupIsReadWithTheNameOfItsWorkloadPolicy(t *testing.T) {
+	placed := groupJSON("alpha-x", testStamp.String())
+	placed = placed[:len(placed)-1] + `,"resourcePolicies":{"workloadPolicy":"https://www.googleapis.com/compute/v1/projects/p/regions/us-central1/resourcePolicies/alpha-w"}}`
+	api := answers(ok(`{"items":[`+placed+`]}`), ok(`{}`))
+	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+	assert.Empty(t, unseen)
+	require.Len(t, groups, 1)
+	assert.Equal(t, "alpha-w", groups[0].Policy)
+}
+
+func TestForeignGroupsAreThoseThatSlurmGCPLeft(t *testing.T) {
+	api := atPaths(map[string]http.HandlerFunc{
+		groupsPath: ok(`{"items":[` + groupJSON("alpha-a3-0123abcd", "") + `,` +
+			groupJSON("alpha-a3-job-812-4567cdef", "") + `,` +
+			groupJSON("alpha-a3-job-12345678", testStamp.String()) + `,` +
+			groupJSON("alpha-a3-89abcdef", "keep: team alpha") + `,` +
+			groupJSON("alpha-a3-mine", "") + `]}`),
+		groupsPath + "/alpha-a3-0123abcd/resizeRequests": ok(`{"items":[{"name":"initial-resize","state":"ACCEPTED","creationTimestamp":"` + createdText + `"}]}`),
+		"regions/europe-west4/instanceGroupManagers":     refusal(403, "forbidden", "no right"),
+	})
+	groups, unseen := clientOf(t, inMemory{api}).Foreign(t.Context(), "alpha", []string{testRegion, "europe-west4"})
+	require.Len(t, unseen, 1)
+	require.EqualError(t, unseen["europe-west4"], "list groups of europe-west4: 403 forbidden: no right")
+	require.Len(t, groups, 2)
+	assert.Equal(t, "alpha-a3-0123abcd", groups[0].Name)
+	assert.Len(t, groups[0].Live(), 1)
+	assert.Equal(t, "alpha-a3-job-812-4567cdef", groups[1].Name)
+	for _, g := range groups {
+		assert.Zero(t, g.Stamp)
+	}
+}
+
 func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
 	const waiting = "Waiting for resources. Currently there are not enough resources available to fulfill the request. Expected time is indefinite."
 	tests := map[string]struct {

@@ -20,7 +20,7 @@ const baseNameLimit = 58
 // CreateGroup makes an empty group as flex-start prescribes it and waits until
 // it exists. That it exists already is an error with mig.CauseExists.
 func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
-	err := c.mutate(ctx, g.Region, "regionInstanceGroupManagers.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
+	err := mutate(ctx, c.inRegion(g.Region), "regionInstanceGroupManagers.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.groups.Insert(ctx, &computepb.InsertRegionInstanceGroupManagerRequest{
 			Project: c.project, Region: g.Region, RequestId: id,
 			InstanceGroupManagerResource: groupBody(c.project, g),
@@ -37,7 +37,7 @@ func groupBody(project string, g mig.GroupSpec) *computepb.InstanceGroupManager 
 	for i, z := range g.Zones {
 		zones[i] = &computepb.DistributionPolicyZoneConfiguration{Zone: proto.String("projects/" + project + "/zones/" + z)}
 	}
-	return &computepb.InstanceGroupManager{
+	body := &computepb.InstanceGroupManager{
 		Name:             proto.String(g.Name),
 		Description:      proto.String(g.Stamp.String()),
 		BaseInstanceName: proto.String(g.Name[:min(len(g.Name), baseNameLimit)]),
@@ -55,6 +55,11 @@ func groupBody(project string, g mig.GroupSpec) *computepb.InstanceGroupManager 
 			DefaultActionOnFailure: proto.String("DO_NOTHING"),
 		},
 	}
+	if g.Policy != "" {
+		path := strings.Join([]string{"projects", project, "regions", g.Region, "resourcePolicies", g.Policy}, "/")
+		body.ResourcePolicies = &computepb.InstanceGroupManagerResourcePolicies{WorkloadPolicy: proto.String(path)}
+	}
+	return body
 }
 
 // CreateRequest makes a resize request in the group and waits until Compute
@@ -65,7 +70,7 @@ func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.
 	for i, name := range r.Instances {
 		instances[i] = &computepb.PerInstanceConfig{Name: proto.String(name)}
 	}
-	err := c.mutate(ctx, region, "regionInstanceGroupManagerResizeRequests.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.insert", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.requests.Insert(ctx, &computepb.InsertRegionInstanceGroupManagerResizeRequestRequest{
 			Project: c.project, Region: region, InstanceGroupManager: group, RequestId: id,
 			InstanceGroupManagerResizeRequestResource: &computepb.InstanceGroupManagerResizeRequest{
@@ -82,12 +87,23 @@ func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.
 // it is an error with mig.CauseConflict: a request that has ended is read as
 // such in the next round, and one that is still being created is cancelled then.
 func (c *Client) CancelRequest(ctx context.Context, region, group, request string) error {
-	err := c.mutate(ctx, region, "regionInstanceGroupManagerResizeRequests.cancel", func(ctx context.Context, id *string) (*compute.Operation, error) {
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.cancel", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.requests.Cancel(ctx, &computepb.CancelRegionInstanceGroupManagerResizeRequestRequest{
 			Project: c.project, Region: region, InstanceGroupManager: group, ResizeRequest: request, RequestId: id,
 		})
 	})
 	return failure("cancel resize request", group+"/"+request, ending, err)
+}
+
+// DeleteRequest takes a resize request that has ended off Compute's records; its
+// instances stay. One that has not ended is an error with mig.CauseConflict.
+func (c *Client) DeleteRequest(ctx context.Context, region, group, request string) error {
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
+		return c.requests.Delete(ctx, &computepb.DeleteRegionInstanceGroupManagerResizeRequestRequest{
+			Project: c.project, Region: region, InstanceGroupManager: group, ResizeRequest: request, RequestId: id,
+		})
+	})
+	return failure("delete resize request", group+"/"+request, ending, err)
 }
 
 // DeleteInstances deletes instances of the group, any number of them; those
@@ -99,7 +115,7 @@ func (c *Client) DeleteInstances(ctx context.Context, region, group string, inst
 		for i, in := range some {
 			paths[i] = strings.Join([]string{"projects", c.project, "zones", in.Zone, "instances", in.Name}, "/")
 		}
-		err := c.mutate(ctx, region, "regionInstanceGroupManagers.deleteInstances", func(ctx context.Context, id *string) (*compute.Operation, error) {
+		err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagers.deleteInstances", func(ctx context.Context, id *string) (*compute.Operation, error) {
 			return c.groups.DeleteInstances(ctx, &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
 				Project: c.project, Region: region, InstanceGroupManager: group, RequestId: id,
 				RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{
@@ -119,7 +135,7 @@ func (c *Client) DeleteInstances(ctx context.Context, region, group string, inst
 // waits until they are gone. While Compute creates instances for a request,
 // that is not before all of them exist: cancel the request first.
 func (c *Client) DeleteGroup(ctx context.Context, region, group string) error {
-	err := c.mutate(ctx, region, "regionInstanceGroupManagers.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
+	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagers.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.groups.Delete(ctx, &computepb.DeleteRegionInstanceGroupManagerRequest{
 			Project: c.project, Region: region, InstanceGroupManager: group, RequestId: id,
 		})

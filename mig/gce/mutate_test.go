@@ -37,6 +37,22 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 			 "instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`,
 		},
 		{
+			"a group with a workload policy",
+			func(ctx context.Context, c *Client) error {
+				placed := testGroup
+				placed.Policy = "alpha-a3-job-812"
+				return c.CreateGroup(ctx, placed)
+			},
+			"POST", regionPath + "/instanceGroupManagers",
+			`{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
+			 "description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
+			 "versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
+			 "distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
+			 "updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
+			 "instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"},
+			 "resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`,
+		},
+		{
 			"a request that names its instances",
 			func(ctx context.Context, c *Client) error {
 				return c.CreateRequest(ctx, testRegion, "alpha-a3-job-812", mig.RequestSpec{Name: "a1", Instances: []string{"n0", "n1"}, Duration: 2 * time.Hour})
@@ -48,6 +64,53 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 			"a cancel without a body",
 			func(ctx context.Context, c *Client) error { return c.CancelRequest(ctx, testRegion, "g", "a1") },
 			"POST", regionPath + "/instanceGroupManagers/g/resizeRequests/a1/cancel", "",
+		},
+		{
+			"a deletion of a request",
+			func(ctx context.Context, c *Client) error { return c.DeleteRequest(ctx, testRegion, "g", "a1") },
+			"DELETE", regionPath + "/instanceGroupManagers/g/resizeRequests/a1", "",
+		},
+		{
+			"a workload policy with the longest distance",
+			func(ctx context.Context, c *Client) error {
+				return c.CreatePolicy(ctx, mig.PolicySpec{Name: "alpha-a3-job-812", Region: testRegion, Distance: "BLOCK", Stamp: testStamp})
+			},
+			"POST", regionPath + "/resourcePolicies",
+			`{"name":"alpha-a3-job-812","description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
+			 "workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"BLOCK"}}`,
+		},
+		{
+			"a workload policy that leaves the distance to Compute",
+			func(ctx context.Context, c *Client) error {
+				return c.CreatePolicy(ctx, mig.PolicySpec{Name: "w", Region: testRegion, Stamp: testStamp})
+			},
+			"POST", regionPath + "/resourcePolicies",
+			`{"name":"w","description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
+			 "workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`,
+		},
+		{
+			"a deletion of a workload policy",
+			func(ctx context.Context, c *Client) error { return c.DeletePolicy(ctx, testRegion, "w") },
+			"DELETE", regionPath + "/resourcePolicies/w", "",
+		},
+		{
+			"a bulk insert into one zone",
+			func(ctx context.Context, c *Client) error { return c.BulkInsert(ctx, testBulk("us-central1-b")) },
+			"POST", "/compute/v1/projects/p/zones/us-central1-b/instances/bulkInsert",
+			`{"count":"2","minCount":"2","perInstanceProperties":{"alpha-a3-0":{},"alpha-a3-1":{}},
+			 "sourceInstanceTemplate":"projects/p/global/instanceTemplates/T",
+			 "instanceProperties":{
+			  "labels":{"team":"ml","slurmflex-cluster":"alpha","slurmflex-nodeset":"a3","slurmflex-job":"812"},
+			  "scheduling":{"provisioningModel":"FLEX_START","maxRunDuration":{"seconds":"7200"},
+			   "instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","automaticRestart":false},
+			  "reservationAffinity":{"consumeReservationType":"NO_RESERVATION"}}}`,
+		},
+		{
+			"a deletion of an instance that no group made",
+			func(ctx context.Context, c *Client) error {
+				return c.DeleteVMs(ctx, []mig.Instance{{Name: "n0", Zone: "us-central1-b"}})
+			},
+			"DELETE", "/compute/v1/projects/p/zones/us-central1-b/instances/n0", "",
 		},
 		{
 			"a deletion of instances by their paths",

@@ -15,36 +15,71 @@ import (
 // at once when it is overloaded.
 const waitPace = time.Second
 
-// mutate sends a mutation under a requestId of its own, the same for each
-// attempt, and waits until its operation is done or ctx ends.
-func (c *Client) mutate(ctx context.Context, region, method string, send func(ctx context.Context, requestID *string) (*compute.Operation, error)) error {
-	id := uuid.NewString()
-	op, err := send(calling(ctx, method), &id)
+// send sends a mutation under a requestId.
+type send func(ctx context.Context, requestID *string) (*compute.Operation, error)
+
+// wait is one call of operations.wait where the operation is on record.
+type wait func(ctx context.Context, operation string) (*computepb.Operation, error)
+
+func (c *Client) inRegion(region string) wait {
+	return func(ctx context.Context, operation string) (*computepb.Operation, error) {
+		return c.regionOperations.Wait(calling(ctx, waitInRegion), &computepb.WaitRegionOperationRequest{
+			Project: c.project, Region: region, Operation: operation,
+		})
+	}
+}
+
+func (c *Client) inZone(zone string) wait {
+	return func(ctx context.Context, operation string) (*computepb.Operation, error) {
+		return c.zoneOperations.Wait(calling(ctx, waitInZone), &computepb.WaitZoneOperationRequest{
+			Project: c.project, Zone: zone, Operation: operation,
+		})
+	}
+}
+
+// mutate sends a mutation and waits until its operation is done or ctx ends.
+func mutate(ctx context.Context, on wait, method string, do send) error {
+	op, err := begin(ctx, method, do)
 	if err != nil {
 		return err
 	}
-	return c.await(ctx, region, op.Proto())
+	_, err = await(ctx, on, op)
+	return err
+}
+
+// begin sends a mutation under a requestId of its own, the same for each
+// attempt, and returns its operation, which may still be running.
+func begin(ctx context.Context, method string, do send) (*computepb.Operation, error) {
+	id := uuid.NewString()
+	op, err := do(calling(ctx, method), &id)
+	if err != nil {
+		return nil, err
+	}
+	if op.Name() == "" {
+		return nil, errors.New("the answer is not an operation")
+	}
+	return op.Proto(), outcome(op.Proto())
 }
 
 // await waits until the operation is done, and reads its outcome from its own
 // record.
-func (c *Client) await(ctx context.Context, region string, op *computepb.Operation) error {
+func await(ctx context.Context, on wait, op *computepb.Operation) (*computepb.Operation, error) {
 	name := op.GetName()
-	if name == "" {
-		return errors.New("the answer is not an operation")
-	}
-	ctx = calling(ctx, methodOfWait)
 	for op.GetStatus() != computepb.Operation_DONE {
 		next := time.Now().Add(waitPace)
 		var err error
-		op, err = c.operations.Wait(ctx, &computepb.WaitRegionOperationRequest{Project: c.project, Region: region, Operation: name})
-		if err != nil {
-			return &lostError{name, err}
+		if op, err = on(ctx, name); err != nil {
+			return nil, &lostError{name, err}
 		}
 		if op.GetStatus() != computepb.Operation_DONE && !sleep(ctx, time.Until(next)) {
-			return &lostError{name, context.Cause(ctx)}
+			return nil, &lostError{name, context.Cause(ctx)}
 		}
 	}
+	return op, outcome(op)
+}
+
+// outcome is the error that an operation carries, nil while it has none.
+func outcome(op *computepb.Operation) error {
 	if faults := operationFaults(op); len(faults) > 0 {
 		return &operationError{faults}
 	}

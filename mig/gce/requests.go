@@ -22,7 +22,7 @@ func (c *Client) listRequests(ctx context.Context, region, group string) ([]mig.
 		p        computepb.RegionInstanceGroupManagerResizeRequestsListResponse
 	)
 	ctx = calling(ctx, "regionInstanceGroupManagerResizeRequests.list")
-	err := c.readAll(ctx, collection("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{}, &p, func() error {
+	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{}, &p, func() error {
 		if len(p.GetUnreachables()) > 0 {
 			return fmt.Errorf("incomplete answer: unreachable: %s", strings.Join(p.GetUnreachables(), ", "))
 		}

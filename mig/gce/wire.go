@@ -27,7 +27,8 @@ const (
 	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
 	answerLimit   = 128 << 20              // bytes: a page of 500 instances with their metadata stays well below it
 	userAgent     = "slurmflex"
-	methodOfWait  = "regionOperations.wait"
+	waitInRegion  = "regionOperations.wait"
+	waitInZone    = "zoneOperations.wait"
 	unnamedMethod = "unknown"
 )
 
@@ -105,7 +106,7 @@ func (w *wire) attempt(req *http.Request) (*http.Response, error) {
 // of an attempt.
 func (w *wire) exchange(req *http.Request, method string) (*http.Response, error) {
 	limit := answerTime
-	if method == methodOfWait {
+	if method == waitInRegion || method == waitInZone {
 		limit = waitTime
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), limit)

@@ -1,0 +1,148 @@
+package gce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	compute "cloud.google.com/go/compute/apiv1"
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"google.golang.org/protobuf/proto"
+
+	"slurmflex/mig"
+)
+
+// BulkInsert makes instances without a group, all of them in one zone or none,
+// and waits until they exist. If they do not come, the error has what Compute
+// says of each zone that it tried, and one cause for all of it.
+//
+// A name that is taken is an error with mig.CauseConflict, but names are taken
+// zone by zone: of several zones another one may be chosen. So whoever does not
+// know how an earlier call ended must look at the instances before the next.
+func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
+	do, on := c.bulkInRegion, c.inRegion(b.Region)
+	if len(b.Zones) == 1 {
+		do, on = c.bulkInZone, c.inZone(b.Zones[0])
+	}
+	op, err := do(ctx, b)
+	if err == nil {
+		op, err = await(ctx, on, op)
+	}
+	if err == nil {
+		err = shortfall(op, len(b.Instances))
+	}
+	var ended *operationError
+	if errors.As(err, &ended) {
+		ended.faults = append(ended.faults, c.partFaults(ctx, op)...)
+	}
+	return failure("bulk insert", bulkObject(b), creating, err)
+}
+
+// bulkInZone begins a bulk insert in the spec's one zone.
+func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
+	return begin(ctx, "instances.bulkInsert", func(ctx context.Context, id *string) (*compute.Operation, error) {
+		return c.instances.BulkInsert(ctx, &computepb.BulkInsertInstanceRequest{
+			Project: c.project, Zone: b.Zones[0], RequestId: id,
+			BulkInsertInstanceResourceResource: bulkBody(b),
+		})
+	})
+}
+
+// bulkInRegion begins a bulk insert in whichever of the spec's zones can take
+// all of it.
+func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
+	zones, err := c.zonesOf(ctx, b.Region)
+	if err != nil {
+		return nil, err
+	}
+	body := bulkBody(b)
+	body.LocationPolicy = &computepb.LocationPolicy{
+		TargetShape: proto.String("ANY_SINGLE_ZONE"),
+		Locations:   locations(zones, b.Zones),
+	}
+	return begin(ctx, "regionInstances.bulkInsert", func(ctx context.Context, id *string) (*compute.Operation, error) {
+		return c.regionInstances.BulkInsert(ctx, &computepb.BulkInsertRegionInstanceRequest{
+			Project: c.project, Region: b.Region, RequestId: id,
+			BulkInsertInstanceResourceResource: body,
+		})
+	})
+}
+
+// bulkBody is a bulk insert as flex-start prescribes it, in any zone. What it
+// says goes over what the template says, as of JSON Merge Patch. Source:
+// discovery document, BulkInsertInstanceResource.
+func bulkBody(b mig.BulkSpec) *computepb.BulkInsertInstanceResource {
+	each := make(map[string]*computepb.BulkInsertInstanceResourcePerInstanceProperties, len(b.Instances))
+	for _, name := range b.Instances {
+		each[name] = &computepb.BulkInsertInstanceResourcePerInstanceProperties{}
+	}
+	labels := b.Stamp.Labels()
+	for key, value := range b.Template.Labels {
+		if _, ours := labels[key]; !ours {
+			labels[key] = value
+		}
+	}
+	count := int64(len(b.Instances))
+	return &computepb.BulkInsertInstanceResource{
+		Count:                  &count,
+		MinCount:               &count,
+		PerInstanceProperties:  each,
+		SourceInstanceTemplate: proto.String(b.Template.Link),
+		InstanceProperties: &computepb.InstanceProperties{
+			Labels: labels,
+			Scheduling: &computepb.Scheduling{
+				ProvisioningModel:         proto.String("FLEX_START"),
+				MaxRunDuration:            &computepb.Duration{Seconds: proto.Int64(int64(b.Duration / time.Second))},
+				InstanceTerminationAction: proto.String("DELETE"),
+				OnHostMaintenance:         proto.String("TERMINATE"),
+				AutomaticRestart:          proto.Bool(false),
+			},
+			ReservationAffinity: &computepb.ReservationAffinity{ConsumeReservationType: proto.String("NO_RESERVATION")},
+		},
+	}
+}
+
+// locations allow the zones that are wanted and deny the region's others: a
+// zone that is not denied is allowed.
+func locations(all, wanted []string) map[string]*computepb.LocationPolicyLocation {
+	m := make(map[string]*computepb.LocationPolicyLocation, len(all))
+	for _, zone := range all {
+		m["zones/"+zone] = &computepb.LocationPolicyLocation{Preference: proto.String("DENY")}
+	}
+	for _, zone := range wanted {
+		m["zones/"+zone] = &computepb.LocationPolicyLocation{Preference: proto.String("ALLOW")}
+	}
+	return m
+}
+
+// zonesOf reads the names of a region's zones.
+func (c *Client) zonesOf(ctx context.Context, region string) ([]string, error) {
+	var r computepb.Region
+	if err := c.get(calling(ctx, "regions.get"), escaped("projects", c.project, "regions", region), nil, &r); err != nil {
+		return nil, err
+	}
+	if len(r.GetZones()) == 0 {
+		return nil, errors.New("a region without zones")
+	}
+	zones := make([]string, len(r.GetZones()))
+	for i, link := range r.GetZones() {
+		zones[i] = path.Base(link)
+	}
+	return zones, nil
+}
+
+// bulkObject names what a bulk insert makes, and where.
+func bulkObject(b mig.BulkSpec) string {
+	what := "no instances"
+	switch n := len(b.Instances); n {
+	case 0:
+	case 1:
+		what = b.Instances[0]
+	default:
+		what = fmt.Sprintf("%s and %d more", b.Instances[0], n-1)
+	}
+	return what + " in " + strings.Join(b.Zones, ", ")
+}

@@ -1,0 +1,218 @@
+package gce
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+)
+
+// testBulk is a bulk insert of two instances into the zones.
+func testBulk(zones ...string) mig.BulkSpec {
+	return mig.BulkSpec{
+		Region: testRegion, Zones: zones,
+		Template:  mig.Template{Link: "projects/p/global/instanceTemplates/T", Labels: map[string]string{"team": "ml", "slurmflex-nodeset": "old"}},
+		Instances: []string{"alpha-a3-0", "alpha-a3-1"}, Duration: 2 * time.Hour, Stamp: testStamp,
+	}
+}
+
+const (
+	twoZones    = "bulk insert alpha-a3-0 and 1 more in us-central1-a, us-central1-b: "
+	regionJSON  = `{"name":"us-central1","zones":["https://x/zones/us-central1-a","https://x/zones/us-central1-b","https://x/zones/us-central1-c"]}`
+	bulkPath    = "regions/us-central1/instances/bulkInsert"
+	partsPath   = "aggregated/operations"
+	tooFewError = `"httpErrorStatusCode":503,"httpErrorMessage":"X","error":{"errors":[{"code":"VM_MIN_COUNT_NOT_REACHED","message":"Requested minimum count of 2 VMs could not be created."}]}`
+)
+
+func TestARegionalBulkInsertDeniesTheZonesThatAreNotItsOwn(t *testing.T) {
+	api := answers(ok(regionJSON), ok(done))
+	require.NoError(t, clientOf(t, inMemory{api}).BulkInsert(t.Context(), testBulk("us-central1-a", "us-central1-b")))
+	require.Len(t, api.calls, 2)
+	assert.Equal(t, call{"GET", regionPath, "", ""}, api.calls[0])
+	assert.Equal(t, "/compute/v1/projects/p/"+bulkPath, api.calls[1].path)
+	var sent struct{ LocationPolicy json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(api.calls[1].body), &sent))
+	assert.JSONEq(t, `{"targetShape":"ANY_SINGLE_ZONE","locations":{
+		"zones/us-central1-a":{"preference":"ALLOW"},
+		"zones/us-central1-b":{"preference":"ALLOW"},
+		"zones/us-central1-c":{"preference":"DENY"}}}`, string(sent.LocationPolicy))
+}
+
+func TestABulkInsertIsWaitedForWhereItsOperationIs(t *testing.T) {
+	for path, zones := range map[string][]string{
+		"/compute/v1/projects/p/zones/us-central1-a/operations/operation-1/wait": {"us-central1-a"},
+		regionPath + "/operations/operation-1/wait":                              {"us-central1-a", "us-central1-b"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				held := func(w http.ResponseWriter, r *http.Request) {
+					time.Sleep(2 * time.Minute) // longer than the limit of other calls
+					ok(done)(w, r)
+				}
+				mux := http.NewServeMux()
+				mux.HandleFunc("/", ok(running))
+				mux.HandleFunc("GET "+regionPath, ok(regionJSON))
+				mux.HandleFunc(path, held)
+				start := time.Now()
+				require.NoError(t, clientOf(t, inMemory{mux}).BulkInsert(t.Context(), testBulk(zones...)))
+				assert.Equal(t, 2*time.Minute, time.Since(start))
+			})
+		})
+	}
+}
+
+func TestABulkInsertThatFailsSaysWhereAndWhy(t *testing.T) {
+	const group = `,"operationGroupId":"g-1"`
+	tests := map[string]struct {
+		operation string // but for its name and status
+		parts     http.HandlerFunc
+		cause     mig.Cause
+		want      string
+	}{
+		"in its own words": {
+			`"httpErrorStatusCode":403,"httpErrorMessage":"X","error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"Quota exceeded."}]}`,
+			nil, mig.CauseQuota,
+			twoZones + "403 QUOTA_EXCEEDED: Quota exceeded.",
+		},
+		"with how far it came in each zone": {
+			`"error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED","message":"Stock-out."}]},
+			 "instancesBulkInsertOperationMetadata":{"perLocationStatus":{
+			  "zones/us-central1-b":{"status":"DONE","targetVmCount":2,"createdVmCount":1,"failedToCreateVmCount":1,"deletedVmCount":1},
+			  "zones/us-central1-a":{"status":"DONE","targetVmCount":2,"failedToCreateVmCount":2}}}`,
+			nil, mig.CauseCapacity,
+			twoZones + "ZONE_RESOURCE_POOL_EXHAUSTED: Stock-out. (us-central1-a: 0 of 2 created, 2 failed, 0 deleted, us-central1-b: 1 of 2 created, 1 failed, 1 deleted)",
+		},
+		"with what its parts say, once for each zone": {
+			tooFewError + group,
+			ok(`{"items":{
+			 "zones/us-central1-b":{"operations":[{"name":"part-3","error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED","message":"No n0."}]}}]},
+			 "zones/us-central1-a":{"operations":[
+			  {"name":"part-0","status":"DONE"},
+			  {"name":"part-1","error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED","message":"No n0."}]}},
+			  {"name":"part-2","error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED","message":"No n1."}]}}]},
+			 "regions/us-central1":{"operations":[{"name":"operation-1",` + tooFewError + `}]}}}`),
+			mig.CauseCapacity,
+			twoZones + "503 VM_MIN_COUNT_NOT_REACHED: Requested minimum count of 2 VMs could not be created.; " +
+				"ZONE_RESOURCE_POOL_EXHAUSTED: No n0. (in us-central1-a); ZONE_RESOURCE_POOL_EXHAUSTED: No n0. (in us-central1-b)",
+		},
+		"of its parts a configuration": {
+			tooFewError + group,
+			ok(`{"items":{"zones/us-central1-a":{"operations":[{"name":"part-1","error":{"errors":[{"code":"UNSUPPORTED_OPERATION","message":"Not this machine."}]}}]}}}`),
+			mig.CauseConfig,
+			twoZones + "503 VM_MIN_COUNT_NOT_REACHED: Requested minimum count of 2 VMs could not be created.; UNSUPPORTED_OPERATION: Not this machine. (in us-central1-a)",
+		},
+		"of its parts nothing that can be read": {
+			tooFewError + group,
+			refusal(403, "forbidden", "no right"),
+			mig.CauseUnknown,
+			twoZones + "503 VM_MIN_COUNT_NOT_REACHED: Requested minimum count of 2 VMs could not be created.",
+		},
+		"without an error, by its own count": {
+			`"instancesBulkInsertOperationMetadata":{"perLocationStatus":{"zones/us-central1-a":{"status":"DONE","targetVmCount":2,"createdVmCount":1}}}`,
+			nil, mig.CauseUnknown,
+			twoZones + "1 of 2 instances created (us-central1-a: 1 of 2 created, 0 failed, 0 deleted)",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			paths := map[string]http.HandlerFunc{
+				"regions/us-central1": ok(regionJSON),
+				bulkPath:              ok(`{"name":"operation-1","status":"DONE",` + test.operation + `}`),
+			}
+			if test.parts != nil {
+				paths[partsPath] = test.parts
+			}
+			err := clientOf(t, inMemory{atPaths(paths)}).BulkInsert(t.Context(), testBulk("us-central1-a", "us-central1-b"))
+			require.EqualError(t, err, test.want)
+			assert.Equal(t, test.cause, mig.CauseOf(err))
+		})
+	}
+}
+
+func TestABulkInsertThatFilledASecondZoneIsASuccess(t *testing.T) {
+	api := answers(ok(regionJSON), ok(`{"name":"operation-1","status":"DONE","instancesBulkInsertOperationMetadata":{"perLocationStatus":{
+		"zones/us-central1-a":{"status":"DONE","targetVmCount":2,"failedToCreateVmCount":2,"deletedVmCount":0},
+		"zones/us-central1-b":{"status":"DONE","targetVmCount":2,"createdVmCount":2}}}}`))
+	require.NoError(t, clientOf(t, inMemory{api}).BulkInsert(t.Context(), testBulk("us-central1-a", "us-central1-b")))
+}
+
+func TestNothingIsInsertedWhereTheZonesCannotBeRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		cause  mig.Cause
+		want   string
+	}{
+		"refused":        {refusal(403, "forbidden", "no right"), mig.CausePermission, twoZones + "403 forbidden: no right"},
+		"not there":      {refusal(404, "notFound", "The resource 'projects/p/regions/us-central1' was not found"), mig.CauseConfig, twoZones + "404 notFound: The resource 'projects/p/regions/us-central1' was not found"},
+		"has no zone":    {ok(`{"name":"us-central1"}`), mig.CauseUnavailable, twoZones + "a region without zones"},
+		"not understood": {ok(`{"zones":7}`), mig.CauseUnavailable, twoZones + "answer not understood: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := answers(test.answer)
+			err := clientOf(t, inMemory{api}).BulkInsert(t.Context(), testBulk("us-central1-a", "us-central1-b"))
+			require.ErrorContains(t, err, test.want)
+			assert.Equal(t, test.cause, mig.CauseOf(err))
+			assert.Len(t, api.calls, 1)
+		})
+	}
+}
+
+func TestAnErrorOfABulkInsertNamesOneInstanceByItself(t *testing.T) {
+	one := testBulk("us-central1-a")
+	one.Instances = one.Instances[:1]
+	err := clientOf(t, inMemory{answers(refusal(400, "invalid", "no"))}).BulkInsert(t.Context(), one)
+	require.EqualError(t, err, "bulk insert alpha-a3-0 in us-central1-a: 400 invalid: no")
+}
+
+func TestInstancesAreDeletedSideBySideAndTheOthersInSpiteOfOne(t *testing.T) {
+	const zone = "zones/us-central1-a/instances/"
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Second)
+		ok(running)(w, r)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int32
+		c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{
+			zone + "n0": refusal(403, "forbidden", "no right"),
+			zone + "n1": slow, zone + "n3": slow,
+			zone + "n2": refusal(404, "notFound", "was not found"),
+		})}, func(o *Options) {
+			o.Observe = func(_ string, status int, _ time.Duration) {
+				if status == http.StatusOK {
+					begun.Add(1)
+				}
+			}
+		})
+		start := time.Now()
+		err := c.DeleteVMs(t.Context(), vms("n0", "n1", "n2", "n3"))
+		require.EqualError(t, err, "delete instance us-central1-a/n0: 403 forbidden: no right")
+		assert.Equal(t, mig.CausePermission, mig.CauseOf(err))
+		assert.Equal(t, time.Second, time.Since(start))
+		assert.EqualValues(t, 2, begun.Load())
+
+		assert.NoError(t, c.DeleteVMs(t.Context(), vms("n2")), "gone is deleted")
+		assert.NoError(t, c.DeleteVMs(t.Context(), nil))
+	})
+}
+
+func vms(names ...string) []mig.Instance {
+	instances := make([]mig.Instance, len(names))
+	for i, name := range names {
+		instances[i] = mig.Instance{Name: name, Zone: "us-central1-a"}
+	}
+	return instances
+}
+
+func TestADeletionThatIsRefusedInItsOperationIsAnError(t *testing.T) {
+	api := answers(ok(doneWith(400, "RESOURCE_NOT_READY", "not ready")))
+	err := clientOf(t, inMemory{api}).DeleteVMs(t.Context(), vms("n0"))
+	require.EqualError(t, err, "delete instance us-central1-a/n0: 400 RESOURCE_NOT_READY: not ready")
+	assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
+}

@@ -1,0 +1,156 @@
+package gce_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/test/fakegce"
+)
+
+// bulk is a bulk insert of two instances into the zones, from the world's
+// template as it is read back.
+func (w world) bulk(t *testing.T, zones ...string) mig.BulkSpec {
+	t.Helper()
+	template, err := w.Template(t.Context(), w.template)
+	require.NoError(t, err)
+	return mig.BulkSpec{
+		Region: region, Zones: zones, Template: template,
+		Instances: []string{"alpha-a3-0", "alpha-a3-1"}, Duration: 2 * time.Hour,
+		Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 812},
+	}
+}
+
+// seen is the instances that the client sees.
+func (w world) seen(t *testing.T) []mig.Instance {
+	t.Helper()
+	instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
+	require.Empty(t, unseen)
+	return instances
+}
+
+func TestTheLifeOfABulkInsert(t *testing.T) {
+	for name, zones := range map[string][]string{
+		"in one zone":             {"us-central1-b"},
+		"in the first that fits":  {"us-central1-a", "us-central1-b"},
+		"not in the one that may": {"us-central1-b", "us-central1-f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				w.cloud.SetCapacity("us-central1-a", machine, 1)
+				b, start := w.bulk(t, zones...), time.Now()
+				require.NoError(t, w.BulkInsert(t.Context(), b))
+				time.Sleep(time.Minute)
+				instances := w.seen(t)
+				assert.Equal(t, b.Instances, mig.Names(instances))
+				for _, in := range instances {
+					assert.Equal(t, "us-central1-b", in.Zone)
+					assert.Equal(t, "RUNNING", in.Status)
+					assert.Equal(t, b.Stamp, in.Stamp)
+					assert.Empty(t, in.Group)
+					assert.True(t, in.FlexStart)
+					assert.WithinDuration(t, start.Add(2*time.Hour), in.Terminates, time.Minute, "the job's lease, not the template's")
+				}
+
+				require.NoError(t, w.DeleteVMs(t.Context(), instances[:1]))
+				time.Sleep(time.Minute)
+				assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(w.seen(t)))
+				require.NoError(t, w.DeleteVMs(t.Context(), instances), "one of them is gone: that is no error")
+				time.Sleep(time.Minute)
+				assert.Empty(t, w.cloud.State().Instances)
+			})
+		})
+	}
+}
+
+func TestANameThatIsTakenInTheZoneIsAConflict(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		b := w.bulk(t, "us-central1-b")
+		require.NoError(t, w.BulkInsert(t.Context(), b))
+		b.Instances = []string{"alpha-a3-1", "alpha-a3-2"}
+		err := w.BulkInsert(t.Context(), b)
+		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "%v", err)
+		assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, mig.Names(w.seen(t)))
+	})
+}
+
+func TestABulkInsertThatFindsNoRoomMakesNothingAndNamesTheZone(t *testing.T) {
+	tests := map[string]struct {
+		shorten func(*fakegce.Server)
+		cause   mig.Cause
+		says    string
+	}{
+		"of its instances one too few": {
+			func(s *fakegce.Server) { s.SetCapacity("us-central1-b", machine, 1) },
+			mig.CauseCapacity, "503 ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: The zone 'us-central1-b' does not have enough resources",
+		},
+		"of its quota one too few": {
+			func(s *fakegce.Server) { s.SetQuota(region, "INSTANCES", 1) },
+			mig.CauseQuota, "403 QUOTA_EXCEEDED: Quota 'INSTANCES' exceeded.",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				test.shorten(w.cloud)
+				err := w.BulkInsert(t.Context(), w.bulk(t, "us-central1-b"))
+				require.ErrorContains(t, err, "bulk insert alpha-a3-0 and 1 more in us-central1-b: "+test.says)
+				assert.Equal(t, test.cause, mig.CauseOf(err))
+				assert.Empty(t, w.cloud.State().Instances)
+			})
+		})
+	}
+}
+
+func TestABulkInsertHappensOnceWhateverBecomesOfTheAnswers(t *testing.T) {
+	for name, fault := range map[string]fakegce.Fault{
+		"cut before it acts": {Method: "*", Drop: true, Times: 3},
+		"cut after it acted": {Method: "*", DropAfter: true, Times: 3},
+		"overloaded":         {Method: "*", Status: 503, Times: 3},
+		"its wait is cut":    {Method: "*Operations.wait", Drop: true, Times: 3},
+	} {
+		for _, zones := range [][]string{{"us-central1-a"}, {"us-central1-a", "us-central1-b"}} {
+			t.Run(name, func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w world) {
+					b := w.bulk(t, zones...)
+					require.NoError(t, w.cloud.AddFault(fault))
+					require.NoError(t, w.BulkInsert(t.Context(), b))
+					require.Len(t, w.seen(t), 2)
+					assert.Len(t, w.cloud.State().Operations, 1)
+					require.NoError(t, w.cloud.AddFault(fault))
+					require.NoError(t, w.DeleteVMs(t.Context(), w.seen(t)))
+				})
+			})
+		}
+	}
+}
+
+func TestATemplateIsReadBackFromItsRegionOrTheWorld(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		spot := fakegce.FlexTemplate("spot", machine)
+		spot.Properties.Scheduling.ProvisioningModel = "SPOT"
+		spot.Properties.Scheduling.MaxRunDuration = nil
+		spot.Properties.ResourcePolicies = []string{"compact"}
+		global, err := w.cloud.AddTemplate("", spot)
+		require.NoError(t, err)
+
+		template, err := w.Template(t.Context(), w.template)
+		require.NoError(t, err)
+		assert.Equal(t, mig.Template{
+			Link: w.template, MachineType: machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,
+			Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+		}, template)
+		assert.Empty(t, template.Contradictions())
+
+		template, err = w.Template(t.Context(), "https://www.googleapis.com/compute/v1/"+global)
+		require.NoError(t, err)
+		assert.Equal(t, global, template.Link)
+		assert.Len(t, template.Contradictions(), 3)
+
+		_, err = w.Template(t.Context(), "global/instanceTemplates/none")
+		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
+	})
+}

@@ -1,0 +1,38 @@
+package gce
+
+import (
+	"context"
+
+	compute "cloud.google.com/go/compute/apiv1"
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"golang.org/x/sync/errgroup"
+
+	"slurmflex/mig"
+)
+
+// DeleteVMs deletes instances that no group made, side by side; those that are
+// no longer there are passed over. It tries all of them, and returns the first
+// error when Compute has begun the other deletions, which take minutes to end.
+func (c *Client) DeleteVMs(ctx context.Context, instances []mig.Instance) error {
+	var side errgroup.Group
+	side.SetLimit(sideBySide)
+	for _, in := range instances {
+		side.Go(func() error {
+			err := c.deleteVM(ctx, in)
+			if mig.CauseOf(err) == mig.CauseNotFound {
+				return nil
+			}
+			return err
+		})
+	}
+	return side.Wait()
+}
+
+func (c *Client) deleteVM(ctx context.Context, in mig.Instance) error {
+	_, err := begin(ctx, "instances.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
+		return c.instances.Delete(ctx, &computepb.DeleteInstanceRequest{
+			Project: c.project, Zone: in.Zone, Instance: in.Name, RequestId: id,
+		})
+	})
+	return failure("delete instance", in.Zone+"/"+in.Name, ending, err)
+}

@@ -16,6 +16,15 @@ type Reservation struct {
 	Users      []string
 }
 
+// ReservationSpec is a reservation to be made for the end of life of nodes:
+// from Start on, without an end, they take no jobs, and jobs that could still
+// run then are not started on them.
+type ReservationSpec struct {
+	Name  string
+	Nodes []string
+	Start time.Time // to the second
+}
+
 // ParseReservations reads what scontrol show reservation -o printed under
 // TZ=UTC. A line that is no reservation record is an error.
 func ParseReservations(out []byte) ([]Reservation, error) {

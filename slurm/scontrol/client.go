@@ -1,5 +1,5 @@
-// Package scontrol asks slurmctld, and tells it, by running scontrol and
-// squeue.
+// Package scontrol asks slurmctld, and tells it, by running scontrol, squeue
+// and scancel.
 package scontrol
 
 import (
@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +26,7 @@ const (
 // Client runs Slurm's commands. It is safe for concurrent use; its fields are
 // not to be changed once it is used.
 type Client struct {
-	// BinDir is the absolute path of the folder of scontrol and squeue.
+	// BinDir is the absolute path of the folder of Slurm's commands.
 	BinDir string
 	// Conf is the children's SLURM_CONF; "" is ours.
 	Conf string
@@ -57,27 +56,6 @@ func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
 		return nil, err
 	}
 	return slurm.ParseSqueue(slurm.SqueueColumns, out)
-}
-
-// JobRecord reads all of one job. The error is ErrUnknownJob when slurmctld
-// does not know the job, or no longer does.
-func (c *Client) JobRecord(ctx context.Context, id uint32) (slurm.JobRecord, error) {
-	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "job", strconv.FormatUint(uint64(id), 10))
-	if err != nil {
-		return slurm.JobRecord{}, err
-	}
-	// For an array's id or a heterogeneous job's leader there are more records
-	// than one, and only the one asked for has to be good.
-	records, err := slurm.ParseJobRecords(out)
-	for _, record := range records {
-		if record.ID == id {
-			return record, nil
-		}
-	}
-	if err == nil {
-		err = ErrUnknownJob
-	}
-	return slurm.JobRecord{}, fmt.Errorf("scontrol show job %d: %w", id, err)
 }
 
 // Partitions lists all partitions, hidden ones too.

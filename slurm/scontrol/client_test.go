@@ -31,28 +31,6 @@ func TestJobsAreReadByOneSqueue(t *testing.T) {
 	require.Len(t, calls(t, c), 1)
 }
 
-func TestJobRecordIsTheOneAskedForOfAWholeArray(t *testing.T) {
-	c := newClient(t, dummy{Stdout: fixture(t, "24.11.5", "02-array.jobs.txt")})
-	record, err := c.JobRecord(t.Context(), 3)
-	require.NoError(t, err)
-	require.Equal(t, uint32(3), record.ID)
-	require.Equal(t, []string{"f2"}, record.Nodes)
-	require.Equal(t, []string{"scontrol", "-a", "-o", "show", "job", "3"}, calls(t, c)[0].Args)
-
-	_, err = c.JobRecord(t.Context(), 99)
-	require.ErrorIs(t, err, ErrUnknownJob)
-	require.EqualError(t, err, "scontrol show job 99: no such job")
-}
-
-func TestJobRecordThatCannotBeTrustedIsAnError(t *testing.T) {
-	jobs := strings.Replace(fixture(t, "24.11.5", "02-array.jobs.txt"), "JobName=exclusive", "JobName=x Command=y", 1)
-	c := newClient(t, dummy{Stdout: jobs})
-	_, err := c.JobRecord(t.Context(), 1)
-	require.EqualError(t, err, "scontrol show job 1: record of job 1: Command= is in it 2 times, not once")
-	_, err = c.JobRecord(t.Context(), 3)
-	require.NoError(t, err, "another job's record is as good as ever")
-}
-
 func TestTheOtherReads(t *testing.T) {
 	read := func(name string) *Client { return newClient(t, dummy{Stdout: fixture(t, "22.05.8", name)}) }
 

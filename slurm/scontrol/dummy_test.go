@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,7 +17,7 @@ import (
 )
 
 // dummy is what the commands of a test do. They are the test binary itself
-// under the names scontrol and squeue, and read it from the file that is their
+// under the names of Slurm's commands, and read it from the file that is their
 // SLURM_CONF.
 type dummy struct {
 	Stdout, Stderr string
@@ -25,7 +26,13 @@ type dummy struct {
 	Hang           bool   // never end
 	Leave          bool   // end, but leave a process that keeps stdout open
 	Flood          bool   // print for ever
+
+	// Instead is what a command does instead whose last argument is the key.
+	Instead map[string]dummy
 }
+
+// programs are the commands that the tests' clients may run.
+var programs = []string{"scontrol", "squeue", "scancel"}
 
 // call is one run of a dummy command.
 type call struct {
@@ -35,8 +42,7 @@ type call struct {
 }
 
 func TestMain(m *testing.M) {
-	switch name := filepath.Base(os.Args[0]); name {
-	case "scontrol", "squeue":
+	if name := filepath.Base(os.Args[0]); slices.Contains(programs, name) {
 		syscall.Exit(beDummy(name)) // os.Exit of a race-detecting binary takes a second
 	}
 	os.Exit(m.Run())
@@ -59,6 +65,9 @@ func beDummy(name string) int {
 		time.Sleep(time.Hour)
 	}
 	record(conf, name)
+	if instead, found := d.Instead[os.Args[len(os.Args)-1]]; found {
+		d = instead
+	}
 	fmt.Print(d.Stdout)
 	fmt.Fprint(os.Stderr, d.Stderr)
 	for d.Flood {
@@ -103,7 +112,7 @@ func newClient(t *testing.T, d dummy) *Client {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	for _, name := range []string{"scontrol", "squeue"} {
+	for _, name := range programs {
 		require.NoError(t, os.Symlink(self, filepath.Join(dir, name)))
 	}
 	conf := filepath.Join(dir, "conf")

@@ -12,8 +12,17 @@ var (
 	ErrNoController = errors.New("slurmctld does not answer")
 	// ErrUnknownJob: slurmctld has no such job.
 	ErrUnknownJob = errors.New("no such job")
+	// ErrJobEnded: the job is over, though slurmctld still knows it.
+	ErrJobEnded = errors.New("job has ended")
 	// ErrUnknownNode: slurmctld has no such node.
 	ErrUnknownNode = errors.New("no such node")
+	// ErrReservationExists: there is a reservation of this name already.
+	ErrReservationExists = errors.New("reservation exists")
+	// ErrUnknownReservation: slurmctld has no such reservation.
+	ErrUnknownReservation = errors.New("no such reservation")
+
+	// errNotPending: the job has been started already.
+	errNotPending = errors.New("job is not pending")
 )
 
 // failure is a command that Slurm says has failed, in Slurm's own words.
@@ -34,6 +43,15 @@ func classify(words string) error {
 		return ErrUnknownJob
 	case strings.Contains(words, "Invalid node name specified"):
 		return ErrUnknownNode
+	case strings.Contains(words, "Job has already finished"),
+		strings.Contains(words, "Job/step already completing or completed"):
+		return ErrJobEnded
+	case strings.Contains(words, "Job is no longer pending execution"):
+		return errNotPending
+	case strings.Contains(words, "Duplicate reservation name"):
+		return ErrReservationExists
+	case strings.Contains(words, "Requested reservation is invalid"):
+		return ErrUnknownReservation
 	case strings.Contains(words, "Unable to contact slurm controller"),
 		strings.Contains(words, "Socket timed out on send/recv operation"):
 		return ErrNoController

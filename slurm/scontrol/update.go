@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -80,15 +79,8 @@ func (c *Client) UpdateNodes(ctx context.Context, names []string, change slurm.N
 
 // batches folds names into hostlists that are small enough for one update.
 func batches(names []string) ([]string, error) {
-	for _, name := range names {
-		hosts, err := slurm.Expand(name)
-		if err != nil {
-			return nil, err
-		}
-		// scontrol takes ALL for all nodes of the cluster.
-		if len(hosts) != 1 || hosts[0] != name || strings.EqualFold(name, "ALL") {
-			return nil, fmt.Errorf("%q is not the name of one node", plain(name, maxCall))
-		}
+	if err := checkNodeNames(names); err != nil {
+		return nil, err
 	}
 	sorted, err := slurm.Expand(slurm.Fold(names))
 	if err != nil {
@@ -107,13 +99,19 @@ func batches(names []string) ([]string, error) {
 	return hostlists, nil
 }
 
-// SetAdminComment sets the comment that scontrol show job shows to the job's
-// owner; "" clears it. An array's own id sets it for every task of the array.
-// Control characters become spaces, and the text is cut to 500 bytes.
-func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) error {
-	_, err := c.run(ctx, "scontrol", "update",
-		"jobid="+strconv.FormatUint(uint64(job), 10), "admincomment="+plain(text, maxText))
-	return err
+// checkNodeNames makes sure that each is the name of one node.
+func checkNodeNames(names []string) error {
+	for _, name := range names {
+		hosts, err := slurm.Expand(name)
+		if err != nil {
+			return err
+		}
+		// scontrol takes ALL for all nodes of the cluster.
+		if len(hosts) != 1 || hosts[0] != name || strings.EqualFold(name, "ALL") {
+			return fmt.Errorf("%q is not the name of one node", plain(name, maxCall))
+		}
+	}
+	return nil
 }
 
 // plain makes text one line of at most most bytes: control characters, line

@@ -113,16 +113,6 @@ func TestABatchThatFailsDoesNotKeepTheOthersFromBeingTried(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknownNode)
 }
 
-func TestSetAdminComment(t *testing.T) {
-	c := newClient(t, dummy{})
-	require.NoError(t, c.SetAdminComment(t.Context(), 7, "waiting\nfor capacity: "+strings.Repeat("é", 600)))
-	args := calls(t, c)[0].Args
-	require.Equal(t, []string{"scontrol", "update", "jobid=7"}, args[:3])
-	require.True(t, strings.HasPrefix(args[3], "admincomment=waiting for capacity: é"))
-	require.True(t, strings.HasSuffix(args[3], "é…"))
-	require.LessOrEqual(t, len(args[3]), len("admincomment=")+maxText)
-}
-
 func FuzzPlain(f *testing.F) {
 	f.Add("a\nb\x00c\x1b\u2028d\xffe", 5)
 	f.Add(strings.Repeat("é", 300), maxText)

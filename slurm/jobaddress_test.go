@@ -1,0 +1,56 @@
+package slurm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseJobAddress(t *testing.T) {
+	const array = "34|34_[2,7%2]\n35|34_1\n36|34_0\n"
+	for _, test := range []struct {
+		name, out string
+		id        uint32
+		want      string
+	}{
+		{"a job", "9|9\n", 9, "9"},
+		{"a task with an id of its own", array, 35, "34_1"},
+		{"the task that has its array's id", "26|24_1\n24|24_2\n", 24, "24_2"},
+		{"the leader of a heterogeneous job", "38|38+0\n39|38+1\n", 38, "38"},
+		{"a component of a heterogeneous job", "39|38+1\n", 39, "38"},
+		{"a job that is not there", array, 3, ""},
+		{"no job", "", 9, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			address, err := ParseJobAddress(test.id, []byte(test.out))
+			require.NoError(t, err)
+			require.Equal(t, test.want, address)
+		})
+	}
+}
+
+func TestParseJobAddressRefuses(t *testing.T) {
+	for out, want := range map[string]string{
+		"34|34_[2,7%2]\n": `squeue: line 1, "34|34_[2,7%2]": job 34 stands for tasks that have not been told apart yet`,
+		"34|34_[5]\n":     `squeue: line 1, "34|34_[5]": job 34 stands for tasks that have not been told apart yet`,
+		"34|\n":           `squeue: line 1, "34|": not a job id and an address`,
+		"<html>\n":        `squeue: line 1, "<html>": not a job id and an address`,
+	} {
+		address, err := ParseJobAddress(34, []byte(out))
+		require.EqualError(t, err, want)
+		require.Empty(t, address)
+	}
+}
+
+func FuzzParseJobAddress(f *testing.F) {
+	f.Add(uint32(34), []byte("34|34_2\n35|34_[0-1]\n"))
+	f.Add(uint32(39), []byte("39|38+1\n"))
+	f.Fuzz(func(t *testing.T, id uint32, out []byte) {
+		address, err := ParseJobAddress(id, out)
+		if err != nil {
+			require.NotContains(t, err.Error(), "\n")
+			require.Empty(t, address)
+		}
+		require.Regexp(t, `^(\d+(_\d+)?)?$`, address)
+	})
+}

@@ -1,0 +1,160 @@
+package scontrol
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+)
+
+// jobVerb is a method that changes one job.
+type jobVerb struct {
+	name string
+	do   func(t *testing.T, c *Client, id uint32) error
+	args func(address string) []string // the command that does it
+}
+
+func jobVerbs() []jobVerb {
+	return []jobVerb{
+		{
+			"set the admin comment",
+			func(t *testing.T, c *Client, id uint32) error { return c.SetAdminComment(t.Context(), id, "a note") },
+			func(address string) []string {
+				return []string{"scontrol", "update", "jobid=" + address, "admincomment=a note"}
+			},
+		},
+		{
+			"hold",
+			func(t *testing.T, c *Client, id uint32) error { return c.HoldJob(t.Context(), id) },
+			func(address string) []string { return []string{"scontrol", "hold", address} },
+		},
+		{
+			"requeue",
+			func(t *testing.T, c *Client, id uint32) error { return c.RequeueJob(t.Context(), id) },
+			func(address string) []string { return []string{"scontrol", "requeue", "Incomplete", address} },
+		},
+		{
+			"requeuehold",
+			func(t *testing.T, c *Client, id uint32) error { return c.RequeueHoldJob(t.Context(), id) },
+			func(address string) []string { return []string{"scontrol", "requeuehold", "Incomplete", address} },
+		},
+		{
+			"cancel",
+			func(t *testing.T, c *Client, id uint32) error { return c.CancelJob(t.Context(), id) },
+			func(address string) []string { return []string{"scancel", address} },
+		},
+		{
+			"start now",
+			func(t *testing.T, c *Client, id uint32) error { return c.StartNow(t.Context(), id) },
+			func(address string) []string {
+				return []string{"scontrol", "update", "jobid=" + address, "starttime=now"}
+			},
+		},
+		{
+			"notify",
+			func(t *testing.T, c *Client, id uint32) error { return c.NotifyJob(t.Context(), id, "a note") },
+			func(address string) []string { return []string{"scontrol", "--", "notify", address, "a note"} },
+		},
+	}
+}
+
+// squeueSays is what squeue prints when it is asked for addresses.
+func squeueSays(out string) map[string]dummy {
+	return map[string]dummy{slurm.JobAddressFormat: {Stdout: out}}
+}
+
+func TestAJobIsChangedUnderItsOwnAddress(t *testing.T) {
+	for _, verb := range jobVerbs() {
+		t.Run(verb.name, func(t *testing.T) {
+			c := newClient(t, dummy{Instead: squeueSays("6|5_0\n5|5_2\n")})
+			require.NoError(t, verb.do(t, c, 5))
+			require.Equal(t, []string{"squeue", "-h", "-a", "-t", "all", "-j", "5", "-o", "%A|%i"}, calls(t, c)[0].Args)
+			require.Equal(t, verb.args("5_2"), calls(t, c)[1].Args, "not 5, which is the whole array")
+			require.Len(t, calls(t, c), 2)
+		})
+	}
+}
+
+func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
+	down := dummy{Stderr: "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", Exit: 1}
+	for _, verb := range jobVerbs() {
+		t.Run(verb.name, func(t *testing.T) {
+			c := newClient(t, dummy{Instead: squeueSays("5|5_[0-3%2]\n")})
+			require.ErrorContains(t, verb.do(t, c, 5), verb.name+": squeue: line 1")
+			require.Len(t, calls(t, c), 1)
+
+			c = newClient(t, dummy{Instead: map[string]dummy{slurm.JobAddressFormat: down}})
+			require.ErrorIs(t, verb.do(t, c, 5), ErrNoController)
+			require.Len(t, calls(t, c), 1)
+		})
+	}
+}
+
+func TestAJobThatIsGoneIsUnknownAndAsGoodAsCancelled(t *testing.T) {
+	for _, verb := range jobVerbs() {
+		t.Run(verb.name, func(t *testing.T) {
+			for name, instead := range map[string]map[string]dummy{
+				"the job is unknown":             {slurm.JobAddressFormat: gone()},
+				"only its array's others remain": squeueSays("6|5_0\n"),
+			} {
+				c := newClient(t, dummy{Instead: instead})
+				err := verb.do(t, c, 5)
+				if verb.name == "cancel" {
+					require.NoError(t, err, name)
+				} else {
+					require.ErrorIs(t, err, ErrUnknownJob, name)
+				}
+				require.Len(t, calls(t, c), 1)
+			}
+		})
+	}
+	err := newClient(t, dummy{Instead: squeueSays("")}).HoldJob(t.Context(), 5)
+	require.EqualError(t, err, "hold: job 5: no such job")
+}
+
+// The texts are those of 22.05.8 and 24.11.5.
+func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
+	hold := func(c *Client) error { return c.HoldJob(t.Context(), 5) }
+	start := func(c *Client) error { return c.StartNow(t.Context(), 5) }
+	notify := func(c *Client) error { return c.NotifyJob(t.Context(), 5, "x") }
+	for _, test := range []struct {
+		name   string
+		do     func(*Client) error
+		stderr string
+		want   error
+	}{
+		{"held after its end", hold, "Job has already finished for job 5\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
+		{"a task held after its end", hold, "5_2: Job has already finished\n", ErrJobEnded},
+		{"told after its end", notify, "job notify failure: Job/step already completing or completed\n", ErrJobEnded},
+		{"a task that is gone", hold, "5_2: Invalid job id specified\n", ErrUnknownJob},
+		{"started already", start, "Job is no longer pending execution for job 5\n", nil},
+		{"a task started already", start, "5_2: Job is no longer pending execution\n", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClient(t, dummy{Instead: squeueSays("5|5_2\n"), Stderr: test.stderr, Exit: 1})
+			require.ErrorIs(t, test.do(c), test.want)
+			require.Len(t, calls(t, c), 2)
+		})
+	}
+
+	refusal := dummy{Instead: squeueSays("5|5\n"), Stderr: "Requested operation is presently disabled for job 5\n", Exit: 1}
+	require.EqualError(t, newClient(t, refusal).RequeueJob(t.Context(), 5),
+		"scontrol requeue Incomplete 5: Requested operation is presently disabled for job 5")
+}
+
+func TestTextsForAJobsOwnerAreOneShortLine(t *testing.T) {
+	text := "-Q\nfor capacity: " + strings.Repeat("é", 600)
+	c := newClient(t, dummy{Instead: squeueSays("7|7\n")})
+	require.NoError(t, c.SetAdminComment(t.Context(), 7, text))
+	require.NoError(t, c.NotifyJob(t.Context(), 7, text))
+	comment, note := calls(t, c)[1].Args[3], calls(t, c)[3].Args[4]
+	require.Equal(t, "admincomment="+note, comment)
+	require.True(t, strings.HasPrefix(note, "-Q for capacity: é"))
+	require.True(t, strings.HasSuffix(note, "é…"))
+	require.LessOrEqual(t, len(note), maxText)
+
+	require.NoError(t, c.SetAdminComment(t.Context(), 7, ""))
+	require.Equal(t, "admincomment=", calls(t, c)[5].Args[3])
+}

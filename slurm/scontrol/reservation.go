@@ -1,0 +1,82 @@
+package scontrol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"slurmflex/slurm"
+)
+
+// reservationName is what a reservation may be called. Slurm takes more, but
+// makes up a name when there is none.
+var reservationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// CreateReservation makes an end-of-life reservation. It may overlap others of
+// its kind, also on the same nodes. The error is ErrReservationExists when the
+// name is taken, and ErrUnknownNode when Slurm does not know one of the nodes;
+// then nothing is made. A start more than 600 s ago is refused by Slurm.
+//
+// Its start is not to be moved: Slurm refuses that once the reservation has
+// begun. Make another one under another name first, then delete this one, and
+// the nodes are covered all the time.
+func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
+	hostlist, err := reserved(spec.Name, spec.Nodes)
+	if err == nil && spec.Start.Unix() <= 0 {
+		err = errors.New("no start")
+	}
+	if err != nil {
+		return fmt.Errorf("create reservation: %w", err)
+	}
+	// To Slurm the user is who may use the nodes all the same; there has to be one.
+	_, err = c.run(ctx, "scontrol", "create", "reservation", "reservationname="+spec.Name, "nodes="+hostlist,
+		"starttime=uts"+strconv.FormatInt(spec.Start.Unix(), 10), "duration=infinite", "users=root", "flags=maint,ignore_jobs")
+	return err
+}
+
+// SetReservationNodes gives a reservation, also one that has begun, these nodes
+// in place of those it has. No nodes is an error: Slurm would take it for any
+// nodes. A node that Slurm does not know makes 22.05 refuse, with
+// ErrUnknownNode; 24.11 leaves it out, and refuses with ErrUnknownReservation
+// when none is left.
+func (c *Client) SetReservationNodes(ctx context.Context, name string, nodes []string) error {
+	hostlist, err := reserved(name, nodes)
+	if err != nil {
+		return fmt.Errorf("update reservation: %w", err)
+	}
+	_, err = c.run(ctx, "scontrol", "update", "reservationname="+name, "nodes="+hostlist)
+	return err
+}
+
+// DeleteReservation deletes a reservation. The error is ErrUnknownReservation
+// when there is none of this name.
+func (c *Client) DeleteReservation(ctx context.Context, name string) error {
+	if err := checkReservationName(name); err != nil {
+		return fmt.Errorf("delete reservation: %w", err)
+	}
+	_, err := c.run(ctx, "scontrol", "delete", "reservationname="+name)
+	return err
+}
+
+// reserved checks a reservation, and gives its nodes as a hostlist.
+func reserved(name string, nodes []string) (string, error) {
+	if err := checkReservationName(name); err != nil {
+		return "", err
+	}
+	if len(nodes) == 0 {
+		return "", fmt.Errorf("%s: no nodes", name)
+	}
+	if err := checkNodeNames(nodes); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return slurm.Fold(nodes), nil
+}
+
+func checkReservationName(name string) error {
+	if !reservationName.MatchString(name) {
+		return fmt.Errorf("name %q is not 1 to 100 letters, digits, dots, dashes and underscores", plain(name, maxCall))
+	}
+	return nil
+}

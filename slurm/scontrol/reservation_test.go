@@ -1,0 +1,90 @@
+package scontrol
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+)
+
+// spec is a reservation that nothing is wrong with.
+func spec() slurm.ReservationSpec {
+	return slurm.ReservationSpec{Name: "alpha-eol-1900000000", Nodes: []string{"f1", "f0", "f5"}, Start: time.Unix(1900000000, 999)}
+}
+
+func TestReservationsAreMadeChangedAndDeleted(t *testing.T) {
+	c := newClient(t, dummy{})
+	require.NoError(t, c.CreateReservation(t.Context(), spec()))
+	require.NoError(t, c.SetReservationNodes(t.Context(), spec().Name, []string{"f2", "f1"}))
+	require.NoError(t, c.DeleteReservation(t.Context(), spec().Name))
+	made := calls(t, c)
+	require.Len(t, made, 3)
+	require.Equal(t, []string{
+		"scontrol", "create", "reservation", "reservationname=alpha-eol-1900000000", "nodes=f[0-1,5]",
+		"starttime=uts1900000000", "duration=infinite", "users=root", "flags=maint,ignore_jobs",
+	}, made[0].Args)
+	require.Equal(t, []string{"scontrol", "update", "reservationname=alpha-eol-1900000000", "nodes=f[1-2]"}, made[1].Args)
+	require.Equal(t, []string{"scontrol", "delete", "reservationname=alpha-eol-1900000000"}, made[2].Args)
+}
+
+func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
+	const badName = " is not 1 to 100 letters, digits, dots, dashes and underscores"
+	for _, test := range []struct {
+		name  string
+		spoil func(*slurm.ReservationSpec)
+		want  string
+	}{
+		{"no name", func(s *slurm.ReservationSpec) { s.Name = "" }, `name ""` + badName},
+		{"a name with a space", func(s *slurm.ReservationSpec) { s.Name = "a b" }, `name "a b"` + badName},
+		{"two names", func(s *slurm.ReservationSpec) { s.Name = "a,b" }, `name "a,b"` + badName},
+		{"a name like an option", func(s *slurm.ReservationSpec) { s.Name = "-a" }, `name "-a"` + badName},
+		{"no nodes", func(s *slurm.ReservationSpec) { s.Nodes = nil }, "alpha-eol-1900000000: no nodes"},
+		{"all nodes of the cluster", func(s *slurm.ReservationSpec) { s.Nodes = []string{"ALL"} }, `alpha-eol-1900000000: "ALL" is not the name of one node`},
+		{"a hostlist", func(s *slurm.ReservationSpec) { s.Nodes = []string{"f[0-1]"} }, `alpha-eol-1900000000: "f[0-1]" is not the name of one node`},
+		{"no start", func(s *slurm.ReservationSpec) { s.Start = time.Time{} }, "no start"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClient(t, dummy{})
+			bad := spec()
+			test.spoil(&bad)
+			require.EqualError(t, c.CreateReservation(t.Context(), bad), "create reservation: "+test.want)
+			if bad.Name != spec().Name {
+				require.EqualError(t, c.DeleteReservation(t.Context(), bad.Name), "delete reservation: "+test.want)
+			}
+			if bad.Start.Equal(spec().Start) {
+				require.EqualError(t, c.SetReservationNodes(t.Context(), bad.Name, bad.Nodes), "update reservation: "+test.want)
+			}
+			require.Empty(t, calls(t, c))
+		})
+	}
+}
+
+// The texts are those of 22.05.8 and 24.11.5.
+func TestSlurmsErrorsAboutReservationsAreRecognised(t *testing.T) {
+	create := func(c *Client) error { return c.CreateReservation(t.Context(), spec()) }
+	set := func(c *Client) error { return c.SetReservationNodes(t.Context(), "eol-x", []string{"f0"}) }
+	remove := func(c *Client) error { return c.DeleteReservation(t.Context(), "eol-x") }
+	for _, test := range []struct {
+		name   string
+		do     func(*Client) error
+		stderr string
+		want   error
+	}{
+		{"the name is taken", create, "Error creating the reservation: Duplicate reservation name\n", ErrReservationExists},
+		{"no such node", create, "Error creating the reservation: Invalid node name specified\n", ErrUnknownNode},
+		{
+			"no such reservation to change (22.05)", set,
+			"Error updating the reservation: Requested reservation is invalid\nslurm_update error: Requested reservation is invalid\n",
+			ErrUnknownReservation,
+		},
+		{"no such reservation to change", set, "slurm_update error: Requested reservation is invalid\n", ErrUnknownReservation},
+		{"no such reservation to delete", remove, "delete_reservation reservationname=eol-x: Requested reservation is invalid\n", ErrUnknownReservation},
+		{"slurmctld is down", remove, "Unable to contact slurm controller (connect failure)\n", ErrNoController},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require.ErrorIs(t, test.do(newClient(t, dummy{Stderr: test.stderr, Exit: 1})), test.want)
+		})
+	}
+}

@@ -19,11 +19,14 @@ import (
 const actionLimit = 3 * time.Minute
 
 // flights are the queues that are being worked off. A queue in flight is not
-// begun again, and no two flights ask for the same instance.
+// begun again, and no two flights ask for the same instance. That holds for the
+// rest of a round also when a flight ends: the round may have looked too early
+// to see what came of it.
 type flights struct {
 	mu      sync.Mutex
-	asks    map[string][]string // by queue in flight: the instances that it asks for
+	asks    map[string][]string // by queue: the instances that it asks for
 	asked   map[string]bool     // these instances
+	ended   []string            // queues in asks that have ended
 	failed  int                 // actions left undone since the last count
 	changed chan struct{}       // closed when a queue ends
 }
@@ -61,6 +64,20 @@ func (r *Reconciler) apply(ctx context.Context, p plan.Plan, patience time.Durat
 	}
 }
 
+// forget lets go of the queues that have ended. A round that begins to look now
+// sees what came of them.
+func (f *flights) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, queue := range f.ended {
+		for _, name := range f.asks[queue] {
+			delete(f.asked, name)
+		}
+		delete(f.asks, queue)
+	}
+	f.ended = nil
+}
+
 // begin notes a queue as in flight, unless it is, or another one asks for one
 // of its instances.
 func (f *flights) begin(queue string, actions []plan.Action) bool {
@@ -91,10 +108,7 @@ func (f *flights) begin(queue string, actions []plan.Action) bool {
 func (f *flights) end(queue string, undone int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, name := range f.asks[queue] {
-		delete(f.asked, name)
-	}
-	delete(f.asks, queue)
+	f.ended = append(f.ended, queue)
 	f.failed += undone
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -103,7 +117,7 @@ func (f *flights) end(queue string, undone int) {
 func (f *flights) state() (busy bool, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.asks) > 0, f.changed
+	return len(f.asks) > len(f.ended), f.changed
 }
 
 func (f *flights) count() int {
@@ -164,10 +178,11 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 }
 
 // noteRefusal remembers what the cloud turned down for good reason. A call
-// whose outcome is unknown, or that came at a bad moment, is none.
+// whose outcome is unknown, or that came at a bad moment, is none; nor is one
+// whose group somebody has deleted.
 func (r *Reconciler) noteRefusal(group string, err error) {
 	switch mig.CauseOf(err) {
-	case mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseExists:
+	case mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseExists, mig.CauseNotFound:
 		return
 	}
 	r.remember(group, err)

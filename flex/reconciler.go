@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,6 +86,9 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	}
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
+	// What was read of a region is not to be judged by without the rest.
+	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
+	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 	snap.Now = r.Now()
 	return snap, nil
 }
@@ -107,6 +111,7 @@ func (r *Reconciler) Round(ctx context.Context, only ...Filter) (Outcome, error)
 }
 
 func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
+	r.flights.forget()
 	snap, err := r.Observe(ctx)
 	if err != nil {
 		return Outcome{}, err

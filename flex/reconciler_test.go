@@ -53,7 +53,7 @@ func TestTheSameRoundAgainChangesNothing(t *testing.T) {
 				w.cloud.ResetCalls()
 				updates := w.slurm.updated()
 				for range 3 {
-					assert.False(t, w.round(t.Context()).Soon())
+					assert.False(t, w.mustRound(t.Context()).Soon())
 					time.Sleep(time.Minute)
 				}
 				assert.Empty(t, w.mutations())
@@ -66,8 +66,8 @@ func TestTheSameRoundAgainChangesNothing(t *testing.T) {
 func TestASuspendedNodeLosesItsInstanceAndTheLastOneTheGroupToo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-a3-[0-1]")
-		w.slurm.set("alpha-a3-[0-1]", "IDLE+CLOUD")
-		delete(w.slurm.jobs, 1)
+		w.slurm.cancel(1)
+		w.settle()
 
 		w.cloud.ResetCalls()
 		w.slurm.set("alpha-a3-1", "IDLE+CLOUD+POWERING_DOWN")
@@ -89,17 +89,23 @@ func TestASuspendedNodeLosesItsInstanceAndTheLastOneTheGroupToo(t *testing.T) {
 	})
 }
 
-func TestACancelledJobsRequestIsCancelledAndItsNodesGoBack(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.settle()
-		w.slurm.cancel(1)
-		w.settle()
-		assert.Empty(t, w.owned())
-		assert.Contains(t, w.slurm.updated(),
-			"alpha-a3-[0-1] power_down_force slurmflex: no job waits for this node any more")
-	})
+func TestACancelledJobsRequestsAreCancelledAndItsNodesGoBack(t *testing.T) {
+	for _, nodes := range []string{"alpha-a3-[0-1]", "alpha-one-[0-1]"} {
+		t.Run(nodes, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.cloud.SetCapacity("", "", 0)
+				w.slurm.submit(1, "shared", nodes)
+				w.settle()
+				require.NotEmpty(t, w.owned())
+				w.slurm.cancel(1)
+				w.settle()
+				assert.Empty(t, w.owned())
+				assert.Equal(t, []string{
+					nodes + " power_down_force slurmflex: no job waits for this node any more",
+				}, w.slurm.updated())
+			})
+		})
+	}
 }
 
 func TestWithoutAnAnswerFromSlurmThereIsNoRound(t *testing.T) {
@@ -143,7 +149,7 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 				w.slurm.submit(4, "train", "alpha-a3-0")   // and one where all can be read
 
 				require.NoError(t, w.cloud.AddFault(fault))
-				out := w.round(t.Context())
+				out := w.mustRound(t.Context())
 				assert.ElementsMatch(t, append(before,
 					"group alpha-a3-job-4 in us-central1 of size 1",
 					"request alpha-a3-job-4/a1 for alpha-a3-0: ACCEPTED",
@@ -189,7 +195,7 @@ func TestCollectingOnlyCreatesNothingAndSetsNoNode(t *testing.T) {
 		w.slurm.cancel(3) // a node to give back
 		updates := w.slurm.updated()
 		for range 5 {
-			w.round(t.Context(), OnlyCollect)
+			w.mustRound(t.Context(), OnlyCollect)
 			time.Sleep(10 * time.Second)
 		}
 		assert.Empty(t, w.owned())

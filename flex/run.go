@@ -24,24 +24,26 @@ const patience = 5 * time.Second
 // sooner when a hint comes or something is expected to change. It holds the
 // lock as long as anything that it began is in flight.
 func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) error {
-	release := func() {}
-	held := false
-	defer func() { release() }()
+	var release func() // nil while the lock is not held
+	defer func() {
+		if release != nil {
+			release()
+		}
+	}()
 	pace := soonest
 	for ctx.Err() == nil {
 		var out Outcome
 		var err error
-		if !held {
+		if release == nil {
 			release, err = lock.Take(ctx)
-			held = err == nil
 		}
 		if err == nil {
 			out, err = r.round(ctx, patience)
 		}
 		busy, _ := r.flights.state()
-		if held && !busy {
+		if release != nil && !busy {
 			release()
-			release, held = func() {}, false
+			release = nil
 		}
 		wait := jitter(r.Config.Options.Interval)
 		switch {

@@ -9,8 +9,9 @@ import (
 )
 
 // UnblockSignals begins the program anew with no signal blocked if it was
-// started with some. Slurm 22.05 starts its programs with TERM, INT, HUP and
-// others blocked, and Go hands that mask on to every child.
+// started with some. Slurm 22.05 starts its programs with TERM, PIPE, USR1 and
+// others blocked. Go takes back those that end a program, such as TERM, but
+// hands the rest on to every child.
 func UnblockSignals() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

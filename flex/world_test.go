@@ -3,9 +3,7 @@ package flex
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,7 +14,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
-	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -112,52 +109,65 @@ func (w *world) begin() {
 	}
 }
 
-// wire carries the calls to the cloud. At the call of that number the process
-// dies.
+// wire carries the calls to the cloud. At one of them the process may die,
+// before the call acts or just after it.
 type wire struct {
-	next  http.RoundTripper
-	mu    sync.Mutex
-	calls int
-	death death
-}
-
-type death struct {
-	at    int  // 1 is the next call; 0: never
-	after bool // the call still acts
-	die   func()
+	next     http.RoundTripper
+	lastCall int // the number of that call; 0: none
+	lastActs bool
+	mu       sync.Mutex
+	calls    int
+	die      context.CancelFunc
 }
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	w.calls++
-	last := w.calls == w.death.at
+	last, die := w.calls == w.lastCall, w.die
 	w.mu.Unlock()
 	if !last {
 		return w.next.RoundTrip(req)
 	}
-	defer w.death.die()
-	if w.death.after {
-		_, err := w.next.RoundTrip(req)
-		return nil, fmt.Errorf("nobody is there to read the answer: %w", err)
+	if w.lastActs {
+		_, _ = w.next.RoundTrip(req)
 	}
+	die()
 	return nil, context.Canceled
 }
 
-// round makes a round that must succeed in looking.
-func (w *world) round(ctx context.Context, only ...Filter) Outcome {
+// onDeath names what ends the process.
+func (w *wire) onDeath(die context.CancelFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.die = die
+}
+
+// mustRound makes a round that must succeed in looking.
+func (w *world) mustRound(ctx context.Context, only ...Filter) Outcome {
 	w.t.Helper()
 	out, err := w.Round(ctx, only...)
 	require.NoError(w.t, err)
 	return out
 }
 
-// settle makes rounds until nothing is to be expected soon.
+// settle makes rounds until nothing is to be expected soon. A process that
+// dies is followed by another.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 60 {
-		if !w.round(w.t.Context()).Soon() {
+		ctx, die := context.WithCancel(w.t.Context())
+		w.wire.onDeath(die)
+		out, err := w.Round(ctx)
+		died := ctx.Err() != nil
+		die()
+		switch {
+		case died:
+			w.begin()
+			continue
+		case err == nil && !out.Soon():
 			return
 		}
+		require.NoError(w.t, err)
 		time.Sleep(time.Second)
 	}
 	w.t.Fatalf("not settled after 60 rounds; the cloud has %q", w.owned())
@@ -197,196 +207,4 @@ func (w *world) owned() []string {
 		lines = append(lines, fmt.Sprintf("instance %s of %s: %s", in.Name, in.Group, in.Status))
 	}
 	return lines
-}
-
-// controller stands for slurmctld: nodes, jobs, and what scontrol update does
-// to them as far as a round uses it.
-type controller struct {
-	cfg *config.Config
-
-	mu      sync.Mutex
-	nodes   map[string]*slurm.Node
-	jobs    map[uint32]*slurm.Job
-	updates []string
-	reads   []time.Time // when the nodes were read
-	down    error       // why it cannot be asked
-}
-
-func newController(cfg *config.Config) *controller {
-	c := &controller{cfg: cfg, nodes: map[string]*slurm.Node{}, jobs: map[uint32]*slurm.Job{}}
-	for _, set := range cfg.NodeSets {
-		for i := range set.Size() {
-			name := set.NodeName(cfg.Cluster, i)
-			c.nodes[name] = &slurm.Node{Name: name, State: slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")}
-		}
-	}
-	return c
-}
-
-func (c *controller) Nodes(context.Context) ([]slurm.Node, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reads = append(c.reads, time.Now())
-	var nodes []slurm.Node
-	for _, n := range c.nodes {
-		nodes = append(nodes, *n)
-	}
-	return nodes, c.down
-}
-
-func (c *controller) Jobs(context.Context) ([]slurm.Job, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var jobs []slurm.Job
-	for _, j := range c.jobs {
-		jobs = append(jobs, *j)
-	}
-	return jobs, c.down
-}
-
-func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm.NodeChange) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.updates = append(c.updates, fmt.Sprintf("%s %s %s", slurm.Fold(names), change.State, change.Reason))
-	for _, name := range names {
-		n := c.nodes[name]
-		n.Reason = change.Reason
-		switch change.State {
-		case "power_down": // once it is idle
-			n.State.Flags |= slurm.PowerDown
-		case "power_down_force":
-			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
-			for _, j := range c.jobs {
-				if slices.Contains(j.Nodes, name) {
-					j.State, j.Nodes = slurm.JobPending, nil
-				}
-			}
-		default:
-			return fmt.Errorf("slurm_update error: Invalid node state specified: %s", change.State)
-		}
-	}
-	return nil
-}
-
-// set puts nodes into a state.
-func (c *controller) set(list, state string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, name := range names(list) {
-		c.nodes[name].State = slurm.ParseState(state)
-	}
-}
-
-// submit places a job of an hour on nodes, and powers those up that are down.
-func (c *controller) submit(id uint32, partition, list string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.jobs[id] = &slurm.Job{
-		ID: id, ArrayID: id, Partition: partition, State: slurm.JobConfiguring, Nodes: names(list),
-		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
-	}
-	for _, name := range names(list) {
-		c.nodes[name].State = slurm.ParseState("ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")
-	}
-}
-
-// cancel takes a job out of the queue. Its nodes go on powering up for nobody,
-// and are powered down if they were up.
-func (c *controller) cancel(id uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, name := range c.jobs[id].Nodes {
-		n := c.nodes[name]
-		n.LastBusyTime = time.Now()
-		if n.State.Has(slurm.PoweringUp) {
-			n.State = slurm.ParseState("IDLE+CLOUD+NOT_RESPONDING+POWERING_UP")
-		} else {
-			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
-		}
-	}
-	delete(c.jobs, id)
-}
-
-// register is what slurmd does when it comes up on the machine.
-func (c *controller) register(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.nodes[name].State.Flags &^= slurm.PoweringUp | slurm.NotResponding
-}
-
-// refuse has every question answered with an error; nil ends that.
-func (c *controller) refuse(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.down = err
-}
-
-// updated is what nodes were updated to so far.
-func (c *controller) updated() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.updates)
-}
-
-// rounds is when rounds began.
-func (c *controller) rounds() []time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.reads)
-}
-
-// queue is the jobs in the queue by their state.
-func (c *controller) queue() map[uint32]slurm.JobState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	states := map[uint32]slurm.JobState{}
-	for id, j := range c.jobs {
-		states[id] = j.State
-	}
-	return states
-}
-
-func names(list string) []string {
-	all, err := slurm.Expand(list)
-	if err != nil {
-		panic(err)
-	}
-	return all
-}
-
-// hungCloud is a cloud whose CreateRequest for one group does not come back
-// until it is let go, and then acts.
-type hungCloud struct {
-	Cloud
-	group string
-	let   chan struct{}
-	mu    sync.Mutex
-	asked map[string]int // how often requests were created, by group
-}
-
-func hang(w *world, group string) *hungCloud {
-	h := &hungCloud{Cloud: w.Cloud, group: group, let: make(chan struct{}), asked: map[string]int{}}
-	w.Cloud = h
-	return h
-}
-
-func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spec mig.RequestSpec) error {
-	h.mu.Lock()
-	h.asked[group]++
-	h.mu.Unlock()
-	if group == h.group {
-		select {
-		case <-h.let:
-		case <-ctx.Done():
-			return &mig.Error{Op: "create resize request", Object: group, Cause: mig.CauseUnavailable, Err: ctx.Err()}
-		}
-	}
-	return h.Cloud.CreateRequest(ctx, region, group, spec)
-}
-
-// begun is how often requests were created, by group.
-func (h *hungCloud) begun() map[string]int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return maps.Clone(h.asked)
 }

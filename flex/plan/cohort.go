@@ -73,10 +73,12 @@ func (w *world) newCohort(m *member, job *slurm.Job, queued bool, part int) *coh
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: w.cfg.Cluster, NodeSet: m.set.Name}
 	if queued {
 		c.group = jobGroup(w.cfg.Cluster, m.set.Name, job.ID, part)
-		c.stamp.Job = job.ID
 	} else {
 		c.group = nodeGroup(w.cfg.Cluster, m.set.Name, m.index)
 		c.stamp.Node = m.Name
+	}
+	if job != nil && !m.set.IsStatic(m.index) {
+		c.stamp.Job = job.ID
 	}
 	return c
 }
@@ -105,12 +107,12 @@ func (w *world) risesByItself(m *member) bool {
 		len(w.instances[m.Name]) == 0
 }
 
-// hasOwnGroup reports whether a group that was made for this node alone still
-// brings, or has brought, its machine.
+// hasOwnGroup reports whether a group that was made for this node alone, and
+// for no job, still brings, or has brought, its machine.
 func (w *world) hasOwnGroup(m *member) bool {
 	key := m.set.Region + "/" + nodeGroup(w.cfg.Cluster, m.set.Name, m.index)
 	g := w.groups[key]
-	return g != nil && g.Stamp.Node == m.Name && (len(g.Live()) > 0 || len(w.inGroup[key]) > 0)
+	return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 && (len(g.Live()) > 0 || len(w.inGroup[key]) > 0)
 }
 
 // holders returns the jobs that hold any of the nodes.

@@ -303,6 +303,15 @@ func TestARound(t *testing.T) {
 				"set nodes alpha-a3-[0-1] power_down_force",
 			},
 		},
+		"does the same for a job whose nodes come each by itself": {
+			given: seen(freed("alpha-one-2", risingIdle),
+				group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7},
+					request("a1", mig.Accepted, "alpha-one-2", 2*time.Hour))),
+			want: []string{
+				"cancel request alpha-one-node-2/a1",
+				"set nodes alpha-one-2 power_down_force",
+			},
+		},
 		"waits until a request has left CREATING, then cancels it": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringDown),
 				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Creating, "alpha-a3-[0-1]", min15))),
@@ -407,6 +416,12 @@ func TestARound(t *testing.T) {
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
 			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"},
 		},
+		"counts a refusal once that is on record too": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
+				refused("alpha-a3-job-7", mig.CauseCapacity, 60*time.Second, 1)),
+			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"},
+		},
 		"gives all unbooted nodes of a job back when its request can never succeed": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
@@ -427,6 +442,11 @@ func TestARound(t *testing.T) {
 		"keeps a group that counts the attempts of a job in the queue": {
 			given: seen(nodes("alpha-a3-0", poweringDown), job(7, "train", "15:00", slurm.JobPending, ""),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
+		},
+		"keeps such a group of a single node": {
+			given: seen(nodes("alpha-one-2", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
+				group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7},
+					failed("a1", "alpha-one-2", mig.CauseCapacity, time.Second))),
 		},
 		"and deletes it when the job has left the queue": {
 			given: seen(nodes("alpha-a3-0", poweringDown),

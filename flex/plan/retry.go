@@ -47,9 +47,10 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 }
 
 // failures tells how many attempts for the cohort failed in a row, and why and
-// when the last one did. The requests on record count, and then what the cloud
-// refused to put on record. A request's end is not recorded, so its creation
-// stands for it: a request that waited for hours is tried again at once.
+// when the last one did. The requests on record count, or what the cloud
+// refused if that is more: it may keep a record of a refusal, or none. A
+// request's end is not recorded, so its creation stands for it: a request that
+// waited for hours is tried again at once.
 func (w *world) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, message string, last time.Time) {
 	if group != nil {
 		for i := len(group.Requests) - 1; i >= 0 && group.Requests[i].State == mig.Failed; i-- {
@@ -61,7 +62,7 @@ func (w *world) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, m
 	}
 	if r, ok := w.snap.Refused[c.group]; ok && r.At.After(last) {
 		cause, message, last = r.Cause, r.Message, r.At
-		n += r.Times
+		n = max(n, r.Times)
 	}
 	return n, cause, message, last
 }

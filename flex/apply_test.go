@@ -1,0 +1,254 @@
+package flex
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+)
+
+func TestAGroupThatFailsStopsNoOther(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+			Method: "regionInstanceGroupManagers.insert", Object: "/europe-west4/", Status: http.StatusForbidden,
+			Message: "Required 'compute.instanceGroupManagers.create' permission for 'projects/demo'",
+		}))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.slurm.submit(2, "shared", "alpha-one-0")
+		out := w.mustRound(t.Context())
+		assert.Equal(t, 2, out.Failed, "the group, and the request that would have followed it")
+		assert.True(t, out.Soon())
+		assert.Equal(t, []string{
+			"group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
+		}, w.owned())
+
+		w.settle()
+		assert.Contains(t, w.slurm.updated(), "alpha-one-0 power_down_force slurmflex: 403 forbidden: "+
+			"Required 'compute.instanceGroupManagers.create' permission for 'projects/demo'")
+	})
+}
+
+func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T) {
+	const words = "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes."
+	for name, switches := range map[string]fakegce.Switches{
+		"with a record of it": {}, "without a record of it": {ForgetRefused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+					Method:         "regionInstanceGroupManagerResizeRequests.insert",
+					OperationError: &fakegce.Problem{Code: "INVALID_ARGUMENT", Message: words},
+				}))
+				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+				w.settle()
+				require.NotEmpty(t, w.slurm.updated())
+				assert.Equal(t, "alpha-a3-[0-1] power_down_force slurmflex: INVALID_ARGUMENT: "+words,
+					w.slurm.updated()[len(w.slurm.updated())-1])
+				assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobPending}, w.slurm.queue())
+				assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"])
+			}, func(o *fakegce.Options) { o.Switches = switches })
+		})
+	}
+}
+
+func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {
+	for name, switches := range map[string]fakegce.Switches{
+		"with a record of each attempt": {}, "without a record of any": {ForgetRefused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+					Method:         "regionInstanceGroupManagerResizeRequests.insert",
+					OperationError: &fakegce.Problem{Code: "QUEUING_INFEASIBLE_NO_CAPACITY", Message: "none"},
+				}))
+				w.slurm.submit(1, "train", "alpha-a3-0")
+				var gaps []time.Duration
+				last := time.Now()
+				for tries := 0; w.slurm.queue()[1] != slurm.JobPending; time.Sleep(time.Second) {
+					w.mustRound(t.Context())
+					if n := w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"]; n > tries {
+						tries, gaps, last = n, append(gaps, time.Since(last).Round(30*time.Second)), time.Now()
+					}
+				}
+				assert.Equal(t, []time.Duration{0, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}, gaps,
+					"max_attempts is 5")
+				assert.Contains(t, w.slurm.updated()[len(w.slurm.updated())-1], "5 attempts failed, the last: ")
+			}, func(o *fakegce.Options) { o.Switches = switches })
+		})
+	}
+}
+
+func TestAStrangersGroupOfOurNameIsNeitherUsedNorChanged(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		const body = `{"name": "alpha-a3-job-1", "baseInstanceName": "x", "targetSize": 0, "description": "by hand",
+			"versions": [{"instanceTemplate": "projects/demo/regions/us-central1/instanceTemplates/flex"}]}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			"http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers", strings.NewReader(body))
+		require.NoError(t, err)
+		resp, err := w.cloud.Transport().RoundTrip(req)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+		time.Sleep(time.Minute)
+		before := w.cloud.State().Groups
+		require.Len(t, before, 1)
+
+		w.cloud.ResetCalls()
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		for range 3 {
+			assert.Equal(t, 2, w.mustRound(t.Context()).Failed)
+		}
+		assert.Equal(t, before, w.cloud.State().Groups)
+		const insert = "regionInstanceGroupManagers.insert"
+		assert.Equal(t, []string{insert, insert, insert}, w.mutations())
+		reports := w.log.FilterMessage("create group alpha-a3-job-1 in us-central1").FilterLevelExact(zapcore.ErrorLevel).All()
+		require.Len(t, reports, 3)
+		assert.Contains(t, reports[0].ContextMap()["error"], "already exists")
+	})
+}
+
+func TestAGroupThatSomebodyDeletesUnderAWaitingRequestIsMadeAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		h := hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		_, err := w.round(t.Context(), 2*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, h.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
+		close(h.let)
+		time.Sleep(time.Second)
+		w.settle()
+		assert.Equal(t, []string{
+			"group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
+		}, w.owned())
+		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
+	})
+}
+
+func TestAnActionThatHangsHoldsNothingElseUp(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		h := hang(w, "alpha-a3-job-1")
+		impatient := func() {
+			t.Helper()
+			_, err := w.round(t.Context(), 5*time.Second)
+			require.NoError(t, err)
+		}
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		start := time.Now()
+		impatient()
+		assert.Equal(t, 5*time.Second, time.Since(start), "patience is over")
+
+		w.slurm.submit(2, "train", "alpha-a3-2")
+		impatient()
+		impatient()
+		assert.Contains(t, w.owned(), "request alpha-a3-job-2/a1 for alpha-a3-2: ACCEPTED")
+		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1, "alpha-a3-job-2": 1}, h.begun())
+
+		// Slurm places job 3 on a node that is still asked for, for job 1.
+		w.slurm.cancel(1)
+		w.slurm.submit(3, "train", "alpha-a3-1")
+		impatient()
+		assert.NotContains(t, h.begun(), "alpha-a3-job-3", "one machine would come twice")
+
+		close(h.let)
+		synctest.Wait()
+		w.settle()
+		w.settle()
+		assert.ElementsMatch(t, []string{
+			"group alpha-a3-job-2 in us-central1 of size 1",
+			"request alpha-a3-job-2/a1 for alpha-a3-2: ACCEPTED",
+			"group alpha-a3-job-3 in us-central1 of size 1",
+			"request alpha-a3-job-3/a1 for alpha-a3-1: ACCEPTED",
+		}, w.owned())
+	})
+}
+
+func TestAnActionIsGivenUpAfterThreeMinutes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		h := hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "shared", "alpha-a3-0")
+		begun := time.Now()
+		assert.Equal(t, 1, w.mustRound(t.Context()).Failed)
+		assert.Equal(t, time.Second+3*time.Minute, time.Since(begun), "the group was there after a second")
+
+		close(h.let)
+		w.settle()
+		assert.Equal(t, map[string]int{"alpha-a3-job-1": 2}, h.begun())
+		assert.Empty(t, w.slurm.updated(), "no reason to give nodes back")
+	})
+}
+
+func TestWhatEndsWhileARoundLooksIsJudgedByTheNext(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		h := hang(w, "alpha-a3-job-1")
+		w.Cloud = &lateCloud{hungCloud: h}
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		_, err := w.round(t.Context(), 5*time.Second)
+		require.NoError(t, err)
+
+		w.slurm.cancel(1)
+		w.slurm.submit(2, "train", "alpha-a3-0")
+		w.mustRound(t.Context())
+		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun(), "it looked before the request for job 1 was there")
+		w.settle()
+		assert.Equal(t, []string{
+			"group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
+		}, w.owned(), "job 2 takes it over")
+	})
+}
+
+func TestAnActionThatFailsStopsItsQueue(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := plan.Plan{Actions: []plan.Action{
+			plan.DeleteGroup{Region: us, Group: "alpha-none"}, // gone already: done
+			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "levitate"},
+			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "power_down"},
+		}}
+		assert.Equal(t, 2, w.apply(t.Context(), p, time.Minute))
+		assert.Equal(t, []string{"alpha-a3-0 levitate "}, w.slurm.updated())
+		assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
+	})
+}
+
+func TestOnlyARefusalIsRememberedAsOne(t *testing.T) {
+	for _, cause := range []mig.Cause{
+		mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseExists, mig.CauseNotFound,
+	} {
+		assert.Empty(t, refusalsAfter(cause), cause)
+	}
+	for _, cause := range []mig.Cause{
+		mig.CauseCapacity, mig.CauseQuota, mig.CauseConfig, mig.CausePermission, mig.CauseUnknown,
+	} {
+		assert.Len(t, refusalsAfter(cause), 1, cause)
+	}
+	assert.Empty(t, refusalsAfter(mig.CauseConfig, mig.CauseNone), "it was accepted at last")
+}
+
+// refusalsAfter is what is remembered after calls that ended with the causes.
+func refusalsAfter(causes ...mig.Cause) map[string]plan.Refusal {
+	r := &Reconciler{Now: time.Now}
+	for _, cause := range causes {
+		var err error
+		if cause != mig.CauseNone {
+			err = &mig.Error{Op: "create group", Object: "g", Cause: cause, Err: errors.New("no")}
+		}
+		r.noteRefusal("g", err)
+	}
+	return r.remembered()
+}

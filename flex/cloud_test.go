@@ -1,0 +1,64 @@
+package flex
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// hungCloud is a cloud whose CreateRequest for one group does not come back
+// until it is let go, and then acts.
+type hungCloud struct {
+	Cloud
+	group string
+	let   chan struct{}
+	mu    sync.Mutex
+	asked map[string]int // how often requests were created, by group
+}
+
+func hang(w *world, group string) *hungCloud {
+	h := &hungCloud{Cloud: w.Cloud, group: group, let: make(chan struct{}), asked: map[string]int{}}
+	w.Cloud = h
+	return h
+}
+
+func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spec mig.RequestSpec) error {
+	h.mu.Lock()
+	h.asked[group]++
+	h.mu.Unlock()
+	if group == h.group {
+		select {
+		case <-h.let:
+		case <-ctx.Done():
+			return &mig.Error{Op: "create resize request", Object: group, Cause: mig.CauseUnavailable, Err: ctx.Err()}
+		}
+	}
+	return h.Cloud.CreateRequest(ctx, region, group, spec)
+}
+
+// begun is how often requests were created, by group.
+func (h *hungCloud) begun() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.asked)
+}
+
+// lateCloud is such a cloud that is let go while the second round still reads
+// its instances.
+type lateCloud struct {
+	*hungCloud
+	reads int
+}
+
+func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error) {
+	instances, unseen := l.hungCloud.Instances(ctx, cluster, regions)
+	if l.reads++; l.reads == 2 {
+		time.Sleep(time.Second)
+		close(l.let)
+		time.Sleep(10 * time.Second)
+	}
+	return instances, unseen
+}

@@ -1,0 +1,170 @@
+package flex
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+)
+
+// controller stands for slurmctld: nodes, jobs, and what scontrol update does
+// to them as far as a round uses it.
+type controller struct {
+	cfg *config.Config
+
+	mu      sync.Mutex
+	nodes   map[string]*slurm.Node
+	jobs    map[uint32]*slurm.Job
+	updates []string
+	reads   []time.Time // when the nodes were read
+	down    error       // why it cannot be asked
+}
+
+func newController(cfg *config.Config) *controller {
+	c := &controller{cfg: cfg, nodes: map[string]*slurm.Node{}, jobs: map[uint32]*slurm.Job{}}
+	for _, set := range cfg.NodeSets {
+		for i := range set.Size() {
+			name := set.NodeName(cfg.Cluster, i)
+			c.nodes[name] = &slurm.Node{Name: name, State: slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")}
+		}
+	}
+	return c
+}
+
+func (c *controller) Nodes(context.Context) ([]slurm.Node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads = append(c.reads, time.Now())
+	var nodes []slurm.Node
+	for _, n := range c.nodes {
+		nodes = append(nodes, *n)
+	}
+	return nodes, c.down
+}
+
+func (c *controller) Jobs(context.Context) ([]slurm.Job, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var jobs []slurm.Job
+	for _, j := range c.jobs {
+		jobs = append(jobs, *j)
+	}
+	return jobs, c.down
+}
+
+func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm.NodeChange) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.updates = append(c.updates, fmt.Sprintf("%s %s %s", slurm.Fold(names), change.State, change.Reason))
+	for _, name := range names {
+		n := c.nodes[name]
+		n.Reason = change.Reason
+		switch change.State {
+		case "power_down": // once it is idle
+			n.State.Flags |= slurm.PowerDown
+		case "power_down_force":
+			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
+			for _, j := range c.jobs {
+				if slices.Contains(j.Nodes, name) {
+					j.State, j.Nodes = slurm.JobPending, nil
+				}
+			}
+		default:
+			return fmt.Errorf("slurm_update error: Invalid node state specified: %s", change.State)
+		}
+	}
+	return nil
+}
+
+// set puts nodes into a state.
+func (c *controller) set(list, state string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range names(list) {
+		c.nodes[name].State = slurm.ParseState(state)
+	}
+}
+
+// submit places a job of an hour on nodes, and powers those up that are down.
+func (c *controller) submit(id uint32, partition, list string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.jobs[id] = &slurm.Job{
+		ID: id, ArrayID: id, Partition: partition, State: slurm.JobConfiguring, Nodes: names(list),
+		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
+	}
+	for _, name := range names(list) {
+		c.nodes[name].State = slurm.ParseState("ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")
+	}
+}
+
+// cancel takes a job out of the queue. Its nodes go on powering up for nobody,
+// or stay up, but for those that are marked to be powered down then.
+func (c *controller) cancel(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range c.jobs[id].Nodes {
+		n := c.nodes[name]
+		n.LastBusyTime = time.Now()
+		switch {
+		case n.State.Has(slurm.PoweringUp):
+			n.State = slurm.ParseState("IDLE+CLOUD+NOT_RESPONDING+POWERING_UP")
+		case n.State.Has(slurm.PowerDown):
+			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
+		default:
+			n.State = slurm.ParseState("IDLE+CLOUD")
+		}
+	}
+	delete(c.jobs, id)
+}
+
+// register is what slurmd does when it comes up on the machine.
+func (c *controller) register(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[name].State.Flags &^= slurm.PoweringUp | slurm.NotResponding
+}
+
+// refuse has every question answered with an error; nil ends that.
+func (c *controller) refuse(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.down = err
+}
+
+// updated is what nodes were updated to so far.
+func (c *controller) updated() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.updates)
+}
+
+// rounds is when rounds began.
+func (c *controller) rounds() []time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.reads)
+}
+
+// queue is the jobs in the queue by their state.
+func (c *controller) queue() map[uint32]slurm.JobState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	states := map[uint32]slurm.JobState{}
+	for id, j := range c.jobs {
+		states[id] = j.State
+	}
+	return states
+}
+
+func names(list string) []string {
+	all, err := slurm.Expand(list)
+	if err != nil {
+		panic(err)
+	}
+	return all
+}

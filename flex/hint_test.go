@@ -1,0 +1,273 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/sys/unix"
+)
+
+var someHint = Hint{Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
+
+// socketPath is short: the kernel takes no path of more than 107 bytes.
+func socketPath(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "flex")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return SocketPath(dir)
+}
+
+// listening is a daemon's ear, and where it is.
+func listening(t testing.TB) (path string, hints <-chan Hint) {
+	t.Helper()
+	path = socketPath(t)
+	hints, err := Listen(t.Context(), path, zap.NewNop())
+	require.NoError(t, err)
+	return path, hints
+}
+
+// send sends a hint, again where a busy machine lets the daemon be late.
+func send(t testing.TB, path string, h Hint) error {
+	t.Helper()
+	for {
+		err := Send(t.Context(), path, h)
+		if late := net.Error(nil); !errors.As(err, &late) || !late.Timeout() {
+			return err
+		}
+	}
+}
+
+// say writes bytes to the socket and returns the whole answer.
+func say(t testing.TB, path string, bytes []byte) string {
+	t.Helper()
+	conn, err := net.Dial("unix", path)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, _ = conn.Write(bytes) // the daemon may hang up before it has read all
+	_ = conn.(*net.UnixConn).CloseWrite()
+	answer, _ := io.ReadAll(conn)
+	return string(answer)
+}
+
+func TestAHintArrivesAsItWasSent(t *testing.T) {
+	path, hints := listening(t)
+	require.NoError(t, send(t, path, someHint))
+	assert.Equal(t, someHint, <-hints)
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
+}
+
+func TestAHintBesideOneThatWaitsIsAcknowledgedAndDropped(t *testing.T) {
+	path, hints := listening(t)
+	require.NoError(t, send(t, path, someHint))
+	require.NoError(t, send(t, path, Hint{Verb: "suspend", Nodes: "alpha-a3-9"}))
+	assert.Equal(t, someHint, <-hints)
+	assert.Empty(t, hints)
+}
+
+func TestAHintOfAWholeClusterFits(t *testing.T) {
+	path, hints := listening(t)
+	h := Hint{Verb: "resume", Nodes: strings.Repeat("alpha-a3-12345,", 5000), Jobs: make([]uint32, 1000)}
+	require.NoError(t, send(t, path, h))
+	assert.Equal(t, h, <-hints)
+}
+
+func TestWithoutADaemonThereIsNoSocket(t *testing.T) {
+	path := socketPath(t)
+	require.ErrorIs(t, Send(t.Context(), path, someHint), os.ErrNotExist)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Listen(ctx, path, zap.NewNop())
+	require.NoError(t, err)
+	cancel()
+	require.Eventually(t, func() bool { return errors.Is(Send(t.Context(), path, someHint), os.ErrNotExist) },
+		time.Minute, time.Millisecond, "a daemon that has ended leaves none")
+}
+
+func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
+	spoilt := map[string]struct {
+		spoil func(t *testing.T, path string) error
+		want  string
+	}{
+		"wrong mode": {
+			func(_ *testing.T, path string) error { return os.Chmod(path, 0o620) },
+			"PATH has mode 0620; others must have no access (0600)",
+		},
+		"wrong owner": {
+			func(t *testing.T, path string) error { asRoot(t); return os.Chown(path, 12345, -1) },
+			"PATH belongs to uid 12345, not to uid 0 or root; run the daemon as SlurmUser",
+		},
+		"not a socket": {
+			func(_ *testing.T, path string) error {
+				return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
+			},
+			"PATH is not a socket; remove it and restart the daemon",
+		},
+		"a link to a socket": {
+			func(_ *testing.T, path string) error {
+				return errors.Join(os.Rename(path, path+".moved"), os.Symlink(path+".moved", path))
+			},
+			"PATH is not a socket; remove it and restart the daemon",
+		},
+	}
+	for name, s := range spoilt {
+		t.Run(name, func(t *testing.T) {
+			path, hints := listening(t)
+			require.NoError(t, s.spoil(t, path))
+			want := strings.ReplaceAll(s.want, "PATH", path)
+			assert.EqualError(t, Send(t.Context(), path, someHint), want)
+			assert.Empty(t, hints)
+
+			_, err := Listen(t.Context(), path, zap.NewNop())
+			require.EqualError(t, err, want, "nor taken away")
+			_, err = os.Lstat(path)
+			assert.NoError(t, err)
+		})
+	}
+}
+
+func asRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can play another user")
+	}
+}
+
+func TestACallerOfAnotherUserIsRefused(t *testing.T) {
+	asRoot(t)
+	path := socketPath(t)
+	core, log := observer.New(zap.WarnLevel)
+	hints, err := Listen(t.Context(), path, zap.New(core))
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
+	require.NoError(t, os.Chmod(path, 0o666))
+
+	answer := make(chan string)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with this goroutine
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), 12345, ^uintptr(0)); errno != 0 {
+			answer <- errno.Error()
+			return
+		}
+		answer <- say(t, path, []byte(`{"verb":"resume"}`))
+	}()
+	assert.Empty(t, <-answer)
+	assert.Empty(t, hints)
+	require.Equal(t, 1, log.Len())
+	assert.EqualError(t, log.All()[0].Context[0].Interface.(error), "caller has uid 12345, not 0 or 0")
+}
+
+func TestADaemonThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
+	path := socketPath(t)
+	silent, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	defer silent.Close()
+	require.NoError(t, os.Chmod(path, 0o600))
+
+	begun := time.Now()
+	err = Send(t.Context(), path, someHint)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.ErrorContains(t, err, "no receipt from the daemon at "+path)
+	assert.GreaterOrEqual(t, time.Since(begun), hintTime)
+	assert.Less(t, time.Since(begun), 50*hintTime) // the machine may be busy
+}
+
+func TestAnotherReceiptThanOursIsNone(t *testing.T) {
+	path := socketPath(t)
+	other, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, os.Chmod(path, 0o600))
+	go func() {
+		for conn, err := other.Accept(); err == nil; conn, err = other.Accept() {
+			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\n")
+		}
+	}()
+	assert.EqualError(t, send(t, path, someHint),
+		`the daemon at `+path+` refused the hint: "HTTP/1.1 400 Bad Request\n"`)
+}
+
+func TestNothingThatIsSaidStopsTheListener(t *testing.T) {
+	path, hints := listening(t)
+	for name, bytes := range map[string][]byte{
+		"nothing":        {},
+		"no JSON":        []byte("resume alpha-a3-0\n"),
+		"not a hint":     []byte(`["resume"]`),
+		"half a hint":    []byte(`{"verb":"resume"`),
+		"a job below 0":  []byte(`{"jobs":[-1]}`),
+		"bytes":          {0, 0xff, 0xfe, '\n'},
+		"too long":       []byte(`{"verb":"` + strings.Repeat("x", hintSize) + `"}`),
+		"deeply nested":  []byte(`{"nodes":` + strings.Repeat("[", 1<<20)),
+		"blanks for now": []byte(strings.Repeat(" ", hintSize+1)),
+	} {
+		assert.Empty(t, say(t, path, bytes), name)
+		assert.Empty(t, hints, name)
+	}
+	mute, err := net.Dial("unix", path)
+	require.NoError(t, err)
+	defer mute.Close()
+	require.NoError(t, send(t, path, someHint), "while somebody says nothing")
+	assert.Equal(t, someHint, <-hints)
+	_, err = mute.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, io.EOF, "who says nothing is hung up on")
+}
+
+func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
+	path := socketPath(t)
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	killed.SetUnlinkOnClose(false)
+	require.NoError(t, killed.Close())
+	require.NoError(t, os.Chmod(path, 0o600))
+	require.ErrorIs(t, Send(t.Context(), path, someHint), unix.ECONNREFUSED)
+
+	hints, err := Listen(t.Context(), path, zap.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, send(t, path, someHint))
+	assert.Equal(t, someHint, <-hints)
+}
+
+func TestASecondDaemonIsRefused(t *testing.T) {
+	path, hints := listening(t)
+	_, err := Listen(t.Context(), path, zap.NewNop())
+	require.EqualError(t, err, "another daemon listens on "+path+"; stop it first")
+	require.NoError(t, send(t, path, someHint), "the first one goes on")
+	assert.Equal(t, someHint, <-hints)
+}
+
+func TestADaemonWithoutItsFolderNamesTheMend(t *testing.T) {
+	path := SocketPath(filepath.Join(t.TempDir(), "none"))
+	_, err := Listen(t.Context(), path, zap.NewNop())
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "no such file or directory; create its folder for the user that runs slurmctld")
+}
+
+func FuzzReceive(f *testing.F) {
+	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-[0-3]","jobs":[812]}`))
+	f.Add([]byte(`{"verb":1}`))
+	f.Add([]byte("\x00\xff"))
+	path, hints := listening(f)
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		answer := say(t, path, bytes)
+		select {
+		case <-hints:
+			assert.Equal(t, "ok\n", answer)
+		default:
+			assert.Empty(t, answer)
+		}
+	})
+}

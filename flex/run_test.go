@@ -1,0 +1,250 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/test/fakegce"
+)
+
+// daemon runs rounds in the background until stop is called, which waits for
+// its end and returns how long that took.
+func (w *world) daemon(hints <-chan Hint) (stop func() time.Duration) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx, w.lock, hints) }()
+	return func() time.Duration {
+		begun := time.Now()
+		cancel()
+		require.NoError(w.t, <-ended)
+		return time.Since(begun)
+	}
+}
+
+// locked reports whether a round that wants to begin has to wait.
+func (w *world) locked() bool {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+	defer cancel()
+	release, err := w.lock.Take(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	require.NoError(w.t, err)
+	release()
+	return false
+}
+
+func TestRoundsComeEveryInterval(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		stop := w.daemon(nil)
+		time.Sleep(time.Hour)
+		stop()
+		rounds := w.slurm.rounds()
+		assert.InDelta(t, 120, len(rounds), 12)
+		for i := range rounds[1:] {
+			assert.InDelta(t, 30, rounds[i+1].Sub(rounds[i]).Seconds(), 3.001)
+		}
+	})
+}
+
+func TestAHintMakesTheNextRoundComeAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hints := make(chan Hint)
+		stop := w.daemon(hints)
+		synctest.Wait()
+		require.Len(t, w.slurm.rounds(), 1)
+
+		hints <- Hint{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
+		synctest.Wait()
+		rounds := w.slurm.rounds()
+		require.Len(t, rounds, 2)
+		assert.Equal(t, rounds[0], rounds[1])
+		assert.Equal(t, map[string]any{"verb": "resume", "nodes": "alpha-a3-0", "jobs": []any{uint32(812)}},
+			w.log.FilterMessage("hint").All()[0].ContextMap())
+		assert.Zero(t, stop())
+	})
+}
+
+func TestWhatIsUnderWayIsLookedAtAgainInSeconds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		stop := w.daemon(nil)
+		time.Sleep(5 * time.Second)
+		assert.Greater(t, len(w.slurm.rounds()), 1)
+		time.Sleep(10 * time.Minute) // long running by now
+		n := len(w.slurm.rounds())
+		time.Sleep(10 * time.Minute)
+		assert.InDelta(t, 20, len(w.slurm.rounds())-n, 3, "only every interval once nothing is to be expected")
+		stop()
+	})
+}
+
+func TestARoundThatFailsIsFollowedByAnotherAfterTheInterval(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		stop := w.daemon(nil)
+		synctest.Wait()
+		require.Len(t, w.slurm.rounds(), 1)
+		reports := w.log.FilterLevelExact(zapcore.ErrorLevel).All()
+		require.Len(t, reports, 1)
+		assert.Equal(t, "read nodes: Unable to contact slurm controller", reports[0].ContextMap()["error"])
+
+		w.slurm.refuse(nil)
+		time.Sleep(26 * time.Second)
+		require.Len(t, w.slurm.rounds(), 1)
+		assert.False(t, w.locked(), "nobody is kept waiting between rounds")
+		time.Sleep(10 * time.Second)
+		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
+		stop()
+	})
+}
+
+func TestTheLockIsHeldWhileAnythingIsInFlight(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		h := hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		stop := w.daemon(nil)
+		time.Sleep(time.Minute)
+		assert.Greater(t, len(w.slurm.rounds()), 3, "rounds go on beside it")
+		assert.True(t, w.locked())
+
+		close(h.let)
+		time.Sleep(20 * time.Second)
+		assert.False(t, w.locked())
+		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
+		stop()
+	})
+}
+
+func TestTheLockIsFreeWhenRunHasEnded(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		stop := w.daemon(nil)
+		time.Sleep(time.Minute)
+		require.True(t, w.locked())
+		stop()
+		assert.False(t, w.locked())
+	})
+}
+
+func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
+	places := map[string]func(*testing.T, *world){
+		"between rounds":           func(*testing.T, *world) {},
+		"while something hangs":    func(_ *testing.T, w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
+		"without a lock":           func(t *testing.T, w *world) { w.lock.Dir = filepath.Join(t.TempDir(), "none") },
+		"waiting for its turn":     func(t *testing.T, w *world) { w.taken(t) },
+		"where somebody is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
+	}
+	for place, arrive := range places {
+		t.Run(place, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				arrive(t, w)
+				stop := w.daemon(nil)
+				time.Sleep(10 * time.Minute)
+				assert.Zero(t, stop())
+			})
+		})
+	}
+}
+
+// taken has another process make a round that does not end before the test.
+func (w *world) taken(t *testing.T) {
+	t.Helper()
+	release, err := w.lock.Take(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(release)
+}
+
+// queued has another process wait for its turn until the test ends.
+func (w *world) queued(t *testing.T) {
+	go func() {
+		if release, err := w.lock.Take(t.Context()); err == nil {
+			release() // the test is over: it may come to its turn yet
+		}
+	}()
+	synctest.Wait()
+}
+
+func TestSettleEndsWhenNothingIsToBeExpected(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		begun := time.Now()
+		require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
+		assert.Zero(t, time.Since(begun), "there is nothing to do")
+		assert.Len(t, w.slurm.rounds(), 1)
+
+		w.running(1, "train", "alpha-a3-0")
+		w.slurm.cancel(1)
+		require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
+		assert.Empty(t, w.owned(), "machines, then group")
+		assert.False(t, w.locked())
+	})
+}
+
+func TestSettleEndsAtItsLimit(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.insert", Status: http.StatusPreconditionRequired}))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		begun := time.Now()
+		require.NoError(t, w.Settle(t.Context(), w.lock, 30*time.Second))
+		assert.Equal(t, 30*time.Second, time.Since(begun))
+	})
+}
+
+func TestSettleSaysWhyItCannotBegin(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+		assert.EqualError(t, w.Settle(t.Context(), w.lock, time.Minute), "read nodes: Unable to contact slurm controller")
+		w.lock.Dir = filepath.Join(t.TempDir(), "none")
+		assert.ErrorContains(t, w.Settle(t.Context(), w.lock, time.Minute), "no such file or directory; create folder")
+	})
+}
+
+func TestSettleLeavesTheRoundToWhoeverIsQueued(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.taken(t)
+		w.queued(t)
+		begun := time.Now()
+		require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
+		assert.Zero(t, time.Since(begun))
+		assert.Empty(t, w.slurm.rounds())
+	})
+}
+
+func TestSyncTriesAgainWhatFailed(t *testing.T) {
+	fault := fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Status: http.StatusConflict, Reason: "resourceNotReady"}
+	tests := map[string]struct{ times, rounds, failed int }{
+		"not at all":  {0, 1, 0},
+		"once":        {1, 2, 0},
+		"three times": {3, 3, 2},
+		"for ever":    {99, 3, 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.cloud.SetCapacity("", "", 0)
+				if fault.Times = test.times; test.times > 0 {
+					require.NoError(t, w.cloud.AddFault(fault))
+				}
+				w.slurm.submit(1, "train", "alpha-a3-0")
+				out, err := w.Sync(t.Context(), w.lock)
+				require.NoError(t, err)
+				assert.Equal(t, test.failed, out.Failed)
+				assert.Len(t, w.slurm.rounds(), test.rounds)
+				assert.False(t, w.locked())
+			})
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ const (
 func newHook(a *app, verb, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " HOSTLIST", Short: short, GroupID: "hook",
-		Args: exactly(1, verb+" takes one hostlist, such as alpha-a3-[0-3]"),
+		Args: exactly(1, "it takes one hostlist, such as alpha-a3-[0-3]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Slurm keeps this file only while the program runs, and not even
 			// so long around a reconfigure: read it before anything else.
@@ -36,11 +37,7 @@ func newHook(a *app, verb, short string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := logTo(cfg.Options.LogFile, cfg.Options.LogLevel)
-			if err != nil {
-				fmt.Fprintln(os.Stderr, "slurmflex:", err)
-				log = zap.NewNop()
-			}
+			log := logIfPossible(cfg.Options)
 			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0]))}
 			if fileErr != nil && verb == resume {
 				h.log.Warn("the round goes by what squeue says", zap.Error(fileErr))
@@ -80,6 +77,9 @@ type hook struct {
 
 func (h hook) run(ctx context.Context, hint flex.Hint) error {
 	names, err := slurm.Expand(hint.Nodes)
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("no nodes in hostlist %q; give one such as alpha-a3-[0-3]", hint.Nodes)
+	}
 	if err != nil {
 		h.log.Error("nothing done", zap.Error(err))
 		return usageError{err}
@@ -119,7 +119,7 @@ func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error
 	h.log.Error("not handed over", zap.Error(err))
 	if hint.Verb == resume {
 		change := slurm.NodeChange{State: "power_down_force", Reason: "slurmflex: " + started.Error()}
-		if back := scheduler(h.cfg).UpdateNodes(ctx, ours, change); back != nil {
+		if back := h.app.scheduler(h.cfg).UpdateNodes(ctx, ours, change); back != nil {
 			h.log.Error("nodes not given back to Slurm", zap.Error(back))
 			return errors.Join(err, back)
 		}
@@ -139,7 +139,11 @@ func (h hook) startRound(hint flex.Hint) error {
 	if err != nil {
 		return err
 	}
-	round := exec.Command(exe, "round", "--config", h.app.configPath, "--verb", hint.Verb, "--nodes", hint.Nodes)
+	configPath, err := filepath.Abs(h.app.configPath)
+	if err != nil {
+		return err
+	}
+	round := exec.Command(exe, "round", "--config", configPath, "--verb", hint.Verb, "--nodes", hint.Nodes)
 	round.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	round.Dir = "/"
 	out, err := os.OpenFile(h.cfg.Options.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)

@@ -22,25 +22,36 @@ const (
 	exitUsage  = 2 // wrong usage or configuration
 )
 
-func main() {
+func main() { os.Exit(run(&app{})) }
+
+// run does what the command line says and returns the exit code.
+func run(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()
-	err := newRoot().ExecuteContext(ctx)
+	err := newRoot(a).ExecuteContext(ctx)
 	if err != nil {
 		report(err)
 	}
-	os.Exit(exitCode(err))
+	return exitCode(err)
 }
 
 // report prints an error, in one line unless it is a list of problems.
 func report(err error) {
 	var problems config.Problems
-	if errors.As(err, &problems) {
+	var logged loggedError
+	switch {
+	case errors.As(err, &logged):
+	case errors.As(err, &problems):
 		fmt.Fprintln(os.Stderr, problems)
-		return
+	default:
+		fmt.Fprintln(os.Stderr, "slurmflex:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	fmt.Fprintln(os.Stderr, "slurmflex:", strings.ReplaceAll(err.Error(), "\n", "; "))
 }
+
+// loggedError is an error that is in the log already.
+type loggedError struct{ error }
+
+func (e loggedError) Unwrap() error { return e.error }
 
 // usageError is a wrong call, or a configuration that cannot be used.
 type usageError struct{ error }

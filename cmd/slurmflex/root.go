@@ -9,12 +9,11 @@ import (
 // defaultConfig is where the configuration is looked for without --config.
 const defaultConfig = "/etc/slurmflex/config.yaml"
 
-func newRoot() *cobra.Command {
-	a := &app{}
+func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "slurmflex",
 		Short:         "Flex-start nodes of Google Compute Engine for Slurm",
-		Args:          exactly(0, "slurmflex takes a command; slurmflex --help lists them"),
+		Args:          onlyCommands,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -35,17 +34,43 @@ func newRoot() *cobra.Command {
 		newHook(a, suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
 		newHook(a, resumeFail, "ResumeFailProgram: withdraw what was asked for nodes that did not come up in time"),
 	)
+	addCompletion(root)
 	return root
+}
+
+// addCompletion adds cobra's command of that name, which answers wrong usage
+// as ours do.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = onlyCommands
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		for _, shell := range c.Commands() {
+			shell.Args = noArguments
+		}
+	}
 }
 
 // exactly accepts n arguments and answers anything else with the usage.
 func exactly(n int, usage string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError{fmt.Errorf("%d arguments given: %s", len(args), usage)}
+			return usageError{fmt.Errorf("%s: %d arguments given; %s", cmd.CommandPath(), len(args), usage)}
 		}
 		return nil
 	}
 }
 
-var noArguments = exactly(0, "this command takes none")
+var noArguments = exactly(0, "it takes none")
+
+// onlyCommands is for what does nothing by itself: an argument is a command
+// that there is not.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s has no command %q; %s --help lists them", cmd.CommandPath(), args[0], cmd.CommandPath())}
+	}
+	return nil
+}

@@ -22,7 +22,7 @@ func newDaemon(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "daemon", Short: "Make rounds until stopped; hooks hand over to it", GroupID: "run", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				hints, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Log)
 				if err != nil {
 					return err
@@ -39,7 +39,7 @@ func newSync(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "sync", Short: "Make one round, for cron", GroupID: "run", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				return oneRound(ctx, r)
 			})
 		},
@@ -51,7 +51,7 @@ func newGC(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Only collect: unwanted requests and instances, empty groups", GroupID: "run", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				if dryRun {
 					return printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
 				}
@@ -76,14 +76,16 @@ func newRound(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withReconciler(cmd.Context(), cfg.Options.LogFile, func(ctx context.Context, r *flex.Reconciler) error {
-				r.Log.Info("round without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
-				err := r.Settle(ctx, lock(r.Config), settleLimit)
-				if err != nil {
-					r.Log.Error("no round", zap.Error(err))
-				}
-				return err
+			log := logIfPossible(cfg.Options)
+			log.Info("round without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
+			err = a.with(cmd.Context(), cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
+				return r.Settle(ctx, lock(r.Config), settleLimit)
 			})
+			if err != nil {
+				log.Error("no round", zap.Error(err))
+				return loggedError{err}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&hint.Verb, "verb", "", "the hook that asks")
@@ -91,13 +93,13 @@ func newRound(a *app) *cobra.Command {
 	return cmd
 }
 
-// withReconciler builds a reconciler that logs to the file and hands it over.
-func (a *app) withReconciler(ctx context.Context, logFile string, do func(context.Context, *flex.Reconciler) error) error {
+// withReconciler builds a reconciler that logs to stderr and hands it over.
+func (a *app) withReconciler(ctx context.Context, do func(context.Context, *flex.Reconciler) error) error {
 	cfg, err := a.config()
 	if err != nil {
 		return err
 	}
-	log, err := logTo(logFile, cfg.Options.LogLevel)
+	log, err := logTo("stderr", cfg.Options.LogLevel)
 	if err != nil {
 		return err
 	}
@@ -118,13 +120,14 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do 
 // one does it in our place.
 func oneRound(ctx context.Context, r *flex.Reconciler, only ...flex.Filter) error {
 	out, err := r.Sync(ctx, lock(r.Config), only...)
-	if errors.Is(err, flex.ErrQueued) {
+	switch {
+	case errors.Is(err, flex.ErrQueued):
 		return nil
-	}
-	if err != nil {
+	case ctx.Err() != nil:
+		return fmt.Errorf("round cut short: %w; the next one goes on from there", context.Cause(ctx))
+	case err != nil:
 		return err
-	}
-	if out.Failed > 0 {
+	case out.Failed > 0:
 		return fmt.Errorf("%d of %d actions failed; the next round tries again", out.Failed, len(out.Plan.Actions))
 	}
 	return nil

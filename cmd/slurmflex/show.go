@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func newPlan(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "plan", Short: "Say what a round would do and why, and change nothing", GroupID: "ask", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				return printPlan(ctx, cmd.OutOrStdout(), r)
 			})
 		},
@@ -31,23 +32,25 @@ func printPlan(ctx context.Context, w io.Writer, r *flex.Reconciler, only ...fle
 	if err != nil {
 		return err
 	}
+	var text strings.Builder
 	for _, action := range p.Actions {
-		fmt.Fprintf(w, "%s\n    because %s\n", action, action.Because())
+		fmt.Fprintf(&text, "%s\n    because %s\n", action, action.Because())
 	}
 	if len(p.Actions) == 0 {
-		fmt.Fprintln(w, "nothing to do")
+		fmt.Fprintln(&text, "nothing to do")
 	}
 	for _, problem := range p.Problems {
-		fmt.Fprintln(w, "problem:", problem)
+		fmt.Fprintln(&text, "problem:", problem)
 	}
-	return nil
+	_, err = io.WriteString(w, text.String())
+	return err
 }
 
 func newStatus(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show groups, requests, nodes and their jobs", GroupID: "ask", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReconciler(cmd.Context(), "stderr", func(ctx context.Context, r *flex.Reconciler) error {
+			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				snap, err := r.Observe(ctx)
 				if err != nil {
 					return err
@@ -61,7 +64,7 @@ func newStatus(a *app) *cobra.Command {
 func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check the configuration", GroupID: "ask",
-		Args: exactly(0, "config takes a command; slurmflex config --help lists them"),
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{

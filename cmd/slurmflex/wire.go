@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,6 +19,9 @@ import (
 // app builds the real things from the configuration.
 type app struct {
 	configPath string
+
+	transport  http.RoundTripper // carries the calls to Compute; nil for TCP
+	slurmLimit time.Duration     // for each of Slurm's commands; 0 for scontrol's own
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -34,6 +39,7 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 		Project:         cfg.Project,
 		Endpoint:        cfg.Options.ComputeEndpoint,
 		CredentialsFile: cfg.Options.CredentialsFile,
+		Transport:       a.transport,
 		Log:             log,
 	})
 	if err != nil {
@@ -41,7 +47,7 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 	}
 	r := &flex.Reconciler{
 		Config:    cfg,
-		Scheduler: scheduler(cfg),
+		Scheduler: a.scheduler(cfg),
 		Cloud:     cloud,
 		Log:       log,
 		Now:       time.Now,
@@ -49,8 +55,8 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 	return r, func() { _ = cloud.Close() }, nil
 }
 
-func scheduler(cfg *config.Config) *scontrol.Client {
-	return &scontrol.Client{BinDir: cfg.SlurmBinDir}
+func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
+	return &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: a.slurmLimit}
 }
 
 func lock(cfg *config.Config) flex.Lock { return flex.Lock{Dir: cfg.Options.RunDir} }
@@ -76,4 +82,14 @@ func logTo(file, level string) (*zap.Logger, error) {
 		return nil, fmt.Errorf("open log: %w; create its folder for the user that runs slurmctld, or set slurmflex.log_file", err)
 	}
 	return log, nil
+}
+
+// logIfPossible is the log of what must do its work even if it cannot log.
+func logIfPossible(o config.Options) *zap.Logger {
+	log, err := logTo(o.LogFile, o.LogLevel)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "slurmflex:", err)
+		return zap.NewNop()
+	}
+	return log
 }

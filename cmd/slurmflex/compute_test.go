@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"slurmflex/test/fakegce"
+)
+
+// wireFunc carries calls to Compute.
+type wireFunc func(*http.Request) (*http.Response, error)
+
+func (f wireFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// unreachable are the ways in which Compute is not there.
+var unreachable = map[string]struct {
+	wire wireFunc
+	says string
+}{
+	"refuses connections": {
+		func(*http.Request) (*http.Response, error) { return nil, unix.ECONNREFUSED },
+		"connection refused",
+	},
+	"never answers": {
+		func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() },
+		"no answer within 30s",
+	},
+	"answers with a login page": {
+		func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		},
+		"answer is not JSON",
+	},
+}
+
+// inside runs a command in this process, where time passes only while nothing
+// else happens, over the given wire. It returns what it printed and logged.
+func (w *world) inside(t *testing.T, wire wireFunc, command string) (stdout, stderr string, err error) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer log.Close()
+	was := os.Stderr
+	os.Stderr = log
+	defer func() { os.Stderr = was }()
+	var out bytes.Buffer
+	root := newRoot(&app{transport: wire})
+	root.SetOut(&out)
+	root.SetArgs([]string{"--config", w.path("config.yaml"), command})
+	err = root.ExecuteContext(t.Context())
+	logged, readErr := os.ReadFile(log.Name())
+	require.NoError(t, readErr)
+	return out.String(), string(logged), err
+}
+
+func TestWithoutComputeARoundSaysWhoWaitsAndDeletesNothing(t *testing.T) {
+	for name, c := range unreachable {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.left(t) // which would be deleted
+			w.nodes(t, poweringUp, 2, 2)
+			w.jobs(t, "813 1:00:00 CONFIGURING alpha-a3-2")
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				_, log, _ := w.inside(t, c.wire, "sync")
+				requireLine(t, log, "alpha-a3-2 waits: region us-central1 could not be read", c.says)
+				assert.Less(t, time.Since(begun), 5*time.Minute)
+			})
+			w.assertUntouched(t)
+			assert.Len(t, w.machines(), 2)
+		})
+	}
+}
+
+func TestWithoutComputePlanAndStatusSaySo(t *testing.T) {
+	for name, c := range unreachable {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.waiting(t)
+			synctest.Test(t, func(t *testing.T) {
+				for _, command := range []string{"plan", "status"} {
+					out, log, err := w.inside(t, c.wire, command)
+					require.NoError(t, err)
+					assert.Contains(t, out, "region us-central1 could not be read")
+					assert.Contains(t, out, c.says)
+					assert.Empty(t, log)
+				}
+			})
+		})
+	}
+}
+
+// gate is a Compute that answers nobody until it is opened.
+type gate struct {
+	http.Handler
+	reached chan struct{} // closed by the first call
+	opened  chan struct{}
+	once    sync.Once
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.once.Do(func() { close(g.reached) })
+	select {
+	case <-g.opened:
+		g.Handler.ServeHTTP(w, r)
+	case <-r.Context().Done():
+	}
+}
+
+// gated is a world with Compute behind a gate.
+func gated(t *testing.T) (*world, *gate) {
+	t.Helper()
+	w := newWorld(t)
+	g := &gate{Handler: w.cloud, reached: make(chan struct{}), opened: make(chan struct{})}
+	w.configure(t, "  compute_endpoint: ", "  compute_endpoint: ENDPOINT #")
+	w.serve(t, g)
+	return w, g
+}
+
+func (g *gate) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-g.reached:
+	case <-time.After(slack):
+		require.Fail(t, "nobody called Compute")
+	}
+}
+
+func TestAHookIsOverBeforeComputeAnswers(t *testing.T) {
+	w, compute := gated(t)
+	w.waiting(t)
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
+	compute.await(t)
+	assert.Empty(t, w.cloud.Calls())
+	close(compute.opened)
+	r.settle(t)
+	w.requireAsked(t)
+}
+
+func TestARoundThatWaitsForComputeCanBeStopped(t *testing.T) {
+	w, compute := gated(t)
+	w.waiting(t)
+	r := w.flex(t, "sync")
+	require.NoError(t, r.Start())
+	compute.await(t)
+	require.NoError(t, r.Process.Signal(unix.SIGTERM))
+	r.exits(t, exitFailed)
+	assert.Contains(t, r.stderr.String(), "slurmflex: round cut short: terminated signal received; the next one goes on from there\n")
+	w.assertUntouched(t)
+}
+
+func TestWhatComputeRefusesToDoIsAFailureWithItsWords(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		Method: "*.deleteInstances", Status: 403, Message: "Required 'compute.instances.delete' permission",
+	}))
+	r := w.flex(t, "sync").exits(t, exitFailed)
+	assert.Contains(t, r.stderr.String(), "Required 'compute.instances.delete' permission")
+	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next round tries again\n$`, r.stderr.String())
+	assert.Len(t, w.machines(), 2)
+}
+
+func TestNodesThatComputeRefusesToMakeGoBackToSlurmWithItsWords(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	w.onPowerDown(t)
+	const words = "Required 'compute.instanceGroupManagers.create' permission"
+	require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.insert", Status: 403, Message: words}))
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
+	r.saysNothing(t)
+	r.settle(t)
+	require.NotEmpty(t, w.updates(t))
+	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: ")
+	assert.Contains(t, w.updates(t)[0], words)
+	require.NotEmpty(t, w.log(t, "error"))
+	assert.Contains(t, w.log(t, "error")[0], words)
+	assert.Empty(t, w.cloud.State().Groups)
+}
+
+func TestCredentialsThatCannotBeReadAreNamed(t *testing.T) {
+	w := newWorld(t)
+	w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+	r := w.flex(t, "sync").exits(t, exitFailed)
+	r.complains(t, "credentials", w.path("key.json"), "no such file or directory")
+
+	w.waiting(t)
+	h := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
+	h.settle(t)
+	require.Len(t, w.log(t, "error"), 1)
+	assert.Contains(t, w.log(t, "error")[0], w.path("key.json"))
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"slurmflex/flex"
+)
+
+// hook prepares a call by slurmctld.
+func (w *world) hook(t *testing.T, verb, nodes string, env ...string) *process {
+	t.Helper()
+	r := w.flex(t, verb, nodes)
+	r.Env = append(r.Env, env...)
+	return r
+}
+
+// requireAsked checks that job 812's machines were asked for, once.
+func (w *world) requireAsked(t *testing.T) {
+	t.Helper()
+	require.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.changes())
+	g, ok := w.cloud.State().Group("alpha-a3-job-812")
+	require.True(t, ok)
+	require.Len(t, g.Requests, 1)
+	assert.Equal(t, "a1", g.Requests[0].Name)
+	assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, g.Requests[0].Instances)
+	assert.Equal(t, "2h0m0s", g.Requests[0].Duration.String())
+}
+
+func TestResumeWithoutADaemonBeginsARoundOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
+	r.saysNothing(t)
+	r.settle(t)
+	w.requireAsked(t)
+	assert.Empty(t, w.log(t, "warn"))
+	assert.Empty(t, w.log(t, "error"))
+
+	first := w.calls(t)[0]
+	assert.Equal(t, first.caller, first.session, "the round leads its own session")
+	assert.NotEqual(t, strconv.Itoa(r.Process.Pid), first.caller, "it is not the hook")
+	assert.Equal(t, w.path("slurm.conf"), first.conf)
+}
+
+func TestSuspendWithoutADaemonBeginsARoundThatDeletes(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	r := w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitDone)
+	r.saysNothing(t)
+	r.settle(t)
+	assert.Empty(t, w.machines())
+	assert.Empty(t, w.cloud.State().Groups)
+	assert.Empty(t, w.log(t, "warn"))
+}
+
+func TestResumeFailWithdrawsWhatWasAskedFor(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	w.flex(t, "sync").exits(t, exitDone)
+	w.requireAsked(t)
+	w.nodes(t, "DOWN+CLOUD+POWERED_DOWN", 0, 1)
+	w.jobs(t)
+	w.hook(t, "resume-fail", "alpha-a3-[0-1]").exits(t, exitDone).settle(t)
+	assert.Empty(t, w.cloud.State().Groups)
+	assert.Empty(t, w.log(t, "warn"))
+}
+
+func TestARelativePathOfTheConfigurationServesTheRoundToo(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	r := prepare(t, w.env(w.resumeFile(t)), os.Args[0], "resume", "--config", "config.yaml", "alpha-a3-[0-1]")
+	r.Dir = w.dir
+	r.exits(t, exitDone).settle(t)
+	w.requireAsked(t)
+}
+
+func TestTheRoundGoesOnWithoutALogFile(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	require.NoError(t, os.Remove(w.path("log")))
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
+	r.complains(t, "open log", "slurmflex.log: no such file or directory", "create its folder")
+	r.settle(t)
+	w.requireAsked(t)
+}
+
+func TestEachRoundsLogIsJSONWithTheFailureOnce(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	w.answer(t, "scontrol", "echo 'scontrol: error: slurmctld is on fire' >&2; exit 1")
+	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	errs := w.log(t, "error")
+	require.Len(t, errs, 1)
+	assert.Contains(t, errs[0], "read nodes: scontrol -a -o show nodes: slurmctld is on fire")
+	assert.Empty(t, w.changes())
+}
+
+// listen is a daemon that only takes hints.
+func (w *world) listen(t *testing.T) <-chan flex.Hint {
+	t.Helper()
+	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), zap.NewNop())
+	require.NoError(t, err)
+	return hints
+}
+
+func TestWithADaemonAHookOnlyHandsOver(t *testing.T) {
+	for verb, jobs := range map[string][]uint32{"resume": {812}, "suspend": nil, "resume-fail": nil} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t)
+			hints := w.listen(t)
+			env := []string{}
+			if verb == "resume" {
+				env = append(env, w.resumeFile(t))
+			}
+			r := w.hook(t, verb, "alpha-a3-[0-1]", env...).exits(t, exitDone)
+			r.saysNothing(t)
+			r.settle(t)
+			require.Len(t, hints, 1)
+			assert.Equal(t, flex.Hint{Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-hints)
+			assert.Empty(t, w.calls(t), "no round began")
+			assert.Empty(t, w.cloud.Calls())
+			assert.Empty(t, w.log(t, "warn"))
+		})
+	}
+}
+
+func TestADeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	socket, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.Bind(socket, &unix.SockaddrUnix{Name: flex.SocketPath(w.path("run"))}))
+	require.NoError(t, unix.Close(socket))
+	require.NoError(t, os.Chmod(flex.SocketPath(w.path("run")), 0o600))
+	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	w.requireAsked(t)
+	require.Len(t, w.log(t, "warn"), 1)
+	assert.Contains(t, w.log(t, "warn")[0], "no daemon took the call")
+}
+
+func TestAResumeFileThatCannotBeReadIsOneWarning(t *testing.T) {
+	for name, c := range map[string]struct{ content, says string }{
+		"not named":           {"", "SLURM_RESUME_FILE is not set"},
+		"gone":                {"", "no such file or directory"},
+		"empty":               {"", "resume.json: resume file: empty"},
+		"cut off":             {`{"jobs":[{"job_id":812,"nodes_al`, "unexpected end of JSON input"},
+		"of an unknown shape": {`{"version":2,"nodes":["alpha-a3-0"]}`, "neither all_nodes_resume nor all_nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.waiting(t)
+			r := w.hook(t, "resume", "alpha-a3-[0-1]")
+			if name != "not named" {
+				r.Env = append(r.Env, "SLURM_RESUME_FILE="+w.path("resume.json"))
+			}
+			if name != "not named" && name != "gone" {
+				w.write(t, "resume.json", c.content)
+			}
+			r.exits(t, exitDone).saysNothing(t)
+			r.settle(t)
+			w.requireAsked(t)
+			require.Len(t, w.log(t, "warn"), 1)
+			assert.Contains(t, w.log(t, "warn")[0], c.says)
+		})
+	}
+}
+
+func TestAHostlistThatNamesNoNodesIsWrongUsage(t *testing.T) {
+	for hostlist, says := range map[string]string{
+		"alpha-a3-[0-1": "alpha-a3-[0-1",
+		"alpha-a3-[x]":  "alpha-a3-[x]",
+		"":              "no nodes",
+	} {
+		t.Run(hostlist, func(t *testing.T) {
+			w := newWorld(t)
+			r := w.hook(t, "suspend", hostlist).exits(t, exitUsage)
+			r.complains(t, says)
+			assert.Len(t, w.log(t, "error"), 1)
+			assert.Empty(t, w.calls(t))
+		})
+	}
+}
+
+func TestNodesGoBackToSlurmIfNeitherDaemonNorRoundCanBe(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(w.path("run")))
+	w.waiting(t)
+	why := w.path("run/next.lock") + ": no such file or directory"
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
+	r.complains(t, "resume alpha-a3-[0-1]: no daemon", why, "create folder "+w.path("run"), "set slurmflex.run_dir")
+	r.settle(t)
+	require.Len(t, w.updates(t), 1)
+	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: open "+why)
+	require.Len(t, w.log(t, "error"), 1)
+	assert.Contains(t, w.log(t, "error")[0], why)
+	require.Len(t, w.log(t, "warn"), 1)
+	assert.Contains(t, w.log(t, "warn")[0], "given back")
+	assert.Empty(t, w.cloud.Calls())
+}
+
+func TestNodesThatCannotBeGivenBackAreReportedWithSlurmsWords(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(w.path("run")))
+	w.answer(t, "scontrol", "echo 'slurm_update error: Access/permission denied' >&2; exit 1")
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
+	r.complains(t, "no daemon", "Access/permission denied")
+	require.Len(t, w.log(t, "error"), 2)
+	assert.Contains(t, w.log(t, "error")[1], "Access/permission denied")
+}
+
+func TestSuspendThatCannotBeHandedOverLeavesSlurmAlone(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(w.path("run")))
+	r := w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitFailed)
+	r.complains(t, "suspend alpha-a3-[0-1]: no daemon", "no such file or directory")
+	assert.Len(t, w.log(t, "error"), 1)
+	assert.Empty(t, w.calls(t))
+}
+
+func TestAHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	r := prepare(t, w.env(w.resumeFile(t)), "/bin/sh", "-c", `exec "$0" "$@" <&- >&- 2>&-`,
+		os.Args[0], "--config", w.path("config.yaml"), "resume", "alpha-a3-[0-1]")
+	r.Dir = w.path("log")
+	r.exits(t, exitDone).settle(t)
+	w.requireAsked(t)
+	assert.Empty(t, w.log(t, "warn"))
+	files, err := filepath.Glob(w.path("log/*"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{w.path("log/slurmflex.log")}, files, "nothing else is written where it runs")
+}
+
+// Slurm 22.05 starts its programs so.
+func TestARoundBlocksNoSignalsThoughItsHookWasStartedWithSome(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t))
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with its mask
+		some := unix.Sigset_t{}
+		for _, s := range []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGTERM} {
+			some.Val[0] |= 1 << (s - 1)
+		}
+		if err := unix.PthreadSigmask(unix.SIG_BLOCK, &some, nil); err != nil {
+			started <- err
+			return
+		}
+		started <- r.Start()
+	}()
+	require.NoError(t, <-started)
+	r.exits(t, exitDone).settle(t)
+	w.requireAsked(t)
+	for _, c := range w.calls(t) {
+		assert.Equal(t, "0000000000000000", c.blocked, c.args)
+	}
+}

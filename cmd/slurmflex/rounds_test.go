@@ -1,0 +1,122 @@
+package main
+
+import (
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"slurmflex/flex"
+)
+
+func TestASecondSyncCreatesNothingNew(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	for range 2 {
+		w.flex(t, "sync").exits(t, exitDone)
+		w.requireAsked(t)
+		require.Equal(t, []string{"alpha-a3-0 RUNNING", "alpha-a3-1 RUNNING"}, w.machines())
+	}
+}
+
+func TestASecondSyncWaitsForTheSameRequest(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	for range 2 {
+		w.flex(t, "sync").exits(t, exitDone)
+		w.requireAsked(t)
+	}
+	assert.Equal(t, "ACCEPTED", w.cloud.State().Groups[0].Requests[0].State)
+}
+
+// mixed is a world with machines to delete, of nodes 0 and 1, and some to
+// create, for node 2.
+func mixed(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.left(t)
+	w.nodes(t, poweringUp, 2, 2)
+	w.jobs(t, "813 1:00:00 CONFIGURING alpha-a3-2")
+	return w
+}
+
+func TestGCOnlyCollects(t *testing.T) {
+	w := mixed(t)
+	w.flex(t, "gc").exits(t, exitDone)
+	assert.Empty(t, w.machines())
+	w.flex(t, "gc").exits(t, exitDone)
+	assert.Empty(t, w.cloud.State().Groups)
+	assert.Equal(t, []string{"regionInstanceGroupManagers.deleteInstances", "regionInstanceGroupManagers.delete"}, w.changes())
+	assert.Empty(t, w.updates(t))
+}
+
+func TestGCCanSayWhatItWouldCollect(t *testing.T) {
+	w := mixed(t)
+	r := w.flex(t, "gc", "--dry-run").exits(t, exitDone)
+	assert.Equal(t, "delete instances alpha-a3-[0-1] of alpha-a3-job-812\n"+
+		"    because Slurm has powered down alpha-a3-[0-1]\n", r.stdout.String())
+	w.assertUntouched(t)
+}
+
+func TestSyncLeavesTheRoundToTheOneThatIsAboutToBegin(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	next, err := os.Create(w.path("run/next.lock"))
+	require.NoError(t, err)
+	defer next.Close()
+	require.NoError(t, unix.Flock(int(next.Fd()), unix.LOCK_EX))
+	w.flex(t, "sync").exits(t, exitDone).saysNothing(t)
+	assert.Empty(t, w.calls(t))
+	assert.Empty(t, w.cloud.Calls())
+}
+
+func TestSyncWithoutItsFolderNamesTheMend(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(w.path("run")))
+	r := w.flex(t, "sync").exits(t, exitFailed)
+	r.complains(t, w.path("run/next.lock")+": no such file or directory", "create folder "+w.path("run"), "set slurmflex.run_dir")
+	assert.Empty(t, w.calls(t))
+}
+
+// daemon starts the daemon and waits until it listens.
+func (w *world) daemon(t *testing.T) *process {
+	t.Helper()
+	d := w.flex(t, "daemon")
+	require.NoError(t, d.Start())
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("unix", flex.SocketPath(w.path("run")))
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}, slack, 5*time.Millisecond)
+	return d
+}
+
+func TestTheDaemonServesAHookAtOnceAndStopsWhenTold(t *testing.T) {
+	w := newWorld(t)
+	d := w.daemon(t)
+	require.Eventually(t, func() bool { return len(w.calls(t)) >= 2 }, slack, 5*time.Millisecond, "its first round")
+	w.waiting(t)
+	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, 5*time.Millisecond)
+	require.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone).settle(t)
+	w.requireAsked(t)
+	assert.NoFileExists(t, flex.SocketPath(w.path("run")))
+	assert.Contains(t, d.stderr.String(), "daemon ready")
+	assert.Contains(t, d.stderr.String(), `hint {"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
+}
+
+func TestThereIsOneDaemon(t *testing.T) {
+	w := newWorld(t)
+	first := w.daemon(t)
+	w.flex(t, "daemon").exits(t, exitFailed).complains(t, "another daemon listens on "+flex.SocketPath(w.path("run")))
+	require.NoError(t, first.Process.Signal(unix.SIGTERM))
+	first.exits(t, exitDone)
+}

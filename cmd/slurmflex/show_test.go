@@ -1,0 +1,163 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+func TestARightConfigurationIsOneLine(t *testing.T) {
+	w := newWorld(t)
+	r := w.flex(t, "config", "check").exits(t, exitDone)
+	assert.Equal(t, w.path("config.yaml")+": right: cluster alpha, 1 nodesets of 1 come by flex-start\n", r.stdout.String())
+	assert.Empty(t, r.stderr.String())
+}
+
+func TestSlurmGCPsConfigurationIsRightAndWhatIsIgnoredIsListed(t *testing.T) {
+	const path = "../../config/testdata/slurm-gcp.yaml"
+	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)
+	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
+	require.Equal(t, path+": right: cluster hpc, 3 nodesets of 6 come by flex-start", lines[len(lines)-1])
+
+	ignored, err := os.ReadFile("../../config/testdata/slurm-gcp.ignored")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(ignored)) {
+		number, key, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		assert.Contains(t, lines, path+":"+number+": "+key+": ignored: slurmflex does not use it")
+	}
+	assert.Contains(t, r.stdout.String(), "nodeset.h4dlegacy.dws_flex.use_bulk_insert: not supported yet")
+}
+
+func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
+	commands := [][]string{
+		{"config", "check"},
+		{"sync"},
+		{"gc"},
+		{"plan"},
+		{"status"},
+		{"daemon"},
+		{"resume", "alpha-a3-0"},
+		{"suspend", "alpha-a3-0"},
+		{"resume-fail", "alpha-a3-0"},
+	}
+	w := newWorld(t)
+	w.configure(t, "project: demo\n", "")
+	w.configure(t, "enable_job_exclusive: true", "enable_job_exclusive: perhaps")
+	w.configure(t, "max", "maxi")
+	for _, c := range commands {
+		t.Run(strings.Join(c, " "), func(t *testing.T) {
+			r := w.flex(t, c...).exits(t, exitUsage)
+			assert.Empty(t, r.stdout.String())
+			lines := strings.Split(strings.TrimSuffix(r.stderr.String(), "\n"), "\n")
+			require.Len(t, lines, 3, "a line for each problem: %s", &r.stderr)
+			for _, line := range lines {
+				assert.True(t, strings.HasPrefix(line, w.path("config.yaml")), line)
+			}
+			for _, key := range []string{"project: missing", "partitions.train.enable_job_exclusive", "node_count_dynamic_maxi"} {
+				assert.Contains(t, r.stderr.String(), key)
+			}
+
+			gone := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(t, exitUsage)
+			gone.complains(t, w.path("gone.yaml")+": no such file or directory")
+		})
+	}
+	w.assertUntouched(t)
+	assert.Empty(t, w.calls(t))
+}
+
+func TestPlanSaysWhatARoundWouldDoAndDoesNot(t *testing.T) {
+	w := mixed(t)
+	r := w.flex(t, "plan").exits(t, exitDone)
+	assert.Equal(t, `create group alpha-a3-job-813 in us-central1
+    because job 813 waits for alpha-a3-2
+request 1 × alpha-a3-2 in alpha-a3-job-813/a1 for 01:00:00
+    because job 813 waits for alpha-a3-2
+delete instances alpha-a3-[0-1] of alpha-a3-job-812
+    because Slurm has powered down alpha-a3-[0-1]
+`, r.stdout.String())
+	assert.Empty(t, r.stderr.String())
+	w.assertUntouched(t)
+}
+
+func TestPlanSaysThatThereIsNothingToDo(t *testing.T) {
+	r := newWorld(t).flex(t, "plan").exits(t, exitDone)
+	assert.Equal(t, "nothing to do\n", r.stdout.String())
+}
+
+func TestStatusShowsGroupsNodesAndJobs(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	w.flex(t, "sync").exits(t, exitDone)
+	r := w.flex(t, "status").exits(t, exitDone)
+	assert.Regexp(t, `^GROUP +NODES +STATE +JOBS +LEASE +DETAIL
+alpha-a3-job-812/a1 +alpha-a3-\[0-1\] +accepted +812 +02:00:00 +for .*`, r.stdout.String())
+	assert.Contains(t, r.stdout.String(), "\nnodeset a3, 8 nodes: ")
+	assert.Contains(t, r.stdout.String(), "alpha-a3-[2-7] IDLE+CLOUD+POWERED_DOWN")
+
+	w.cloud.SetCapacity("", "", -1)
+	w.cloud.Advance(fakegce.DefaultAttemptInterval)
+	r = w.flex(t, "status").exits(t, exitDone)
+	assert.Regexp(t, `\nalpha-a3-job-812 +alpha-a3-\[0-1\] +running +812 +ends .*us-central1-`, r.stdout.String())
+	assert.Empty(t, r.stderr.String())
+}
+
+func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
+	w := newWorld(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	for _, command := range [][]string{{"plan"}, {"status"}, {"gc", "--dry-run"}, {"config", "check"}, {"version"}} {
+		r := w.flex(t, command...)
+		r.Stdout = full
+		r.exits(t, exitFailed).complains(t, "no space left on device")
+	}
+}
+
+func TestVersionNamesItself(t *testing.T) {
+	r := prepare(t, nil, os.Args[0], "version").exits(t, exitDone)
+	assert.Regexp(t, `^slurmflex \S+ go1\.\d\S* \w+/\w+\n$`, r.stdout.String())
+}
+
+func TestWrongUsageIsOneLineThatSaysWhatWouldBeRight(t *testing.T) {
+	for call, says := range map[string]string{
+		"snyc":                     `slurmflex has no command "snyc"; slurmflex --help lists them`,
+		"config chekc":             `slurmflex config has no command "chekc"; slurmflex config --help lists them`,
+		"sync --forec":             "unknown flag: --forec; slurmflex sync --help",
+		"--confg x sync":           "unknown flag: --confg; slurmflex sync --help",
+		"gc --dry-run=perhaps":     `invalid argument "perhaps"`,
+		"plan --config":            "flag needs an argument: --config",
+		"sync now":                 "slurmflex sync: 1 arguments given; it takes none",
+		"resume":                   "slurmflex resume: 0 arguments given; it takes one hostlist, such as alpha-a3-[0-3]",
+		"suspend a-0 a-1":          "slurmflex suspend: 2 arguments given; it takes one hostlist",
+		"config check config.yaml": "slurmflex config check: 1 arguments given; it takes none",
+		"completion csh":           `slurmflex completion has no command "csh"`,
+		"completion bash now":      "slurmflex completion bash: 1 arguments given; it takes none",
+	} {
+		t.Run(call, func(t *testing.T) {
+			r := prepare(t, nil, os.Args[0], strings.Fields(call)...).exits(t, exitUsage)
+			assert.Empty(t, r.stdout.String())
+			r.complains(t, says)
+		})
+	}
+}
+
+func TestHelpListsTheCommandsAndNotTheHiddenOne(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"help"}} {
+		r := prepare(t, nil, os.Args[0], args...).exits(t, exitDone)
+		assert.Empty(t, r.stderr.String())
+		for _, command := range []string{
+			"status", "plan", "config", "version", "daemon", "sync", "gc", "resume", "suspend", "resume-fail", "completion",
+		} {
+			assert.Regexp(t, `(?m)^  `+command+` +\w`, r.stdout.String())
+		}
+		assert.NotRegexp(t, `(?m)^  round `, r.stdout.String())
+	}
+	r := prepare(t, nil, os.Args[0], "config").exits(t, exitDone)
+	assert.Regexp(t, `(?m)^  check +\w`, r.stdout.String())
+}

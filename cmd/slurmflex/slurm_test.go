@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestWithoutSlurmThereIsNoRound(t *testing.T) {
+	for name, c := range map[string]struct {
+		program, does string
+		says          []string
+	}{
+		"scontrol fails with its own words": {
+			"scontrol", "echo 'slurm_load_node error: Unable to contact slurm controller (connect failure)' >&2; exit 1",
+			[]string{"read nodes: scontrol -a -o show nodes: Unable to contact slurm controller (connect failure)"},
+		},
+		"scontrol prints rubbish": {
+			"scontrol", "echo Segmentation fault", []string{"read nodes: scontrol show nodes: line 1", "Segmentation fault"},
+		},
+		"scontrol prints nothing": {
+			"scontrol", ":", []string{"read nodes: scontrol show nodes: no output"},
+		},
+		"scontrol hangs": {
+			"scontrol", "exec sleep 600", []string{"read nodes: scontrol -a -o show nodes: no answer within 300ms"},
+		},
+		"squeue fails with its own words": {
+			"squeue", "echo 'slurm_load_jobs error: Invalid user id' >&2; exit 1", []string{"read jobs: squeue", "Invalid user id"},
+		},
+		"squeue prints rubbish": {
+			"squeue", "echo '812|what'", []string{"read jobs: squeue: line 1"},
+		},
+		"squeue hangs": {
+			"squeue", "exec sleep 600", []string{"read jobs: squeue", "no answer within 300ms"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.left(t)
+			w.answer(t, c.program, c.does)
+			for _, command := range []string{"sync", "gc", "plan", "status"} {
+				r := w.flex(t, command)
+				r.Env = append(r.Env, slurmLimit+"=300ms")
+				r.exits(t, exitFailed).complains(t, c.says...)
+				assert.Empty(t, r.stdout.String())
+				r.settle(t)
+			}
+			w.assertUntouched(t)
+		})
+	}
+}
+
+func TestWithoutScontrolTheFolderIsNamed(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(w.path("bin/scontrol")))
+	r := w.flex(t, "sync").exits(t, exitFailed)
+	r.complains(t, w.path("bin/scontrol")+": no such file or directory", "is slurm_bin_dir the folder of scontrol and squeue?")
+	assert.Empty(t, w.changes())
+}
+
+func TestARoundThatWaitsForSlurmCanBeStopped(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, unix.Mkfifo(w.path("reached"), 0o600))
+	w.answer(t, "scontrol", "echo >DIR/reached; exec sleep 600")
+	r := w.flex(t, "sync")
+	require.NoError(t, r.Start())
+	_, err := os.ReadFile(w.path("reached"))
+	require.NoError(t, err)
+	require.NoError(t, r.Process.Signal(unix.SIGTERM))
+	r.exits(t, exitFailed).complains(t, "round cut short: terminated signal received")
+	r.settle(t)
+	w.assertUntouched(t)
+}
+
+func TestAHookWaitsNoLongerForSlurmThanItsLimit(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(w.path("run")))
+	w.answer(t, "scontrol", "exec sleep 600")
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", slurmLimit+"=300ms", w.resumeFile(t)).exits(t, exitFailed)
+	r.complains(t, "no daemon", "no answer within 300ms")
+}

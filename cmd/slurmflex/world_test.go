@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+// world is a folder with everything that slurmflex finds on a controller,
+// dummies for Slurm's commands, and a fake Compute.
+type world struct {
+	dir   string
+	cloud *fakegce.Server
+}
+
+// In configText and dummy, DIR is the world's folder and ENDPOINT Compute's
+// address.
+const configText = `slurm_cluster_name: alpha
+project: demo
+slurm_bin_dir: DIR/bin
+slurm_log_dir: DIR/log
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 8
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a, us-central1-b]
+    dws_flex: {use_job_duration: true}
+slurmflex:
+  interval: 1h
+  compute_endpoint: ENDPOINT
+  run_dir: DIR/run
+`
+
+// A dummy notes its arguments, its SLURM_CONF, its session, the process that
+// started it, and the signals that it blocks; then it does as the test says.
+const dummy = `#!/bin/sh
+echo "${0##*/} $*;$SLURM_CONF;$(ps -o sid= -p $$ | tr -d ' ');$PPID;$(sed -n 's/^SigBlk:.//p' /proc/self/status)" >>DIR/calls
+. DIR/${0##*/}.answer
+`
+
+// newWorld is a world in which Slurm has no job, and all nodes are powered
+// down.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir(), cloud: fakegce.New(fakegce.Options{})}
+	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
+	require.NoError(t, err)
+	for _, folder := range []string{"bin", "log", "run"} {
+		require.NoError(t, os.Mkdir(w.path(folder), 0o755))
+	}
+	for _, program := range []string{"bin/scontrol", "bin/squeue"} {
+		w.write(t, program, dummy)
+	}
+	w.write(t, "config.yaml", configText)
+	w.serve(t, w.cloud)
+	w.answer(t, "scontrol", "case $1 in update) exit 0;; esac; cat DIR/nodes")
+	w.answer(t, "squeue", "cat DIR/jobs")
+	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
+	w.jobs(t)
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// write writes a file, executable if it is a script. A script replaces an
+// older one, which may be being run.
+func (w *world) write(t *testing.T, name, text string) {
+	t.Helper()
+	mode := os.FileMode(0o644)
+	if strings.HasPrefix(text, "#!") {
+		mode = 0o755
+	}
+	text = strings.ReplaceAll(text, "DIR", w.dir)
+	require.NoError(t, os.WriteFile(w.path(name+".new"), []byte(text), mode))
+	require.NoError(t, os.Rename(w.path(name+".new"), w.path(name)))
+}
+
+// configure replaces a part of the configuration.
+func (w *world) configure(t *testing.T, old, text string) {
+	t.Helper()
+	b, err := os.ReadFile(w.path("config.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(b), old)
+	w.write(t, "config.yaml", strings.Replace(string(b), old, text, 1))
+}
+
+// serve makes the handler the Compute of the configuration.
+func (w *world) serve(t *testing.T, compute http.Handler) {
+	t.Helper()
+	server := httptest.NewServer(compute)
+	t.Cleanup(server.Close)
+	w.configure(t, "ENDPOINT", server.URL)
+}
+
+// answer says in sh's words what a dummy does.
+func (w *world) answer(t *testing.T, program, does string) {
+	t.Helper()
+	w.write(t, program+".answer", does+"\n")
+}
+
+// nodes sets the state of the nodes first to last of nodeset a3. The record is
+// that of a real scontrol.
+func (w *world) nodes(t *testing.T, state string, first, last int) {
+	t.Helper()
+	records, err := os.ReadFile("../../slurm/testdata/24.11.5/00-powered-down.nodes.txt")
+	require.NoError(t, err)
+	record, _, _ := strings.Cut(string(records), "\n")
+	old, err := os.ReadFile(w.path("nodes"))
+	lines := make([]string, 8)
+	if err == nil {
+		lines = strings.Split(strings.TrimSpace(string(old)), "\n")
+	}
+	for i := first; i <= last; i++ {
+		name := fmt.Sprintf("alpha-a3-%d", i)
+		lines[i] = strings.NewReplacer("NodeName=f0 ", "NodeName="+name+" ", "NodeHostName=f0 ", "NodeHostName="+name+" ",
+			"State=IDLE+CLOUD+POWERED_DOWN ", "State="+state+" ").Replace(record)
+	}
+	w.write(t, "nodes", strings.Join(lines, "\n")+"\n")
+}
+
+// jobs sets what squeue prints: id, time limit, state and nodes of each job,
+// such as "812 2:00:00 CONFIGURING alpha-a3-[0-1]".
+func (w *world) jobs(t *testing.T, jobs ...string) {
+	t.Helper()
+	var rows strings.Builder
+	for _, j := range jobs {
+		var id, limit, state, nodes string
+		_, err := fmt.Sscan(j, &id, &limit, &state, &nodes)
+		require.NoError(t, err)
+		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|100|train|ada|None\n", id, id, limit, state, nodes)
+	}
+	w.write(t, "jobs", rows.String())
+}
+
+const poweringUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
+
+// waiting is that job 812 waits for nodes 0 and 1, which are powering up.
+func (w *world) waiting(t *testing.T) {
+	t.Helper()
+	w.nodes(t, poweringUp, 0, 1)
+	w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-[0-1]")
+}
+
+// onPowerDown has nodes 0 and 1 power down, and their job wait again, as soon
+// as scontrol is told to.
+func (w *world) onPowerDown(t *testing.T) {
+	t.Helper()
+	nodes, err := os.ReadFile(w.path("nodes"))
+	require.NoError(t, err)
+	w.write(t, "after", strings.ReplaceAll(string(nodes), poweringUp, "IDLE+CLOUD+POWERING_DOWN"))
+	w.answer(t, "scontrol", `case "$*" in
+*power_down_force*) : >DIR/jobs; mv DIR/after DIR/nodes;;
+*) cat DIR/nodes;;
+esac`)
+}
+
+// left is that nodes 0 and 1 have machines, and no job any more.
+func (w *world) left(t *testing.T) {
+	t.Helper()
+	w.waiting(t)
+	w.flex(t, "sync").exits(t, exitDone)
+	require.Equal(t, []string{"alpha-a3-0 RUNNING", "alpha-a3-1 RUNNING"}, w.machines())
+	w.nodes(t, "IDLE+CLOUD+POWERING_DOWN", 0, 1)
+	w.jobs(t)
+	require.NoError(t, os.Remove(w.path("calls")))
+	w.cloud.ResetCalls()
+}
+
+// flex prepares slurmflex with the world's configuration and Slurm's
+// environment.
+func (w *world) flex(t *testing.T, args ...string) *process {
+	t.Helper()
+	return prepare(t, w.env(), os.Args[0], append([]string{"--config", w.path("config.yaml")}, args...)...)
+}
+
+func (w *world) env(more ...string) []string {
+	return append([]string{"SLURM_CONF=" + w.path("slurm.conf")}, more...)
+}
+
+// resumeFile writes the file that Slurm 24.11 gives for job 812, and returns
+// the variable that names it.
+func (w *world) resumeFile(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../slurm/testdata/24.11.5/resumefile-0.json")
+	require.NoError(t, err)
+	w.write(t, "resume.json", strings.NewReplacer("f[0-1]", "alpha-a3-[0-1]", `"job_id":1`, `"job_id":812`).Replace(string(b)))
+	return "SLURM_RESUME_FILE=" + w.path("resume.json")
+}
+
+// call is one run of a dummy.
+type call struct {
+	args, conf      string
+	session, caller string // process ids
+	blocked         string // signals, in hex
+}
+
+// calls are the runs of the dummies so far.
+func (w *world) calls(t *testing.T) []call {
+	t.Helper()
+	b, err := os.ReadFile(w.path("calls"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	require.NoError(t, err)
+	var calls []call
+	for line := range strings.Lines(string(b)) {
+		f := strings.Split(strings.TrimSpace(line), ";")
+		// A reason may have a semicolon of its own.
+		args, rest := strings.Join(f[:len(f)-4], ";"), f[len(f)-4:]
+		calls = append(calls, call{args, rest[0], rest[1], rest[2], rest[3]})
+	}
+	return calls
+}
+
+// updates are the changes that scontrol was asked for.
+func (w *world) updates(t *testing.T) []string {
+	t.Helper()
+	var updates []string
+	for _, c := range w.calls(t) {
+		if change, ok := strings.CutPrefix(c.args, "scontrol update "); ok {
+			updates = append(updates, change)
+		}
+	}
+	return updates
+}
+
+// log are the entries of the log file of that level. Each of its lines is one.
+func (w *world) log(t *testing.T, level string) []string {
+	t.Helper()
+	b, err := os.ReadFile(w.path("log/slurmflex.log"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	require.NoError(t, err)
+	var entries []string
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	for lines.Scan() {
+		var entry struct{ Level string }
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &entry), "%s", lines.Text())
+		if entry.Level == level {
+			entries = append(entries, lines.Text())
+		}
+	}
+	return entries
+}
+
+// machines are the instances in the cloud, with their status.
+func (w *world) machines() []string {
+	var machines []string
+	for _, v := range w.cloud.State().Instances {
+		machines = append(machines, v.Name+" "+v.Status)
+	}
+	return machines
+}
+
+// changes are the calls so far that would change something in the cloud.
+func (w *world) changes() []string {
+	var changes []string
+	for _, c := range w.cloud.Calls() {
+		if c.Verb != http.MethodGet && !strings.HasSuffix(c.Method, ".wait") {
+			changes = append(changes, c.Method)
+		}
+	}
+	return changes
+}
+
+// assertUntouched checks that nothing was changed in the cloud nor in Slurm.
+func (w *world) assertUntouched(t *testing.T) {
+	t.Helper()
+	assert.Empty(t, w.changes())
+	assert.Empty(t, w.updates(t))
+}

@@ -66,12 +66,15 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 				Provisioning:       Queued,
 				OnProvisionTimeout: Requeue,
 				MaxAttempts:        5,
+				GangTimeout:        600 * time.Second,
+				BootFailures:       5,
 			},
 		}},
 		Partitions: []Partition{{Name: "train", Exclusive: true, NodeSets: []string{"a3"}, Line: 4}},
 		Options: Options{
 			Interval:          30 * time.Second,
 			MaxActiveRequests: 100,
+			MaxDeletions:      10,
 			HTTPAddress:       "127.0.0.1:9418",
 			RunDir:            "/run/slurmflex",
 			LogFile:           "/var/log/slurm/slurmflex.log",
@@ -103,15 +106,20 @@ nodeset:
     dws_flex:
       max_run_duration: 86400
       use_job_duration: true
-      use_bulk_insert: true
+      use_bulk_insert: false
       provisioning: node_by_node
       job_duration_margin: 600
       provision_timeout: 7200
       on_provision_timeout: hold
       max_attempts: 3
+      gang_timeout: 900
+      boot_timeout: 1200
+      boot_failures: 2
+      renew_before: 3600
 slurmflex:
   interval: 90
   max_active_requests: 40
+  max_deletions_per_round: 3
   http_address: "[::1]:80"
   compute_endpoint: http://127.0.0.1:8080
   delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
@@ -133,13 +141,14 @@ slurmflex:
 		PlacementDistance: 2,
 		NodeConf:          map[string]string{"CoresPerSocket": "52", "Gres": "gpu:8", "Exclusive": "true"},
 		Flex: &Flex{
-			MaxRunDuration: 24 * time.Hour, UseJobDuration: true, UseBulkInsert: true,
+			MaxRunDuration: 24 * time.Hour, UseJobDuration: true,
 			Provisioning: NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
-			OnProvisionTimeout: Hold, MaxAttempts: 3,
+			OnProvisionTimeout: Hold, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
+			BootTimeout: 20 * time.Minute, BootFailures: 2, RenewBefore: time.Hour,
 		},
 	}, c.NodeSets[0])
 	assert.Equal(t, Options{
-		Interval: 90 * time.Second, MaxActiveRequests: 40, HTTPAddress: "[::1]:80",
+		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, HTTPAddress: "[::1]:80",
 		ComputeEndpoint: "http://127.0.0.1:8080",
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
 		RunDir:          "/tmp/flex", LogFile: "/tmp/flex.log", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
@@ -197,6 +206,13 @@ func TestWhatIsIgnoredIsListed(t *testing.T) {
 		fmt.Fprintf(&got, "%d: %s\n", i.Line, i.Key)
 	}
 	assert.Equal(t, string(want), got.String())
+}
+
+func TestPlacementIsIgnoredByBulkInsertAndListed(t *testing.T) {
+	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "enable_placement: true\n    dws_flex: {use_bulk_insert: true}", 1))
+	assert.True(t, c.NodeSets[0].Flex.UseBulkInsert)
+	assert.False(t, c.NodeSets[0].Placement)
+	assert.Equal(t, []Ignored{{Key: "nodeset.a3.enable_placement", Line: 12}}, c.Ignored)
 }
 
 func TestADWSFlexBlockAloneMakesANodeSetOurs(t *testing.T) {
@@ -271,7 +287,7 @@ nodeset:
 	assert.Equal(t, 8, b.Size(), "a key of its own wins over one that is merged")
 	assert.Equal(t, "r1", b.Region)
 	assert.Equal(t, Flex{
-		MaxRunDuration: 600 * time.Second, UseJobDuration: true, MaxAttempts: 2,
+		MaxRunDuration: 600 * time.Second, UseJobDuration: true, MaxAttempts: 2, GangTimeout: 600 * time.Second, BootFailures: 5,
 		Provisioning: Queued, OnProvisionTimeout: Requeue,
 	}, *b.Flex, "of two merged ones, the first wins")
 	assert.Equal(t, a.Flex, cc.Flex)

@@ -79,7 +79,7 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a cluster name that is too long": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: " + long,
-			[]string{`config.yaml:1: slurm_cluster_name: "` + long + `" has 47 characters; give at most 42, for names of instance groups end at 63`},
+			[]string{`config.yaml:1: slurm_cluster_name: "` + long + `" has 47 characters; give at most 38, for names of instance groups end at 63`},
 		},
 		"a cluster name that is a number": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: 7",
@@ -147,7 +147,7 @@ func TestInvalidFiles(t *testing.T) {
 		"names that are too long together": {
 			"a3:\n    nodeset_name: a3", long + ":\n    nodeset_name: " + long,
 			[]string{
-				`config.yaml:6: nodeset.` + long + `.nodeset_name: "` + long + `" has 47 characters; give at most 40, for with the cluster's name and a job's number names end at 63`,
+				`config.yaml:6: nodeset.` + long + `.nodeset_name: "` + long + `" has 47 characters; give at most 36, for with the cluster's name and a job's number names end at 63`,
 				`config.yaml:16: partitions.train.partition_nodeset[0]: there is no nodeset "a3"; define it or take it out`,
 			},
 		},

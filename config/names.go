@@ -10,8 +10,8 @@ const (
 	// Source: Compute's naming convention, RFC 1035 labels.
 	maxName = 63
 	// longestJob is the longest that is put after a nodeset's name: a group's
-	// name has the job's number, which Slurm keeps in 32 bits, and its part.
-	longestJob = "-job-4294967295-p99"
+	// name has the job's number, which Slurm keeps in 32 bits, its part and its try.
+	longestJob = "-job-4294967295-p99-r99"
 )
 
 var (

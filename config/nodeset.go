@@ -83,8 +83,10 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	s.checkNodeSetName(ns.Name, cluster)
 	s.refuseOtherProvisioning()
 	ns.readPlace(s)
-	ns.Placement = s.flag("enable_placement")
-	ns.PlacementDistance = s.integer("placement_max_distance", 0, 1, 3)
+	if !ns.Flex.UseBulkInsert { // whose instances are in no group that a policy could place
+		ns.Placement = s.flag("enable_placement")
+		ns.PlacementDistance = s.integer("placement_max_distance", 0, 1, 3)
+	}
 	ns.NodeConf = s.settings("node_conf")
 	s.r.ignored = append(s.r.ignored, s.finish(nodeSetKeys)...)
 	return ns

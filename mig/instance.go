@@ -25,6 +25,11 @@ func (i Instance) Leaving() bool {
 	return false
 }
 
+// Stopped reports whether the VM has stopped but is there still.
+func (i Instance) Stopped() bool {
+	return i.Status == "STOPPED" || i.Status == "TERMINATED" || i.Status == "SUSPENDED"
+}
+
 // Names returns the instances' names in their order.
 func Names(instances []Instance) []string {
 	names := make([]string, len(instances))

@@ -59,11 +59,12 @@ type DeleteGroup struct {
 	Why
 }
 
-// SetNodes gives nodes a new power state in Slurm.
+// SetNodes gives nodes in Slurm a new power state, or another comment.
 type SetNodes struct {
-	Nodes  []string
-	State  string // scontrol's word: power_down, power_down_force, …
-	Reason string // written to the nodes; empty: none
+	Nodes   []string
+	State   string  // scontrol's word: power_down, power_down_force, …; empty: as it is
+	Reason  string  // written to the nodes; empty: none
+	Comment *string // written to the nodes; nil: none
 	Why
 }
 
@@ -87,7 +88,14 @@ func (a DeleteInstances) String() string {
 func (a DeleteGroup) String() string { return "delete group " + a.Group }
 
 func (a SetNodes) String() string {
-	return fmt.Sprintf("set nodes %s %s", slurm.Fold(a.Nodes), a.State)
+	text := "set nodes " + slurm.Fold(a.Nodes)
+	if a.State != "" {
+		text += " " + a.State
+	}
+	if a.Comment != nil {
+		text += fmt.Sprintf(" comment %q", *a.Comment)
+	}
+	return text
 }
 
 // Queue is the group, so that a request follows its group.

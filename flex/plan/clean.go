@@ -11,52 +11,94 @@ import (
 	"slurmflex/slurm"
 )
 
-// settled is how long ago a group's last request must have been made before a
-// target size that no instance accounts for is taken for a remnant: what
-// Compute does with the size when a lease runs out is not documented.
-const settled = 10 * time.Minute
+// strandedAfter is the age at which an instance of ours that belongs to no node
+// is taken for a remnant.
+const strandedAfter = 10 * time.Minute
 
-// deleteInstances deletes what stands behind nodes that Slurm has powered
-// down: only instances of our own groups, and none that a job's node runs on.
+// deleteInstances deletes the instances of ours that stand behind nodes that
+// Slurm has powered down, and, as far as max_deletions_per_round allows, those
+// that are of no use to anybody. None goes that a job's node runs on.
 func (w *world) deleteInstances() {
-	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
-		var gone []mig.Instance
-		for _, in := range w.inGroup[key] {
-			m := w.nodes[in.Name]
-			switch {
-			case in.Leaving():
-				w.expect("instance " + in.Name + " to be gone")
-			case m != nil && m.power == down && len(m.jobs) == 0:
-				gone = append(gone, in)
-			}
-		}
-		if len(gone) == 0 {
+	gone := map[string][]mig.Instance{} // by region/group; those that no group made under ""
+	why := map[string]string{}
+	for _, in := range w.sortedInstances() {
+		if !w.ours(in) {
 			continue
 		}
-		slices.SortFunc(gone, func(a, b mig.Instance) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
-		})
-		g := w.groups[key]
-		w.add(DeleteInstances{
-			Region: g.Region, Group: g.Name, Instances: gone,
-			Why: Why("Slurm has powered down " + slurm.Fold(mig.Names(gone))),
-		})
-		w.expect("the instances of " + g.Name + " to be gone")
+		reason, stopped := w.useless(in)
+		if in.Leaving() && !stopped {
+			w.expect("instance " + in.Name + " to be gone")
+			continue
+		}
+		if reason == "" {
+			continue
+		}
+		key := in.Region + "/" + in.Group
+		if in.Group == "" {
+			key = ""
+		}
+		gone[key], why[key] = append(gone[key], in), reason
+	}
+	for _, key := range slices.Sorted(maps.Keys(gone)) {
+		instances, reason := gone[key], Why(why[key])
+		if key == "" {
+			w.add(DeleteVMs{Instances: instances, Why: reason})
+		} else {
+			g := w.groups[key]
+			w.add(DeleteInstances{Region: g.Region, Group: g.Name, Instances: instances, Why: reason})
+		}
+		w.expect("instances " + slurm.Fold(mig.Names(instances)) + " to be gone")
 	}
 }
 
-// deleteGroups deletes our groups that hold nothing and that nobody needs.
-func (w *world) deleteGroups(cohorts []*cohort) {
-	wanted := map[string]bool{}
+// useless says why an instance of ours is to be deleted; empty if it is not.
+// A stopped one is: by flex-start it can never start again.
+func (w *world) useless(in mig.Instance) (why string, stopped bool) {
+	m := w.nodes[in.Name]
+	stopped = in.Stopped()
+	_, _, known := w.cfg.Find(in.Name)
+	switch {
+	case m != nil && m.power == down && len(m.jobs) == 0:
+		return "Slurm has powered its nodes down", stopped
+	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
+		return w.unasked("it is stopped, and cannot be started again"), stopped
+	case !known && w.snap.Now.Sub(in.Created) >= strandedAfter:
+		return w.unasked("the configuration knows no node of that name"), stopped
+	}
+	return "", stopped
+}
+
+// unasked counts a deletion that Slurm did not ask for, and returns its reason,
+// or nothing once the round has made as many as it may.
+func (w *world) unasked(why string) string {
+	if w.spared == 0 {
+		w.problem("more instances are to be deleted than max_deletions_per_round allows: " + why)
+		return ""
+	}
+	w.spared--
+	return why
+}
+
+func (w *world) sortedInstances() []mig.Instance {
+	return slices.SortedFunc(slices.Values(w.snap.Instances), func(a, b mig.Instance) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
+	})
+}
+
+// wantedGroups are the groups of the cohorts, by region/name.
+func wantedGroups(cohorts []*cohort) map[string]bool {
+	wanted := make(map[string]bool, len(cohorts))
 	for _, c := range cohorts {
 		wanted[c.set.Region+"/"+c.group] = true
 	}
+	return wanted
+}
+
+// deleteGroups deletes our groups that hold nothing and that nobody needs.
+func (w *world) deleteGroups(wanted map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
 		g := w.groups[key]
 		if wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 || !w.done(g) {
-			continue
-		}
-		if g.TargetSize > 0 && w.snap.Now.Sub(lastAsked(g)) < settled {
 			continue
 		}
 		w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: "it is empty and no job waits for it"})
@@ -67,34 +109,31 @@ func (w *world) deleteGroups(cohorts []*cohort) {
 // job that it was made for has left the queue or owes it no failed attempt, and
 // no node that is in use could have its machine there unseen.
 func (w *world) done(g *mig.Group) bool {
+	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
+	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g)
+}
+
+// unaccounted reports whether the group has brought a machine for a node that
+// is in use, and no machine of that node is known.
+func (w *world) unaccounted(g mig.Group) bool {
 	for _, r := range g.Requests {
-		if r.State == mig.Failed && w.jobs[g.Stamp.Job] {
-			return false // it counts the attempts
-		}
 		if r.State != mig.Succeeded {
 			continue
 		}
 		for _, name := range r.Instances {
-			m := w.nodes[name]
-			if m != nil && m.power != down && !w.elsewhere(name) {
-				return false
+			if m := w.nodes[name]; m != nil && m.power != down && !w.present(name) {
+				return true
 			}
 		}
 	}
-	return true
+	return false
 }
 
-// elsewhere reports whether the node's machine, or the request for it, is known.
-func (w *world) elsewhere(node string) bool {
-	return len(w.instances[node]) > 0 || len(w.requests[node]) > 0
-}
-
-// lastAsked is when the group's newest request was made, or the group itself.
-func lastAsked(g *mig.Group) time.Time {
-	if n := len(g.Requests); n > 0 {
-		return g.Requests[n-1].Created
+// nameUnseen reports the regions that could not be read.
+func (w *world) nameUnseen() {
+	for _, region := range slices.Sorted(maps.Keys(w.snap.Unseen)) {
+		w.problem(fmt.Sprintf("region %s could not be read, and nothing is done in it: %v", region, w.snap.Unseen[region]))
 	}
-	return g.Created
 }
 
 // nameUnclear reports what is left alone because it is not understood.

@@ -12,13 +12,17 @@ import (
 // cohort is the nodes that must arrive together: the nodes of one nodeset that
 // one job was allocated and that have no machine yet, or one node by itself.
 type cohort struct {
-	set   *config.NodeSet
-	job   *slurm.Job // nil if no job waits for it
-	group string     // the name of its managed instance group
-	stamp mig.Stamp
-	nodes []string // the ones that are rising, in the order of their index
-	lease time.Duration
-	live  *ref // the live request that will bring it, if there is one
+	set    *config.NodeSet
+	job    *slurm.Job // nil if no job waits for it
+	group  string     // the name of its managed instance group
+	stamp  mig.Stamp
+	nodes  []string // the ones that are rising, in the order of their index
+	lease  time.Duration
+	static bool
+	live   *ref // the live request that will bring it, if there is one
+
+	// obstacle says why nothing is asked for it now, for its job's owner.
+	obstacle string
 }
 
 // cohorts puts every rising node that somebody wants into its cohort.
@@ -34,7 +38,7 @@ func (w *world) cohorts() []*cohort {
 			// The part follows from the whole allocation, not from the nodes
 			// still to come, so it is the same in every round.
 			r := rank{job.ID, m.set.Name}
-			part = ranks[r] / mig.MaxInstances
+			part = ranks[r] / w.partSize(m.set)
 			ranks[r]++
 		}
 		if m.power != rising || job == nil && !w.risesByItself(m) {
@@ -51,7 +55,10 @@ func (w *world) cohorts() []*cohort {
 		m.cohort = c
 	}
 	for _, c := range all {
-		c.lease = lease(c.set.Flex, w.holders(c.nodes))
+		c.group = w.place(c.set.Region, c.group)
+		jobs := w.holders(c.nodes)
+		c.lease = lease(c.set.Flex, jobs)
+		w.nameUnreadLimits(c, jobs)
 	}
 	slices.SortStableFunc(all, func(a, b *cohort) int {
 		if a.job == nil || b.job == nil {
@@ -69,7 +76,7 @@ type rank struct {
 }
 
 func (w *world) newCohort(m *member, job *slurm.Job, queued bool, part int) *cohort {
-	c := &cohort{set: m.set, job: job}
+	c := &cohort{set: m.set, job: job, static: m.set.IsStatic(m.index)}
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: w.cfg.Cluster, NodeSet: m.set.Name}
 	if queued {
 		c.group = jobGroup(w.cfg.Cluster, m.set.Name, job.ID, part)
@@ -110,9 +117,18 @@ func (w *world) risesByItself(m *member) bool {
 // hasOwnGroup reports whether a group that was made for this node alone, and
 // for no job, still brings, or has brought, its machine.
 func (w *world) hasOwnGroup(m *member) bool {
-	key := m.set.Region + "/" + nodeGroup(w.cfg.Cluster, m.set.Name, m.index)
-	g := w.groups[key]
-	return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 && (len(g.Live()) > 0 || len(w.inGroup[key]) > 0)
+	own := func(g *mig.Group) bool { return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 }
+	for _, r := range w.requests[m.Name] {
+		if own(r.group) {
+			return true
+		}
+	}
+	for _, in := range w.instances[m.Name] {
+		if own(w.groups[in.Region+"/"+in.Group]) || in.Stamp.Cluster == w.cfg.Cluster && in.Stamp.Job == 0 && in.Group == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // holders returns the jobs that hold any of the nodes.

@@ -15,21 +15,43 @@ type Plan struct {
 	// Problems says what an admin should know, one line each. What it speaks
 	// of was left alone.
 	Problems []string
+
+	// Unseen is how many regions could not be read.
+	Unseen int
+
+	// Boots is what became of the instances that were to boot.
+	Boots []Boot
 }
 
 // Compute decides what to do about a snapshot. It is pure and total, and the
 // same snapshot in another order gives the same plan.
 func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w := look(cfg, snap)
+	w.nameUnseen()
+	w.plan.Unseen = len(snap.Unseen)
 	cohorts := w.cohorts()
 	w.settleRequests(cohorts)
+	w.giveUpLate(cohorts)
+	w.releaseGangs(cohorts)
 	for _, c := range cohorts {
 		w.serve(c)
 	}
 	w.deleteInstances()
-	w.deleteGroups(cohorts)
+	wanted := wantedGroups(cohorts)
+	w.deleteGroups(wanted)
+	w.deletePolicies(wanted)
 	w.powerDownOrphans()
+	w.boots()
+	w.recoverVanished()
+	w.releaseEmpty()
+	w.powerUpStatic()
+	w.renewStatic()
 	w.powerDownOnIdle()
+	w.keepWaiting(cohorts)
+	w.stopWaiting()
+	w.reserve()
+	w.tellJobs(cohorts)
+	w.checkInstances()
 	w.nameUnclear()
 	return w.plan
 }

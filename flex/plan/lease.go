@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"slurmflex/config"
@@ -25,4 +26,17 @@ func lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 		need = max(need, j.Limit.Duration+flex.JobDurationMargin)
 	}
 	return min(max(need, mig.MinDuration), longest)
+}
+
+// nameUnreadLimits reports the jobs whose time limit decides a cohort's lease
+// and is not understood.
+func (w *world) nameUnreadLimits(c *cohort, jobs []*slurm.Job) {
+	if !c.set.Flex.UseJobDuration {
+		return
+	}
+	for _, j := range jobs {
+		if j.Limit.Kind == slurm.LimitUnknown {
+			w.problem(fmt.Sprintf("%s: the time limit of job %d is not understood; its lease is %s", c.group, j.ID, clock(c.lease)))
+		}
+	}
 }

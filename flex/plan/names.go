@@ -12,7 +12,7 @@ import (
 // chance, so that a second run of the same round finds what the first one made.
 
 // jobGroup is the name of the group for a job's nodes of one nodeset. A job of
-// more than mig.MaxInstances nodes has further parts, counted from 1.
+// more nodes than fit into one group has further parts, counted from 1.
 func jobGroup(cluster, nodeset string, job uint32, part int) string {
 	name := fmt.Sprintf("%s-%s-job-%d", cluster, nodeset, job)
 	if part > 0 {

@@ -7,8 +7,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// reasonPrefix marks the node reasons that are ours.
-const reasonPrefix = "slurmflex: "
+// ReasonPrefix marks the node reasons and comments that are ours.
+const ReasonPrefix = "slurmflex: "
 
 // powerDownOrphans hands back the nodes that are powering up for nobody: their
 // job was cancelled or requeued, and Slurm itself would leave them so, or place
@@ -26,8 +26,10 @@ func (w *world) powerDownOrphans() {
 			orphans = append(orphans, m.Name)
 		}
 	}
-	w.setNodes(orphans, "power_down_force", reasonPrefix+"no job waits for this node any more",
-		"no job waits for them any more")
+	w.setNodes(SetNodes{
+		Nodes: orphans, State: "power_down_force", Reason: ReasonPrefix + "no job waits for this node any more",
+		Why: "no job waits for them any more",
+	})
 }
 
 // powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered
@@ -44,7 +46,10 @@ func (w *world) powerDownOnIdle() {
 			names = append(names, m.Name)
 		}
 	}
-	w.setNodes(names, "power_down", "", "their partition gives a job the whole node: it goes when the job ends")
+	w.setNodes(SetNodes{
+		Nodes: names, State: "power_down",
+		Why: "their partition gives a job the whole node: it goes when the job ends",
+	})
 }
 
 // exclusive reports whether the job runs in a partition that gives it its
@@ -53,14 +58,26 @@ func (w *world) exclusive(job *slurm.Job) bool {
 	return w.cfg.Exclusive(job.Partition)
 }
 
-// setNodes plans one power state for nodes that this plan does not set yet.
-func (w *world) setNodes(names []string, state, reason string, why Why) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return w.set[name] })
-	if len(names) > 0 {
-		for _, name := range names {
-			w.set[name] = true
-		}
-		w.add(SetNodes{Nodes: names, State: state, Reason: reason, Why: why})
-		w.expect(fmt.Sprintf("%s to show %s", slurm.Fold(names), state))
+// setNodes plans a change for the nodes that this plan does not change yet.
+// Nodes that are changed alike are changed in one go.
+func (w *world) setNodes(change SetNodes) {
+	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool { return w.set[name] })
+	if len(change.Nodes) == 0 {
+		return
 	}
+	for _, name := range change.Nodes {
+		w.set[name] = true
+	}
+	if change.State != "" {
+		w.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))
+	}
+	for i, a := range w.plan.Actions {
+		known, ok := a.(SetNodes)
+		if ok && known.State == change.State && known.Reason == change.Reason && known.Comment == nil && change.Comment == nil {
+			known.Nodes = append(known.Nodes, change.Nodes...)
+			w.plan.Actions[i] = known
+			return
+		}
+	}
+	w.add(change)
 }

@@ -73,7 +73,13 @@ func alphaConfig(t testing.TB) *config.Config {
 type scene struct{ Snapshot }
 
 func seen(parts ...func(*scene)) Snapshot {
-	s := &scene{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}}}
+	s := &scene{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}, Templates: map[string]Template{}}}
+	for _, set := range []string{"a3", "one", "fix", "bulk"} {
+		s.Templates["projects/demo/global/instanceTemplates/"+set] = Template{Template: mig.Template{
+			MachineType: set + "-machine", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
+			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+		}}
+	}
 	for _, p := range parts {
 		p(s)
 	}
@@ -143,7 +149,7 @@ func forNode(set, node string) mig.Stamp { return mig.Stamp{NodeSet: set, Node: 
 
 func request(name string, state mig.RequestState, list string, d time.Duration) mig.Request {
 	return mig.Request{
-		Name: name, State: state, Instances: names(list), Duration: d, Created: noon.Add(-10 * time.Minute),
+		Name: name, State: state, Instances: names(list), Duration: d, Created: noon.Add(-30 * time.Second),
 	}
 }
 
@@ -163,6 +169,7 @@ func vms(list, group, status string) func(*scene) {
 		for _, n := range names(list) {
 			s.Instances = append(s.Instances, mig.Instance{
 				Name: n, Zone: zone, Region: region, Group: group, Status: status, FlexStart: true,
+				Created: noon.Add(-time.Minute),
 			})
 		}
 	}
@@ -346,12 +353,12 @@ func TestARound(t *testing.T) {
 				group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING")),
 		},
 		"deletes a group that is empty": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringDown),
+			given: seen(nodes("alpha-a3-[0-1]", poweredDown),
 				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
 			want: []string{"delete group alpha-a3-job-7"},
 		},
 		"keeps an empty group while a node in use could have its machine there unseen": {
-			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringDown),
+			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweredDown),
 				job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
 		},
@@ -403,13 +410,10 @@ func TestARound(t *testing.T) {
 			given: seen(nodes("alpha-cpu-0", poweringUp), job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-cpu-0"),
 				freed("alpha-cpu-1", risingIdle), nodes("beta-a3-0", poweringUp)),
 		},
-		"gives nodes back whose nodeset it cannot serve": {
-			given: seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-bulk-0")),
-			want:  []string{"set nodes alpha-bulk-0 power_down_force"},
-		},
 		"waits a minute after the first failure": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
+			want: []string{`tell job 7 "flex-start: attempt 1 failed (capacity): STOCKOUT: none; the next one comes 00:01:00 after it"`},
 		},
 		"then tries again under the next attempt's name": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
@@ -425,22 +429,22 @@ func TestARound(t *testing.T) {
 		"gives all unbooted nodes of a job back when its request can never succeed": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
-			want: []string{"set nodes alpha-a3-[0-1] power_down_force"},
+			want: []string{"give back alpha-a3-[0-1] and hold job 7: STOCKOUT: none"},
 		},
 		"gives the nodes back when the cloud refuses the group for a reason that will not pass": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
-			want: []string{"set nodes alpha-a3-0 power_down_force"},
+			want: []string{"give back alpha-a3-0 and hold job 7: INVALID_ARGUMENT: no"},
 		},
 		"gives the nodes back after max_attempts": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
 					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
 					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
-			want: []string{"set nodes alpha-a3-0 power_down_force"},
+			want: []string{"give back alpha-a3-0 and requeue job 7: 5 attempts failed, the last: STOCKOUT: none"},
 		},
 		"keeps a group that counts the attempts of a job in the queue": {
-			given: seen(nodes("alpha-a3-0", poweringDown), job(7, "train", "15:00", slurm.JobPending, ""),
+			given: seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
 		},
 		"keeps such a group of a single node": {
@@ -449,7 +453,7 @@ func TestARound(t *testing.T) {
 					failed("a1", "alpha-one-2", mig.CauseCapacity, time.Second))),
 		},
 		"and deletes it when the job has left the queue": {
-			given: seen(nodes("alpha-a3-0", poweringDown),
+			given: seen(nodes("alpha-a3-0", poweredDown),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
 			want: []string{"delete group alpha-a3-job-7"},
 		},
@@ -464,16 +468,46 @@ func TestARound(t *testing.T) {
 	}
 }
 
-func TestAGroupsTargetSizeThatNothingAccountsForKeepsItForAWhile(t *testing.T) {
-	given := func(ago time.Duration) Snapshot {
-		s := seen(nodes("alpha-a3-0", poweringDown), group("alpha-a3-job-7", forJob("a3", 7),
-			request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)))
-		s.Groups[0].TargetSize = 1
-		s.Groups[0].Requests[0].Created = noon.Add(-ago)
-		return s
+// counting sets the last group's target size.
+func counting(n int) func(*scene) {
+	return func(s *scene) { s.Groups[len(s.Groups)-1].TargetSize = n }
+}
+
+func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
+	brought := func(ago time.Duration) func(*scene) {
+		r := request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)
+		r.Created = noon.Add(-ago)
+		return group("alpha-a3-job-7", forJob("a3", 7), r)
 	}
-	assert.Empty(t, Compute(alphaConfig(t), given(settled-time.Second)).Actions)
-	assert.Equal(t, []string{"delete group alpha-a3-job-7"}, actions(Compute(alphaConfig(t), given(settled))))
+	wanted := []func(*scene){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
+	for name, c := range map[string]struct {
+		given []func(*scene)
+		want  []string
+	}{
+		"may show soon, and is not asked for again": {
+			given: append(wanted, brought(9*time.Minute), counting(1)),
+		},
+		"is lost after a while, and its place taken by another group": {
+			given: append(wanted, brought(10*time.Minute), counting(1)),
+			want: []string{
+				"create group alpha-a3-job-7-r1 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-7-r1/a1 for 01:00:00",
+			},
+		},
+		"does not keep a group whose nodes are powered down": {
+			given: []func(*scene){nodes("alpha-a3-0", poweredDown), brought(time.Minute), counting(1)},
+			want:  []string{"delete group alpha-a3-job-7"},
+		},
+		"was asked for again too early: that is taken back once it shows": {
+			given: append(wanted, brought(10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1),
+				group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour))),
+			want: []string{"cancel request alpha-a3-job-7-r1/a1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, actions(Compute(alphaConfig(t), seen(c.given...))))
+		})
+	}
 }
 
 func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {

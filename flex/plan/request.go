@@ -37,6 +37,9 @@ func (w *world) settleRequests(cohorts []*cohort) {
 // misfit says why a live request must go; empty if it is to stay. A request
 // that stays is noted in the cohort that it serves.
 func (w *world) misfit(r ref) string {
+	if w.superfluous(r) {
+		return "its nodes have machines of other groups"
+	}
 	var serves *cohort
 	for _, name := range r.request.Instances {
 		m := w.nodes[name]
@@ -73,6 +76,20 @@ func (w *world) misfit(r ref) string {
 	return ""
 }
 
+// superfluous reports whether every instance that the request asks for is there
+// already, by another group.
+func (w *world) superfluous(r ref) bool {
+	for _, name := range r.request.Instances {
+		elsewhere := slices.ContainsFunc(w.instances[name], func(in mig.Instance) bool {
+			return !in.Leaving() && in.Group != r.group.Name
+		})
+		if !elsewhere {
+			return false
+		}
+	}
+	return len(r.request.Instances) > 0
+}
+
 // liveRequests returns every live request once, the oldest first.
 func (w *world) liveRequests() []ref {
 	seen := map[*mig.Request]ref{}
@@ -90,29 +107,29 @@ func (w *world) liveRequests() []ref {
 // serve asks for the nodes of a cohort that nothing brings yet.
 func (w *world) serve(c *cohort) {
 	if w.unseen(c.set.Region) {
-		w.problem(fmt.Sprintf("%s waits: region %s could not be read: %v",
-			slurm.Fold(c.nodes), c.set.Region, w.snap.Unseen[c.set.Region]))
+		w.problem(fmt.Sprintf("%s waits for region %s", slurm.Fold(c.nodes), c.set.Region))
 		return
 	}
 	missing := w.missing(c)
-	if len(missing) == 0 {
-		return
-	}
-	if c.set.Flex.UseBulkInsert {
-		w.giveBack(c, "use_bulk_insert is not supported: set it to false for nodeset "+c.set.Name)
+	if len(missing) == 0 || c.job != nil && w.given[c.job.ID] {
 		return
 	}
 	group := w.groups[c.set.Region+"/"+c.group]
-	if ok := w.mayAsk(c, group); !ok {
+	if w.blocked(c, c.set) || !w.templateFits(c) || !w.placementFits(c) || !w.mayAsk(c, group) {
+		return
+	}
+	if c.set.Flex.UseBulkInsert {
+		w.insert(c, missing)
+		return
+	}
+	if !w.takesTurn(c) {
 		return
 	}
 	var record []mig.Request
 	if group != nil {
 		record = group.Requests
 	} else {
-		w.add(CreateGroup{Spec: mig.GroupSpec{
-			Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.set.Zones, Stamp: c.stamp,
-		}, Why: c.why()})
+		w.createGroup(c)
 	}
 	w.add(CreateRequest{
 		Region: c.set.Region, Group: c.group,
@@ -120,6 +137,21 @@ func (w *world) serve(c *cohort) {
 		Why:  c.why(),
 	})
 	w.expect("request for " + c.group + " to be accepted")
+}
+
+// takesTurn counts the live requests of the cohort's region, this one included,
+// and reports whether there is room for it under max_active_requests. Cohorts
+// come in the order of their jobs' importance.
+func (w *world) takesTurn(c *cohort) bool {
+	most := w.cfg.Options.MaxActiveRequests
+	if w.active[c.set.Region] < most {
+		w.active[c.set.Region]++
+		return true
+	}
+	w.queue[c.set.Region]++
+	c.obstacle = fmt.Sprintf("waiting for its turn: place %d in %s, where %d requests are active at most",
+		w.queue[c.set.Region], c.set.Region, most)
+	return false
 }
 
 // missing returns the cohort's nodes that neither have an instance nor are
@@ -139,6 +171,9 @@ func (w *world) missing(c *cohort) []string {
 			continue
 		case len(w.requests[name]) > 0:
 			return nil // settleRequests cancels it
+		case w.mayShow(name):
+			w.expect("the instance of " + name + " to show")
+			return nil
 		}
 		missing = append(missing, name)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // The wait before another attempt doubles from firstRetry to lastRetry.
@@ -24,24 +23,23 @@ func retryAfter(failures int) time.Duration {
 }
 
 // mayAsk reports whether the cohort may ask the cloud now, judging by what came
-// of its earlier attempts. Where no attempt can succeed, or max_attempts have
-// failed, its nodes go back to Slurm.
+// of its earlier attempts. Where no attempt can succeed its job is held; where
+// max_attempts have failed it is requeued.
 func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 	failures, cause, message, last := w.failures(c, group)
-	if failures == 0 {
-		return true
-	}
-	if w.snap.Now.Sub(last) >= retryAfter(failures) {
+	wait := retryAfter(failures) - w.snap.Now.Sub(last)
+	if failures == 0 || wait <= 0 {
 		return true
 	}
 	switch {
 	case cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound:
-		w.giveBack(c, message)
-	case failures >= c.set.Flex.MaxAttempts:
-		w.giveBack(c, fmt.Sprintf("%d attempts failed, the last: %s", failures, message))
+		w.giveBack(c, Hold, true, message)
+	case failures >= c.set.Flex.MaxAttempts && !w.keeps(c):
+		w.giveBack(c, Requeue, false, fmt.Sprintf("%d attempts failed, the last: %s", failures, message))
 	default:
-		w.problem(fmt.Sprintf("%s: attempt %d failed (%s); next one in %s: %s", c.group, failures,
-			cause, (retryAfter(failures) - w.snap.Now.Sub(last)).Round(time.Second), message))
+		c.obstacle = fmt.Sprintf("attempt %d failed (%s): %s; the next one comes %s after it",
+			failures, cause, message, clock(retryAfter(failures)))
+		w.problem(c.group + ": " + c.obstacle)
 	}
 	return false
 }
@@ -65,29 +63,4 @@ func (w *world) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, m
 		n = max(n, r.Times)
 	}
 	return n, cause, message, last
-}
-
-// giveBack powers down all nodes of the cohort's job that have no machine yet.
-// Slurm then requeues the job; had a node been left out, another job could be
-// placed on it without a call.
-func (w *world) giveBack(c *cohort, reason string) {
-	nodes := c.nodes
-	if c.job != nil {
-		nodes = w.unbooted(c.job)
-	}
-	w.setNodes(nodes, "power_down_force", reasonPrefix+reason, Why(fmt.Sprintf("%s: %s", c.group, reason)))
-	w.problem(fmt.Sprintf("%s goes back to Slurm: %s", slurm.Fold(nodes), reason))
-}
-
-// unbooted returns the job's flex nodes that are rising and have no machine.
-func (w *world) unbooted(job *slurm.Job) []string {
-	var names []string
-	for _, name := range job.Nodes {
-		if m := w.nodes[name]; m != nil && m.power == rising {
-			if stays, _ := w.machine(name); !stays {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }

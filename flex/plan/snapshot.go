@@ -18,6 +18,28 @@ type Snapshot struct {
 	Jobs      []slurm.Job // read after Nodes, so a job that has just begun is in it
 	Groups    []mig.Group // ours only: our stamp, our cluster
 	Instances []mig.Instance
+	Policies  []mig.Policy // workload policies, ours only
+
+	// Reservations are Slurm's; those that bear our prefix and cluster are ours.
+	Reservations []slurm.Reservation
+
+	// ResumeTimeout is the shortest of Slurm's, global or of a partition; 0 if
+	// nodes may power up for ever.
+	ResumeTimeout time.Duration
+
+	// Told holds what we last told a job's owner, by job.
+	Told map[uint32]string
+
+	// Blocked holds the nodesets whose breaker is open, with the number of
+	// instances in a row that did not come up.
+	Blocked map[string]int
+
+	// Keeps holds the jobs that Slurm would not requeue, and that were told of
+	// their trouble: they keep waiting unless nothing could ever help.
+	Keeps map[uint32]bool
+
+	// Templates are the instance templates of our nodesets, by their link.
+	Templates map[string]Template
 
 	// Unseen holds the regions that could not be read, with the reason. Their
 	// groups and instances are not in the snapshot, and nothing in them is
@@ -36,4 +58,10 @@ type Refusal struct {
 	Message string
 	At      time.Time // of the last refusal
 	Times   int       // in a row
+}
+
+// Template is an instance template as it was read back, or why it was not.
+type Template struct {
+	mig.Template
+	Err error
 }

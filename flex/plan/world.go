@@ -19,10 +19,16 @@ type world struct {
 	groups    map[string]*mig.Group     // by region/name
 	inGroup   map[string][]mig.Instance // by region/group
 	requests  map[string][]ref          // live requests, by the names they ask for
+	brought   map[string][]ref          // requests that have succeeded, by the names they brought
 	jobs      map[uint32]bool           // every job in the queue, whatever its state
 
 	plan Plan
-	set  map[string]bool // the nodes that the plan gives a new power state
+	set  map[string]bool // the nodes that the plan changes
+
+	given  map[uint32]bool // the jobs that the plan gives back
+	active map[string]int  // by region: live requests, those of this plan included
+	queue  map[string]int  // by region: cohorts that wait for their turn
+	spared int             // deletions that the round may still make of its own accord
 }
 
 // member is a flex node that Slurm shows.
@@ -49,8 +55,13 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		groups:    make(map[string]*mig.Group, len(snap.Groups)),
 		inGroup:   make(map[string][]mig.Instance, len(snap.Groups)),
 		requests:  map[string][]ref{},
+		brought:   map[string][]ref{},
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
 		set:       map[string]bool{},
+		spared:    cfg.Options.MaxDeletions,
+		given:     map[uint32]bool{},
+		active:    map[string]int{},
+		queue:     map[string]int{},
 	}
 	for _, n := range snap.Nodes {
 		if set, index, ok := cfg.Find(n.Name); ok && set.Flex != nil {
@@ -105,13 +116,27 @@ func (w *world) addGroup(g *mig.Group) {
 	w.groups[g.Region+"/"+g.Name] = g
 	for i := range g.Requests {
 		r := &g.Requests[i]
-		if !r.State.Live() {
+		by := w.requests
+		switch {
+		case r.State == mig.Succeeded:
+			by = w.brought
+		case !r.State.Live():
 			continue
+		default:
+			w.active[g.Region]++
 		}
 		for _, name := range r.Instances {
-			w.requests[name] = append(w.requests[name], ref{g, r})
+			by[name] = append(by[name], ref{g, r})
 		}
 	}
+}
+
+// ours reports whether a group of ours made the instance, or we without one.
+func (w *world) ours(in mig.Instance) bool {
+	if in.Group == "" {
+		return in.Stamp.Cluster == w.cfg.Cluster
+	}
+	return w.groups[in.Region+"/"+in.Group] != nil
 }
 
 func (w *world) add(a Action) { w.plan.Actions = append(w.plan.Actions, a) }

@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+)
+
+func TestWhatSlurmGCPHasLeft(t *testing.T) {
+	left := func(name string, requests ...mig.Request) mig.Group {
+		return mig.Group{Name: name, Region: "us-central1", Requests: requests}
+	}
+	accepted := request("initial-resize", mig.Accepted, "alpha-a3-0", time.Hour)
+	for name, c := range map[string]struct {
+		given   []func(*scene)
+		foreign mig.Group
+		want    []string
+	}{
+		"goes when it is empty": {
+			foreign: left("alpha-a3-job-7-0a1b2c3d"), want: []string{"delete group alpha-a3-job-7-0a1b2c3d"},
+		},
+		"loses a request whose nodes are powered down": {
+			given:   []func(*scene){nodes("alpha-a3-0", poweredDown)},
+			foreign: left("alpha-a3-0a1b2c3d", accepted), want: []string{"cancel request alpha-a3-0a1b2c3d/initial-resize"},
+		},
+		"keeps a request for a node that powers up": {
+			given:   []func(*scene){nodes("alpha-a3-0", poweringUp)},
+			foreign: left("alpha-a3-0a1b2c3d", accepted),
+		},
+		"stays while it has an instance": {
+			given:   []func(*scene){nodes("alpha-a3-0", poweredDown), vms("alpha-a3-0", "alpha-a3-0a1b2c3d", "RUNNING")},
+			foreign: left("alpha-a3-0a1b2c3d"),
+		},
+		"stays while a node in use could have its machine there unseen": {
+			given:   []func(*scene){nodes("alpha-a3-0", running)},
+			foreign: left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Succeeded, "alpha-a3-0", time.Hour)),
+		},
+		"stays where its region could not be read": {
+			given: []func(*scene){unseen("us-central1")}, foreign: left("alpha-a3-0a1b2c3d"),
+		},
+		"stays if it is of a nodeset that is not ours": {foreign: left("alpha-cpu-0a1b2c3d")},
+		"stays if its name is another's":               {foreign: left("alpha-a3-precious")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Plan{Actions: Adopt(alphaConfig(t), seen(c.given...), []mig.Group{c.foreign})}
+			assert.Equal(t, c.want, actions(got))
+		})
+	}
+}

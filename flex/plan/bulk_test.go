@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// inserted are instances of ours that no group made.
+func inserted(list string, job uint32) func(*scene) {
+	return func(s *scene) {
+		vms(list, "", "RUNNING")(s)
+		for i := range names(list) {
+			s.Instances[len(s.Instances)-1-i].Stamp = mig.Stamp{
+				Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: job,
+			}
+		}
+	}
+}
+
+func TestTheLegacyPathOfBulkInsert(t *testing.T) {
+	const both = "alpha-bulk-[0-1]"
+	wanted := func(more ...func(*scene)) Snapshot {
+		return seen(append(more, nodes(both, poweringUp), job(7, "shared", "15:00", configured, both))...)
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"inserts all of a job's nodes in one call, and makes no group": {
+			given: wanted(),
+			want:  []string{"insert 2 × alpha-bulk-[0-1] in us-central1 for 7-00:00:00"},
+		},
+		"inserts nothing twice": {given: wanted(inserted(both, 7))},
+		"inserts only what is missing": {
+			given: wanted(inserted("alpha-bulk-0", 7)),
+			want:  []string{"insert 1 × alpha-bulk-1 in us-central1 for 7-00:00:00"},
+		},
+		"inserts nothing in a region that could not be read": {given: wanted(unseen("us-central1"))},
+		"waits after a refusal": {
+			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
+			want: []string{`tell job 7 "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; ` +
+				`the next one comes 00:01:00 after it"`},
+		},
+		"then tries again": {
+			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
+			want:  []string{"insert 2 × alpha-bulk-[0-1] in us-central1 for 7-00:00:00"},
+		},
+		"gives the nodes back after max_attempts": {
+			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),
+			want:  []string{"give back alpha-bulk-[0-1] and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no"},
+		},
+		"deletes the instances of nodes that Slurm powers down by their names": {
+			given: seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
+				job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),
+			want: []string{"delete instances alpha-bulk-0"},
+		},
+		"deletes no instance that is not ours": {
+			given: seen(nodes(both, poweringDown), vms(both, "", "RUNNING")),
+		},
+		"keeps an instance for a node that an admin powered up": {
+			given: seen(freed("alpha-bulk-0", risingIdle), inserted("alpha-bulk-0", 0)),
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
+	}
+}
+
+func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0")))
+	require.Len(t, p.Actions, 1)
+	spec := p.Actions[0].(BulkInsert).Spec
+	assert.Equal(t, "bulk-machine", spec.Template.MachineType)
+	assert.Equal(t, []string{"us-central1-a"}, spec.Zones)
+	assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: 7}, spec.Stamp)
+}

@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// aged makes all instances older.
+func aged(ago time.Duration) func(*scene) {
+	return func(s *scene) {
+		for i := range s.Instances {
+			s.Instances[i].Created = noon.Add(-ago)
+		}
+	}
+}
+
+func TestAnInstanceThatHasStopped(t *testing.T) {
+	group7 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", 15*time.Minute))
+	job7 := job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"goes when its node is powering up, which it never will": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job7, group7, vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")),
+			want:  []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
+		},
+		"goes when its node does not answer": {
+			given: seen(nodes("alpha-a3-0", givenUp), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPED")),
+			want:  []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
+		},
+		"goes when its node is powered down": {
+			given: seen(nodes("alpha-a3-0", poweringDown), group7, vms("alpha-a3-0", "alpha-a3-job-7", "SUSPENDED")),
+			want:  []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
+		},
+		"stays while its node answers: the list may be old": {
+			given: seen(nodes("alpha-a3-0", running), job7, group7, vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")),
+		},
+		"is waited for while it is only stopping": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job7, group7, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
+	}
+}
+
+func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
+	const beyond = "alpha-a3-[3000-3002]" // nodeset a3 has 3000 nodes
+	group7 := group("alpha-a3-job-7", forJob("a3", 7))
+	stranded := func(ago time.Duration) Snapshot {
+		return seen(group7, vms(beyond, "alpha-a3-job-7", "RUNNING"), aged(ago))
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		most  int
+		want  []string
+	}{
+		"is deleted through the group that made it": {
+			given: stranded(10 * time.Minute), most: 100,
+			want: []string{"delete instances alpha-a3-[3000-3002] of alpha-a3-job-7"},
+		},
+		"not while it is young": {given: stranded(10*time.Minute - time.Second), most: 100},
+		"at most max_deletions_per_round at a time": {
+			given: stranded(time.Hour), most: 2,
+			want: []string{"delete instances alpha-a3-[3000-3001] of alpha-a3-job-7"},
+		},
+		"not when nothing may be deleted unasked": {given: stranded(time.Hour)},
+		"counts by itself, and holds up nothing that Slurm asks for": {
+			given: seen(nodes("alpha-a3-[0-2]", poweringDown), group7, vms("alpha-a3-[0-2]", "alpha-a3-job-7", "RUNNING")),
+			want:  []string{"delete instances alpha-a3-[0-2] of alpha-a3-job-7"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := alphaConfig(t)
+			cfg.Options.MaxDeletions = c.most
+			assert.Equal(t, c.want, actions(Compute(cfg, c.given)))
+		})
+	}
+	cfg := alphaConfig(t)
+	cfg.Options.MaxDeletions = 2
+	assert.Contains(t, Compute(cfg, stranded(time.Hour)).Problems,
+		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
+}
+
+func TestRequestsOfSuspendedNodes(t *testing.T) {
+	const min15 = 15 * time.Minute
+	waiting := func(id uint32, list string) func(*scene) {
+		return group(jobGroup("alpha", "a3", id, 0), forJob("a3", id), request("a1", mig.Accepted, list, min15))
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"only the one that names the node is cancelled, though others wait for the same template": {
+			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-[2-10]", poweringUp),
+				job(7, "train", "15:00", configured, "alpha-a3-0"), waiting(7, "alpha-a3-0"), waiting(8, "alpha-a3-1"),
+				job(9, "train", "15:00", configured, "alpha-a3-[2-10]"), waiting(9, "alpha-a3-[2-10]")),
+			want: []string{"cancel request alpha-a3-job-8/a1"},
+		},
+		"all of them are cancelled in one round": {
+			given: seen(nodes("alpha-a3-[0-2]", poweringDown), waiting(7, "alpha-a3-0"), waiting(8, "alpha-a3-1"), waiting(9, "alpha-a3-2")),
+			want: []string{
+				"cancel request alpha-a3-job-7/a1", "cancel request alpha-a3-job-8/a1", "cancel request alpha-a3-job-9/a1",
+			},
+		},
+		"a group that has brought some nodes of a job loses what is left of it": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringDown), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+				waiting(7, "alpha-a3-[0-1]")),
+			want: []string{"cancel request alpha-a3-job-7/a1", "delete instances alpha-a3-0 of alpha-a3-job-7"},
+		},
+		"a node is not resumed while its request lives": {
+			given: seen(nodes("alpha-a3-0", poweringDown),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Creating, "alpha-a3-0", min15))),
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
+	}
+}
+
+func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
+	for gone, there := range map[string]string{"alpha-a3-1": "alpha-a3-10", "alpha-a3-10": "alpha-a3-1"} {
+		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), group("alpha-a3-job-7", forJob("a3", 7)),
+			vms(there, "alpha-a3-job-7", "RUNNING"))
+		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, actions(Compute(alphaConfig(t), s)))
+	}
+}

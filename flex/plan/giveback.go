@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Then says what becomes of a job whose nodes go back to Slurm.
+type Then string
+
+// What may become of it.
+const (
+	Requeue Then = "requeue" // Slurm starts it again when it can
+	Hold    Then = "hold"    // it stays in the queue until an admin releases it
+	Cancel  Then = "cancel"  // it ends
+)
+
+// GiveBack powers down all nodes of a job that have no machine yet, so that
+// Slurm takes the job back, and does with it what Then says. A job that Slurm
+// would not requeue is told first; see flex.
+type GiveBack struct {
+	Job      uint32
+	Nodes    []string
+	Reason   string
+	Then     Then
+	Hopeless bool // no further attempt could succeed
+	Why
+}
+
+func (a GiveBack) String() string {
+	return fmt.Sprintf("give back %s and %s job %d: %s", slurm.Fold(a.Nodes), a.Then, a.Job, a.Reason)
+}
+
+// Queue is the job's own.
+func (a GiveBack) Queue() string { return jobQueue(a.Job) }
+
+// giveBack gives a cohort up. All nodes of its job that have no machine yet go
+// at once: had one been left out, another job could be placed on it without a
+// call. A static node keeps waiting, for nobody would ask for it again.
+func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
+	w.problem(fmt.Sprintf("%s: %s", c.group, reason))
+	switch {
+	case c.job != nil:
+		if w.given[c.job.ID] || w.keeps(c) && !hopeless {
+			return
+		}
+		w.given[c.job.ID] = true
+		nodes := w.unbooted(c.job)
+		for _, n := range nodes {
+			w.set[n] = true
+		}
+		w.add(GiveBack{
+			Job: c.job.ID, Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless, Why: c.why(),
+		})
+		w.expect("nodes of job " + fmt.Sprint(c.job.ID) + " to go back")
+	case !c.static:
+		w.setNodes(SetNodes{
+			Nodes: c.nodes, State: "power_down_force", Reason: ReasonPrefix + reason,
+			Why: Why(fmt.Sprintf("%s: %s", c.group, reason)),
+		})
+	}
+}
+
+// keeps reports whether the cohort's job goes on waiting though it may not have
+// to: it would be lost otherwise.
+func (w *world) keeps(c *cohort) bool { return c.job != nil && w.snap.Keeps[c.job.ID] }
+
+// unbooted returns the job's flex nodes that are rising and have no machine.
+func (w *world) unbooted(job *slurm.Job) []string {
+	var names []string
+	for _, name := range job.Nodes {
+		if m := w.nodes[name]; m != nil && m.power == rising {
+			if stays, _ := w.machine(name); !stays {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// giveUpLate gives cohorts up that have waited for capacity for longer than
+// provision_timeout.
+func (w *world) giveUpLate(cohorts []*cohort) {
+	for _, c := range cohorts {
+		limit := c.set.Flex.ProvisionTimeout
+		if limit == 0 || c.job == nil || w.unseen(c.set.Region) || c.live == nil || w.anyPresent(c.live.request.Instances) {
+			continue
+		}
+		if waited := w.snap.Now.Sub(firstAsked(c)); waited >= limit {
+			reason := fmt.Sprintf("no capacity for %d × %s in %s (provision_timeout %s)",
+				len(c.live.request.Instances), w.machineType(c), roughly(waited), clock(limit))
+			if c.live.request.Message != "" {
+				reason += "; last attempt: " + c.live.request.Message
+			}
+			w.giveBack(c, Then(c.set.Flex.OnProvisionTimeout), false, reason)
+		}
+	}
+}
+
+// firstAsked is when the attempts began of which the cohort's live request is
+// the last: those before it that failed belong to the same wait.
+func firstAsked(c *cohort) (first time.Time) {
+	first = c.live.request.Created
+	requests := c.live.group.Requests
+	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.live.request.Name })
+	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
+		first = requests[i].Created
+	}
+	return first
+}
+
+// releaseGangs gives jobs back of whose nodes some have come and others not,
+// for longer than gang_timeout: the machines that are there cost money and
+// nobody can use them.
+func (w *world) releaseGangs(cohorts []*cohort) {
+	for _, c := range cohorts {
+		limit := c.set.Flex.GangTimeout
+		if limit == 0 || c.job == nil || c.stamp.Node != "" || w.unseen(c.set.Region) || len(w.unbooted(c.job)) == 0 {
+			continue
+		}
+		came, since := w.came(c.job)
+		if came == 0 || w.snap.Now.Sub(since) < limit {
+			continue
+		}
+		w.giveBack(c, Requeue, false, fmt.Sprintf("%d nodes came at %s and %d others did not within gang_timeout %s",
+			came, since.UTC().Format("15:04:05"), len(w.unbooted(c.job)), clock(limit)))
+	}
+}
+
+// came tells how many of a job's nodes have a machine that came for this job,
+// and since when the first has.
+func (w *world) came(job *slurm.Job) (n int, since time.Time) {
+	for _, name := range job.Nodes {
+		for _, in := range w.instances[name] {
+			g := w.groups[in.Region+"/"+in.Group]
+			if g == nil || g.Stamp.Job != job.ID || in.Leaving() {
+				continue
+			}
+			n++
+			if since.IsZero() || in.Created.Before(since) {
+				since = in.Created
+			}
+		}
+	}
+	return n, since
+}

@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// important gives the last job a priority.
+func important(priority uint64) func(*scene) {
+	return func(s *scene) { s.Jobs[len(s.Jobs)-1].Priority = priority }
+}
+
+// task makes the last job a task of an array.
+func task(array uint32, index string) func(*scene) {
+	return func(s *scene) {
+		j := &s.Jobs[len(s.Jobs)-1]
+		j.ArrayID, j.ArrayTask = array, index
+	}
+}
+
+func TestJobsOfManyKinds(t *testing.T) {
+	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"on a shared node the lease is the longest of the jobs' time limits": {
+			given: seen(nodes("alpha-a3-0", mixed), job(7, "shared", "15:00", configured, "alpha-a3-0"),
+				job(8, "shared", "20:00", configured, "alpha-a3-0"), job(9, "shared", "10:00", configured, "alpha-a3-0")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:20:00",
+			},
+		},
+		"on a shared node a later job that fits into the lease changes nothing": {
+			given: seen(nodes("alpha-a3-0", mixed), job(7, "shared", "20:00", configured, "alpha-a3-0"),
+				job(8, "shared", "15:00", configured, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))),
+		},
+		"a shared node stays wanted when one of its jobs is cancelled": {
+			given: seen(nodes("alpha-a3-0", mixed), job(8, "shared", "15:00", configured, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))),
+		},
+		"a shared node comes with the more important of its jobs": {
+			given: seen(nodes("alpha-a3-[0-2]", mixed), job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
+				job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2)),
+			want: []string{
+				"create group alpha-a3-job-8 in us-central1",
+				"request 2 × alpha-a3-[1-2] in alpha-a3-job-8/a1 for 00:15:00",
+				"create group alpha-a3-job-7 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+			},
+		},
+		"a heterogeneous job's components come each by itself": {
+			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
+				job(6, "train", "10:00", configured, "alpha-a3-0"), job(7, "train", "10:00", configured, "alpha-fix-0")),
+			want: []string{
+				"create group alpha-a3-job-6 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-6/a1 for 00:10:00",
+				"create group alpha-fix-job-7 in us-central1",
+				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
+			},
+		},
+		"a job over two nodesets has a group in each": {
+			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
+				job(7, "train", "10:00", configured, "alpha-a3-0,alpha-fix-0")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:10:00",
+				"create group alpha-fix-job-7 in us-central1",
+				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
+			},
+		},
+		"an array's tasks come each by itself, and those that wait ask for nothing": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
+				job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
+				job(4, "train", "15:00", configured, "alpha-a3-1"), task(2, "1"),
+				job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9")),
+			want: []string{
+				"create group alpha-a3-job-3 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-3/a1 for 00:15:00",
+				"create group alpha-a3-job-4 in us-central1",
+				"request 1 × alpha-a3-1 in alpha-a3-job-4/a1 for 00:15:00",
+			},
+		},
+		"a job of a partition that the configuration does not know is served as any": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "nowhere", "15:00", configured, "alpha-a3-0"),
+				job(8, "train", "15:00", configured, "alpha-a3-1")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+				"create group alpha-a3-job-8 in us-central1",
+				"request 1 × alpha-a3-1 in alpha-a3-job-8/a1 for 00:15:00",
+			},
+		},
+		"a job is served beside unknown nodesets and nodes in states that nobody understands": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+				nodes("alpha-new-0", poweringUp), job(8, "train", "15:00", configured, "alpha-new-0"),
+				nodes("alpha-a3-1", poweringUp+"+LEVITATING"), job(9, "train", "15:00", configured, "alpha-a3-1")),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+			},
+		},
+		"a job in a state that nobody understands has its nodes still": {
+			given: seen(nodes("alpha-a3-0", poweringDown), job(7, "train", "15:00", "LEVITATING", "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
+	}
+}
+
+func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
+	for list, want := range map[string][]string{
+		"alpha-a3-0":  {"alpha-a3-job-7: the time limit of job 7 is not understood; its lease is 7-00:00:00"},
+		"alpha-fix-0": nil, // whose lease does not depend on it
+	} {
+		p := Compute(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list)))
+		assert.Len(t, p.Actions, 2)
+		assert.Equal(t, want, p.Problems)
+	}
+}
+
+func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
+	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+		group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
+		func(s *scene) { s.Keeps = map[uint32]bool{7: true} })
+	cfg := with(t, "max_attempts: 1")
+	assert.Equal(t, []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
+	s.Groups[0].Requests[0].Cause, s.Groups[0].Requests[0].Created = mig.CauseConfig, noon
+	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
+}
+
+func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
+	for _, limit := range []string{"2:00:00", "UNLIMITED"} {
+		s := seen(nodes("alpha-fix-0", running), job(7, "train", limit, slurm.JobRunning, "alpha-fix-0"),
+			group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-fix-0", noon.Add(time.Hour)))
+		assert.Equal(t, []string{`tell job 7 "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
+			actions(Compute(alphaConfig(t), s)), "its limit is %s", limit)
+	}
+}

@@ -1,0 +1,397 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// with is alpha's configuration with other dws_flex keys for nodesets a3 and one.
+func with(t testing.TB, keys string) *config.Config {
+	t.Helper()
+	text := strings.NewReplacer("{use_job_duration: true}", "{use_job_duration: true, "+keys+"}",
+		"max_run_duration: 7200}", "max_run_duration: 7200, "+keys+"}").Replace(alpha)
+	cfg, err := config.Parse("alpha.yaml", []byte(text))
+	require.NoError(t, err)
+	return cfg
+}
+
+// ending gives the instances an end and an age.
+func ending(list, group string, age, left time.Duration) func(*scene) {
+	return func(s *scene) {
+		vms(list, group, "RUNNING")(s)
+		for i := range names(list) {
+			in := &s.Instances[len(s.Instances)-1-i]
+			in.Created, in.Terminates = noon.Add(-age), noon.Add(left)
+		}
+	}
+}
+
+func reserved(name, list string, start time.Time) func(*scene) {
+	return func(s *scene) {
+		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start})
+	}
+}
+
+func commented(list, comment string) func(*scene) {
+	return func(s *scene) {
+		for i := range s.Nodes {
+			for _, n := range names(list) {
+				if s.Nodes[i].Name == n {
+					s.Nodes[i].Comment = comment
+				}
+			}
+		}
+	}
+}
+
+func because(list, state, reason string) func(*scene) {
+	return func(s *scene) {
+		nodes(list, state)(s)
+		for i := range names(list) {
+			s.Nodes[len(s.Nodes)-1-i].Reason = reason
+		}
+	}
+}
+
+func resumeTimeout(d time.Duration) func(*scene) { return func(s *scene) { s.ResumeTimeout = d } }
+
+func told(job uint32, text string) func(*scene) {
+	return func(s *scene) { s.Told = map[uint32]string{job: text} }
+}
+
+// asked makes the last group's requests older.
+func asked(ago time.Duration) func(*scene) {
+	return func(s *scene) {
+		g := &s.Groups[len(s.Groups)-1]
+		for i := range g.Requests {
+			g.Requests[i].Created = noon.Add(-ago)
+		}
+	}
+}
+
+const (
+	staticUp   = "IDLE+CLOUD"
+	noAnswer   = "IDLE+CLOUD+NOT_RESPONDING"
+	givenUp    = "DOWN+CLOUD+NOT_RESPONDING"
+	tooLate    = "DOWN+CLOUD+POWERED_DOWN"
+	configured = slurm.JobConfiguring
+)
+
+func TestTheLifeOfAStaticNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys  string
+		given Snapshot
+		want  []string
+	}{
+		"it is powered up at the start": {
+			given: seen(nodes("alpha-one-[0-2]", poweredDown)),
+			want:  []string{"set nodes alpha-one-[0-1] power_up"},
+		},
+		"but not against an admin who drained it": {
+			given: seen(nodes("alpha-one-[0-1]", poweredDown+"+DRAIN")),
+		},
+		"nor where the cloud could not be read": {
+			given: seen(nodes("alpha-one-[0-1]", poweredDown), unseen("europe-west4")),
+		},
+		"its failures are waited out, and never power it down": {
+			given: seen(nodes("alpha-one-0", risingIdle),
+				group("alpha-one-node-0", forNode("one", "alpha-one-0"), failed("a1", "alpha-one-0", mig.CauseConfig, time.Second))),
+		},
+		"it is powered down when its machine is gone from the cloud and does not answer": {
+			given: seen(nodes("alpha-one-0", noAnswer)),
+			want:  []string{"set nodes alpha-one-0 power_down_force"},
+		},
+		"also when Slurm has given it up": {
+			given: seen(nodes("alpha-one-0", givenUp)),
+			want:  []string{"set nodes alpha-one-0 power_down_force"},
+		},
+		"not when it only does not answer": {
+			given: seen(nodes("alpha-one-0", noAnswer), group("alpha-one-node-0", forNode("one", "alpha-one-0")),
+				vms("alpha-one-0", "alpha-one-node-0", "RUNNING")),
+		},
+		"not when the cloud's list alone lacks it": {
+			given: seen(nodes("alpha-one-0", staticUp)),
+		},
+		"not while a job is on it": {
+			given: seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
+		},
+		"not where the cloud could not be read": {
+			given: seen(nodes("alpha-one-0", givenUp), unseen("europe-west4")),
+		},
+		"it is free again as soon as its machine is gone": {
+			given: seen(nodes("alpha-one-0", poweringDown)),
+			want:  []string{"set nodes alpha-one-0 resume"},
+		},
+		"but not while the machine is going": {
+			given: seen(nodes("alpha-one-0", poweringDown), group("alpha-one-node-0", forNode("one", "alpha-one-0")),
+				vms("alpha-one-0", "alpha-one-node-0", "STOPPING")),
+		},
+		"it goes back into the pool when it did not come up in time": {
+			given: seen(because("alpha-one-2", tooLate, "ResumeTimeout reached")),
+			want:  []string{"set nodes alpha-one-2 resume"},
+		},
+		"but a node that an admin downed stays down": {
+			given: seen(because("alpha-one-[0-2]", tooLate, "burnt")),
+		},
+		"it is renewed early where that is wanted, when idle": {
+			keys: "renew_before: 3600",
+			given: seen(nodes("alpha-one-0", staticUp), nodes("alpha-one-1", "ALLOCATED+CLOUD"),
+				job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-1"), reserved("slurmflex-alpha-1795265940", "alpha-one-[0-1]", noon),
+				group("alpha-one-node-0", forNode("one", "alpha-one-0")), ending("alpha-one-0", "alpha-one-node-0", time.Hour, 59*time.Minute),
+				group("alpha-one-node-1", forNode("one", "alpha-one-1")), ending("alpha-one-1", "alpha-one-node-1", time.Hour, 59*time.Minute)),
+			want: []string{"set nodes alpha-one-0 power_down"},
+		},
+		"and not earlier": {
+			keys: "renew_before: 3600",
+			given: seen(nodes("alpha-one-0", staticUp), reserved("slurmflex-alpha-1795266060", "alpha-one-0", noon),
+				group("alpha-one-node-0", forNode("one", "alpha-one-0")), ending("alpha-one-0", "alpha-one-node-0", time.Hour, 61*time.Minute)),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := alphaConfig(t)
+			if c.keys != "" {
+				cfg = with(t, c.keys)
+			}
+			assert.Equal(t, c.want, actions(Compute(cfg, c.given)))
+		})
+	}
+}
+
+func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
+	end := noon.Add(-5 * time.Minute)
+	name := fmt.Sprintf("slurmflex-alpha-%d", end.Unix())
+	p := Compute(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end)))
+	require.Len(t, p.Actions, 2)
+	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(SetNodes).Reason)
+	assert.Equal(t, DeleteReservation{Name: name, Why: "no instance's lease ends then any more"}, p.Actions[1])
+}
+
+func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
+	const at13 = "slurmflex-alpha-1795266000" // 13:00 on the same day
+	group7 := group("alpha-a3-job-7", forJob("a3", 7))
+	running7 := func(list string) func(*scene) {
+		return func(s *scene) {
+			nodes(list, running)(s)
+			job(7, "train", "1:00:00", slurm.JobRunning, list)(s)
+		}
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"nodes with the same end, to the minute, share one": {
+			given: seen(running7("alpha-a3-[0-1]"), group7, ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
+				ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour+59*time.Second)),
+			want: []string{"reserve alpha-a3-[0-1] from 2026-11-21T13:00:00Z"},
+		},
+		"one that is there stays": {
+			given: seen(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
+				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+		},
+		"one with other nodes is changed": {
+			given: seen(running7("alpha-a3-[0-1]"), group7, ending("alpha-a3-[0-1]", "alpha-a3-job-7", time.Hour, time.Hour),
+				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+			want: []string{"change reservation " + at13 + " to alpha-a3-[0-1]"},
+		},
+		"one that no node needs is deleted": {
+			given: seen(nodes("alpha-a3-0", poweredDown), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+			want:  []string{"delete reservation " + at13},
+		},
+		"those of others are never touched": {
+			given: seen(nodes("alpha-a3-0", poweredDown), reserved("maintenance", "alpha-a3-0", noon),
+				reserved("slurmflex-alpha-a3-1795266000", "alpha-a3-0", noon), reserved("slurmflex-alpha-soon", "alpha-a3-0", noon)),
+		},
+		"one whose region could not be read stays": {
+			given: seen(running7("alpha-a3-0"), unseen("us-central1"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+		},
+		"a lease that is not its job's time limit has one too": {
+			given: seen(nodes("alpha-fix-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-fix-0"),
+				group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour)),
+			want: []string{"reserve alpha-fix-0 from 2026-11-21T13:00:00Z"},
+		},
+		"a node's next lease has its own, and the old one's goes": {
+			given: seen(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour),
+				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+			want: []string{"reserve alpha-a3-0 from 2026-11-21T14:00:00Z", "delete reservation " + at13},
+		},
+		"an instance without an end needs none": {
+			given: seen(running7("alpha-a3-0"), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given)))
+		})
+	}
+}
+
+func TestAWaitForCapacity(t *testing.T) {
+	waiting := func(ago time.Duration, more ...func(*scene)) Snapshot {
+		parts := []func(*scene){
+			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
+			group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", 15*time.Minute)), asked(ago),
+		}
+		return seen(append(parts, more...)...)
+	}
+	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
+	const waited = "flex-start: waiting 2h10m for 2 × a3-machine for 00:15:00"
+	const ago = 2*time.Hour + 13*time.Minute
+	for name, c := range map[string]struct {
+		keys  string
+		given Snapshot
+		want  []string
+	}{
+		"is not spoken of in the first minute": {given: waiting(59 * time.Second)},
+		"is told to the nodes and the job": {
+			given: waiting(ago),
+			want:  []string{`set nodes alpha-a3-[0-1] comment "` + comment + `"`, `tell job 7 "` + waited + `"`},
+		},
+		"is told once": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
+		},
+		"names what the last attempt met": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *scene) {
+				s.Groups[0].Requests[0].Message = "ZONE_RESOURCE_POOL_EXHAUSTED: none"
+			}),
+			want: []string{`tell job 7 "` + waited + `; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`},
+		},
+		"outlasts ResumeTimeout: its count begins anew in good time": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
+			want: []string{`set nodes alpha-a3-[0-1] power_up comment ` +
+				`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`},
+		},
+		"not before": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(7*time.Hour)),
+		},
+		"nor again": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", strings.Replace(comment, "armed 2026-11-21T09:47", "armed 2026-11-21T11:59", 1)),
+				told(7, waited), resumeTimeout(6*time.Hour)),
+		},
+		"nor once machines are being made": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour),
+				vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")),
+		},
+		"ends, and the nodes say so no longer": {
+			given: seen(nodes("alpha-a3-[0-1]", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+				commented("alpha-a3-[0-1]", comment)),
+			want: []string{`set nodes alpha-a3-[0-1] comment ""`},
+		},
+		"leaves the comments of others alone": {
+			given: seen(nodes("alpha-a3-0", poweredDown), commented("alpha-a3-0", "ask Operations first")),
+		},
+		"ends at provision_timeout as is configured": {
+			keys:  "provision_timeout: 7200, on_provision_timeout: hold",
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
+			want:  []string{"give back alpha-a3-[0-1] and hold job 7: no capacity for 2 × a3-machine in 2h10m (provision_timeout 02:00:00)"},
+		},
+		"not before provision_timeout": {
+			keys:  "provision_timeout: 9000",
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
+		},
+		"not when machines are coming": {
+			keys: "provision_timeout: 7200",
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited),
+				vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := alphaConfig(t)
+			if c.keys != "" {
+				cfg = with(t, c.keys)
+			}
+			assert.Equal(t, c.want, actions(Compute(cfg, c.given)))
+		})
+	}
+}
+
+func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
+	cfg := alphaConfig(t)
+	cfg.Options.MaxActiveRequests = 2
+	s := seen(nodes("alpha-a3-[0-3]", poweringUp), job(5, "train", "15:00", configured, "alpha-a3-0"),
+		job(6, "train", "15:00", configured, "alpha-a3-1"), job(7, "train", "15:00", configured, "alpha-a3-2"),
+		job(8, "train", "15:00", configured, "alpha-a3-3"),
+		group("alpha-a3-job-5", forJob("a3", 5), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)))
+	s.Jobs[2].Priority = 1000
+	assert.Equal(t, []string{
+		"create group alpha-a3-job-7 in us-central1",
+		"request 1 × alpha-a3-2 in alpha-a3-job-7/a1 for 00:15:00",
+		`tell job 6 "flex-start: waiting for its turn: place 1 in us-central1, where 2 requests are active at most"`,
+		`tell job 8 "flex-start: waiting for its turn: place 2 in us-central1, where 2 requests are active at most"`,
+	}, actions(Compute(cfg, s)))
+}
+
+func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
+	half := func(age time.Duration) Snapshot {
+		return seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-1099]", poweringUp),
+			job(7, "train", "15:00", configured, "alpha-a3-[0-1099]"),
+			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-999]", "alpha-a3-job-7", age, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-999]", noon.Add(time.Hour)),
+			group("alpha-a3-job-7-p1", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[1000-1099]", 15*time.Minute)))
+	}
+	assert.Empty(t, actions(Compute(alphaConfig(t), half(9*time.Minute))))
+	assert.Equal(t, []string{
+		"give back alpha-a3-[1000-1099] and requeue job 7: 1000 nodes came at 11:50:00 and 100 others did not within gang_timeout 00:10:00",
+	}, actions(Compute(alphaConfig(t), half(10*time.Minute))))
+	assert.Empty(t, actions(Compute(with(t, "gang_timeout: 0"), half(10*time.Hour))), "0 is off")
+}
+
+func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
+	s := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
+		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
+	assert.Equal(t, []string{"set nodes alpha-a3-1 power_down_force"}, actions(Compute(with(t, "boot_timeout: 600"), s)))
+	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 601"), s)))
+	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 0"), s)), "0 is off")
+}
+
+func TestATemplate(t *testing.T) {
+	const link = "projects/demo/global/instanceTemplates/a3"
+	given := func(change func(*Template)) Snapshot {
+		s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"))
+		t := s.Templates[link]
+		change(&t)
+		s.Templates[link] = t
+		return s
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"that contradicts flex-start is named with the mend, and the job held": {
+			given: given(func(t *Template) { t.Model = "STANDARD" }),
+			want: []string{"give back alpha-a3-0 and hold job 7: instance template " + link +
+				" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START"},
+		},
+		"that does not exist is named, and the job held": {
+			given: given(func(t *Template) {
+				t.Err = &mig.Error{Op: "read instance template", Object: link, Cause: mig.CauseNotFound, Err: errors.New("404 notFound")}
+			}),
+			want: []string{"give back alpha-a3-0 and hold job 7: read instance template " + link + ": 404 notFound"},
+		},
+		"that could not be read is waited for": {
+			given: given(func(t *Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }),
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
+	}
+	s := given(func(*Template) {})
+	s.Templates = nil
+	assert.Empty(t, Compute(alphaConfig(t), s).Actions, "unread is not fit")
+}
+
+func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
+	s := seen(nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"))
+	s.Instances[0].FlexStart = false
+	assert.Contains(t, Compute(alphaConfig(t), s).Problems,
+		"instance alpha-a3-0 of alpha-a3-job-7 is not FLEX_START: correct its instance template and delete it")
+}

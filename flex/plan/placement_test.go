@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// placed is alpha's configuration with placement of nodeset a3 within distance.
+func placed(t testing.TB, distance string) *config.Config {
+	t.Helper()
+	const size = "node_count_dynamic_max: 3000\n"
+	text := strings.Replace(alpha, size, size+"    enable_placement: true\n    placement_max_distance: "+distance+"\n", 1)
+	cfg, err := config.Parse("alpha.yaml", []byte(text))
+	require.NoError(t, err)
+	return cfg
+}
+
+// machines gives nodeset a3's template a machine type.
+func machines(machineType string) func(*scene) {
+	return func(s *scene) {
+		const link = "projects/demo/global/instanceTemplates/a3"
+		t := s.Templates[link]
+		t.MachineType = machineType
+		s.Templates[link] = t
+	}
+}
+
+func policy(name string, stamp mig.Stamp) func(*scene) {
+	return func(s *scene) {
+		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
+		s.Policies = append(s.Policies, mig.Policy{Name: name, Region: "us-central1", Stamp: stamp})
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	a4 := machines("a4-highgpu-8g")
+	waiting := func(list string, more ...func(*scene)) Snapshot {
+		return seen(append(more, nodes(list, poweringUp), job(7, "train", "15:00", configured, list))...)
+	}
+	group7 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", 15*time.Minute))
+	policy7 := policy("alpha-a3-job-7", forJob("a3", 7))
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"a policy comes before the group that names it": {
+			given: waiting("alpha-a3-[0-1]", a4),
+			want: []string{
+				"create workload policy alpha-a3-job-7 in us-central1",
+				"create group alpha-a3-job-7 in us-central1",
+				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+			},
+		},
+		"a policy that is there serves": {
+			given: waiting("alpha-a3-0", a4, policy7),
+			want: []string{
+				"create group alpha-a3-job-7 in us-central1",
+				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+			},
+		},
+		"a job of more nodes than a policy holds comes in parts, each with its own": {
+			given: waiting("alpha-a3-[0-150]", a4),
+			want: []string{
+				"create workload policy alpha-a3-job-7 in us-central1",
+				"create group alpha-a3-job-7 in us-central1",
+				"request 150 × alpha-a3-[0-149] in alpha-a3-job-7/a1 for 00:15:00",
+				"create workload policy alpha-a3-job-7-p1 in us-central1",
+				"create group alpha-a3-job-7-p1 in us-central1",
+				"request 1 × alpha-a3-150 in alpha-a3-job-7-p1/a1 for 00:15:00",
+			},
+		},
+		"machines that cannot be placed are not asked for, and the mend is named": {
+			given: waiting("alpha-a3-0", machines("n2-standard-2")),
+			want: []string{"give back alpha-a3-0 and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 " +
+				"is not to be had for n2-standard-2; set it to false"},
+		},
+		"a policy that was refused for good gives the nodes back": {
+			given: waiting("alpha-a3-0", a4, refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
+			want:  []string{"give back alpha-a3-0 and hold job 7: INVALID_ARGUMENT: no"},
+		},
+		"a policy stays as long as its group": {
+			given: seen(a4, nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+				group7, policy7, vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+		},
+		"also while its group is being deleted": {
+			given: seen(a4, nodes("alpha-a3-0", poweredDown), group7, policy7),
+			want:  []string{"delete group alpha-a3-job-7"},
+		},
+		"and goes after it": {
+			given: seen(a4, nodes("alpha-a3-0", poweredDown), policy7),
+			want:  []string{"delete workload policy alpha-a3-job-7"},
+		},
+		"another cluster's policy stays": {
+			given: seen(a4, policy7, func(s *scene) { s.Policies[0].Stamp.Cluster = "beta" }),
+		},
+		"a policy stays where its group could not be read": {
+			given: seen(a4, policy7, unseen("us-central1")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(placed(t, "2"), c.given))) })
+	}
+}
+
+func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
+	for distance, want := range map[string]string{"1": "SUBBLOCK", "2": "BLOCK", "3": "CLUSTER", "null": ""} {
+		p := Compute(placed(t, distance), seen(machines("a4-highgpu-8g"), nodes("alpha-a3-0", poweringUp),
+			job(7, "train", "15:00", configured, "alpha-a3-0")))
+		require.Len(t, p.Actions, 3)
+		made := p.Actions[0].(CreatePolicy)
+		assert.Equal(t, want, made.Spec.Distance, "at placement_max_distance %s", distance)
+		assert.Equal(t, made.Spec.Name, p.Actions[1].(CreateGroup).Spec.Policy)
+		assert.Equal(t, made.Queue(), p.Actions[1].Queue(), "the group waits for its policy")
+	}
+}

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"slurmflex/mig"
+)
+
+// templateFits reports whether the cohort's instance template can give
+// flex-start nodes. Nothing is created from one that cannot, or that was not
+// read: what it makes might be billed otherwise.
+func (w *world) templateFits(c *cohort) bool {
+	t, read := w.snap.Templates[c.set.Template]
+	name := "instance template " + c.set.Template
+	switch {
+	case !read:
+		w.problem(c.group + " waits: " + name + " has not been read")
+		return false
+	case t.Err != nil:
+		switch mig.CauseOf(t.Err) {
+		case mig.CauseNotFound, mig.CausePermission, mig.CauseConfig:
+			w.giveBack(c, Hold, true, t.Err.Error())
+		default:
+			w.problem(fmt.Sprintf("%s waits: %v", c.group, t.Err))
+		}
+		return false
+	}
+	if c.set.Flex.UseBulkInsert {
+		return true // the call itself says what the template leaves open
+	}
+	if wrong := t.Contradictions(); len(wrong) > 0 {
+		w.giveBack(c, Hold, true, name+" cannot give flex-start nodes: "+strings.Join(wrong, "; "))
+		return false
+	}
+	return true
+}
+
+// checkInstances names the instances of ours that did not come by flex-start,
+// whatever their template says: they are billed otherwise.
+func (w *world) checkInstances() {
+	var wrong []string
+	for _, in := range w.snap.Instances {
+		if w.ours(in) && !in.FlexStart && !in.Leaving() {
+			wrong = append(wrong, fmt.Sprintf("instance %s of %s is not FLEX_START: correct its instance template and delete it", in.Name, in.Group))
+		}
+	}
+	slices.Sort(wrong)
+	w.plan.Problems = append(w.plan.Problems, wrong...)
+}

@@ -169,10 +169,37 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return unlessGone(r.Cloud.CancelRequest(ctx, a.Region, a.Group, a.Request))
 	case plan.DeleteInstances:
 		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Region, a.Group, a.Instances))
+	case plan.DeleteVMs:
+		return r.Cloud.DeleteVMs(ctx, a.Instances)
+	case plan.BulkInsert:
+		err := r.Cloud.BulkInsert(ctx, a.Spec)
+		r.noteRefusal(a.Group, err)
+		return err
+	case plan.CreatePolicy:
+		err := r.Cloud.CreatePolicy(ctx, a.Spec)
+		if mig.CauseOf(err) == mig.CauseExists {
+			return nil
+		}
+		r.noteRefusal(a.Spec.Name, err)
+		return err
+	case plan.DeletePolicy:
+		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Region, a.Name))
 	case plan.DeleteGroup:
 		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Region, a.Group))
 	case plan.SetNodes:
-		return r.Scheduler.UpdateNodes(ctx, a.Nodes, slurm.NodeChange{State: a.State, Reason: a.Reason})
+		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment}
+		return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
+	case plan.CreateReservation:
+		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start}
+		return r.Scheduler.CreateReservation(ctx, spec)
+	case plan.SetReservation:
+		return r.Scheduler.SetReservationNodes(ctx, a.Name, a.Nodes)
+	case plan.DeleteReservation:
+		return r.Scheduler.DeleteReservation(ctx, a.Name)
+	case plan.TellJob:
+		return r.tellJob(ctx, a)
+	case plan.GiveBack:
+		return r.giveBack(ctx, a)
 	}
 	return fmt.Errorf("%T is not an action that a round knows", a)
 }

@@ -2,6 +2,7 @@ package flex
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,9 +55,11 @@ func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T
 				}))
 				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 				w.settle()
-				require.NotEmpty(t, w.slurm.updated())
-				assert.Equal(t, "alpha-a3-[0-1] power_down_force slurmflex: INVALID_ARGUMENT: "+words,
-					w.slurm.updated()[len(w.slurm.updated())-1])
+				assert.Equal(t, []string{
+					"alpha-a3-[0-1] power_down ", "alpha-a3-[0-1] power_down_force slurmflex: INVALID_ARGUMENT: " + words, "alpha-a3-[0-1] resume ",
+				}, w.slurm.updated())
+				assert.Equal(t, []uint32{1}, w.slurm.held)
+				assert.Equal(t, "flex-start: INVALID_ARGUMENT: "+words, w.slurm.comment[1])
 				assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobPending}, w.slurm.queue())
 				assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"])
 			}, func(o *fakegce.Options) { o.Switches = switches })
@@ -177,6 +180,21 @@ func TestAnActionThatHangsHoldsNothingElseUp(t *testing.T) {
 	})
 }
 
+func TestAHundredJobsWaitForTheRateLimitAndNotForEachOther(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.cfg.NodeSets[0].DynamicMax = 100
+		w.slurm.nodes = newController(w.slurm.cfg).nodes
+		for i := range 100 {
+			w.slurm.submit(uint32(i+1), "train", fmt.Sprintf("alpha-a3-%d", i))
+		}
+		begun := time.Now()
+		assert.Zero(t, w.mustRound(t.Context()).Failed)
+		assert.Less(t, time.Since(begun), 11*time.Second, "400 calls: 200 at once, then 20 a second; their operations alone take 200 s")
+		assert.Len(t, w.cloud.State().Groups, 100)
+	})
+}
+
 func TestAnActionIsGivenUpAfterThreeMinutes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		h := hang(w, "alpha-a3-job-1")
@@ -223,6 +241,20 @@ func TestAnActionThatFailsStopsItsQueue(t *testing.T) {
 		assert.Equal(t, 2, w.apply(t.Context(), p, time.Minute))
 		assert.Equal(t, []string{"alpha-a3-0 levitate "}, w.slurm.updated())
 		assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
+	})
+}
+
+func TestAnUpdateThatSlurmRefusesStopsNothingInTheCloud(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := plan.Plan{Actions: []plan.Action{
+			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "levitate"},
+			plan.CreateGroup{Spec: mig.GroupSpec{
+				Name: "alpha-a3-job-1", Region: us, Template: w.slurm.cfg.NodeSets[0].Template,
+				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
+			}},
+		}}
+		assert.Equal(t, 1, w.apply(t.Context(), p, time.Minute))
+		assert.Equal(t, []string{"group alpha-a3-job-1 in us-central1 of size 0"}, w.owned())
 	})
 }
 

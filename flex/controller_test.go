@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,8 +21,14 @@ type controller struct {
 	nodes   map[string]*slurm.Node
 	jobs    map[uint32]*slurm.Job
 	updates []string
+	eol     map[string]slurm.Reservation
+	records map[uint32]slurm.JobRecord // what differs from a batch job that may be requeued
+	comment map[uint32]string          // AdminComments
+	notices []string                   // to interactive jobs
+	held    []uint32
 	reads   []time.Time // when the nodes were read
 	down    error       // why it cannot be asked
+	deaf    bool        // no slurmd's registration is heard
 }
 
 func newController(cfg *config.Config) *controller {
@@ -63,6 +70,9 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 	for _, name := range names {
 		n := c.nodes[name]
 		n.Reason = change.Reason
+		if change.Comment != nil {
+			n.Comment = *change.Comment
+		}
 		switch change.State {
 		case "power_down": // once it is idle
 			n.State.Flags |= slurm.PowerDown
@@ -73,10 +83,104 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 					j.State, j.Nodes = slurm.JobPending, nil
 				}
 			}
+		case "resume":
+			n.State = slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")
+			n.LastBusyTime = time.Time{}
+		case "power_up":
+			n.State.Flags = n.State.Flags&^slurm.PoweredDown | slurm.PoweringUp
+		case "": // only a comment
 		default:
 			return fmt.Errorf("slurm_update error: Invalid node state specified: %s", change.State)
 		}
 	}
+	return nil
+}
+
+func (c *controller) Reservations(context.Context) ([]slurm.Reservation, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Values(c.eol)), c.down
+}
+
+func (c *controller) Config(context.Context) (slurm.Config, error) {
+	return slurm.Config{"ResumeTimeout": "65533 sec"}, c.down
+}
+
+func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) { return nil, c.down }
+
+func (c *controller) CreateReservation(_ context.Context, spec slurm.ReservationSpec) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.eol == nil {
+		c.eol = map[string]slurm.Reservation{}
+	}
+	c.eol[spec.Name] = slurm.Reservation{Name: spec.Name, Nodes: spec.Nodes, Start: spec.Start}
+	return nil
+}
+
+func (c *controller) SetReservationNodes(_ context.Context, name string, nodes []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.eol[name]
+	r.Nodes = nodes
+	c.eol[name] = r
+	return nil
+}
+
+func (c *controller) DeleteReservation(_ context.Context, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.eol, name)
+	return nil
+}
+
+func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRecord, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var records []slurm.JobRecord
+	for _, id := range ids {
+		if c.jobs[id] == nil {
+			continue
+		}
+		r, differs := c.records[id]
+		if !differs {
+			r = slurm.JobRecord{Batch: true, Requeue: true}
+		}
+		r.ID = id
+		if text := c.comment[id]; text != "" {
+			r.AdminComment = text
+		}
+		records = append(records, r)
+	}
+	return records, c.down
+}
+
+func (c *controller) SetAdminComment(_ context.Context, job uint32, text string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.comment == nil {
+		c.comment = map[uint32]string{}
+	}
+	c.comment[job] = text
+	return nil
+}
+
+func (c *controller) NotifyJob(_ context.Context, job uint32, text string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notices = append(c.notices, fmt.Sprintf("%d: %s", job, text))
+	return nil
+}
+
+func (c *controller) HoldJob(_ context.Context, job uint32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = append(c.held, job)
+	return nil
+}
+
+func (c *controller) CancelJob(_ context.Context, job uint32) error {
+	c.cancel(job)
 	return nil
 }
 
@@ -126,7 +230,9 @@ func (c *controller) cancel(id uint32) {
 func (c *controller) register(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nodes[name].State.Flags &^= slurm.PoweringUp | slurm.NotResponding
+	if !c.deaf {
+		c.nodes[name].State.Flags &^= slurm.PoweringUp | slurm.NotResponding
+	}
 }
 
 // refuse has every question answered with an error; nil ends that.

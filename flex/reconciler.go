@@ -5,6 +5,7 @@
 package flex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,34 @@ import (
 type Scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
+	Reservations(ctx context.Context) ([]slurm.Reservation, error)
 	UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error
+
+	Settings
+	Reserver
+	Owners
+}
+
+// Settings is what a round needs to know of slurm.conf, now and then.
+type Settings interface {
+	Config(ctx context.Context) (slurm.Config, error)
+	Partitions(ctx context.Context) ([]slurm.Partition, error)
+}
+
+// Reserver keeps jobs off nodes whose lease ends.
+type Reserver interface {
+	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
+	SetReservationNodes(ctx context.Context, name string, nodes []string) error
+	DeleteReservation(ctx context.Context, name string) error
+}
+
+// Owners reaches jobs and their owners. A job is named by its raw id.
+type Owners interface {
+	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
+	SetAdminComment(ctx context.Context, job uint32, text string) error
+	NotifyJob(ctx context.Context, job uint32, text string) error
+	HoldJob(ctx context.Context, job uint32) error
+	CancelJob(ctx context.Context, job uint32) error
 }
 
 // Cloud is what a round needs of Compute. Reading answers with the regions that
@@ -35,12 +63,20 @@ type Scheduler interface {
 type Cloud interface {
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 	Instances(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error)
+	Template(ctx context.Context, link string) (mig.Template, error)
+	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
+	Foreign(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 
 	CreateGroup(ctx context.Context, spec mig.GroupSpec) error
 	CreateRequest(ctx context.Context, region, group string, spec mig.RequestSpec) error
 	CancelRequest(ctx context.Context, region, group, request string) error
 	DeleteInstances(ctx context.Context, region, group string, instances []mig.Instance) error
 	DeleteGroup(ctx context.Context, region, group string) error
+
+	BulkInsert(ctx context.Context, spec mig.BulkSpec) error
+	DeleteVMs(ctx context.Context, instances []mig.Instance) error
+	CreatePolicy(ctx context.Context, spec mig.PolicySpec) error
+	DeletePolicy(ctx context.Context, region, name string) error
 }
 
 // Reconciler makes rounds. Only one round may be under way at a time; see Lock.
@@ -50,8 +86,12 @@ type Reconciler struct {
 	Cloud     Cloud
 	Log       *zap.Logger
 	Now       func() time.Time
+	Adopt     bool // rounds also remove what slurm-gcp's scripts have left
 
 	flights flights
+	owners  owners
+	seldom  seldom
+	breaker breaker
 	mu      sync.Mutex              // guards what follows while actions run side by side
 	refused map[string]plan.Refusal // by group; see plan.Snapshot
 }
@@ -60,9 +100,10 @@ type Reconciler struct {
 // snapshot; a region that cannot be read is named in it.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Unseen: map[string]error{}, Refused: r.remembered()}
-	var unseenGroups, unseenInstances map[string]error
+	var unseenGroups, unseenInstances, unseenPolicies map[string]error
 	regions := r.Config.FlexRegions()
 
+	asked := ctx
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.Go(func() (err error) {
 		if snap.Nodes, err = r.Scheduler.Nodes(ctx); err != nil {
@@ -71,26 +112,48 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		if snap.Jobs, err = r.Scheduler.Jobs(ctx); err != nil {
 			return fmt.Errorf("read jobs: %w", err)
 		}
+		if snap.Reservations, err = r.Scheduler.Reservations(ctx); err != nil {
+			return fmt.Errorf("read reservations: %w", err)
+		}
+		snap.ResumeTimeout, err = r.resumeTimeout(ctx)
+		return err
+	})
+	reads.Go(func() error {
+		if r.places() {
+			snap.Policies, unseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, regions)
+		}
 		return nil
 	})
 	reads.Go(func() error {
+		snap.Templates = r.templates(ctx)
+		return nil
+	})
+	reads.Go(func() error {
+		// In this order, so that what a request has brought is in the list.
 		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
+		if len(unseenGroups) < len(regions) {
+			snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
+		}
 		return nil
 	})
-	reads.Go(func() error {
-		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
-		return nil
-	})
-	if err := reads.Wait(); err != nil {
-		return plan.Snapshot{}, err
+	if err := cmp.Or(reads.Wait(), asked.Err()); err != nil {
+		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
 	maps.Copy(snap.Unseen, unseenInstances)
+	maps.Copy(snap.Unseen, unseenPolicies)
 	maps.Copy(snap.Unseen, unseenGroups)
 	// What was read of a region is not to be judged by without the rest.
 	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 	snap.Now = r.Now()
+	snap.Told, snap.Keeps = r.owners.keep(snap.Jobs)
+	snap.Blocked = r.breaker.blocked(r.Config, snap.Now)
 	return snap, nil
+}
+
+// places reports whether any nodeset wants its nodes close together.
+func (r *Reconciler) places() bool {
+	return slices.ContainsFunc(r.Config.NodeSets, func(n *config.NodeSet) bool { return n.Flex != nil && n.Placement })
 }
 
 // Outcome is what a round did.
@@ -112,18 +175,37 @@ func (r *Reconciler) Round(ctx context.Context, only ...Filter) (Outcome, error)
 
 func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
 	r.flights.forget()
-	snap, err := r.Observe(ctx)
+	p, err := r.Plan(ctx, only...)
 	if err != nil {
 		return Outcome{}, err
-	}
-	p := plan.Compute(r.Config, snap)
-	for _, f := range only {
-		p = f(p)
 	}
 	for _, problem := range p.Problems {
 		r.Log.Warn(problem)
 	}
+	r.breaker.note(p.Boots, r.Now())
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
+}
+
+// Plan says what a round would do, and changes nothing.
+func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error) {
+	snap, err := r.Observe(ctx)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Compute(r.Config, snap)
+	if r.recall(ctx, p) {
+		snap.Told, snap.Keeps = r.owners.keep(snap.Jobs)
+		p = plan.Compute(r.Config, snap)
+	}
+	if r.Adopt {
+		foreign, unseen := r.Cloud.Foreign(ctx, r.Config.Cluster, r.Config.FlexRegions())
+		maps.Copy(snap.Unseen, unseen)
+		p.Actions = append(p.Actions, plan.Adopt(r.Config, snap, foreign)...)
+	}
+	for _, f := range only {
+		p = f(p)
+	}
+	return p, nil
 }
 
 // Filter narrows a plan before it is carried out.
@@ -134,7 +216,7 @@ func OnlyCollect(p plan.Plan) plan.Plan {
 	var kept []plan.Action
 	for _, a := range p.Actions {
 		switch a.(type) {
-		case plan.CancelRequest, plan.DeleteInstances, plan.DeleteGroup:
+		case plan.CancelRequest, plan.DeleteInstances, plan.DeleteVMs, plan.DeleteGroup, plan.DeletePolicy, plan.DeleteReservation:
 			kept = append(kept, a)
 		}
 	}

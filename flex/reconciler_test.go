@@ -41,6 +41,8 @@ func TestTheSameRoundAgainChangesNothing(t *testing.T) {
 			w.cloud.SetCapacity("", "", 0)
 			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 			w.settle()
+			time.Sleep(time.Minute) // then its nodes say so
+			w.settle()
 		},
 		"while a job runs":      func(w *world) { w.running(1, "train", "alpha-a3-[0-1]") },
 		"when all is put away":  func(w *world) { w.running(1, "train", "alpha-a3-0"); w.slurm.cancel(1); w.settle() },
@@ -101,7 +103,7 @@ func TestACancelledJobsRequestsAreCancelledAndItsNodesGoBack(t *testing.T) {
 				w.settle()
 				assert.Empty(t, w.owned())
 				assert.Equal(t, []string{
-					nodes + " power_down_force slurmflex: no job waits for this node any more",
+					nodes + " power_down_force slurmflex: no job waits for this node any more", nodes + " resume ",
 				}, w.slurm.updated())
 			})
 		})
@@ -154,8 +156,9 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 					"group alpha-a3-job-4 in us-central1 of size 1",
 					"request alpha-a3-job-4/a1 for alpha-a3-0: ACCEPTED",
 				), w.owned())
-				require.Len(t, out.Plan.Problems, 1)
-				assert.Contains(t, out.Plan.Problems[0], "alpha-one-2 waits: region europe-west4 could not be read: ")
+				require.Len(t, out.Plan.Problems, 2)
+				assert.Contains(t, out.Plan.Problems[0], "region europe-west4 could not be read, and nothing is done in it: ")
+				assert.Equal(t, "alpha-one-2 waits for region europe-west4", out.Plan.Problems[1])
 				assert.Equal(t, 1, w.log.FilterMessage(out.Plan.Problems[0]).Len(), "an admin can read of it")
 
 				w.cloud.ClearFaults()
@@ -215,4 +218,34 @@ func TestARefusalIsForgottenAfterAnHour(t *testing.T) {
 	assert.Len(t, r.remembered(), 1)
 	at = at.Add(time.Second)
 	assert.Empty(t, r.remembered())
+}
+
+func TestAJobCancelledWhileItsRequestIsMadeLeavesNothingInTheQueue(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		h := hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		_, err := w.round(t.Context(), 5*time.Second)
+		require.NoError(t, err)
+		w.slurm.cancel(1)
+		_, err = w.round(t.Context(), 5*time.Second)
+		require.NoError(t, err)
+		close(h.let)
+		time.Sleep(2 * time.Second)
+		assert.NotEmpty(t, w.owned(), "it has come too late")
+		w.settle()
+		assert.Empty(t, w.owned())
+	})
+}
+
+func TestAGroupWhoseLeasesHaveEndedIsDeleted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "shared", "alpha-one-0")
+		w.slurm.cancel(1)
+		time.Sleep(2 * time.Hour)
+		w.slurm.set("alpha-one-0", "DOWN+CLOUD+NOT_RESPONDING")
+		w.settle()
+		assert.Empty(t, w.owned())
+		assert.Empty(t, w.slurm.eol)
+	})
 }

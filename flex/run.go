@@ -64,6 +64,9 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 		case h := <-hints:
 			r.Log.Info("hint", zap.String("verb", h.Verb), zap.String("nodes", h.Nodes), zap.Uint32s("jobs", h.Jobs))
 			pace = soonest
+			if h.Verb == Unblock {
+				r.breaker.clear(h.Nodes)
+			}
 		case <-time.After(wait):
 		}
 	}

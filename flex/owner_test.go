@@ -1,0 +1,134 @@
+package flex
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+)
+
+// hopeless has every request of the cloud fail for a reason that will not pass.
+func hopeless(t *testing.T, w *world) {
+	t.Helper()
+	err := w.cloud.AddFault(fakegce.Fault{
+		Method:         "regionInstanceGroupManagerResizeRequests.insert",
+		OperationError: &fakegce.Problem{Code: "INVALID_ARGUMENT", Message: "no"},
+	})
+	assert.NoError(t, err)
+}
+
+func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
+	for name, record := range map[string]slurm.JobRecord{
+		"salloc":       {Batch: false, Requeue: true},
+		"--no-requeue": {Batch: true, Requeue: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				hopeless(t, w)
+				w.slurm.records = map[uint32]slurm.JobRecord{1: record}
+				w.slurm.submit(1, "train", "alpha-a3-0")
+				w.mustRound(t.Context())
+				w.mustRound(t.Context())
+				assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
+				assert.NotContains(t, w.slurm.updated(), "alpha-a3-0 power_down_force slurmflex: INVALID_ARGUMENT: no")
+
+				time.Sleep(50 * time.Second)
+				w.mustRound(t.Context())
+				assert.Len(t, w.slurm.notices, 1, "it is told once")
+				assert.Empty(t, w.slurm.held)
+			})
+		})
+	}
+}
+
+func TestAnAdminCommentOfSomebodyElseStays(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hopeless(t, w)
+		w.slurm.comment = map[uint32]string{1: "priority raised for the deadline"}
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.settle()
+		assert.Equal(t, "priority raised for the deadline", w.slurm.comment[1])
+		assert.Equal(t, []uint32{1}, w.slurm.held)
+	})
+}
+
+func TestAJobIsToldWhatItWaitsForAndThatOnlyWhenItChanges(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		w.settle()
+		time.Sleep(3*time.Minute + 5*time.Second)
+		w.settle()
+		assert.Regexp(t, "^flex-start: waiting 3m for 2 × a3-highgpu-8g for 01:00:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED",
+			w.slurm.comment[1])
+		w.slurm.comment[1] = "flex-start: not written again"
+		w.settle()
+		assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
+		w.slurm.cancel(1)
+		w.settle()
+		assert.Empty(t, w.owners.told, "what is no longer queued is forgotten")
+	})
+}
+
+func TestAReservationComesWithTheInstanceAndGoesWithIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "shared", "alpha-one-[0-1]")
+		in, _ := w.cloud.State().Instance("alpha-one-0")
+		end := in.Terminates.Truncate(time.Minute)
+		for _, r := range w.slurm.eol {
+			assert.Equal(t, []string{"alpha-one-0", "alpha-one-1"}, r.Nodes)
+			assert.True(t, r.Start.Equal(end), "%s is not %s", r.Start, end)
+		}
+		assert.Len(t, w.slurm.eol, 1)
+		w.slurm.set("alpha-one-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
+		w.slurm.cancel(1)
+		w.slurm.set("alpha-one-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
+		w.settle()
+		assert.Empty(t, w.slurm.eol)
+	})
+}
+
+func TestAnUnfitTemplateIsNamedAndNothingIsCreated(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		template := fakegce.FlexTemplate("spot", "a3-highgpu-8g")
+		template.Properties.Scheduling.ProvisioningModel = "SPOT"
+		_, err := w.cloud.AddTemplate(us, template)
+		assert.NoError(t, err)
+		w.slurm.cfg.NodeSets[0].Template = "projects/demo/regions/us-central1/instanceTemplates/spot"
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.settle()
+		assert.Empty(t, w.mutations())
+		assert.Contains(t, w.slurm.comment[1],
+			"projects/demo/regions/us-central1/instanceTemplates/spot cannot give flex-start nodes: provisioningModel is SPOT")
+	})
+}
+
+func TestTheShortestResumeTimeoutCounts(t *testing.T) {
+	set := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
+	unlimited := slurm.Limit{Kind: slurm.Unlimited}
+	assert.Equal(t, time.Minute, shortest([]slurm.Limit{set(time.Hour), set(time.Minute), unlimited, {}}))
+	assert.Zero(t, shortest([]slurm.Limit{unlimited, {}}), "nodes may power up for ever")
+}
+
+func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "shared", "alpha-one-0")
+		w.settle()
+		time.Sleep(3 * time.Hour)
+		w.settle()
+		assert.Empty(t, w.slurm.eol, "nothing ends before it has begun")
+
+		w.cloud.SetCapacity("", "", 1)
+		time.Sleep(time.Minute)
+		came := time.Now()
+		w.settle()
+		assert.Len(t, w.slurm.eol, 1)
+		for _, r := range w.slurm.eol {
+			assert.WithinDuration(t, came.Add(2*time.Hour), r.Start, 3*time.Minute)
+		}
+	})
+}

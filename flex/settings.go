@@ -1,0 +1,82 @@
+package flex
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+// settingsAge is for how long what seldom changes is taken for read: slurm.conf
+// and instance templates.
+const settingsAge = 10 * time.Minute
+
+// seldom keeps what seldom changes between rounds. Rounds look one after the
+// other, and what Slurm and Compute say is read side by side, so the two halves
+// stay apart.
+type seldom struct {
+	templates     map[string]plan.Template // those that could be read
+	templatesRead time.Time
+	resumeTimeout time.Duration
+	resumeRead    time.Time
+}
+
+// resumeTimeout is the shortest ResumeTimeout that Slurm has for anything, or 0
+// if nodes may power up for ever.
+func (r *Reconciler) resumeTimeout(ctx context.Context) (time.Duration, error) {
+	s := &r.seldom
+	if !s.resumeRead.IsZero() && r.Now().Sub(s.resumeRead) < settingsAge {
+		return s.resumeTimeout, nil
+	}
+	conf, err := r.Scheduler.Config(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read slurm.conf: %w", err)
+	}
+	partitions, err := r.Scheduler.Partitions(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read partitions: %w", err)
+	}
+	limits := []slurm.Limit{conf.Seconds("ResumeTimeout")}
+	for _, p := range partitions {
+		limits = append(limits, p.ResumeTimeout)
+	}
+	s.resumeTimeout, s.resumeRead = shortest(limits), r.Now()
+	return s.resumeTimeout, nil
+}
+
+// shortest is the shortest of the limits that are set; 0 if none is.
+func shortest(limits []slurm.Limit) time.Duration {
+	var least time.Duration
+	for _, l := range limits {
+		if l.Kind == slurm.LimitSet && l.Duration > 0 && (least == 0 || l.Duration < least) {
+			least = l.Duration
+		}
+	}
+	return least
+}
+
+// templates reads the instance templates of our nodesets, each once. What could
+// not be read is asked for again in the next round.
+func (r *Reconciler) templates(ctx context.Context) map[string]plan.Template {
+	s := &r.seldom
+	if r.Now().Sub(s.templatesRead) >= settingsAge {
+		s.templates, s.templatesRead = map[string]plan.Template{}, r.Now()
+	}
+	all := map[string]plan.Template{}
+	for _, set := range r.Config.NodeSets {
+		if set.Flex == nil {
+			continue
+		}
+		t, read := s.templates[set.Template]
+		if !read {
+			t.Template, t.Err = r.Cloud.Template(ctx, set.Template)
+			if t.Err == nil {
+				s.templates[set.Template] = t
+			}
+		}
+		all[set.Template] = t
+	}
+	return all
+}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -72,8 +73,11 @@ func TestWithoutComputeARoundSaysWhoWaitsAndDeletesNothing(t *testing.T) {
 			w.jobs(t, "813 1:00:00 CONFIGURING alpha-a3-2")
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
-				_, log, _ := w.inside(t, c.wire, "sync")
-				requireLine(t, log, "alpha-a3-2 waits: region us-central1 could not be read", c.says)
+				_, log, err := w.inside(t, c.wire, "sync")
+				require.ErrorContains(t, err, "1 regions could not be read; the next round tries again")
+				assert.Contains(t, log, "region us-central1 could not be read, and nothing is done in it: ")
+				assert.Contains(t, log, c.says)
+				assert.Contains(t, log, "alpha-a3-2 waits for region us-central1")
 				assert.Less(t, time.Since(begun), 5*time.Minute)
 			})
 			w.assertUntouched(t)
@@ -180,9 +184,9 @@ func TestNodesThatComputeRefusesToMakeGoBackToSlurmWithItsWords(t *testing.T) {
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
 	r.saysNothing(t)
 	r.settle(t)
-	require.NotEmpty(t, w.updates(t))
-	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: ")
-	assert.Contains(t, w.updates(t)[0], words)
+	updates := strings.Join(w.updates(t), "\n")
+	assert.Contains(t, updates, "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: 403 forbidden: "+words)
+	assert.Contains(t, updates, "jobid=812 admincomment=flex-start: 403 forbidden: "+words)
 	require.NotEmpty(t, w.log(t, "error"))
 	assert.Contains(t, w.log(t, "error")[0], words)
 	assert.Empty(t, w.cloud.State().Groups)

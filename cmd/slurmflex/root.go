@@ -29,7 +29,7 @@ func newRoot(a *app) *cobra.Command {
 	)
 	root.AddCommand(
 		newStatus(a), newPlan(a), newConfig(a), newVersion(),
-		newDaemon(a), newSync(a), newGC(a), newRound(a),
+		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newRound(a),
 		newHook(a, resume, "ResumeProgram: obtain machines for nodes that Slurm powers up"),
 		newHook(a, suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
 		newHook(a, resumeFail, "ResumeFailProgram: withdraw what was asked for nodes that did not come up in time"),

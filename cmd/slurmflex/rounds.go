@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/flex/plan"
 )
 
 // settleLimit bounds how long a round without a daemon stays to see deletions
@@ -47,11 +47,12 @@ func newSync(a *app) *cobra.Command {
 }
 
 func newGC(a *app) *cobra.Command {
-	dryRun := false
+	dryRun, adopt := false, false
 	cmd := &cobra.Command{
-		Use: "gc", Short: "Only collect: unwanted requests and instances, empty groups", GroupID: "run", Args: noArguments,
+		Use: "gc", Short: "Only collect: what nobody wants any more and what is empty", GroupID: "run", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
+				r.Adopt = adopt
 				if dryRun {
 					return printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
 				}
@@ -60,7 +61,29 @@ func newGC(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be collected")
+	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also what slurm-gcp's scripts have left for this cluster's flex nodesets")
 	return cmd
+}
+
+func newUnblock(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "unblock NODESET", Short: "Ask for a nodeset's instances again after boots that failed", GroupID: "run",
+		Args: exactly(1, "it takes one nodeset, such as a3"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == args[0] && n.Flex != nil }) {
+				return usageError{fmt.Errorf("%s has no flex nodeset %q", a.configPath, args[0])}
+			}
+			order := flex.Hint{Verb: flex.Unblock, Nodes: args[0]}
+			if err := flex.Send(cmd.Context(), flex.SocketPath(cfg.Options.RunDir), order); err != nil {
+				return fmt.Errorf("unblock %s: %w; only a running daemon blocks nodesets", args[0], err)
+			}
+			return nil
+		},
+	}
 }
 
 // newRound is what a hook starts, detached, where no daemon runs.
@@ -129,19 +152,8 @@ func oneRound(ctx context.Context, r *flex.Reconciler, only ...flex.Filter) erro
 		return err
 	case out.Failed > 0:
 		return fmt.Errorf("%d of %d actions failed; the next round tries again", out.Failed, len(out.Plan.Actions))
+	case out.Plan.Unseen > 0:
+		return fmt.Errorf("%d regions could not be read; the next round tries again", out.Plan.Unseen)
 	}
 	return nil
-}
-
-// planned observes and computes, and changes nothing.
-func planned(ctx context.Context, r *flex.Reconciler, only ...flex.Filter) (plan.Plan, error) {
-	snap, err := r.Observe(ctx)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	p := plan.Compute(r.Config, snap)
-	for _, f := range only {
-		p = f(p)
-	}
-	return p, nil
 }

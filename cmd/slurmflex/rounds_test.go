@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
 	"slurmflex/flex"
@@ -59,7 +60,7 @@ func TestGCCanSayWhatItWouldCollect(t *testing.T) {
 	w := mixed(t)
 	r := w.flex(t, "gc", "--dry-run").exits(t, exitDone)
 	assert.Equal(t, "delete instances alpha-a3-[0-1] of alpha-a3-job-812\n"+
-		"    because Slurm has powered down alpha-a3-[0-1]\n", r.stdout.String())
+		"    because Slurm has powered its nodes down\n", r.stdout.String())
 	w.assertUntouched(t)
 }
 
@@ -119,4 +120,31 @@ func TestThereIsOneDaemon(t *testing.T) {
 	w.flex(t, "daemon").exits(t, exitFailed).complains(t, "another daemon listens on "+flex.SocketPath(w.path("run")))
 	require.NoError(t, first.Process.Signal(unix.SIGTERM))
 	first.exits(t, exitDone)
+}
+
+func TestUnblockReachesTheDaemonOnly(t *testing.T) {
+	w := newWorld(t)
+	w.flex(t, "unblock", "a4").exits(t, exitUsage).complains(t, "has no flex nodeset", `"a4"`)
+	w.flex(t, "unblock", "a3").exits(t, exitFailed).complains(t, "unblock a3", "only a running daemon blocks nodesets")
+
+	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), zap.NewNop())
+	require.NoError(t, err)
+	w.flex(t, "unblock", "a3").exits(t, exitDone)
+	assert.Equal(t, flex.Hint{Verb: flex.Unblock, Nodes: "a3"}, <-hints)
+}
+
+func TestGCAdoptsWhatSlurmGCPHasLeftWhenTold(t *testing.T) {
+	w := newWorld(t)
+	w.insertGroup(t, "alpha-a3-job-7-0a1b2c3d")
+	w.flex(t, "gc").exits(t, exitDone)
+	assert.Len(t, w.cloud.State().Groups, 1, "not unless told")
+	w.flex(t, "gc", "--adopt-slurm-gcp").exits(t, exitDone)
+	assert.Empty(t, w.cloud.State().Groups)
+}
+
+func TestConfigCheckNamesMachinesThatCannotBePlaced(t *testing.T) {
+	w := newWorld(t)
+	w.configure(t, "    dws_flex: {use_job_duration: true}", "    enable_placement: true\n    dws_flex: {use_job_duration: true}")
+	r := w.flex(t, "config", "check").exits(t, exitUsage)
+	assert.Regexp(t, `config.yaml:\d+: nodeset.a3.enable_placement: a3-highgpu-8g machines cannot be placed .*; set it to false\n$`, r.stderr.String())
 }

@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/mig"
 )
 
 func newPlan(a *app) *cobra.Command {
@@ -28,7 +29,7 @@ func newPlan(a *app) *cobra.Command {
 }
 
 func printPlan(ctx context.Context, w io.Writer, r *flex.Reconciler, only ...flex.Filter) error {
-	p, err := planned(ctx, r, only...)
+	p, err := r.Plan(ctx, only...)
 	if err != nil {
 		return err
 	}
@@ -74,10 +75,40 @@ func newConfig(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.checkPlacement(cmd.Context(), cmd.ErrOrStderr(), cfg); err != nil {
+				return err
+			}
 			return writeCheck(cmd.OutOrStdout(), a.configPath, cfg)
 		},
 	})
 	return cmd
+}
+
+// checkPlacement holds the nodesets that want their nodes close together against
+// the machine types of their templates. What Compute does not tell is only
+// mentioned: the file may be checked far from the cluster.
+func (a *app) checkPlacement(ctx context.Context, w io.Writer, cfg *config.Config) error {
+	var problems config.Problems
+	for _, n := range cfg.NodeSets {
+		if n.Flex == nil || !n.Placement {
+			continue
+		}
+		t, err := a.template(ctx, cfg, n.Template)
+		if err != nil {
+			fmt.Fprintf(w, "%s:%d: nodeset.%s.enable_placement: not checked: %v\n", a.configPath, n.Line, n.Name, err)
+			continue
+		}
+		if _, _, ok := mig.PlacementLimit(t.MachineType, n.PlacementDistance); !ok {
+			problems = append(problems, config.Problem{
+				File: a.configPath, Line: n.Line, Key: "nodeset." + n.Name + ".enable_placement",
+				Text: t.MachineType + " machines cannot be placed as close together as that; set it to false",
+			})
+		}
+	}
+	if len(problems) > 0 {
+		return usageError{problems}
+	}
+	return nil
 }
 
 func writeCheck(w io.Writer, path string, cfg *config.Config) error {
@@ -90,12 +121,6 @@ func writeCheck(w io.Writer, path string, cfg *config.Config) error {
 		say("%s:%d: %s: ignored: slurmflex does not use it", path, i.Line, i.Key)
 	}
 	ours := slices.DeleteFunc(slices.Clone(cfg.NodeSets), func(n *config.NodeSet) bool { return n.Flex == nil })
-	for _, n := range ours {
-		if n.Flex.UseBulkInsert {
-			say("%s:%d: nodeset.%s.dws_flex.use_bulk_insert: not supported yet: its nodes are given back to Slurm; set it to false",
-				path, n.Line, n.Name)
-		}
-	}
 	say("%s: right: cluster %s, %d nodesets of %d come by flex-start", path, cfg.Cluster, len(ours), len(cfg.NodeSets))
 	return errors.Join(errs...)
 }

@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
 )
@@ -35,13 +36,7 @@ func (a *app) config() (*config.Config, error) {
 // reconciler builds a reconciler on the real Slurm and the real Compute. The
 // caller closes what close returns.
 func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logger) (*flex.Reconciler, func(), error) {
-	cloud, err := gce.New(ctx, gce.Options{
-		Project:         cfg.Project,
-		Endpoint:        cfg.Options.ComputeEndpoint,
-		CredentialsFile: cfg.Options.CredentialsFile,
-		Transport:       a.transport,
-		Log:             log,
-	})
+	cloud, err := a.cloud(ctx, cfg, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,6 +48,26 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 		Now:       time.Now,
 	}
 	return r, func() { _ = cloud.Close() }, nil
+}
+
+func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
+	return gce.New(ctx, gce.Options{
+		Project:         cfg.Project,
+		Endpoint:        cfg.Options.ComputeEndpoint,
+		CredentialsFile: cfg.Options.CredentialsFile,
+		Transport:       a.transport,
+		Log:             log,
+	})
+}
+
+// template reads one instance template.
+func (a *app) template(ctx context.Context, cfg *config.Config, link string) (mig.Template, error) {
+	cloud, err := a.cloud(ctx, cfg, zap.NewNop())
+	if err != nil {
+		return mig.Template{}, err
+	}
+	defer cloud.Close()
+	return cloud.Template(ctx, link)
 }
 
 func (a *app) scheduler(cfg *config.Config) *scontrol.Client {

@@ -54,6 +54,18 @@ echo "${0##*/} $*;$SLURM_CONF;$(ps -o sid= -p $$ | tr -d ' ');$PPID;$(sed -n 's/
 . DIR/${0##*/}.answer
 `
 
+// knowing is a scontrol that takes every update, and knows of nothing but nodes.
+// A node that is resumed is powered down at once.
+const knowing = `case "$*" in
+*state=resume*) sed -i s/POWERING_DOWN/POWERED_DOWN/ DIR/nodes ;;
+update*|hold*) ;;
+*reservation) echo "No reservations in the system" ;;
+*partition) echo "No partitions in the system" ;;
+*config) printf 'Configuration data as of 2026-11-21T12:00:00\nResumeTimeout           = 300 sec\nSLURM_VERSION           = 22.05.8\n' ;;
+*"show job"*) echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1 ;;
+*) cat DIR/nodes ;;
+esac`
+
 // newWorld is a world in which Slurm has no job, and all nodes are powered
 // down.
 func newWorld(t *testing.T) *world {
@@ -69,8 +81,8 @@ func newWorld(t *testing.T) *world {
 	}
 	w.write(t, "config.yaml", configText)
 	w.serve(t, w.cloud)
-	w.answer(t, "scontrol", "case $1 in update) exit 0;; esac; cat DIR/nodes")
-	w.answer(t, "squeue", "cat DIR/jobs")
+	w.answer(t, "scontrol", knowing)
+	w.answer(t, "squeue", `case "$*" in *" -j 812 "*) echo "812|812" ;; *) cat DIR/jobs ;; esac`)
 	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
 	w.jobs(t)
 	return w
@@ -164,10 +176,14 @@ func (w *world) onPowerDown(t *testing.T) {
 	nodes, err := os.ReadFile(w.path("nodes"))
 	require.NoError(t, err)
 	w.write(t, "after", strings.ReplaceAll(string(nodes), poweringUp, "IDLE+CLOUD+POWERING_DOWN"))
+	record, err := os.ReadFile("../../slurm/testdata/22.05.8/01-exclusive-job-configuring.jobs.txt")
+	require.NoError(t, err)
+	w.write(t, "record", strings.Replace(string(record), "JobId=1 ", "JobId=812 ", 1))
 	w.answer(t, "scontrol", `case "$*" in
-*power_down_force*) : >DIR/jobs; mv DIR/after DIR/nodes;;
-*) cat DIR/nodes;;
-esac`)
+*power_down_force*) : >DIR/jobs; mv DIR/after DIR/nodes; exit;;
+*"show job"*) cat DIR/record; exit;;
+esac
+`+knowing)
 }
 
 // left is that nodes 0 and 1 have machines, and no job any more.
@@ -285,4 +301,18 @@ func (w *world) assertUntouched(t *testing.T) {
 	t.Helper()
 	assert.Empty(t, w.changes())
 	assert.Empty(t, w.updates(t))
+}
+
+// insertGroup makes a group as slurm-gcp's scripts do: without a description.
+func (w *world) insertGroup(t *testing.T, name string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"name":%q,"baseInstanceName":%q,"targetSize":0,
+"versions":[{"instanceTemplate":"projects/demo/regions/us-central1/instanceTemplates/a3"}],
+"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/demo/zones/us-central1-a"}]},
+"updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
+"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`, name, name)
+	r := httptest.NewRequest(http.MethodPost, "/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers", strings.NewReader(body))
+	answer := httptest.NewRecorder()
+	w.cloud.ServeHTTP(answer, r)
+	require.Equal(t, http.StatusOK, answer.Code, answer.Body.String())
 }

@@ -55,7 +55,13 @@ NodeName=alpha-g2-[0-3] NodeAddr=127.0.0.1 Port=[{{.Port2}}-{{.Port2End}}] CPUs=
 NodeName=alpha-cpu-[0-1] NodeAddr=127.0.0.1 Port=[{{.Port3}}-{{.Port3End}}] CPUs=2 State=CLOUD
 PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE{{.PowerDown}} MaxTime=INFINITE State=UP Default=YES
 PartitionName=fixed Nodes=alpha-g2-[0-3] OverSubscribe=EXCLUSIVE{{.PowerDown}} MaxTime=INFINITE State=UP
+PartitionName=open Nodes=alpha-g2-[0-3] MaxTime=INFINITE State=UP
 PartitionName=cpu Nodes=alpha-cpu-[0-1] State=UP
+{{- if .Static}}
+NodeName=alpha-st-[0-1] NodeAddr=127.0.0.1 Port=[{{.Port4}}-{{.Port4End}}] CPUs=2 State=CLOUD
+PartitionName=static Nodes=alpha-st-[0-1] State=UP
+SuspendExcNodes=alpha-st-[0-1]
+{{- end}}
 `
 
 const configYAML = `slurm_cluster_name: alpha
@@ -64,6 +70,7 @@ slurm_log_dir: {{.Dir}}/log
 partitions:
   train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
   fixed: {partition_name: fixed, enable_job_exclusive: true, partition_nodeset: [g2]}
+  open: {partition_name: open, partition_nodeset: [g2]}
   cpu: {partition_name: cpu, partition_nodeset: [cpu]}
 nodeset:
   a3:
@@ -72,16 +79,23 @@ nodeset:
     instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a, us-central1-b]
-    dws_flex:
-      use_job_duration: true
+    dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} use_job_duration: true}
   g2:
     nodeset_name: g2
     node_count_dynamic_max: 4
     instance_template: projects/demo/regions/us-central1/instanceTemplates/g2
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
-    dws_flex:
-      max_run_duration: 3600
+    dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} max_run_duration: 3600}
+{{- if .Static}}
+  st:
+    nodeset_name: st
+    node_count_static: {{.Static}}
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/g2
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} max_run_duration: 3600}
+{{- end}}
   cpu:
     nodeset_name: cpu
     node_count_dynamic_max: 2
@@ -124,6 +138,7 @@ type fileData struct {
 	Port1, Port1End             int
 	Port2, Port2End             int
 	Port3, Port3End             int
+	Port4, Port4End             int
 	Resume, Suspend, ResumeFail string
 	PowerDown                   string
 	ResumeTimeout               int
@@ -142,6 +157,7 @@ func (l *Lab) writeFiles() error {
 		Port1: l.port + 10, Port1End: l.port + 17,
 		Port2: l.port + 20, Port2End: l.port + 23,
 		Port3: l.port + 30, Port3End: l.port + 31,
+		Port4: l.port + 40, Port4End: l.port + 41,
 		Resume: l.path("bin/resume"), Suspend: l.path("bin/suspend"), ResumeFail: l.path("bin/resume-fail"),
 		PowerDown: " PowerDownOnIdle=YES", ResumeTimeout: l.Options.ResumeTimeout,
 		Old: strings.HasPrefix(l.Version, "22.05"),

@@ -33,6 +33,8 @@ type Options struct {
 	ResumeTimeout int    // s; 0: 300
 	NoHooks       bool   // slurm.conf names programs that do nothing
 	Daemon        bool   // whether a daemon runs
+	Static        int    // static nodes, alpha-st-0 …; at most 2
+	FlexKeys      string // more keys for the dws_flex blocks, such as "boot_timeout: 60"
 	Endpoint      string // a Compute API that runs already; empty: start slurmflex-fakegce
 }
 

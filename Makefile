@@ -6,7 +6,7 @@ BUILD := $(CURDIR)/build
 TRIXIE ?= /var/tmp/slurmflex/trixie
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit e2e e2e-24.11 lint demo play fuzz clean
+.PHONY: help build test unit defects e2e e2e-24.11 lint demo play fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,10 +14,13 @@ help: ## print this list
 build: ## build slurmflex and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
-test: unit e2e e2e-24.11 ## run all tests; installs Slurm 22.05 and sets up 24.11
+test: unit defects e2e e2e-24.11 ## run all tests; installs Slurm 22.05 and sets up 24.11
 
 unit: ## run the tests that need neither root nor Slurm
 	go test ./...
+
+defects: ## run the tests that show slurm-gcp's 30 defects to be right here
+	go run ./test/defects
 
 e2e: build ## run the end-to-end tests on the machine's Slurm; installs it if it is missing
 	scripts/setup-slurm

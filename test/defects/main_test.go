@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// thirty is a table of all defects, each with a test of its own.
+func thirty() string {
+	rows := "| no. | what must be right | package | test |\n|---|---|---|---|\n"
+	for n := range count {
+		rows += fmt.Sprintf("| %d | it is right | `flex` | `Test%d` |\n", n+1, n+1)
+	}
+	return rows
+}
+
+func TestTheReadmeListsEveryDefect(t *testing.T) {
+	f, err := os.Open("../README.md")
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = readTable(f)
+	require.NoError(t, err)
+}
+
+func TestARowWithoutANumberIsAFurtherTest(t *testing.T) {
+	text := strings.Replace(thirty(), "| 2 |", "| | | `mig/gce` | `TestA/b_|_c` |\n| | | `mig/gce` | `TestA/b` |\n| 2 |", 1)
+	_, err := readTable(strings.NewReader(text))
+	require.EqualError(t, err, "line 4: not a row: | no. | what must be right | `package` | `test` |")
+
+	defects, err := readTable(strings.NewReader(strings.Replace(text, "b_|_c", "b_c", 1)))
+	require.NoError(t, err)
+	assert.Equal(t, defect{1, "it is right", []test{{"flex", "Test1"}, {"mig/gce", "TestA/b_c"}, {"mig/gce", "TestA/b"}}}, defects[0])
+	assert.Equal(t, defect{2, "it is right", []test{{"flex", "Test2"}}}, defects[1])
+}
+
+func TestAnIncompleteListIsRefused(t *testing.T) {
+	for name, c := range map[string]struct{ replace, by, want string }{
+		"the last is missing":     {"| 30 | it is right | `flex` | `Test30` |\n", "", "29 defects are listed; list all 30"},
+		"one is missing":          {"| 7 | it is right | `flex` | `Test7` |\n", "", `line 9: defect "8"; give number 7 and what must be right, or neither`},
+		"one is given twice":      {"| 8 |", "| 7 |", `line 10: defect "7"; give number 8 and what must be right, or neither`},
+		"one says nothing":        {"| 8 | it is right", "| 8 |", `line 10: defect "8"; give number 8 and what must be right, or neither`},
+		"the first has no number": {"| 1 | it is right", "| |", "line 3: a further test of no defect; give number 1 first"},
+		"one has no package":      {"| 8 | it is right | `flex`", "| 8 | it is right", "line 10: not a row: | no. | what must be right | `package` | `test` |"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, 1, strings.Count(thirty(), c.replace))
+			_, err := readTable(strings.NewReader(strings.Replace(thirty(), c.replace, c.by, 1)))
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
+	a, b := test{"flex", "TestA/x"}, test{"flex", "TestB"}
+	for name, c := range map[string]struct {
+		ends string // of TestA/x and TestB
+		want string
+	}{
+		"both pass":    {`pass pass`, " 1 ok    r\ndefects: 1 of 1 right\n"},
+		"one fails":    {`pass fail`, " 1 WRONG r\n   flex TestB: fail\nwhy\ndefects: 0 of 1 right\n"},
+		"one skips":    {`skip pass`, " 1 WRONG r\n   flex TestA/x: skip\nwhy\ndefects: 0 of 1 right\n"},
+		"one is never": {`none pass`, " 1 WRONG r\n   flex TestA/x: did not run to its end; is it of that name?\ndefects: 0 of 1 right\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var events strings.Builder
+			for i, end := range strings.Fields(c.ends) {
+				if end != "none" {
+					name := []test{a, b}[i].name
+					fmt.Fprintf(&events, `{"Action":"output","Package":"slurmflex/flex","Test":%q,"Output":"why\n"}`, name)
+					fmt.Fprintf(&events, `{"Action":%q,"Package":"slurmflex/flex","Test":%q}`, end, name)
+				}
+			}
+			outcomes, err := readEvents(strings.NewReader(events.String()))
+			require.NoError(t, err)
+			var out strings.Builder
+			report(&out, []defect{{1, "r", []test{a, b}}}, outcomes)
+			assert.Equal(t, c.want, out.String())
+		})
+	}
+}
+
+func TestTestsAreAskedForByTheirExactNames(t *testing.T) {
+	assert.Equal(t, []string{"test", "-json", "-count=1", "-run", `^TestB$|^TestA$/^x\[15:00\]$|^TestC$`, "./flex", "./slurm"},
+		arguments([]defect{{1, "r", []test{{"slurm", "TestB"}, {"flex", "TestA/x[15:00]"}}}, {2, "r", []test{{"flex", "TestC"}}}}))
+}

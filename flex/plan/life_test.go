@@ -393,5 +393,6 @@ func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
 		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"))
 	s.Instances[0].FlexStart = false
 	assert.Contains(t, Compute(alphaConfig(t), s).Problems,
-		"instance alpha-a3-0 of alpha-a3-job-7 is not FLEX_START: correct its instance template and delete it")
+		"instance alpha-a3-0 is not FLEX_START, and billed otherwise: correct instance template "+
+			"projects/demo/global/instanceTemplates/a3 and delete it")
 }

@@ -43,7 +43,11 @@ func (w *world) checkInstances() {
 	var wrong []string
 	for _, in := range w.snap.Instances {
 		if w.ours(in) && !in.FlexStart && !in.Leaving() {
-			wrong = append(wrong, fmt.Sprintf("instance %s of %s is not FLEX_START: correct its instance template and delete it", in.Name, in.Group))
+			template := "its instance template"
+			if set, _, ok := w.cfg.Find(in.Name); ok {
+				template = "instance template " + set.Template
+			}
+			wrong = append(wrong, fmt.Sprintf("instance %s is not FLEX_START, and billed otherwise: correct %s and delete it", in.Name, template))
 		}
 	}
 	slices.Sort(wrong)

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,12 +17,12 @@ import (
 	"slurmflex/test/lab"
 )
 
-func TestAStaticNodeIsPoweredUpAndGetsANewLeaseWhenItsMachineIsGone(t *testing.T) {
+func TestAStaticNodeIsPoweredUpAndGetsANewLeaseWhenItsOldOneEnds(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Static: 1})
 	up := func() bool { return nodeState(t, l, "alpha-st-0") == "IDLE+CLOUD" }
 	await(t, 60*time.Second, "the static node to be powered up by nobody", up)
 	first, _ := state(t, l).Instance("alpha-st-0")
-	require.NoError(t, l.Tell(context.Background(), "vms/alpha-st-0/delete", nil))
+	require.NoError(t, l.Tell(context.Background(), "advance", map[string]string{"duration": "61m"}))
 	await(t, 150*time.Second, "the static node to be back on another machine", func() bool {
 		now, ok := state(t, l).Instance("alpha-st-0")
 		return ok && now.Created.After(first.Created) && up()
@@ -135,6 +137,56 @@ func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
 	assert.Empty(t, state(t, l).Groups)
 	awaitCompleted(t, l, id)
 	awaitNothingLeft(t, l)
+}
+
+func TestNodeByNodeEachNodeIsAskedForByItself(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provisioning: node_by_node"})
+	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
+	for _, group := range []string{"alpha-a3-node-0", "alpha-a3-node-1"} {
+		assert.Len(t, awaitRequest(t, l, group).Instances, 1)
+	}
+	awaitCompleted(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
+func TestNodesThatNeverRegisterAreGivenBackAndTheirNodesetIsBlocked(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
+	require.NoError(t, os.WriteFile(filepath.Join(l.Dir, "bin/boot"), []byte("#!/bin/sh\nexit 0\n"), 0o755))
+	id := submit(t, l, "-p", "train", "-N1", "--time=15")
+	await(t, 60*time.Second, "the job to be requeued", func() bool { return jobField(t, l, id, "Restarts") == "1" })
+	await(t, 60*time.Second, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
+	next := submit(t, l, "-p", "train", "-N1", "--time=15")
+	await(t, 60*time.Second, "the next job to be told", func() bool {
+		return strings.Contains(jobField(t, l, next, "AdminComment"), "slurmflex unblock a3")
+	})
+	_, err := l.Flex(context.Background(), "unblock", "a3")
+	require.NoError(t, err)
+	awaitRequest(t, l, "alpha-a3-job-"+next)
+	_, err = l.Slurm(context.Background(), "scancel", id, next)
+	require.NoError(t, err)
+	awaitNothingLeft(t, l)
+}
+
+func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
+	l := cluster(t, lab.Options{NoHooks: true})
+	ctx := context.Background()
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=15")
+	await(t, 30*time.Second, "the nodes to power up", func() bool { return jobField(t, l, id, "JobState") == "CONFIGURING" })
+	await(t, 30*time.Second, "sync to ask for them", func() bool {
+		_, err := l.Flex(ctx, "sync")
+		return err == nil && len(state(t, l).Groups) == 1
+	})
+	_, err := l.Slurm(ctx, "scancel", id)
+	require.NoError(t, err)
+	out, err := l.Flex(ctx, "gc", "--dry-run")
+	require.NoError(t, err)
+	assert.Contains(t, out, "cancel request alpha-a3-job-"+id+"/a1\n    because no job wants node")
+	assert.Len(t, state(t, l).Groups, 1, "a dry run changes nothing")
+	await(t, 30*time.Second, "nothing to be left in the cloud", func() bool {
+		_, err := l.Flex(ctx, "gc")
+		return err == nil && len(state(t, l).Groups) == 0
+	})
 }
 
 func TestOnAMachineThatIsGoneTheJobIsRequeuedAndNothingIsLeft(t *testing.T) {

@@ -105,7 +105,7 @@ func script(t *testing.T, text string) string {
 
 func TestTheCommandRunsAProgramWhenAnInstanceBootsAndWhenItGoes(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	hook := script(t, `echo "$0 $1 $INSTANCE_NAME $INSTANCE_ZONE $INSTANCE_GROUP $INSTANCE_TEMPLATE $(ps -o sid= -p $$ | tr -d ' ') $$" >>`+log)
+	hook := script(t, `echo "$0 $1 $INSTANCE_NAME $INSTANCE_ZONE $INSTANCE_GROUP $INSTANCE_TEMPLATE $(cut -d' ' -f6 /proc/$$/stat) $$" >>`+log)
 	r := start(t, instant("--boot-command", hook, "--delete-command", hook)...)
 	r.grow(t)
 	lines := func() []string {

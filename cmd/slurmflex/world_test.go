@@ -50,7 +50,7 @@ slurmflex:
 // A dummy notes its arguments, its SLURM_CONF, its session, the process that
 // started it, and the signals that it blocks; then it does as the test says.
 const dummy = `#!/bin/sh
-echo "${0##*/} $*;$SLURM_CONF;$(ps -o sid= -p $$ | tr -d ' ');$PPID;$(sed -n 's/^SigBlk:.//p' /proc/self/status)" >>DIR/calls
+echo "${0##*/} $*;$SLURM_CONF;$(cut -d' ' -f6 /proc/$$/stat);$PPID;$(sed -n 's/^SigBlk:.//p' /proc/self/status)" >>DIR/calls
 . DIR/${0##*/}.answer
 `
 

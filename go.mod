@@ -55,4 +55,5 @@ require (
 	google.golang.org/grpc v1.84.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 	mvdan.cc/gofumpt v0.12.0 // indirect
+	pgregory.net/rapid v1.3.0
 )

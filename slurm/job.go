@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // JobState is Slurm's word for a job's state.
@@ -52,29 +53,35 @@ type Job struct {
 	Limit       Limit
 	State       JobState
 	Nodes       []string // allocated
-	Priority    uint64
-	Reason      string // why it is pending
-	User        string
-	Partition   string // several, joined by commas, while it may choose
-	Name        string // free text
+
+	// Start is when the job was allocated its nodes, and once they are up, when
+	// it began to run; for a pending job when it may start. Zero if unknown.
+	Start time.Time
+
+	Priority  uint64
+	Reason    string // why it is pending
+	User      string
+	Partition string // several, joined by commas, while it may choose
+	Name      string // free text
 }
 
 // SqueueColumns are the columns the product asks for. The job's name is not
 // among them: its owner could write whole rows into it.
-const SqueueColumns = "AFKlTNQPur"
+const SqueueColumns = "AFKlTNSQPur"
 
 // SqueueFormat gives the -o argument that makes squeue print columns.
 func SqueueFormat(columns string) string {
 	return "%" + strings.Join(strings.Split(columns, ""), "|%")
 }
 
-// ParseSqueue reads what squeue -h -o with SqueueFormat(columns) printed. The
+// ParseSqueue reads what squeue -h -o with SqueueFormat(columns) printed under
+// TZ=UTC. The
 // last column is the rest of the line, whatever is in it. No output is no job.
 // A row with too few fields, or with a number or hostlist that is none, is an
 // error: then nothing is known about any job.
 //
 // Columns are squeue's letters: A job id, F array's id, K array task, l time
-// limit, T state, N nodes, Q priority, P partition, u user, r reason, j name.
+// limit, T state, N nodes, S start, Q priority, P partition, u user, r reason, j name.
 func ParseSqueue(columns string, out []byte) ([]Job, error) {
 	if !strings.Contains(columns, "A") {
 		return nil, fmt.Errorf("squeue columns %q: no A, the job id", columns)
@@ -117,6 +124,8 @@ func (j *Job) setColumn(column byte, field string) (err error) {
 		j.State = JobState(field)
 	case 'N':
 		j.Nodes, err = Expand(field)
+	case 'S':
+		j.Start, err = parseTime(field)
 	case 'Q':
 		if j.Priority, err = strconv.ParseUint(field, 10, 64); err != nil {
 			return fmt.Errorf("priority %s: not a number", quote(field))

@@ -8,13 +8,13 @@ import (
 )
 
 func TestSqueueFormat(t *testing.T) {
-	require.Equal(t, "%A|%F|%K|%l|%T|%N|%Q|%P|%u|%r", SqueueFormat(SqueueColumns))
+	require.Equal(t, "%A|%F|%K|%l|%T|%N|%S|%Q|%P|%u|%r", SqueueFormat(SqueueColumns))
 }
 
 func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	jobs, err := ParseSqueue(SqueueColumns, []byte(
-		"7|5|3-9%2|1-00:00:00|PENDING||42|flex,all|ann|BeginTime\n"+
-			"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|4294901759|flex|bob|None\n"))
+		"7|5|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|BeginTime\n"+
+			"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|None\n"))
 	require.NoError(t, err)
 	require.Equal(t, []Job{
 		{
@@ -23,7 +23,7 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 		},
 		{
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
-			Priority: 4294901759, Partition: "flex", User: "bob", Reason: "None",
+			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", Reason: "None",
 		},
 	}, jobs)
 }
@@ -51,6 +51,7 @@ func TestParseSqueueRefuses(t *testing.T) {
 		{"an id past 32 bits", "AT", "4294967296|RUNNING", `squeue: line 1, "4294967296|RUNNING": job id "4294967296": not a number from 1 up`},
 		{"an array id that is no number", "AF", "1|N/A", `squeue: line 1, "1|N/A": job id "N/A": not a number from 1 up`},
 		{"a priority that is no number", "AQ", "1|high", `squeue: line 1, "1|high": priority "high": not a number`},
+		{"a start that is no time", "AS", "1|soon", `squeue: line 1, "1|soon": time "soon": not like 2006-01-02T15:04:05`},
 		{"a malformed hostlist", "AN", "1|f[0", `squeue: line 1, "1|f[0": hostlist "f[0": a bracket that is never closed at character 2`},
 		{"a column it does not know", "AZ", "1|2", `squeue: line 1, "1|2": column 'Z': not known`},
 		{"columns without the job id", "TN", "RUNNING|f0", `squeue columns "TN": no A, the job id`},
@@ -67,7 +68,7 @@ func FuzzParseSqueue(f *testing.F) {
 	for _, version := range versions(f) {
 		f.Add(fixtureColumns, fixture(f, version, "10-het.squeue.txt"))
 	}
-	f.Add(SqueueColumns, []byte("7|5|3-9%2|1-00:00:00|PENDING||42|flex,all|ann|BeginTime\n"))
+	f.Add(SqueueColumns, []byte("7|5|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|BeginTime\n"))
 	f.Fuzz(func(t *testing.T, columns string, out []byte) {
 		jobs, err := ParseSqueue(columns, out)
 		if err != nil {

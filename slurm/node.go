@@ -17,6 +17,7 @@ type Node struct {
 	Reason     string   // of its being down, drained or powered down, without " [user@time]"
 	ReasonBy   string   // the user who gave the reason
 	Comment    string
+	Extra      string // free text, as Comment; slurmctld keeps both when a node is powered down
 	// BootTime and LastBusyTime are zero when Slurm does not know them.
 	BootTime, LastBusyTime time.Time
 }
@@ -27,7 +28,7 @@ type Node struct {
 //
 // Free text cannot forge another field. OS and Version, which a node reports
 // of itself, come before " RealMemory=", which must be in a line once; every
-// field but Reason and Comment is read between there and the free text at the
+// field but Reason, Comment and Extra is read between there and the free text at the
 // end of the line. There Reason is taken to run to the last " [user@time]"
 // before a known key, so a reason cannot forge a comment.
 func ParseNodes(out []byte) ([]Node, error) {
@@ -85,9 +86,8 @@ func parseNode(line string) (Node, error) {
 	}
 	var rest string
 	node.Reason, node.ReasonBy, rest = cutReason(fields)
-	if _, comment, found := cutKey(rest, "Comment"); found {
-		node.Comment = strings.TrimSpace(cutAtKeys(comment, "Extra", "InstanceId", "InstanceType", "ReservationName"))
-	}
+	node.Comment = freeText(rest, "Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")
+	node.Extra = freeText(rest, "Extra", "InstanceId", "InstanceType", "ReservationName")
 	return node, nil
 }
 

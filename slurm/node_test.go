@@ -30,7 +30,7 @@ func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Node{{
 		Name: "f0", State: State{Base: Idle, Flags: Cloud}, Partitions: []string{"flex", "all"},
-		Reason: "bad gpu", ReasonBy: "ann", Comment: "since May",
+		Reason: "bad gpu", ReasonBy: "ann", Comment: "since May", Extra: "x",
 		BootTime:     time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
 		LastBusyTime: time.Date(2026, 11, 21, 3, 2, 0, 0, time.UTC),
 	}}, nodes)

@@ -9,4 +9,6 @@ type NodeChange struct {
 	Reason string
 	// Comment may point to "", which clears the node's comment.
 	Comment *string
+	// Extra may point to "", which clears the node's Extra.
+	Extra *string
 }

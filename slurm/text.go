@@ -99,6 +99,13 @@ func cutAtKeys(text string, keys ...string) string {
 	return text
 }
 
+// freeText is the text after the first " key=" in a line, up to any of the keys
+// that may follow it; "" when there is none.
+func freeText(line, key string, next ...string) string {
+	_, text, _ := cutKey(line, key)
+	return strings.TrimSpace(cutAtKeys(text, next...))
+}
+
 // eachRecord calls read for every line that a command printed, where each line
 // is a record. No output is an error; none is what the command prints, with
 // exit status 0, when there are no records.

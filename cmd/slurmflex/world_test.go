@@ -155,7 +155,7 @@ func (w *world) jobs(t *testing.T, jobs ...string) {
 		var id, limit, state, nodes string
 		_, err := fmt.Sscan(j, &id, &limit, &state, &nodes)
 		require.NoError(t, err)
-		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|100|train|ada|None\n", id, id, limit, state, nodes)
+		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|2026-11-21T03:00:00|100|train|ada|None\n", id, id, limit, state, nodes)
 	}
 	w.write(t, "jobs", rows.String())
 }

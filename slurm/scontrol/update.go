@@ -43,6 +43,9 @@ func arguments(change slurm.NodeChange) ([]string, error) {
 	if change.Comment != nil {
 		args = append(args, "comment="+plain(*change.Comment, maxText))
 	}
+	if change.Extra != nil {
+		args = append(args, "extra="+plain(*change.Extra, maxText))
+	}
 	if args == nil {
 		return nil, errors.New("nothing to change")
 	}

@@ -23,6 +23,7 @@ func TestUpdateNodesSaysWhatChanges(t *testing.T) {
 		{"a state and its reason", slurm.NodeChange{State: "power_down_force", Reason: "no capacity"}, []string{"state=power_down_force", "reason=no capacity"}},
 		{"a comment", slurm.NodeChange{Comment: &note}, []string{"comment=a note"}},
 		{"a comment cleared", slurm.NodeChange{Comment: &none}, []string{"comment="}},
+		{"an extra", slurm.NodeChange{Extra: &note}, []string{"extra=a note"}},
 		{"control characters", slurm.NodeChange{State: "down", Reason: "a\nb\x00c\x1b\u2028d\xffe "}, []string{"state=down", "reason=a b c  d e"}},
 		{"shell characters stay", slurm.NodeChange{State: "down", Reason: `$(x) "y" 'z' ; | Ä`}, []string{"state=down", `reason=$(x) "y" 'z' ; | Ä`}},
 	} {

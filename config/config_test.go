@@ -67,6 +67,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 				OnProvisionTimeout: Requeue,
 				MaxAttempts:        5,
 				GangTimeout:        600 * time.Second,
+				BootTimeout:        1800 * time.Second,
 				BootFailures:       5,
 			},
 		}},
@@ -287,7 +288,8 @@ nodeset:
 	assert.Equal(t, 8, b.Size(), "a key of its own wins over one that is merged")
 	assert.Equal(t, "r1", b.Region)
 	assert.Equal(t, Flex{
-		MaxRunDuration: 600 * time.Second, UseJobDuration: true, MaxAttempts: 2, GangTimeout: 600 * time.Second, BootFailures: 5,
+		MaxRunDuration: 600 * time.Second, UseJobDuration: true, MaxAttempts: 2, GangTimeout: 600 * time.Second,
+		BootTimeout: 1800 * time.Second, BootFailures: 5,
 		Provisioning: Queued, OnProvisionTimeout: Requeue,
 	}, *b.Flex, "of two merged ones, the first wins")
 	assert.Equal(t, a.Flex, cc.Flex)

@@ -41,7 +41,7 @@ type Flex struct {
 	OnProvisionTimeout TimeoutAction // default Requeue
 	MaxAttempts        int           // resize requests for one wish before the job is given up; 1 to 1000, default 5
 	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
-	BootTimeout        time.Duration // from an instance's creation to its slurmd's registration; 0, the default: for ever
+	BootTimeout        time.Duration // from an instance's creation to its slurmd's registration; 30 min unless set; 0: for ever
 	BootFailures       int           // in a row, before no more is asked for; 0: never, default 5
 	RenewBefore        time.Duration // before the end of an idle static node's lease; 0, the default: not before the end
 }
@@ -63,7 +63,7 @@ func readFlex(nodeset *section) *Flex {
 		OnProvisionTimeout: choice(s, "on_provision_timeout", Requeue, Hold, Cancel),
 		MaxAttempts:        s.integer("max_attempts", 5, 1, 1000),
 		GangTimeout:        s.seconds("gang_timeout", 600*time.Second, 0, MaxRunDuration),
-		BootTimeout:        s.seconds("boot_timeout", 0, 0, MaxRunDuration),
+		BootTimeout:        s.seconds("boot_timeout", 1800*time.Second, 0, MaxRunDuration),
 		BootFailures:       s.integer("boot_failures", 5, 0, 1000),
 		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
 	}

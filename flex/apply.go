@@ -152,12 +152,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.CreateGroup:
 		err := r.Cloud.CreateGroup(ctx, a.Spec)
 		r.noteRefusal(a.Spec.Name, err)
-		if mig.CauseOf(err) == mig.CauseExists {
-			// It may be our own, made by a round that was cut off, or a
-			// stranger's. Only the next round's look at its stamp tells.
-			return fmt.Errorf("look at it again: %w", err)
-		}
-		return err
+		return lookAgain(err)
 	case plan.CreateRequest:
 		err := r.Cloud.CreateRequest(ctx, a.Region, a.Group, a.Spec)
 		if mig.CauseOf(err) == mig.CauseExists {
@@ -167,6 +162,8 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return err
 	case plan.CancelRequest:
 		return unlessGone(r.Cloud.CancelRequest(ctx, a.Region, a.Group, a.Request))
+	case plan.DeleteRequest:
+		return unlessGone(r.Cloud.DeleteRequest(ctx, a.Region, a.Group, a.Request))
 	case plan.DeleteInstances:
 		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Region, a.Group, a.Instances))
 	case plan.DeleteVMs:
@@ -177,17 +174,14 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return err
 	case plan.CreatePolicy:
 		err := r.Cloud.CreatePolicy(ctx, a.Spec)
-		if mig.CauseOf(err) == mig.CauseExists {
-			return nil
-		}
 		r.noteRefusal(a.Spec.Name, err)
-		return err
+		return lookAgain(err)
 	case plan.DeletePolicy:
 		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Region, a.Name))
 	case plan.DeleteGroup:
 		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Region, a.Group))
 	case plan.SetNodes:
-		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment}
+		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 		return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
 	case plan.CreateReservation:
 		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start}
@@ -209,10 +203,20 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 // whose group somebody has deleted.
 func (r *Reconciler) noteRefusal(group string, err error) {
 	switch mig.CauseOf(err) {
-	case mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseExists, mig.CauseNotFound:
+	case mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseNotFound:
 		return
 	}
 	r.remember(group, err)
+}
+
+// lookAgain is for a thing whose name is taken: it may be our own, made by a
+// round that was cut off, or a stranger's. Only the next round's look at its
+// stamp tells.
+func lookAgain(err error) error {
+	if mig.CauseOf(err) == mig.CauseExists {
+		return fmt.Errorf("look at it again: %w", err)
+	}
+	return err
 }
 
 func unlessGone(err error) error {

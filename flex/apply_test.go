@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap/zapcore"
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
@@ -110,15 +109,23 @@ func TestAStrangersGroupOfOurNameIsNeitherUsedNorChanged(t *testing.T) {
 
 		w.cloud.ResetCalls()
 		w.slurm.submit(1, "train", "alpha-a3-0")
+		assert.Equal(t, 2, w.mustRound(t.Context()).Failed)
 		for range 3 {
-			assert.Equal(t, 2, w.mustRound(t.Context()).Failed)
+			assert.Zero(t, w.mustRound(t.Context()).Failed)
 		}
 		assert.Equal(t, before, w.cloud.State().Groups)
-		const insert = "regionInstanceGroupManagers.insert"
-		assert.Equal(t, []string{insert, insert, insert}, w.mutations())
-		reports := w.log.FilterMessage("create group alpha-a3-job-1 in us-central1").FilterLevelExact(zapcore.ErrorLevel).All()
-		require.Len(t, reports, 3)
-		assert.Contains(t, reports[0].ContextMap()["error"], "already exists")
+		assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each round")
+		assert.Equal(t, "flex-start: alpha-a3-job-1 is there already in us-central1 and does not bear the cluster's stamp; "+
+			"delete it or give it another name", w.slurm.comment[1])
+
+		req, err = http.NewRequestWithContext(t.Context(), http.MethodDelete,
+			"http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers/alpha-a3-job-1", nil)
+		require.NoError(t, err)
+		_, err = w.cloud.Transport().RoundTrip(req)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		w.settle()
+		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1", "once it is gone")
 	})
 }
 
@@ -260,12 +267,12 @@ func TestAnUpdateThatSlurmRefusesStopsNothingInTheCloud(t *testing.T) {
 
 func TestOnlyARefusalIsRememberedAsOne(t *testing.T) {
 	for _, cause := range []mig.Cause{
-		mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseExists, mig.CauseNotFound,
+		mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseNotFound,
 	} {
 		assert.Empty(t, refusalsAfter(cause), cause)
 	}
 	for _, cause := range []mig.Cause{
-		mig.CauseCapacity, mig.CauseQuota, mig.CauseConfig, mig.CausePermission, mig.CauseUnknown,
+		mig.CauseCapacity, mig.CauseQuota, mig.CauseConfig, mig.CausePermission, mig.CauseExists, mig.CauseUnknown,
 	} {
 		assert.Len(t, refusalsAfter(cause), 1, cause)
 	}

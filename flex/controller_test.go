@@ -73,6 +73,9 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 		if change.Comment != nil {
 			n.Comment = *change.Comment
 		}
+		if change.Extra != nil {
+			n.Extra = *change.Extra
+		}
 		switch change.State {
 		case "power_down": // once it is idle
 			n.State.Flags |= slurm.PowerDown

@@ -25,10 +25,6 @@ type Hint struct {
 	Jobs  []uint32 `json:"jobs,omitempty"` // the jobs that SLURM_RESUME_FILE spoke of
 }
 
-// Unblock is the verb of an admin's order, not of a hook: the daemon forgets the
-// failed boots of the nodeset that stands in Nodes.
-const Unblock = "unblock"
-
 const (
 	hintSize = 8 << 20                // bytes; a hint of 5,000 nodes and 1,000 jobs is far below 1 MiB
 	hintTime = 60 * time.Millisecond  // a hook must not keep slurmctld waiting
@@ -44,11 +40,7 @@ func Send(ctx context.Context, path string, h Hint) error {
 	if err := trustworthy(path); err != nil {
 		return err
 	}
-	limit := hintTime
-	if h.Verb == Unblock {
-		limit = 2 * readTime // nobody is kept waiting but the admin
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, hintTime)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
@@ -148,18 +140,9 @@ func receive(conn net.Conn, hints chan<- Hint, log *zap.Logger) {
 		log.Warn("hint refused: not readable", zap.Error(err))
 		return
 	}
-	if h.Verb == Unblock { // an order must not be dropped
-		select {
-		case hints <- h:
-		case <-time.After(readTime):
-			_, _ = io.WriteString(conn, "busy: try again\n")
-			return
-		}
-	} else {
-		select {
-		case hints <- h:
-		default:
-		}
+	select {
+	case hints <- h:
+	default:
 	}
 	_, _ = io.WriteString(conn, "ok\n")
 }

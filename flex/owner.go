@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -13,21 +12,16 @@ import (
 	"slurmflex/slurm"
 )
 
-// grace is how long the owner of a job that Slurm would not requeue has been
-// told before anything is taken from it.
-const grace = time.Minute
-
 // owners remembers what the owners of jobs were told. What is forgotten in a
 // restart is told again.
 type owners struct {
-	mu     sync.Mutex
-	told   map[uint32]string    // the AdminComment
-	warned map[uint32]time.Time // jobs that would be lost: when their owner was told
+	mu   sync.Mutex
+	told map[uint32]string // the AdminComment
 }
 
 // keep forgets the jobs that are not in the queue any more, and returns what
-// the planner should know of the others.
-func (o *owners) keep(jobs []slurm.Job) (told map[uint32]string, keeps map[uint32]bool) {
+// the owners of the others were told.
+func (o *owners) keep(jobs []slurm.Job) map[uint32]string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	queued := make(map[uint32]bool, len(jobs))
@@ -35,12 +29,7 @@ func (o *owners) keep(jobs []slurm.Job) (told map[uint32]string, keeps map[uint3
 		queued[j.ID] = true
 	}
 	maps.DeleteFunc(o.told, func(id uint32, _ string) bool { return !queued[id] })
-	maps.DeleteFunc(o.warned, func(id uint32, _ time.Time) bool { return !queued[id] })
-	keeps = make(map[uint32]bool, len(o.warned))
-	for id := range o.warned {
-		keeps[id] = true
-	}
-	return maps.Clone(o.told), keeps
+	return maps.Clone(o.told)
 }
 
 // noteTold remembers a job's AdminComment.
@@ -53,27 +42,12 @@ func (o *owners) noteTold(job uint32, text string) {
 	o.told[job] = text
 }
 
-func (o *owners) remembers(job uint32) bool {
+// last is what a job's owner was told last, if that is remembered.
+func (o *owners) last(job uint32) (text string, remembered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, told := o.told[job]
-	return told
-}
-
-// warn notes that a job's owner is told of a loss to come, and returns when that
-// was first.
-func (o *owners) warn(job uint32, now time.Time) (first time.Time, already bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.warned == nil {
-		o.warned = map[uint32]time.Time{}
-	}
-	first, already = o.warned[job]
-	if !already {
-		o.warned[job] = now
-		first = now
-	}
-	return first, already
+	text, remembered = o.told[job]
+	return text, remembered
 }
 
 // tell writes a job's AdminComment, unless somebody else has written one.
@@ -103,20 +77,16 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 	if err != nil || !there {
 		return err
 	}
-	text := plan.OwnComment + a.Reason
-	if err := r.tell(ctx, rec, text); err != nil {
-		return err
-	}
 	if !rec.Batch || !rec.Requeue {
-		first, already := r.owners.warn(a.Job, r.Now())
-		if !already {
-			if err := r.Scheduler.NotifyJob(ctx, a.Job, text); err != nil {
-				return err
-			}
+		if !r.isWarned(rec) {
+			return r.warn(ctx, rec, a.Reason)
 		}
-		if !a.Hopeless || r.Now().Sub(first) < grace {
+		if !a.Hopeless {
 			return nil
 		}
+	}
+	if err := r.tell(ctx, rec, plan.OwnComment+a.Reason); err != nil {
+		return err
 	}
 	// Held first, it goes from CONFIGURING to held, and cannot start in between.
 	switch a.Then {
@@ -132,13 +102,40 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 	return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
 }
 
+// isWarned reports whether a job's owner has been told that it would be lost.
+func (r *Reconciler) isWarned(rec slurm.JobRecord) bool {
+	text, remembered := r.owners.last(rec.ID)
+	if !remembered {
+		text = rec.AdminComment
+	}
+	_, warned := plan.WarnedAt(text)
+	return warned
+}
+
+// warn tells a job's owner, also on the terminal, what would become of it.
+func (r *Reconciler) warn(ctx context.Context, rec slurm.JobRecord, reason string) error {
+	if err := r.Scheduler.NotifyJob(ctx, rec.ID, plan.OwnComment+reason); err != nil {
+		return err
+	}
+	return r.tell(ctx, rec, plan.Warning(r.Now(), reason))
+}
+
 // recall reads what an earlier process has told the jobs that the plan would
 // tell something, and reports whether that changes anything.
 func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
 	var ids []uint32
 	for _, a := range p.Actions {
-		if t, ok := a.(plan.TellJob); ok && !r.owners.remembers(t.Job) {
-			ids = append(ids, t.Job)
+		var id uint32
+		switch a := a.(type) {
+		case plan.TellJob:
+			id = a.Job
+		case plan.GiveBack:
+			id = a.Job
+		default:
+			continue
+		}
+		if _, remembered := r.owners.last(id); !remembered {
+			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 {

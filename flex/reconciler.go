@@ -70,6 +70,7 @@ type Cloud interface {
 	CreateGroup(ctx context.Context, spec mig.GroupSpec) error
 	CreateRequest(ctx context.Context, region, group string, spec mig.RequestSpec) error
 	CancelRequest(ctx context.Context, region, group, request string) error
+	DeleteRequest(ctx context.Context, region, group, request string) error
 	DeleteInstances(ctx context.Context, region, group string, instances []mig.Instance) error
 	DeleteGroup(ctx context.Context, region, group string) error
 
@@ -86,12 +87,13 @@ type Reconciler struct {
 	Cloud     Cloud
 	Log       *zap.Logger
 	Now       func() time.Time
-	Adopt     bool // rounds also remove what slurm-gcp's scripts have left
+	Jitter    func(time.Duration) time.Duration // spreads the rounds of many clusters over time; nil: by a tenth
+
+	Adopt bool // rounds also remove what slurm-gcp's scripts have left
 
 	flights flights
 	owners  owners
 	seldom  seldom
-	breaker breaker
 	mu      sync.Mutex              // guards what follows while actions run side by side
 	refused map[string]plan.Refusal // by group; see plan.Snapshot
 }
@@ -146,8 +148,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 	snap.Now = r.Now()
-	snap.Told, snap.Keeps = r.owners.keep(snap.Jobs)
-	snap.Blocked = r.breaker.blocked(r.Config, snap.Now)
+	snap.Told = r.owners.keep(snap.Jobs)
 	return snap, nil
 }
 
@@ -182,7 +183,6 @@ func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...
 	for _, problem := range p.Problems {
 		r.Log.Warn(problem)
 	}
-	r.breaker.note(p.Boots, r.Now())
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
 }
 
@@ -194,7 +194,7 @@ func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error
 	}
 	p := plan.Compute(r.Config, snap)
 	if r.recall(ctx, p) {
-		snap.Told, snap.Keeps = r.owners.keep(snap.Jobs)
+		snap.Told = r.owners.keep(snap.Jobs)
 		p = plan.Compute(r.Config, snap)
 	}
 	if r.Adopt {
@@ -216,7 +216,7 @@ func OnlyCollect(p plan.Plan) plan.Plan {
 	var kept []plan.Action
 	for _, a := range p.Actions {
 		switch a.(type) {
-		case plan.CancelRequest, plan.DeleteInstances, plan.DeleteVMs, plan.DeleteGroup, plan.DeletePolicy, plan.DeleteReservation:
+		case plan.CancelRequest, plan.DeleteRequest, plan.DeleteInstances, plan.DeleteVMs, plan.DeleteGroup, plan.DeletePolicy, plan.DeleteReservation:
 			kept = append(kept, a)
 		}
 	}

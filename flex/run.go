@@ -45,7 +45,7 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 			release()
 			release = nil
 		}
-		wait := jitter(r.Config.Options.Interval)
+		wait := r.jitter(r.Config.Options.Interval)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -64,9 +64,6 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 		case h := <-hints:
 			r.Log.Info("hint", zap.String("verb", h.Verb), zap.String("nodes", h.Nodes), zap.Uint32s("jobs", h.Jobs))
 			pace = soonest
-			if h.Verb == Unblock {
-				r.breaker.clear(h.Nodes)
-			}
 		case <-time.After(wait):
 		}
 	}
@@ -127,7 +124,9 @@ func (r *Reconciler) LockedRound(ctx context.Context, lock Lock, only ...Filter)
 	return r.Round(ctx, only...)
 }
 
-// jitter spreads rounds of many clusters over time.
-func jitter(d time.Duration) time.Duration {
+func (r *Reconciler) jitter(d time.Duration) time.Duration {
+	if r.Jitter != nil {
+		return r.Jitter(d)
+	}
 	return d - d/10 + rand.N(d/5+1)
 }

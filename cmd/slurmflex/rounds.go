@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/slurm"
 )
 
 // settleLimit bounds how long a round without a daemon stays to see deletions
@@ -77,10 +78,15 @@ func newUnblock(a *app) *cobra.Command {
 			if !slices.ContainsFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == args[0] && n.Flex != nil }) {
 				return usageError{fmt.Errorf("%s has no flex nodeset %q", a.configPath, args[0])}
 			}
-			order := flex.Hint{Verb: flex.Unblock, Nodes: args[0]}
-			if err := flex.Send(cmd.Context(), flex.SocketPath(cfg.Options.RunDir), order); err != nil {
-				return fmt.Errorf("unblock %s: %w; only a running daemon blocks nodesets", args[0], err)
+			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
+			if err != nil {
+				return fmt.Errorf("unblock %s: %w", args[0], err)
 			}
+			if len(nodes) == 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "nodeset %s has no record of failed boots\n", args[0])
+				return nil
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "nodeset %s: failed boots of %s forgotten\n", args[0], slurm.Fold(nodes))
 			return nil
 		},
 	}

@@ -3,12 +3,12 @@ package main
 import (
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
 
 	"slurmflex/flex"
@@ -122,15 +122,20 @@ func TestThereIsOneDaemon(t *testing.T) {
 	first.exits(t, exitDone)
 }
 
-func TestUnblockReachesTheDaemonOnly(t *testing.T) {
+func TestUnblockForgetsTheFailedBootsOfANodeset(t *testing.T) {
 	w := newWorld(t)
 	w.flex(t, "unblock", "a4").exits(t, exitUsage).complains(t, "has no flex nodeset", `"a4"`)
-	w.flex(t, "unblock", "a3").exits(t, exitFailed).complains(t, "unblock a3", "only a running daemon blocks nodesets")
+	out := w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
+	assert.Equal(t, "nodeset a3 has no record of failed boots\n", out)
+	w.assertUntouched(t)
 
-	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), zap.NewNop())
+	nodes, err := os.ReadFile(w.path("nodes"))
 	require.NoError(t, err)
-	w.flex(t, "unblock", "a3").exits(t, exitDone)
-	assert.Equal(t, flex.Hint{Verb: flex.Unblock, Nodes: "a3"}, <-hints)
+	w.write(t, "nodes", strings.ReplaceAll(string(nodes), "\n",
+		" Extra=slurmflex: 2 boots failed, the last of an instance made 2026-11-21T03:00:00Z\n"))
+	out = w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
+	assert.Equal(t, "nodeset a3: failed boots of alpha-a3-[0-7] forgotten\n", out)
+	assert.Equal(t, []string{"nodename=alpha-a3-[0-7] extra="}, w.updates(t))
 }
 
 func TestGCAdoptsWhatSlurmGCPHasLeftWhenTold(t *testing.T) {

@@ -59,12 +59,19 @@ type DeleteGroup struct {
 	Why
 }
 
-// SetNodes gives nodes in Slurm a new power state, or another comment.
+// DeleteRequest deletes the record of a finished request.
+type DeleteRequest struct {
+	Region, Group, Request string
+	Why
+}
+
+// SetNodes gives nodes in Slurm a new power state, or other texts.
 type SetNodes struct {
 	Nodes   []string
 	State   string  // scontrol's word: power_down, power_down_force, …; empty: as it is
 	Reason  string  // written to the nodes; empty: none
 	Comment *string // written to the nodes; nil: none
+	Extra   *string // likewise
 	Why
 }
 
@@ -87,6 +94,10 @@ func (a DeleteInstances) String() string {
 
 func (a DeleteGroup) String() string { return "delete group " + a.Group }
 
+func (a DeleteRequest) String() string {
+	return fmt.Sprintf("delete record of request %s/%s", a.Group, a.Request)
+}
+
 func (a SetNodes) String() string {
 	text := "set nodes " + slurm.Fold(a.Nodes)
 	if a.State != "" {
@@ -94,6 +105,9 @@ func (a SetNodes) String() string {
 	}
 	if a.Comment != nil {
 		text += fmt.Sprintf(" comment %q", *a.Comment)
+	}
+	if a.Extra != nil {
+		text += fmt.Sprintf(" extra %q", *a.Extra)
 	}
 	return text
 }
@@ -103,6 +117,7 @@ func (a CreateGroup) Queue() string     { return a.Spec.Region + "/" + a.Spec.Na
 func (a CreateRequest) Queue() string   { return a.Region + "/" + a.Group }
 func (a CancelRequest) Queue() string   { return a.Region + "/" + a.Group }
 func (a DeleteInstances) Queue() string { return a.Region + "/" + a.Group }
+func (a DeleteRequest) Queue() string   { return a.Region + "/" + a.Group }
 func (a DeleteGroup) Queue() string     { return a.Region + "/" + a.Group }
 
 // Queue is one for all nodes: slurmctld takes one update at a time anyway.

@@ -2,53 +2,154 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
 )
 
-// Boot is what became of an instance that was to boot.
-type Boot struct {
-	Set     string // the nodeset
-	Node    string
-	Created time.Time // of the instance, which together with the node is its identity
-	Up      bool      // its slurmd has registered; else it has not within boot_timeout
+// breakerRest is how long a nodeset is blocked after the last failed boot.
+const breakerRest = time.Hour
+
+// bootRecord is what a node's Extra says of its instances that did not come up.
+// In Slurm it outlives every process of ours.
+type bootRecord struct {
+	failed int       // instances in a row
+	last   time.Time // when the last of them was made
 }
 
-// boots judges the instances of ours: those whose node is up, and those that
-// have run for boot_timeout without. The latter's nodes are powered down.
-func (w *world) boots() {
+const bootRecordForm = ReasonPrefix + "%d boots failed, the last of an instance made %s"
+
+func (b bootRecord) String() string {
+	return fmt.Sprintf(bootRecordForm, b.failed, b.last.UTC().Format(time.RFC3339))
+}
+
+// readBootRecord reads a node's Extra. It reports false if that is not ours.
+func readBootRecord(extra string) (b bootRecord, ok bool) {
+	var at string
+	if n, err := fmt.Sscanf(extra, bootRecordForm, &b.failed, &at); n != 2 || err != nil {
+		return bootRecord{}, false
+	}
+	last, err := time.Parse(time.RFC3339, at)
+	b.last = last
+	return b, err == nil && b.failed > 0
+}
+
+// HasBootRecord reports whether a node's Extra is a record of failed boots.
+func HasBootRecord(n slurm.Node) bool {
+	_, ok := readBootRecord(n.Extra)
+	return ok
+}
+
+// boots is what a round sees of the instances of one nodeset that were to boot.
+type boots struct {
+	records map[string]bootRecord // of earlier rounds, by node
+	newest  time.Time             // when the last instance on record was made
+	failed  int                   // instances on record
+	up      time.Time             // when the newest instance that came up was made
+	late    []string              // nodes whose instance has not within boot_timeout
+	made    time.Time             // when the newest of theirs was made
+}
+
+// judgeBoots powers down the nodes whose instance has run for boot_timeout and
+// no slurmd has registered from it, keeps count of them in the nodes' Extra,
+// and blocks the nodesets of which too many in a row did not come up. One that
+// came up ends the row, and so does an hour.
+func (w *world) judgeBoots() {
+	sets := map[*config.NodeSet]*boots{}
 	for _, m := range w.sorted() {
-		for _, in := range w.instances[m.Name] {
-			if !w.ours(in) || in.Leaving() || in.Created.IsZero() {
-				continue
-			}
-			age, limit := w.snap.Now.Sub(in.Created), m.set.Flex.BootTimeout
-			switch {
-			case m.power == up && !m.State.Has(slurm.NotResponding):
-				w.plan.Boots = append(w.plan.Boots, Boot{m.set.Name, m.Name, in.Created, true})
-			case limit > 0 && m.power == rising && m.State.Base != slurm.Down && age >= limit:
-				w.plan.Boots = append(w.plan.Boots, Boot{m.set.Name, m.Name, in.Created, false})
-				why := fmt.Sprintf("instance %s was made %s ago and its slurmd has not registered (boot_timeout %s)",
-					in.Name, clock(age), clock(limit))
-				w.setNodes(SetNodes{
-					Nodes: []string{m.Name}, State: "power_down_force", Reason: ReasonPrefix + why, Why: Why(why),
-				})
-				w.problem(why)
-			}
+		if sets[m.set] == nil {
+			sets[m.set] = &boots{records: map[string]bootRecord{}}
+		}
+		w.watchBoot(m, sets[m.set])
+	}
+	for _, set := range w.cfg.NodeSets {
+		b := sets[set]
+		if b == nil {
+			continue
+		}
+		if b.up.After(b.newest) || w.snap.Now.Sub(b.newest) >= set.Flex.BootTimeout+breakerRest {
+			w.recovered = append(w.recovered, slices.Sorted(maps.Keys(b.records))...)
+			b.records, b.failed = nil, 0
+		}
+		w.powerDownLate(set, b)
+		if n := b.failed + len(b.late); set.Flex.BootFailures > 0 && n >= set.Flex.BootFailures {
+			w.blocked[set] = n
 		}
 	}
 }
 
-// blocked reports whether the breaker of a nodeset is open, and says so.
-func (w *world) blocked(c *cohort, set *config.NodeSet) bool {
-	n := w.snap.Blocked[set.Name]
+// watchBoot notes what the node and its instances say.
+func (w *world) watchBoot(m *member, b *boots) {
+	if r, ok := readBootRecord(m.Extra); ok {
+		b.records[m.Name] = r
+		b.failed += r.failed
+		b.newest = later(b.newest, r.last)
+	}
+	for _, in := range w.instances[m.Name] {
+		if !w.ours(in) || in.Leaving() || in.Created.IsZero() {
+			continue
+		}
+		limit := m.set.Flex.BootTimeout
+		switch {
+		case m.power == up && !m.State.Has(slurm.NotResponding):
+			b.up = later(b.up, in.Created)
+		case limit > 0 && m.power == rising && m.State.Base != slurm.Down && w.snap.Now.Sub(in.Created) >= limit:
+			b.late = append(b.late, m.Name)
+			b.made = later(b.made, in.Created)
+		}
+	}
+}
+
+// powerDownLate gives up the boots that take too long, many nodes at a time.
+func (w *world) powerDownLate(set *config.NodeSet, b *boots) {
+	if len(b.late) == 0 {
+		return
+	}
+	why := fmt.Sprintf("no slurmd has registered from its instance within boot_timeout %s", clock(set.Flex.BootTimeout))
+	w.problem(slurm.Fold(b.late) + ": " + why)
+	byCount := map[int][]string{}
+	for _, name := range b.late {
+		n := b.records[name].failed + 1
+		if extra := w.nodes[name].Extra; extra != "" && !HasBootRecord(w.nodes[name].Node) {
+			n = 0 // somebody else's, which stays
+		}
+		byCount[n] = append(byCount[n], name)
+	}
+	for _, n := range slices.Sorted(maps.Keys(byCount)) {
+		change := SetNodes{Nodes: byCount[n], State: "power_down_force", Reason: ReasonPrefix + why, Why: Why(why)}
+		if n > 0 {
+			record := bootRecord{n, b.made}.String()
+			change.Extra = &record
+		}
+		w.setNodes(change)
+	}
+}
+
+// forgetBoots clears the records of failed boots that count no longer.
+func (w *world) forgetBoots() {
+	empty := ""
+	w.setNodes(SetNodes{Nodes: w.recovered, Extra: &empty, Why: "their nodeset's instances come up again, or have had time to"})
+}
+
+// isBlocked reports whether nothing is to be asked for a cohort because too many
+// instances of its nodeset did not come up, and says so.
+func (w *world) isBlocked(c *cohort) bool {
+	n := w.blocked[c.set]
 	if n == 0 {
 		return false
 	}
-	c.obstacle = fmt.Sprintf("nodeset %s is blocked, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %s",
-		set.Name, n, set.Name)
+	c.obstacle = fmt.Sprintf("nodeset %s is blocked, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %[1]s",
+		c.set.Name, n)
 	w.problem(c.group + ": " + c.obstacle)
 	return true
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -11,6 +11,17 @@ import (
 	"slurmflex/slurm"
 )
 
+// Minimum ages of what is collected.
+const (
+	// youngAge is that of a group or policy: it may be another process's that
+	// has not come to its request yet.
+	youngAge = 30 * time.Second
+
+	// recordAge is that of a finished request, from when it was made. Compute
+	// keeps it for 14 days, and each round reads it.
+	recordAge = time.Hour
+)
+
 // strandedAfter is the age at which an instance of ours that belongs to no node
 // is taken for a remnant.
 const strandedAfter = 10 * time.Minute
@@ -98,10 +109,38 @@ func wantedGroups(cohorts []*cohort) map[string]bool {
 func (w *world) deleteGroups(wanted map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
 		g := w.groups[key]
-		if wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 || !w.done(g) {
+		if wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 || !w.done(g) || w.isYoung("group "+g.Name, g.Created) {
 			continue
 		}
 		w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: "it is empty and no job waits for it"})
+	}
+}
+
+// isYoung reports whether something was made too short a time ago to be
+// collected. One whose age is not known is not.
+func (w *world) isYoung(what string, created time.Time) bool {
+	if created.IsZero() || w.snap.Now.Sub(created) >= youngAge {
+		return false
+	}
+	w.expect(what + " to be old enough to be collected")
+	return true
+}
+
+// deleteRequests deletes the records of finished requests in groups that stay.
+// The newest stays, for the next attempt's name follows it; so do those that
+// failed while a job or node waits, for they are counted.
+func (w *world) deleteRequests(wanted map[string]bool) {
+	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
+		g := w.groups[key]
+		if len(w.inGroup[key]) == 0 && len(g.Live()) == 0 {
+			continue // the group itself goes, or its records are needed
+		}
+		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
+			counts := r.State == mig.Failed && (wanted[key] || w.jobs[g.Stamp.Job])
+			if !r.State.Live() && !counts && w.snap.Now.Sub(r.Created) >= recordAge {
+				w.add(DeleteRequest{Region: g.Region, Group: g.Name, Request: r.Name, Why: "it is finished"})
+			}
+		}
 	}
 }
 

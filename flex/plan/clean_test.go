@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -127,5 +128,65 @@ func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
 		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), group("alpha-a3-job-7", forJob("a3", 7)),
 			vms(there, "alpha-a3-job-7", "RUNNING"))
 		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, actions(Compute(alphaConfig(t), s)))
+	}
+}
+
+func TestWhatIsYoungIsNotCollected(t *testing.T) {
+	for _, c := range []struct {
+		age  time.Duration
+		want []string
+	}{
+		{youngAge - time.Second, nil},
+		{youngAge, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}},
+	} {
+		s := seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7)), func(s *scene) {
+			s.Groups[0].Created = noon.Add(-c.age)
+			s.Policies = []mig.Policy{{
+				Name: "alpha-a3-job-8", Region: "us-central1", Created: noon.Add(-c.age), Stamp: mig.Stamp{Version: 1, Cluster: "alpha"},
+			}}
+		})
+		assert.Equal(t, c.want, actions(Compute(alphaConfig(t), s)), "at %s", c.age)
+	}
+}
+
+func TestTheRecordOfARequest(t *testing.T) {
+	const min15 = 15 * time.Minute
+	done := func(name string, state mig.RequestState, ago time.Duration) mig.Request {
+		r := request(name, state, "alpha-a3-0", min15)
+		r.Created = noon.Add(-ago)
+		return r
+	}
+	runs := []func(*scene){
+		nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+	}
+	for name, c := range map[string]struct {
+		requests []mig.Request
+		want     []string
+	}{
+		"is deleted when it is finished and old, in a group that stays": {
+			requests: []mig.Request{done("a1", mig.Cancelled, time.Hour), done("a2", mig.Succeeded, time.Hour)},
+			want:     []string{"delete record of request alpha-a3-job-7/a1"},
+		},
+		"not while it is young": {
+			requests: []mig.Request{done("a1", mig.Cancelled, time.Hour-time.Second), done("a2", mig.Succeeded, time.Minute)},
+		},
+		"not while it is live": {
+			requests: []mig.Request{done("a1", mig.Creating, 2*time.Hour), done("a2", mig.Succeeded, time.Hour)},
+		},
+		"nor the newest, after which the next one is named": {requests: []mig.Request{done("a1", mig.Succeeded, 9*time.Hour)}},
+		"nor one that failed while its job is in the queue, for that is counted": {
+			requests: []mig.Request{done("a1", mig.Failed, time.Hour), done("a2", mig.Succeeded, time.Hour)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := seen(append(runs, group("alpha-a3-job-7", forJob("a3", 7), c.requests...))...)
+			var deleted []string
+			for _, a := range actions(Compute(alphaConfig(t), given)) {
+				if strings.HasPrefix(a, "delete") {
+					deleted = append(deleted, a)
+				}
+			}
+			assert.Equal(t, c.want, deleted)
+		})
 	}
 }

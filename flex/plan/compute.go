@@ -18,9 +18,6 @@ type Plan struct {
 
 	// Unseen is how many regions could not be read.
 	Unseen int
-
-	// Boots is what became of the instances that were to boot.
-	Boots []Boot
 }
 
 // Compute decides what to do about a snapshot. It is pure and total, and the
@@ -29,6 +26,7 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w := look(cfg, snap)
 	w.nameUnseen()
 	w.plan.Unseen = len(snap.Unseen)
+	w.judgeBoots()
 	cohorts := w.cohorts()
 	w.settleRequests(cohorts)
 	w.giveUpLate(cohorts)
@@ -38,10 +36,10 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	}
 	w.deleteInstances()
 	wanted := wantedGroups(cohorts)
+	w.deleteRequests(wanted)
 	w.deleteGroups(wanted)
 	w.deletePolicies(wanted)
 	w.powerDownOrphans()
-	w.boots()
 	w.recoverVanished()
 	w.releaseEmpty()
 	w.powerUpStatic()
@@ -49,6 +47,7 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w.powerDownOnIdle()
 	w.keepWaiting(cohorts)
 	w.stopWaiting()
+	w.forgetBoots()
 	w.reserve()
 	w.tellJobs(cohorts)
 	w.checkInstances()

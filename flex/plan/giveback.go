@@ -45,7 +45,7 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 	w.problem(fmt.Sprintf("%s: %s", c.group, reason))
 	switch {
 	case c.job != nil:
-		if w.given[c.job.ID] || w.keeps(c) && !hopeless {
+		if w.given[c.job.ID] || w.mustKeep(c, hopeless) {
 			return
 		}
 		w.given[c.job.ID] = true
@@ -65,9 +65,30 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 	}
 }
 
-// keeps reports whether the cohort's job goes on waiting though it may not have
-// to: it would be lost otherwise.
-func (w *world) keeps(c *cohort) bool { return c.job != nil && w.snap.Keeps[c.job.ID] }
+// grace is how long the owner of a job that Slurm would not requeue has been
+// told before anything is taken from it.
+const grace = time.Minute
+
+// keeps reports whether the cohort's job goes on waiting where another would
+// not: it would be lost otherwise, and its owner has been told.
+func (w *world) keeps(c *cohort) bool {
+	if c.job == nil {
+		return false
+	}
+	_, warned := WarnedAt(w.snap.Told[c.job.ID])
+	return warned
+}
+
+// mustKeep reports whether the cohort's job keeps its nodes for now: it would be
+// lost, and there is hope, or its owner has only just been told that there is none.
+func (w *world) mustKeep(c *cohort, hopeless bool) bool {
+	at, warned := WarnedAt(w.snap.Told[c.job.ID])
+	if warned && hopeless && w.snap.Now.Sub(at) < grace {
+		w.expect(fmt.Sprintf("the owner of job %d to have had time to read that it is lost", c.job.ID))
+		return true
+	}
+	return warned && !hopeless
+}
 
 // unbooted returns the job's flex nodes that are rising and have no machine.
 func (w *world) unbooted(job *slurm.Job) []string {
@@ -86,25 +107,43 @@ func (w *world) unbooted(job *slurm.Job) []string {
 // provision_timeout.
 func (w *world) giveUpLate(cohorts []*cohort) {
 	for _, c := range cohorts {
-		limit := c.set.Flex.ProvisionTimeout
-		if limit == 0 || c.job == nil || w.unseen(c.set.Region) || c.live == nil || w.anyPresent(c.live.request.Instances) {
+		limit, since := c.set.Flex.ProvisionTimeout, waitsSince(c)
+		if limit == 0 || since.IsZero() || w.unseen(c.set.Region) || w.anyPresent(c.nodes) {
 			continue
 		}
-		if waited := w.snap.Now.Sub(firstAsked(c)); waited >= limit {
+		if waited := w.snap.Now.Sub(since); waited >= limit {
 			reason := fmt.Sprintf("no capacity for %d × %s in %s (provision_timeout %s)",
-				len(c.live.request.Instances), w.machineType(c), roughly(waited), clock(limit))
-			if c.live.request.Message != "" {
-				reason += "; last attempt: " + c.live.request.Message
+				len(c.nodes), w.machineType(c), roughly(waited), clock(limit))
+			if message := w.lastAttempt(c); message != "" {
+				reason += "; last attempt: " + message
 			}
 			w.giveBack(c, Then(c.set.Flex.OnProvisionTimeout), false, reason)
 		}
 	}
 }
 
-// firstAsked is when the attempts began of which the cohort's live request is
-// the last: those before it that failed belong to the same wait.
-func firstAsked(c *cohort) (first time.Time) {
-	first = c.live.request.Created
+// lastAttempt is what the cloud said last about the cohort.
+func (w *world) lastAttempt(c *cohort) string {
+	if c.live != nil {
+		return c.live.request.Message
+	}
+	_, _, message, _ := w.failures(c, w.groups[c.set.Region+"/"+c.group])
+	return message
+}
+
+// waitsSince is when the cohort's job began to wait for its nodes: when it was
+// given them, or if that is not known, when they were first asked for. It is
+// zero if neither is known, or nothing waits.
+func waitsSince(c *cohort) time.Time {
+	switch {
+	case c.job == nil:
+		return time.Time{}
+	case !c.job.Start.IsZero():
+		return c.job.Start
+	case c.live == nil:
+		return time.Time{}
+	}
+	first := c.live.request.Created
 	requests := c.live.group.Requests
 	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.live.request.Name })
 	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {

@@ -130,11 +130,13 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
-		func(s *scene) { s.Keeps = map[uint32]bool{7: true} })
+		told(7, Warning(noon.Add(-grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
 	assert.Equal(t, []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
 	s.Groups[0].Requests[0].Cause, s.Groups[0].Requests[0].Created = mig.CauseConfig, noon
 	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
+	s.Told[7] = Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
+	assert.Empty(t, actions(Compute(cfg, s)), "its owner has only just been told")
 }
 
 func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
@@ -144,5 +146,44 @@ func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
 			reserved("slurmflex-alpha-1795266000", "alpha-fix-0", noon.Add(time.Hour)))
 		assert.Equal(t, []string{`tell job 7 "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
 			actions(Compute(alphaConfig(t), s)), "its limit is %s", limit)
+	}
+}
+
+func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
+	given := func(start time.Duration, state slurm.JobState) Snapshot {
+		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"),
+			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
+			func(s *scene) { s.Jobs[0].Start = noon.Add(start) })
+	}
+	assert.Equal(t, []string{`tell job 7 "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
+		actions(Compute(alphaConfig(t), given(time.Second, slurm.JobRunning))), "it began a second after its lease")
+	assert.Empty(t, actions(Compute(alphaConfig(t), given(0, slurm.JobRunning))))
+	assert.Empty(t, actions(Compute(alphaConfig(t), given(time.Second, configured))), "its start is not known before it runs")
+}
+
+func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
+	const there = `tell job 7 "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
+	given := func(more ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
+			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
+		}, more...)...)
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"if its AdminComment says that it waits": {given: given(told(7, "flex-start: waiting 5m for 1 × a3")), want: []string{there}},
+		"if its nodes say so": {
+			given: given(commented("alpha-a3-0", waitPrefix+"alpha-a3-job-7/a1")),
+			want:  []string{`set nodes alpha-a3-0 comment ""`, there},
+		},
+		"once":                         {given: given(told(7, "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"))},
+		"not if it never had to wait":  {given: given()},
+		"nor over what others told it": {given: given(told(7, "see Operations"))},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
 	}
 }

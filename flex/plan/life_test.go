@@ -297,6 +297,22 @@ func TestAWaitForCapacity(t *testing.T) {
 			keys:  "provision_timeout: 9000",
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
 		},
+		"counts for a job from when it was given its nodes": {
+			keys: "provision_timeout: 7200",
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), func(s *scene) {
+				s.Jobs[0].Start = noon.Add(-time.Hour) // the request was another job's before
+			}),
+		},
+		"ends there also where nothing is asked for yet, or on the legacy path": {
+			keys: "provision_timeout: 600",
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *scene) {
+				s.Jobs[0].Start = noon.Add(-10 * time.Minute)
+				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
+			}),
+			want: []string{
+				"give back alpha-a3-0 and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none",
+			},
+		},
 		"not when machines are coming": {
 			keys: "provision_timeout: 7200",
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited),
@@ -348,7 +364,9 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
-	assert.Equal(t, []string{"set nodes alpha-a3-1 power_down_force"}, actions(Compute(with(t, "boot_timeout: 600"), s)))
+	assert.Equal(t, []string{
+		`set nodes alpha-a3-1 power_down_force extra "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:50:00Z"`,
+	}, actions(Compute(with(t, "boot_timeout: 600"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 601"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 0"), s)), "0 is off")
 }

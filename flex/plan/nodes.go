@@ -58,6 +58,9 @@ func (w *world) exclusive(job *slurm.Job) bool {
 	return w.cfg.Exclusive(job.Partition)
 }
 
+// textless reports whether the change leaves the nodes' texts as they are.
+func (a SetNodes) textless() bool { return a.Comment == nil && a.Extra == nil }
+
 // setNodes plans a change for the nodes that this plan does not change yet.
 // Nodes that are changed alike are changed in one go.
 func (w *world) setNodes(change SetNodes) {
@@ -73,7 +76,7 @@ func (w *world) setNodes(change SetNodes) {
 	}
 	for i, a := range w.plan.Actions {
 		known, ok := a.(SetNodes)
-		if ok && known.State == change.State && known.Reason == change.Reason && known.Comment == nil && change.Comment == nil {
+		if ok && known.State == change.State && known.Reason == change.Reason && known.textless() && change.textless() {
 			known.Nodes = append(known.Nodes, change.Nodes...)
 			w.plan.Actions[i] = known
 			return

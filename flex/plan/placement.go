@@ -86,7 +86,8 @@ func (w *world) deletePolicies(wanted map[string]bool) {
 	})
 	for _, p := range policies {
 		key := p.Region + "/" + p.Name
-		if p.Stamp.Cluster == w.cfg.Cluster && !wanted[key] && w.groups[key] == nil && !w.unseen(p.Region) {
+		if p.Stamp.Cluster == w.cfg.Cluster && !wanted[key] && w.groups[key] == nil && !w.unseen(p.Region) &&
+			!w.isYoung("workload policy "+p.Name, p.Created) {
 			w.add(DeletePolicy{Region: p.Region, Name: p.Name, Why: "its group is gone"})
 		}
 	}

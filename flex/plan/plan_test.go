@@ -443,6 +443,25 @@ func TestARound(t *testing.T) {
 					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
 			want: []string{"give back alpha-a3-0 and requeue job 7: 5 attempts failed, the last: STOCKOUT: none"},
 		},
+		"gives them back once for each attempt that fails, also when the job has been given nodes again": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
+					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
+					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, 2*time.Minute)),
+				func(s *scene) { s.Jobs[0].Start = noon.Add(-time.Second) }),
+			want: []string{`tell job 7 "flex-start: attempt 5 failed (quota): STOCKOUT: none; the next one comes 00:16:00 after it"`},
+		},
+		"waits, and says what to mend, where a group of its name is somebody else's": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
+			want: []string{`tell job 7 "flex-start: alpha-a3-job-7 is there already in us-central1 and does not bear the cluster's stamp; ` +
+				`delete it or give it another name"`},
+		},
+		"goes on at once where that group is its own after all": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), group("alpha-a3-job-7", forJob("a3", 7))),
+			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00"},
+		},
 		"keeps a group that counts the attempts of a job in the queue": {
 			given: seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),

@@ -115,7 +115,7 @@ func (w *world) serve(c *cohort) {
 		return
 	}
 	group := w.groups[c.set.Region+"/"+c.group]
-	if w.blocked(c, c.set) || !w.templateFits(c) || !w.placementFits(c) || !w.mayAsk(c, group) {
+	if w.isBlocked(c) || !w.templateFits(c) || !w.placementFits(c) || !w.mayAsk(c, group) {
 		return
 	}
 	if c.set.Flex.UseBulkInsert {

@@ -22,9 +22,13 @@ func retryAfter(failures int) time.Duration {
 	return min(wait, lastRetry)
 }
 
+// startedAfter reports whether the cohort's job was given its nodes after that
+// time. A failure before it has had its consequence.
+func (c *cohort) startedAfter(t time.Time) bool { return c.job != nil && c.job.Start.After(t) }
+
 // mayAsk reports whether the cohort may ask the cloud now, judging by what came
 // of its earlier attempts. Where no attempt can succeed its job is held; where
-// max_attempts have failed it is requeued.
+// max_attempts have failed it is requeued, once for each attempt that fails.
 func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 	failures, cause, message, last := w.failures(c, group)
 	wait := retryAfter(failures) - w.snap.Now.Sub(last)
@@ -32,9 +36,12 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 		return true
 	}
 	switch {
+	case cause == mig.CauseExists:
+		c.obstacle = fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
+		w.problem(c.obstacle)
 	case cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound:
 		w.giveBack(c, Hold, true, message)
-	case failures >= c.set.Flex.MaxAttempts && !w.keeps(c):
+	case failures >= c.set.Flex.MaxAttempts && !w.keeps(c) && !c.startedAfter(last):
 		w.giveBack(c, Requeue, false, fmt.Sprintf("%d attempts failed, the last: %s", failures, message))
 	default:
 		c.obstacle = fmt.Sprintf("attempt %d failed (%s): %s; the next one comes %s after it",
@@ -58,7 +65,7 @@ func (w *world) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, m
 			n++
 		}
 	}
-	if r, ok := w.snap.Refused[c.group]; ok && r.At.After(last) {
+	if r, ok := w.snap.Refused[c.group]; ok && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
 		cause, message, last = r.Cause, r.Message, r.At
 		n = max(n, r.Times)
 	}

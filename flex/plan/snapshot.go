@@ -27,16 +27,9 @@ type Snapshot struct {
 	// nodes may power up for ever.
 	ResumeTimeout time.Duration
 
-	// Told holds what we last told a job's owner, by job.
+	// Told holds the AdminComments of jobs, as far as they are known: what we
+	// last told a job's owner.
 	Told map[uint32]string
-
-	// Blocked holds the nodesets whose breaker is open, with the number of
-	// instances in a row that did not come up.
-	Blocked map[string]int
-
-	// Keeps holds the jobs that Slurm would not requeue, and that were told of
-	// their trouble: they keep waiting unless nothing could ever help.
-	Keeps map[uint32]bool
 
 	// Templates are the instance templates of our nodesets, by their link.
 	Templates map[string]Template

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,22 @@ import (
 // OwnComment begins every AdminComment that we write. One that begins otherwise
 // is somebody else's, and stays.
 const OwnComment = "flex-start: "
+
+const warnedForm = OwnComment + "told %s: "
+
+// Warning is the AdminComment of a job that Slurm would not requeue, from when
+// its owner was told that it would be lost.
+func Warning(at time.Time, text string) string {
+	return fmt.Sprintf(warnedForm, at.UTC().Format(time.RFC3339)) + text
+}
+
+// WarnedAt tells when the owner of a job with that AdminComment was told that
+// it would be lost. It reports false if that has not happened.
+func WarnedAt(comment string) (time.Time, bool) {
+	word, _, ok := strings.Cut(strings.TrimPrefix(comment, OwnComment+"told "), ": ")
+	at, err := time.Parse(time.RFC3339, word)
+	return at, ok && err == nil && strings.HasPrefix(comment, OwnComment+"told ")
+}
 
 // TellJob writes a job's AdminComment, which its owner sees in scontrol show job
 // and in squeue -O admin_comment.
@@ -33,29 +50,29 @@ func jobQueue(id uint32) string { return fmt.Sprintf("job/%d", id) }
 // tellJobs lets the owners of jobs know what their nodes wait for, and when
 // they end before the job may. What a job was told last is not told again.
 func (w *world) tellJobs(cohorts []*cohort) {
-	texts := map[uint32][]string{}
+	waits := map[uint32][]string{}
 	for _, c := range cohorts {
 		if c.job == nil {
 			continue
 		}
 		if text := w.waitText(c); text != "" {
-			texts[c.job.ID] = append(texts[c.job.ID], text)
+			waits[c.job.ID] = append(waits[c.job.ID], text)
+		}
+	}
+	texts := map[uint32]string{}
+	for id, some := range waits {
+		texts[id] = OwnComment + strings.Join(slices.Compact(some), "; ")
+		if at, warned := WarnedAt(w.snap.Told[id]); warned {
+			texts[id] = Warning(at, strings.Join(slices.Compact(some), "; "))
 		}
 	}
 	for i := range w.snap.Jobs {
-		j := &w.snap.Jobs[i]
-		if texts[j.ID] == nil && holdsNodes(j.State) {
+		if j := &w.snap.Jobs[i]; waits[j.ID] == nil && holdsNodes(j.State) {
 			texts[j.ID] = w.endText(j)
 		}
 	}
-	ids := make([]uint32, 0, len(texts))
-	for id := range texts {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		text := OwnComment + strings.Join(slices.Compact(texts[id]), "; ")
-		if len(texts[id]) > 0 && w.snap.Told[id] != text {
+	for _, id := range slices.Sorted(maps.Keys(texts)) {
+		if text := texts[id]; text != "" && w.snap.Told[id] != text {
 			w.add(TellJob{Job: id, Text: text, Why: "its owner should know"})
 		}
 	}
@@ -81,29 +98,57 @@ func (w *world) waitText(c *cohort) string {
 	return text
 }
 
-// endText says when a job's nodes end, if that is before its time limit: its
-// limit is longer than the longest lease there is.
-func (w *world) endText(j *slurm.Job) []string {
-	var first time.Time
+// endText says when a job's nodes end, if that is before its time limit, or if
+// its owner was told that it waits, which it does no longer; else it is empty.
+func (w *world) endText(j *slurm.Job) string {
+	end := w.firstEnd(j)
+	switch {
+	case end.IsZero():
+		return ""
+	case w.outlives(j, end):
+		return OwnComment + "its nodes end at " + end.UTC().Format(time.RFC3339) + ", before its time limit"
+	case w.hasWaited(j) && len(w.unbooted(j)) == 0:
+		return OwnComment + "its nodes are there, until " + end.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// firstEnd is when the first of the job's nodes ends; zero if none is known to.
+func (w *world) firstEnd(j *slurm.Job) (first time.Time) {
 	for _, name := range j.Nodes {
-		m := w.nodes[name]
-		if m == nil {
-			continue
-		}
-		longest := min(m.set.Flex.MaxRunDuration, mig.MaxDuration)
-		if j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= longest || j.Limit.Kind == slurm.LimitUnknown {
-			continue
-		}
 		for _, in := range w.instances[name] {
 			if !in.Terminates.IsZero() && w.ours(in) && (first.IsZero() || in.Terminates.Before(first)) {
 				first = in.Terminates
 			}
 		}
 	}
-	if first.IsZero() {
-		return nil
+	return first
+}
+
+// outlives reports whether the job may run on after its nodes have ended. Until
+// it runs its start is not known, and only a limit longer than the longest lease
+// tells.
+func (w *world) outlives(j *slurm.Job, end time.Time) bool {
+	switch {
+	case j.Limit.Kind == slurm.LimitUnknown:
+		return false
+	case j.Limit.Kind != slurm.LimitSet:
+		return true
+	case j.State == slurm.JobRunning && !j.Start.IsZero():
+		return j.Start.Add(j.Limit.Duration).After(end)
 	}
-	return []string{fmt.Sprintf("its nodes end at %s, before its time limit", first.UTC().Format(time.RFC3339))}
+	return slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := w.nodes[name]
+		return m != nil && j.Limit.Duration > min(m.set.Flex.MaxRunDuration, mig.MaxDuration)
+	})
+}
+
+// hasWaited reports whether the job's owner, or a comment of its nodes, was told
+// of a wait.
+func (w *world) hasWaited(j *slurm.Job) bool {
+	return strings.HasPrefix(w.snap.Told[j.ID], OwnComment) || slices.ContainsFunc(j.Nodes, func(name string) bool {
+		return w.nodes[name] != nil && strings.HasPrefix(w.nodes[name].Comment, waitPrefix)
+	})
 }
 
 // machineType is the nodeset's, from its template, or else the nodeset's name.

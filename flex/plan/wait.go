@@ -12,11 +12,14 @@ import (
 // over sooner, and cost slurmctld nothing.
 const tellAfter = time.Minute
 
+// waitPrefix begins the comment of a node that waits.
+const waitPrefix = ReasonPrefix + "waits in "
+
 // waitComment is the comment of a node that waits for capacity. Its last word
 // is when Slurm last began to count ResumeTimeout for the node, so that this
 // needs no memory of our own.
 func waitComment(r ref, armed time.Time) string {
-	return fmt.Sprintf("%swaits in %s/%s since %s, armed %s", ReasonPrefix, r.group.Name, r.request.Name,
+	return fmt.Sprintf("%s%s/%s since %s, armed %s", waitPrefix, r.group.Name, r.request.Name,
 		r.request.Created.UTC().Format(time.RFC3339), armed.UTC().Format(time.RFC3339))
 }
 
@@ -65,7 +68,7 @@ func (w *world) keepWaiting(cohorts []*cohort) {
 func (w *world) stopWaiting() {
 	var names []string
 	for _, m := range w.sorted() {
-		if strings.HasPrefix(m.Comment, ReasonPrefix+"waits in ") && (m.cohort == nil || m.cohort.live == nil) {
+		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil) {
 			names = append(names, m.Name)
 		}
 	}

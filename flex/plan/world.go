@@ -25,10 +25,13 @@ type world struct {
 	plan Plan
 	set  map[string]bool // the nodes that the plan changes
 
-	given  map[uint32]bool // the jobs that the plan gives back
-	active map[string]int  // by region: live requests, those of this plan included
-	queue  map[string]int  // by region: cohorts that wait for their turn
-	spared int             // deletions that the round may still make of its own accord
+	given     map[uint32]bool         // the jobs that the plan gives back
+	active    map[string]int          // by region: live requests, those of this plan included
+	queue     map[string]int          // by region: cohorts that wait for their turn
+	blocked   map[*config.NodeSet]int // where too many instances in a row did not come up
+	recovered []string                // nodes whose record of failed boots is over
+
+	spared int // deletions that the round may still make of its own accord
 }
 
 // member is a flex node that Slurm shows.
@@ -62,6 +65,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		given:     map[uint32]bool{},
 		active:    map[string]int{},
 		queue:     map[string]int{},
+		blocked:   map[*config.NodeSet]int{},
 	}
 	for _, n := range snap.Nodes {
 		if set, index, ok := cfg.Find(n.Name); ok && set.Flex != nil {

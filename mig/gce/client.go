@@ -52,6 +52,10 @@ type Options struct {
 	Rate  float64 // calls per second over all methods, 0 for 20
 	Burst int     // calls that may be made at once after a pause, 0 for 10 s of Rate
 
+	// Jitter chooses the pause before a call is tried again, below the most; nil
+	// for one by chance.
+	Jitter func(most time.Duration) time.Duration
+
 	Log *zap.Logger // one line per call at debug level; nil for none
 
 	// Observe is told of every call, also of each retry: the API's name of the

@@ -58,11 +58,15 @@ type wire struct {
 	next    http.RoundTripper
 	limiter *rate.Limiter
 	log     *zap.Logger
+	jitter  func(most time.Duration) time.Duration
 	observe func(method string, status int, took time.Duration)
 }
 
 func newWire(o Options, next http.RoundTripper) *wire {
-	w := &wire{next: next, limiter: o.limiter(), log: o.log(), observe: o.Observe}
+	w := &wire{next: next, limiter: o.limiter(), log: o.log(), jitter: o.Jitter, observe: o.Observe}
+	if w.jitter == nil {
+		w.jitter = rand.N[time.Duration]
+	}
 	if w.observe == nil {
 		w.observe = func(string, int, time.Duration) {}
 	}
@@ -78,7 +82,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("waiting for the rate limit: %w", err)
 		}
 		resp, err := w.attempt(req)
-		pause, again := nextPause(n, resp, err)
+		pause, again := w.nextPause(n, resp, err)
 		if !again || ctx.Err() != nil || !sleep(ctx, pause) {
 			if err != nil && n > 1 {
 				err = fmt.Errorf("%w (after %d attempts)", err, n)
@@ -159,13 +163,13 @@ func readWhole(resp *http.Response, limit int) error {
 }
 
 // nextPause says whether the n-th attempt of a call is worth another one, and
-// after how long: a random time below a bound that doubles, and no less than
+// after how long: a time of the jitter's choice below a bound that doubles, and no less than
 // the answer asks for.
-func nextPause(n int, resp *http.Response, err error) (time.Duration, bool) {
+func (w *wire) nextPause(n int, resp *http.Response, err error) (time.Duration, bool) {
 	if n >= maxAttempts {
 		return 0, false
 	}
-	pause := rand.N(firstPause << (n - 1))
+	pause := w.jitter(firstPause << (n - 1))
 	if err != nil {
 		return pause, !refused(err)
 	}

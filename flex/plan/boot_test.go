@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// extra gives nodes of the scene an Extra.
+func extra(list, text string) func(*scene) {
+	return func(s *scene) {
+		for i := range s.Nodes {
+			for _, n := range names(list) {
+				if s.Nodes[i].Name == n {
+					s.Nodes[i].Extra = text
+				}
+			}
+		}
+	}
+}
+
+func TestTheBreakerOfANodeset(t *testing.T) {
+	// boot_failures is 5, the default.
+	record := func(n int, ago time.Duration) string {
+		return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-ago).Format(time.RFC3339))
+	}
+	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00"}
+	isBlocked := func(n int) []string {
+		return []string{fmt.Sprintf(`tell job 7 "flex-start: nodeset a3 is blocked, for %d instances in a row did not come up; `+
+			`an admin lifts that with: slurmflex unblock a3"`, n)}
+	}
+	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
+	waits := func(more ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown),
+		}, more...)...)
+	}
+	up := func(made time.Duration) func(*scene) { // made that long ago, by a group for an hour
+		return func(s *scene) {
+			nodes("alpha-a3-9", running)(s)
+			job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9")(s)
+			group("alpha-a3-job-8", forJob("a3", 8))(s)
+			ending("alpha-a3-9", "alpha-a3-job-8", made, time.Hour)(s)
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-9", noon)(s)
+		}
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"is closed before as many failures in a row": {
+			given: waits(extra("alpha-a3-[1-4]", record(1, time.Minute))), want: asksFor,
+		},
+		"opens with the last of them": {
+			given: waits(extra("alpha-a3-[1-5]", record(1, time.Minute))), want: isBlocked(5),
+		},
+		"counts a node as often as it failed": {
+			given: waits(extra("alpha-a3-1", record(6, time.Minute))), want: isBlocked(6),
+		},
+		"is closed by an instance that came up and is younger": {
+			given: waits(extra("alpha-a3-[1-5]", record(1, 30*time.Minute)), up(29*time.Minute)),
+			want:  append(asksFor, forgets("alpha-a3-[1-5]")),
+		},
+		"not by one that was up before": {
+			given: waits(extra("alpha-a3-[1-5]", record(1, 30*time.Minute)), up(31*time.Minute)), want: isBlocked(5),
+		},
+		"nor is another nodeset's": {
+			given: waits(extra("alpha-fix-0", record(5, time.Minute))), want: asksFor,
+		},
+		"is closed an hour after the last failure": {
+			given: waits(extra("alpha-a3-[1-5]", record(1, 70*time.Minute))), want: append(asksFor, forgets("alpha-a3-[1-5]")),
+		},
+		"not before": {
+			given: waits(extra("alpha-a3-[1-4]", record(1, 2*time.Hour)), extra("alpha-a3-5", record(1, 69*time.Minute))), want: isBlocked(5),
+		},
+		"is not told by what others have written": {
+			given: waits(extra("alpha-a3-[1-5]", "slurmflex: 5 boots failed, the last of an instance made of cheese")), want: asksFor,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, actions(Compute(with(t, "boot_timeout: 600"), c.given)))
+		})
+	}
+}
+
+func TestABootThatFailsIsOnRecord(t *testing.T) {
+	late := func(more ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-[0-2]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-2]"),
+			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-2]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
+			reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-2]", noon.Add(50*time.Minute)),
+		}, more...)...)
+	}
+	const made = "an instance made 2026-11-21T11:50:00Z"
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"for many nodes in one update": {
+			given: late(),
+			want:  []string{`set nodes alpha-a3-[0-2] power_down_force extra "slurmflex: 1 boots failed, the last of ` + made + `"`},
+		},
+		"counting on": {
+			given: late(extra("alpha-a3-0", bootRecord{2, noon.Add(-30 * time.Minute)}.String())),
+			want: []string{
+				`set nodes alpha-a3-[1-2] power_down_force extra "slurmflex: 1 boots failed, the last of ` + made + `"`,
+				`set nodes alpha-a3-0 power_down_force extra "slurmflex: 3 boots failed, the last of ` + made + `"`,
+			},
+		},
+		"but not over what others have written": {
+			given: late(extra("alpha-a3-[0-2]", "rack 7")),
+			want:  []string{"set nodes alpha-a3-[0-2] power_down_force"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, actions(Compute(with(t, "boot_timeout: 600"), c.given)))
+		})
+	}
+}

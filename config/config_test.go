@@ -76,6 +76,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 			Interval:          30 * time.Second,
 			MaxActiveRequests: 100,
 			MaxDeletions:      10,
+			APICalls:          20,
 			HTTPAddress:       "127.0.0.1:9418",
 			RunDir:            "/run/slurmflex",
 			LogFile:           "/var/log/slurm/slurmflex.log",
@@ -121,6 +122,7 @@ slurmflex:
   interval: 90
   max_active_requests: 40
   max_deletions_per_round: 3
+  api_calls_per_second: 40
   http_address: "[::1]:80"
   compute_endpoint: http://127.0.0.1:8080
   delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
@@ -149,7 +151,7 @@ slurmflex:
 		},
 	}, c.NodeSets[0])
 	assert.Equal(t, Options{
-		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, HTTPAddress: "[::1]:80",
+		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, APICalls: 40, HTTPAddress: "[::1]:80",
 		ComputeEndpoint: "http://127.0.0.1:8080",
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
 		RunDir:          "/tmp/flex", LogFile: "/tmp/flex.log", LogLevel: "debug", CredentialsFile: "/etc/flex.json",

@@ -56,6 +56,7 @@ func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*
 		Endpoint:        cfg.Options.ComputeEndpoint,
 		CredentialsFile: cfg.Options.CredentialsFile,
 		Transport:       a.transport,
+		Rate:            float64(cfg.Options.APICalls),
 		Log:             log,
 	})
 }

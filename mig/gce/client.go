@@ -3,8 +3,9 @@
 // and workload policies to the values of package mig, and every error of the
 // API to a mig.Cause.
 //
-// A Client never keeps a picture of the cloud: each method asks anew, and what
-// could not be read is reported as unseen, never as empty.
+// A Client keeps no picture of the cloud but of what cannot change unseen (see
+// settled): each method asks anew, and what could not be read is reported as
+// unseen, never as empty.
 package gce
 
 import (
@@ -19,7 +20,6 @@ import (
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 	"google.golang.org/api/option"
 )
 
@@ -49,7 +49,7 @@ type Options struct {
 	// Transport carries the calls, nil for a default one over TCP.
 	Transport http.RoundTripper
 
-	Rate  float64 // calls per second over all methods, 0 for 20
+	Rate  float64 // calls per second, 0 for 20; operations are waited for at a rate of their own, the same
 	Burst int     // calls that may be made at once after a pause, 0 for 10 s of Rate
 
 	// Jitter chooses the pause before a call is tried again, below the most; nil
@@ -65,12 +65,15 @@ type Options struct {
 }
 
 // Client calls Compute for one project. It is safe for concurrent use; all its
-// calls share one rate limit.
+// calls share one rate limit, but for those that wait for operations: Compute
+// counts these by themselves.
 type Client struct {
 	project  string
 	endpoint string
 	base     http.RoundTripper // what http sends its calls over in the end
 	http     *http.Client
+
+	settled settled
 
 	groups           *compute.RegionInstanceGroupManagersClient
 	requests         *compute.RegionInstanceGroupManagerResizeRequestsClient
@@ -135,7 +138,7 @@ func (c *Client) Close() error {
 // whoever does is not the API.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-func (o Options) limiter() *rate.Limiter {
+func (o Options) limiter() *limiter {
 	perSecond, burst := o.Rate, o.Burst
 	if perSecond <= 0 {
 		perSecond = defaultRate
@@ -143,7 +146,7 @@ func (o Options) limiter() *rate.Limiter {
 	if burst <= 0 {
 		burst = max(1, int(perSecond*burstSeconds))
 	}
-	return rate.NewLimiter(rate.Limit(perSecond), burst)
+	return newLimiter(perSecond, burst)
 }
 
 func (o Options) log() *zap.Logger {

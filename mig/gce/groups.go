@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"golang.org/x/sync/errgroup"
@@ -17,11 +18,12 @@ import (
 const sideBySide = 16
 
 // Groups reads the groups that carry our stamp with this cluster's name, with
-// all their resize requests. A region of which anything could not be read is
+// all their resize requests; those of settled groups are not read each time.
+// A region of which anything could not be read is
 // in unseen, with the reason, and none of its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		return c.groupsIn(ctx, cluster, region, func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
+		return c.groupsIn(ctx, cluster, region, &c.settled, func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
 			stamp, ours := mig.ParseStamp(m.GetDescription())
 			return stamp, ours && stamp.Cluster == cluster
 		})
@@ -35,7 +37,7 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 // anything could not be read is in unseen, as with Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		return c.groupsIn(ctx, cluster, region, func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
+		return c.groupsIn(ctx, cluster, region, new(settled), func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
 			_, _, foreign := mig.ParseForeign(cluster, m.GetName())
 			return mig.Stamp{}, foreign && m.GetDescription() == ""
 		})
@@ -47,7 +49,8 @@ func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) 
 type selection func(*computepb.InstanceGroupManager) (mig.Stamp, bool)
 
 // groupsIn reads the selected groups of one region and their requests.
-func (c *Client) groupsIn(ctx context.Context, cluster, region string, selected selection) ([]mig.Group, error) {
+func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *settled, selected selection) ([]mig.Group, error) {
+	begun := time.Now()
 	groups, err := c.listGroups(ctx, cluster, region, selected)
 	if err != nil {
 		return nil, failure("list groups of", region, reading, err)
@@ -56,6 +59,11 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, selected 
 	side, ctx := errgroup.WithContext(ctx)
 	side.SetLimit(sideBySide)
 	for i := range groups {
+		requests, settled := known.requestsOf(groups[i], begun)
+		if settled {
+			groups[i].Requests = requests
+			continue
+		}
 		side.Go(func() error {
 			requests, err := c.listRequests(ctx, region, groups[i].Name)
 			err = failure("list resize requests of", groups[i].Name, reading, err)
@@ -76,6 +84,7 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, selected 
 			there = append(there, g)
 		}
 	}
+	known.note(region, there, begun)
 	return there, nil
 }
 

@@ -66,6 +66,7 @@ func groupBody(project string, g mig.GroupSpec) *computepb.InstanceGroupManager 
 // has looked it over, which may take minutes. That it exists already is an
 // error with mig.CauseExists.
 func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.RequestSpec) error {
+	defer c.settled.forget(region, group)
 	instances := make([]*computepb.PerInstanceConfig, len(r.Instances))
 	for i, name := range r.Instances {
 		instances[i] = &computepb.PerInstanceConfig{Name: proto.String(name)}
@@ -98,6 +99,7 @@ func (c *Client) CancelRequest(ctx context.Context, region, group, request strin
 // DeleteRequest takes a resize request that has ended off Compute's records; its
 // instances stay. One that has not ended is an error with mig.CauseConflict.
 func (c *Client) DeleteRequest(ctx context.Context, region, group, request string) error {
+	defer c.settled.forget(region, group)
 	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.requests.Delete(ctx, &computepb.DeleteRegionInstanceGroupManagerResizeRequestRequest{
 			Project: c.project, Region: region, InstanceGroupManager: group, ResizeRequest: request, RequestId: id,

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 	"google.golang.org/api/googleapi"
 
 	"slurmflex/mig"
@@ -40,6 +39,8 @@ func calling(ctx context.Context, method string) context.Context {
 	return context.WithValue(ctx, methodKey{}, method)
 }
 
+func isWait(method string) bool { return method == waitInRegion || method == waitInZone }
+
 func methodOf(ctx context.Context) string {
 	if m, ok := ctx.Value(methodKey{}).(string); ok {
 		return m
@@ -56,14 +57,15 @@ func methodOf(ctx context.Context) string {
 // succeeded. Anything else is a failed attempt.
 type wire struct {
 	next    http.RoundTripper
-	limiter *rate.Limiter
+	limiter *limiter
+	waits   *limiter // for operations.wait, which Compute counts by itself
 	log     *zap.Logger
 	jitter  func(most time.Duration) time.Duration
 	observe func(method string, status int, took time.Duration)
 }
 
 func newWire(o Options, next http.RoundTripper) *wire {
-	w := &wire{next: next, limiter: o.limiter(), log: o.log(), jitter: o.Jitter, observe: o.Observe}
+	w := &wire{next: next, limiter: o.limiter(), waits: o.limiter(), log: o.log(), jitter: o.Jitter, observe: o.Observe}
 	if w.jitter == nil {
 		w.jitter = rand.N[time.Duration]
 	}
@@ -77,8 +79,13 @@ func newWire(o Options, next http.RoundTripper) *wire {
 // Google's client have.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
+	method := methodOf(ctx)
+	limiter := w.limiter
+	if isWait(method) {
+		limiter = w.waits
+	}
 	for n := 1; ; n++ {
-		if err := w.limiter.Wait(ctx); err != nil {
+		if err := limiter.wait(ctx, urgencyOf(method)); err != nil {
 			return nil, fmt.Errorf("waiting for the rate limit: %w", err)
 		}
 		resp, err := w.attempt(req)
@@ -110,7 +117,7 @@ func (w *wire) attempt(req *http.Request) (*http.Response, error) {
 // of an attempt.
 func (w *wire) exchange(req *http.Request, method string) (*http.Response, error) {
 	limit := answerTime
-	if method == waitInRegion || method == waitInZone {
+	if isWait(method) {
 		limit = waitTime
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), limit)

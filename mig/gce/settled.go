@@ -1,0 +1,82 @@
+package gce
+
+import (
+	"hash/fnv"
+	"slices"
+	"sync"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// settledAge is for how long the requests of a settled group are taken for
+// read, at least; at most it is twice that, by the group's name, so that not all
+// groups are read at once.
+const settledAge = 30 * time.Minute
+
+// settled remembers the resize requests of the groups in which all have ended.
+// A request that has ended stays as it is, and a new one raises the group's
+// target size by the time that it is accepted: so there is nothing to read in
+// such a group before its size changes, or we ourselves change its requests. A
+// request of another process that is still being created may be overlooked; it
+// bears the name that we would give it, and there is no second of that name.
+type settled struct {
+	mu     sync.Mutex
+	groups map[string]settledGroup // by region/name
+}
+
+type settledGroup struct {
+	created  time.Time
+	size     int
+	requests []mig.Request
+	until    time.Time
+}
+
+// requestsOf returns the group's requests if they are known.
+func (s *settled) requestsOf(g mig.Group, now time.Time) (requests []mig.Request, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.groups[g.Region+"/"+g.Name]
+	if !ok || r.size != g.TargetSize || !r.created.Equal(g.Created) || now.After(r.until) {
+		return nil, false
+	}
+	return slices.Clone(r.requests), true
+}
+
+// note remembers what was read of a region at that time, and forgets the groups
+// that are there no longer.
+func (s *settled) note(region string, groups []mig.Group, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.groups
+	s.groups = make(map[string]settledGroup, len(old))
+	for key, r := range old {
+		if len(key) <= len(region) || key[:len(region)+1] != region+"/" {
+			s.groups[key] = r // of another region
+		}
+	}
+	for _, g := range groups {
+		key := g.Region + "/" + g.Name
+		if len(g.Live()) > 0 {
+			continue
+		}
+		if r, ok := old[key]; ok && r.size == g.TargetSize && r.created.Equal(g.Created) && !now.After(r.until) {
+			s.groups[key] = r
+			continue
+		}
+		s.groups[key] = settledGroup{g.Created, g.TargetSize, slices.Clone(g.Requests), now.Add(spread(g.Name))}
+	}
+}
+
+// forget has a group's requests read again.
+func (s *settled) forget(region, group string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.groups, region+"/"+group)
+}
+
+func spread(name string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	return settledAge + settledAge*time.Duration(h.Sum32()%1000)/1000
+}

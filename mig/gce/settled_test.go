@@ -1,0 +1,77 @@
+package gce_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/mig/gce"
+	"slurmflex/test/fakegce"
+)
+
+func TestTheRequestsOfASettledGroupAreReadOnce(t *testing.T) {
+	const list = "regionInstanceGroupManagerResizeRequests.list"
+	inWorld(t, func(t *testing.T, w world) {
+		ctx := t.Context()
+		spec := w.spec("alpha-a3-job-812", 812)
+		require.NoError(t, w.CreateGroup(ctx, spec))
+		require.NoError(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0", "alpha-a3-1")))
+		reads := func() int {
+			before := w.cloud.Counts()[list]
+			w.group(t)
+			return w.cloud.Counts()[list] - before
+		}
+		assert.Equal(t, 1, reads())
+		assert.Equal(t, 1, reads(), "it waits for capacity")
+		time.Sleep(time.Minute)
+		assert.Equal(t, 1, reads(), "it has its machines")
+		assert.Zero(t, reads(), "and nothing more to say")
+		assert.Equal(t, mig.Succeeded, w.group(t).Requests[0].State)
+
+		instances, _ := w.Instances(ctx, "alpha", []string{region})
+		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances[:1]))
+		time.Sleep(time.Minute)
+		assert.Equal(t, 1, reads(), "its size has changed")
+		assert.Zero(t, reads())
+
+		other, err := gce.New(ctx, gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
+		require.NoError(t, err)
+		w.cloud.SetCapacity("", "", 0)
+		again := mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-0"}, Duration: time.Hour}
+		require.NoError(t, other.CreateRequest(ctx, region, spec.Name, again))
+		time.Sleep(time.Second)
+		assert.Len(t, w.group(t).Live(), 1, "what another process asks for is seen")
+
+		time.Sleep(time.Minute)
+		require.NoError(t, w.CancelRequest(ctx, region, spec.Name, "a2"))
+		time.Sleep(time.Minute)
+		assert.Equal(t, 1, reads())
+		assert.Zero(t, reads())
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, reads(), "now and then it is read all the same")
+		require.NoError(t, w.DeleteRequest(ctx, region, spec.Name, "a2"))
+		assert.Len(t, w.group(t).Requests, 1, "what is deleted is not remembered")
+	})
+}
+
+func TestAGroupMadeAnewUnderItsOldNameIsReadAnew(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		ctx := t.Context()
+		spec := w.spec("alpha-a3-job-812", 812)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+			Method: "regionInstanceGroupManagerResizeRequests.insert", Times: 1,
+			OperationError: &fakegce.Problem{Code: "QUOTA_EXCEEDED", Message: "no"},
+		}))
+		require.NoError(t, w.CreateGroup(ctx, spec))
+		require.Error(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0")))
+		assert.Len(t, w.group(t).Requests, 1)
+		assert.Len(t, w.group(t).Requests, 1)
+		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
+		time.Sleep(time.Minute)
+		require.NoError(t, w.CreateGroup(ctx, spec))
+		assert.Empty(t, w.group(t).Requests)
+	})
+}

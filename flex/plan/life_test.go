@@ -140,6 +140,13 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 			given: seen(because("alpha-one-2", tooLate, "ResumeTimeout reached")),
 			want:  []string{"set nodes alpha-one-2 resume"},
 		},
+		"also when it had a reason of ours before": {
+			given: seen(because("alpha-one-2", tooLate, "slurmflex: its lease ended at 2026-11-21T11:55:00Z : ResumeTimeout reached")),
+			want:  []string{"set nodes alpha-one-2 resume"},
+		},
+		"not when it had an admin's": {
+			given: seen(because("alpha-one-2", tooLate, "burnt : ResumeTimeout reached")),
+		},
 		"but a node that an admin downed stays down": {
 			given: seen(because("alpha-one-[0-2]", tooLate, "burnt")),
 		},

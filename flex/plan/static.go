@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -65,7 +66,7 @@ func (w *world) recoverVanished() {
 // left: Slurm would wait for SuspendTimeout. ResumeTimeout leaves nodes down;
 // they go back into the pool too, once what was asked for them is gone.
 func (w *world) releaseEmpty() {
-	var empty, late []string
+	var empty, tooLate []string
 	for _, m := range w.sorted() {
 		if m.power != down || len(m.jobs) > 0 || w.present(m.Name) || w.unseen(m.set.Region) {
 			continue
@@ -73,15 +74,22 @@ func (w *world) releaseEmpty() {
 		switch {
 		case m.State.Has(slurm.PoweringDown) && m.idle():
 			empty = append(empty, m.Name)
-		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down && m.Reason == resumeTimeoutReached:
-			late = append(late, m.Name)
+		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
+			switch before, late := strings.CutSuffix(m.Reason, resumeTimeoutReached); {
+			case late && (before == "" || strings.HasPrefix(before, ReasonPrefix)):
+				tooLate = append(tooLate, m.Name)
+			case late:
+				w.problem(fmt.Sprintf("node %s did not come up in time and stays down, for somebody gave the reason %q: "+
+					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason))
+			}
 		}
 	}
 	w.setNodes(SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"})
-	w.setNodes(SetNodes{Nodes: late, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"})
+	w.setNodes(SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"})
 }
 
-// resumeTimeoutReached is the reason that slurmctld gives such a node.
+// resumeTimeoutReached is the reason that slurmctld gives such a node. By 24.11
+// it is put behind the reason that the node had, and a colon.
 const resumeTimeoutReached = "ResumeTimeout reached"
 
 // idle reports whether the node is idle and nobody has taken it out of service.

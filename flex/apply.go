@@ -136,7 +136,11 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone in
 		actx, cancel := context.WithTimeout(ctx, actionLimit)
 		err := r.act(actx, a)
 		cancel()
-		log := r.Log.With(zap.String("why", a.Because()), zap.Duration("took", r.Now().Sub(begun)))
+		took := r.Now().Sub(begun)
+		if r.Watch != nil {
+			r.Watch.Did(a, begun, took, err)
+		}
+		log := r.Log.With(zap.String("why", a.Because()), zap.Duration("took", took))
 		if err != nil {
 			log.Error(a.String(), zap.Error(err))
 			return len(actions) - i

@@ -89,6 +89,8 @@ type Reconciler struct {
 	Now       func() time.Time
 	Jitter    func(time.Duration) time.Duration // spreads the rounds of many clusters over time; nil: by a tenth
 
+	Watch Watcher // nil: nobody watches
+
 	Adopt bool // rounds also remove what slurm-gcp's scripts have left
 
 	flights flights
@@ -149,6 +151,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 	snap.Now = r.Now()
 	snap.Told = r.owners.keep(snap.Jobs)
+	snap.Private = r.seldom.private
 	return snap, nil
 }
 
@@ -176,9 +179,12 @@ func (r *Reconciler) Round(ctx context.Context, only ...Filter) (Outcome, error)
 
 func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
 	r.flights.forget()
-	p, err := r.Plan(ctx, only...)
+	snap, p, err := r.Look(ctx, only...)
 	if err != nil {
 		return Outcome{}, err
+	}
+	if r.Watch != nil {
+		r.Watch.Saw(snap, p)
 	}
 	for _, problem := range p.Problems {
 		r.Log.Warn(problem)
@@ -188,9 +194,15 @@ func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...
 
 // Plan says what a round would do, and changes nothing.
 func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error) {
+	_, p, err := r.Look(ctx, only...)
+	return p, err
+}
+
+// Look says what a round would see and do, and changes nothing.
+func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, plan.Plan, error) {
 	snap, err := r.Observe(ctx)
 	if err != nil {
-		return plan.Plan{}, err
+		return plan.Snapshot{}, plan.Plan{}, err
 	}
 	p := plan.Compute(r.Config, snap)
 	if r.recall(ctx, p) {
@@ -205,7 +217,7 @@ func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error
 	for _, f := range only {
 		p = f(p)
 	}
-	return p, nil
+	return snap, p, nil
 }
 
 // Filter narrows a plan before it is carried out.

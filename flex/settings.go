@@ -3,6 +3,8 @@ package flex
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
@@ -21,6 +23,7 @@ type seldom struct {
 	templatesRead time.Time
 	resumeTimeout time.Duration
 	resumeRead    time.Time
+	private       bool // PrivateData has jobs or users
 }
 
 // resumeTimeout is the shortest ResumeTimeout that Slurm has for anything, or 0
@@ -43,7 +46,16 @@ func (r *Reconciler) resumeTimeout(ctx context.Context) (time.Duration, error) {
 		limits = append(limits, p.ResumeTimeout)
 	}
 	s.resumeTimeout, s.resumeRead = shortest(limits), r.Now()
+	s.private = hidesJobs(conf)
 	return s.resumeTimeout, nil
+}
+
+// hidesJobs reports whether Slurm keeps jobs, or who their owners are, from
+// other users.
+func hidesJobs(conf slurm.Config) bool {
+	return slices.ContainsFunc(strings.Split(conf["PrivateData"], ","), func(word string) bool {
+		return word == "jobs" || word == "users"
+	})
 }
 
 // shortest is the shortest of the limits that are set; 0 if none is.

@@ -77,6 +77,8 @@ func (w *world) judgeBoots() {
 		w.powerDownLate(set, b)
 		if n := b.failed + len(b.late); set.Flex.BootFailures > 0 && n >= set.Flex.BootFailures {
 			w.blocked[set] = n
+			until := later(b.newest, b.made).Add(set.Flex.BootTimeout + breakerRest)
+			w.plan.Blocks = append(w.plan.Blocks, Block{set.Name, n, until})
 		}
 	}
 }

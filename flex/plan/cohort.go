@@ -23,6 +23,8 @@ type cohort struct {
 
 	// obstacle says why nothing is asked for it now, for its job's owner.
 	obstacle string
+	failed   int       // attempts in a row that have failed, if they are the obstacle
+	next     time.Time // when the next one comes
 }
 
 // cohorts puts every rising node that somebody wants into its cohort.

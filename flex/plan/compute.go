@@ -16,6 +16,11 @@ type Plan struct {
 	// of was left alone.
 	Problems []string
 
+	// Waits are the nodes that have no machine yet, the most important job's
+	// first, and Blocks the nodesets whose instances do not come up.
+	Waits  []Wait
+	Blocks []Block
+
 	// Unseen is how many regions could not be read.
 	Unseen int
 }
@@ -52,5 +57,6 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w.tellJobs(cohorts)
 	w.checkInstances()
 	w.nameUnclear()
+	w.nameWaits(cohorts)
 	return w.plan
 }

@@ -44,6 +44,7 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 	case failures >= c.set.Flex.MaxAttempts && !w.keeps(c) && !c.startedAfter(last):
 		w.giveBack(c, Requeue, false, fmt.Sprintf("%d attempts failed, the last: %s", failures, message))
 	default:
+		c.failed, c.next = failures, last.Add(retryAfter(failures))
 		c.obstacle = fmt.Sprintf("attempt %d failed (%s): %s; the next one comes %s after it",
 			failures, cause, message, clock(retryAfter(failures)))
 		w.problem(c.group + ": " + c.obstacle)

@@ -27,6 +27,9 @@ type Snapshot struct {
 	// nodes may power up for ever.
 	ResumeTimeout time.Duration
 
+	// Private says that Slurm hides jobs from users who do not own them.
+	Private bool
+
 	// Told holds the AdminComments of jobs, as far as they are known: what we
 	// last told a job's owner.
 	Told map[uint32]string

@@ -1,0 +1,185 @@
+package main
+
+// Where the bugs are looked for.
+var (
+	planner   = []string{"flex/plan", "flex"}
+	rounds    = []string{"flex"}
+	client    = []string{"mig/gce", "flex"}
+	scheduler = []string{"slurm", "slurm/scontrol"}
+)
+
+// mutants are the bugs that tests must find. Most are those that the prior art
+// had, or that a tired person might write.
+var mutants = []mutant{
+	{
+		"only the first page of a list is read", "mig/gce/list.go",
+		"token := p.GetNextPageToken()", `token := ""`, client,
+	},
+	{
+		"a page with a warning is taken for complete", "mig/gce/list.go",
+		`if w == nil || w.GetCode() == "NO_RESULTS_ON_PAGE" {`, "if true {", client,
+	},
+	{
+		"an operation that failed is taken for done", "mig/gce/operation.go",
+		"if faults := operationFaults(op); len(faults) > 0 {", "if faults := operationFaults(op); len(faults) > 1000 {", client,
+	},
+	{
+		"another cluster's groups are taken for ours", "mig/gce/groups.go",
+		"return stamp, ours && stamp.Cluster == cluster", "return stamp, ours", client,
+	},
+	{
+		"a settled group that has changed its size is not read again", "mig/gce/settled.go",
+		"if !ok || r.size != g.TargetSize || ", "if !ok || ", client,
+	},
+	{
+		"a call that failed for a moment is not tried again", "mig/gce/wire.go",
+		"if n >= maxAttempts {", "if n >= 1 {", client,
+	},
+	{
+		"deletions wait behind lists for the rate limit", "mig/gce/limiter.go",
+		"\t\treturn toEnd\n", "\t\treturn toLook\n", client,
+	},
+	{
+		"a node is taken for one whose name begins alike", "mig/request.go",
+		"return slices.Contains(r.Instances, instance)",
+		"return slices.ContainsFunc(r.Instances, func(n string) bool { return len(n) <= len(instance) && instance[:len(n)] == n })",
+		[]string{"mig", "flex/plan", "flex"},
+	},
+	{
+		"a node's index beyond the nodeset is ours", "config/config.go",
+		"|| index >= ns.Size() {", "{", []string{"config", "flex/plan"},
+	},
+	{
+		"a region that could not be read is taken for empty", "flex/plan/world.go",
+		"return w.snap.Unseen[region] != nil", "return false", planner,
+	},
+	{
+		"what could not be read of a region's instances is forgotten", "flex/reconciler.go",
+		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", rounds,
+	},
+	{
+		"a group is deleted before its request is cancelled", "flex/plan/clean.go",
+		"wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 ||", "wanted[key] || len(w.inGroup[key]) > 0 ||", planner,
+	},
+	{
+		"a group is deleted with machines in it", "flex/plan/clean.go",
+		"wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 ||", "wanted[key] || len(g.Live()) > 0 ||", planner,
+	},
+	{
+		"every attempt has the same name", "flex/plan/names.go",
+		`return "a" + strconv.Itoa(last+1)`, `return "a" + strconv.Itoa(min(last+1, 1))`, planner,
+	},
+	{
+		"a job's failures are forgotten when it is requeued", "flex/plan/clean.go",
+		"return !(counts && w.jobs[g.Stamp.Job]) && ", "_ = counts\n\treturn ", planner,
+	},
+	{
+		"a request is cancelled while it is being created", "flex/plan/request.go",
+		"case r.request.State == mig.Creating:", "case r.request.State == mig.Creating && false:", planner,
+	},
+	{
+		"a request of a dead job stays", "flex/plan/request.go",
+		`return "no job wants node " + name + " any more"`, `continue`, planner,
+	},
+	{
+		"a request with too short a lease is adopted", "flex/plan/request.go",
+		"if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil {",
+		"if asked := r.request.Duration; asked < 0 {", planner,
+	},
+	{
+		"an instance on its way out is not waited for", "flex/plan/request.go",
+		"		case leaves:\n", "		case leaves && false:\n", planner,
+	},
+	{
+		"one request more than max_active_requests", "flex/plan/request.go",
+		"if w.active[c.set.Region] < most {", "if w.active[c.set.Region] <= most {", planner,
+	},
+	{
+		"the least important job goes first", "flex/plan/world.go",
+		"cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))",
+		"cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))", planner,
+	},
+	{
+		"a lease shorter than ten minutes", "flex/plan/lease.go",
+		"return min(max(need, mig.MinDuration), longest)", "return min(need, longest)", planner,
+	},
+	{
+		"the margin is forgotten", "flex/plan/lease.go",
+		"need = max(need, j.Limit.Duration+flex.JobDurationMargin)", "need = max(need, j.Limit.Duration)", planner,
+	},
+	{
+		"the shortest need of a shared node counts", "flex/plan/lease.go",
+		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
+	},
+	{
+		"a brake that does not brake", "flex/plan/clean.go",
+		"	w.spared--\n", "", planner,
+	},
+	{
+		"nodes that an admin drained are powered down", "flex/plan/nodes.go",
+		"case m.State.Base == slurm.Idle && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):\n\t\t\torphans",
+		"default:\n\t\t\torphans", planner,
+	},
+	{
+		"a node with a job is recovered as if it were idle", "flex/plan/static.go",
+		"if len(m.jobs) > 0 || held(m.State) || m.State.Has(slurm.Drain)", "if m.State.Has(slurm.Drain)", planner,
+	},
+	{
+		"a node is usable again while its machine lives", "flex/plan/static.go",
+		"if m.power != down || len(m.jobs) > 0 || w.present(m.Name) ||", "if m.power != down || len(m.jobs) > 0 ||", planner,
+	},
+	{
+		"reservations of other clusters are ours", "flex/plan/reservation.go",
+		`digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))`,
+		`digits, ok := reservation[strings.LastIndex(reservation, "-")+1:], cluster != ""`, planner,
+	},
+	{
+		"ResumeTimeout begins anew while machines are being made", "flex/plan/wait.go",
+		"c.live.request.State != mig.Accepted || w.anyPresent(c.live.request.Instances) {", "c.live.request.State != mig.Accepted {", planner,
+	},
+	{
+		"the wait between attempts does not grow", "flex/plan/retry.go",
+		"		wait *= 2\n", "", planner,
+	},
+	{
+		"configuration errors are tried again like any other", "flex/plan/retry.go",
+		"case cause == mig.CauseConfig || ", "case ", planner,
+	},
+	{
+		"a static node is never powered up", "flex/plan/static.go",
+		"if m.set.IsStatic(m.index) && m.power == down && m.idle() &&", "if !m.set.IsStatic(m.index) && m.power == down && m.idle() &&", planner,
+	},
+	{
+		"the breaker never closes", "flex/plan/boot.go",
+		"if b.up.After(b.newest) || ", "if false && ", planner,
+	},
+	{
+		"a boot_timeout of 0 kills every node", "flex/plan/boot.go",
+		"case limit > 0 && m.power == rising", "case m.power == rising", planner,
+	},
+	{
+		"a job is acted on before its owner is told", "flex/owner.go",
+		"		if !r.isWarned(rec) {\n			return r.warn(ctx, rec, a.Reason)\n		}\n", "		_ = r.warn(ctx, rec, a.Reason)\n", rounds,
+	},
+	{
+		"groups are read after what they have brought", "flex/reconciler.go",
+		"		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)\n		if len(unseenGroups) < len(regions) {\n			snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)\n		}\n",
+		"		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)\n		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)\n", rounds,
+	},
+	{
+		"a queue in flight is begun again", "flex/apply.go",
+		"	if _, busy := f.asks[queue]; busy {\n", "	if _, busy := f.asks[queue]; busy && false {\n", rounds,
+	},
+	{
+		"a request that could not be made stops other groups", "flex/apply.go",
+		"		if actions := queues[queue]; r.flights.begin(queue, actions) {", "		if actions := queues[queue]; len(r.remembered()) == 0 && r.flights.begin(queue, actions) {", rounds,
+	},
+	{
+		"of many nodes only the first batch is updated", "slurm/scontrol/update.go",
+		"	for _, hostlist := range hostlists {\n", "	for _, hostlist := range hostlists[:min(1, len(hostlists))] {\n", scheduler,
+	},
+	{
+		"a word that is not known in a node's state is dropped", "slurm/state.go",
+		"unknown = append(unknown, word)", "_ = word", scheduler,
+	},
+}

@@ -1,0 +1,134 @@
+// Command mutants plants one deliberate bug after the other and says which
+// tests find it. Nothing in the tree is changed: the Go tool is given the
+// mutated file in the place of the real one.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	found, err := hunt(ctx, os.Stdout, mutants)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+	}
+	if err != nil || found != len(mutants) {
+		os.Exit(1)
+	}
+}
+
+// hunt runs the tests against each mutant, and returns how many were found.
+func hunt(ctx context.Context, out io.Writer, all []mutant) (found int, err error) {
+	for _, m := range all {
+		by, err := m.foundBy(ctx)
+		if err != nil {
+			return found, fmt.Errorf("%s: %w", m.bug, err)
+		}
+		if by == "" {
+			by = "NOT FOUND"
+		} else {
+			found++
+		}
+		fmt.Fprintf(out, "%-70s %s\n", m.bug, by)
+	}
+	fmt.Fprintf(out, "mutants: %d of %d found\n", found, len(all))
+	return found, nil
+}
+
+// mutant is one deliberate bug: in the file, old stands for what is right and
+// is there once.
+type mutant struct {
+	bug       string
+	file      string
+	old, with string
+	tests     []string // the packages whose tests should find it, the quickest first
+}
+
+// planted is the text of the file with the bug in it.
+func (m mutant) planted() (string, error) {
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return "", fmt.Errorf("%w; run it in the repository's root", err)
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		return "", fmt.Errorf("%s has the text %q %d times, not once: give the mutant another", m.file, m.old, n)
+	}
+	return strings.Replace(string(text), m.old, m.with, 1), nil
+}
+
+// foundBy returns the first test that fails with the bug, or nothing.
+func (m mutant) foundBy(ctx context.Context) (test string, err error) {
+	text, err := m.planted()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "mutant-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := m.overlay(dir, text)
+	if err != nil {
+		return "", err
+	}
+	for _, pkg := range m.tests {
+		output, err := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-failfast", "-timeout", "5m", "./"+pkg).CombinedOutput()
+		var failed *exec.ExitError
+		switch {
+		case err == nil:
+			continue
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case !errors.As(err, &failed):
+			return "", err
+		case strings.Contains(string(output), "[build failed]") || strings.Contains(string(output), "[setup failed]"):
+			return "", fmt.Errorf("it does not compile:\n%s", output)
+		}
+		return pkg + " " + firstFailure(string(output)), nil
+	}
+	return "", nil
+}
+
+// overlay writes the mutated file, and the file that has the Go tool take it.
+func (m mutant) overlay(dir, text string) (path string, err error) {
+	real, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", err
+	}
+	mutated := filepath.Join(dir, "mutant.go")
+	if err := os.WriteFile(mutated, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {real: mutated}})
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "overlay.json")
+	return path, os.WriteFile(path, replace, 0o600)
+}
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// firstFailure names the innermost of the first tests that failed.
+func firstFailure(output string) string {
+	name := "(it hangs, panics or is reported as a race)"
+	for _, match := range failure.FindAllStringSubmatch(output, -1) {
+		if name != "" && !strings.HasPrefix(match[1], name+"/") && strings.HasPrefix(name, "Test") {
+			break
+		}
+		name = match[1]
+	}
+	return name
+}

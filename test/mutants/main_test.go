@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryMutantStillApplies(t *testing.T) {
+	t.Chdir("../..")
+	bugs := map[string]bool{}
+	for _, m := range mutants {
+		text, err := m.planted()
+		require.NoError(t, err, m.bug)
+		assert.NotEmpty(t, text)
+		assert.NotEmpty(t, m.tests, m.bug)
+		assert.False(t, bugs[m.bug], "%q is there twice", m.bug)
+		bugs[m.bug] = true
+	}
+}
+
+func TestAMutantThatNoLongerAppliesIsNamed(t *testing.T) {
+	t.Chdir("../..")
+	_, err := mutant{bug: "x", file: "go.mod", old: "module pony"}.planted()
+	assert.EqualError(t, err, `go.mod has the text "module pony" 0 times, not once: give the mutant another`)
+}
+
+func TestTheFirstTestThatFailsIsNamed(t *testing.T) {
+	assert.Equal(t, "TestB/two/three", firstFailure("ok\n--- FAIL: TestB (0.00s)\n    --- FAIL: TestB/two (0.00s)\n"+
+		"        --- FAIL: TestB/two/three (0.00s)\n--- FAIL: TestC (0.00s)\n"))
+	assert.Contains(t, firstFailure("panic: test timed out"), "hangs")
+}

@@ -291,3 +291,24 @@ func refusalsAfter(causes ...mig.Cause) map[string]plan.Refusal {
 	}
 	return r.remembered()
 }
+
+func TestWhatIsUnderWayIsNotBegunAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.settle()
+		time.Sleep(time.Minute)
+		slow := &slowCloud{Cloud: w.Cloud}
+		w.Cloud = slow
+		w.slurm.cancel(1)
+		for range 20 {
+			_, err := w.round(t.Context(), 2*time.Second)
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+		}
+		assert.EqualValues(t, 1, slow.deletions.Load())
+		time.Sleep(time.Minute)
+		w.settle()
+		assert.Empty(t, w.owned())
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"slurmflex/mig"
@@ -61,4 +62,16 @@ func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []str
 		time.Sleep(10 * time.Second)
 	}
 	return instances, unseen
+}
+
+// slowCloud is a cloud whose DeleteGroup takes a minute.
+type slowCloud struct {
+	Cloud
+	deletions atomic.Int32
+}
+
+func (s *slowCloud) DeleteGroup(ctx context.Context, region, group string) error {
+	s.deletions.Add(1)
+	time.Sleep(time.Minute)
+	return s.Cloud.DeleteGroup(ctx, region, group)
 }

@@ -30,7 +30,7 @@ func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
 				w.add(CancelRequest{Region: g.Region, Group: g.Name, Request: r.Name, Why: why})
 			}
 		}
-		if len(live) == 0 && len(w.inGroup[g.Region+"/"+g.Name]) == 0 && !w.unaccounted(g) {
+		if len(live) == 0 && w.inGroup[g.Region+"/"+g.Name] == 0 && !w.unaccounted(g) {
 			w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: why})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/config"
@@ -28,6 +29,9 @@ func (b bootRecord) String() string {
 
 // readBootRecord reads a node's Extra. It reports false if that is not ours.
 func readBootRecord(extra string) (b bootRecord, ok bool) {
+	if !strings.HasPrefix(extra, ReasonPrefix) {
+		return bootRecord{}, false
+	}
 	var at string
 	if n, err := fmt.Sscanf(extra, bootRecordForm, &b.failed, &at); n != 2 || err != nil {
 		return bootRecord{}, false
@@ -59,7 +63,7 @@ type boots struct {
 // came up ends the row, and so does an hour.
 func (w *world) judgeBoots() {
 	sets := map[*config.NodeSet]*boots{}
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		if sets[m.set] == nil {
 			sets[m.set] = &boots{records: map[string]bootRecord{}}
 		}
@@ -115,7 +119,7 @@ func (w *world) powerDownLate(set *config.NodeSet, b *boots) {
 	byCount := map[int][]string{}
 	for _, name := range b.late {
 		n := b.records[name].failed + 1
-		if extra := w.nodes[name].Extra; extra != "" && !HasBootRecord(w.nodes[name].Node) {
+		if extra := w.nodes[name].Extra; extra != "" && !HasBootRecord(*w.nodes[name].Node) {
 			n = 0 // somebody else's, which stays
 		}
 		byCount[n] = append(byCount[n], name)

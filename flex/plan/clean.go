@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,7 +31,7 @@ const strandedAfter = 10 * time.Minute
 func (w *world) deleteInstances() {
 	gone := map[string][]mig.Instance{} // by region/group; those that no group made under ""
 	why := map[string]string{}
-	for _, in := range w.sortedInstances() {
+	for _, in := range w.machines {
 		if !w.ours(in) {
 			continue
 		}
@@ -48,7 +47,7 @@ func (w *world) deleteInstances() {
 		if in.Group == "" {
 			key = ""
 		}
-		gone[key], why[key] = append(gone[key], in), reason
+		gone[key], why[key] = append(gone[key], *in.Instance), reason
 	}
 	for _, key := range slices.Sorted(maps.Keys(gone)) {
 		instances, reason := gone[key], Why(why[key])
@@ -64,7 +63,7 @@ func (w *world) deleteInstances() {
 
 // useless says why an instance of ours is to be deleted; empty if it is not.
 // A stopped one is: by flex-start it can never start again.
-func (w *world) useless(in mig.Instance) (why string, stopped bool) {
+func (w *world) useless(in machine) (why string, stopped bool) {
 	m := w.nodes[in.Name]
 	stopped = in.Stopped()
 	_, _, known := w.cfg.Find(in.Name)
@@ -90,12 +89,6 @@ func (w *world) unasked(why string) string {
 	return why
 }
 
-func (w *world) sortedInstances() []mig.Instance {
-	return slices.SortedFunc(slices.Values(w.snap.Instances), func(a, b mig.Instance) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
-	})
-}
-
 // wantedGroups are the groups of the cohorts, by region/name.
 func wantedGroups(cohorts []*cohort) map[string]bool {
 	wanted := make(map[string]bool, len(cohorts))
@@ -109,7 +102,7 @@ func wantedGroups(cohorts []*cohort) map[string]bool {
 func (w *world) deleteGroups(wanted map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
 		g := w.groups[key]
-		if wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 || !w.done(g) || w.isYoung("group "+g.Name, g.Created) {
+		if wanted[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 || !w.done(g) || w.isYoung("group "+g.Name, g.Created) {
 			continue
 		}
 		w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: "it is empty and no job waits for it"})
@@ -132,7 +125,7 @@ func (w *world) isYoung(what string, created time.Time) bool {
 func (w *world) deleteRequests(wanted map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
 		g := w.groups[key]
-		if len(w.inGroup[key]) == 0 && len(g.Live()) == 0 {
+		if w.inGroup[key] == 0 && len(g.Live()) == 0 {
 			continue // the group itself goes, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
@@ -177,7 +170,7 @@ func (w *world) nameUnseen() {
 
 // nameUnclear reports what is left alone because it is not understood.
 func (w *world) nameUnclear() {
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		if m.power == unclear {
 			w.problem(fmt.Sprintf("node %s is left alone: state %s is not understood", m.Name, m.State))
 		}

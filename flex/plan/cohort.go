@@ -32,7 +32,7 @@ func (w *world) cohorts() []*cohort {
 	var all []*cohort
 	byGroup := map[string]*cohort{}
 	ranks := map[rank]int{}
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		job := m.owner()
 		queued := job != nil && m.set.Flex.Provisioning == config.Queued && !m.set.IsStatic(m.index)
 		part := 0
@@ -126,7 +126,7 @@ func (w *world) hasOwnGroup(m *member) bool {
 		}
 	}
 	for _, in := range w.instances[m.Name] {
-		if own(w.groups[in.Region+"/"+in.Group]) || in.Stamp.Cluster == w.cfg.Cluster && in.Stamp.Job == 0 && in.Group == "" {
+		if own(in.group) || in.Stamp.Cluster == w.cfg.Cluster && in.Stamp.Job == 0 && in.Group == "" {
 			return true
 		}
 	}

@@ -16,7 +16,7 @@ const settled = 10 * time.Minute
 // were lost behind its back, or do not show yet. Compute keeps the place of a
 // lost instance, and takes no other of that name into the group.
 func (w *world) haunted(g *mig.Group) bool {
-	known := len(w.inGroup[g.Region+"/"+g.Name])
+	known := w.inGroup[g.Region+"/"+g.Name]
 	for _, r := range g.Live() {
 		known += len(r.Instances)
 	}

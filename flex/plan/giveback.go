@@ -175,8 +175,7 @@ func (w *world) releaseGangs(cohorts []*cohort) {
 func (w *world) came(job *slurm.Job) (n int, since time.Time) {
 	for _, name := range job.Nodes {
 		for _, in := range w.instances[name] {
-			g := w.groups[in.Region+"/"+in.Group]
-			if g == nil || g.Stamp.Job != job.ID || in.Leaving() {
+			if in.group == nil || in.group.Stamp.Job != job.ID || in.Leaving() {
 				continue
 			}
 			n++

@@ -15,7 +15,7 @@ const ReasonPrefix = "slurmflex: "
 // another job on them without a call. Drained and downed nodes are the admin's.
 func (w *world) powerDownOrphans() {
 	var orphans []string
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		if m.power != rising || m.cohort != nil || len(m.jobs) > 0 || w.unseen(m.set.Region) {
 			continue
 		}
@@ -37,7 +37,7 @@ func (w *world) powerDownOrphans() {
 // Slurm has set the mark already; Slurm 22.05 knows no such setting.
 func (w *world) powerDownOnIdle() {
 	var names []string
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		job := m.owner()
 		if job == nil || m.set.IsStatic(m.index) || !w.exclusive(job) || m.State.Has(slurm.PowerDown) {
 			continue

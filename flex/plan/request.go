@@ -80,7 +80,7 @@ func (w *world) misfit(r ref) string {
 // already, by another group.
 func (w *world) superfluous(r ref) bool {
 	for _, name := range r.request.Instances {
-		elsewhere := slices.ContainsFunc(w.instances[name], func(in mig.Instance) bool {
+		elsewhere := slices.ContainsFunc(w.instances[name], func(in machine) bool {
 			return !in.Leaving() && in.Group != r.group.Name
 		})
 		if !elsewhere {

@@ -69,19 +69,22 @@ func (w *world) reserve() {
 
 // ends returns the nodes whose instance has an end, by the reservation's name.
 func (w *world) ends() map[string][]string {
-	nodes := map[string][]string{}
-	for _, m := range w.sorted() {
+	byStart := map[int64][]string{}
+	for _, m := range w.members {
 		if m.power != up && m.power != rising {
 			continue
 		}
 		for _, in := range w.instances[m.Name] {
 			if !in.Terminates.IsZero() && w.ours(in) {
-				start := in.Terminates.Truncate(time.Minute)
-				name := reservationPrefix(w.cfg.Cluster) + strconv.FormatInt(start.Unix(), 10)
-				nodes[name] = append(nodes[name], m.Name)
+				start := in.Terminates.Truncate(time.Minute).Unix()
+				byStart[start] = append(byStart[start], m.Name)
 				break
 			}
 		}
+	}
+	nodes := make(map[string][]string, len(byStart))
+	for start, names := range byStart {
+		nodes[reservationPrefix(w.cfg.Cluster)+strconv.FormatInt(start, 10)] = names
 	}
 	return nodes
 }

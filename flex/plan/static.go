@@ -12,7 +12,7 @@ import (
 // cluster's start, and when their lease has ended. Slurm itself never does.
 func (w *world) powerUpStatic() {
 	var names []string
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		if m.set.IsStatic(m.index) && m.power == down && m.idle() && m.State.Has(slurm.PoweredDown) &&
 			!w.unseen(m.set.Region) && !w.present(m.Name) {
 			names = append(names, m.Name)
@@ -24,7 +24,7 @@ func (w *world) powerUpStatic() {
 // renewStatic powers idle static nodes down shortly before their lease ends, so
 // that the new one begins at a time when no job is hurt.
 func (w *world) renewStatic() {
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		early := m.set.Flex.RenewBefore
 		if early == 0 || !m.set.IsStatic(m.index) || m.power != up || !m.idle() || len(m.jobs) > 0 ||
 			m.State.Has(slurm.PowerDown) {
@@ -45,7 +45,7 @@ func (w *world) renewStatic() {
 // read and has none of that name, and Slurm gets no answer from it either. A
 // node with a job is left to Slurm until it has given the node up.
 func (w *world) recoverVanished() {
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		if m.power != up || !m.State.Has(slurm.NotResponding) || w.present(m.Name) || w.unseen(m.set.Region) {
 			continue
 		}
@@ -67,7 +67,7 @@ func (w *world) recoverVanished() {
 // they go back into the pool too, once what was asked for them is gone.
 func (w *world) releaseEmpty() {
 	var empty, tooLate []string
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		if m.power != down || len(m.jobs) > 0 || w.present(m.Name) || w.unseen(m.set.Region) {
 			continue
 		}

@@ -41,7 +41,7 @@ func (w *world) templateFits(c *cohort) bool {
 // whatever their template says: they are billed otherwise.
 func (w *world) checkInstances() {
 	var wrong []string
-	for _, in := range w.snap.Instances {
+	for _, in := range w.machines {
 		if w.ours(in) && !in.FlexStart && !in.Leaving() {
 			template := "its instance template"
 			if set, _, ok := w.cfg.Find(in.Name); ok {

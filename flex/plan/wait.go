@@ -67,7 +67,7 @@ func (w *world) keepWaiting(cohorts []*cohort) {
 // stopWaiting clears the comments of nodes that wait no longer.
 func (w *world) stopWaiting() {
 	var names []string
-	for _, m := range w.sorted() {
+	for _, m := range w.members {
 		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil) {
 			names = append(names, m.Name)
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"slurmflex/config"
@@ -14,13 +15,15 @@ type world struct {
 	cfg  *config.Config
 	snap Snapshot
 
-	nodes     map[string]*member        // flex nodes that Slurm shows
-	instances map[string][]mig.Instance // by name; a name is unique in a zone only
-	groups    map[string]*mig.Group     // by region/name
-	inGroup   map[string][]mig.Instance // by region/group
-	requests  map[string][]ref          // live requests, by the names they ask for
-	brought   map[string][]ref          // requests that have succeeded, by the names they brought
-	jobs      map[uint32]bool           // every job in the queue, whatever its state
+	nodes     map[string]*member    // flex nodes that Slurm shows
+	members   []*member             // the same, in a stable order
+	machines  []machine             // every instance, sorted by name and zone
+	instances map[string][]machine  // the same, by name; a name is unique in a zone only
+	groups    map[string]*mig.Group // by region/name
+	inGroup   map[string]int        // how many instances, by region/group
+	requests  map[string][]ref      // live requests, by the names they ask for
+	brought   map[string][]ref      // requests that have succeeded, by the names they brought
+	jobs      map[uint32]bool       // every job in the queue, whatever its state
 
 	plan Plan
 	set  map[string]bool // the nodes that the plan changes
@@ -36,12 +39,18 @@ type world struct {
 
 // member is a flex node that Slurm shows.
 type member struct {
-	slurm.Node
+	*slurm.Node
 	set    *config.NodeSet
 	index  int
 	power  power
 	jobs   []*slurm.Job // that hold it, the most important first
 	cohort *cohort      // with whom it is to arrive; nil unless it is wanted and rising
+}
+
+// machine is an instance and the group of ours that made it, nil if none did.
+type machine struct {
+	*mig.Instance
+	group *mig.Group
 }
 
 // ref is a live request and the group it is in.
@@ -54,11 +63,11 @@ func look(cfg *config.Config, snap Snapshot) *world {
 	w := &world{
 		cfg: cfg, snap: snap,
 		nodes:     make(map[string]*member, len(snap.Nodes)),
-		instances: make(map[string][]mig.Instance, len(snap.Instances)),
+		instances: make(map[string][]machine, len(snap.Instances)),
 		groups:    make(map[string]*mig.Group, len(snap.Groups)),
-		inGroup:   make(map[string][]mig.Instance, len(snap.Groups)),
+		inGroup:   make(map[string]int, len(snap.Groups)),
 		requests:  map[string][]ref{},
-		brought:   map[string][]ref{},
+		brought:   make(map[string][]ref, len(snap.Instances)),
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
 		set:       map[string]bool{},
 		spared:    cfg.Options.MaxDeletions,
@@ -67,25 +76,52 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		queue:     map[string]int{},
 		blocked:   map[*config.NodeSet]int{},
 	}
-	for _, n := range snap.Nodes {
-		if set, index, ok := cfg.Find(n.Name); ok && set.Flex != nil {
-			w.nodes[n.Name] = &member{Node: n, set: set, index: index, power: powerOf(n.State)}
-		}
-	}
+	w.addNodes()
 	for i := range snap.Jobs {
 		w.addJob(&snap.Jobs[i])
 	}
-	for _, m := range w.nodes {
+	for _, m := range w.members {
 		slices.SortFunc(m.jobs, byImportance)
 	}
 	for i := range snap.Groups {
 		w.addGroup(&snap.Groups[i])
 	}
-	for _, in := range snap.Instances {
-		w.instances[in.Name] = append(w.instances[in.Name], in)
-		w.inGroup[in.Region+"/"+in.Group] = append(w.inGroup[in.Region+"/"+in.Group], in)
-	}
+	w.addMachines()
 	return w
+}
+
+func (w *world) addNodes() {
+	for i := range w.snap.Nodes {
+		n := &w.snap.Nodes[i]
+		if set, index, ok := w.cfg.Find(n.Name); ok && set.Flex != nil {
+			w.nodes[n.Name] = &member{Node: n, set: set, index: index, power: powerOf(n.State)}
+		}
+	}
+	w.members = slices.AppendSeq(make([]*member, 0, len(w.nodes)), maps.Values(w.nodes))
+	slices.SortFunc(w.members, func(a, b *member) int {
+		return cmp.Or(cmp.Compare(a.set.Name, b.set.Name), cmp.Compare(a.index, b.index))
+	})
+}
+
+func (w *world) addMachines() {
+	w.machines = make([]machine, len(w.snap.Instances))
+	for i := range w.machines {
+		in := &w.snap.Instances[i]
+		key := in.Region + "/" + in.Group
+		w.machines[i] = machine{in, w.groups[key]}
+		w.inGroup[key]++
+	}
+	slices.SortFunc(w.machines, func(a, b machine) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
+	})
+	for i := 0; i < len(w.machines); {
+		next := i + 1
+		for next < len(w.machines) && w.machines[next].Name == w.machines[i].Name {
+			next++
+		}
+		w.instances[w.machines[i].Name] = w.machines[i:next]
+		i = next
+	}
 }
 
 func (w *world) addJob(j *slurm.Job) {
@@ -136,11 +172,11 @@ func (w *world) addGroup(g *mig.Group) {
 }
 
 // ours reports whether a group of ours made the instance, or we without one.
-func (w *world) ours(in mig.Instance) bool {
+func (w *world) ours(in machine) bool {
 	if in.Group == "" {
 		return in.Stamp.Cluster == w.cfg.Cluster
 	}
-	return w.groups[in.Region+"/"+in.Group] != nil
+	return in.group != nil
 }
 
 func (w *world) add(a Action) { w.plan.Actions = append(w.plan.Actions, a) }
@@ -164,18 +200,6 @@ func (w *world) machine(node string) (stays, leaves bool) {
 		}
 	}
 	return stays, leaves
-}
-
-// sorted returns the flex nodes in a stable order.
-func (w *world) sorted() []*member {
-	all := make([]*member, 0, len(w.nodes))
-	for _, m := range w.nodes {
-		all = append(all, m)
-	}
-	slices.SortFunc(all, func(a, b *member) int {
-		return cmp.Or(cmp.Compare(a.set.Name, b.set.Name), cmp.Compare(a.index, b.index))
-	})
-	return all
 }
 
 // byImportance orders jobs by Slurm's priority, then by age.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -57,7 +58,7 @@ func (v *view) add(p *computepb.InstanceAggregatedList) error {
 		}
 		v.missed[region] = fmt.Errorf("incomplete answer: unreachable: %s", scope)
 	}
-	for scope, list := range p.GetItems() {
+	for _, scope := range slices.Sorted(maps.Keys(p.GetItems())) {
 		region, ok := regionOfScope(scope)
 		if !ok {
 			return fmt.Errorf("answer not understood: instances in %q, which is no zone", scope)
@@ -65,7 +66,7 @@ func (v *view) add(p *computepb.InstanceAggregatedList) error {
 		if _, asked := v.seen[region]; !asked {
 			continue
 		}
-		if err := v.addZone(region, path.Base(scope), list); err != nil {
+		if err := v.addZone(region, path.Base(scope), p.GetItems()[scope]); err != nil && v.missed[region] == nil {
 			v.missed[region] = err
 		}
 	}

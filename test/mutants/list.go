@@ -59,11 +59,11 @@ var mutants = []mutant{
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/clean.go",
-		"wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 ||", "wanted[key] || len(w.inGroup[key]) > 0 ||", planner,
+		"wanted[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "wanted[key] || w.inGroup[key] > 0 ||", planner,
 	},
 	{
 		"a group is deleted with machines in it", "flex/plan/clean.go",
-		"wanted[key] || len(g.Live()) > 0 || len(w.inGroup[key]) > 0 ||", "wanted[key] || len(g.Live()) > 0 ||", planner,
+		"wanted[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "wanted[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/names.go",
@@ -162,9 +162,8 @@ var mutants = []mutant{
 		"		if !r.isWarned(rec) {\n			return r.warn(ctx, rec, a.Reason)\n		}\n", "		_ = r.warn(ctx, rec, a.Reason)\n", rounds,
 	},
 	{
-		"groups are read after what they have brought", "flex/reconciler.go",
-		"		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)\n		if len(unseenGroups) < len(regions) {\n			snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)\n		}\n",
-		"		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)\n		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)\n", rounds,
+		"what a request has brought a moment ago is taken for lost", "flex/plan/ghost.go",
+		"if w.haunted(r.group) && w.snap.Now.Sub(r.request.Created) < settled {", "if w.haunted(r.group) && w.snap.Now.Sub(r.request.Created) < 0 {", planner,
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",

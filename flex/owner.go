@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -70,24 +71,42 @@ func (r *Reconciler) tellJob(ctx context.Context, a plan.TellJob) error {
 	return r.tell(ctx, rec, a.Text)
 }
 
-// giveBack first tells, then acts. A job that Slurm would not requeue is only
-// told; it loses its nodes, after a grace, where nothing could ever help it.
+// giveBack first tells, then acts. Jobs that Slurm would not requeue are only
+// told; they lose their nodes, after a grace, where waiting is of no use.
 func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
-	rec, there, err := r.record(ctx, a.Job)
-	if err != nil || !there {
+	records, err := r.Scheduler.JobRecords(ctx, append([]uint32{a.Job}, a.Others...))
+	if err != nil {
 		return err
 	}
-	if !rec.Batch || !rec.Requeue {
-		if !r.isWarned(rec) {
-			return r.warn(ctx, rec, a.Reason)
+	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
+		return nil // it has gone
+	}
+	spared := false
+	for _, rec := range records {
+		if rec.Batch && rec.Requeue {
+			continue
 		}
-		if !a.Hopeless {
-			return nil
+		warned := r.isWarned(rec)
+		if !warned {
+			if err := r.warn(ctx, rec, a.Reason); err != nil {
+				return err
+			}
+		}
+		spared = spared || !warned || !a.Hopeless
+	}
+	if spared {
+		return nil
+	}
+	for _, rec := range records {
+		if err := r.tell(ctx, rec, plan.OwnComment+a.Reason); err != nil {
+			return err
 		}
 	}
-	if err := r.tell(ctx, rec, plan.OwnComment+a.Reason); err != nil {
-		return err
-	}
+	return r.takeBack(ctx, a)
+}
+
+// takeBack takes the nodes of a job that has been told.
+func (r *Reconciler) takeBack(ctx context.Context, a plan.GiveBack) (err error) {
 	// Held first, it goes from CONFIGURING to held, and cannot start in between.
 	switch a.Then {
 	case plan.Hold:
@@ -98,8 +117,20 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 	if err != nil {
 		return err
 	}
-	change := slurm.NodeChange{State: "power_down_force", Reason: plan.ReasonPrefix + a.Reason}
-	return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
+	byExtra := map[string][]string{}
+	for _, n := range a.Nodes {
+		byExtra[a.Extra[n]] = append(byExtra[a.Extra[n]], n)
+	}
+	for _, extra := range slices.Sorted(maps.Keys(byExtra)) {
+		change := slurm.NodeChange{State: "power_down_force", Reason: plan.ReasonPrefix + a.Reason}
+		if extra != "" {
+			change.Extra = &extra
+		}
+		if err := r.Scheduler.UpdateNodes(ctx, byExtra[extra], change); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isWarned reports whether a job's owner has been told that it would be lost.
@@ -125,17 +156,17 @@ func (r *Reconciler) warn(ctx context.Context, rec slurm.JobRecord, reason strin
 func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
 	var ids []uint32
 	for _, a := range p.Actions {
-		var id uint32
+		var of []uint32
 		switch a := a.(type) {
 		case plan.TellJob:
-			id = a.Job
+			of = []uint32{a.Job}
 		case plan.GiveBack:
-			id = a.Job
-		default:
-			continue
+			of = append([]uint32{a.Job}, a.Others...)
 		}
-		if _, remembered := r.owners.last(id); !remembered {
-			ids = append(ids, id)
+		for _, id := range of {
+			if _, remembered := r.owners.last(id); !remembered {
+				ids = append(ids, id)
+			}
 		}
 	}
 	if len(ids) == 0 {

@@ -140,3 +140,22 @@ func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t 
 		}
 	})
 }
+
+func TestAnInteractiveJobOnANodeThatAnotherGivesUpIsTold(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.NodeSets[0].Flex.ProvisionTimeout = 10 * time.Minute
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "shared", "alpha-a3-0")
+		w.slurm.submit(2, "shared", "alpha-a3-0")
+		w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
+		w.settle()
+		time.Sleep(11 * time.Minute)
+		w.settle()
+		assert.Len(t, w.slurm.notices, 1)
+		assert.Contains(t, w.slurm.notices[0], "2: flex-start: no capacity for 1 × a3-highgpu-8g in 11m")
+		time.Sleep(time.Hour)
+		w.settle()
+		assert.Len(t, w.slurm.notices, 1)
+		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "both wait on")
+	})
+}

@@ -57,11 +57,10 @@ type boots struct {
 	made    time.Time             // when the newest of theirs was made
 }
 
-// judgeBoots powers down the nodes whose instance has run for boot_timeout and
-// no slurmd has registered from it, keeps count of them in the nodes' Extra,
-// and blocks the nodesets of which too many in a row did not come up. One that
-// came up ends the row, and so does an hour.
-func (w *world) judgeBoots() {
+// judgeBoots looks which instances have come up and which have not within
+// boot_timeout, and blocks the nodesets of which too many in a row did not. One
+// that came up ends the row, and so does an hour.
+func (w *world) judgeBoots() map[*config.NodeSet]*boots {
 	sets := map[*config.NodeSet]*boots{}
 	for _, m := range w.members {
 		if sets[m.set] == nil {
@@ -78,13 +77,13 @@ func (w *world) judgeBoots() {
 			w.recovered = append(w.recovered, slices.Sorted(maps.Keys(b.records))...)
 			b.records, b.failed = nil, 0
 		}
-		w.powerDownLate(set, b)
 		if n := b.failed + len(b.late); set.Flex.BootFailures > 0 && n >= set.Flex.BootFailures {
 			w.blocked[set] = n
 			until := later(b.newest, b.made).Add(set.Flex.BootTimeout + breakerRest)
 			w.plan.Blocks = append(w.plan.Blocks, Block{set.Name, n, until})
 		}
 	}
+	return sets
 }
 
 // watchBoot notes what the node and its instances say.
@@ -109,25 +108,48 @@ func (w *world) watchBoot(m *member, b *boots) {
 	}
 }
 
-// powerDownLate gives up the boots that take too long, many nodes at a time.
-func (w *world) powerDownLate(set *config.NodeSet, b *boots) {
-	if len(b.late) == 0 {
+// giveUpBoots powers down the nodes whose instance has run for boot_timeout and
+// no slurmd has registered from it, and keeps count of them in the nodes' Extra.
+func (w *world) giveUpBoots(sets map[*config.NodeSet]*boots) {
+	for _, set := range w.cfg.NodeSets {
+		b := sets[set]
+		if b == nil || len(b.late) == 0 {
+			continue
+		}
+		reason := fmt.Sprintf("no slurmd has registered from its instance within boot_timeout %s", clock(set.Flex.BootTimeout))
+		w.problem(slurm.Fold(b.late) + ": " + reason)
+		byJob := map[*slurm.Job][]string{}
+		var jobs []*slurm.Job
+		for _, name := range b.late {
+			job := w.nodes[name].owner()
+			if byJob[job] == nil {
+				jobs = append(jobs, job)
+			}
+			byJob[job] = append(byJob[job], name)
+		}
+		for _, job := range jobs {
+			w.giveUpBoot(job, byJob[job], b, reason)
+		}
+	}
+}
+
+// giveUpBoot gives up the boots of a job's nodes, or of nodes that no job holds.
+func (w *world) giveUpBoot(job *slurm.Job, nodes []string, b *boots, reason string) {
+	records := map[string]string{}
+	byRecord := map[string][]string{}
+	for _, name := range nodes {
+		if extra := w.nodes[name].Extra; extra == "" || HasBootRecord(*w.nodes[name].Node) { // else it is somebody else's, and stays
+			records[name] = bootRecord{b.records[name].failed + 1, b.made}.String()
+		}
+		byRecord[records[name]] = append(byRecord[records[name]], name)
+	}
+	if job != nil {
+		w.takeBack(job, GiveBack{Nodes: nodes, Extra: records, Reason: reason, Then: Requeue, Hopeless: true, Why: Why(reason)})
 		return
 	}
-	why := fmt.Sprintf("no slurmd has registered from its instance within boot_timeout %s", clock(set.Flex.BootTimeout))
-	w.problem(slurm.Fold(b.late) + ": " + why)
-	byCount := map[int][]string{}
-	for _, name := range b.late {
-		n := b.records[name].failed + 1
-		if extra := w.nodes[name].Extra; extra != "" && !HasBootRecord(*w.nodes[name].Node) {
-			n = 0 // somebody else's, which stays
-		}
-		byCount[n] = append(byCount[n], name)
-	}
-	for _, n := range slices.Sorted(maps.Keys(byCount)) {
-		change := SetNodes{Nodes: byCount[n], State: "power_down_force", Reason: ReasonPrefix + why, Why: Why(why)}
-		if n > 0 {
-			record := bootRecord{n, b.made}.String()
+	for _, record := range slices.Sorted(maps.Keys(byRecord)) {
+		change := SetNodes{Nodes: byRecord[record], State: "power_down_force", Reason: ReasonPrefix + reason, Why: Why(reason)}
+		if record != "" {
 			change.Extra = &record
 		}
 		w.setNodes(change)

@@ -89,8 +89,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 func TestABootThatFailsIsOnRecord(t *testing.T) {
 	late := func(more ...func(*scene)) Snapshot {
 		return seen(append([]func(*scene){
-			nodes("alpha-a3-[0-2]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-2]"),
-			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-2]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
+			nodes("alpha-a3-[0-2]", risingIdle), group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-2]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 			reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-2]", noon.Add(50*time.Minute)),
 		}, more...)...)
 	}
@@ -119,4 +118,16 @@ func TestABootThatFailsIsOnRecord(t *testing.T) {
 			assert.Equal(t, c.want, actions(Compute(with(t, "boot_timeout: 600"), c.given)))
 		})
 	}
+}
+
+func TestJobsAreToldOfABootThatFails(t *testing.T) {
+	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-0", bootRecord{2, noon.Add(-30 * time.Minute)}.String()),
+		extra("alpha-a3-1", "rack 7"), job(7, "shared", "1:00:00", configured, "alpha-a3-[0-1]"), job(8, "shared", "1:00:00", configured, "alpha-a3-1"),
+		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
+		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
+	const reason = "no slurmd has registered from its instance within boot_timeout 00:10:00"
+	assert.Equal(t, []Action{GiveBack{
+		Job: 7, Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue, Hopeless: true, Why: reason,
+		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
+	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
 }

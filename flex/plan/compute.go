@@ -31,9 +31,10 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w := look(cfg, snap)
 	w.nameUnseen()
 	w.plan.Unseen = len(snap.Unseen)
-	w.judgeBoots()
+	boots := w.judgeBoots()
 	cohorts := w.cohorts()
 	w.settleRequests(cohorts)
+	w.giveUpBoots(boots)
 	w.giveUpLate(cohorts)
 	w.releaseGangs(cohorts)
 	for _, c := range cohorts {

@@ -19,15 +19,17 @@ const (
 	Cancel  Then = "cancel"  // it ends
 )
 
-// GiveBack powers down all nodes of a job that have no machine yet, so that
-// Slurm takes the job back, and does with it what Then says. A job that Slurm
-// would not requeue is told first; see flex.
+// GiveBack powers down nodes of a job, so that Slurm takes the job back, and
+// does with it what Then says. Jobs that Slurm would not requeue are told first;
+// see flex.
 type GiveBack struct {
 	Job      uint32
+	Others   []uint32 // that hold any of the nodes too
 	Nodes    []string
+	Extra    map[string]string // written to nodes, by their names; nil: none
 	Reason   string
 	Then     Then
-	Hopeless bool // no further attempt could succeed
+	Hopeless bool // a job is lost rather than left waiting
 	Why
 }
 
@@ -45,18 +47,9 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 	w.problem(fmt.Sprintf("%s: %s", c.group, reason))
 	switch {
 	case c.job != nil:
-		if w.given[c.job.ID] || w.mustKeep(c, hopeless) {
-			return
-		}
-		w.given[c.job.ID] = true
-		nodes := w.unbooted(c.job)
-		for _, n := range nodes {
-			w.set[n] = true
-		}
-		w.add(GiveBack{
-			Job: c.job.ID, Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless, Why: c.why(),
+		w.takeBack(c.job, GiveBack{
+			Nodes: w.unbooted(c.job), Reason: reason, Then: then, Hopeless: hopeless, Why: c.why(),
 		})
-		w.expect("nodes of job " + fmt.Sprint(c.job.ID) + " to go back")
 	case !c.static:
 		w.setNodes(SetNodes{
 			Nodes: c.nodes, State: "power_down_force", Reason: ReasonPrefix + reason,
@@ -65,26 +58,56 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 	}
 }
 
+// takeBack plans that nodes of the job go back, unless they do already, or
+// somebody would be lost by it who is to be spared for now.
+func (w *world) takeBack(job *slurm.Job, a GiveBack) {
+	holders := w.holders(a.Nodes)
+	if w.given[job.ID] || w.mustKeep(holders, a.Hopeless) {
+		return
+	}
+	w.given[job.ID] = true
+	for _, n := range a.Nodes {
+		w.set[n] = true
+	}
+	a.Job = job.ID
+	for _, j := range holders {
+		if j != job {
+			a.Others = append(a.Others, j.ID)
+		}
+	}
+	slices.Sort(a.Others)
+	w.add(a)
+	w.expect(fmt.Sprintf("nodes of job %d to go back", job.ID))
+}
+
 // grace is how long the owner of a job that Slurm would not requeue has been
 // told before anything is taken from it.
 const grace = time.Minute
 
-// keeps reports whether the cohort's job goes on waiting where another would
-// not: it would be lost otherwise, and its owner has been told.
-func (w *world) keeps(c *cohort) bool {
-	if c.job == nil {
-		return false
+// warned tells when the last of the jobs' owners was told that the job would be
+// lost. It reports false if none was.
+func (w *world) warned(jobs []*slurm.Job) (last time.Time, any bool) {
+	for _, j := range jobs {
+		if at, warned := WarnedAt(w.snap.Told[j.ID]); warned {
+			last, any = later(last, at), true
+		}
 	}
-	_, warned := WarnedAt(w.snap.Told[c.job.ID])
+	return last, any
+}
+
+// keeps reports whether the cohort goes on waiting where another would not: a
+// job would be lost otherwise, and its owner has been told.
+func (w *world) keeps(c *cohort) bool {
+	_, warned := w.warned(w.holders(c.nodes))
 	return warned
 }
 
-// mustKeep reports whether the cohort's job keeps its nodes for now: it would be
-// lost, and there is hope, or its owner has only just been told that there is none.
-func (w *world) mustKeep(c *cohort, hopeless bool) bool {
-	at, warned := WarnedAt(w.snap.Told[c.job.ID])
-	if warned && hopeless && w.snap.Now.Sub(at) < grace {
-		w.expect(fmt.Sprintf("the owner of job %d to have had time to read that it is lost", c.job.ID))
+// mustKeep reports whether the jobs keep their nodes for now: one would be lost,
+// and there is hope, or its owner has only just been told that there is none.
+func (w *world) mustKeep(jobs []*slurm.Job, hopeless bool) bool {
+	last, warned := w.warned(jobs)
+	if warned && hopeless && w.snap.Now.Sub(last) < grace {
+		w.expect("the owner of a job that is lost to have had time to read so")
 		return true
 	}
 	return warned && !hopeless
@@ -117,7 +140,8 @@ func (w *world) giveUpLate(cohorts []*cohort) {
 			if message := w.lastAttempt(c); message != "" {
 				reason += "; last attempt: " + message
 			}
-			w.giveBack(c, Then(c.set.Flex.OnProvisionTimeout), false, reason)
+			then := Then(c.set.Flex.OnProvisionTimeout)
+			w.giveBack(c, then, then == Cancel, reason)
 		}
 	}
 }

@@ -187,3 +187,29 @@ func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
 	}
 }
+
+func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
+	const reason = "no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)"
+	given := func(comment string) Snapshot {
+		return seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
+			job(8, "shared", "1:00:00", configured, "alpha-a3-0"), func(s *scene) {
+				s.Jobs[0].Start, s.Jobs[0].Priority = noon.Add(-130*time.Minute), 9
+				s.Told = map[uint32]string{8: comment}
+				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, At: noon.Add(-time.Second), Times: 1}
+			})
+	}
+	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
+		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
+		give := GiveBack{
+			Job: 7, Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: reason, Then: Then(then), Hopeless: told,
+			Why: "job 7 waits for alpha-a3-0",
+		}
+		assert.Contains(t, Compute(cfg, given("")).Actions, give)
+		if p := Compute(cfg, given(Warning(noon.Add(-grace), "no capacity"))); told {
+			assert.Contains(t, p.Actions, give, "an admin has chosen so")
+		} else {
+			assert.NotContains(t, p.Actions, give, "job 8 would be lost")
+		}
+		assert.NotContains(t, Compute(cfg, given(Warning(noon, "no capacity"))).Actions, give, "its owner has only just been told")
+	}
+}

@@ -372,7 +372,7 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
 	assert.Equal(t, []string{
-		`set nodes alpha-a3-1 power_down_force extra "slurmflex: 1 boots failed, the last of an instance made 2026-11-21T11:50:00Z"`,
+		"give back alpha-a3-1 and requeue job 7: no slurmd has registered from its instance within boot_timeout 00:10:00",
 	}, actions(Compute(with(t, "boot_timeout: 600"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 601"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 0"), s)), "0 is off")

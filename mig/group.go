@@ -21,6 +21,7 @@ type Group struct {
 	Stamp      Stamp
 	Policy     string // name of its workload policy; empty if it has none
 	TargetSize int
+	Creating   int // members that are being created, which includes those that wait for capacity
 	Created    time.Time
 	Requests   []Request // every resize request on record, the oldest first
 }

@@ -102,7 +102,8 @@ func wantedGroups(cohorts []*cohort) map[string]bool {
 func (w *world) deleteGroups(wanted map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
 		g := w.groups[key]
-		if wanted[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 || !w.done(g) || w.isYoung("group "+g.Name, g.Created) {
+		if wanted[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 || !w.done(g) ||
+			w.isYoung("group "+g.Name, g.Created) {
 			continue
 		}
 		w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: "it is empty and no job waits for it"})
@@ -139,10 +140,10 @@ func (w *world) deleteRequests(wanted map[string]bool) {
 
 // done reports whether nobody needs an empty group's records or its place: the
 // job that it was made for has left the queue or owes it no failed attempt, and
-// no node that is in use could have its machine there unseen.
+// neither a request nor the machine of a node in use could be there unseen.
 func (w *world) done(g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g)
+	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g) && !w.isAhead(g)
 }
 
 // unaccounted reports whether the group has brought a machine for a node that

@@ -462,6 +462,17 @@ func TestARound(t *testing.T) {
 				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), group("alpha-a3-job-7", forJob("a3", 7))),
 			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00"},
 		},
+		"waits for a request of its own that the lists do not show yet": {
+			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
+				group("alpha-a3-job-7", forJob("a3", 7)), counting(2), creating(2)),
+		},
+		"also beside one that has failed": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Hour)), counting(1), creating(1)),
+		},
+		"lets such a group be, and the nodes that it may serve, when the job has gone": {
+			given: seen(nodes("alpha-a3-0", poweringDown), group("alpha-a3-job-7", forJob("a3", 7)), counting(1), creating(1)),
+		},
 		"keeps a group that counts the attempts of a job in the queue": {
 			given: seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
@@ -485,6 +496,11 @@ func TestARound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// creating has the last group create that many members.
+func creating(n int) func(*scene) {
+	return func(s *scene) { s.Groups[len(s.Groups)-1].Creating = n }
 }
 
 // counting sets the last group's target size.

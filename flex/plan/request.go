@@ -158,6 +158,10 @@ func (w *world) takesTurn(c *cohort) bool {
 // asked for, or none while an old instance or request of the same name is
 // still in the way: they are asked for together once it has gone.
 func (w *world) missing(c *cohort) []string {
+	if g := w.groups[c.set.Region+"/"+c.group]; g != nil && w.isAhead(g) {
+		w.expect("the request of " + c.group + " to show")
+		return nil
+	}
 	var missing []string
 	for _, name := range c.nodes {
 		stays, leaves := w.machine(name)

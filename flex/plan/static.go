@@ -68,7 +68,7 @@ func (w *world) recoverVanished() {
 func (w *world) releaseEmpty() {
 	var empty, tooLate []string
 	for _, m := range w.members {
-		if m.power != down || len(m.jobs) > 0 || w.present(m.Name) || w.unseen(m.set.Region) {
+		if m.power != down || len(m.jobs) > 0 || w.present(m.Name) || w.unseen(m.set.Region) || w.ahead[m.set.Name] {
 			continue
 		}
 		switch {

@@ -25,6 +25,8 @@ type world struct {
 	brought   map[string][]ref      // requests that have succeeded, by the names they brought
 	jobs      map[uint32]bool       // every job in the queue, whatever its state
 
+	ahead     map[string]bool       // nodesets with a group whose request does not show yet
+
 	plan Plan
 	set  map[string]bool // the nodes that the plan changes
 
@@ -67,6 +69,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		groups:    make(map[string]*mig.Group, len(snap.Groups)),
 		inGroup:   make(map[string]int, len(snap.Groups)),
 		requests:  map[string][]ref{},
+		ahead:     map[string]bool{},
 		brought:   make(map[string][]ref, len(snap.Instances)),
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
 		set:       map[string]bool{},
@@ -87,6 +90,11 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		w.addGroup(&snap.Groups[i])
 	}
 	w.addMachines()
+	for _, g := range w.groups {
+		if w.isAhead(g) {
+			w.ahead[g.Stamp.NodeSet] = true
+		}
+	}
 	return w
 }
 

@@ -123,7 +123,7 @@ func groupOf(m *computepb.InstanceGroupManager, region string, stamp mig.Stamp) 
 	}
 	g := mig.Group{
 		Name: m.GetName(), Region: region, Stamp: stamp,
-		TargetSize: int(m.GetTargetSize()), Created: created,
+		TargetSize: int(m.GetTargetSize()), Creating: int(m.GetCurrentActions().GetCreating()), Created: created,
 	}
 	if policy := m.GetResourcePolicies().GetWorkloadPolicy(); policy != "" {
 		g.Policy = path.Base(policy)

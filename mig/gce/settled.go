@@ -14,7 +14,8 @@ import (
 // groups are read at once.
 const settledAge = 30 * time.Minute
 
-// settled remembers the resize requests of the groups in which all have ended.
+// settled remembers the resize requests of the groups in which all have ended
+// and nothing is being created.
 // A request that has ended stays as it is, and a new one raises the group's
 // target size by the time that it is accepted: so there is nothing to read in
 // such a group before its size changes, or we ourselves change its requests. A
@@ -57,7 +58,7 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 	}
 	for _, g := range groups {
 		key := g.Region + "/" + g.Name
-		if len(g.Live()) > 0 {
+		if len(g.Live()) > 0 || g.Creating > 0 { // the list of requests may lag behind that of groups
 			continue
 		}
 		if r, ok := old[key]; ok && r.size == g.TargetSize && r.created.Equal(g.Created) && !now.After(r.until) {

@@ -75,3 +75,20 @@ func TestAGroupMadeAnewUnderItsOldNameIsReadAnew(t *testing.T) {
 		assert.Empty(t, w.group(t).Requests)
 	})
 }
+
+func TestAGroupThatCreatesWhatNoRequestShowsIsNotSettled(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		ctx := t.Context()
+		w.cloud.SetCapacity("", "", 0)
+		spec := w.spec("alpha-a3-job-812", 812)
+		require.NoError(t, w.CreateGroup(ctx, spec))
+		require.NoError(t, w.CreateRequest(ctx, region, spec.Name, request("alpha-a3-0")))
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+			Method: "regionInstanceGroupManagerResizeRequests.list", Lag: time.Minute, Times: 1,
+		}))
+		g := w.group(t)
+		assert.Empty(t, g.Requests, "the list lags behind")
+		assert.Equal(t, 1, g.Creating)
+		assert.Len(t, w.group(t).Live(), 1)
+	})
+}

@@ -159,7 +159,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job is acted on before its owner is told", "flex/owner.go",
-		"		if !r.isWarned(rec) {\n			return r.warn(ctx, rec, a.Reason)\n		}\n", "		_ = r.warn(ctx, rec, a.Reason)\n", rounds,
+		"	if spared {\n		return nil\n	}\n", "	_ = spared\n", rounds,
 	},
 	{
 		"what a request has brought a moment ago is taken for lost", "flex/plan/ghost.go",

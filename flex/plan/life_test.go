@@ -115,6 +115,14 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 			given: seen(nodes("alpha-one-0", givenUp)),
 			want:  []string{"set nodes alpha-one-0 power_down_force"},
 		},
+		"as soon as its lease has ended and its machine is gone, before Slurm notices": {
+			given: seen(nodes("alpha-one-0", "IDLE+CLOUD+MAINTENANCE+RESERVED"), reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)),
+			want:  []string{"set nodes alpha-one-0 power_down_force"},
+		},
+		"not while a job still runs there": {
+			given: seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+MAINTENANCE+RESERVED"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0"),
+				reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)),
+		},
 		"not when it only does not answer": {
 			given: seen(nodes("alpha-one-0", noAnswer), group("alpha-one-node-0", forNode("one", "alpha-one-0")),
 				vms("alpha-one-0", "alpha-one-node-0", "RUNNING")),
@@ -178,9 +186,10 @@ func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
 	end := noon.Add(-5 * time.Minute)
 	name := fmt.Sprintf("slurmflex-alpha-%d", end.Unix())
 	p := Compute(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end)))
-	require.Len(t, p.Actions, 2)
+	require.Len(t, p.Actions, 1)
 	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(SetNodes).Reason)
-	assert.Equal(t, DeleteReservation{Name: name, Why: "no instance's lease ends then any more"}, p.Actions[1])
+	p = Compute(alphaConfig(t), seen(nodes("alpha-one-0", poweringDown), reserved(name, "alpha-one-0", end)))
+	assert.Contains(t, p.Actions, DeleteReservation{Name: name, Why: "no instance's lease ends then any more"})
 }
 
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
@@ -230,6 +239,9 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 			given: seen(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour),
 				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
 			want: []string{"reserve alpha-a3-0 from 2026-11-21T14:00:00Z", "delete reservation " + at13},
+		},
+		"a node whose machine is gone stays in its own until Slurm has it powered down": {
+			given: seen(nodes("alpha-a3-0", "IDLE+CLOUD"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
 		},
 		"an instance without an end needs none": {
 			given: seen(running7("alpha-a3-0"), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")),

@@ -31,7 +31,8 @@ func leaseEnd(cluster, reservation string) (time.Time, bool) {
 
 // reserve keeps jobs that would not be done in time off nodes whose lease ends:
 // one reservation for each end, to the minute before, from the moment that the
-// instance has one until it is gone.
+// instance has one until Slurm knows that it is gone. What could not be read
+// stays as it is.
 func (w *world) reserve() {
 	want := w.ends()
 	have := map[string][]string{}
@@ -40,9 +41,9 @@ func (w *world) reserve() {
 			have[r.Name] = r.Nodes
 		}
 	}
-	for name, nodes := range have { // what could not be read stays as it is
+	for name, nodes := range have {
 		for _, n := range nodes {
-			if m := w.nodes[n]; m != nil && w.unseen(m.set.Region) {
+			if m := w.nodes[n]; m != nil && (w.unseen(m.set.Region) || m.power == up && !w.present(n)) {
 				want[name] = append(want[name], n)
 			}
 		}

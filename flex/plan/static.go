@@ -42,18 +42,20 @@ func (w *world) renewStatic() {
 }
 
 // recoverVanished powers down the nodes whose machine is gone: the cloud was
-// read and has none of that name, and Slurm gets no answer from it either. A
-// node with a job is left to Slurm until it has given the node up.
+// read and has none of that name, and its lease has ended or Slurm gets no answer
+// from it either. A node with a job is left to Slurm until it has given the node up.
 func (w *world) recoverVanished() {
 	for _, m := range w.members {
-		if m.power != up || !m.State.Has(slurm.NotResponding) || w.present(m.Name) || w.unseen(m.set.Region) {
+		if m.power != up || w.present(m.Name) || w.unseen(m.set.Region) ||
+			len(m.jobs) > 0 || held(m.State) || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
 		}
-		if len(m.jobs) > 0 || held(m.State) || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+		end, ended := w.endOf(m.Name)
+		if !ended && !m.State.Has(slurm.NotResponding) {
 			continue
 		}
 		why := "its instance is gone"
-		if end, ended := w.endOf(m.Name); ended {
+		if ended {
 			why = "its lease ended at " + end.Format(time.RFC3339)
 		}
 		w.setNodes(SetNodes{

@@ -64,7 +64,8 @@ The world can be looked at and changed under /fake/:
   curl ADDRESS/fake/fail -d '{"group":"g","request":"r","code":"QUOTA_EXCEEDED","message":"none left"}'
   curl ADDRESS/fake/advance -d '{"duration":"1h"}'     let time pass at once
   curl -X POST ADDRESS/fake/vms/NAME/delete    gone, behind everyone's back
-  curl -X POST ADDRESS/fake/vms/NAME/stop      stopped, as in a crash`
+  curl -X POST ADDRESS/fake/vms/NAME/stop      stopped, as in a crash
+  curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'  its lease ends then`
 
 func newCommand() *cobra.Command {
 	var s settings

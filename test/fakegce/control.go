@@ -61,6 +61,8 @@ func (s *Server) command(line string, body []byte) (any, error) {
 			return done{true}, s.DeleteVM(name)
 		case "stop":
 			return done{true}, s.StopVM(name)
+		case "lease":
+			return s.commandLease(name, body)
 		}
 	}
 	return nil, fmt.Errorf("there is no command %q; see slurmflex-fakegce --help", line)
@@ -150,6 +152,23 @@ func (s *Server) commandAdvance(body []byte) (any, error) {
 	}
 	s.Advance(d)
 	return done{true}, nil
+}
+
+func (s *Server) commandLease(name string, body []byte) (any, error) {
+	l := struct {
+		Left string `json:"left"`
+	}{}
+	if err := readCommand(body, &l); err != nil {
+		return nil, err
+	}
+	left, err := duration("left", l.Left)
+	if err != nil {
+		return nil, err
+	}
+	if left <= 0 {
+		return nil, fmt.Errorf(`end lease of instance %s: "left" must be positive, such as "90s"`, name)
+	}
+	return done{true}, s.EndLease(name, left)
 }
 
 // readCommand reads one JSON value without unknown fields.

@@ -46,6 +46,10 @@ func TestTheWorldIsRuledByHTTPToo(t *testing.T) {
 	g, _ := st.Group("m")
 	assert.Equal(t, "SUCCEEDED", g.Requests[0].State)
 
+	w.commanded("POST", "vms/n2/lease", `{"left":"90s"}`)
+	v, _ = w.State().Instance("n2")
+	assert.Equal(t, 90*time.Second, v.Terminates.Sub(w.State().Now))
+
 	w.commanded("POST", "quota", `{"region":"us-central1","metric":"INSTANCES","limit":2}`)
 	w.givenRequest("m", "s", "n4")
 	assert.Equal(t, "QUOTA_EXCEEDED", w.request("m", "s").GetStatus().GetLastAttempt().GetError().GetErrors()[0].GetCode())
@@ -81,6 +85,9 @@ func TestACommandThatIsWrongSaysWhatIs(t *testing.T) {
 		{"POST", "fail", `{"group":"m","request":"r","code":"X"}`, "m/r"},
 		{"POST", "advance", `{"duration":"-1s"}`, "positive"},
 		{"POST", "vms/n0/delete", "", "delete instance n0: there is no instance of that name"},
+		{"POST", "vms/n0/lease", `{"left":"90s"}`, "end lease of instance n0: there is no instance of that name"},
+		{"POST", "vms/n0/lease", `{"left":"0s"}`, "positive"},
+		{"POST", "vms/n0/lease", `{"left":"soon"}`, "not a duration"},
 		{"POST", "vms/n0/explode", "", "there is no command"},
 	} {
 		status, body := w.command(c.verb, c.path, c.body)

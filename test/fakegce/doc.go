@@ -14,8 +14,8 @@
 // methods, query parameters, fields of a body, filters.
 //
 // The world is changed from outside by methods of Server (SetCapacity,
-// SetQuota, AddFault, FailRequest, DeleteVM, StopVM, Advance), and by HTTP
-// under /fake/:
+// SetQuota, AddFault, FailRequest, DeleteVM, StopVM, EndLease, Advance), and by
+// HTTP under /fake/:
 //
 //	curl ADDRESS/fake/state
 //	curl ADDRESS/fake/calls
@@ -29,4 +29,5 @@
 //	curl ADDRESS/fake/advance -d '{"duration":"1h"}'
 //	curl -X POST ADDRESS/fake/vms/NAME/delete
 //	curl -X POST ADDRESS/fake/vms/NAME/stop
+//	curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'
 package fakegce

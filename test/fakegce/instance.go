@@ -1,8 +1,10 @@
 package fakegce
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/api/compute/v1"
 )
@@ -64,6 +66,19 @@ func (s *Server) StopVM(name string) error {
 			s.stop(v)
 		}
 	})
+}
+
+// EndLease has the lease of the running instance of that name end after left:
+// nobody has to wait for the ten minutes that a lease takes at least.
+func (s *Server) EndLease(name string, left time.Duration) error {
+	err := fmt.Errorf("end lease of instance %s: it has none, for it does not run", name)
+	missing := s.toVM("end lease of", name, func(v *vm) {
+		if !v.ends.IsZero() {
+			err = nil
+			s.lease(v, left)
+		}
+	})
+	return cmp.Or(missing, err)
 }
 
 func (s *Server) toVM(verb, name string, do func(*vm)) error {

@@ -226,6 +226,25 @@ func TestWhatDoesNotRunHasNoLeaseToEnd(t *testing.T) {
 	assert.EqualValues(t, 2, w.group("m").GetTargetSize())
 }
 
+func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "sooner", "later", "stopped")
+	first, _ := w.State().Instance("sooner")
+	whole := first.Terminates.Sub(w.State().Now)
+	require.NoError(t, w.EndLease("sooner", time.Minute))
+	require.NoError(t, w.EndLease("later", 2*whole))
+	require.NoError(t, w.StopVM("stopped"))
+	require.ErrorContains(t, w.EndLease("stopped", time.Minute), "stopped: it has none")
+	w.Advance(time.Minute)
+	assert.Len(t, w.members("m"), 2, "the one that ends sooner is gone")
+	w.Advance(whole)
+	later, _ := w.State().Instance("later")
+	assert.Equal(t, "RUNNING", later.Status)
+	w.Advance(whole)
+	assert.Len(t, w.members("m"), 1, "only the stopped one is left")
+}
+
 func TestALeaseMayEndInAStop(t *testing.T) {
 	w := newWorld(t, Options{})
 	post(t, &http.Client{Transport: w.Transport()}, "zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},

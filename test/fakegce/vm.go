@@ -112,17 +112,22 @@ func (s *Server) run(v *vm) {
 	}
 	v.api.Status, v.api.LastStartTimestamp = "RUNNING", stamp(s.now)
 	if v.duration > 0 {
-		v.ends = s.now.Add(v.duration)
-		v.api.ResourceStatus.Scheduling = &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)}
-		s.after(v.duration, func() { s.expire(v) })
+		s.lease(v, v.duration)
 	}
 	s.hook(s.opts.OnBoot, v)
+}
+
+// lease has a running VM's lease end after left, whatever its end was before.
+func (s *Server) lease(v *vm, left time.Duration) {
+	v.ends = s.now.Add(left)
+	v.api.ResourceStatus.Scheduling = &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)}
+	s.after(left, func() { s.expire(v) })
 }
 
 // expire deletes a VM whose lease has ended, or stops it if that is what its
 // scheduling says.
 func (s *Server) expire(v *vm) {
-	if !v.running() {
+	if !v.running() || s.now.Before(v.ends) {
 		return
 	}
 	if v.api.Scheduling.InstanceTerminationAction == "STOP" {

@@ -3,6 +3,7 @@ package lab
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // startFake starts the fake Compute API, whose VMs are slurmds.
@@ -22,10 +24,17 @@ func (l *Lab) startFake(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	fake := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(l.Build, "slurmflex-fakegce"),
-		"--listen", "127.0.0.1:0", "--project", "demo", "--operation-time", "500ms", "--boot-time", "2s", "--delete-time", "3s", "--attempt-interval", "1s",
-		"--template", "a3=a3-megagpu-8g@us-central1", "--template", "g2=g2-standard-48@us-central1",
-		"--boot-command", l.path("bin/boot"), "--delete-command", l.path("bin/delete"))
+	args := []string{
+		"--listen", "127.0.0.1:0", "--project", "demo", "--operation-time", cmp.Or(l.OperationTime, 500*time.Millisecond).String(),
+		"--boot-time", "2s", "--delete-time", "3s", "--attempt-interval", "1s",
+		"--boot-command", l.path("bin/boot"), "--delete-command", l.path("bin/delete"),
+	}
+	for _, set := range append([]NodeSet{{Name: "a3", Machine: "a3-megagpu-8g"}, {Name: "g2", Machine: "g2-standard-48"}}, l.NodeSets...) {
+		if set.Machine != "" {
+			args = append(args, "--template", set.Name+"="+set.Machine+"@us-central1")
+		}
+	}
+	fake := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(l.Build, "slurmflex-fakegce"), args...)
 	fake.Stderr = log
 	fake.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := fake.StdoutPipe()

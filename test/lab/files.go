@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/template"
 )
 
 // The cluster has two exclusive partitions of flex nodes, whose leases follow
-// the job's TimeLimit (train) and the nodeset's maximum (fixed), and one of
-// ordinary nodes that are not ours.
+// the job's TimeLimit (train) and the nodeset's maximum (fixed), one of
+// ordinary nodes that are not ours, and one for each further nodeset.
 const slurmConf = `ClusterName=alpha
 SlurmctldHost={{.Host}}(127.0.0.1)
 SlurmUser={{or .User "root"}}
@@ -44,7 +45,7 @@ ResumeFailProgram={{.ResumeFail}}
 ResumeTimeout={{.ResumeTimeout}}
 SuspendTimeout=5
 SuspendTime=600
-ResumeRate=0
+ResumeRate={{.ResumeRate}}
 SuspendRate=0
 SlurmctldParameters=idle_on_node_suspend,cloud_dns,power_save_interval=1
 {{- if .Old}}
@@ -62,6 +63,10 @@ NodeName=alpha-st-[0-1] NodeAddr=127.0.0.1 Port=[{{.Port4}}-{{.Port4End}}] CPUs=
 PartitionName=static Nodes=alpha-st-[0-1] State=UP
 SuspendExcNodes=alpha-st-[0-1]
 {{- end}}
+{{- range .More}}
+NodeName=alpha-{{.Name}}-[0-{{.Last}}] NodeAddr=127.0.0.1 Port={{.Ports}} CPUs=2 State=CLOUD
+PartitionName={{.Name}} Nodes=alpha-{{.Name}}-[0-{{.Last}}]{{if not .Shared}} OverSubscribe=EXCLUSIVE{{$.PowerDown}}{{end}} MaxTime=INFINITE State=UP
+{{- end}}
 `
 
 const configYAML = `slurm_cluster_name: alpha
@@ -72,6 +77,9 @@ partitions:
   fixed: {partition_name: fixed, enable_job_exclusive: true, partition_nodeset: [g2]}
   open: {partition_name: open, partition_nodeset: [g2]}
   cpu: {partition_name: cpu, partition_nodeset: [cpu]}
+{{- range .More}}
+  {{.Name}}: {partition_name: {{.Name}}, enable_job_exclusive: {{not .Shared}}, partition_nodeset: [{{.Name}}]}
+{{- end}}
 nodeset:
   a3:
     nodeset_name: a3
@@ -96,6 +104,18 @@ nodeset:
     zone_policy_allow: [us-central1-a]
     dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} max_run_duration: 3600}
 {{- end}}
+{{- range .More}}
+  {{.Name}}:
+    nodeset_name: {{.Name}}
+    node_count_dynamic_max: {{.Size}}
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/{{.Name}}
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+{{- range .Keys}}
+    {{.}}
+{{- end}}
+    dws_flex: { {{- .FlexKeys -}} }
+{{- end}}
   cpu:
     nodeset_name: cpu
     node_count_dynamic_max: 2
@@ -104,15 +124,21 @@ nodeset:
     zone_policy_allow: [us-central1-a]
 slurmflex:
   interval: 5s
+{{- with .Keys}}
+  {{.}}
+{{- end}}
   compute_endpoint: {{.Endpoint}}
   run_dir: {{.Dir}}/run
+  http_address: {{.HTTPAddress}}
   delegate:
     resume_program: {{.Dir}}/bin/delegate
     suspend_program: {{.Dir}}/bin/delegate
 `
 
-// A VM is a slurmd. It reports a fresh boot (-b), as a new machine would.
+// A VM is a slurmd, unless it is muted. It reports a fresh boot (-b), as a new
+// machine would.
 const bootProgram = `#!/bin/sh
+echo "$1" | /usr/bin/grep -xEf {{.Dir}}/run/mute >> {{.Dir}}/log/mute.log && exit 0
 export SLURM_CONF={{.Dir}}/etc/slurm.conf PATH=/usr/sbin:/usr/bin:/sbin:/bin
 exec slurmd -N "$1" -b
 `
@@ -143,6 +169,32 @@ type fileData struct {
 	PowerDown                   string
 	ResumeTimeout               int
 	Old                         bool
+	More                        []setData
+}
+
+// setData is a further nodeset.
+type setData struct {
+	NodeSet
+	Last  int    // index of its last node
+	Ports string // of its slurmds
+}
+
+// setPorts is how many slurmds a further nodeset has ports for.
+const setPorts = 8
+
+// moreSets gives each further nodeset its ports, and the nodes of one that has
+// too many of them a single one.
+func (l *Lab) moreSets() []setData {
+	var all []setData
+	for i, set := range l.NodeSets {
+		first := l.port + 50 + setPorts*i
+		ports := strconv.Itoa(first)
+		if set.Size > 1 && set.Size <= setPorts {
+			ports = fmt.Sprintf("[%d-%d]", first, first+set.Size-1)
+		}
+		all = append(all, setData{set, set.Size - 1, ports})
+	}
+	return all
 }
 
 // writeFiles writes the configuration of Slurm and of slurmflex.
@@ -160,7 +212,7 @@ func (l *Lab) writeFiles() error {
 		Port4: l.port + 40, Port4End: l.port + 41,
 		Resume: l.path("bin/resume"), Suspend: l.path("bin/suspend"), ResumeFail: l.path("bin/resume-fail"),
 		PowerDown: " PowerDownOnIdle=YES", ResumeTimeout: l.Options.ResumeTimeout,
-		Old: strings.HasPrefix(l.Version, "22.05"),
+		Old: strings.HasPrefix(l.Version, "22.05"), More: l.moreSets(),
 	}
 	if d.Old {
 		d.PowerDown = ""
@@ -197,12 +249,22 @@ func (l *Lab) writePrograms() error {
 	for _, hook := range []string{"resume", "suspend", "resume-fail"} {
 		programs[hook] = filepath.Join(l.Scripts, hook)
 	}
+	if err := l.Mute(""); err != nil {
+		return err
+	}
 	for name, from := range programs {
 		if err := copyProgram(from, l.path("bin/"+name)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Mute has the VMs of the nodes whose name fits the extended regular expression
+// boot without a slurmd from now on, and no others. Those that have done so stand
+// in the log mute.log.
+func (l *Lab) Mute(nodes string) error {
+	return os.WriteFile(l.path("run/mute"), []byte(nodes+"\n"), 0o644)
 }
 
 func write(path, text string, d fileData) error {

@@ -26,16 +26,30 @@ import (
 
 // Options says what the cluster is like.
 type Options struct {
-	Build         string // folder of the built programs
-	Scripts       string // folder of the hooks' wrappers
-	Name          string // of the cluster's temporary folder: slurmflex-NAME-…
-	User          string // whom slurmctld and slurmflex run as; empty: root
-	ResumeTimeout int    // s; 0: 300
-	NoHooks       bool   // slurm.conf names programs that do nothing
-	Daemon        bool   // whether a daemon runs
-	Static        int    // static nodes, alpha-st-0 …; at most 2
-	FlexKeys      string // more keys for the dws_flex blocks, such as "boot_timeout: 60"
-	Endpoint      string // a Compute API that runs already; empty: start slurmflex-fakegce
+	Build         string        // folder of the built programs
+	Scripts       string        // folder of the hooks' wrappers
+	Name          string        // of the cluster's temporary folder: slurmflex-NAME-…
+	User          string        // whom slurmctld and slurmflex run as; empty: root
+	ResumeTimeout int           // s; 0: 300
+	ResumeRate    int           // nodes a minute; 0: no limit
+	NoHooks       bool          // slurm.conf names programs that do nothing
+	Daemon        bool          // whether a daemon runs
+	Static        int           // static nodes, alpha-st-0 …; at most 2
+	NodeSets      []NodeSet     // beside a3 and g2; at most 6
+	FlexKeys      string        // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
+	Keys          string        // another key of the slurmflex section, such as "max_active_requests: 1"
+	OperationTime time.Duration // of the fake Compute API's operations; 0: 500 ms
+	Endpoint      string        // a Compute API that runs already; empty: start slurmflex-fakegce
+}
+
+// NodeSet is a further nodeset, with a template and a partition of its name.
+type NodeSet struct {
+	Name     string
+	Machine  string   // of its template; empty: the scenario makes the template
+	Size     int      // nodes; mute them if there are more than 8, for slurmds have no more ports
+	Shared   bool     // whether jobs share the nodes of its partition
+	Keys     []string // more keys, such as "enable_placement: true"
+	FlexKeys string   // the keys of its dws_flex block
 }
 
 // Lab is a running cluster.
@@ -108,6 +122,9 @@ func (l *Lab) makeFolders() error {
 			return err
 		}
 	}
+	if err := os.Chmod(l.path("run"), 0o700); err != nil { // as the socket in it needs
+		return err
+	}
 	if l.User == "" {
 		return nil
 	}
@@ -132,6 +149,9 @@ func (l *Lab) Conf() string { return l.path("etc/slurm.conf") }
 // Config is the path of slurmflex's configuration.
 func (l *Lab) Config() string { return l.path("bin/config.yaml") }
 
+// HTTPAddress is where the daemon answers over HTTP.
+func (l *Lab) HTTPAddress() string { return fmt.Sprintf("127.0.0.1:%d", l.port+2) }
+
 // Log returns the path of a log file.
 func (l *Lab) Log(name string) string { return l.path("log/" + name) }
 
@@ -154,6 +174,12 @@ func (l *Lab) Command(ctx context.Context, env []string, args ...string) *exec.C
 	cmd := l.command(ctx, l.cred, l.path("bin/slurmflex"), append([]string{"--config", l.Config()}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
+}
+
+// Client prepares one of Slurm's commands, such as salloc, to be run beside
+// others.
+func (l *Lab) Client(ctx context.Context, command string, args ...string) *exec.Cmd {
+	return l.command(ctx, nil, command, args...)
 }
 
 func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string, args ...string) *exec.Cmd {

@@ -15,7 +15,7 @@ import (
 const (
 	firstPort  = 12000
 	lastPort   = 31000
-	portWindow = 50
+	portWindow = 100
 )
 
 // claimPorts claims a window of ports that no other lab has and nobody listens

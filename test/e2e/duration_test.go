@@ -1,0 +1,153 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+	"slurmflex/test/lab"
+)
+
+func TestAJobInANodesetWithoutUseJobDurationGetsTheMaximum(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
+	request := awaitRequest(t, l, "alpha-g2-job-"+id)
+	assert.Equal(t, time.Hour, request.Duration, "max_run_duration")
+	awaitCompleted(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
+// The longest lease that there is.
+const week = 7 * 24 * time.Hour
+
+func TestALeaseIsAsLongAsItsJobsNeedIt(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
+		{Name: "capped", Machine: "g2-standard-4", Size: 2, FlexKeys: "use_job_duration: true, max_run_duration: 1200"},
+		{Name: "margin", Machine: "g2-standard-48", Size: 2, FlexKeys: "use_job_duration: true, job_duration_margin: 600"},
+		{Name: "shared", Machine: "g2-standard-48", Size: 2, Shared: true, FlexKeys: "use_job_duration: true"},
+	}})
+	shut(t, l)
+	for name, c := range map[string]struct {
+		set, partition, limit string
+		want                  time.Duration
+	}{
+		"without a time limit for the longest that there is":       {"a3", "train", "", week},
+		"UNLIMITED for the longest that there is":                  {"a3", "train", "--time=UNLIMITED", week},
+		"under ten minutes for ten minutes":                        {"a3", "train", "--time=5", 10 * time.Minute},
+		"over max_run_duration for max_run_duration":               {"capped", "capped", "--time=60", 20 * time.Minute},
+		"and job_duration_margin more than that where it is given": {"margin", "margin", "--time=15", 25 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"-p", c.partition, "-N1"}
+			if c.limit != "" {
+				args = append(args, c.limit)
+			}
+			id := submit(t, l, args...)
+			awaitLease(t, l, "alpha-"+c.set+"-job-"+id, c.want)
+			withdraw(t, l, id)
+		})
+	}
+	for name, check := range map[string]func(*testing.T, *lab.Lab){
+		"for an array each task's own":                         leasesOfAnArray,
+		"for a heterogeneous job each component's own":         leasesOfAHeterogeneousJob,
+		"for a shared node the longest of its jobs":            leaseOfASharedNode,
+		"with --time-min what Slurm has allocated":             leaseOfAJobWithTimeMin,
+		"a limit that is raised while it waits is asked anew":  leaseOfAJobThatIsGivenMoreTime,
+		"its owner is told when a longer job's nodes will end": endOfAJobThatIsTooLong,
+	} {
+		t.Run(name, func(t *testing.T) { check(t, l) })
+	}
+	awaitNothingLeft(t, l)
+}
+
+func leasesOfAnArray(t *testing.T, l *lab.Lab) {
+	array := submit(t, l, "-p", "train", "-N1", "--time=12", "--array=0-1")
+	var tasks []string
+	await(t, 20*time.Second, "both tasks to be allocated nodes", func() bool {
+		tasks = strings.Fields(ask(t, l, "squeue", "-h", "-r", "-t", "CONFIGURING", "-o", "%A"))
+		return len(tasks) == 2
+	})
+	for _, task := range tasks {
+		assert.Len(t, awaitLease(t, l, "alpha-a3-job-"+task, 12*time.Minute).Instances, 1)
+	}
+	withdraw(t, l, array)
+}
+
+func leasesOfAHeterogeneousJob(t *testing.T, l *lab.Lab) {
+	leader := submit(t, l, "-p", "train", "-N1", "--time=11", ":", "-p", "train", "-N2", "--time=13")
+	number, err := strconv.Atoi(leader)
+	require.NoError(t, err)
+	assert.Len(t, awaitLease(t, l, fmt.Sprint("alpha-a3-job-", number), 11*time.Minute).Instances, 1)
+	assert.Len(t, awaitLease(t, l, fmt.Sprint("alpha-a3-job-", number+1), 13*time.Minute).Instances, 2)
+	withdraw(t, l, leader)
+}
+
+func leaseOfASharedNode(t *testing.T, l *lab.Lab) {
+	one := func(limit string) string {
+		return submit(t, l, "-p", "shared", "-w", "alpha-shared-0", "-n1", "--mem=0", limit)
+	}
+	long := one("--time=20")
+	group := "alpha-shared-job-" + long
+	asked := awaitLease(t, l, group, 20*time.Minute)
+	short := one("--time=15")
+	awaitJob(t, l, 20*time.Second, short, "JobState", "CONFIGURING")
+	awaitRounds(t, l, 2)
+	assert.Equal(t, asked.Name, awaitLease(t, l, group, 20*time.Minute).Name, "it serves the shorter job too")
+	cancel(t, l, long)
+	longer := one("--time=30")
+	awaitJob(t, l, 20*time.Second, longer, "JobState", "CONFIGURING")
+	awaitShown(t, 40*time.Second, "one request for the longest job", func() (string, bool) {
+		s := state(t, l)
+		live := liveRequests(s)
+		if len(live) != 1 {
+			return fmt.Sprint(live), false
+		}
+		name, _, _ := strings.Cut(live[0], "/")
+		g, _ := s.Group(name)
+		last := g.Requests[len(g.Requests)-1]
+		return fmt.Sprintf("%+v", last), last.Duration == 30*time.Minute
+	})
+	withdraw(t, l, short, longer)
+}
+
+func leaseOfAJobWithTimeMin(t *testing.T, l *lab.Lab) {
+	run(t, l, "scontrol", "create", "reservation", "reservationname=works", "starttime=now+30minutes", "duration=60",
+		"nodes=alpha-a3-7", "users=root", "flags=maint")
+	id := submit(t, l, "-p", "train", "-w", "alpha-a3-7", "-N1", "--time=60", "--time-min=15")
+	request := awaitRequest(t, l, "alpha-a3-job-"+id)
+	allocated := slurm.ParseLimit(jobField(t, l, id, "TimeLimit"))
+	assert.Equal(t, allocated.Duration, request.Duration)
+	assert.Less(t, request.Duration, 60*time.Minute)
+	assert.GreaterOrEqual(t, request.Duration, 15*time.Minute)
+	withdraw(t, l, id)
+	run(t, l, "scontrol", "delete", "reservation=works")
+}
+
+func leaseOfAJobThatIsGivenMoreTime(t *testing.T, l *lab.Lab) {
+	id := submit(t, l, "-p", "train", "-N2", "--time=15")
+	group := "alpha-a3-job-" + id
+	first := awaitLease(t, l, group, 15*time.Minute)
+	update(t, l, "jobid="+id, "timelimit=30")
+	second := awaitLease(t, l, group, 30*time.Minute)
+	assert.NotEqual(t, first.Name, second.Name)
+	awaitRequestState(t, l, group, first.Name, "CANCELLED")
+	update(t, l, "jobid="+id, "timelimit=20")
+	awaitRounds(t, l, 2)
+	assert.Equal(t, second.Name, awaitLease(t, l, group, 30*time.Minute).Name, "a limit that is lowered changes nothing")
+	withdraw(t, l, id)
+}
+
+func endOfAJobThatIsTooLong(t *testing.T, l *lab.Lab) {
+	capacity(t, l, "g2-standard-4", 1)
+	id := submit(t, l, "-p", "capped", "-N1", "--time=60")
+	awaitTold(t, l, time.Minute, id, `end at .*Z, before its time limit`)
+	withdraw(t, l, id)
+}

@@ -1,0 +1,65 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/test/lab"
+)
+
+func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 10"})
+	shut(t, l)
+	batch := submit(t, l, "-p", "train", "-N1", "--time=15", "--no-requeue")
+	atTerminal := []*interactive{
+		begin(t, l, "salloc", "by-salloc", "srun", "hostname"),
+		begin(t, l, "srun", "by-srun", "hostname"),
+	}
+	for _, i := range atTerminal {
+		i.awaitOnTerminal(t, time.Minute, `flex-start.*capacity`)
+		awaitTold(t, l, 20*time.Second, i.id(t, l), `no capacity`)
+	}
+	awaitTold(t, l, 20*time.Second, batch, `no capacity`)
+	awaitRounds(t, l, 3)
+	for _, id := range []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)} {
+		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
+	}
+	capacity(t, l, "", 8)
+	for _, i := range atTerminal {
+		assert.Zero(t, i.awaitEnd(t, 2*time.Minute), "%s runs in the end", i.name)
+	}
+	awaitCompleted(t, l, batch)
+	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
+	awaitNothingLeft(t, l)
+}
+
+func TestJobsThatSlurmWouldNotRequeueAreToldWhyBeforeTheirNodesAreTaken(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	tell(t, l, "faults", map[string]any{
+		"method":         "regionInstanceGroupManagerResizeRequests.insert",
+		"operationError": map[string]string{"code": "CONDITION_NOT_MET", "message": "Constraint constraints/compute.vmExternalIpAccess violated."},
+	})
+	batch := submit(t, l, "-p", "train", "-N1", "--time=15", "--no-requeue")
+	atTerminal := []*interactive{
+		begin(t, l, "salloc", "by-salloc", "srun", "hostname"),
+		begin(t, l, "srun", "by-srun", "hostname"),
+	}
+	ids := []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)}
+	for _, i := range atTerminal {
+		i.awaitOnTerminal(t, 30*time.Second, `vmExternalIpAccess`)
+	}
+	for _, id := range ids {
+		awaitTold(t, l, 30*time.Second, id, `vmExternalIpAccess`)
+		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "nothing is taken from job %s yet", id)
+	}
+	for _, i := range atTerminal {
+		assert.NotZero(t, i.awaitEnd(t, 2*time.Minute), "%s has failed", i.name)
+	}
+	awaitJob(t, l, time.Minute, batch, "JobState", "NODE_FAIL")
+	awaitNothingLeft(t, l)
+	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), len(ids), "no attempt is made that cannot succeed")
+}

@@ -1,0 +1,220 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+	"slurmflex/test/lab"
+)
+
+// submit submits a batch job that runs on every node of its allocation.
+func submit(t *testing.T, l *lab.Lab, args ...string) string {
+	t.Helper()
+	return submitScript(t, l, "srun hostname; sleep 1", args...)
+}
+
+func submitScript(t *testing.T, l *lab.Lab, script string, args ...string) string {
+	t.Helper()
+	args = append([]string{"--parsable", "-o", "/dev/null"}, args...)
+	return strings.TrimSpace(run(t, l, "sbatch", append(args, "--wrap", script)...))
+}
+
+// run runs one of Slurm's commands and returns what it printed.
+func run(t *testing.T, l *lab.Lab, command string, args ...string) string {
+	t.Helper()
+	out, err := l.Slurm(context.Background(), command, args...)
+	require.NoError(t, err)
+	return out
+}
+
+// ask runs a command that only shows something. A slurmctld that is busy writing
+// its state answers late.
+func ask(t *testing.T, l *lab.Lab, command string, args ...string) (out string) {
+	t.Helper()
+	require.NoError(t, lab.Until(context.Background(), time.Minute, command+" to answer", func() (bool, error) {
+		var err error
+		out, err = l.Slurm(context.Background(), command, args...)
+		return err == nil, err
+	}))
+	return out
+}
+
+// update changes a job, a node or a reservation: update(t, l, "jobid=7", "timelimit=30").
+func update(t *testing.T, l *lab.Lab, args ...string) {
+	t.Helper()
+	run(t, l, "scontrol", append([]string{"update"}, args...)...)
+}
+
+func cancel(t *testing.T, l *lab.Lab, ids ...string) {
+	t.Helper()
+	run(t, l, "scancel", ids...)
+}
+
+// jobField is what scontrol show job prints for a key: to the next key.
+func jobField(t *testing.T, l *lab.Lab, id, key string) string {
+	t.Helper()
+	out := ask(t, l, "scontrol", "show", "job", id, "-o")
+	found := regexp.MustCompile(` ` + key + `=(.*?)(?: [A-Z][A-Za-z_/:]*=|\s*$)`).FindStringSubmatch(out)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// awaitJob waits until a job shows a value for a key.
+func awaitJob(t *testing.T, l *lab.Lab, limit time.Duration, id, key, value string) {
+	t.Helper()
+	awaitShown(t, limit, "job "+id+" to show "+key+"="+value, func() (string, bool) {
+		shown := jobField(t, l, id, key)
+		return shown, shown == value
+	})
+}
+
+// awaitTold waits until a job's owner is told something in the AdminComment.
+func awaitTold(t *testing.T, l *lab.Lab, limit time.Duration, id, pattern string) {
+	t.Helper()
+	form := regexp.MustCompile(pattern)
+	awaitShown(t, limit, "the owner of job "+id+" to be told "+pattern, func() (string, bool) {
+		comment := jobField(t, l, id, "AdminComment")
+		return comment, strings.HasPrefix(comment, "flex-start: ") && form.MatchString(comment)
+	})
+}
+
+func awaitCompleted(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	awaitJob(t, l, 150*time.Second, id, "JobState", "COMPLETED")
+}
+
+func flexNodes(t *testing.T, l *lab.Lab) []slurm.Node {
+	t.Helper()
+	all, err := slurm.ParseNodes([]byte(ask(t, l, "scontrol", "show", "nodes", "-o")))
+	require.NoError(t, err)
+	var flex []slurm.Node
+	for _, n := range all {
+		if !strings.HasPrefix(n.Name, "alpha-cpu-") {
+			flex = append(flex, n)
+		}
+	}
+	return flex
+}
+
+func nodeState(t *testing.T, l *lab.Lab, name string) string {
+	t.Helper()
+	for _, n := range flexNodes(t, l) {
+		if n.Name == name {
+			return n.State.String()
+		}
+	}
+	return "unknown to Slurm"
+}
+
+func awaitUp(t *testing.T, l *lab.Lab, node string) {
+	t.Helper()
+	awaitShown(t, time.Minute, "node "+node+" to be up", func() (string, bool) {
+		state := nodeState(t, l, node)
+		return state, state == "IDLE+CLOUD"
+	})
+}
+
+// interactive is a job that somebody waits for at a terminal.
+type interactive struct {
+	cmd   *exec.Cmd
+	name  string
+	out   lockedBuffer
+	ended chan struct{}
+}
+
+// begin begins salloc or srun as the job of that name, on one node of
+// partition train.
+func begin(t *testing.T, l *lab.Lab, command, name string, work ...string) *interactive {
+	t.Helper()
+	args := append([]string{"-J", name, "-p", "train", "-N1", "--time=15"}, work...)
+	i := &interactive{cmd: l.Client(context.Background(), command, args...), name: name, ended: make(chan struct{})}
+	i.cmd.Stdout, i.cmd.Stderr = &i.out, &i.out
+	require.NoError(t, i.cmd.Start())
+	go func() {
+		_ = i.cmd.Wait()
+		close(i.ended)
+	}()
+	t.Cleanup(func() {
+		_ = i.cmd.Process.Kill()
+		<-i.ended
+		if t.Failed() {
+			t.Logf("--- on the terminal of %s %s:\n%s", command, name, i.out.String())
+		}
+	})
+	return i
+}
+
+// id is the job's.
+func (i *interactive) id(t *testing.T, l *lab.Lab) (id string) {
+	t.Helper()
+	await(t, 20*time.Second, "job "+i.name+" to be in the queue", func() bool {
+		id = strings.TrimSpace(ask(t, l, "squeue", "-h", "-a", "-n", i.name, "-o", "%A"))
+		return id != ""
+	})
+	return id
+}
+
+// awaitOnTerminal waits until the owner reads something.
+func (i *interactive) awaitOnTerminal(t *testing.T, limit time.Duration, pattern string) {
+	t.Helper()
+	form := regexp.MustCompile(pattern)
+	await(t, limit, pattern+" on the terminal of "+i.name, func() bool { return form.MatchString(i.out.String()) })
+}
+
+// awaitEnd waits until the command is over and returns its exit code.
+func (i *interactive) awaitEnd(t *testing.T, limit time.Duration) int {
+	t.Helper()
+	select {
+	case <-i.ended:
+	case <-time.After(limit):
+		require.Fail(t, i.name+" has not ended in "+limit.String())
+	}
+	return i.cmd.ProcessState.ExitCode()
+}
+
+// lockedBuffer is a buffer that is read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func await(t *testing.T, limit time.Duration, what string, yes func() bool) {
+	t.Helper()
+	require.NoError(t, lab.Until(context.Background(), limit, what, func() (bool, error) { return yes(), nil }))
+}
+
+// awaitShown waits as await does, and on failure prints what was shown last.
+func awaitShown(t *testing.T, limit time.Duration, what string, see func() (shown string, yes bool)) {
+	t.Helper()
+	last := ""
+	err := lab.Until(context.Background(), limit, what, func() (yes bool, _ error) {
+		last, yes = see()
+		return yes, nil
+	})
+	require.NoError(t, err, "last seen: %s", last)
+}

@@ -1,0 +1,99 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+func TestAWaitOutlastsResumeTimeoutAndItsOwnerIsTold(t *testing.T) {
+	t.Parallel()
+	for name, daemon := range map[string]bool{"with a daemon": true, "with cron's sync alone": false} {
+		t.Run(name, func(t *testing.T) {
+			l := cluster(t, lab.Options{Daemon: daemon, ResumeTimeout: 45})
+			ctx := context.Background()
+			shut(t, l)
+			id := submit(t, l, "-p", "train", "-N2", "--time=15")
+			for begun := time.Now(); time.Since(begun) < 80*time.Second; time.Sleep(5 * time.Second) {
+				if !daemon {
+					_, err := l.Flex(ctx, "sync")
+					require.NoError(t, err)
+				}
+			}
+			assert.Regexp(t, `^flex-start: waiting 1m for 2 × a3-megagpu-8g for 00:15:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED`,
+				jobField(t, l, id, "AdminComment"))
+			capacity(t, l, "", 8)
+			awaitCompleted(t, l, id)
+			assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+			if !daemon {
+				_, err := l.Flex(ctx, "sync")
+				require.NoError(t, err)
+			}
+			awaitNothingLeft(t, l)
+		})
+	}
+}
+
+func TestNodesThatDidNotComeInTimeAreFreeAgainAndTheirRequestIsWithdrawn(t *testing.T) {
+	l := cluster(t, lab.Options{ResumeTimeout: 12})
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=15")
+	awaitRequest(t, l, "alpha-a3-job-"+id)
+	awaitJob(t, l, time.Minute, id, "Restarts", "1")
+	cancel(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
+func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
+	t.Parallel()
+	for then, held := range map[string]string{"requeue": "BeginTime", "hold": "JobHeldAdmin", "cancel": ""} {
+		t.Run(then, func(t *testing.T) {
+			l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 10, on_provision_timeout: " + then})
+			shut(t, l)
+			id := submit(t, l, "-p", "train", "-N2", "--time=15")
+			awaitRequest(t, l, "alpha-a3-job-"+id)
+			if then == "cancel" {
+				awaitJob(t, l, time.Minute, id, "JobState", "CANCELLED")
+			} else {
+				awaitJob(t, l, time.Minute, id, "Reason", held)
+				cancel(t, l, id)
+			}
+			awaitNothingLeft(t, l)
+		})
+	}
+}
+
+func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, Keys: "max_active_requests: 1"})
+	shut(t, l)
+	awaitOnly := func(id string) {
+		t.Helper()
+		await(t, 40*time.Second, "the request of job "+id, func() bool {
+			live := liveRequests(state(t, l))
+			require.LessOrEqual(t, len(live), 1, "max_active_requests")
+			return slices.Equal(live, []string{"alpha-a3-job-" + id + "/a1"})
+		})
+	}
+	first := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=10")
+	awaitOnly(first)
+	low := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=100")
+	awaitTold(t, l, 30*time.Second, low, `place 1 `)
+	high := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=1000")
+	awaitTold(t, l, 30*time.Second, high, `place 1 `)
+	awaitTold(t, l, 30*time.Second, low, `place 2 `)
+	cancel(t, l, first)
+	awaitOnly(high)
+	awaitTold(t, l, 30*time.Second, low, `place 1 `)
+	cancel(t, l, high)
+	awaitOnly(low)
+	cancel(t, l, low)
+	awaitNothingLeft(t, l)
+}

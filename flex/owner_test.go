@@ -118,7 +118,8 @@ func TestTheShortestResumeTimeoutCounts(t *testing.T) {
 	set := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
 	unlimited := slurm.Limit{Kind: slurm.Unlimited}
 	assert.Equal(t, time.Minute, shortest([]slurm.Limit{set(time.Hour), set(time.Minute), unlimited, {}}))
-	assert.Zero(t, shortest([]slurm.Limit{unlimited, {}}), "nodes may power up for ever")
+	assert.Equal(t, 65_535*time.Second, shortest([]slurm.Limit{unlimited, {}}), "INFINITE, before 25.05")
+	assert.Zero(t, shortest([]slurm.Limit{{}}), "nobody says")
 }
 
 func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t *testing.T) {

@@ -58,10 +58,17 @@ func hidesJobs(conf slurm.Config) bool {
 	})
 }
 
+// infinite is what ResumeTimeout=INFINITE means before Slurm 25.05. From there on
+// nodes do power up for ever, and a count that begins anew does no harm.
+const infinite = 65_535 * time.Second
+
 // shortest is the shortest of the limits that are set; 0 if none is.
 func shortest(limits []slurm.Limit) time.Duration {
 	var least time.Duration
 	for _, l := range limits {
+		if l.Kind == slurm.Unlimited {
+			l = slurm.Limit{Kind: slurm.LimitSet, Duration: infinite}
+		}
 		if l.Kind == slurm.LimitSet && l.Duration > 0 && (least == 0 || l.Duration < least) {
 			least = l.Duration
 		}

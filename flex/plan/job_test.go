@@ -133,7 +133,7 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 		told(7, Warning(noon.Add(-grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
 	assert.Equal(t, []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
-	s.Groups[0].Requests[0].Cause, s.Groups[0].Requests[0].Created = mig.CauseConfig, noon
+	s.Groups[0].Requests[0].Cause = mig.CauseConfig
 	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
 	s.Told[7] = Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
 	assert.Empty(t, actions(Compute(cfg, s)), "its owner has only just been told")
@@ -212,4 +212,27 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 		}
 		assert.NotContains(t, Compute(cfg, given(Warning(noon, "no capacity"))).Actions, give, "its owner has only just been told")
 	}
+}
+
+func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.T) {
+	given := func(started time.Duration) Snapshot {
+		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+			group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
+			func(s *scene) { s.Jobs[0].Start = noon.Add(started) })
+	}
+	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(alphaConfig(t), given(-61*time.Minute))))
+	assert.Equal(t, []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"},
+		actions(Compute(alphaConfig(t), given(-time.Minute))), "an admin has released it since")
+}
+
+func TestWhatAJobWasToldOfItsLossStandsUntilItsNodesAreUp(t *testing.T) {
+	given := func(state string) Snapshot {
+		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
+			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", time.Minute, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
+			told(7, Warning(noon, "no slurmd has registered")))
+	}
+	assert.Empty(t, actions(Compute(alphaConfig(t), given(poweringUp))))
+	assert.Equal(t, []string{`tell job 7 "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`},
+		actions(Compute(alphaConfig(t), given(running))))
 }

@@ -31,15 +31,17 @@ func (c *cohort) startedAfter(t time.Time) bool { return c.job != nil && c.job.S
 // max_attempts have failed it is requeued, once for each attempt that fails.
 func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 	failures, cause, message, last := w.failures(c, group)
-	wait := retryAfter(failures) - w.snap.Now.Sub(last)
-	if failures == 0 || wait <= 0 {
+	hopeless := cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound
+	settled := hopeless && c.job != nil && !c.startedAfter(last) // its job is yet to be held
+	over := w.snap.Now.Sub(last) >= retryAfter(failures)
+	if failures == 0 || over && !settled {
 		return true
 	}
 	switch {
 	case cause == mig.CauseExists:
 		c.obstacle = fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
 		w.problem(c.obstacle)
-	case cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound:
+	case hopeless:
 		w.giveBack(c, Hold, true, message)
 	case failures >= c.set.Flex.MaxAttempts && !w.keeps(c) && !c.startedAfter(last):
 		w.giveBack(c, Requeue, false, fmt.Sprintf("%d attempts failed, the last: %s", failures, message))

@@ -67,7 +67,7 @@ func (w *world) tellJobs(cohorts []*cohort) {
 		}
 	}
 	for i := range w.snap.Jobs {
-		if j := &w.snap.Jobs[i]; waits[j.ID] == nil && holdsNodes(j.State) {
+		if j := &w.snap.Jobs[i]; waits[j.ID] == nil && holdsNodes(j.State) && !w.isLosing(j) {
 			texts[j.ID] = w.endText(j)
 		}
 	}
@@ -96,6 +96,15 @@ func (w *world) waitText(c *cohort) string {
 		text += "; last attempt: " + r.Message
 	}
 	return text
+}
+
+// isLosing reports whether the job's owner was told that it would be lost, and
+// its nodes are not all up yet: what it was told stands.
+func (w *world) isLosing(j *slurm.Job) bool {
+	_, warned := WarnedAt(w.snap.Told[j.ID])
+	return warned && slices.ContainsFunc(j.Nodes, func(name string) bool {
+		return w.nodes[name] != nil && w.nodes[name].power == rising
+	})
 }
 
 // endText says when a job's nodes end, if that is before its time limit, or if
@@ -165,6 +174,8 @@ func roughly(d time.Duration) string {
 	}
 	d = d.Truncate(step)
 	switch {
+	case d < time.Minute:
+		return "less than a minute"
 	case d >= 24*time.Hour:
 		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 	case d >= time.Hour:

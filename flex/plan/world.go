@@ -25,7 +25,7 @@ type world struct {
 	brought   map[string][]ref      // requests that have succeeded, by the names they brought
 	jobs      map[uint32]bool       // every job in the queue, whatever its state
 
-	ahead     map[string]bool       // nodesets with a group whose request does not show yet
+	ahead map[string]bool // nodesets with a group whose request does not show yet
 
 	plan Plan
 	set  map[string]bool // the nodes that the plan changes

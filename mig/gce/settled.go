@@ -15,12 +15,12 @@ import (
 const settledAge = 30 * time.Minute
 
 // settled remembers the resize requests of the groups in which all have ended
-// and nothing is being created.
-// A request that has ended stays as it is, and a new one raises the group's
-// target size by the time that it is accepted: so there is nothing to read in
-// such a group before its size changes, or we ourselves change its requests. A
-// request of another process that is still being created may be overlooked; it
-// bears the name that we would give it, and there is no second of that name.
+// and nothing is being created. A request that has ended stays as it is, and a
+// new one raises the group's target size by the time that it is accepted: so
+// there is nothing to read in such a group before its size grows, or we ourselves
+// change its requests. A request of another process that is still being created
+// may be overlooked; it bears the name that we would give it, and there is no
+// second of that name.
 type settled struct {
 	mu     sync.Mutex
 	groups map[string]settledGroup // by region/name
@@ -28,9 +28,14 @@ type settled struct {
 
 type settledGroup struct {
 	created  time.Time
-	size     int
+	size     int // the target size when it was last seen
 	requests []mig.Request
 	until    time.Time
+}
+
+// isOf reports whether the requests are still those of the group.
+func (r settledGroup) isOf(g mig.Group, now time.Time) bool {
+	return g.TargetSize <= r.size && g.Creating == 0 && r.created.Equal(g.Created) && !now.After(r.until)
 }
 
 // requestsOf returns the group's requests if they are known.
@@ -38,7 +43,7 @@ func (s *settled) requestsOf(g mig.Group, now time.Time) (requests []mig.Request
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.groups[g.Region+"/"+g.Name]
-	if !ok || r.size != g.TargetSize || !r.created.Equal(g.Created) || now.After(r.until) {
+	if !ok || !r.isOf(g, now) {
 		return nil, false
 	}
 	return slices.Clone(r.requests), true
@@ -61,11 +66,12 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 		if len(g.Live()) > 0 || g.Creating > 0 { // the list of requests may lag behind that of groups
 			continue
 		}
-		if r, ok := old[key]; ok && r.size == g.TargetSize && r.created.Equal(g.Created) && !now.After(r.until) {
-			s.groups[key] = r
-			continue
+		r, ok := old[key]
+		if !ok || !r.isOf(g, now) {
+			r = settledGroup{g.Created, g.TargetSize, slices.Clone(g.Requests), now.Add(spread(g.Name))}
 		}
-		s.groups[key] = settledGroup{g.Created, g.TargetSize, slices.Clone(g.Requests), now.Add(spread(g.Name))}
+		r.size = g.TargetSize
+		s.groups[key] = r
 	}
 }
 

@@ -34,8 +34,7 @@ func TestTheRequestsOfASettledGroupAreReadOnce(t *testing.T) {
 		instances, _ := w.Instances(ctx, "alpha", []string{region})
 		require.NoError(t, w.DeleteInstances(ctx, region, spec.Name, instances[:1]))
 		time.Sleep(time.Minute)
-		assert.Equal(t, 1, reads(), "its size has changed")
-		assert.Zero(t, reads())
+		assert.Zero(t, reads(), "it has shrunk")
 
 		other, err := gce.New(ctx, gce.Options{Project: project, Endpoint: "http://compute.test", Transport: w.cloud.Transport()})
 		require.NoError(t, err)

@@ -67,6 +67,10 @@ func readFlex(nodeset *section) *Flex {
 		BootFailures:       s.integer("boot_failures", 5, 0, 1000),
 		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
 	}
+	if f.RenewBefore >= f.MaxRunDuration {
+		s.problem("renew_before", "%d s is no shorter than a lease of %d s, which would be renewed for ever; give less than max_run_duration",
+			int(f.RenewBefore.Seconds()), int(f.MaxRunDuration.Seconds()))
+	}
 	s.finish(nil)
 	if !enabled {
 		return nil

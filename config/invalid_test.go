@@ -175,6 +175,10 @@ func TestInvalidFiles(t *testing.T) {
 			"node_count_static: 0", `node_count_static: 18446744073709551615`,
 			[]string{`config.yaml:7: nodeset.a3.node_count_static: 18446744073709551615 is out of all ranges; give 0 to 100000`},
 		},
+		"a renewal before a lease has begun": {
+			"max_run_duration: 604800", "max_run_duration: 600\n      renew_before: 600",
+			[]string{`config.yaml:14: nodeset.a3.dws_flex.renew_before: 600 s is no shorter than a lease of 600 s, which would be renewed for ever; give less than max_run_duration`},
+		},
 		"a reservation together with dws_flex": {
 			"dws_flex:", "reservation_name: res-1\n    dws_flex:",
 			[]string{`config.yaml:12: nodeset.a3.reservation_name: a reservation excludes flex-start; take it out or set dws_flex.enabled: false`},

@@ -4,6 +4,7 @@ import "strconv"
 
 // The labels that hold the stamp of an instance that no group made.
 const (
+	labelVersion = "slurmflex-version"
 	labelCluster = "slurmflex-cluster"
 	labelNodeSet = "slurmflex-nodeset"
 	labelJob     = "slurmflex-job"
@@ -13,7 +14,7 @@ const (
 // Labels is the stamp as labels of an instance. Its names are parts of names
 // of instances, so they are fit for the values of labels as they are.
 func (s Stamp) Labels() map[string]string {
-	labels := map[string]string{labelCluster: s.Cluster, labelNodeSet: s.NodeSet}
+	labels := map[string]string{labelVersion: strconv.Itoa(s.Version), labelCluster: s.Cluster, labelNodeSet: s.NodeSet}
 	if s.Job != 0 {
 		labels[labelJob] = strconv.FormatUint(uint64(s.Job), 10)
 	}
@@ -24,13 +25,18 @@ func (s Stamp) Labels() map[string]string {
 }
 
 // StampOfLabels reads an instance's labels. It reports false if they are not a
-// stamp with a cluster and a nodeset in it: such an instance is not ours.
+// stamp of a version that this program knows, with a cluster and a nodeset in
+// it: such an instance is not ours. The first instances had no version yet.
 func StampOfLabels(labels map[string]string) (Stamp, bool) {
-	s := Stamp{
-		Version: StampVersion,
-		Cluster: labels[labelCluster], NodeSet: labels[labelNodeSet], Node: labels[labelNode],
+	s := Stamp{Version: 1, Cluster: labels[labelCluster], NodeSet: labels[labelNodeSet], Node: labels[labelNode]}
+	if version, ok := labels[labelVersion]; ok {
+		n, err := strconv.Atoi(version)
+		if err != nil {
+			return Stamp{}, false
+		}
+		s.Version = n
 	}
-	if s.Cluster == "" || s.NodeSet == "" {
+	if !s.known() {
 		return Stamp{}, false
 	}
 	if job, ok := labels[labelJob]; ok {

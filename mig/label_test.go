@@ -19,6 +19,12 @@ func TestAStampIsTheSameAfterItStoodInLabels(t *testing.T) {
 	}
 }
 
+func TestInstancesFromBeforeStampsHadAVersionAreStillOurs(t *testing.T) {
+	stamp, ok := StampOfLabels(map[string]string{labelCluster: "alpha", labelNodeSet: "a3", labelJob: "812"})
+	assert.True(t, ok)
+	assert.Equal(t, Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 812}, stamp)
+}
+
 func TestLabelsOfOthersAreNoStamp(t *testing.T) {
 	for name, labels := range map[string]map[string]string{
 		"none":                {},
@@ -26,6 +32,9 @@ func TestLabelsOfOthersAreNoStamp(t *testing.T) {
 		"without a nodeset":   {labelCluster: "alpha", labelJob: "812"},
 		"without a cluster":   {labelNodeSet: "a3", labelJob: "812"},
 		"a job without digit": {labelCluster: "alpha", labelNodeSet: "a3", labelJob: "x"},
+		"of a successor":      {labelVersion: "2", labelCluster: "alpha", labelNodeSet: "a3", labelJob: "812"},
+		"of no version":       {labelVersion: "one", labelCluster: "alpha", labelNodeSet: "a3"},
+		"of version 0":        {labelVersion: "0", labelCluster: "alpha", labelNodeSet: "a3"},
 		"too large a job":     {labelCluster: "alpha", labelNodeSet: "a3", labelJob: "4294967296"},
 	} {
 		t.Run(name, func(t *testing.T) {

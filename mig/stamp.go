@@ -29,15 +29,33 @@ func (s Stamp) String() string {
 }
 
 // ParseStamp reads a group's description. It reports false for anything that
-// is not a stamp of a version that this program knows, with a cluster and a
-// nodeset in it: such a group is not ours to touch.
+// is not a stamp with a cluster and a nodeset in it: such a group is not ours to
+// touch. Of a newer stamp it reads the version and the cluster only, which every
+// version has.
 func ParseStamp(description string) (Stamp, bool) {
+	var any struct {
+		Version int    `json:"slurmflex"`
+		Cluster string `json:"cluster"`
+	}
+	if err := json.Unmarshal([]byte(description), &any); err == nil && any.Version > StampVersion && any.Cluster != "" {
+		return Stamp{Version: any.Version, Cluster: any.Cluster}, true
+	}
 	var s Stamp
 	if err := json.Unmarshal([]byte(description), &s); err != nil {
 		return Stamp{}, false
 	}
-	if s.Version < 1 || s.Version > StampVersion || s.Cluster == "" || s.NodeSet == "" {
+	if !s.known() {
 		return Stamp{}, false
 	}
 	return s, true
+}
+
+// Newer reports whether a newer program has written the stamp: what bears it is
+// left alone.
+func (s Stamp) Newer() bool { return s.Version > StampVersion }
+
+// known reports whether the stamp is complete, and of a version that this
+// program knows: its own, or an older one.
+func (s Stamp) known() bool {
+	return s.Version >= 1 && s.Version <= StampVersion && s.Cluster != "" && s.NodeSet != ""
 }

@@ -19,16 +19,28 @@ func TestAStampIsReadBackAsItWasWritten(t *testing.T) {
 
 func TestWhatCarriesNoStampOfOursIsNotOurs(t *testing.T) {
 	for name, description := range map[string]string{
-		"no description":           "",
-		"words":                    "made by hand for alpha",
-		"somebody else's JSON":     `{"cluster":"alpha","nodeset":"a3"}`,
-		"no cluster":               `{"slurmflex":1,"nodeset":"a3"}`,
-		"no nodeset":               `{"slurmflex":1,"cluster":"alpha"}`,
-		"the stamp of a successor": `{"slurmflex":2,"cluster":"alpha","nodeset":"a3","job":7}`,
-		"a stamp and more":         `{"slurmflex":1,"cluster":"alpha","nodeset":"a3"} keep!`,
+		"no description":               "",
+		"words":                        "made by hand for alpha",
+		"somebody else's JSON":         `{"cluster":"alpha","nodeset":"a3"}`,
+		"no cluster":                   `{"slurmflex":1,"nodeset":"a3"}`,
+		"no nodeset":                   `{"slurmflex":1,"cluster":"alpha"}`,
+		"one without a cluster, newer": `{"slurmflex":2,"nodeset":"a3"}`,
+		"a stamp and more":             `{"slurmflex":1,"cluster":"alpha","nodeset":"a3"} keep!`,
 	} {
 		_, ours := ParseStamp(description)
 		assert.False(t, ours, name)
+	}
+}
+
+func TestOfANewerStampOnlyWhatEveryVersionHasIsRead(t *testing.T) {
+	for _, description := range []string{
+		`{"slurmflex":2,"cluster":"alpha","nodeset":"a3","job":7}`,
+		`{"slurmflex":2,"cluster":"alpha","nodeset":["a3"],"job":{"id":7}}`,
+	} {
+		s, ok := ParseStamp(description)
+		assert.True(t, ok)
+		assert.Equal(t, Stamp{Version: 2, Cluster: "alpha"}, s)
+		assert.True(t, s.Newer())
 	}
 }
 

@@ -72,7 +72,7 @@ func (w *world) useless(in machine) (why string, stopped bool) {
 		return "Slurm has powered its nodes down", stopped
 	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
 		return w.unasked("it is stopped, and cannot be started again"), stopped
-	case !known && w.snap.Now.Sub(in.Created) >= strandedAfter:
+	case !known && !w.held[in.Name] && w.snap.Now.Sub(in.Created) >= strandedAfter:
 		return w.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped

@@ -21,6 +21,9 @@ type cohort struct {
 	static bool
 	live   *ref // the live request that will bring it, if there is one
 
+	missing []string // nodes that neither have an instance nor are asked for
+	mayAsk  bool     // for these, as far as the cohort itself goes
+
 	// obstacle says why nothing is asked for it now, for its job's owner.
 	obstacle string
 	failed   int       // attempts in a row that have failed, if they are the obstacle
@@ -57,18 +60,27 @@ func (w *world) cohorts() []*cohort {
 		m.cohort = c
 	}
 	for _, c := range all {
-		c.group = w.place(c.set.Region, c.group)
+		c.group = w.place(c.set.Region, c.group, c.stamp)
 		jobs := w.holders(c.nodes)
 		c.lease = lease(c.set.Flex, jobs)
 		w.nameUnreadLimits(c, jobs)
 	}
-	slices.SortStableFunc(all, func(a, b *cohort) int {
-		if a.job == nil || b.job == nil {
-			return 0
-		}
-		return byImportance(a.job, b.job)
-	})
+	slices.SortStableFunc(all, byRank)
 	return all
+}
+
+// byRank orders cohorts: what an admin or the configuration wants first, then
+// jobs by their importance.
+func byRank(a, b *cohort) int {
+	switch {
+	case a.job == nil && b.job == nil:
+		return 0
+	case a.job == nil:
+		return -1
+	case b.job == nil:
+		return 1
+	}
+	return byImportance(a.job, b.job)
 }
 
 // rank counts a job's nodes of one nodeset.

@@ -38,6 +38,9 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w.giveUpLate(cohorts)
 	w.releaseGangs(cohorts)
 	for _, c := range cohorts {
+		w.judge(c)
+	}
+	for _, c := range cohorts {
 		w.serve(c)
 	}
 	w.deleteInstances()

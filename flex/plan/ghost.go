@@ -48,13 +48,13 @@ func (w *world) mayShow(name string) bool {
 	return false
 }
 
-// place is the name of the first group for a cohort that is not haunted: name,
-// or name-r1, name-r2 and so on.
-func (w *world) place(region, name string) string {
+// place is the name of the first group for a cohort that is neither haunted nor
+// another job's: name, or name-r1, name-r2 and so on.
+func (w *world) place(region, name string, stamp mig.Stamp) string {
 	place := name
 	for again := 1; ; again++ {
 		g := w.groups[region+"/"+place]
-		if g == nil || !w.haunted(g) {
+		if g == nil || !w.haunted(g) && g.Stamp.Job == stamp.Job {
 			return place
 		}
 		place = name + "-r" + strconv.Itoa(again)

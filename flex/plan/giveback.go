@@ -123,6 +123,7 @@ func (w *world) unbooted(job *slurm.Job) []string {
 			}
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 

@@ -41,11 +41,13 @@ func (w *world) misfit(r ref) string {
 		return "its nodes have machines of other groups"
 	}
 	var serves *cohort
-	for _, name := range r.request.Instances {
+	for _, name := range slices.Sorted(slices.Values(r.request.Instances)) {
 		m := w.nodes[name]
 		switch {
 		case m == nil || m.power == unclear || m.power == up:
 			continue
+		case m.power == down && len(m.jobs) > 0:
+			continue // a job has just been given it, or is leaving
 		case m.power == down:
 			return "node " + name + " is powered down"
 		case m.cohort == nil && held(m.State):
@@ -100,26 +102,35 @@ func (w *world) liveRequests() []ref {
 	}
 	return slices.SortedFunc(maps.Values(seen), func(a, b ref) int {
 		return cmp.Or(a.request.Created.Compare(b.request.Created),
-			cmp.Compare(a.group.Name, b.group.Name), cmp.Compare(a.request.Name, b.request.Name))
+			cmp.Compare(a.group.Region, b.group.Region), cmp.Compare(a.group.Name, b.group.Name), cmp.Compare(a.request.Name, b.request.Name))
 	})
 }
 
-// serve asks for the nodes of a cohort that nothing brings yet.
-func (w *world) serve(c *cohort) {
+// judge decides which nodes of a cohort are to be asked for, and whether they may
+// be. All cohorts are judged before any is served: one that is given up may take
+// nodes of others with it.
+func (w *world) judge(c *cohort) {
 	if w.unseen(c.set.Region) {
 		w.problem(fmt.Sprintf("%s waits for region %s", slurm.Fold(c.nodes), c.set.Region))
 		return
 	}
-	missing := w.missing(c)
-	if len(missing) == 0 || c.job != nil && w.given[c.job.ID] {
+	c.missing = w.missing(c)
+	if len(c.missing) > 0 && !w.isGiven(c) {
+		c.mayAsk = !w.isBlocked(c) && w.templateFits(c) && w.placementFits(c) && w.mayAsk(c, w.groups[c.set.Region+"/"+c.group])
+	}
+}
+
+// isGiven reports whether the plan gives the cohort's job back.
+func (w *world) isGiven(c *cohort) bool { return c.job != nil && w.given[c.job.ID] }
+
+// serve asks for the nodes of a cohort that nothing brings yet.
+func (w *world) serve(c *cohort) {
+	if !c.mayAsk || w.isGiven(c) || slices.ContainsFunc(c.missing, func(n string) bool { return w.set[n] }) {
 		return
 	}
 	group := w.groups[c.set.Region+"/"+c.group]
-	if w.isBlocked(c) || !w.templateFits(c) || !w.placementFits(c) || !w.mayAsk(c, group) {
-		return
-	}
 	if c.set.Flex.UseBulkInsert {
-		w.insert(c, missing)
+		w.insert(c, c.missing)
 		return
 	}
 	if !w.takesTurn(c) {
@@ -133,7 +144,7 @@ func (w *world) serve(c *cohort) {
 	}
 	w.add(CreateRequest{
 		Region: c.set.Region, Group: c.group,
-		Spec: mig.RequestSpec{Name: nextAttempt(record), Instances: missing, Duration: c.lease},
+		Spec: mig.RequestSpec{Name: nextAttempt(record), Instances: c.missing, Duration: c.lease},
 		Why:  c.why(),
 	})
 	w.expect("request for " + c.group + " to be accepted")

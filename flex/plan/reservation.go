@@ -23,7 +23,7 @@ func leaseEnd(cluster, reservation string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	seconds, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
+	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
 		return time.Time{}, false
 	}
 	return time.Unix(seconds, 0).UTC(), true
@@ -94,11 +94,11 @@ func (w *world) ends() map[string][]string {
 func (w *world) endOf(node string) (end time.Time, ended bool) {
 	for _, r := range w.snap.Reservations {
 		at, ours := leaseEnd(w.cfg.Cluster, r.Name)
-		if ours && slices.Contains(r.Nodes, node) && !at.After(w.snap.Now) {
-			return at, true
+		if ours && slices.Contains(r.Nodes, node) && !at.After(w.snap.Now) && at.After(end) {
+			end, ended = at, true
 		}
 	}
-	return time.Time{}, false
+	return end, ended
 }
 
 // CreateReservation keeps jobs off nodes from the end of their lease on.

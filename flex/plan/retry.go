@@ -39,8 +39,7 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 	}
 	switch {
 	case cause == mig.CauseExists:
-		c.obstacle = fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
-		w.problem(c.obstacle)
+		c.obstacle = w.occupied(c)
 	case hopeless:
 		w.giveBack(c, Hold, true, message)
 	case failures >= c.set.Flex.MaxAttempts && !w.keeps(c) && !c.startedAfter(last):
@@ -52,6 +51,19 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 		w.problem(c.group + ": " + c.obstacle)
 	}
 	return false
+}
+
+// occupied says who has the name of the cohort's group, and names the problem
+// unless that is done already.
+func (w *world) occupied(c *cohort) string {
+	for _, g := range w.snap.Groups {
+		if g.Name == c.group && g.Region == c.set.Region && g.Stamp.Newer() {
+			return newer(g.Name, g.Region)
+		}
+	}
+	text := fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
+	w.problem(text)
+	return text
 }
 
 // failures tells how many attempts for the cohort failed in a row, and why and

@@ -16,7 +16,7 @@ type Snapshot struct {
 	Now       time.Time
 	Nodes     []slurm.Node
 	Jobs      []slurm.Job // read after Nodes, so a job that has just begun is in it
-	Groups    []mig.Group // ours only: our stamp, our cluster
+	Groups    []mig.Group // our stamp, our cluster; those of a newer stamp are only named
 	Instances []mig.Instance
 	Policies  []mig.Policy // workload policies, ours only
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -26,6 +27,8 @@ type world struct {
 	jobs      map[uint32]bool       // every job in the queue, whatever its state
 
 	ahead map[string]bool // nodesets with a group whose request does not show yet
+
+	held map[string]bool // nodes that a job holds, ours or not
 
 	plan Plan
 	set  map[string]bool // the nodes that the plan changes
@@ -75,6 +78,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		set:       map[string]bool{},
 		spared:    cfg.Options.MaxDeletions,
 		given:     map[uint32]bool{},
+		held:      map[string]bool{},
 		active:    map[string]int{},
 		queue:     map[string]int{},
 		blocked:   map[*config.NodeSet]int{},
@@ -138,10 +142,19 @@ func (w *world) addJob(j *slurm.Job) {
 		return
 	}
 	for _, name := range j.Nodes {
+		w.held[name] = true
 		if m := w.nodes[name]; m != nil {
 			m.jobs = append(m.jobs, j)
+			if m.power == rising && atWork(j.State) {
+				m.power = up // it has come up since the nodes were read
+			}
 		}
 	}
+}
+
+// atWork reports whether a job in that state has had all its nodes come up.
+func atWork(s slurm.JobState) bool {
+	return holdsNodes(s) && s != slurm.JobConfiguring && s != slurm.JobPowerUpNode
 }
 
 // holdsNodes reports whether a job in that state has its nodes still: any state
@@ -161,6 +174,10 @@ func (w *world) addGroup(g *mig.Group) {
 	if g.Stamp.Cluster != w.cfg.Cluster {
 		return // the reader leaves these out already; what is not ours is never touched
 	}
+	if g.Stamp.Newer() {
+		w.problem(newer(g.Name, g.Region))
+		return
+	}
 	w.groups[g.Region+"/"+g.Name] = g
 	for i := range g.Requests {
 		r := &g.Requests[i]
@@ -177,6 +194,11 @@ func (w *world) addGroup(g *mig.Group) {
 			by[name] = append(by[name], ref{g, r})
 		}
 	}
+}
+
+// newer is what an admin should know of a group that a newer program has made.
+func newer(group, region string) string {
+	return fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it; run that version, or delete it when its jobs are done", group, region)
 }
 
 // ours reports whether a group of ours made the instance, or we without one.

@@ -91,7 +91,7 @@ func TestABulkInsertThatFailsSaysWhereAndWhy(t *testing.T) {
 		},
 		"with what its parts say, once for each zone": {
 			tooFewError + group,
-			ok(`{"items":{
+			aList(`{"items":{
 			 "zones/us-central1-b":{"operations":[{"name":"part-3","error":{"errors":[{"code":"ZONE_RESOURCE_POOL_EXHAUSTED","message":"No n0."}]}}]},
 			 "zones/us-central1-a":{"operations":[
 			  {"name":"part-0","status":"DONE"},
@@ -104,7 +104,7 @@ func TestABulkInsertThatFailsSaysWhereAndWhy(t *testing.T) {
 		},
 		"of its parts a configuration": {
 			tooFewError + group,
-			ok(`{"items":{"zones/us-central1-a":{"operations":[{"name":"part-1","error":{"errors":[{"code":"UNSUPPORTED_OPERATION","message":"Not this machine."}]}}]}}}`),
+			aList(`{"items":{"zones/us-central1-a":{"operations":[{"name":"part-1","error":{"errors":[{"code":"UNSUPPORTED_OPERATION","message":"Not this machine."}]}}]}}}`),
 			mig.CauseConfig,
 			twoZones + "503 VM_MIN_COUNT_NOT_REACHED: Requested minimum count of 2 VMs could not be created.; UNSUPPORTED_OPERATION: Not this machine. (in us-central1-a)",
 		},

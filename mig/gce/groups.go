@@ -17,8 +17,8 @@ import (
 // region, and the instances that are deleted at once.
 const sideBySide = 16
 
-// Groups reads the groups that carry our stamp with this cluster's name, with
-// all their resize requests; those of settled groups are not read each time.
+// Groups reads the groups that carry our stamp with this cluster's name, those
+// of a newer program too, with all their resize requests; those of settled groups are not read each time.
 // A region of which anything could not be read is
 // in unseen, with the reason, and none of its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {

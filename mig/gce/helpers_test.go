@@ -100,6 +100,14 @@ func answer(status int, body string) http.HandlerFunc {
 
 func ok(body string) http.HandlerFunc { return answer(http.StatusOK, body) }
 
+// aList is an answer of the kind that every list has, with these fields too.
+func aList(fields string) http.HandlerFunc {
+	if fields == "{}" {
+		return ok(`{"kind":"compute#list"}`)
+	}
+	return ok(`{"kind":"compute#list",` + fields[1:])
+}
+
 // refusal is an answer in Google's envelope.
 func refusal(status int, reason, message string) http.HandlerFunc {
 	return answer(status, fmt.Sprintf(

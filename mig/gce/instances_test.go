@@ -26,7 +26,7 @@ func createdBy(path string) string {
 // listed is what Instances makes of one page, with times in UTC.
 func listed(t *testing.T, page string, regions ...string) ([]mig.Instance, map[string]error) {
 	t.Helper()
-	api := atPaths(map[string]http.HandlerFunc{"aggregated/instances": ok(page)})
+	api := atPaths(map[string]http.HandlerFunc{"aggregated/instances": aList(page)})
 	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", regions)
 	for i := range instances {
 		instances[i].Created, instances[i].Terminates = instances[i].Created.UTC(), instances[i].Terminates.UTC()
@@ -82,6 +82,7 @@ func TestOnlyLabelsOfTheClusterOnAnInstanceWithoutGroupAreAStamp(t *testing.T) {
 		"of another cluster":   {`,"labels":{"slurmflex-cluster":"alpha-a3","slurmflex-nodeset":"a3"}`, mig.Stamp{}},
 		"of another program":   {`,"labels":{"team":"ml"}`, mig.Stamp{}},
 		"without labels":       {"", mig.Stamp{}},
+		"of a successor":       {`,"labels":{"slurmflex-version":"2","slurmflex-cluster":"alpha","slurmflex-nodeset":"a3"}`, mig.Stamp{}},
 		"with a stamp cut off": {`,"labels":{"slurmflex-cluster":"alpha"}`, mig.Stamp{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +95,7 @@ func TestOnlyLabelsOfTheClusterOnAnInstanceWithoutGroupAreAStamp(t *testing.T) {
 }
 
 func TestInstancesAsksForTheNamesOfOneCluster(t *testing.T) {
-	api := answers(ok(`{"items":{"zones/us-central1-a":{"instances":[` + instanceJSON("alphabet-0", "") + `]}}}`))
+	api := answers(aList(`{"items":{"zones/us-central1-a":{"instances":[` + instanceJSON("alphabet-0", "") + `]}}}`))
 	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion})
 	assert.Empty(t, unseen)
 	assert.Empty(t, instances, "a name of another cluster does not count even if it is listed")
@@ -179,9 +180,9 @@ func TestARegionWhoseInstancesAreNotAllListedIsUnseen(t *testing.T) {
 
 func TestAWarningOnALaterPageCountsToo(t *testing.T) {
 	api := answers(
-		ok(`{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]}},"nextPageToken":"t"}`),
-		ok(`{"unreachables":["zones/us-central1-b"],"nextPageToken":"u"}`),
-		ok(`{"items":{}}`))
+		aList(`{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]}},"nextPageToken":"t"}`),
+		aList(`{"unreachables":["zones/us-central1-b"],"nextPageToken":"u"}`),
+		aList(`{"items":{}}`))
 	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion})
 	assert.Empty(t, instances)
 	assert.EqualError(t, unseen[testRegion], "list instances of us-central1: incomplete answer: unreachable: zones/us-central1-b")

@@ -2,6 +2,7 @@ package gce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,6 +25,7 @@ const pageSize = "500" // the most that Compute gives
 // page is one page of a collection.
 type page interface {
 	proto.Message
+	GetKind() string
 	GetNextPageToken() string
 	GetWarning() *computepb.Warning
 }
@@ -38,6 +40,9 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 	for {
 		if err := c.get(ctx, below, query, p); err != nil {
 			return err
+		}
+		if p.GetKind() == "" { // which every list has: what is none must not pass for an empty one
+			return errors.New("answer not understood: it is no list")
 		}
 		if err := incomplete(p.GetWarning()); err != nil {
 			return err

@@ -22,7 +22,7 @@ var created = time.Date(2026, 3, 1, 18, 0, 0, 123_000_000, time.UTC)
 // atPaths answers by the end of a call's path, and with an empty list elsewhere.
 func atPaths(answers map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/", ok(`{}`))
+	mux.HandleFunc("/", aList(`{}`))
 	for path, answer := range answers {
 		mux.HandleFunc("/compute/v1/projects/p/"+path, answer)
 	}
@@ -38,16 +38,20 @@ const groupsPath, requestsPath = "regions/us-central1/instanceGroupManagers", "r
 func TestOnlyGroupsThatCarryOurStampAreReturned(t *testing.T) {
 	beta, newer := testStamp, testStamp
 	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
-	api := answers(ok(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`,`+
+	api := answers(aList(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`,`+
 		groupJSON("alpha-beta", beta.String())+`,`+
 		groupJSON("alpha-newer", newer.String())+`,`+
 		groupJSON("alpha-bare", "")+`,`+
-		groupJSON("alpha-by-hand", "group of team alpha")+`]}`), ok(`{}`))
+		groupJSON("alpha-by-hand", "group of team alpha")+`]}`), aList(`{}`))
 	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
 	assert.Empty(t, unseen)
-	require.Len(t, groups, 1)
-	groups[0].Created = groups[0].Created.UTC()
-	assert.Equal(t, mig.Group{Name: "alpha-x", Region: testRegion, Stamp: testStamp, TargetSize: 2, Created: created}, groups[0])
+	for i := range groups {
+		groups[i].Created = groups[i].Created.UTC()
+	}
+	assert.Equal(t, []mig.Group{
+		{Name: "alpha-x", Region: testRegion, Stamp: testStamp, TargetSize: 2, Created: created},
+		{Name: "alpha-newer", Region: testRegion, Stamp: mig.Stamp{Version: mig.StampVersion + 1, Cluster: "alpha"}, TargetSize: 2, Created: created},
+	}, groups)
 
 	query, err := url.ParseQuery(api.calls[0].query)
 	require.NoError(t, err)
@@ -57,7 +61,7 @@ func TestOnlyGroupsThatCarryOurStampAreReturned(t *testing.T) {
 func TestAGroupIsReadWithTheNameOfItsWorkloadPolicy(t *testing.T) {
 	placed := groupJSON("alpha-x", testStamp.String())
 	placed = placed[:len(placed)-1] + `,"resourcePolicies":{"workloadPolicy":"https://www.googleapis.com/compute/v1/projects/p/regions/us-central1/resourcePolicies/alpha-w"}}`
-	api := answers(ok(`{"items":[`+placed+`]}`), ok(`{}`))
+	api := answers(aList(`{"items":[`+placed+`]}`), aList(`{}`))
 	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
 	assert.Empty(t, unseen)
 	require.Len(t, groups, 1)
@@ -66,12 +70,12 @@ func TestAGroupIsReadWithTheNameOfItsWorkloadPolicy(t *testing.T) {
 
 func TestForeignGroupsAreThoseThatSlurmGCPLeft(t *testing.T) {
 	api := atPaths(map[string]http.HandlerFunc{
-		groupsPath: ok(`{"items":[` + groupJSON("alpha-a3-0123abcd", "") + `,` +
+		groupsPath: aList(`{"items":[` + groupJSON("alpha-a3-0123abcd", "") + `,` +
 			groupJSON("alpha-a3-job-812-4567cdef", "") + `,` +
 			groupJSON("alpha-a3-job-12345678", testStamp.String()) + `,` +
 			groupJSON("alpha-a3-89abcdef", "keep: team alpha") + `,` +
 			groupJSON("alpha-a3-mine", "") + `]}`),
-		groupsPath + "/alpha-a3-0123abcd/resizeRequests": ok(`{"items":[{"name":"initial-resize","state":"ACCEPTED","creationTimestamp":"` + createdText + `"}]}`),
+		groupsPath + "/alpha-a3-0123abcd/resizeRequests": aList(`{"items":[{"name":"initial-resize","state":"ACCEPTED","creationTimestamp":"` + createdText + `"}]}`),
 		"regions/europe-west4/instanceGroupManagers":     refusal(403, "forbidden", "no right"),
 	})
 	groups, unseen := clientOf(t, inMemory{api}).Foreign(t.Context(), "alpha", []string{testRegion, "europe-west4"})
@@ -128,8 +132,8 @@ func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			api := atPaths(map[string]http.HandlerFunc{
-				groupsPath:   ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
-				requestsPath: ok(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `",` + test.json + `}]}`),
+				groupsPath:   aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
+				requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `",` + test.json + `}]}`),
 			})
 			groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
 			require.Empty(t, unseen)
@@ -145,8 +149,8 @@ func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
 
 func TestRequestsAreReturnedTheOldestFirst(t *testing.T) {
 	api := atPaths(map[string]http.HandlerFunc{
-		groupsPath: ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
-		requestsPath: ok(`{"items":[
+		groupsPath: aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
+		requestsPath: aList(`{"items":[
 			{"name":"a3","state":"ACCEPTED","creationTimestamp":"2026-03-01T12:00:00-08:00"},
 			{"name":"a1","state":"FAILED","creationTimestamp":"2026-03-01T19:00:00Z"},
 			{"name":"a2","state":"FAILED","creationTimestamp":"2026-03-01T12:00:00-08:00"}]}`),
@@ -162,7 +166,7 @@ func TestRequestsAreReturnedTheOldestFirst(t *testing.T) {
 
 func TestARegionThatCannotBeReadWhollyIsUnseen(t *testing.T) {
 	const europe = "regions/europe-west4/instanceGroupManagers"
-	group := ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`)
+	group := aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`)
 	tests := map[string]struct {
 		answers map[string]http.HandlerFunc
 		want    string
@@ -176,17 +180,17 @@ func TestARegionThatCannotBeReadWhollyIsUnseen(t *testing.T) {
 			"list resize requests of alpha-x: 403 forbidden: no right",
 		},
 		"its list warns": {
-			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[],"warning":{"code":"UNREACHABLE","message":"zone c is down"}}`)},
+			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[],"warning":{"code":"UNREACHABLE","message":"zone c is down"}}`)},
 			"list groups of us-central1: incomplete answer: UNREACHABLE: zone c is down",
 		},
 		"a list of requests names what it could not reach": {
-			map[string]http.HandlerFunc{groupsPath: group, requestsPath: ok(`{"unreachables":["zones/us-central1-c"]}`)},
+			map[string]http.HandlerFunc{groupsPath: group, requestsPath: aList(`{"unreachables":["zones/us-central1-c"]}`)},
 			"list resize requests of alpha-x: incomplete answer: unreachable: zones/us-central1-c",
 		},
 		"a second page is refused": {
 			map[string]http.HandlerFunc{groupsPath: func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Query().Get("pageToken") == "" {
-					ok(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`],"nextPageToken":"t"}`)(w, r)
+					aList(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`],"nextPageToken":"t"}`)(w, r)
 					return
 				}
 				refusal(403, "forbidden", "no right")(w, r)
@@ -194,25 +198,25 @@ func TestARegionThatCannotBeReadWhollyIsUnseen(t *testing.T) {
 			"list groups of us-central1: 403 forbidden: no right",
 		},
 		"its pages go round in a circle": {
-			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[],"nextPageToken":"t"}`)},
+			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[],"nextPageToken":"t"}`)},
 			`list groups of us-central1: the page after "t" is the same page`,
 		},
 		"a group's age cannot be read": {
-			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[{"name":"alpha-x","targetSize":0,"description":` + quoted(testStamp.String()) + `}]}`)},
+			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[{"name":"alpha-x","targetSize":0,"description":` + quoted(testStamp.String()) + `}]}`)},
 			`list groups of us-central1: creation of group alpha-x: parsing time "" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"`,
 		},
 		"a group's size is missing": {
-			map[string]http.HandlerFunc{groupsPath: ok(`{"items":[{"name":"alpha-x","creationTimestamp":"` + createdText + `","description":` + quoted(testStamp.String()) + `}]}`)},
+			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[{"name":"alpha-x","creationTimestamp":"` + createdText + `","description":` + quoted(testStamp.String()) + `}]}`)},
 			"list groups of us-central1: a group without name or target size",
 		},
 		"a request's state is missing": {
-			map[string]http.HandlerFunc{groupsPath: group, requestsPath: ok(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`)},
+			map[string]http.HandlerFunc{groupsPath: group, requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`)},
 			"list resize requests of alpha-x: a resize request without name or state",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			test.answers[europe] = ok(`{"items":[` + groupJSON("alpha-europe", testStamp.String()) + `]}`)
+			test.answers[europe] = aList(`{"items":[` + groupJSON("alpha-europe", testStamp.String()) + `]}`)
 			c := clientOf(t, inMemory{atPaths(test.answers)})
 			groups, unseen := c.Groups(t.Context(), "alpha", []string{testRegion, "europe-west4", testRegion})
 			require.Len(t, unseen, 1)
@@ -225,7 +229,7 @@ func TestARegionThatCannotBeReadWhollyIsUnseen(t *testing.T) {
 
 func TestAGroupDeletedBetweenTwoListsIsGoneAndItsRegionIsSeen(t *testing.T) {
 	api := atPaths(map[string]http.HandlerFunc{
-		groupsPath:   ok(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", testStamp.String()) + `]}`),
+		groupsPath:   aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", testStamp.String()) + `]}`),
 		requestsPath: refusal(404, "notFound", "was not found"),
 	})
 	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
@@ -237,7 +241,7 @@ func TestAGroupDeletedBetweenTwoListsIsGoneAndItsRegionIsSeen(t *testing.T) {
 func TestTheRequestsOfGroupsAreReadSideBySide(t *testing.T) {
 	slow := func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Second)
-		ok(`{}`)(w, r)
+		aList(`{}`)(w, r)
 	}
 	items := groupJSON("alpha-x", testStamp.String())
 	answers := map[string]http.HandlerFunc{}
@@ -248,7 +252,7 @@ func TestTheRequestsOfGroupsAreReadSideBySide(t *testing.T) {
 		}
 		answers[groupsPath+"/"+name+"/resizeRequests"] = slow
 	}
-	answers[groupsPath], answers[requestsPath] = ok(`{"items":[`+items+`]}`), slow
+	answers[groupsPath], answers[requestsPath] = aList(`{"items":[`+items+`]}`), slow
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		groups, unseen := clientOf(t, inMemory{atPaths(answers)}).Groups(t.Context(), "alpha", []string{testRegion})

@@ -100,7 +100,7 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 			`{"count":"2","minCount":"2","perInstanceProperties":{"alpha-a3-0":{},"alpha-a3-1":{}},
 			 "sourceInstanceTemplate":"projects/p/global/instanceTemplates/T",
 			 "instanceProperties":{
-			  "labels":{"team":"ml","slurmflex-cluster":"alpha","slurmflex-nodeset":"a3","slurmflex-job":"812"},
+			  "labels":{"team":"ml","slurmflex-version":"1","slurmflex-cluster":"alpha","slurmflex-nodeset":"a3","slurmflex-job":"812"},
 			  "scheduling":{"provisioningModel":"FLEX_START","maxRunDuration":{"seconds":"7200"},
 			   "instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","automaticRestart":false},
 			  "reservationAffinity":{"consumeReservationType":"NO_RESERVATION"}}}`,
@@ -335,7 +335,7 @@ func TestAnOperationWhoseEndIsNotSeenHasAnUnknownOutcome(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNoOperationIsNotASuccess(t *testing.T) {
-	err := clientOf(t, inMemory{answers(ok(`{}`))}).DeleteGroup(t.Context(), testRegion, "g")
+	err := clientOf(t, inMemory{answers(aList(`{}`))}).DeleteGroup(t.Context(), testRegion, "g")
 	require.EqualError(t, err, "delete group g: the answer is not an operation")
 	assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(err))
 }

@@ -35,7 +35,7 @@ func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mi
 	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, &p, func() error {
 		for _, m := range p.GetItems() {
 			stamp, ours := mig.ParseStamp(m.GetDescription())
-			if !ours || stamp.Cluster != cluster {
+			if !ours || stamp.Cluster != cluster || stamp.Newer() {
 				continue
 			}
 			policy, err := policyOf(m, region, stamp)

@@ -20,11 +20,12 @@ func policyJSON(name, description, distance string) string {
 const policiesPath = "regions/us-central1/resourcePolicies"
 
 func TestOnlyWorkloadPoliciesThatCarryOurStampAreReturned(t *testing.T) {
-	beta := testStamp
-	beta.Cluster = "beta"
-	api := answers(ok(`{"items":[` + policyJSON("alpha-x", testStamp.String(), `,"maxTopologyDistance":"BLOCK"`) + `,` +
+	beta, newer := testStamp, testStamp
+	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
+	api := answers(aList(`{"items":[` + policyJSON("alpha-x", testStamp.String(), `,"maxTopologyDistance":"BLOCK"`) + `,` +
 		policyJSON("alpha-y", testStamp.String(), "") + `,` +
 		policyJSON("alpha-beta", beta.String(), "") + `,` +
+		policyJSON("alpha-newer", newer.String(), "") + `,` +
 		policyJSON("alpha-by-hand", "of team alpha", "") + `]}`))
 	policies, unseen := clientOf(t, inMemory{api}).Policies(t.Context(), "alpha", []string{testRegion})
 	assert.Empty(t, unseen)
@@ -49,14 +50,14 @@ func TestARegionWhosePoliciesCannotAllBeReadIsUnseen(t *testing.T) {
 		want   string
 	}{
 		"they are refused":       {refusal(403, "forbidden", "no right"), "403 forbidden: no right"},
-		"their list warns":       {ok(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
-		"one's name is missing":  {ok(`{"items":[{"description":` + quoted(testStamp.String()) + `}]}`), "a workload policy without name"},
-		"one's age is not there": {ok(`{"items":[{"name":"alpha-x","description":` + quoted(testStamp.String()) + `}]}`), "creation of workload policy alpha-x: parsing time"},
+		"their list warns":       {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
+		"one's name is missing":  {aList(`{"items":[{"description":` + quoted(testStamp.String()) + `}]}`), "a workload policy without name"},
+		"one's age is not there": {aList(`{"items":[{"name":"alpha-x","description":` + quoted(testStamp.String()) + `}]}`), "creation of workload policy alpha-x: parsing time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := atPaths(map[string]http.HandlerFunc{
 				policiesPath:                            test.answer,
-				"regions/europe-west4/resourcePolicies": ok(`{"items":[` + policyJSON("alpha-europe", testStamp.String(), "") + `]}`),
+				"regions/europe-west4/resourcePolicies": aList(`{"items":[` + policyJSON("alpha-europe", testStamp.String(), "") + `]}`),
 			})
 			policies, unseen := clientOf(t, inMemory{api}).Policies(t.Context(), "alpha", []string{testRegion, "europe-west4"})
 			require.Len(t, unseen, 1)

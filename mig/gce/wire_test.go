@@ -211,7 +211,7 @@ func TestAnUnusableEndpointIsAClearErrorInOneLine(t *testing.T) {
 		{"refuses connections", roundTripper(refused), "dial tcp: connection refused (after 6 attempts)"},
 		{"answers HTML", inMemory{ok("<html>\n<body>Log in</body>")}, `answer is not JSON: "<html> <body>Log in</body>" (after 6 attempts)`},
 		{"answers half a page", inMemory{ok(`{"items":[{"na`)}, `answer is not JSON: "{\"items\":[{\"na" (after 6 attempts)`},
-		{"answers another kind of JSON", inMemory{ok(`{"items":7}`)}, `answer not understood`},
+		{"answers another kind of JSON", inMemory{aList(`{"items":7}`)}, `answer not understood`},
 		{"fails in HTML", inMemory{answer(502, "<html>\nBad\n</html>")}, `502 not Google's answer: Bad Gateway: "<html> Bad </html>"`},
 		{"is another machine's", inMemory{answer(404, "404 page not found\n")}, `404 not Google's answer: Not Found: "404 page not found"`},
 	}
@@ -238,7 +238,7 @@ func TestAnAnswerIsReadUpToItsLimit(t *testing.T) {
 }
 
 func TestAnAnswerThatBreaksOffIsTriedAgain(t *testing.T) {
-	const page = `{"items":[]}`
+	const page = `{"kind":"compute#list","items":[]}`
 	first := true
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if first {

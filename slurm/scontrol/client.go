@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -98,22 +97,16 @@ func (c *Client) Version(ctx context.Context) (slurm.Version, error) {
 	return version, nil
 }
 
-// Ping tells whether some slurmctld answers; if none does, the error is
-// ErrNoController.
-func (c *Client) Ping(ctx context.Context) error {
-	out, err := c.run(ctx, "scontrol", "ping")
+// Controllers lists the cluster's slurmctlds in the order of slurm.conf, the
+// primary first, and says whether each of them answers. That none does is no
+// error.
+func (c *Client) Controllers(ctx context.Context) ([]slurm.Controller, error) {
+	out, err := c.run(ctx, "scontrol", "ping") // which fails if none is up
 	controllers, parseErr := slurm.ParsePing(out)
 	if parseErr != nil {
-		return cmp.Or(err, parseErr)
+		return nil, cmp.Or(err, parseErr)
 	}
-	var down []string
-	for _, controller := range controllers {
-		if controller.Up {
-			return nil
-		}
-		down = append(down, fmt.Sprintf("%s %s is DOWN", controller.Role, controller.Host))
-	}
-	return fmt.Errorf("scontrol ping: %w: %s", ErrNoController, strings.Join(down, ", "))
+	return controllers, nil
 }
 
 // environment is all that the children get of ours: squeue and scontrol heed

@@ -51,28 +51,45 @@ func TestTheOtherReads(t *testing.T) {
 	require.Equal(t, "slurmflex-eol-x", reservations[0].Name)
 }
 
-func TestPing(t *testing.T) {
+func TestControllersAreListedWithWhoAnswers(t *testing.T) {
+	const banner = "*****************************************\n** RESTORE SLURMCTLD DAEMON TO SERVICE **\n*****************************************\n"
+	for _, test := range []struct {
+		name    string
+		command dummy
+		want    []slurm.Controller
+	}{
+		{"slurmctld is up", dummy{Stdout: fixture(t, "22.05.8", "13-ping.txt")}, []slurm.Controller{{Role: "primary", Host: "ctl", Up: true}}},
+		{
+			"only the backup is up",
+			dummy{Stdout: "Slurmctld(primary) at a is DOWN\nSlurmctld(backup) at b is UP\n" + banner},
+			[]slurm.Controller{{Role: "primary", Host: "a"}, {Role: "backup", Host: "b", Up: true}},
+		},
+		{"slurmctld is down", dummy{Stdout: fixture(t, "26.05.3", "14-ping-down.txt"), Exit: 1}, []slurm.Controller{{Role: "primary", Host: "ctl"}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClient(t, test.command)
+			controllers, err := c.Controllers(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, test.want, controllers)
+			require.Equal(t, []string{"scontrol", "ping"}, calls(t, c)[0].Args)
+		})
+	}
+}
+
+func TestControllersThatCannotBeReadAreAnError(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		command dummy
 		want    string
 	}{
-		{"slurmctld is up", dummy{Stdout: fixture(t, "22.05.8", "13-ping.txt")}, ""},
-		{"only the backup is up", dummy{Stdout: "Slurmctld(primary) at a is DOWN\nSlurmctld(backup) at b is UP\n", Exit: 1}, ""},
-		{"slurmctld is down", dummy{Stdout: fixture(t, "22.05.8", "14-ping-down.txt"), Exit: 1}, "scontrol ping: slurmctld does not answer: primary ctl is DOWN"},
 		{"ping fails", dummy{Stderr: "scontrol: fatal: no configuration\n", Exit: 1}, "scontrol ping: no configuration"},
 		{"ping says nothing", dummy{}, `scontrol ping: "": about no slurmctld`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := newClient(t, test.command).Ping(t.Context())
-			if test.want == "" {
-				require.NoError(t, err)
-				return
-			}
+			_, err := newClient(t, test.command).Controllers(t.Context())
 			require.EqualError(t, err, test.want)
 		})
 	}
-	require.ErrorIs(t, newClient(t, dummy{Stdout: fixture(t, "26.05.3", "14-ping-down.txt"), Exit: 1}).Ping(t.Context()), ErrNoController)
 }
 
 func TestRubbishIsAnErrorAndNotAnEmptyCluster(t *testing.T) {
@@ -89,6 +106,8 @@ func TestRubbishIsAnErrorAndNotAnEmptyCluster(t *testing.T) {
 		_, err = c.Partitions(t.Context())
 		require.Error(t, err)
 		_, err = c.Reservations(t.Context())
+		require.Error(t, err)
+		_, err = c.Controllers(t.Context())
 		require.Error(t, err)
 	}
 }

@@ -28,8 +28,8 @@ var mutants = []mutant{
 		"return stamp, ours && stamp.Cluster == cluster", "return stamp, ours", client,
 	},
 	{
-		"a settled group that has changed its size is not read again", "mig/gce/settled.go",
-		"if !ok || r.size != g.TargetSize || ", "if !ok || ", client,
+		"a settled group that has grown is not read again", "mig/gce/settled.go",
+		"return g.TargetSize <= r.size && g.Creating == 0 && ", "return ", client,
 	},
 	{
 		"a call that failed for a moment is not tried again", "mig/gce/wire.go",

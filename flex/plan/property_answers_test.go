@@ -1,0 +1,226 @@
+package plan_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// What the answer to one node depends on, apart from times, limits and other
+// nodes: its state in Slurm, and all that is around it.
+var (
+	stateAxes = []axis{
+		{"base", []string{"IDLE", "ALLOCATED", "MIXED", "DOWN", "ERROR", "UNKNOWN", "FUTURE", "IDLE+LEVITATING"}},
+		flag("POWERING_DOWN"), flag("POWERED_DOWN"), flag("POWERING_UP"), flag("POWER_UP"),
+		flag("COMPLETING"), flag("DRAIN"), flag("POWER_DOWN"), flag("NOT_RESPONDING"),
+	}
+	aroundAxes = []axis{
+		{"node", []string{"dynamic", "static"}},
+		{"job", []string{"none", "CONFIGURING", "RUNNING", "COMPLETING"}},
+		{"instance", []string{"none", "RUNNING", "STOPPING", "TERMINATED"}},
+		{"request", []string{"none", "CREATING", "ACCEPTED", "PONDERING", "SUCCEEDED", "FAILED", "CANCELLED"}},
+	}
+)
+
+const answersHead = `What a plan does about one node, for every combination of its states in Slurm and
+in the cloud. What the cloud has is in a group of ours whose request asks for this
+node alone. RUNNING stands for any status of an instance that is there to stay,
+LEVITATING for any word that Slurm has not had so far, PONDERING for any that
+Compute has not. A condition that is not named makes no difference.
+`
+
+const answersFile = "testdata/answers.txt"
+
+// TestEveryCombinationHasAnAnswer holds every answer against all rules and
+// against those on record. After a change that is meant, UPDATE=1 writes the
+// record anew, to be read.
+func TestEveryCombinationHasAnAnswer(t *testing.T) {
+	cfg := houseConfig(t)
+	answers := make([][]string, combinations(stateAxes)) // by state, then by what is around it
+	var side sync.WaitGroup
+	for i := range stateAxes[0].values {
+		side.Go(func() { answer(t, cfg, answers, i) })
+	}
+	side.Wait()
+	got := record(answers)
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile(answersFile, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(answersFile)
+	require.NoError(t, err)
+	if got != string(want) {
+		t.Errorf("the answers are not those in %s; if that is meant, UPDATE=1 go test -run %s ./flex/plan, and read what has changed",
+			answersFile, t.Name())
+	}
+}
+
+// answer finds the answers to all states with the base of that number, and tells
+// of the first that breaks a rule.
+func answer(t *testing.T, cfg *config.Config, answers [][]string, base int) {
+	part, wrong := len(answers)/len(stateAxes[0].values), []string(nil)
+	for i := base * part; i < (base+1)*part; i++ {
+		state := stateOf(combination(stateAxes, i))
+		for j := range combinations(aroundAxes) {
+			around := combination(aroundAxes, j)
+			snap := lone(state, around)
+			p := plan.Compute(cfg, snap)
+			answers[i] = append(answers[i], inLetters(p))
+			if len(p.Actions) == 0 || len(wrong) > 0 {
+				continue
+			}
+			if wrong = broken(sightOf(cfg, snap), p); len(wrong) > 0 {
+				t.Errorf("%s, %s: %s", state, strings.Join(around, " "), strings.Join(wrong, "; "))
+			}
+		}
+	}
+}
+
+// stateOf is a node's state by the values of its axes.
+func stateOf(values []string) slurm.State {
+	words := values[:1:1]
+	for i, value := range values {
+		if value == "yes" {
+			words = append(words, stateAxes[i].name)
+		}
+	}
+	return slurm.ParseState(strings.Join(words, "+"))
+}
+
+// record writes the answers as a table: a numbered column for each class of states
+// that are treated alike, a row for what is around the node.
+func record(answers [][]string) string {
+	var columns [][]string
+	classes := make([]string, len(answers)) // of each state
+	for i, a := range answers {
+		at := slices.IndexFunc(columns, func(c []string) bool { return slices.Equal(c, a) })
+		if at < 0 {
+			at = len(columns)
+			columns = append(columns, a)
+		}
+		classes[i] = strconv.Itoa(at + 1)
+	}
+	const cell = "%-4s "
+	rows, head := make([]string, len(columns[0])), ""
+	for i, c := range columns {
+		head += fmt.Sprintf(cell, strconv.Itoa(i+1))
+		for j := range rows {
+			rows[j] += fmt.Sprintf(cell, c[j])
+		}
+	}
+	text := answersHead + "\nThe states of a node, by how they are treated:\n\n" + table(stateAxes, fold(stateAxes, classes), "treated as")
+	text += "\nWhat is done:\n\n"
+	for _, l := range letters {
+		text += l.letter + "  " + l.means + "\n"
+	}
+	return text + "\n" + table(aroundAxes, fold(aroundAxes, rows), head)
+}
+
+// lone is a snapshot of one node.
+func lone(state slurm.State, around []string) plan.Snapshot {
+	kind, jobState, status, requestState := around[0], around[1], around[2], around[3]
+	node, set, region := "alpha-a3-0", "a3", america
+	if kind == "static" {
+		node, set, region = "alpha-one-0", "one", europe
+	}
+	snap := plan.Snapshot{
+		Now:       noon,
+		Nodes:     []slurm.Node{{Name: node, State: state, LastBusyTime: noon.Add(-5 * time.Second)}},
+		Templates: map[string]plan.Template{"projects/demo/global/instanceTemplates/" + set: fit("a4-highgpu-8g")},
+	}
+	if jobState != "none" {
+		snap.Jobs = []slurm.Job{{
+			ID: 1, ArrayID: 1, Partition: "train", State: slurm.JobState(jobState), Nodes: []string{node}, Limit: slurm.ParseLimit("1:00:00"),
+		}}
+	}
+	g := mig.Group{
+		Name: "alpha-a3-job-1", Region: region, Created: noon.Add(-time.Hour),
+		Stamp: mig.Stamp{Version: 1, Cluster: cluster, NodeSet: set, Job: 1},
+	}
+	if kind == "static" {
+		g.Name, g.Stamp.Job, g.Stamp.Node = "alpha-one-node-0", 0, node
+	}
+	if requestState != "none" {
+		r := mig.Request{
+			Name: "a1", State: mig.RequestState(requestState), Instances: []string{node}, Duration: mig.MaxDuration, Created: noon.Add(-30 * time.Second),
+		}
+		if r.State == mig.Failed {
+			r.Cause, r.Message = mig.CauseCapacity, "STOCKOUT: none"
+		}
+		g.Requests = []mig.Request{r}
+	}
+	if status != "none" {
+		g.TargetSize = 1
+		snap.Instances = []mig.Instance{{
+			Name: node, Zone: region + "-b", Region: region, Group: g.Name, Status: status, FlexStart: true, Created: noon.Add(-time.Minute),
+		}}
+	}
+	if len(g.Requests) > 0 || len(snap.Instances) > 0 {
+		snap.Groups = []mig.Group{g}
+	}
+	return snap
+}
+
+// letters are all that a plan may do about one node.
+var letters = []struct {
+	letter, means string
+	is            func(plan.Action) bool
+}{
+	{"M", "make the group", does[plan.CreateGroup]},
+	{"A", "ask for the machine", does[plan.CreateRequest]},
+	{"C", "cancel the request", does[plan.CancelRequest]},
+	{"D", "delete the machine", does[plan.DeleteInstances]},
+	{"G", "delete the group", does[plan.DeleteGroup]},
+	{"T", "tell the job's owner", does[plan.TellJob]},
+	{"f", "power_down_force", sets("power_down_force")},
+	{"d", "power_down: when its job ends", sets("power_down")},
+	{"u", "power_up", sets("power_up")},
+	{"r", "resume", sets("resume")},
+	{"w", "nothing, but look again in seconds", nil},
+	{".", "nothing", nil},
+}
+
+func does[A plan.Action](a plan.Action) bool {
+	_, ok := a.(A)
+	return ok
+}
+
+func sets(state string) func(plan.Action) bool {
+	return func(a plan.Action) bool {
+		change, ok := a.(plan.SetNodes)
+		return ok && change.State == state
+	}
+}
+
+// inLetters is what a plan does in a letter for each action, and an action that
+// has none as it is.
+func inLetters(p plan.Plan) string {
+	text := ""
+	for _, a := range p.Actions {
+		word := a.String()
+		for _, l := range letters {
+			if l.is != nil && l.is(a) {
+				word = l.letter
+			}
+		}
+		text += word
+	}
+	switch {
+	case text != "":
+		return text
+	case len(p.Expect) > 0:
+		return "w"
+	}
+	return "."
+}

@@ -1,0 +1,141 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// What random worlds have found, as small as it could be made.
+
+// where is a world with nodes in one state that a job has, if it is not empty.
+func where(t *testing.T, state string, job slurm.JobState, nodes ...string) *world {
+	t.Helper()
+	w := emptyWorld(houseConfig(t))
+	for _, name := range nodes {
+		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(state)}
+	}
+	if job != "" {
+		w.jobs[1] = slurm.Job{ID: 1, State: job, Partition: "train", Nodes: nodes, Limit: slurm.ParseLimit("12:00:00")}
+	}
+	return w
+}
+
+// withGroup adds a group of ours, for job 1 or for a node, with its requests.
+func (w *world) withGroup(name, region string, stamp mig.Stamp, requests ...mig.Request) *world {
+	stamp.Version, stamp.Cluster = mig.StampVersion, cluster
+	w.groups[region+"/"+name] = mig.Group{Name: name, Region: region, Stamp: stamp, Created: noon.Add(-time.Hour), Requests: requests}
+	return w
+}
+
+// withInstance adds an instance that has run for an hour.
+func (w *world) withInstance(name, group string) *world {
+	w.instances[america+"-a/"+name] = mig.Instance{
+		Name: name, Zone: america + "-a", Region: america, Group: group, Status: "RUNNING", FlexStart: true, Created: noon.Add(-time.Hour),
+	}
+	return w
+}
+
+func asksFor(state mig.RequestState, nodes ...string) mig.Request {
+	return mig.Request{Name: "a1", State: state, Instances: nodes, Duration: 12 * time.Hour, Created: noon.Add(-5 * time.Second)}
+}
+
+func TestNoRuleIsBrokenWhen(t *testing.T) {
+	const powersUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP"
+	forJob1 := mig.Stamp{NodeSet: "a3", Job: 1}
+	for name, given := range map[string]func() *world{
+		"a job runs on a node that the configuration has no more": func() *world {
+			return where(t, "ALLOCATED+CLOUD", slurm.JobRunning, "alpha-a3-6").
+				withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-6", "alpha-a3-job-1")
+		},
+		"a job has begun since the nodes were read, when its boot had almost been given up": func() *world {
+			return where(t, powersUp, slurm.JobRunning, "alpha-a3-0").
+				withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-0", "alpha-a3-job-1")
+		},
+		"a job has begun since the nodes were read, and its template was changed": func() *world {
+			w := where(t, powersUp, slurm.JobRunning, "alpha-a3-0")
+			template := fit("a4-highgpu-8g")
+			template.Model = "STANDARD"
+			w.Templates["projects/demo/global/instanceTemplates/a3"] = template
+			return w
+		},
+		"a job has begun on a node that showed as powered down": func() *world {
+			return where(t, usual[0], slurm.JobRunning, "alpha-a3-0").
+				withGroup("alpha-a3-job-1", america, forJob1, asksFor(mig.Accepted, "alpha-a3-0"))
+		},
+		"a node of a job is refused for good after another has been asked for": func() *world {
+			w := where(t, powersUp, slurm.JobConfiguring, "alpha-one-2", "alpha-one-3")
+			w.Refused["alpha-one-node-3"] = plan.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+			return w
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := given()
+			snap := w.snapshot()
+			assert.Empty(t, broken(sightOf(w.cfg, snap), plan.Compute(w.cfg, snap)))
+		})
+	}
+}
+
+func TestThePlanIsTheSameWhen(t *testing.T) {
+	for name, c := range map[string]struct {
+		given *world
+		turn  func(*plan.Snapshot)
+	}{
+		"a request names its instances in another order": {
+			where(t, usual[0], "", "alpha-a3-0", "alpha-a3-1").
+				withGroup("alpha-a3-job-1", america, mig.Stamp{NodeSet: "a3", Job: 1}, asksFor(mig.Accepted, "alpha-a3-0", "alpha-a3-1")),
+			func(s *plan.Snapshot) { slices.Reverse(s.Groups[0].Requests[0].Instances) },
+		},
+		"two regions have a group of one name": {
+			where(t, usual[0], "", "alpha-a3-0", "alpha-a3-1").
+				withGroup("alpha-a3-job-1", america, mig.Stamp{NodeSet: "a3", Job: 1}, asksFor(mig.Accepted, "alpha-a3-0")).
+				withGroup("alpha-a3-job-1", europe, mig.Stamp{NodeSet: "a3", Job: 1}, asksFor(mig.Accepted, "alpha-a3-1")),
+			func(*plan.Snapshot) {},
+		},
+		"the lease of a node that is gone has ended twice": {
+			func() *world {
+				w := where(t, "DOWN+CLOUD+NOT_RESPONDING", "", "alpha-a3-0")
+				for i := range 2 {
+					w.Reservations = append(w.Reservations, slurm.Reservation{
+						Name:  fmt.Sprintf("slurmflex-alpha-%d", noon.Add(-time.Duration(i+1)*time.Hour).Unix()),
+						Nodes: []string{"alpha-a3-0"},
+					})
+				}
+				return w
+			}(),
+			func(s *plan.Snapshot) { slices.Reverse(s.Reservations) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := plan.Compute(c.given.cfg, c.given.snapshot())
+			require.NotEmpty(t, want.Actions)
+			snap := c.given.snapshot()
+			c.turn(&snap)
+			for range 20 {
+				require.Equal(t, want, plan.Compute(c.given.cfg, snap))
+			}
+		})
+	}
+}
+
+// The group was made for a job that has gone, and has not been collected yet.
+func TestANodeThatAnAdminPowersUpComesUpBesideAnOldGroupOfItsName(t *testing.T) {
+	for _, state := range []string{"IDLE+CLOUD", "IDLE+CLOUD+DRAIN"} {
+		m := &model{
+			world: where(t, state+"+NOT_RESPONDING+POWERING_UP", "", "alpha-one-2").
+				withGroup("alpha-one-node-2", europe, mig.Stamp{NodeSet: "one", Job: 9, Node: "alpha-one-2"}),
+			fading: map[string]int{},
+		}
+		assert.Empty(t, m.goOnUntil(0))
+		assert.Equal(t, state, m.nodes["alpha-one-2"].State.String())
+	}
+}

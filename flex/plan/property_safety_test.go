@@ -1,0 +1,237 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// sight is a snapshot looked up by what a plan names.
+type sight struct {
+	cfg       *config.Config
+	snap      plan.Snapshot
+	nodes     map[string]slurm.Node
+	jobs      map[string][]slurm.Job    // by the nodes that they list, whatever their state
+	groups    map[string]mig.Group      // of ours, by region/name
+	instances map[string][]mig.Instance // by name
+	live      map[string][]string       // live requests of ours, as region/group/request, by the nodes they ask for
+}
+
+func sightOf(cfg *config.Config, snap plan.Snapshot) *sight {
+	s := &sight{
+		cfg: cfg, snap: snap, nodes: map[string]slurm.Node{}, jobs: map[string][]slurm.Job{}, groups: map[string]mig.Group{},
+		instances: map[string][]mig.Instance{}, live: map[string][]string{},
+	}
+	for _, n := range snap.Nodes {
+		s.nodes[n.Name] = n
+	}
+	for _, j := range snap.Jobs {
+		for _, n := range j.Nodes {
+			s.jobs[n] = append(s.jobs[n], j)
+		}
+	}
+	for _, in := range snap.Instances {
+		s.instances[in.Name] = append(s.instances[in.Name], in)
+	}
+	for _, g := range snap.Groups {
+		if g.Stamp.Cluster != cluster {
+			continue
+		}
+		s.groups[g.Region+"/"+g.Name] = g
+		for _, r := range g.Live() {
+			for _, n := range r.Instances {
+				s.live[n] = append(s.live[n], g.Region+"/"+g.Name+"/"+r.Name)
+			}
+		}
+	}
+	return s
+}
+
+// rule names what a plan does that no plan may; nil if all is well.
+type rule func(s *sight, p plan.Plan) []string
+
+// rules are all that holds of every plan.
+var rules = map[string]rule{
+	"spares what a job runs on":           sparesWhatAJobRunsOn,
+	"touches only what is ours":           touchesOnlyOurs,
+	"leaves unseen regions alone":         leavesUnseenRegions,
+	"asks for no node twice":              asksForNoNodeTwice,
+	"asks for no node that it gives back": asksForNoNodeThatItGivesBack,
+	"keeps to max_active_requests":        keepsToMaxActiveRequests,
+	"keeps to max_deletions_per_round":    keepsToMaxDeletions,
+	"deletes only what is finished":       deletesOnlyWhatIsFinished,
+	"gives names that Compute takes":      givesFitNames,
+	"says why":                            saysWhy,
+}
+
+// broken names all rules that a plan breaks, and how.
+func broken(s *sight, p plan.Plan) (all []string) {
+	for name, r := range rules {
+		for _, wrong := range r(s, p) {
+			all = append(all, name+": "+wrong)
+		}
+	}
+	return all
+}
+
+// atWork reports whether a job in that state runs on its nodes: it has them,
+// and does not wait for them. A state that nobody knows is one of a job at work.
+func atWork(state slurm.JobState) bool {
+	switch state {
+	case slurm.JobConfiguring, slurm.JobPowerUpNode:
+		return false
+	}
+	return holdsNodes(state)
+}
+
+// holdsNodes reports whether a job in that state has its nodes still.
+func holdsNodes(state slurm.JobState) bool {
+	switch state {
+	case slurm.JobPending, slurm.JobCompleted, slurm.JobCancelled, slurm.JobFailed, slurm.JobTimeout, slurm.JobNodeFail,
+		slurm.JobPreempted, slurm.JobBootFail, slurm.JobDeadline, slurm.JobOutOfMemory, slurm.JobRequeued,
+		slurm.JobRequeueHold, slurm.JobSpecialExit, slurm.JobRevoked:
+		return false
+	}
+	return true
+}
+
+// busy reports whether a job that the test picks has the node.
+func (s *sight) busy(node string, test func(slurm.JobState) bool) bool {
+	return slices.ContainsFunc(s.jobs[node], func(j slurm.Job) bool { return test(j.State) })
+}
+
+// sparesWhatAJobRunsOn: no machine of a node that a job has is deleted unless it
+// has stopped, and no node that a job runs on is powered down or given back, nor
+// loses the one request that brings its machine.
+func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		var nodes []string
+		test := atWork
+		switch a := a.(type) {
+		case plan.DeleteInstances:
+			nodes, test = running(a.Instances), holdsNodes
+		case plan.DeleteVMs:
+			nodes, test = running(a.Instances), holdsNodes
+		case plan.SetNodes:
+			if a.State != "" && a.State != "power_down" && a.State != "power_up" {
+				nodes = a.Nodes
+			}
+		case plan.GiveBack:
+			nodes = a.Nodes
+		case plan.CancelRequest:
+			nodes = s.broughtBy(a)
+		}
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !s.busy(n, test) })
+		if len(nodes) > 0 {
+			wrong = append(wrong, fmt.Sprintf("a job has %s: %s, because %s", slurm.Fold(nodes), a, a.Because()))
+		}
+	}
+	return wrong
+}
+
+// running are the names of the instances that have not stopped for good.
+func running(instances []mig.Instance) []string {
+	return mig.Names(slices.DeleteFunc(slices.Clone(instances), mig.Instance.Stopped))
+}
+
+// broughtBy are the nodes of a request that is cancelled, if a job runs on all
+// of them and their machines come by that request or not at all. A request is
+// all or nothing: one node that is not wanted makes the whole of it wrong.
+func (s *sight) broughtBy(a plan.CancelRequest) []string {
+	requests := s.groups[a.Region+"/"+a.Group].Requests
+	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == a.Request })
+	if at < 0 {
+		return nil
+	}
+	stays := func(state slurm.JobState) bool { return atWork(state) && state != slurm.JobCompleting }
+	for _, n := range requests[at].Instances {
+		if !s.busy(n, stays) || len(s.instances[n]) > 0 || len(s.live[n]) > 1 {
+			return nil
+		}
+	}
+	return requests[at].Instances
+}
+
+// touchesOnlyOurs: what an action names carries our stamp and cluster, or is a
+// node of a flex nodeset of ours that Slurm shows, or a job in the queue.
+func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
+	made := map[string]bool{}
+	for _, a := range p.Actions {
+		ours := false
+		switch a := a.(type) {
+		case plan.CreateGroup:
+			key := a.Spec.Region + "/" + a.Spec.Name
+			made[key] = true
+			ours = a.Spec.Stamp.Cluster == cluster && strings.HasPrefix(a.Spec.Name, cluster+"-")
+		case plan.CreateRequest:
+			ours = (s.hasGroup(a.Region, a.Group) || made[a.Region+"/"+a.Group]) && s.haveNodes(a.Spec.Instances)
+		case plan.BulkInsert:
+			ours = a.Spec.Stamp.Cluster == cluster && s.haveNodes(a.Spec.Instances)
+		case plan.CancelRequest:
+			ours = s.hasGroup(a.Region, a.Group)
+		case plan.DeleteInstances:
+			ours = s.hasGroup(a.Region, a.Group) && !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
+				return in.Region != a.Region || in.Group != a.Group
+			})
+		case plan.DeleteVMs:
+			ours = !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
+				return in.Group != "" || in.Stamp.Cluster != cluster
+			})
+		case plan.DeleteGroup:
+			ours = s.hasGroup(a.Region, a.Group)
+		case plan.DeleteRequest:
+			ours = s.hasGroup(a.Region, a.Group)
+		case plan.SetNodes:
+			ours = s.haveNodes(a.Nodes)
+		case plan.GiveBack:
+			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
+		case plan.TellJob:
+			ours = s.hasJob(a.Job)
+		case plan.CreatePolicy:
+			ours = a.Spec.Stamp.Cluster == cluster
+		case plan.DeletePolicy:
+			ours = slices.ContainsFunc(s.snap.Policies, func(p mig.Policy) bool {
+				return p.Region == a.Region && p.Name == a.Name && p.Stamp.Cluster == cluster
+			})
+		case plan.CreateReservation:
+			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
+		case plan.SetReservation:
+			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
+		case plan.DeleteReservation:
+			ours = ourReservation(a.Name)
+		}
+		if !ours {
+			wrong = append(wrong, fmt.Sprintf("not ours to touch: %T: %s", a, a))
+		}
+	}
+	return wrong
+}
+
+func (s *sight) hasGroup(region, name string) bool {
+	_, ok := s.groups[region+"/"+name]
+	return ok
+}
+
+func (s *sight) hasJob(id uint32) bool {
+	return slices.ContainsFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
+}
+
+// haveNodes reports whether all of them, and there are some, are flex nodes of
+// ours that Slurm shows.
+func (s *sight) haveNodes(names []string) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		set, _, known := s.cfg.Find(name)
+		_, shown := s.nodes[name]
+		return !known || set.Flex == nil || !shown
+	})
+}
+
+func ourReservation(name string) bool {
+	digits, ours := strings.CutPrefix(name, "slurmflex-"+cluster+"-")
+	return ours && strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,212 @@
+package plan_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// drawIdleNodes makes most nodes known to Slurm, powered down.
+func (w *world) drawIdleNodes(t *rapid.T) {
+	for _, name := range distinct(t, "powered down", 6, w.nodeNames()) {
+		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(usual[0])}
+	}
+}
+
+// drawStory makes a job whose nodes, requests and instances fit together more
+// or less.
+func (w *world) drawStory(t *rapid.T) {
+	set := pick(t, "nodeset", w.flexSets()...)
+	names := distinct(t, "nodes of the job", 3, w.nodesOf(set))
+	if set.Placement && rarely(t, "more than a policy holds") {
+		names = nil
+		for i := range set.Size() {
+			names = append(names, set.NodeName(cluster, i))
+		}
+	}
+	id := w.drawJob(t, names)
+	phase := pick(t, "phase", usual...)
+	for _, name := range names {
+		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(phase)}
+		if rarely(t, "stands out") {
+			w.drawNode(t, name)
+		}
+	}
+	switch {
+	case set.Flex.UseBulkInsert:
+		w.drawInstances(t, set, names, "")
+	case set.Flex.Provisioning == config.NodeByNode:
+		for _, name := range names {
+			stamp := mig.Stamp{Version: 1, Cluster: cluster, NodeSet: set.Name, Node: name, Job: id}
+			w.drawGroupFor(t, set, strings.Replace(name, "-one-", "-one-node-", 1), stamp, []string{name})
+		}
+	default:
+		stamp := mig.Stamp{Version: 1, Cluster: cluster, NodeSet: set.Name, Job: id}
+		w.drawGroupFor(t, set, fmt.Sprintf("alpha-%s-job-%d", set.Name, id), stamp, names)
+	}
+}
+
+// drawGroupFor makes a job's group, with a request and instances or without.
+func (w *world) drawGroupFor(t *rapid.T, set *config.NodeSet, name string, stamp mig.Stamp, nodes []string) {
+	g := mig.Group{Name: name, Region: set.Region, Stamp: stamp, Created: drawAge(t)}
+	switch upTo(t, "how far it is", 3) {
+	case 0:
+		return
+	case 1:
+	case 2:
+		g.Requests = drawRequests(t, nodes)
+	case 3:
+		g.Requests = drawRequests(t, nodes)
+		w.drawInstances(t, set, nodes, name)
+	}
+	g.TargetSize, g.Creating = len(nodes)*upTo(t, "counts its nodes", 1), len(nodes)*upTo(t, "creates its nodes", 1)
+	w.groups[g.Region+"/"+g.Name] = g
+}
+
+// drawInstances makes the machines of most of the nodes.
+func (w *world) drawInstances(t *rapid.T, set *config.NodeSet, names []string, group string) {
+	for _, name := range names {
+		if !rarely(t, "does not show") {
+			w.drawInstance(t, name, mig.Instance{Region: set.Region, Group: group})
+		}
+	}
+}
+
+// drawJob adds a job, of any kind and state, and returns its id.
+func (w *world) drawJob(t *rapid.T, nodes []string) uint32 {
+	id := uint32(len(w.jobs) + 1)
+	w.jobs[id] = slurm.Job{
+		ID: id, ArrayID: id, Nodes: nodes,
+		State:     pick(t, "job state", jobStates...),
+		Partition: pick(t, "partition", "train", "shared", "unheard-of"),
+		Limit:     slurm.ParseLimit(pick(t, "time limit", "12:00:00", "5:00", "365-00:00:00", "UNLIMITED", "INVALID")),
+		Priority:  uint64(upTo(t, "priority", 2)),
+		Start:     pick(t, "start", time.Time{}, noon.Add(-time.Minute), noon.Add(-20*time.Minute)),
+	}
+	return id
+}
+
+// drawNode puts a node into a state that may be impossible.
+func (w *world) drawNode(t *rapid.T, name string) {
+	state := pick(t, "state", usual...)
+	if rarely(t, "impossible") {
+		state = pick(t, "base", "UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "NAPPING")
+	}
+	state = strings.Join(append([]string{state}, distinct(t, "flags", 2, theRest)...), "+")
+	w.nodes[name] = slurm.Node{
+		Name: name, State: slurm.ParseState(state),
+		Reason: pick(t, "reason", "", "ResumeTimeout reached", "Not responding", "burnt"),
+		Extra: pick(t, "extra", "", bootsFailed(1, noon.Add(-20*time.Minute)), bootsFailed(3, noon.Add(-3*time.Hour)),
+			"slurmflex: 5 boots failed, the last of an instance made of cheese", "rack 7"),
+		Comment:      pick(t, "comment", "", waits("2026-11-21T11:59:00Z"), waits("2026-11-20T00:00:00Z"), waits("noon"), "ask first"),
+		LastBusyTime: pick(t, "last busy", time.Time{}, noon.Add(-5*time.Second)),
+	}
+}
+
+// waits is the comment of a node that waits.
+func waits(armed string) string {
+	return "slurmflex: waits in alpha-a3-job-1/a1 since 2026-11-21T11:29:00Z, armed " + armed
+}
+
+// bootsFailed is the Extra of a node whose instances did not come up.
+func bootsFailed(n int, made time.Time) string {
+	return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, made.Format(time.RFC3339))
+}
+
+// drawGroup adds a group that need fit to nothing.
+func (w *world) drawGroup(t *rapid.T) {
+	id := uint32(1 + upTo(t, "for job", 4))
+	set := pick(t, "for nodeset", "a3", "one", "near", "gone")
+	g := mig.Group{
+		Name:       pick(t, "name", fmt.Sprintf("alpha-%s-job-%d", set, id), fmt.Sprintf("alpha-%s-job-%d-r1", set, id), fmt.Sprintf("alpha-%s-node-%d", set, id)),
+		Region:     pick(t, "region", america, europe),
+		Stamp:      drawStamp(t, set, id),
+		TargetSize: upTo(t, "target size", 2),
+		Creating:   upTo(t, "creating", 1),
+		Created:    drawAge(t),
+		Requests:   drawRequests(t, distinct(t, "asks for", 3, append(w.nodeNames(), strangers...))),
+	}
+	if g.Stamp.Node != "" {
+		g.Name = strings.Replace(g.Name, "-job-", "-node-", 1)
+	}
+	w.groups[g.Region+"/"+g.Name] = g
+}
+
+// drawStamp is a stamp of ours, mostly.
+func drawStamp(t *rapid.T, set string, id uint32) mig.Stamp {
+	s := mig.Stamp{Version: 1, Cluster: cluster, NodeSet: set, Job: id}
+	if rarely(t, "of another cluster") {
+		s.Cluster = pick(t, "cluster", "alpha-a3", "beta", "")
+	}
+	switch upTo(t, "made for", 3) {
+	case 1:
+		s.Node = fmt.Sprintf("alpha-%s-%d", set, id)
+	case 2:
+		s.Node, s.Job = fmt.Sprintf("alpha-%s-%d", set, id), 0
+	}
+	return s
+}
+
+// drawRequests are up to three requests for the nodes, the oldest first.
+func drawRequests(t *rapid.T, nodes []string) []mig.Request {
+	var all []mig.Request
+	created := noon.Add(-5 * time.Hour)
+	for i := range upTo(t, "requests", 3) {
+		r := mig.Request{
+			Name: fmt.Sprintf("a%d", i+1), State: pick(t, "request state", requestStates...), Instances: slices.Clone(nodes),
+			Duration: pick(t, "duration", 12*time.Hour, 7*24*time.Hour, 10*time.Minute, 0),
+		}
+		if rarely(t, "brings less") {
+			r.Instances = r.Instances[:len(r.Instances)/2]
+		}
+		if r.State == mig.Failed || rarely(t, "met trouble") {
+			r.Cause, r.Message = drawCause(t), "STOCKOUT: none"
+		}
+		if at := drawAge(t); at.After(created) {
+			created = at
+		}
+		r.Created = created
+		all = append(all, r)
+	}
+	return all
+}
+
+// drawMaker says where an instance is and who made it.
+func (w *world) drawMaker(t *rapid.T) mig.Instance {
+	in := mig.Instance{Region: pick(t, "where", america, europe)}
+	switch upTo(t, "made by", 2) {
+	case 0:
+		for _, key := range distinct(t, "by", 1, slices.Sorted(maps.Keys(w.groups))) {
+			in.Region, in.Group, _ = strings.Cut(key, "/")
+		}
+	case 1:
+		in.Group = "somebody-elses"
+	case 2:
+		in.Stamp = drawStamp(t, "bulk", 1)
+	}
+	return in
+}
+
+// drawInstance adds an instance where and of whom is given.
+func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
+	in.Name, in.Zone = name, in.Region+"-a"
+	if in.Region == europe {
+		in.Zone = europe + "-b"
+	}
+	if in.Group == "" && in.Stamp == (mig.Stamp{}) && !rarely(t, "without labels") {
+		in.Stamp = drawStamp(t, "bulk", 1)
+	}
+	in.Status = pick(t, "status", statuses...)
+	in.Created = drawAge(t)
+	in.Terminates = pick(t, "end", time.Time{}, noon.Add(5*time.Minute), noon.Add(9*time.Hour), noon.Add(-time.Minute))
+	in.FlexStart = !rarely(t, "standard")
+	w.instances[in.Zone+"/"+in.Name] = in
+}

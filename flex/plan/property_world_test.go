@@ -1,0 +1,325 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// house has nodesets of every kind: of whole jobs, of single nodes with static
+// ones, placed close together, inserted in bulk, and one that is not ours.
+const house = `
+slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3, one, near, bulk]}
+  shared: {partition_name: shared, partition_nodeset: [a3, one, bulk, cpu]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 6
+    instance_template: projects/demo/global/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a, us-central1-b]
+    dws_flex: {use_job_duration: true}
+  one:
+    nodeset_name: one
+    node_count_static: 2
+    node_count_dynamic_max: 2
+    instance_template: projects/demo/global/instanceTemplates/one
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
+    zone_policy_allow: [europe-west4-b]
+    dws_flex: {provisioning: node_by_node}
+  near:
+    nodeset_name: near
+    node_count_dynamic_max: 24
+    instance_template: projects/demo/global/instanceTemplates/near
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    enable_placement: true
+    placement_max_distance: 1
+    dws_flex: {max_run_duration: 43200}
+  bulk:
+    nodeset_name: bulk
+    node_count_dynamic_max: 2
+    instance_template: projects/demo/global/instanceTemplates/bulk
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {use_bulk_insert: true}
+  cpu:
+    nodeset_name: cpu
+    node_count_dynamic_max: 2
+`
+
+const (
+	cluster = "alpha"
+	america = "us-central1"
+	europe  = "europe-west4"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// strangers are nodes that are none of ours: beyond what the configuration has,
+// of a nodeset that it does not know, of one that is not ours, and of clusters
+// of other names, one of which begins with ours.
+var strangers = []string{"alpha-a3-6", "alpha-gone-0", "alpha-cpu-0", "alpha-a3-x-0", "beta-a3-0"}
+
+// usual are the states that Slurm shows on a node's way.
+var usual = []string{
+	"IDLE+CLOUD+POWERED_DOWN", "ALLOCATED+CLOUD+POWERED_DOWN", "IDLE+CLOUD+POWERED_DOWN+POWER_UP",
+	"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP",
+	"IDLE+CLOUD+NOT_RESPONDING+POWERING_UP", "DOWN+CLOUD+POWERING_UP", "IDLE+CLOUD+DRAIN+POWERING_UP",
+	"ALLOCATED+CLOUD", "ALLOCATED+CLOUD+POWER_DOWN", "IDLE+CLOUD", "IDLE+CLOUD+COMPLETING+POWER_DOWN",
+	"IDLE+CLOUD+NOT_RESPONDING", "DOWN+CLOUD+NOT_RESPONDING", "DOWN+CLOUD+POWERED_DOWN",
+	"IDLE+CLOUD+POWERING_DOWN", "ALLOCATED+CLOUD+POWERING_DOWN",
+}
+
+// theRest are flags that may come with any state; the last is not Slurm's yet.
+var theRest = []string{
+	"COMPLETING", "DRAIN", "FAIL", "MAINTENANCE", "POWER_DOWN", "POWER_UP", "POWERED_DOWN", "POWERING_UP",
+	"POWERING_DOWN", "NOT_RESPONDING", "PLANNED", "RESERVED", "LEVITATING",
+}
+
+var jobStates = []slurm.JobState{
+	slurm.JobConfiguring, slurm.JobRunning, slurm.JobCompleting, slurm.JobPending, slurm.JobSuspended, slurm.JobCancelled,
+	slurm.JobNodeFail, slurm.JobRequeued, slurm.JobPowerUpNode, slurm.JobStageOut, "MEDITATING",
+}
+
+var requestStates = []mig.RequestState{mig.Creating, mig.Accepted, mig.Succeeded, mig.Failed, mig.Cancelled, "PONDERING"}
+
+var statuses = []string{
+	"RUNNING", "PROVISIONING", "STAGING", "STOPPING", "TERMINATED", "STOPPED", "SUSPENDED", "REPAIRING", "DREAMING",
+}
+
+// world is what is, of which a snapshot shows what could be seen.
+type world struct {
+	cfg       *config.Config
+	nodes     map[string]slurm.Node
+	jobs      map[uint32]slurm.Job
+	groups    map[string]mig.Group    // by region/name
+	instances map[string]mig.Instance // by zone/name
+	plan.Snapshot
+}
+
+// snapshot is what a round sees: nothing of the cloud in unseen regions.
+func (w *world) snapshot() plan.Snapshot {
+	s := w.Snapshot
+	s.Nodes, s.Jobs, s.Groups, s.Instances = inOrder(w.nodes), inOrder(w.jobs), nil, nil
+	for _, g := range inOrder(w.groups) {
+		if s.Unseen[g.Region] == nil {
+			s.Groups = append(s.Groups, g)
+		}
+	}
+	for _, in := range inOrder(w.instances) {
+		if s.Unseen[in.Region] == nil {
+			s.Instances = append(s.Instances, in)
+		}
+	}
+	return s
+}
+
+func inOrder[K interface{ ~string | ~uint32 }, V any](m map[K]V) []V {
+	all := make([]V, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, m[k])
+	}
+	return all
+}
+
+// emptyWorld has templates that are fit, and nothing else.
+func emptyWorld(cfg *config.Config) *world {
+	w := &world{
+		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
+		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
+		Snapshot: plan.Snapshot{
+			Now: noon, Told: map[uint32]string{}, Templates: map[string]plan.Template{},
+			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{},
+		},
+	}
+	for _, set := range w.flexSets() {
+		w.Templates[set.Template] = fit("a4-highgpu-8g")
+	}
+	return w
+}
+
+// fit is a template that can give flex-start nodes.
+func fit(machineType string) plan.Template {
+	return plan.Template{Template: mig.Template{
+		MachineType: machineType, Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
+		Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+	}}
+}
+
+// drawWorld makes a world out of jobs whose nodes are somewhere on their way,
+// and of what fits to nothing.
+func drawWorld(t *rapid.T) *world {
+	w := emptyWorld(drawConfig(t))
+	w.ResumeTimeout = pick(t, "ResumeTimeout", 0, time.Hour, 18*time.Hour)
+	w.drawIdleNodes(t)
+	for range upTo(t, "jobs", 4) {
+		w.drawStory(t)
+	}
+	for range upTo(t, "odd nodes", 3) {
+		w.drawNode(t, pick(t, "odd node", append(w.nodeNames(), strangers...)...))
+	}
+	for range upTo(t, "odd jobs", 2) {
+		w.drawJob(t, distinct(t, "its nodes", 3, append(w.nodeNames(), strangers...)))
+	}
+	for range upTo(t, "odd groups", 3) {
+		w.drawGroup(t)
+	}
+	for range upTo(t, "odd instances", 3) {
+		w.drawInstance(t, pick(t, "odd instance", append(w.nodeNames(), strangers...)...), w.drawMaker(t))
+	}
+	w.drawMemory(t)
+	return w
+}
+
+// houseConfig is the configuration of the house as it stands.
+func houseConfig(t interface{ Fatal(...any) }) *config.Config {
+	cfg, err := config.Parse("house.yaml", []byte(house))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func drawConfig(t *rapid.T) *config.Config {
+	cfg := houseConfig(t)
+	cfg.Options.MaxActiveRequests = 1 + upTo(t, "max_active_requests - 1", 3)
+	cfg.Options.MaxDeletions = upTo(t, "max_deletions_per_round", 2)
+	for _, set := range cfg.NodeSets {
+		if set.Flex == nil {
+			continue
+		}
+		set.Flex.MaxAttempts = 1 + upTo(t, "max_attempts - 1", 2)
+		set.Flex.BootTimeout = pick(t, "boot_timeout", 0, 10*time.Minute)
+		set.Flex.BootFailures = pick(t, "boot_failures", 0, 2)
+		set.Flex.GangTimeout = pick(t, "gang_timeout", 0, 10*time.Minute)
+		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
+		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, time.Hour)
+		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
+	}
+	return cfg
+}
+
+// nodeNames are the flex nodes that worlds are made of; of the near ones the
+// first few.
+func (w *world) nodeNames() []string {
+	var names []string
+	for _, set := range w.cfg.NodeSets {
+		if set.Flex != nil {
+			names = append(names, w.nodesOf(set)...)
+		}
+	}
+	return names
+}
+
+func (w *world) nodesOf(set *config.NodeSet) []string {
+	var names []string
+	for i := range min(set.Size(), 6) {
+		names = append(names, set.NodeName(cluster, i))
+	}
+	return names
+}
+
+// flexSets are the nodesets that are ours.
+func (w *world) flexSets() []*config.NodeSet {
+	return slices.DeleteFunc(slices.Clone(w.cfg.NodeSets), func(s *config.NodeSet) bool { return s.Flex == nil })
+}
+
+// drawMemory makes up all that is neither node nor job nor of the cloud.
+func (w *world) drawMemory(t *rapid.T) {
+	for _, set := range w.flexSets() {
+		w.drawTemplate(t, set)
+	}
+	for _, region := range []string{america, europe} {
+		if rarely(t, "unseen") {
+			w.Unseen[region] = errors.New("read instances: 503")
+		}
+	}
+	for _, g := range inOrder(w.groups) {
+		if rarely(t, "refused") {
+			w.Refused[g.Name] = plan.Refusal{
+				Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1 + upTo(t, "times - 1", 2),
+			}
+		}
+	}
+	for _, j := range inOrder(w.jobs) {
+		if rarely(t, "told") {
+			w.Told[j.ID] = pick(t, "text", plan.OwnComment+"wait and see", "ask Operations",
+				plan.Warning(noon.Add(-5*time.Second), "all is lost"), plan.Warning(noon.Add(-time.Hour), "all is lost"))
+		}
+	}
+	for i := range upTo(t, "reservations", 2) {
+		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
+		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-")
+		w.Reservations = append(w.Reservations, slurm.Reservation{
+			Name: fmt.Sprintf("%s%d", prefix, end.Add(time.Duration(i)*time.Minute).Unix()), Start: end,
+			Nodes: distinct(t, "reserved", 2, append(w.nodeNames(), strangers...)),
+		})
+	}
+	w.drawPolicies(t)
+}
+
+// drawTemplate gives a nodeset a template that is fit, or not, or not read.
+func (w *world) drawTemplate(t *rapid.T, set *config.NodeSet) {
+	template := fit(pick(t, "machine type", "a4-highgpu-8g", "a3-highgpu-8g"))
+	if rarely(t, "template is not fit") {
+		switch upTo(t, "what is wrong", 2) {
+		case 0:
+			delete(w.Templates, set.Template)
+			return
+		case 1:
+			template.Model = "STANDARD"
+		case 2:
+			template = plan.Template{Err: &mig.Error{
+				Op: "read instance template", Object: set.Template, Cause: drawCause(t), Err: errors.New("no"),
+			}}
+		}
+	}
+	w.Templates[set.Template] = template
+}
+
+// drawPolicies makes some workload policies, of groups that are there or not.
+func (w *world) drawPolicies(t *rapid.T) {
+	for _, name := range distinct(t, "policies", 2, append(slices.Sorted(maps.Keys(w.groups)), america+"/alpha-near-job-1")) {
+		region, short, _ := strings.Cut(name, "/")
+		w.Policies = append(w.Policies, mig.Policy{Name: short, Region: region, Stamp: drawStamp(t, "near", 1), Created: drawAge(t)})
+	}
+}
+
+func drawCause(t *rapid.T) mig.Cause {
+	return mig.Cause(1 + upTo(t, "cause - 1", int(mig.CauseUnknown)-1))
+}
+
+// drawAge is a time from a moment to some hours ago.
+func drawAge(t *rapid.T) time.Time {
+	ago := pick(t, "ago", 5*time.Second, 59*time.Second, 3*time.Minute, 10*time.Minute, 31*time.Minute, 5*time.Hour)
+	return noon.Add(-ago)
+}
+
+func pick[T any](t *rapid.T, what string, from ...T) T { return rapid.SampledFrom(from).Draw(t, what) }
+
+func upTo(t *rapid.T, what string, most int) int { return rapid.IntRange(0, most).Draw(t, what) }
+
+// rarely is true once in eight times, and shrinks to false.
+func rarely(t *rapid.T, what string) bool { return upTo(t, what, 7) == 7 }
+
+// distinct are some of these, at most so many.
+func distinct(t *rapid.T, what string, most int, from []string) []string {
+	if len(from) == 0 {
+		return nil
+	}
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(from), 0, min(most, len(from)), rapid.ID[string]).Draw(t, what)
+}

@@ -1,0 +1,221 @@
+package gce
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+)
+
+// A list is one of those that a round reads: whose first page is asked for, and
+// what the client makes of it.
+type list struct {
+	path string
+	page string // with one item that counts
+	read func(context.Context, *Client) (found int, unseen map[string]error)
+	// count is how many items of a page count, by another reader than the client's.
+	count func(page map[string]any) int
+}
+
+var lists = []list{
+	{
+		path: groupsPath,
+		page: `{"kind":"compute#regionInstanceGroupManagerList","items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", "") + `]}`,
+		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+			found, unseen := c.Groups(ctx, "alpha", []string{testRegion})
+			return len(found), unseen
+		},
+		count: stamped,
+	},
+	{
+		path: requestsPath,
+		page: `{"kind":"compute#list","items":[{"name":"a1","state":"FAILED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},` +
+			`"instances":[{"name":"n0"}],"status":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"no"}]}}}],"unreachables":[]}`,
+		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+			groups, unseen := c.Groups(ctx, "alpha", []string{testRegion})
+			found := 0
+			for _, g := range groups {
+				found += len(g.Requests)
+			}
+			return found, unseen
+		},
+		count: func(page map[string]any) int { return len(itemsOf(page)) },
+	},
+	{
+		path: "aggregated/instances",
+		page: `{"kind":"compute#list","items":{"zones/us-central1-a":{"instances":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText +
+			`"}]},"zones/us-central1-b":{"warning":{"code":"NO_RESULTS_ON_PAGE"}}}}`,
+		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+			found, unseen := c.Instances(ctx, "alpha", []string{testRegion})
+			return len(found), unseen
+		},
+		count: ourInstances,
+	},
+	{
+		path: "regions/us-central1/resourcePolicies",
+		page: `{"kind":"compute#list","items":[{"name":"alpha-x","description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}]}`,
+		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+			found, unseen := c.Policies(ctx, "alpha", []string{testRegion})
+			return len(found), unseen
+		},
+		count: stamped,
+	},
+}
+
+// readPage has a client read the list from an API whose page has these bytes.
+func (l list) readPage(t *testing.T, page []byte) (found int, unseen map[string]error) {
+	answers := map[string]http.HandlerFunc{l.path: ok(string(page))}
+	if l.path == requestsPath { // which is only read of a group that is there
+		answers[groupsPath] = ok(lists[0].page)
+	}
+	return l.read(t.Context(), clientOf(t, inMemory{atPaths(answers)}))
+}
+
+func FuzzAPage(f *testing.F) {
+	for i, l := range lists {
+		f.Add(uint8(i), []byte(l.page))
+		f.Add(uint8(i), []byte(strings.Replace(l.page, "{", `{"nextPageToken":"2",`, 1)))
+		f.Add(uint8(i), []byte(strings.Replace(l.page, "{", `{"warning":{"code":"UNREACHABLE"},`, 1)))
+		f.Add(uint8(i), []byte(strings.ReplaceAll(l.page, createdText, "yesterday")))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, page []byte) {
+		l := lists[int(which)%len(lists)]
+		synctest.Test(t, func(t *testing.T) {
+			found, unseen := l.readPage(t, page)
+			if len(unseen) > 0 {
+				require.Zero(t, found, "what was not read is not known in part")
+				requireFailure(t, unseen[testRegion])
+				return
+			}
+			var whole map[string]any
+			require.NoError(t, json.Unmarshal(page, &whole), "a page that cannot be read is not an empty one")
+			require.Empty(t, whole["nextPageToken"], "the first page is not the list")
+			require.Equal(t, l.count(whole), found)
+		})
+	})
+}
+
+func TestAPageThatBreaksOffIsNotAShorterList(t *testing.T) {
+	for _, l := range lists {
+		synctest.Test(t, func(t *testing.T) {
+			found, unseen := l.readPage(t, []byte(l.page))
+			require.Empty(t, unseen)
+			require.Equal(t, 1, found)
+		})
+		for length := range l.page {
+			synctest.Test(t, func(t *testing.T) {
+				_, unseen := l.readPage(t, []byte(l.page[:length]))
+				require.NotEmpty(t, unseen, "%s, %d bytes", l.path, length)
+			})
+		}
+	}
+}
+
+func FuzzAnAnswer(f *testing.F) {
+	for _, body := range []string{
+		done, running, `{"name":"operation-1","status":"PONDERING"}`, `{}`, ``, `{"error":{}}`, "<html>\n<title>502</title>", "null",
+		doneWith(0, "QUOTA_EXCEEDED", "Quota 'GPUS' exceeded.\nLimit: 8"), doneWith(409, "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", strings.Repeat("long ", 1000)),
+		`{"error":{"code":403,"message":"no","errors":[{"reason":"rateLimitExceeded"}],"details":[{"reason":1},"x",null]}}`,
+		`{"name":"operation-1","status":"DONE","error":{"errors":[{"errorDetails":[{"quotaInfo":{"limit":1e999,"dimensions":{"a":"9999-"}}},{"errorInfo":null}]}]}}`,
+	} {
+		f.Add(200, "", []byte(body))
+		f.Add(403, "1", []byte(body))
+		f.Add(503, "Fri, 31 Dec 9999 23:59:59 GMT", []byte(body))
+	}
+	f.Fuzz(func(t *testing.T, status int, retryAfter string, body []byte) {
+		if status < 200 || status > 599 {
+			t.Skip("no HTTP server answers so")
+		}
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			c := clientOf(t, inMemory{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", retryAfter)
+				w.WriteHeader(status)
+				_, _ = w.Write(body)
+			})})
+			err := c.CancelRequest(ctx, testRegion, "alpha-x", "a1")
+			if err == nil {
+				require.Less(t, status, 300)
+				var op map[string]any
+				require.NoError(t, json.Unmarshal(body, &op))
+				require.NotEmpty(t, op["name"], "what is no operation has not been done")
+			} else {
+				requireFailure(t, err)
+			}
+			template, err := c.Template(ctx, testGroup.Template)
+			if err != nil {
+				require.Zero(t, template)
+				requireFailure(t, err)
+			}
+		})
+	})
+}
+
+// requireFailure holds an error to what the rest of the program counts on: a
+// cause that is one, and a text of one line.
+func requireFailure(t *testing.T, err error) {
+	t.Helper()
+	var failed *mig.Error
+	require.True(t, errors.As(err, &failed), "%v", err)
+	require.NotEqual(t, mig.CauseNone, failed.Cause)
+	require.LessOrEqual(t, failed.Cause, mig.CauseUnknown)
+	require.NotContains(t, err.Error(), "\n")
+	require.Less(t, len(err.Error()), 2*messageLimit)
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, header := range []string{"", "0", "120", "-1", "99999999999999999999", "2147483648", "Sat, 21 Nov 2026 12:01:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"} {
+		f.Add(header)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		assert.GreaterOrEqual(t, retryAfter(header, now), time.Duration(0))
+	})
+}
+
+// stamped counts the items whose description is the cluster's stamp.
+func stamped(page map[string]any) (n int) {
+	for _, item := range itemsOf(page) {
+		description, _ := item.(map[string]any)["description"].(string)
+		if stamp, ok := mig.ParseStamp(description); ok && stamp.Cluster == "alpha" {
+			n++
+		}
+	}
+	return n
+}
+
+func itemsOf(page map[string]any) []any {
+	items, _ := page["items"].([]any)
+	return items
+}
+
+// ourInstances counts the instances of the cluster's in the region.
+func ourInstances(page map[string]any) (n int) {
+	scopes, _ := page["items"].(map[string]any)
+	for scope, scoped := range scopes {
+		if region, ok := regionOfScope(scope); !ok || region != testRegion {
+			continue
+		}
+		instances, _ := scoped.(map[string]any)["instances"].([]any)
+		for _, in := range instances {
+			name, _ := in.(map[string]any)["name"].(string)
+			if strings.HasPrefix(name, "alpha-") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func quotedJSON(s string) string { return fmt.Sprintf("%q", s) }

@@ -1,0 +1,104 @@
+package gce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"time"
+
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"google.golang.org/api/googleapi"
+
+	"slurmflex/mig"
+)
+
+// Region reads a region and the quotas that Compute shows with it. One that
+// does not exist is an error with mig.CauseNotFound or mig.CauseConfig.
+func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
+	var p computepb.Region
+	err := c.get(calling(ctx, "regions.get"), c.within("regions", name), nil, &p)
+	if w := p.GetQuotaStatusWarning(); err == nil && w != nil {
+		err = fmt.Errorf("its quotas are missing: %s: %s", w.GetCode(), w.GetMessage())
+	}
+	if err == nil && p.GetName() == "" {
+		err = errors.New("a region without name")
+	}
+	if err != nil {
+		return mig.Region{}, failure("read region", name, reading, err)
+	}
+	r := mig.Region{Name: p.GetName(), Up: p.GetStatus() == "UP"}
+	for _, q := range p.GetQuotas() {
+		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.GetMetric(), Limit: q.GetLimit()})
+	}
+	return r, nil
+}
+
+// Zone reads a zone. One that does not exist is an error with
+// mig.CauseNotFound or mig.CauseConfig.
+func (c *Client) Zone(ctx context.Context, name string) (mig.Zone, error) {
+	var p computepb.Zone
+	err := c.get(calling(ctx, "zones.get"), c.within("zones", name), nil, &p)
+	if err == nil && p.GetName() == "" {
+		err = errors.New("a zone without name")
+	}
+	if err != nil {
+		return mig.Zone{}, failure("read zone", name, reading, err)
+	}
+	return mig.Zone{Name: p.GetName(), Up: p.GetStatus() == "UP"}, nil
+}
+
+// MachineType reads a machine type as a zone has it. One that the zone does
+// not have is an error with mig.CauseNotFound.
+func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.MachineType, error) {
+	var p computepb.MachineType
+	err := c.get(calling(ctx, "machineTypes.get"), c.within("zones", zone, "machineTypes", name), nil, &p)
+	if err == nil && (p.GetName() == "" || p.GetGuestCpus() == 0) {
+		err = errors.New("a machine type without name or CPUs")
+	}
+	if err != nil {
+		return mig.MachineType{}, failure("read machine type", path.Join(zone, name), reading, err)
+	}
+	m := mig.MachineType{Name: p.GetName(), CPUs: int(p.GetGuestCpus()), Memory: int(p.GetMemoryMb())}
+	if gpus := p.GetAccelerators(); len(gpus) > 0 {
+		m.GPU, m.GPUs = gpus[0].GetGuestAcceleratorType(), int(gpus[0].GetGuestAcceleratorCount())
+	}
+	return m, nil
+}
+
+// Clock is the time that Compute has when it answers about a region, in whole
+// seconds.
+func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
+	now, err := c.date(calling(ctx, "regions.get"), c.within("regions", region))
+	if err != nil {
+		return time.Time{}, failure("read Compute's clock in", region, reading, err)
+	}
+	return now, nil
+}
+
+// date is the Date of an answer.
+func (c *Client) date(ctx context.Context, path string) (time.Time, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint+"/compute/v1/"+path, http.NoBody)
+	if err != nil {
+		return time.Time{}, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer resp.Body.Close()
+	if err := googleapi.CheckResponse(resp); err != nil {
+		return time.Time{}, err
+	}
+	now, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("an answer without a date: %w", err)
+	}
+	return now, nil
+}
+
+// within is the path of these parts in our project.
+func (c *Client) within(parts ...string) string {
+	return escaped(append([]string{"projects", c.project}, parts...)...)
+}

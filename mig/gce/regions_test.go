@@ -1,0 +1,99 @@
+package gce_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/mig/gce"
+)
+
+func TestARegionTellsItsStateAndTheQuotasThatItShows(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.cloud.SetQuota(region, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16)
+		r, err := w.Region(t.Context(), region)
+		require.NoError(t, err)
+		assert.True(t, r.Up)
+		limit, shown := r.Quota("PREEMPTIBLE_NVIDIA_H100_GPUS")
+		assert.True(t, shown)
+		assert.InDelta(t, 16, limit, 0)
+		_, shown = r.Quota(mig.ActiveRequestsQuota)
+		assert.False(t, shown)
+
+		_, err = w.Region(t.Context(), "atlantis")
+		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
+		require.ErrorContains(t, err, "read region atlantis: 400 invalid: ")
+	})
+}
+
+func TestAZoneTellsWhetherItIsUp(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		z, err := w.Zone(t.Context(), "us-central1-a")
+		require.NoError(t, err)
+		assert.Equal(t, mig.Zone{Name: "us-central1-a", Up: true}, z)
+		w.cloud.SetZoneUp("us-central1-a", false)
+		z, err = w.Zone(t.Context(), "us-central1-a")
+		require.NoError(t, err)
+		assert.False(t, z.Up)
+
+		_, err = w.Zone(t.Context(), "us-central1-z")
+		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
+	})
+}
+
+func TestAMachineTypeIsReadAsItsZoneHasIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		m, err := w.MachineType(t.Context(), "us-central1-a", machine)
+		require.NoError(t, err)
+		known, ok := mig.KnownMachine(machine)
+		require.True(t, ok)
+		assert.Equal(t, known, m, "the table knows it as Compute does")
+
+		w.cloud.Withdraw("us-central1-a", machine)
+		_, err = w.MachineType(t.Context(), "us-central1-a", machine)
+		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
+		require.ErrorContains(t, err, "read machine type us-central1-a/a3-highgpu-8g")
+	})
+}
+
+func TestComputesClockIsRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.cloud.Advance(time.Hour)
+		there, err := w.Clock(t.Context(), region)
+		require.NoError(t, err)
+		assert.WithinDuration(t, time.Now().Add(time.Hour), there, time.Second)
+		_, err = w.Clock(t.Context(), "atlantis")
+		assert.Equal(t, mig.CauseConfig, mig.CauseOf(err))
+	})
+}
+
+func TestWhatARegionOrZoneDoesNotTellIsAnError(t *testing.T) {
+	for name, answer := range map[string]string{
+		"not even a name":   `{}`,
+		"no quotas for now": `{"name":"r","quotaStatusWarning":{"code":"QUOTA_INFO_UNAVAILABLE","message":"later"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: saying(answer)})
+			require.NoError(t, err)
+			_, err = c.Region(t.Context(), "r")
+			require.ErrorContains(t, err, "read region r: ")
+			_, err = c.MachineType(t.Context(), "z", "m")
+			require.ErrorContains(t, err, "read machine type z/m: ")
+			_, err = c.Clock(t.Context(), "r")
+			require.ErrorContains(t, err, "an answer without a date")
+		})
+	}
+}
+
+// saying is a Compute that gives everybody the same answer.
+type saying string
+
+func (s saying) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s))), Request: r}, nil
+}

@@ -1,0 +1,197 @@
+package gce_test
+
+import (
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"slurmflex/mig/gce"
+	"slurmflex/test/fakegce"
+)
+
+// role is the custom role that the controllers' service account is given.
+const role = "../../scripts/iam/slurmflex-role.yaml"
+
+// creatingInstances is what Compute checks of whoever has instances created
+// from a template. Source: "Create VMs in bulk", Required permissions, for a
+// template with image, subnetwork, metadata, tags, labels and service account;
+// iam.serviceAccounts.actAs is for the one account, and not in the role.
+var creatingInstances = []string{
+	"compute.disks.create", "compute.images.useReadOnly", "compute.instanceTemplates.useReadOnly", "compute.instances.create",
+	"compute.instances.setLabels", "compute.instances.setMetadata", "compute.instances.setServiceAccount",
+	"compute.instances.setTags", "compute.subnetworks.use",
+}
+
+// permissions are what each method of the API checks. Sources:
+//   - R: the method's page in the API reference, IAM permissions; it was read.
+//   - M: "Create a MIG with A4 or A3 Ultra", Required permissions; it was read.
+//   - E: roles that others give to whoever creates groups have it; a group is an
+//     instance group too, and its creator also needs what creating instances does.
+//   - K: known from the API's names for methods and permissions; read nowhere.
+var permissions = map[string][]string{
+	"regionInstanceGroupManagers.list": {"compute.instanceGroupManagers.list"}, // K
+	"regionInstanceGroupManagers.insert": append([]string{
+		"compute.instanceGroupManagers.create", // M
+		"compute.instanceGroups.create",        // E
+		"compute.resourcePolicies.use",         // K, of a workload policy
+	}, creatingInstances...), // E
+	"regionInstanceGroupManagers.deleteInstances": {"compute.instanceGroupManagers.update"},                                  // K
+	"regionInstanceGroupManagers.delete":          {"compute.instanceGroupManagers.delete", "compute.instanceGroups.delete"}, // K, E
+
+	"regionInstanceGroupManagerResizeRequests.list":   {"compute.instanceGroupManagers.get"},    // K
+	"regionInstanceGroupManagerResizeRequests.insert": {"compute.instanceGroupManagers.update"}, // R
+	"regionInstanceGroupManagerResizeRequests.cancel": {"compute.instanceGroupManagers.update"}, // K
+	"regionInstanceGroupManagerResizeRequests.delete": {"compute.instanceGroupManagers.update"}, // K
+
+	"instances.aggregatedList":   {"compute.instances.list"},   // K
+	"instances.bulkInsert":       creatingInstances,            // as above
+	"regionInstances.bulkInsert": creatingInstances,            // as above
+	"instances.delete":           {"compute.instances.delete"}, // K
+
+	"instanceTemplates.get":       {"compute.instanceTemplates.get"}, // K
+	"regionInstanceTemplates.get": {"compute.instanceTemplates.get"}, // K
+
+	"resourcePolicies.list":   {"compute.resourcePolicies.list"},   // K
+	"resourcePolicies.insert": {"compute.resourcePolicies.create"}, // K
+	"resourcePolicies.delete": {"compute.resourcePolicies.delete"}, // K
+
+	"regions.get":                     {"compute.regions.get"},           // K
+	"zones.get":                       {"compute.zones.get"},             // K
+	"machineTypes.get":                {"compute.machineTypes.get"},      // K
+	"regionOperations.wait":           {"compute.regionOperations.get"},  // K
+	"zoneOperations.wait":             {"compute.zoneOperations.get"},    // K
+	"globalOperations.aggregatedList": {"compute.globalOperations.list"}, // K
+}
+
+// uses call every method of the client in all the ways that reach another method
+// of the API, each in a world of its own where there is no capacity.
+var uses = map[string]func(t *testing.T, w world){
+	"Groups":    func(t *testing.T, w world) { w.requested(t); w.group(t) },
+	"Instances": func(t *testing.T, w world) { w.seen(t) },
+	"Foreign": func(t *testing.T, w world) {
+		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})
+		require.Empty(t, unseen)
+	},
+	"Policies": func(t *testing.T, w world) {
+		_, unseen := w.Policies(t.Context(), "alpha", []string{region})
+		require.Empty(t, unseen)
+	},
+	"Template": func(t *testing.T, w world) {
+		global, err := w.cloud.AddTemplate("", fakegce.FlexTemplate("a3", machine))
+		require.NoError(t, err)
+		for _, link := range []string{w.template, global} {
+			_, err := w.Template(t.Context(), link)
+			require.NoError(t, err)
+		}
+	},
+	"Region": func(t *testing.T, w world) {
+		_, err := w.Region(t.Context(), region)
+		require.NoError(t, err)
+	},
+	"Zone": func(t *testing.T, w world) {
+		_, err := w.Zone(t.Context(), "us-central1-a")
+		require.NoError(t, err)
+	},
+	"MachineType": func(t *testing.T, w world) {
+		_, err := w.MachineType(t.Context(), "us-central1-a", machine)
+		require.NoError(t, err)
+	},
+	"Clock": func(t *testing.T, w world) {
+		_, err := w.Clock(t.Context(), region)
+		require.NoError(t, err)
+	},
+	"CreateGroup":   func(t *testing.T, w world) { w.requested(t) },
+	"CreateRequest": func(t *testing.T, w world) { w.requested(t) },
+	"CancelRequest": func(t *testing.T, w world) {
+		w.requested(t)
+		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-a3-job-812", "a1"))
+	},
+	"DeleteRequest": func(t *testing.T, w world) {
+		w.requested(t)
+		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-a3-job-812", "a1"))
+		require.NoError(t, w.DeleteRequest(t.Context(), region, "alpha-a3-job-812", "a1"))
+	},
+	"DeleteInstances": func(t *testing.T, w world) {
+		w.cloud.SetCapacity("", "", -1)
+		w.requested(t)
+		time.Sleep(time.Minute)
+		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-a3-job-812", w.seen(t)))
+	},
+	"DeleteGroup": func(t *testing.T, w world) {
+		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-a3-job-812", 812)))
+		require.NoError(t, w.DeleteGroup(t.Context(), region, "alpha-a3-job-812"))
+	},
+	"BulkInsert": func(t *testing.T, w world) {
+		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a")), "there is no room: the parts are asked why")
+		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a", "us-central1-b")))
+	},
+	"DeleteVMs": func(t *testing.T, w world) {
+		w.cloud.SetCapacity("", "", -1)
+		require.NoError(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a")))
+		require.NoError(t, w.DeleteVMs(t.Context(), w.seen(t)))
+	},
+	"CreatePolicy": func(t *testing.T, w world) { require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w"))) },
+	"DeletePolicy": func(t *testing.T, w world) {
+		require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w")))
+		require.NoError(t, w.DeletePolicy(t.Context(), region, "alpha-w"))
+	},
+}
+
+// requested has a request that waits for capacity.
+func (w world) requested(t *testing.T) {
+	t.Helper()
+	require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-a3-job-812", 812)))
+	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-a3-job-812", request("alpha-a3-0")))
+}
+
+// called are the API's methods that the uses of the client have called.
+func called(t *testing.T) []string {
+	t.Helper()
+	methods := map[string]int{}
+	for name, use := range uses {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				w.cloud.SetCapacity("", "", 0)
+				use(t, w)
+				maps.Copy(methods, w.cloud.Counts())
+			})
+		})
+	}
+	return slices.Sorted(maps.Keys(methods))
+}
+
+func TestTheRoleHasWhatTheClientNeedsAndNoMore(t *testing.T) {
+	client := reflect.TypeFor[*gce.Client]()
+	var offered []string
+	for i := range client.NumMethod() {
+		if name := client.Method(i).Name; name != "Close" { // which calls nothing
+			offered = append(offered, name)
+		}
+	}
+	require.Equal(t, offered, slices.Sorted(maps.Keys(uses)), "every method of the client is used")
+
+	methods := called(t)
+	require.Equal(t, slices.Sorted(maps.Keys(permissions)), methods, "every method of the API has a row, and every row its method")
+
+	var want []string
+	for _, method := range methods {
+		want = append(want, permissions[method]...)
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+
+	text, err := os.ReadFile(role)
+	require.NoError(t, err)
+	var got struct {
+		IncludedPermissions []string `yaml:"includedPermissions"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &got))
+	assert.Equal(t, want, got.IncludedPermissions)
+}

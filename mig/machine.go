@@ -1,0 +1,100 @@
+package mig
+
+import (
+	"slices"
+	"strings"
+)
+
+// ActiveRequestsQuota is the metric that the live resize requests of a region
+// count to, and DefaultActiveRequests what a project has of it that did not ask
+// for more. Source: GKE's documentation of queued provisioning.
+const (
+	ActiveRequestsQuota   = "ACTIVE_RESIZE_REQUESTS"
+	DefaultActiveRequests = 100
+)
+
+// MachineType is what an instance of a machine type has.
+type MachineType struct {
+	Name   string
+	CPUs   int    // virtual ones, as the instance sees them
+	Memory int    // MB
+	GPU    string // accelerator type, such as nvidia-h100-80gb; empty: none
+	GPUs   int
+}
+
+// FlexStart reports whether flex-start has such machines: those with GPUs, but
+// for A4X, and H4D. Those of N1 get their GPUs from the template. Source:
+// Compute's documentation "About resize requests in a MIG", 2026.
+func (m MachineType) FlexStart() bool {
+	switch family, _, _ := strings.Cut(m.Name, "-"); family {
+	case "a4x":
+		return false
+	case "h4d", "n1":
+		return true
+	}
+	return m.GPUs > 0
+}
+
+// PreemptibleQuota is the metric that GPUs of a type count to when they come by
+// flex-start; false for one that is not known here. Source: the discovery
+// document's Quota.metric, and for later types Compute's "GPU quota" page.
+func PreemptibleQuota(gpu string) (metric string, known bool) {
+	gpus := []struct{ gpu, metric string }{
+		{"nvidia-a100-80gb", "A100_80GB"},
+		{"nvidia-b200", "B200"},
+		{"nvidia-gb200", "GB200"},
+		{"nvidia-h100-80gb", "H100"},
+		{"nvidia-h100-mega-80gb", "H100_MEGA"},
+		{"nvidia-h200-141gb", "H200"},
+		{"nvidia-l4", "L4"},
+		{"nvidia-tesla-a100", "A100"},
+		{"nvidia-tesla-t4", "T4"},
+		{"nvidia-tesla-v100", "V100"},
+	}
+	i := slices.IndexFunc(gpus, func(g struct{ gpu, metric string }) bool { return g.gpu == gpu })
+	if i < 0 {
+		return "", false
+	}
+	return "PREEMPTIBLE_NVIDIA_" + gpus[i].metric + "_GPUS", true
+}
+
+// KnownMachine is what is known here of the machine types that are common with
+// flex-start, for where Compute cannot be asked. Source: Compute's pages "GPU
+// machine types" (A2, A3, A4, G2) and "Compute-optimized machine family" (H4D).
+func KnownMachine(name string) (MachineType, bool) {
+	const gib = 1024
+	known := []MachineType{
+		{"a2-highgpu-1g", 12, 85 * gib, "nvidia-tesla-a100", 1},
+		{"a2-highgpu-2g", 24, 170 * gib, "nvidia-tesla-a100", 2},
+		{"a2-highgpu-4g", 48, 340 * gib, "nvidia-tesla-a100", 4},
+		{"a2-highgpu-8g", 96, 680 * gib, "nvidia-tesla-a100", 8},
+		{"a2-megagpu-16g", 96, 1360 * gib, "nvidia-tesla-a100", 16},
+		{"a2-ultragpu-1g", 12, 170 * gib, "nvidia-a100-80gb", 1},
+		{"a2-ultragpu-2g", 24, 340 * gib, "nvidia-a100-80gb", 2},
+		{"a2-ultragpu-4g", 48, 680 * gib, "nvidia-a100-80gb", 4},
+		{"a2-ultragpu-8g", 96, 1360 * gib, "nvidia-a100-80gb", 8},
+		{"a3-highgpu-1g", 26, 234 * gib, "nvidia-h100-80gb", 1},
+		{"a3-highgpu-2g", 52, 468 * gib, "nvidia-h100-80gb", 2},
+		{"a3-highgpu-4g", 104, 936 * gib, "nvidia-h100-80gb", 4},
+		{"a3-highgpu-8g", 208, 1872 * gib, "nvidia-h100-80gb", 8},
+		{"a3-megagpu-8g", 208, 1872 * gib, "nvidia-h100-mega-80gb", 8},
+		{"a3-ultragpu-8g", 224, 2952 * gib, "nvidia-h200-141gb", 8},
+		{"a4-highgpu-8g", 224, 3968 * gib, "nvidia-b200", 8},
+		{"g2-standard-4", 4, 16 * gib, "nvidia-l4", 1},
+		{"g2-standard-8", 8, 32 * gib, "nvidia-l4", 1},
+		{"g2-standard-12", 12, 48 * gib, "nvidia-l4", 1},
+		{"g2-standard-16", 16, 64 * gib, "nvidia-l4", 1},
+		{"g2-standard-24", 24, 96 * gib, "nvidia-l4", 2},
+		{"g2-standard-32", 32, 128 * gib, "nvidia-l4", 1},
+		{"g2-standard-48", 48, 192 * gib, "nvidia-l4", 4},
+		{"g2-standard-96", 96, 384 * gib, "nvidia-l4", 8},
+		{"h4d-standard-192", 192, 720 * gib, "", 0},
+		{"h4d-highmem-192", 192, 1488 * gib, "", 0},
+		{"h4d-highmem-192-lssd", 192, 1488 * gib, "", 0},
+	}
+	i := slices.IndexFunc(known, func(m MachineType) bool { return m.Name == name })
+	if i < 0 {
+		return MachineType{}, false
+	}
+	return known[i], true
+}

@@ -1,0 +1,328 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex"
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+	"slurmflex/test/fakeslurm"
+	"slurmflex/test/lab"
+)
+
+const (
+	// settling is how long a command has before its effects are compared:
+	// slurmctld schedules every 2 s, and looks at power every second.
+	settling = 3 * time.Second
+
+	// usual is by when the two ends must be the same after a command, and
+	// periodic where slurmctld's 30 s period is waited for.
+	usual    = 10 * time.Second
+	periodic = 45 * time.Second
+)
+
+// twins are a real slurmctld and its model. Every command is given to both, and
+// then both must come into the same state.
+type twins struct {
+	t     *testing.T
+	lab   *lab.Lab
+	real  *scontrol.Client
+	model *fakeslurm.Cluster
+	limit time.Duration // by when they must be the same after a command
+}
+
+func newTwins(t *testing.T, o lab.Options) *twins {
+	o.NoHooks = true
+	l := cluster(t, o)
+	w := &twins{t: t, lab: l, real: &scontrol.Client{BinDir: "/usr/bin", Conf: l.Conf()}, limit: usual}
+	w.model = fakeslurm.New(fakeslurm.Options{
+		Version:       l.Version[:len("22.05")],
+		Nodes:         modelNodes(t, w.real),
+		Partitions:    modelPartitions(t, w.real),
+		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 300)) * time.Second, SuspendTimeout: 5 * time.Second,
+		SuspendTime: 600 * time.Second, SlurmdTimeout: 30 * time.Second, PrivateCloud: true,
+		SuspendExc: []string{"alpha-st-0", "alpha-st-1"},
+	})
+	t.Cleanup(w.endJobs)
+	w.same(w.limit)
+	return w
+}
+
+// endJobs cancels what runs, and kills what is left of jobs whose slurmd is
+// gone: their processes, and the slurmstepds, which work in the folder of logs.
+func (w *twins) endJobs() {
+	_, _ = w.lab.Slurm(context.Background(), "scancel", "-u", "root") // to cancel none is as good
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, process := range processes {
+		pid, _ := strconv.Atoi(filepath.Base(process))
+		folder, _ := os.Readlink(filepath.Join(process, "cwd"))
+		stepd := readFile(filepath.Join(process, "comm")) == "slurmstepd\n" && folder == w.lab.Log("")
+		environ := readFile(filepath.Join(process, "environ"))
+		if stepd || strings.Contains(environ, "SLURM_CONF="+w.lab.Conf()) && strings.Contains(environ, "SLURM_JOB_ID=") {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+		}
+	}
+}
+
+func modelNodes(t *testing.T, c *scontrol.Client) []string {
+	all, err := c.Nodes(context.Background())
+	require.NoError(t, err)
+	var names []string
+	for _, n := range all {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+func modelPartitions(t *testing.T, c *scontrol.Client) []slurm.Partition {
+	all, err := c.Partitions(context.Background())
+	require.NoError(t, err)
+	return all
+}
+
+// both gives a command to both ends. They must answer alike, and then be the
+// same.
+func (w *twins) both(what string, do func(flex.Scheduler) error) {
+	w.t.Helper()
+	w.answered(what, do(w.real), do(w.model))
+}
+
+func (w *twins) answered(what string, fromReal, fromModel error) {
+	w.t.Helper()
+	w.t.Logf("+ %s", what)
+	require.Equal(w.t, kind(fromReal), kind(fromModel), "%s: the real one says %v, the model %v", what, fromReal, fromModel)
+	w.same(w.limit)
+}
+
+// kind is what an error is about.
+func kind(err error) string {
+	for _, k := range []error{
+		scontrol.ErrUnknownJob, scontrol.ErrJobEnded, scontrol.ErrUnknownNode,
+		scontrol.ErrReservationExists, scontrol.ErrUnknownReservation,
+	} {
+		if errors.Is(err, k) {
+			return k.Error()
+		}
+	}
+	if err != nil {
+		return "refused"
+	}
+	return "done"
+}
+
+// same steps the model along until both ends show the same, from when what was
+// done last has settled.
+func (w *twins) same(limit time.Duration) {
+	w.t.Helper()
+	var inReal, inModel string
+	begun := time.Now()
+	require.NoError(w.t, lab.Until(context.Background(), limit, "the model to be like the real one", func() (bool, error) {
+		w.model.Step()
+		if time.Since(begun) < settling {
+			return false, nil
+		}
+		inReal, inModel = w.describe(w.real), w.describe(w.model)
+		if inReal != inModel {
+			return false, fmt.Errorf("real:\n%s\nmodel:\n%s", inReal, inModel)
+		}
+		return true, nil
+	}))
+}
+
+// describe is what an end shows of its nodes and jobs, without what hangs on a
+// second's difference.
+func (w *twins) describe(s flex.Scheduler) string {
+	ctx := context.Background()
+	nodes, err := s.Nodes(ctx)
+	require.NoError(w.t, err)
+	jobs, err := s.Jobs(ctx)
+	require.NoError(w.t, err)
+	var text strings.Builder
+	for _, n := range nodes {
+		n.State.Flags &^= slurm.Planned
+		if n.State.String() == "IDLE+CLOUD+POWERED_DOWN" && n.Reason+n.Comment+n.Extra == "" && n.LastBusyTime.IsZero() {
+			continue
+		}
+		fmt.Fprintf(&text, "%s %s busy=%t %s|%s|%s|%s\n", n.Name, n.State, !n.LastBusyTime.IsZero(), n.Reason, n.ReasonBy, n.Comment, n.Extra)
+	}
+	lines := make(map[uint32]string, len(jobs))
+	last := uint32(0)
+	for _, j := range jobs {
+		lines[j.ID] = jobLine(j)
+		last = max(last, j.ID)
+	}
+	for id := range last + 1 {
+		text.WriteString(lines[id])
+	}
+	return text.String()
+}
+
+// jobLine is what squeue shows of a job.
+func jobLine(j slurm.Job) string {
+	reason, _, _ := strings.Cut(j.Reason, ",")
+	switch reason { // which of these hangs on how far backfill has come
+	case "Resources", "Priority", "ReqNodeNotAvail", "Nodes required for job are DOWN":
+		reason = "nodes"
+	}
+	limit := j.Limit.String()
+	if limit == "365-00:00:00" { // what backfill makes of no limit, and the main scheduler does not
+		limit = "UNLIMITED"
+	}
+	started := ""
+	if j.State != slurm.JobPending {
+		started = "started"
+		if j.Start.IsZero() {
+			started = "not started"
+		}
+	}
+	return fmt.Sprintf("job %d of %d [%s] %s %s on %s %s priority %d: %s\n",
+		j.ID, j.ArrayID, j.ArrayTask, limit, j.State, slurm.Fold(j.Nodes), started, j.Priority, reason)
+}
+
+// update is scontrol update nodename=… state=….
+func (w *twins) update(nodes, state, reason string) {
+	w.t.Helper()
+	names, err := slurm.Expand(nodes)
+	require.NoError(w.t, err)
+	w.both(fmt.Sprintf("update %s %s %q", nodes, state, reason), func(s flex.Scheduler) error {
+		return s.UpdateNodes(context.Background(), names, slurm.NodeChange{State: state, Reason: reason})
+	})
+}
+
+// submit is sbatch, or salloc in the background.
+func (w *twins) submit(spec fakeslurm.JobSpec) {
+	w.t.Helper()
+	args := []string{"-p", spec.Partition, "-N", strconv.Itoa(max(1, spec.Nodes, len(spec.NodeList)))}
+	if spec.NodeList != nil {
+		args = append(args, "-w", strings.Join(spec.NodeList, ","))
+	}
+	if spec.Limit != 0 {
+		args = append(args, "-t", fmt.Sprintf("0:%d", int(spec.Limit.Seconds())))
+	}
+	if !spec.Begin.IsZero() {
+		args = append(args, "--begin", spec.Begin.Format("2006-01-02T15:04:05"))
+	}
+	if spec.NoRequeue {
+		args = append(args, "--no-requeue")
+	}
+	if spec.Priority != 0 {
+		args = append(args, "--priority", strconv.FormatUint(spec.Priority, 10))
+	}
+	if spec.Tasks != 0 {
+		args = append(args, "--array", fmt.Sprintf("0-%d", spec.Tasks-1))
+	}
+	_, fromModel := w.model.Submit(spec)
+	var fromReal error
+	if spec.Interactive {
+		ctx, cancel := context.WithCancel(context.Background())
+		w.t.Cleanup(cancel)
+		go func() { _, _ = w.lab.Slurm(ctx, "salloc", append(args, "sleep", "infinity")...) }()
+	} else {
+		_, fromReal = w.lab.Slurm(context.Background(), "sbatch", append(args, "-o", "/dev/null", "--wrap", fmt.Sprintf("sleep %d", int(spec.Run.Seconds())))...)
+	}
+	w.answered(fmt.Sprintf("submit %+v", spec), fromReal, fromModel)
+}
+
+// slurm gives one of Slurm's commands to the real end, and what is the same to
+// the model.
+func (w *twins) slurm(do func(*fakeslurm.Cluster) error, command string, args ...string) {
+	w.t.Helper()
+	_, fromReal := w.lab.Slurm(context.Background(), command, args...)
+	fromModel := do(w.model)
+	w.t.Logf("+ %s %s", command, strings.Join(args, " "))
+	require.Equal(w.t, fromReal == nil, fromModel == nil, "the real one says %v, the model %v", fromReal, fromModel)
+	w.same(w.limit)
+}
+
+// boot has the node's machine come up.
+func (w *twins) boot(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		_, err := w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/boot"), name)
+		require.NoError(w.t, err)
+		w.model.Register(name, time.Now())
+	}
+	w.t.Logf("+ boot %s", slurm.Fold(names))
+	w.same(w.limit)
+}
+
+// bootLongAgo has a slurmd come up on a machine that has been there for long.
+func (w *twins) bootLongAgo(name string) {
+	w.t.Helper()
+	_, err := w.lab.Slurm(context.Background(), "slurmd", "-N", name)
+	require.NoError(w.t, err)
+	w.model.Register(name, time.Now().Add(-time.Hour))
+	w.t.Logf("+ %s has been there for long", name)
+	w.same(w.limit)
+	_, err = w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/delete"), name)
+	require.NoError(w.t, err)
+}
+
+// restart ends slurmctld in good order, and starts it again.
+func (w *twins) restart() {
+	w.t.Helper()
+	ctx := context.Background()
+	_, err := w.lab.Slurm(ctx, "scontrol", "shutdown", "slurmctld")
+	require.NoError(w.t, err)
+	require.NoError(w.t, lab.Until(ctx, usual, "slurmctld to have ended", func() (bool, error) {
+		_, err := os.Stat(filepath.Join(w.lab.Dir, "state/ctld.pid"))
+		return errors.Is(err, fs.ErrNotExist), nil
+	}))
+	_, err = w.lab.Slurm(ctx, "slurmctld")
+	require.NoError(w.t, err)
+	w.model.Restart()
+	require.NoError(w.t, lab.Until(ctx, usual, "slurmctld to answer", func() (bool, error) {
+		_, err := w.real.Config(ctx)
+		return err == nil, err
+	}))
+	w.t.Log("+ restart")
+	w.same(w.limit)
+}
+
+// vanish has the node's machine go.
+func (w *twins) vanish(name string) {
+	w.t.Helper()
+	_, err := w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/delete"), name)
+	require.NoError(w.t, err)
+	w.model.Silence(name)
+	w.t.Logf("+ %s vanishes", name)
+	w.same(w.limit)
+}
+
+// await waits until the model has something, and the real one is the same.
+func (w *twins) await(limit time.Duration, what string, yes func() bool) {
+	w.t.Helper()
+	require.NoError(w.t, lab.Until(context.Background(), limit, what, func() (bool, error) {
+		w.model.Step()
+		return yes(), nil
+	}))
+	w.t.Logf("+ await %s", what)
+	w.same(limit)
+}
+
+// node is a node's state in the model.
+func (w *twins) node(name string) string {
+	nodes, err := w.model.Nodes(context.Background())
+	require.NoError(w.t, err)
+	for _, n := range nodes {
+		if n.Name == name {
+			return n.State.String()
+		}
+	}
+	return ""
+}

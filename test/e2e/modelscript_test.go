@@ -1,0 +1,293 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"slurmflex/flex"
+	"slurmflex/slurm"
+	"slurmflex/test/fakeslurm"
+	"slurmflex/test/lab"
+)
+
+// hour is a job of an hour, on nodes named.
+func hour(partition string, nodes ...string) fakeslurm.JobSpec {
+	return fakeslurm.JobSpec{Partition: partition, NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
+}
+
+func TestModelNodesPoweredByHand(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	w.update("alpha-a3-0", "power_up", "")
+	w.update("alpha-a3-0", "power_up", "")
+	w.update("alpha-a3-0", "resume", "")
+	w.update("alpha-a3-0", "power_down", "enough")
+	w.update("alpha-a3-0", "power_up", "")
+	w.update("alpha-a3-0", "drain", "")
+	w.update("alpha-a3-0", "drain", "an admin's")
+	w.update("alpha-a3-0", "undrain", "")
+	w.update("alpha-a3-0", "power_down_asap", "")
+	w.update("alpha-a3-0", "down", "broken")
+	w.update("alpha-a3-0", "resume", "")
+	w.update("alpha-a3-[0-1]", "power_down_force", "it goes")
+	w.update("alpha-a3-0", "resume", "")
+	w.update("alpha-a3-[0-1]", "power_down", "")
+	w.update("alpha-a3-1", "power_up", "")
+	w.await(usual, "a3-1 to be powered down", func() bool { return strings.Contains(w.node("alpha-a3-1"), "POWERED_DOWN") })
+	w.update("alpha-a3-2", "down", "broken")
+	w.update("alpha-a3-2", "power_up", "")
+	w.update("alpha-a3-2", "power_down", "")
+	w.update("alpha-a3-2", "resume", "")
+	w.update("alpha-a3-3", "drain", "an admin's")
+	w.update("alpha-a3-3", "resume", "")
+	w.update("alpha-a3-3", "idle", "")
+	w.update("alpha-a3-3", "power_up", "by hand")
+	w.update("alpha-a3-[3-4]", "resume", "")
+	w.update("alpha-a3-4,alpha-a3-99", "power_up", "")
+	w.update("alpha-a3-99", "power_up", "")
+	w.update("alpha-a3-4", "nonsense", "")
+}
+
+func TestModelAJobsNodes(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	w.submit(hour("train", "alpha-a3-0", "alpha-a3-1"))
+	w.update("alpha-a3-0", "power_down_force", "no capacity")
+	w.update("alpha-a3-0", "resume", "")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(1) }, "scontrol", "update", "jobid=1", "starttime=now")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.submit(hour("train", "alpha-a3-1", "alpha-a3-2")) // one is powering up for nobody
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(2) }, "scontrol", "requeue", "Incomplete", "2")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(2) }, "scontrol", "update", "jobid=2", "starttime=now")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.RequeueHold(2) }, "scontrol", "requeuehold", "Incomplete", "2")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(2) }, "scontrol", "release", "2")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(2) }, "scontrol", "update", "jobid=2", "starttime=now")
+	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
+	w.update("alpha-a3-[1-2]", "power_down_force", "held")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(2) }, "scontrol", "release", "2")
+	w.both("cancel 2", func(s flex.Scheduler) error { return s.CancelJob(context.Background(), 2) })
+	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
+	w.both("hold 99", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 99) })
+	w.both("cancel 99", func(s flex.Scheduler) error { return s.CancelJob(context.Background(), 99) })
+
+	w.submit(hour("train", "alpha-a3-5"))
+	w.update("alpha-a3-5", "down", "broken")
+	w.update("alpha-a3-5", "power_down", "")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(3) }, "scontrol", "update", "jobid=3", "starttime=now")
+	w.update("alpha-a3-5", "resume", "")
+	w.update("alpha-a3-5", "power_up", "")
+	w.update("alpha-a3-5", "drain", "an admin's")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
+}
+
+func TestModelJobsThatSlurmWouldNotRequeue(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	batch := hour("fixed", "alpha-g2-0")
+	batch.NoRequeue = true
+	w.submit(batch)
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(1) }, "scontrol", "requeue", "Incomplete", "1")
+	w.update("alpha-g2-0", "power_down_force", "")
+	w.both("comment on 1", func(s flex.Scheduler) error { return s.SetAdminComment(context.Background(), 1, "too late") })
+	salloc := hour("fixed", "alpha-g2-1")
+	salloc.Interactive = true
+	w.submit(salloc)
+	w.both("notify 2", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 2, "hello") })
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(2) }, "scontrol", "requeue", "Incomplete", "2")
+	w.both("comment on 2", func(s flex.Scheduler) error { return s.SetAdminComment(context.Background(), 2, "it waits") })
+	w.update("alpha-g2-1", "power_down_force", "")
+	waits := hour("fixed", "alpha-g2-1")
+	waits.Begin = time.Now().Add(time.Hour)
+	w.submit(waits)
+	w.both("notify 3", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 3, "hello") })
+	w.both("hold 3", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 3) })
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(3) }, "scontrol", "update", "jobid=3", "starttime=now")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetLimit(3, 2*time.Hour) }, "scontrol", "update", "jobid=3", "timelimit=120")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(3) }, "scontrol", "release", "3")
+	later := hour("fixed", "alpha-g2-3")
+	later.Interactive, later.Begin = true, time.Now().Add(time.Hour)
+	w.submit(later)
+	w.both("notify 4", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 4, "hello") })
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+	endless := hour("open", "alpha-g2-2")
+	endless.Limit = 0
+	w.submit(endless)
+	w.update("alpha-g2-2", "power_down_force", "")
+	nowhere := hour("nowhere")
+	w.submit(nowhere)
+	w.submit(hour("train", "alpha-g2-0"))
+	w.submit(hour("train", "alpha-a3-99"))
+	w.submit(fakeslurm.JobSpec{Partition: "train", Nodes: 9, Limit: time.Hour})
+}
+
+func TestModelResumeTimeout(t *testing.T) {
+	w := newTwins(t, lab.Options{Static: 1, ResumeTimeout: 20})
+	w.submit(hour("train", "alpha-a3-0", "alpha-a3-1"))
+	lost := hour("train", "alpha-a3-2")
+	lost.NoRequeue = true
+	w.submit(lost)
+	w.update("alpha-a3-3", "power_up", "by hand")
+	w.update("alpha-st-0", "power_up", "")
+	w.update("alpha-a3-3", "power_up", "") // once more
+	for _, name := range []string{"alpha-a3-1", "alpha-a3-2", "alpha-st-0", "alpha-a3-3"} {
+		w.await(periodic, name+" to be given up", func() bool { return strings.Contains(w.node(name), "DOWN+CLOUD+POWERED_DOWN") })
+	}
+	w.update("alpha-a3-0", "undrain", "")
+	w.update("alpha-a3-0", "resume", "")
+	w.update("alpha-a3-1", "power_down", "")
+	w.update("alpha-a3-2", "idle", "")
+	w.update("alpha-a3-3", "power_down_force", "again")
+	w.update("alpha-st-0", "power_up", "")
+	w.update("alpha-a3-2", "power_up", "")
+	w.await(periodic, "the static node to be given up again", func() bool { return strings.Contains(w.node("alpha-st-0"), "DOWN+CLOUD+POWERED_DOWN") })
+	w.await(periodic, "a3-2 to be given up", func() bool { return strings.Contains(w.node("alpha-a3-2"), "DOWN+CLOUD+POWERED_DOWN") })
+	w.update("alpha-st-0", "power_up", "")
+	w.boot("alpha-st-0")
+}
+
+func TestModelSharedNodes(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	w.update("alpha-g2-[0-1]", "power_up", "")
+	w.boot("alpha-g2-0", "alpha-g2-1")
+	w.update("alpha-g2-0", "power_up", "")
+	w.update("alpha-g2-0", "resume", "")
+	w.boot("alpha-g2-2") // by itself
+	one := hour("open", "alpha-g2-0")
+	w.submit(one)
+	w.submit(one)
+	w.submit(one) // it waits
+	w.update("alpha-g2-0", "power_down", "")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(1) }, "scontrol", "requeue", "Incomplete", "1")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "2")
+	w.vanish("alpha-g2-0")
+	two := hour("open", "alpha-g2-1", "alpha-g2-2")
+	two.Limit = time.Minute
+	w.submit(two)
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Shrink(4, 1) }, "scontrol", "update", "jobid=4", "numnodes=1")
+	w.update("alpha-g2-2", "drain", "an admin's")
+	w.update("alpha-g2-2", "resume", "")
+	w.await(2*periodic, "the job's time to be over", func() bool { return w.model.JobState(4) == slurm.JobTimeout })
+}
+
+func TestModelMachinesComeAndGo(t *testing.T) {
+	w := newTwins(t, lab.Options{Static: 1})
+	w.update("alpha-st-0", "power_up", "")
+	w.boot("alpha-st-0")
+	short := hour("fixed", "alpha-g2-1", "alpha-g2-3")
+	short.Run = 5 * time.Second
+	w.submit(short)
+	w.boot("alpha-g2-1")
+	w.boot("alpha-g2-3")
+	w.await(periodic, "the job to run", func() bool { return w.model.JobState(1) != slurm.JobConfiguring })
+	w.await(periodic, "the job to be done", func() bool { return w.model.JobState(1) == slurm.JobCompleted })
+	w.vanish("alpha-st-0")
+	w.await(2*periodic, "the static node to be missed", func() bool { return strings.HasPrefix(w.node("alpha-st-0"), "DOWN") })
+	w.update("alpha-st-0", "power_up", "")
+	w.update("alpha-st-0", "power_down_force", "vanished")
+	w.update("alpha-st-0", "resume", "")
+	w.update("alpha-st-0", "power_up", "")
+	w.boot("alpha-st-0")
+}
+
+func TestModelReservations(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	ctx := context.Background()
+	begun := time.Now()
+	reserve := func(name string, start time.Duration, nodes ...string) {
+		w.both("reserve "+name, func(s flex.Scheduler) error {
+			return s.CreateReservation(ctx, slurm.ReservationSpec{Name: name, Nodes: nodes, Start: begun.Add(start)})
+		})
+	}
+	set := func(name string, nodes ...string) {
+		w.both("change "+name, func(s flex.Scheduler) error { return s.SetReservationNodes(ctx, name, nodes) })
+	}
+	remove := func(name string) {
+		w.both("remove "+name, func(s flex.Scheduler) error { return s.DeleteReservation(ctx, name) })
+	}
+	reserve("later", time.Hour, "alpha-a3-0", "alpha-a3-1")
+	reserve("later", time.Hour, "alpha-a3-2")
+	reserve("unknown", time.Hour, "alpha-a3-2", "alpha-a3-99")
+	reserve("old", -11*time.Minute, "alpha-a3-2")
+	reserve("begun", -time.Minute, "alpha-a3-7")
+	reserve("soon", 40*time.Second, "alpha-a3-6")
+	w.submit(hour("train", "alpha-a3-0"))
+	short := hour("train", "alpha-a3-1")
+	short.Limit = 20 * time.Minute
+	w.submit(short)
+	w.submit(hour("train", "alpha-a3-7"))
+	all := hour("train")
+	all.Nodes = 8
+	w.submit(all)
+	set("later", "alpha-a3-0", "alpha-a3-2")
+	set("later", "alpha-a3-0", "alpha-a3-99")
+	set("later", "alpha-a3-99")
+	set("never", "alpha-a3-0")
+	w.await(periodic, "the next one to begin", func() bool { return strings.Contains(w.node("alpha-a3-6"), "MAINTENANCE") })
+	w.update("alpha-a3-6", "power_up", "")
+	w.update("alpha-a3-6", "power_down_force", "")
+	remove("begun")
+	remove("begun")
+	remove("later")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+}
+
+func TestModelArraysAndPriorities(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	tasks := hour("train")
+	tasks.Tasks = 3
+	w.submit(tasks)
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "1_0")
+	w.both("hold the last task", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 1) })
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.update("alpha-a3-[0-7]", "power_down_force", "")
+	w.update("alpha-a3-[0-7]", "resume", "")
+	all := hour("train")
+	all.Nodes = 8
+	w.submit(all)
+	wide := hour("train")
+	wide.Nodes, wide.Tasks = 4, 4
+	w.submit(wide)
+	w.both("hold tasks that are together", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 5) })
+	urgent := hour("train")
+	urgent.Nodes, urgent.Priority = 8, 4294901759
+	w.submit(urgent)
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.SetPriority(6, 7) }, "scontrol", "update", "jobid=6", "priority=7")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+}
+
+func TestModelSilentAndRestarted(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	w.update("alpha-g2-[0-3]", "power_up", "")
+	w.boot("alpha-g2-0", "alpha-g2-1", "alpha-g2-2")
+	w.bootLongAgo("alpha-g2-3") // it is not taken for powered up
+	w.boot("alpha-g2-3")
+	w.submit(hour("open", "alpha-g2-0"))
+	w.submit(hour("open", "alpha-g2-1"))
+	lost := hour("open", "alpha-g2-3")
+	lost.NoRequeue = true
+	w.submit(lost)
+	w.submit(hour("train", "alpha-a3-0"))
+	w.submit(hour("fixed", "alpha-g2-2")) // on 24.11 its node is to be powered down after it
+	w.update("alpha-a3-1", "power_up", "")
+	w.update("alpha-a3-2", "power_down_force", "")
+	w.update("alpha-a3-3", "down", "broken")
+	w.restart()
+	w.vanish("alpha-g2-0")
+	w.vanish("alpha-g2-1")
+	w.vanish("alpha-g2-3")
+	w.limit = periodic // the real one notices a little sooner when it has a job to end there
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.await(2*periodic, "the nodes to be missed", func() bool {
+		return w.model.JobState(2) == slurm.JobPending && strings.HasPrefix(w.node("alpha-g2-0"), "DOWN")
+	})
+	w.update("alpha-g2-0", "resume", "")
+	w.update("alpha-g2-1", "power_up", "")
+	w.boot("alpha-g2-1")
+	w.update("alpha-g2-1", "down", "an admin's")
+	w.await(periodic, "it to be back", func() bool { return w.node("alpha-g2-1") == "IDLE+CLOUD" })
+	w.vanish("alpha-g2-2")
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(5) }, "scancel", "5")
+	w.await(2*periodic, "the job to be let go", func() bool { return w.model.JobState(5) == slurm.JobCancelled })
+}

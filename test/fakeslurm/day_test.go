@@ -1,0 +1,142 @@
+package fakeslurm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+)
+
+// day lives through a random day and tells it: what was done, and what became
+// of it.
+func day(t *testing.T, version string, seed uint64) string {
+	w := newWorld(t, version)
+	draw := rand.New(rand.NewPCG(seed, 0))
+	var story strings.Builder
+	for range 200 {
+		done := w.something(draw)
+		w.pass(time.Duration(draw.IntN(40)) * time.Second)
+		fmt.Fprintf(&story, "%s\n%s\n%v\n", done, w.squeue(), w.programs())
+		for _, n := range w.nodes {
+			fmt.Fprintf(&story, "%s %s %s\n", n.name, n.state(), n.reason)
+		}
+		w.consistent(done)
+	}
+	return story.String()
+}
+
+// something is one thing that users, admins and machines do.
+func (w *world) something(draw *rand.Rand) string {
+	node := w.o.Nodes[draw.IntN(len(w.o.Nodes))]
+	id := uint32(draw.IntN(int(w.lastID) + 2))
+	states := []string{"power_up", "power_down", "power_down_asap", "power_down_force", "resume", "idle", "undrain", "drain", "down"}
+	state := states[draw.IntN(len(states))]
+	job := JobSpec{
+		Partition: []string{"train", "open", "static"}[draw.IntN(3)], Nodes: draw.IntN(3), Tasks: draw.IntN(2) * draw.IntN(4),
+		Limit: time.Duration(draw.IntN(60)) * time.Minute, Run: time.Duration(draw.IntN(600)) * time.Second,
+		NoRequeue: draw.IntN(4) == 0, Interactive: draw.IntN(4) == 0,
+	}
+	verbs := []struct {
+		name string
+		do   func() error
+	}{
+		{"submit", func() error { _, err := w.Submit(job); return err }},
+		{"submit another", func() error { _, err := w.Submit(job); return err }},
+		{"boot", func() error { w.Register(node, w.now); return nil }},
+		{"boot another", func() error { w.Register(node, w.now.Add(-time.Second)); return nil }},
+		{"vanish", func() error { w.Silence(node); return nil }},
+		{state, func() error { return w.refused(node, state, "why") }},
+		{"cancel", func() error { return w.Cancel(id) }},
+		{"cancel one", func() error { return w.CancelJob(w.t.Context(), id) }},
+		{"requeue", func() error { return w.Requeue(id) }},
+		{"requeue and hold", func() error { return w.RequeueHold(id) }},
+		{"hold", func() error { return w.HoldJob(w.t.Context(), id) }},
+		{"release", func() error { return w.Release(id) }},
+		{"start now", func() error { return w.StartNow(id) }},
+		{"shrink", func() error { return w.Shrink(id, 1) }},
+		{"limit", func() error { return w.SetLimit(id, job.Limit) }},
+		{"priority", func() error { return w.SetPriority(id, uint64(draw.IntN(5))) }},
+		{"restart", func() error { w.Restart(); return nil }},
+		{"reserve", func() error { return w.reserveFrom(fmt.Sprint(id), 20*time.Minute, node) }},
+		{"unreserve", func() error { return w.DeleteReservation(w.t.Context(), fmt.Sprint(id)) }},
+	}
+	verb := verbs[draw.IntN(len(verbs))]
+	return fmt.Sprintf("%s %s job %d: %v", verb.name, node, id, verb.do())
+}
+
+// consistent requires what holds whatever happens.
+func (w *world) consistent(done string) {
+	w.t.Helper()
+	for _, n := range w.nodes {
+		for _, j := range n.jobs {
+			require.True(w.t, j.active() && slices.Contains(j.nodes, n), "%s: %s has job %d, which is %s", done, n.name, j.id, j.state)
+			require.False(w.t, len(n.jobs) > 1 && j.partition.Exclusive, "%s: job %d shares %s", done, j.id, n.name)
+			require.False(w.t, n.down || n.has(slurm.PoweringDown), "%s: job %d is on %s, which is %s", done, j.id, n.name, n.state())
+		}
+		require.LessOrEqual(w.t, len(n.jobs), coresPerNode, done)
+		require.False(w.t, n.has(slurm.PoweringDown) && n.hasAny(slurm.PoweredDown|slurm.PoweringUp), "%s: %s is %s", done, n.name, n.state())
+	}
+	for _, j := range w.queue {
+		require.False(w.t, j.over() && j.unconfirmed == 0, "%s: job %d is over", done, j.id)
+		if j.active() {
+			for _, n := range j.nodes {
+				require.Contains(w.t, n.jobs, j, "%s: job %d on %s", done, j.id, n.name)
+			}
+		}
+	}
+}
+
+func TestTheSameDayEndsTheSame(t *testing.T) {
+	eachVersion(t, func(t *testing.T, version string) {
+		for seed := range uint64(6) {
+			first, second := day(t, version, seed), day(t, version, seed)
+			require.True(t, first == second, "seed %d", seed)
+		}
+	})
+}
+
+// large is a cluster of 4,000 nodes with 1,000 jobs, of which a part runs.
+func large(tb testing.TB) (*Cluster, func()) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	o := Options{Now: func() time.Time { return now }, Partitions: []slurm.Partition{{Name: "train", Exclusive: true, PowerDownOnIdle: true}}}
+	for i := range 4000 {
+		o.Nodes = append(o.Nodes, fmt.Sprintf("a%d", i))
+	}
+	o.Partitions[0].Nodes = o.Nodes
+	c := New(o)
+	for i := range 1000 {
+		_, err := c.Submit(JobSpec{Partition: "train", Nodes: 1 + i%16, Limit: time.Hour, Run: time.Duration(i) * time.Second})
+		require.NoError(tb, err)
+	}
+	return c, func() {
+		now = now.Add(time.Second)
+		c.Step()
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	c, step := large(b)
+	for range 3 {
+		step()
+	}
+	for i := 0; b.Loop(); i++ {
+		c.mu.Lock()
+		c.stirred = true // a job ended somewhere
+		c.mu.Unlock()
+		step()
+	}
+}
+
+func BenchmarkNodes(b *testing.B) {
+	c, step := large(b)
+	step()
+	for b.Loop() {
+		_, _ = c.Nodes(b.Context())
+	}
+}

@@ -1,0 +1,235 @@
+package fakeslurm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+const (
+	// batchPeriod is how often slurmctld starts jobs whose nodes have come up,
+	// and stops those whose time is over; it is compiled in.
+	batchPeriod = 30 * time.Second
+
+	// requeueDelay is how long a requeued job waits: AuthInfo's cred_expire and
+	// a second.
+	requeueDelay = 121 * time.Second
+
+	// minJobAge is how long slurmctld remembers a job that has ended.
+	minJobAge = 300 * time.Second
+
+	// firstPriority is that of the first job in 22.05, where each has one less
+	// than the one before (priority/basic). In 24.11 all have the same.
+	firstPriority = 4294901760
+	samePriority  = 1
+
+	// year is what slurmctld makes of a time that is unlimited.
+	year = 365 * 24 * time.Hour
+)
+
+// The reasons that jobs have to wait.
+const (
+	reasonNone       = "None"
+	reasonHeld       = "JobHeldAdmin"
+	reasonRequeued   = "job requeued in held state"
+	reasonBegin      = "BeginTime"
+	reasonPriority   = "Priority"
+	reasonResources  = "Resources"
+	reasonTooMany    = "PartitionNodeLimit"
+	reasonReserved   = "ReqNodeNotAvail, May be reserved for other job"
+	reasonNodeDown   = "NodeDown"
+	reasonOutOfNodes = "ReqNodeNotAvail, UnavailableNodes:"
+)
+
+// JobSpec is what sbatch, salloc or srun is asked for.
+type JobSpec struct {
+	Partition   string
+	Nodes       int           // how many; 0: as many as NodeList, at least one
+	NodeList    []string      // -w: these are among them
+	Limit       time.Duration // rounded up to minutes; 0: the partition's MaxTime
+	Run         time.Duration // how long the job runs if nothing stops it
+	Begin       time.Time     // --begin; zero: at once
+	Priority    uint64        // 0: the release's usual one
+	Tasks       int           // of an array, 0 to Tasks-1; 0: no array
+	Interactive bool          // from salloc or srun
+	NoRequeue   bool
+	User        string // empty: root
+}
+
+// job is a job as slurmctld knows it, or the tasks of an array that have not
+// been told apart yet.
+type job struct {
+	id, arrayID uint32 // arrayID is 0 for no array
+	tasks       []int  // of an array: one, or all that are not told apart yet
+	spec        JobSpec
+	partition   *partition
+	count       int     // of nodes that it wants
+	named       []*node // that must be among them
+
+	state        slurm.JobState
+	nodes        []*node // allocated now, or before it ended
+	limit        slurm.Limit
+	priority     uint64 // 0: held
+	reason       string
+	begin        time.Time // before which it does not start
+	start        time.Time // see slurm.Job
+	ended        time.Time
+	restarts     int
+	unconfirmed  int // nodes that have not confirmed its end
+	adminComment string
+	notices      []string
+}
+
+// Submit queues a job and gives its id: that of the array for an array.
+func (c *Cluster) Submit(spec JobSpec) (id uint32, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.down != nil {
+		return 0, fmt.Errorf("sbatch: %w", c.down)
+	}
+	j := &job{
+		spec: spec, partition: c.partition(spec.Partition), state: slurm.JobPending, reason: reasonNone,
+		begin: spec.Begin, priority: spec.Priority,
+	}
+	if err := c.place(j); err != nil {
+		return 0, err
+	}
+	c.lastID++
+	j.id = c.lastID
+	j.limit = j.partition.limit(spec.Limit)
+	for task := range spec.Tasks {
+		j.arrayID = j.id
+		j.tasks = append(j.tasks, task)
+	}
+	if j.priority == 0 {
+		j.priority = c.usualPriority()
+	}
+	c.add(j)
+	return j.id, nil
+}
+
+// place finds out where a job is to run. 24.11 refuses at once a job for which
+// the partition is too small.
+func (c *Cluster) place(j *job) error {
+	if j.partition == nil {
+		return refuse("sbatch", "Invalid partition name specified", nil)
+	}
+	for _, name := range j.spec.NodeList {
+		n := c.byName[name]
+		if n == nil {
+			return refuse("sbatch", "Invalid node name specified", nil)
+		}
+		if !slices.Contains(j.partition.nodes, n) {
+			return c.unavailable()
+		}
+		if !slices.Contains(j.named, n) {
+			j.named = append(j.named, n)
+		}
+	}
+	j.count = max(1, j.spec.Nodes, len(j.named))
+	if !c.old && j.count > len(j.partition.nodes) {
+		return c.unavailable()
+	}
+	return nil
+}
+
+// unavailable refuses a job that could never run, which uses up its id and its
+// place in the queue.
+func (c *Cluster) unavailable() error {
+	c.lastID++
+	c.usualPriority()
+	return refuse("sbatch", "Requested node configuration is not available", nil)
+}
+
+// usualPriority is the priority of a job that did not ask for one.
+func (c *Cluster) usualPriority() uint64 {
+	if !c.old {
+		return samePriority
+	}
+	c.lastPriority--
+	return c.lastPriority
+}
+
+func (c *Cluster) add(j *job) {
+	c.jobs[j.id] = j
+	c.queue = append(c.queue, j)
+	c.stirred = true
+}
+
+// split takes the next task out of an array that is to start. It gets an id of
+// its own, but for the last one, which keeps that of the array.
+func (c *Cluster) split(j *job) *job {
+	if len(j.tasks) < 2 {
+		return j
+	}
+	task := *j
+	c.lastID++
+	task.id, task.tasks = c.lastID, j.tasks[:1:1]
+	j.tasks = j.tasks[1:]
+	c.add(&task)
+	return &task
+}
+
+// together reports whether the job stands for tasks that have not been told
+// apart yet.
+func (j *job) together() bool { return len(j.tasks) > 1 }
+
+// taskText is the job's array task, or tasks, as squeue prints them.
+func (j *job) taskText() string {
+	switch len(j.tasks) {
+	case 0:
+		return ""
+	case 1:
+		return strconv.Itoa(j.tasks[0])
+	}
+	return fmt.Sprintf("%d-%d", j.tasks[0], j.tasks[len(j.tasks)-1])
+}
+
+// over reports whether the job has ended, and its nodes have confirmed it or not.
+func (j *job) over() bool { return !j.ended.IsZero() }
+
+// active reports whether the job has nodes.
+func (j *job) active() bool { return j.state == slurm.JobConfiguring || j.state == slurm.JobRunning }
+
+// shown is the state as squeue shows it.
+func (j *job) shown() slurm.JobState {
+	if j.unconfirmed > 0 {
+		return slurm.JobCompleting
+	}
+	return j.state
+}
+
+// held reports whether the job is not to be started.
+func (j *job) held() bool { return j.priority == 0 }
+
+// until is when a job that starts at a time has to be done.
+func (j *job) until(start time.Time) time.Time {
+	if j.limit.Kind != slurm.LimitSet {
+		return start.Add(year)
+	}
+	return start.Add(j.limit.Duration)
+}
+
+// JobState is a job's state, also of one that slurmctld has forgotten; "" if
+// there never was one. It is no command: it works also while slurmctld is down.
+func (c *Cluster) JobState(id uint32) slurm.JobState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil {
+		return j.shown()
+	}
+	return ""
+}
+
+// Notices is what was printed on the terminal of an interactive job's owner.
+func (c *Cluster) Notices(id uint32) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil {
+		return slices.Clone(j.notices)
+	}
+	return nil
+}

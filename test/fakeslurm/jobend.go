@@ -1,0 +1,114 @@
+package fakeslurm
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// begin gives a job its nodes. It runs at once if they are all up; else it is
+// configuring until they are, and its time begins anew then.
+func (c *Cluster) begin(j *job, nodes []*node, now time.Time) {
+	j.nodes, j.start, j.reason, j.state = nodes, now, reasonNone, slurm.JobRunning
+	if j.limit.Kind == slurm.Unlimited {
+		j.limit = slurm.Limit{Kind: slurm.LimitSet, Duration: year}
+	}
+	for _, n := range nodes {
+		n.jobs = append(n.jobs, j)
+		n.reason = ""
+		if c.powersDownOnIdle(j.partition) {
+			n.set(slurm.PowerDown)
+		}
+		if !n.ready() {
+			j.state = slurm.JobConfiguring
+		}
+	}
+}
+
+// startConfigured starts the jobs whose nodes are all up now.
+func (c *Cluster) startConfigured(now time.Time) {
+	for _, j := range c.queue {
+		waiting := func(n *node) bool { return !n.ready() }
+		if j.state == slurm.JobConfiguring && !slices.ContainsFunc(j.nodes, waiting) {
+			j.state, j.start = slurm.JobRunning, now
+			c.stirred = true
+		}
+	}
+}
+
+// stopLate stops the jobs that have run for their whole time limit.
+func (c *Cluster) stopLate(now time.Time) {
+	for _, j := range slices.Clone(c.queue) {
+		if j.state == slurm.JobRunning && j.limit.Kind == slurm.LimitSet && now.Sub(j.start) >= j.limit.Duration {
+			c.end(j, slurm.JobTimeout, now)
+		}
+	}
+}
+
+// endJobs ends the jobs that are done, unless nobody can tell, and forgets those
+// that ended long ago.
+func (c *Cluster) endJobs(now time.Time) {
+	silent := func(n *node) bool { return !n.slurmd.up }
+	for _, j := range slices.Clone(c.queue) {
+		if j.state == slurm.JobRunning && now.Sub(j.start) >= j.spec.Run && !slices.ContainsFunc(j.nodes, silent) {
+			c.end(j, slurm.JobCompleted, now)
+		}
+	}
+}
+
+// end ends a job in a state.
+func (c *Cluster) end(j *job, state slurm.JobState, now time.Time) {
+	c.leave(j, now)
+	j.state, j.ended = state, now
+	c.retire(j)
+}
+
+// retire takes a job out of the queue when it has ended and all its nodes know.
+func (c *Cluster) retire(j *job) {
+	if j.over() && j.unconfirmed == 0 {
+		c.queue = slices.DeleteFunc(c.queue, func(q *job) bool { return q == j })
+	}
+}
+
+// leave takes a job off its nodes. A slurmd that does not answer cannot confirm
+// that what ran has ended.
+func (c *Cluster) leave(j *job, now time.Time) {
+	if !j.active() {
+		return
+	}
+	for _, n := range j.nodes {
+		n.jobs = slices.DeleteFunc(n.jobs, func(other *job) bool { return other == j })
+		n.busy = now
+		if j.state == slurm.JobRunning && n.up() && !n.slurmd.up && !n.down {
+			n.completing = append(n.completing, j)
+			j.unconfirmed++
+		}
+	}
+	c.stirred = true
+}
+
+// requeue takes a job back to PENDING; it may start again after a delay.
+func (c *Cluster) requeue(j *job, delay time.Duration, now time.Time) {
+	c.leave(j, now)
+	j.state, j.nodes, j.start, j.reason = slurm.JobPending, nil, time.Time{}, reasonNone
+	j.restarts++
+	j.begin = now.Add(delay)
+	if j.held() {
+		j.reason = reasonHeld
+	}
+}
+
+// loseNode takes a job off its nodes because one of them is lost: it is
+// requeued, or has failed if that is not wanted.
+func (c *Cluster) loseNode(j *job, now time.Time) {
+	if j.requeueable() {
+		c.requeue(j, requeueDelay, now)
+		return
+	}
+	j.reason = reasonNodeDown
+	c.end(j, slurm.JobNodeFail, now)
+}
+
+// requeueable reports whether Slurm may start the job again.
+func (j *job) requeueable() bool { return !j.spec.NoRequeue && !j.spec.Interactive }

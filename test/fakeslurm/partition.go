@@ -1,0 +1,59 @@
+package fakeslurm
+
+import (
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// partition is where jobs are placed.
+type partition struct {
+	slurm.Partition
+	nodes []*node
+}
+
+// addPartition adds a partition with those of its nodes that the cluster has.
+// The longest ResumeTimeout of a node's partitions counts for it, and the
+// cluster's if none has one.
+func (c *Cluster) addPartition(p slurm.Partition) {
+	if p.MaxTime.Kind == slurm.LimitUnknown {
+		p.MaxTime = slurm.Limit{Kind: slurm.Unlimited}
+	}
+	added := &partition{Partition: p}
+	for _, name := range p.Nodes {
+		n := c.byName[name]
+		if n == nil {
+			continue
+		}
+		n.partitions = append(n.partitions, p.Name)
+		added.nodes = append(added.nodes, n)
+		if p.ResumeTimeout.Kind == slurm.LimitSet {
+			n.resumeTimeout = max(n.resumeTimeout, p.ResumeTimeout.Duration)
+		}
+	}
+	added.Nodes = names(added.nodes)
+	c.partitions = append(c.partitions, added)
+}
+
+// partition finds a partition by its name; nil: there is none.
+func (c *Cluster) partition(name string) *partition {
+	for _, p := range c.partitions {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// powersDownOnIdle reports whether a job marks its nodes to be powered down
+// after it. 22.05 does not know the setting.
+func (c *Cluster) powersDownOnIdle(p *partition) bool { return p.PowerDownOnIdle && !c.old }
+
+// limit is a job's time limit as the partition has it for want.
+func (p *partition) limit(want time.Duration) slurm.Limit {
+	if want == 0 {
+		return p.MaxTime
+	}
+	whole := (want + time.Minute - 1).Truncate(time.Minute)
+	return slurm.Limit{Kind: slurm.LimitSet, Duration: whole}
+}

@@ -1,0 +1,150 @@
+package fakeslurm
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// powerInterval is how often power saving looks (power_save_interval=1): for so
+// long a node may show that it is allocated and powered down.
+const powerInterval = time.Second
+
+// power does what slurmctld's power saving does. What it resumes and suspends
+// together is one call of the program.
+func (c *Cluster) power(now time.Time) {
+	if now.Sub(c.powered) < powerInterval {
+		return
+	}
+	c.powered = now
+	var late, resumed, suspended []*node
+	for _, n := range c.nodes {
+		switch {
+		case n.has(slurm.PoweringUp) && now.Sub(n.asked) >= n.resumeTimeout && !n.has(slurm.PowerUp):
+			late = append(late, n)
+		case n.has(slurm.PoweringDown) && now.Sub(n.suspended) >= c.o.SuspendTimeout:
+			c.powerOff(n)
+		case n.toResume():
+			resumed = append(resumed, n)
+		case n.toSuspend(c.o.SuspendTime, now):
+			suspended = append(suspended, n)
+		}
+	}
+	c.giveUp(late, now)
+	c.resume(resumed, now)
+	c.suspend(suspended, now)
+}
+
+// toResume reports whether the node is to be powered up: for a job, or because
+// somebody asked for it.
+func (n *node) toResume() bool {
+	return n.has(slurm.PowerUp) || n.has(slurm.PoweredDown) && len(n.jobs) > 0
+}
+
+// toSuspend reports whether the node is to be powered down: because it is
+// marked, or idle for too long. A node that is powering up is not.
+func (n *node) toSuspend(suspendTime time.Duration, now time.Time) bool {
+	if len(n.jobs) > 0 || len(n.completing) > 0 || n.hasAny(slurm.PoweringUp|slurm.PoweringDown) {
+		return false
+	}
+	if n.has(slurm.PowerDown) {
+		return true
+	}
+	return suspendTime > 0 && !n.exempt && n.up() && !n.busy.IsZero() && now.Sub(n.busy) >= suspendTime
+}
+
+// giveUp has nodes down that did not register within ResumeTimeout. They stay
+// so until somebody acts, and SuspendProgram is not called.
+func (c *Cluster) giveUp(nodes []*node, now time.Time) {
+	for _, n := range nodes {
+		n.down = true
+		n.clear(slurm.PoweringUp | slurm.PowerDown | slurm.Drain)
+		n.set(slurm.PoweredDown)
+		if !c.old {
+			n.clear(slurm.NotResponding)
+		}
+		c.why(n, "ResumeTimeout reached")
+		c.fail(n, now)
+		n.busy = time.Time{}
+	}
+	c.call(c.o.ResumeFail, nodes)
+}
+
+// resume powers nodes up. A node that is asked for again, though it is powering
+// up already, has all of ResumeTimeout again, and no job is named for it.
+func (c *Cluster) resume(nodes []*node, now time.Time) {
+	if len(nodes) == 0 {
+		return
+	}
+	file := slurm.ResumeFile{Nodes: names(nodes)}
+	forJob := map[*node]bool{}
+	for _, n := range nodes {
+		if !n.has(slurm.PowerUp) {
+			forJob[n] = true
+		} else if c.old {
+			n.reason = ""
+		}
+		n.clear(slurm.PowerUp | slurm.PoweredDown)
+		n.set(slurm.PoweringUp | slurm.NotResponding)
+		n.asked = now
+	}
+	for _, j := range c.queue {
+		if !j.active() {
+			continue
+		}
+		resumed := slices.DeleteFunc(slices.Clone(j.nodes), func(n *node) bool { return !forJob[n] })
+		if len(resumed) > 0 {
+			file.Jobs = append(file.Jobs, c.resumeJob(j, resumed))
+		}
+	}
+	if program := c.o.Resume; program != nil {
+		c.calls = append(c.calls, func() { program(file) })
+	}
+}
+
+// resumeJob is what a resume file says of a job.
+func (c *Cluster) resumeJob(j *job, resumed []*node) slurm.ResumeJob {
+	r := slurm.ResumeJob{ID: j.id, Nodes: names(resumed)}
+	if !c.old {
+		r.Partition, r.Allocated = j.partition.Name, names(j.nodes)
+	}
+	return r
+}
+
+// suspend powers nodes down. With idle_on_node_suspend a node that was down or
+// drained is idle from then on.
+func (c *Cluster) suspend(nodes []*node, now time.Time) {
+	for _, n := range nodes {
+		n.down = false
+		n.clear(slurm.PowerDown | slurm.PowerUp | slurm.PoweredDown | slurm.NotResponding | slurm.Drain)
+		n.set(slurm.PoweringDown)
+		n.suspended = now
+	}
+	c.call(c.o.Suspend, nodes)
+}
+
+// powerOff has a node powered down at last.
+func (c *Cluster) powerOff(n *node) {
+	n.clear(slurm.PoweringDown)
+	n.set(slurm.PoweredDown)
+	n.busy = time.Time{}
+	c.stirred = true
+}
+
+// call has a program called with nodes, once the lock is free.
+func (c *Cluster) call(program func([]string), nodes []*node) {
+	if program == nil || len(nodes) == 0 {
+		return
+	}
+	list := names(nodes)
+	c.calls = append(c.calls, func() { program(list) })
+}
+
+func names(nodes []*node) []string {
+	list := make([]string, len(nodes))
+	for i, n := range nodes {
+		list[i] = n.name
+	}
+	return list
+}

@@ -1,0 +1,152 @@
+package fakeslurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// Nodes lists the nodes. 22.05 without PrivateCloud hides those that are
+// powered down.
+func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	list := make([]slurm.Node, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		if c.old && !c.o.PrivateCloud && n.has(slurm.PoweredDown) {
+			continue
+		}
+		shown := slurm.Node{
+			Name: n.name, State: n.state(), Partitions: n.partitions, Comment: n.comment, Extra: n.extra,
+			BootTime: n.boot, LastBusyTime: n.busy.Truncate(time.Second),
+		}
+		if n.reason != "" {
+			shown.Reason, shown.ReasonBy = n.reason, n.reasonBy
+		}
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+// Jobs lists what squeue shows, by id: jobs that have not ended, and those whose
+// end some node has not confirmed.
+func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	list := make([]slurm.Job, 0, len(c.queue))
+	now := c.o.Now()
+	for _, j := range c.queue {
+		shown := slurm.Job{
+			ID: j.id, ArrayID: j.id, ArrayTask: j.taskText(), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
+			Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partition.Name,
+		}
+		if j.arrayID != 0 {
+			shown.ArrayID = j.arrayID
+		}
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+// startShown is a job's start as squeue has it.
+func (j *job) startShown(now time.Time) time.Time {
+	if j.state == slurm.JobPending && j.begin.After(now) {
+		return j.begin.Truncate(time.Second)
+	}
+	return j.start.Truncate(time.Second)
+}
+
+func (j *job) user() string {
+	if j.spec.User == "" {
+		return slurmUser
+	}
+	return j.spec.User
+}
+
+// JobRecords reads all of these jobs that slurmctld still knows, by id.
+func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobRecord, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	var list []slurm.JobRecord
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		j := c.find(id)
+		if j == nil {
+			continue
+		}
+		list = append(list, slurm.JobRecord{
+			ID: j.id, ArrayID: j.arrayID, ArrayTask: j.taskText(), State: j.shown(), Reason: strings.ReplaceAll(j.reason, " ", "_"),
+			Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, Restarts: j.restarts, Limit: j.limit,
+			Partition: j.partition.Name, Nodes: names(j.nodes), AdminComment: j.adminComment,
+		})
+	}
+	return list, nil
+}
+
+// find is a job that slurmctld still knows; nil: it does not.
+func (c *Cluster) find(id uint32) *job {
+	j := c.jobs[id]
+	if j == nil || j.over() && c.o.Now().Sub(j.ended) > minJobAge {
+		return nil
+	}
+	return j
+}
+
+// Config is slurmctld's configuration, as far as it says more than its defaults.
+func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	config := slurm.Config{
+		"SLURM_VERSION":       "24.11.5",
+		"ResumeTimeout":       seconds(c.o.ResumeTimeout),
+		"SuspendTimeout":      seconds(c.o.SuspendTimeout),
+		"SuspendTime":         "INFINITE",
+		"SuspendExcNodes":     slurm.Fold(c.o.SuspendExc),
+		"SlurmdTimeout":       seconds(c.o.SlurmdTimeout),
+		"ReturnToService":     "2",
+		"SlurmctldParameters": "idle_on_node_suspend,power_save_interval=1",
+		"MinJobAge":           seconds(minJobAge),
+		"ResumeRate":          "0 nodes/min",
+		"SuspendRate":         "0 nodes/min",
+		"PrivateData":         "none",
+	}
+	if c.old {
+		config["SLURM_VERSION"] = "22.05.8"
+	}
+	if c.o.SuspendTime > 0 {
+		config["SuspendTime"] = seconds(c.o.SuspendTime)
+	}
+	if c.o.PrivateCloud {
+		config["PrivateData"] = "cloud"
+	}
+	return config, nil
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%d sec", d/time.Second) }
+
+// Partitions lists the partitions. 22.05 says nothing of their power saving.
+func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	list := make([]slurm.Partition, len(c.partitions))
+	for i, p := range c.partitions {
+		list[i] = p.Partition
+		if c.old {
+			list[i].PowerDownOnIdle, list[i].ResumeTimeout = false, slurm.Limit{}
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,155 @@
+package fakeslurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// oldestStart is how long ago a new reservation may have begun.
+const oldestStart = 600 * time.Second
+
+// reservation keeps jobs off nodes from its start on.
+type reservation struct {
+	name       string
+	nodes      []*node
+	start, end time.Time
+}
+
+// reserve marks the nodes of the reservations that have begun.
+func (c *Cluster) reserve(now time.Time) {
+	past := func(r *reservation) bool { return !r.end.After(now) }
+	if slices.ContainsFunc(c.reservations, past) {
+		c.reservations = slices.DeleteFunc(c.reservations, past)
+		c.noteReservations()
+	}
+	for _, n := range c.nodes {
+		n.reserved = !n.reservedFrom.IsZero() && !n.reservedFrom.After(now)
+	}
+}
+
+// noteReservations has every node know from when on it is reserved.
+func (c *Cluster) noteReservations() {
+	for _, n := range c.nodes {
+		n.reservedFrom = time.Time{}
+	}
+	for _, r := range c.reservations {
+		for _, n := range r.nodes {
+			n.reservedFrom = earlier(n.reservedFrom, r.start)
+		}
+	}
+	c.stirred = true
+}
+
+// reservedBefore reports whether the node is reserved before a time.
+func (n *node) reservedBefore(end time.Time) bool {
+	return !n.reservedFrom.IsZero() && end.After(n.reservedFrom)
+}
+
+func (c *Cluster) reservation(name string) *reservation {
+	for _, r := range c.reservations {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// Reservations lists all reservations, the oldest first.
+func (c *Cluster) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	var list []slurm.Reservation
+	for _, r := range c.reservations {
+		list = append(list, slurm.Reservation{
+			Name: r.name, Start: r.start, End: r.end, Nodes: names(r.nodes),
+			Flags: []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, Users: []string{slurmUser},
+		})
+	}
+	return list, nil
+}
+
+// CreateReservation makes an end-of-life reservation.
+func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	call := "scontrol create reservation reservationname=" + spec.Name
+	if len(spec.Nodes) == 0 {
+		return fmt.Errorf("create reservation: %s: no nodes", spec.Name)
+	}
+	start := spec.Start.Truncate(time.Second)
+	nodes, unknown := c.known(spec.Nodes)
+	switch {
+	case c.o.Now().Sub(start) > oldestStart:
+		return refuse(call, "Error creating the reservation: Invalid time specified", nil)
+	case c.reservation(spec.Name) != nil:
+		return refuse(call, "Error creating the reservation: Duplicate reservation name", scontrol.ErrReservationExists)
+	case unknown:
+		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
+	}
+	c.reservations = append(c.reservations, &reservation{spec.Name, nodes, start, start.Add(year)})
+	c.noteReservations()
+	return nil
+}
+
+// SetReservationNodes gives a reservation other nodes. 22.05 refuses a list with
+// a node that it does not know, and 24.11 leaves such nodes out.
+func (c *Cluster) SetReservationNodes(ctx context.Context, name string, list []string) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	call := "scontrol update reservationname=" + name
+	if len(list) == 0 {
+		return fmt.Errorf("update reservation: %s: no nodes", name)
+	}
+	r := c.reservation(name)
+	nodes, unknown := c.known(list)
+	switch {
+	case r == nil:
+		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	case unknown && c.old:
+		return refuse(call, "Error updating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
+	case len(nodes) == 0:
+		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	}
+	r.nodes = nodes
+	c.noteReservations()
+	return nil
+}
+
+// DeleteReservation deletes a reservation.
+func (c *Cluster) DeleteReservation(ctx context.Context, name string) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	r := c.reservation(name)
+	if r == nil {
+		return refuse("scontrol delete reservationname="+name, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	}
+	c.reservations = slices.DeleteFunc(c.reservations, func(other *reservation) bool { return other == r })
+	c.noteReservations()
+	return nil
+}
+
+// known are the nodes of these names, each once and in the cluster's order.
+func (c *Cluster) known(list []string) (nodes []*node, unknown bool) {
+	for _, name := range list {
+		if n := c.byName[name]; n != nil {
+			nodes = append(nodes, n)
+		} else {
+			unknown = true
+		}
+	}
+	slices.SortFunc(nodes, byOrder)
+	return slices.Compact(nodes), unknown
+}

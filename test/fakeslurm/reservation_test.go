@@ -1,0 +1,86 @@
+package fakeslurm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// reserve asks for nodes from a time on.
+func (w *world) reserveFrom(name string, in time.Duration, nodes ...string) error {
+	return w.CreateReservation(w.t.Context(), slurm.ReservationSpec{Name: name, Nodes: nodes, Start: w.now.Add(in)})
+}
+
+func TestAJobThatWouldRunIntoAReservationIsNotStarted(t *testing.T) {
+	w := newWorld(t, "24.11")
+	require.NoError(t, w.reserveFrom("eol", time.Hour, "a0", "a1"))
+	long, short := train("a0"), train("a1")
+	short.Limit = 59 * time.Minute
+	first, second := w.submit(long), w.submit(short)
+	w.pass(2 * time.Second)
+	require.Equal(t, "ReqNodeNotAvail, May be reserved for other job", w.queued(first).Reason, "its limit ends at the start, and a second has passed")
+	require.Equal(t, slurm.JobConfiguring, w.JobState(second))
+	require.NoError(t, w.DeleteReservation(t.Context(), "eol"))
+	w.pass(time.Second)
+	require.Equal(t, slurm.JobConfiguring, w.JobState(first))
+}
+
+func TestAReservationThatHasBegunMarksItsNodesAndStopsNothing(t *testing.T) {
+	w := newWorld(t, "24.11")
+	w.powered("b[0-1]")
+	running := w.submit(open("b0"))
+	w.pass(time.Second)
+	require.NoError(t, w.reserveFrom("eol", 10*time.Second, "b0", "b1"))
+	w.pass(9 * time.Second)
+	w.shows("b0", "MIXED+CLOUD")
+	w.pass(2 * time.Second)
+	w.shows("b0", "MIXED+CLOUD+MAINTENANCE+RESERVED")
+	w.shows("b1", "IDLE+CLOUD+MAINTENANCE+RESERVED")
+	w.pass(90 * time.Second)
+	require.Equal(t, slurm.JobRunning, w.JobState(running))
+	w.shows("b1", "IDLE+CLOUD+MAINTENANCE+RESERVED+POWERING_DOWN") // for being idle
+	require.NoError(t, w.DeleteReservation(t.Context(), "eol"))
+	w.pass(10 * time.Second)
+	w.shows("b1", "IDLE+CLOUD+POWERED_DOWN")
+}
+
+func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
+	eachVersion(t, func(t *testing.T, version string) {
+		w := newWorld(t, version)
+		ctx := t.Context()
+		require.NoError(t, w.reserveFrom("eol", time.Hour, "a0"))
+		require.ErrorIs(t, w.reserveFrom("eol", time.Hour, "a1"), scontrol.ErrReservationExists)
+		require.ErrorIs(t, w.reserveFrom("other", time.Hour, "a1", "a9"), scontrol.ErrUnknownNode)
+		require.ErrorContains(t, w.reserveFrom("old", -11*time.Minute, "a1"), "Invalid time specified")
+		require.NoError(t, w.reserveFrom("past", -time.Minute, "a1"))
+		require.ErrorContains(t, w.reserveFrom("none", time.Hour), "no nodes")
+		require.ErrorIs(t, w.SetReservationNodes(ctx, "never", []string{"a1"}), scontrol.ErrUnknownReservation)
+		require.ErrorIs(t, w.DeleteReservation(ctx, "never"), scontrol.ErrUnknownReservation)
+
+		partly, whole := w.SetReservationNodes(ctx, "eol", []string{"a2", "a9"}), w.SetReservationNodes(ctx, "eol", []string{"a9"})
+		reservations, err := w.Reservations(ctx)
+		require.NoError(t, err)
+		if version == "22.05" {
+			require.ErrorIs(t, partly, scontrol.ErrUnknownNode)
+			require.ErrorIs(t, whole, scontrol.ErrUnknownNode)
+			require.Equal(t, []string{"a0"}, reservations[0].Nodes)
+		} else {
+			require.NoError(t, partly, "the unknown one is left out")
+			require.ErrorIs(t, whole, scontrol.ErrUnknownReservation)
+			require.Equal(t, []string{"a2"}, reservations[0].Nodes)
+		}
+	})
+}
+
+func TestAReservationIsGoneAfterAYear(t *testing.T) {
+	w := newWorld(t, "24.11")
+	require.NoError(t, w.reserveFrom("eol", time.Minute, "a0"))
+	w.now = w.now.Add(year + 2*time.Minute)
+	w.Step()
+	w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
+	require.ErrorIs(t, w.DeleteReservation(t.Context(), "eol"), scontrol.ErrUnknownReservation)
+}

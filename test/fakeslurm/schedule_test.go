@@ -1,0 +1,88 @@
+package fakeslurm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+)
+
+func TestTheMoreImportantJobIsFirstAndThenTheOlder(t *testing.T) {
+	w := newWorld(t, "24.11")
+	all := JobSpec{Partition: "train", Nodes: 4, Limit: time.Hour, Run: time.Hour}
+	older, younger := w.submit(all), w.submit(all)
+	all.Priority = 100
+	urgent := w.submit(all)
+	w.pass(time.Second)
+	require.Equal(t, slurm.JobConfiguring, w.JobState(urgent))
+	require.Equal(t, "Resources", w.queued(older).Reason)
+	require.Equal(t, "Priority", w.queued(younger).Reason)
+	w.pass(time.Second)
+	require.NoError(t, w.SetPriority(younger, 50))
+	require.NoError(t, w.Cancel(urgent))
+	w.pass(time.Second)
+	require.Equal(t, slurm.JobConfiguring, w.JobState(younger))
+}
+
+func TestASmallJobPassesALargeOneOnlyIfItDoesNotDelayIt(t *testing.T) {
+	w := newWorld(t, "24.11")
+	w.submit(train("a0"))
+	w.pass(time.Second)
+	large := w.submit(JobSpec{Partition: "train", Nodes: 4, Limit: time.Hour})
+	long := w.submit(JobSpec{Partition: "train", Limit: 2 * time.Hour})
+	short := w.submit(JobSpec{Partition: "train", Limit: 30 * time.Minute})
+	w.pass(time.Second)
+	require.Equal(t, slurm.JobPending, w.JobState(long))
+	require.Equal(t, slurm.JobConfiguring, w.JobState(short))
+	require.WithinDuration(t, w.now.Add(time.Hour), w.queued(large).Start, 5*time.Second)
+	w.shows("a3", "IDLE+CLOUD+POWERED_DOWN+PLANNED")
+}
+
+func TestTwoJobsShareANodeAndAThirdWaits(t *testing.T) {
+	w := newWorld(t, "24.11")
+	w.powered("b0")
+	first, _, third := w.submit(open("b0")), w.submit(open("b0")), w.submit(open("b0"))
+	w.pass(time.Second)
+	w.shows("b0", "ALLOCATED+CLOUD")
+	require.Equal(t, slurm.JobPending, w.JobState(third))
+	require.NoError(t, w.Cancel(first))
+	w.shows("b0", "MIXED+CLOUD")
+	w.pass(time.Second)
+	require.Equal(t, slurm.JobRunning, w.JobState(third), "at once, for the node is up")
+}
+
+func TestAJobDoesNotStartWhereItsNodesAreNotToBeHad(t *testing.T) {
+	for _, state := range []string{"down", "drain", "power_down_force"} {
+		w := newWorld(t, "24.11")
+		require.NoError(t, w.refused("a0", state, "an admin's"))
+		w.pass(time.Second)
+		id := w.submit(train("a0"))
+		w.pass(time.Second)
+		require.Equal(t, "ReqNodeNotAvail, UnavailableNodes:a0", w.queued(id).Reason, state)
+		other := w.submit(train("a1"))
+		w.pass(time.Second)
+		require.Equal(t, slurm.JobConfiguring, w.JobState(other), "it is in nobody's way")
+	}
+}
+
+func TestWhatIsLeftOfANodeMarkedToGoTakesNoJobUnlessItIsPoweringUp(t *testing.T) {
+	w := newWorld(t, "24.11")
+	w.powered("b0")
+	w.submit(open("b0"))
+	w.pass(time.Second)
+	w.update("b0", "power_down")
+	require.NoError(t, w.Cancel(1))
+	id := w.submit(open("b0"))
+	w.pass(time.Second)
+	require.Equal(t, slurm.JobPending, w.JobState(id))
+	w.shows("b0", "IDLE+CLOUD+POWERING_DOWN")
+
+	w.update("b1", "power_up")
+	w.pass(2 * time.Second)
+	w.update("b1", "power_down")
+	next := w.submit(open("b1"))
+	w.pass(time.Second)
+	require.Equal(t, slurm.JobConfiguring, w.JobState(next))
+}

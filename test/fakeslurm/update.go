@@ -1,0 +1,210 @@
+package fakeslurm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// UpdateNodes is scontrol update nodename=…: the nodes that slurmctld knows and
+// that can take the state are changed, also when it refuses others.
+func (c *Cluster) UpdateNodes(ctx context.Context, list []string, change slurm.NodeChange) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	if change == (slurm.NodeChange{}) {
+		return errors.New("update nodes: nothing to change")
+	}
+	call := "scontrol update nodename=" + slurm.Fold(list)
+	if change.State != "" {
+		call += " state=" + change.State
+		if c.transition(change.State) == nil {
+			return refuse(call, "Invalid input: state="+change.State, nil)
+		}
+	}
+	change.Reason = plain(change.Reason)
+	if change.Reason == "" && (change.State == "down" || change.State == "drain") {
+		return refuse(call, "You must specify a reason when DOWNING or DRAINING a node. Request denied", nil)
+	}
+	var err error
+	nodes, unknown := c.known(list)
+	if unknown {
+		err = refuse(call, "Invalid node name specified", scontrol.ErrUnknownNode)
+	}
+	now := c.o.Now()
+	for _, n := range nodes {
+		if !c.change(n, change, now) {
+			err = refuse(call, "Invalid node state specified", nil)
+		}
+	}
+	c.stirred = true
+	return err
+}
+
+// change changes a node, and reports whether its state could be as is wanted.
+// Without a state 22.05 keeps no reason.
+func (c *Cluster) change(n *node, change slurm.NodeChange, now time.Time) bool {
+	if change.Comment != nil {
+		n.comment = plain(*change.Comment)
+	}
+	if change.Extra != nil {
+		n.extra = plain(*change.Extra)
+	}
+	if change.Reason != "" && (change.State != "" || !c.old) {
+		n.reason, n.reasonBy = change.Reason, slurmUser
+	}
+	return change.State == "" || c.transition(change.State)(n, now)
+}
+
+// transition is how a node takes the state that a word stands for; nil: there is
+// no such word. It reports whether the node could.
+func (c *Cluster) transition(word string) func(n *node, now time.Time) bool {
+	switch word {
+	case "power_up":
+		return c.powerUp
+	case "power_down":
+		return c.powerDown
+	case "power_down_asap":
+		return c.powerDownSoon
+	case "power_down_force":
+		return c.powerDownNow
+	case "resume":
+		return c.resumeNode
+	case "undrain":
+		return c.undrain
+	case "idle":
+		return c.idle
+	case "drain":
+		return c.drain
+	case "down":
+		return c.setDown
+	}
+	return nil
+}
+
+// powerUp asks for a node that is powered down, or for one that is powering up
+// once more. For all others, one that is powering down and one whose machine
+// has vanished too, it does nothing.
+func (c *Cluster) powerUp(n *node, _ time.Time) bool {
+	if n.hasAny(slurm.PoweredDown | slurm.PoweringUp) {
+		n.set(slurm.PowerUp | slurm.PoweredDown)
+	}
+	return true
+}
+
+// powerDown marks a node to be powered down once it is idle. It does not reach
+// one that is powering up, unless that is down.
+func (c *Cluster) powerDown(n *node, now time.Time) bool {
+	if n.down {
+		return c.powerDownNow(n, now)
+	}
+	if !n.has(slurm.PoweringDown) {
+		n.set(slurm.PowerDown)
+		if c.old {
+			n.clear(slurm.PoweredDown)
+		}
+	}
+	return true
+}
+
+// powerDownSoon lets the node's jobs end, and no others begin.
+func (c *Cluster) powerDownSoon(n *node, now time.Time) bool {
+	n.set(slurm.Drain)
+	if n.reason == "" {
+		n.reason, n.reasonBy = "POWER_DOWN_ASAP", "nobody"
+	}
+	return c.powerDown(n, now)
+}
+
+// powerDownNow takes a node from its jobs and powers it down, wherever it is.
+func (c *Cluster) powerDownNow(n *node, now time.Time) bool {
+	if n.has(slurm.PoweringDown) {
+		return true
+	}
+	c.fail(n, now)
+	c.complete(n)
+	n.clear(slurm.PoweringUp | slurm.PowerUp)
+	n.set(slurm.PowerDown)
+	if c.old {
+		n.clear(slurm.PoweredDown)
+	}
+	return true
+}
+
+// resumeNode puts a node back into service. One that is powering down is
+// powered down at once; one that is in service already cannot be resumed.
+func (c *Cluster) resumeNode(n *node, now time.Time) bool {
+	outOfService := n.down || n.has(slurm.Drain)
+	if !outOfService && !n.has(slurm.PoweringDown) {
+		return false
+	}
+	if n.has(slurm.PoweringDown) {
+		c.powerOff(n)
+	}
+	if outOfService {
+		c.askAgain(n, now)
+	}
+	c.serve(n, now)
+	return true
+}
+
+// undrain ends a drain; a node that is down stays so.
+func (c *Cluster) undrain(n *node, now time.Time) bool {
+	c.askAgain(n, now)
+	if !n.down {
+		c.serve(n, now)
+	}
+	return true
+}
+
+// idle has a node that is down in service again.
+func (c *Cluster) idle(n *node, now time.Time) bool {
+	if n.down && n.up() {
+		c.askAgain(n, now)
+	}
+	c.serve(n, now)
+	return true
+}
+
+// serve has a node in service, not down and not drained.
+func (c *Cluster) serve(n *node, now time.Time) {
+	n.down = false
+	n.clear(slurm.Drain)
+	if c.old {
+		n.reason = ""
+	}
+	if !n.has(slurm.PoweredDown) {
+		n.busy = now
+	}
+}
+
+// askAgain has slurmctld wait for the node's slurmd to register anew.
+func (c *Cluster) askAgain(n *node, now time.Time) {
+	n.set(slurm.NotResponding)
+	n.slurmd.heard = n.slurmd.heard && !n.up()
+	n.slurmd.lost = now
+}
+
+// drain lets the node's jobs end, and no others begin. A job that is still
+// configuring is requeued.
+func (c *Cluster) drain(n *node, now time.Time) bool {
+	n.set(slurm.Drain)
+	for _, j := range slices.Clone(n.jobs) {
+		if j.state == slurm.JobConfiguring {
+			c.loseNode(j, now)
+		}
+	}
+	return true
+}
+
+// setDown takes a node from its jobs and out of service.
+func (c *Cluster) setDown(n *node, now time.Time) bool {
+	n.down = true
+	c.fail(n, now)
+	return true
+}

@@ -1,0 +1,181 @@
+package fakeslurm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex"
+	"slurmflex/slurm"
+)
+
+var _ flex.Scheduler = (*Cluster)(nil)
+
+// world is a cluster whose time the test makes: nodes a0 to a3 for exclusive
+// jobs, b0 and b1 to be shared, and s0 that is never idle for too long.
+type world struct {
+	*Cluster
+	t     *testing.T
+	now   time.Time
+	calls []string // of the programs
+}
+
+func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
+	w := &world{t: t, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	o := Options{
+		Version: version, PrivateCloud: true,
+		Nodes: []string{"a0", "a1", "a2", "a3", "b0", "b1", "s0"},
+		Partitions: []slurm.Partition{
+			{Name: "train", Nodes: []string{"a0", "a1", "a2", "a3"}, Exclusive: true, PowerDownOnIdle: true},
+			{Name: "open", Nodes: []string{"b0", "b1"}},
+			{Name: "static", Nodes: []string{"s0"}},
+		},
+		ResumeTimeout: 60 * time.Second, SuspendTimeout: 10 * time.Second, SuspendTime: 100 * time.Second,
+		SlurmdTimeout: 30 * time.Second, SuspendExc: []string{"s0"},
+		Now:        func() time.Time { return w.now },
+		Suspend:    func(nodes []string) { w.called("suspend", nodes) },
+		ResumeFail: func(nodes []string) { w.called("resume-fail", nodes) },
+	}
+	o.Resume = func(f slurm.ResumeFile) {
+		jobs := ""
+		for _, j := range f.Jobs {
+			jobs += fmt.Sprintf(" for job %d", j.ID)
+		}
+		w.calls = append(w.calls, "resume "+slurm.Fold(f.Nodes)+jobs)
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	w.Cluster = New(o)
+	w.pass(time.Second)
+	return w
+}
+
+// eachVersion runs a test on both.
+func eachVersion(t *testing.T, test func(t *testing.T, version string)) {
+	for _, version := range []string{"22.05", "24.11"} {
+		t.Run(version, func(t *testing.T) { test(t, version) })
+	}
+}
+
+func (w *world) called(program string, nodes []string) {
+	w.calls = append(w.calls, program+" "+slurm.Fold(nodes))
+}
+
+// pass lets time pass, a step each second.
+func (w *world) pass(d time.Duration) {
+	for range d / time.Second {
+		w.now = w.now.Add(time.Second)
+		w.Step()
+	}
+}
+
+// update must be taken.
+func (w *world) update(nodes, state string) {
+	w.t.Helper()
+	require.NoError(w.t, w.refused(nodes, state, ""))
+}
+
+// refused is the answer to an update.
+func (w *world) refused(nodes, state, reason string) error {
+	w.t.Helper()
+	return w.UpdateNodes(w.t.Context(), expand(w.t, nodes), slurm.NodeChange{State: state, Reason: reason})
+}
+
+// submit must be taken.
+func (w *world) submit(spec JobSpec) uint32 {
+	w.t.Helper()
+	id, err := w.Submit(spec)
+	require.NoError(w.t, err)
+	return id
+}
+
+// boot has machines come up now.
+func (w *world) boot(nodes string) {
+	w.t.Helper()
+	for _, name := range expand(w.t, nodes) {
+		w.Register(name, w.now)
+	}
+	w.pass(time.Second)
+}
+
+// powered has nodes up.
+func (w *world) powered(nodes string) {
+	w.t.Helper()
+	w.update(nodes, "power_up")
+	w.pass(2 * time.Second)
+	w.boot(nodes)
+	w.calls = nil
+}
+
+// shows requires that a node shows a state.
+func (w *world) shows(name, state string) {
+	w.t.Helper()
+	require.Equal(w.t, slurm.ParseState(state).String(), w.node(name).State.String(), "%s", name)
+}
+
+func (w *world) node(name string) slurm.Node {
+	w.t.Helper()
+	nodes, err := w.Nodes(w.t.Context())
+	require.NoError(w.t, err)
+	for _, n := range nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	w.t.Fatalf("node %s is not shown", name)
+	return slurm.Node{}
+}
+
+// queued is the job in the queue.
+func (w *world) queued(id uint32) slurm.Job {
+	w.t.Helper()
+	jobs, err := w.Jobs(w.t.Context())
+	require.NoError(w.t, err)
+	for _, j := range jobs {
+		if j.ID == id {
+			return j
+		}
+	}
+	w.t.Fatalf("job %d is not in the queue", id)
+	return slurm.Job{}
+}
+
+// squeue is the queue, a line for each job.
+func (w *world) squeue() string {
+	w.t.Helper()
+	jobs, err := w.Jobs(w.t.Context())
+	require.NoError(w.t, err)
+	var lines []string
+	for _, j := range jobs {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s", j.ID, j.State, slurm.Fold(j.Nodes))))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// called since the last time.
+func (w *world) programs() []string {
+	calls := w.calls
+	w.calls = nil
+	return calls
+}
+
+func expand(t *testing.T, list string) []string {
+	t.Helper()
+	names, err := slurm.Expand(list)
+	require.NoError(t, err)
+	return names
+}
+
+// train is a job of an hour that takes ten minutes.
+func train(nodes ...string) JobSpec {
+	return JobSpec{Partition: "train", NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
+}
+
+// open is a job that shares its node.
+func open(nodes ...string) JobSpec {
+	return JobSpec{Partition: "open", NodeList: nodes, Limit: time.Hour, Run: 10 * time.Minute}
+}

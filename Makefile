@@ -5,8 +5,14 @@ export CGO_ENABLED := 0
 BUILD := $(CURDIR)/build
 TRIXIE ?= /var/tmp/slurmflex/trixie
 
+# What bench-compare compares, and with which version of benchstat.
+BASE ?= HEAD
+COUNT ?= 6
+BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./slurm/... ./config ./flex/... ./mig/gce
+BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+
 .DEFAULT_GOAL := help
-.PHONY: help build test unit defects e2e e2e-24.11 lint demo play fuzz clean
+.PHONY: help build test unit defects e2e e2e-24.11 web-test lint demo play fuzz chaos bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,7 +20,7 @@ help: ## print this list
 build: ## build slurmflex and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
-test: unit defects e2e e2e-24.11 ## run all tests; installs Slurm 22.05 and sets up 24.11
+test: unit defects e2e e2e-24.11 web-test ## run all tests; installs Slurm 22.05 and sets up 24.11
 
 unit: ## run the tests that need neither root nor Slurm
 	go test ./...
@@ -29,6 +35,11 @@ e2e: build ## run the end-to-end tests on the machine's Slurm; installs it if it
 e2e-24.11: build ## run the end-to-end tests on Slurm 24.11 in a Debian trixie of its own
 	scripts/setup-slurm-24.11 $(TRIXIE)
 	SLURM_ROOT=$(TRIXIE) scripts/e2e
+
+web-test: build ## look at the daemon's page in a headless Chromium; installs it and Slurm if they are missing
+	scripts/setup-slurm
+	scripts/setup-chromium
+	scripts/web-test
 
 lint: ## check format, vet, static analysis and shell scripts
 	scripts/lint
@@ -45,6 +56,22 @@ play: build ## keep a cluster with the fake Compute API running, to try things b
 
 fuzz: ## fuzz every parser for FUZZTIME (10s) each
 	scripts/fuzz $${FUZZTIME:-10s}
+
+chaos: ## live through SEEDS (200) days in which everything fails, from FIRST (1) on
+	@go test -c -o $(BUILD)/chaos ./test/chaos
+	@set -o pipefail; GOGC=400 $(BUILD)/chaos -test.run '^TestChaos$$' -test.timeout 2h -seeds $${SEEDS:-200} -first $${FIRST:-1} | grep -vE '^ *(PASS|FAIL|--- FAIL: .*)$$'
+
+bench: build ## measure slurmflex against its targets; takes a few minutes
+	go build -trimpath -o $(BUILD)/ ./test/bench ./test/bench/stopwatch
+	$(BUILD)/bench --build $(BUILD)
+
+bench-compare: ## compare the Go benchmarks with those of revision BASE (HEAD), COUNT (6) runs of each
+	@mkdir -p $(BUILD)
+	@set -e; git worktree add --force --detach $(BUILD)/base $(BASE); \
+	trap 'git worktree remove --force $(BUILD)/base' EXIT; \
+	(cd $(BUILD)/base && $(BENCHMARKS)) >$(BUILD)/base.txt; \
+	$(BENCHMARKS) >$(BUILD)/new.txt; \
+	go run $(BENCHSTAT) base=$(BUILD)/base.txt new=$(BUILD)/new.txt
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

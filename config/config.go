@@ -42,28 +42,44 @@ type Ignored struct {
 }
 
 // Load reads and checks the file at path. Its errors name the path; if the
-// content is at fault they are Problems.
+// content is at fault they are Problems. It refuses a file that others than its
+// owner may write, and one that names a file of credentials that others may
+// read or write: whoever can change them decides what runs as SlurmUser.
 func Load(path string) (*Config, error) {
 	data, err := read(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("read configuration: %w; write the file or give another path", err)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("read configuration: %w; let this user read it", err)
-	case err != nil:
-		return nil, fmt.Errorf("read configuration: %w; give a file that can be read", err)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	return Parse(path, data)
+	c, err := Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckSecret(c.Options.CredentialsFile); err != nil {
+		return nil, fmt.Errorf("%s: credentials file: %w", path, err)
+	}
+	return c, nil
 }
 
 // read stops one byte after MaxSize, which is enough for Parse to refuse.
 func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w; write the file or give another path", err)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("%w; let this user read it", err)
+	case err != nil:
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err := checkFile(f); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w; give a file that can be read", err)
+	}
+	return data, nil
 }
 
 // Parse checks the content of a configuration file. The name stands for the

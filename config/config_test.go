@@ -164,9 +164,21 @@ func TestFilesOfOursGoWhereSlurmGCPHasItsOwn(t *testing.T) {
 	assert.Equal(t, "/etc/app.json", o.CredentialsFile)
 }
 
-func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
-	c, err := Load("testdata/slurm-gcp.yaml")
+// loadExisting loads the file of a cluster of slurm-gcp from a folder that is
+// ours alone, whatever the modes in this working copy are.
+func loadExisting(t testing.TB) *Config {
+	t.Helper()
+	data, err := os.ReadFile("testdata/slurm-gcp.yaml")
 	require.NoError(t, err)
+	path := filepath.Join(ownFolder(t), "config.yaml")
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	c, err := Load(path)
+	require.NoError(t, err)
+	return c
+}
+
+func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
+	c := loadExisting(t)
 
 	var ours, others []string
 	for _, ns := range c.NodeSets {
@@ -200,8 +212,7 @@ func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
 }
 
 func TestWhatIsIgnoredIsListed(t *testing.T) {
-	c, err := Load("testdata/slurm-gcp.yaml")
-	require.NoError(t, err)
+	c := loadExisting(t)
 	want, err := os.ReadFile("testdata/slurm-gcp.ignored")
 	require.NoError(t, err)
 	var got strings.Builder
@@ -368,8 +379,7 @@ func TestFindServesManyReaders(t *testing.T) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	c, err := Load("testdata/slurm-gcp.yaml")
-	require.NoError(b, err)
+	c := loadExisting(b)
 	for b.Loop() {
 		if _, _, ok := c.Find("hpc-a3mega-63"); !ok {
 			b.Fatal("not found")
@@ -378,7 +388,7 @@ func BenchmarkFind(b *testing.B) {
 }
 
 func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
-	dir := t.TempDir()
+	dir := ownFolder(t)
 	_, err := Load(filepath.Join(dir, "none.yaml"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	assert.Equal(t, "read configuration: open "+dir+"/none.yaml: no such file or directory; write the file or give another path", err.Error())

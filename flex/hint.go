@@ -90,6 +90,9 @@ func trustworthy(path string) error {
 // while another waits to be seen is acknowledged and dropped: one round serves
 // both.
 func Listen(ctx context.Context, path string, log *zap.Logger) (<-chan Hint, error) {
+	if err := private(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
 	if err := trustworthy(path); err == nil {
 		// A socket of our own is left from a daemon that was killed, unless
 		// somebody answers on it.
@@ -107,7 +110,7 @@ func Listen(ctx context.Context, path string, log *zap.Logger) (<-chan Hint, err
 	listener, err := net.Listen("unix", path)
 	unix.Umask(old)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; create its folder for the user that runs slurmctld", path, err)
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	hints := make(chan Hint, 1)
 	context.AfterFunc(ctx, func() { listener.Close() })

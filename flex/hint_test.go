@@ -253,7 +253,7 @@ func TestADaemonWithoutItsFolderNamesTheMend(t *testing.T) {
 	path := SocketPath(filepath.Join(t.TempDir(), "none"))
 	_, err := Listen(t.Context(), path, zap.NewNop())
 	require.ErrorIs(t, err, os.ErrNotExist)
-	assert.ErrorContains(t, err, "no such file or directory; create its folder for the user that runs slurmctld")
+	assert.ErrorContains(t, err, "no such file or directory; create folder "+filepath.Dir(path)+" with mode 0700 for the user that runs slurmctld")
 }
 
 func FuzzReceive(f *testing.F) {

@@ -11,11 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock serialises rounds on one host: the daemon's, those that hooks start, and
-// cron's. It is two files in a private folder; the kernel frees them when their
-// holder dies.
+// Lock lets one process make rounds. It serialises those on one host: the
+// daemon's, those that hooks start, and cron's. For that it is two files in a
+// private folder; the kernel frees them when their holder dies. Between hosts
+// the Seat decides, whenever a round is about to begin.
 type Lock struct {
-	Dir string // must exist, and belong to the user that runs the rounds
+	Dir  string // must exist, with mode 0700, and belong to the user that runs the rounds
+	Seat *Seat  // nil: whoever has the files may make rounds
 }
 
 // ErrQueued says that another process is already waiting to begin a round, so
@@ -57,9 +59,12 @@ func (l Lock) Usable() error {
 }
 
 func (l Lock) open(name string) (*os.File, error) {
+	if err := private(l.Dir); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("%w; create folder %s for the user that runs slurmctld, or set slurmflex.run_dir", err, l.Dir)
+		return nil, fmt.Errorf("lock file: %w; remove it if it is not ours", err)
 	}
 	return f, nil
 }

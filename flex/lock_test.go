@@ -3,18 +3,21 @@ package flex
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 func TestOneRoundIsUnderWayAndOneWaits(t *testing.T) {
-	lock := Lock{Dir: t.TempDir()}
+	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
 		release, err := lock.Take(t.Context())
 		require.NoError(t, err)
@@ -49,7 +52,7 @@ func TestOneRoundIsUnderWayAndOneWaits(t *testing.T) {
 }
 
 func TestWaitingForTheLockEndsWithItsContext(t *testing.T) {
-	lock := Lock{Dir: t.TempDir()}
+	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
 		release, err := lock.Take(t.Context())
 		require.NoError(t, err)
@@ -67,7 +70,7 @@ func TestWaitingForTheLockEndsWithItsContext(t *testing.T) {
 }
 
 func TestTheLockOfAProcessThatDiesIsFree(t *testing.T) {
-	lock := Lock{Dir: t.TempDir()}
+	lock := Lock{Dir: privateFolder(t)}
 	holder := as(t, roleHolder)
 	holder.Dir = lock.Dir
 	stdin, err := holder.StdinPipe()
@@ -98,22 +101,79 @@ func TestALockThatCannotBeTakenNamesTheMend(t *testing.T) {
 		"take":   func() error { _, err := Lock{Dir: dir}.Take(t.Context()); return err },
 		"usable": Lock{Dir: dir}.Usable,
 	} {
-		assert.EqualError(t, problem(), "open "+dir+"/next.lock: no such file or directory; create folder "+dir+
-			" for the user that runs slurmctld, or set slurmflex.run_dir", name)
+		assert.EqualError(t, problem(), "lstat "+dir+": no such file or directory; create folder "+dir+
+			" with mode 0700 for the user that runs slurmctld, or set slurmflex.run_dir", name)
+	}
+}
+
+// privateFolder is a folder that is fit for a lock and a socket.
+func privateFolder(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	return dir
+}
+
+// spoiltFolders are the ways in which a folder is not ours alone; DIR stands
+// for its path.
+var spoiltFolders = map[string]struct {
+	spoil func(t *testing.T, dir string) error
+	want  string
+}{
+	"the group may write": {
+		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o720) },
+		"folder DIR has mode 0720, so that others can reach into it; chmod 700 DIR",
+	},
+	"others may look": {
+		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o705) },
+		"folder DIR has mode 0705, so that others can reach into it; chmod 700 DIR",
+	},
+	"it is another user's": {
+		func(t *testing.T, dir string) error { asRoot(t); return os.Chown(dir, 12345, -1) },
+		"folder DIR belongs to uid 12345, and this is uid 0; run as its owner, who must be SlurmUser",
+	},
+	"it is a link": {
+		func(_ *testing.T, dir string) error {
+			return errors.Join(os.Rename(dir, dir+".moved"), os.Symlink(dir+".moved", dir))
+		},
+		"DIR is not a folder; remove it, or set slurmflex.run_dir",
+	},
+	"it is a file": {
+		func(_ *testing.T, dir string) error {
+			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
+		},
+		"DIR is not a folder; remove it, or set slurmflex.run_dir",
+	},
+}
+
+func TestAFolderThatOthersCanReachIntoHoldsNoLockAndNoSocket(t *testing.T) {
+	for name, s := range spoiltFolders {
+		t.Run(name, func(t *testing.T) {
+			dir := privateFolder(t)
+			require.NoError(t, s.spoil(t, dir))
+			want := strings.ReplaceAll(s.want, "DIR", dir)
+			_, err := Lock{Dir: dir}.Take(t.Context())
+			require.EqualError(t, err, want)
+			require.EqualError(t, Lock{Dir: dir}.Usable(), want)
+			_, err = Listen(t.Context(), SocketPath(dir), zap.NewNop())
+			require.EqualError(t, err, want)
+			left, _ := filepath.Glob(filepath.Join(dir, "*"))
+			assert.Empty(t, left)
+		})
 	}
 }
 
 func TestALockFileIsNeverReachedThroughALink(t *testing.T) {
-	lock := Lock{Dir: t.TempDir()}
+	lock := Lock{Dir: privateFolder(t)}
 	target := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.Symlink(target, filepath.Join(lock.Dir, "next.lock")))
 	_, err := lock.Take(t.Context())
-	require.Error(t, err)
+	require.ErrorContains(t, err, "next.lock: too many levels of symbolic links; remove it if it is not ours")
 	assert.NoFileExists(t, target)
 }
 
 func TestALockIsUsableWhoeverHoldsIt(t *testing.T) {
-	lock := Lock{Dir: t.TempDir()}
+	lock := Lock{Dir: privateFolder(t)}
 	release, err := lock.Take(t.Context())
 	require.NoError(t, err)
 	defer release()
@@ -121,7 +181,7 @@ func TestALockIsUsableWhoeverHoldsIt(t *testing.T) {
 }
 
 func TestLockFilesAreForTheirOwnerOnly(t *testing.T) {
-	lock := Lock{Dir: t.TempDir()}
+	lock := Lock{Dir: privateFolder(t)}
 	release, err := lock.Take(t.Context())
 	require.NoError(t, err)
 	release()

@@ -3,17 +3,9 @@ package flex
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
-)
-
-// The pace while something is expected to change: quick at first, slower the
-// longer it takes.
-const (
-	soonest = 500 * time.Millisecond
-	latest  = 10 * time.Second
 )
 
 // patience is how long the daemon's round waits for what it began. Slow
@@ -21,8 +13,9 @@ const (
 const patience = 5 * time.Second
 
 // Run makes rounds until ctx ends: one every interval, give or take a tenth,
-// sooner when a hint comes or something is expected to change. It holds the
-// lock as long as anything that it began is in flight.
+// sooner when a hint comes or something is expected to change, and ever more
+// seldom while Slurm cannot be read. It holds the lock as long as anything that
+// it began is in flight. It fails if it runs as another user than SlurmUser.
 func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) error {
 	var release func() // nil while the lock is not held
 	defer func() {
@@ -30,12 +23,16 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 			release()
 		}
 	}()
-	pace := soonest
+	pace := pace{interval: r.Config.Options.Interval, jitter: r.jitter}
+	var state stance
 	for ctx.Err() == nil {
 		var out Outcome
 		var err error
 		if release == nil {
 			release, err = lock.Take(ctx)
+		}
+		if err == nil {
+			err = lock.Seat.check(ctx)
 		}
 		if err == nil {
 			out, err = r.round(ctx, patience)
@@ -45,41 +42,57 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 			release()
 			release = nil
 		}
-		wait := r.jitter(r.Config.Options.Interval)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, ErrQueued): // another process makes this round
-			wait = latest
-		case err != nil:
-			r.Log.Error("no round", zap.Error(err))
-			pace = soonest
-		case busy || out.Soon():
-			wait, pace = min(pace, wait), min(2*pace, latest)
-		default:
-			pace = soonest
+		case errors.Is(err, ErrNotSlurmUser):
+			return err
 		}
+		state.tell(r.Log, err)
 		select {
 		case <-ctx.Done():
 		case h := <-hints:
 			r.Log.Info("hint", zap.String("verb", h.Verb), zap.String("nodes", h.Nodes), zap.Uint32s("jobs", h.Jobs))
-			pace = soonest
-		case <-time.After(wait):
+			pace.hurry()
+		case <-time.After(pace.next(err, busy || out.Soon())):
 		}
 	}
 	return nil
 }
 
+// stance is why the daemon makes no rounds, empty while it does.
+type stance string
+
+// tell logs a change of stance, once. That another process is about to make the
+// round is none.
+func (s *stance) tell(log *zap.Logger, err error) {
+	var now stance
+	if err != nil {
+		now = stance(err.Error())
+	}
+	switch {
+	case errors.Is(err, ErrQueued) || now == *s:
+		return
+	case err == nil:
+		log.Info("rounds go on")
+	case errors.Is(err, ErrStandby):
+		log.Info("standing by", zap.Error(err))
+	default:
+		log.Error("no round", zap.Error(err))
+	}
+	*s = now
+}
+
 // Settle makes rounds until nothing is under way that would soon need another,
 // or the limit has passed. It does what a hook asks where no daemon runs, and
-// leaves off at once if somebody else is about to.
+// leaves off at once if somebody else is about to, here or on another host.
 func (r *Reconciler) Settle(ctx context.Context, lock Lock, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pace := soonest; ; pace = min(2*pace, latest) {
 		out, err := r.LockedRound(ctx, lock)
 		switch {
-		case errors.Is(err, ErrQueued):
+		case errors.Is(err, ErrQueued), errors.Is(err, ErrStandby):
 			return nil
 		case err != nil:
 			return err
@@ -121,12 +134,8 @@ func (r *Reconciler) LockedRound(ctx context.Context, lock Lock, only ...Filter)
 		return Outcome{}, err
 	}
 	defer release()
-	return r.Round(ctx, only...)
-}
-
-func (r *Reconciler) jitter(d time.Duration) time.Duration {
-	if r.Jitter != nil {
-		return r.Jitter(d)
+	if err := lock.Seat.check(ctx); err != nil {
+		return Outcome{}, err
 	}
-	return d - d/10 + rand.N(d/5+1)
+	return r.Round(ctx, only...)
 }

@@ -142,9 +142,12 @@ func TestTheLockIsFreeWhenRunHasEnded(t *testing.T) {
 
 func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
 	places := map[string]func(*testing.T, *world){
-		"between rounds":           func(*testing.T, *world) {},
-		"while something hangs":    func(_ *testing.T, w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
-		"without a lock":           func(t *testing.T, w *world) { w.lock.Dir = filepath.Join(t.TempDir(), "none") },
+		"between rounds":        func(*testing.T, *world) {},
+		"while something hangs": func(_ *testing.T, w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
+		"without a lock":        func(t *testing.T, w *world) { w.lock.Dir = filepath.Join(t.TempDir(), "none") },
+		"standing by": func(_ *testing.T, w *world) {
+			w.lock.Seat = &Seat{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
+		},
 		"waiting for its turn":     func(t *testing.T, w *world) { w.taken(t) },
 		"where somebody is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
 	}

@@ -75,7 +75,7 @@ type world struct {
 // boot in ten. A machine that has booted registers with Slurm.
 func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce.Options)) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := privateFolder(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctld := newController(alphaConfig(t))
 		o := fakegce.Options{

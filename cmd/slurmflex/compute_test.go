@@ -46,7 +46,7 @@ var unreachable = map[string]struct {
 
 // inside runs a command in this process, where time passes only while nothing
 // else happens, over the given wire. It returns what it printed and logged.
-func (w *world) inside(t *testing.T, wire wireFunc, command string) (stdout, stderr string, err error) {
+func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func (w *world) inside(t *testing.T, wire wireFunc, command string) (stdout, std
 	var out bytes.Buffer
 	root := newRoot(&app{transport: wire})
 	root.SetOut(&out)
-	root.SetArgs([]string{"--config", w.path("config.yaml"), command})
+	root.SetArgs(append([]string{"--config", w.path("config.yaml")}, command...))
 	err = root.ExecuteContext(t.Context())
 	logged, readErr := os.ReadFile(log.Name())
 	require.NoError(t, readErr)

@@ -132,7 +132,7 @@ func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error
 // kills the program's process group when the program exits, so the round has a
 // session of its own, which it has before Start returns.
 func (h hook) startRound(hint flex.Hint) error {
-	if err := lock(h.cfg).Usable(); err != nil {
+	if err := h.app.lock(h.cfg).Usable(); err != nil {
 		return err
 	}
 	exe, err := os.Executable()

@@ -102,7 +102,7 @@ func TestEachRoundsLogIsJSONWithTheFailureOnce(t *testing.T) {
 	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
 	errs := w.log(t, "error")
 	require.Len(t, errs, 1)
-	assert.Contains(t, errs[0], "read nodes: scontrol -a -o show nodes: slurmctld is on fire")
+	assert.Contains(t, errs[0], "read slurm.conf: scontrol show config: slurmctld is on fire")
 	assert.Empty(t, w.changes())
 }
 
@@ -196,12 +196,12 @@ func TestNodesGoBackToSlurmIfNeitherDaemonNorRoundCanBe(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	w.waiting(t)
-	why := w.path("run/next.lock") + ": no such file or directory"
+	why := w.path("run") + ": no such file or directory"
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
 	r.complains(t, "resume alpha-a3-[0-1]: no daemon", why, "create folder "+w.path("run"), "set slurmflex.run_dir")
 	r.settle(t)
 	require.Len(t, w.updates(t), 1)
-	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: open "+why)
+	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: lstat "+why)
 	require.Len(t, w.log(t, "error"), 1)
 	assert.Contains(t, w.log(t, "error")[0], why)
 	require.Len(t, w.log(t, "warn"), 1)

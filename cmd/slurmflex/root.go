@@ -28,7 +28,7 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: "hook", Title: "Called by slurmctld:"},
 	)
 	root.AddCommand(
-		newStatus(a), newPlan(a), newConfig(a), newVersion(),
+		newStatus(a), newWhy(a), newPlan(a), newConfig(a), newVersion(),
 		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newRound(a),
 		newHook(a, resume, "ResumeProgram: obtain machines for nodes that Slurm powers up"),
 		newHook(a, suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),

@@ -30,7 +30,10 @@ func newDaemon(a *app) *cobra.Command {
 				}
 				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
 					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
-				return r.Run(ctx, lock(r.Config), hints)
+				ctx, stop := context.WithCancel(ctx)
+				wait := serve(ctx, r)
+				defer func() { stop(); wait() }()
+				return r.Run(ctx, a.lock(r.Config), hints)
 			})
 		},
 	}
@@ -41,7 +44,7 @@ func newSync(a *app) *cobra.Command {
 		Use: "sync", Short: "Make one round, for cron", GroupID: "run", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				return oneRound(ctx, r)
+				return oneRound(ctx, r, a.lock(r.Config))
 			})
 		},
 	}
@@ -57,7 +60,7 @@ func newGC(a *app) *cobra.Command {
 				if dryRun {
 					return printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
 				}
-				return oneRound(ctx, r, flex.OnlyCollect)
+				return oneRound(ctx, r, a.lock(r.Config), flex.OnlyCollect)
 			})
 		},
 	}
@@ -108,7 +111,7 @@ func newRound(a *app) *cobra.Command {
 			log := logIfPossible(cfg.Options)
 			log.Info("round without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
 			err = a.with(cmd.Context(), cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
-				return r.Settle(ctx, lock(r.Config), settleLimit)
+				return r.Settle(ctx, a.lock(r.Config), settleLimit)
 			})
 			if err != nil {
 				log.Error("no round", zap.Error(err))
@@ -146,11 +149,11 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do 
 }
 
 // oneRound does the work of one round. Another process that is about to begin
-// one does it in our place.
-func oneRound(ctx context.Context, r *flex.Reconciler, only ...flex.Filter) error {
-	out, err := r.Sync(ctx, lock(r.Config), only...)
+// one does it in our place, or the one on the active controller's host.
+func oneRound(ctx context.Context, r *flex.Reconciler, lock flex.Lock, only ...flex.Filter) error {
+	out, err := r.Sync(ctx, lock, only...)
 	switch {
-	case errors.Is(err, flex.ErrQueued):
+	case errors.Is(err, flex.ErrQueued), errors.Is(err, flex.ErrStandby):
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("round cut short: %w; the next one goes on from there", context.Cause(ctx))

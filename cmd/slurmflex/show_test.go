@@ -7,30 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/test/fakegce"
 )
-
-func TestARightConfigurationIsOneLine(t *testing.T) {
-	w := newWorld(t)
-	r := w.flex(t, "config", "check").exits(t, exitDone)
-	assert.Equal(t, w.path("config.yaml")+": right: cluster alpha, 1 nodesets of 1 come by flex-start\n", r.stdout.String())
-	assert.Empty(t, r.stderr.String())
-}
-
-func TestSlurmGCPsConfigurationIsRightAndWhatIsIgnoredIsListed(t *testing.T) {
-	const path = "../../config/testdata/slurm-gcp.yaml"
-	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)
-	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
-	require.Equal(t, path+": right: cluster hpc, 3 nodesets of 6 come by flex-start", lines[len(lines)-1])
-
-	ignored, err := os.ReadFile("../../config/testdata/slurm-gcp.ignored")
-	require.NoError(t, err)
-	for line := range strings.Lines(string(ignored)) {
-		number, key, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		assert.Contains(t, lines, path+":"+number+": "+key+": ignored: slurmflex does not use it")
-	}
-}
 
 func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
 	commands := [][]string{
@@ -39,6 +16,7 @@ func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
 		{"gc"},
 		{"plan"},
 		{"status"},
+		{"why", "812"},
 		{"daemon"},
 		{"resume", "alpha-a3-0"},
 		{"suspend", "alpha-a3-0"},
@@ -88,30 +66,12 @@ func TestPlanSaysThatThereIsNothingToDo(t *testing.T) {
 	assert.Equal(t, "nothing to do\n", r.stdout.String())
 }
 
-func TestStatusShowsGroupsNodesAndJobs(t *testing.T) {
-	w := newWorld(t)
-	w.cloud.SetCapacity("", "", 0)
-	w.waiting(t)
-	w.flex(t, "sync").exits(t, exitDone)
-	r := w.flex(t, "status").exits(t, exitDone)
-	assert.Regexp(t, `^GROUP +NODES +STATE +JOBS +LEASE +DETAIL
-alpha-a3-job-812/a1 +alpha-a3-\[0-1\] +accepted +812 +02:00:00 +for .*`, r.stdout.String())
-	assert.Contains(t, r.stdout.String(), "\nnodeset a3, 8 nodes: ")
-	assert.Contains(t, r.stdout.String(), "alpha-a3-[2-7] IDLE+CLOUD+POWERED_DOWN")
-
-	w.cloud.SetCapacity("", "", -1)
-	w.cloud.Advance(fakegce.DefaultAttemptInterval)
-	r = w.flex(t, "status").exits(t, exitDone)
-	assert.Regexp(t, `\nalpha-a3-job-812 +alpha-a3-\[0-1\] +running +812 +ends .*us-central1-`, r.stdout.String())
-	assert.Empty(t, r.stderr.String())
-}
-
 func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	w := newWorld(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	for _, command := range [][]string{{"plan"}, {"status"}, {"gc", "--dry-run"}, {"config", "check"}, {"version"}} {
+	for _, command := range [][]string{{"plan"}, {"status"}, {"status", "--json"}, {"why", "alpha-a3-0"}, {"gc", "--dry-run"}, {"config", "check"}, {"version"}} {
 		r := w.flex(t, command...)
 		r.Stdout = full
 		r.exits(t, exitFailed).complains(t, "no space left on device")
@@ -133,6 +93,7 @@ func TestWrongUsageIsOneLineThatSaysWhatWouldBeRight(t *testing.T) {
 		"plan --config":            "flag needs an argument: --config",
 		"sync now":                 "slurmflex sync: 1 arguments given; it takes none",
 		"resume":                   "slurmflex resume: 0 arguments given; it takes one hostlist, such as alpha-a3-[0-3]",
+		"why":                      "slurmflex why: 0 arguments given; it takes one job, node or group, such as 812",
 		"suspend a-0 a-1":          "slurmflex suspend: 2 arguments given; it takes one hostlist",
 		"config check config.yaml": "slurmflex config check: 1 arguments given; it takes none",
 		"completion csh":           `slurmflex completion has no command "csh"`,
@@ -151,7 +112,7 @@ func TestHelpListsTheCommandsAndNotTheHiddenOne(t *testing.T) {
 		r := prepare(t, nil, os.Args[0], args...).exits(t, exitDone)
 		assert.Empty(t, r.stderr.String())
 		for _, command := range []string{
-			"status", "plan", "config", "version", "daemon", "sync", "gc", "resume", "suspend", "resume-fail", "completion",
+			"status", "why", "plan", "config", "version", "daemon", "sync", "gc", "resume", "suspend", "resume-fail", "completion",
 		} {
 			assert.Regexp(t, `(?m)^  `+command+` +\w`, r.stdout.String())
 		}

@@ -12,7 +12,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
-	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
 )
@@ -23,6 +22,8 @@ type app struct {
 
 	transport  http.RoundTripper // carries the calls to Compute; nil for TCP
 	slurmLimit time.Duration     // for each of Slurm's commands; 0 for scontrol's own
+
+	slurm *scontrol.Client // one, for it bounds how many commands run at once
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -51,6 +52,11 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 }
 
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
+	if cfg.Options.CredentialsFile == "" { // else it is checked already
+		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
+			return nil, usageError{fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)}
+		}
+	}
 	return gce.New(ctx, gce.Options{
 		Project:         cfg.Project,
 		Endpoint:        cfg.Options.ComputeEndpoint,
@@ -61,21 +67,16 @@ func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*
 	})
 }
 
-// template reads one instance template.
-func (a *app) template(ctx context.Context, cfg *config.Config, link string) (mig.Template, error) {
-	cloud, err := a.cloud(ctx, cfg, zap.NewNop())
-	if err != nil {
-		return mig.Template{}, err
-	}
-	defer cloud.Close()
-	return cloud.Template(ctx, link)
-}
-
 func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
-	return &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: a.slurmLimit}
+	if a.slurm == nil {
+		a.slurm = &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: a.slurmLimit}
+	}
+	return a.slurm
 }
 
-func lock(cfg *config.Config) flex.Lock { return flex.Lock{Dir: cfg.Options.RunDir} }
+func (a *app) lock(cfg *config.Config) flex.Lock {
+	return flex.Lock{Dir: cfg.Options.RunDir, Seat: &flex.Seat{Slurm: a.scheduler(cfg)}}
+}
 
 // logTo builds a logger that writes one JSON line per event to the file, or
 // one readable line to the terminal for "stderr".

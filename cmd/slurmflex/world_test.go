@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,7 @@ slurmflex:
   interval: 1h
   compute_endpoint: ENDPOINT
   run_dir: DIR/run
+  http_address: 127.0.0.1:0
 `
 
 // A dummy notes its arguments, its SLURM_CONF, its session, the process that
@@ -61,7 +63,8 @@ const knowing = `case "$*" in
 update*|hold*) ;;
 *reservation) echo "No reservations in the system" ;;
 *partition) echo "No partitions in the system" ;;
-*config) printf 'Configuration data as of 2026-11-21T12:00:00\nResumeTimeout           = 300 sec\nSLURM_VERSION           = 22.05.8\n' ;;
+*config) printf 'Configuration data as of 2026-11-21T12:00:00\nResumeTimeout           = 300 sec\nSLURM_VERSION           = 22.05.8\nSlurmUser               = us(%s)\n' $(id -u) ;;
+ping) cat DIR/controllers ;;
 *"show job"*) echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1 ;;
 *) cat DIR/nodes ;;
 esac`
@@ -70,11 +73,12 @@ esac`
 // down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), cloud: fakegce.New(fakegce.Options{})}
+	w := &world{dir: t.TempDir(), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)
-	for _, folder := range []string{"bin", "log", "run"} {
-		require.NoError(t, os.Mkdir(w.path(folder), 0o755))
+	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
+	for folder, mode := range map[string]os.FileMode{"bin": 0o755, "log": 0o755, "run": 0o700} {
+		require.NoError(t, os.Mkdir(w.path(folder), mode))
 	}
 	for _, program := range []string{"bin/scontrol", "bin/squeue"} {
 		w.write(t, program, dummy)
@@ -85,8 +89,15 @@ func newWorld(t *testing.T) *world {
 	w.answer(t, "squeue", `case "$*" in *" -j 812 "*) echo "812|812" ;; *) cat DIR/jobs ;; esac`)
 	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
 	w.jobs(t)
+	w.write(t, "controllers", "Slurmctld(primary) at ctl1 is UP\n")
 	return w
 }
+
+// slowClock is a minute slow, so that what is made in the cloud is old enough to
+// be collected at once.
+type slowClock struct{ *fakegce.WallClock }
+
+func (c slowClock) Now() time.Time { return c.WallClock.Now().Add(-time.Minute) }
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 

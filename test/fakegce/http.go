@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.dropped {
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	maps.Copy(w.Header(), s.header())
 	w.WriteHeader(answer.status)
 	_, _ = w.Write(answer.body) // the client may be gone
 }
@@ -58,11 +59,19 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 		Status:     fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status)),
 		StatusCode: answer.status,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Content-Type": {"application/json; charset=UTF-8"}},
+		Header:        d.server.header(),
 		Body:          io.NopCloser(bytes.NewReader(answer.body)),
 		ContentLength: int64(len(answer.body)),
 		Request:       r,
 	}, nil
+}
+
+// header is that of every answer. Its date is by the server's clock.
+func (s *Server) header() http.Header {
+	return http.Header{
+		"Content-Type": {"application/json; charset=UTF-8"},
+		"Date":         {s.clock.Now().UTC().Format(http.TimeFormat)},
+	}
 }
 
 // serve answers one request.

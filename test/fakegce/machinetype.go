@@ -7,7 +7,7 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// machine is a machine type: all zones have all of them.
+// machine is a machine type: a zone has it unless it is withdrawn there.
 type machine struct {
 	name   string
 	cpus   int64
@@ -104,7 +104,9 @@ func (s *Server) machineTypes(zones ...string) []resource {
 	var all []resource
 	for _, z := range zones {
 		for _, m := range s.machine {
-			all = append(all, s.machineType(z, m))
+			if !s.withdrawn[spot{z, m.name}] {
+				all = append(all, s.machineType(z, m))
+			}
 		}
 	}
 	return all
@@ -112,7 +114,7 @@ func (s *Server) machineTypes(zones ...string) []resource {
 
 func (s *Server) getMachineType(c *call) (any, error) {
 	m, ok := s.machine[c.name()]
-	if !ok {
+	if !ok || s.withdrawn[spot{c.at.zone, c.name()}] {
 		return nil, notFound(s.path(c.at, "machineTypes", c.name()))
 	}
 	return s.machineType(c.at.zone, m).body(), nil

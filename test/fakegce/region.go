@@ -70,7 +70,7 @@ func (s *Server) zone(name string) place {
 	m := s.placeMeta(location{zone: name}, name)
 	return place{*m, &compute.Zone{
 		Kind: "compute#zone", Id: 2000 + uint64(slices.Index(s.opts.Zones, name)), Name: name, Description: name,
-		SelfLink: m.link(), Status: "UP", Region: s.placeLink(location{region: regionOf(name)}),
+		SelfLink: m.link(), Status: s.status(name), Region: s.placeLink(location{region: regionOf(name)}),
 		CreationTimestamp: "1969-12-31T16:00:00.000-08:00",
 	}}
 }

@@ -31,6 +31,8 @@ type Server struct {
 	placed     map[spot]int          // VMs that are there
 	quotas     map[quota]float64     // limits
 	usage      map[quota]float64
+	withdrawn  map[spot]bool   // machine types that a zone does not have
+	closed     map[string]bool // zones that are DOWN
 	faults     []*armedFault
 	journal    journal
 	minute     minute
@@ -51,6 +53,8 @@ func New(opts Options) *Server {
 		placed:    make(map[spot]int),
 		quotas:    make(map[quota]float64),
 		usage:     make(map[quota]float64),
+		withdrawn: make(map[spot]bool),
+		closed:    make(map[string]bool),
 		journal:   journal{counts: make(map[string]int)},
 	}
 	s.now = s.clock.Now()

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// standingBy makes this the host of the backup controller, and says whether the
+// primary is up.
+func (w *world) standingBy(t *testing.T, primary string) {
+	t.Helper()
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	w.write(t, "controllers", fmt.Sprintf("Slurmctld(primary) at ctl1 is %s\nSlurmctld(backup) at %s is UP\n", primary, host))
+}
+
+func TestOnTheBackupsHostNothingIsDoneWhileThePrimaryIsUp(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	w.standingBy(t, "UP")
+	for _, command := range []string{"sync", "gc"} {
+		w.flex(t, command).exits(t, exitDone).saysNothing(t)
+	}
+	w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitDone).settle(t)
+	w.assertUntouched(t)
+	assert.Empty(t, w.cloud.Calls())
+	assert.Empty(t, w.log(t, "error"))
+
+	r := w.flex(t, "plan").exits(t, exitDone)
+	assert.Contains(t, r.stdout.String(), "delete instances alpha-a3-[0-1]", "who asks is answered")
+
+	w.standingBy(t, "DOWN")
+	w.flex(t, "sync").exits(t, exitDone)
+	assert.Empty(t, w.machines())
+}
+
+func TestADaemonOnTheBackupsHostTakesOver(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	w.configure(t, "interval: 1h", "interval: 1s")
+	w.standingBy(t, "UP")
+	d := w.daemon(t)
+	require.Eventually(t, func() bool { return w.count(t, "scontrol ping") >= 3 }, slack, poll)
+	w.assertUntouched(t)
+	assert.Equal(t, w.count(t, "scontrol ping")+1, len(w.calls(t)), "and once the configuration: no more is asked for")
+
+	w.standingBy(t, "DOWN")
+	require.Eventually(t, func() bool { return len(w.machines()) == 0 }, slack, poll)
+	require.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone)
+	assert.Equal(t, 1, strings.Count(d.stderr.String(), "standing by"))
+	assert.Contains(t, d.stderr.String(), `standing by {"error": "slurmctld is active on ctl1"}`)
+}
+
+// slurmUser makes another user SlurmUser.
+func (w *world) slurmUser(t *testing.T, user string) {
+	t.Helper()
+	const ours = `us(%s)\n' $(id -u)`
+	require.Contains(t, knowing, ours)
+	w.answer(t, "scontrol", strings.Replace(knowing, ours, user+`\n'`, 1))
+}
+
+func TestWhatChangesAnythingRunsAsSlurmUserOnly(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	w.slurmUser(t, "slurm(4294967294)")
+	for _, command := range []string{"daemon", "sync", "gc"} {
+		r := w.flex(t, command).exits(t, exitFailed)
+		lines := strings.SplitAfter(r.stderr.String(), "\n")
+		requireLine(t, lines[len(lines)-2], "slurmflex: not SlurmUser: this runs as ", "SlurmUser is slurm; run it as slurm")
+		r.settle(t)
+	}
+	w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitDone).settle(t)
+	require.Len(t, w.log(t, "error"), 1)
+	assert.Contains(t, w.log(t, "error")[0], "not SlurmUser")
+	w.assertUntouched(t)
+}
+
+func TestWhatOnlyAsksRunsAsAnybody(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	w.slurmUser(t, "slurm(4294967294)")
+	for _, command := range [][]string{{"plan"}, {"status"}, {"config", "check"}, {"gc", "--dry-run"}} {
+		r := w.flex(t, command...).exits(t, exitDone)
+		assert.Contains(t, r.stdout.String(), "alpha", command)
+		assert.Empty(t, r.stderr.String())
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/view"
+)
+
+// askLimit bounds a question to the daemon, which answers from memory.
+const askLimit = 10 * time.Second
+
+// answerSize is the longest answer that is read, in bytes: that of some hundred
+// thousand jobs.
+const answerSize = 64 << 20
+
+// see returns what there is to see: what the daemon saw last, which any user
+// may ask for, or where none answers, what this process finds by itself.
+func (a *app) see(ctx context.Context, cfg *config.Config) (view.View, error) {
+	v, daemonErr := askDaemon(ctx, cfg)
+	if daemonErr == nil {
+		return v, nil
+	}
+	log, err := logTo("stderr", cfg.Options.LogLevel)
+	if err != nil {
+		return view.View{}, err
+	}
+	err = a.with(ctx, cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
+		snap, p, err := r.Look(ctx)
+		v = view.Of(cfg, snap, p)
+		return err
+	})
+	if err != nil {
+		return view.View{}, fmt.Errorf("%w; and without it: %w", daemonErr, err)
+	}
+	return v, nil
+}
+
+// askDaemon asks the daemon what it saw last.
+func askDaemon(ctx context.Context, cfg *config.Config) (view.View, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	address := reachable(cfg.Options.HTTPAddress)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/status.json", nil)
+	if err != nil {
+		return view.View{}, fmt.Errorf("ask the daemon at %s: %w", address, err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is here
+	answer, err := client.Do(r)
+	if err != nil {
+		return view.View{}, fmt.Errorf("no daemon answers at %s (%w)", address, cause(err))
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, answerSize))
+	if err != nil {
+		return view.View{}, fmt.Errorf("read the daemon's answer from %s: %w", address, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return view.View{}, fmt.Errorf("the daemon at %s answers %s: %s", address, answer.Status,
+			view.Clip(view.Printable(strings.TrimSpace(string(body))), 200))
+	}
+	var v view.View
+	switch err := json.Unmarshal(body, &v); {
+	case err != nil:
+		return view.View{}, fmt.Errorf("what answers at %s is no slurmflex daemon: %w; correct slurmflex.http_address", address, err)
+	case v.Cluster != cfg.Cluster:
+		return view.View{}, fmt.Errorf("the daemon at %s is of cluster %q; give each cluster a slurmflex.http_address of its own",
+			address, view.Printable(v.Cluster))
+	}
+	return v, nil
+}
+
+// reachable is the address under which a daemon can be asked that listens on
+// the given one: without a host it listens on all.
+func reachable(address string) string {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
+}
+
+// cause is the bare reason why a call has failed, where it is a usual one.
+func cause(err error) error {
+	var errno unix.Errno
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %s", askLimit)
+	case errors.As(err, &errno):
+		return errno
+	}
+	return err
+}

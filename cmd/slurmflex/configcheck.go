@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"slurmflex/config"
+	"slurmflex/config/source"
+	"slurmflex/flex/check"
+)
+
+func newConfig(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Check the configuration, and write what goes with it", GroupID: "ask",
+		Args: onlyCommands,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCheck(a), newSlurmConf(a), newFromSlurmGCP(a))
+	return cmd
+}
+
+func newCheck(a *app) *cobra.Command {
+	live, effective := false, false
+	cmd := &cobra.Command{
+		Use: "check", Short: "Say what is wrong with the configuration, what would be better, and what is ignored",
+		Long: `Says what is wrong with the configuration, what would be better ("advice"), and
+what of it is ignored, each in a line with its place in the file and its mend.
+Nothing is asked and nothing is changed; with --live Slurm and Compute are
+asked, and slurm.conf is held against the configuration too.
+
+Exit code: 0 right, be it with advice; 1 something could not be checked; 2 wrong.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, file, err := a.configFile()
+			if err != nil {
+				return err
+			}
+			if effective {
+				text, err := check.Effective(cfg)
+				if err != nil {
+					return err
+				}
+				_, err = cmd.OutOrStdout().Write(text)
+				return err
+			}
+			return a.check(cmd.Context(), cmd.OutOrStdout(), cfg, file, live)
+		},
+	}
+	cmd.Flags().BoolVar(&live, "live", false, "also ask Slurm and Compute, on the controller and as the user that slurmctld runs as")
+	cmd.Flags().BoolVar(&effective, "effective", false, "print the configuration as it counts, with all defaults, as YAML")
+	cmd.MarkFlagsMutuallyExclusive("live", "effective")
+	return cmd
+}
+
+// configFile loads the configuration, and where in the file its keys stand.
+func (a *app) configFile() (*config.Config, *source.File, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := source.Read(a.configPath)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return cfg, file, nil
+}
+
+// check prints what is to know about the configuration; what is wrong with it
+// is the error.
+func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, file *source.File, live bool) error {
+	found := check.Advise(cfg, file)
+	world := ""
+	if live {
+		seen, err := a.observe(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		found = append(found, check.Compare(cfg, file, seen)...)
+		world = ", and Slurm and Compute are set up for it"
+	}
+	var text strings.Builder
+	for _, f := range append(found.Of(check.Ignored), found.Of(check.Advice)...) {
+		fmt.Fprintln(&text, f)
+	}
+	wrong := found.Of(check.Fault, check.Unread)
+	if len(wrong) == 0 {
+		ours := slices.DeleteFunc(slices.Clone(cfg.NodeSets), func(n *config.NodeSet) bool { return n.Flex == nil })
+		fmt.Fprintf(&text, "%s: right: cluster %s, %d nodesets of %d come by flex-start%s\n",
+			file.Path, cfg.Cluster, len(ours), len(cfg.NodeSets), world)
+	}
+	if _, err := io.WriteString(w, text.String()); err != nil {
+		return err
+	}
+	switch {
+	case len(wrong) == 0:
+		return nil
+	case len(found.Of(check.Fault)) == 0:
+		return wrong.Problems()
+	}
+	return usageError{wrong.Problems()}
+}
+
+// liveLimit bounds how long a check waits for Slurm and Compute: somebody sits
+// before it.
+const liveLimit = time.Minute
+
+// observe looks at Slurm and Compute.
+func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, error) {
+	bounded, cancel := context.WithTimeout(ctx, liveLimit)
+	defer cancel()
+	var cloud check.Cloud
+	client, err := a.cloud(ctx, cfg, zap.NewNop())
+	if err == nil {
+		defer client.Close()
+		cloud = client
+	}
+	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, time.Now)
+	seen.Client = err
+	if ctx.Err() != nil {
+		return check.World{}, fmt.Errorf("check cut short: %w", context.Cause(ctx))
+	}
+	return seen, nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// updateGolden in the environment has golden files written anew: UPDATE=1 go test.
+const updateGolden = "UPDATE"
+
+// requireGolden holds a text against a golden file.
+func requireGolden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if os.Getenv(updateGolden) != "" {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text)
+}
+
+// within takes the world's folder and Compute's address out of a text.
+func (w *world) within(text string) string {
+	text = strings.ReplaceAll(text, w.dir+"/", "")
+	return regexp.MustCompile(`http://127\.0\.0\.1:\d+`).ReplaceAllString(text, "ENDPOINT")
+}
+
+// margin gives the world's nodeset a margin, so that there is no advice.
+func (w *world) margin(t *testing.T) {
+	t.Helper()
+	w.configure(t, "{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 600}")
+}
+
+func TestARightConfigurationIsOneLine(t *testing.T) {
+	w := newWorld(t)
+	w.margin(t)
+	r := w.flex(t, "config", "check").exits(t, exitDone)
+	assert.Equal(t, w.path("config.yaml")+": right: cluster alpha, 1 nodesets of 1 come by flex-start\n", r.stdout.String())
+	assert.Empty(t, r.stderr.String())
+	assert.Empty(t, w.cloud.Calls())
+	assert.Empty(t, w.calls(t))
+}
+
+func TestAdviceIsGivenAndTheConfigurationIsRightAllTheSame(t *testing.T) {
+	w := newWorld(t)
+	r := w.flex(t, "config", "check").exits(t, exitDone)
+	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots
+config.yaml: right: cluster alpha, 1 nodesets of 1 come by flex-start
+`, w.within(r.stdout.String()))
+	assert.Empty(t, r.stderr.String())
+}
+
+func TestSlurmGCPsConfigurationIsRightAndWhatIsIgnoredIsListed(t *testing.T) {
+	const path = "../../config/testdata/slurm-gcp.yaml"
+	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)
+	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
+	require.Equal(t, path+": right: cluster hpc, 3 nodesets of 6 come by flex-start", lines[len(lines)-1])
+
+	ignored, err := os.ReadFile("../../config/testdata/slurm-gcp.ignored")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(ignored)) {
+		number, key, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		assert.Contains(t, lines, path+":"+number+": "+key+": ignored: slurmflex does not use it")
+	}
+}
+
+func TestTheEffectiveConfigurationHasAllDefaults(t *testing.T) {
+	w := newWorld(t)
+	r := w.flex(t, "config", "check", "--effective").exits(t, exitDone)
+	requireGolden(t, "effective.golden", w.within(r.stdout.String()))
+	assert.Empty(t, r.stderr.String())
+
+	// It is a configuration that has the same effective one.
+	w.write(t, "again.yaml", r.stdout.String())
+	again := prepare(t, w.env(), os.Args[0], "--config", w.path("again.yaml"), "config", "check", "--effective").exits(t, exitDone)
+	assert.Equal(t, r.stdout.String(), again.stdout.String())
+}
+
+func TestFromSlurmGCPSaysWhatToEditAndWritesNothing(t *testing.T) {
+	const path = "../../config/testdata/slurm-gcp.yaml"
+	report := func(args ...string) string {
+		r := prepare(t, nil, os.Args[0], append([]string{"config", "from-slurm-gcp", path, "--slurm-version", "24.11"}, args...)...).exits(t, exitDone)
+		assert.Empty(t, r.stderr.String())
+		return r.stdout.String()
+	}
+	requireGolden(t, "from-slurm-gcp.golden", report("--slurm-conf", "testdata/slurm-gcp/slurm.conf"))
+
+	without := report()
+	assert.Contains(t, without, "\n  cloud.conf: write ResumeProgram=/opt/slurmflex/resume\n")
+	assert.Contains(t, without, "resume_program: /slurm/scripts/resume_wrapper.sh\n")
+}
+
+func TestFromSlurmGCPNamesWhatItCannotRead(t *testing.T) {
+	const path = "../../config/testdata/slurm-gcp.yaml"
+	for want, args := range map[string][]string{
+		"gone.yaml: no such file or directory":        {"gone.yaml"},
+		"gone.conf: no such file or directory":        {path, "--slurm-version", "24.11", "--slurm-conf", "gone.conf"},
+		`--slurm-version: version "new": not like`:    {path, "--slurm-version", "new"},
+		"it takes slurm-gcp's configuration, such as": {},
+	} {
+		r := prepare(t, nil, os.Args[0], append([]string{"config", "from-slurm-gcp"}, args...)...).exits(t, exitUsage)
+		r.complains(t, want)
+		assert.Empty(t, r.stdout.String())
+	}
+	r := prepare(t, nil, os.Args[0], "config", "from-slurm-gcp", path).exits(t, exitFailed)
+	r.complains(t, "scontrol", "or give --slurm-version, such as 22.05")
+}

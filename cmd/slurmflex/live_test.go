@@ -1,0 +1,338 @@
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+// liveWorld is a world in which Slurm and Compute are set up as the
+// configuration needs it: with what a real Slurm of that version printed, our
+// nodes and programs put into it.
+func liveWorld(t *testing.T, version string) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.cloud.Advance(time.Since(w.cloud.State().Now)) // its clock may be slow
+	w.margin(t)
+	for _, program := range []string{"resume", "suspend", "resume-fail"} {
+		b, err := os.ReadFile("../../scripts/" + program)
+		require.NoError(t, err)
+		w.write(t, "bin/"+program, string(b))
+	}
+	w.write(t, "config.txt", strings.NewReplacer(
+		"/var/lib/slurm-lab/etc/resume.sh", "DIR/bin/resume",
+		"SuspendProgram          = /var/lib/slurm-lab/etc/suspend.sh", "SuspendProgram          = DIR/bin/suspend",
+		"ResumeFailProgram       = /var/lib/slurm-lab/etc/suspend.sh", "ResumeFailProgram       = DIR/bin/resume-fail",
+		"/var/lib/slurm-lab/etc/slurm.conf", "DIR/slurm.conf",
+		"ResumeTimeout           = 60 sec", "ResumeTimeout           = 65533 sec",
+		"SuspendTimeout          = 5 sec", "SuspendTimeout          = 300 sec",
+		"= root(0)", "= us("+strconv.Itoa(os.Geteuid())+")",
+	).Replace(realSlurm(t, version, "config.txt")))
+	w.write(t, "partitions.txt", strings.NewReplacer(
+		"PartitionName=flex ", "PartitionName=train ", "Nodes=f[0-7]", "Nodes=alpha-a3-[0-7]",
+		"MaxTime=UNLIMITED", "MaxTime=6-23:50:00", "PowerDownOnIdle=NO", "PowerDownOnIdle=YES",
+	).Replace(realSlurm(t, version, "partitions.txt")))
+	w.write(t, "version.txt", realSlurm(t, version, "version.txt"))
+	w.write(t, "slurm.conf", `ClusterName=alpha
+ResumeProgram=DIR/bin/resume
+SuspendProgram=DIR/bin/suspend
+ResumeFailProgram=DIR/bin/resume-fail
+ResumeTimeout=65533
+SuspendTime=20
+ResumeRate=0
+SuspendRate=0
+NodeName=alpha-a3-[0-7] CPUs=2 State=CLOUD
+PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE
+`)
+	w.answer(t, "scontrol", `case "$*" in
+*config) cat DIR/config.txt ;;
+*partition) cat DIR/partitions.txt ;;
+-V) cat DIR/version.txt ;;
+*nodes) cat DIR/nodes ;;
+esac`)
+	return w
+}
+
+func realSlurm(t *testing.T, version, name string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../slurm/testdata/" + version + "/" + name)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// change replaces a part of a file of the world, which must be there.
+func (w *world) change(t *testing.T, name, old, text string) {
+	t.Helper()
+	b, err := os.ReadFile(w.path(name))
+	require.NoError(t, err)
+	old, text = strings.ReplaceAll(old, "DIR", w.dir), strings.ReplaceAll(text, "DIR", w.dir)
+	require.Contains(t, string(b), old)
+	w.write(t, name, strings.Replace(string(b), old, text, 1))
+}
+
+// set changes a setting of Slurm, as scontrol show config prints it.
+func (w *world) set(t *testing.T, key, old, value string) {
+	t.Helper()
+	pad := strings.Repeat(" ", max(0, 24-len(key)))
+	w.change(t, "config.txt", key+pad+"= "+old+"\n", key+pad+"= "+value+"\n")
+}
+
+func TestNothingIsFoundWhereSlurmAndComputeAreSetUpRight(t *testing.T) {
+	for _, version := range []string{"22.05.8", "23.02.8", "23.11.11", "24.11.5", "25.05.8", "26.05.3"} {
+		t.Run(version, func(t *testing.T) {
+			w := liveWorld(t, version)
+			r := w.flex(t, "config", "check", "--live").exits(t, exitDone)
+			assert.Equal(t, "config.yaml: right: cluster alpha, 1 nodesets of 1 come by flex-start, and Slurm and Compute are set up for it\n",
+				w.within(r.stdout.String()))
+			assert.Empty(t, r.stderr.String())
+			w.assertUntouched(t)
+		})
+	}
+}
+
+// mistake is one thing that is not as it should be. Its fault is all that
+// stands on stderr, or else its advice all that stands before the last line.
+type mistake struct {
+	version string // of Slurm; 24.11.5 unless it is given
+	plant   func(*testing.T, *world)
+	fault   string
+	advice  string
+}
+
+func (m mistake) check(t *testing.T) {
+	t.Helper()
+	version := m.version
+	if version == "" {
+		version = "24.11.5"
+	}
+	w := liveWorld(t, version)
+	m.plant(t, w)
+	code := exitDone
+	if m.fault != "" {
+		code = exitUsage
+	}
+	r := w.flex(t, "config", "check", "--live").exits(t, code)
+	assert.Equal(t, m.fault, strings.TrimSuffix(w.within(r.stderr.String()), "\n"))
+	advice := ""
+	for line := range strings.Lines(w.within(r.stdout.String())) {
+		if !strings.HasPrefix(line, "config.yaml: right: ") {
+			advice += line
+		}
+	}
+	assert.Equal(t, m.advice, strings.TrimSuffix(advice, "\n"))
+	w.assertUntouched(t)
+}
+
+func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
+	set := func(key, old, value string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { w.set(t, key, old, value) }
+	}
+	for name, m := range map[string]mistake{
+		"no ResumeProgram": {
+			plant: set("ResumeProgram", "DIR/bin/resume", "(null)"),
+			fault: "slurm.conf:2: ResumeProgram: is not set; write ResumeProgram=bin/resume",
+		},
+		"the ResumeProgram of slurm-gcp": {
+			plant: func(t *testing.T, w *world) {
+				w.write(t, "bin/resume.py", "#!/usr/bin/env python3\n")
+				w.set(t, "ResumeProgram", "DIR/bin/resume", "DIR/bin/resume.py")
+			},
+			fault: "slurm.conf:2: ResumeProgram: bin/resume.py is not slurmflex's; write ResumeProgram=bin/resume",
+		},
+		"a relative ResumeProgram": {
+			plant: set("ResumeProgram", "DIR/bin/resume", "resume"),
+			fault: `slurm.conf:2: ResumeProgram: "resume" is not an absolute path; write ResumeProgram=bin/resume`,
+		},
+		"a ResumeProgram that is not there": {
+			plant: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("bin/resume"))) },
+			fault: "slurm.conf:2: ResumeProgram: Slurm cannot call bin/resume: stat bin/resume: no such file or directory; write ResumeProgram=bin/resume",
+		},
+		"a SuspendProgram that is not executable": {
+			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o644)) },
+			fault: "slurm.conf:3: SuspendProgram: Slurm cannot call bin/suspend: it is not executable; write SuspendProgram=bin/suspend",
+		},
+		"a SuspendProgram that anybody may change": {
+			plant: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("bin/suspend"), 0o777)) },
+			fault: "slurm.conf:3: SuspendProgram: Slurm does not call bin/suspend, which others may change (mode 0777); write SuspendProgram=bin/suspend",
+		},
+		"a ResumeFailProgram that is another one's": {
+			plant: set("ResumeFailProgram", "DIR/bin/resume-fail", "DIR/bin/suspend"),
+			fault: "slurm.conf:4: ResumeFailProgram: bin/suspend is the program for SuspendProgram; write ResumeFailProgram=bin/resume-fail",
+		},
+		"slurmflex itself as program": {
+			plant: func(t *testing.T, w *world) {
+				w.write(t, "bin/slurmflex", "\x7fELF slurmflex")
+				require.NoError(t, os.Chmod(w.path("bin/slurmflex"), 0o755))
+				w.set(t, "SuspendProgram", "DIR/bin/suspend", "DIR/bin/slurmflex")
+			},
+			fault: "slurm.conf:3: SuspendProgram: bin/slurmflex is called without a verb; write SuspendProgram=bin/suspend",
+		},
+		"a ResumeRate": {
+			plant: set("ResumeRate", "0 nodes/min", "300 nodes/min"),
+			fault: "slurm.conf:7: ResumeRate: 300 nodes/min splits a job's nodes over several calls; write ResumeRate=0",
+		},
+		"a SuspendRate": {
+			plant: set("SuspendRate", "0 nodes/min", "60 nodes/min"),
+			fault: "slurm.conf:8: SuspendRate: 60 nodes/min gives nodes back one by one; write SuspendRate=0",
+		},
+		"a short ResumeTimeout": {
+			plant: set("ResumeTimeout", "65533 sec", "300 sec"),
+			fault: "slurm.conf:5: ResumeTimeout: 300 s are over before a machine has booted, which may take 00:30:00; write ResumeTimeout=65533",
+		},
+		"a ResumeTimeout without an end before 25.05": {
+			plant: set("ResumeTimeout", "65533 sec", "65535 sec"),
+			fault: "slurm.conf:5: ResumeTimeout: without an end ends after 18 h before Slurm 25.05, and slurmflex does not begin it anew in time; write ResumeTimeout=65533",
+		},
+		"a ResumeTimeout that is no time": {
+			plant: set("ResumeTimeout", "65533 sec", "65534 sec"),
+			fault: "slurm.conf:5: ResumeTimeout: 65534 is not a time for Slurm; write ResumeTimeout=65533",
+		},
+		"a short SuspendTimeout": {
+			plant:  set("SuspendTimeout", "300 sec", "30 sec"),
+			advice: "slurm.conf: SuspendTimeout: advice: 30 sec is less than the deletion of a machine takes, so that jobs get nodes that cannot come yet; write SuspendTimeout=300",
+		},
+		"no SuspendTime": {
+			plant: func(t *testing.T, w *world) {
+				w.set(t, "SuspendTime", "20 sec", "INFINITE")
+				w.change(t, "slurm.conf", "SuspendTime=20\n", "\n")
+			},
+			fault: "slurm.conf: SuspendTime: INFINITE turns power saving off: Slurm powers no node up or down; write SuspendTime=300",
+		},
+		"ReturnToService 0": {
+			plant: set("ReturnToService", "2", "0"),
+			fault: "slurm.conf: ReturnToService: 0 leaves a node DOWN that was taken for lost and is back; write ReturnToService=2",
+		},
+		"no idle_on_node_suspend": {
+			plant: set("SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval=1", "cloud_dns"),
+			fault: "slurm.conf: SlurmctldParameters: lacks idle_on_node_suspend, without which a node that was DOWN does not come back; write SlurmctldParameters=cloud_dns,idle_on_node_suspend",
+		},
+		"no cloud_dns": {
+			plant: set("SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval=1", "idle_on_node_suspend"),
+			fault: "slurm.conf: SlurmctldParameters: lacks cloud_dns, without which Slurm does not find a node by its name; write SlurmctldParameters=idle_on_node_suspend,cloud_dns",
+		},
+		"22.05 without PrivateData=cloud, which hides nodes": {
+			version: "22.05.8",
+			plant: func(t *testing.T, w *world) {
+				w.set(t, "PrivateData", "cloud", "jobs")
+				w.write(t, "nodes", "No nodes in the system\n")
+			},
+			fault: "slurm.conf: PrivateData: lacks cloud, without which Slurm before 23.02 hides powered-down nodes; write PrivateData=jobs,cloud",
+		},
+		"another user than SlurmUser": {
+			plant: func(t *testing.T, w *world) {
+				w.set(t, "SlurmUser", "us("+strconv.Itoa(os.Geteuid())+")", "slurm(64030)")
+			},
+			advice: "slurm.conf: SlurmUser: advice: is slurm and slurmflex runs as that user, but this check as uid " + strconv.Itoa(os.Geteuid()) +
+				", whose files and credentials may be others; run it by sudo -u slurm",
+		},
+	} {
+		t.Run(name, m.check)
+	}
+}
+
+func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
+	partition := func(old, text string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { w.change(t, "partitions.txt", old, text) }
+	}
+	for name, m := range map[string]mistake{
+		"no such partition": {
+			plant: partition("PartitionName=train", "PartitionName=trian"),
+			fault: "config.yaml:6: partitions.train: Slurm has no such partition; add PartitionName=train Nodes=alpha-a3-[0-7] to slurm.conf, as slurmflex config slurm-conf prints it, or take it out",
+		},
+		"a partition that shares its nodes": {
+			plant: partition("OverSubscribe=EXCLUSIVE", "OverSubscribe=NO"),
+			fault: "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add OverSubscribe=EXCLUSIVE to it",
+		},
+		"a partition that does not": {
+			plant: func(t *testing.T, w *world) { w.configure(t, "enable_job_exclusive: true, ", "") },
+			fault: "config.yaml:6: partitions.train.enable_job_exclusive: Slurm gives the nodes of train to one job at a time; set it to true",
+		},
+		"no PowerDownOnIdle": {
+			plant: partition("PowerDownOnIdle=YES", "PowerDownOnIdle=NO"),
+			fault: "slurm.conf:10: PartitionName=train: keeps its nodes after their job, whose leases are as long as that; add PowerDownOnIdle=YES to it",
+		},
+		"a partition without some of the nodes": {
+			plant: partition("Nodes=alpha-a3-[0-7]", "Nodes=alpha-a3-[0-5]"),
+			fault: "slurm.conf:10: PartitionName=train: lacks alpha-a3-[6-7] of partition_nodeset; add them to its Nodes=",
+		},
+		"jobs that may be longer than a lease": {
+			plant:  partition("MaxTime=6-23:50:00", "MaxTime=UNLIMITED"),
+			advice: "slurm.conf:10: PartitionName=train: advice: lets jobs run longer (MaxTime=UNLIMITED) than every lease lasts, which then end with it; set MaxTime=6-23:50:00 in it",
+		},
+		"a partition with a short ResumeTimeout of its own": {
+			plant: partition("ResumeTimeout=GLOBAL", "ResumeTimeout=60"),
+			fault: "slurm.conf:10: PartitionName=train: its ResumeTimeout: 60 s are over before a machine has booted, which may take 00:30:00; write ResumeTimeout=65533 in it",
+		},
+		"the ResumeTimeout of slurm-gcp's partitions": {
+			plant: partition("ResumeTimeout=GLOBAL", "ResumeTimeout=INFINITE"),
+			fault: "slurm.conf:10: PartitionName=train: its ResumeTimeout: without an end ends after 18 h before Slurm 25.05, and slurmflex does not begin it anew in time; write ResumeTimeout=65533 in it",
+		},
+		"nodes that Slurm does not have": {
+			plant: func(t *testing.T, w *world) {
+				b, err := os.ReadFile(w.path("nodes"))
+				require.NoError(t, err)
+				w.write(t, "nodes", strings.Join(strings.SplitAfter(string(b), "\n")[:6], ""))
+			},
+			fault: "config.yaml:8: nodeset.a3: Slurm has no node alpha-a3-[6-7]; add NodeName=alpha-a3-[6-7] … State=CLOUD to slurm.conf, as slurmflex config slurm-conf prints it",
+		},
+		"nodes that the nodeset does not have": {
+			plant: func(t *testing.T, w *world) {
+				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
+			},
+			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: Slurm has alpha-a3-[6-7] too, for which nobody gets a machine; set it to 8 or take them out of slurm.conf",
+		},
+		"nodes that are not in the cloud": {
+			plant: func(t *testing.T, w *world) { w.nodes(t, "IDLE", 0, 7) },
+			fault: "slurm.conf:9: NodeName=alpha-a3-[0-7]: Slurm does not power these nodes up and down; add State=CLOUD to their line",
+		},
+		"static nodes that are suspended when idle": {
+			plant: func(t *testing.T, w *world) {
+				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
+			},
+			fault:  "slurm.conf: SuspendExcNodes: lacks the static nodes alpha-a3-[0-1], which Slurm would power down when they are idle; write SuspendExcNodes=alpha-a3-[0-1],s[0-1]",
+			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, also static ones, which then wait for capacity again; take the nodeset out of it or set enable_job_exclusive: false",
+		},
+		"but not where their partition is never suspended": {
+			plant: func(t *testing.T, w *world) {
+				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
+				w.set(t, "SuspendExcParts", "(null)", "train")
+			},
+			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, also static ones, which then wait for capacity again; take the nodeset out of it or set enable_job_exclusive: false",
+		},
+	} {
+		t.Run(name, m.check)
+	}
+}
+
+func TestWhatCannotBeAskedIsNotTakenForRight(t *testing.T) {
+	w := liveWorld(t, "24.11.5")
+	w.answer(t, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
+	r := w.flex(t, "config", "check", "--live").exits(t, exitFailed)
+	assert.Empty(t, r.stdout.String())
+	assert.Equal(t, "config.yaml: slurm_bin_dir: not checked: scontrol show config: Unable to contact slurm controller (connect failure); is slurmctld running, and SLURM_CONF the right one?\n",
+		strings.Replace(w.within(r.stderr.String()), "config.yaml:3:", "config.yaml:", 1))
+
+	w = liveWorld(t, "24.11.5")
+	require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "zones.get", Object: "us-central1-b", Status: 500}))
+	r = w.flex(t, "config", "check", "--live").exits(t, exitFailed)
+	assert.Contains(t, r.stderr.String(), "nodeset.a3.zone_policy_allow[1]: not checked: read zone us-central1-b: 500")
+}
+
+func TestACheckDoesNotWaitLongForAComputeThatNeverAnswers(t *testing.T) {
+	w := liveWorld(t, "24.11.5")
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		_, _, err := w.inside(t, unreachable["never answers"].wire, "config", "check", "--live")
+		require.ErrorContains(t, err, "project: not checked: list groups of us-central1: ")
+		require.ErrorContains(t, err, "does this host reach Compute?")
+		assert.LessOrEqual(t, time.Since(begun), 2*time.Minute)
+	})
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/compute/v1"
+
+	"slurmflex/test/fakegce"
+)
+
+// template replaces the world's template.
+func (w *world) template(t *testing.T, change func(*compute.InstanceProperties)) {
+	t.Helper()
+	spec := fakegce.FlexTemplate("other", "a3-highgpu-8g")
+	change(spec.Properties)
+	_, err := w.cloud.AddTemplate("us-central1", spec)
+	require.NoError(t, err)
+	w.configure(t, "instanceTemplates/a3", "instanceTemplates/other")
+}
+
+func TestMistakesInTheCloudAreFound(t *testing.T) {
+	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
+	template := func(change func(*compute.InstanceProperties)) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { w.template(t, change) }
+	}
+	for name, m := range map[string]mistake{
+		"credentials that may list nothing": {
+			plant: func(t *testing.T, w *world) {
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required 'compute.instanceGroupManagers.list' permission"}))
+			},
+			fault: "config.yaml:2: project: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission; are the project's id and the credentials right? They need the role of scripts/iam/slurmflex-role.yaml",
+		},
+		"credentials that are not there": {
+			plant: func(t *testing.T, w *world) {
+				w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+			},
+			fault: "config.yaml:17: slurmflex.credentials_file: compute client: credentials: open key.json: no such file or directory; Compute was not asked",
+		},
+		"no such template": {
+			plant: func(t *testing.T, w *world) { w.configure(t, "instanceTemplates/a3", "instanceTemplates/a4") },
+			fault: "config.yaml:11: nodeset.a3.instance_template: read instance template projects/demo/regions/us-central1/instanceTemplates/a4: 404 notFound: The resource 'projects/demo/regions/us-central1/instanceTemplates/a4' was not found; give a template that there is, and that the credentials may read",
+		},
+		"a template of standard machines": {
+			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" }),
+			fault: "config.yaml:11: nodeset.a3.instance_template: provisioningModel is STANDARD; make a template with FLEX_START",
+		},
+		"a template without maxRunDuration": {
+			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.MaxRunDuration = nil }),
+			fault: "config.yaml:11: nodeset.a3.instance_template: maxRunDuration is missing; make a template with 600 to 604800 s",
+		},
+		"a template that stops its machines": {
+			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.InstanceTerminationAction = "STOP" }),
+			fault: "config.yaml:11: nodeset.a3.instance_template: instanceTerminationAction is STOP; make a template with DELETE",
+		},
+		"a template that migrates": {
+			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.OnHostMaintenance = "MIGRATE" }),
+			fault: "config.yaml:11: nodeset.a3.instance_template: onHostMaintenance is MIGRATE; make a template with TERMINATE",
+		},
+		"a template that uses reservations": {
+			plant: template(func(p *compute.InstanceProperties) {
+				p.ReservationAffinity.ConsumeReservationType = "ANY_RESERVATION"
+			}),
+			fault: "config.yaml:11: nodeset.a3.instance_template: consumeReservationType is ANY_RESERVATION; make a template with NO_RESERVATION",
+		},
+		"a template with a shorter maxRunDuration": {
+			plant:  template(func(p *compute.InstanceProperties) { p.Scheduling.MaxRunDuration.Seconds = 7200 }),
+			advice: "config.yaml:14: nodeset.a3.dws_flex.max_run_duration: advice: the template's maxRunDuration is 7200 s, and Google does not say which of the two counts; set both to the same",
+		},
+		"machines that flex-start does not have": {
+			plant: template(func(p *compute.InstanceProperties) { p.MachineType = "n2-standard-2" }),
+			fault: "config.yaml:11: nodeset.a3.instance_template: flex-start has no n2-standard-2, only types with GPUs, but for A4X, and H4D; make a template with one of them",
+		},
+		"machines that cannot be placed close together": {
+			plant: func(t *testing.T, w *world) {
+				w.configure(t, "    dws_flex:", "    enable_placement: true\n    dws_flex:")
+			},
+			fault: "config.yaml:14: nodeset.a3.enable_placement: a3-highgpu-8g machines cannot be placed as close together as that; set it to false",
+		},
+		"a region that is not there": {
+			plant: func(t *testing.T, w *world) {
+				w.configure(t, "regions/us-central1/subnetworks", "regions/us-centrel1/subnetworks")
+				w.configure(t, "[us-central1-a, us-central1-b]", "[us-centrel1-a]")
+				w.configure(t, "projects/demo/regions/us-central1/instanceTemplates", "projects/demo/global/instanceTemplates")
+			},
+			fault: "config.yaml:2: project: list groups of us-centrel1: 400 invalid: Invalid value for field 'region': 'us-centrel1'. Unknown region.; are the project's id and the credentials right? They need the role of scripts/iam/slurmflex-role.yaml",
+		},
+		"a zone that is not there": {
+			plant: func(t *testing.T, w *world) { w.configure(t, "us-central1-b]", "us-central1-z]") },
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: there is no zone us-central1-z; give another one of us-central1",
+		},
+		"a zone that is down": {
+			plant: func(_ *testing.T, w *world) { w.cloud.SetZoneUp("us-central1-b", false) },
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-b is DOWN, as Compute says; wait, or take it out",
+		},
+		"a zone without such machines": {
+			plant: func(_ *testing.T, w *world) { w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g") },
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[0]: zone us-central1-a has no a3-highgpu-8g; take it out, or give a template with a machine type that it has",
+		},
+		"no quota for a single machine": {
+			plant: func(_ *testing.T, w *world) { w.cloud.SetQuota("us-central1", h100, 0) },
+			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 0, too little for a single a3-highgpu-8g; ask Google for 64",
+		},
+		"quota for some of the machines": {
+			plant:  func(_ *testing.T, w *world) { w.cloud.SetQuota("us-central1", h100, 20) },
+			advice: "config.yaml:10: nodeset.a3.node_count_dynamic_max: advice: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 20, less than the 64 GPUs of all 8 nodes, so that some wait for others; ask Google for more, or set the number of nodes to 2",
+		},
+		"more live requests than a project has": {
+			plant:  func(t *testing.T, w *world) { w.configure(t, "  interval: 1h", "  max_active_requests: 200") },
+			advice: "config.yaml:16: slurmflex.max_active_requests: advice: 200 live requests in us-central1 are more than the 100 that a project has at first, and Compute does not show its quota ACTIVE_RESIZE_REQUESTS; look it up in the console",
+		},
+		"a clock that is behind": {
+			plant: func(_ *testing.T, w *world) { w.cloud.Advance(10*time.Minute + 500*time.Millisecond) },
+			fault: "config.yaml: clock: this host's is 10m0s behind Compute's, by which leases end; have chrony or ntpd set it",
+		},
+	} {
+		t.Run(name, m.check)
+	}
+}

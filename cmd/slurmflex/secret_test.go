@@ -1,0 +1,109 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const plantedToken = "ya29.planted-token"
+
+// authenticated gives the world a service account's key and puts its Compute
+// behind authentication. It returns the key's secret, line by line, and how many
+// tokens were given.
+func (w *world) authenticated(t *testing.T) (wire wireFunc, secret []string, given *atomic.Int32) {
+	t.Helper()
+	given = &atomic.Int32{}
+	tokens := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		given.Add(1)
+		out.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(out, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, plantedToken)
+	}))
+	t.Cleanup(tokens.Close)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	block := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	file, err := json.Marshal(map[string]string{
+		"type": "service_account", "project_id": "demo", "private_key_id": "planted-key-id", "private_key": block,
+		"client_email": "slurm@demo.iam.gserviceaccount.com", "token_uri": tokens.URL,
+	})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(w.path("key.json"), file, 0o600))
+	wire = func(r *http.Request) (*http.Response, error) {
+		if r.Header.Get("Authorization") != "Bearer "+plantedToken {
+			return nil, fmt.Errorf("%s without a token", r.URL)
+		}
+		answer := httptest.NewRecorder()
+		w.cloud.ServeHTTP(answer, r)
+		return answer.Result(), nil
+	}
+	lines := strings.Split(strings.TrimSpace(block), "\n")
+	return wire, append(lines[1:len(lines)-1], plantedToken, "planted-key-id", "assertion="), given
+}
+
+func TestNoSecretGetsIntoALogOrOutput(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	wire, secret, given := w.authenticated(t)
+	w.configure(t, "  compute_endpoint: ", "  log_level: debug\n  credentials_file: "+w.path("key.json")+" #")
+	refused := func(*http.Request) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: http.StatusUnauthorized, Header: http.Header{"Www-Authenticate": {"Bearer"}},
+			Body: http.NoBody,
+		}, nil
+	}
+	var all strings.Builder
+	for _, call := range []struct {
+		command string
+		compute wireFunc
+	}{{"plan", wire}, {"sync", wire}, {"status", wire}, {"sync", refused}} {
+		out, log, err := w.inside(t, call.compute, call.command)
+		fmt.Fprintln(&all, out, log, err)
+	}
+	require.Len(t, w.machines(), 2, "the token was good for everything")
+	require.NotZero(t, given.Load())
+	require.Contains(t, all.String(), `debug compute {"method": "regionInstanceGroupManagers.insert"`, "every call is in the log")
+	for _, s := range secret {
+		assert.NotContains(t, all.String(), s)
+	}
+}
+
+func TestCredentialsThatOthersCanReadAreRefused(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, "key.json", "{}")
+	for _, command := range []string{"sync", "daemon", "plan", "status"} {
+		r := w.flex(t, command)
+		r.Env = append(r.Env, "GOOGLE_APPLICATION_CREDENTIALS="+w.path("key.json"))
+		r.exits(t, exitUsage).complains(t, "GOOGLE_APPLICATION_CREDENTIALS: ", "has mode 0644: others could read or change it; chmod 600 ")
+	}
+	w.configure(t, "slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
+	for _, command := range []string{"sync", "config check"} {
+		r := w.flex(t, strings.Fields(command)...).exits(t, exitUsage)
+		r.complains(t, "credentials file: ", "key.json has mode 0644")
+	}
+	assert.Empty(t, w.calls(t))
+}
+
+func TestAConfigurationThatOthersCanWriteIsRefused(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Chmod(w.path("config.yaml"), 0o664))
+	for _, command := range []string{"sync", "plan", "config check"} {
+		w.flex(t, strings.Fields(command)...).exits(t, exitUsage).complains(t, "config.yaml has mode 0664: others could change what it says")
+	}
+	w.hook(t, "resume", "alpha-a3-0", w.resumeFile(t)).exits(t, exitUsage).complains(t, "config.yaml has mode 0664")
+	assert.Empty(t, w.calls(t))
+}

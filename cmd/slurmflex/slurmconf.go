@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"slurmflex/config"
+	"slurmflex/config/source"
+	"slurmflex/flex/slurmconf"
+	"slurmflex/mig"
+	"slurmflex/mig/gce"
+	"slurmflex/slurm"
+)
+
+func newSlurmConf(a *app) *cobra.Command {
+	o := slurmConfOptions{}
+	cmd := &cobra.Command{
+		Use: "slurm-conf", Short: "Print the part of slurm.conf that this configuration needs",
+		Long: `Prints the part of slurm.conf that this configuration needs: programs, times,
+nodes and partitions. What nodes have is in node_conf; what that does not say
+is that of the template's machine type, as Compute tells it, or a table in
+slurmflex where Compute cannot be asked. A parameter that node_conf gives as ""
+is left out.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, file, err := a.configFile()
+			if err != nil {
+				return err
+			}
+			text, err := a.slurmConf(cmd.Context(), cfg, file, o)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&o.version, "slurm-version", "", "Slurm's `version`, such as 22.05; default: what scontrol -V says")
+	cmd.Flags().StringVar(&o.programs, "programs", "", "the `folder` of resume, suspend and resume-fail; default: that of slurmflex itself")
+	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "`NODESET=TYPE`: a nodeset's machine type, so that Compute need not be asked for its template")
+	return cmd
+}
+
+type slurmConfOptions struct {
+	version, programs string
+	machines          map[string]string // by nodeset
+}
+
+func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.File, o slurmConfOptions) (string, error) {
+	in := slurmconf.Input{Config: cfg, Programs: o.programs, Extra: map[string][]slurmconf.Parameter{}}
+	var err error
+	if in.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
+		return "", err
+	}
+	if in.Programs == "" {
+		if in.Programs, err = ownFolder(); err != nil {
+			return "", err
+		}
+	}
+	for name := range o.machines {
+		if !hasFlexSet(cfg, name) {
+			return "", usageError{fmt.Errorf("--machine %s=…: %s has no flex nodeset %q", name, a.configPath, name)}
+		}
+	}
+	for _, p := range cfg.Partitions {
+		for _, s := range file.Below("partitions." + p.Name + ".partition_conf") {
+			in.Extra[p.Name] = append(in.Extra[p.Name], slurmconf.Parameter(s))
+		}
+	}
+	in.Machines = a.machines(ctx, cfg, o.machines)
+	return slurmconf.Text(in)
+}
+
+func hasFlexSet(cfg *config.Config, name string) bool {
+	for _, set := range cfg.NodeSets {
+		if set.Name == name && set.Flex != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string) (slurm.Version, error) {
+	if given == "" {
+		v, err := a.scheduler(cfg).Version(ctx)
+		if err != nil {
+			return v, fmt.Errorf("%w; or give --slurm-version, such as 22.05", err)
+		}
+		return v, nil
+	}
+	v, err := slurm.ParseVersion(given)
+	if err != nil {
+		return v, usageError{fmt.Errorf("--slurm-version: %w", err)}
+	}
+	return v, nil
+}
+
+// ownFolder is where slurmflex lies, with its hooks beside it.
+func ownFolder() (string, error) {
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find slurmflex's own folder: %w; give --programs", err)
+	}
+	return filepath.Dir(program), nil
+}
+
+// machines are the machine types of our nodesets: those that are given, else
+// those of the templates. What they have says the table in mig for those that
+// are given, and for the others Compute, or the table where that does not answer.
+func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]slurmconf.Machine {
+	all := map[string]slurmconf.Machine{}
+	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
+	if noCloud == nil {
+		defer cloud.Close()
+	}
+	for _, set := range cfg.NodeSets {
+		if set.Flex == nil {
+			continue
+		}
+		name, err := given[set.Name], noCloud
+		m, known := mig.KnownMachine(name)
+		if known {
+			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's own table"}
+			continue
+		}
+		if err == nil {
+			name, m, err = describe(ctx, cloud, set, name)
+		}
+		if err == nil {
+			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "as Compute describes it in " + set.Zones[0]}
+			continue
+		}
+		all[set.Name] = slurmconf.Machine{Err: err}
+		if m, known := mig.KnownMachine(name); known {
+			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's own table; Compute does not tell: " + oneLine(err)}
+		}
+	}
+	return all
+}
+
+// describe asks Compute for a nodeset's machine type, whose name is that of its
+// template unless it is given.
+func describe(ctx context.Context, cloud *gce.Client, set *config.NodeSet, given string) (name string, m mig.MachineType, err error) {
+	if name = given; name == "" {
+		t, err := cloud.Template(ctx, set.Template)
+		if err != nil {
+			return "", m, err
+		}
+		name = t.MachineType
+	}
+	m, err = cloud.MachineType(ctx, set.Zones[0], name)
+	return name, m, err
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+// manyKinds has a nodeset of every kind: by job, static, with parameters of its
+// own, and one that is not ours.
+const manyKinds = `slurm_cluster_name: alpha
+project: demo
+slurm_bin_dir: DIR/bin
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3], partition_conf: {Default: "YES", ResumeTimeout: 65535}}
+  serve: {partition_name: serve, partition_nodeset: [g2, cpu]}
+  batch: {partition_name: batch, partition_nodeset: [cpu]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 8
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
+    subnetwork: &subnet projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: &zones [us-central1-a]
+    dws_flex: {use_job_duration: true, job_duration_margin: 600}
+  g2:
+    nodeset_name: g2
+    node_count_static: 2
+    node_count_dynamic_max: 2
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/g2
+    subnetwork: *subnet
+    zone_policy_allow: *zones
+    node_conf: {CoresPerSocket: 12, ThreadsPerCore: 2, RealMemory: 190000, Gres: "", Feature: l4}
+    dws_flex: {max_run_duration: 86400}
+  cpu:
+    nodeset_name: cpu
+    node_count_static: 1
+    node_count_dynamic_max: 9
+slurmflex:
+  compute_endpoint: ENDPOINT
+`
+
+func manyKindsWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("g2", "g2-standard-48"))
+	require.NoError(t, err)
+	w.write(t, "config.yaml", manyKinds)
+	w.serve(t, w.cloud)
+	return w
+}
+
+func TestSlurmConfWritesWhatTheConfigurationNeeds(t *testing.T) {
+	for _, version := range []string{"22.05", "24.11"} {
+		t.Run(version, func(t *testing.T) {
+			w := manyKindsWorld(t)
+			r := w.flex(t, "config", "slurm-conf", "--slurm-version", version, "--programs", "/opt/slurmflex").exits(t, exitDone)
+			requireGolden(t, "slurm-conf-"+version+".golden", r.stdout.String())
+			assert.Empty(t, r.stderr.String())
+			w.assertUntouched(t)
+		})
+	}
+}
+
+func TestSlurmConfAsksSlurmForItsVersionAndLiesBesideItsPrograms(t *testing.T) {
+	w := newWorld(t)
+	w.answer(t, "scontrol", `[ "$*" = -V ] && echo slurm-wlm 24.11.5`)
+	r := w.flex(t, "config", "slurm-conf").exits(t, exitDone)
+	assert.Contains(t, r.stdout.String(), "of Slurm 24.11,")
+	assert.Regexp(t, `\nResumeProgram=/\S+/resume\n`, r.stdout.String())
+}
+
+func TestSlurmConfTakesItsTableWhereComputeIsNotToBeAsked(t *testing.T) {
+	w := manyKindsWorld(t)
+	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a3=a4-highgpu-8g,g2=g2-standard-96").exits(t, exitDone)
+	assert.Contains(t, r.stdout.String(), "# nodeset a3: a4-highgpu-8g, from slurmflex's own table\n"+
+		"NodeName=alpha-a3-[0-7] CPUs=224 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2 RealMemory=3819438 Gres=gpu:8 State=CLOUD\n")
+	assert.Empty(t, w.cloud.Calls())
+
+	w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g")
+	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
+	assert.Contains(t, r.stdout.String(), "# nodeset a3: a3-highgpu-8g, from slurmflex's own table; Compute does not tell: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
+}
+
+func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {
+	w := newWorld(t)
+	w.configure(t, "instanceTemplates/a3", "instanceTemplates/gone")
+	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
+	r.complains(t, "nodeset a3: what its nodes have is not known: read instance template ", "404 notFound",
+		"give CPUs and RealMemory in nodeset.a3.node_conf, or the machine type with --machine a3=TYPE")
+
+	w.configure(t, "    dws_flex:", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex:")
+	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
+	assert.Contains(t, r.stdout.String(), "# nodeset a3: CPUs and memory from node_conf\nNodeName=alpha-a3-[0-7] CPUs=4 RealMemory=1000 State=CLOUD\n")
+
+	w.configure(t, "CPUs: 4", "CPUs: 4, Feature: a b")
+	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
+	r.complains(t, `nodeset.a3.node_conf.Feature: "a b" has a space, which slurm.conf cannot have here; take it out`)
+
+	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a4=a4-highgpu-8g").exits(t, exitUsage)
+	r.complains(t, `config.yaml has no flex nodeset "a4"`)
+}
+
+func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
+	w := liveWorld(t, "24.11.5")
+	text := w.flex(t, "config", "slurm-conf", "--programs", w.path("bin")).exits(t, exitDone).stdout.String()
+	for _, line := range []string{
+		"ResumeProgram=" + w.path("bin/resume"), "SuspendProgram=" + w.path("bin/suspend"),
+		"ResumeFailProgram=" + w.path("bin/resume-fail"), "ResumeTimeout=65533", "ResumeRate=0",
+		"PartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE PowerDownOnIdle=YES MaxTime=6-23:50:00",
+	} {
+		assert.Contains(t, text, "\n"+line+"\n")
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"slurmflex/config"
+	"slurmflex/flex/view"
+)
+
+// status is how the command of that name was called.
+type status struct {
+	json    bool
+	watch   bool
+	nodeset string
+}
+
+func newStatus(a *app) *cobra.Command {
+	s := status{}
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show what waits and what runs, for how long still, and what went wrong", GroupID: "ask", Args: noArguments,
+		Long: `Show what waits and what runs, for how long still, and what went wrong.
+
+Any user may ask: the daemon answers, at slurmflex.http_address of the
+configuration. Where no daemon answers, slurmflex reads Slurm and Compute itself,
+which needs credentials.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			if err := s.check(cfg); err != nil {
+				return usageError{err}
+			}
+			see := func(ctx context.Context) (view.View, error) { return s.see(ctx, a, cfg) }
+			if s.watch {
+				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see)
+			}
+			v, err := see(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return s.write(cmd.OutOrStdout(), v)
+		},
+	}
+	cmd.Flags().BoolVar(&s.json, "json", false, "write JSON, as docs/status.md explains it")
+	cmd.Flags().BoolVar(&s.watch, "watch", false, "show it anew every two seconds, until q is pressed")
+	cmd.Flags().StringVar(&s.nodeset, "nodeset", "", "show the nodeset of that `name` only")
+	return cmd
+}
+
+func (s status) check(cfg *config.Config) error {
+	if s.json && s.watch {
+		return errors.New("--json and --watch exclude each other; give one of them")
+	}
+	if s.nodeset == "" {
+		return nil
+	}
+	var names []string
+	for _, n := range cfg.NodeSets {
+		if n.Flex != nil && n.Name == s.nodeset {
+			return nil
+		}
+		if n.Flex != nil {
+			names = append(names, n.Name)
+		}
+	}
+	return fmt.Errorf("no nodeset %q comes by flex-start; --nodeset takes one of: %s", s.nodeset, strings.Join(names, ", "))
+}
+
+func (s status) see(ctx context.Context, a *app, cfg *config.Config) (view.View, error) {
+	v, err := a.see(ctx, cfg)
+	if err == nil && s.nodeset != "" {
+		v = v.Only(s.nodeset)
+	}
+	return v, err
+}
+
+func (s status) write(w io.Writer, v view.View) error {
+	if s.json {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	}
+	_, err := io.WriteString(w, v.Table(view.Look{Now: time.Now(), Color: colors(w)}))
+	return err
+}
+
+// colors reports whether whoever reads what is written wants it in colors.
+func colors(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

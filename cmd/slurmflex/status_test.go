@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/view"
+	"slurmflex/test/fakegce"
+)
+
+// listening configures an address for the daemon's page that is free.
+func (w *world) listening(t *testing.T) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address = l.Addr().String()
+	require.NoError(t, l.Close())
+	w.configure(t, "http_address: 127.0.0.1:0", "http_address: "+address)
+	return address
+}
+
+// served starts a daemon and waits until it shows its first round.
+func (w *world) served(t *testing.T) *process {
+	t.Helper()
+	address := w.listening(t)
+	d := w.daemon(t)
+	require.Eventually(t, func() bool {
+		answer, err := http.Get("http://" + address + "/status.json")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}, slack, 20*time.Millisecond)
+	return d
+}
+
+// withoutSlurm takes Slurm's commands away.
+func (w *world) withoutSlurm(t *testing.T) {
+	t.Helper()
+	w.answer(t, "scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
+}
+
+func TestStatusShowsWhatWaitsAndWhatRuns(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	w.flex(t, "sync").exits(t, exitDone)
+	r := w.flex(t, "status").exits(t, exitDone)
+	assert.Regexp(t, `^cluster alpha at \S+ \S+, read just now: no daemon answers
+NODESET +JOB +USER +NODES +STATE +ASKED FOR +TIME
+a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:00:00 +for .*
+    last error: ZONE_RESOURCE_POOL_EXHAUSTED.*
+
+nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
+region us-central1: 1 of at most 100 active requests\n$`, r.stdout.String())
+
+	w.cloud.SetCapacity("", "", -1)
+	w.cloud.Advance(fakegce.DefaultAttemptInterval)
+	r = w.flex(t, "status", "--nodeset", "a3").exits(t, exitDone)
+	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +booting +02:00:00 +ends in 1h59m\n`, r.stdout.String())
+	assert.NotContains(t, r.stdout.String(), "\x1b", "this is no terminal")
+	assert.Empty(t, r.stderr.String())
+}
+
+func TestWhoeverAsksTheDaemonNeedsNeitherSlurmNorCredentials(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	w.served(t)
+	w.withoutSlurm(t)
+	w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
+
+	status := w.flex(t, "status").exits(t, exitDone)
+	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(asking|queued) `, status.stdout.String())
+	assert.NotContains(t, status.stdout.String(), "no daemon")
+
+	var v view.View
+	require.NoError(t, json.Unmarshal(w.flex(t, "status", "--json").exits(t, exitDone).stdout.Bytes(), &v))
+	assert.Equal(t, "alpha", v.Cluster)
+	assert.Equal(t, view.Seconds(time.Hour), v.Rounds.Interval)
+	require.NotEmpty(t, v.Actions)
+
+	why := w.flex(t, "why", "812").exits(t, exitDone)
+	assert.Contains(t, why.stdout.String(), "job 812 of ada, as seen at ")
+	assert.Contains(t, why.stdout.String(), "create group alpha-a3-job-812", "what was done of late")
+	assert.Empty(t, why.stderr.String())
+}
+
+func TestWhoCanAskNobodyIsToldBothReasonsInOneLine(t *testing.T) {
+	w := newWorld(t)
+	w.withoutSlurm(t)
+	for _, command := range [][]string{{"status"}, {"status", "--json"}, {"why", "812"}} {
+		r := w.flex(t, command...).exits(t, exitFailed)
+		r.complains(t, "no daemon answers at 127.0.0.1:0 (", "; and without it: ", "Unable to contact slurm controller")
+		assert.Empty(t, r.stdout.String())
+	}
+}
+
+func TestWhatIsNotThisClustersDaemonIsNotBelieved(t *testing.T) {
+	for name, c := range map[string]struct {
+		code         int
+		answer, says string
+	}{
+		"another program's page":   {http.StatusOK, "<html>", "is no slurmflex daemon"},
+		"another cluster's daemon": {http.StatusOK, `{"cluster":"beta"}`, `is of cluster "beta"; give each cluster a slurmflex.http_address of its own`},
+		"a daemon without a round": {
+			http.StatusServiceUnavailable, "the daemon has made no round yet: slurmctld is active on ctl2\n",
+			"answers 503 Service Unavailable: the daemon has made no round yet: slurmctld is active on ctl2; and",
+		},
+		"an answer full of control characters": {http.StatusNotFound, "\x1b[2J", "answers 404 Not Found:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.code)
+				_, _ = io.WriteString(w, c.answer)
+			}))
+			defer server.Close()
+			w.configure(t, "http_address: 127.0.0.1:0", "http_address: "+server.Listener.Addr().String())
+			assert.Contains(t, w.flex(t, "status").exits(t, exitDone).stdout.String(), "no daemon answers")
+			w.withoutSlurm(t)
+			r := w.flex(t, "status").exits(t, exitFailed)
+			r.complains(t, c.says)
+			assert.NotContains(t, r.stderr.String(), "\x1b")
+		})
+	}
+}
+
+func TestADaemonWhosePageCannotBeServedMakesItsRoundsAllTheSame(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	taken, err := net.Listen("tcp", w.listening(t))
+	require.NoError(t, err)
+	defer taken.Close()
+	d := w.daemon(t)
+	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, 20*time.Millisecond)
+	require.NoError(t, d.Process.Signal(os.Interrupt))
+	d.exits(t, exitDone)
+	assert.Contains(t, d.stderr.String(), "set slurmflex.http_address to an address that is free on this host")
+}
+
+func TestWrongUsesOfStatusNameTheMend(t *testing.T) {
+	w := newWorld(t)
+	for call, says := range map[string]string{
+		"--nodeset a4":   `no nodeset "a4" comes by flex-start; --nodeset takes one of: a3`,
+		"--json --watch": "--json and --watch exclude each other; give one of them",
+		"--watch":        "--watch needs a terminal; leave it out to write to a file or pipe",
+	} {
+		r := w.flex(t, append([]string{"status"}, strings.Fields(call)...)...).exits(t, exitUsage)
+		r.complains(t, says)
+	}
+}
+
+func TestADaemonThatListensEverywhereIsAskedHere(t *testing.T) {
+	for address, want := range map[string]string{
+		":9418": "localhost:9418", "127.0.0.1:9418": "127.0.0.1:9418", "ctl1:9418": "ctl1:9418", "[::1]:9418": "[::1]:9418",
+	} {
+		assert.Equal(t, want, reachable(address))
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"slurmflex/flex/view"
+)
+
+// watchPace is how often what is watched is shown anew.
+const watchPace = 2 * time.Second
+
+// What a terminal is told.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l" // another page, and no cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	goHome      = "\x1b[H"
+	clearLine   = "\x1b[K"
+	clearBelow  = "\x1b[J"
+)
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// watch shows the cluster on a terminal until q is pressed or ctx ends, and
+// leaves the terminal as it was.
+func watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error)) (err error) {
+	if !isTerminal(in) || !isTerminal(out) {
+		return usageError{errors.New("--watch needs a terminal; leave it out to write to a file or pipe")}
+	}
+	keyboard, screen := in.(*os.File), out.(*os.File)
+	restore, err := readKeys(keyboard)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
+	if _, err := io.WriteString(screen, enterScreen); err != nil {
+		return err
+	}
+	defer func() { _, leaveErr := io.WriteString(screen, leaveScreen); err = errors.Join(err, leaveErr) }()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { awaitQuit(keyboard); cancel() }()
+	for ctx.Err() == nil {
+		v, seeErr := see(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if _, err := io.WriteString(screen, frame(screen, v, seeErr)); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchPace):
+		}
+	}
+	return nil
+}
+
+// readKeys has the terminal give each key at once, and show none. Control-C goes
+// on to interrupt. What it returns undoes that.
+func readKeys(keyboard *os.File) (restore func() error, err error) {
+	fd := int(keyboard.Fd())
+	was, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return nil, fmt.Errorf("read the terminal's settings: %w", err)
+	}
+	keys := *was
+	keys.Lflag &^= unix.ICANON | unix.ECHO
+	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &keys); err != nil {
+		return nil, fmt.Errorf("change the terminal's settings: %w", err)
+	}
+	return func() error {
+		if err := unix.IoctlSetTermios(fd, unix.TCSETS, was); err != nil {
+			return fmt.Errorf("restore the terminal's settings: %w; the command reset does", err)
+		}
+		return nil
+	}, nil
+}
+
+// awaitQuit returns when q is pressed, or no key can come any more.
+func awaitQuit(keyboard io.Reader) {
+	key := make([]byte, 1)
+	for {
+		n, err := keyboard.Read(key)
+		if err != nil || n > 0 && (key[0] == 'q' || key[0] == 'Q') {
+			return
+		}
+	}
+}
+
+// frame is what replaces the page on the screen.
+func frame(screen *os.File, v view.View, err error) string {
+	rows, columns := 24, 80
+	if size, sizeErr := unix.IoctlGetWinsize(int(screen.Fd()), unix.TIOCGWINSZ); sizeErr == nil && size.Row > 0 && size.Col > 0 {
+		rows, columns = int(size.Row), int(size.Col)
+	}
+	look := view.Look{Now: time.Now(), Color: colors(screen), Width: columns}
+	text := v.Table(look)
+	if err != nil {
+		text = view.Clip(view.Printable(err.Error()), columns) + "\n"
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if room := max(rows-2, 1); len(lines) > room {
+		rest := fmt.Sprintf("… and %d lines more", len(lines)-room)
+		lines = append(lines[:room], view.Clip(rest, columns))
+	}
+	lines = append(lines, "q quits")
+	return goHome + strings.Join(lines, clearLine+"\n") + clearLine + clearBelow
+}

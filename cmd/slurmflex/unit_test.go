@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+)
+
+const units = "../../scripts/systemd"
+
+// exposure is the most that systemd-analyze security may say of a unit, in
+// tenths: 14 with systemd 252.
+const exposure = "15"
+
+// unit is the lines of a unit, comments left out.
+func unit(t *testing.T, name string) []string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(units, name))
+	require.NoError(t, err)
+	var lines []string
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
+	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
+	require.NoError(t, err)
+	wrapper, err := os.ReadFile(filepath.Join(scripts, "resume"))
+	require.NoError(t, err)
+	for name, verb := range map[string]string{"slurmflex.service": "daemon", "slurmflex-sync.service": "sync"} {
+		lines := unit(t, name)
+		assert.Contains(t, lines, "RuntimeDirectory="+strings.TrimPrefix(cfg.Options.RunDir, "/run/"), name)
+		assert.Contains(t, lines, "RuntimeDirectoryMode=0700", name)
+		assert.Contains(t, lines, "RuntimeDirectoryPreserve=yes", "hooks and cron need it too")
+		assert.Contains(t, lines, "ExecStart=/usr/bin/slurmflex --config "+defaultConfig+" "+verb, name)
+		assert.Contains(t, lines, "User=slurm", name)
+		assert.NotContains(t, strings.Join(lines, "\n"), "ExecReload", name)
+	}
+	assert.Contains(t, string(wrapper), "program=/usr/bin/slurmflex\n")
+	assert.Contains(t, string(wrapper), "config="+defaultConfig+"\n")
+	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
+}
+
+func TestBothServicesAreHardenedAlike(t *testing.T) {
+	hardening := func(name string) string {
+		text := strings.Join(unit(t, name), "\n")
+		_, rest, found := strings.Cut(text, "CapabilityBoundingSet=")
+		require.True(t, found, name)
+		rest, _, _ = strings.Cut(rest, "\n[Install]")
+		return rest
+	}
+	assert.Equal(t, hardening("slurmflex.service"), hardening("slurmflex-sync.service"))
+}
+
+func TestSystemdFindsNoFaultWithTheUnits(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed; it is in the package systemd")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"slurmflex.service", "slurmflex-sync.service", "slurmflex-sync.timer"} {
+		text, err := os.ReadFile(filepath.Join(units, name))
+		require.NoError(t, err)
+		// The program of the unit need not be installed where this runs.
+		text = []byte(strings.ReplaceAll(string(text), "/usr/bin/slurmflex", os.Args[0]))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+		out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", filepath.Join(dir, name)).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		assert.NotContains(t, string(out), name, "%s", out)
+		if filepath.Ext(name) != ".service" {
+			continue
+		}
+		out, err = exec.CommandContext(t.Context(), analyze, "security", "--no-pager", "--offline=true",
+			"--threshold="+exposure, filepath.Join(dir, name)).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}

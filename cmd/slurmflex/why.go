@@ -1,0 +1,37 @@
+package main
+
+import (
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newWhy(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "why JOB|NODE|GROUP", Short: "Tell what a job waits for, what comes next, and what could be done", GroupID: "ask",
+		Args: exactly(1, "it takes one job, node or group, such as 812, 812_3, alpha-a3-0 or alpha-a3-job-812"),
+		Long: `Tell the story of a job, a node or a managed instance group: what was asked for,
+what came of it, what happens next and when, and what its owner could do.
+
+Any user may ask: the daemon answers, at slurmflex.http_address of the
+configuration. Where no daemon answers, slurmflex reads Slurm and Compute itself,
+which needs credentials.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			v, err := a.see(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			story, err := v.Why(args[0], time.Now())
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), story.String())
+			return err
+		},
+	}
+}

@@ -1,0 +1,143 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"slurmflex/slurm"
+)
+
+// Controllers is what is asked of Slurm before a round, to know whether it is
+// ours to make.
+type Controllers interface {
+	Config(ctx context.Context) (slurm.Config, error)
+	Controllers(ctx context.Context) ([]slurm.Controller, error)
+}
+
+// Seat says whether this process may make rounds: as SlurmUser only, and where
+// a cluster has several controllers, on one of their hosts only.
+//
+// Of several controllers the first that is up acts, in the order of slurm.conf:
+// the primary if it is, else the first backup. That is where slurmctld is
+// active, but for a moment around a takeover, and with three controllers after
+// scontrol takeover 2, when the first backup is up and in standby. Even then
+// one host acts and not two, for all of them see the same ones up. Two hosts
+// that cannot reach each other see different ones; but slurmctld does not take
+// over from one that still writes into the StateSaveLocation, and a host whose
+// slurmctld is in standby gets no answer to anything else, and makes no round.
+//
+// A host that is no controller acts, whoever is up: it was chosen by whoever
+// started slurmflex there, Slurm calls nobody on it, and no other host is
+// to take its place. If slurmflex runs there, it must not run on the
+// controllers. A single controller is not waited for either.
+//
+// A Seat is not for concurrent use.
+type Seat struct {
+	Slurm Controllers
+	Host  string // as uname gives it; empty: this host's
+
+	ours bool // we are SlurmUser
+}
+
+// ErrStandby says that the rounds are made on another controller's host.
+var ErrStandby = errors.New("slurmctld is active")
+
+// ErrNotSlurmUser says that this process runs as another user than slurmctld.
+// It does not pass.
+var ErrNotSlurmUser = errors.New("not SlurmUser")
+
+// check returns nil if a round may begin. It asks Slurm once, and the first
+// time twice. A nil Seat allows everything.
+func (s *Seat) check(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	if err := s.checkUser(ctx); err != nil {
+		return err
+	}
+	host, err := s.Host, error(nil)
+	if host == "" {
+		if host, err = os.Hostname(); err != nil {
+			return fmt.Errorf("which controller this is: %w", err)
+		}
+	}
+	controllers, err := s.Slurm.Controllers(ctx)
+	if err != nil {
+		return fmt.Errorf("read controllers: %w", err)
+	}
+	return standing(host, controllers)
+}
+
+// standing is nil if the host is to act, ErrStandby if another one is, and
+// another error if there is none to act.
+func standing(host string, controllers []slurm.Controller) error {
+	var states []string
+	active, among := "", false
+	for _, c := range controllers {
+		among = among || isHost(c.Host, host)
+		state := "DOWN"
+		if c.Up {
+			state = "UP"
+			if active == "" {
+				active = c.Host
+			}
+		}
+		states = append(states, fmt.Sprintf("%s %s is %s", c.Role, c.Host, state))
+	}
+	switch {
+	case len(controllers) < 2 || !among:
+		return nil
+	case active == "":
+		return fmt.Errorf("no slurmctld is up: %s", strings.Join(states, ", "))
+	case !isHost(active, host):
+		return fmt.Errorf("%w on %s", ErrStandby, active)
+	}
+	return nil
+}
+
+// isHost reports whether a SlurmctldHost is the host of that name, as slurmctld
+// itself decides which one it is: by the name or what of it is before a dot.
+func isHost(controller, host string) bool {
+	short, _, _ := strings.Cut(host, ".")
+	return controller == host || controller == short
+}
+
+// userForm is how scontrol show config prints a user, such as slurm(64030).
+var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)
+
+// checkUser returns an error unless this process runs as SlurmUser. The answer
+// is remembered: slurmctld cannot change its user without a restart of all.
+func (s *Seat) checkUser(ctx context.Context) error {
+	if s.ours {
+		return nil
+	}
+	conf, err := s.Slurm.Config(ctx)
+	if err != nil {
+		return fmt.Errorf("read slurm.conf: %w", err)
+	}
+	fields := userForm.FindStringSubmatch(conf["SlurmUser"])
+	if fields == nil {
+		return fmt.Errorf("read slurm.conf: SlurmUser %q is not a name with a uid", conf["SlurmUser"])
+	}
+	name, uid := fields[1], strconv.Itoa(os.Geteuid())
+	if fields[2] != uid {
+		return fmt.Errorf("%w: this runs as %s, and SlurmUser is %s; run it as %s, in a unit with User=%s or by sudo -u %s",
+			ErrNotSlurmUser, userName(uid), name, name, name, name)
+	}
+	s.ours = true
+	return nil
+}
+
+// userName is the name of a uid, or the uid if it has none.
+func userName(uid string) string {
+	if u, err := user.LookupId(uid); err == nil {
+		return u.Username
+	}
+	return "uid " + uid
+}

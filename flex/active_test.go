@@ -1,0 +1,303 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"slurmflex/slurm"
+)
+
+// pair is a cluster with a backup controller, as a Seat asks it.
+type pair struct {
+	mu        sync.Mutex
+	user      string // SlurmUser as scontrol prints it; empty: ours
+	primary   bool   // whether the primary is up
+	backup    bool
+	down      error // why nothing can be asked
+	asked     int   // how often the controllers were
+	usersRead int
+}
+
+func (p *pair) Config(context.Context) (slurm.Config, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.usersRead++
+	user := p.user
+	if user == "" {
+		user = "us(" + strconv.Itoa(os.Geteuid()) + ")"
+	}
+	return slurm.Config{"SlurmUser": user}, p.down
+}
+
+func (p *pair) Controllers(context.Context) ([]slurm.Controller, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	return []slurm.Controller{{Role: "primary", Host: "ctl1", Up: p.primary}, {Role: "backup", Host: "ctl2", Up: p.backup}}, p.down
+}
+
+// set says which of the two is up.
+func (p *pair) set(primary, backup bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.primary, p.backup = primary, backup
+}
+
+func TestOnOneHostOfSeveralRoundsAreMade(t *testing.T) {
+	up := func(hosts ...string) []slurm.Controller {
+		var all []slurm.Controller
+		for i, role := range []string{"primary", "backup1", "backup2"}[:len(hosts)] {
+			host, isUp := hosts[i], true
+			if host[0] == '-' {
+				host, isUp = host[1:], false
+			}
+			all = append(all, slurm.Controller{Role: role, Host: host, Up: isUp})
+		}
+		return all
+	}
+	const none = "no slurmctld is up: primary ctl1 is DOWN, backup1 ctl2 is DOWN"
+	for name, test := range map[string]struct {
+		host        string
+		controllers []slurm.Controller
+		want        string // empty: here
+	}{
+		"on the primary's": {"ctl1", up("ctl1", "ctl2"), ""},
+		"not on the backup's while the primary is up":    {"ctl2", up("ctl1", "ctl2"), "slurmctld is active on ctl1"},
+		"not on the primary's while only the backup is":  {"ctl1", up("-ctl1", "ctl2"), "slurmctld is active on ctl2"},
+		"on the backup's while the primary is down":      {"ctl2", up("-ctl1", "ctl2"), ""},
+		"on the first of the backups that are up":        {"ctl2", up("-ctl1", "ctl2", "ctl3"), ""},
+		"not on the second one's":                        {"ctl3", up("-ctl1", "ctl2", "ctl3"), "slurmctld is active on ctl2"},
+		"on the second one's when it is the only one up": {"ctl3", up("-ctl1", "-ctl2", "ctl3"), ""},
+		"on none while none is up":                       {"ctl1", up("-ctl1", "-ctl2"), none},
+		"on none of them, whichever asks":                {"ctl2", up("-ctl1", "-ctl2"), none},
+		"on the only controller's, up":                   {"ctl1", up("ctl1"), ""},
+		"on the only controller's, down, to say why not": {"ctl1", up("-ctl1"), ""},
+		"on a host that is no controller":                {"login", up("ctl1", "ctl2"), ""},
+		"on such a one though none is up":                {"login", up("-ctl1", "-ctl2"), ""},
+		"by the name before the dot":                     {"ctl2.example.org", up("ctl1", "ctl2"), "slurmctld is active on ctl1"},
+		"by the whole name":                              {"ctl2.example.org", up("ctl1.example.org", "ctl2.example.org"), "slurmctld is active on ctl1.example.org"},
+		"whose name only begins alike":                   {"ctl2", up("ctl", "ctl22"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := standing(test.host, test.controllers)
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+			assert.Equal(t, test.want != none, errors.Is(err, ErrStandby))
+		})
+	}
+}
+
+func TestHoweverManyAreUpExactlyOneControllerActs(t *testing.T) {
+	hosts := []string{"ctl1", "ctl2", "ctl3"}
+	for up := 1; up < 1<<len(hosts); up++ { // as bits
+		var controllers []slurm.Controller
+		for i, host := range hosts {
+			controllers = append(controllers, slurm.Controller{Role: "backup", Host: host, Up: up>>i&1 == 1})
+		}
+		acting := 0
+		for _, host := range hosts {
+			if standing(host, controllers) == nil {
+				acting++
+			}
+		}
+		assert.Equal(t, 1, acting, "%v", controllers)
+	}
+}
+
+func TestARoundIsSlurmUsersOnly(t *testing.T) {
+	us := userName(strconv.Itoa(os.Geteuid()))
+	for name, test := range map[string]struct{ user, want string }{
+		"us": {"", ""},
+		"another": {
+			"slurm(4294967294)",
+			"not SlurmUser: this runs as " + us + ", and SlurmUser is slurm; run it as slurm, in a unit with User=slurm or by sudo -u slurm",
+		},
+		"no uid": {"slurm", `read slurm.conf: SlurmUser "slurm" is not a name with a uid`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &pair{primary: true, user: test.user}
+			seat := &Seat{Slurm: p, Host: "ctl1"}
+			err := seat.check(t.Context())
+			if test.want == "" {
+				require.NoError(t, err)
+				require.NoError(t, seat.check(t.Context()))
+				assert.Equal(t, 1, p.usersRead, "once is enough")
+				assert.Equal(t, 2, p.asked)
+				return
+			}
+			require.EqualError(t, err, test.want)
+			assert.Equal(t, name == "another", errors.Is(err, ErrNotSlurmUser))
+			assert.Zero(t, p.asked)
+		})
+	}
+}
+
+func TestWithoutAnAnswerNobodyIsTakenForActive(t *testing.T) {
+	p := &pair{primary: true, down: errors.New("scontrol: no answer within 30s")}
+	seat := &Seat{Slurm: p, Host: "ctl1"}
+	require.EqualError(t, seat.check(t.Context()), "read slurm.conf: scontrol: no answer within 30s")
+	p.down = nil
+	require.NoError(t, seat.check(t.Context()))
+	p.down = errors.New("scontrol: no answer within 30s")
+	require.EqualError(t, seat.check(t.Context()), "read controllers: scontrol: no answer within 30s")
+}
+
+func TestASeatThatNamesNoHostIsThisHosts(t *testing.T) {
+	name, err := os.Hostname()
+	require.NoError(t, err)
+	me := slurm.Controller{Role: "backup", Host: name, Up: true}
+	seat := &Seat{Slurm: listed{&pair{}, []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
+	require.ErrorIs(t, seat.check(t.Context()), ErrStandby)
+}
+
+// listed is a pair with other controllers.
+type listed struct {
+	*pair
+	controllers []slurm.Controller
+}
+
+func (l listed) Controllers(context.Context) ([]slurm.Controller, error) { return l.controllers, nil }
+
+// watched is a scheduler that notes who makes rounds.
+type watched struct {
+	Scheduler
+	rounds func()
+}
+
+func (w watched) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	w.rounds()
+	return w.Scheduler.Nodes(ctx)
+}
+
+// second starts another daemon beside the world's, with a lock of its own. Both
+// note their rounds by name.
+func (w *world) second(name string, lock Lock, rounds func(name string)) (log *observer.ObservedLogs, stop func()) {
+	core, log := observer.New(zapcore.InfoLevel)
+	r := &Reconciler{
+		Config: w.Config, Cloud: w.Cloud, Log: zap.New(core), Now: time.Now,
+		Scheduler: watched{w.slurm, func() { rounds(name) }},
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx, lock, nil) }()
+	return log, func() { cancel(); require.NoError(w.t, <-ended) }
+}
+
+// tally counts rounds by who made them.
+type tally struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (c *tally) add(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[name]++
+}
+
+// since returns the counts since it was last called.
+func (c *tally) since() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.counts
+	c.counts = map[string]int{}
+	return was
+}
+
+func TestOfTwoDaemonsOnOneHostOneActsAtATime(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		rounds := &tally{counts: map[string]int{}}
+		h := hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		_, stopFirst := w.second("first", w.lock, rounds.add)
+		synctest.Wait()
+		_, stopSecond := w.second("second", w.lock, rounds.add)
+		defer stopSecond()
+		time.Sleep(5 * time.Minute)
+		made := rounds.since()
+		assert.Greater(t, made["first"], 5)
+		assert.Zero(t, made["second"], "while the first has anything in flight")
+
+		stopFirst()
+		time.Sleep(time.Minute)
+		assert.NotZero(t, rounds.since()["second"], "it goes on where the first was stopped")
+		close(h.let)
+		time.Sleep(time.Minute)
+		assert.Equal(t, []string{
+			"group alpha-a3-job-1 in us-central1 of size 1", "request alpha-a3-job-1/a1 for alpha-a3-0: SUCCEEDED",
+			"instance alpha-a3-0 of alpha-a3-job-1: RUNNING",
+		}, w.owned())
+	})
+}
+
+func TestTheBackupTakesOverAndHandsBack(t *testing.T) {
+	backupsDir := privateFolder(t)
+	inWorld(t, func(t *testing.T, w *world) {
+		ctlds, rounds := &pair{primary: true, backup: true}, &tally{counts: map[string]int{}}
+		seat := func(host string) *Seat { return &Seat{Slurm: ctlds, Host: host} }
+		log1, stop1 := w.second("ctl1", Lock{Dir: w.lock.Dir, Seat: seat("ctl1")}, rounds.add)
+		log2, stop2 := w.second("ctl2", Lock{Dir: backupsDir, Seat: seat("ctl2")}, rounds.add)
+		defer stop1()
+		defer stop2()
+		const twoRounds = 2 * 33 * time.Second
+		for i, acting := range []string{"ctl1", "ctl2", "ctl1"} {
+			ctlds.set(acting == "ctl1", true)
+			time.Sleep(twoRounds)
+			rounds.since() // from here on only one acts
+			time.Sleep(10 * time.Minute)
+			made := rounds.since()
+			assert.InDelta(t, 20, made[acting], 3)
+			assert.Len(t, made, 1, "%d: only on %s", i, acting)
+		}
+		told := func(log *observer.ObservedLogs) (lines []string) {
+			for _, e := range log.All() {
+				if why := e.ContextMap()["error"]; why != nil {
+					e.Message += ": " + fmt.Sprint(why)
+				}
+				lines = append(lines, e.Message)
+			}
+			return lines
+		}
+		assert.Equal(t, []string{"standing by: slurmctld is active on ctl2", "rounds go on"}, told(log1))
+		assert.Equal(t, []string{"standing by: slurmctld is active on ctl1", "rounds go on", "standing by: slurmctld is active on ctl1"}, told(log2))
+	})
+}
+
+func TestTheBackupsHooksAndCronLeaveTheRoundToThePrimary(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.lock.Seat = &Seat{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
+		require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
+		_, err := w.Sync(t.Context(), w.lock)
+		require.ErrorIs(t, err, ErrStandby)
+		assert.Empty(t, w.slurm.rounds())
+		assert.Empty(t, w.mutations())
+		assert.False(t, w.locked())
+	})
+}
+
+func TestADaemonOfTheWrongUserEndsBeforeItsFirstRound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.lock.Seat = &Seat{Slurm: &pair{user: "slurm(4294967294)"}, Host: "ctl1"}
+		require.ErrorIs(t, w.Run(t.Context(), w.lock, nil), ErrNotSlurmUser)
+		assert.Empty(t, w.slurm.rounds())
+		w.lock.Seat = nil
+		assert.False(t, w.locked())
+	})
+}

@@ -1,0 +1,137 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"slurmflex/config"
+	"slurmflex/config/source"
+	"slurmflex/flex/slurmconf"
+)
+
+// Advise holds a configuration that is right against good sense, and lists what
+// of the file is ignored. It asks nobody.
+func Advise(cfg *config.Config, file *source.File) Findings {
+	a := adviser{cfg: cfg, file: file}
+	for _, i := range cfg.Ignored {
+		a.found = append(a.found, Finding{Ignored, file.Path, i.Line, i.Key, "slurmflex does not use it"})
+	}
+	for _, set := range cfg.NodeSets {
+		if set.Flex != nil {
+			a.flex(set)
+			a.static(set)
+		}
+	}
+	a.requests()
+	a.resumeTimeouts()
+	a.others()
+	return a.found.sort()
+}
+
+type adviser struct {
+	cfg   *config.Config
+	file  *source.File
+	found Findings
+}
+
+func (a *adviser) advise(key, format string, args ...any) {
+	a.found = append(a.found, Finding{Advice, a.file.Path, a.file.Line(key), key, fmt.Sprintf(format, args...)})
+}
+
+// flex is about the dws_flex block of a nodeset.
+func (a *adviser) flex(set *config.NodeSet) {
+	block := "nodeset." + set.Name + ".dws_flex."
+	if set.Flex.UseJobDuration && set.Flex.JobDurationMargin == 0 {
+		a.advise(block+"job_duration_margin",
+			"a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots")
+	}
+	if !set.Flex.UseJobDuration && a.file.Has(block+"job_duration_margin") {
+		a.advise(block+"job_duration_margin", "means nothing without use_job_duration; set use_job_duration: true or take it out")
+	}
+	if set.Flex.ProvisionTimeout == 0 && a.file.Has(block+"on_provision_timeout") {
+		a.advise(block+"on_provision_timeout", "means nothing without provision_timeout; set provision_timeout or take it out")
+	}
+	if set.Flex.RenewBefore > 0 && set.Static == 0 {
+		a.advise(block+"renew_before", "only static nodes are renewed, and there are none; set node_count_static or take it out")
+	}
+	if set.Flex.BootTimeout == 0 {
+		a.advise(block+"boot_timeout", "a machine that never comes up is paid for until its lease ends; set it to 1800 or take it out")
+	}
+}
+
+// static is about static nodes in exclusive partitions, and about nodes that no
+// job can have.
+func (a *adviser) static(set *config.NodeSet) {
+	key := "nodeset." + set.Name
+	used := false
+	for _, p := range a.cfg.Partitions {
+		for _, name := range p.NodeSets {
+			if name != set.Name {
+				continue
+			}
+			used = true
+			if p.Exclusive && set.Static > 0 {
+				a.advise(key+".node_count_static",
+					"exclusive partition %s powers its nodes down after each job, also static ones, which then wait for capacity again; take the nodeset out of it or set enable_job_exclusive: false", p.Name)
+			}
+		}
+	}
+	if !used && set.Size() > 0 {
+		a.advise(key, "is in no partition, so that no job can have its nodes; add it to a partition_nodeset")
+	}
+	if set.Size() == 0 {
+		a.advise(key, "has no nodes; set node_count_dynamic_max")
+	}
+}
+
+// requests is about nodes that are asked for one by one.
+func (a *adviser) requests() {
+	most := a.cfg.Options.MaxActiveRequests
+	nodes, sets := map[string]int{}, map[string][]string{}
+	for _, set := range a.cfg.NodeSets {
+		if set.Flex != nil && set.Flex.Provisioning == config.NodeByNode && !set.Flex.UseBulkInsert {
+			nodes[set.Region] += set.Size()
+			sets[set.Region] = append(sets[set.Region], set.Name)
+		}
+	}
+	for _, region := range a.cfg.FlexRegions() {
+		if nodes[region] > most {
+			a.advise("nodeset."+sets[region][0]+".dws_flex.provisioning",
+				"the %d nodes of %s each need a request, and only %d may be live in %s at once; the others wait, unless max_active_requests and the project's quota allow more, or provisioning is queued",
+				nodes[region], strings.Join(sets[region], ", "), most, region)
+		}
+	}
+}
+
+// resumeTimeouts is about those that slurm-gcp's scripts write into cloud.conf:
+// the cluster's, and those of partitions with nodes of ours.
+func (a *adviser) resumeTimeouts() {
+	keys := []string{"cloud_parameters.resume_timeout"}
+	for _, p := range a.cfg.Partitions {
+		if slurmconf.LongestJob(a.cfg, p) > 0 {
+			keys = append(keys, "partitions."+p.Name+".partition_conf.ResumeTimeout")
+		}
+	}
+	for _, key := range keys {
+		value, given := a.file.Value(key)
+		if wrong, write := (slurmconf.Needs{Config: a.cfg}).ResumeTimeout(value); given && wrong != "" {
+			a.advise(key, "slurm-gcp's scripts write it into cloud.conf: %s; set it to %s", wrong, write)
+		}
+	}
+}
+
+// others is about the nodes that do not come by flex-start.
+func (a *adviser) others() {
+	var sets []string
+	for _, set := range a.cfg.NodeSets {
+		if set.Flex == nil && set.Size() > 0 {
+			sets = append(sets, set.Name)
+		}
+	}
+	d := a.cfg.Options.Delegate
+	if len(sets) > 0 && (d.ResumeProgram == "" || d.SuspendProgram == "") {
+		a.advise("slurmflex.delegate",
+			"nobody is called for the nodes of %s, which do not come by flex-start; name the programs that power them up and down in resume_program and suspend_program",
+			strings.Join(sets, ", "))
+	}
+}

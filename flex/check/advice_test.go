@@ -1,0 +1,157 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/config/source"
+)
+
+const right = `slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+  serve: {partition_name: serve, partition_nodeset: [one, cpu]}
+nodeset:
+  a3:
+    node_count_dynamic_max: 8
+    instance_template: projects/demo/global/instanceTemplates/flex
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {use_job_duration: true, job_duration_margin: 600}
+  one:
+    node_count_static: 2
+    node_count_dynamic_max: 4
+    instance_template: projects/demo/global/instanceTemplates/flex
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {provisioning: node_by_node, renew_before: 600}
+  cpu: {node_count_dynamic_max: 2}
+slurmflex:
+  max_active_requests: 6
+  delegate: {resume_program: /r, suspend_program: /s}
+`
+
+// changed is the right configuration with one part replaced.
+func changed(t *testing.T, old, text string) (*config.Config, *source.File) {
+	t.Helper()
+	require.Contains(t, right, old)
+	data := []byte(strings.Replace(right, old, text, 1))
+	cfg, err := config.Parse("c.yaml", data)
+	require.NoError(t, err)
+	file, err := source.Parse("c.yaml", data)
+	require.NoError(t, err)
+	return cfg, file
+}
+
+func TestAdvice(t *testing.T) {
+	for name, c := range map[string]struct{ old, text, advice string }{
+		"nothing, where all is well": {"project", "project", ""},
+		"a lease as long as its job": {
+			", job_duration_margin: 600", "",
+			"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots",
+		},
+		"a margin of nothing": {
+			"use_job_duration: true, ", "",
+			"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: means nothing without use_job_duration; set use_job_duration: true or take it out",
+		},
+		"what to do at the end of no wait": {
+			"margin: 600", "margin: 600, on_provision_timeout: hold",
+			"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: means nothing without provision_timeout; set provision_timeout or take it out",
+		},
+		"renewal of nothing": {
+			"margin: 600", "margin: 600, renew_before: 60",
+			"c.yaml:12: nodeset.a3.dws_flex.renew_before: advice: only static nodes are renewed, and there are none; set node_count_static or take it out",
+		},
+		"machines that may boot for ever": {
+			"margin: 600", "margin: 600, boot_timeout: 0",
+			"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: a machine that never comes up is paid for until its lease ends; set it to 1800 or take it out",
+		},
+		"static nodes of an exclusive partition": {
+			"[one, cpu]", "[one, cpu], enable_job_exclusive: true",
+			"c.yaml:14: nodeset.one.node_count_static: advice: exclusive partition serve powers its nodes down after each job, also static ones, which then wait for capacity again; take the nodeset out of it or set enable_job_exclusive: false",
+		},
+		"nodes that no job can have": {
+			"[a3]", "[]",
+			"c.yaml:7: nodeset.a3: advice: is in no partition, so that no job can have its nodes; add it to a partition_nodeset",
+		},
+		"a nodeset without nodes": {
+			"node_count_dynamic_max: 8", "node_count_dynamic_max: 0",
+			"c.yaml:7: nodeset.a3: advice: has no nodes; set node_count_dynamic_max",
+		},
+		"more nodes than requests": {
+			"max_active_requests: 6", "max_active_requests: 5",
+			"c.yaml:19: nodeset.one.dws_flex.provisioning: advice: the 6 nodes of one each need a request, and only 5 may be live in us-central1 at once; the others wait, unless max_active_requests and the project's quota allow more, or provisioning is queued",
+		},
+		"a short ResumeTimeout for slurm-gcp to write": {
+			"project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n",
+			"c.yaml:3: cloud_parameters.resume_timeout: advice: slurm-gcp's scripts write it into cloud.conf: 300 s are over before a machine has booted, which may take 00:30:00; set it to 65533",
+		},
+		"an endless ResumeTimeout for slurm-gcp to write": {
+			"partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}",
+			"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write it into cloud.conf: without an end ends after 18 h before Slurm 25.05, and slurmflex does not begin it anew in time; set it to 65533",
+		},
+		"nobody for the other nodes": {
+			", suspend_program: /s", "",
+			"c.yaml:23: slurmflex.delegate: advice: nobody is called for the nodes of cpu, which do not come by flex-start; name the programs that power them up and down in resume_program and suspend_program",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, file := changed(t, c.old, c.text)
+			advice := Advise(cfg, file).Of(Advice)
+			if c.advice == "" {
+				assert.Empty(t, advice)
+				return
+			}
+			require.Len(t, advice, 1)
+			assert.Equal(t, c.advice, advice[0].String())
+		})
+	}
+}
+
+func TestWhatIsIgnoredIsNamed(t *testing.T) {
+	cfg, file := changed(t, "project: demo\n", "project: demo\nlogin_groups: {}\n")
+	ignored := Advise(cfg, file).Of(Ignored)
+	require.Len(t, ignored, 2)
+	assert.Equal(t, "c.yaml:3: login_groups: ignored: slurmflex does not use it", ignored[0].String())
+	assert.Equal(t, "nodeset.cpu", ignored[1].Key)
+}
+
+func TestTheEffectiveConfigurationIsTheSameConfiguration(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"as it is":                 {"project", "project"},
+		"with parameters of nodes": {"    dws_flex: {use", "    node_conf: {CPUs: 4, Gres: \"\"}\n    dws_flex: {use"},
+		"placed close together":    {"    dws_flex: {use", "    enable_placement: true\n    placement_max_distance: 2\n    dws_flex: {use"},
+		"with every key of a lease": {
+			"{provisioning: node_by_node, renew_before: 600}",
+			"{max_run_duration: 7200, use_bulk_insert: true, provision_timeout: 60, on_provision_timeout: cancel, max_attempts: 2, gang_timeout: 0, boot_timeout: 0, boot_failures: 0}",
+		},
+		"with every option": {
+			"  max_active_requests: 6",
+			"  max_active_requests: 6\n  interval: 90s\n  max_deletions_per_round: 0\n  api_calls_per_second: 3\n  http_address: 127.0.0.1:1\n" +
+				"  compute_endpoint: http://127.0.0.1:2\n  run_dir: /r\n  log_file: /l\n  log_level: debug\n  credentials_file: /c",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, _ := changed(t, change[0], change[1])
+			text, err := Effective(cfg)
+			require.NoError(t, err)
+			again, err := config.Parse("effective.yaml", text)
+			require.NoError(t, err)
+			for _, c := range []*config.Config{cfg, again} { // lines and what is ignored are those of the file
+				c.Ignored = nil
+				for _, set := range c.NodeSets {
+					set.Line = 0
+				}
+				for i := range c.Partitions {
+					c.Partitions[i].Line = 0
+				}
+			}
+			assert.Equal(t, cfg, again)
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"slurmflex/config"
+)
+
+// effective is a configuration file with every key that counts, also those
+// that are not given. It loads as the same configuration.
+type effective struct {
+	Cluster     string                        `yaml:"slurm_cluster_name"`
+	Project     string                        `yaml:"project"`
+	SlurmBinDir string                        `yaml:"slurm_bin_dir"`
+	SlurmLogDir string                        `yaml:"slurm_log_dir"`
+	Partitions  map[string]effectivePartition `yaml:"partitions"`
+	NodeSets    map[string]effectiveNodeSet   `yaml:"nodeset"`
+	Options     effectiveOptions              `yaml:"slurmflex"`
+}
+
+type effectivePartition struct {
+	Name      string   `yaml:"partition_name"`
+	Exclusive bool     `yaml:"enable_job_exclusive"`
+	NodeSets  []string `yaml:"partition_nodeset,flow"`
+}
+
+// effectiveNodeSet of a nodeset that is not ours has its first three keys only.
+type effectiveNodeSet struct {
+	Name       string            `yaml:"nodeset_name"`
+	Static     int               `yaml:"node_count_static"`
+	DynamicMax int               `yaml:"node_count_dynamic_max"`
+	Ours       *effectivePlace   `yaml:",inline"`
+	Flex       *effectiveFlex    `yaml:"dws_flex,omitempty"`
+	NodeConf   map[string]string `yaml:"node_conf,omitempty"`
+}
+
+type effectivePlace struct {
+	Template   string   `yaml:"instance_template"`
+	Subnetwork string   `yaml:"subnetwork"`
+	Zones      []string `yaml:"zone_policy_allow,flow"`
+	Placement  bool     `yaml:"enable_placement"`
+	Distance   int      `yaml:"placement_max_distance,omitempty"`
+}
+
+type effectiveFlex struct {
+	MaxRunDuration     int                  `yaml:"max_run_duration"`
+	UseJobDuration     bool                 `yaml:"use_job_duration"`
+	UseBulkInsert      bool                 `yaml:"use_bulk_insert"`
+	Provisioning       config.Provisioning  `yaml:"provisioning"`
+	JobDurationMargin  int                  `yaml:"job_duration_margin"`
+	ProvisionTimeout   int                  `yaml:"provision_timeout"`
+	OnProvisionTimeout config.TimeoutAction `yaml:"on_provision_timeout"`
+	MaxAttempts        int                  `yaml:"max_attempts"`
+	GangTimeout        int                  `yaml:"gang_timeout"`
+	BootTimeout        int                  `yaml:"boot_timeout"`
+	BootFailures       int                  `yaml:"boot_failures"`
+	RenewBefore        int                  `yaml:"renew_before"`
+}
+
+type effectiveOptions struct {
+	Interval          string            `yaml:"interval"`
+	MaxActiveRequests int               `yaml:"max_active_requests"`
+	MaxDeletions      int               `yaml:"max_deletions_per_round"`
+	APICalls          int               `yaml:"api_calls_per_second"`
+	HTTPAddress       string            `yaml:"http_address"`
+	ComputeEndpoint   string            `yaml:"compute_endpoint,omitempty"`
+	RunDir            string            `yaml:"run_dir"`
+	LogFile           string            `yaml:"log_file"`
+	LogLevel          string            `yaml:"log_level"`
+	CredentialsFile   string            `yaml:"credentials_file,omitempty"`
+	Delegate          effectiveDelegate `yaml:"delegate,omitempty"`
+}
+
+type effectiveDelegate struct {
+	ResumeProgram  string `yaml:"resume_program,omitempty"`
+	SuspendProgram string `yaml:"suspend_program,omitempty"`
+}
+
+// Effective is the configuration as it counts, defaults included, as YAML.
+func Effective(cfg *config.Config) ([]byte, error) {
+	o := cfg.Options
+	e := effective{
+		Cluster: cfg.Cluster, Project: cfg.Project, SlurmBinDir: cfg.SlurmBinDir, SlurmLogDir: cfg.SlurmLogDir,
+		Partitions: map[string]effectivePartition{}, NodeSets: map[string]effectiveNodeSet{},
+		Options: effectiveOptions{
+			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions,
+			APICalls: o.APICalls, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir,
+			LogFile: o.LogFile, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
+			Delegate: effectiveDelegate(o.Delegate),
+		},
+	}
+	for _, p := range cfg.Partitions {
+		e.Partitions[p.Name] = effectivePartition{p.Name, p.Exclusive, p.NodeSets}
+	}
+	for _, set := range cfg.NodeSets {
+		e.NodeSets[set.Name] = effectiveSet(set)
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(e); err != nil {
+		return nil, fmt.Errorf("write the effective configuration: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func effectiveSet(set *config.NodeSet) effectiveNodeSet {
+	e := effectiveNodeSet{Name: set.Name, Static: set.Static, DynamicMax: set.DynamicMax}
+	f := set.Flex
+	if f == nil {
+		return e
+	}
+	e.Ours = &effectivePlace{set.Template, set.Subnetwork, set.Zones, set.Placement, set.PlacementDistance}
+	e.Flex = &effectiveFlex{
+		MaxRunDuration: seconds(f.MaxRunDuration), UseJobDuration: f.UseJobDuration, UseBulkInsert: f.UseBulkInsert,
+		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
+		ProvisionTimeout: seconds(f.ProvisionTimeout), OnProvisionTimeout: f.OnProvisionTimeout,
+		MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
+		BootFailures: f.BootFailures, RenewBefore: seconds(f.RenewBefore),
+	}
+	e.NodeConf = set.NodeConf
+	return e
+}
+
+func seconds(d time.Duration) int { return int(d / time.Second) }

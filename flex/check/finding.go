@@ -1,0 +1,72 @@
+// Package check holds a configuration against good sense and against the world:
+// what Slurm is configured to do, and what Compute has. It observes first, and
+// judges then what it has seen, so that the judgement is a pure function.
+package check
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"slurmflex/config"
+)
+
+// Level is how much a finding matters.
+type Level uint8
+
+const (
+	Fault   Level = iota // it does not work so: some job is lost or never starts
+	Unread               // it could not be looked at, so nothing is known
+	Advice               // it works, but this would be better
+	Ignored              // a key that is not ours
+)
+
+// Finding is one thing to know, and what to do about it.
+type Finding struct {
+	Level Level
+	File  string // of the line to change, or of the configuration
+	Line  int    // from 1; 0 if it is not there yet, or not known
+	Key   string // such as nodeset.a3.dws_flex or ResumeTimeout
+	Text  string // what is; what to do
+}
+
+// String is the finding in one line: file:line: key: text; mend. All but faults
+// say in a word what they are.
+func (f Finding) String() string { return f.problem().Error() }
+
+func (f Finding) problem() config.Problem {
+	word := [...]string{Fault: "", Unread: "not checked: ", Advice: "advice: ", Ignored: "ignored: "}[f.Level]
+	return config.Problem{File: f.File, Line: f.Line, Key: f.Key, Text: word + strings.Join(strings.Fields(f.Text), " ")}
+}
+
+// Findings are what was found, by file and line.
+type Findings []Finding
+
+// Of are those of some levels.
+func (fs Findings) Of(levels ...Level) Findings {
+	var kept Findings
+	for _, f := range fs {
+		if slices.Contains(levels, f.Level) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// Problems are the findings as an error, one a line.
+func (fs Findings) Problems() config.Problems {
+	var all config.Problems
+	for _, f := range fs {
+		all = append(all, f.problem())
+	}
+	return all
+}
+
+// sort orders findings by file and line; those of one line stay as they were
+// found.
+func (fs Findings) sort() Findings {
+	slices.SortStableFunc(fs, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return fs
+}

@@ -1,0 +1,196 @@
+package check
+
+import (
+	"fmt"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/config/source"
+	"slurmflex/mig"
+)
+
+// Compare holds a configuration against the world.
+func Compare(cfg *config.Config, file *source.File, w World) Findings {
+	j := &judge{cfg: cfg, file: file, world: w}
+	if w.Client != nil {
+		j.say(Fault, "slurmflex.credentials_file", "%v; Compute was not asked", w.Client)
+	} else {
+		j.compute()
+	}
+	j.slurm()
+	return j.found.sort()
+}
+
+// compute is about everything that Compute says.
+func (j *judge) compute() {
+	j.credentials()
+	for _, set := range j.cfg.NodeSets {
+		if set.Flex != nil && j.world.Groups[set.Region] == nil {
+			j.place(set)
+			j.template(set)
+			j.machines(set)
+		}
+	}
+	j.quotas()
+	j.clock()
+}
+
+// judge gathers what it finds wrong between a configuration and the world.
+type judge struct {
+	cfg   *config.Config
+	file  *source.File
+	world World
+	found Findings
+}
+
+// say notes something about a key of the configuration.
+func (j *judge) say(level Level, key, format string, args ...any) {
+	j.found = append(j.found, Finding{level, j.file.Path, j.file.Line(key), key, fmt.Sprintf(format, args...)})
+}
+
+// unread notes that something was not read. Missing rights and wrong names are
+// faults, for they do not pass.
+func (j *judge) unread(key string, err error, mend string) {
+	level := Unread
+	switch mig.CauseOf(err) {
+	case mig.CausePermission, mig.CauseNotFound, mig.CauseConfig:
+		level = Fault
+	}
+	j.say(level, key, "%v; %s", err, mend)
+}
+
+// absent reports whether what was asked for is not there.
+func absent(err error) bool {
+	cause := mig.CauseOf(err)
+	return cause == mig.CauseNotFound || cause == mig.CauseConfig
+}
+
+// credentials says of each region whether groups can be listed in it at all.
+func (j *judge) credentials() {
+	for _, region := range j.cfg.FlexRegions() {
+		switch err := j.world.Groups[region]; {
+		case err == nil:
+		case mig.CauseOf(err) == mig.CauseUnavailable:
+			j.unread("project", err, "does this host reach Compute?")
+		default:
+			j.unread("project", err, "are the project's id and the credentials right? They need the role of scripts/iam/slurmflex-role.yaml")
+		}
+	}
+}
+
+// place is about the region and zones of a nodeset.
+func (j *judge) place(set *config.NodeSet) {
+	key := "nodeset." + set.Name + "."
+	switch r := j.world.Regions[set.Region]; {
+	case r.Err != nil:
+		j.unread(key+"subnetwork", r.Err, "give a subnetwork of a region that there is, and the right compute.regions.get")
+		return
+	case !r.Is.Up:
+		j.say(Fault, key+"subnetwork", "region %s is DOWN, as Compute says; wait, or use another region", set.Region)
+	}
+	for _, zone := range set.Zones {
+		at := j.zoneKey(set, zone)
+		switch z := j.world.Zones[zone]; {
+		case absent(z.Err):
+			j.say(Fault, at, "there is no zone %s; give another one of %s", zone, set.Region)
+		case z.Err != nil:
+			j.unread(at, z.Err, "give the credentials the right compute.zones.get")
+		case !z.Is.Up:
+			j.say(Fault, at, "zone %s is DOWN, as Compute says; wait, or take it out", zone)
+		}
+	}
+}
+
+// zoneKey is the key of a zone in zone_policy_allow.
+func (j *judge) zoneKey(set *config.NodeSet, zone string) string {
+	list := "nodeset." + set.Name + ".zone_policy_allow"
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("%s[%d]", list, i)
+		if !j.file.Has(key) {
+			return list
+		}
+		if v, _ := j.file.Value(key); v == zone {
+			return key
+		}
+	}
+}
+
+// template is about what the instance template says of flex-start.
+func (j *judge) template(set *config.NodeSet) {
+	key := "nodeset." + set.Name + ".instance_template"
+	t := j.world.Templates[set.Template]
+	if t.Err != nil {
+		j.unread(key, t.Err, "give a template that there is, and that the credentials may read")
+		return
+	}
+	if set.Flex.UseBulkInsert {
+		return // which says these things itself
+	}
+	wrong := t.Is.Contradictions()
+	for _, text := range wrong {
+		j.say(Fault, key, "%s", text)
+	}
+	if len(wrong) == 0 && t.Is.MaxRun < set.Flex.MaxRunDuration {
+		j.say(Advice, "nodeset."+set.Name+".dws_flex.max_run_duration",
+			"the template's maxRunDuration is %d s, and Google does not say which of the two counts; set both to the same", int(t.Is.MaxRun.Seconds()))
+	}
+	if _, _, ok := mig.PlacementLimit(t.Is.MachineType, set.PlacementDistance); set.Placement && !ok {
+		j.say(Fault, "nodeset."+set.Name+".enable_placement",
+			"%s machines cannot be placed as close together as that; set it to false", t.Is.MachineType)
+	}
+}
+
+// machines is about the machine type in the nodeset's zones.
+func (j *judge) machines(set *config.NodeSet) {
+	t := j.world.Templates[set.Template]
+	for _, zone := range set.Zones {
+		m, asked := j.world.Machines[Offer{zone, t.Is.MachineType}]
+		switch {
+		case !asked:
+		case absent(m.Err):
+			j.say(Fault, j.zoneKey(set, zone), "zone %s has no %s; take it out, or give a template with a machine type that it has", zone, t.Is.MachineType)
+		case m.Err != nil:
+			j.unread(j.zoneKey(set, zone), m.Err, "give the credentials the right compute.machineTypes.get")
+		}
+	}
+	if m, ok := j.machine(set); ok && !m.FlexStart() && !set.Flex.UseBulkInsert {
+		j.say(Fault, "nodeset."+set.Name+".instance_template",
+			"flex-start has no %s, only types with GPUs, but for A4X, and H4D; make a template with one of them", m.Name)
+	}
+}
+
+// machine is the machine type of a nodeset, as the first zone has it that has
+// it.
+func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
+	t := j.world.Templates[set.Template]
+	for _, zone := range set.Zones {
+		if m, asked := j.world.Machines[Offer{zone, t.Is.MachineType}]; asked && m.Err == nil {
+			return m.Is, true
+		}
+	}
+	return mig.MachineType{}, false
+}
+
+// maxOff is how far the clocks may be apart. Leases end by Compute's clock, and
+// reservations begin by ours; Google's tokens bear some minutes.
+const maxOff = 30 * time.Second
+
+// clock is about ours against Compute's.
+func (j *judge) clock() {
+	if j.world.Clock.Err != nil {
+		j.unread("clock", j.world.Clock.Err, "are this host's and Compute's clocks the same?")
+		return
+	}
+	off := j.world.Clock.Off()
+	if off.Abs() <= maxOff {
+		return
+	}
+	way := "ahead of"
+	if off < 0 {
+		way = "behind"
+	}
+	j.found = append(j.found, Finding{
+		Level: Fault, File: j.file.Path, Key: "clock",
+		Text: fmt.Sprintf("this host's is %s %s Compute's, by which leases end; have chrony or ntpd set it", off.Abs().Round(time.Second), way),
+	})
+}

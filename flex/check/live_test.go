@@ -1,0 +1,155 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// cloud is a Compute that is right for everybody, but for what is changed.
+type cloud struct {
+	unseen map[string]error
+	quotas []mig.Quota
+	zone   error
+	region error
+	clock  time.Duration // ahead
+	asked  int           // calls but for Groups
+}
+
+func (c *cloud) Groups(context.Context, string, []string) ([]mig.Group, map[string]error) {
+	return nil, c.unseen
+}
+
+func (c *cloud) Template(_ context.Context, link string) (mig.Template, error) {
+	c.asked++
+	return mig.Template{
+		Link: link, MachineType: "a3-highgpu-8g", Model: "FLEX_START", MaxRun: mig.MaxDuration,
+		Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+	}, nil
+}
+
+func (c *cloud) Region(_ context.Context, name string) (mig.Region, error) {
+	return mig.Region{Name: name, Up: true, Quotas: c.quotas}, c.region
+}
+
+func (c *cloud) Zone(_ context.Context, name string) (mig.Zone, error) {
+	return mig.Zone{Name: name, Up: true}, c.zone
+}
+
+func (c *cloud) MachineType(_ context.Context, _, name string) (mig.MachineType, error) {
+	c.asked++
+	m, _ := mig.KnownMachine(name)
+	return m, nil
+}
+
+func (c *cloud) Clock(context.Context, string) (time.Time, error) {
+	return time.Now().Add(c.clock).Truncate(time.Second), nil
+}
+
+// controller is a Slurm that is right, but that parts of it do not answer.
+type controller struct{ partitions, nodes error }
+
+func (c controller) Config(context.Context) (slurm.Config, error) {
+	return slurm.Config{"SLURM_VERSION": "24.11.5", "SLURM_CONF": "/nonexistent/slurm.conf"}, nil
+}
+
+func (c controller) Partitions(context.Context) ([]slurm.Partition, error) { return nil, c.partitions }
+
+func (c controller) Nodes(context.Context) ([]slurm.Node, error) { return nil, c.nodes }
+
+// keys are what was found in the configuration at a level, by key.
+func keys(found Findings, level Level) map[string]string {
+	all := map[string]string{}
+	for _, f := range found.Of(level) {
+		if f.File == "c.yaml" {
+			all[f.Key] = f.Text
+		}
+	}
+	return all
+}
+
+func compared(t *testing.T, c *cloud, s Scheduler) Findings {
+	t.Helper()
+	cfg, file := changed(t, "project", "project")
+	return Compare(cfg, file, Observe(t.Context(), cfg, s, c, time.Now))
+}
+
+func TestInARegionThatCannotBeReadNothingElseIsAsked(t *testing.T) {
+	c := &cloud{unseen: map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}}
+	found := compared(t, c, controller{})
+	assert.Contains(t, keys(found, Unread), "project")
+	assert.Zero(t, c.asked)
+	for key := range keys(found, Fault) {
+		assert.NotContains(t, key, "zone", "what was not looked at is not wrong")
+		assert.NotContains(t, key, "instance_template")
+	}
+}
+
+func TestWithoutComputeSlurmIsCheckedAllTheSame(t *testing.T) {
+	cfg, file := changed(t, "project", "project")
+	world := Observe(t.Context(), cfg, controller{}, nil, time.Now)
+	world.Client = errors.New("no credentials")
+	found := Compare(cfg, file, world)
+	assert.Equal(t, "no credentials; Compute was not asked", keys(found, Fault)["slurmflex.credentials_file"])
+	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; write ResumeProgram=/opt/slurmflex/resume")
+}
+
+func TestAQuotaThatComputeShowsIsHeldAgainstTheConfiguration(t *testing.T) {
+	const key = "slurmflex.max_active_requests"
+	for limit, want := range map[float64]string{
+		5: "6 live requests in us-central1 are more than the project's quota ACTIVE_RESIZE_REQUESTS of 5; set it to 5 or ask Google for more",
+		6: "",
+	} {
+		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: limit}}}, controller{})
+		assert.Equal(t, want, keys(found, Fault)[key])
+	}
+}
+
+func TestTheNodesetsOfARegionShareItsQuota(t *testing.T) {
+	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
+	for limit, wrong := range map[float64]bool{112: false, 111: true} { // 8 nodes of a3 and 6 of one, 8 GPUs each
+		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: h100, Limit: limit}}}, controller{})
+		assert.Equal(t, wrong, keys(found, Advice)["nodeset.a3.node_count_dynamic_max"] != "", limit)
+	}
+}
+
+func TestWhatNobodyAnsweredIsNotChecked(t *testing.T) {
+	passing := &mig.Error{Op: "read", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("503")}
+	denied := &mig.Error{Op: "read", Object: "x", Cause: mig.CausePermission, Err: errors.New("403")}
+	found := compared(t, &cloud{zone: passing, region: nil}, controller{partitions: errors.New("hung"), nodes: errors.New("hung")})
+	assert.Equal(t, "hung", keys(found, Unread)["partitions"])
+	assert.Equal(t, "hung", keys(found, Unread)["nodeset"])
+	assert.Contains(t, keys(found, Unread), "nodeset.a3.zone_policy_allow[0]")
+	found = compared(t, &cloud{region: denied}, controller{})
+	assert.Equal(t, "read x: 403; give a subnetwork of a region that there is, and the right compute.regions.get", keys(found, Fault)["nodeset.a3.subnetwork"])
+}
+
+func TestOurClockIsHeldAgainstComputes(t *testing.T) {
+	for ahead, wrong := range map[time.Duration]bool{0: false, 20 * time.Second: false, -20 * time.Second: false, 5 * time.Minute: true, -5 * time.Minute: true} {
+		found := compared(t, &cloud{clock: ahead}, controller{})
+		assert.Equal(t, wrong, keys(found, Fault)["clock"] != "", ahead)
+	}
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ before, after, off time.Duration }{
+		{-time.Second, time.Second, 0},
+		{900 * time.Millisecond, 2 * time.Second, 0}, // Compute tells whole seconds
+		{3 * time.Second, 4 * time.Second, 2 * time.Second},
+		{-3 * time.Second, -2 * time.Second, -2 * time.Second},
+		{-time.Hour, time.Hour, 0}, // it took its time to answer
+	} {
+		assert.Equal(t, c.off, Clock{Before: at.Add(c.before), There: at, After: at.Add(c.after)}.Off())
+	}
+}
+
+func TestFindingsStandInTheOrderOfTheFile(t *testing.T) {
+	found := Findings{{File: "b"}, {File: "a", Line: 9, Text: "x\ny"}, {File: "a", Line: 2}}.sort()
+	require.Equal(t, []int{2, 9, 0}, []int{found[0].Line, found[1].Line, found[2].Line})
+	assert.Equal(t, "a:9: x y", found[1].String(), "in one line")
+}

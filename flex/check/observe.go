@@ -1,0 +1,238 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"slurmflex/config"
+	"slurmflex/flex/slurmconf"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Scheduler is what a check needs of Slurm.
+type Scheduler interface {
+	Config(ctx context.Context) (slurm.Config, error)
+	Partitions(ctx context.Context) ([]slurm.Partition, error)
+	Nodes(ctx context.Context) ([]slurm.Node, error)
+}
+
+// Cloud is what a check needs of Compute.
+type Cloud interface {
+	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
+	Template(ctx context.Context, link string) (mig.Template, error)
+	Region(ctx context.Context, name string) (mig.Region, error)
+	Zone(ctx context.Context, name string) (mig.Zone, error)
+	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
+	Clock(ctx context.Context, region string) (time.Time, error)
+}
+
+// Seen is something that was looked at, or why it could not be.
+type Seen[T any] struct {
+	Is  T
+	Err error
+}
+
+// World is what a check looked at.
+type World struct {
+	User       int // uid of who looks
+	Conf       Seen[slurm.Config]
+	Partitions Seen[[]slurm.Partition]
+	Nodes      Seen[[]slurm.Node]
+	File       *slurmconf.File    // nil if it cannot be read here
+	Programs   map[string]Program // those that slurm.conf names, by path
+
+	Client    error            // why Compute cannot be asked at all
+	Groups    map[string]error // by region: why its groups cannot be listed, nil if they can
+	Regions   map[string]Seen[mig.Region]
+	Zones     map[string]Seen[mig.Zone]
+	Templates map[string]Seen[mig.Template] // by link
+	Machines  map[Offer]Seen[mig.MachineType]
+	Clock     Clock
+}
+
+// Offer is a machine type in a zone.
+type Offer struct{ Zone, Machine string }
+
+// Clock is Compute's clock against ours.
+type Clock struct {
+	Before, There, After time.Time // ours, theirs, ours again; zero if nobody could be asked
+	Err                  error
+}
+
+// Off is how far our clock is from Compute's, which tells whole seconds: more
+// than 0 if ours is ahead.
+func (c Clock) Off() time.Duration {
+	switch {
+	case c.Before.After(c.There.Add(time.Second)):
+		return c.Before.Sub(c.There.Add(time.Second))
+	case c.After.Before(c.There):
+		return c.After.Sub(c.There)
+	}
+	return 0
+}
+
+// Observe looks at everything that a check is about, side by side. What could
+// not be read stands in the world with its error. Without a Cloud only Slurm is
+// looked at.
+func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, now func() time.Time) World {
+	w := World{
+		User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{},
+		Regions: map[string]Seen[mig.Region]{}, Zones: map[string]Seen[mig.Zone]{},
+		Templates: map[string]Seen[mig.Template]{}, Machines: map[Offer]Seen[mig.MachineType]{},
+	}
+	var side sync.WaitGroup
+	side.Go(func() { w.observeSlurm(ctx, s) })
+	if c != nil {
+		side.Go(func() { w.observeCompute(ctx, cfg, c, now) })
+	}
+	side.Wait()
+	return w
+}
+
+func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
+	if w.Conf.Is, w.Conf.Err = s.Config(ctx); w.Conf.Err != nil {
+		return // the rest is no better
+	}
+	w.Partitions.Is, w.Partitions.Err = s.Partitions(ctx)
+	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
+	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
+		w.File = file
+	}
+	for _, h := range slurmconf.Hooks() {
+		if path := programPath(w.Conf.Is[h.Key]); path != "" {
+			w.Programs[path] = lookAt(path)
+		}
+	}
+}
+
+// sideBySide bounds the calls to Compute that are made at once.
+const sideBySide = 8
+
+// observeCompute reads the regions first: in one whose groups cannot be listed
+// nothing else is asked.
+func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud, now func() time.Time) {
+	regions := cfg.FlexRegions()
+	_, unseen := c.Groups(ctx, cfg.Cluster, regions)
+	for _, region := range regions {
+		w.Groups[region] = unseen[region]
+	}
+	var mu sync.Mutex
+	var side errgroup.Group
+	side.SetLimit(sideBySide)
+	for _, region := range regions {
+		if unseen[region] != nil {
+			continue
+		}
+		side.Go(func() error {
+			r, err := c.Region(ctx, region)
+			mu.Lock()
+			defer mu.Unlock()
+			w.Regions[region] = Seen[mig.Region]{r, err}
+			return nil
+		})
+		if w.Clock.Before.IsZero() {
+			w.Clock.Before = now()
+			w.Clock.There, w.Clock.Err = c.Clock(ctx, region)
+			w.Clock.After = now()
+		}
+	}
+	for _, zone := range zonesOf(cfg, unseen) {
+		side.Go(func() error {
+			z, err := c.Zone(ctx, zone)
+			mu.Lock()
+			defer mu.Unlock()
+			w.Zones[zone] = Seen[mig.Zone]{z, err}
+			return nil
+		})
+	}
+	_ = side.Wait() // each keeps its error in the world
+	w.observeMachines(ctx, cfg, c, unseen)
+}
+
+// observeMachines reads the templates, and their machine types in each zone.
+func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud, unseen map[string]error) {
+	for _, set := range cfg.NodeSets {
+		if set.Flex == nil || unseen[set.Region] != nil {
+			continue
+		}
+		t, read := w.Templates[set.Template]
+		if !read {
+			t.Is, t.Err = c.Template(ctx, set.Template)
+			w.Templates[set.Template] = t
+		}
+		if t.Err != nil {
+			continue
+		}
+		for _, zone := range set.Zones {
+			at := Offer{zone, t.Is.MachineType}
+			if _, read := w.Machines[at]; !read && w.Zones[zone].Err == nil {
+				m, err := c.MachineType(ctx, zone, t.Is.MachineType)
+				w.Machines[at] = Seen[mig.MachineType]{m, err}
+			}
+		}
+	}
+}
+
+// zonesOf are the zones of our nodesets in the regions that can be read.
+func zonesOf(cfg *config.Config, unseen map[string]error) []string {
+	var zones []string
+	known := map[string]bool{}
+	for _, set := range cfg.NodeSets {
+		for _, zone := range set.Zones {
+			if !known[zone] && unseen[set.Region] == nil {
+				known[zone] = true
+				zones = append(zones, zone)
+			}
+		}
+	}
+	return zones
+}
+
+// Program is a file that slurm.conf names as a program.
+type Program struct {
+	Err  error // why it cannot be looked at
+	Mode os.FileMode
+	Ours bool // it speaks of slurmflex, as our hooks do
+	Bare bool // it is no script, so that it cannot give slurmflex a verb
+}
+
+// programPath is the path in a program's setting, which may have arguments.
+func programPath(value string) string {
+	path, _, _ := strings.Cut(value, " ")
+	return path
+}
+
+// lookAt looks at a program and at what its first part says.
+func lookAt(path string) Program {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		err = errors.New("is a folder")
+	}
+	if err != nil {
+		return Program{Err: err}
+	}
+	text, err := head(path)
+	return Program{
+		Err: err, Mode: info.Mode(),
+		Ours: strings.Contains(text, "slurmflex"), Bare: !strings.HasPrefix(text, "#!"),
+	}
+}
+
+// head is the first part of a file, which is all of a hook.
+func head(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 16<<10))
+	return string(text), err
+}

@@ -1,0 +1,132 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"slurmflex/config"
+	"slurmflex/flex/slurmconf"
+	"slurmflex/slurm"
+)
+
+// partitions holds Slurm's partitions against the configuration's.
+func (j *judge) partitions(version slurm.Version) {
+	for _, p := range j.cfg.Partitions {
+		var nodes []string
+		for _, set := range slurmconf.SetsOf(j.cfg, p) {
+			if set.Flex != nil {
+				nodes = append(nodes, slurmconf.Names(j.cfg, set)...)
+			}
+		}
+		if len(nodes) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(j.world.Partitions.Is, func(s slurm.Partition) bool { return s.Name == p.Name })
+		if i < 0 {
+			j.say(Fault, "partitions."+p.Name, "Slurm has no such partition; add PartitionName=%s Nodes=%s to slurm.conf, as slurmflex config slurm-conf prints it, or take it out",
+				p.Name, slurm.Fold(nodes))
+			continue
+		}
+		j.partition(version, p, j.world.Partitions.Is[i], nodes)
+	}
+}
+
+// partition holds one of Slurm's partitions against the configuration's; nodes
+// are those of ours that it is to have.
+func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Partition, nodes []string) {
+	if missing := without(nodes, is.Nodes); len(missing) > 0 {
+		j.record(Fault, "PartitionName", p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
+	}
+	switch {
+	case p.Exclusive && !is.Exclusive:
+		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add OverSubscribe=EXCLUSIVE to it")
+	case !p.Exclusive && is.Exclusive:
+		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm gives the nodes of %s to one job at a time; set it to true", p.Name)
+	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
+		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after their job, whose leases are as long as that; add PowerDownOnIdle=YES to it")
+	}
+	longest := slurmconf.LongestJob(j.cfg, p)
+	if is.MaxTime.Kind != slurm.LimitSet || is.MaxTime.Duration > longest {
+		limit := slurm.Limit{Kind: slurm.LimitSet, Duration: longest}
+		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than every lease lasts, which then end with it; set MaxTime=%s in it", is.MaxTime, limit)
+	}
+	j.resumeTimeout(version, p, is)
+}
+
+// resumeTimeout is about a partition's own, which counts instead of the
+// cluster's.
+func (j *judge) resumeTimeout(version slurm.Version, p config.Partition, is slurm.Partition) {
+	value := ""
+	switch is.ResumeTimeout.Kind {
+	case slurm.LimitUnknown:
+		return
+	case slurm.Unlimited:
+		value = "INFINITE"
+	case slurm.LimitSet:
+		value = strconv.Itoa(int(is.ResumeTimeout.Duration.Seconds()))
+	}
+	if wrong, write := (slurmconf.Needs{Config: j.cfg, Version: version}).ResumeTimeout(value); wrong != "" {
+		j.record(Fault, "PartitionName", p.Name, "its ResumeTimeout: %s; write ResumeTimeout=%s in it", wrong, write)
+	}
+}
+
+// nodes holds Slurm's nodes against the nodesets.
+func (j *judge) nodes(version slurm.Version) {
+	there := map[string]slurm.Node{}
+	for _, n := range j.world.Nodes.Is {
+		there[n.Name] = n
+	}
+	// Slurm hides powered-down nodes then, so that none can be missed.
+	hidden := !version.AtLeast(23, 2) && !slices.Contains(j.world.Conf.Is.List("PrivateData"), "cloud")
+	for _, set := range j.cfg.NodeSets {
+		if set.Flex == nil {
+			continue
+		}
+		var missing, fixed []string
+		for _, name := range slurmconf.Names(j.cfg, set) {
+			switch n, ok := there[name]; {
+			case !ok:
+				missing = append(missing, name)
+			case !n.State.Has(slurm.Cloud):
+				fixed = append(fixed, name)
+			}
+		}
+		if len(missing) > 0 && !hidden {
+			j.say(Fault, "nodeset."+set.Name, "Slurm has no node %s; add NodeName=%[1]s … State=CLOUD to slurm.conf, as slurmflex config slurm-conf prints it", slurm.Fold(missing))
+		}
+		if len(fixed) > 0 {
+			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
+		}
+		j.superfluous(set)
+	}
+}
+
+// superfluous is about nodes that have a nodeset's name but none of its indexes:
+// jobs would wait for them in vain.
+func (j *judge) superfluous(set *config.NodeSet) {
+	var names []string
+	highest := 0
+	for _, n := range j.world.Nodes.Is {
+		digits, ok := strings.CutPrefix(n.Name, j.cfg.Cluster+"-"+set.Name+"-")
+		if _, _, known := j.cfg.Find(n.Name); !ok || known {
+			continue
+		}
+		if index, err := strconv.Atoi(digits); err == nil {
+			names, highest = append(names, n.Name), max(highest, index)
+		}
+	}
+	if len(names) > 0 {
+		j.say(Fault, "nodeset."+set.Name+".node_count_dynamic_max", "Slurm has %s too, for which nobody gets a machine; set it to %d or take them out of slurm.conf",
+			slurm.Fold(names), highest+1-set.Static)
+	}
+}
+
+// without are the names that are not among the others.
+func without(names, others []string) []string {
+	among := map[string]bool{}
+	for _, o := range others {
+		among[o] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return among[n] })
+}

@@ -1,0 +1,93 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+)
+
+// need is what the nodesets of a region take of a quota when all their nodes
+// are there.
+type need struct {
+	region, metric string
+	sets           []*config.NodeSet
+	nodes, gpus    int
+	machine        mig.MachineType // of the first of sets
+}
+
+// quotas holds what the nodesets may take against what the project has. Compute
+// does not show every quota with its region; of those that it does not,
+// nothing is said.
+func (j *judge) quotas() {
+	for _, n := range j.needs() {
+		limit, shown := j.world.Regions[n.region].Is.Quota(n.metric)
+		if shown {
+			j.gpus(n, int(limit))
+		}
+	}
+	const key = "slurmflex.max_active_requests"
+	most := j.cfg.Options.MaxActiveRequests
+	for _, region := range j.cfg.FlexRegions() {
+		r, read := j.world.Regions[region]
+		if !read || r.Err != nil {
+			continue
+		}
+		limit, shown := r.Is.Quota(mig.ActiveRequestsQuota)
+		switch {
+		case shown && float64(most) > limit:
+			j.say(Fault, key, "%d live requests in %s are more than the project's quota %s of %d; set it to %[4]d or ask Google for more",
+				most, region, mig.ActiveRequestsQuota, int(limit))
+		case !shown && most > mig.DefaultActiveRequests:
+			j.say(Advice, key, "%d live requests in %s are more than the %d that a project has at first, and Compute does not show its quota %s; look it up in the console",
+				most, region, mig.DefaultActiveRequests, mig.ActiveRequestsQuota)
+		}
+	}
+}
+
+// needs are sorted by region and metric.
+func (j *judge) needs() []*need {
+	var all []*need
+	for _, set := range j.cfg.NodeSets {
+		if set.Flex == nil || set.Size() == 0 {
+			continue
+		}
+		m, ok := j.machine(set)
+		metric, known := mig.PreemptibleQuota(m.GPU)
+		if !ok || !known {
+			continue
+		}
+		i := slices.IndexFunc(all, func(n *need) bool { return n.region == set.Region && n.metric == metric })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &need{region: set.Region, metric: metric, machine: m})
+		}
+		all[i].sets = append(all[i].sets, set)
+		all[i].nodes += set.Size()
+		all[i].gpus += set.Size() * m.GPUs
+	}
+	slices.SortFunc(all, func(a, b *need) int {
+		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(a.metric, b.metric))
+	})
+	return all
+}
+
+func (j *judge) gpus(n *need, limit int) {
+	if limit >= n.gpus {
+		return
+	}
+	set := n.sets[0]
+	key := "nodeset." + set.Name + ".node_count_dynamic_max"
+	if limit < n.machine.GPUs {
+		j.say(Fault, key, "quota %s of %s is %d, too little for a single %s; ask Google for %d", n.metric, n.region, limit, n.machine.Name, n.gpus)
+		return
+	}
+	instead := ""
+	if len(n.sets) == 1 {
+		instead = fmt.Sprintf(", or set the number of nodes to %d", limit/n.machine.GPUs)
+	}
+	j.say(Advice, key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so that some wait for others; ask Google for more%s",
+		n.metric, n.region, limit, n.gpus, n.nodes, instead)
+}

@@ -1,0 +1,143 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"slurmflex/flex/slurmconf"
+	"slurmflex/slurm"
+)
+
+// slurm is about everything that Slurm is configured to do.
+func (j *judge) slurm() {
+	conf := j.world.Conf
+	if conf.Err != nil {
+		j.say(Unread, "slurm_bin_dir", "%v; is slurmctld running, and SLURM_CONF the right one?", conf.Err)
+		return
+	}
+	version, err := conf.Is.Version()
+	if err != nil {
+		j.say(Unread, "slurm_bin_dir", "%v; which Slurm is this?", err)
+		return
+	}
+	j.settings(version)
+	j.hooks()
+	j.user()
+	if j.world.Partitions.Err != nil {
+		j.say(Unread, "partitions", "%v", j.world.Partitions.Err)
+	} else {
+		j.partitions(version)
+	}
+	if j.world.Nodes.Err != nil {
+		j.say(Unread, "nodeset", "%v", j.world.Nodes.Err)
+	} else {
+		j.nodes(version)
+	}
+}
+
+// conf notes something about a setting of slurm.conf, at its line if the file
+// can be read here.
+func (j *judge) conf(level Level, key, format string, args ...any) {
+	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
+	if j.world.File != nil {
+		at, _, _ = j.world.File.Setting(key)
+	}
+	j.found = append(j.found, Finding{level, at.File, at.Line, key, fmt.Sprintf(format, args...)})
+}
+
+// record notes something about a line that begins with key=name.
+func (j *judge) record(level Level, key, name, format string, args ...any) {
+	at := slurmconf.Place{File: j.world.Conf.Is["SLURM_CONF"]}
+	if j.world.File != nil {
+		at, _, _ = j.world.File.Record(key, name)
+	}
+	j.found = append(j.found, Finding{level, at.File, at.Line, key + "=" + name, fmt.Sprintf(format, args...)})
+}
+
+// settings holds slurm.conf against what flex-start nodes need.
+func (j *judge) settings(version slurm.Version) {
+	needs := slurmconf.Needs{Config: j.cfg, Version: version}
+	// Where the file cannot be read, nobody knows, and nothing is said.
+	needs.PartitionsSuspend = j.world.File == nil || j.world.File.AnyHas("PartitionName", "SuspendTime")
+	for _, p := range j.world.Partitions.Is {
+		if slices.Contains(j.world.Conf.Is.List("SuspendExcParts"), p.Name) {
+			needs.Exempt = append(needs.Exempt, p.Nodes...)
+		}
+	}
+	for _, rule := range slurmconf.Rules(needs) {
+		wrong, write := rule.Judge(j.world.Conf.Is[rule.Key])
+		if wrong == "" {
+			continue
+		}
+		level := Fault
+		if rule.Advice {
+			level = Advice
+		}
+		j.conf(level, rule.Key, "%s; write %s=%s", wrong, rule.Key, write)
+	}
+}
+
+// hooks is about the programs that Slurm calls.
+func (j *judge) hooks() {
+	for _, h := range slurmconf.Hooks() {
+		value := j.world.Conf.Is[h.Key]
+		if wrong := j.wrongHook(h, value); wrong != "" {
+			j.conf(Fault, h.Key, "%s; write %s=%s", wrong, h.Key, h.Program(j.programs()))
+		}
+	}
+}
+
+// programs is the folder of our hooks: that of one which slurm.conf names, else
+// the one of the documentation.
+func (j *judge) programs() string {
+	for _, h := range slurmconf.Hooks() {
+		if path := programPath(j.world.Conf.Is[h.Key]); j.world.Programs[path].Ours {
+			return path[:strings.LastIndexByte(path, '/')]
+		}
+	}
+	return slurmconf.Folder
+}
+
+// wrongHook is what is wrong with a program, so that Slurm does not call it, or
+// calls somebody else.
+func (j *judge) wrongHook(h slurmconf.Hook, value string) string {
+	path := programPath(value)
+	p := j.world.Programs[path]
+	switch {
+	case path == "":
+		return "is not set"
+	case !strings.HasPrefix(path, "/"):
+		return fmt.Sprintf("%q is not an absolute path", path)
+	case p.Err != nil:
+		return fmt.Sprintf("Slurm cannot call %s: %v", path, p.Err)
+	case p.Mode&0o111 == 0:
+		return fmt.Sprintf("Slurm cannot call %s: it is not executable", path)
+	case p.Mode&0o022 != 0:
+		return fmt.Sprintf("Slurm does not call %s, which others may change (mode %04o)", path, p.Mode.Perm())
+	case !p.Ours:
+		return path + " is not slurmflex's"
+	case p.Bare:
+		return path + " is called without a verb"
+	}
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	for _, other := range slurmconf.Hooks() {
+		if other.Verb == name && other != h {
+			return fmt.Sprintf("%s is the program for %s", path, other.Key)
+		}
+	}
+	return ""
+}
+
+var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)
+
+// user is about who looks: files and credentials are those of SlurmUser.
+func (j *judge) user() {
+	fields := userForm.FindStringSubmatch(j.world.Conf.Is["SlurmUser"])
+	if fields != nil && fields[2] != strconv.Itoa(j.world.User) {
+		j.conf(Advice, "SlurmUser", "is %s and slurmflex runs as that user, but this check as uid %d, whose files and credentials may be others; run it by sudo -u %[1]s",
+			fields[1], j.world.User)
+	}
+}

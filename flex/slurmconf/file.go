@@ -1,0 +1,170 @@
+// Package slurmconf knows slurm.conf: where in it a setting stands, what a
+// cluster with flex-start nodes needs in it, and how that part is written.
+package slurmconf
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxConf bounds the size in bytes of a file, and maxFiles how many it may
+// include.
+const (
+	maxConf  = 16 << 20
+	maxFiles = 64
+)
+
+// File is a slurm.conf with the files that it includes.
+type File struct {
+	Path    string
+	entries []entry
+	files   int
+}
+
+// entry is a line Key=Value, of which there may be more: the value of
+// PartitionName=train Nodes=… is all behind the first =.
+type entry struct {
+	file       string
+	line       int
+	key, value string
+}
+
+// Read reads a slurm.conf and what it includes. A file that cannot be read is
+// an error, also an included one: half of the settings are not the settings.
+func Read(path string) (*File, error) {
+	f := &File{Path: path}
+	if err := f.read(path); err != nil {
+		return nil, fmt.Errorf("read slurm.conf: %w", err)
+	}
+	return f, nil
+}
+
+func (f *File) read(path string) error {
+	if f.files++; f.files > maxFiles {
+		return fmt.Errorf("%s: more than %d files include each other", path, maxFiles)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, maxConf+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxConf {
+		return fmt.Errorf("%s: larger than %d MiB", path, maxConf>>20)
+	}
+	return f.parse(path, string(data))
+}
+
+// parse notes the settings of a file. Slurm's lines may go on behind a
+// backslash, # begins a comment unless a backslash is before it, and a file is
+// included by its path, relative to that of slurm.conf.
+func (f *File) parse(path, text string) error {
+	whole, begun := "", 0
+	for number, line := range strings.Split(text, "\n") {
+		if whole == "" {
+			begun = number + 1
+		}
+		line = withoutComment(strings.TrimRight(line, "\r"))
+		part, goesOn := strings.CutSuffix(line, `\`)
+		whole += part
+		if goesOn {
+			whole += " "
+			continue
+		}
+		if err := f.add(path, begun, strings.TrimSpace(whole)); err != nil {
+			return err
+		}
+		whole = ""
+	}
+	return f.add(path, begun, strings.TrimSpace(whole))
+}
+
+func (f *File) add(path string, number int, line string) error {
+	if words := strings.Fields(line); len(words) == 2 && strings.EqualFold(words[0], "include") {
+		return f.include(words[1])
+	}
+	key, value, ok := strings.Cut(line, "=")
+	if ok {
+		f.entries = append(f.entries, entry{path, number, strings.TrimSpace(key), strings.TrimSpace(value)})
+	}
+	return nil
+}
+
+func (f *File) include(path string) error {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(f.Path), path)
+	}
+	return f.read(path)
+}
+
+func withoutComment(line string) string {
+	for i := range len(line) {
+		if line[i] == '#' && (i == 0 || line[i-1] != '\\') {
+			return line[:i]
+		}
+	}
+	return line
+}
+
+// Setting is where a setting stands and what its value is. Of one that is given
+// twice the last counts. Source: slurmctld's "latest value used".
+func (f *File) Setting(key string) (at Place, value string, ok bool) {
+	for i := len(f.entries) - 1; i >= 0; i-- {
+		if e := f.entries[i]; strings.EqualFold(e.key, key) {
+			return Place{e.file, e.line}, e.value, true
+		}
+	}
+	return Place{File: f.Path}, "", false
+}
+
+// Record is where the line of a partition or of nodes stands: that which begins
+// with KEY=NAME.
+func (f *File) Record(key, name string) (at Place, parameters []Parameter, ok bool) {
+	for i := len(f.entries) - 1; i >= 0; i-- {
+		e := f.entries[i]
+		if first, rest, _ := strings.Cut(e.value, " "); strings.EqualFold(e.key, key) && first == name {
+			return Place{e.file, e.line}, parametersOf(rest), true
+		}
+	}
+	return Place{File: f.Path}, nil, false
+}
+
+// AnyHas reports whether any line that begins with KEY= has the parameter.
+func (f *File) AnyHas(key, parameter string) bool {
+	for _, e := range f.entries {
+		if !strings.EqualFold(e.key, key) {
+			continue
+		}
+		for _, p := range parametersOf(e.value) {
+			if strings.EqualFold(p.Key, parameter) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Place is a line of a file.
+type Place struct {
+	File string
+	Line int // from 1; 0 if it is not there yet
+}
+
+// Parameter is one Key=Value of a line with several.
+type Parameter struct{ Key, Value string }
+
+func parametersOf(text string) []Parameter {
+	var all []Parameter
+	for _, word := range strings.Fields(text) {
+		if key, value, ok := strings.Cut(word, "="); ok {
+			all = append(all, Parameter{key, value})
+		}
+	}
+	return all
+}

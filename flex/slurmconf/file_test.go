@@ -1,0 +1,86 @@
+package slurmconf
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// files writes a slurm.conf and others beside it, and reads the first.
+func files(t *testing.T, texts map[string]string) (*File, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range texts {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	f, err := Read(filepath.Join(dir, "slurm.conf"))
+	return f, dir, err
+}
+
+func TestSettingsAreFoundWhereTheyStand(t *testing.T) {
+	f, dir, err := files(t, map[string]string{
+		"slurm.conf": "# ResumeRate=1\nClusterName = alpha\nresumerate=300 # too many\n\nInclude cloud.conf\nSuspendTime=300\n",
+		"cloud.conf": "ResumeRate=0\r\nSlurmctldParameters=a,\\\nb\nPartitionName=train Nodes=n[0-1] \\\n  SuspendTime=60\nNodeName=n[0-1] CPUs=2",
+	})
+	require.NoError(t, err)
+	for key, want := range map[string]struct {
+		file  string
+		line  int
+		value string
+	}{
+		"ClusterName":         {"slurm.conf", 2, "alpha"},
+		"ResumeRate":          {"cloud.conf", 1, "0"}, // the latest counts
+		"SLURMCTLDPARAMETERS": {"cloud.conf", 2, "a, b"},
+		"SuspendTime":         {"slurm.conf", 6, "300"},
+	} {
+		at, value, ok := f.Setting(key)
+		assert.True(t, ok, key)
+		assert.Equal(t, Place{filepath.Join(dir, want.file), want.line}, at, key)
+		assert.Equal(t, want.value, value, key)
+	}
+	at, _, ok := f.Setting("ResumeTimeout")
+	assert.False(t, ok)
+	assert.Equal(t, Place{File: filepath.Join(dir, "slurm.conf")}, at)
+
+	at, parameters, ok := f.Record("PartitionName", "train")
+	assert.True(t, ok)
+	assert.Equal(t, Place{filepath.Join(dir, "cloud.conf"), 4}, at)
+	assert.Equal(t, []Parameter{{"Nodes", "n[0-1]"}, {"SuspendTime", "60"}}, parameters)
+	_, _, ok = f.Record("PartitionName", "trai")
+	assert.False(t, ok)
+	assert.True(t, f.AnyHas("partitionname", "suspendtime"))
+	assert.False(t, f.AnyHas("NodeName", "SuspendTime"))
+}
+
+func TestASlurmConfThatCannotAllBeReadIsAnError(t *testing.T) {
+	for want, text := range map[string]string{
+		"gone.conf: no such file or directory":         "include gone.conf\n",
+		"more than 64 files include each other":        "include slurm.conf\n",
+		"/dev/null/slurm.conf: not a directory":        "include /dev/null/slurm.conf\n",
+		fmt.Sprintf("larger than %d MiB", maxConf>>20): string(make([]byte, maxConf+1)),
+	} {
+		_, _, err := files(t, map[string]string{"slurm.conf": text})
+		require.ErrorContains(t, err, "read slurm.conf: ")
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func FuzzParseSlurmConf(f *testing.F) {
+	f.Add("A=1\nB=2 \\\n3\n#C=4\nNodeName=n[0-1] CPUs=2\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		file := &File{Path: "/nonexistent/slurm.conf"}
+		if file.parse(file.Path, text) != nil {
+			return // an include
+		}
+		for _, e := range file.entries {
+			at, _, ok := file.Setting(e.key)
+			if !ok || at.Line < 1 {
+				t.Errorf("%q is at %v", e.key, at)
+			}
+		}
+	})
+}

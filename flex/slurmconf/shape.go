@@ -1,0 +1,143 @@
+package slurmconf
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+)
+
+// Machine is the machine type of a nodeset's nodes.
+type Machine struct {
+	mig.MachineType
+	Source string // where its numbers are from, for the reader; empty: nothing is known
+	Err    error  // why nothing is known
+}
+
+// family is how the virtual CPUs of a family of machine types are made.
+type family struct {
+	prefix  string
+	threads int // per core
+	socket  int // virtual CPUs of a socket
+}
+
+// familyOf tells a machine type's family; false for one that is not known here.
+// Source: Compute's page "CPU platforms": A2 and G2 run on Cascade Lake, A3 High
+// and Mega on Sapphire Rapids, A3 Ultra and A4 on Emerald Rapids, H4D on Turin
+// without SMT, all of them with two sockets in the largest type.
+func familyOf(machine string) (family, bool) {
+	families := []family{
+		{"a2-", 2, 48},
+		{"a3-highgpu-", 2, 104},
+		{"a3-megagpu-", 2, 104},
+		{"a3-ultragpu-", 2, 112},
+		{"a4-", 2, 112},
+		{"g2-", 2, 48},
+		{"h4d-", 1, 96},
+	}
+	i := slices.IndexFunc(families, func(f family) bool { return strings.HasPrefix(machine, f.prefix) })
+	if i < 0 {
+		return family{}, false
+	}
+	return families[i], true
+}
+
+// usable is the part of a machine's memory, in percent, that is left to Slurm:
+// the kernel keeps a 64th for its tables, and slurmctld refuses a node that has
+// less than its RealMemory.
+const usable = 94
+
+// shapeKeys are the parameters that say what CPUs a node has. Who gives one of
+// them gives all: they must fit together.
+func shapeKeys() []string {
+	return []string{"CPUs", "Procs", "Boards", "SocketsPerBoard", "Sockets", "CoresPerSocket", "ThreadsPerCore"}
+}
+
+// nodeParameters are those of a nodeset's line: node_conf's, and for what it
+// does not say the machine type's. An empty one in node_conf is left out.
+func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
+	given := func(keys ...string) bool {
+		for key := range set.NodeConf {
+			if slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) }) {
+				return true
+			}
+		}
+		return false
+	}
+	var all []Parameter
+	if !given(shapeKeys()...) {
+		if m.Source == "" {
+			return nil, fmt.Errorf("nodeset %s: what its nodes have is not known: %w; give CPUs and RealMemory in nodeset.%[1]s.node_conf, or the machine type with --machine %[1]s=TYPE", set.Name, m.Err)
+		}
+		all = shape(m.MachineType)
+	} else if !given("CPUs", "Procs") && m.CPUs > 0 {
+		all = append(all, Parameter{"CPUs", strconv.Itoa(m.CPUs)})
+		all = append(all, sockets(set, m.CPUs)...)
+	}
+	if m.Source != "" && !given("RealMemory") {
+		all = append(all, Parameter{"RealMemory", strconv.Itoa(m.Memory * usable / 100)})
+	}
+	if m.GPUs > 0 && !given("Gres") {
+		all = append(all, Parameter{"Gres", "gpu:" + strconv.Itoa(m.GPUs)})
+	}
+	for key, value := range set.NodeConf {
+		switch {
+		case len(strings.Fields(value)) > 1:
+			return nil, fmt.Errorf("nodeset.%s.node_conf.%s: %q has a space, which slurm.conf cannot have here; take it out", set.Name, key, value)
+		case value != "" && !strings.EqualFold(key, "State"):
+			all = append(all, Parameter{key, value})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Parameter) int { return cmp.Or(rank(a.Key)-rank(b.Key), cmp.Compare(a.Key, b.Key)) })
+	return all, nil
+}
+
+// shape is what CPUs a machine type has, as slurmd finds them.
+func shape(m mig.MachineType) []Parameter {
+	all := []Parameter{{"CPUs", strconv.Itoa(m.CPUs)}}
+	f, known := familyOf(m.Name)
+	if !known {
+		return all
+	}
+	sockets := (m.CPUs + f.socket - 1) / f.socket
+	return append(all,
+		Parameter{"Sockets", strconv.Itoa(sockets)},
+		Parameter{"CoresPerSocket", strconv.Itoa(m.CPUs / sockets / f.threads)},
+		Parameter{"ThreadsPerCore", strconv.Itoa(f.threads)})
+}
+
+// sockets is how many there must be where node_conf says only what is in one of
+// them; none if that does not come out even, or node_conf says it.
+func sockets(set *config.NodeSet, cpus int) []Parameter {
+	per := 1
+	for key, value := range set.NodeConf {
+		switch strings.ToLower(key) {
+		case "boards", "socketsperboard", "sockets":
+			return nil
+		case "corespersocket", "threadspercore":
+			n, err := strconv.Atoi(value)
+			if err != nil || n <= 0 {
+				return nil
+			}
+			per *= n
+		}
+	}
+	if cpus%per != 0 {
+		return nil
+	}
+	return []Parameter{{"Sockets", strconv.Itoa(cpus / per)}}
+}
+
+// rank orders the parameters of a line: the CPUs, then RealMemory and Gres, then
+// all others.
+func rank(key string) int {
+	order := append(shapeKeys(), "RealMemory", "Gres")
+	if i := slices.IndexFunc(order, func(k string) bool { return strings.EqualFold(k, key) }); i >= 0 {
+		return i
+	}
+	return len(order)
+}

@@ -1,0 +1,205 @@
+package slurmconf
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+)
+
+// Input is what the part of slurm.conf is written from.
+type Input struct {
+	Config   *config.Config
+	Version  slurm.Version
+	Programs string             // folder of resume, suspend and resume-fail
+	Machines map[string]Machine // by nodeset
+
+	// Extra are further parameters of a partition's line, those of slurm-gcp's
+	// partition_conf, which win over ours; by partition, and may be nil.
+	Extra map[string][]Parameter
+}
+
+// Text is the part of slurm.conf that this configuration needs on this version
+// of Slurm: programs, times, nodes and partitions.
+func Text(in Input) (string, error) {
+	nodes, gres, err := nodeLines(in)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# For slurm.conf of Slurm %d.%02d, by slurmflex config slurm-conf. A setting that is\n# there already must be replaced: of one that is given twice the last counts.\n", in.Version.Major, in.Version.Minor)
+	for _, h := range Hooks() {
+		setting(&b, h.Key, h.Program(in.Programs))
+	}
+	for _, rule := range Rules(Needs{Config: in.Config, Version: in.Version}) {
+		_, value := rule.Judge("")
+		setting(&b, rule.Key, value)
+	}
+	if gres != "" {
+		setting(&b, "GresTypes", "gpu")
+	}
+	b.WriteString("\n" + nodes + "\n" + partitionLines(in))
+	if gres != "" {
+		b.WriteString("\n# For gres.conf:\n" + gres)
+	}
+	return b.String(), nil
+}
+
+func setting(b *strings.Builder, key, value string) { fmt.Fprintf(b, "%s=%s\n", key, value) }
+
+// nodeLines are the lines of our nodesets, and what gres.conf must say of those
+// with GPUs, each line behind a #.
+func nodeLines(in Input) (nodes, gres string, err error) {
+	var n, g strings.Builder
+	for _, set := range in.Config.NodeSets {
+		if set.Size() == 0 {
+			continue
+		}
+		names := slurm.Fold(Names(in.Config, set))
+		if set.Flex == nil {
+			fmt.Fprintf(&n, "# %s: not by flex-start; keep their NodeName line\n", names)
+			continue
+		}
+		m := in.Machines[set.Name]
+		parameters, err := nodeParameters(set, m)
+		if err != nil {
+			return "", "", err
+		}
+		fmt.Fprintf(&n, "# %s\n", about(set, m))
+		fmt.Fprintf(&n, "NodeName=%s%s State=CLOUD\n", names, joined(parameters))
+		if gpus := gpusOf(parameters); gpus > 0 {
+			fmt.Fprintf(&g, "# NodeName=%s Name=gpu File=/dev/nvidia%s\n", names, upTo(gpus))
+		}
+	}
+	return n.String(), g.String(), nil
+}
+
+func about(set *config.NodeSet, m Machine) string {
+	if m.Source == "" {
+		return "nodeset " + set.Name + ": CPUs and memory from node_conf"
+	}
+	return fmt.Sprintf("nodeset %s: %s, %s", set.Name, m.Name, m.Source)
+}
+
+// Names are the names of a nodeset's nodes.
+func Names(cfg *config.Config, set *config.NodeSet) []string {
+	names := make([]string, set.Size())
+	for i := range names {
+		names[i] = set.NodeName(cfg.Cluster, i)
+	}
+	return names
+}
+
+// gpusOf is how many GPUs the parameters of a line promise: of gpu:8 and
+// gpu:h100:8 the last part.
+func gpusOf(parameters []Parameter) int {
+	for _, p := range parameters {
+		if strings.EqualFold(p.Key, "Gres") && strings.HasPrefix(p.Value, "gpu") {
+			n, _ := strconv.Atoi(p.Value[strings.LastIndex(p.Value, ":")+1:]) // without a number it is one, of unknown device
+			return n
+		}
+	}
+	return 0
+}
+
+func upTo(n int) string {
+	if n == 1 {
+		return "0"
+	}
+	return fmt.Sprintf("[0-%d]", n-1)
+}
+
+// partitionLines are the lines of the partitions that have nodes of ours.
+func partitionLines(in Input) string {
+	var b strings.Builder
+	for _, p := range in.Config.Partitions {
+		sets := SetsOf(in.Config, p)
+		ours := slices.ContainsFunc(sets, func(s *config.NodeSet) bool { return s.Flex != nil && s.Size() > 0 })
+		if !ours {
+			fmt.Fprintf(&b, "# partition %s has no node by flex-start; keep its line\n", p.Name)
+			continue
+		}
+		var names []string
+		for _, s := range sets {
+			names = append(names, Names(in.Config, s)...)
+		}
+		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names),
+			joined(merged(partitionParameters(in, p), in.Extra[p.Name])))
+	}
+	return b.String()
+}
+
+func partitionParameters(in Input, p config.Partition) []Parameter {
+	all := []Parameter{{"State", "UP"}}
+	if p.Exclusive {
+		all = append(all, Parameter{"OverSubscribe", "EXCLUSIVE"})
+		if PowersDownOnIdle(in.Version) {
+			all = append(all, Parameter{"PowerDownOnIdle", "YES"})
+		}
+	}
+	return append(all, Parameter{"MaxTime", clock(LongestJob(in.Config, p))})
+}
+
+// merged are the parameters of a line with those of others in place of their
+// own. A ResumeTimeout is left out: the cluster's is the one that is right.
+func merged(own, others []Parameter) []Parameter {
+	is := func(key string) func(Parameter) bool {
+		return func(p Parameter) bool { return strings.EqualFold(p.Key, key) }
+	}
+	for _, o := range others {
+		if i := slices.IndexFunc(own, is(o.Key)); i >= 0 {
+			own[i].Value = o.Value
+		} else if !strings.EqualFold(o.Key, "ResumeTimeout") {
+			own = append(own, o)
+		}
+	}
+	return own
+}
+
+// PowersDownOnIdle reports whether partitions have PowerDownOnIdle. Before,
+// slurmflex marks the nodes itself.
+func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
+
+// SetsOf are a partition's nodesets, ours and others'.
+func SetsOf(cfg *config.Config, p config.Partition) []*config.NodeSet {
+	var sets []*config.NodeSet
+	for _, set := range cfg.NodeSets {
+		if slices.Contains(p.NodeSets, set.Name) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// LongestJob is the longest time limit that every lease in a partition covers;
+// 0 if it has no node of ours.
+func LongestJob(cfg *config.Config, p config.Partition) time.Duration {
+	var longest time.Duration
+	for _, set := range SetsOf(cfg, p) {
+		if set.Flex == nil {
+			continue
+		}
+		lease := set.Flex.MaxRunDuration
+		if set.Flex.UseJobDuration {
+			lease -= set.Flex.JobDurationMargin
+		}
+		// Slurm counts time limits in minutes.
+		longest = minNonZero(longest, max(lease, time.Minute).Truncate(time.Minute))
+	}
+	return longest
+}
+
+func minNonZero(a, b time.Duration) time.Duration { return min(cmp.Or(a, b), b) }
+
+func joined(parameters []Parameter) string {
+	var b strings.Builder
+	for _, p := range parameters {
+		fmt.Fprintf(&b, " %s=%s", p.Key, p.Value)
+	}
+	return b.String()
+}

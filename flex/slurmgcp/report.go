@@ -1,0 +1,224 @@
+// Package slurmgcp tells what to do to bring a cluster of slurm-gcp's scripts
+// to slurmflex. It only tells.
+package slurmgcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"slurmflex/config"
+	"slurmflex/config/source"
+	"slurmflex/flex/check"
+	"slurmflex/flex/slurmconf"
+	"slurmflex/slurm"
+)
+
+// Cluster is a cluster of slurm-gcp's scripts.
+type Cluster struct {
+	Config    *config.Config
+	File      *source.File    // the configuration
+	SlurmConf *slurmconf.File // with its cloud.conf; nil if it is not given
+	Version   slurm.Version   // of Slurm
+	Programs  string          // folder of slurmflex's hooks
+}
+
+// Report says what changes, what is ignored, which lines to edit and in which
+// order to do it.
+func Report(c Cluster) string {
+	var b strings.Builder
+	ours, others := c.sets()
+	fmt.Fprintf(&b, "%s loads as it is: of cluster %s, %s will come by slurmflex", c.File.Path, c.Config.Cluster, counted(ours))
+	if len(others) > 0 {
+		fmt.Fprintf(&b, ", and %s stay with slurm-gcp's scripts", strings.Join(others, ", "))
+	}
+	b.WriteString(".\n")
+	found := slices.DeleteFunc(check.Advise(c.Config, c.File), func(f check.Finding) bool {
+		return f.Key == "slurmflex.delegate" // see additions
+	})
+	section(&b, "What changes", c.changes())
+	section(&b, "What to consider in "+c.File.Path, texts(found.Of(check.Advice)))
+	section(&b, "What to write in it", c.additions(others))
+	section(&b, "Which lines to edit, in cloud.conf or where they stand", c.edits())
+	section(&b, "What to do, in this order", c.steps(others))
+	section(&b, "What of the file slurmflex ignores; slurm-gcp's scripts go on using it", texts(found.Of(check.Ignored)))
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for _, line := range lines {
+		fmt.Fprintf(b, "  %s\n", line)
+	}
+}
+
+func texts(found check.Findings) []string {
+	var all []string
+	for _, f := range found {
+		all = append(all, f.String())
+	}
+	return all
+}
+
+// sets are the names of the nodesets that are ours, and of the others.
+func (c Cluster) sets() (ours, others []string) {
+	for _, set := range c.Config.NodeSets {
+		if set.Flex != nil {
+			ours = append(ours, set.Name)
+		} else {
+			others = append(others, set.Name)
+		}
+	}
+	return ours, others
+}
+
+func counted(names []string) string {
+	if len(names) == 0 {
+		return "no nodeset"
+	}
+	return strings.Join(names, ", ")
+}
+
+// changes are what users and admins will see to be different.
+func (c Cluster) changes() []string {
+	all := []string{
+		"Slurm's programs return at once; the work is done by slurmflex daemon, or by slurmflex sync from cron.",
+		fmt.Sprintf("A job's nodes come in a group %s-NODESET-job-ID with one request; all of them or none.", c.Config.Cluster),
+		"A job that waits says so in its AdminComment (scontrol show job), may wait longer than ResumeTimeout, and costs nothing once it is cancelled.",
+		fmt.Sprintf("The end of a lease is reserved as slurmflex-%s-EPOCH on every node, in place of dws-eol-NODE.", c.Config.Cluster),
+		"A job of less than 10 minutes gets a lease of 10 minutes, not the longest one.",
+	}
+	for _, set := range c.Config.NodeSets {
+		switch {
+		case set.Flex == nil:
+		case set.Flex.UseBulkInsert:
+			all = append(all, fmt.Sprintf("%s comes by bulk insert as before, without a queue; take use_bulk_insert out to have its jobs wait for capacity.", set.Name))
+		case set.Static > 0:
+			all = append(all, fmt.Sprintf("The static nodes of %s get a new lease whenever the old one ends; renew_before has idle ones renewed earlier.", set.Name))
+		}
+	}
+	return all
+}
+
+// additions are the keys of our own that the file needs.
+func (c Cluster) additions(others []string) []string {
+	d := c.Config.Options.Delegate
+	if len(others) == 0 || d.ResumeProgram != "" && d.SuspendProgram != "" {
+		return nil
+	}
+	resume, suspend := "/slurm/scripts/resume_wrapper.sh", "/slurm/scripts/suspend_wrapper.sh"
+	note := "  # what ResumeProgram and SuspendProgram are now"
+	if c.SlurmConf != nil {
+		note = ""
+		if _, v, ok := c.SlurmConf.Setting("ResumeProgram"); ok {
+			resume = v
+		}
+		if _, v, ok := c.SlurmConf.Setting("SuspendProgram"); ok {
+			suspend = v
+		}
+	}
+	return []string{
+		"slurmflex:",
+		"  delegate:" + note,
+		"    resume_program: " + resume,
+		"    suspend_program: " + suspend,
+	}
+}
+
+// edits are the settings of slurm.conf and of the partitions that must change.
+func (c Cluster) edits() []string {
+	var all []string
+	for _, h := range slurmconf.Hooks() {
+		at, value, _ := c.setting(h.Key)
+		if want := h.Program(c.Programs); value != want {
+			all = append(all, edit(at, h.Key, value, want))
+		}
+	}
+	needs := slurmconf.Needs{Config: c.Config, Version: c.Version}
+	needs.PartitionsSuspend = c.SlurmConf == nil || c.SlurmConf.AnyHas("PartitionName", "SuspendTime")
+	for _, rule := range slurmconf.Rules(needs) {
+		at, value, _ := c.setting(rule.Key)
+		if wrong, write := rule.Judge(value); wrong != "" {
+			all = append(all, edit(at, rule.Key, value, write))
+		}
+	}
+	for _, p := range c.Config.Partitions {
+		all = append(all, c.partition(p)...)
+	}
+	return all
+}
+
+func (c Cluster) setting(key string) (at slurmconf.Place, value string, ok bool) {
+	if c.SlurmConf == nil {
+		return slurmconf.Place{File: "cloud.conf"}, "", false
+	}
+	return c.SlurmConf.Setting(key)
+}
+
+func edit(at slurmconf.Place, key, value, write string) string {
+	if at.Line == 0 {
+		return fmt.Sprintf("%s: write %s=%s", at.File, key, write)
+	}
+	return fmt.Sprintf("%s:%d: %s=%s: write %[3]s=%[5]s", at.File, at.Line, key, value, write)
+}
+
+// partition are the parameters of a partition's line that must change.
+func (c Cluster) partition(p config.Partition) []string {
+	longest := slurmconf.LongestJob(c.Config, p)
+	if longest == 0 {
+		return nil
+	}
+	at, is := slurmconf.Place{File: "cloud.conf"}, []slurmconf.Parameter(nil)
+	known := false
+	if c.SlurmConf != nil {
+		at, is, known = c.SlurmConf.Record("PartitionName", p.Name)
+	}
+	value := func(key string) string {
+		i := slices.IndexFunc(is, func(p slurmconf.Parameter) bool { return strings.EqualFold(p.Key, key) })
+		if i < 0 {
+			return ""
+		}
+		return is[i].Value
+	}
+	var all []string
+	say := func(text string) {
+		if at.Line > 0 {
+			all = append(all, fmt.Sprintf("%s:%d: PartitionName=%s: %s", at.File, at.Line, p.Name, text))
+			return
+		}
+		all = append(all, fmt.Sprintf("%s: PartitionName=%s: %s", at.File, p.Name, text))
+	}
+	if value("ResumeTimeout") != "" || !known {
+		say("take ResumeTimeout out: the cluster's counts then")
+	}
+	if value("MaxTime") == "" {
+		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + ", the longest that every lease lasts")
+	}
+	if p.Exclusive && !strings.EqualFold(value("OverSubscribe"), "EXCLUSIVE") && known {
+		say("add OverSubscribe=EXCLUSIVE")
+	}
+	if p.Exclusive && !strings.EqualFold(value("PowerDownOnIdle"), "YES") && known && slurmconf.PowersDownOnIdle(c.Version) {
+		say("add PowerDownOnIdle=YES")
+	}
+	return all
+}
+
+// steps are the way from the one to the other.
+func (c Cluster) steps(others []string) []string {
+	all := []string{
+		"1. Wait until no flex node is powering up: slurmflex does not know what slurm-gcp's scripts have asked for.",
+		"2. Edit the lines above. slurm-gcp's scripts write cloud.conf anew when they reconfigure; lines behind the include of",
+		"   cloud.conf in slurm.conf (slurm_conf_tpl) stay, and of a setting that is given twice the last counts.",
+		"3. scontrol reconfigure; then, as the user that slurmctld runs as:  slurmflex --config " + c.File.Path + " config check --live",
+		"4. Start slurmflex daemon in a unit of its own.",
+		"5. When the flex jobs that ran at the time have ended:  slurmflex gc --adopt-slurm-gcp --dry-run  names the groups that",
+		"   slurm-gcp's scripts have left, and without --dry-run removes them.",
+	}
+	if len(others) == 0 {
+		return append(all, "6. slurmsync in the crontab of slurm-gcp has no node left to see to; take it out.")
+	}
+	return append(all, "6. slurmsync in the crontab of slurm-gcp stays, for "+strings.Join(others, ", ")+".")
+}

@@ -1,0 +1,58 @@
+package slurmgcp
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/config/source"
+	"slurmflex/slurm"
+)
+
+// A report on a whole cluster of slurm-gcp's is a golden file of cmd/slurmflex.
+
+const allFlex = `slurm_cluster_name: hpc
+project: demo
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+nodeset:
+  a3:
+    node_count_dynamic_max: 8
+    instance_template: projects/demo/global/instanceTemplates/flex
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {max_run_duration: 7200}
+`
+
+func report(t *testing.T, text string, version slurm.Version) string {
+	t.Helper()
+	cfg, err := config.Parse("config.yaml", []byte(text))
+	require.NoError(t, err)
+	file, err := source.Parse("config.yaml", []byte(text))
+	require.NoError(t, err)
+	return Report(Cluster{Config: cfg, File: file, Version: version, Programs: "/opt/slurmflex"})
+}
+
+func TestAClusterWithFlexNodesOnlyNeedsNothingOfSlurmGCPAnyMore(t *testing.T) {
+	text := report(t, allFlex, slurm.Version{Major: 22, Minor: 5})
+	assert.Contains(t, text, "config.yaml loads as it is: of cluster hpc, a3 will come by slurmflex.\n")
+	assert.Contains(t, text, "6. slurmsync in the crontab of slurm-gcp has no node left to see to; take it out.\n")
+	assert.Contains(t, text, "  cloud.conf: write PrivateData=cloud\n")
+	assert.Contains(t, text, "  cloud.conf: PartitionName=train: add MaxTime=02:00:00, ")
+	assert.NotContains(t, text, "delegate")
+	assert.NotContains(t, text, "ignores")
+}
+
+func TestADelegateThatIsThereIsNotAskedFor(t *testing.T) {
+	text := report(t, allFlex+"  cpu: {node_count_dynamic_max: 1}\nslurmflex:\n  delegate: {resume_program: /r, suspend_program: /s}\n", slurm.Version{Major: 24, Minor: 11})
+	assert.NotContains(t, text, "resume_program")
+	assert.Contains(t, text, "6. slurmsync in the crontab of slurm-gcp stays, for cpu.\n")
+	assert.NotContains(t, text, "PrivateData")
+}
+
+func TestAClusterWithoutFlexNodesIsToldSo(t *testing.T) {
+	text := report(t, "slurm_cluster_name: hpc\nproject: demo\nnodeset:\n  cpu: {node_count_dynamic_max: 1}\n", slurm.Version{Major: 24, Minor: 11})
+	assert.Contains(t, text, "of cluster hpc, no nodeset will come by slurmflex, and cpu stay with slurm-gcp's scripts.\n")
+}

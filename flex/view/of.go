@@ -1,0 +1,252 @@
+package view
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Of is the view of what a round saw and decided. It knows nothing of the
+// daemon and of actions: whoever has them adds them.
+func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
+	b := newBuilder(cfg, snap, p)
+	v := View{
+		Cluster: cfg.Cluster, SeenAt: second(snap.Now),
+		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(),
+		Problems: append([]string{}, p.Problems...), Actions: []Action{},
+	}
+	var others []string
+	for _, n := range snap.Nodes {
+		if b.set(n.Name) == nil {
+			others = append(others, n.Name)
+		}
+	}
+	v.OtherNodes = slurm.Fold(others)
+	return v
+}
+
+// builder has what was seen at hand by name.
+type builder struct {
+	cfg  *config.Config
+	snap plan.Snapshot
+	plan plan.Plan
+
+	nodes     map[string]slurm.Node
+	machines  map[string][]mig.Instance // ours, by node
+	holders   map[string][]*slurm.Job   // by node, the most important first
+	owned     map[string]mig.Group      // by region/name
+	given     map[uint32]plan.GiveBack  // the jobs that are given back
+	cancelled map[string]bool           // region/group/request
+}
+
+func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
+	b := &builder{
+		cfg: cfg, snap: snap, plan: p,
+		nodes: map[string]slurm.Node{}, machines: map[string][]mig.Instance{}, holders: map[string][]*slurm.Job{},
+		owned: map[string]mig.Group{}, given: map[uint32]plan.GiveBack{}, cancelled: map[string]bool{},
+	}
+	for _, n := range snap.Nodes {
+		b.nodes[n.Name] = n
+	}
+	for _, g := range snap.Groups {
+		if g.Stamp.Cluster == cfg.Cluster {
+			b.owned[g.Region+"/"+g.Name] = g
+		}
+	}
+	for _, in := range snap.Instances {
+		if b.ours(in) {
+			b.machines[in.Name] = append(b.machines[in.Name], in)
+		}
+	}
+	jobs := make([]*slurm.Job, len(snap.Jobs))
+	for i := range snap.Jobs {
+		jobs[i] = &snap.Jobs[i]
+	}
+	slices.SortFunc(jobs, func(a, b *slurm.Job) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
+	})
+	for _, j := range jobs {
+		for _, name := range j.Nodes {
+			if j.State != slurm.JobPending {
+				b.holders[name] = append(b.holders[name], j)
+			}
+		}
+	}
+	for _, a := range p.Actions {
+		switch a := a.(type) {
+		case plan.GiveBack:
+			b.given[a.Job] = a
+		case plan.CancelRequest:
+			b.cancelled[a.Region+"/"+a.Group+"/"+a.Request] = true
+		}
+	}
+	return b
+}
+
+func (b *builder) ours(in mig.Instance) bool {
+	if in.Group == "" {
+		return in.Stamp.Cluster == b.cfg.Cluster
+	}
+	_, ok := b.owned[in.Region+"/"+in.Group]
+	return ok
+}
+
+// set is the flex nodeset of a node, nil if it has none.
+func (b *builder) set(node string) *config.NodeSet {
+	if set, _, ok := b.cfg.Find(node); ok && set.Flex != nil {
+		return set
+	}
+	return nil
+}
+
+func (b *builder) isStatic(node string) bool {
+	set, index, ok := b.cfg.Find(node)
+	return ok && set.IsStatic(index)
+}
+
+func (b *builder) regions() []Region {
+	all := []Region{}
+	for _, name := range b.cfg.FlexRegions() {
+		r := Region{Name: name, Most: b.cfg.Options.MaxActiveRequests}
+		for _, g := range b.owned {
+			if g.Region == name {
+				r.Active += len(g.Live())
+			}
+		}
+		if err := b.snap.Unseen[name]; err != nil {
+			r.ReadFail = err.Error()
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func (b *builder) nodeSets() []NodeSet {
+	all := []NodeSet{}
+	for _, set := range b.cfg.NodeSets {
+		if set.Flex == nil {
+			continue
+		}
+		n := NodeSet{
+			Name: set.Name, Region: set.Region, Machine: b.snap.Templates[set.Template].MachineType,
+			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
+			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set),
+		}
+		for _, g := range b.owned {
+			if g.Stamp.NodeSet == set.Name {
+				n.Active += len(g.Live())
+			}
+		}
+		for _, block := range b.plan.Blocks {
+			if block.NodeSet == set.Name {
+				n.Block = &Block{Failed: block.Failed, Until: second(block.Until)}
+			}
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func (b *builder) partitions(nodeset string) []string {
+	names := []string{}
+	for _, p := range b.cfg.Partitions {
+		if slices.Contains(p.NodeSets, nodeset) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// states puts the nodeset's nodes together that Slurm shows alike.
+func (b *builder) states(set *config.NodeSet) []Nodes {
+	alike := map[Nodes][]string{}
+	for _, n := range b.snap.Nodes {
+		if b.set(n.Name) != set {
+			continue
+		}
+		key := Nodes{Static: b.isStatic(n.Name), State: Word(n.State), Slurm: n.State.String(), Reason: n.Reason, ReasonBy: n.ReasonBy}
+		alike[key] = append(alike[key], n.Name)
+	}
+	all := []Nodes{}
+	for key, names := range alike {
+		key.Nodes, key.Count = slurm.Fold(names), len(names)
+		all = append(all, key)
+	}
+	slices.SortFunc(all, func(a, b Nodes) int {
+		return cmp.Or(cmp.Compare(a.State, b.State), cmp.Compare(a.Nodes, b.Nodes))
+	})
+	return all
+}
+
+func (b *builder) groups() []Group {
+	all := []Group{}
+	for _, key := range slices.Sorted(maps.Keys(b.owned)) {
+		g := b.owned[key]
+		group := Group{
+			Name: g.Name, Region: g.Region, NodeSet: g.Stamp.NodeSet, Job: g.Stamp.Job, Node: g.Stamp.Node,
+			CreatedAt: second(g.Created), Requests: []Request{},
+		}
+		var names []string
+		for _, in := range b.snap.Instances {
+			if in.Group == g.Name && in.Region == g.Region {
+				names = append(names, in.Name)
+			}
+		}
+		group.Instances = slurm.Fold(names)
+		for _, r := range g.Requests {
+			request := Request{
+				Name: r.Name, State: string(r.State), Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
+				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Error: r.Message,
+			}
+			if r.Cause != mig.CauseNone {
+				request.Cause = r.Cause.String()
+			}
+			group.Requests = append(group.Requests, request)
+		}
+		all = append(all, group)
+	}
+	return all
+}
+
+func (b *builder) jobs() []Job {
+	all := []Job{}
+	for _, j := range b.snap.Jobs {
+		job := Job{
+			ID: j.ID, ArrayTask: j.ArrayTask, Partition: j.Partition, State: string(j.State),
+			Nodes: slurm.Fold(j.Nodes), StartAt: second(j.Start), User: b.user(&j),
+		}
+		if j.ArrayID != j.ID || j.ArrayTask != "" {
+			job.ArrayID = j.ArrayID
+		}
+		if j.State == slurm.JobPending {
+			job.Reason = j.Reason
+		}
+		if j.Limit.Kind == slurm.LimitSet {
+			job.Limit = Seconds(j.Limit.Duration)
+		}
+		if told := b.snap.Told[j.ID]; strings.HasPrefix(told, plan.OwnComment) {
+			job.Told = told
+		}
+		all = append(all, job)
+	}
+	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// user is whose job it is, or nothing where Slurm hides that.
+func (b *builder) user(j *slurm.Job) string {
+	if b.snap.Private {
+		return ""
+	}
+	return j.User
+}
+
+// second is a time as it is shown: in UTC, to the second.
+func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

@@ -1,0 +1,61 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+)
+
+// reasons say what a pending job waits for, by Slurm's word for it.
+// Source: squeue(1), JOB REASON CODES.
+var reasons = map[string]string{
+	"Priority":          "It waits for its turn in Slurm: jobs of higher priority come first",
+	"Resources":         "It waits until Slurm has enough free nodes for it",
+	"Dependency":        "It waits for another job that it depends on",
+	"JobHeldUser":       "It is held by its owner: `scontrol release %d` lets it go",
+	"JobHeldAdmin":      "It is held by an admin or by slurmflex: an admin lets it go with `scontrol release %d`",
+	"BeginTime":         "It may not begin before %s",
+	"None":              "Slurm has not looked at it yet",
+	"Reservation":       "It waits for its reservation to begin",
+	"Licenses":          "It waits for a license",
+	"PartitionDown":     "Its partition is down",
+	"PartitionInactive": "Its partition takes no jobs now",
+	"PartitionNodeLimit": "It asks for more nodes than its partition gives, or for a partition that is down: " +
+		"`scontrol show partition` tells the limits",
+	"PartitionTimeLimit":       "Its time limit is longer than its partition allows: ask for a shorter --time",
+	"DependencyNeverSatisfied": "It can never begin: the job that it depends on has failed; `scancel %d` removes it",
+	"BadConstraints":           "It can never begin as it is: no node has what it asks for",
+	"NodeDown":                 "A node that it needs is down",
+	"JobArrayTaskLimit":        "Enough tasks of its array run at once already",
+}
+
+// pendingFor says what a pending job waits for. start is when Slurm means to
+// begin it.
+func pendingFor(j Job, start string) string {
+	word, _, _ := strings.Cut(j.Reason, ",")
+	if j.Reason == "" {
+		word = "None"
+	}
+	text, known := reasons[word]
+	switch {
+	case known && strings.Contains(text, "%d"):
+		text = fmt.Sprintf(text, j.ID)
+	case word == "BeginTime" && j.StartAt.IsZero():
+		text = "It may not begin yet"
+	case known && strings.Contains(text, "%s"):
+		text = fmt.Sprintf(text, start)
+	case known:
+	case word == "ReqNodeNotAvail":
+		text = "Nodes that it could have are down, or reserved; slurmflex reserves nodes from the end of their lease on, " +
+			"and a shorter --time may fit before it"
+	case strings.HasPrefix(j.Reason, "Nodes required"):
+		text = "The nodes that it needs are down, drained or reserved for others"
+	case strings.HasPrefix(word, "QOS"), strings.HasPrefix(word, "Assoc"), strings.HasPrefix(word, "Max"):
+		text = "A limit of its account or quality of service holds it back"
+	default:
+		text = "It waits for something that only Slurm knows"
+	}
+	if word == "None" {
+		return text + "."
+	}
+	return fmt.Sprintf("%s (Slurm says %s).", text, j.Reason)
+}

@@ -1,0 +1,204 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// rows are the nodes that wait and the machines that there are.
+func (b *builder) rows() []Row {
+	all := []Row{}
+	served := map[string]bool{} // region/group/request
+	for _, w := range b.plan.Waits {
+		all = append(all, b.waiting(w))
+		served[w.Region+"/"+w.Group+"/"+w.Request] = true
+	}
+	for _, g := range b.owned {
+		for _, r := range g.Live() {
+			if key := g.Region + "/" + g.Name + "/" + r.Name; !served[key] && !b.arrived(r) {
+				all = append(all, b.unserved(g, r, key))
+			}
+		}
+	}
+	all = append(all, b.leases()...)
+	slices.SortFunc(all, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
+			a.Since.Compare(b.Since), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Request, b.Request),
+			cmp.Compare(a.Nodes, b.Nodes))
+	})
+	return all
+}
+
+// rank puts what waits before what runs, and what goes last.
+func rank(s State) int {
+	return slices.Index([]State{
+		Waiting, Asking, Queued, Returned, Booting, Running, Idle, Down, Cancelling, Leaving, Stranded,
+	}, s)
+}
+
+// row is a row about these nodes, with the jobs that hold them.
+func (b *builder) row(names []string) Row {
+	r := Row{Nodes: slurm.Fold(names), Count: len(names), Jobs: []uint32{}, Users: []string{}}
+	for _, name := range names {
+		for _, j := range b.holders[name] {
+			if !slices.Contains(r.Jobs, j.ID) {
+				r.Jobs = append(r.Jobs, j.ID)
+			}
+			if user := b.user(j); user != "" && !slices.Contains(r.Users, user) {
+				r.Users = append(r.Users, user)
+			}
+		}
+	}
+	r.Static = len(names) > 0 && b.isStatic(names[0])
+	return r
+}
+
+// waiting is the row of nodes that have no machine yet.
+func (b *builder) waiting(w plan.Wait) Row {
+	row := b.row(w.Nodes)
+	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
+	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
+	row.Failed, row.NextAt, row.GiveUpAt, row.Then = w.Failed, second(w.Next), second(w.Until), string(w.Then)
+	group := b.owned[w.Region+"/"+w.Group]
+	for _, r := range group.Requests {
+		if r.Message != "" && (w.Request == "" && !r.State.Live() || r.Name == w.Request) {
+			row.Error = r.Message
+		}
+		if r.Name == w.Request && r.State != mig.Creating {
+			row.State = Queued
+		}
+	}
+	if refused, ok := b.snap.Refused[w.Group]; ok && w.Request == "" {
+		row.Error = refused.Message
+	}
+	given, back := b.given[w.Job]
+	switch {
+	case back && w.Job != 0:
+		row.State, row.Obstacle, row.Then = Returned, given.Reason, string(given.Then)
+	case row.State == Queued:
+	case row.Obstacle != "":
+		row.State = Waiting
+	case b.snap.Unseen[w.Region] != nil:
+		row.State, row.Obstacle = Waiting, fmt.Sprintf("region %s could not be read: %v", w.Region, b.snap.Unseen[w.Region])
+	default:
+		row.State = Asking
+	}
+	return row
+}
+
+// arrived reports whether each instance that the request asks for is there.
+func (b *builder) arrived(r mig.Request) bool {
+	for _, name := range r.Instances {
+		if len(b.machines[name]) == 0 {
+			return false
+		}
+	}
+	return len(r.Instances) > 0
+}
+
+// unserved is the row of a live request that no wait is for.
+func (b *builder) unserved(g mig.Group, r mig.Request, key string) Row {
+	row := b.row(r.Instances)
+	row.NodeSet, row.Region, row.Group, row.Request = g.Stamp.NodeSet, g.Region, g.Name, r.Name
+	row.Lease, row.Since, row.Error = Seconds(r.Duration), second(r.Created), r.Message
+	switch {
+	case b.cancelled[key]:
+		row.State = Cancelling
+	case r.State == mig.Creating:
+		row.State = Asking
+	default:
+		row.State = Queued
+	}
+	return row
+}
+
+// likeness is what the machines of one row have in common.
+type likeness struct {
+	nodeset, region, zone, group string
+	state                        State
+	ends                         time.Time
+	jobs                         string
+	static                       bool
+	lease                        time.Duration
+}
+
+// leases are the rows of machines.
+func (b *builder) leases() []Row {
+	alike := map[likeness][]mig.Instance{}
+	for name, machines := range b.machines {
+		for _, in := range machines {
+			key := likeness{
+				region: in.Region, zone: in.Zone, group: in.Group, state: b.stateOf(in),
+				ends: second(in.Terminates), static: b.isStatic(name), lease: b.askedFor(in),
+			}
+			if set := b.set(name); set != nil {
+				key.nodeset = set.Name
+			}
+			for _, j := range b.holders[name] {
+				key.jobs += fmt.Sprintf("%d,", j.ID)
+			}
+			alike[key] = append(alike[key], in)
+		}
+	}
+	var all []Row
+	for key, machines := range alike {
+		names := mig.Names(machines)
+		slices.Sort(names)
+		row := b.row(names)
+		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
+		row.State, row.EndsAt, row.Lease = key.state, key.ends, Seconds(key.lease)
+		for _, in := range machines {
+			if made := second(in.Created); row.Since.IsZero() || made.Before(row.Since) {
+				row.Since = made
+			}
+		}
+		b.boots(&row)
+		all = append(all, row)
+	}
+	return all
+}
+
+// askedFor is the lease that a machine was asked for with; 0 if no request on
+// record says so.
+func (b *builder) askedFor(in mig.Instance) (lease time.Duration) {
+	for _, r := range b.owned[in.Region+"/"+in.Group].Requests {
+		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled {
+			lease = r.Duration
+		}
+	}
+	return lease
+}
+
+// boots says until when the machines of a row may boot.
+func (b *builder) boots(row *Row) {
+	set := b.set(firstOf(row.Nodes))
+	if row.State == Booting && set != nil && set.Flex.BootTimeout > 0 && !row.Since.IsZero() {
+		row.GiveUpAt, row.Then = row.Since.Add(set.Flex.BootTimeout), "power down"
+	}
+}
+
+// firstOf is the first node of a hostlist.
+func firstOf(hostlist string) string {
+	names, err := slurm.Expand(hostlist)
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+func (b *builder) stateOf(in mig.Instance) State {
+	node, known := b.nodes[in.Name]
+	switch {
+	case in.Leaving():
+		return Leaving
+	case !known || b.set(in.Name) == nil:
+		return Stranded
+	}
+	return stateOf(Word(node.State))
+}

@@ -1,0 +1,264 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Width is how wide a text is at most, in characters.
+const Width = 100
+
+// Look says how a table is to look.
+type Look struct {
+	Now   time.Time // when it is looked at, in the zone of the person who looks
+	Color bool
+	Width int // of the terminal, in characters; 0, or more than Width: Width
+}
+
+// Table is the view as text for a terminal: a line for each row, with what was
+// said of it last below, then a summary of each nodeset and region, and what an
+// admin should know. No line is longer than Look says.
+func (v View) Table(look Look) string {
+	if look.Width <= 0 || look.Width > Width {
+		look.Width = Width
+	}
+	t := &table{look: look}
+	t.line(Plain, "%s", v.headline(look.Now))
+	if trouble := v.Rounds.Says(); trouble != "" {
+		t.paragraph(Bad, trouble)
+	}
+	t.rows(v)
+	t.line(Plain, "")
+	for _, set := range v.NodeSets {
+		t.nodeSet(set)
+	}
+	for _, r := range v.Regions {
+		t.region(r)
+	}
+	for _, p := range v.Problems {
+		if !v.says(p) {
+			t.paragraph(Warn, "problem: "+p)
+		}
+	}
+	return t.text.String()
+}
+
+// headline says which cluster this is and how old the view is.
+func (v View) headline(now time.Time) string {
+	text := fmt.Sprintf("cluster %s at %s %s", v.Cluster, Moment(v.SeenAt, now), now.Format("MST"))
+	switch old := now.Sub(v.SeenAt); {
+	case v.Rounds == nil:
+		text += ", read just now: no daemon answers"
+	case old >= time.Minute:
+		text += ", " + Span(old) + " ago"
+	}
+	return text
+}
+
+// says reports whether a problem is one that a row's or a region's line tells.
+func (v View) says(problem string) bool {
+	return slices.ContainsFunc(v.Rows, func(r Row) bool {
+		return r.Obstacle != "" && problem == r.Group+": "+r.Obstacle
+	}) || slices.ContainsFunc(v.Regions, func(r Region) bool {
+		return r.ReadFail != "" && strings.HasPrefix(problem, "region "+r.Name+" could not be read")
+	})
+}
+
+// table grows line by line.
+type table struct {
+	look Look
+	text strings.Builder
+}
+
+// Tone is what color a text has where there are colors.
+type Tone string
+
+// The tones, in the words of the terminal.
+const (
+	Plain Tone = ""
+	Good  Tone = "\x1b[32m"
+	Warn  Tone = "\x1b[33m"
+	Bad   Tone = "\x1b[31m"
+	Head  Tone = "\x1b[1m"
+	reset      = "\x1b[0m"
+)
+
+func (t *table) line(tone Tone, format string, args ...any) {
+	text := Clip(Printable(fmt.Sprintf(format, args...)), t.look.Width)
+	if t.look.Color && tone != Plain {
+		text = string(tone) + text + reset
+	}
+	t.text.WriteString(text + "\n")
+}
+
+// paragraph writes a text of any length.
+func (t *table) paragraph(tone Tone, text string) {
+	for line := range strings.Lines(wrap(Printable(text), "", t.look.Width)) {
+		t.line(tone, "%s", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// columns are the widest that each column may be. Together with the gaps they
+// fill Width.
+var columns = []struct {
+	name string
+	most int
+}{
+	{"NODESET", 11}, {"JOB", 11}, {"USER", 9}, {"NODES", 24}, {"STATE", 10}, {"ASKED FOR", 10}, {"TIME", 13},
+}
+
+func (t *table) rows(v View) {
+	cells := [][]string{{}}
+	for _, c := range columns {
+		cells[0] = append(cells[0], c.name)
+	}
+	for _, r := range v.Rows {
+		cells = append(cells, r.cells(v.SeenAt))
+	}
+	widths := make([]int, len(columns))
+	for _, row := range cells {
+		for i := range row {
+			row[i] = Clip(row[i], columns[i].most)
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for i, row := range cells {
+		var line strings.Builder
+		for c, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell)+2))
+		}
+		if i == 0 {
+			t.line(Head, "%s", strings.TrimRight(line.String(), " "))
+			continue
+		}
+		t.line(v.Rows[i-1].State.Tone(), "%s", strings.TrimRight(line.String(), " "))
+		if detail := v.Rows[i-1].Detail(t.look.Now); detail != "" {
+			t.line(Plain, "    %s", detail)
+		}
+	}
+	if len(v.Rows) == 0 {
+		t.line(Plain, "no nodes wait and no machines run")
+	}
+}
+
+// cells are the row's columns.
+func (r Row) cells(seen time.Time) []string {
+	asked := "-"
+	if r.Lease > 0 {
+		asked = r.Lease.Limit()
+	}
+	return []string{
+		cmp.Or(r.NodeSet, "-"), cmp.Or(r.JobList(), "-"), cmp.Or(strings.Join(r.Users, ","), "-"),
+		r.Nodes, string(r.State), asked, cmp.Or(r.When(seen), "-"),
+	}
+}
+
+// JobList is the ids of the row's jobs.
+func (r Row) JobList() string {
+	var ids []string
+	for _, id := range r.Jobs {
+		ids = append(ids, strconv.FormatUint(uint64(id), 10))
+	}
+	return strings.Join(ids, ",")
+}
+
+// When says how long the row has waited, or has still to go.
+func (r Row) When(seen time.Time) string {
+	switch {
+	case !r.EndsAt.IsZero():
+		return "ends in " + Span(r.EndsAt.Sub(seen))
+	case !r.Since.IsZero():
+		return "for " + Span(seen.Sub(r.Since))
+	}
+	return ""
+}
+
+// Detail says what more there is to know of a row; it may be nothing.
+func (r Row) Detail(now time.Time) string {
+	var parts []string
+	switch {
+	case r.State == Returned:
+		parts = append(parts, "given back: "+r.Obstacle)
+	case r.Obstacle != "":
+		if !r.NextAt.IsZero() {
+			parts = append(parts, "next attempt at "+Moment(r.NextAt, now))
+		}
+		parts = append(parts, r.Obstacle)
+	default:
+		if r.State == Queued && !r.GiveUpAt.IsZero() {
+			parts = append(parts, "given up at "+Moment(r.GiveUpAt, now))
+		}
+		if r.Error != "" {
+			parts = append(parts, "last error: "+r.Error)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Tone is how a state is shown.
+func (s State) Tone() Tone {
+	switch s {
+	case Running, Idle:
+		return Good
+	case Asking, Queued, Waiting, Booting:
+		return Warn
+	case Returned, Down, Stranded:
+		return Bad
+	}
+	return Plain
+}
+
+// nodeSet sums a nodeset up.
+func (t *table) nodeSet(set NodeSet) {
+	t.line(Plain, "%s", set.Summary())
+	for _, n := range set.States {
+		if (n.State == down || n.State == drained || n.State == draining || n.State == failing) && n.Reason != "" {
+			t.line(Bad, "  %s %s: %s", n.Nodes, n.State, n.Reason)
+		}
+		if n.State == notUnderstood {
+			t.line(Bad, "  %s: state %s is not understood", n.Nodes, n.Slurm)
+		}
+	}
+	if set.Block != nil {
+		t.paragraph(Bad, set.Name+" is "+set.Blocked(t.look.Now))
+	}
+}
+
+// Summary counts the nodes and requests of a nodeset.
+func (s NodeSet) Summary() string {
+	counts := map[string]int{}
+	var words []string
+	for _, n := range s.States {
+		if counts[n.State] == 0 {
+			words = append(words, n.State)
+		}
+		counts[n.State] += n.Count
+	}
+	text := fmt.Sprintf("nodeset %s: %s", s.Name, count(s.Size, "node"))
+	for _, word := range words {
+		text += fmt.Sprintf(", %d %s", counts[word], word)
+	}
+	if len(words) == 0 {
+		text += ", none of them known to Slurm"
+	}
+	return text + "; " + count(s.Active, "active request")
+}
+
+// Blocked says that the nodeset is blocked, and what lifts that.
+func (s NodeSet) Blocked(now time.Time) string {
+	return fmt.Sprintf("blocked until %s, for %d instances in a row did not come up; lift that with: slurmflex unblock %s",
+		Moment(s.Block.Until, now), s.Block.Failed, s.Name)
+}
+
+func (t *table) region(r Region) {
+	if r.ReadFail != "" {
+		t.line(Bad, "region %s could not be read: %s", r.Name, r.ReadFail)
+		return
+	}
+	t.line(Plain, "region %s: %d of at most %d active requests", r.Name, r.Active, r.Most)
+}

@@ -1,0 +1,92 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"slurmflex/slurm"
+)
+
+// Clip cuts text to a number of characters. What is cut ends in an ellipsis.
+func Clip(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	return strings.TrimRight(string([]rune(text)[:width-1]), " ") + "…"
+}
+
+// Printable replaces what a terminal would take for a command: messages come
+// from others.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
+// Span says a duration in its two largest units: 45s, 12m, 1h30m, 2d03h.
+func Span(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d >= 24*time.Hour:
+		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
+
+// Moment says a time in the zone of now: the hour alone if it is that day's.
+func Moment(t, now time.Time) string {
+	t = t.In(now.Location())
+	switch {
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format("15:04:05")
+	case t.Year() == now.Year():
+		return t.Format("Jan 2 15:04")
+	}
+	return t.Format("Jan 2 2006 15:04")
+}
+
+// Limit says a lease or a time limit as Slurm does: 02:00:00, 7-00:00:00.
+func (s Seconds) Limit() string {
+	return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(s)}.String()
+}
+
+// wrap breaks a text into lines of at most width characters that begin with the
+// indent, and where the text itself begins with spaces, with these too.
+func wrap(text, indent string, width int) string {
+	indent += text[:len(text)-len(strings.TrimLeft(text, " "))]
+	var lines strings.Builder
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = indent + word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			lines.WriteString(line + "\n")
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return lines.String() + line + "\n"
+}
+
+// count says a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

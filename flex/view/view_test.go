@@ -1,0 +1,370 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+func TestTheTableShowsWhatWaitsWhatRunsAndWhatIsWrong(t *testing.T) {
+	v := busy(t).view()
+	look := Look{Now: noon.Add(90 * time.Second)}
+	text := v.Table(look)
+	golden(t, "table.golden", text)
+	narrow(t, text)
+
+	colored := v.Table(Look{Now: look.Now, Color: true})
+	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
+		colored = strings.ReplaceAll(colored, string(code), "")
+	}
+	assert.Equal(t, text, colored, "colors change nothing else")
+	assert.NotEqual(t, text, v.Table(Look{Now: look.Now, Color: true}))
+}
+
+func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
+	s := newScene(t)
+	s.block()
+	s.nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
+	s.nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN", "ResumeTimeout reached", "slurm")
+	s.waiting(812, "alpha-a3-2")
+	s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
+	v := s.view()
+	v.Rows[0].State, v.Rows[0].Obstacle = Returned, "not allowed"
+	text := v.Table(Look{Now: noon.Add(time.Hour)})
+	narrow(t, text)
+	for _, line := range []string{
+		"    given back: not allowed\n",
+		"  alpha-a3-0: state IDLE+CLOUD+LEVITATING is not understood\n", "  alpha-a3-1 down: ResumeTimeout reached\n",
+		"a3 is blocked until 13:00:00, for 2 instances in a row did not come up; lift that with: slurmflex\nunblock a3\n",
+		"problem: node alpha-a3-0 is left alone: state IDLE+CLOUD+LEVITATING is not understood\n",
+	} {
+		assert.Contains(t, text, line)
+	}
+}
+
+func TestTheTableFitsANarrowTerminal(t *testing.T) {
+	for line := range strings.Lines(busy(t).view().Table(Look{Now: noon, Width: 40})) {
+		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), 40, line)
+	}
+}
+
+func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
+	v := busy(t).view()
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	require.NoError(t, e.Encode(v))
+	golden(t, "status.json", text.String())
+
+	var again View
+	require.NoError(t, json.Unmarshal(text.Bytes(), &again))
+	assert.Equal(t, v, again)
+	assert.NotContains(t, text.String(), "null")
+}
+
+func TestWithoutAnythingEveryListIsEmptyAndNoneIsNull(t *testing.T) {
+	s := newScene(t)
+	s.snap = plan.Snapshot{Now: noon}
+	text, err := json.Marshal(s.view())
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "null")
+	assert.Contains(t, s.view().Table(Look{Now: noon}), "no nodes wait and no machines run\n")
+	assert.Contains(t, s.view().Table(Look{Now: noon}), "nodeset a3: 8 nodes, none of them known to Slurm; 0 active requests\n")
+}
+
+func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
+	s := busy(t)
+	s.snap.Private = true
+	v := s.view()
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	story, err := v.Why("812", noon)
+	require.NoError(t, err)
+	for _, shown := range []string{string(text), v.Table(Look{Now: noon}), story.String()} {
+		assert.NotContains(t, shown, "ada")
+		assert.Contains(t, shown, "812")
+	}
+}
+
+func TestNoJobsNameIsEverShown(t *testing.T) {
+	s := busy(t)
+	for i := range s.snap.Jobs {
+		s.snap.Jobs[i].Name = "secret"
+	}
+	text, err := json.Marshal(s.view())
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "secret")
+}
+
+func TestOfOneNodesetNothingElseIsShown(t *testing.T) {
+	v := busy(t).view().Only("st")
+	text := v.Table(Look{Now: noon})
+	assert.Contains(t, text, "alpha-st-0")
+	assert.Contains(t, text, "region us-central1: 1 of at most 2 active requests")
+	assert.NotContains(t, text, "alpha-a3-0")
+	assert.NotContains(t, text, "region europe-west4: ")
+	assert.Len(t, v.Groups, 2)
+	assert.Len(t, v.Jobs, 5)
+}
+
+func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
+	tests := map[string]struct {
+		given func(*scene)
+		want  State
+	}{
+		"a job whose request is not made yet": {
+			func(s *scene) { s.waiting(812, "alpha-a3-0") }, Asking,
+		},
+		"a request that Compute still checks": {
+			func(s *scene) {
+				s.waiting(812, "alpha-a3-0")
+				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-0", "", time.Second))
+			}, Asking,
+		},
+		"a request that waits": {
+			func(s *scene) {
+				s.waiting(812, "alpha-a3-0")
+				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
+			}, Queued,
+		},
+		"an attempt that failed a moment ago": {
+			func(s *scene) {
+				s.waiting(812, "alpha-a3-0")
+				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Failed, "alpha-a3-0", "none left", time.Second))
+			}, Waiting,
+		},
+		"a region that could not be read": {
+			func(s *scene) {
+				s.waiting(812, "alpha-a3-0")
+				s.snap.Unseen[us] = errors.New("503")
+			}, Waiting,
+		},
+		"a request that can never succeed": {
+			func(s *scene) {
+				s.waiting(812, "alpha-a3-0")
+				s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CauseConfig, Message: "bad template", At: noon, Times: 1}
+			}, Returned,
+		},
+		"a request of a job that was cancelled": {
+			func(s *scene) {
+				s.nodes("alpha-a3-0", rising)
+				s.nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP")
+				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
+			}, Cancelling,
+		},
+		"machines that have not registered": {
+			func(s *scene) {
+				s.waiting(812, "alpha-a3-0")
+				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+				s.snap.Instances[2].Created = noon.Add(-time.Minute)
+			}, Booting,
+		},
+		"machines that a job has": {
+			func(s *scene) {
+				s.job(812, "train", "alpha-a3-0", slurm.JobRunning)
+				s.nodes("alpha-a3-0", "ALLOCATED+CLOUD")
+				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+			}, Running,
+		},
+		"machines that nobody has": {
+			func(s *scene) {
+				s.nodes("alpha-a3-0", "IDLE+CLOUD")
+				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+			}, Idle,
+		},
+		"machines whose node is drained": {
+			func(s *scene) {
+				s.nodes("alpha-a3-0", "IDLE+CLOUD+DRAIN", "bad GPU", "root")
+				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+			}, Down,
+		},
+		"machines that are being deleted": {
+			func(s *scene) {
+				s.nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN")
+				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+				s.snap.Instances[2].Status = "STOPPING"
+			}, Leaving,
+		},
+		"machines of the legacy path, which are in no group": {
+			func(s *scene) {
+				s.nodes("alpha-a3-0", "IDLE+CLOUD")
+				s.machines("none", "a3", "alpha-a3-0", time.Hour)
+				in := &s.snap.Instances[2]
+				in.Group, in.Stamp = "", mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
+			}, Idle,
+		},
+		"machines that Slurm has powered down": {
+			func(s *scene) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour) }, Leaving,
+		},
+		"a request all of whose machines are there": {
+			func(s *scene) {
+				s.nodes("alpha-a3-0", "IDLE+CLOUD")
+				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
+				s.snap.Groups[2].Requests[0].State = mig.Accepted
+			}, Idle,
+		},
+		"machines of no node": {
+			func(s *scene) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-99", time.Hour) }, Stranded,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			test.given(s)
+			var states []State
+			for _, r := range s.view().Rows {
+				if r.NodeSet != "st" {
+					states = append(states, r.State)
+				}
+			}
+			assert.Equal(t, []State{test.want}, states)
+		})
+	}
+}
+
+func TestMachinesOfStrangersAreNotShown(t *testing.T) {
+	s := newScene(t)
+	s.snap.Instances = append(s.snap.Instances, mig.Instance{Name: "alpha-a3-0", Region: us, Group: "theirs", Status: "RUNNING"})
+	s.snap.Groups = append(s.snap.Groups, mig.Group{Name: "theirs", Region: us, Stamp: mig.Stamp{Cluster: "beta", NodeSet: "a3"}})
+	assert.Len(t, s.view().Rows, 2, "the static nodes'")
+	assert.Len(t, s.view().Groups, 2)
+}
+
+func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
+	s := newScene(t)
+	s.job(820, "always", "alpha-st-0", slurm.JobRunning)
+	s.job(819, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
+	s.nodes("alpha-st-0", "MIXED+CLOUD")
+	row := s.view().Rows[0]
+	assert.Equal(t, []uint32{819, 820}, row.Jobs)
+	assert.Equal(t, []string{"grace", "ada"}, row.Users)
+}
+
+func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
+	var h History
+	remove := plan.DeleteGroup{Region: us, Group: "g", Why: "it is empty"}
+	for i := range 3 {
+		h.Add(Record(remove, noon.Add(time.Duration(i)*time.Minute), time.Second, errors.New("503")))
+	}
+	h.Add(Record(remove, noon.Add(3*time.Minute), time.Second, nil))
+	last := h.Last()
+	require.Len(t, last, 2)
+	assert.Equal(t, Action{At: noon.Add(3 * time.Minute), Took: Seconds(time.Second), What: "delete group g", Why: "it is empty", Group: "g", Times: 1}, last[0])
+	assert.Equal(t, 3, last[1].Times)
+	assert.Equal(t, noon.Add(2*time.Minute), last[1].At)
+}
+
+func TestTheOldestActionsAreForgotten(t *testing.T) {
+	var h History
+	for i := range HistorySize + 7 {
+		h.Add(Record(plan.DeleteGroup{Group: fmt.Sprint(i)}, noon, 0, nil))
+	}
+	last := h.Last()
+	assert.Len(t, last, HistorySize)
+	assert.Equal(t, "306", last[0].Group)
+	assert.Equal(t, "7", last[HistorySize-1].Group)
+}
+
+func TestAnActionSaysWhatItWasAbout(t *testing.T) {
+	stamp := mig.Stamp{Job: 7}
+	nodes := []string{"n-0", "n-1"}
+	machines := []mig.Instance{{Name: "n-0"}, {Name: "n-1"}}
+	tests := map[string]struct {
+		action plan.Action
+		group  string
+		job    uint32
+		nodes  string
+	}{
+		"create group":       {plan.CreateGroup{Spec: mig.GroupSpec{Name: "g", Stamp: stamp}}, "g", 7, ""},
+		"create policy":      {plan.CreatePolicy{Spec: mig.PolicySpec{Name: "g", Stamp: stamp}}, "g", 7, ""},
+		"create request":     {plan.CreateRequest{Group: "g", Spec: mig.RequestSpec{Instances: nodes}}, "g", 0, "n-[0-1]"},
+		"bulk insert":        {plan.BulkInsert{Group: "g", Spec: mig.BulkSpec{Instances: nodes, Stamp: stamp}}, "g", 7, "n-[0-1]"},
+		"cancel request":     {plan.CancelRequest{Group: "g"}, "g", 0, ""},
+		"delete request":     {plan.DeleteRequest{Group: "g"}, "g", 0, ""},
+		"delete instances":   {plan.DeleteInstances{Group: "g", Instances: machines}, "g", 0, "n-[0-1]"},
+		"delete VMs":         {plan.DeleteVMs{Instances: machines}, "", 0, "n-[0-1]"},
+		"delete group":       {plan.DeleteGroup{Group: "g"}, "g", 0, ""},
+		"delete policy":      {plan.DeletePolicy{Name: "g"}, "g", 0, ""},
+		"set nodes":          {plan.SetNodes{Nodes: nodes}, "", 0, "n-[0-1]"},
+		"create reservation": {plan.CreateReservation{Nodes: nodes}, "", 0, "n-[0-1]"},
+		"set reservation":    {plan.SetReservation{Nodes: nodes}, "", 0, "n-[0-1]"},
+		"delete reservation": {plan.DeleteReservation{Name: "r"}, "", 0, ""},
+		"tell job":           {plan.TellJob{Job: 7}, "", 7, ""},
+		"give back":          {plan.GiveBack{Job: 7, Nodes: nodes}, "", 7, "n-[0-1]"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := Record(test.action, noon, 0, nil)
+			assert.Equal(t, test.group, a.Group)
+			assert.Equal(t, test.job, a.Job)
+			assert.Equal(t, test.nodes, a.Nodes)
+		})
+	}
+}
+
+func TestANodesStateIsSaidInAWord(t *testing.T) {
+	for state, want := range map[string]string{
+		"IDLE+CLOUD+POWERED_DOWN":                 "powered down",
+		"IDLE+CLOUD+POWERING_DOWN":                "powering down",
+		"ALLOCATED+CLOUD+POWERED_DOWN":            "powering up",
+		"IDLE+CLOUD+POWERED_DOWN+POWER_UP":        "powering up",
+		rising:                                    "powering up",
+		"ALLOCATED+CLOUD":                         "in use",
+		"MIXED+CLOUD+POWER_DOWN":                  "in use",
+		"IDLE+CLOUD+COMPLETING":                   "in use",
+		"IDLE+CLOUD":                              "idle",
+		"IDLE+CLOUD+NOT_RESPONDING":               "not responding",
+		"DOWN+CLOUD+POWERED_DOWN":                 "down",
+		"ERROR+CLOUD":                             "down",
+		"IDLE+CLOUD+DRAIN":                        "drained",
+		"ALLOCATED+CLOUD+DRAIN":                   "draining",
+		"IDLE+CLOUD+FAIL":                         "failing",
+		"IDLE+CLOUD+LEVITATING":                   "not understood",
+		"FUTURE":                                  "not understood",
+		"IDLE+CLOUD+PLANNED+RESERVED+MAINTENANCE": "idle",
+	} {
+		assert.Equal(t, want, Word(slurm.ParseState(state)), state)
+	}
+}
+
+func TestDurationsAreSecondsInJSON(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0", time.Hour: "3600", 1500 * time.Millisecond: "1.5", 168 * time.Hour: "604800",
+	} {
+		text, err := json.Marshal(Seconds(d))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(text))
+		var again Seconds
+		require.NoError(t, json.Unmarshal(text, &again))
+		assert.Equal(t, Seconds(d), again)
+	}
+	var s Seconds
+	assert.Error(t, json.Unmarshal([]byte(`"1h"`), &s))
+}
+
+func TestSpansAndMomentsAreShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 59 * time.Second: "59s", 12 * time.Minute: "12m", 90 * time.Minute: "1h30m", 51 * time.Hour: "2d03h",
+	} {
+		assert.Equal(t, want, Span(d))
+	}
+	berlin := time.FixedZone("CET", 3600)
+	now := noon.In(berlin)
+	assert.Equal(t, "13:00:00", Moment(noon, now))
+	assert.Equal(t, "Nov 22 00:30", Moment(noon.Add(11*time.Hour+30*time.Minute), now))
+	assert.Equal(t, "Jan 1 2027 13:00", Moment(noon.AddDate(0, 0, 41), now))
+	assert.Equal(t, "ab…", Clip("ab cd", 4))
+	assert.Equal(t, "", Clip("ab", 0))
+	assert.Equal(t, "a [2Jb ü", Printable("a\x1b[2Jb\nü"))
+}

@@ -1,0 +1,274 @@
+package view
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// stories are what people ask, and of what. The answers are in
+// testdata/why.golden.
+var stories = []struct {
+	name    string
+	given   func(*scene)
+	subject string
+}{
+	{"a pending job that others come before", func(s *scene) { s.pending(816, "Priority") }, "816"},
+	{"a pending job that waits for free nodes", func(s *scene) { s.pending(816, "Resources") }, "816"},
+	{"a job that its owner holds", func(s *scene) { s.pending(816, "JobHeldUser") }, "816"},
+	{"a job that waits for another", func(s *scene) { s.pending(816, "Dependency") }, "816"},
+	{"a job that may not begin yet", func(s *scene) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
+	{"a job that does not fit before the end of a lease", func(s *scene) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
+	{"a job that slurmflex held", func(s *scene) {
+		s.pending(816, "JobHeldAdmin")
+		s.snap.Told[816] = plan.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
+		s.done(plan.GiveBack{
+			Job: 816, Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
+			Then: plan.Hold, Why: "job 816 waits for alpha-a3-0",
+		}, 5*time.Minute, nil)
+	}, "816"},
+	{"a pending job of a partition without flex nodes", func(s *scene) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
+	{"a pending job of a nodeset that is blocked", func(s *scene) { s.block(); s.pending(816, "Resources") }, "816"},
+	{"a job whose request is about to be made", func(s *scene) { s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job whose request is being checked", func(s *scene) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
+	}, "812"},
+	{"a job whose request waits after one that failed", func(s *scene) { *s = *busy(s.t) }, "812"},
+	{"a job whose attempt has failed", func(s *scene) { *s = *busy(s.t) }, "814"},
+	{"a job that waits for its turn", func(s *scene) {
+		for id := range uint32(3) {
+			s.waiting(812+id, "alpha-a3-"+string('0'+rune(id)))
+		}
+	}, "814"},
+	{"a job of a nodeset that is blocked", func(s *scene) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job in a region that could not be read", func(s *scene) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.snap.Unseen[us] = errors.New("list groups of us-central1: 503 backendError: try again")
+	}, "812"},
+	{"a job whose request can never succeed", func(s *scene) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CausePermission, Message: "Required 'compute.instances.create' permission", At: noon, Times: 1}
+	}, "812"},
+	{"a job whose machines boot", func(s *scene) { s.booting(812) }, "812"},
+	{"a job that runs", func(s *scene) { *s = *busy(s.t) }, "813"},
+	{"a job that runs beyond its lease", func(s *scene) {
+		*s = *busy(s.t)
+		s.snap.Jobs[1].Limit = slurm.Limit{Kind: slurm.Unlimited}
+	}, "813"},
+	{"a job that ends", func(s *scene) { *s = *busy(s.t); s.snap.Jobs[1].State = slurm.JobCompleting }, "813"},
+	{"a job on nodes that are not ours", func(s *scene) { s.job(817, "cpu", "alpha-cpu-0", slurm.JobRunning) }, "817"},
+	{"a job that is gone, and its group not yet", func(s *scene) {
+		s.group(700, "alpha-a3-job-700", s.request("a1", mig.Cancelled, "alpha-a3-0", "", time.Hour))
+		s.done(plan.CancelRequest{Region: us, Group: "alpha-a3-job-700", Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
+	}, "700"},
+	{"a job that is gone, while a region could not be read", func(s *scene) { s.snap.Unseen[europe] = errors.New("503") }, "700"},
+	{"a group that was deleted, if it was, while a region could not be read", func(s *scene) {
+		s.snap.Unseen[us] = errors.New("503")
+		s.done(plan.DeleteGroup{Region: us, Group: "alpha-a3-job-700", Why: "it is empty and no job waits for it"}, time.Minute, nil)
+	}, "alpha-a3-job-700"},
+	{"a job that there never was", func(*scene) {}, "99999999"},
+	{"a job array", func(s *scene) {
+		s.pending(900, "Resources").ArrayTask = "1-3"
+		s.task(901, 900, "0")
+	}, "900"},
+	{"an array's task", func(s *scene) { s.task(901, 900, "0") }, "900_0"},
+	{"an array's task that Slurm has not told apart", func(s *scene) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
+	{"a node that no job has", func(*scene) {}, "alpha-a3-3"},
+	{"a node that waits", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-0"},
+	{"a node that a job runs on", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-2"},
+	{"a node that an admin has drained", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-7"},
+	{"a node that is down", func(s *scene) { s.nodes("alpha-a3-3", "DOWN+CLOUD", "Not responding", "slurm") }, "alpha-a3-3"},
+	{"a node that powers down", func(s *scene) { s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN") }, "alpha-a3-3"},
+	{"a node that powers up for nobody", func(s *scene) {
+		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
+		for i := range s.snap.Nodes {
+			s.snap.Nodes[i].LastBusyTime = noon
+		}
+	}, "alpha-a3-3"},
+	{"a node whose machine is gone", func(s *scene) { s.nodes("alpha-a3-3", "IDLE+CLOUD+NOT_RESPONDING") }, "alpha-a3-3"},
+	{"a node in a state that nobody understands", func(s *scene) { s.nodes("alpha-a3-3", "IDLE+CLOUD+LEVITATING") }, "alpha-a3-3"},
+	{"a node of a region that could not be read", func(s *scene) { s.snap.Unseen[europe] = errors.New("503") }, "alpha-g2-0"},
+	{"a static node", func(*scene) {}, "alpha-st-0"},
+	{"a static node that is powered down", func(s *scene) {
+		s.nodes("alpha-st-0", "IDLE+CLOUD+POWERED_DOWN")
+		s.snap.Instances = s.snap.Instances[1:]
+	}, "alpha-st-0"},
+	{"a node that is not ours", func(*scene) {}, "alpha-cpu-0"},
+	{"a group whose request waits", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-812"},
+	{"a group by its request", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-814/a1"},
+	{"a group with machines", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-813"},
+	{"a group that is empty", func(s *scene) { s.group(700, "alpha-a3-job-700") }, "alpha-a3-job-700"},
+	{"a group that is empty while its job tries again", func(s *scene) {
+		s.pending(700, "BeginTime")
+		s.group(700, "alpha-a3-job-700", s.request("a1", mig.Failed, "alpha-a3-0", "none left", time.Hour))
+	}, "alpha-a3-job-700"},
+	{"a group that is not made yet", func(s *scene) { s.waiting(812, "alpha-a3-[0-1]") }, "alpha-a3-job-812"},
+	{"a group that was deleted", func(s *scene) {
+		s.done(plan.DeleteGroup{Region: us, Group: "alpha-a3-job-700", Why: "it is empty and no job waits for it"}, time.Minute, nil)
+	}, "alpha-a3-job-700"},
+	{"a group that could not be deleted", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-800"},
+	{"a node of which more was tried than done", func(s *scene) {
+		s.done(plan.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
+		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", plan.ReasonPrefix+"its instance is gone", "slurm")
+	}, "alpha-a3-3"},
+	{"a job that is gone, and its machines not yet", func(s *scene) {
+		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", time.Hour)
+		s.snap.Groups[2].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 700}
+		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
+	}, "700"},
+	{"a group of one node", func(*scene) {}, "alpha-st-node-0"},
+}
+
+// pending puts a job of partition train into the queue that has no nodes.
+func (s *scene) pending(id uint32, reason string) *slurm.Job {
+	j := s.job(id, "train", "", slurm.JobPending)
+	j.Reason, j.Start = reason, time.Time{}
+	return j
+}
+
+// task is a pending task of an array.
+func (s *scene) task(id, array uint32, task string) {
+	j := s.pending(id, "Priority")
+	j.ArrayID, j.ArrayTask = array, task
+}
+
+// block has two instances of nodeset a3 not come up.
+func (s *scene) block() {
+	for i := range s.snap.Nodes {
+		if n := &s.snap.Nodes[i]; n.Name == "alpha-a3-7" {
+			n.Extra = plan.ReasonPrefix + "2 boots failed, the last of an instance made 2026-11-21T11:30:00Z"
+		}
+	}
+}
+
+// booting has the machines of a job's nodes come a minute before noon.
+func (s *scene) booting(id uint32) {
+	s.waiting(id, "alpha-a3-[0-1]")
+	s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
+	for i := range s.snap.Instances {
+		if in := &s.snap.Instances[i]; in.Group == "alpha-a3-job-812" {
+			in.Created = noon.Add(-time.Minute)
+		}
+	}
+}
+
+func TestWhyTellsTheStoryOf(t *testing.T) {
+	var all strings.Builder
+	for _, test := range stories {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScene(t)
+			test.given(s)
+			story, err := s.view().Why(test.subject, noon)
+			require.NoError(t, err)
+			narrow(t, story.String())
+			all.WriteString("# " + test.name + ": why " + test.subject + "\n" + story.String() + "\n")
+		})
+	}
+	golden(t, "why.golden", all.String())
+}
+
+func TestEveryStateOfARowHasItsSentences(t *testing.T) {
+	for _, state := range []State{Asking, Queued, Waiting, Returned, Cancelling, Booting, Running, Idle, Down, Leaving, Stranded} {
+		v := View{Cluster: "alpha", Rows: []Row{{State: state, Group: "g", Nodes: "alpha-a3-0", Obstacle: "so it is"}}}
+		story, err := v.Why("g", noon)
+		require.NoError(t, err)
+		assert.Contains(t, story.String(), "alpha-a3-0", state)
+	}
+}
+
+func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
+	for reason := range reasons {
+		text := pendingFor(Job{ID: 7, Reason: reason, StartAt: noon}, "12:00:00")
+		assert.NotContains(t, text, "%!", reason)
+		if reason != "None" {
+			assert.Contains(t, text, "(Slurm says "+reason+")")
+		}
+	}
+	for reason, says := range map[string]string{
+		"": "Slurm has not looked at it yet.", "BeginTime": "It may not begin yet", "QOSMaxCpuPerUserLimit": "A limit of its account",
+		"AssocGrpGRES": "A limit of its account", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "down, drained or reserved",
+		"NoSuchReason": "only Slurm knows",
+	} {
+		assert.Contains(t, pendingFor(Job{ID: 7, Reason: reason}, ""), says)
+	}
+}
+
+func TestWhatNothingIsKnownOfIsAnErrorThatSaysWhatToAsk(t *testing.T) {
+	v := newScene(t).view()
+	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
+		_, err := v.Why(subject, noon)
+		require.ErrorIs(t, err, ErrUnknown, subject)
+		assert.Contains(t, err.Error(), "give the number of a job, the name of a node, or of a group")
+		assert.Equal(t, Printable(err.Error()), err.Error())
+	}
+	for _, subject := range []string{"", " ", strings.Repeat("x", MaxQuery+1)} {
+		_, err := v.Why(subject, noon)
+		assert.ErrorIs(t, err, ErrUnknown)
+	}
+}
+
+func TestAStoryIsToldInTheListenersZone(t *testing.T) {
+	story, err := busy(t).view().Why("813", noon.In(time.FixedZone("CET", 3600)))
+	require.NoError(t, err)
+	assert.Contains(t, story.Subject, "as seen at 13:00:00 CET")
+	assert.Contains(t, strings.Join(story.Sentences, " "), "Their lease ends at 15:00:00")
+}
+
+func TestADaemonThatMakesNoRoundsSaysSoInEveryStory(t *testing.T) {
+	v := busy(t).view()
+	v.Rounds.Trouble = "read nodes: slurmctld is on fire"
+	for _, subject := range []string{"812", "alpha-a3-0", "alpha-a3-job-812"} {
+		story, err := v.Why(subject, noon)
+		require.NoError(t, err)
+		assert.Contains(t, strings.Join(story.Sentences, " "), "All this is as of 12:00:00, for no rounds are made: read nodes: slurmctld is on fire.")
+	}
+	v.Rounds = &Rounds{Standby: true, Trouble: "slurmctld is active on ctl2"}
+	assert.Contains(t, v.Table(Look{Now: noon}), "\nthis host makes no rounds (slurmctld is active on ctl2): ask there\n")
+	v.Rounds.Standby, v.Rounds.Trouble = false, "read nodes: slurmctld is on fire"
+	assert.Contains(t, v.Table(Look{Now: noon}), "\nno rounds are made: read nodes: slurmctld is on fire\n")
+}
+
+func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
+	v := newScene(t).view()
+	v.Jobs = []Job{{ID: 7, State: "RUNNING", Nodes: "alpha-a3-0", Partition: "train"}, {ID: 8, State: "RUNNING", Partition: "train"}}
+	story, err := v.Why("7", noon)
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(story.Sentences, " "), "slurmflex knows of no machine there and of no request")
+	story, err = v.Why("8", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.String(), "Slurm shows it as RUNNING, without nodes.")
+}
+
+// Whatever is asked, and whatever the names in the cloud's messages, the answer
+// is one that a terminal can show.
+func FuzzWhy(f *testing.F) {
+	for _, test := range stories {
+		f.Add(test.subject, "none left")
+	}
+	f.Add("812_", "\x1b[2J\n\x00")
+	f.Fuzz(func(t *testing.T, subject, message string) {
+		s := busy(t)
+		for i := range s.snap.Groups {
+			for k := range s.snap.Groups[i].Requests {
+				s.snap.Groups[i].Requests[k].Message = message
+			}
+		}
+		story, err := s.view().Why(subject, noon)
+		if err != nil {
+			assert.ErrorIs(t, err, ErrUnknown)
+			return
+		}
+		for _, sentence := range story.Sentences {
+			assert.Equal(t, Printable(sentence), sentence)
+		}
+	})
+}

@@ -1,0 +1,243 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// job tells the story of a job, or of an array. The task is empty unless one of
+// an array's is asked for.
+func (t *teller) job(subject string, id uint32, task string) {
+	var tasks []Job
+	for _, j := range t.Jobs {
+		switch {
+		case task == "" && j.ID == id && j.ArrayID != id:
+			t.oneJob(j, j.name())
+			return
+		case j.ArrayID == id && (task == "" || j.hasTask(task)):
+			tasks = append(tasks, j)
+		}
+	}
+	switch {
+	case len(tasks) == 1 && task != "":
+		t.oneJob(tasks[0], subject)
+	case len(tasks) == 1:
+		t.oneJob(tasks[0], tasks[0].name())
+	case len(tasks) > 1:
+		t.array(id, tasks)
+	default:
+		t.gone(subject, id)
+	}
+}
+
+// hasTask reports whether the job is that task of an array, or stands for it:
+// Slurm tells the pending ones apart late. A set that cannot be read may have it.
+func (j Job) hasTask(task string) bool {
+	set, _, _ := strings.Cut(j.ArrayTask, "%")
+	tasks, err := slurm.Expand("t[" + set + "]")
+	return err != nil || slices.Contains(tasks, "t"+task)
+}
+
+// name is the job's number, and the task's if it is one of an array.
+func (j Job) name() string {
+	if j.ArrayID == 0 {
+		return fmt.Sprint(j.ID)
+	}
+	return fmt.Sprintf("%d_%s (job %d)", j.ArrayID, j.ArrayTask, j.ID)
+}
+
+// array sums up an array of which several tasks are in the queue.
+func (t *teller) array(id uint32, tasks []Job) {
+	t.subject("job array %d", id)
+	first := strings.FieldsFunc(tasks[0].ArrayTask, func(r rune) bool { return r < '0' || r > '9' })
+	t.say("%d entries of it are in the queue; ask for one task, such as %d_%s.", len(tasks), id, strings.Join(first[:min(1, len(first))], ""))
+	for _, j := range tasks {
+		t.say("Task %s is %s%s.", j.ArrayTask, j.State, inBrackets(j.Reason))
+	}
+}
+
+// gone tells of a job that is not in the queue.
+func (t *teller) gone(subject string, id uint32) {
+	t.id, t.groups = id, t.groupsOf(id)
+	t.subject("job %s", subject)
+	t.say("It is not in Slurm's queue: it has ended, or there never was one of that number. `sacct -j %s` tells more where there is accounting.", subject)
+	left := false
+	for _, name := range t.groups {
+		if g, ok := t.find(name); ok && g.Job == id {
+			left = true
+			t.remains(g)
+		}
+	}
+	if !t.unread() && !left {
+		t.say("Nothing of it is left in the cloud.")
+	}
+}
+
+// remains tells what is left of a group whose job is gone.
+func (t *teller) remains(g Group) {
+	switch {
+	case g.Instances != "":
+		t.say("Group %s still has %s; they are deleted once Slurm powers their nodes down.", g.Name, g.Instances)
+	default:
+		t.say("Group %s is left of it, and is deleted when nothing is in it.", g.Name)
+	}
+}
+
+// oneJob tells the story of a job in the queue.
+func (t *teller) oneJob(j Job, name string) {
+	t.id, t.groups = j.ID, t.groupsOf(j.ID)
+	if j.User != "" {
+		name += " of " + j.User
+	}
+	t.subject("job %s", name)
+	limit := "no time limit that slurmflex knows"
+	if j.Limit > 0 {
+		limit = "a time limit of " + j.Limit.Limit()
+	}
+	t.say("It is in partition %s, with %s.", j.Partition, limit)
+	if slurm.JobState(j.State) == slurm.JobPending {
+		t.pending(j)
+	} else {
+		t.placed(j)
+	}
+	if j.Told != "" && slurm.JobState(j.State) == slurm.JobPending {
+		t.say("slurmflex has told its owner: %s.", strings.TrimSuffix(j.Told, "."))
+	}
+}
+
+// pending tells what a job waits for that has no nodes.
+func (t *teller) pending(j Job) {
+	t.say("%s", pendingFor(j, t.at(j.StartAt)))
+	sets := t.setsOf(j.Partition)
+	if len(sets) == 0 {
+		t.say("Its partition has no nodes of slurmflex, so this is between Slurm and the job.")
+		return
+	}
+	t.say("Nothing is asked of Google for it yet: that begins when Slurm gives it nodes.")
+	for _, set := range sets {
+		if set.Block != nil {
+			t.say("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
+		}
+	}
+}
+
+// setsOf are the flex nodesets of a partition, or of several joined by commas.
+func (t *teller) setsOf(partition string) []NodeSet {
+	var sets []NodeSet
+	for _, set := range t.NodeSets {
+		if slices.ContainsFunc(strings.Split(partition, ","), func(p string) bool { return slices.Contains(set.Partitions, p) }) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// placed tells of a job that has nodes.
+func (t *teller) placed(j Job) {
+	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return !slices.Contains(r.Jobs, j.ID) })
+	for _, r := range rows {
+		names, _ := slurm.Expand(r.Nodes)
+		t.nodes = append(t.nodes, names...)
+	}
+	if len(rows) == 0 {
+		t.placedElsewhere(j)
+		return
+	}
+	if !j.StartAt.IsZero() && slices.ContainsFunc(rows, Row.Waits) {
+		t.say("Slurm gave it %s at %s, and powers up those that have no machine.", j.Nodes, t.at(j.StartAt))
+	}
+	for _, r := range rows {
+		t.row(r)
+	}
+	if slurm.JobState(j.State) == slurm.JobCompleting {
+		t.say("It is ending (COMPLETING); its nodes are free when Slurm is done with it.")
+	}
+	t.early(j, rows)
+	t.advise(j, rows)
+}
+
+// placedElsewhere tells of a job with nodes of which slurmflex has no machine
+// and no wait.
+func (t *teller) placedElsewhere(j Job) {
+	switch names, _ := slurm.Expand(j.Nodes); {
+	case len(names) == 0:
+		t.say("Slurm shows it as %s, without nodes.", j.State)
+	case !slices.ContainsFunc(names, func(n string) bool { return !holds(t.OtherNodes, n) }):
+		t.say("It is %s on %s, which slurmflex does not look after.", j.State, j.Nodes)
+	default:
+		t.say("Slurm shows it as %s on %s, and slurmflex knows of no machine there and of no request; the next round looks again.", j.State, j.Nodes)
+	}
+}
+
+// early says that a job's nodes end before it may.
+func (t *teller) early(j Job, rows []Row) {
+	var first time.Time
+	for _, r := range rows {
+		if !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
+			first = r.EndsAt
+		}
+	}
+	if first.IsZero() || slurm.JobState(j.State) != slurm.JobRunning || j.StartAt.IsZero() {
+		return
+	}
+	end := j.StartAt.Add(time.Duration(j.Limit))
+	switch {
+	case j.Limit == 0:
+		t.say("It ends with its lease at the latest, at %s: save what it has computed before.", t.at(first))
+	case end.After(first):
+		t.say("Its lease ends at %s, before its time limit at %s: save what it has computed before.", t.at(first), t.at(end))
+	}
+}
+
+// advise says what the owner of a job could do about its wait.
+func (t *teller) advise(j Job, rows []Row) {
+	at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
+	if at < 0 {
+		return
+	}
+	set, ok := t.NodeSet(rows[at].NodeSet)
+	if !ok {
+		return
+	}
+	var could []string
+	scarce := rows[at].State == Queued || rows[at].Failed > 0 // else less would not come sooner
+	if scarce && set.JobLease && j.Limit > Seconds(10*time.Minute) {
+		could = append(could, "a shorter --time than "+j.Limit.Limit())
+	}
+	if scarce && set.ByJob && rows[at].Count > 1 {
+		could = append(could, fmt.Sprintf("fewer nodes than %d", rows[at].Count))
+	}
+	if others := t.otherPartitions(set, j.Partition); len(others) > 0 {
+		could = append(could, "partition "+strings.Join(others, " or "))
+	}
+	if len(could) > 0 {
+		t.say("You could submit it again with %s: that may come sooner.", strings.Join(could, ", or "))
+	}
+}
+
+// otherPartitions are those with flex nodes of another nodeset that is not
+// blocked.
+func (t *teller) otherPartitions(set NodeSet, partition string) []string {
+	var names []string
+	for _, other := range t.NodeSets {
+		if other.Name != set.Name && other.Block == nil && other.Size > other.Static {
+			names = append(names, other.Partitions...)
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return name == partition || slices.Contains(set.Partitions, name)
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func inBrackets(text string) string {
+	if text == "" || text == "None" {
+		return ""
+	}
+	return " (" + text + ")"
+}

@@ -1,0 +1,201 @@
+// Package web is the daemon's HTTP server: a page, its data as JSON, answers to
+// why, and its health. It only shows: nothing can be changed through it, so it
+// asks nobody who they are, and listens on loopback unless told otherwise.
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex/view"
+)
+
+// Server answers over HTTP.
+type Server struct {
+	Board   *Board
+	Address string // host:port to listen on
+	Log     *zap.Logger
+	Now     func() time.Time
+	Metrics http.Handler // what /metrics answers; nil: nothing is there
+
+	again time.Duration // between attempts to listen; 0: listenAgain
+}
+
+// The limits of a connection. Nobody sends us anything but a short question.
+const (
+	readLimit   = 10 * time.Second
+	writeLimit  = 30 * time.Second
+	idleLimit   = 2 * time.Minute
+	headerLimit = 16 << 10 // bytes
+)
+
+// listenAgain is how long the server waits where it cannot listen.
+const listenAgain = 30 * time.Second
+
+// Run serves until ctx ends. Where it cannot listen it says so once, and tries
+// again: nodes do not wait for a page.
+func (s *Server) Run(ctx context.Context) {
+	told := false
+	for ctx.Err() == nil {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
+		if err == nil {
+			s.Log.Info("serving the page", zap.String("address", listener.Addr().String()))
+			err = s.serve(ctx, listener)
+			told = false
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !told {
+			s.Log.Error("no page, status and health for now: set slurmflex.http_address to an address that is free on this host",
+				zap.String("http_address", s.Address), zap.Error(err))
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(cmp.Or(s.again, listenAgain)):
+		}
+	}
+}
+
+func (s *Server) serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
+		MaxHeaderBytes: headerLimit,
+		ErrorLog:       zap.NewStdLog(zap.NewNop()), // what strangers do wrong is not the daemon's concern
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	return server.Serve(listener)
+}
+
+// Handler answers requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", s.page)
+	mux.HandleFunc("/status.json", s.status)
+	mux.HandleFunc("/why", s.why)
+	mux.HandleFunc("/healthz", s.health)
+	if s.Metrics != nil {
+		mux.Handle("/metrics", s.Metrics)
+	}
+	for _, name := range []string{"style.css", "page.js", "icon.svg"} {
+		mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/"+name) })
+	}
+	return s.guard(mux)
+}
+
+// policy lets a page load what is ours, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guard lets through what only reads, and says to browsers what they may do
+// with the answer.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "slurmflex only shows: use GET", http.StatusMethodNotAllowed)
+		case !s.knows(r):
+			http.Error(w, "ask for this address by localhost or by its number", http.StatusMisdirectedRequest)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// knows reports whether a request that came over loopback calls us by a name of
+// loopback. A page of the web whose name has come to mean 127.0.0.1 does not,
+// and would otherwise read in its visitors' browsers what is here.
+func (s *Server) knows(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if ok && !local.IP.IsLoopback() {
+		return true
+	}
+	host := hostOf(r.Host)
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback() || host != "" && host == hostOf(s.Address)
+}
+
+// hostOf is the host of host[:port], without the brackets of an IPv6 address.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+// view is what there is to see, or the answer that there is nothing yet.
+func (s *Server) view(w http.ResponseWriter) (view.View, bool) {
+	v, err := s.Board.View()
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return view.View{}, false
+	}
+	return v, true
+}
+
+func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
+	v, ok := s.view(w)
+	if !ok {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // it fails only if nobody reads any more
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	if err := s.Board.Healthy(); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// why answers a browser with a page, and anybody else with text.
+func (s *Server) why(w http.ResponseWriter, r *http.Request) {
+	v, ok := s.view(w)
+	if !ok {
+		return
+	}
+	query := r.URL.Query().Get("q")
+	story, err := v.Why(query, s.Now())
+	status := http.StatusOK
+	switch {
+	case errors.Is(err, view.ErrUnknown) && (query == "" || len(query) > view.MaxQuery):
+		status = http.StatusBadRequest
+	case err != nil:
+		status = http.StatusNotFound
+	}
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		answer := answerData{Cluster: v.Cluster, Query: query, Story: story}
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		render(w, status, answerPage, answer)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte(story.String()))
+}

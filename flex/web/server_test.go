@@ -1,0 +1,355 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+const alpha = `
+slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {partition_name: train, partition_nodeset: [a3]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_static: 1
+    node_count_dynamic_max: 3
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {}
+`
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// world is a server and its board, at a time that the test sets.
+type world struct {
+	*Server
+	now time.Time
+	log *observer.ObservedLogs
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
+	require.NoError(t, err)
+	core, log := observer.New(zap.InfoLevel)
+	w := &world{now: noon, log: log}
+	clock := func() time.Time { return w.now }
+	w.Server = &Server{Board: NewBoard(cfg, clock), Address: "127.0.0.1:0", Log: zap.New(core), Now: clock}
+	return w
+}
+
+// round is that a round saw job 812 wait and job 813 run. Every text in it that
+// comes from others is the given one.
+func (w *world) round(text string) {
+	stamp := mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
+	snap := plan.Snapshot{
+		Now: w.now,
+		Nodes: []slurm.Node{
+			{Name: "alpha-a3-0", State: slurm.ParseState("IDLE+CLOUD+DRAIN"), Reason: text, ReasonBy: text},
+			{Name: "alpha-a3-1", State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")},
+			{Name: "alpha-a3-2", State: slurm.ParseState("ALLOCATED+CLOUD")},
+			{Name: text, State: slurm.ParseState(text)},
+		},
+		Jobs: []slurm.Job{
+			{ID: 812, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}, User: text, Partition: text, Reason: text},
+			{ID: 813, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}, User: text},
+		},
+		Groups: []mig.Group{
+			{Name: "alpha-a3-job-812", Region: "us-central1", Stamp: stamp, Requests: []mig.Request{{
+				Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-1"}, Duration: time.Hour, Created: noon.Add(-time.Hour), Message: text,
+			}}},
+			{Name: "alpha-a3-job-813", Region: "us-central1", Stamp: stamp},
+		},
+		Instances: []mig.Instance{{
+			Name: "alpha-a3-2", Region: "us-central1", Zone: text, Group: "alpha-a3-job-813", Status: "RUNNING",
+			Created: noon.Add(-time.Hour), Terminates: noon.Add(time.Hour),
+		}},
+	}
+	w.Board.Saw(snap, plan.Plan{
+		Waits: []plan.Wait{{
+			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
+			Lease: time.Hour, Request: "a1", Since: noon.Add(-time.Hour), Obstacle: text,
+		}},
+		Blocks:   []plan.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
+		Problems: []string{text},
+	})
+	w.Board.Did(plan.DeleteGroup{Group: text, Why: plan.Why(text)}, w.now, time.Second, errors.New(text))
+	w.Board.Stood(nil)
+}
+
+// get asks the handler as a client on this host does.
+func (w *world) get(target string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, "http://localhost:9418"+target, nil)
+	for _, c := range change {
+		c(r)
+	}
+	answer := httptest.NewRecorder()
+	w.Handler().ServeHTTP(answer, r)
+	return answer
+}
+
+func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml") }
+
+func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
+	w := newWorld(t)
+	w.round("none left")
+	page := w.get("/").Body.String()
+	for _, shown := range []string{
+		"<title>alpha · slurmflex</title>", "As seen at", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
+		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<rect class="bar" x="0.00%"`, "ends 13:00:00", "blocked until 13:00:00",
+		"failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
+	} {
+		assert.Contains(t, page, shown)
+	}
+}
+
+func TestAPageWithNothingOnItSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.Board.Saw(plan.Snapshot{Now: noon}, plan.Plan{})
+	page := w.get("/").Body.String()
+	for _, says := range []string{"Nothing waits for machines.", "No machines run.", "None since the daemon began."} {
+		assert.Contains(t, page, says)
+	}
+}
+
+func TestADaemonThatMakesNoRoundsSaysSoOnItsPage(t *testing.T) {
+	w := newWorld(t)
+	w.round("")
+	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
+	assert.Contains(t, w.get("/").Body.String(), "<li>no rounds are made: read nodes: slurmctld is on fire</li>")
+}
+
+func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
+	const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)>" onload="alert(1)`
+	w := newWorld(t)
+	w.round(hostile)
+	query := "/why?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+").Replace(hostile)
+	for _, target := range []string{"/", "/why?q=812", "/why?q=alpha-a3-0", query} {
+		answer := w.get(target, asBrowser)
+		assert.Equal(t, "text/html; charset=utf-8", answer.Header().Get("Content-Type"))
+		body := answer.Body.String()
+		for _, markup := range []string{"<script>alert", "<img", `" onload=`} {
+			assert.NotContains(t, body, markup, target)
+		}
+		assert.Contains(t, body, "&lt;script&gt;alert(1)", target)
+	}
+	assert.Equal(t, "application/json", w.get("/status.json").Header().Get("Content-Type"))
+	assert.NotContains(t, w.get("/status.json").Body.String(), "<script>")
+}
+
+func TestTheStatusIsTheView(t *testing.T) {
+	w := newWorld(t)
+	w.round("none left")
+	var v view.View
+	require.NoError(t, json.Unmarshal(w.get("/status.json").Body.Bytes(), &v))
+	want, err := w.Board.View()
+	require.NoError(t, err)
+	assert.Equal(t, want, v)
+	assert.Equal(t, &view.Rounds{LastGoodAt: noon, Interval: view.Seconds(30 * time.Second)}, v.Rounds)
+}
+
+func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
+	w := newWorld(t)
+	w.round("none left")
+	for target, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"/why?q=812":                            {http.StatusOK, "job 812 of none left, as seen at 12:00:00 UTC"},
+		"/why?q=alpha-a3-1":                     {http.StatusOK, "node alpha-a3-1 of nodeset a3"},
+		"/why?q=alpha-a3-9":                     {http.StatusNotFound, "nothing is known of it: "},
+		"/why?q=":                               {http.StatusBadRequest, "give the number of a job"},
+		"/why":                                  {http.StatusBadRequest, "give the number of a job"},
+		"/why?q=" + strings.Repeat("x", 257):    {http.StatusBadRequest, "give the number of a job"},
+		"/why?q=%1b%5b2J":                       {http.StatusNotFound, "[2J"},
+		"/why?q=alpha-a3-job-812%2fa1&unasked=": {http.StatusOK, "group alpha-a3-job-812"},
+	} {
+		text := w.get(target)
+		assert.Equal(t, want.code, text.Code, target)
+		assert.Equal(t, "text/plain; charset=utf-8", text.Header().Get("Content-Type"))
+		assert.Contains(t, text.Body.String(), want.says)
+		page := w.get(target, asBrowser)
+		assert.Equal(t, want.code, page.Code, target)
+		assert.Contains(t, page.Body.String(), want.says)
+	}
+}
+
+func TestBeforeTheFirstRoundThereIsNothingToSeeAndItSaysWhy(t *testing.T) {
+	w := newWorld(t)
+	for _, target := range []string{"/", "/status.json", "/why?q=812"} {
+		answer := w.get(target)
+		assert.Equal(t, http.StatusServiceUnavailable, answer.Code)
+		assert.Contains(t, answer.Body.String(), "its first round is under way")
+	}
+	w.Board.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
+	assert.Contains(t, w.get("/status.json").Body.String(), "the daemon has made no round yet: slurmctld is active on ctl2")
+}
+
+func TestHealthIsARoundWithinThreeIntervalsAndAMargin(t *testing.T) {
+	w := newWorld(t)
+	healthy := func(want int, says string) {
+		t.Helper()
+		answer := w.get("/healthz")
+		assert.Equal(t, want, answer.Code)
+		assert.Contains(t, answer.Body.String(), says)
+	}
+	later := func(d time.Duration) { w.now = w.now.Add(d) }
+	const limit = 3*30*time.Second + time.Minute
+
+	healthy(http.StatusOK, "ok")
+	later(limit + time.Second)
+	healthy(http.StatusServiceUnavailable, "no round was made since the daemon began 2m ago")
+	w.Board.Stood(nil)
+	later(limit)
+	healthy(http.StatusOK, "ok")
+	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
+	later(time.Second)
+	healthy(http.StatusServiceUnavailable, "the last round was made 2m ago: read nodes: slurmctld is on fire")
+	w.Board.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
+	healthy(http.StatusOK, "ok")
+}
+
+func TestOnlyReadingIsAllowed(t *testing.T) {
+	w := newWorld(t)
+	w.round("")
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
+		answer := w.get("/", func(r *http.Request) { r.Method = method })
+		assert.Equal(t, http.StatusMethodNotAllowed, answer.Code, method)
+		assert.Equal(t, "GET, HEAD", answer.Header().Get("Allow"))
+	}
+	assert.Equal(t, http.StatusOK, w.get("/", func(r *http.Request) { r.Method = http.MethodHead }).Code)
+	for _, target := range []string{"/nothing", "/assets/page.html", "/metrics", "/../server.go", "/page.html"} {
+		assert.NotEqual(t, http.StatusOK, w.get(target).Code, target)
+	}
+}
+
+func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
+	w := newWorld(t)
+	w.Address = "ctl1:9418"
+	w.round("")
+	over := func(ip, host string) int {
+		return w.get("/", func(r *http.Request) {
+			r.Host = host
+			*r = *r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP(ip)}))
+		}).Code
+	}
+	for _, host := range []string{"localhost", "localhost:9418", "127.0.0.1:9418", "127.0.0.2", "[::1]:9418", "[::1]", "ctl1:9418"} {
+		assert.Equal(t, http.StatusOK, over("127.0.0.1", host), host)
+	}
+	for _, host := range []string{"evil.example", "evil.example:9418", "localhost.evil.example", "10.0.0.7", "", ":9418", "127.0.0.1.evil.example"} {
+		assert.Equal(t, http.StatusMisdirectedRequest, over("::1", host), host)
+		assert.Equal(t, http.StatusOK, over("10.0.0.7", host), "whoever made it listen there wants it to be reached")
+	}
+	unknown := w.get("/", func(r *http.Request) { r.Host = "evil.example" })
+	assert.Equal(t, http.StatusMisdirectedRequest, unknown.Code, "a connection that is not known is taken for loopback")
+}
+
+func TestEveryAnswerTellsBrowsersWhatTheyMayDo(t *testing.T) {
+	w := newWorld(t)
+	w.round("")
+	for _, target := range []string{"/", "/status.json", "/why?q=812", "/why?q=x", "/healthz", "/page.js", "/style.css", "/icon.svg", "/nothing"} {
+		h := w.get(target, asBrowser).Header()
+		assert.Contains(t, h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'", target)
+		assert.NotContains(t, h.Get("Content-Security-Policy"), "unsafe")
+		assert.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), target)
+		assert.Equal(t, "no-referrer", h.Get("Referrer-Policy"), target)
+	}
+	assert.Contains(t, w.get("/page.js").Header().Get("Content-Type"), "javascript")
+	assert.Contains(t, w.get("/style.css").Header().Get("Content-Type"), "text/css")
+	assert.Equal(t, "image/svg+xml", w.get("/icon.svg").Header().Get("Content-Type"))
+}
+
+func TestNothingOnThePagesComesFromElsewhereOrIsInline(t *testing.T) {
+	w := newWorld(t)
+	w.round("none left")
+	for _, target := range []string{"/", "/why?q=812"} {
+		page := w.get(target, asBrowser).Body.String()
+		for _, word := range []string{"://", "style=", "<style", "onclick", "<script>", "javascript:"} {
+			assert.NotContains(t, page, word, target)
+		}
+	}
+}
+
+func TestMetricsAreAnsweredByWhoeverHasThem(t *testing.T) {
+	w := newWorld(t)
+	w.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
+	assert.Equal(t, "up 1\n", w.get("/metrics").Body.String())
+}
+
+func TestAnAddressThatIsTakenIsToldOnceAndServedWhenItIsFree(t *testing.T) {
+	w := newWorld(t)
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	w.Address = other.Addr().String()
+	w.again = time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { w.Run(ctx); close(ended) }()
+	told := func() []observer.LoggedEntry { return w.log.FilterLevelExact(zap.ErrorLevel).All() }
+	require.Eventually(t, func() bool { return len(told()) > 0 }, time.Minute, time.Millisecond)
+	time.Sleep(20 * w.again)
+	require.Len(t, told(), 1)
+	assert.Contains(t, told()[0].Message, "set slurmflex.http_address to an address that is free")
+	assert.Contains(t, told()[0].ContextMap()["error"], "address already in use")
+
+	require.NoError(t, other.Close())
+	require.Eventually(t, func() bool {
+		answer, err := http.Get("http://" + w.Address + "/healthz")
+		if err != nil {
+			return false
+		}
+		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
+	}, time.Minute, 10*time.Millisecond)
+	stop()
+	<-ended
+	_, err = net.Dial("tcp", w.Address)
+	assert.Error(t, err, "nobody listens any more")
+}
+
+func TestTheTimelineReachesFromTheFirstMachineToTheLastEnd(t *testing.T) {
+	v := view.View{Rows: []view.Row{
+		{State: view.Queued, Since: noon.Add(-9 * time.Hour)},
+		{State: view.Running, Nodes: "a", Since: noon.Add(-time.Hour), EndsAt: noon.Add(3 * time.Hour)},
+		{State: view.Booting, Nodes: "b", Since: noon, Lease: view.Seconds(2 * time.Hour)},
+		{State: view.Leaving, Nodes: "c", Since: noon.Add(-time.Hour)},
+	}}
+	got := newTimeline(v, noon)
+	require.Len(t, got.Bars, 3, "what waits has no lease")
+	var bars []string
+	for _, b := range got.Bars {
+		bars = append(bars, b.Label+" "+b.X+" "+b.Width)
+	}
+	assert.Equal(t, []string{
+		"a · running · ends 15:00:00 0.00% 100.00%", "b · booting 25.00% 50.00%", "c · leaving 0.00% 25.00%",
+	}, bars)
+	assert.Equal(t, "25.00%", got.Now)
+	assert.Equal(t, "11:00:00", got.Ticks[0].Text)
+	assert.Equal(t, "15:00:00", got.Ticks[1].Text)
+	assert.Nil(t, newTimeline(view.View{}, noon))
+	assert.Len(t, newTimeline(v, noon.Add(time.Hour)).Ticks, 3, "now is named where there is room")
+	assert.Equal(t, "100.00%", newTimeline(v, noon.Add(9*time.Hour)).Now, "what should have ended long ago")
+}

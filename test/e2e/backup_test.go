@@ -1,0 +1,287 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+// pairConf is slurm.conf of a cluster with a backup controller. Both listen on
+// the same port, each at its own address only.
+const pairConf = `ClusterName=alpha
+SlurmctldHost=ctl1(127.0.0.2)
+SlurmctldHost=ctl2(127.0.0.3)
+CommunicationParameters=NoCtldInAddrAny
+SlurmctldTimeout=3
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/none
+CredType=cred/none
+StateSaveLocation=DIR/state
+SlurmdSpoolDir=DIR/state/%n
+SlurmctldPidFile=DIR/own/ctld.pid
+SlurmctldPort=PORT
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+ResumeProgram=DIR/none
+SuspendProgram=DIR/none
+ResumeTimeout=600
+SuspendTime=600
+SlurmctldParameters=idle_on_node_suspend,cloud_dns,power_save_interval=1
+PrivateData=cloud
+NodeName=alpha-a3-[0-7] NodeAddr=127.0.0.1 Port=[21000-21007] CPUs=2 State=CLOUD
+PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE State=UP Default=YES
+`
+
+const pairConfig = `slurm_cluster_name: alpha
+project: demo
+slurm_log_dir: DIR
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 8
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {use_job_duration: true}
+slurmflex: {interval: 1s, compute_endpoint: "ENDPOINT", run_dir: DIR/run}
+`
+
+// host is one controller's host: a UTS namespace with a name of its own, and for
+// slurmctld a mount namespace too. Its daemon reaches the cloud by its own door.
+type host struct {
+	name  string
+	dir   string // of its own files
+	calls *atomic.Int64
+}
+
+// pair is a cluster with a primary and a backup controller on this machine.
+type pair struct {
+	t        *testing.T
+	dir      string
+	cloud    *fakegce.Server
+	ctl1     *host
+	ctl2     *host
+	stopping []*exec.Cmd
+}
+
+func newPair(t *testing.T) *pair {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "slurmflex-pair-")
+	require.NoError(t, err)
+	p := &pair{t: t, dir: dir, cloud: fakegce.New(fakegce.Options{Project: "demo"})}
+	p.cloud.SetCapacity("", "", 0)
+	_, err = p.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-megagpu-8g"))
+	require.NoError(t, err)
+	t.Cleanup(p.remove)
+	for _, folder := range []string{"state", "own", "etc"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, folder), 0o755))
+	}
+	free, err := net.Listen("tcp", "127.0.0.2:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(free.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	p.write("slurm.conf", strings.NewReplacer("DIR", dir, "PORT", port).Replace(pairConf), 0o644)
+	p.write("cgroup.conf", "CgroupPlugin=disabled\n", 0o644)
+	// Debian's way to slurmctld leads through the /etc that is covered below, and
+	// it heeds CommunicationParameters only under its own name.
+	program, err := filepath.EvalSymlinks("/usr/sbin/slurmctld")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(program, filepath.Join(dir, "slurmctld")))
+	p.write("none", "#!/bin/sh\nexit 0\n", 0o755)
+	p.write("etc/hosts", "127.0.0.1 localhost\n127.0.0.2 ctl1\n127.0.0.3 ctl2\n", 0o644)
+	p.write("etc/nsswitch.conf", "hosts: files\n", 0o644)
+	p.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", 0o644)
+	p.write("etc/group", "root:x:0:\n", 0o644)
+	p.ctl1, p.ctl2 = p.newHost("ctl1"), p.newHost("ctl2")
+	return p
+}
+
+func (p *pair) write(name, text string, mode os.FileMode) {
+	p.t.Helper()
+	require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), mode))
+}
+
+func (p *pair) newHost(name string) *host {
+	p.t.Helper()
+	h := &host{name: name, dir: filepath.Join(p.dir, name), calls: &atomic.Int64{}}
+	require.NoError(p.t, os.MkdirAll(filepath.Join(h.dir, "run"), 0o700))
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.calls.Add(1)
+		p.cloud.ServeHTTP(w, r)
+	}))
+	p.t.Cleanup(door.Close)
+	p.write(name+"/config.yaml", strings.NewReplacer("DIR", h.dir, "ENDPOINT", door.URL).Replace(pairConfig), 0o644)
+	return h
+}
+
+// start starts a program on a host, and stops it when the test ends.
+func (p *pair) start(h *host, script string, program ...string) *exec.Cmd {
+	p.t.Helper()
+	cmd := exec.Command("unshare", append([]string{
+		"--uts", "--mount", "--propagation", propagation(p.t),
+		"sh", "-c", "hostname " + h.name + " && " + script + ` exec "$@"`, "sh",
+	}, program...)...)
+	cmd.Env = []string{"SLURM_CONF=" + filepath.Join(p.dir, "slurm.conf"), "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	log, err := os.OpenFile(filepath.Join(h.dir, program[len(program)-1]+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	require.NoError(p.t, err)
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	require.NoError(p.t, cmd.Start())
+	p.stopping = append(p.stopping, cmd)
+	return cmd
+}
+
+// propagation is how a host's mounts are kept from the others. In a root folder
+// that is no mount point, as scripts/in-root gives, they are by what it has done.
+func propagation(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == "/" {
+			return "private"
+		}
+	}
+	return "unchanged"
+}
+
+func (p *pair) slurmctld(h *host) *exec.Cmd {
+	p.t.Helper()
+	// A pid file in a shared folder would have the second one end the first.
+	mounts := fmt.Sprintf("mount -t tmpfs none %[1]s/own && mount --bind %[1]s/etc /etc &&", p.dir)
+	return p.start(h, mounts, filepath.Join(p.dir, "slurmctld"), "-D")
+}
+
+func (p *pair) daemon(h *host) {
+	p.t.Helper()
+	p.start(h, "", filepath.Join(os.Getenv("E2E_STAGE"), "slurmflex"), "--config", filepath.Join(h.dir, "config.yaml"), "daemon")
+}
+
+// stop ends a program and waits for its end.
+func (p *pair) stop(cmd *exec.Cmd) {
+	p.t.Helper()
+	require.NoError(p.t, cmd.Process.Signal(syscall.SIGTERM))
+	_ = cmd.Wait()
+}
+
+func (p *pair) remove() {
+	for _, cmd := range p.stopping {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	}
+	if !p.t.Failed() {
+		passed.Add(1)
+		_ = os.RemoveAll(p.dir)
+		return
+	}
+	failed.Add(1)
+	p.t.Logf("logs are in %s", p.dir)
+	for _, h := range []*host{p.ctl1, p.ctl2} {
+		if h != nil {
+			p.t.Logf("--- %s\n%s\n%s", h.name, tail(readFile(filepath.Join(h.dir, "-D.log")), 20), tail(readFile(filepath.Join(h.dir, "daemon.log")), 40))
+		}
+	}
+}
+
+// slurm runs one of Slurm's commands and returns what it printed.
+func (p *pair) slurm(command string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.Env = []string{"SLURM_CONF=" + filepath.Join(p.dir, "slurm.conf"), "PATH=/usr/bin:/bin"}
+	cmd.Dir = "/"
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func (p *pair) awaitPing(primary, backup string) {
+	p.t.Helper()
+	await(p.t, 60*time.Second, "the primary to be "+primary+" and the backup "+backup, func() bool {
+		out, _ := p.slurm("scontrol", "ping")
+		return strings.Contains(out, "at ctl1 is "+primary) && strings.Contains(out, "at ctl2 is "+backup)
+	})
+}
+
+// awaitOnlyActing waits until rounds come from one host and none from the other.
+func (p *pair) awaitOnlyActing(acting, other *host) {
+	p.t.Helper()
+	await(p.t, 90*time.Second, "rounds to come from "+acting.name+" only", func() bool {
+		was, idle := acting.calls.Load(), other.calls.Load()
+		deadline := time.Now().Add(10 * time.Second)
+		for acting.calls.Load() < was+12 && time.Now().Before(deadline) { // several rounds' calls
+			time.Sleep(50 * time.Millisecond)
+		}
+		return acting.calls.Load() >= was+12 && other.calls.Load() == idle
+	})
+}
+
+// submit has a job of two nodes wait for its machines.
+func (p *pair) submit() (group string) {
+	p.t.Helper()
+	id, err := p.slurm("sbatch", "--parsable", "-N2", "--time=15", "-o", "/dev/null", "--wrap", "true")
+	require.NoError(p.t, err, id)
+	return "alpha-a3-job-" + id
+}
+
+func (p *pair) awaitGroup(name string, there bool) {
+	p.t.Helper()
+	await(p.t, 60*time.Second, fmt.Sprintf("group %s to be there: %t", name, there), func() bool {
+		_, ok := p.cloud.State().Group(name)
+		return ok == there
+	})
+}
+
+func TestOnlyWhereSlurmctldIsActiveActsAndTheBackupTakesOver(t *testing.T) {
+	p := newPair(t)
+	primary := p.slurmctld(p.ctl1)
+	p.awaitPing("UP", "DOWN")
+	p.slurmctld(p.ctl2)
+	p.awaitPing("UP", "UP")
+	p.daemon(p.ctl1)
+	p.daemon(p.ctl2)
+	first := p.submit()
+	p.awaitGroup(first, true)
+	p.awaitOnlyActing(p.ctl1, p.ctl2)
+	require.Zero(t, p.ctl2.calls.Load(), "the backup's daemon has never looked at the cloud")
+
+	p.stop(primary)
+	p.awaitPing("DOWN", "UP")
+	p.awaitOnlyActing(p.ctl2, p.ctl1)
+	second := p.submit()
+	p.awaitGroup(second, true)
+
+	p.slurmctld(p.ctl1)
+	p.awaitPing("UP", "UP")
+	p.awaitOnlyActing(p.ctl1, p.ctl2)
+	out, err := p.slurm("scancel", strings.TrimPrefix(second, "alpha-a3-job-"))
+	require.NoError(t, err, out)
+	p.awaitGroup(second, false)
+	_, there := p.cloud.State().Group(first)
+	require.True(t, there, "what the other host made before is known for ours")
+}

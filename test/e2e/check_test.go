@@ -1,0 +1,121 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// edit changes a file of the lab.
+func edit(t *testing.T, path string, change func(string) string) {
+	t.Helper()
+	text := readFile(path)
+	require.NotEmpty(t, text)
+	require.NoError(t, os.WriteFile(path, []byte(change(text)), 0o644))
+}
+
+// replaced is a change of a part that must be there.
+func replaced(t *testing.T, old, text string) func(string) string {
+	return func(all string) string {
+		t.Helper()
+		require.Contains(t, all, old)
+		return strings.ReplaceAll(all, old, text)
+	}
+}
+
+// rightCluster is a lab whose part of slurm.conf is what slurmflex writes, but
+// for what every lab needs: its nodes are all on this machine.
+func rightCluster(t *testing.T) *lab.Lab {
+	t.Helper()
+	l := cluster(t, lab.Options{Daemon: true})
+	const small = "\n    node_conf: {CPUs: 2, RealMemory: 1, Gres: ''}\n    dws_flex:"
+	edit(t, l.Config(), replaced(t, "\n    dws_flex:", small))
+	edit(t, l.Config(), replaced(t, "use_job_duration: true", "use_job_duration: true, job_duration_margin: 600"))
+	part, err := l.Flex(context.Background(), "config", "slurm-conf")
+	require.NoError(t, err)
+
+	before, own, ok := strings.Cut(readFile(l.Conf()), "# --- the part that slurmflex needs ---\n")
+	require.True(t, ok)
+	for _, line := range strings.Split(own, "\n") {
+		words := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "NodeName=alpha-cpu-"), strings.HasPrefix(line, "PartitionName=cpu "):
+			part += line + "\n"
+		case strings.HasPrefix(line, "NodeName="): // NodeName=… NodeAddr=… Port=…
+			part = replaced(t, words[0]+" ", strings.Join(words[:3], " ")+" ")(part)
+		}
+	}
+	part = replaced(t, "cloud_dns", "cloud_dns,power_save_interval=1")(part)
+	part = replaced(t, "\nPartitionName=train ", "\nPartitionName=train Default=YES ")(part)
+	require.NoError(t, os.WriteFile(l.Conf(), []byte(before+part), 0o644))
+	reconfigure(t, l)
+	return l
+}
+
+// reconfigure has slurmctld read slurm.conf again.
+func reconfigure(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	run(t, l, "scontrol", "reconfigure")
+	await(t, 20*time.Second, "slurmctld to answer", func() bool {
+		out, err := l.Slurm(context.Background(), "scontrol", "ping")
+		return err == nil && strings.Contains(out, "is UP")
+	})
+}
+
+func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
+	l := rightCluster(t)
+	out, err := l.Flex(context.Background(), "config", "check", "--live")
+	require.NoError(t, err)
+	assert.Regexp(t, `^\S+: nodeset.cpu: ignored: .*
+\S+: right: cluster alpha, 2 nodesets of 3 come by flex-start, and Slurm and Compute are set up for it\n$`, out)
+	awaitCompleted(t, l, submit(t, l, "-p", "train", "-N2", "--time=15"))
+	awaitNothingLeft(t, l)
+}
+
+func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
+	l := rightCluster(t)
+	right := readFile(l.Conf())
+	mistakes := []struct{ old, text, finds string }{
+		{"\nResumeRate=0\n", "\nResumeRate=300\n", `slurm.conf:\d+: ResumeRate: 300 nodes/min splits .*; write ResumeRate=0`},
+		{"\nSuspendRate=0\n", "\n", `slurm.conf: SuspendRate: 60 nodes/min gives .*; write SuspendRate=0`},
+		{"\nResumeTimeout=65533\n", "\nResumeTimeout=120\n", `slurm.conf:\d+: ResumeTimeout: 120 s are over before .*; write ResumeTimeout=65533`},
+		{"\nResumeTimeout=65533\n", "\nResumeTimeout=INFINITE\n", `slurm.conf:\d+: ResumeTimeout: without an end .*; write ResumeTimeout=65533`},
+		{"\nSuspendTimeout=300\n", "\nSuspendTimeout=5\n", `slurm.conf:\d+: SuspendTimeout: advice: 5 sec is less .*; write SuspendTimeout=300`},
+		{"\nSuspendTime=300\n", "\n", `slurm.conf: SuspendTime: INFINITE turns power saving off.*; write SuspendTime=300`},
+		{"\nReturnToService=2\n", "\nReturnToService=0\n", `slurm.conf:\d+: ReturnToService: 0 leaves .*; write ReturnToService=2`},
+		{"=idle_on_node_suspend,", "=", `slurm.conf:\d+: SlurmctldParameters: lacks idle_on_node_suspend.*; write SlurmctldParameters=cloud_dns,power_save_interval=1,idle_on_node_suspend`},
+		{"/bin/resume\n", "/bin/none\n", `slurm.conf:\d+: ResumeProgram: \S+/bin/none is not slurmflex's; write ResumeProgram=\S+/bin/resume`},
+		{"\nSuspendProgram=", "\nSuspendProgram=/gone", `slurm.conf:\d+: SuspendProgram: Slurm cannot call /gone\S+: .* no such file or directory; write SuspendProgram=\S+/bin/suspend`},
+		{"/bin/resume-fail\n", "/bin/suspend\n", `slurm.conf:\d+: ResumeFailProgram: \S+ is the program for SuspendProgram; write ResumeFailProgram=\S+/bin/resume-fail`},
+		{"Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE", "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf:\d+: PartitionName=train: shares its nodes .*; add OverSubscribe=EXCLUSIVE to it`},
+		{"Nodes=alpha-a3-[0-7] State=UP", "Nodes=alpha-a3-[0-6] State=UP", `slurm.conf:\d+: PartitionName=train: lacks alpha-a3-7 of partition_nodeset`},
+		{"MaxTime=6-23:50:00", "MaxTime=INFINITE", `slurm.conf:\d+: PartitionName=train: advice: lets jobs run longer \(MaxTime=UNLIMITED\) .*; set MaxTime=6-23:50:00 in it`},
+		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
+	}
+	if strings.HasPrefix(l.Version, "22.05") {
+		mistakes = append(mistakes, struct{ old, text, finds string }{"\nPrivateData=cloud\n", "\n", `slurm.conf: PrivateData: lacks cloud.*; write PrivateData=cloud`})
+	} else {
+		mistakes = append(mistakes, struct{ old, text, finds string }{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES to it`})
+	}
+	for _, m := range mistakes {
+		require.NoError(t, os.WriteFile(l.Conf(), []byte(replaced(t, m.old, m.text)(right)), 0o644))
+		reconfigure(t, l)
+		out, err := l.Flex(context.Background(), "config", "check", "--live")
+		if err != nil {
+			out += err.Error()
+		}
+		found := regexp.MustCompile(`(?m)(?:^|: )(\S+: (?:\S+: )+.*; (?:write|add|set|give) .*|.* lacks .*)$`).FindAllString(out, -1)
+		assert.Len(t, found, 1, "%q: %s", m.text, out)
+		assert.Regexp(t, m.finds, out, "instead of %q", m.old)
+	}
+}

@@ -1,0 +1,80 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os/user"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// askAsNobody runs a command of slurmflex as a user who may do nothing, in an
+// environment that names no Slurm, and returns what it printed, unwrapped.
+func askAsNobody(t *testing.T, l *lab.Lab, args ...string) (string, error) {
+	t.Helper()
+	nobody, err := user.Lookup("nobody")
+	require.NoError(t, err)
+	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
+	require.NoError(t, err)
+	gid, err := strconv.ParseUint(nobody.Gid, 10, 32)
+	require.NoError(t, err)
+	cmd := l.Command(context.Background(), nil, args...)
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	out, err := cmd.CombinedOutput()
+	return strings.Join(strings.Fields(string(out)), " "), err
+}
+
+// awaitWhy waits until the answer to why says something.
+func awaitWhy(t *testing.T, l *lab.Lab, subject, pattern string) {
+	t.Helper()
+	form := regexp.MustCompile(pattern)
+	awaitShown(t, 90*time.Second, "why "+subject+" to say "+pattern, func() (string, bool) {
+		story, err := askAsNobody(t, l, "why", subject)
+		return story, err == nil && form.MatchString(story)
+	})
+}
+
+func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--hold")
+	awaitWhy(t, l, id, `It is held by its owner: .scontrol release `+id+`. lets it go \(Slurm says JobHeldUser\)\. Nothing is asked of Google`)
+
+	run(t, l, "scontrol", "release", id)
+	awaitWhy(t, l, id, `Slurm gave it alpha-a3-\[0-1\] at \S+, .*asked Google for 2 × a3-megagpu-8g \(alpha-a3-\[0-1\]\) for 00:15:00: `+
+		`request alpha-a3-job-`+id+`/a1\. The request has been in Google's queue for .*Google's last attempt said: ZONE_RESOURCE_POOL_EXHAUSTED`+
+		`.*Next: Google goes on trying by itself.*a shorter --time than 00:15:00, or fewer nodes than 2, or partition fixed or open`)
+	awaitWhy(t, l, "alpha-a3-0", `It is allocated to job `+id+` of root\..*has been in Google's queue`)
+	awaitWhy(t, l, "alpha-a3-job-"+id, `for job `+id+`, of nodeset a3\..*has been in Google's queue`)
+	status, err := askAsNobody(t, l, "status")
+	require.NoError(t, err, status)
+	assert.Regexp(t, `a3 `+id+` root alpha-a3-\[0-1\] queued 00:15:00 for `, status)
+
+	require.NoError(t, l.Mute("alpha-a3-.*")) // so that they boot until they are heard
+	capacity(t, l, "", 8)
+	awaitWhy(t, l, id, `The machines of alpha-a3-\[0-1\] came at .* and are booting: .*Next: the job begins when all have registered`)
+	cancel(t, l, id)
+	awaitWhy(t, l, id, `It is not in Slurm's queue: it has ended.*What slurmflex did last about it: .*delete group alpha-a3-job-`+id)
+	awaitWhy(t, l, "alpha-a3-0", `It has no machine, and none is asked for`)
+
+	require.NoError(t, l.Mute(""))
+	id = submitScript(t, l, "sleep 600", "-p", "train", "-N2", "--time=15")
+	awaitWhy(t, l, id, `The machines of alpha-a3-\[0-1\] came at .* and are in use\. Their lease ends at `)
+	awaitWhy(t, l, "alpha-a3-1", `Slurm shows it as in use .*It is allocated to job `+id)
+
+	other := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
+	awaitWhy(t, l, other, `\(Slurm says (Resources|Priority|ReqNodeNotAvail).*Nothing is asked of Google for it yet`)
+	cancel(t, l, id, other)
+	awaitNothingLeft(t, l)
+}

@@ -18,13 +18,10 @@ require (
 	go.uber.org/zap v1.28.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
-	golang.org/x/time v0.16.0
 	google.golang.org/api v0.304.0
 	google.golang.org/protobuf v1.36.12
 	gopkg.in/yaml.v3 v3.0.1
 )
-
-require github.com/prometheus/client_golang v1.25.0 // indirect
 
 require (
 	cloud.google.com/go/auth/oauth2adapt v0.3.0 // indirect

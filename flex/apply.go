@@ -23,12 +23,12 @@ const actionLimit = 3 * time.Minute
 // rest of a round also when a flight ends: the round may have looked too early
 // to see what came of it.
 type flights struct {
-	mu      sync.Mutex
-	asks    map[string][]string // by queue: the instances that it asks for
-	asked   map[string]bool     // these instances
-	ended   []string            // queues in asks that have ended
-	failed  int                 // actions left undone since the last count
-	changed chan struct{}       // closed when a queue ends
+	mu     sync.Mutex
+	asks   map[string][]string // by queue: the instances that it asks for
+	asked  map[string]bool     // these instances
+	ended  []string            // queues in asks that have ended
+	failed int                 // actions left undone since the last count
+	landed chan struct{}       // closed when no queue is in flight any more
 }
 
 // apply begins to carry out the plan, queues side by side, and waits until all
@@ -49,19 +49,15 @@ func (r *Reconciler) apply(ctx context.Context, p plan.Plan, patience time.Durat
 			go func() { r.flights.end(queue, r.work(ctx, actions)) }()
 		}
 	}
-	over := time.NewTimer(patience)
-	defer over.Stop()
-	for {
-		busy, changed := r.flights.state()
-		if !busy {
-			return r.flights.count()
-		}
+	if landed := r.flights.busy(); landed != nil {
+		over := time.NewTimer(patience)
+		defer over.Stop()
 		select {
-		case <-changed:
+		case <-landed:
 		case <-over.C:
-			return r.flights.count()
 		}
 	}
+	return r.flights.count()
 }
 
 // forget lets go of the queues that have ended. A round that begins to look now
@@ -96,7 +92,10 @@ func (f *flights) begin(queue string, actions []plan.Action) bool {
 		return false
 	}
 	if f.asks == nil {
-		f.asks, f.asked, f.changed = map[string][]string{}, map[string]bool{}, make(chan struct{})
+		f.asks, f.asked = map[string][]string{}, map[string]bool{}
+	}
+	if len(f.asks) == len(f.ended) {
+		f.landed = make(chan struct{})
 	}
 	f.asks[queue] = asks
 	for _, name := range asks {
@@ -110,14 +109,20 @@ func (f *flights) end(queue string, undone int) {
 	defer f.mu.Unlock()
 	f.ended = append(f.ended, queue)
 	f.failed += undone
-	close(f.changed)
-	f.changed = make(chan struct{})
+	if len(f.asks) == len(f.ended) {
+		close(f.landed)
+	}
 }
 
-func (f *flights) state() (busy bool, changed <-chan struct{}) {
+// busy returns nil if no queue is in flight, else what is closed when the last
+// one ends.
+func (f *flights) busy() (landed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.asks) > len(f.ended), f.changed
+	if len(f.asks) == len(f.ended) {
+		return nil
+	}
+	return f.landed
 }
 
 func (f *flights) count() int {
@@ -156,15 +161,24 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.CreateGroup:
 		err := r.Cloud.CreateGroup(ctx, a.Spec)
 		r.noteRefusal(a.Spec.Name, err)
+		if err == nil {
+			r.made.noteGroup(a.Spec, r.Now())
+		}
 		return lookAgain(err)
 	case plan.CreateRequest:
 		err := r.Cloud.CreateRequest(ctx, a.Region, a.Group, a.Spec)
-		if mig.CauseOf(err) == mig.CauseExists {
+		switch {
+		case mig.CauseOf(err) == mig.CauseExists:
 			return nil
+		case err == nil:
+			r.made.noteRequest(a.Region, a.Group, a.Spec, r.Now())
+		case mig.CauseOf(err) == mig.CauseNotFound:
+			r.made.forget(a.Region, a.Group, nil)
 		}
 		r.noteRefusal(a.Group, err)
 		return err
 	case plan.CancelRequest:
+		r.made.forget(a.Region, a.Group, nil)
 		return unlessGone(r.Cloud.CancelRequest(ctx, a.Region, a.Group, a.Request))
 	case plan.DeleteRequest:
 		return unlessGone(r.Cloud.DeleteRequest(ctx, a.Region, a.Group, a.Request))
@@ -173,7 +187,11 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.DeleteVMs:
 		return r.Cloud.DeleteVMs(ctx, a.Instances)
 	case plan.BulkInsert:
+		r.made.noteInserted(a.Spec.Instances, r.Now())
 		err := r.Cloud.BulkInsert(ctx, a.Spec)
+		if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {
+			r.made.forget("", "", a.Spec.Instances)
+		}
 		r.noteRefusal(a.Group, err)
 		return err
 	case plan.CreatePolicy:
@@ -183,6 +201,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.DeletePolicy:
 		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Region, a.Name))
 	case plan.DeleteGroup:
+		r.made.forget(a.Region, a.Group, nil)
 		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Region, a.Group))
 	case plan.SetNodes:
 		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}

@@ -63,10 +63,11 @@ func backOff(interval time.Duration, failures int) time.Duration {
 	return wait
 }
 
-// jitter is the round's Jitter, or by a tenth.
+// jitter is the round's Jitter, or sooner by a twentieth to a seventh, never
+// later: what happens is seen, and a second's work done, within the interval.
 func (r *Reconciler) jitter(d time.Duration) time.Duration {
 	if r.Jitter != nil {
 		return r.Jitter(d)
 	}
-	return d - d/10 + rand.N(d/5+1)
+	return d - d/20 - rand.N(d/10+1)
 }

@@ -54,7 +54,7 @@ func TestAnOutageIsTwoLinesOfTheLogAndAHintEndsTheWait(t *testing.T) {
 		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
 		stop := w.daemon(hints)
 		time.Sleep(2 * time.Hour)
-		assert.InDelta(t, 27, len(w.slurm.rounds()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
+		assert.InDelta(t, 30, len(w.slurm.rounds()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
 		assert.Len(t, w.log.FilterLevelExact(zapcore.ErrorLevel).All(), 1)
 
 		w.slurm.refuse(nil)

@@ -87,7 +87,7 @@ type Reconciler struct {
 	Cloud     Cloud
 	Log       *zap.Logger
 	Now       func() time.Time
-	Jitter    func(time.Duration) time.Duration // spreads the rounds of many clusters over time; nil: by a tenth
+	Jitter    func(time.Duration) time.Duration // spreads the rounds of many clusters over time; nil: by up to a seventh sooner
 
 	Watch Watcher // nil: nobody watches
 
@@ -95,6 +95,7 @@ type Reconciler struct {
 
 	flights flights
 	owners  owners
+	made    made
 	seldom  seldom
 	mu      sync.Mutex              // guards what follows while actions run side by side
 	refused map[string]plan.Refusal // by group; see plan.Snapshot
@@ -144,12 +145,13 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
 	maps.Copy(snap.Unseen, unseenInstances)
-	maps.Copy(snap.Unseen, unseenPolicies)
+	snap.UnseenPolicies = unseenPolicies
 	maps.Copy(snap.Unseen, unseenGroups)
 	// What was read of a region is not to be judged by without the rest.
 	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 	snap.Now = r.Now()
+	r.made.complete(&snap)
 	snap.Told = r.owners.keep(snap.Jobs)
 	snap.Private = r.seldom.private
 	return snap, nil

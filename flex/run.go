@@ -12,8 +12,8 @@ import (
 // operations go on beside the next rounds, so that one cannot hold up the rest.
 const patience = 5 * time.Second
 
-// Run makes rounds until ctx ends: one every interval, give or take a tenth,
-// sooner when a hint comes or something is expected to change, and ever more
+// Run makes rounds until ctx ends: one every interval, or up to a seventh sooner,
+// at once when a hint comes or something is expected to change, and ever more
 // seldom while Slurm cannot be read. It holds the lock as long as anything that
 // it began is in flight. It fails if it runs as another user than SlurmUser.
 func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) error {
@@ -37,8 +37,8 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 		if err == nil {
 			out, err = r.round(ctx, patience)
 		}
-		busy, _ := r.flights.state()
-		if release != nil && !busy {
+		landed := r.flights.busy()
+		if release != nil && landed == nil {
 			release()
 			release = nil
 		}
@@ -54,7 +54,9 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 		case h := <-hints:
 			r.Log.Info("hint", zap.String("verb", h.Verb), zap.String("nodes", h.Nodes), zap.Uint32s("jobs", h.Jobs))
 			pace.hurry()
-		case <-time.After(pace.next(err, busy || out.Soon())):
+		case <-landed: // what follows from it is to be done
+			pace.hurry()
+		case <-time.After(pace.next(err, landed != nil || out.Soon())):
 		}
 	}
 	return nil

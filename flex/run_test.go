@@ -50,10 +50,27 @@ func TestRoundsComeEveryInterval(t *testing.T) {
 		time.Sleep(time.Hour)
 		stop()
 		rounds := w.slurm.rounds()
-		assert.InDelta(t, 120, len(rounds), 12)
+		assert.InDelta(t, 133, len(rounds), 8)
 		for i := range rounds[1:] {
-			assert.InDelta(t, 30, rounds[i+1].Sub(rounds[i]).Seconds(), 3.001)
+			assert.InDelta(t, 27, rounds[i+1].Sub(rounds[i]).Seconds(), 1.501, "sooner, never later")
 		}
+	})
+}
+
+func TestWhatEndsBetweenRoundsIsGoneOnWithAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		h := hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		defer w.daemon(nil)()
+		time.Sleep(time.Minute) // by now rounds come every ten seconds, and end after five
+		before := len(w.slurm.rounds())
+		for seen := before; before == seen; before = len(w.slurm.rounds()) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(patience + time.Second)
+		close(h.let)
+		time.Sleep(1100 * time.Millisecond) // an operation
+		assert.Len(t, w.slurm.rounds(), before+1)
 	})
 }
 

@@ -101,11 +101,20 @@ func (w *world) watchBoot(m *member, b *boots) {
 		switch {
 		case m.power == up && !m.State.Has(slurm.NotResponding):
 			b.up = later(b.up, in.Created)
-		case limit > 0 && m.power == rising && m.State.Base != slurm.Down && w.snap.Now.Sub(in.Created) >= limit:
+		case limit > 0 && m.power == rising && m.State.Base != slurm.Down && w.snap.Now.Sub(m.wantedSince(in)) >= limit:
 			b.late = append(b.late, m.Name)
 			b.made = later(b.made, in.Created)
 		}
 	}
+}
+
+// wantedSince is when an instance of the node was made, or if that is later, when
+// the job was given the node that waits for it.
+func (m *member) wantedSince(in machine) time.Time {
+	if job := m.owner(); job != nil {
+		return later(in.Created, job.Start)
+	}
+	return in.Created
 }
 
 // giveUpBoots powers down the nodes whose instance has run for boot_timeout and

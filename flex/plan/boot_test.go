@@ -131,3 +131,11 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
 	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
 }
+
+func TestABootHasItsTimeFromWhenAJobWasGivenTheNode(t *testing.T) {
+	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
+		group("alpha-a3-job-6", forJob("a3", 6)), ending("alpha-a3-0", "alpha-a3-job-6", time.Hour, 50*time.Minute),
+		reserved("slurmflex-alpha-1795265400", "alpha-a3-0", noon.Add(50*time.Minute)),
+		func(s *scene) { s.Jobs[0].Start = noon.Add(-9 * time.Minute) })
+	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 600"), s)))
+}

@@ -243,6 +243,10 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 		"a node whose machine is gone stays in its own until Slurm has it powered down": {
 			given: seen(nodes("alpha-a3-0", "IDLE+CLOUD"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
 		},
+		"also while it is on its way out, and has no end any more": {
+			given: seen(nodes("alpha-a3-0", "IDLE+CLOUD"), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING"),
+				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+		},
 		"an instance without an end needs none": {
 			given: seen(running7("alpha-a3-0"), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")),
 		},
@@ -273,6 +277,12 @@ func TestAWaitForCapacity(t *testing.T) {
 		"is told to the nodes and the job": {
 			given: waiting(ago),
 			want:  []string{`set nodes alpha-a3-[0-1] comment "` + comment + `"`, `tell job 7 "` + waited + `"`},
+		},
+		"for its turn, a back-off or the breaker outlasts ResumeTimeout too": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
+				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4), told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:08:00 after it"),
+				func(s *scene) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) }),
+			want: []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`},
 		},
 		"is told once": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),

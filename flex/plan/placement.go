@@ -52,6 +52,10 @@ func (w *world) placementFits(c *cohort) bool {
 	if !c.set.Placement {
 		return true
 	}
+	if err := w.snap.UnseenPolicies[c.set.Region]; err != nil {
+		w.problem(fmt.Sprintf("%s waits: %v", c.group, err))
+		return false
+	}
 	if _, _, ok := w.placement(c.set); !ok {
 		w.giveBack(c, Hold, true, fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not to be had for %s; set it to false",
 			c.set.Name, c.set.PlacementDistance, w.machineType(c)))
@@ -86,7 +90,7 @@ func (w *world) deletePolicies(wanted map[string]bool) {
 	})
 	for _, p := range policies {
 		key := p.Region + "/" + p.Name
-		if p.Stamp.Cluster == w.cfg.Cluster && !wanted[key] && w.groups[key] == nil && !w.unseen(p.Region) &&
+		if p.Stamp.Cluster == w.cfg.Cluster && !wanted[key] && w.groups[key] == nil && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
 			!w.isYoung("workload policy "+p.Name, p.Created) {
 			w.add(DeletePolicy{Region: p.Region, Name: p.Name, Why: "its group is gone"})
 		}

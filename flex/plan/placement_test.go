@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,4 +121,14 @@ func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 		assert.Equal(t, made.Spec.Name, p.Actions[1].(CreateGroup).Spec.Policy)
 		assert.Equal(t, made.Queue(), p.Actions[1].Queue(), "the group waits for its policy")
 	}
+}
+
+func TestPoliciesThatCouldNotBeReadHoldUpOnlyWhatNeedsThem(t *testing.T) {
+	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *scene) {
+		s.UnseenPolicies = map[string]error{"us-central1": errors.New("503")}
+	})
+	assert.Len(t, actions(Compute(alphaConfig(t), s)), 2, "a nodeset without placement")
+	cfg := alphaConfig(t)
+	cfg.NodeSets[slices.IndexFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == "a3" })].Placement = true
+	assert.Empty(t, actions(Compute(cfg, s)))
 }

@@ -186,7 +186,7 @@ func (w *world) missing(c *cohort) []string {
 			continue
 		case len(w.requests[name]) > 0:
 			return nil // settleRequests cancels it
-		case w.mayShow(name):
+		case w.mayShow(name) || w.snap.Inserted[name]:
 			w.expect("the instance of " + name + " to show")
 			return nil
 		}

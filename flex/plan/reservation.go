@@ -43,14 +43,17 @@ func (w *world) reserve() {
 	}
 	for name, nodes := range have {
 		for _, n := range nodes {
-			if m := w.nodes[n]; m != nil && (w.unseen(m.set.Region) || m.power == up && !w.present(n)) {
+			m := w.nodes[n]
+			if m == nil {
+				continue
+			}
+			if stays, _ := w.machine(n); w.unseen(m.set.Region) || m.power == up && !stays {
 				want[name] = append(want[name], n)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		nodes := want[name]
-		slices.Sort(nodes)
+		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
 		end, _ := leaseEnd(w.cfg.Cluster, name)
 		why := Why("their leases end at " + end.Format(time.RFC3339))
 		reserved, exists := have[name]

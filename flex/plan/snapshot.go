@@ -42,6 +42,14 @@ type Snapshot struct {
 	// created, cancelled or deleted.
 	Unseen map[string]error
 
+	// UnseenPolicies holds the regions whose workload policies could not be read:
+	// only what needs them waits.
+	UnseenPolicies map[string]error
+
+	// Inserted holds the instances that this process has had made without a group
+	// and that no list has shown yet.
+	Inserted map[string]bool
+
 	// Refused holds, by group name, why the cloud refused to make a group or a
 	// request. A refusal leaves no record in the cloud, so the round's owner
 	// remembers it.

@@ -15,52 +15,88 @@ const tellAfter = time.Minute
 // waitPrefix begins the comment of a node that waits.
 const waitPrefix = ReasonPrefix + "waits in "
 
-// waitComment is the comment of a node that waits for capacity. Its last word
-// is when Slurm last began to count ResumeTimeout for the node, so that this
-// needs no memory of our own.
-func waitComment(r ref, armed time.Time) string {
-	return fmt.Sprintf("%s%s/%s since %s, armed %s", waitPrefix, r.group.Name, r.request.Name,
-		r.request.Created.UTC().Format(time.RFC3339), armed.UTC().Format(time.RFC3339))
+// waiting is what the comment of a node that waits says: where, since when, and
+// when Slurm last began to count ResumeTimeout for it, so that this needs no
+// memory of our own.
+type waiting struct {
+	place        string // the group, and the request if there is one
+	since, armed time.Time
 }
 
-// armedAt reads the last word of the comment of a node that waits for r.
-func armedAt(comment string, r ref) (time.Time, bool) {
-	i := strings.LastIndex(comment, ", armed ")
-	if i < 0 {
-		return time.Time{}, false
+func (n waiting) String() string {
+	return fmt.Sprintf("%s%s since %s, armed %s", waitPrefix, n.place,
+		n.since.UTC().Format(time.RFC3339), n.armed.UTC().Format(time.RFC3339))
+}
+
+// readWaiting reads a node's comment. It reports false if that is none of ours.
+func readWaiting(comment string) (n waiting, ok bool) {
+	var since, armed string
+	count, err := fmt.Sscanf(strings.TrimPrefix(comment, waitPrefix), "%s since %s armed %s", &n.place, &since, &armed)
+	if err != nil || count != 3 {
+		return waiting{}, false
 	}
-	at, err := time.Parse(time.RFC3339, comment[i+len(", armed "):])
-	return at, err == nil && comment == waitComment(r, at)
+	var errs [2]error
+	n.since, errs[0] = time.Parse(time.RFC3339, strings.TrimSuffix(since, ","))
+	n.armed, errs[1] = time.Parse(time.RFC3339, armed)
+	return n, errs == [2]error{} && comment == n.String()
 }
 
-// keepWaiting lets nodes wait for capacity longer than Slurm's ResumeTimeout,
-// which is 18 hours at most before 25.05: a power_up begins the count anew. It
-// must stop when the machine is being made, for slurmctld refuses a node that
-// booted before it was last asked for.
+// waitsFor tells what a cohort waits for that has no machine yet: its request,
+// or else its turn, the next attempt or the breaker. It reports false if it does
+// not wait, or a machine may be on its way.
+func (w *world) waitsFor(c *cohort) (n waiting, ok bool) {
+	if c.live != nil {
+		r := c.live.request
+		n = waiting{c.live.group.Name + "/" + r.Name, r.Created, r.Created}
+		return n, r.State == mig.Accepted && !w.anyPresent(r.Instances)
+	}
+	n = waiting{c.group, waitsSince(c), waitsSince(c)}
+	return n, !w.unseen(c.set.Region) && !w.isGiven(c) && c.obstacle != "" && !w.anyPresent(c.nodes)
+}
+
+// keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
+// hours at most before 25.05: a power_up begins the count anew. It must stop when
+// the machine is being made, for slurmctld refuses a node that booted before it
+// was last asked for.
 func (w *world) keepWaiting(cohorts []*cohort) {
 	for _, c := range cohorts {
-		if c.live == nil || c.live.request.State != mig.Accepted || w.anyPresent(c.live.request.Instances) {
+		now, waits := w.waitsFor(c)
+		if !waits {
 			continue
 		}
 		due := w.snap.ResumeTimeout / 3
-		if waited := w.snap.Now.Sub(c.live.request.Created); waited < tellAfter && (due == 0 || waited < due) {
+		last, known := readWaiting(w.nodes[c.nodes[0]].Comment)
+		switch waited := w.snap.Now.Sub(now.since); {
+		case known:
+			now.armed = last.armed
+			if now.since.IsZero() {
+				now.since = last.since
+			}
+		case now.since.IsZero() && c.job != nil:
+			continue // Slurm has not said when it was given its nodes
+		case now.since.IsZero(): // from now on it is known
+			now.since, now.armed = w.snap.Now.Truncate(time.Second), w.snap.Now.Truncate(time.Second)
+		case waited < tellAfter && (due == 0 || waited < due):
 			continue
+		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.armed):
+			now.armed = c.job.Start
 		}
-		armed, known := armedAt(w.nodes[c.nodes[0]].Comment, *c.live)
-		if !known {
-			armed = c.live.request.Created
-		}
-		change := SetNodes{Nodes: c.nodes, Why: c.why()}
-		if due > 0 && w.snap.Now.Sub(armed) >= due {
-			armed, known = w.snap.Now.Truncate(time.Second), false
-			change.State = "power_up"
-			change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.snap.ResumeTimeout))
-		}
-		if !known {
-			comment := waitComment(*c.live, armed)
-			change.Comment = &comment
-			w.setNodes(change)
-		}
+		w.keepArmed(c, now, last, due)
+	}
+}
+
+// keepArmed has Slurm count anew when that is due, and the nodes say what they
+// wait for.
+func (w *world) keepArmed(c *cohort, now, last waiting, due time.Duration) {
+	change := SetNodes{Nodes: c.nodes, Why: c.why()}
+	if due > 0 && w.snap.Now.Sub(now.armed) >= due {
+		now.armed = w.snap.Now.Truncate(time.Second)
+		change.State = "power_up"
+		change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.snap.ResumeTimeout))
+	}
+	if comment := now.String(); comment != last.String() {
+		change.Comment = &comment
+		w.setNodes(change)
 	}
 }
 
@@ -68,7 +104,7 @@ func (w *world) keepWaiting(cohorts []*cohort) {
 func (w *world) stopWaiting() {
 	var names []string
 	for _, m := range w.members {
-		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil) {
+		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil && len(w.instances[m.Name]) > 0) {
 			names = append(names, m.Name)
 		}
 	}

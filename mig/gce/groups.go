@@ -55,7 +55,7 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 	if err != nil {
 		return nil, failure("list groups of", region, reading, err)
 	}
-	gone := make([]bool, len(groups))
+	missing := make([]bool, len(groups)) // deleted since they were listed, or not read
 	side, ctx := errgroup.WithContext(ctx)
 	side.SetLimit(sideBySide)
 	for i := range groups {
@@ -64,27 +64,31 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 			groups[i].Requests = requests
 			continue
 		}
+		missing[i] = true
 		side.Go(func() error {
 			requests, err := c.listRequests(ctx, region, groups[i].Name)
-			err = failure("list resize requests of", groups[i].Name, reading, err)
-			if mig.CauseOf(err) == mig.CauseNotFound {
-				gone[i] = true // deleted since the groups were listed
+			if err == nil {
+				groups[i].Requests, missing[i] = requests, false
 				return nil
 			}
-			groups[i].Requests = requests
+			err = failure("list resize requests of", groups[i].Name, reading, err)
+			if mig.CauseOf(err) == mig.CauseNotFound {
+				return nil
+			}
 			return err
 		})
 	}
-	if err := side.Wait(); err != nil {
-		return nil, err
-	}
+	err = side.Wait()
 	var there []mig.Group
 	for i, g := range groups {
-		if !gone[i] {
+		if !missing[i] {
 			there = append(there, g)
 		}
 	}
-	known.note(region, there, begun)
+	known.note(region, there, begun) // after an error too: the next look goes on from there
+	if err != nil {
+		return nil, err
+	}
 	return there, nil
 }
 

@@ -47,7 +47,8 @@ var mutants = []mutant{
 	},
 	{
 		"a node's index beyond the nodeset is ours", "config/config.go",
-		"|| index >= ns.Size() {", "{", []string{"config", "flex/plan"},
+		"|| index >= ns.Size() {", "{",
+		[]string{"config", "flex/plan"},
 	},
 	{
 		"a region that could not be read is taken for empty", "flex/plan/world.go",
@@ -122,7 +123,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node with a job is recovered as if it were idle", "flex/plan/static.go",
-		"if len(m.jobs) > 0 || held(m.State) || m.State.Has(slurm.Drain)", "if m.State.Has(slurm.Drain)", planner,
+		"len(m.jobs) > 0 || held(m.State) || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/static.go",
@@ -135,7 +136,7 @@ var mutants = []mutant{
 	},
 	{
 		"ResumeTimeout begins anew while machines are being made", "flex/plan/wait.go",
-		"c.live.request.State != mig.Accepted || w.anyPresent(c.live.request.Instances) {", "c.live.request.State != mig.Accepted {", planner,
+		"r.State == mig.Accepted && !w.anyPresent(r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
 		"the wait between attempts does not grow", "flex/plan/retry.go",
@@ -143,7 +144,7 @@ var mutants = []mutant{
 	},
 	{
 		"configuration errors are tried again like any other", "flex/plan/retry.go",
-		"case cause == mig.CauseConfig || ", "case ", planner,
+		"hopeless := cause == mig.CauseConfig || ", "hopeless := ", planner,
 	},
 	{
 		"a static node is never powered up", "flex/plan/static.go",

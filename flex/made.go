@@ -1,0 +1,126 @@
+package flex
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+)
+
+// listsLag is for how long what was made may be missing from Compute's lists.
+const listsLag = 2 * time.Minute
+
+// made remembers what this process has had made until a list has shown it, so
+// that lists that lag behind do not have it made twice. It is forgotten in a
+// restart, and need not be known then: most names follow from the job.
+type made struct {
+	mu       sync.Mutex
+	groups   map[string]madeGroup // by region/name
+	inserted map[string]time.Time // instances without a group, by name
+}
+
+type madeGroup struct {
+	at       time.Time
+	spec     mig.GroupSpec // without a name if only requests were made in it
+	requests []mig.Request
+}
+
+// noteGroup remembers a group that was made.
+func (m *made) noteGroup(spec mig.GroupSpec, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(spec.Region+"/"+spec.Name, madeGroup{at: at, spec: spec})
+}
+
+// noteRequest remembers a request that was made.
+func (m *made) noteRequest(region, group string, spec mig.RequestSpec, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groups[region+"/"+group]
+	g.at = at
+	g.requests = append(slices.Clone(g.requests), mig.Request{
+		Name: spec.Name, State: mig.Creating, Instances: spec.Instances, Duration: spec.Duration, Created: at,
+	})
+	m.put(region+"/"+group, g)
+}
+
+// noteInserted remembers instances that were made without a group.
+func (m *made) noteInserted(names []string, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.inserted == nil {
+		m.inserted = map[string]time.Time{}
+	}
+	for _, n := range names {
+		m.inserted[n] = at
+	}
+}
+
+// forget has a group, or instances, taken for what the lists say of them.
+func (m *made) forget(region, group string, instances []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.groups, region+"/"+group)
+	for _, n := range instances {
+		delete(m.inserted, n)
+	}
+}
+
+func (m *made) put(key string, g madeGroup) {
+	if m.groups == nil {
+		m.groups = map[string]madeGroup{}
+	}
+	m.groups[key] = g
+}
+
+// complete adds to a snapshot what lists do not show yet, and forgets what they
+// do, or should by now.
+func (m *made) complete(snap *plan.Snapshot) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return snap.Now.Sub(g.at) > listsLag })
+	maps.DeleteFunc(m.inserted, func(_ string, at time.Time) bool { return snap.Now.Sub(at) > listsLag })
+	for _, in := range snap.Instances {
+		delete(m.inserted, in.Name)
+	}
+	snap.Inserted = make(map[string]bool, len(m.inserted))
+	for name := range m.inserted {
+		snap.Inserted[name] = true
+	}
+	if len(m.groups) == 0 {
+		return
+	}
+	shown := make(map[string]*mig.Group, len(snap.Groups))
+	for i := range snap.Groups {
+		shown[snap.Groups[i].Region+"/"+snap.Groups[i].Name] = &snap.Groups[i]
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.groups)) {
+		g := m.groups[key]
+		switch there := shown[key]; {
+		case there != nil:
+			there.Requests = append(there.Requests, g.missing(there.Requests)...)
+		case g.spec.Name != "" && snap.Unseen[g.spec.Region] == nil:
+			size := 0
+			for _, r := range g.requests {
+				size += len(r.Instances)
+			}
+			snap.Groups = append(snap.Groups, mig.Group{
+				Name: g.spec.Name, Region: g.spec.Region, Stamp: g.spec.Stamp, Policy: g.spec.Policy,
+				Created: g.at, TargetSize: size, Creating: size, Requests: slices.Clone(g.requests),
+			})
+		}
+	}
+}
+
+// missing are the requests that were made and are not among those of a list.
+func (g madeGroup) missing(listed []mig.Request) (missing []mig.Request) {
+	for _, r := range g.requests {
+		if !slices.ContainsFunc(listed, func(l mig.Request) bool { return l.Name == r.Name }) {
+			missing = append(missing, r)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,52 @@
+package flex
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
+	for name, list := range map[string]string{
+		"the list of groups":   "regionInstanceGroupManagers.list",
+		"the list of requests": "regionInstanceGroupManagerResizeRequests.list",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.cloud.SetCapacity("", "", 0)
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Lag: 30 * time.Second}))
+				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+				for range 20 {
+					w.mustRound(t.Context())
+					time.Sleep(2 * time.Second)
+				}
+				assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
+				assert.NotContains(t, w.slurm.comment[1], "there already")
+				w.slurm.cancel(1)
+				time.Sleep(time.Minute)
+				w.settle()
+				time.Sleep(3 * time.Minute)
+				w.settle()
+				assert.Empty(t, w.owned())
+			})
+		})
+	}
+}
+
+func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		for range 20 {
+			w.mustRound(t.Context())
+			time.Sleep(2 * time.Second)
+		}
+		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
+		assert.Len(t, w.cloud.State().Instances, 2)
+	})
+}

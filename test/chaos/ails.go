@@ -1,0 +1,91 @@
+package chaos
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// goal is whom a call is for.
+type goal string
+
+// The goals.
+const (
+	compute    goal = "Compute"
+	controller goal = "slurmctld"
+)
+
+// ails knows what goes wrong with calls at the moment.
+type ails struct {
+	dice dice
+
+	mu     sync.Mutex
+	caught []caught
+	counts map[string]int // calls so far, by what they were
+	sick   time.Time      // when a call last went wrong, or will have
+}
+
+// caught is a sickness that goes about.
+type caught struct {
+	no    int // of the event that brought it
+	goal  goal
+	until time.Time
+	sickness
+}
+
+func (a *ails) catch(no int, of goal, s sickness) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.caught = append(a.caught, caught{no, of, time.Now().Add(s.lasts), s})
+}
+
+// heal ends all sicknesses.
+func (a *ails) heal() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.caught = nil
+}
+
+// turn is one call: which of its kind it is, how long it takes to get there,
+// and what goes wrong with it.
+type turn struct {
+	key     []any
+	way     time.Duration
+	ailment ailment // "" for none
+}
+
+// next decides about a call. All calls of a kind on an object are counted, so
+// that each has a lot of its own.
+func (a *ails) next(of goal, kind, object string) turn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counts == nil {
+		a.counts = map[string]int{}
+	}
+	what := string(of) + " " + kind + " " + object
+	a.counts[what]++
+	t := turn{key: []any{what, a.counts[what]}}
+	t.way = a.dice.span(2*time.Millisecond, 60*time.Millisecond, append(t.key, "way")...)
+	a.caught = slices.DeleteFunc(a.caught, func(c caught) bool { return !c.until.After(time.Now()) })
+	for _, c := range a.caught {
+		if c.goal == of && (c.calls == everything || c.calls == kind) && a.dice.oneIn(c.oneIn, append(t.key, c.no)...) {
+			t.ailment = c.ailment
+			break
+		}
+	}
+	return t
+}
+
+// suffered notes that a call went wrong.
+func (a *ails) suffered() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sick = time.Now()
+}
+
+// well reports whether no call has gone wrong since then, and none may now.
+func (a *ails) well(since time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sick.Before(since) && len(a.caught) == 0
+}

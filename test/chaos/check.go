@@ -1,0 +1,314 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+)
+
+// check holds what the product does against the invariants. The first one that
+// does not hold ends the day.
+type check struct {
+	w *world
+
+	mu       sync.Mutex
+	found    []violation
+	unasked  map[string]int       // by process: deletions in its present round that Slurm did not ask for
+	unwanted map[string]*unwanted // requests and nodes that nobody wants, by what they are
+}
+
+// unwanted is a live request, or a node that powers up, whose job has gone.
+type unwanted struct {
+	since  time.Time
+	rounds int  // begun since, while all calls were answered
+	ended  bool // it has been cancelled
+}
+
+func (c *check) fail(k kind, format string, args ...any) {
+	v := violation{k, time.Since(c.w.begun), fmt.Sprintf(format, args...)}
+	c.w.journal.note("VIOLATION %v", v)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found = append(c.found, v)
+}
+
+// first is the first violation, if there is one.
+func (c *check) first() (violation, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.found) == 0 {
+		return violation{}, false
+	}
+	return c.found[0], true
+}
+
+// before judges a call that is to change something in the cloud.
+func (c *check) before(p *process, call apiCall) {
+	if name := call.aim(); isNeighbours(name) {
+		c.fail(foreignChange, "%s: %s %s, which is a neighbour's", p.name, call.kind, call.object)
+	}
+	st := c.w.cloud.State()
+	switch call.kind {
+	case "delete instances", "delete instance":
+		c.deletion(p, st, call.machines(), call.aimedGroup())
+	case "delete group":
+		if g, there := st.Group(call.aim()); there {
+			var names []string
+			for _, m := range g.Members {
+				names = append(names, m.Name)
+			}
+			c.deletion(p, st, names, g.Name)
+		}
+	case "cancel request":
+		c.mu.Lock()
+		if u := c.unwanted["request "+call.request()]; u != nil {
+			u.ended = true
+		}
+		c.mu.Unlock()
+	}
+}
+
+// deletion judges that machines are to be deleted.
+func (c *check) deletion(p *process, st fakegce.State, names []string, group string) {
+	for _, name := range names {
+		in, there := st.Instance(name)
+		if !there || in.Status == "STOPPING" || in.Group != group {
+			continue
+		}
+		if isNeighbours(name) {
+			c.fail(foreignChange, "%s deletes machine %s, which is a neighbour's", p.name, name)
+		}
+		if job := c.w.watch.runner(name); job != nil && in.Status == "RUNNING" {
+			c.fail(wrongKill, "%s deletes machine %s, on which job %d runs", p.name, name, job.ID)
+		}
+		c.brake(p, name)
+	}
+}
+
+// recent is how long ago Slurm may have wanted a machine gone that is deleted
+// now: an action may take three minutes, and a round looks before it.
+const recent = 5 * time.Minute
+
+// brake counts a deletion that Slurm has not asked for.
+func (c *check) brake(p *process, name string) {
+	if c.w.watch.asked(name, recent) {
+		return
+	}
+	c.mu.Lock()
+	c.unasked[p.name]++
+	n, most := c.unasked[p.name], p.reconciler.Config.Options.MaxDeletions
+	c.mu.Unlock()
+	if n > most {
+		c.fail(wrongKill, "%s deletes %d machines in one round that Slurm did not ask to delete, and may delete %d", p.name, n, most)
+	}
+}
+
+// after judges how the cloud is after a change.
+func (c *check) after() {
+	st := c.w.cloud.State()
+	c.doubles(st)
+	live := map[string]int{}
+	for _, g := range c.w.ours(st) {
+		for _, r := range g.Requests {
+			if alive(r) {
+				live[g.Region]++
+			}
+		}
+	}
+	for region, n := range live {
+		if most := c.w.mostActive(); n > most {
+			c.fail(overScale, "%d requests live in %s, and %d may", n, region, most)
+		}
+	}
+}
+
+// doubles finds nodes that have, or will have, more than one machine.
+func (c *check) doubles(st fakegce.State) {
+	asked := map[string]string{}
+	for _, g := range c.w.ours(st) {
+		for _, r := range g.Requests {
+			if !alive(r) {
+				continue
+			}
+			for _, name := range r.Instances {
+				if other := asked[name]; other != "" {
+					c.fail(overScale, "requests %s and %s/%s both ask for %s", other, g.Name, r.Name, name)
+				}
+				asked[name] = g.Name + "/" + r.Name
+			}
+		}
+	}
+	zones := map[string]string{}
+	for _, in := range st.Instances {
+		if other := zones[in.Name]; other != "" {
+			c.fail(overScale, "node %s has two machines, in %s and %s", in.Name, other, in.Zone)
+		}
+		zones[in.Name] = in.Zone
+	}
+}
+
+func alive(r fakegce.Request) bool { return r.State == "CREATING" || r.State == "ACCEPTED" }
+
+// round judges, as a process begins to look, what its rounds so far have left.
+func (c *check) round(p *process) {
+	st := c.w.cloud.State()
+	c.w.calls.round(st, c.w.setup.cloud.PageLimit)
+	well := c.w.well()
+	c.mu.Lock()
+	c.unasked[p.name] = 0
+	c.mu.Unlock()
+	if p.name == "hook" || p.name == "cron" {
+		return
+	}
+	seen := map[string]bool{}
+	for _, g := range c.w.ours(st) {
+		for _, r := range g.Requests {
+			if r.State != "ACCEPTED" || c.stillWanted(g, r) {
+				continue
+			}
+			key := "request " + g.Name + "/" + r.Name
+			seen[key] = true
+			c.outstay(key, well)
+		}
+	}
+	for _, name := range c.w.watch.forNobody() {
+		if !c.w.static(name) && !c.w.isByHand(name) {
+			seen["node "+name] = true
+			c.outstay("node "+name, well)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.unwanted {
+		if !seen[key] {
+			delete(c.unwanted, key)
+		}
+	}
+}
+
+// stillWanted reports whether a job holds one of the request's nodes, or the
+// node is wanted without one.
+func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
+	stamp, _ := mig.ParseStamp(g.Description)
+	return stamp.Job == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
+}
+
+// outstay counts the rounds that a request, or a node's powering up, outlives its
+// job by. Rounds may follow each other in half a second, and what one has begun
+// is not begun again, so a minute must have passed too.
+func (c *check) outstay(key string, well bool) {
+	c.mu.Lock()
+	u := c.unwanted[key]
+	if u == nil || !well {
+		c.unwanted[key] = &unwanted{since: time.Now()}
+		c.mu.Unlock()
+		return
+	}
+	u.rounds++
+	late := !u.ended && u.rounds > 2 && time.Since(u.since) > time.Minute
+	c.mu.Unlock()
+	if late {
+		c.fail(orphan, "%s waits still, %d rounds after its job has gone", key, u.rounds)
+	}
+}
+
+// start judges that Slurm starts a job, which it does not where the job could not
+// be done before the lease of one of its nodes ends.
+func (c *check) start(j slurm.Job) {
+	if !c.w.well() || j.Limit.Kind != slurm.LimitSet {
+		return
+	}
+	may := time.Now().Add(j.Limit.Duration)
+	for _, node := range j.Nodes {
+		if end := c.w.machines.lease(node); !end.IsZero() && end.Before(may) {
+			c.fail(lostJob, "job %d begins to run and has until %s, and the lease of %s ends at %s",
+				j.ID, clock(may.Sub(c.w.begun)), node, clock(end.Sub(c.w.begun)))
+		}
+	}
+}
+
+// resumeFailed judges that nodes have met ResumeTimeout, which they do not while
+// they wait for capacity. Slurm's count begins anew at a third of it.
+func (c *check) resumeFailed(nodes []string) {
+	if !c.w.wellFor(c.w.setup.slurm.ResumeTimeout) {
+		return
+	}
+	st := c.w.cloud.State()
+	for _, name := range nodes {
+		if _, there := st.Instance(name); !there {
+			c.fail(lostJob, "node %s has met ResumeTimeout while it waited for its machine", name)
+		}
+	}
+}
+
+// update judges a change to nodes.
+func (c *check) update(names []string, change slurm.NodeChange) {
+	if change.State != "power_down_force" && change.State != "down" {
+		return
+	}
+	st := c.w.cloud.State()
+	for _, name := range names {
+		in, there := st.Instance(name)
+		if job := c.w.watch.runner(name); job != nil && there && in.Status == "RUNNING" && c.w.machines.answers(name) {
+			c.fail(wrongKill, "%s sets %s, on which job %d runs", name, change.State, job.ID)
+		}
+	}
+}
+
+// cancel judges that a job is cancelled by us.
+func (c *check) cancel(job uint32) {
+	c.w.watch.drop(job)
+	if l := c.w.watch.running(job); l != nil {
+		c.fail(wrongKill, "job %d is cancelled while it runs", l.ID)
+	}
+}
+
+// reservation judges a change to a reservation that exists.
+func (c *check) reservation(name string) {
+	if !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
+		c.fail(foreignChange, "reservation %s, which is not ours, is changed", name)
+	}
+}
+
+// aim is the name of the group, machine or policy that a call is about.
+func (a apiCall) aim() string {
+	parts := strings.Split(a.object, "/")
+	if i := slices.Index(parts, "instanceGroupManagers"); i >= 0 && i+1 < len(parts) {
+		return parts[i+1]
+	}
+	return parts[len(parts)-1]
+}
+
+// aimedGroup is the group through which a call works, empty if through none.
+func (a apiCall) aimedGroup() string {
+	if strings.Contains(a.object, "instanceGroupManagers/") {
+		return a.aim()
+	}
+	return ""
+}
+
+// request is the group/request that a call cancels.
+func (a apiCall) request() string { return a.aim() + "/" + path.Base(path.Dir(a.object)) }
+
+// machines are those that a call is to delete.
+func (a apiCall) machines() []string {
+	if a.kind == "delete instance" {
+		return []string{a.aim()}
+	}
+	var list struct{ Instances []string }
+	if err := json.Unmarshal(a.body, &list); err != nil {
+		return nil // the fake refuses it
+	}
+	for i, link := range list.Instances {
+		list.Instances[i] = path.Base(link)
+	}
+	return list.Instances
+}

@@ -1,0 +1,253 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// planted is a world in which a test does by hand what the product must not.
+type planted struct {
+	*world
+	t *testing.T
+	p *process
+}
+
+func plant(t *testing.T, run func(*planted)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w, err := newWorld(ctx, 1)
+		require.NoError(t, err)
+		run(&planted{w, t, w.newProcess("daemon", primary)})
+		cancel()
+		w.processes.Wait()
+		for _, dir := range w.lockDirs {
+			require.NoError(t, os.RemoveAll(dir))
+		}
+	})
+}
+
+// group makes a group of ours for a job, and asks for machines in it.
+func (p *planted) group(job uint32, machines ...string) {
+	p.t.Helper()
+	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: cluster, NodeSet: "gang", Job: job}
+	name := groupOf(job)
+	require.NoError(p.t, found(p.cloud, name, stamp.String()))
+	time.Sleep(time.Minute)
+	if len(machines) > 0 {
+		require.NoError(p.t, populate(p.cloud, name, "a1", machines))
+		time.Sleep(10 * time.Minute)
+	}
+}
+
+func groupOf(job uint32) string { return fmt.Sprintf("%s-gang-job-%d", cluster, job) }
+
+// runs has a job run on nodes.
+func (p *planted) runs(job uint32, nodes ...string) {
+	j := slurm.Job{ID: job, ArrayID: job, State: slurm.JobRunning, Nodes: nodes}
+	p.watch.look(nil, []slurm.Job{j})
+	time.Sleep(10 * time.Second)
+}
+
+// is has a node in a state.
+func (p *planted) is(node, state string) {
+	p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState(state)}}, nil)
+}
+
+// deletes is a call that deletes machines of a group.
+func deletes(group string, machines ...string) apiCall {
+	body := `{"instances":[`
+	for i, m := range machines {
+		if i > 0 {
+			body += ","
+		}
+		body += fmt.Sprintf("%q", "projects/"+project+"/zones/us-central1-a/instances/"+m)
+	}
+	return apiCall{kind: "delete instances", object: "regions/" + us + "/instanceGroupManagers/" + group + "/deleteInstances", body: []byte(body + "]}")}
+}
+
+func deletesGroup(group string) apiCall {
+	return apiCall{kind: "delete group", object: "regions/" + us + "/instanceGroupManagers/" + group}
+}
+
+func TestEachInvariantIsSeenToBreak(t *testing.T) {
+	const node = "alpha-gang-0"
+	tests := map[string]struct {
+		does func(*planted)
+		want kind
+		says string
+	}{
+		"the machine of a running job is deleted": {func(p *planted) {
+			p.group(7, node)
+			p.runs(7, node)
+			p.is(node, "ALLOCATED+CLOUD+POWERING_DOWN") // Slurm has asked for it: the brake is another invariant
+			p.runs(7, node)
+			p.check.before(p.p, deletes(groupOf(7), node))
+		}, wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs"},
+		"the group of a running job is deleted": {func(p *planted) {
+			p.group(7, node)
+			p.runs(7, node)
+			p.check.before(p.p, deletesGroup(groupOf(7)))
+		}, wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs"},
+		"the node of a running job is powered down": {func(p *planted) {
+			p.group(7, node)
+			p.runs(7, node)
+			p.check.update([]string{node}, slurm.NodeChange{State: "power_down_force"})
+		}, wrongKill, "alpha-gang-0 sets power_down_force, on which job 7 runs"},
+		"a running job is cancelled": {func(p *planted) {
+			p.runs(7, node)
+			p.check.cancel(7)
+		}, wrongKill, "job 7 is cancelled while it runs"},
+		"a job is started that cannot be done before a lease ends": {func(p *planted) {
+			p.group(7, node) // for seven days
+			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
+			p.check.start(j)
+		}, lostJob, "job 7 begins to run and has until"},
+		"more machines are deleted than the brake allows": {func(p *planted) {
+			most := p.p.reconciler.Config.Options.MaxDeletions
+			var names []string
+			for i := range most + 1 {
+				names = append(names, fmt.Sprintf("alpha-x-%d", i))
+			}
+			p.group(7, names...)
+			p.check.before(p.p, deletes(groupOf(7), names...))
+		}, wrongKill, "machines in one round that Slurm did not ask to delete"},
+		"a group of a cluster whose name begins alike is deleted": {func(p *planted) {
+			p.check.before(p.p, deletesGroup("alpha-b-gang-job-1"))
+		}, foreignChange, "daemon: delete group regions/us-central1/instanceGroupManagers/alpha-b-gang-job-1, which is a neighbour's"},
+		"another cluster's reservation is changed": {func(p *planted) {
+			p.check.reservation(foreignReservation)
+		}, foreignChange, "reservation slurmflex-alpha2-972691200, which is not ours, is changed"},
+		"two requests ask for one node": {func(p *planted) {
+			p.cloud.SetCapacity("", "", 0)
+			p.group(7, node)
+			p.group(8, node)
+			p.check.after()
+		}, overScale, "requests alpha-gang-job-7/a1 and alpha-gang-job-8/a1 both ask for alpha-gang-0"},
+		"a node has two machines": {func(p *planted) {
+			p.cloud.SetCapacity("us-central1-b", "", 0)
+			p.group(7, node)
+			p.cloud.SetCapacity("us-central1-b", "", -1)
+			p.cloud.SetCapacity("us-central1-a", "", 0)
+			p.group(8, node)
+			p.check.after()
+		}, overScale, "node alpha-gang-0 has two machines, in us-central1-a and us-central1-b"},
+		"more requests live than may": {func(p *planted) {
+			p.cloud.SetCapacity("", "", 0)
+			for i := range p.mostActive() + 1 {
+				p.group(uint32(i+7), fmt.Sprintf("alpha-gang-%d", i))
+			}
+			p.check.after()
+		}, overScale, "requests live in us-central1, and"},
+		"a cancelled job's request waits on": {func(p *planted) {
+			p.cloud.SetCapacity("", "", 0)
+			p.group(7, node)
+			for range 5 {
+				p.check.round(p.p)
+				time.Sleep(time.Minute)
+			}
+		}, orphan, "request alpha-gang-job-7/a1 waits still, 3 rounds after its job has gone"},
+		"a cancelled job's node powers up for nobody": {func(p *planted) {
+			p.is(node, "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
+			for range 5 {
+				p.check.round(p.p)
+				time.Sleep(time.Minute)
+			}
+		}, orphan, "node alpha-gang-0 waits still, 3 rounds after its job has gone"},
+		"a node that waits for capacity meets ResumeTimeout": {func(p *planted) {
+			time.Sleep(24 * time.Hour)
+			p.check.resumeFailed([]string{node})
+		}, lostJob, "node alpha-gang-0 has met ResumeTimeout while it waited for its machine"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			plant(t, func(p *planted) {
+				_, broken := p.check.first()
+				require.False(t, broken)
+				test.does(p)
+				v, broken := p.check.first()
+				require.True(t, broken)
+				assert.Equal(t, test.want, v.kind)
+				assert.Contains(t, v.text, test.says)
+			})
+		})
+	}
+}
+
+func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
+	const node = "alpha-gang-0"
+	for name, does := range map[string]func(*planted){
+		"the machine of a node that Slurm has powered down is deleted": func(p *planted) {
+			p.group(7, node)
+			p.is(node, "IDLE+CLOUD+POWERING_DOWN")
+			p.check.before(p.p, deletes(groupOf(7), node))
+		},
+		"a stopped machine is deleted, though its job shows for a while": func(p *planted) {
+			p.group(7, node)
+			p.runs(7, node)
+			require.NoError(p.t, p.cloud.StopVM(node))
+			p.check.before(p.p, deletes(groupOf(7), node))
+		},
+		"an old group is asked to delete a machine that another has made anew": func(p *planted) {
+			p.group(6)
+			p.group(7, node)
+			p.runs(7, node)
+			p.check.before(p.p, deletes(groupOf(6), node))
+		},
+		"a node meets ResumeTimeout that has a machine": func(p *planted) {
+			p.group(7, node)
+			time.Sleep(24 * time.Hour)
+			p.check.resumeFailed([]string{node})
+		},
+		"an admin has powered a node up": func(p *planted) {
+			powerUp{node}.strike(p.world, 1)
+			p.is(node, "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
+			for range 5 {
+				p.check.round(p.p)
+				time.Sleep(time.Minute)
+			}
+		},
+		"a job is started that can be done in its lease": func(p *planted) {
+			p.group(7, node)
+			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 6 * 24 * time.Hour}}
+			p.check.start(j)
+		},
+		"a job's request waits while the job does": func(p *planted) {
+			p.cloud.SetCapacity("", "", 0)
+			p.group(7, node)
+			p.watch.look(nil, []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}})
+			for range 5 {
+				p.check.round(p.p)
+				time.Sleep(time.Minute)
+			}
+		},
+		"a request outlives its job while nothing is answered": func(p *planted) {
+			p.cloud.SetCapacity("", "", 0)
+			p.group(7, node)
+			for range 5 {
+				p.ails.suffered()
+				p.check.round(p.p)
+				time.Sleep(time.Minute)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plant(t, func(p *planted) {
+				does(p)
+				p.check.after()
+				_, broken := p.check.first()
+				assert.False(t, broken, "%v", p.check.found)
+			})
+		})
+	}
+}

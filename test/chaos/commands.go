@@ -1,0 +1,145 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"time"
+
+	"slurmflex/flex"
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// errNoController is what commands say while slurmctld does not answer.
+var errNoController = fmt.Errorf("scontrol: Unable to contact slurm controller (connect failure): %w", scontrol.ErrNoController)
+
+// commandTime is how long scontrol lets a command take.
+const commandTime = 30 * time.Second
+
+// commands carries a process's commands to Slurm, or does not.
+type commands struct {
+	process *process
+	next    flex.Scheduler
+}
+
+// command runs one command: what it is called, on what, and what it does.
+func command[T any](ctx context.Context, s *commands, kind, object string, do func(context.Context) (T, error)) (T, error) {
+	var none T
+	limited, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	t := s.process.w.ails.next(controller, kind, s.process.name+" "+object)
+	answer, err := befall(limited, s.process, t, do, func() (T, error) {
+		return none, fmt.Errorf("nobody knows how commands %s", t.ailment)
+	})
+	if errors.Is(err, errCut) || limited.Err() != nil && ctx.Err() == nil {
+		return none, fmt.Errorf("%s %s: %w", kind, object, scontrol.ErrNoController)
+	}
+	return answer, err
+}
+
+// change runs a command that changes something.
+func change(ctx context.Context, s *commands, kind, object string, do func(context.Context) error) error {
+	_, err := command(ctx, s, kind, object, func(ctx context.Context) (struct{}, error) {
+		err := do(ctx)
+		s.process.w.journal.note("%s: %s %s: %v", s.process.name, kind, object, err)
+		return struct{}{}, err
+	})
+	return err
+}
+
+func (s *commands) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	s.process.w.check.round(s.process)
+	return command(ctx, s, "show nodes", "", s.next.Nodes)
+}
+
+func (s *commands) Jobs(ctx context.Context) ([]slurm.Job, error) {
+	return command(ctx, s, "squeue", "", s.next.Jobs)
+}
+
+func (s *commands) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
+	return command(ctx, s, "show reservations", "", s.next.Reservations)
+}
+
+// Config is slurm.conf, with the user of this test for SlurmUser.
+func (s *commands) Config(ctx context.Context) (slurm.Config, error) {
+	return command(ctx, s, "show config", "", func(ctx context.Context) (slurm.Config, error) {
+		config, err := s.next.Config(ctx)
+		if err != nil {
+			return nil, err
+		}
+		ours := maps.Clone(config)
+		ours["SlurmUser"] = fmt.Sprintf("slurm(%d)", os.Geteuid())
+		return ours, nil
+	})
+}
+
+// Controllers is scontrol ping, which answers also while no slurmctld does.
+func (s *commands) Controllers(ctx context.Context) ([]slurm.Controller, error) {
+	return command(ctx, s, "ping", "", func(context.Context) ([]slurm.Controller, error) {
+		down := s.process.w.primaryDown.Load()
+		return []slurm.Controller{{Role: "primary", Host: string(primary), Up: !down}, {Role: "backup", Host: string(backup), Up: true}}, nil
+	})
+}
+
+func (s *commands) Partitions(ctx context.Context) ([]slurm.Partition, error) {
+	return command(ctx, s, "show partitions", "", s.next.Partitions)
+}
+
+func (s *commands) JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error) {
+	return command(ctx, s, "show jobs", fmt.Sprint(jobs), func(ctx context.Context) ([]slurm.JobRecord, error) {
+		return s.next.JobRecords(ctx, jobs)
+	})
+}
+
+func (s *commands) UpdateNodes(ctx context.Context, names []string, c slurm.NodeChange) error {
+	return change(ctx, s, "update nodes", slurm.Fold(names)+" "+c.State, func(ctx context.Context) error {
+		s.process.w.check.update(names, c)
+		return s.next.UpdateNodes(ctx, names, c)
+	})
+}
+
+func (s *commands) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
+	return change(ctx, s, "create reservation", spec.Name, func(ctx context.Context) error {
+		return s.next.CreateReservation(ctx, spec)
+	})
+}
+
+func (s *commands) SetReservationNodes(ctx context.Context, name string, nodes []string) error {
+	return change(ctx, s, "update reservation", name+" "+slurm.Fold(nodes), func(ctx context.Context) error {
+		s.process.w.check.reservation(name)
+		return s.next.SetReservationNodes(ctx, name, nodes)
+	})
+}
+
+func (s *commands) DeleteReservation(ctx context.Context, name string) error {
+	return change(ctx, s, "delete reservation", name, func(ctx context.Context) error {
+		s.process.w.check.reservation(name)
+		return s.next.DeleteReservation(ctx, name)
+	})
+}
+
+func (s *commands) SetAdminComment(ctx context.Context, job uint32, text string) error {
+	return change(ctx, s, "set the admin comment of", fmt.Sprint(job), func(ctx context.Context) error {
+		return s.next.SetAdminComment(ctx, job, text)
+	})
+}
+
+func (s *commands) NotifyJob(ctx context.Context, job uint32, text string) error {
+	return change(ctx, s, "notify", fmt.Sprint(job), func(ctx context.Context) error {
+		return s.next.NotifyJob(ctx, job, text)
+	})
+}
+
+func (s *commands) HoldJob(ctx context.Context, job uint32) error {
+	return change(ctx, s, "hold", fmt.Sprint(job), func(ctx context.Context) error { return s.next.HoldJob(ctx, job) })
+}
+
+func (s *commands) CancelJob(ctx context.Context, job uint32) error {
+	return change(ctx, s, "cancel", fmt.Sprint(job), func(ctx context.Context) error {
+		s.process.w.check.cancel(job)
+		return s.next.CancelJob(ctx, job)
+	})
+}

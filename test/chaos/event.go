@@ -1,0 +1,53 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// event is something that befalls the world. Events are values, and print as
+// one line each.
+type event interface {
+	fmt.Stringer
+	// strike lets it happen; no is its number in the day's script.
+	strike(w *world, no int)
+}
+
+// appointment is an event and its time.
+type appointment struct {
+	no int           // in the script of the day's seed: it stays when others are taken out
+	at time.Duration // since the day began
+	event
+}
+
+func (a appointment) String() string { return fmt.Sprintf("#%d %s %s", a.no, clock(a.at), a.event) }
+
+// day is a seed and what is left of its script.
+type day struct {
+	seed   uint64
+	script []appointment
+}
+
+// without is the day without some of its events.
+func (d day) without(out []appointment) day {
+	left := slices.DeleteFunc(slices.Clone(d.script), func(a appointment) bool {
+		return slices.ContainsFunc(out, func(b appointment) bool { return a.no == b.no })
+	})
+	return day{d.seed, left}
+}
+
+// only is the day with the events of these numbers alone.
+func (d day) only(numbers []int) day {
+	left := slices.DeleteFunc(slices.Clone(d.script), func(a appointment) bool { return !slices.Contains(numbers, a.no) })
+	return day{d.seed, left}
+}
+
+// numbers are the numbers of the day's events.
+func (d day) numbers() []int {
+	numbers := make([]int, len(d.script))
+	for i, a := range d.script {
+		numbers[i] = a.no
+	}
+	return numbers
+}

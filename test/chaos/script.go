@@ -1,0 +1,105 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// newDay writes the script of a seed.
+func newDay(seed uint64) day {
+	d := dice(seed)
+	var script []appointment
+	add := func(at time.Duration, e event) {
+		script = append(script, appointment{at: at.Truncate(time.Second), event: e})
+	}
+	jobs := d.number(8, 24, "jobs")
+	for job := 1; job <= jobs; job++ {
+		at := d.span(0, storm, "submit", job)
+		add(at, randomJob(d, job))
+		for i := range d.below(3, "orders", job) {
+			verbs := []verb{cancel, cancel, cancel, requeue, requeueHold, release, raise, lower, prefer, shrink}
+			if d.oneIn(2, "ordered", job, i) {
+				add(at+d.span(time.Second, storm/3, "order", job, i), order{job, pick(d, verbs, "verb", job, i)})
+			}
+		}
+	}
+	for i := range d.number(4, 26, "troubles") {
+		add(d.span(0, storm, "trouble", i), d.trouble(i))
+	}
+	script = slices.DeleteFunc(script, func(a appointment) bool { return a.at >= storm })
+	slices.SortStableFunc(script, func(a, b appointment) int { return cmp.Compare(a.at, b.at) })
+	for i := range script {
+		script[i].no = i + 1
+	}
+	return day{seed, script}
+}
+
+// trouble is one thing that goes wrong, of any kind.
+func (d dice) trouble(i int) event {
+	lasts := func(least, most int) time.Duration { return d.minutes(least, most, "lasts", i) }
+	zones := []string{"us-central1-a", "us-central1-b", "europe-west4-a", "europe-west4-b"}
+	node := func() string {
+		set := pick(d, nodeSets(), "set", i)
+		return fmt.Sprintf("%s-%s-%d", cluster, set.name, d.below(set.static+set.dynamic, "node", i))
+	}
+	sick := func(all []ailment, calls []string) sickness {
+		return sickness{
+			pick(d, all, "ailment", i), pick(d, calls, "calls", i), pick(d, []int{1, 2, 4, 8}, "one in", i), lasts(1, 20),
+		}
+	}
+	switch d.below(22, "kind of trouble", i) {
+	case 0, 1:
+		return capacity{pick(d, zones, "zone", i), d.below(4, "room", i), lasts(5, 90)}
+	case 2:
+		return quota{pick(d, []string{us, europe}, "region", i), float64(d.below(3, "limit", i)), lasts(5, 60)}
+	case 3, 4:
+		return failRequest{d.below(3, "nth", i), pick(d, failureCodes(), "code", i)}
+	case 5:
+		return refuseCreation{pick(d, creations(), "method", i), pick(d, refusalCodes(), "code", i), lasts(1, 15)}
+	case 6:
+		return lag{pick(d, lists(), "method", i), d.span(time.Second, 30*time.Second, "behind", i).Truncate(time.Second), lasts(1, 15)}
+	case 7:
+		return unreachable{pick(d, append(zones, us, europe), "place", i), lasts(1, 15)}
+	case 8, 9:
+		return loseVM{d.below(6, "nth", i), d.oneIn(3, "stops", i)}
+	case 10:
+		return mute{lasts(5, 40)}
+	case 11:
+		return crash{node(), lasts(1, 20)}
+	case 12, 13:
+		return apiFault{sick(apiAilments(), append([]string{everything, everything}, apiCalls()...))}
+	case 14:
+		return slurmFault{sick(slurmAilments(), []string{everything, everything, "update nodes", "show nodes", "squeue", "show jobs", "create reservation", "hold"})}
+	case 15:
+		return slurmDown{lasts(1, 15), d.oneIn(2, "restarts", i)}
+	case 16, 17:
+		return kill{d.below(40, "calls", i), d.oneIn(2, "acts", i), d.span(3*time.Second, 10*time.Minute, "lasts", i).Truncate(time.Second)}
+	case 18:
+		return reload{edition(d.number(1, 3, "edition", i)), d.span(time.Second, 2*time.Minute, "lasts", i).Truncate(time.Second)}
+	case 19:
+		return d.company(i, lasts)
+	case 20:
+		return hookFault{pick(d, []hookFate{lost, twice, reordered}, "fate", i), lasts(5, 60)}
+	}
+	return clockJump{pick(d, []time.Duration{-4 * time.Minute, -time.Minute, 30 * time.Second, 4 * time.Minute}, "by", i), lasts(1, 20)}
+}
+
+// company is something that somebody else does beside the daemon.
+func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
+	switch d.below(6, "company", i) {
+	case 0:
+		return secondDaemon{lasts(5, 40)}
+	case 1:
+		return cron{gc: true}
+	case 2:
+		return cron{}
+	case 3:
+		set := pick(d, nodeSets(), "set", i)
+		return powerUp{fmt.Sprintf("%s-%s-%d", cluster, set.name, d.below(set.static+set.dynamic, "node", i))}
+	case 4:
+		return takeover{lasts(3, 30)}
+	}
+	return unblock{pick(d, nodeSets(), "set", i).name}
+}

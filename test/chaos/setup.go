@@ -1,0 +1,167 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/fakeslurm"
+)
+
+// The cluster, and those in the same project that are none of its business.
+const (
+	cluster = "alpha"
+	project = "demo"
+	us      = "us-central1"
+	europe  = "europe-west4"
+)
+
+// nodeSet is a nodeset of the cluster, with a partition of the same name.
+type nodeSet struct {
+	name             string
+	region           string
+	zones            []string
+	template         string
+	static, dynamic  int
+	exclusive        bool
+	flex             string        // what dws_flex holds beside what all have
+	placement        bool          // its nodes are placed close together
+	shortest, widest int           // of its jobs, in nodes
+	longest          time.Duration // the longest time limit of its jobs
+}
+
+// nodeSets are one of each kind.
+func nodeSets() []nodeSet {
+	return []nodeSet{
+		{
+			name: "gang", region: us, zones: []string{"us-central1-a", "us-central1-b"}, template: "flex", dynamic: 6,
+			exclusive: true, flex: "use_job_duration: true", shortest: 2, widest: 5, longest: 70 * time.Minute,
+		},
+		{
+			name: "pool", region: us, zones: []string{"us-central1-a"}, template: "flex", dynamic: 4,
+			flex: "max_run_duration: 10800", shortest: 1, widest: 2, longest: time.Hour,
+		},
+		{
+			name: "each", region: europe, zones: []string{"europe-west4-a", "europe-west4-b"}, template: "flex", dynamic: 4,
+			flex: "provisioning: node_by_node, max_run_duration: 14400", shortest: 1, widest: 2, longest: time.Hour,
+		},
+		{
+			name: "bulk", region: us, zones: []string{"us-central1-a", "us-central1-b"}, template: "flex", dynamic: 3,
+			exclusive: true, flex: "use_bulk_insert: true, use_job_duration: true", shortest: 1, widest: 3, longest: 70 * time.Minute,
+		},
+		{
+			name: "close", region: europe, zones: []string{"europe-west4-b"}, template: "tight", dynamic: 4,
+			exclusive: true, flex: "use_job_duration: true", placement: true, shortest: 2, widest: 4, longest: time.Hour,
+		},
+		{
+			name: "base", region: us, zones: []string{"us-central1-b"}, template: "flex", static: 2, dynamic: 1,
+			flex: "max_run_duration: 5400", shortest: 1, widest: 2, longest: 40 * time.Minute,
+		},
+	}
+}
+
+// setup is what a day is like before anything happens.
+type setup struct {
+	dice  dice
+	cloud fakegce.Options
+	slurm fakeslurm.Options
+}
+
+func newSetup(d dice) setup {
+	s := setup{dice: d}
+	s.cloud = fakegce.Options{
+		Project:       project,
+		OperationTime: d.span(time.Second, 12*time.Second, "operation time"),
+		QueueTime:     d.span(0, time.Minute, "queue time"),
+		BootTime:      d.span(20*time.Second, 2*time.Minute, "boot time"),
+		DeleteTime:    d.span(10*time.Second, 90*time.Second, "delete time"),
+		PageLimit:     pick(d, []int{0, 0, 0, 2, 4}, "page limit"),
+		Switches: fakegce.Switches{
+			TargetSizeAt:          pick(d, []string{"", fakegce.AtAccepted, fakegce.AtSucceeded}, "target size"),
+			ExpiryKeepsTargetSize: d.oneIn(3, "expiry"), LostInstancesLeave: d.oneIn(3, "lost"),
+			QueuedDeletable: d.oneIn(3, "queued deletable"), CancelWhileCreating: d.oneIn(3, "cancel creating"),
+			LateRefusals: d.oneIn(3, "late refusals"), RequestErrorStatus: d.oneIn(3, "error status"),
+			ForgetRefused: d.oneIn(3, "forget"), ZonalOperationTypes: d.oneIn(3, "zonal types"),
+			NoClientOperationID: d.oneIn(3, "client id"), NoStaging: d.oneIn(3, "staging"),
+			NameConflictFails: d.oneIn(3, "name conflict"),
+		},
+	}
+	s.slurm = fakeslurm.Options{
+		Version: pick(d, []string{"22.05", "24.11"}, "version"), PrivateCloud: true,
+		ResumeTimeout:  pick(d, []time.Duration{time.Hour, time.Hour, 2 * time.Hour, 65_533 * time.Second}, "resume timeout"),
+		SuspendTimeout: d.minutes(1, 5, "suspend timeout"),
+		SuspendTime:    d.minutes(3, 10, "suspend time"),
+		SlurmdTimeout:  d.minutes(2, 5, "slurmd timeout"),
+	}
+	for _, set := range nodeSets() {
+		p := slurm.Partition{Name: set.name, Exclusive: set.exclusive, PowerDownOnIdle: set.exclusive}
+		for i := range set.static + set.dynamic {
+			node := fmt.Sprintf("%s-%s-%d", cluster, set.name, i)
+			p.Nodes = append(p.Nodes, node)
+			if i < set.static {
+				s.slurm.SuspendExc = append(s.slurm.SuspendExc, node)
+			}
+		}
+		s.slurm.Nodes = append(s.slurm.Nodes, p.Nodes...)
+		s.slurm.Partitions = append(s.slurm.Partitions, p)
+	}
+	return s
+}
+
+// edition counts the configurations of a day: reloading it brings another one.
+type edition int
+
+// config is the cluster's configuration in an edition.
+func (s setup) config(e edition) (*config.Config, error) {
+	d := s.dice
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\n", cluster, project)
+	fmt.Fprintf(text, "slurmflex: {interval: %ds, max_active_requests: %d, max_deletions_per_round: %d}\n",
+		d.number(60, 180, "interval", e), d.number(3, 8, "active requests", e), d.number(1, 10, "deletions", e))
+	fmt.Fprintln(text, "partitions:")
+	for _, set := range nodeSets() {
+		fmt.Fprintf(text, "  %s: {partition_name: %[1]s, enable_job_exclusive: %t, partition_nodeset: [%[1]s]}\n", set.name, set.exclusive)
+	}
+	fmt.Fprintln(text, "nodeset:")
+	for _, set := range nodeSets() {
+		fmt.Fprintf(text, "  %s:\n    nodeset_name: %[1]s\n    node_count_static: %d\n    node_count_dynamic_max: %d\n", set.name, set.static, set.dynamic)
+		fmt.Fprintf(text, "    instance_template: projects/%s/regions/%s/instanceTemplates/%s\n", project, set.region, set.template)
+		fmt.Fprintf(text, "    subnetwork: projects/%s/regions/%s/subnetworks/default\n", project, set.region)
+		fmt.Fprintf(text, "    zone_policy_allow: [%s]\n", strings.Join(set.zones, ", "))
+		if set.placement {
+			fmt.Fprint(text, "    enable_placement: true\n    placement_max_distance: 2\n")
+		}
+		fmt.Fprintf(text, "    dws_flex: {%s}\n", strings.Join([]string{set.flex, s.patience(set, e)}, ", "))
+	}
+	return config.Parse(cluster+".yaml", []byte(text.String()))
+}
+
+// patience is how long a nodeset waits for what, in an edition. A lease has ten
+// minutes more than its job, which begins later than it.
+func (s setup) patience(set nodeSet, e edition) string {
+	d := s.dice
+	keys := []string{
+		fmt.Sprintf("provision_timeout: %d", pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e)),
+		"on_provision_timeout: " + pick(d, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
+		fmt.Sprintf("max_attempts: %d", d.number(1, 5, "attempts", set.name, e)),
+		fmt.Sprintf("gang_timeout: %d", pick(d, []int{600, 600, 1200}, "gang timeout", set.name, e)),
+		fmt.Sprintf("boot_timeout: %d", pick(d, []int{600, 900}, "boot timeout", set.name, e)),
+		fmt.Sprintf("boot_failures: %d", pick(d, []int{0, 2, 5}, "boot failures", set.name, e)),
+	}
+	if strings.Contains(set.flex, "use_job_duration") {
+		keys = append(keys, "job_duration_margin: 600")
+	}
+	if set.static > 0 {
+		keys = append(keys, fmt.Sprintf("renew_before: %d", pick(d, []int{0, 600}, "renew", set.name, e)))
+	}
+	return strings.Join(keys, ", ")
+}
+
+// ordinal writes a number for a sentence.
+func ordinal(n int) string {
+	return fmt.Sprint(n) + cmp.Or(map[int]string{1: "st", 2: "nd", 3: "rd"}[n], "th")
+}

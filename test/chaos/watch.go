@@ -1,0 +1,253 @@
+package chaos
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"slurmflex/slurm"
+	"slurmflex/test/fakeslurm"
+)
+
+// watch keeps an eye on jobs and nodes as they really are, whatever the product
+// is told of them.
+type watch struct {
+	slurm   *fakeslurm.Cluster
+	journal *journal
+
+	mu        sync.Mutex
+	nodes     map[string]slurm.Node
+	lives     map[uint32]*life
+	excused   map[uint32]bool      // by array id: jobs that the script itself has ended
+	relimited map[uint32]bool      // by array id: jobs whose limit the script has changed
+	down      map[string]time.Time // when nodes were last seen powered down, or on the way there
+	desperate time.Time            // until when something may fail of which only an admin can mend the cause
+}
+
+// life is what became of a job, or of a task of an array.
+type life struct {
+	slurm.Job
+	runs     time.Time // since when it runs; zero while it does not
+	queued   bool      // it is still in the queue
+	taken    bool      // the world has taken a node from it
+	hopeless bool      // something failed in its time of which only an admin can mend the cause
+	dropped  bool      // we have cancelled it, as on_provision_timeout says
+}
+
+func newWatch(c *fakeslurm.Cluster, j *journal) *watch {
+	return &watch{
+		slurm: c, journal: j, nodes: map[string]slurm.Node{}, lives: map[uint32]*life{},
+		excused: map[uint32]bool{}, relimited: map[uint32]bool{}, down: map[string]time.Time{},
+	}
+}
+
+// look takes over how things are, and returns the jobs that have begun to run,
+// with the limit that they were submitted with and all nodes that they were
+// given.
+// While slurmctld does not answer things are as they were.
+func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []slurm.Job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	for _, n := range nodes {
+		if n.State != w.nodes[n.Name].State {
+			w.journal.note("node %s is %s (%s)", n.Name, n.State, n.Reason)
+		}
+		w.nodes[n.Name] = n
+		if n.State.Has(slurm.PoweringDown) || n.State.Has(slurm.PoweredDown) && n.State.Base != slurm.Allocated {
+			w.down[n.Name] = now
+		}
+	}
+	before := map[uint32]bool{}
+	for id, l := range w.lives {
+		before[id] = l.queued
+		l.queued = false
+	}
+	for _, j := range jobs {
+		l := w.lives[j.ID]
+		if l == nil {
+			l = &life{}
+			w.lives[j.ID] = l
+		}
+		if j.State != l.State {
+			w.journal.note("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes))
+		}
+		l.Job, l.queued = j, true
+		l.hopeless = l.hopeless || now.Before(w.desperate)
+		switch {
+		case j.State != slurm.JobRunning:
+			l.runs = time.Time{}
+		case l.runs.IsZero():
+			l.runs = now
+			if !w.relimited[j.ArrayID] && !l.taken {
+				started = append(started, j)
+			}
+		}
+	}
+	for id, l := range w.lives {
+		if before[id] && !l.queued {
+			w.journal.note("job %d has left the queue: %s", id, w.slurm.JobState(id))
+		}
+	}
+	return started
+}
+
+// excuse notes that the script ends a job.
+func (w *watch) excuse(id uint32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.excused[id] = true
+}
+
+// relimit notes that the script changes a job's limit.
+func (w *watch) relimit(id uint32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.relimited[id] = true
+}
+
+// take notes that the world takes a node from the jobs that hold it.
+func (w *watch) take(node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lives {
+		if l.queued && slices.Contains(l.Nodes, node) {
+			l.taken = true
+		}
+	}
+}
+
+// despair notes that something may fail with a code for a while. If only an
+// admin can mend its cause, jobs that Slurm would not requeue may be given up,
+// also by what is remembered of the failure a few minutes later.
+func (w *watch) despair(code string, lasts time.Duration) {
+	const remembered = 5 * time.Minute
+	if !hopeless(code) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if until := time.Now().Add(lasts + remembered); until.After(w.desperate) {
+		w.desperate = until
+	}
+}
+
+// drop notes that we cancel a job.
+func (w *watch) drop(id uint32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l := w.lives[id]; l != nil {
+		l.dropped = true
+	}
+}
+
+// runner is the job that has run on a node for a moment; nil if there is none.
+// The moment is that of a race that nobody can avoid: Slurm may start a job
+// between a round's look and its command.
+func (w *watch) runner(node string) *life {
+	const moment = 5 * time.Second
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lives {
+		if l.queued && !l.runs.IsZero() && time.Since(l.runs) >= moment && slices.Contains(l.Nodes, node) {
+			return l
+		}
+	}
+	return nil
+}
+
+// runs is the job of that id if it runs; nil if it does not.
+func (w *watch) running(id uint32) *life {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l := w.lives[id]; l != nil && l.queued && !l.runs.IsZero() {
+		return l
+	}
+	return nil
+}
+
+// wanted reports whether a job holds the node.
+func (w *watch) wanted(node string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lives {
+		if l.queued && slices.Contains(l.Nodes, node) {
+			return true
+		}
+	}
+	return false
+}
+
+// asked reports whether Slurm has wanted the node's machine gone a while ago.
+func (w *watch) asked(node string, while time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, ever := w.down[node]
+	return ever && time.Since(at) <= while
+}
+
+// forNobody are the nodes that power up and that no job holds, sorted.
+func (w *watch) forNobody() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := map[string]bool{}
+	for _, l := range w.lives {
+		for _, name := range l.Nodes {
+			held[name] = held[name] || l.queued
+		}
+	}
+	var names []string
+	for name, n := range w.nodes {
+		if n.State.Base == slurm.Idle && n.State.Has(slurm.PoweringUp) && !held[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// held are the jobs that wait for an admin to release them.
+func (w *watch) held() []uint32 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var ids []uint32
+	for id, l := range w.lives {
+		if l.queued && l.State == slurm.JobPending && strings.Contains(strings.ToLower(l.Reason), "held") {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// queue are the jobs still in the queue, and over those that are not.
+func (w *watch) all() (queue, over []life) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lives {
+		if l.queued {
+			queue = append(queue, *l)
+		} else {
+			over = append(over, *l)
+		}
+	}
+	byID := func(a, b life) int { return int(int64(a.ID) - int64(b.ID)) }
+	slices.SortFunc(queue, byID)
+	slices.SortFunc(over, byID)
+	return queue, over
+}
+
+// forgiven reports whether the script has ended the job itself.
+func (w *watch) forgiven(l life) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.excused[l.ArrayID] || w.excused[l.ID]
+}
+
+// node is a node as it was last seen.
+func (w *watch) node(name string) slurm.Node {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nodes[name]
+}

@@ -1,0 +1,151 @@
+package chaos
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// create sends a call that makes a policy.
+func (p *planted) create(ctx context.Context) (*http.Response, error) {
+	const path = "http://compute.test/compute/v1/projects/" + project + "/regions/" + us + "/resourcePolicies"
+	body := `{"name":"alpha-close-job-7","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body))
+	require.NoError(p.t, err)
+	return (&wire{process: p.p, next: p.cloud.Transport()}).RoundTrip(req)
+}
+
+func TestWhatBefallsACallToCompute(t *testing.T) {
+	const no, yes, perhaps = 0, 1, 2
+	tests := map[ailment]struct {
+		acts   int
+		status int // 0: no answer
+		late   bool
+	}{
+		"":          {yes, 200, false},
+		unsent:      {no, 0, false},
+		unanswered:  {yes, 0, false},
+		hung:        {perhaps, 0, true},
+		slow:        {yes, 200, true},
+		lateAnswer:  {yes, 200, true},
+		refused503:  {no, 503, false},
+		refused500:  {no, 500, false},
+		refused429:  {no, 429, false},
+		rateLimited: {no, 403, false},
+		notAllowed:  {no, 403, false},
+		notReady:    {no, 400, false},
+		gateway:     {no, 502, false},
+		cutOff:      {yes, 200, false},
+		doubled:     {yes, 200, false},
+	}
+	require.Len(t, tests, len(apiAilments())+1)
+	for what, test := range tests {
+		t.Run(string(what), func(t *testing.T) {
+			plant(t, func(p *planted) {
+				if what != "" {
+					p.ails.catch(1, compute, sickness{what, everything, 1, time.Hour})
+				}
+				ctx, cancel := context.WithTimeout(p.ctx, 40*time.Second)
+				defer cancel()
+				sent := time.Now()
+				resp, err := p.create(ctx)
+				took := time.Since(sent)
+				assert.Equal(t, test.late, took > time.Second, "%v", took)
+				assert.Equal(t, test.status == 0, err != nil, "%v", err)
+				if err == nil {
+					defer resp.Body.Close()
+					assert.Equal(t, test.status, resp.StatusCode)
+					text, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					assert.NotEmpty(t, text)
+				}
+				time.Sleep(time.Minute)
+				if test.acts != perhaps {
+					assert.Len(t, p.cloud.State().Policies, test.acts)
+				}
+			})
+		})
+	}
+}
+
+func TestACallOfADyingProcessMayStillArrive(t *testing.T) {
+	for what, acts := range map[string]bool{"before": false, "after": true} {
+		t.Run("killed "+what+" the call", func(t *testing.T) {
+			plant(t, func(p *planted) {
+				p.p.doom(kill{calls: 0, acts: acts})
+				_, err := p.create(p.p.ctx)
+				require.ErrorIs(t, err, errKilled)
+				assert.True(t, p.p.gone())
+				assert.Equal(t, acts, len(p.cloud.State().Policies) == 1)
+			})
+		})
+	}
+}
+
+func TestAProcessIsKilledAtTheCallThatItIsToDieOf(t *testing.T) {
+	plant(t, func(p *planted) {
+		p.p.doom(kill{calls: 2})
+		scheduler := &commands{process: p.p, next: p.slurm}
+		for range 2 {
+			_, err := scheduler.Jobs(p.p.ctx)
+			require.NoError(t, err)
+		}
+		_, err := scheduler.Jobs(p.p.ctx)
+		require.ErrorIs(t, err, errKilled)
+	})
+}
+
+func TestASicknessOfSlurmIsOneOfAllItsCommandsOrOfOneKind(t *testing.T) {
+	plant(t, func(p *planted) {
+		scheduler := &commands{process: p.p, next: p.slurm}
+		p.ails.catch(1, controller, sickness{unsent, "squeue", 1, time.Minute})
+		_, err := scheduler.Jobs(p.p.ctx)
+		require.ErrorIs(t, err, scontrol.ErrNoController)
+		_, err = scheduler.Nodes(p.p.ctx)
+		require.NoError(t, err)
+		assert.False(t, p.ails.well(p.begun))
+		time.Sleep(2 * time.Minute)
+		_, err = scheduler.Jobs(p.p.ctx)
+		require.NoError(t, err, "it has passed")
+		assert.False(t, p.ails.well(p.begun))
+		assert.True(t, p.ails.well(time.Now().Add(-time.Minute)))
+	})
+}
+
+func TestACommandThatHangsIsGivenUp(t *testing.T) {
+	plant(t, func(p *planted) {
+		scheduler := &commands{process: p.p, next: p.slurm}
+		p.ails.catch(1, controller, sickness{hung, everything, 1, time.Minute})
+		sent := time.Now()
+		require.ErrorIs(t, scheduler.UpdateNodes(p.p.ctx, []string{"alpha-gang-0"}, slurm.NodeChange{State: "power_up"}), scontrol.ErrNoController)
+		assert.Equal(t, commandTime, time.Since(sent))
+	})
+}
+
+func TestCallsAreToldApartByWhatTheyMake(t *testing.T) {
+	a := apiCall{object: "regions/r/instanceGroupManagers", body: []byte(`{"name":"a"}`)}
+	b := apiCall{object: a.object, body: []byte(`{"name":"b"}`)}
+	bulk := apiCall{object: "zones/z/instances/bulkInsert", body: []byte(`{"perInstanceProperties":{"n1":{},"n0":{}}}`)}
+	assert.NotEqual(t, a.subject(), b.subject())
+	assert.Equal(t, "zones/z/instances/bulkInsert  n0 n1", bulk.subject())
+	assert.Equal(t, "x", apiCall{object: "x"}.subject())
+}
+
+func TestSleepEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.True(t, sleep(ctx, time.Millisecond))
+		assert.False(t, sleep(ctx, time.Minute))
+	})
+}

@@ -1,0 +1,298 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/fakeslurm"
+)
+
+// world is a day's Slurm, cloud and program.
+type world struct {
+	ctx     context.Context
+	begun   time.Time
+	dice    dice
+	setup   setup
+	journal journal
+
+	cloud     *fakegce.Server
+	slurm     *fakeslurm.Cluster
+	lockDirs  map[host]string
+	main      *service // the daemon of the primary controller
+	other     *service // and of the backup
+	processes sync.WaitGroup
+	machines  machines
+	known     map[string]bool // the cluster's nodes
+
+	ails  ails
+	watch *watch
+	check check
+	calls calls
+	ahead atomic.Int64 // of the daemon's clock, ns
+
+	primaryDown atomic.Bool    // the backup's slurmctld acts
+	jobs        map[int]uint32 // ids, by the script's numbers
+
+	mu      sync.Mutex
+	edition edition
+	active  int // the largest max_active_requests of the day so far
+	fate    hookFate
+	windows map[string]window
+	armed   map[int]fakegce.Fault
+	byHand  map[string]bool // nodes that an admin has powered up; they need no job
+}
+
+// window is something that lasts, and how it ends.
+type window struct {
+	no    int // of the event that opened it
+	until time.Time
+	end   func()
+}
+
+// newWorld makes the world of a seed. The folders of its locks must be removed.
+func newWorld(ctx context.Context, seed uint64) (*world, error) {
+	d := dice(seed)
+	w := &world{
+		ctx: ctx, begun: time.Now(), dice: d, setup: newSetup(d), journal: journal{begun: time.Now()},
+		lockDirs: map[host]string{}, known: map[string]bool{}, byHand: map[string]bool{}, jobs: map[int]uint32{}, windows: map[string]window{}, armed: map[int]fakegce.Fault{},
+		ails: ails{dice: d},
+	}
+	for _, h := range []host{primary, backup} {
+		dir, err := os.MkdirTemp("", "slurmflex-chaos-")
+		if err != nil {
+			return nil, err
+		}
+		w.lockDirs[h] = dir
+	}
+	w.machines = machines{w: w, boots: map[string]time.Time{}, slurmds: map[string]bool{}, leases: map[string]time.Time{}}
+	w.check = check{w: w, unasked: map[string]int{}, unwanted: map[string]*unwanted{}}
+	w.main = &service{w: w, name: "daemon", host: primary}
+	w.other = &service{w: w, name: "backup's daemon", host: backup}
+	w.setEdition(0)
+
+	w.setup.cloud.OnBoot, w.setup.cloud.OnDelete = w.machines.boot, w.machines.leave
+	w.cloud = fakegce.New(w.setup.cloud)
+	for _, name := range w.setup.slurm.Nodes {
+		w.known[name] = true
+	}
+	w.setup.slurm.Resume = func(file slurm.ResumeFile) {
+		var jobs []uint32
+		for _, j := range file.Jobs {
+			jobs = append(jobs, j.ID)
+		}
+		w.hook(flex.Hint{Verb: "resume", Nodes: slurm.Fold(file.Nodes), Jobs: jobs})
+	}
+	w.setup.slurm.Suspend = func(nodes []string) { w.hook(flex.Hint{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
+	w.setup.slurm.ResumeFail = func(nodes []string) {
+		w.check.resumeFailed(nodes)
+		w.hook(flex.Hint{Verb: "resume-fail", Nodes: slurm.Fold(nodes)})
+	}
+	w.slurm = fakeslurm.New(w.setup.slurm)
+	w.watch = newWatch(w.slurm, &w.journal)
+	return w, w.furnish()
+}
+
+// furnish puts the templates in place, and has the neighbours move in.
+func (w *world) furnish() error {
+	for _, t := range []struct{ region, name, machine string }{
+		{us, "flex", "a3-highgpu-8g"}, {europe, "flex", "a3-highgpu-8g"}, {europe, "tight", "a4-highgpu-8g"},
+	} {
+		if _, err := w.cloud.AddTemplate(t.region, fakegce.FlexTemplate(t.name, t.machine)); err != nil {
+			return err
+		}
+	}
+	for _, n := range neighbours() {
+		if err := found(w.cloud, n.group, n.stamp); err != nil {
+			return err
+		}
+	}
+	time.Sleep(w.setup.cloud.OperationTime + time.Second)
+	for _, n := range neighbours() {
+		if len(n.machines) == 0 {
+			continue
+		}
+		if err := populate(w.cloud, n.group, "a1", n.machines); err != nil {
+			return err
+		}
+	}
+	time.Sleep(w.setup.cloud.OperationTime + w.setup.cloud.QueueTime + w.setup.cloud.BootTime + time.Second)
+	spec := slurm.ReservationSpec{Name: foreignReservation, Nodes: w.setup.slurm.Nodes[:1], Start: w.begun.Add(300 * 24 * time.Hour)}
+	return w.slurm.CreateReservation(w.ctx, spec)
+}
+
+// foreignReservation bears the name of one that alpha2 would make.
+const foreignReservation = "slurmflex-alpha2-972691200"
+
+// config is the configuration of the present edition.
+func (w *world) config() *config.Config {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	cfg, err := w.setup.config(w.edition)
+	if err != nil { // newWorld and setEdition would have met it
+		panic(fmt.Sprintf("configuration %d: %v", w.edition, err))
+	}
+	w.active = max(w.active, cfg.Options.MaxActiveRequests)
+	return cfg
+}
+
+func (w *world) setEdition(e edition) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.edition = e
+}
+
+// mostActive is how many requests may live in a region. Requests of an earlier
+// configuration stay when a later one allows fewer.
+func (w *world) mostActive() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.active
+}
+
+// now is the clock of the daemon's host.
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+// ours are the groups of the cluster.
+func (w *world) ours(st fakegce.State) []fakegce.Group {
+	return slices.DeleteFunc(st.Groups, func(g fakegce.Group) bool { return isNeighbours(g.Name) })
+}
+
+// holds opens a window. One of the same key ends when the later one does.
+func (w *world) holds(key string, no int, lasts time.Duration, end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if old, open := w.windows[key]; open && old.until.After(time.Now().Add(lasts)) {
+		lasts = time.Until(old.until)
+	}
+	w.windows[key] = window{no, time.Now().Add(lasts), end}
+}
+
+// lasting reports whether the window of that key is open.
+func (w *world) lasting(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, open := w.windows[key]
+	return open
+}
+
+// shut ends the windows whose time is over, or all of them.
+func (w *world) shut(all bool) {
+	w.mu.Lock()
+	var over []func()
+	for _, key := range slices.Sorted(maps.Keys(w.windows)) {
+		if win := w.windows[key]; all || !win.until.After(time.Now()) {
+			over = append(over, win.end)
+			delete(w.windows, key)
+		}
+	}
+	w.mu.Unlock()
+	for _, end := range over {
+		end()
+	}
+}
+
+// arm has the fake Compute make a fault for a while.
+func (w *world) arm(no int, lasts time.Duration, f fakegce.Fault) {
+	w.mu.Lock()
+	w.armed[no] = f
+	w.mu.Unlock()
+	w.rearm()
+	w.holds(fmt.Sprintf("fault %d", no), no, lasts, func() {
+		w.mu.Lock()
+		delete(w.armed, no)
+		w.mu.Unlock()
+		w.ails.suffered()
+		w.rearm()
+	})
+}
+
+// rearm puts the armed faults, and no others, in place.
+func (w *world) rearm() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cloud.ClearFaults()
+	for _, no := range slices.Sorted(maps.Keys(w.armed)) {
+		if err := w.cloud.AddFault(w.armed[no]); err != nil {
+			panic(fmt.Sprintf("event %d: %v", no, err)) // the script's fault
+		}
+	}
+}
+
+// well reports whether the daemon has run, and everything been answered, for a
+// while: nothing that it does now is bound to be late.
+func (w *world) well() bool { return w.wellFor(5 * time.Minute) }
+
+func (w *world) wellFor(while time.Duration) bool {
+	w.mu.Lock()
+	faults := len(w.armed)
+	w.mu.Unlock()
+	return faults == 0 && !w.lasting(slurmAway) && w.ails.well(time.Now().Add(-while))
+}
+
+func (w *world) setByHand(node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.byHand[node] = true
+}
+
+func (w *world) isByHand(node string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.byHand[node]
+}
+
+func (w *world) setFate(f hookFate) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fate = f
+}
+
+// hook is Slurm's call of one of our programs, which hands over to the daemon.
+func (w *world) hook(h flex.Hint) {
+	w.mu.Lock()
+	fate := w.fate
+	w.mu.Unlock()
+	now := time.Now().UnixNano()
+	w.journal.note("hook %s %s %v (%s)", h.Verb, h.Nodes, h.Jobs, fate)
+	late := w.dice.span(5*time.Millisecond, 300*time.Millisecond, "hook", h.Verb, h.Nodes, now)
+	switch fate {
+	case lost:
+		return
+	case twice:
+		time.AfterFunc(w.dice.span(time.Second, 20*time.Second, "hook again", h.Verb, h.Nodes, now), func() { w.handOver(h) })
+	case reordered:
+		late = w.dice.span(time.Second, 90*time.Second, "late hook", h.Verb, h.Nodes, now)
+	}
+	time.AfterFunc(late, func() { w.handOver(h) })
+}
+
+// settleLimit is how long the round of a hook without a daemon stays, as in
+// cmd/slurmflex.
+const settleLimit = 5 * time.Minute
+
+// handOver gives a hint to the daemon, or else to a round of its own.
+func (w *world) handOver(h flex.Hint) {
+	w.calls.hint()
+	at := w.main
+	if w.primaryDown.Load() {
+		at = w.other
+	}
+	if w.ctx.Err() != nil || at.hint(h) {
+		return
+	}
+	p := w.newProcess("hook", at.host)
+	p.begin(func() {
+		err := p.reconciler.Settle(p.ctx, p.lock, settleLimit)
+		w.journal.note("round of hook %s %s: %v", h.Verb, h.Nodes, err)
+	})
+}

@@ -12,7 +12,7 @@ BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./slurm/... .
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit defects e2e e2e-24.11 web-test lint demo play fuzz chaos bench bench-compare clean
+.PHONY: help build test unit defects mutants e2e e2e-24.11 web-test alerts-test lint demo play fuzz chaos bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,13 +20,16 @@ help: ## print this list
 build: ## build slurmflex and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
-test: unit defects e2e e2e-24.11 web-test ## run all tests; installs Slurm 22.05 and sets up 24.11
+test: unit defects e2e e2e-24.11 web-test alerts-test ## run all tests; installs Slurm 22.05 and sets up 24.11
 
 unit: ## run the tests that need neither root nor Slurm
 	go test ./...
 
 defects: ## run the tests that show slurm-gcp's 30 defects to be right here
 	go run ./test/defects
+
+mutants: ## plant deliberate bugs one by one, and see which test finds each; takes about five minutes
+	go run ./test/mutants
 
 e2e: build ## run the end-to-end tests on the machine's Slurm; installs it if it is missing
 	scripts/setup-slurm
@@ -40,6 +43,10 @@ web-test: build ## look at the daemon's page in a headless Chromium; installs it
 	scripts/setup-slurm
 	scripts/setup-chromium
 	scripts/web-test
+
+alerts-test: ## check the alert rules with promtool; installs it if it is missing
+	scripts/setup-prometheus
+	scripts/alerts-test
 
 lint: ## check format, vet, static analysis and shell scripts
 	scripts/lint

@@ -80,6 +80,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 			HTTPAddress:       "127.0.0.1:9418",
 			RunDir:            "/run/slurmflex",
 			LogFile:           "/var/log/slurm/slurmflex.log",
+			LogFormat:         "auto",
 			LogLevel:          "info",
 		},
 	}
@@ -128,6 +129,7 @@ slurmflex:
   delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
   run_dir: /tmp/flex
   log_file: /tmp/flex.log
+  log_format: console
   log_level: debug
   credentials_file: /etc/flex.json
 `)
@@ -154,7 +156,7 @@ slurmflex:
 		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, APICalls: 40, HTTPAddress: "[::1]:80",
 		ComputeEndpoint: "http://127.0.0.1:8080",
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
-		RunDir:          "/tmp/flex", LogFile: "/tmp/flex.log", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
+		RunDir:          "/tmp/flex", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
 	}, c.Options)
 }
 

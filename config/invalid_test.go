@@ -379,6 +379,10 @@ func TestInvalidFiles(t *testing.T) {
 				`config.yaml:18: slurmflex.credentials_file: "c" is not an absolute path; begin it with /`,
 			},
 		},
+		"an unknown log format": {
+			"interval: 30s", `log_format: xml`,
+			[]string{`config.yaml:18: slurmflex.log_format: "xml" is not known; give auto, json or console`},
+		},
 		"an unknown log level": {
 			"interval: 30s", `log_level: loud`,
 			[]string{`config.yaml:18: slurmflex.log_level: "loud" is not known; give info, debug, warn or error`},

@@ -17,6 +17,7 @@ type Options struct {
 	Delegate          Delegate
 	RunDir            string // of the socket and the lock; absolute, default /run/slurmflex
 	LogFile           string // absolute, default slurmflex.log in slurm_log_dir
+	LogFormat         string // json, console, or by default auto: JSON in the file, readable lines on stderr
 	LogLevel          string // debug, info, warn or error; default info
 	CredentialsFile   string // absolute, default google_app_cred_path; empty: Application Default Credentials
 }
@@ -41,6 +42,7 @@ func readOptions(s *section, unset Options) Options {
 		Delegate:          readDelegate(s.section("delegate")),
 		RunDir:            s.absolute("run_dir", "/run/slurmflex"),
 		LogFile:           s.absolute("log_file", unset.LogFile),
+		LogFormat:         choice(s, "log_format", "auto", "json", "console"),
 		LogLevel:          choice(s, "log_level", "info", "debug", "warn", "error"),
 		CredentialsFile:   s.absolute("credentials_file", unset.CredentialsFile),
 	}

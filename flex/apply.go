@@ -2,6 +2,7 @@ package flex
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -145,14 +146,36 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone in
 		if r.Watch != nil {
 			r.Watch.Did(a, begun, took, err)
 		}
-		log := r.Log.With(zap.String("why", a.Because()), zap.Duration("took", took))
-		if err != nil {
-			log.Error(a.String(), zap.Error(err))
+		r.logAction(a, took, err)
+		if err != nil && !errors.Is(err, ErrOnlyTold) {
 			return len(actions) - i
 		}
-		log.Info(a.String())
 	}
 	return 0
+}
+
+// logAction writes one line about an action that is over.
+func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
+	about := a.About()
+	var fields []zap.Field
+	if about.Job != 0 {
+		fields = append(fields, zap.Uint32("job", about.Job))
+	}
+	if len(about.Nodes) > 0 {
+		fields = append(fields, zap.String("nodes", slurm.Fold(about.Nodes)))
+	}
+	if about.Group != "" {
+		fields = append(fields, zap.String("group", about.Group))
+	}
+	log := r.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
+	switch {
+	case err == nil:
+		log.Info(a.String())
+	case errors.Is(err, ErrOnlyTold):
+		log.Warn("not done: "+a.String(), zap.Error(err))
+	default:
+		log.Error(a.String(), zap.Error(err))
+	}
 }
 
 // act does one action. What is there already, or gone already, is done.

@@ -2,6 +2,7 @@ package flex
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -71,6 +72,10 @@ func (r *Reconciler) tellJob(ctx context.Context, a plan.TellJob) error {
 	return r.tell(ctx, rec, a.Text)
 }
 
+// ErrOnlyTold says that nodes were not given back: the owner of a job that would
+// be lost by it has been told, and the job keeps them for now.
+var ErrOnlyTold = errors.New("the owner was told, and the job keeps its nodes: Slurm would not requeue it")
+
 // giveBack first tells, then acts. Jobs that Slurm would not requeue are only
 // told; they lose their nodes, after a grace, where waiting is of no use.
 func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
@@ -95,7 +100,7 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 		spared = spared || !warned || !a.Hopeless
 	}
 	if spared {
-		return nil
+		return ErrOnlyTold
 	}
 	for _, rec := range records {
 		if err := r.tell(ctx, rec, plan.OwnComment+a.Reason); err != nil {

@@ -104,7 +104,7 @@ type Reconciler struct {
 // Observe reads Slurm and the cloud. If Slurm cannot be read there is no
 // snapshot; a region that cannot be read is named in it.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Unseen: map[string]error{}, Refused: r.remembered()}
+	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.remembered()}
 	var unseenGroups, unseenInstances, unseenPolicies map[string]error
 	regions := r.Config.FlexRegions()
 

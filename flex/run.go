@@ -49,6 +49,9 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 			return err
 		}
 		state.tell(r.Log, err)
+		if r.Watch != nil && !errors.Is(err, ErrQueued) {
+			r.Watch.Stood(err)
+		}
 		select {
 		case <-ctx.Done():
 		case h := <-hints:

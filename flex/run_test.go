@@ -118,7 +118,7 @@ func TestARoundThatFailsIsFollowedByAnotherAfterTheInterval(t *testing.T) {
 		assert.Equal(t, "read nodes: Unable to contact slurm controller", reports[0].ContextMap()["error"])
 
 		w.slurm.refuse(nil)
-		time.Sleep(26 * time.Second)
+		time.Sleep(25 * time.Second)
 		require.Len(t, w.slurm.rounds(), 1)
 		assert.False(t, w.locked(), "nobody is kept waiting between rounds")
 		time.Sleep(10 * time.Second)

@@ -32,7 +32,7 @@ func (a *app) see(ctx context.Context, cfg *config.Config) (view.View, error) {
 	if daemonErr == nil {
 		return v, nil
 	}
-	log, err := logTo("stderr", cfg.Options.LogLevel)
+	log, err := a.logToStderr(cfg.Options)
 	if err != nil {
 		return view.View{}, err
 	}

@@ -121,6 +121,7 @@ func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, err
 		defer client.Close()
 		cloud = client
 	}
+	defer a.foot.begin("asking Slurm and Compute")()
 	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, time.Now)
 	seen.Client = err
 	if ctx.Err() != nil {

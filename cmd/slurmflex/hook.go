@@ -37,7 +37,7 @@ func newHook(a *app, verb, short string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log := logIfPossible(cfg.Options)
+			log := a.logIfPossible(cfg.Options)
 			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0]))}
 			if fileErr != nil && verb == resume {
 				h.log.Warn("the round goes by what squeue says", zap.Error(fileErr))

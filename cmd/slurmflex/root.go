@@ -22,6 +22,7 @@ func newRoot(a *app) *cobra.Command {
 		return usageError{fmt.Errorf("%w; %s --help tells what it takes", err, cmd.CommandPath())}
 	})
 	root.PersistentFlags().StringVar(&a.configPath, "config", defaultConfig, "the configuration `file`")
+	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "", "log at this `level` instead of the configured one: debug, info, warn or error")
 	root.AddGroup(
 		&cobra.Group{ID: "ask", Title: "To see and ask:"},
 		&cobra.Group{ID: "run", Title: "To run it (daemon or cron):"},

@@ -31,8 +31,9 @@ func newDaemon(a *app) *cobra.Command {
 				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
 					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
 				ctx, stop := context.WithCancel(ctx)
-				wait := serve(ctx, r)
+				wait := a.serve(ctx, r)
 				defer func() { stop(); wait() }()
+				defer a.toggleDebug()()
 				return r.Run(ctx, a.lock(r.Config), hints)
 			})
 		},
@@ -40,31 +41,37 @@ func newDaemon(a *app) *cobra.Command {
 }
 
 func newSync(a *app) *cobra.Command {
-	return &cobra.Command{
+	var file textfile
+	cmd := &cobra.Command{
 		Use: "sync", Short: "Make one round, for cron", GroupID: "run", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				return oneRound(ctx, r, a.lock(r.Config))
+				return a.oneRound(ctx, r, file)
 			})
 		},
 	}
+	file.flag(cmd)
+	return cmd
 }
 
 func newGC(a *app) *cobra.Command {
 	dryRun, adopt := false, false
+	var file textfile
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Only collect: what nobody wants any more and what is empty", GroupID: "run", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				r.Adopt = adopt
 				if dryRun {
-					return printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
+					return a.printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
 				}
-				return oneRound(ctx, r, a.lock(r.Config), flex.OnlyCollect)
+				return a.oneRound(ctx, r, file, flex.OnlyCollect)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be collected")
+	file.flag(cmd)
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "textfile")
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also what slurm-gcp's scripts have left for this cluster's flex nodesets")
 	return cmd
 }
@@ -108,7 +115,7 @@ func newRound(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log := logIfPossible(cfg.Options)
+			log := a.logIfPossible(cfg.Options)
 			log.Info("round without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
 			err = a.with(cmd.Context(), cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
 				return r.Settle(ctx, a.lock(r.Config), settleLimit)
@@ -131,7 +138,7 @@ func (a *app) withReconciler(ctx context.Context, do func(context.Context, *flex
 	if err != nil {
 		return err
 	}
-	log, err := logTo("stderr", cfg.Options.LogLevel)
+	log, err := a.logToStderr(cfg.Options)
 	if err != nil {
 		return err
 	}
@@ -148,10 +155,18 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do 
 	return do(ctx, r)
 }
 
-// oneRound does the work of one round. Another process that is about to begin
+// oneRound does the work of one round, and writes its metrics into the file.
+func (a *app) oneRound(ctx context.Context, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
+	r.Watch = flex.Watchers{r.Watch, &a.foot}
+	over := a.foot.begin("looking at Slurm and Compute")
+	out, err := r.Sync(ctx, a.lock(r.Config), only...)
+	over()
+	return errors.Join(verdict(ctx, out, err), a.measures.write(file, err))
+}
+
+// verdict is what is wrong with a round. Another process that is about to begin
 // one does it in our place, or the one on the active controller's host.
-func oneRound(ctx context.Context, r *flex.Reconciler, lock flex.Lock, only ...flex.Filter) error {
-	out, err := r.Sync(ctx, lock, only...)
+func verdict(ctx context.Context, out flex.Outcome, err error) error {
 	switch {
 	case errors.Is(err, flex.ErrQueued), errors.Is(err, flex.ErrStandby):
 		return nil

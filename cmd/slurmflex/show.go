@@ -18,14 +18,16 @@ func newPlan(a *app) *cobra.Command {
 		Use: "plan", Short: "Say what a round would do and why, and change nothing", GroupID: "ask", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				return printPlan(ctx, cmd.OutOrStdout(), r)
+				return a.printPlan(ctx, cmd.OutOrStdout(), r)
 			})
 		},
 	}
 }
 
-func printPlan(ctx context.Context, w io.Writer, r *flex.Reconciler, only ...flex.Filter) error {
+func (a *app) printPlan(ctx context.Context, w io.Writer, r *flex.Reconciler, only ...flex.Filter) error {
+	over := a.foot.begin("looking at Slurm and Compute")
 	p, err := r.Plan(ctx, only...)
+	over()
 	if err != nil {
 		return err
 	}

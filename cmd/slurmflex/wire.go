@@ -24,6 +24,12 @@ type app struct {
 	slurmLimit time.Duration     // for each of Slurm's commands; 0 for scontrol's own
 
 	slurm *scontrol.Client // one, for it bounds how many commands run at once
+
+	logLevel string          // that the command line asks for; empty: the configuration's
+	level    zap.AtomicLevel // of log
+	log      *zap.Logger     // nil before there is one
+	foot     foot
+	measures measures
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -31,12 +37,19 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
+	if a.logLevel != "" {
+		if _, err := zapcore.ParseLevel(a.logLevel); err != nil {
+			return nil, usageError{fmt.Errorf("--log-level %q is not known; give debug, info, warn or error", a.logLevel)}
+		}
+		cfg.Options.LogLevel = a.logLevel
+	}
 	return cfg, nil
 }
 
 // reconciler builds a reconciler on the real Slurm and the real Compute. The
 // caller closes what close returns.
 func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logger) (*flex.Reconciler, func(), error) {
+	a.log, a.measures = log, newMeasures(cfg)
 	cloud, err := a.cloud(ctx, cfg, log)
 	if err != nil {
 		return nil, nil, err
@@ -47,6 +60,7 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 		Cloud:     cloud,
 		Log:       log,
 		Now:       time.Now,
+		Watch:     a.measures.Metrics,
 	}
 	return r, func() { _ = cloud.Close() }, nil
 }
@@ -64,49 +78,17 @@ func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*
 		Transport:       a.transport,
 		Rate:            float64(cfg.Options.APICalls),
 		Log:             log,
+		Observe:         a.measures.called,
 	})
 }
 
 func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
 	if a.slurm == nil {
-		a.slurm = &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: a.slurmLimit}
+		a.slurm = &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: a.slurmLimit, Log: a.log, Observe: a.measures.ran}
 	}
 	return a.slurm
 }
 
 func (a *app) lock(cfg *config.Config) flex.Lock {
 	return flex.Lock{Dir: cfg.Options.RunDir, Seat: &flex.Seat{Slurm: a.scheduler(cfg)}}
-}
-
-// logTo builds a logger that writes one JSON line per event to the file, or
-// one readable line to the terminal for "stderr".
-func logTo(file, level string) (*zap.Logger, error) {
-	at, err := zap.ParseAtomicLevel(level)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	c := zap.NewProductionConfig()
-	c.Level, c.Sampling, c.DisableCaller, c.DisableStacktrace = at, nil, true, true
-	c.OutputPaths, c.ErrorOutputPaths = []string{file}, []string{"stderr"}
-	c.EncoderConfig.EncodeTime = zapcore.RFC3339TimeEncoder
-	c.EncoderConfig.EncodeDuration = zapcore.StringDurationEncoder
-	if file == "stderr" {
-		c.Encoding = "console"
-		c.EncoderConfig.ConsoleSeparator = " "
-	}
-	log, err := c.Build()
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w; create its folder for the user that runs slurmctld, or set slurmflex.log_file", err)
-	}
-	return log, nil
-}
-
-// logIfPossible is the log of what must do its work even if it cannot log.
-func logIfPossible(o config.Options) *zap.Logger {
-	log, err := logTo(o.LogFile, o.LogLevel)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "slurmflex:", err)
-		return zap.NewNop()
-	}
-	return log
 }

@@ -70,6 +70,7 @@ type effectiveOptions struct {
 	ComputeEndpoint   string            `yaml:"compute_endpoint,omitempty"`
 	RunDir            string            `yaml:"run_dir"`
 	LogFile           string            `yaml:"log_file"`
+	LogFormat         string            `yaml:"log_format"`
 	LogLevel          string            `yaml:"log_level"`
 	CredentialsFile   string            `yaml:"credentials_file,omitempty"`
 	Delegate          effectiveDelegate `yaml:"delegate,omitempty"`
@@ -89,7 +90,7 @@ func Effective(cfg *config.Config) ([]byte, error) {
 		Options: effectiveOptions{
 			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions,
 			APICalls: o.APICalls, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir,
-			LogFile: o.LogFile, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
+			LogFile: o.LogFile, LogFormat: o.LogFormat, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
 			Delegate: effectiveDelegate(o.Delegate),
 		},
 	}

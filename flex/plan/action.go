@@ -19,6 +19,9 @@ type Action interface {
 	// the plan's order and stop at the first that fails; queues do not wait
 	// for each other.
 	Queue() string
+
+	// About says what kind of action it is, and on what.
+	About() Subject
 }
 
 // Why is the reason for an action.
@@ -36,6 +39,7 @@ type CreateGroup struct {
 // CreateRequest makes a resize request in a group.
 type CreateRequest struct {
 	Region, Group string
+	Job           uint32 // that the group is made for; 0: none
 	Spec          mig.RequestSpec
 	Why
 }
@@ -43,12 +47,14 @@ type CreateRequest struct {
 // CancelRequest cancels a live resize request.
 type CancelRequest struct {
 	Region, Group, Request string
+	Job                    uint32 // that the group was made for; 0: none
 	Why
 }
 
 // DeleteInstances deletes instances through the group that made them.
 type DeleteInstances struct {
 	Region, Group string
+	Job           uint32 // that the group was made for; 0: none
 	Instances     []mig.Instance
 	Why
 }
@@ -56,12 +62,14 @@ type DeleteInstances struct {
 // DeleteGroup deletes an empty group.
 type DeleteGroup struct {
 	Region, Group string
+	Job           uint32 // that it was made for; 0: none
 	Why
 }
 
 // DeleteRequest deletes the record of a finished request.
 type DeleteRequest struct {
 	Region, Group, Request string
+	Job                    uint32 // that the group was made for; 0: none
 	Why
 }
 

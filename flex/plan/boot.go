@@ -93,7 +93,7 @@ func (w *world) watchBoot(m *member, b *boots) {
 		b.failed += r.failed
 		b.newest = later(b.newest, r.last)
 	}
-	for _, in := range w.instances[m.Name] {
+	for _, in := range m.machines {
 		if !w.ours(in) || in.Leaving() || in.Created.IsZero() {
 			continue
 		}

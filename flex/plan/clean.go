@@ -55,7 +55,7 @@ func (w *world) deleteInstances() {
 			w.add(DeleteVMs{Instances: instances, Why: reason})
 		} else {
 			g := w.groups[key]
-			w.add(DeleteInstances{Region: g.Region, Group: g.Name, Instances: instances, Why: reason})
+			w.add(DeleteInstances{Region: g.Region, Group: g.Name, Job: g.Stamp.Job, Instances: instances, Why: reason})
 		}
 		w.expect("instances " + slurm.Fold(mig.Names(instances)) + " to be gone")
 	}
@@ -66,16 +66,21 @@ func (w *world) deleteInstances() {
 func (w *world) useless(in machine) (why string, stopped bool) {
 	m := w.nodes[in.Name]
 	stopped = in.Stopped()
-	_, _, known := w.cfg.Find(in.Name)
 	switch {
 	case m != nil && m.power == down && len(m.jobs) == 0:
 		return "Slurm has powered its nodes down", stopped
 	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
 		return w.unasked("it is stopped, and cannot be started again"), stopped
-	case !known && !w.held[in.Name] && w.snap.Now.Sub(in.Created) >= strandedAfter:
+	case m == nil && !w.knows(in.Name) && !w.held[in.Name] && w.snap.Now.Sub(in.Created) >= strandedAfter:
 		return w.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped
+}
+
+// knows reports whether the configuration has a node of that name.
+func (w *world) knows(node string) bool {
+	_, _, known := w.cfg.Find(node)
+	return known
 }
 
 // unasked counts a deletion that Slurm did not ask for, and returns its reason,
@@ -106,7 +111,7 @@ func (w *world) deleteGroups(wanted map[string]bool) {
 			w.isYoung("group "+g.Name, g.Created) {
 			continue
 		}
-		w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: "it is empty and no job waits for it"})
+		w.add(DeleteGroup{Region: g.Region, Group: g.Name, Job: g.Stamp.Job, Why: "it is empty and no job waits for it"})
 	}
 }
 
@@ -132,7 +137,7 @@ func (w *world) deleteRequests(wanted map[string]bool) {
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && (wanted[key] || w.jobs[g.Stamp.Job])
 			if !r.State.Live() && !counts && w.snap.Now.Sub(r.Created) >= recordAge {
-				w.add(DeleteRequest{Region: g.Region, Group: g.Name, Request: r.Name, Why: "it is finished"})
+				w.add(DeleteRequest{Region: g.Region, Group: g.Name, Request: r.Name, Job: g.Stamp.Job, Why: "it is finished"})
 			}
 		}
 	}

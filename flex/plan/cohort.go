@@ -125,7 +125,7 @@ func (w *world) risesByItself(m *member) bool {
 		return true
 	}
 	return m.LastBusyTime.IsZero() && m.State.Base == slurm.Idle && len(w.requests[m.Name]) == 0 &&
-		len(w.instances[m.Name]) == 0
+		len(m.machines) == 0
 }
 
 // hasOwnGroup reports whether a group that was made for this node alone, and
@@ -137,7 +137,7 @@ func (w *world) hasOwnGroup(m *member) bool {
 			return true
 		}
 	}
-	for _, in := range w.instances[m.Name] {
+	for _, in := range m.machines {
 		if own(in.group) || in.Stamp.Cluster == w.cfg.Cluster && in.Stamp.Job == 0 && in.Group == "" {
 			return true
 		}

@@ -257,6 +257,15 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	}
 }
 
+func TestAPlaceInTheQueueSeldomChanges(t *testing.T) {
+	for n, want := range map[int]string{
+		1: "1", 9: "9", 10: "10 or later", 19: "10 or later", 20: "20 or later", 99: "90 or later",
+		100: "100 or later", 11_499: "10000 or later",
+	} {
+		assert.Equal(t, want, roughPlace(n))
+	}
+}
+
 func TestAWaitForCapacity(t *testing.T) {
 	waiting := func(ago time.Duration, more ...func(*scene)) Snapshot {
 		parts := []func(*scene){

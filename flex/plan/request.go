@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -24,7 +25,7 @@ func (w *world) settleRequests(cohorts []*cohort) {
 				r.group.Name, r.request.Name, why))
 		default:
 			w.add(CancelRequest{
-				Region: r.group.Region, Group: r.group.Name, Request: r.request.Name, Why: Why(why),
+				Region: r.group.Region, Group: r.group.Name, Request: r.request.Name, Job: r.group.Stamp.Job, Why: Why(why),
 			})
 			w.expect(fmt.Sprintf("request %s/%s to be cancelled", r.group.Name, r.request.Name))
 		}
@@ -143,7 +144,7 @@ func (w *world) serve(c *cohort) {
 		w.createGroup(c)
 	}
 	w.add(CreateRequest{
-		Region: c.set.Region, Group: c.group,
+		Region: c.set.Region, Group: c.group, Job: c.stamp.Job,
 		Spec: mig.RequestSpec{Name: nextAttempt(record), Instances: c.missing, Duration: c.lease},
 		Why:  c.why(),
 	})
@@ -160,9 +161,22 @@ func (w *world) takesTurn(c *cohort) bool {
 		return true
 	}
 	w.queue[c.set.Region]++
-	c.obstacle = fmt.Sprintf("waiting for its turn: place %d in %s, where %d requests are active at most",
-		w.queue[c.set.Region], c.set.Region, most)
+	c.obstacle = fmt.Sprintf("waiting for its turn: place %s in %s, where %d requests are active at most",
+		roughPlace(w.queue[c.set.Region]), c.set.Region, most)
 	return false
+}
+
+// roughPlace gives a place in a queue, from 10 on in its first digit only: each
+// job of thousands moves up with every one that leaves, and is told of it.
+func roughPlace(n int) string {
+	step := 1
+	for n/step >= 10 {
+		step *= 10
+	}
+	if step == 1 {
+		return strconv.Itoa(n)
+	}
+	return strconv.Itoa(n/step*step) + " or later"
 }
 
 // missing returns the cohort's nodes that neither have an instance nor are

@@ -29,6 +29,13 @@ func leaseEnd(cluster, reservation string) (time.Time, bool) {
 	return time.Unix(seconds, 0).UTC(), true
 }
 
+// IsReservation reports whether a reservation of that name is one of the
+// cluster's that stand for ends of leases.
+func IsReservation(cluster, name string) bool {
+	_, ours := leaseEnd(cluster, name)
+	return ours
+}
+
 // reserve keeps jobs that would not be done in time off nodes whose lease ends:
 // one reservation for each end, to the minute before, from the moment that the
 // instance has one until Slurm knows that it is gone. What could not be read
@@ -78,7 +85,7 @@ func (w *world) ends() map[string][]string {
 		if m.power != up && m.power != rising {
 			continue
 		}
-		for _, in := range w.instances[m.Name] {
+		for _, in := range m.machines {
 			if !in.Terminates.IsZero() && w.ours(in) {
 				start := in.Terminates.Truncate(time.Minute).Unix()
 				byStart[start] = append(byStart[start], m.Name)

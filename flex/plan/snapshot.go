@@ -13,7 +13,8 @@ import (
 
 // Snapshot is what one round saw.
 type Snapshot struct {
-	Now       time.Time
+	Begun     time.Time // when the round began to look
+	Now       time.Time // when it had looked
 	Nodes     []slurm.Node
 	Jobs      []slurm.Job // read after Nodes, so a job that has just begun is in it
 	Groups    []mig.Group // our stamp, our cluster; those of a newer stamp are only named

@@ -30,7 +30,7 @@ func (w *world) renewStatic() {
 			m.State.Has(slurm.PowerDown) {
 			continue
 		}
-		for _, in := range w.instances[m.Name] {
+		for _, in := range m.machines {
 			if left := in.Terminates.Sub(w.snap.Now); !in.Terminates.IsZero() && left <= early {
 				why := fmt.Sprintf("its lease ends in %s, and renew_before is %s", clock(max(left, 0)), clock(early))
 				w.setNodes(SetNodes{

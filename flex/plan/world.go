@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"slurmflex/config"
@@ -28,7 +27,7 @@ type world struct {
 
 	ahead map[string]bool // nodesets with a group whose request does not show yet
 
-	held map[string]bool // nodes that a job holds, ours or not
+	held map[string]bool // other nodes that a job holds
 
 	plan Plan
 	set  map[string]bool // the nodes that the plan changes
@@ -45,11 +44,12 @@ type world struct {
 // member is a flex node that Slurm shows.
 type member struct {
 	*slurm.Node
-	set    *config.NodeSet
-	index  int
-	power  power
-	jobs   []*slurm.Job // that hold it, the most important first
-	cohort *cohort      // with whom it is to arrive; nil unless it is wanted and rising
+	set      *config.NodeSet
+	index    int
+	power    power
+	jobs     []*slurm.Job // that hold it, the most important first
+	machines []machine    // its instances
+	cohort   *cohort      // with whom it is to arrive; nil unless it is wanted and rising
 }
 
 // machine is an instance and the group of ours that made it, nil if none did.
@@ -102,14 +102,21 @@ func look(cfg *config.Config, snap Snapshot) *world {
 	return w
 }
 
+// addNodes takes the nodes in the order of the snapshot, which is Slurm's and
+// most often the one wanted.
 func (w *world) addNodes() {
-	for i := range w.snap.Nodes {
+	all := make([]member, len(w.snap.Nodes))
+	w.members = make([]*member, 0, len(all))
+	for i := range all {
 		n := &w.snap.Nodes[i]
-		if set, index, ok := w.cfg.Find(n.Name); ok && set.Flex != nil {
-			w.nodes[n.Name] = &member{Node: n, set: set, index: index, power: powerOf(n.State)}
+		set, index, ok := w.cfg.Find(n.Name)
+		if !ok || set.Flex == nil || w.nodes[n.Name] != nil {
+			continue
 		}
+		all[i] = member{Node: n, set: set, index: index, power: powerOf(n.State)}
+		w.nodes[n.Name] = &all[i]
+		w.members = append(w.members, &all[i])
 	}
-	w.members = slices.AppendSeq(make([]*member, 0, len(w.nodes)), maps.Values(w.nodes))
 	slices.SortFunc(w.members, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(a.set.Name, b.set.Name), cmp.Compare(a.index, b.index))
 	})
@@ -131,7 +138,11 @@ func (w *world) addMachines() {
 		for next < len(w.machines) && w.machines[next].Name == w.machines[i].Name {
 			next++
 		}
-		w.instances[w.machines[i].Name] = w.machines[i:next]
+		same := w.machines[i:next]
+		w.instances[same[0].Name] = same
+		if m := w.nodes[same[0].Name]; m != nil {
+			m.machines = same
+		}
 		i = next
 	}
 }
@@ -142,12 +153,14 @@ func (w *world) addJob(j *slurm.Job) {
 		return
 	}
 	for _, name := range j.Nodes {
-		w.held[name] = true
-		if m := w.nodes[name]; m != nil {
-			m.jobs = append(m.jobs, j)
-			if m.power == rising && atWork(j.State) {
-				m.power = up // it has come up since the nodes were read
-			}
+		m := w.nodes[name]
+		if m == nil {
+			w.held[name] = true
+			continue
+		}
+		m.jobs = append(m.jobs, j)
+		if m.power == rising && atWork(j.State) {
+			m.power = up // it has come up since the nodes were read
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"slurmflex/slurm"
 )
 
@@ -33,6 +35,11 @@ type Client struct {
 	Timeout time.Duration
 	// MaxOutput is the most a command may print, in bytes; 0 is 256 MiB.
 	MaxOutput int64
+	// Log gets one line per command at debug level; nil for none.
+	Log *zap.Logger
+	// Observe is told of every command that was run, in a word or two such as
+	// "scontrol show nodes". It is called by many goroutines at once. May be nil.
+	Observe func(command string, took time.Duration, err error)
 
 	slotsOnce sync.Once
 	slots     chan struct{}

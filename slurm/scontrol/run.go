@@ -9,8 +9,12 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 const (
@@ -34,6 +38,33 @@ func (c *Client) run(ctx context.Context, program string, args ...string) ([]byt
 	}
 	defer c.release()
 
+	begun := time.Now()
+	out, err := c.exec(ctx, call, program, args)
+	took := time.Since(begun)
+	if c.Observe != nil {
+		c.Observe(nameOf(program, args), took, err)
+	}
+	if c.Log != nil {
+		c.Log.Debug("slurm", zap.String("command", call), zap.Duration("took", took), zap.Error(err))
+	}
+	return out, err
+}
+
+// nameOf is what kind of command it is, without what it is about.
+func nameOf(program string, args []string) string {
+	if program != "scontrol" {
+		return program // the others take flags only
+	}
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	n := 1
+	if len(words) > 1 && words[0] == "show" {
+		n = 2
+	}
+	return strings.Join(append([]string{program}, words[:min(n, len(words))]...), " ")
+}
+
+// exec runs a command that may run now.
+func (c *Client) exec(ctx context.Context, call, program string, args []string) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, defaultTimeout)
 	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancelTimeout()

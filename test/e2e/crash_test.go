@@ -146,5 +146,5 @@ func TestAResumeByHandAndTheSameAgainMakeOneRequest(t *testing.T) {
 	assert.NotContains(t, out, "request 2")
 	out, err = l.Flex(ctx, "status")
 	require.NoError(t, err)
-	assert.Contains(t, out, "alpha-a3-job-1/a1  alpha-a3-[0-1]  accepted")
+	assert.Regexp(t, `a3 +1 +\S+ +alpha-a3-\[0-1\] +queued +00:15:00`, out)
 }

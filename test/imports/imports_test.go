@@ -23,6 +23,7 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/plan":      {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
 	"slurmflex/flex":           {"slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
 	"slurmflex/flex/view":      {"slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
+	"slurmflex/flex/metrics":   {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
 	"slurmflex/flex/web":       {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
 	"slurmflex/flex/slurmconf": {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config"},
 	"slurmflex/flex/check":     {"slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/source"},

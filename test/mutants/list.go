@@ -160,7 +160,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job is acted on before its owner is told", "flex/owner.go",
-		"	if spared {\n		return nil\n	}\n", "	_ = spared\n", rounds,
+		"	if spared {\n		return ErrOnlyTold\n	}\n", "	_ = spared\n", rounds,
 	},
 	{
 		"what a request has brought a moment ago is taken for lost", "flex/plan/ghost.go",

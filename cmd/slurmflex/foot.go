@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"slurmflex/flex/plan"
+)
+
+// footAfter is how long somebody before a terminal is left without a word.
+const footAfter = 2 * time.Second
+
+// foot is stderr: on a terminal its last line says what takes so long. It is a
+// zapcore.WriteSyncer, so that what is logged comes above that line, and a
+// flex.Watcher that tells how far a round is.
+type foot struct {
+	mu    sync.Mutex
+	what  string    // that takes so long
+	since time.Time // when it began
+	shown bool
+	due   int // actions of the round
+	over  int // those of them that are over
+}
+
+// begin shows what is being done until the function that it returns is called.
+// Where stderr is no terminal it shows nothing.
+func (f *foot) begin(what string) (end func()) {
+	if !isTerminal(os.Stderr) {
+		return func() {}
+	}
+	f.mu.Lock()
+	f.what, f.since = what, time.Now()
+	f.mu.Unlock()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for wait := footAfter; ; wait = time.Second {
+			select {
+			case <-stop:
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.clear()
+				f.shown = false
+				return
+			case <-time.After(wait):
+				f.mu.Lock()
+				f.shown = true
+				f.draw()
+				f.mu.Unlock()
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
+}
+
+// draw writes the line anew. A terminal that is gone is no reason to stop. The
+// lock is held.
+func (f *foot) draw() {
+	if f.shown {
+		_, _ = fmt.Fprintf(os.Stderr, "\r%s%s, %s …", clearLine, f.what, time.Since(f.since).Round(time.Second))
+	}
+}
+
+// clear takes the line away. The lock is held.
+func (f *foot) clear() {
+	if f.shown {
+		_, _ = fmt.Fprintf(os.Stderr, "\r%s", clearLine)
+	}
+}
+
+// Write writes whole lines above the foot.
+func (f *foot) Write(lines []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clear()
+	defer f.draw()
+	return os.Stderr.Write(lines)
+}
+
+// Sync does nothing: stderr is not buffered.
+func (f *foot) Sync() error { return nil }
+
+// Saw shows how much there is to do.
+func (f *foot) Saw(_ plan.Snapshot, p plan.Plan) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.due, f.over = len(p.Actions), 0
+	f.count()
+}
+
+// Did shows that an action is over.
+func (f *foot) Did(plan.Action, time.Time, time.Duration, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over++
+	f.count()
+}
+
+// Stood shows nothing: the round is over.
+func (f *foot) Stood(error) {}
+
+// count says how far the round is. The lock is held.
+func (f *foot) count() {
+	f.what = fmt.Sprintf("%d of %d actions are over", f.over, f.due)
+	f.draw()
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestATerminalIsToldWhatTakesSoLong(t *testing.T) {
+	for _, command := range []string{"sync", "gc", "plan", "config check --live"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.answer(t, "squeue", "while [ ! -e DIR/go ]; do sleep 0.05; done; cat DIR/jobs")
+			w.answer(t, "scontrol", "while [ ! -e DIR/go ]; do sleep 0.05; done\n"+knowing)
+			term := newTerminal(t, 24, 80)
+			r := w.flex(t, strings.Fields(command)...)
+			r.Stderr = term.tty
+			require.NoError(t, r.Start())
+			require.Eventually(t, func() bool { return strings.Contains(term.shown(), " Slurm and Compute, 2s …") }, slack, poll)
+			assert.NotContains(t, term.shown(), "\n", "it is one line")
+			w.write(t, "go", "")
+			_ = r.Wait() // whatever it found
+			assert.NotContains(t, r.stdout.String(), "…", "it is not in the way of a pipe")
+			require.Eventually(t, func() bool { return strings.Contains(term.shown(), "…\r"+clearLine) }, slack, poll, "it is taken away")
+		})
+	}
+}
+
+func TestAFileIsToldNothing(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer file.Close()
+	was := os.Stderr
+	os.Stderr = file
+	defer func() { os.Stderr = was }()
+	synctest.Test(t, func(*testing.T) {
+		var f foot
+		end := f.begin("looking at Slurm and Compute")
+		time.Sleep(time.Hour)
+		end()
+	})
+	b, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	assert.Empty(t, b)
+}

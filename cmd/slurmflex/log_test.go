@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestAnActionIsALineWithWhatItIsAbout(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	w.configure(t, "  interval:", "  log_format: json\n  interval:")
+	r := w.flex(t, "sync").exits(t, exitDone)
+	var requests []map[string]any
+	for line := range strings.Lines(r.stderr.String()) {
+		var entry map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
+		if strings.HasPrefix(entry["msg"].(string), "request 2 × ") {
+			delete(entry, "ts")
+			delete(entry, "took")
+			requests = append(requests, entry)
+		}
+	}
+	assert.Equal(t, []map[string]any{{
+		"level": "info", "msg": "request 2 × alpha-a3-[0-1] in alpha-a3-job-812/a1 for 02:00:00",
+		"job": 812.0, "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-812", "why": "job 812 waits for alpha-a3-[0-1]",
+	}}, requests)
+}
+
+func TestTheFileOfTheHooksHasTheFormatThatIsConfigured(t *testing.T) {
+	for format, want := range map[string]string{
+		"auto": `{"level":"error","ts":"`, "json": `{"level":"error","ts":"`, "console": ` error nothing done {"hook": "suspend"`,
+	} {
+		t.Run(format, func(t *testing.T) {
+			w := newWorld(t)
+			w.configure(t, "  interval:", "  log_format: "+format+"\n  interval:")
+			w.hook(t, "suspend", "").exits(t, exitUsage)
+			b, err := os.ReadFile(w.path("log/slurmflex.log"))
+			require.NoError(t, err)
+			assert.Contains(t, string(b), want)
+		})
+	}
+}
+
+func TestDebugShowsEachCallAndEachCommand(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	quiet := w.flex(t, "plan").exits(t, exitDone).stderr.String()
+	assert.NotContains(t, quiet, "debug")
+	loud := w.flex(t, "--log-level", "debug", "plan").exits(t, exitDone).stderr.String()
+	assert.Contains(t, loud, ` debug compute {"method": "regionInstanceGroupManagers.list", "path": "/compute/v1/projects/demo/`)
+	assert.Contains(t, loud, ` debug slurm {"command": "scontrol -a -o show nodes", "took": "`)
+	w.flex(t, "--log-level", "loud", "plan").exits(t, exitUsage).complains(t,
+		`--log-level "loud" is not known; give debug, info, warn or error`)
+}
+
+func TestSIGUSR1SwitchesTheDaemonsLogToDebugAndBack(t *testing.T) {
+	w := newWorld(t)
+	d := w.flex(t, "daemon")
+	log := newTerminal(t, 24, 80)
+	d.Stderr = log.tty
+	require.NoError(t, d.Start())
+	says := func(text string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(log.shown(), text) }, slack, poll, "%s", text)
+	}
+	says("serving the page")
+	require.NoError(t, d.Process.Signal(unix.SIGUSR1))
+	says(`log level changed by SIGUSR1 {"level": "debug"}`)
+	w.waiting(t)
+	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
+	says(` debug slurm {"command": "scontrol -a -o show nodes"`)
+	require.NoError(t, d.Process.Signal(unix.SIGUSR1))
+	says(`log level changed by SIGUSR1 {"level": "info"}`)
+	require.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone)
+}
+
+func TestTheJournalGetsPrioritiesAndNoTimes(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
+	require.NoError(t, err)
+	defer journal.Close()
+	var stat unix.Stat_t
+	require.NoError(t, unix.Fstat(int(journal.Fd()), &stat))
+	r := w.flex(t, "--log-level", "debug", "sync")
+	r.Env = append(r.Env, fmt.Sprintf("JOURNAL_STREAM=%d:%d", stat.Dev, stat.Ino))
+	r.Stderr = journal
+	r.exits(t, exitDone)
+	b, err := os.ReadFile(journal.Name())
+	require.NoError(t, err)
+	assert.Regexp(t, `(?m)^<6>create group alpha-a3-job-812 in us-central1 \{"job": 812, "group": "alpha-a3-job-812", "why": "`, string(b))
+	assert.Regexp(t, `(?m)^<7>compute \{`, string(b))
+	for line := range strings.Lines(string(b)) {
+		assert.Regexp(t, `^<[3-7]>\S`, line)
+	}
+
+	r = w.flex(t, "sync")
+	r.Env = append(r.Env, "JOURNAL_STREAM=1:1") // inherited: the journal is another file
+	assert.NotContains(t, r.exits(t, exitDone).stderr.String(), "<6>")
+}
+
+func TestALogThatWasRotatedIsBegunAnew(t *testing.T) {
+	w := newWorld(t)
+	log := w.path("log/slurmflex.log")
+	w.hook(t, "suspend", "").exits(t, exitUsage)
+	before, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(log, log+".1"))
+	w.hook(t, "suspend", "").exits(t, exitUsage)
+	rotated, err := os.ReadFile(log + ".1")
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(rotated))
+	assert.Len(t, w.log(t, "error"), 1)
+}

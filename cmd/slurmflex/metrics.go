@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/metrics"
+)
+
+// measures are the metrics of this process. The zero value is of one that makes
+// no rounds, and counts nothing.
+type measures struct {
+	*metrics.Metrics
+	registry *prometheus.Registry
+}
+
+func newMeasures(cfg *config.Config) measures {
+	registry := prometheus.NewRegistry()
+	return measures{metrics.New(registry, cfg, version(), time.Now), registry}
+}
+
+// called counts a call to Compute.
+func (m measures) called(method string, status int, took time.Duration) {
+	if m.Metrics != nil {
+		m.Called(method, status, took)
+	}
+}
+
+// ran counts a command of Slurm's.
+func (m measures) ran(command string, took time.Duration, err error) {
+	if m.Metrics != nil {
+		m.Ran(command, took, err)
+	}
+}
+
+// handler is what /metrics answers: the metrics, and those of the process.
+func (m measures) handler(log *zap.Logger) http.Handler {
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	complain, err := zap.NewStdLogAt(log.With(zap.String("path", "/metrics")), zapcore.ErrorLevel)
+	if err != nil { // only if the level were none
+		complain = zap.NewStdLog(zap.NewNop())
+	}
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: complain})
+}
+
+// textfile is the file that node_exporter reads metrics from; empty: none.
+type textfile string
+
+// flag adds --textfile to a command, which refuses a name that node_exporter
+// would not read.
+func (f *textfile) flag(cmd *cobra.Command) {
+	cmd.Flags().StringVar((*string)(f), "textfile", "", "write metrics into this `file` for node_exporter, such as /var/lib/prometheus/node-exporter/slurmflex.prom")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if *f != "" && filepath.Ext(string(*f)) != ".prom" {
+			return usageError{fmt.Errorf("--textfile %s: node_exporter reads files that end with .prom only; name it so", *f)}
+		}
+		return nil
+	}
+}
+
+// write counts a round with that outcome and writes the file, whole or not at
+// all. Where no round was made the old file stays, and shows its age.
+func (m measures) write(file textfile, round error) error {
+	if file == "" || round != nil && !errors.Is(round, flex.ErrStandby) {
+		return nil
+	}
+	m.Stood(round)
+	if err := prometheus.WriteToTextfile(string(file), m.registry); err != nil {
+		return fmt.Errorf("write metrics: %w; let this user write to the folder, or give another --textfile", err)
+	}
+	return nil
+}

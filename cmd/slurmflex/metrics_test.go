@@ -1,0 +1,95 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheDaemonShowsItsMetrics(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	address := w.listening(t)
+	w.daemon(t)
+	page := ""
+	require.Eventually(t, func() bool {
+		answer, err := http.Get("http://" + address + "/metrics")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		page = string(body)
+		return err == nil && answer.StatusCode == http.StatusOK && strings.Contains(page, "slurmflex_rounds_total{outcome=\"done\"} 1\n")
+	}, slack, 20*time.Millisecond)
+	for _, line := range []string{
+		`slurmflex_actions_total{kind="create_request",outcome="done"} 1`,
+		`slurmflex_api_calls_total{code="200",method="regionInstanceGroupManagers.insert"} 1`,
+		`slurmflex_slurm_commands_total{command="scontrol show nodes",outcome="done"} 1`,
+		`slurmflex_waiting_nodes{nodeset="a3"} 2`,
+		`slurmflex_info{cluster="alpha",version=`,
+		`go_goroutines `,
+		`process_resident_memory_bytes `,
+	} {
+		assert.Contains(t, page, "\n"+line)
+	}
+	assert.NotContains(t, page, "slurmflex_last_good_round_timestamp_seconds 0\n")
+}
+
+func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	require.NoError(t, os.Mkdir(w.path("prom"), 0o755))
+	file := w.path("prom/slurmflex.prom")
+	w.flex(t, "sync", "--textfile", file).exits(t, exitDone).settle(t)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "slurmflex_actions_total{kind=\"create_request\",outcome=\"done\"} 1\n")
+	assert.Contains(t, string(text), "slurmflex_rounds_total{outcome=\"done\"} 1\n")
+	assert.NotContains(t, string(text), "go_goroutines", "node_exporter has its own")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o644), info.Mode(), "node_exporter is another user")
+
+	w.withoutSlurm(t)
+	w.flex(t, "sync", "--textfile", file).exits(t, exitFailed).complains(t, "Unable to contact slurm controller")
+	again, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(text), string(again), "that of the last good round stays, and shows its age")
+	left, err := filepath.Glob(w.path("prom/*"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{file}, left)
+}
+
+func TestGCWritesMetricsToo(t *testing.T) {
+	w := mixed(t)
+	w.flex(t, "gc", "--textfile", w.path("gc.prom")).exits(t, exitDone)
+	text, err := os.ReadFile(w.path("gc.prom"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "slurmflex_actions_total{kind=\"delete_instances\",outcome=\"done\"} 1\n")
+}
+
+func TestAFolderThatMetricsCannotBeWrittenToKeepsNoRoundFromBeingMade(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	r := w.flex(t, "sync", "--textfile", w.path("none/slurmflex.prom")).exits(t, exitFailed)
+	assert.Contains(t, r.stderr.String(), "slurmflex: write metrics: open "+w.path("none/slurmflex.prom"))
+	assert.Contains(t, r.stderr.String(), "; let this user write to the folder, or give another --textfile\n")
+	w.requireAsked(t)
+}
+
+func TestAFileThatNodeExporterWouldNotReadIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for _, command := range []string{"sync", "gc"} {
+		r := w.flex(t, command, "--textfile", w.path("slurmflex.txt")).exits(t, exitUsage)
+		r.complains(t, "--textfile "+w.path("slurmflex.txt")+": node_exporter reads files that end with .prom only; name it so")
+	}
+	assert.Empty(t, w.calls(t))
+}

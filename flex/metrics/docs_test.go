@@ -1,0 +1,156 @@
+package metrics
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+)
+
+// rows are the rows of the table of docs/metrics.md that all the metrics which
+// there can be would make.
+func rows(t *testing.T) (rows []string, names map[string]bool) {
+	t.Helper()
+	w := busy(t)
+	w.Called("instances.aggregatedList", 200, 0)
+	w.Ran("scontrol update", 0, nil)
+	w.round(0)
+	families, err := w.registry.Gather()
+	require.NoError(t, err)
+	names = map[string]bool{}
+	for _, f := range families {
+		kind := strings.ToLower(f.GetType().String())
+		var labels []string
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, "`"+l.GetName()+"`")
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", f.GetName(), kind, strings.Join(labels, ", "), f.GetHelp()))
+		names[f.GetName()] = true
+		if kind == "histogram" {
+			for _, part := range []string{"_bucket", "_sum", "_count"} {
+				names[f.GetName()+part] = true
+			}
+		}
+	}
+	return rows, names
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../" + path)
+	require.NoError(t, err)
+	return string(b)
+}
+
+func TestThePageOfTheMetricsIsTheRegistry(t *testing.T) {
+	want, _ := rows(t)
+	var got []string
+	for line := range strings.Lines(read(t, "docs/metrics.md")) {
+		if strings.HasPrefix(line, "| `slurmflex_") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	assert.Equal(t, want, got)
+}
+
+// known checks that there are all the metrics of an expression, and that it has
+// any.
+func known(t *testing.T, names map[string]bool, expr string) {
+	t.Helper()
+	used := regexp.MustCompile(`slurmflex_\w+`).FindAllString(expr, -1)
+	assert.NotEmpty(t, used, expr)
+	for _, name := range used {
+		assert.True(t, names[name], "there is no %s: %s", name, expr)
+	}
+}
+
+func TestEachAlertIsOfMetricsThatThereAreAndLeadsToItsMend(t *testing.T) {
+	_, names := rows(t)
+	page := read(t, "docs/metrics.md")
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr         string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "scripts/prometheus/slurmflex.rules.yaml")), &file))
+	require.Len(t, file.Groups, 1)
+	var alerts []string
+	for _, rule := range file.Groups[0].Rules {
+		alerts = append(alerts, rule.Alert)
+		known(t, names, rule.Expr)
+		assert.Contains(t, page, "\n### "+rule.Alert+"\n")
+		assert.Equal(t, "docs/metrics.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook"])
+		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
+		assert.NotEmpty(t, rule.Annotations["description"], rule.Alert)
+		assert.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
+	}
+	for _, heading := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(page, -1) {
+		assert.Contains(t, alerts, heading[1], "the page speaks of it")
+	}
+}
+
+func TestEachAlertIsTestedToFireAndNotTo(t *testing.T) {
+	rules, tests := read(t, "scripts/prometheus/slurmflex.rules.yaml"), read(t, "scripts/prometheus/slurmflex.rules.test.yaml")
+	for _, alert := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1) {
+		assert.Regexp(t, `\{alertname: `+alert[1]+`, eval_time: \w+, exp_alerts: \[\]\}`, tests)
+		assert.Regexp(t, `alertname: `+alert[1]+`\n\s+eval_time: \w+\n\s+exp_alerts:\n\s+- exp_labels`, tests)
+	}
+}
+
+func TestTheDashboardIsOfMetricsThatThereAre(t *testing.T) {
+	_, names := rows(t)
+	var board struct {
+		Templating struct {
+			List []struct{ Name, Type, Definition string }
+		}
+		Panels []struct {
+			ID          int
+			Title, Type string
+			Description string
+			GridPos     struct{ X, Y, W, H int }
+			FieldConfig struct{ Defaults struct{ Unit string } }
+			Datasource  struct{ UID string }
+			Targets     []struct{ RefID, Expr, LegendFormat string }
+		}
+	}
+	text := read(t, "scripts/grafana/slurmflex.json")
+	require.NoError(t, json.Unmarshal([]byte(text), &board))
+	require.NotEmpty(t, board.Panels)
+	var titles []string
+	for _, p := range board.Panels {
+		assert.NotEmpty(t, p.Title, "panel %d", p.ID)
+		assert.NotContains(t, titles, p.Title)
+		titles = append(titles, p.Title)
+		assert.NotEmpty(t, p.Description, p.Title)
+		assert.NotEmpty(t, p.FieldConfig.Defaults.Unit, p.Title)
+		assert.Equal(t, "${datasource}", p.Datasource.UID, p.Title)
+		assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
+		require.NotEmpty(t, p.Targets, p.Title)
+		for _, target := range p.Targets {
+			known(t, names, target.Expr)
+			assert.NotEmpty(t, target.LegendFormat, p.Title)
+		}
+	}
+	for _, v := range board.Templating.List {
+		if v.Type == "query" {
+			known(t, names, v.Definition)
+		}
+	}
+	shown := regexp.MustCompile(`slurmflex_\w+`).FindAllString(text, -1)
+	for name := range names {
+		base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
+		onPanel := slices.ContainsFunc(shown, func(s string) bool { return strings.HasPrefix(s, base) })
+		assert.True(t, onPanel || base == "slurmflex_round_interval_seconds" || base == "slurmflex_last_failure_timestamp_seconds",
+			"%s is not shown", name)
+	}
+}

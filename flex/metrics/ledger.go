@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// ledger counts what happens between rounds: machines that come, nodes that
+// register, requests that fail, time that machines are paid for. What is there
+// when a region is first looked at is only noted: when it came is not known, or
+// an earlier process has counted it.
+type ledger struct {
+	queueWait *prometheus.HistogramVec // by nodeset
+	boot      *prometheus.HistogramVec // by nodeset
+	vmSeconds *prometheus.CounterVec   // by nodeset and use
+
+	looked   map[string]time.Time // by region: the last look
+	machines map[machine]bool     // that were there then; true: their node had registered
+	failed   map[request]bool     // that were on record then
+}
+
+// machine names an instance: its name alone may come again.
+type machine struct {
+	region, zone, name string
+	created            time.Time
+}
+
+// request names a resize request.
+type request struct{ region, group, name string }
+
+// The uses of a machine.
+const (
+	used = "used" // its node has a job and is up
+	idle = "idle" // anything else that is paid for: boots, waits for a job, drains, shutdowns
+)
+
+func newLedger(f promauto.Factory) ledger {
+	l := ledger{
+		queueWait: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurmflex_queue_wait_seconds", Help: "How long a machine was waited for: from when its resize request was made.",
+			Buckets: []float64{10, 60, 300, 900, 1800, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800},
+		}, []string{"nodeset"}),
+		boot: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurmflex_boot_seconds", Help: "How long a boot took: from when the machine was made to the round that saw its node registered.",
+			Buckets: []float64{30, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800},
+		}, []string{"nodeset"}),
+		vmSeconds: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_vm_seconds_total", Help: "Seconds that machines were there: used while a job was on the node, idle else.",
+		}, []string{"nodeset", "use"}),
+	}
+	l.forget()
+	return l
+}
+
+// begin has the counters of a nodeset there from the start.
+func (l *ledger) begin(nodeset string) {
+	l.queueWait.WithLabelValues(nodeset)
+	l.boot.WithLabelValues(nodeset)
+	l.vmSeconds.WithLabelValues(nodeset, used)
+	l.vmSeconds.WithLabelValues(nodeset, idle)
+}
+
+// forget makes the next look the first.
+func (l *ledger) forget() {
+	l.looked, l.machines, l.failed = map[string]time.Time{}, map[machine]bool{}, map[request]bool{}
+}
+
+// enter counts what has happened since the last look, and returns the causes of
+// the requests that have failed.
+func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.Cause) {
+	next := ledger{machines: map[machine]bool{}, failed: map[request]bool{}}
+	for key, registered := range l.machines { // what could not be read is not gone
+		if snap.Unseen[key.region] != nil {
+			next.machines[key] = registered
+		}
+	}
+	for key := range l.failed {
+		if snap.Unseen[key.region] != nil {
+			next.failed[key] = true
+		}
+	}
+	requests := map[string][]mig.Request{} // by region/group
+	for _, g := range snap.Groups {
+		requests[g.Region+"/"+g.Name] = g.Requests
+		for _, r := range g.Requests {
+			if r.State != mig.Failed {
+				continue
+			}
+			key := request{g.Region, g.Name, r.Name}
+			if !l.failed[key] && l.knows(g.Region) {
+				failures = append(failures, r.Cause)
+			}
+			next.failed[key] = true
+		}
+	}
+	states := map[string]slurm.State{}
+	for _, n := range snap.Nodes {
+		states[n.Name] = n.State
+	}
+	for _, in := range owned(cfg, snap) {
+		set := flexSet(cfg, in.Name)
+		if set == nil || in.Created.IsZero() {
+			continue
+		}
+		key := machine{in.Region, in.Zone, in.Name, in.Created}
+		next.machines[key] = l.enterMachine(key, in, set.Name, states[in.Name], requests[in.Region+"/"+in.Group], snap.Now)
+	}
+	l.machines, l.failed = next.machines, next.failed
+	for _, region := range cfg.FlexRegions() {
+		if snap.Unseen[region] == nil {
+			l.looked[region] = snap.Now
+		}
+	}
+	return failures
+}
+
+// knows reports whether the region has been looked at before.
+func (l *ledger) knows(region string) bool { return !l.looked[region].IsZero() }
+
+// enterMachine counts one machine, and returns whether its node has registered.
+func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset string, node slurm.State, requests []mig.Request, now time.Time) bool {
+	was, there := l.machines[key]
+	is := was || registered(node) && !in.Leaving()
+	if !l.knows(in.Region) {
+		return is
+	}
+	if !there {
+		if asked := askedAt(in, requests); !asked.IsZero() {
+			l.queueWait.WithLabelValues(nodeset).Observe(in.Created.Sub(asked).Seconds())
+		}
+	}
+	if is && !was {
+		l.boot.WithLabelValues(nodeset).Observe(max(0, now.Sub(in.Created)).Seconds())
+	}
+	since := l.looked[in.Region]
+	if in.Created.After(since) {
+		since = in.Created
+	}
+	use := idle
+	if registered(node) && node.Base != slurm.Idle {
+		use = used
+	}
+	if !in.Stopped() {
+		l.vmSeconds.WithLabelValues(nodeset, use).Add(max(0, now.Sub(since)).Seconds())
+	}
+	return is
+}
+
+// registered reports whether the slurmd of a node in that state has registered,
+// and answers still.
+func registered(s slurm.State) bool {
+	const without = slurm.PoweredDown | slurm.PoweringDown | slurm.PoweringUp | slurm.PowerUp | slurm.NotResponding
+	up := s.Base == slurm.Idle || s.Base == slurm.Allocated || s.Base == slurm.Mixed
+	return up && s.Flags&without == 0
+}
+
+// askedAt is when the request was made that has brought the machine; zero if
+// none on record has.
+func askedAt(in mig.Instance, requests []mig.Request) (at time.Time) {
+	for _, r := range requests {
+		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled && !r.Created.After(in.Created) {
+			at = r.Created
+		}
+	}
+	return at
+}

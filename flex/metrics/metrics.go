@@ -1,0 +1,226 @@
+// Package metrics says in Prometheus' terms what rounds see and do.
+// docs/metrics.md explains each metric; their names are stable. Counters and
+// histograms begin anew with each process.
+package metrics
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+)
+
+// Metrics is what is counted and measured. It is a flex.Watcher, and safe for
+// concurrent use.
+type Metrics struct {
+	cfg *config.Config
+	now func() time.Time
+
+	actions       *prometheus.CounterVec   // by kind and outcome
+	failures      *prometheus.CounterVec   // by cause
+	lastFailure   *prometheus.GaugeVec     // by cause
+	apiCalls      *prometheus.CounterVec   // by method and code
+	apiTime       *prometheus.HistogramVec // by method
+	slurmCommands *prometheus.CounterVec   // by command and outcome
+	slurmTime     *prometheus.HistogramVec // by command
+	rounds        *prometheus.CounterVec   // by outcome
+	roundTime     prometheus.Histogram
+	lastGood      prometheus.Gauge
+	sight         sight
+
+	mu     sync.Mutex // guards what follows
+	ledger ledger
+	begun  time.Time // when the last round that saw anything began to look
+}
+
+var _ flex.Watcher = (*Metrics)(nil)
+
+// The outcomes of actions, rounds and commands.
+const (
+	done    = "done"
+	failed  = "failed"
+	told    = "told"    // of a job's nodes that were to be given back: its owner was told, no more
+	standby = "standby" // of a round that another controller's host makes
+)
+
+// causeSlurm is the cause of a failure that is not the cloud's.
+const causeSlurm = "slurm"
+
+// New registers the metrics of a process that begins now. The version is its
+// own.
+func New(r prometheus.Registerer, cfg *config.Config, version string, now func() time.Time) *Metrics {
+	f := promauto.With(r)
+	m := &Metrics{
+		cfg: cfg, now: now,
+		actions: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_actions_total", Help: "Actions that are over, such as create_request.",
+		}, []string{"kind", "outcome"}),
+		failures: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_failures_total", Help: "Resize requests and actions that failed.",
+		}, []string{"cause"}),
+		lastFailure: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "slurmflex_last_failure_timestamp_seconds",
+			Help: "When an action last failed so, or a round last saw a group's newest request failed so; 0 before.",
+		}, []string{"cause"}),
+		apiCalls: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_api_calls_total", Help: "Calls to Compute, each try by itself; the code is HTTP's, or none.",
+		}, []string{"method", "code"}),
+		apiTime: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurmflex_api_call_duration_seconds", Help: "How long calls to Compute took.",
+			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
+		}, []string{"method"}),
+		slurmCommands: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_slurm_commands_total", Help: "Slurm's commands that were run, such as scontrol update.",
+		}, []string{"command", "outcome"}),
+		slurmTime: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "slurmflex_slurm_command_duration_seconds", Help: "How long Slurm's commands took.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"command"}),
+		rounds: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_rounds_total", Help: "Rounds that were made, could not be made, or were another controller's to make.",
+		}, []string{"outcome"}),
+		roundTime: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "slurmflex_round_duration_seconds", Help: "How long rounds took, from the first look to the last action that was waited for.",
+			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300},
+		}),
+		lastGood: f.NewGauge(prometheus.GaugeOpts{
+			Name: "slurmflex_last_good_round_timestamp_seconds",
+			Help: "When a round was last made, here or, as far as is known here, on another controller's host; 0 before.",
+		}),
+		ledger: newLedger(f),
+	}
+	f.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "slurmflex_info", Help: "1, with what is running.",
+	}, []string{"cluster", "version"}).WithLabelValues(cfg.Cluster, version).Set(1)
+	f.NewGauge(prometheus.GaugeOpts{
+		Name: "slurmflex_round_interval_seconds", Help: "How long the daemon waits between rounds, as configured.",
+	}).Set(cfg.Options.Interval.Seconds())
+	m.begin()
+	r.MustRegister(&m.sight)
+	return m
+}
+
+// begin has the counters there from the start: what appears with 1 has not
+// increased in Prometheus' eyes.
+func (m *Metrics) begin() {
+	for _, kind := range plan.Kinds() {
+		for _, outcome := range []string{done, failed} {
+			m.actions.WithLabelValues(kind, outcome)
+		}
+	}
+	m.actions.WithLabelValues(plan.GiveBack{}.About().Kind, told)
+	causes := []string{causeSlurm}
+	for c := mig.CauseCapacity; c <= mig.CauseUnknown; c++ {
+		causes = append(causes, c.String())
+	}
+	for _, cause := range causes {
+		m.failures.WithLabelValues(cause)
+		m.lastFailure.WithLabelValues(cause)
+	}
+	for _, outcome := range []string{done, failed, standby} {
+		m.rounds.WithLabelValues(outcome)
+	}
+	for _, set := range m.cfg.NodeSets {
+		if set.Flex != nil {
+			m.ledger.begin(set.Name)
+		}
+	}
+}
+
+// Saw takes over what a round saw.
+func (m *Metrics) Saw(snap plan.Snapshot, p plan.Plan) {
+	m.sight.set(see(m.cfg, snap, p))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begun = snap.Begun
+	for _, cause := range m.ledger.enter(m.cfg, snap) {
+		m.failures.WithLabelValues(cause.String()).Inc()
+	}
+	for _, g := range snap.Groups {
+		if n := len(g.Requests); n > 0 && g.Requests[n-1].State == mig.Failed {
+			m.noteFailure(g.Requests[n-1].Cause.String())
+		}
+	}
+}
+
+// noteFailure notes that there is a failure of that cause now.
+func (m *Metrics) noteFailure(cause string) {
+	m.lastFailure.WithLabelValues(cause).Set(seconds(m.now()))
+}
+
+// Did counts an action.
+func (m *Metrics) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
+	outcome := done
+	switch {
+	case errors.Is(err, flex.ErrOnlyTold):
+		outcome = told
+	case err != nil:
+		outcome = failed
+		cause := causeOf(err)
+		m.failures.WithLabelValues(cause).Inc()
+		m.noteFailure(cause)
+	}
+	m.actions.WithLabelValues(a.About().Kind, outcome).Inc()
+}
+
+// causeOf names the cause of an action's failure.
+func causeOf(err error) string {
+	var cloud *mig.Error
+	if errors.As(err, &cloud) {
+		return cloud.Cause.String()
+	}
+	return causeSlurm
+}
+
+// Stood counts a round. Where another host makes them, what was seen here is
+// out of date, and forgotten.
+func (m *Metrics) Stood(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	outcome := done
+	switch {
+	case errors.Is(err, flex.ErrStandby):
+		outcome = standby
+		m.sight.set(nil)
+		m.ledger.forget()
+	case err != nil:
+		outcome = failed
+	default:
+		m.roundTime.Observe(m.now().Sub(m.begun).Seconds())
+	}
+	if outcome != failed {
+		m.lastGood.Set(seconds(m.now()))
+	}
+	m.rounds.WithLabelValues(outcome).Inc()
+}
+
+// Called counts a call to Compute; see gce.Options.
+func (m *Metrics) Called(method string, status int, took time.Duration) {
+	code := "none"
+	if status != 0 {
+		code = strconv.Itoa(status)
+	}
+	m.apiCalls.WithLabelValues(method, code).Inc()
+	m.apiTime.WithLabelValues(method).Observe(took.Seconds())
+}
+
+// Ran counts a command of Slurm's; see scontrol.Client.
+func (m *Metrics) Ran(command string, took time.Duration, err error) {
+	outcome := done
+	if err != nil {
+		outcome = failed
+	}
+	m.slurmCommands.WithLabelValues(command, outcome).Inc()
+	m.slurmTime.WithLabelValues(command).Observe(took.Seconds())
+}
+
+// seconds is a time as Prometheus has it.
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -1,0 +1,209 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+const alpha = `
+slurm_cluster_name: alpha
+project: demo
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 4
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {}
+  g2:
+    nodeset_name: g2
+    node_count_dynamic_max: 1
+    instance_template: projects/demo/regions/europe-west4/instanceTemplates/g2
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
+    zone_policy_allow: [europe-west4-b]
+    dws_flex: {}
+  cpu:
+    nodeset_name: cpu
+    node_count_dynamic_max: 1
+`
+
+const (
+	us     = "us-central1"
+	europe = "europe-west4"
+	rising = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// world is metrics at a time that the test sets, and what the next round sees.
+type world struct {
+	*Metrics
+	t        *testing.T
+	registry *prometheus.Registry
+	now      time.Time
+	snap     plan.Snapshot
+	plan     plan.Plan
+}
+
+// newWorld is a world at noon with all nodes powered down.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
+	require.NoError(t, err)
+	w := &world{t: t, registry: prometheus.NewPedanticRegistry(), now: noon}
+	w.Metrics = New(w.registry, cfg, "v1", func() time.Time { return w.now })
+	for _, name := range []string{"alpha-a3-0", "alpha-a3-1", "alpha-a3-2", "alpha-a3-3", "alpha-g2-0", "alpha-cpu-0"} {
+		w.snap.Nodes = append(w.snap.Nodes, slurm.Node{Name: name, State: slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")})
+	}
+	return w
+}
+
+// node gives a node another state.
+func (w *world) node(name, state string) {
+	for i := range w.snap.Nodes {
+		if w.snap.Nodes[i].Name == name {
+			w.snap.Nodes[i].State = slurm.ParseState(state)
+		}
+	}
+}
+
+// group makes a group of that nodeset, with these requests.
+func (w *world) group(region, name, nodeset string, requests ...mig.Request) *mig.Group {
+	w.snap.Groups = append(w.snap.Groups, mig.Group{
+		Name: name, Region: region, Requests: requests,
+		Stamp: mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: nodeset},
+	})
+	return &w.snap.Groups[len(w.snap.Groups)-1]
+}
+
+// machine is made in a group now.
+func (w *world) machine(region, group, name string) *mig.Instance {
+	w.snap.Instances = append(w.snap.Instances, mig.Instance{
+		Name: name, Region: region, Zone: region + "-a", Group: group, Status: "RUNNING", Created: w.now,
+	})
+	return &w.snap.Instances[len(w.snap.Instances)-1]
+}
+
+// round is a round of two seconds that comes so much after the last one.
+func (w *world) round(after time.Duration) {
+	w.now = w.now.Add(after)
+	w.snap.Begun, w.snap.Now = w.now.Add(-time.Second), w.now
+	w.Saw(w.snap, w.plan)
+	w.now = w.now.Add(time.Second)
+	w.Stood(nil)
+	w.now = w.now.Add(-time.Second)
+}
+
+// has holds the metrics of some names against lines of a page of metrics.
+func (w *world) has(lines string, names ...string) {
+	w.t.Helper()
+	families, err := w.registry.Gather()
+	require.NoError(w.t, err)
+	var help strings.Builder
+	for _, f := range families {
+		for _, name := range names {
+			if f.GetName() == name {
+				fmt.Fprintf(&help, "# HELP %s %s\n# TYPE %s %s\n", name, f.GetHelp(), name, strings.ToLower(f.GetType().String()))
+				for line := range strings.Lines(lines) {
+					if strings.HasPrefix(line, name+"{") || strings.HasPrefix(line, name+" ") || strings.HasPrefix(line, name+"_") {
+						help.WriteString(line)
+					}
+				}
+			}
+		}
+	}
+	require.NoError(w.t, testutil.GatherAndCompare(w.registry, strings.NewReader(help.String()), names...))
+}
+
+// value is the value of one counter or gauge.
+func (w *world) value(name string, labels ...string) float64 {
+	w.t.Helper()
+	families, err := w.registry.Gather()
+	require.NoError(w.t, err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if f.GetName() != name || strings.Join(values, ",") != strings.Join(labels, ",") {
+				continue
+			}
+			if m.GetHistogram() != nil {
+				return m.GetHistogram().GetSampleSum()
+			}
+			return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	require.Fail(w.t, "no such metric", "%s %v", name, labels)
+	return 0
+}
+
+func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
+	w := newWorld(t)
+	w.Did(plan.CreateGroup{}, noon, time.Second, nil)
+	w.Did(plan.CreateGroup{}, noon, time.Second, &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")})
+	w.Did(plan.SetNodes{}, noon, time.Second, errors.New("Unable to contact slurm controller"))
+	w.Did(plan.GiveBack{}, noon, time.Second, flex.ErrOnlyTold)
+	for outcome, want := range map[string]float64{"done": 1, "failed": 1} {
+		assert.Equal(t, want, w.value("slurmflex_actions_total", "create_group", outcome), outcome)
+	}
+	assert.Equal(t, 1.0, w.value("slurmflex_actions_total", "give_back", "told"))
+	assert.Zero(t, w.value("slurmflex_actions_total", "give_back", "done"), "it was not given back")
+	for cause, want := range map[string]float64{"quota": 1, "slurm": 1, "permission": 0, "unknown": 0} {
+		assert.Equal(t, want, w.value("slurmflex_failures_total", cause), cause)
+	}
+	assert.InDelta(t, noon.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0)
+	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "permission"))
+}
+
+func TestCallsAndCommandsAreCountedWithTheirTime(t *testing.T) {
+	w := newWorld(t)
+	w.Called("instances.aggregatedList", 200, 300*time.Millisecond)
+	w.Called("instances.aggregatedList", 0, 30*time.Second)
+	w.Ran("scontrol update", 40*time.Millisecond, nil)
+	w.Ran("scontrol update", 10*time.Millisecond, errors.New("Invalid node name specified"))
+	w.has(`slurmflex_api_calls_total{code="200",method="instances.aggregatedList"} 1
+slurmflex_api_calls_total{code="none",method="instances.aggregatedList"} 1
+slurmflex_slurm_commands_total{command="scontrol update",outcome="done"} 1
+slurmflex_slurm_commands_total{command="scontrol update",outcome="failed"} 1
+`, "slurmflex_api_calls_total", "slurmflex_slurm_commands_total")
+	assert.InDelta(t, 30.3, w.value("slurmflex_api_call_duration_seconds", "instances.aggregatedList"), 1e-9)
+	assert.InDelta(t, 0.05, w.value("slurmflex_slurm_command_duration_seconds", "scontrol update"), 1e-9)
+}
+
+func TestRoundsAreCountedAndTheLastGoodOneIsKnown(t *testing.T) {
+	w := newWorld(t)
+	assert.Zero(t, w.value("slurmflex_last_good_round_timestamp_seconds"), "none yet")
+	w.round(time.Minute)
+	good := float64(w.now.Add(time.Second).Unix())
+	assert.Equal(t, good, w.value("slurmflex_last_good_round_timestamp_seconds"))
+	assert.Equal(t, 2.0, w.value("slurmflex_round_duration_seconds"))
+
+	w.now = w.now.Add(time.Minute)
+	w.Stood(errors.New("read nodes: slurmctld is on fire"))
+	assert.Equal(t, good, w.value("slurmflex_last_good_round_timestamp_seconds"))
+	assert.Equal(t, 1.0, w.value("slurmflex_nodes", "g2", "powered down"), "what was seen last stays")
+
+	w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
+	assert.Equal(t, float64(w.now.Unix()), w.value("slurmflex_last_good_round_timestamp_seconds"))
+	w.has(`slurmflex_rounds_total{outcome="done"} 1
+slurmflex_rounds_total{outcome="failed"} 1
+slurmflex_rounds_total{outcome="standby"} 1
+`, "slurmflex_rounds_total", "slurmflex_nodes", "slurmflex_leases")
+}

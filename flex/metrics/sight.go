@@ -1,0 +1,232 @@
+package metrics
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// sight is what the last round saw, as gauges. All of them change at once. Of a
+// region that could not be read there is nothing but that.
+type sight struct {
+	mu   sync.Mutex
+	last []prometheus.Metric
+}
+
+// Describe tells which metrics there may be.
+func (s *sight) Describe(ch chan<- *prometheus.Desc) {
+	d := descriptions()
+	for _, desc := range []*prometheus.Desc{
+		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.breaker, d.readable, d.orphans, d.reservations,
+	} {
+		ch <- desc
+	}
+}
+
+// Collect gives what was seen last.
+func (s *sight) Collect(ch chan<- prometheus.Metric) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, metric := range s.last {
+		ch <- metric
+	}
+}
+
+func (s *sight) set(seen []prometheus.Metric) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = seen
+}
+
+// described are the gauges that there may be.
+type described struct {
+	nodes, active, waiting, longest, leases, nextEnd, breaker, readable, orphans, reservations *prometheus.Desc
+}
+
+func descriptions() described {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("slurmflex_"+name, help, labels, nil)
+	}
+	return described{
+		nodes:        desc("nodes", "Nodes by what Slurm shows of them, in the words of slurmflex status.", "nodeset", "state"),
+		active:       desc("active_requests", "Resize requests that may still bring machines, by the API's state.", "nodeset", "state"),
+		waiting:      desc("waiting_nodes", "Nodes that somebody wants and that have no machine yet.", "nodeset"),
+		longest:      desc("longest_wait_seconds", "How long the nodes wait that have waited longest; 0 if none waits.", "nodeset"),
+		leases:       desc("leases", "Machines that there are, the ones that are going left out.", "nodeset"),
+		nextEnd:      desc("next_lease_end_timestamp_seconds", "When the next lease ends; absent if none does.", "nodeset"),
+		breaker:      desc("breaker_open", "1 while nothing is asked for, for too many machines in a row did not come up.", "nodeset"),
+		readable:     desc("region_readable", "1 if the last round could read the region, 0 if it did nothing in it.", "region"),
+		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
+		reservations: desc("reservations", "Reservations of Slurm's that keep jobs off ends of leases."),
+	}
+}
+
+// tally is what there is of one nodeset.
+type tally struct {
+	nodes   map[string]int // by state
+	active  map[string]int // by state
+	waiting int
+	longest time.Duration
+	leases  int
+	nextEnd time.Time
+	blocked bool
+}
+
+// see makes gauges of what a round saw.
+func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metric {
+	sets := map[string]*tally{}
+	for _, set := range cfg.NodeSets {
+		if set.Flex != nil {
+			sets[set.Name] = &tally{
+				nodes:  map[string]int{view.Word(slurm.State{}): 0}, // those that are not understood
+				active: map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
+			}
+		}
+	}
+	orphans := count(cfg, snap, sets)
+	for _, w := range p.Waits {
+		t := sets[w.NodeSet]
+		if t == nil {
+			continue
+		}
+		t.waiting += len(w.Nodes)
+		if !w.Since.IsZero() {
+			t.longest = max(t.longest, snap.Now.Sub(w.Since))
+		}
+	}
+	for _, b := range p.Blocks {
+		if t := sets[b.NodeSet]; t != nil {
+			t.blocked = true
+		}
+	}
+	return gauges(cfg, snap, sets, orphans)
+}
+
+// count counts nodes, requests and machines, and returns the number of machines
+// by region that belong to no node.
+func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orphans map[string]int) {
+	known := map[string]bool{}
+	for _, n := range snap.Nodes {
+		if set := flexSet(cfg, n.Name); set != nil {
+			sets[set.Name].nodes[view.Word(n.State)]++
+			known[n.Name] = true
+		}
+	}
+	for _, g := range snap.Groups {
+		if t := sets[g.Stamp.NodeSet]; t != nil {
+			for _, r := range g.Live() {
+				t.active[word(r.State)]++
+			}
+		}
+	}
+	orphans = map[string]int{}
+	for _, in := range owned(cfg, snap) {
+		switch {
+		case in.Leaving():
+		case !known[in.Name]:
+			orphans[in.Region]++
+		default:
+			t := sets[flexSet(cfg, in.Name).Name]
+			t.leases++
+			if !in.Terminates.IsZero() && (t.nextEnd.IsZero() || in.Terminates.Before(t.nextEnd)) {
+				t.nextEnd = in.Terminates
+			}
+		}
+	}
+	return orphans
+}
+
+// gauges writes down what was counted. What hangs on the cloud is left out
+// where the cloud could not be read.
+func gauges(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
+	var all []prometheus.Metric
+	add := func(d *prometheus.Desc, value float64, labels ...string) {
+		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
+	}
+	d := descriptions()
+	for _, set := range cfg.NodeSets {
+		t := sets[set.Name]
+		if t == nil {
+			continue
+		}
+		for state, n := range t.nodes {
+			add(d.nodes, float64(n), set.Name, state)
+		}
+		add(d.breaker, oneIf(t.blocked), set.Name)
+		if snap.Unseen[set.Region] != nil {
+			continue
+		}
+		for state, n := range t.active {
+			add(d.active, float64(n), set.Name, state)
+		}
+		add(d.waiting, float64(t.waiting), set.Name)
+		add(d.longest, t.longest.Seconds(), set.Name)
+		add(d.leases, float64(t.leases), set.Name)
+		if !t.nextEnd.IsZero() {
+			add(d.nextEnd, seconds(t.nextEnd), set.Name)
+		}
+	}
+	for _, region := range cfg.FlexRegions() {
+		add(d.readable, oneIf(snap.Unseen[region] == nil), region)
+		if snap.Unseen[region] == nil {
+			add(d.orphans, float64(orphans[region]), region)
+		}
+	}
+	reserved := 0
+	for _, r := range snap.Reservations {
+		if plan.IsReservation(cfg.Cluster, r.Name) {
+			reserved++
+		}
+	}
+	add(d.reservations, float64(reserved))
+	return all
+}
+
+// word is a request's state as a label. A state that is not known is one of its
+// own, so that labels stay few.
+func word(s mig.RequestState) string {
+	if s == mig.Creating || s == mig.Accepted {
+		return strings.ToLower(string(s))
+	}
+	return "other"
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// flexSet is the flex nodeset of a node, nil if it has none.
+func flexSet(cfg *config.Config, node string) *config.NodeSet {
+	if set, _, ok := cfg.Find(node); ok && set.Flex != nil {
+		return set
+	}
+	return nil
+}
+
+// owned are the instances of the snapshot that are ours.
+func owned(cfg *config.Config, snap plan.Snapshot) []mig.Instance {
+	groups := map[string]bool{}
+	for _, g := range snap.Groups {
+		if g.Stamp.Cluster == cfg.Cluster {
+			groups[g.Region+"/"+g.Name] = true
+		}
+	}
+	var ours []mig.Instance
+	for _, in := range snap.Instances {
+		if groups[in.Region+"/"+in.Group] || in.Group == "" && in.Stamp.Cluster == cfg.Cluster {
+			ours = append(ours, in)
+		}
+	}
+	return ours
+}

@@ -1,0 +1,99 @@
+package metrics
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// busy has a bit of everything: a request that waits, machines that run and
+// boot, one that is nobody's, and a nodeset that is blocked.
+func busy(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.node("alpha-a3-0", rising)
+	w.node("alpha-a3-1", "ALLOCATED+CLOUD")
+	w.node("alpha-a3-2", rising)
+	w.node("alpha-a3-3", "IDLE+CLOUD+DANCING")
+	w.group(us, "alpha-a3-job-1", "a3",
+		mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseCapacity},
+		mig.Request{Name: "a2", State: mig.Accepted, Instances: []string{"alpha-a3-0"}},
+		mig.Request{Name: "a3", State: "PONDERING", Instances: []string{"alpha-a3-0"}})
+	w.group(us, "alpha-a3-job-2", "a3", mig.Request{Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-1", "alpha-a3-2"}})
+	w.machine(us, "alpha-a3-job-2", "alpha-a3-1").Terminates = noon.Add(3 * time.Hour)
+	w.machine(us, "alpha-a3-job-2", "alpha-a3-2").Terminates = noon.Add(2 * time.Hour)
+	w.machine(us, "alpha-a3-job-2", "alpha-a3-99")
+	w.machine(us, "alpha-a3-job-2", "alpha-a3-98").Status = "STOPPING"
+	w.machine(us, "a-strangers", "alpha-a3-97")
+	w.snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}}
+	w.plan.Waits = []plan.Wait{
+		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
+		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-3"}},
+	}
+	w.plan.Blocks = []plan.Block{{NodeSet: "g2", Failed: 5}}
+	return w
+}
+
+var sightNames = []string{
+	"slurmflex_nodes", "slurmflex_active_requests", "slurmflex_waiting_nodes", "slurmflex_longest_wait_seconds", "slurmflex_leases",
+	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_region_readable", "slurmflex_orphan_instances",
+	"slurmflex_reservations",
+}
+
+func TestTheGaugesSayWhatTheLastRoundSaw(t *testing.T) {
+	w := busy(t)
+	w.round(0)
+	w.has(`slurmflex_nodes{nodeset="a3",state="in use"} 1
+slurmflex_nodes{nodeset="a3",state="not understood"} 1
+slurmflex_nodes{nodeset="a3",state="powering up"} 2
+slurmflex_nodes{nodeset="g2",state="not understood"} 0
+slurmflex_nodes{nodeset="g2",state="powered down"} 1
+slurmflex_active_requests{nodeset="a3",state="accepted"} 1
+slurmflex_active_requests{nodeset="a3",state="creating"} 0
+slurmflex_active_requests{nodeset="a3",state="other"} 1
+slurmflex_active_requests{nodeset="g2",state="accepted"} 0
+slurmflex_active_requests{nodeset="g2",state="creating"} 0
+slurmflex_waiting_nodes{nodeset="a3"} 2
+slurmflex_waiting_nodes{nodeset="g2"} 0
+slurmflex_longest_wait_seconds{nodeset="a3"} 3600
+slurmflex_longest_wait_seconds{nodeset="g2"} 0
+slurmflex_leases{nodeset="a3"} 2
+slurmflex_leases{nodeset="g2"} 0
+slurmflex_next_lease_end_timestamp_seconds{nodeset="a3"} 1.7952696e+09
+slurmflex_breaker_open{nodeset="a3"} 0
+slurmflex_breaker_open{nodeset="g2"} 1
+slurmflex_region_readable{region="europe-west4"} 1
+slurmflex_region_readable{region="us-central1"} 1
+slurmflex_orphan_instances{region="europe-west4"} 0
+slurmflex_orphan_instances{region="us-central1"} 1
+slurmflex_reservations 1
+`, sightNames...)
+}
+
+func TestOfARegionThatCouldNotBeReadNothingIsSaid(t *testing.T) {
+	w := busy(t)
+	w.snap.Unseen = map[string]error{us: errors.New("503 backendError")}
+	w.snap.Groups, w.snap.Instances = nil, nil
+	w.round(0)
+	w.has(`slurmflex_nodes{nodeset="a3",state="in use"} 1
+slurmflex_nodes{nodeset="a3",state="not understood"} 1
+slurmflex_nodes{nodeset="a3",state="powering up"} 2
+slurmflex_nodes{nodeset="g2",state="not understood"} 0
+slurmflex_nodes{nodeset="g2",state="powered down"} 1
+slurmflex_active_requests{nodeset="g2",state="accepted"} 0
+slurmflex_active_requests{nodeset="g2",state="creating"} 0
+slurmflex_waiting_nodes{nodeset="g2"} 0
+slurmflex_longest_wait_seconds{nodeset="g2"} 0
+slurmflex_leases{nodeset="g2"} 0
+slurmflex_breaker_open{nodeset="a3"} 0
+slurmflex_breaker_open{nodeset="g2"} 1
+slurmflex_region_readable{region="europe-west4"} 1
+slurmflex_region_readable{region="us-central1"} 0
+slurmflex_orphan_instances{region="europe-west4"} 0
+slurmflex_reservations 1
+`, sightNames...)
+}

@@ -1,0 +1,89 @@
+package flex
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+// notes is a watcher that writes down what it is told.
+type notes []string
+
+func (n *notes) Saw(snap plan.Snapshot, p plan.Plan) {
+	*n = append(*n, fmt.Sprintf("saw %d nodes within %s, %d actions", len(snap.Nodes), snap.Now.Sub(snap.Begun), len(p.Actions)))
+}
+
+func (n *notes) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
+	*n = append(*n, fmt.Sprintf("did %s: %v", a.About().Kind, err))
+}
+
+func (n *notes) Stood(err error) { *n = append(*n, fmt.Sprintf("stood: %v", err)) }
+
+func TestAllWatchersAreToldTheSame(t *testing.T) {
+	var one, other notes
+	all := Watchers{&one, &other}
+	all.Saw(plan.Snapshot{}, plan.Plan{})
+	all.Did(plan.DeleteGroup{}, time.Time{}, 0, errors.New("no"))
+	all.Stood(ErrStandby)
+	assert.Equal(t, notes{"saw 0 nodes within 0s, 0 actions", "did delete_group: no", "stood: slurmctld is active"}, one)
+	assert.Equal(t, one, other)
+}
+
+func TestTheDaemonTellsItsWatcherHowItStands(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var told notes
+		w.Watch = &told
+		hints := make(chan Hint)
+		stop := w.daemon(hints)
+		synctest.Wait()
+		assert.Equal(t, notes{"saw 14 nodes within 0s, 0 actions", "stood: <nil>"}, told)
+		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+		hints <- Hint{}
+		synctest.Wait()
+		assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told[len(told)-1])
+		stop()
+	})
+}
+
+func TestAnActionIsLoggedWithWhatItIsAbout(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		w.mustRound(t.Context())
+		entries := w.log.FilterMessageSnippet("request 2 × ").All()
+		require.Len(t, entries, 1)
+		fields := entries[0].ContextMap()
+		assert.Positive(t, fields["took"])
+		delete(fields, "took")
+		assert.Equal(t, map[string]any{
+			"job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
+		}, fields)
+	})
+}
+
+func TestAGiveBackThatOnlyWarnedIsNotSaidToBeDone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var told notes
+		w.Watch = &told
+		hopeless(t, w)
+		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false, Requeue: true}}
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.mustRound(t.Context())
+		out := w.mustRound(t.Context())
+		assert.Zero(t, out.Failed, "nothing went wrong")
+		assert.Contains(t, told, "did give_back: "+ErrOnlyTold.Error())
+		entries := w.log.FilterMessageSnippet("give back").All()
+		require.Len(t, entries, 1)
+		assert.Equal(t, "not done: give back alpha-a3-0 and hold job 1: INVALID_ARGUMENT: no", entries[0].Message)
+		assert.Equal(t, zapcore.WarnLevel, entries[0].Level)
+		assert.Equal(t, ErrOnlyTold.Error(), entries[0].ContextMap()["error"])
+	})
+}

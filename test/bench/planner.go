@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/test/bench/site"
+)
+
+// planner computes plans for clusters of three sizes in three states, and
+// reports the state that takes longest. The times are those that its thread had
+// a processor, the least of some runs: what other programs do to the processor's
+// caches only adds to them.
+func (b *bench) planner(context.Context) ([]row, error) {
+	var rows []row
+	for _, p := range []struct {
+		nodes  int
+		target float64 // ms
+	}{{1_000, 2}, {10_000, 25}, {100_000, 300}} {
+		cfg, err := site.Config(p.nodes)
+		if err != nil {
+			return nil, err
+		}
+		var longest time.Duration
+		for _, state := range []func(*config.Config, time.Time) plan.Snapshot{site.Steady, site.Rising, site.Leaving} {
+			snap := state(cfg, time.Now())
+			longest = max(longest, cpuOf(func() { plan.Compute(cfg, snap) }))
+		}
+		rows = append(rows, measured(fmt.Sprintf("planner: %d nodes", p.nodes), float64(longest)/millisecond, "ms", p.target))
+	}
+	small, large := rows[0].Value, rows[len(rows)-1].Value
+	growth := math.Log(large/small) / math.Log(100)
+	return append(rows, measured("planner: power of its growth, 1,000 to 100,000 nodes", growth, "power", mostGrowth)), nil
+}
+
+// mostGrowth is the largest power of the number of nodes with which the planner's
+// time may grow. Linear is 1, and n log n is 1.1 between 1,000 and 100,000; the
+// rest is for the processor's caches, which a small cluster fits into.
+const mostGrowth = 1.2
+
+// cpuOf is the least that some runs of do take of a processor's time.
+func cpuOf(do func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var took []time.Duration
+	for range 9 {
+		before := cpuTime(unix.RUSAGE_THREAD)
+		do()
+		took = append(took, cpuTime(unix.RUSAGE_THREAD)-before)
+	}
+	return slices.Min(took)
+}
+
+// cpuTime is the time of processors that this thread, or this process, has had
+// so far, in the kernel and outside of it.
+func cpuTime(who int) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(who, &u); err != nil {
+		panic(err) // it fails for wrong arguments only
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

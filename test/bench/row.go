@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+)
+
+// row is one thing that was measured. Less is better in every unit.
+type row struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
+	Target float64 `json:"target"` // at most
+	OK     bool    `json:"ok"`
+}
+
+func measured(name string, value float64, unit string, target float64) row {
+	return row{Name: name, Value: value, Unit: unit, Target: target, OK: value <= target}
+}
+
+const (
+	mebibyte    = 1 << 20
+	millisecond = float64(time.Millisecond)
+)
+
+// median is the middle of the values, of which there is at least one.
+func median[T ~int64 | ~float64](values []T) T {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}
+
+// writeTable writes the rows for people, and how many are short.
+func writeTable(out io.Writer, rows []row) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		verdict := "ok"
+		if !r.OK {
+			verdict = "short"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t≤ %s\t%s\n", r.Name, figure(r.Value), r.Unit, figure(r.Target), verdict)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "bench: %d rows, %d short\n", len(rows), short(rows))
+	return err
+}
+
+// figure is a value with at most three digits behind the point, and no more
+// than it needs.
+// figure is a value with as many digits as are worth reading.
+func figure(v float64) string {
+	digits := 2
+	switch {
+	case v == float64(int64(v)):
+		digits = 0
+	case v >= 100:
+		digits = 0
+	case v >= 10:
+		digits = 1
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
+
+func short(rows []row) int {
+	n := 0
+	for _, r := range rows {
+		if !r.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// writeJSON writes the rows for programs.
+func writeJSON(out io.Writer, rows []row) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(rows)
+}

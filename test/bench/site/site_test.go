@@ -1,0 +1,81 @@
+package site
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func cluster(t *testing.T, nodes int) *config.Config {
+	t.Helper()
+	cfg, err := Config(nodes)
+	require.NoError(t, err)
+	return cfg
+}
+
+func TestNothingIsToBeDoneInASteadyCluster(t *testing.T) {
+	cfg := cluster(t, 5000)
+	snap := Steady(cfg, noon)
+	assert.Empty(t, plan.Compute(cfg, snap).Actions)
+	assert.Len(t, snap.Jobs, 1020)
+	assert.Len(t, snap.Groups, 1020)
+	assert.Len(t, snap.Instances, 4000)
+	assert.NotEmpty(t, snap.Reservations)
+}
+
+func TestEveryNodeOfARisingClusterIsAskedForAndEveryMachineOfALeavingOneDeleted(t *testing.T) {
+	cfg := cluster(t, 400)
+	asked, deleted := 0, 0
+	for _, a := range plan.Compute(cfg, Rising(cfg, noon)).Actions {
+		if r, ok := a.(plan.CreateRequest); ok {
+			asked += len(r.Spec.Instances)
+		}
+	}
+	for _, a := range plan.Compute(cfg, Leaving(cfg, noon)).Actions {
+		if d, ok := a.(plan.DeleteInstances); ok {
+			deleted += len(d.Instances)
+		}
+	}
+	assert.Equal(t, []int{400, 400}, []int{asked, deleted})
+}
+
+func TestWhatSlurmWouldPrintIsReadBack(t *testing.T) {
+	cfg := cluster(t, 500)
+	snap := Steady(cfg, noon)
+	snap.Nodes[7].Comment, snap.Nodes[8].Reason = "slurmflex: waits", "slurmflex: no capacity"
+	snap.Nodes[9].LastBusyTime = noon
+
+	nodes, err := slurm.ParseNodes(NodesText(snap.Nodes))
+	require.NoError(t, err)
+	snap.Nodes[8].ReasonBy = "root"
+	assert.Equal(t, snap.Nodes, nodes)
+
+	jobs, err := slurm.ParseSqueue(slurm.SqueueColumns, JobsText(snap.Jobs))
+	require.NoError(t, err)
+	assert.Equal(t, snap.Jobs, jobs)
+
+	reservations, err := slurm.ParseReservations(ReservationsText(snap.Reservations))
+	require.NoError(t, err)
+	require.Len(t, reservations, len(snap.Reservations))
+	for i, r := range reservations {
+		want := snap.Reservations[i]
+		assert.Equal(t, []any{want.Name, want.Start}, []any{r.Name, r.Start})
+		assert.ElementsMatch(t, want.Nodes, r.Nodes)
+	}
+	none, err := slurm.ParseReservations(ReservationsText(nil))
+	require.NoError(t, err)
+	assert.Empty(t, none)
+
+	file, err := slurm.ParseResumeFile(ResumeFile(snap.Jobs))
+	require.NoError(t, err)
+	require.Len(t, file.Jobs, len(snap.Jobs))
+	assert.Equal(t, snap.Jobs[3].Nodes, file.Jobs[3].Nodes)
+}

@@ -1,0 +1,144 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// The states of nodes, as Slurm prints them.
+const (
+	PoweredDown  = "IDLE+CLOUD+POWERED_DOWN"
+	PoweringUp   = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN"
+	Running      = "ALLOCATED+CLOUD+POWER_DOWN"
+	PoweringDown = "IDLE+CLOUD+POWERING_DOWN"
+)
+
+// Limit is the time limit of every job.
+const Limit = time.Hour
+
+// Steady is a cluster in which nothing is to be done: four fifths of the nodes
+// run jobs of four, one in 25 waits for capacity in jobs of ten, and the others
+// are powered down. The leases of jobs that began in the same minute share a
+// reservation.
+func Steady(cfg *config.Config, now time.Time) plan.Snapshot {
+	b := newBuilder(cfg, now)
+	size := len(b.snap.Nodes)
+	jobs := size / 5
+	for i := range jobs {
+		b.run(4*i, 4, now.Add(-time.Duration(i%50+3)*time.Minute))
+	}
+	for i := range size / 250 {
+		b.wait(4*jobs+10*i, 10, now.Add(-30*time.Second))
+	}
+	b.sort()
+	for _, a := range plan.Compute(cfg, b.snap).Actions {
+		if r, ok := a.(plan.CreateReservation); ok {
+			b.snap.Reservations = append(b.snap.Reservations, slurm.Reservation{Name: r.Name, Nodes: r.Nodes, Start: r.Start})
+		}
+	}
+	return b.snap
+}
+
+// Rising is a cluster that has just been given all its work: every node powers
+// up for a job of four, and nothing has been asked for yet.
+func Rising(cfg *config.Config, now time.Time) plan.Snapshot {
+	b := newBuilder(cfg, now)
+	for i := range len(b.snap.Nodes) / 4 {
+		b.allocate(4*i, 4, PoweringUp, slurm.JobConfiguring, now)
+	}
+	return b.snap
+}
+
+// Leaving is a cluster that Slurm has just powered down: every job is over, and
+// every machine is still there.
+func Leaving(cfg *config.Config, now time.Time) plan.Snapshot {
+	b := newBuilder(cfg, now)
+	for i := range len(b.snap.Nodes) / 4 {
+		b.run(4*i, 4, now.Add(-20*time.Minute))
+	}
+	b.sort()
+	b.snap.Jobs = nil
+	for i := range b.snap.Nodes {
+		b.snap.Nodes[i].State = slurm.ParseState(PoweringDown)
+	}
+	return b.snap
+}
+
+// builder puts a snapshot of the config's nodeset together.
+type builder struct {
+	snap plan.Snapshot
+	jobs uint32
+}
+
+func newBuilder(cfg *config.Config, now time.Time) *builder {
+	b := &builder{snap: plan.Snapshot{
+		Now: now, ResumeTimeout: 18 * time.Hour,
+		Templates: map[string]plan.Template{template: {Template: mig.Template{
+			Link: template, MachineType: Machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,
+			Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+		}}},
+	}}
+	down := slurm.ParseState(PoweredDown)
+	for _, name := range Nodes(0, cfg.NodeSets[0].Size()) {
+		b.snap.Nodes = append(b.snap.Nodes, slurm.Node{Name: name, State: down, Partitions: []string{"train"}})
+	}
+	return b
+}
+
+// sort puts the instances into the order in which package gce gives them.
+func (b *builder) sort() {
+	slices.SortFunc(b.snap.Instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// allocate gives a new job n nodes from the first index on.
+func (b *builder) allocate(first, n int, nodes string, job slurm.JobState, since time.Time) slurm.Job {
+	b.jobs++
+	j := slurm.Job{
+		ID: b.jobs, ArrayID: b.jobs, Partition: "train", State: job, Nodes: Nodes(first, n), Start: since,
+		Priority: 100, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: Limit}, User: "ada", Reason: "None",
+	}
+	b.snap.Jobs = append(b.snap.Jobs, j)
+	state := slurm.ParseState(nodes)
+	for i := first; i < first+n; i++ {
+		b.snap.Nodes[i].State = state
+	}
+	return j
+}
+
+// run has n nodes run a job since then, on machines that came a minute before.
+func (b *builder) run(first, n int, since time.Time) {
+	j := b.allocate(first, n, Running, slurm.JobRunning, since)
+	group := b.request(j, mig.Succeeded, since.Add(-time.Minute))
+	for _, name := range j.Nodes {
+		b.snap.Instances = append(b.snap.Instances, mig.Instance{
+			Name: name, Zone: Zone, Region: Region, Group: group, Status: "RUNNING", FlexStart: true,
+			Created: since.Add(-time.Minute), Terminates: since.Add(Limit + 9*time.Minute),
+		})
+	}
+}
+
+// wait has n nodes wait for capacity since then.
+func (b *builder) wait(first, n int, since time.Time) {
+	j := b.allocate(first, n, PoweringUp, slurm.JobConfiguring, since)
+	b.request(j, mig.Accepted, since)
+}
+
+// request makes a job's group with its request, and returns the group's name.
+func (b *builder) request(j slurm.Job, state mig.RequestState, at time.Time) string {
+	name := fmt.Sprintf("%s-%s-job-%d", Cluster, NodeSet, j.ID)
+	b.snap.Groups = append(b.snap.Groups, mig.Group{
+		Name: name, Region: Region, TargetSize: len(j.Nodes), Created: at,
+		Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: Cluster, NodeSet: NodeSet, Job: j.ID},
+		Requests: []mig.Request{{
+			Name: "a1", State: state, Instances: j.Nodes, Duration: Limit + 10*time.Minute, Created: at,
+		}},
+	})
+	return name
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEachRunIsTimedAndWhatItLeavesBehindIsWaitedFor(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	var out bytes.Buffer
+	begun := time.Now()
+	require.NoError(t, run([]string{"2", "/bin/sh", "-c", "echo begin >>" + log + "; (sleep 0.3; echo end >>" + log + ") &"}, &out))
+	assert.GreaterOrEqual(t, time.Since(begun), 600*time.Millisecond)
+
+	b, err := os.ReadFile(log)
+	require.NoError(t, err)
+	assert.Equal(t, "begin end begin end", strings.Join(strings.Fields(string(b)), " "), "one after the other")
+	var laps []lap
+	require.NoError(t, json.Unmarshal(out.Bytes(), &laps))
+	require.Len(t, laps, 2)
+	for _, l := range laps {
+		assert.Positive(t, l.Took)
+		assert.Less(t, l.Took, 300*time.Millisecond, "without what it left behind")
+		assert.Positive(t, l.Memory)
+	}
+}
+
+func TestWhatCannotBeTimedIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"3"}, "a number of runs and a command"},
+		{[]string{"none", "true"}, `"none" is not a number of runs`},
+		{[]string{"0", "true"}, `"0" is not a number of runs`},
+		{[]string{"1", "/bin/false"}, "/bin/false: exit status 1"},
+	} {
+		assert.ErrorContains(t, run(c.args, &bytes.Buffer{}), c.says)
+	}
+}

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// FuzzAQuestion asks anything, of a cluster in which others have written
+// anything: each is answered, nothing but a look is allowed, and no text of
+// others comes into a page as markup.
+func FuzzAQuestion(f *testing.F) {
+	f.Add("GET", "/", "localhost:9418", "none left")
+	f.Add("GET", "/why?q=812", "127.0.0.1:9418", "<script>alert(1)</script>")
+	f.Add("HEAD", "/status.json", "[::1]:9418", "\x00\xff")
+	f.Add("POST", "/why?q=alpha-a3-1", "localhost", `"onclick="x`)
+	f.Add("GET", "/why?q=%zz&q=../..", "evil.example", "'; drop")
+	f.Add("GET", "/healthz/../metrics", "", "")
+	f.Fuzz(func(t *testing.T, method, target, host, text string) {
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost:9418/", nil)
+		if err != nil {
+			t.Skip("no client can send that method")
+		}
+		u, err := r.URL.Parse(target)
+		if err != nil {
+			t.Skip("nor that target")
+		}
+		r.URL, r.Host = u, host
+		asBrowser(r)
+		w := newWorld(t)
+		w.round(text)
+		answer := httptest.NewRecorder()
+		w.Handler().ServeHTTP(answer, r)
+
+		assert.Less(t, answer.Code, 504)
+		assert.NotEqual(t, http.StatusInternalServerError, answer.Code)
+		if r.Method != "" && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			assert.Equal(t, http.StatusMethodNotAllowed, answer.Code)
+		}
+		if strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html") && strings.Contains(text, "<") {
+			own := newWorld(t)
+			own.round("plain")
+			plain := httptest.NewRecorder()
+			own.Handler().ServeHTTP(plain, r)
+			assert.Equal(t, strings.Count(plain.Body.String(), "<script"), strings.Count(answer.Body.String(), "<script"))
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/config"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -142,21 +143,34 @@ func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t 
 	})
 }
 
-func TestAnInteractiveJobOnANodeThatAnotherGivesUpIsTold(t *testing.T) {
+func TestAJobThatGivesUpTakesNoNodeFromAnother(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.NodeSets[0].Flex.ProvisionTimeout = 10 * time.Minute
+		flex := w.slurm.cfg.NodeSets[0].Flex
+		flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.submit(1, "shared", "alpha-a3-0")
 		w.slurm.submit(2, "shared", "alpha-a3-0")
 		w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
 		w.settle()
 		time.Sleep(11 * time.Minute)
-		w.settle()
-		assert.Len(t, w.slurm.notices, 1)
-		assert.Contains(t, w.slurm.notices[0], "2: flex-start: no capacity for 1 × a3-highgpu-8g in 11m")
-		time.Sleep(time.Hour)
-		w.settle()
-		assert.Len(t, w.slurm.notices, 1)
-		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "both wait on")
+		w.mustRound(t.Context())
+		assert.Equal(t, map[uint32]slurm.JobState{2: slurm.JobConfiguring}, w.slurm.queue(), "job 2 waits on")
+		assert.Empty(t, w.slurm.notices)
+		for _, u := range w.slurm.updated() {
+			assert.NotContains(t, u, "power_down_force")
+		}
+	})
+}
+
+func TestAnInteractiveJobOnANodeThatNothingCanBringIsTold(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hopeless(t, w)
+		w.slurm.submit(1, "shared", "alpha-a3-0")
+		w.slurm.submit(2, "shared", "alpha-a3-0")
+		w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
+		w.mustRound(t.Context())
+		w.mustRound(t.Context())
+		assert.Equal(t, []string{"2: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
+		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "and has its grace")
 	})
 }

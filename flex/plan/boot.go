@@ -117,6 +117,19 @@ func (m *member) wantedSince(in machine) time.Time {
 	return in.Created
 }
 
+// isLeftover reports whether the instance of a rising node came for a job that
+// has left the node, has had its time to boot, and is from before another job was
+// given the node. slurmctld hears no slurmd that booted before the node was last
+// powered up, so it can never register.
+func (w *world) isLeftover(m *member, in machine) bool {
+	job, limit := m.owner(), m.set.Flex.BootTimeout
+	if m.power != rising || job == nil || limit == 0 || in.group == nil || in.group.Stamp.Job == 0 || in.Created.IsZero() {
+		return false
+	}
+	itsJob := func(j *slurm.Job) bool { return j.ID == in.group.Stamp.Job }
+	return !slices.ContainsFunc(m.jobs, itsJob) && in.Created.Before(job.Start) && w.snap.Now.Sub(in.Created) >= limit
+}
+
 // giveUpBoots powers down the nodes whose instance has run for boot_timeout and
 // no slurmd has registered from it, and keeps count of them in the nodes' Extra.
 func (w *world) giveUpBoots(sets map[*config.NodeSet]*boots) {

@@ -132,10 +132,20 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
 }
 
-func TestABootHasItsTimeFromWhenAJobWasGivenTheNode(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
-		group("alpha-a3-job-6", forJob("a3", 6)), ending("alpha-a3-0", "alpha-a3-job-6", time.Hour, 50*time.Minute),
-		reserved("slurmflex-alpha-1795265400", "alpha-a3-0", noon.Add(50*time.Minute)),
-		func(s *scene) { s.Jobs[0].Start = noon.Add(-9 * time.Minute) })
-	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 600"), s)))
+func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
+	given := func(made, start time.Duration, jobs ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
+			group("alpha-a3-job-6", forJob("a3", 6)), ending("alpha-a3-0", "alpha-a3-job-6", made, 50*time.Minute),
+			reserved("slurmflex-alpha-1795265400", "alpha-a3-0", noon.Add(50*time.Minute)),
+			func(s *scene) { s.Jobs[0].Start = noon.Add(-start) },
+		}, jobs...)...)
+	}
+	cfg := with(t, "boot_timeout: 600")
+	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
+		actions(Compute(cfg, given(10*time.Minute, 9*time.Minute))), "makes room, for it can never register")
+	assert.Empty(t, actions(Compute(cfg, given(10*time.Minute-time.Second, 9*time.Minute))), "it may be booting for a job that was cancelled")
+	assert.Empty(t, actions(Compute(cfg, given(9*time.Minute, 9*time.Minute))), "it came for this job, whatever its group says")
+	assert.NotContains(t, actions(Compute(cfg, given(10*time.Minute, 9*time.Minute, job(6, "shared", "1:00:00", configured, "alpha-a3-0")))),
+		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job is there still")
 }

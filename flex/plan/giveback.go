@@ -42,14 +42,19 @@ func (a GiveBack) Queue() string { return jobQueue(a.Job) }
 
 // giveBack gives a cohort up. All nodes of its job that have no machine yet go
 // at once: had one been left out, another job could be placed on it without a
-// call. A static node keeps waiting, for nobody would ask for it again.
+// call. Those that other jobs hold too go only where nothing could help these
+// either; then one job may be left that waits on. A static node keeps waiting, for nobody would ask for it again.
 func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 	w.problem(fmt.Sprintf("%s: %s", c.group, reason))
 	switch {
 	case c.job != nil:
-		w.takeBack(c.job, GiveBack{
-			Nodes: w.unbooted(c.job), Reason: reason, Then: then, Hopeless: hopeless, Why: c.why(),
-		})
+		nodes := w.unbooted(c.job)
+		if !hopeless || then == Cancel { // others that hold a node wait on, for as long as they may
+			nodes = slices.DeleteFunc(nodes, func(name string) bool { return len(w.nodes[name].jobs) > 1 })
+		}
+		if len(nodes) > 0 || then == Cancel {
+			w.takeBack(c.job, GiveBack{Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless, Why: c.why()})
+		}
 	case !c.static:
 		w.setNodes(SetNodes{
 			Nodes: c.nodes, State: "power_down_force", Reason: ReasonPrefix + reason,
@@ -62,6 +67,9 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 // somebody would be lost by it who is to be spared for now.
 func (w *world) takeBack(job *slurm.Job, a GiveBack) {
 	holders := w.holders(a.Nodes)
+	if !slices.Contains(holders, job) {
+		holders = append(holders, job)
+	}
 	if w.given[job.ID] || w.mustKeep(holders, a.Hopeless) {
 		return
 	}

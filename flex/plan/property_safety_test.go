@@ -114,7 +114,7 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 		test := atWork
 		switch a := a.(type) {
 		case plan.DeleteInstances:
-			nodes, test = running(a.Instances), holdsNodes
+			nodes, test = running(a.Instances), s.heldSince(a)
 		case plan.DeleteVMs:
 			nodes, test = running(a.Instances), holdsNodes
 		case plan.SetNodes:
@@ -132,6 +132,19 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// heldSince tells which jobs spare the instances that an action deletes: those
+// that hold their nodes; and of instances that came for a job that has left, only
+// those at work, for on a node that is powered up anew an old machine is of no use.
+func (s *sight) heldSince(a plan.DeleteInstances) func(slurm.JobState) bool {
+	made := s.groups[a.Region+"/"+a.Group].Stamp.Job
+	for _, in := range a.Instances {
+		if made == 0 || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool { return j.ID == made && holdsNodes(j.State) }) {
+			return holdsNodes
+		}
+	}
+	return atWork
 }
 
 // running are the names of the instances that have not stopped for good.

@@ -172,11 +172,11 @@ func steadyRounds(ctx context.Context, endpoint string, in io.Reader, out io.Wri
 				return err
 			}
 		}
-		before := cpuTime(unix.RUSAGE_SELF)
+		before := cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID)
 		if _, err := r.Round(ctx); err != nil {
 			return err
 		}
-		took = append(took, cpuTime(unix.RUSAGE_SELF)-before)
+		took = append(took, cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID)-before)
 	}
 	e := effort{CPU: median(took[warmRounds:])}
 	if e.Calls, err = f.calls(ctx); err != nil {

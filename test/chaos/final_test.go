@@ -135,6 +135,11 @@ func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
 		}, false},
 		"or its cause was an admin's": {submit{noRequeue: true}, func(p *planted, _ uint32) {
 			p.watch.despair("PERMISSION_DENIED", 0)
+			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
+		}, false},
+		"or was so a minute before it came": {submit{noRequeue: true}, func(p *planted, id uint32) {
+			p.watch.lives[id].hopeless = false
+			p.watch.desperate = time.Now().Add(time.Minute)
 			require.True(p.t, p.step())
 			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
 		}, false},

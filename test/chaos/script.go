@@ -21,8 +21,14 @@ func newDay(seed uint64) day {
 		for i := range d.below(3, "orders", job) {
 			verbs := []verb{cancel, cancel, cancel, requeue, requeueHold, release, raise, lower, prefer, shrink}
 			if d.oneIn(2, "ordered", job, i) {
-				add(at+d.span(time.Second, storm/3, "order", job, i), order{job, pick(d, verbs, "verb", job, i)})
+				soon := pick(d, []time.Duration{3 * time.Minute, 3 * time.Minute, storm / 3}, "how soon", job, i)
+				add(at+d.span(time.Second, soon, "order", job, i), order{job, pick(d, verbs, "verb", job, i)})
 			}
+		}
+	}
+	for _, zone := range zones() {
+		if d.oneIn(2, "scarce", zone) {
+			add(d.span(0, storm/4, "scarce", zone, "when"), capacity{zone, d.below(5, "scarce", zone, "room"), d.minutes(30, 90, "scarce", zone, "lasts")})
 		}
 	}
 	for i := range d.number(4, 26, "troubles") {
@@ -39,7 +45,6 @@ func newDay(seed uint64) day {
 // trouble is one thing that goes wrong, of any kind.
 func (d dice) trouble(i int) event {
 	lasts := func(least, most int) time.Duration { return d.minutes(least, most, "lasts", i) }
-	zones := []string{"us-central1-a", "us-central1-b", "europe-west4-a", "europe-west4-b"}
 	node := func() string {
 		set := pick(d, nodeSets(), "set", i)
 		return fmt.Sprintf("%s-%s-%d", cluster, set.name, d.below(set.static+set.dynamic, "node", i))
@@ -51,7 +56,7 @@ func (d dice) trouble(i int) event {
 	}
 	switch d.below(22, "kind of trouble", i) {
 	case 0, 1:
-		return capacity{pick(d, zones, "zone", i), d.below(4, "room", i), lasts(5, 90)}
+		return capacity{pick(d, zones(), "zone", i), d.below(4, "room", i), lasts(5, 90)}
 	case 2:
 		return quota{pick(d, []string{us, europe}, "region", i), float64(d.below(3, "limit", i)), lasts(5, 60)}
 	case 3, 4:
@@ -61,8 +66,10 @@ func (d dice) trouble(i int) event {
 	case 6:
 		return lag{pick(d, lists(), "method", i), d.span(time.Second, 30*time.Second, "behind", i).Truncate(time.Second), lasts(1, 15)}
 	case 7:
-		return unreachable{pick(d, append(zones, us, europe), "place", i), lasts(1, 15)}
-	case 8, 9:
+		return unreachable{pick(d, append(zones(), us, europe), "place", i), lasts(1, 15)}
+	case 8:
+		return outage{pick(d, zones(), "zone", i)}
+	case 9:
 		return loseVM{d.below(6, "nth", i), d.oneIn(3, "stops", i)}
 	case 10:
 		return mute{lasts(5, 40)}
@@ -84,6 +91,11 @@ func (d dice) trouble(i int) event {
 		return hookFault{pick(d, []hookFate{lost, twice, reordered}, "fate", i), lasts(5, 60)}
 	}
 	return clockJump{pick(d, []time.Duration{-4 * time.Minute, -time.Minute, 30 * time.Second, 4 * time.Minute}, "by", i), lasts(1, 20)}
+}
+
+// zones are those that the nodesets use.
+func zones() []string {
+	return []string{"us-central1-a", "us-central1-b", "europe-west4-a", "europe-west4-b"}
 }
 
 // company is something that somebody else does beside the daemon.

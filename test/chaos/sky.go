@@ -147,6 +147,19 @@ func (e loseVM) strike(w *world, _ int) {
 	w.journal.note("machine %s is lost (stops: %t): %v", name, e.stops, lose(name))
 }
 
+// outage is a zone whose power fails: all machines of ours in it stop.
+type outage struct{ zone string }
+
+func (e outage) String() string { return "all machines in " + e.zone + " stop" }
+
+func (e outage) strike(w *world, _ int) {
+	for _, in := range w.cloud.State().Instances {
+		if w.known[in.Name] && in.Zone == e.zone && in.Status == "RUNNING" {
+			w.journal.note("machine %s is lost: %v", in.Name, w.cloud.StopVM(in.Name))
+		}
+	}
+}
+
 // mute has the machines that boot not register with Slurm, for a while.
 type mute struct{ lasts time.Duration }
 

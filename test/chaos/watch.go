@@ -128,6 +128,9 @@ func (w *watch) despair(code string, lasts time.Duration) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, l := range w.lives { // also while slurmctld does not answer
+		l.hopeless = l.hopeless || l.queued
+	}
 	if until := time.Now().Add(lasts + remembered); until.After(w.desperate) {
 		w.desperate = until
 	}

@@ -38,31 +38,58 @@ type resumeFileJSON struct {
 	} `json:"jobs"`
 }
 
+// read decodes the file, whatever its nodes are.
+func (raw *resumeFileJSON) read(b []byte) error {
+	if len(b) == 0 {
+		return errors.New("resume file: empty")
+	}
+	err := json.Unmarshal(b, raw)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("resume file: %s is of type %s", cmp.Or(wrong.Field, "the whole"), wrong.Value)
+	case err != nil:
+		return fmt.Errorf("resume file: %w", err)
+	}
+	if raw.AllNodesResume == nil {
+		raw.AllNodesResume = raw.AllNodes
+	}
+	if raw.AllNodesResume == nil {
+		return errors.New("resume file: neither all_nodes_resume nor all_nodes")
+	}
+	for i, job := range raw.Jobs {
+		if job.ID == 0 {
+			return fmt.Errorf("resume file: job %d of %d has no job_id", i+1, len(raw.Jobs))
+		}
+	}
+	return nil
+}
+
+// ResumedJobs reads of such a file only the raw ids of its jobs, and does not
+// expand their nodes: none when somebody powered the nodes up by hand.
+func ResumedJobs(b []byte) ([]uint32, error) {
+	var raw resumeFileJSON
+	if err := raw.read(b); err != nil {
+		return nil, err
+	}
+	var ids []uint32
+	for _, job := range raw.Jobs {
+		ids = append(ids, job.ID)
+	}
+	return ids, nil
+}
+
 // ParseResumeFile reads the file of Slurm 22.05 to 26.05. Fields it does not
 // know, and null, are passed over; a file that is empty, cut off, or does not
 // say which nodes to resume is an error.
 func ParseResumeFile(b []byte) (ResumeFile, error) {
-	if len(b) == 0 {
-		return ResumeFile{}, errors.New("resume file: empty")
-	}
 	var raw resumeFileJSON
-	err := json.Unmarshal(b, &raw)
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong):
-		return ResumeFile{}, fmt.Errorf("resume file: %s is of type %s", cmp.Or(wrong.Field, "the whole"), wrong.Value)
-	case err != nil:
-		return ResumeFile{}, fmt.Errorf("resume file: %w", err)
-	}
-	all := raw.AllNodesResume
-	if all == nil {
-		all = raw.AllNodes
-	}
-	if all == nil {
-		return ResumeFile{}, errors.New("resume file: neither all_nodes_resume nor all_nodes")
+	err := raw.read(b)
+	if err != nil {
+		return ResumeFile{}, err
 	}
 	var file ResumeFile
-	if file.Nodes, err = Expand(*all); err != nil {
+	if file.Nodes, err = Expand(*raw.AllNodesResume); err != nil {
 		return ResumeFile{}, fmt.Errorf("resume file: nodes: %w", err)
 	}
 	if len(file.Nodes) == 0 {
@@ -73,10 +100,7 @@ func ParseResumeFile(b []byte) (ResumeFile, error) {
 		resumed[name] = true
 	}
 
-	for i, rawJob := range raw.Jobs {
-		if rawJob.ID == 0 {
-			return ResumeFile{}, fmt.Errorf("resume file: job %d of %d has no job_id", i+1, len(raw.Jobs))
-		}
+	for _, rawJob := range raw.Jobs {
 		job := ResumeJob{ID: rawJob.ID, Partition: rawJob.Partition}
 		nodes, err := Expand(cmp.Or(rawJob.NodesResume, rawJob.Nodes))
 		if err != nil {

@@ -3,6 +3,7 @@ package slurm
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -89,4 +90,22 @@ func FuzzParseResumeFile(f *testing.F) {
 			require.Subset(t, file.Nodes, job.Nodes)
 		}
 	})
+}
+
+func TestTheJobsOfAResumeFileAreReadAlone(t *testing.T) {
+	ids, err := ResumedJobs([]byte(`{"jobs":[{"job_id":7,"nodes_resume":"f[0-1]"},{"job_id":8,"nodes_resume":"not[a"}],"all_nodes_resume":"f[0-1]"}`))
+	require.NoError(t, err)
+	assert.Equal(t, []uint32{7, 8}, ids, "whatever their nodes are")
+	ids, err = ResumedJobs([]byte(`{"jobs":[],"all_nodes":"f0"}`))
+	require.NoError(t, err)
+	assert.Empty(t, ids, "somebody powered it up by hand")
+	for text, says := range map[string]string{
+		"":                        "resume file: empty",
+		`{"jobs":[{"job_id":7}`:   "resume file: unexpected end of JSON input",
+		`{"jobs":[{"job_id":7}]}`: "resume file: neither all_nodes_resume nor all_nodes",
+		`{"jobs":[{"job_id":7},{}],"all_nodes":"f0"}`: "resume file: job 2 of 2 has no job_id",
+	} {
+		_, err := ResumedJobs([]byte(text))
+		assert.ErrorContains(t, err, says, text)
+	}
 }

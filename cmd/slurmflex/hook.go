@@ -56,13 +56,9 @@ func resumeFile(path string) ([]uint32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SLURM_RESUME_FILE: %w", err)
 	}
-	file, err := slurm.ParseResumeFile(data)
+	ids, err := slurm.ResumedJobs(data)
 	if err != nil {
 		return nil, fmt.Errorf("SLURM_RESUME_FILE %s: %w", path, err)
-	}
-	var ids []uint32
-	for _, j := range file.Jobs {
-		ids = append(ids, j.ID)
 	}
 	return ids, nil
 }

@@ -189,14 +189,15 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		}
 		return lookAgain(err)
 	case plan.CreateRequest:
+		r.made.noteRequest(a.Region, a.Group, a.Spec, r.Now()) // a round that looks meanwhile counts it
 		err := r.Cloud.CreateRequest(ctx, a.Region, a.Group, a.Spec)
 		switch {
 		case mig.CauseOf(err) == mig.CauseExists:
 			return nil
-		case err == nil:
-			r.made.noteRequest(a.Region, a.Group, a.Spec, r.Now())
 		case mig.CauseOf(err) == mig.CauseNotFound:
 			r.made.forget(a.Region, a.Group, nil)
+		case err != nil:
+			r.made.dropRequest(a.Region, a.Group, a.Spec.Name)
 		}
 		r.noteRefusal(a.Group, err)
 		return err

@@ -35,7 +35,7 @@ func (m *made) noteGroup(spec mig.GroupSpec, at time.Time) {
 	m.put(spec.Region+"/"+spec.Name, madeGroup{at: at, spec: spec})
 }
 
-// noteRequest remembers a request that was made.
+// noteRequest remembers a request that is being made, or was.
 func (m *made) noteRequest(region, group string, spec mig.RequestSpec, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,6 +44,15 @@ func (m *made) noteRequest(region, group string, spec mig.RequestSpec, at time.T
 	g.requests = append(slices.Clone(g.requests), mig.Request{
 		Name: spec.Name, State: mig.Creating, Instances: spec.Instances, Duration: spec.Duration, Created: at,
 	})
+	m.put(region+"/"+group, g)
+}
+
+// dropRequest forgets a request that was not made.
+func (m *made) dropRequest(region, group, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.groups[region+"/"+group]
+	g.requests = slices.DeleteFunc(slices.Clone(g.requests), func(r mig.Request) bool { return r.Name == name })
 	m.put(region+"/"+group, g)
 }
 

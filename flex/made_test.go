@@ -50,3 +50,21 @@ func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
 		assert.Len(t, w.cloud.State().Instances, 2)
 	})
 }
+
+func TestARequestThatIsBeingMadeCountsAsActive(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.Options.MaxActiveRequests = 1
+		w.cloud.SetCapacity("", "", 0)
+		h := hang(w, "alpha-a3-job-1")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		_, err := w.round(t.Context(), 2*time.Second)
+		require.NoError(t, err)
+		w.slurm.submit(2, "train", "alpha-a3-1")
+		_, err = w.round(t.Context(), 2*time.Second)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
+		close(h.let)
+		w.mustRound(t.Context())
+		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
+	})
+}

@@ -21,7 +21,7 @@ type check struct {
 
 	mu       sync.Mutex
 	found    []violation
-	unasked  map[string]int       // by process: deletions in its present round that Slurm did not ask for
+	unasked  map[string][]string  // by process: machines deleted in its present round that Slurm did not ask for
 	unwanted map[string]*unwanted // requests and nodes that nobody wants, by what they are
 }
 
@@ -103,8 +103,10 @@ func (c *check) brake(p *process, name string) {
 		return
 	}
 	c.mu.Lock()
-	c.unasked[p.name]++
-	n, most := c.unasked[p.name], p.reconciler.Config.Options.MaxDeletions
+	if !slices.Contains(c.unasked[p.name], name) { // a call may be made again
+		c.unasked[p.name] = append(c.unasked[p.name], name)
+	}
+	n, most := len(c.unasked[p.name]), p.reconciler.Config.Options.MaxDeletions
 	c.mu.Unlock()
 	if n > most {
 		c.fail(wrongKill, "%s deletes %d machines in one round that Slurm did not ask to delete, and may delete %d", p.name, n, most)
@@ -163,7 +165,7 @@ func (c *check) round(p *process) {
 	c.w.calls.round(st, c.w.setup.cloud.PageLimit)
 	well := c.w.well()
 	c.mu.Lock()
-	c.unasked[p.name] = 0
+	c.unasked[p.name] = nil
 	c.mu.Unlock()
 	if p.name == "hook" || p.name == "cron" {
 		return
@@ -221,16 +223,22 @@ func (c *check) outstay(key string, well bool) {
 }
 
 // start judges that Slurm starts a job, which it does not where the job could not
-// be done before the lease of one of its nodes ends.
-func (c *check) start(j slurm.Job) {
-	if !c.w.well() || j.Limit.Kind != slurm.LimitSet {
+// be done before the lease of one of its nodes ends. Of a node that was up when
+// the job was given it, Slurm judges by that time, though the job may have waited
+// for its other nodes since.
+func (c *check) start(l life) {
+	if !c.w.well() || l.Limit.Kind != slurm.LimitSet {
 		return
 	}
-	may := time.Now().Add(j.Limit.Duration)
-	for _, node := range j.Nodes {
+	for _, node := range l.Nodes {
+		from := time.Now()
+		if c.w.machines.booted(node).Before(l.given) {
+			from = l.given
+		}
+		may := from.Add(l.Limit.Duration)
 		if end := c.w.machines.lease(node); !end.IsZero() && end.Before(may) {
 			c.fail(lostJob, "job %d begins to run and has until %s, and the lease of %s ends at %s",
-				j.ID, clock(may.Sub(c.w.begun)), node, clock(end.Sub(c.w.begun)))
+				l.ID, clock(may.Sub(c.w.begun)), node, clock(end.Sub(c.w.begun)))
 		}
 	}
 }

@@ -28,6 +28,7 @@ type watch struct {
 // life is what became of a job, or of a task of an array.
 type life struct {
 	slurm.Job
+	given    time.Time // when it was given its nodes
 	runs     time.Time // since when it runs; zero while it does not
 	queued   bool      // it is still in the queue
 	taken    bool      // the world has taken a node from it
@@ -46,7 +47,7 @@ func newWatch(c *fakeslurm.Cluster, j *journal) *watch {
 // with the limit that they were submitted with and all nodes that they were
 // given.
 // While slurmctld does not answer things are as they were.
-func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []slurm.Job) {
+func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -73,6 +74,9 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []slurm.Job)
 		if j.State != l.State {
 			w.journal.note("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes))
 		}
+		if len(l.Nodes) == 0 {
+			l.given = now
+		}
 		l.Job, l.queued = j, true
 		l.hopeless = l.hopeless || now.Before(w.desperate)
 		switch {
@@ -81,7 +85,7 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []slurm.Job)
 		case l.runs.IsZero():
 			l.runs = now
 			if !w.relimited[j.ArrayID] && !l.taken {
-				started = append(started, j)
+				started = append(started, *l)
 			}
 		}
 	}

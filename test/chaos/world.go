@@ -75,7 +75,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		w.lockDirs[h] = dir
 	}
 	w.machines = machines{w: w, boots: map[string]time.Time{}, slurmds: map[string]bool{}, leases: map[string]time.Time{}}
-	w.check = check{w: w, unasked: map[string]int{}, unwanted: map[string]*unwanted{}}
+	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}}
 	w.main = &service{w: w, name: "daemon", host: primary}
 	w.other = &service{w: w, name: "backup's daemon", host: backup}
 	w.setEdition(0)

@@ -3,6 +3,7 @@ package flex
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,17 +17,26 @@ import (
 )
 
 // notes is a watcher that writes down what it is told.
-type notes []string
+type notes struct {
+	mu    sync.Mutex
+	lines []string
+}
 
 func (n *notes) Saw(snap plan.Snapshot, p plan.Plan) {
-	*n = append(*n, fmt.Sprintf("saw %d nodes within %s, %d actions", len(snap.Nodes), snap.Now.Sub(snap.Begun), len(p.Actions)))
+	n.write("saw %d nodes within %s, %d actions", len(snap.Nodes), snap.Now.Sub(snap.Begun), len(p.Actions))
 }
 
 func (n *notes) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
-	*n = append(*n, fmt.Sprintf("did %s: %v", a.About().Kind, err))
+	n.write("did %s: %v", a.About().Kind, err)
 }
 
-func (n *notes) Stood(err error) { *n = append(*n, fmt.Sprintf("stood: %v", err)) }
+func (n *notes) Stood(err error) { n.write("stood: %v", err) }
+
+func (n *notes) write(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, fmt.Sprintf(format, args...))
+}
 
 func TestAllWatchersAreToldTheSame(t *testing.T) {
 	var one, other notes
@@ -34,8 +44,8 @@ func TestAllWatchersAreToldTheSame(t *testing.T) {
 	all.Saw(plan.Snapshot{}, plan.Plan{})
 	all.Did(plan.DeleteGroup{}, time.Time{}, 0, errors.New("no"))
 	all.Stood(ErrStandby)
-	assert.Equal(t, notes{"saw 0 nodes within 0s, 0 actions", "did delete_group: no", "stood: slurmctld is active"}, one)
-	assert.Equal(t, one, other)
+	assert.Equal(t, []string{"saw 0 nodes within 0s, 0 actions", "did delete_group: no", "stood: slurmctld is active"}, one.lines)
+	assert.Equal(t, one.lines, other.lines)
 }
 
 func TestTheDaemonTellsItsWatcherHowItStands(t *testing.T) {
@@ -45,11 +55,11 @@ func TestTheDaemonTellsItsWatcherHowItStands(t *testing.T) {
 		hints := make(chan Hint)
 		stop := w.daemon(hints)
 		synctest.Wait()
-		assert.Equal(t, notes{"saw 14 nodes within 0s, 0 actions", "stood: <nil>"}, told)
+		assert.Equal(t, []string{"saw 14 nodes within 0s, 0 actions", "stood: <nil>"}, told.lines)
 		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
 		hints <- Hint{}
 		synctest.Wait()
-		assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told[len(told)-1])
+		assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told.lines[len(told.lines)-1])
 		stop()
 	})
 }
@@ -79,7 +89,7 @@ func TestAGiveBackThatOnlyWarnedIsNotSaidToBeDone(t *testing.T) {
 		w.mustRound(t.Context())
 		out := w.mustRound(t.Context())
 		assert.Zero(t, out.Failed, "nothing went wrong")
-		assert.Contains(t, told, "did give_back: "+ErrOnlyTold.Error())
+		assert.Contains(t, told.lines, "did give_back: "+ErrOnlyTold.Error())
 		entries := w.log.FilterMessageSnippet("give back").All()
 		require.Len(t, entries, 1)
 		assert.Equal(t, "not done: give back alpha-a3-0 and hold job 1: INVALID_ARGUMENT: no", entries[0].Message)

@@ -11,4 +11,8 @@ type BulkSpec struct {
 	Instances []string      // 1 to MaxInstances names
 	Duration  time.Duration // MinDuration to MaxDuration, whole seconds
 	Stamp     Stamp
+
+	// Occasion names what the instances are made for. Of calls that bear the same
+	// one, whoever makes them, Compute acts on the first. Empty: each call acts.
+	Occasion string
 }

@@ -117,17 +117,35 @@ func (m *member) wantedSince(in machine) time.Time {
 	return in.Created
 }
 
+// bootLoss is how much of a lease a boot may well take: an instance that is no
+// shorter than that by what a job needs is as good as a new one.
+const bootLoss = 5 * time.Minute
+
 // isLeftover reports whether the instance of a rising node came for a job that
-// has left the node, has had its time to boot, and is from before another job was
-// given the node. slurmctld hears no slurmd that booted before the node was last
-// powered up, so it can never register.
+// has left the node, is from before another job was given the node, and cannot
+// serve that one. Either it has had its time to boot: slurmctld hears no slurmd
+// that booted before the node was last powered up, so it can never register. Or
+// its lease ends before the job could be done.
 func (w *world) isLeftover(m *member, in machine) bool {
-	job, limit := m.owner(), m.set.Flex.BootTimeout
-	if m.power != rising || job == nil || limit == 0 || in.group == nil || in.group.Stamp.Job == 0 || in.Created.IsZero() {
+	job, stamp := m.owner(), in.Stamp
+	if in.group != nil {
+		stamp = in.group.Stamp
+	}
+	if m.power != rising || job == nil || stamp.Job == 0 || in.Created.IsZero() || !in.Created.Before(job.Start) ||
+		slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
 		return false
 	}
-	itsJob := func(j *slurm.Job) bool { return j.ID == in.group.Stamp.Job }
-	return !slices.ContainsFunc(m.jobs, itsJob) && in.Created.Before(job.Start) && w.snap.Now.Sub(in.Created) >= limit
+	limit := m.set.Flex.BootTimeout
+	return limit > 0 && w.snap.Now.Sub(in.Created) >= limit || isTooShort(in, job, m.set.Flex.MaxRunDuration)
+}
+
+// isTooShort reports whether the instance's lease ends before the job, which
+// has not begun, could be done, and a lease of its own would not.
+func isTooShort(in machine, job *slurm.Job, longest time.Duration) bool {
+	if in.Terminates.IsZero() || job.Limit.Kind != slurm.LimitSet || job.Limit.Duration > longest {
+		return false
+	}
+	return in.Terminates.Before(job.Start.Add(job.Limit.Duration - bootLoss))
 }
 
 // giveUpBoots powers down the nodes whose instance has run for boot_timeout and

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -148,4 +149,37 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 	assert.Empty(t, actions(Compute(cfg, given(9*time.Minute, 9*time.Minute))), "it came for this job, whatever its group says")
 	assert.NotContains(t, actions(Compute(cfg, given(10*time.Minute, 9*time.Minute, job(6, "shared", "1:00:00", configured, "alpha-a3-0")))),
 		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job is there still")
+}
+
+func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing.T) {
+	given := func(ends time.Duration, limit string, machine ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
+			func(s *scene) { s.Jobs[0].Start = noon.Add(-time.Minute) },
+			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)),
+		}, machine...)...)
+	}
+	grouped := func(job uint32, ends time.Duration) func(*scene) {
+		name := fmt.Sprintf("alpha-a3-job-%d", job)
+		return func(s *scene) {
+			group(name, forJob("a3", job))(s)
+			ending("alpha-a3-0", name, 2*time.Minute, ends)(s)
+		}
+	}
+	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-6"
+	in := func(ends time.Duration, limit string, by uint32) []string {
+		return actions(Compute(with(t, ""), given(ends, limit, grouped(by, ends))))
+	}
+	assert.Equal(t, []string{makesRoom}, in(50*time.Minute, "1:00:00", 6), "makes room for one that lasts")
+	assert.Empty(t, in(54*time.Minute, "1:00:00", 6), "stays if no more is short than a boot would take from a new one")
+	assert.Empty(t, in(50*time.Minute, "1:00:00", 7), "stays if it came for this job, for the next would not last longer")
+	assert.NotContains(t, in(7*24*time.Hour-2*time.Minute, "8-00:00:00", 6), makesRoom, "stays if no lease could be long enough")
+	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "stays if the job has no end")
+
+	bulk := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-bulk-[0-1]"),
+		func(s *scene) { s.Jobs[0].Start = noon.Add(-30 * time.Second) },
+		inserted("alpha-bulk-0", 6), func(s *scene) { s.Instances[0].Terminates = noon.Add(50 * time.Minute) },
+		reserved("slurmflex-alpha-1795265400", "alpha-bulk-0", noon.Add(50*time.Minute)))
+	assert.Equal(t, []string{"delete instances alpha-bulk-0"}, actions(Compute(with(t, ""), bulk)),
+		"the legacy path's too, before the job's nodes are asked for together")
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -38,7 +39,23 @@ func (a DeleteVMs) Queue() string { return "instances" }
 func (w *world) insert(c *cohort, missing []string) {
 	w.add(BulkInsert{Group: c.group, Spec: mig.BulkSpec{
 		Region: c.set.Region, Zones: c.set.Zones, Template: w.snap.Templates[c.set.Template].Template,
-		Instances: missing, Duration: c.lease, Stamp: c.stamp,
+		Instances: missing, Duration: c.lease, Stamp: c.stamp, Occasion: w.occasion(c, missing),
 	}, Why: c.why()})
 	w.expect("the instances of " + c.group + " to be made")
+}
+
+// occasionAge is for how long an attempt is taken for the same one: longer than
+// lists lag, and not so long that machines which are lost could not be had again.
+const occasionAge = 10 * time.Minute
+
+// occasion names an attempt to get a job's nodes, so that a process which knows
+// nothing of it, for the one that made it has died, makes no second machines.
+// It is empty for nodes that no job waits for: nothing tells their attempts apart.
+func (w *world) occasion(c *cohort, missing []string) string {
+	if c.job == nil || c.job.Start.IsZero() {
+		return ""
+	}
+	failures, _, _, _ := w.failures(c, nil)
+	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.group, c.job.Start.Unix(), slurm.Fold(missing),
+		failures, w.snap.Now.Sub(c.job.Start)/occasionAge)
 }

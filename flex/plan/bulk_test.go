@@ -79,3 +79,23 @@ func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
 	assert.Equal(t, []string{"us-central1-a"}, spec.Zones)
 	assert.Equal(t, mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: 7}, spec.Stamp)
 }
+
+func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
+	occasion := func(start time.Duration, more ...func(*scene)) string {
+		given := func(s *scene) { s.Jobs[0].Start = noon.Add(-start) }
+		s := seen(append([]func(*scene){
+			nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given,
+		}, more...)...)
+		plan := Compute(with(t, ""), s)
+		require.Len(t, plan.Actions, 1)
+		return plan.Actions[0].(BulkInsert).Spec.Occasion
+	}
+	later := func(s *scene) { s.Now = noon.Add(9 * time.Second) }
+	first := occasion(time.Minute)
+	assert.NotEmpty(t, first)
+	assert.Equal(t, first, occasion(time.Minute, later), "a round later, of whichever process")
+	assert.NotEqual(t, first, occasion(30*time.Second), "when the job has been given its nodes again")
+	assert.NotEqual(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after a refusal")
+	assert.NotEqual(t, first, occasion(time.Minute, func(s *scene) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
+	assert.Empty(t, occasion(time.Minute, func(s *scene) { s.Jobs[0].Start = time.Time{} }))
+}

@@ -72,7 +72,7 @@ func (w *world) useless(in machine) (why string, stopped bool) {
 	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
 		return w.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.isLeftover(m, in):
-		return w.unasked("it came for another job, before its node was last powered up"), stopped
+		return w.unasked("it came for another job, and cannot serve the one that waits for its node"), stopped
 	case m == nil && !w.knows(in.Name) && !w.held[in.Name] && w.snap.Now.Sub(in.Created) >= strandedAfter:
 		return w.unasked("the configuration knows no node of that name"), stopped
 	}

@@ -42,25 +42,43 @@ func (a GiveBack) Queue() string { return jobQueue(a.Job) }
 
 // giveBack gives a cohort up. All nodes of its job that have no machine yet go
 // at once: had one been left out, another job could be placed on it without a
-// call. Those that other jobs hold too go only where nothing could help these
-// either; then one job may be left that waits on. A static node keeps waiting, for nobody would ask for it again.
+// call. A static node keeps waiting, for nobody would ask for it again.
 func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 	w.problem(fmt.Sprintf("%s: %s", c.group, reason))
 	switch {
 	case c.job != nil:
-		nodes := w.unbooted(c.job)
-		if !hopeless || then == Cancel { // others that hold a node wait on, for as long as they may
-			nodes = slices.DeleteFunc(nodes, func(name string) bool { return len(w.nodes[name].jobs) > 1 })
-		}
+		nodes := w.takeable(c.job, hopeless && then != Cancel)
 		if len(nodes) > 0 || then == Cancel {
 			w.takeBack(c.job, GiveBack{Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless, Why: c.why()})
 		}
-	case !c.static:
+	case c.static:
+		c.obstacle = reason
+	default:
 		w.setNodes(SetNodes{
 			Nodes: c.nodes, State: "power_down_force", Reason: ReasonPrefix + reason,
 			Why: Why(fmt.Sprintf("%s: %s", c.group, reason)),
 		})
 	}
+}
+
+// takeable returns the nodes that can be taken from a job. Those that other jobs
+// hold too go only where nothing could help these either; then one job may be
+// left that waits on.
+func (w *world) takeable(job *slurm.Job, forAll bool) []string {
+	nodes := w.unbooted(job)
+	if !forAll {
+		nodes = slices.DeleteFunc(nodes, func(name string) bool { return len(w.nodes[name].jobs) > 1 })
+	}
+	return nodes
+}
+
+// stays reports whether a cohort would keep its nodes if it were given up though
+// there is hope.
+func (w *world) stays(c *cohort) bool {
+	if c.job == nil {
+		return c.static
+	}
+	return w.keeps(c) || len(w.takeable(c.job, false)) == 0
 }
 
 // takeBack plans that nodes of the job go back, unless they do already, or

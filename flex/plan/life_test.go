@@ -106,6 +106,7 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 		"its failures are waited out, and never power it down": {
 			given: seen(nodes("alpha-one-0", risingIdle),
 				group("alpha-one-node-0", forNode("one", "alpha-one-0"), failed("a1", "alpha-one-0", mig.CauseConfig, time.Second))),
+			want: []string{`set nodes alpha-one-0 comment "slurmflex: waits in alpha-one-node-0 since 2026-11-21T12:00:00Z, armed 2026-11-21T12:00:00Z"`},
 		},
 		"it is powered down when its machine is gone from the cloud and does not answer": {
 			given: seen(nodes("alpha-one-0", noAnswer)),
@@ -277,6 +278,17 @@ func TestAWaitForCapacity(t *testing.T) {
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
 	const waited = "flex-start: waiting 2h10m for 2 × a3-machine for 00:15:00"
 	const ago = 2*time.Hour + 13*time.Minute
+	const sixth = "flex-start: attempt 6 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:30:00 after it"
+	armed := func(group string) string {
+		return "slurmflex: waits in alpha-" + group + " since 2026-11-21T11:40:00Z, armed 2026-11-21T11:40:00Z"
+	}
+	rearmed := func(group string) string {
+		return strings.Replace(armed(group), "armed 2026-11-21T11:40", "armed 2026-11-21T12:00", 1)
+	}
+	node1 := func(s *scene) { // the other static node is up
+		group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"})(s)
+		vms("alpha-one-1", "alpha-one-node-1", "RUNNING")(s)
+	}
 	for name, c := range map[string]struct {
 		keys  string
 		given Snapshot
@@ -292,6 +304,18 @@ func TestAWaitForCapacity(t *testing.T) {
 				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4), told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:08:00 after it"),
 				func(s *scene) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) }),
 			want: []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`},
+		},
+		"of a static node for its next attempt does, however many have failed": {
+			given: seen(nodes("alpha-one-0", risingIdle), nodes("alpha-one-1", running), node1, resumeTimeout(time.Hour),
+				refused("alpha-one-node-0", mig.CauseQuota, time.Second, 6), commented("alpha-one-0", armed("one-node-0"))),
+			want: []string{`set nodes alpha-one-0 power_up comment "` + rearmed("one-node-0") + `"`},
+		},
+		"of jobs whose shared node is taken from none of them does": {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-a3-0"),
+				job(8, "shared", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
+				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 6), commented("alpha-a3-0", armed("a3-job-7")),
+				told(8, sixth)),
+			want: []string{`set nodes alpha-a3-0 power_up comment "` + rearmed("a3-job-7") + `"`, `tell job 7 "` + sixth + `"`},
 		},
 		"is told once": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),

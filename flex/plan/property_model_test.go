@@ -29,6 +29,13 @@ const (
 	quiet    = 20
 )
 
+// keepsArmed reports whether an action only has Slurm count ResumeTimeout anew for
+// nodes that wait on, which goes on for as long as they do.
+func keepsArmed(a plan.Action) bool {
+	set, ok := a.(plan.SetNodes)
+	return ok && set.State == "power_up" && set.Comment != nil && strings.HasPrefix(*set.Comment, "slurmflex: waits in ")
+}
+
 // goOnUntil lets the world go on, of which after some steps all is seen, and says
 // what is still done when it should be at rest.
 func (m *model) goOnUntil(seen int) (unrest string) {
@@ -41,7 +48,7 @@ func (m *model) goOnUntil(seen int) (unrest string) {
 		if len(p.Actions) > 0 {
 			last = append(last, fmt.Sprint(p.Actions))
 		}
-		if step >= restless && len(p.Actions) > 0 {
+		if step >= restless && slices.ContainsFunc(p.Actions, func(a plan.Action) bool { return !keepsArmed(a) }) {
 			return "no rest, but at last\n" + strings.Join(last[max(0, len(last)-4):], "\n")
 		}
 		m.do(p)

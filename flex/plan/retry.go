@@ -42,7 +42,7 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 		c.obstacle = w.occupied(c)
 	case hopeless:
 		w.giveBack(c, Hold, true, message)
-	case failures >= c.set.Flex.MaxAttempts && !w.keeps(c) && !c.startedAfter(last):
+	case failures >= c.set.Flex.MaxAttempts && !w.stays(c) && !c.startedAfter(last):
 		w.giveBack(c, Requeue, false, fmt.Sprintf("%d attempts failed, the last: %s", failures, message))
 	default:
 		c.failed, c.next = failures, last.Add(retryAfter(failures))

@@ -236,7 +236,7 @@ func (w *world) unseen(region string) bool { return w.snap.Unseen[region] != nil
 // whether it has one that is on its way out.
 func (w *world) machine(node string) (stays, leaves bool) {
 	for _, in := range w.instances[node] {
-		if in.Leaving() {
+		if m := w.nodes[node]; in.Leaving() || m != nil && w.isLeftover(m, in) {
 			leaves = true
 		} else {
 			stays = true

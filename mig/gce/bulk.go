@@ -10,6 +10,7 @@ import (
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"slurmflex/mig"
@@ -21,7 +22,8 @@ import (
 //
 // A name that is taken is an error with mig.CauseConflict, but names are taken
 // zone by zone: of several zones another one may be chosen. So whoever does not
-// know how an earlier call ended must look at the instances before the next.
+// know how an earlier call ended must look at the instances before the next, or
+// repeat it with the same Occasion.
 func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 	do, on := c.bulkInRegion, c.inRegion(b.Region)
 	if len(b.Zones) == 1 {
@@ -43,7 +45,7 @@ func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {
 
 // bulkInZone begins a bulk insert in the spec's one zone.
 func (c *Client) bulkInZone(ctx context.Context, b mig.BulkSpec) (*computepb.Operation, error) {
-	return begin(ctx, "instances.bulkInsert", func(ctx context.Context, id *string) (*compute.Operation, error) {
+	return begin(ctx, "instances.bulkInsert", c.occasion(b), func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.instances.BulkInsert(ctx, &computepb.BulkInsertInstanceRequest{
 			Project: c.project, Zone: b.Zones[0], RequestId: id,
 			BulkInsertInstanceResourceResource: bulkBody(b),
@@ -63,12 +65,20 @@ func (c *Client) bulkInRegion(ctx context.Context, b mig.BulkSpec) (*computepb.O
 		TargetShape: proto.String("ANY_SINGLE_ZONE"),
 		Locations:   locations(zones, b.Zones),
 	}
-	return begin(ctx, "regionInstances.bulkInsert", func(ctx context.Context, id *string) (*compute.Operation, error) {
+	return begin(ctx, "regionInstances.bulkInsert", c.occasion(b), func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.regionInstances.BulkInsert(ctx, &computepb.BulkInsertRegionInstanceRequest{
 			Project: c.project, Region: b.Region, RequestId: id,
 			BulkInsertInstanceResourceResource: body,
 		})
 	})
+}
+
+// occasion is the requestId of a bulk insert: that of its Occasion, or a new one.
+func (c *Client) occasion(b mig.BulkSpec) string {
+	if b.Occasion == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("slurmflex/"+c.project+"/"+b.Region+"/"+b.Occasion)).String()
 }
 
 // bulkBody is a bulk insert as flex-start prescribes it, in any zone. What it

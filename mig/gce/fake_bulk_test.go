@@ -154,3 +154,21 @@ func TestATemplateIsReadBackFromItsRegionOrTheWorld(t *testing.T) {
 		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
 	})
 }
+
+func TestABulkInsertIsMadeOnceForItsOccasion(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		zones := []string{"us-central1-a", "us-central1-b"}
+		w.cloud.SetCapacity("us-central1-a", machine, 2)
+		b := w.bulk(t, zones...)
+		b.Occasion = "alpha-a3-job-812, first attempt"
+		require.NoError(t, w.BulkInsert(t.Context(), b))
+		require.NoError(t, w.BulkInsert(t.Context(), b), "of a process that has seen none of it")
+		time.Sleep(time.Minute)
+		assert.Equal(t, b.Instances, mig.Names(w.seen(t)))
+
+		b.Occasion = "alpha-a3-job-812, second attempt"
+		require.NoError(t, w.BulkInsert(t.Context(), b))
+		time.Sleep(time.Minute)
+		assert.Len(t, w.seen(t), 4, "the names are free in the other zone")
+	})
+}

@@ -34,11 +34,11 @@ func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1, 1)
 		require.NoError(t, l.wait(t.Context(), toLook))
-		var order []string
+		order := make(chan string, 5)
 		come := func(method string) {
 			go func() {
 				if assert.NoError(t, l.wait(t.Context(), urgencyOf(method))) {
-					order = append(order, method)
+					order <- method
 				}
 			}()
 			synctest.Wait()
@@ -48,12 +48,12 @@ func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
 		come("regionInstanceGroupManagerResizeRequests.cancel")
 		come("regionInstanceGroupManagers.deleteInstances")
 		come("regionInstances.bulkInsert")
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		assert.Equal(t, []string{
+		for _, method := range []string{
 			"regionInstanceGroupManagerResizeRequests.cancel", "regionInstanceGroupManagers.deleteInstances",
 			"regionInstanceGroupManagers.insert", "regionInstances.bulkInsert", "instances.aggregatedList",
-		}, order)
+		} {
+			assert.Equal(t, method, <-order)
+		}
 	})
 }
 

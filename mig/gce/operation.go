@@ -39,7 +39,7 @@ func (c *Client) inZone(zone string) wait {
 
 // mutate sends a mutation and waits until its operation is done or ctx ends.
 func mutate(ctx context.Context, on wait, method string, do send) error {
-	op, err := begin(ctx, method, do)
+	op, err := begin(ctx, method, uuid.NewString(), do)
 	if err != nil {
 		return err
 	}
@@ -47,10 +47,9 @@ func mutate(ctx context.Context, on wait, method string, do send) error {
 	return err
 }
 
-// begin sends a mutation under a requestId of its own, the same for each
-// attempt, and returns its operation, which may still be running.
-func begin(ctx context.Context, method string, do send) (*computepb.Operation, error) {
-	id := uuid.NewString()
+// begin sends a mutation under a requestId, the same for each attempt, and
+// returns its operation, which may still be running.
+func begin(ctx context.Context, method, id string, do send) (*computepb.Operation, error) {
 	op, err := do(calling(ctx, method), &id)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"slurmflex/mig"
@@ -29,7 +30,7 @@ func (c *Client) DeleteVMs(ctx context.Context, instances []mig.Instance) error 
 }
 
 func (c *Client) deleteVM(ctx context.Context, in mig.Instance) error {
-	_, err := begin(ctx, "instances.delete", func(ctx context.Context, id *string) (*compute.Operation, error) {
+	_, err := begin(ctx, "instances.delete", uuid.NewString(), func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.instances.Delete(ctx, &computepb.DeleteInstanceRequest{
 			Project: c.project, Zone: in.Zone, Instance: in.Name, RequestId: id,
 		})

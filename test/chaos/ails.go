@@ -21,8 +21,14 @@ type ails struct {
 
 	mu     sync.Mutex
 	caught []caught
-	counts map[string]int // calls so far, by what they were
-	sick   time.Time      // when a call last went wrong, or will have
+	counts map[string]count // calls so far, by what they were
+	sick   time.Time        // when a call last went wrong, or will have
+}
+
+// count is how many calls of a kind there were, those of one instant being one.
+type count struct {
+	n    int
+	last time.Time
 }
 
 // caught is a sickness that goes about.
@@ -55,16 +61,21 @@ type turn struct {
 }
 
 // next decides about a call. All calls of a kind on an object are counted, so
-// that each has a lot of its own.
+// that each has a lot of its own, but that those made at one instant have the
+// same: nothing tells them apart.
 func (a *ails) next(of goal, kind, object string) turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.counts == nil {
-		a.counts = map[string]int{}
+		a.counts = map[string]count{}
 	}
 	what := string(of) + " " + kind + " " + object
-	a.counts[what]++
-	t := turn{key: []any{what, a.counts[what]}}
+	c := a.counts[what]
+	if now := time.Now(); !now.Equal(c.last) {
+		c = count{c.n + 1, now}
+	}
+	a.counts[what] = c
+	t := turn{key: []any{what, c.n}}
 	t.way = a.dice.span(2*time.Millisecond, 60*time.Millisecond, append(t.key, "way")...)
 	a.caught = slices.DeleteFunc(a.caught, func(c caught) bool { return !c.until.After(time.Now()) })
 	for _, c := range a.caught {

@@ -23,6 +23,7 @@ type check struct {
 	found    []violation
 	unasked  map[string][]string  // by process: machines deleted in its present round that Slurm did not ask for
 	unwanted map[string]*unwanted // requests and nodes that nobody wants, by what they are
+	looked   time.Time            // when a process last began to look
 }
 
 // unwanted is a live request, or a node that powers up, whose job has gone.
@@ -166,6 +167,7 @@ func (c *check) round(p *process) {
 	well := c.w.well()
 	c.mu.Lock()
 	c.unasked[p.name] = nil
+	c.looked = time.Now()
 	c.mu.Unlock()
 	if p.name == "hook" || p.name == "cron" {
 		return
@@ -225,9 +227,13 @@ func (c *check) outstay(key string, well bool) {
 // start judges that Slurm starts a job, which it does not where the job could not
 // be done before the lease of one of its nodes ends. Of a node that was up when
 // the job was given it, Slurm judges by that time, though the job may have waited
-// for its other nodes since.
+// for its other nodes since. A job that was put on nodes of another one after the
+// last round is excepted: Slurm calls nobody then.
 func (c *check) start(l life) {
-	if !c.w.well() || l.Limit.Kind != slurm.LimitSet {
+	c.mu.Lock()
+	unseen := l.given.After(c.looked)
+	c.mu.Unlock()
+	if !c.w.well() || unseen || l.Limit.Kind != slurm.LimitSet {
 		return
 	}
 	for _, node := range l.Nodes {

@@ -111,6 +111,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		"a job is started that cannot be done before a lease ends": {func(p *planted) {
 			p.group(7, node) // for seven days
 			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
+			p.check.round(p.p)
 			p.check.start(life{Job: j, given: p.begun})
 		}, lostJob, "job 7 begins to run and has until"},
 		"more machines are deleted than the brake allows": {func(p *planted) {
@@ -220,7 +221,14 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 		"a job is started that can be done in its lease": func(p *planted) {
 			p.group(7, node)
 			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 6 * 24 * time.Hour}}
+			p.check.round(p.p)
 			p.check.start(life{Job: j, given: p.begun})
+		},
+		"a job is started on nodes that it was given after the last round": func(p *planted) {
+			p.group(7, node)
+			p.check.round(p.p)
+			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
+			p.check.start(life{Job: j, given: time.Now().Add(time.Second)})
 		},
 		"a job's request waits while the job does": func(p *planted) {
 			p.cloud.SetCapacity("", "", 0)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +27,14 @@ type entry struct {
 	text string
 }
 
+// requestID is the one thing in a text that chance has made.
+var requestID = regexp.MustCompile(`"clientOperationId\\*":\\*"[0-9a-f-]*`)
+
 func (j *journal) note(format string, args ...any) {
 	e := entry{time.Since(j.begun), fmt.Sprintf(format, args...)}
+	if strings.Contains(e.text, "clientOperationId") {
+		e.text = requestID.ReplaceAllString(e.text, "a request's id")
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, e)

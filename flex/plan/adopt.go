@@ -10,9 +10,10 @@ import (
 
 // Adopt plans the removal of the groups that slurm-gcp's scripts have left for
 // the cluster's flex nodesets: foreign are the groups that bear its names and
-// no stamp. Their requests are cancelled unless a node that they name is wanted;
-// a group goes when it holds nothing, and no node that is in use could have its
-// machine there unseen.
+// no stamp. Their requests are cancelled unless a node that they name is wanted,
+// their machines are deleted when Slurm has powered the nodes down; a group goes
+// when it holds nothing, and no node that is in use could have its machine there
+// unseen.
 func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
 	w := look(cfg, snap)
 	w.cohorts()
@@ -30,6 +31,9 @@ func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
 				w.add(CancelRequest{Region: g.Region, Group: g.Name, Request: r.Name, Why: why})
 			}
 		}
+		if gone := w.offIn(g); len(gone) > 0 {
+			w.add(DeleteInstances{Region: g.Region, Group: g.Name, Instances: gone, Why: "slurm-gcp has left them, and Slurm has powered their nodes down"})
+		}
 		if len(live) == 0 && w.inGroup[g.Region+"/"+g.Name] == 0 && !w.unaccounted(g) {
 			w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: why})
 		}
@@ -44,6 +48,19 @@ func (w *world) leftOf(g mig.Group) bool {
 	return ok && slices.ContainsFunc(w.cfg.NodeSets, func(n *config.NodeSet) bool {
 		return n.Name == name && n.Flex != nil && n.Region == g.Region
 	})
+}
+
+// offIn returns the group's instances whose nodes are powered down, and no job
+// holds them.
+func (w *world) offIn(g mig.Group) []mig.Instance {
+	var off []mig.Instance
+	for _, in := range w.machines {
+		if m := w.nodes[in.Name]; in.Group == g.Name && in.Region == g.Region && !in.Leaving() &&
+			m != nil && m.power == down && len(m.jobs) == 0 {
+			off = append(off, *in.Instance)
+		}
+	}
+	return off
 }
 
 func (w *world) anyWanted(nodes []string) bool {

@@ -326,6 +326,13 @@ func TestAWaitForCapacity(t *testing.T) {
 			}),
 			want: []string{`tell job 7 "` + waited + `; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`},
 		},
+		"says if the lease will not be long enough": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *scene) {
+				s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
+				s.Groups[0].Requests[0].Duration = 7 * 24 * time.Hour
+			}),
+			want: []string{`tell job 7 "flex-start: waiting 2h10m for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`},
+		},
 		"outlasts ResumeTimeout: its count begins anew in good time": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
 			want: []string{`set nodes alpha-a3-[0-1] power_up comment ` +

@@ -92,6 +92,9 @@ func (w *world) waitText(c *cohort) string {
 		return ""
 	}
 	text := fmt.Sprintf("waiting %s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
+	if limit := c.job.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
+		text += ", less than its time limit of " + clock(limit.Duration)
+	}
 	if r.Message != "" {
 		text += "; last attempt: " + r.Message
 	}

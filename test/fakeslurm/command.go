@@ -155,7 +155,7 @@ func (c *Cluster) toJobs(id uint32, what string, do func(*job) error) error {
 	c.stirred = true
 	var tasks []*job
 	for _, j := range c.queue {
-		if j.arrayID == id {
+		if j.arrayID == id && id != 0 {
 			tasks = append(tasks, j)
 		}
 	}

@@ -127,25 +127,22 @@ const bootLoss = 5 * time.Minute
 // that booted before the node was last powered up, so it can never register. Or
 // its lease ends before the job could be done.
 func (w *world) isLeftover(m *member, in machine) bool {
-	job, stamp := m.owner(), in.Stamp
-	if in.group != nil {
-		stamp = in.group.Stamp
-	}
+	job, stamp := m.owner(), in.stamp()
 	if m.power != rising || job == nil || stamp.Job == 0 || in.Created.IsZero() || !in.Created.Before(job.Start) ||
 		slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
 		return false
 	}
 	limit := m.set.Flex.BootTimeout
-	return limit > 0 && w.snap.Now.Sub(in.Created) >= limit || isTooShort(in, job, m.set.Flex.MaxRunDuration)
+	return limit > 0 && w.snap.Now.Sub(in.Created) >= limit || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)
 }
 
-// isTooShort reports whether the instance's lease ends before the job, which
-// has not begun, could be done, and a lease of its own would not.
-func isTooShort(in machine, job *slurm.Job, longest time.Duration) bool {
+// isTooShort reports whether the instance's lease ends before the job, if it
+// began at start, could be done, and a lease of its own would not.
+func isTooShort(in machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
 	if in.Terminates.IsZero() || job.Limit.Kind != slurm.LimitSet || job.Limit.Duration > longest {
 		return false
 	}
-	return in.Terminates.Before(job.Start.Add(job.Limit.Duration - bootLoss))
+	return in.Terminates.Before(start.Add(job.Limit.Duration - bootLoss))
 }
 
 // giveUpBoots powers down the nodes whose instance has run for boot_timeout and

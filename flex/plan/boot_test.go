@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // extra gives nodes of the scene an Extra.
@@ -182,4 +185,23 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 		reserved("slurmflex-alpha-1795265400", "alpha-bulk-0", noon.Add(50*time.Minute)))
 	assert.Equal(t, []string{"delete instances alpha-bulk-0"}, actions(Compute(with(t, ""), bulk)),
 		"the legacy path's too, before the job's nodes are asked for together")
+}
+
+func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
+	given := func(by uint32, ends time.Duration, more ...func(*scene)) Snapshot {
+		name := fmt.Sprintf("alpha-a3-job-%d", by)
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+			func(s *scene) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) },
+			group(name, forJob("a3", by)), ending("alpha-a3-0", name, time.Hour, ends),
+			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)),
+			group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
+		}, more...)...)
+	}
+	cfg := with(t, "gang_timeout: 0")
+	assert.Equal(t, []string{"give back alpha-a3-1 and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
+		"2026-11-21T12:50:00Z, before the job could be done"}, actions(Compute(cfg, given(6, 50*time.Minute))))
+	assert.Empty(t, actions(Compute(cfg, given(6, 55*time.Minute))), "a boot may take as much")
+	assert.Empty(t, actions(Compute(cfg, given(7, 50*time.Minute))), "gang_timeout is for nodes that came for the job itself")
+	assert.Empty(t, actions(Compute(cfg, given(6, 50*time.Minute, func(s *scene) { s.Jobs[0].State = slurm.JobRunning }))))
 }

@@ -37,6 +37,7 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w.giveUpBoots(boots)
 	w.giveUpLate(cohorts)
 	w.releaseGangs(cohorts)
+	w.releaseShort(cohorts)
 	for _, c := range cohorts {
 		w.judge(c)
 	}

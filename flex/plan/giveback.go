@@ -221,6 +221,38 @@ func (w *world) releaseGangs(cohorts []*cohort) {
 	}
 }
 
+// releaseShort gives jobs back that wait for nodes, while another of theirs is up
+// that came for another job, and whose lease ends before they could be done even
+// if they began now: Slurm judged that when it gave them their nodes.
+func (w *world) releaseShort(cohorts []*cohort) {
+	for _, c := range cohorts {
+		if c.job == nil || c.job.State == slurm.JobRunning {
+			continue
+		}
+		for _, name := range c.job.Nodes {
+			if end := w.shortEnd(c.job, w.nodes[name]); !end.IsZero() {
+				w.giveBack(c, Requeue, false, fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could be done",
+					name, end.UTC().Format(time.RFC3339)))
+				break
+			}
+		}
+	}
+}
+
+// shortEnd is when the lease of a node ends that is up, came for another job, and
+// is too short for this one; zero if that is not so.
+func (w *world) shortEnd(job *slurm.Job, m *member) time.Time {
+	if m == nil || m.power != up {
+		return time.Time{}
+	}
+	for _, in := range m.machines {
+		if w.ours(in) && in.stamp().Job != job.ID && isTooShort(in, job, w.snap.Now, m.set.Flex.MaxRunDuration) {
+			return in.Terminates
+		}
+	}
+	return time.Time{}
+}
+
 // came tells how many of a job's nodes have a machine that came for this job,
 // and since when the first has.
 func (w *world) came(job *slurm.Job) (n int, since time.Time) {

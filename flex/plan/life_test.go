@@ -326,6 +326,10 @@ func TestAWaitForCapacity(t *testing.T) {
 			}),
 			want: []string{`tell job 7 "` + waited + `; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`},
 		},
+		"counts from when the job was given its nodes, whichever attempt it is": {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *scene) { s.Jobs[0].Start = noon.Add(-5 * time.Hour) }),
+			want:  []string{`tell job 7 "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`},
+		},
 		"says if the lease will not be long enough": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *scene) {
 				s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
@@ -368,7 +372,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		},
 		"counts for a job from when it was given its nodes": {
 			keys: "provision_timeout: 7200",
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), func(s *scene) {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *scene) {
 				s.Jobs[0].Start = noon.Add(-time.Hour) // the request was another job's before
 			}),
 		},

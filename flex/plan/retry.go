@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"slurmflex/mig"
@@ -47,7 +48,7 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 	default:
 		c.failed, c.next = failures, last.Add(retryAfter(failures))
 		c.obstacle = fmt.Sprintf("attempt %d failed (%s): %s; the next one comes %s after it",
-			failures, cause, message, clock(retryAfter(failures)))
+			failures, cause, strings.TrimSuffix(message, "."), clock(retryAfter(failures)))
 		w.problem(c.group + ": " + c.obstacle)
 	}
 	return false

@@ -91,6 +91,9 @@ func (w *world) waitText(c *cohort) string {
 	if waited < tellAfter && r.Message == "" {
 		return ""
 	}
+	if since := waitsSince(c); !since.IsZero() {
+		waited = w.snap.Now.Sub(since) // also for earlier requests
+	}
 	text := fmt.Sprintf("waiting %s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
 	if limit := c.job.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
 		text += ", less than its time limit of " + clock(limit.Duration)

@@ -214,6 +214,14 @@ func newer(group, region string) string {
 	return fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it; run that version, or delete it when its jobs are done", group, region)
 }
 
+// stamp is its group's, or its own if no group made it.
+func (in machine) stamp() mig.Stamp {
+	if in.group != nil {
+		return in.group.Stamp
+	}
+	return in.Stamp
+}
+
 // ours reports whether a group of ours made the instance, or we without one.
 func (w *world) ours(in machine) bool {
 	if in.Group == "" {

@@ -124,6 +124,7 @@ type service struct {
 
 	mu      sync.Mutex
 	process *process // nil while it does not run
+	ended   time.Time
 	again   time.Time
 	dooms   kill
 }
@@ -138,6 +139,18 @@ func (s *service) start() {
 	defer s.mu.Unlock()
 	s.process = p
 	s.w.journal.note("%s started", s.name)
+}
+
+// away reports whether the daemon has ended and is to be started again.
+func (s *service) away() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process == nil && !s.ended.IsZero() || s.process != nil && s.process.gone()
+}
+
+// end notes that the daemon has ended, to be started again after a while.
+func (s *service) end(after time.Duration) {
+	s.process, s.ended, s.again = nil, time.Now(), time.Now().Add(after)
 }
 
 // hint hands a hint to the daemon, and reports whether there is one.
@@ -164,7 +177,7 @@ func (s *service) doom(k kill) {
 func (s *service) restart(after time.Duration) {
 	s.mu.Lock()
 	p := s.process
-	s.process, s.again = nil, time.Now().Add(after)
+	s.end(after)
 	s.mu.Unlock()
 	if p != nil {
 		p.stop()
@@ -176,7 +189,7 @@ func (s *service) restart(after time.Duration) {
 func (s *service) tend() {
 	s.mu.Lock()
 	if s.process != nil && s.process.gone() {
-		s.process, s.again = nil, time.Now().Add(s.dooms.lasts)
+		s.end(s.dooms.lasts)
 		s.w.journal.note("%s killed", s.name)
 	}
 	due := s.process == nil && !time.Now().Before(s.again)

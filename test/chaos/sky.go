@@ -144,6 +144,7 @@ func (e loseVM) strike(w *world, _ int) {
 	if e.stops {
 		lose = w.cloud.StopVM
 	}
+	w.watch.take(name)
 	w.journal.note("machine %s is lost (stops: %t): %v", name, e.stops, lose(name))
 }
 
@@ -155,6 +156,7 @@ func (e outage) String() string { return "all machines in " + e.zone + " stop" }
 func (e outage) strike(w *world, _ int) {
 	for _, in := range w.cloud.State().Instances {
 		if w.known[in.Name] && in.Zone == e.zone && in.Status == "RUNNING" {
+			w.watch.take(in.Name)
 			w.journal.note("machine %s is lost: %v", in.Name, w.cloud.StopVM(in.Name))
 		}
 	}

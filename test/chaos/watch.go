@@ -124,9 +124,10 @@ func (w *watch) take(node string) {
 
 // despair notes that something may fail with a code for a while. If only an
 // admin can mend its cause, jobs that Slurm would not requeue may be given up,
-// also by what is remembered of the failure a few minutes later.
+// also by what is remembered of the failure later, or noticed when the daemon
+// runs again.
 func (w *watch) despair(code string, lasts time.Duration) {
-	const remembered = 5 * time.Minute
+	const remembered = 15 * time.Minute
 	if !hopeless(code) {
 		return
 	}

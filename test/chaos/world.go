@@ -85,12 +85,8 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 	for _, name := range w.setup.slurm.Nodes {
 		w.known[name] = true
 	}
-	w.setup.slurm.Resume = func(file slurm.ResumeFile) {
-		var jobs []uint32
-		for _, j := range file.Jobs {
-			jobs = append(jobs, j.ID)
-		}
-		w.hook(flex.Hint{Verb: "resume", Nodes: slurm.Fold(file.Nodes), Jobs: jobs})
+	w.setup.slurm.Resume = func(nodes []string, jobs []uint32) {
+		w.hook(flex.Hint{Verb: "resume", Nodes: slurm.Fold(nodes), Jobs: jobs})
 	}
 	w.setup.slurm.Suspend = func(nodes []string) { w.hook(flex.Hint{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
 	w.setup.slurm.ResumeFail = func(nodes []string) {
@@ -236,7 +232,7 @@ func (w *world) wellFor(while time.Duration) bool {
 	w.mu.Lock()
 	faults := len(w.armed)
 	w.mu.Unlock()
-	return faults == 0 && !w.lasting(slurmAway) && w.ails.well(time.Now().Add(-while))
+	return faults == 0 && !w.main.away() && !w.lasting(slurmAway) && w.ails.well(time.Now().Add(-while))
 }
 
 func (w *world) setByHand(node string) {

@@ -1,6 +1,13 @@
 package flex
 
-import "slurmflex/config"
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+)
 
 // Calls is the nodes of one call by Slurm, by whom they concern.
 type Calls struct {
@@ -23,4 +30,21 @@ func Sort(cfg *config.Config, names []string) Calls {
 		}
 	}
 	return c
+}
+
+// ResumedJobs returns the ids of the jobs that the file speaks of that
+// SLURM_RESUME_FILE names.
+func ResumedJobs(path string) ([]uint32, error) {
+	if path == "" {
+		return nil, errors.New("SLURM_RESUME_FILE is not set: this Slurm was built without JSON")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("SLURM_RESUME_FILE: %w", err)
+	}
+	ids, err := slurm.ResumedJobs(data)
+	if err != nil {
+		return nil, fmt.Errorf("SLURM_RESUME_FILE %s: %w", path, err)
+	}
+	return ids, nil
 }

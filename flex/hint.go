@@ -34,8 +34,15 @@ const (
 // SocketPath is where the daemon listens.
 func SocketPath(dir string) string { return filepath.Join(dir, "slurmflex.sock") }
 
+// UnreceiptedError is that a hint went to the daemon, who may have taken it, but
+// that no receipt came back. Whoever gets it need not send the hint again.
+type UnreceiptedError struct{ error }
+
+func (e UnreceiptedError) Unwrap() error { return e.error }
+
 // Send hands a hint over to the daemon and waits for its receipt. It fails if
-// no daemon answers within 60 ms, or if the socket is not to be trusted.
+// no daemon answers within 60 ms, or if the socket is not to be trusted. From the
+// moment that it is connected, its errors are UnreceiptedErrors.
 func Send(ctx context.Context, path string, h Hint) error {
 	if err := trustworthy(path); err != nil {
 		return err
@@ -51,6 +58,14 @@ func Send(ctx context.Context, path string, h Hint) error {
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
+	if err := exchange(conn, path, h); err != nil {
+		return UnreceiptedError{err}
+	}
+	return nil
+}
+
+// exchange sends a hint and reads its receipt.
+func exchange(conn net.Conn, path string, h Hint) error {
 	if err := json.NewEncoder(conn).Encode(h); err != nil {
 		return fmt.Errorf("send hint to %s: %w", path, err)
 	}

@@ -42,12 +42,12 @@ func BenchmarkParseReservations(b *testing.B) {
 	}
 }
 
-func BenchmarkParseResumeFile(b *testing.B) {
+func BenchmarkResumedJobs(b *testing.B) {
 	text := site.ResumeFile(cluster(b, site.Rising).Jobs)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := slurm.ParseResumeFile(text); err != nil {
+		if _, err := slurm.ResumedJobs(text); err != nil {
 			b.Fatal(err)
 		}
 	}

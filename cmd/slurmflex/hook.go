@@ -26,41 +26,35 @@ const (
 )
 
 func newHook(a *app, verb, short string) *cobra.Command {
-	return &cobra.Command{
+	unreceipted := ""
+	cmd := &cobra.Command{
 		Use: verb + " HOSTLIST", Short: short, GroupID: "hook",
-		Args: exactly(1, "it takes one hostlist, such as alpha-a3-[0-3]"),
+		Long: short + `.
+
+It hands over to the daemon, or begins a round of its own where none runs, and
+ends at once. What is done goes by what Slurm says of the nodes, not by the
+arguments, so it does no harm to call it by hand. It runs as SlurmUser.`,
+		Example: "  slurmflex " + verb + " 'alpha-a3-[0-3]'",
+		Args:    exactly(1, "it takes one hostlist, such as alpha-a3-[0-3]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Slurm keeps this file only while the program runs, and not even
 			// so long around a reconfigure: read it before anything else.
-			jobs, fileErr := resumeFile(os.Getenv("SLURM_RESUME_FILE"))
+			jobs, fileErr := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
 			log := a.logIfPossible(cfg.Options)
-			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0]))}
+			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0])), unreceipted: unreceipted}
 			if fileErr != nil && verb == resume {
 				h.log.Warn("the round goes by what squeue says", zap.Error(fileErr))
 			}
 			return h.run(cmd.Context(), flex.Hint{Verb: verb, Nodes: args[0], Jobs: jobs})
 		},
 	}
-}
-
-// resumeFile returns the ids of the jobs that the file speaks of.
-func resumeFile(path string) ([]uint32, error) {
-	if path == "" {
-		return nil, errors.New("SLURM_RESUME_FILE is not set: this Slurm was built without JSON")
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("SLURM_RESUME_FILE: %w", err)
-	}
-	ids, err := slurm.ResumedJobs(data)
-	if err != nil {
-		return nil, fmt.Errorf("SLURM_RESUME_FILE %s: %w", path, err)
-	}
-	return ids, nil
+	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was told already, and `why` there is no receipt")
+	_ = cmd.Flags().MarkHidden("unreceipted") // slurmflex-hook's; it fails for unknown flags only
+	return cmd
 }
 
 // hook is one call of slurmctld. It must be over within milliseconds:
@@ -69,6 +63,8 @@ type hook struct {
 	app *app
 	cfg *config.Config
 	log *zap.Logger
+
+	unreceipted string // why the daemon, which was told already, gave no receipt; empty: it was not told
 }
 
 func (h hook) run(ctx context.Context, hint flex.Hint) error {
@@ -100,7 +96,7 @@ func (h hook) run(ctx context.Context, hint flex.Hint) error {
 // handOver gives the call to the daemon, or else to a round of its own. If
 // neither can be, the nodes go back to Slurm.
 func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error {
-	sent := flex.Send(ctx, flex.SocketPath(h.cfg.Options.RunDir), hint)
+	sent := h.send(ctx, hint)
 	if sent == nil {
 		return nil
 	}
@@ -122,6 +118,14 @@ func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error
 		h.log.Warn("nodes given back to Slurm")
 	}
 	return err
+}
+
+// send tells the daemon, unless it was told already.
+func (h hook) send(ctx context.Context, hint flex.Hint) error {
+	if h.unreceipted != "" {
+		return errors.New(h.unreceipted)
+	}
+	return flex.Send(ctx, flex.SocketPath(h.cfg.Options.RunDir), hint)
 }
 
 // startRound starts a round that outlives this process. From 23.02 slurmctld

@@ -242,11 +242,9 @@ func TestAHookNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	assert.Equal(t, []string{w.path("log/slurmflex.log")}, files, "nothing else is written where it runs")
 }
 
-// Slurm 22.05 starts its programs so.
-func TestARoundBlocksNoSignalsThoughItsHookWasStartedWithSome(t *testing.T) {
-	w := newWorld(t)
-	w.waiting(t)
-	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t))
+// startBlocked starts a program as Slurm 22.05 does: with signals blocked.
+func startBlocked(t *testing.T, r *process) {
+	t.Helper()
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with its mask
@@ -261,6 +259,13 @@ func TestARoundBlocksNoSignalsThoughItsHookWasStartedWithSome(t *testing.T) {
 		started <- r.Start()
 	}()
 	require.NoError(t, <-started)
+}
+
+func TestARoundBlocksNoSignalsThoughItsHookWasStartedWithSome(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t))
+	startBlocked(t, r)
 	r.exits(t, exitDone).settle(t)
 	w.requireAsked(t)
 	for _, c := range w.calls(t) {

@@ -29,6 +29,7 @@ var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 // programs is where each part of the product starts programs.
 var programs = []string{
 	"cmd/slurmflex-fakegce/program.go", // the fake's --boot-command
+	"cmd/slurmflex-hook/main.go",       // slurmflex, which it becomes
 	"cmd/slurmflex/hook.go",            // a round of our own, and the delegate
 	"flex/signals.go",                  // ourselves anew
 	"slurm/scontrol/run.go",            // Slurm's commands

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -27,6 +29,19 @@ func (w *world) install(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, w.path("slurmflex")))
+}
+
+// hookProgram builds slurmflex-hook.
+func hookProgram(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "slurmflex-hook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../slurmflex-hook")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return b
 }
 
 func TestTheWrappersCallTheirHookWithWhatIsBesideThem(t *testing.T) {
@@ -69,4 +84,83 @@ func TestWithoutAConfigurationBesideItAWrapperTakesTheSystems(t *testing.T) {
 	w.install(t)
 	require.NoError(t, os.Remove(w.path("config.yaml")))
 	prepare(t, nil, w.path("resume"), "alpha-a3-0").exits(t, exitUsage).complains(t, defaultConfig, "no such file or directory")
+}
+
+func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
+	program := hookProgram(t)
+	installed := func(t *testing.T, w *world) {
+		t.Helper()
+		w.install(t)
+		require.NoError(t, os.WriteFile(w.path("slurmflex-hook"), program, 0o755))
+	}
+	t.Run("and enough where a daemon runs", func(t *testing.T) {
+		w := newWorld(t)
+		installed(t, w)
+		require.NoError(t, os.Remove(w.path("slurmflex")))
+		hints := w.listen(t)
+		for code := -1; code != exitDone; { // a busy machine may let the daemon be late
+			r := prepare(t, []string{w.resumeFile(t)}, w.path("resume"), "alpha-a3-[0-1]")
+			require.NoError(t, r.Start())
+			_ = r.Wait()
+			if code = r.ProcessState.ExitCode(); code != exitDone {
+				require.Contains(t, r.stderr.String(), "slurmflex-hook: neither")
+			}
+		}
+		assert.Equal(t, flex.Hint{Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+	})
+	t.Run("and becomes slurmflex where none does", func(t *testing.T) {
+		w := newWorld(t)
+		installed(t, w)
+		w.waiting(t)
+		r := prepare(t, w.env(w.resumeFile(t)), "/bin/sh", "-c", `exec "$0" "$@" <&- >&- 2>&-`, w.path("resume"), "alpha-a3-[0-1]")
+		startBlocked(t, r)
+		r.exits(t, exitDone).settle(t)
+		w.requireAsked(t)
+		assert.Empty(t, w.log(t, "warn"))
+		for _, c := range w.calls(t) {
+			assert.Equal(t, "0000000000000000", c.blocked, c.args)
+		}
+	})
+	t.Run("and leaves to it the nodes of others", func(t *testing.T) {
+		w := delegating(t)
+		installed(t, w)
+		w.waiting(t)
+		prepare(t, w.env(w.resumeFile(t)), w.path("resume"), "alpha-a3-[0-1],alpha-cpu-1").exits(t, 7).settle(t)
+		w.requireDelegated(t, "others-resume", "alpha-cpu-1")
+		w.requireAsked(t)
+	})
+	t.Run("and tells a daemon that hangs only once", func(t *testing.T) {
+		w := newWorld(t)
+		installed(t, w)
+		w.waiting(t)
+		hangs, err := net.Listen("unix", flex.SocketPath(w.path("run")))
+		require.NoError(t, err)
+		defer hangs.Close()
+		require.NoError(t, os.Chmod(flex.SocketPath(w.path("run")), 0o600))
+		told := 0
+		counted := make(chan struct{})
+		go func() {
+			defer close(counted)
+			for _, err := hangs.Accept(); err == nil; _, err = hangs.Accept() {
+				told++
+			}
+		}()
+		prepare(t, w.env(w.resumeFile(t)), w.path("resume"), "alpha-a3-[0-1]").exits(t, exitDone).settle(t)
+		w.requireAsked(t)
+		require.Len(t, w.log(t, "warn"), 1)
+		assert.Contains(t, w.log(t, "warn")[0], "no daemon took the call")
+		assert.Contains(t, w.log(t, "warn")[0], "no receipt from the daemon")
+		hangs.Close()
+		<-counted
+		assert.Equal(t, 1, told)
+	})
+	t.Run("and says what it must in slurmflex's words", func(t *testing.T) {
+		w := newWorld(t)
+		installed(t, w)
+		prepare(t, nil, w.path("suspend")).exits(t, exitUsage).complains(t, "no nodes in hostlist")
+		require.NoError(t, os.Remove(w.path("config.yaml")))
+		w.write(t, "config.yaml", "nodeset: 3\n")
+		r := prepare(t, nil, w.path("suspend"), "alpha-a3-0").exits(t, exitUsage)
+		assert.Contains(t, r.stderr.String(), w.path("config.yaml"))
+	})
 }

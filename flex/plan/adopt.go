@@ -55,7 +55,7 @@ func (w *world) leftOf(g mig.Group) bool {
 func (w *world) offIn(g mig.Group) []mig.Instance {
 	var off []mig.Instance
 	for _, in := range w.machines {
-		if m := w.nodes[in.Name]; in.Group == g.Name && in.Region == g.Region && !in.Leaving() &&
+		if m := in.member; in.Group == g.Name && in.Region == g.Region && !in.Leaving() &&
 			m != nil && m.power == down && len(m.jobs) == 0 {
 			off = append(off, *in.Instance)
 		}

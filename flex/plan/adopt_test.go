@@ -31,16 +31,20 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 			foreign: left("alpha-a3-0a1b2c3d", accepted),
 		},
 		"stays while it has an instance": {
-			given: []func(*scene){nodes("alpha-a3-0", running), job(7, "train", "15:00", "RUNNING", "alpha-a3-0"),
-				vms("alpha-a3-0", "alpha-a3-0a1b2c3d", "RUNNING")},
+			given: []func(*scene){
+				nodes("alpha-a3-0", running), job(7, "train", "15:00", "RUNNING", "alpha-a3-0"),
+				vms("alpha-a3-0", "alpha-a3-0a1b2c3d", "RUNNING"),
+			},
 			foreign: left("alpha-a3-0a1b2c3d"),
 		},
 		"loses the instances of nodes that Slurm has powered down": {
-			given: []func(*scene){nodes("alpha-a3-[0-1]", poweredDown), vms("alpha-a3-[0-1]", "alpha-a3-0a1b2c3d", "RUNNING"),
+			given: []func(*scene){
+				nodes("alpha-a3-[0-1]", poweredDown), vms("alpha-a3-[0-1]", "alpha-a3-0a1b2c3d", "RUNNING"),
 				nodes("alpha-a3-2", poweringDown), vms("alpha-a3-2", "alpha-a3-0a1b2c3d", "RUNNING"),
 				nodes("alpha-a3-3", poweredDown), vms("alpha-a3-3", "alpha-a3-0a1b2c3d", "STOPPING"),
 				nodes("alpha-a3-4", running), vms("alpha-a3-4", "alpha-a3-0a1b2c3d", "RUNNING"),
-				nodes("alpha-a3-5", poweredDown), vms("alpha-a3-5", "alpha-a3-precious", "RUNNING")},
+				nodes("alpha-a3-5", poweredDown), vms("alpha-a3-5", "alpha-a3-precious", "RUNNING"),
+			},
 			foreign: left("alpha-a3-0a1b2c3d"), want: []string{"delete instances alpha-a3-[0-2] of alpha-a3-0a1b2c3d"},
 		},
 		"stays while a node in use could have its machine there unseen": {

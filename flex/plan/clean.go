@@ -29,8 +29,7 @@ const strandedAfter = 10 * time.Minute
 // Slurm has powered down, and, as far as max_deletions_per_round allows, those
 // that are of no use to anybody. None goes that a job's node runs on.
 func (w *world) deleteInstances() {
-	gone := map[string][]mig.Instance{} // by region/group; those that no group made under ""
-	why := map[string]string{}
+	gone := map[string]*departure{} // by region/group; those that no group made under ""
 	for _, in := range w.machines {
 		if !w.ours(in) {
 			continue
@@ -47,10 +46,15 @@ func (w *world) deleteInstances() {
 		if in.Group == "" {
 			key = ""
 		}
-		gone[key], why[key] = append(gone[key], *in.Instance), reason
+		d := gone[key]
+		if d == nil {
+			d = &departure{}
+			gone[key] = d
+		}
+		d.instances, d.why = append(d.instances, *in.Instance), Why(reason)
 	}
 	for _, key := range slices.Sorted(maps.Keys(gone)) {
-		instances, reason := gone[key], Why(why[key])
+		instances, reason := gone[key].instances, gone[key].why
 		if key == "" {
 			w.add(DeleteVMs{Instances: instances, Why: reason})
 		} else {
@@ -61,10 +65,16 @@ func (w *world) deleteInstances() {
 	}
 }
 
+// departure is what is deleted by one call.
+type departure struct {
+	instances []mig.Instance
+	why       Why // of the last
+}
+
 // useless says why an instance of ours is to be deleted; empty if it is not.
 // A stopped one is: by flex-start it can never start again.
 func (w *world) useless(in machine) (why string, stopped bool) {
-	m := w.nodes[in.Name]
+	m := in.member
 	stopped = in.Stopped()
 	switch {
 	case m != nil && m.power == down && len(m.jobs) == 0:

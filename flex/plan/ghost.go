@@ -41,7 +41,7 @@ func (w *world) isAhead(g *mig.Group) bool {
 // ago and may show soon.
 func (w *world) mayShow(name string) bool {
 	for _, r := range w.brought[name] {
-		if w.haunted(r.group) && w.snap.Now.Sub(r.request.Created) < settled {
+		if w.haunted(r.group) {
 			return true
 		}
 	}

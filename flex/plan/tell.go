@@ -66,9 +66,10 @@ func (w *world) tellJobs(cohorts []*cohort) {
 			texts[id] = Warning(at, strings.Join(slices.Compact(some), "; "))
 		}
 	}
+	waited := w.waited()
 	for i := range w.snap.Jobs {
 		if j := &w.snap.Jobs[i]; waits[j.ID] == nil && holdsNodes(j.State) && !w.isLosing(j) {
-			texts[j.ID] = w.endText(j)
+			texts[j.ID] = w.endText(j, waited[j.ID])
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(texts)) {
@@ -115,14 +116,14 @@ func (w *world) isLosing(j *slurm.Job) bool {
 
 // endText says when a job's nodes end, if that is before its time limit, or if
 // its owner was told that it waits, which it does no longer; else it is empty.
-func (w *world) endText(j *slurm.Job) string {
+func (w *world) endText(j *slurm.Job, waited bool) string {
 	end := w.firstEnd(j)
 	switch {
 	case end.IsZero():
 		return ""
 	case w.outlives(j, end):
 		return OwnComment + "its nodes end at " + end.UTC().Format(time.RFC3339) + ", before its time limit"
-	case w.hasWaited(j) && len(w.unbooted(j)) == 0:
+	case waited && len(w.unbooted(j)) == 0:
 		return OwnComment + "its nodes are there, until " + end.UTC().Format(time.RFC3339)
 	}
 	return ""
@@ -158,12 +159,21 @@ func (w *world) outlives(j *slurm.Job, end time.Time) bool {
 	})
 }
 
-// hasWaited reports whether the job's owner, or a comment of its nodes, was told
-// of a wait.
-func (w *world) hasWaited(j *slurm.Job) bool {
-	return strings.HasPrefix(w.snap.Told[j.ID], OwnComment) || slices.ContainsFunc(j.Nodes, func(name string) bool {
-		return w.nodes[name] != nil && strings.HasPrefix(w.nodes[name].Comment, waitPrefix)
-	})
+// waited are the jobs whose owner, or a comment of whose nodes, was told of a
+// wait.
+func (w *world) waited() map[uint32]bool {
+	jobs := map[uint32]bool{}
+	for id, text := range w.snap.Told {
+		jobs[id] = strings.HasPrefix(text, OwnComment)
+	}
+	for _, m := range w.members {
+		if strings.HasPrefix(m.Comment, waitPrefix) {
+			for _, j := range m.jobs {
+				jobs[j.ID] = true
+			}
+		}
+	}
+	return jobs
 }
 
 // machineType is the nodeset's, from its template, or else the nodeset's name.

@@ -104,7 +104,7 @@ func (w *world) keepArmed(c *cohort, now, last waiting, due time.Duration) {
 func (w *world) stopWaiting() {
 	var names []string
 	for _, m := range w.members {
-		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil && len(w.instances[m.Name]) > 0) {
+		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil && len(m.machines) > 0) {
 			names = append(names, m.Name)
 		}
 	}

@@ -22,7 +22,7 @@ type world struct {
 	groups    map[string]*mig.Group // by region/name
 	inGroup   map[string]int        // how many instances, by region/group
 	requests  map[string][]ref      // live requests, by the names they ask for
-	brought   map[string][]ref      // requests that have succeeded, by the names they brought
+	brought   map[string][]ref      // requests that have succeeded of late, by the names they brought
 	jobs      map[uint32]bool       // every job in the queue, whatever its state
 
 	ahead map[string]bool // nodesets with a group whose request does not show yet
@@ -52,10 +52,12 @@ type member struct {
 	cohort   *cohort      // with whom it is to arrive; nil unless it is wanted and rising
 }
 
-// machine is an instance and the group of ours that made it, nil if none did.
+// machine is an instance, the group of ours that made it, and the node of its
+// name; each is nil if there is none.
 type machine struct {
 	*mig.Instance
-	group *mig.Group
+	group  *mig.Group
+	member *member
 }
 
 // ref is a live request and the group it is in.
@@ -73,7 +75,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		inGroup:   make(map[string]int, len(snap.Groups)),
 		requests:  map[string][]ref{},
 		ahead:     map[string]bool{},
-		brought:   make(map[string][]ref, len(snap.Instances)),
+		brought:   map[string][]ref{},
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
 		set:       map[string]bool{},
 		spared:    cfg.Options.MaxDeletions,
@@ -127,7 +129,7 @@ func (w *world) addMachines() {
 	for i := range w.machines {
 		in := &w.snap.Instances[i]
 		key := in.Region + "/" + in.Group
-		w.machines[i] = machine{in, w.groups[key]}
+		w.machines[i] = machine{Instance: in, group: w.groups[key]}
 		w.inGroup[key]++
 	}
 	slices.SortFunc(w.machines, func(a, b machine) int {
@@ -142,6 +144,9 @@ func (w *world) addMachines() {
 		w.instances[same[0].Name] = same
 		if m := w.nodes[same[0].Name]; m != nil {
 			m.machines = same
+			for j := range same {
+				same[j].member = m
+			}
 		}
 		i = next
 	}
@@ -196,15 +201,20 @@ func (w *world) addGroup(g *mig.Group) {
 		r := &g.Requests[i]
 		by := w.requests
 		switch {
-		case r.State == mig.Succeeded:
+		case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < settled:
 			by = w.brought
 		case !r.State.Live():
 			continue
 		default:
 			w.active[g.Region]++
 		}
+		one := []ref{{g, r}}
 		for _, name := range r.Instances {
-			by[name] = append(by[name], ref{g, r})
+			if by[name] == nil {
+				by[name] = one // which all names share: appending to it makes a copy
+			} else {
+				by[name] = append(by[name], one...)
+			}
 		}
 	}
 }
@@ -244,7 +254,7 @@ func (w *world) unseen(region string) bool { return w.snap.Unseen[region] != nil
 // whether it has one that is on its way out.
 func (w *world) machine(node string) (stays, leaves bool) {
 	for _, in := range w.instances[node] {
-		if m := w.nodes[node]; in.Leaving() || m != nil && w.isLeftover(m, in) {
+		if in.Leaving() || in.member != nil && w.isLeftover(in.member, in) {
 			leaves = true
 		} else {
 			stays = true

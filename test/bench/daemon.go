@@ -29,13 +29,13 @@ func (b *bench) startDaemon(ctx context.Context, s *slurmctld, rate float64, int
 	}
 	d, err := b.attach(ctx, s, f, rate, interval)
 	if err != nil {
-		f.stop()
+		f.Stop()
 		return nil, err
 	}
 	stop := d.stop
 	d.stop = func() {
 		stop()
-		f.stop()
+		f.Stop()
 	}
 	err = await(ctx, "the first round", func() (bool, error) {
 		calls, err := f.calls(ctx)
@@ -48,7 +48,7 @@ func (b *bench) startDaemon(ctx context.Context, s *slurmctld, rate float64, int
 }
 
 func (b *bench) attach(ctx context.Context, s *slurmctld, f *fake, rate float64, interval time.Duration) (*daemon, error) {
-	h, err := b.newHost(len(s.queue.Nodes), f.endpoint, interval)
+	h, err := b.newHost(len(s.queue.Nodes), f.Endpoint, interval)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/flex"
-	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
 )
 
@@ -29,7 +28,7 @@ func (b *bench) hookWithDaemon(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.stop()
+	defer f.Stop()
 	h, hook, err := b.hookHost(ctx, f)
 	if err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func (b *bench) hookWithoutDaemon(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.stop()
+	defer f.Stop()
 	_, hook, err := b.hookHost(ctx, f)
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (b *bench) hookWithoutDaemon(ctx context.Context) ([]row, error) {
 // hookHost is a host whose nodes are all powered down, and a call for all of
 // them, whose file speaks of 1,000 jobs.
 func (b *bench) hookHost(ctx context.Context, f *fake) (*host, *exec.Cmd, error) {
-	h, err := b.newHost(hookNodes, f.endpoint, time.Hour)
+	h, err := b.newHost(hookNodes, f.Endpoint, time.Hour)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,10 +89,8 @@ func (b *bench) hookHost(ctx context.Context, f *fake) (*host, *exec.Cmd, error)
 		return nil, nil, err
 	}
 	jobs := idleCluster(hookNodes).submit(hookJobs, hookNodes/hookJobs, 0)
-	if err := os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600); err != nil {
-		return nil, nil, err
-	}
-	return h, h.slurmflex(ctx, "resume", slurm.Fold(site.Nodes(0, hookNodes))), nil
+	call, err := h.resume(ctx, site.Nodes(0, hookNodes), jobs)
+	return h, call, err
 }
 
 // binary looks at the program itself.

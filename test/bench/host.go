@@ -13,8 +13,9 @@ import (
 	"slurmflex/test/bench/site"
 )
 
-// host is a folder with what slurmflex finds on a controller: its
-// configuration, its private folder, and dummies for Slurm's commands.
+// host is a folder with what slurmflex finds on a controller: the programs with
+// the hooks' wrapper, the configuration, its private folder, and dummies for
+// Slurm's commands.
 type host struct {
 	dir   string
 	build string
@@ -28,6 +29,11 @@ func (b *bench) newHost(nodes int, endpoint string, interval time.Duration) (*ho
 		return nil, err
 	}
 	h := &host{dir: dir, build: b.build}
+	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
+		if err := os.Symlink(filepath.Join(from, name), h.path(name)); err != nil {
+			return nil, err
+		}
+	}
 	for _, folder := range []string{"run", "bin"} {
 		if err := os.Mkdir(h.path(folder), 0o700); err != nil {
 			return nil, err
@@ -73,17 +79,27 @@ func (h *host) dummies(q queue) error {
 // slurmflex prepares a command of slurmflex on that host.
 func (h *host) slurmflex(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(h.build, "slurmflex"), append(args, "--config", h.path("config.yaml"))...)
-	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf"), "SLURM_RESUME_FILE=" + h.path("resume.json")}
+	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf")}
 	cmd.Stderr = os.Stderr
 	return cmd
 }
 
-// call calls slurmflex for these jobs and nodes, as slurmctld does.
-func (h *host) call(ctx context.Context, verb string, nodes []string, jobs []slurm.Job) error {
-	if err := os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600); err != nil {
+// resume prepares a call of slurm.conf's ResumeProgram for these jobs and nodes,
+// as slurmctld makes it.
+func (h *host) resume(ctx context.Context, nodes []string, jobs []slurm.Job) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(ctx, h.path("resume"), slurm.Fold(nodes))
+	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf"), "SLURM_RESUME_FILE=" + h.path("resume.json")}
+	cmd.Stderr = os.Stderr
+	return cmd, os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600)
+}
+
+// call makes such a call.
+func (h *host) call(ctx context.Context, nodes []string, jobs []slurm.Job) error {
+	cmd, err := h.resume(ctx, nodes, jobs)
+	if err != nil {
 		return err
 	}
-	return h.slurmflex(ctx, verb, slurm.Fold(nodes)).Run()
+	return cmd.Run()
 }
 
 // lap is one run of a program under the stopwatch.

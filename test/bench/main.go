@@ -2,7 +2,7 @@
 // each: what, how much, the target, and whether it is met. The fake Compute API
 // runs in a process of its own, over TCP, and its operations take a second.
 //
-//	bench [--build build] [--json] [--run REGEXP]
+//	bench [--build build] [--scripts scripts] [--json] [--run REGEXP]
 //
 // It exits with 1 if anything is short of its target.
 package main
@@ -22,8 +22,9 @@ import (
 
 // bench is one run of the program.
 type bench struct {
-	build string // the folder of the built programs; absolute
-	dir   string // a temporary folder
+	build   string // the folder of the built programs; absolute
+	scripts string // the folder of the hooks' wrappers; absolute
+	dir     string // a temporary folder
 }
 
 // trial measures one or more rows.
@@ -70,7 +71,8 @@ func run(ctx context.Context, args []string) error {
 		return steadyRounds(ctx, args[1], os.Stdin, os.Stdout)
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	build := flags.String("build", "build", "the `folder` of slurmflex, slurmflex-fakegce and stopwatch")
+	build := flags.String("build", "build", "the `folder` of slurmflex, slurmflex-hook, slurmflex-fakegce and stopwatch")
+	scripts := flags.String("scripts", "scripts", "the `folder` of the hooks' wrappers")
 	asJSON := flags.Bool("json", false, "print JSON")
 	only := flags.String("run", "", "only the trials whose name matches the `regexp`")
 	if err := flags.Parse(args); err != nil {
@@ -82,6 +84,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	b := &bench{}
 	if b.build, err = filepath.Abs(*build); err != nil {
+		return err
+	}
+	if b.scripts, err = filepath.Abs(*scripts); err != nil {
 		return err
 	}
 	if b.dir, err = os.MkdirTemp("", "slurmflex-bench-"); err != nil {

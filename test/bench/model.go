@@ -57,8 +57,8 @@ func (b *bench) upAndDown(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.stop()
-	h, err := b.newHost(modelJobs*modelSize, f.endpoint, usualInterval)
+	defer f.Stop()
+	h, err := b.newHost(modelJobs*modelSize, f.Endpoint, usualInterval)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func newModel(f *fake) *model {
 		Nodes:         nodes,
 		Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: true}},
 		ResumeTimeout: 18 * time.Hour, SuspendTimeout: 10 * time.Minute,
-		Resume:  func(slurm.ResumeFile) { hint() },
+		Resume:  func([]string, []uint32) { hint() },
 		Suspend: func([]string) { hint() },
 	})
 	return m

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,8 +16,7 @@ import (
 
 // planner computes plans for clusters of three sizes in three states, and
 // reports the state that takes longest. The times are those that its thread had
-// a processor, the least of some runs: what other programs do to the processor's
-// caches only adds to them.
+// a processor, the median of some runs.
 func (b *bench) planner(context.Context) ([]row, error) {
 	var rows []row
 	for _, p := range []struct {
@@ -46,7 +44,7 @@ func (b *bench) planner(context.Context) ([]row, error) {
 // rest is for the processor's caches, which 1,000 nodes fit into.
 const mostGrowth = 1.3
 
-// cpuOf is the least that some runs of do take of a processor's time.
+// cpuOf is the median of what some runs of do take of a processor's time.
 func cpuOf(do func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -56,7 +54,7 @@ func cpuOf(do func()) time.Duration {
 		do()
 		took = append(took, cpuTime(unix.CLOCK_THREAD_CPUTIME_ID)-before)
 	}
-	return slices.Min(took)
+	return median(took)
 }
 
 // cpuTime is the time of processors that this thread, or this process, has had

@@ -45,7 +45,7 @@ func isReserved(_ context.Context, d *daemon, j slurm.Job) (bool, error) {
 }
 
 func failRequest(ctx context.Context, d *daemon, j slurm.Job) error {
-	return d.cloud.tell(ctx, "fail", map[string]string{
+	return d.cloud.Tell(ctx, "fail", map[string]string{
 		"group": fmt.Sprintf("%s-%s-job-%d", site.Cluster, site.NodeSet, j.ID), "request": "a1",
 		"code": "RESOURCE_POOL_EXHAUSTED", "message": "There are currently not enough resources available to fulfill the request.",
 	})
@@ -75,7 +75,7 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 	}
 	defer d.stop()
 	jobs := d.slurm.submit(1, 2, 0)
-	if err := d.call(ctx, "resume", jobs[0].Nodes, jobs); err != nil {
+	if err := d.call(ctx, jobs[0].Nodes, jobs); err != nil {
 		return 0, err
 	}
 	err = await(ctx, "the request to be accepted", func() (bool, error) {
@@ -99,7 +99,7 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 	}
 	began := time.Now()
 	if hint {
-		if err := d.call(ctx, "resume", jobs[0].Nodes, jobs); err != nil {
+		if err := d.call(ctx, jobs[0].Nodes, jobs); err != nil {
 			return 0, err
 		}
 	}

@@ -50,8 +50,6 @@ func writeTable(out io.Writer, rows []row) error {
 	return err
 }
 
-// figure is a value with at most three digits behind the point, and no more
-// than it needs.
 // figure is a value with as many digits as are worth reading.
 func figure(v float64) string {
 	digits := 2

@@ -36,7 +36,7 @@ func (u scaleUp) run(b *bench, ctx context.Context) (took time.Duration, calls m
 	}
 	jobs := d.slurm.submit(u.jobs, u.size, 0)
 	began := time.Now()
-	if err := d.call(ctx, "resume", nodesOf(jobs), jobs); err != nil {
+	if err := d.call(ctx, nodesOf(jobs), jobs); err != nil {
 		return 0, nil, err
 	}
 	err = await(ctx, "the requests to be accepted", func() (bool, error) {

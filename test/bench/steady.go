@@ -19,6 +19,7 @@ import (
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/test/bench/site"
+	"slurmflex/test/fakegce/remote"
 )
 
 // The steady cluster: 5,000 nodes, of which 4,000 run 1,000 jobs, 200 wait for
@@ -58,7 +59,7 @@ func (b *bench) steadyRound(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.stop()
+	defer f.Stop()
 	q, err := b.steadyCluster(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("set the cluster up: %w", err)
@@ -79,7 +80,7 @@ func (b *bench) steadyRound(ctx context.Context) ([]row, error) {
 
 // steadyCluster brings the steady cluster about, and returns Slurm's half.
 func (b *bench) steadyCluster(ctx context.Context, f *fake) (queue, error) {
-	h, err := b.newHost(steadyNodes, f.endpoint, time.Hour)
+	h, err := b.newHost(steadyNodes, f.Endpoint, time.Hour)
 	if err != nil {
 		return queue{}, err
 	}
@@ -139,7 +140,7 @@ func measureRounds(ctx context.Context, f *fake, q queue) (effort, error) {
 	if err != nil {
 		return effort{}, err
 	}
-	rounds := exec.CommandContext(ctx, self, steadyCommand, f.endpoint)
+	rounds := exec.CommandContext(ctx, self, steadyCommand, f.Endpoint)
 	rounds.Stdin, rounds.Stderr = bytes.NewReader(known), os.Stderr
 	out, err := rounds.Output()
 	if err != nil {
@@ -164,7 +165,7 @@ func steadyRounds(ctx context.Context, endpoint string, in io.Reader, out io.Wri
 	if err != nil {
 		return err
 	}
-	f := &fake{endpoint: endpoint}
+	f := &fake{&remote.Fake{Endpoint: endpoint}}
 	var took []time.Duration
 	for i := range warmRounds + measuredRounds {
 		if i == warmRounds {

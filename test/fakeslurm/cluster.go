@@ -40,8 +40,9 @@ type Options struct {
 	Now func() time.Time
 
 	// The programs. Step calls them, one after the other, without the model's
-	// lock; nil is a program that does nothing.
-	Resume              func(slurm.ResumeFile)
+	// lock; nil is a program that does nothing. The jobs are those of the resume
+	// file.
+	Resume              func(nodes []string, jobs []uint32)
 	Suspend, ResumeFail func(nodes []string)
 }
 

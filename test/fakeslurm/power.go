@@ -77,7 +77,6 @@ func (c *Cluster) resume(nodes []*node, now time.Time) {
 	if len(nodes) == 0 {
 		return
 	}
-	file := slurm.ResumeFile{Nodes: names(nodes)}
 	forJob := map[*node]bool{}
 	for _, n := range nodes {
 		if !n.has(slurm.PowerUp) {
@@ -89,27 +88,15 @@ func (c *Cluster) resume(nodes []*node, now time.Time) {
 		n.set(slurm.PoweringUp | slurm.NotResponding)
 		n.asked = now
 	}
+	var jobs []uint32
 	for _, j := range c.queue {
-		if !j.active() {
-			continue
-		}
-		resumed := slices.DeleteFunc(slices.Clone(j.nodes), func(n *node) bool { return !forJob[n] })
-		if len(resumed) > 0 {
-			file.Jobs = append(file.Jobs, c.resumeJob(j, resumed))
+		if j.active() && slices.ContainsFunc(j.nodes, func(n *node) bool { return forJob[n] }) {
+			jobs = append(jobs, j.id)
 		}
 	}
-	if program := c.o.Resume; program != nil {
-		c.calls = append(c.calls, func() { program(file) })
+	if program, resumed := c.o.Resume, names(nodes); program != nil {
+		c.calls = append(c.calls, func() { program(resumed, jobs) })
 	}
-}
-
-// resumeJob is what a resume file says of a job.
-func (c *Cluster) resumeJob(j *job, resumed []*node) slurm.ResumeJob {
-	r := slurm.ResumeJob{ID: j.id, Nodes: names(resumed)}
-	if !c.old {
-		r.Partition, r.Allocated = j.partition.Name, names(j.nodes)
-	}
-	return r
 }
 
 // suspend powers nodes down. With idle_on_node_suspend a node that was down or

@@ -39,12 +39,12 @@ func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
 		Suspend:    func(nodes []string) { w.called("suspend", nodes) },
 		ResumeFail: func(nodes []string) { w.called("resume-fail", nodes) },
 	}
-	o.Resume = func(f slurm.ResumeFile) {
-		jobs := ""
-		for _, j := range f.Jobs {
-			jobs += fmt.Sprintf(" for job %d", j.ID)
+	o.Resume = func(nodes []string, jobs []uint32) {
+		call := "resume " + slurm.Fold(nodes)
+		for _, id := range jobs {
+			call += fmt.Sprintf(" for job %d", id)
 		}
-		w.calls = append(w.calls, "resume "+slurm.Fold(f.Nodes)+jobs)
+		w.calls = append(w.calls, call)
 	}
 	for _, c := range change {
 		c(&o)

@@ -50,6 +50,21 @@ func TestEveryPackageHasARow(t *testing.T) {
 	}
 }
 
+// The memory and the time of the hook are those of what is linked into it.
+func TestTheHookLinksNoClient(t *testing.T) {
+	light := []string{"slurmflex/", "go.uber.org/zap", "go.uber.org/multierr", "golang.org/x/sync/", "golang.org/x/sys/", "gopkg.in/yaml.v3"}
+	for _, dep := range lines(t, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "slurmflex/cmd/slurmflex-hook") {
+		if !slices.ContainsFunc(light, func(prefix string) bool { return strings.HasPrefix(dep, prefix) }) {
+			t.Errorf("slurmflex-hook links %s", dep)
+		}
+	}
+	for _, dep := range deps(t, "slurmflex/cmd/slurmflex-hook") {
+		if dep == "slurmflex/mig/gce" || dep == "slurmflex/slurm/scontrol" {
+			t.Errorf("slurmflex-hook links %s", dep)
+		}
+	}
+}
+
 func TestThePlannerIsPure(t *testing.T) {
 	impure := []string{"net", "net/http", "os/exec", "math/rand", "math/rand/v2"}
 	for _, pkg := range []string{"slurmflex/flex/plan", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig"} {

@@ -163,8 +163,8 @@ var mutants = []mutant{
 		"	if spared {\n		return ErrOnlyTold\n	}\n", "	_ = spared\n", rounds,
 	},
 	{
-		"what a request has brought a moment ago is taken for lost", "flex/plan/ghost.go",
-		"if w.haunted(r.group) && w.snap.Now.Sub(r.request.Created) < settled {", "if w.haunted(r.group) && w.snap.Now.Sub(r.request.Created) < 0 {", planner,
+		"what a request has brought a moment ago is taken for lost", "flex/plan/world.go",
+		"case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < settled:", "case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < 0:", planner,
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",

@@ -74,8 +74,8 @@ func TestWhatSlurmWouldPrintIsReadBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, none)
 
-	file, err := slurm.ParseResumeFile(ResumeFile(snap.Jobs))
+	resumed, err := slurm.ResumedJobs(ResumeFile(snap.Jobs))
 	require.NoError(t, err)
-	require.Len(t, file.Jobs, len(snap.Jobs))
-	assert.Equal(t, snap.Jobs[3].Nodes, file.Jobs[3].Nodes)
+	require.Len(t, resumed, len(snap.Jobs))
+	assert.Equal(t, snap.Jobs[3].ID, resumed[3])
 }

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex"
+	"slurmflex/slurm"
+	"slurmflex/test/bench/site"
+)
+
+func TestACallForFlexNodesIsHandedOver(t *testing.T) {
+	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t)
+			hints := w.listen(t)
+			assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
+			require.Len(t, hints, 1)
+			assert.Equal(t, flex.Hint{Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+		})
+	}
+}
+
+func TestOnlyAResumeNeedsAResumeFile(t *testing.T) {
+	w := newWorld(t)
+	hints := w.listen(t)
+	w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain("suspend", "alpha-a3-7")...)
+	assert.Equal(t, flex.Hint{Verb: "suspend", Nodes: "alpha-a3-7"}, <-hints)
+}
+
+func TestWhateverElseIsToBeDoneItBecomesSlurmflex(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes string // empty: alpha-a3-[0-1]
+		spoil func(t *testing.T, w *world)
+	}{
+		"a node of others":                  {nodes: "alpha-a3-0,alpha-cpu-1"},
+		"only nodes of others":              {nodes: "alpha-cpu-[0-1]"},
+		"a node that nobody knows":          {nodes: "alpha-a3-[6-8]"},
+		"no hostlist":                       {nodes: "alpha-a3-[0-"},
+		"no nodes":                          {nodes: ","},
+		"no configuration":                  {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("config.yaml"))) }},
+		"a bad configuration":               {spoil: func(t *testing.T, w *world) { w.write(t, "config.yaml", "nodeset: 3\n", 0o644) }},
+		"a configuration that others write": {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Chmod(w.path("config.yaml"), 0o666)) }},
+		"no resume file":                    {spoil: func(t *testing.T, w *world) { require.NoError(t, os.Remove(w.path("resume.json"))) }},
+		"a resume file cut off":             {spoil: func(t *testing.T, w *world) { w.write(t, "resume.json", `{"jobs":[`, 0o600) }},
+		"a socket that is not trusted": {spoil: func(t *testing.T, w *world) {
+			require.NoError(t, os.Chmod(flex.SocketPath(w.path("run")), 0o620))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			hints := w.listen(t)
+			if c.spoil != nil {
+				c.spoil(t, w)
+			}
+			if c.nodes == "" {
+				c.nodes = "alpha-a3-[0-1]"
+			}
+			args := w.plain("resume", c.nodes)
+			code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
+			assert.Equal(t, becameSlurmflex, code)
+			assert.Empty(t, printed, "what is wrong is slurmflex's to say")
+			w.requireBecame(t, w.env(), args)
+			assert.Empty(t, hints, "nothing was handed over")
+		})
+	}
+}
+
+func TestArgumentsThatAreNotAPlainCallAreSlurmflexs(t *testing.T) {
+	for _, args := range [][]string{
+		{""},
+		{"version"},
+		{"resume", "--help"},
+		{"resume", "alpha-a3-[0-1]", "--config", "CONFIG", "--"},
+		{"resume", "--config", "CONFIG", "--", "alpha-a3-0", "alpha-a3-1"},
+		{"resume", "--config=CONFIG", "--", "alpha-a3-0"},
+		{"status", "--config", "CONFIG", "--", "alpha-a3-0"},
+	} {
+		w := newWorld(t)
+		hints := w.listen(t)
+		for i := range args {
+			if args[i] == "CONFIG" {
+				args[i] = w.path("config.yaml")
+			}
+		}
+		code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
+		assert.Equal(t, becameSlurmflex, code, args)
+		assert.Empty(t, printed)
+		w.requireBecame(t, w.env(), args)
+		assert.Empty(t, hints)
+	}
+}
+
+func TestWithoutADaemonItBecomesSlurmflex(t *testing.T) {
+	w := newWorld(t)
+	args := w.plain("suspend", "alpha-a3-[0-1]")
+	code, _ := run(t, w.env(), w.path("slurmflex-hook"), args...)
+	assert.Equal(t, becameSlurmflex, code)
+	w.requireBecame(t, w.env(), args)
+}
+
+func TestWhatWasSentIsNotSentAgain(t *testing.T) {
+	for name, daemon := range map[string]struct {
+		answers string // empty: it never does
+		says    string
+	}{
+		"a daemon that hangs":   {"", "no receipt from the daemon at "},
+		"a daemon that says no": {"no\n", `refused the hint: "no\n"`},
+		"a daemon that dies":    {"half of it", "no receipt from the daemon at "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			socket := flex.SocketPath(w.path("run"))
+			listener, err := net.Listen("unix", socket)
+			require.NoError(t, err)
+			defer listener.Close()
+			require.NoError(t, os.Chmod(socket, 0o600))
+			if daemon.answers != "" {
+				go answer(listener, daemon.answers)
+			}
+			args := w.plain("resume", "alpha-a3-[0-1]")
+			code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
+			assert.Equal(t, becameSlurmflex, code)
+			assert.Empty(t, printed)
+			got := w.lines(t, "arguments")
+			require.Len(t, got, 7)
+			assert.Equal(t, []string{"resume", "--unreceipted"}, got[:2])
+			assert.Contains(t, got[2], daemon.says)
+			assert.Equal(t, args[1:], got[3:])
+		})
+	}
+}
+
+// answer reads the hint of one caller and hangs up with these words.
+func answer(listener net.Listener, words string) {
+	conn, err := listener.Accept()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_ = json.NewDecoder(conn).Decode(&flex.Hint{})
+	_, _ = io.WriteString(conn, words)
+}
+
+// Slurm 22.05 starts its programs so.
+func TestItNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
+	const closed = `exec "$0" "$@" <&- >&- 2>&-`
+	w := newWorld(t)
+	hints := w.listen(t)
+	args := append([]string{"-c", closed, w.path("slurmflex-hook")}, w.plain("suspend", "alpha-a3-[0-1]")...)
+	w.requireHandedOver(t, []string{beProgram}, "/bin/sh", args...)
+	assert.Len(t, hints, 1)
+
+	args[len(args)-1] = "alpha-cpu-0"
+	code, _ := run(t, []string{beProgram}, "/bin/sh", args...)
+	assert.Equal(t, becameSlurmflex, code)
+	assert.Equal(t, args[3:], w.lines(t, "arguments"))
+}
+
+func TestASlurmflexThatCannotBeBecomeIsNamed(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Chmod(w.path("slurmflex"), 0o644))
+	code, printed := run(t, w.env(), w.path("slurmflex-hook"), "version")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, "slurmflex-hook: become "+w.path("slurmflex")+": permission denied\n", printed)
+
+	if _, err := os.Stat(systems); err == nil {
+		t.Skip(systems + " is there: this machine runs slurmflex")
+	}
+	require.NoError(t, os.Remove(w.path("slurmflex")))
+	code, printed = run(t, w.env(), w.path("slurmflex-hook"), "version")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, "slurmflex-hook: neither "+w.path("slurmflex")+" nor "+systems+" is there; install slurmflex\n", printed)
+}
+
+// mostMemory is twice what the hook takes. slurmflex takes 26 MiB for the same.
+const mostMemory = 16 << 20
+
+func TestTheHookOfAWholeClusterIsSmall(t *testing.T) {
+	w := newWorld(t)
+	const nodes, jobs = 5000, 1000
+	w.write(t, "config.yaml", site.Text(nodes, "  run_dir: DIR/run\n"), 0o644)
+	queue := make([]slurm.Job, jobs)
+	for i := range queue {
+		queue[i] = slurm.Job{ID: uint32(i + 1), Partition: "train", Nodes: site.Nodes(i*nodes/jobs, nodes/jobs)}
+	}
+	require.NoError(t, os.WriteFile(w.path("resume.json"), site.ResumeFile(queue), 0o600))
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", w.dir+"/", ".", "../../test/bench/stopwatch")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	// Without folding, for the longest hostlist.
+	hints := w.listen(t)
+	var list []byte
+	for _, name := range site.Nodes(0, nodes) {
+		list = append(append(list, name...), ',')
+	}
+	args := append([]string{"1", w.path("slurmflex-hook")}, w.plain("resume", string(list[:len(list)-1]))...)
+	printed := w.requireHandedOver(t, w.env(), w.path("stopwatch"), args...)
+	require.Len(t, hints, 1)
+	assert.Len(t, (<-hints).Jobs, jobs)
+	var laps []struct{ Memory int }
+	require.NoError(t, json.Unmarshal([]byte(printed), &laps))
+	assert.Less(t, laps[0].Memory, mostMemory)
+	assert.Greater(t, laps[0].Memory, 1<<20, "it was measured")
+
+	info, err := os.Stat(filepath.Join(w.dir, "slurmflex-hook"))
+	require.NoError(t, err)
+	assert.Less(t, info.Size(), int64(mostMemory))
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"slurmflex/flex"
+)
+
+// beProgram in the environment makes the test binary slurmflex-hook.
+const beProgram = "SLURMFLEX_HOOK_RUN_MAIN=1"
+
+func TestMain(m *testing.M) {
+	name, value, _ := strings.Cut(beProgram, "=")
+	if os.Getenv(name) == value {
+		main()
+		syscall.Exit(0) // os.Exit of a race-detecting binary takes a second
+	}
+	os.Exit(m.Run())
+}
+
+// world is a folder with what the hook finds on a controller: the
+// configuration of a cluster with flex nodes alpha-a3-[0-7] and others
+// alpha-cpu-[0-1], and beside the hook a dummy for slurmflex.
+type world struct{ dir string }
+
+const configText = `slurm_cluster_name: alpha
+project: demo
+slurm_log_dir: DIR/log
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_dynamic_max: 8
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {use_job_duration: true}
+  cpu: {nodeset_name: cpu, node_count_dynamic_max: 2}
+slurmflex: {run_dir: DIR/run}
+`
+
+// The dummy notes how it was called, and exits with 7.
+const dummy = `#!/bin/sh
+printf '%s\n' "$@" >DIR/arguments
+tr '\0' '\n' </proc/$$/environ >DIR/environ
+exit 7
+`
+
+const becameSlurmflex = 7 // the dummy's exit code
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir()}
+	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
+	require.NoError(t, os.Mkdir(w.path("run"), 0o700))
+	w.write(t, "config.yaml", configText, 0o644)
+	w.write(t, "slurmflex", dummy, 0o755)
+	w.write(t, "resume.json", `{"jobs":[{"job_id":812,"nodes_resume":"alpha-a3-[0-1]"}],"all_nodes_resume":"alpha-a3-[0-1]"}`, 0o600)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program, err := os.ReadFile(self)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(w.path("slurmflex-hook"), program, 0o755))
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// write writes a file; DIR in its text is the world's folder.
+func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(w.path(name), []byte(strings.ReplaceAll(text, "DIR", w.dir)), mode))
+}
+
+// listen is a daemon that only takes hints.
+func (w *world) listen(t *testing.T) <-chan flex.Hint {
+	t.Helper()
+	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), zap.NewNop())
+	require.NoError(t, err)
+	return hints
+}
+
+// plain are the arguments of a call such as the wrapper makes.
+func (w *world) plain(verb, nodes string) []string {
+	return []string{verb, "--config", w.path("config.yaml"), "--", nodes}
+}
+
+// env is the environment of a call.
+func (w *world) env() []string {
+	return []string{beProgram, "SLURM_CONF=/etc/slurm/slurm.conf", "SLURM_RESUME_FILE=" + w.path("resume.json")}
+}
+
+// run runs a program in the environment, and returns its exit code and what it
+// prints.
+func run(t *testing.T, env []string, program string, args ...string) (code int, printed string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var out bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, &out, &out
+	require.NoError(t, cmd.Start())
+	_ = cmd.Wait() // its exit code is returned
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// requireHandedOver checks that a program ends well without slurmflex. It is run
+// again where a busy machine lets the daemon be late. It returns what is printed.
+func (w *world) requireHandedOver(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	for {
+		code, printed := run(t, env, program, args...)
+		if code == 0 {
+			assert.NoFileExists(t, w.path("arguments"), "it became slurmflex")
+			return printed
+		}
+		require.Regexp(t, "(?s)--unreceipted.*i/o timeout", strings.Join(w.lines(t, "arguments"), " "), printed)
+		require.NoError(t, os.Remove(w.path("arguments")))
+	}
+}
+
+// lines are those of a file of the world.
+func (w *world) lines(t *testing.T, name string) []string {
+	t.Helper()
+	b, err := os.ReadFile(w.path(name))
+	require.NoError(t, err)
+	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+}
+
+// requireBecame checks that the hook became slurmflex with these arguments and
+// its own environment.
+func (w *world) requireBecame(t *testing.T, env, args []string) {
+	t.Helper()
+	require.Equal(t, args, w.lines(t, "arguments"))
+	assert.ElementsMatch(t, env, w.lines(t, "environ"))
+}

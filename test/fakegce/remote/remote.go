@@ -1,0 +1,99 @@
+// Package remote runs slurmflex-fakegce, the fake Compute API, as a process of
+// its own, and speaks to its control surface.
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// Fake is a fake Compute API in another process.
+type Fake struct {
+	Endpoint string    // such as http://127.0.0.1:8080
+	process  *exec.Cmd // nil if somebody else started it
+}
+
+// Start starts the program in a session of its own, and returns when it listens.
+// What it logs goes to log, of which a file is best: nobody copies then. Stop
+// must be called.
+func Start(program string, log io.Writer, args ...string) (*Fake, error) {
+	f := &Fake{process: exec.Command(program, append([]string{"--listen", "127.0.0.1:0"}, args...)...)}
+	f.process.Stderr = log
+	f.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := f.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.process.Start(); err != nil {
+		return nil, fmt.Errorf("start the fake Compute API: %w; run make build", err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	at := strings.Index(line, "http://")
+	if err != nil || at < 0 {
+		f.Stop()
+		return nil, fmt.Errorf("the fake Compute API says %q, which names no address; its log says why", line)
+	}
+	f.Endpoint = strings.Fields(line[at:])[0]
+	return f, nil
+}
+
+// Stop kills the process that Start started.
+func (f *Fake) Stop() {
+	if f.process != nil {
+		_ = f.process.Process.Kill()
+		_ = f.process.Wait()
+	}
+}
+
+// Ask reads something of the fake's world, such as "state".
+func (f *Fake) Ask(ctx context.Context, what string, answer any) error {
+	text, err := f.control(ctx, http.MethodGet, what, nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
+}
+
+// Tell changes something in the fake's world, such as "capacity".
+func (f *Fake) Tell(ctx context.Context, what string, order any) error {
+	body, err := json.Marshal(order)
+	if err != nil {
+		return err
+	}
+	_, err = f.control(ctx, http.MethodPost, what, body)
+	return err
+}
+
+// Forget takes something out of the fake's world, such as "calls".
+func (f *Fake) Forget(ctx context.Context, what string) error {
+	_, err := f.control(ctx, http.MethodDelete, what, nil)
+	return err
+}
+
+func (f *Fake) control(ctx context.Context, method, what string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, f.Endpoint+"/fake/"+what, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 300 {
+		return nil, fmt.Errorf("%s /fake/%s: %s: %s", method, what, resp.Status, strings.TrimSpace(string(text)))
+	}
+	return text, nil
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"slurmflex/slurm/scontrol"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/fakeslurm"
+)
+
+// How a day goes: people work and things fail until the afternoon, and what has
+// begun is seen through until nothing is left.
+const (
+	work    = 12 * time.Hour // in which jobs are submitted, and in which things fail
+	trouble = 14 * time.Hour // after which nothing fails any more
+	latest  = 96 * time.Hour // when the world must be at rest
+)
+
+// How much happens in a day.
+const (
+	jobsADay     = 150
+	lostMachines = 4
+	badRequests  = 4  // that fail while they wait
+	apiFaults    = 40 // each strikes one to three calls
+	hungCommands = 2
+	outages      = 2 // of slurmctld
+	droughts     = 2 // in which there is no capacity
+)
+
+// event is something that happens at a time of the day.
+type event struct {
+	at   time.Duration
+	what func(context.Context, *world) error
+}
+
+// newScript is what happens in a day of that number, by time. It is the same
+// whenever it is made.
+func newScript(number int) []event {
+	r := rand.New(rand.NewPCG(uint64(number), 0))
+	var all []event
+	put := func(n int, make func(at time.Duration, r *rand.Rand) []event) {
+		for range n {
+			all = append(all, make(upTo(r, work), r)...)
+		}
+	}
+	put(jobsADay, newJob)
+	put(lostMachines, loseMachine)
+	put(badRequests, failRequest)
+	put(apiFaults, failCalls)
+	put(hungCommands, hangCommand)
+	put(outages, stopSlurmctld)
+	put(droughts, stopCapacity)
+	all = append(all, event{trouble, func(_ context.Context, w *world) error { w.cloud.ClearFaults(); return nil }})
+	for at := trouble; at < latest; at += time.Hour {
+		all = append(all, event{at, func(ctx context.Context, w *world) error { return w.release(ctx) }})
+	}
+	slices.SortStableFunc(all, func(a, b event) int { return int(a.at - b.at) })
+	return all
+}
+
+func upTo(r *rand.Rand, most time.Duration) time.Duration {
+	return time.Duration(r.Int64N(int64(most)))
+}
+
+// newJob is a job, and its end if somebody cancels it or has it begin anew.
+func newJob(at time.Duration, r *rand.Rand) []event {
+	set := nodeSets()[r.IntN(len(nodeSets()))]
+	run := time.Minute + upTo(r, longest*4/5)
+	spec := fakeslurm.JobSpec{
+		Partition: set.name, Nodes: 1 + r.IntN(set.widest), Run: run, Limit: min(run*3/2, longest),
+		Priority: uint64(1 + r.IntN(3)), Interactive: r.IntN(10) == 0, NoRequeue: r.IntN(10) == 0, User: "ada",
+	}
+	var id uint32
+	all := []event{{at, func(_ context.Context, w *world) (err error) {
+		id, err = w.slurm.Submit(spec)
+		return refused(err)
+	}}}
+	later := at + upTo(r, time.Hour)
+	switch r.IntN(10) {
+	case 0:
+		all = append(all, event{later, func(_ context.Context, w *world) error { return toJob(id, w.slurm.Cancel) }})
+	case 1:
+		spec.Interactive, spec.NoRequeue = false, false
+		all = append(all, event{later, func(_ context.Context, w *world) error { return toJob(id, w.slurm.Requeue) }})
+	}
+	return all
+}
+
+// toJob gives an order about a job, unless slurmctld did not take the job.
+func toJob(id uint32, order func(uint32) error) error {
+	if id == 0 {
+		return nil
+	}
+	return refused(order(id))
+}
+
+// refused leaves out what people are told when they ask for what cannot be.
+func refused(err error) error {
+	if errors.Is(err, errNoController) || errors.Is(err, scontrol.ErrUnknownJob) || errors.Is(err, scontrol.ErrJobEnded) {
+		return nil
+	}
+	return err
+}
+
+// loseMachine is a machine that is deleted behind everyone's back, or crashes.
+func loseMachine(at time.Duration, r *rand.Rand) []event {
+	which, crash := r.Int(), r.IntN(2) == 0
+	return []event{{at, func(_ context.Context, w *world) error {
+		names := w.machines()
+		switch {
+		case len(names) == 0:
+			return nil
+		case crash:
+			return w.cloud.StopVM(names[which%len(names)])
+		}
+		return w.cloud.DeleteVM(names[which%len(names)])
+	}}}
+}
+
+// failRequest is a request that fails while it waits.
+func failRequest(at time.Duration, r *rand.Rand) []event {
+	codes := []string{"ZONE_RESOURCE_POOL_EXHAUSTED", "QUOTA_EXCEEDED", "INTERNAL_ERROR", "PERMISSIONS_ERROR"}
+	which, code := r.Int(), codes[r.IntN(len(codes))]
+	return []event{{at, func(_ context.Context, w *world) error {
+		if all := w.waiting(); len(all) > 0 {
+			one := all[which%len(all)]
+			return w.cloud.FailRequest(one.group, one.name, code, "it fails for the soak")
+		}
+		return nil
+	}}}
+}
+
+// failCalls is some calls of a kind to Compute that go wrong.
+func failCalls(at time.Duration, r *rand.Rand) []event {
+	methods := []string{"*", "regionInstanceGroupManagers.*", "*ResizeRequests.*", "instances.*", "*perations.wait"}
+	f := fakegce.Fault{Method: methods[r.IntN(len(methods))], Times: 1 + r.IntN(3)}
+	switch r.IntN(6) {
+	case 0:
+		f.Status = http.StatusServiceUnavailable
+	case 1:
+		f.Status = http.StatusTooManyRequests
+	case 2:
+		f.Drop = true
+	case 3:
+		f.DropAfter = true
+	case 4:
+		f.Delay = 10 * time.Minute
+	case 5:
+		f.Lag = time.Minute
+	}
+	return []event{{at, func(_ context.Context, w *world) error { return w.cloud.AddFault(f) }}}
+}
+
+// hangCommand is a command of Slurm's that hangs until it is killed.
+func hangCommand(at time.Duration, _ *rand.Rand) []event {
+	return []event{{at, func(_ context.Context, w *world) error { w.slurmctld.mute.Store(1); return nil }}}
+}
+
+// stopSlurmctld is slurmctld gone for a while.
+func stopSlurmctld(at time.Duration, _ *rand.Rand) []event {
+	return []event{
+		{at, func(_ context.Context, w *world) error { w.slurm.Down(errNoController); return nil }},
+		{at + 20*time.Minute, func(_ context.Context, w *world) error { w.slurm.Restart(); return nil }},
+	}
+}
+
+// stopCapacity is an hour without capacity.
+func stopCapacity(at time.Duration, _ *rand.Rand) []event {
+	set := func(count int) func(context.Context, *world) error {
+		return func(_ context.Context, w *world) error { w.cloud.SetCapacity("", "", count); return nil }
+	}
+	return []event{{at, set(0)}, {at + time.Hour, set(-1)}}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"slurmflex/flex"
+)
+
+// How often visitors come, in real time.
+const (
+	hintPace = 100 * time.Millisecond
+	pagePace = 250 * time.Millisecond
+	rudePace = 200 * time.Millisecond
+)
+
+// visitors call the daemon: hooks that hand hints over, people and Prometheus
+// who look at its page, and those who hang up in the middle.
+type visitors struct {
+	socket string // of the daemon
+	page   string // host:port
+	client http.Client
+	coming sync.WaitGroup
+	stop   context.CancelFunc
+}
+
+// letIn has visitors come until send away. Of what they are answered nothing is
+// judged: the daemon may be busy, or not yet there.
+func letIn(ctx context.Context, p place) *visitors {
+	v := &visitors{
+		socket: flex.SocketPath(filepath.Join(p.dir, "run")), page: p.page,
+		client: http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second},
+	}
+	ctx, v.stop = context.WithCancel(ctx)
+	v.each(ctx, hintPace, func(int) { _ = flex.Send(ctx, v.socket, flex.Hint{Verb: "resume"}) })
+	pages := []string{"/", "/status.json", "/metrics", "/healthz", "/why?of=alpha-gang-0", "/style.css"}
+	v.each(ctx, pagePace, func(n int) { v.look(ctx, pages[n%len(pages)]) })
+	v.each(ctx, rudePace, func(n int) { v.hangUp(ctx, n) })
+	return v
+}
+
+// each does something again and again at a pace, with how often it was done.
+func (v *visitors) each(ctx context.Context, pace time.Duration, do func(n int)) {
+	v.coming.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pace):
+				do(n)
+			}
+		}
+	})
+}
+
+// sendAway ends the visits, and every connection of theirs.
+func (v *visitors) sendAway() {
+	v.stop()
+	v.coming.Wait()
+	v.client.CloseIdleConnections()
+}
+
+// look reads a page.
+func (v *visitors) look(ctx context.Context, page string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+v.page+page, nil)
+	if err != nil {
+		return
+	}
+	resp, err := v.client.Do(req)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+}
+
+// hangUp begins to say something and hangs up.
+func (v *visitors) hangUp(ctx context.Context, n int) {
+	texts := []string{"", "GET / HTTP/1.1\r\nHost: local", "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "\x16\x03\x01"}
+	network, address, text := "tcp", v.page, texts[n/2%len(texts)]
+	if n%2 == 0 {
+		network, address, text = "unix", v.socket, []string{"", `{"verb":`, "{}", "\x00"}[n/2%4]
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, text)
+}

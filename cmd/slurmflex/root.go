@@ -11,8 +11,17 @@ const defaultConfig = "/etc/slurmflex/config.yaml"
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "slurmflex",
-		Short:         "Flex-start nodes of Google Compute Engine for Slurm",
+		Use:   "slurmflex",
+		Short: "Flex-start nodes of Google Compute Engine for Slurm",
+		Long: `slurmflex gives a Slurm cluster on Google Compute Engine nodes obtained by DWS
+Flex-Start: from a queue, all of a job's nodes at once, for 10 minutes to 7 days.
+
+slurmctld calls resume and suspend to power nodes up and down. The daemon, or
+sync from cron, turns that into managed instance groups and resize requests, and
+puts in order what differs from what Slurm wants.`,
+		Example: `  slurmflex config check --live
+  slurmflex status --watch
+  slurmflex why 812`,
 		Args:          onlyCommands,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -48,6 +57,7 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		c.Args = onlyCommands
+		c.Example = "  slurmflex completion bash >/etc/bash_completion.d/slurmflex"
 		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		for _, shell := range c.Commands() {
 			shell.Args = noArguments

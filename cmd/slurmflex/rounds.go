@@ -22,6 +22,17 @@ const settleLimit = 5 * time.Minute
 func newDaemon(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "daemon", Short: "Make rounds until stopped; hooks hand over to it", GroupID: "run", Args: noArguments,
+		Long: `Make rounds until stopped: one every slurmflex.interval, at once when slurmctld
+calls a hook, and sooner while something is expected to change.
+
+It runs as SlurmUser on the host of slurmctld. With backup controllers it runs
+on their hosts too, and acts where slurmctld is active. TERM stops it; the next
+start goes on from there. USR1 switches its log to debug and back.
+
+systemd (Type=notify) is told when it serves and how its rounds go. Each round
+feeds the watchdog.`,
+		Example: `  systemctl enable --now slurmflex
+  slurmflex --log-level debug daemon`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				hints, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Log)
@@ -33,6 +44,7 @@ func newDaemon(a *app) *cobra.Command {
 				ctx, stop := context.WithCancel(ctx)
 				wait := a.serve(ctx, r)
 				defer func() { stop(); wait() }()
+				defer superviseBySystemd(ctx, r)()
 				defer a.toggleDebug()()
 				return r.Run(ctx, a.lock(r.Config), hints)
 			})
@@ -44,6 +56,11 @@ func newSync(a *app) *cobra.Command {
 	var file textfile
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Make one round, for cron", GroupID: "run", Args: noArguments,
+		Long: `Make one round, and wait for what it begins. For cron, or slurmflex-sync.timer,
+where no daemon runs; beside a daemon it waits for its turn. It runs as
+SlurmUser.`,
+		Example: `  slurmflex sync
+  slurmflex sync --textfile /var/lib/prometheus/node-exporter/slurmflex.prom`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				return a.oneRound(ctx, r, file)
@@ -59,6 +76,11 @@ func newGC(a *app) *cobra.Command {
 	var file textfile
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Only collect: what nobody wants any more and what is empty", GroupID: "run", Args: noArguments,
+		Long: `Make a round that only collects: requests and instances that no node of Slurm
+wants, and groups, policies and reservations of this cluster that serve nobody.
+Nothing is asked for, and no node is changed. It runs as SlurmUser.`,
+		Example: `  slurmflex gc --dry-run
+  slurmflex gc --adopt-slurm-gcp`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				r.Adopt = adopt
@@ -79,7 +101,11 @@ func newGC(a *app) *cobra.Command {
 func newUnblock(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "unblock NODESET", Short: "Ask for a nodeset's instances again after boots that failed", GroupID: "run",
-		Args: exactly(1, "it takes one nodeset, such as a3"),
+		Long: `Forget the boots that failed on a nodeset's nodes. After boot_failures of them
+in a row slurmflex asks for no more of its instances until one comes up or an
+hour passes. It runs as SlurmUser.`,
+		Example: "  slurmflex unblock a3",
+		Args:    exactly(1, "it takes one nodeset, such as a3"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,27 @@ func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
 	assert.Contains(t, string(wrapper), "program=/usr/bin/slurmflex\n")
 	assert.Contains(t, string(wrapper), "config="+defaultConfig+"\n")
 	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
+}
+
+func TestTheWatchdogOfTheUnitSuitsTheDefaultInterval(t *testing.T) {
+	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
+	require.NoError(t, err)
+	lines := unit(t, "slurmflex.service")
+	assert.Contains(t, lines, "Type=notify")
+	need := longestWait + longestWork
+	require.GreaterOrEqual(t, longestWait, cfg.Options.Interval)
+	assert.Contains(t, lines, fmt.Sprintf("WatchdogSec=%dmin", int(need.Minutes())))
+	assert.Zero(t, watchdogFor(fmt.Sprint(need.Microseconds()), cfg.Options.Interval))
+}
+
+// The line is the timer for those who have no systemd, and does nothing before
+// somebody takes its # away.
+func TestTheCronLineMakesARoundEveryMinuteOnceItIsEnabled(t *testing.T) {
+	text, err := os.ReadFile("../../scripts/cron/slurmflex")
+	require.NoError(t, err)
+	assert.Empty(t, unit(t, "../cron/slurmflex"), "it is disabled")
+	assert.Contains(t, string(text), "\n#* * * * * slurm test ! -x /usr/bin/slurmflex || /usr/bin/slurmflex --config "+defaultConfig+" sync ",
+		"the line stays when the package is removed")
 }
 
 func TestBothServicesAreHardenedAlike(t *testing.T) {

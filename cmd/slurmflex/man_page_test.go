@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"slurmflex/config"
+)
+
+// page is a man page that is being written, in roff. Source: man(7).
+type page struct{ strings.Builder }
+
+// roff is text that roff prints as it is.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text)
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") { // else a request
+			b.WriteString(`\&`)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
+
+// text writes paragraphs. Those whose lines are indented stay as they are.
+func (p *page) text(text string) {
+	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		p.WriteString(".PP\n")
+		if strings.HasPrefix(paragraph, " ") {
+			fmt.Fprintf(p, ".nf\n%s\n.fi\n", roff(paragraph))
+			continue
+		}
+		p.WriteString(roff(paragraph) + "\n")
+	}
+}
+
+// item writes a term and what it means.
+func (p *page) item(term, meaning string) {
+	fmt.Fprintf(p, ".TP\n.B %s\n%s\n", roff(term), roff(meaning))
+}
+
+// options writes what the flags do, but for --help.
+func (p *page) options(title string, flags *pflag.FlagSet) {
+	first := true
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		if first {
+			p.section(title)
+			first = false
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		fmt.Fprintf(p, ".TP\n.B %s", roff("--"+f.Name))
+		if value != "" {
+			fmt.Fprintf(p, "\\fI %s\\fR", roff(value))
+		}
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+			usage += " (default: " + f.DefValue + ")"
+		}
+		p.WriteString("\n" + roff(usage) + "\n")
+	})
+}
+
+// fileOf is the name of a command's page.
+func fileOf(c *cobra.Command) string { return dashed(c) + ".1" }
+
+func dashed(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// pageOf is the man page of a command, where these options count if none are
+// given. That of slurmflex itself has more.
+func pageOf(c *cobra.Command, unset config.Options) string {
+	p := &page{}
+	p.WriteString(".\\\" Written by UPDATE=1 go test ./cmd/slurmflex -run TestManPages; do not edit.\n")
+	fmt.Fprintf(p, ".TH %s 1 \"\" slurmflex slurmflex\n", roff(strings.ToUpper(dashed(c))))
+	p.section("NAME")
+	fmt.Fprintf(p, "%s \\- %s\n", roff(dashed(c)), roff(c.Short))
+	p.section("SYNOPSIS")
+	fmt.Fprintf(p, ".B %s\n", roff(c.CommandPath()))
+	fmt.Fprintf(p, "%s\n", roff(synopsis(c)))
+	p.section("DESCRIPTION")
+	p.text(described(c))
+	commands(p, c)
+	p.options("OPTIONS", c.NonInheritedFlags())
+	if c.HasParent() {
+		p.options("OPTIONS OF EVERY COMMAND", c.InheritedFlags())
+	} else {
+		reference(p, unset)
+	}
+	p.section("EXAMPLES")
+	p.text(c.Example)
+	p.section("SEE ALSO")
+	fmt.Fprintf(p, "%s\n", strings.Join(related(c), ",\n"))
+	return p.String()
+}
+
+// synopsis is what follows the command's own name.
+func synopsis(c *cobra.Command) string {
+	if c.HasAvailableSubCommands() {
+		return "[OPTION]... COMMAND"
+	}
+	_, arguments, _ := strings.Cut(c.Use, " ")
+	return strings.TrimSpace("[OPTION]... " + arguments)
+}
+
+// commands lists the commands of a command, by their groups.
+func commands(p *page, c *cobra.Command) {
+	if !c.HasAvailableSubCommands() {
+		return
+	}
+	p.section("COMMANDS")
+	for _, g := range append(c.Groups(), &cobra.Group{Title: "Others:"}) {
+		heading := c.HasParent() // one without groups needs none
+		for _, sub := range c.Commands() {
+			if !sub.IsAvailableCommand() || sub.Name() == "help" || sub.GroupID != g.ID {
+				continue
+			}
+			if !heading {
+				fmt.Fprintf(p, ".SS %s\n", roff(strings.TrimSuffix(g.Title, ":")))
+				heading = true
+			}
+			p.item(sub.Name(), sub.Short)
+		}
+	}
+}
+
+// related are the pages of the command's parent and of its own commands.
+func related(c *cobra.Command) []string {
+	var pages []string
+	if c.HasParent() {
+		pages = append(pages, dashed(c.Parent()))
+	}
+	for _, sub := range c.Commands() {
+		if hasPage(sub) {
+			pages = append(pages, dashed(sub))
+		}
+	}
+	for i, name := range pages {
+		pages[i] = fmt.Sprintf("\\fB%s\\fR(1)", roff(name))
+	}
+	return pages
+}
+
+// hasPage is whether a command has a page of its own: those that complete for
+// one shell have not.
+func hasPage(c *cobra.Command) bool {
+	return c.IsAvailableCommand() && c.Name() != "help" && !(c.HasParent() && c.Parent().Name() == "completion")
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+)
+
+const manPages = "../../docs/man"
+
+// described is what a command's help says before its flags.
+func described(c *cobra.Command) string {
+	switch {
+	case c.Parent() != nil && c.Parent().Name() == "completion":
+		return c.Short
+	case c.Name() == "completion":
+		return "Print what makes a shell complete slurmflex's commands and flags. The packages of\n" +
+			"slurmflex install it for bash, zsh and fish."
+	}
+	return c.Long
+}
+
+// reference writes the sections that only the page of slurmflex itself has.
+func reference(p *page, unset config.Options) {
+	p.section("EXIT STATUS")
+	p.item("0", "Done.")
+	p.item("1", "Failed, or cut short. A line on stderr says what, and what to do.")
+	p.item("2", "Wrong usage or configuration. Nothing was done.")
+	p.section("FILES")
+	p.item(defaultConfig, "The configuration. Only root and SlurmUser may be able to write it.")
+	p.item(flex.SocketPath(unset.RunDir), "The daemon's socket for hooks, in slurmflex.run_dir.")
+	p.item(unset.LogFile, "The log of hooks, and of rounds that they begin: slurmflex.log_file. The daemon logs to stderr.")
+	p.item(libexec+"/resume, suspend, resume-fail", "What slurm.conf names as ResumeProgram, SuspendProgram and ResumeFailProgram.")
+	p.item("/usr/share/doc/slurmflex", "The documentation, and an example of the configuration.")
+	p.item("/usr/share/slurmflex", "The IAM role, Terraform, alert rules and the dashboard.")
+	p.section("ENVIRONMENT")
+	p.item("GOOGLE_APPLICATION_CREDENTIALS", "A file of credentials for Compute, if slurmflex.credentials_file names none.")
+	p.item("SLURM_CONF", "Where Slurm's commands find slurm.conf.")
+	p.item("SLURM_RESUME_FILE", "What Slurm tells resume of the jobs that wait for the nodes.")
+	p.item("NO_COLOR", "If it is not empty, status uses no colors.")
+	p.item("NOTIFY_SOCKET, WATCHDOG_USEC", "Set by systemd for the daemon.")
+}
+
+// libexec is where the packages put the programs that slurmctld calls.
+const libexec = "/usr/libexec/slurmflex"
+
+// walk calls do with a command and all below it that people see.
+func walk(c *cobra.Command, do func(*cobra.Command)) {
+	do(c)
+	for _, sub := range c.Commands() {
+		if hasPage(sub) {
+			walk(sub, do)
+		}
+	}
+}
+
+// TestManPages holds the pages equal to the commands; with UPDATE=1 it writes
+// them.
+func TestManPages(t *testing.T) {
+	unset, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
+	require.NoError(t, err)
+	want := map[string]string{}
+	walk(newRoot(&app{}), func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
+	have, err := os.ReadDir(manPages)
+	require.NoError(t, err)
+	if os.Getenv("UPDATE") != "" {
+		for _, entry := range have {
+			require.NoError(t, os.Remove(filepath.Join(manPages, entry.Name())))
+		}
+		for name, text := range want {
+			require.NoError(t, os.WriteFile(filepath.Join(manPages, name), []byte(text), 0o644))
+		}
+		return
+	}
+	for _, entry := range have {
+		assert.Contains(t, want, entry.Name(), "no command has this page")
+	}
+	for name, text := range want {
+		is, err := os.ReadFile(filepath.Join(manPages, name))
+		require.NoError(t, err)
+		assert.Equal(t, text, string(is), "%s; run UPDATE=1 go test ./cmd/slurmflex -run TestManPages", name)
+	}
+}
+
+func TestManFindsNoFaultWithThePages(t *testing.T) {
+	man, err := exec.LookPath("man")
+	if err != nil {
+		t.Skip("man is not installed; it is in the package man-db")
+	}
+	files, err := filepath.Glob(filepath.Join(manPages, "*.1"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		page := exec.CommandContext(t.Context(), man, "--warnings=w,mac", "--local-file", file)
+		page.Env = []string{"LC_ALL=C.UTF-8", "MANWIDTH=100", "PATH=" + os.Getenv("PATH")}
+		var complaints strings.Builder
+		page.Stderr = &complaints
+		text, err := page.Output()
+		require.NoError(t, err)
+		assert.Empty(t, complaints.String(), file)
+		assert.Contains(t, string(text), strings.TrimSuffix(filepath.Base(file), ".1"))
+	}
+}
+
+func TestEveryCommandExplainsItselfWithAnExampleThatItTakes(t *testing.T) {
+	walk(newRoot(&app{}), func(c *cobra.Command) {
+		assert.NotEmpty(t, described(c), "%s has no Long", c.CommandPath())
+		named := false
+		for line := range strings.Lines(c.Example) {
+			assert.True(t, strings.HasPrefix(line, "  "), "%s: %q is not indented", c.CommandPath(), line)
+			line, _, _ = strings.Cut(line, " #")
+			line, _, _ = strings.Cut(line, " >")
+			words := strings.Fields(line)
+			if i := len(words); i == 0 || words[0] != "slurmflex" {
+				continue
+			}
+			root := newRoot(&app{})
+			found, args, err := root.Find(words[1:])
+			require.NoError(t, err, line)
+			require.NoError(t, found.ParseFlags(args), line)
+			require.NoError(t, found.ValidateArgs(found.Flags().Args()), line)
+			named = named || strings.HasPrefix(found.CommandPath(), c.CommandPath())
+		}
+		assert.True(t, named, "%s has no example of itself", c.CommandPath())
+	})
+}

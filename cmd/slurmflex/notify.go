@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+)
+
+// Between two rounds that a healthy daemon makes lies its wait, which is the
+// interval but up to longestWait while Slurm cannot be read, and then the work:
+// another process' round, which gives up its actions after six minutes, and its
+// own, in which each of Slurm's commands is given up after 30 s and each call to
+// Compute after a few tries of 30 s.
+const (
+	longestWait = 5 * time.Minute
+	longestWork = 20 * time.Minute
+)
+
+// notifyLimit bounds a message to systemd, which may have no room for it.
+const notifyLimit = time.Second
+
+// supervisor is systemd, which is told that the daemon serves, how its rounds
+// go, and that it stops. It is fed by the rounds themselves, so that a daemon
+// whose rounds hang is started anew. Source: sd_notify(3).
+type supervisor struct {
+	socket string // NOTIFY_SOCKET; one that begins with @ is abstract
+	log    *zap.Logger
+
+	mu   sync.Mutex
+	seen string // what the round that is under way saw
+	deaf bool   // it was said that systemd does not hear us
+}
+
+// superviseBySystemd has systemd told, if it has started us and wants to be,
+// until ctx ends. What it returns waits for the last word.
+func superviseBySystemd(ctx context.Context, r *flex.Reconciler) (wait func()) {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return func() {}
+	}
+	s := &supervisor{socket: socket, log: r.Log}
+	r.Watch = flex.Watchers{r.Watch, s}
+	state := []string{"READY=1", "STATUS=listening; the first round is under way"}
+	if watchdog := watchdogFor(os.Getenv("WATCHDOG_USEC"), r.Config.Options.Interval); watchdog > 0 {
+		state = append(state, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+	}
+	s.tell(state...)
+	stopping := sync.OnceFunc(func() { s.tell("STOPPING=1", "STATUS=stopping") })
+	context.AfterFunc(ctx, stopping)
+	return stopping
+}
+
+// watchdogFor is the time to ask of the watchdog in place of the given one, in
+// µs, if that might end a healthy daemon; else 0. No number is no watchdog.
+func watchdogFor(given string, interval time.Duration) time.Duration {
+	usec, err := strconv.ParseInt(given, 10, 64)
+	need := max(interval, longestWait) + longestWork
+	if err != nil || usec >= need.Microseconds() {
+		return 0
+	}
+	return need
+}
+
+// Saw notes what there is.
+func (s *supervisor) Saw(snap plan.Snapshot, p plan.Plan) {
+	waiting := 0
+	for _, g := range snap.Groups {
+		for _, request := range g.Requests {
+			if request.State == mig.Creating || request.State == mig.Accepted {
+				waiting++
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = fmt.Sprintf("rounds go on: %d instances, %d requests wait, %d actions begun at %s",
+		len(snap.Instances), waiting, len(p.Actions), snap.Now.UTC().Format(time.RFC3339))
+}
+
+// Did is not told: a round says how much it begins.
+func (s *supervisor) Did(plan.Action, time.Time, time.Duration, error) {}
+
+// Stood tells how rounds go, and that they go on.
+func (s *supervisor) Stood(err error) {
+	s.mu.Lock()
+	status := s.seen
+	s.mu.Unlock()
+	switch {
+	case errors.Is(err, flex.ErrStandby):
+		status = "standing by: " + err.Error()
+	case err != nil:
+		status = "no round: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	s.tell("WATCHDOG=1", "STATUS="+status)
+}
+
+// tell sends assignments. That it cannot is logged once.
+func (s *supervisor) tell(state ...string) {
+	err := send(s.socket, strings.Join(state, "\n"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && !s.deaf {
+		s.log.Warn("systemd does not hear how the daemon is", zap.String("socket", s.socket), zap.Error(err))
+	}
+	s.deaf = err != nil
+}
+
+func send(socket, text string) error {
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetWriteDeadline(time.Now().Add(notifyLimit)); err != nil {
+		return err
+	}
+	_, err = conn.Write([]byte(text))
+	return err
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// manager is what systemd is to a service: a socket that hears of it.
+type manager struct{ *net.UnixConn }
+
+func newManager(t *testing.T, socket string) manager {
+	t.Helper()
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return manager{conn}
+}
+
+// hears returns the next message as its assignments.
+func (m manager) hears(t *testing.T) map[string]string {
+	t.Helper()
+	require.NoError(t, m.SetReadDeadline(time.Now().Add(slack)))
+	buffer := make([]byte, 4096)
+	n, err := m.Read(buffer)
+	require.NoError(t, err)
+	state := map[string]string{}
+	for line := range strings.Lines(string(buffer[:n])) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		state[key] = value
+	}
+	return state
+}
+
+// hearsNothing checks that no message has come.
+func (m manager) hearsNothing(t *testing.T) {
+	t.Helper()
+	require.NoError(t, m.SetReadDeadline(time.Now()))
+	n, err := m.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "%d bytes", n)
+}
+
+// service prepares the daemon as systemd starts it: Type=notify, with a watchdog.
+func (w *world) service(t *testing.T, socket string) *process {
+	t.Helper()
+	d := w.flex(t, "daemon")
+	d.Env = append(d.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=1500000000", "GOTRACEBACK=crash")
+	return d
+}
+
+func TestTheDaemonTellsSystemdHowItIs(t *testing.T) {
+	for name, socket := range map[string]func(*world) string{
+		"over a file":             func(w *world) string { return w.path("notify") },
+		"over an abstract socket": func(w *world) string { return "@slurmflex-test-" + w.dir },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.left(t)
+			m := newManager(t, socket(w))
+			d := w.service(t, socket(w))
+			require.NoError(t, d.Start())
+			assert.Equal(t, map[string]string{
+				"READY": "1", "STATUS": "listening; the first round is under way",
+				"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the work
+			}, m.hears(t))
+			state := m.hears(t)
+			assert.Equal(t, "1", state["WATCHDOG"])
+			assert.Regexp(t, `^rounds go on: 2 instances, 0 requests wait, \d actions begun at 20\S+Z$`, state["STATUS"])
+
+			require.NoError(t, d.Process.Signal(unix.SIGTERM))
+			for state["STOPPING"] == "" {
+				state = m.hears(t)
+			}
+			assert.Equal(t, map[string]string{"STOPPING": "1", "STATUS": "stopping"}, state)
+			d.exits(t, exitDone).settle(t)
+			m.hearsNothing(t)
+		})
+	}
+}
+
+// locked reports whether a process holds the file's lock, without touching it.
+func (w *world) locked(t *testing.T, name string) bool {
+	t.Helper()
+	var stat unix.Stat_t
+	require.NoError(t, unix.Stat(w.path(name), &stat))
+	locks, err := os.ReadFile("/proc/locks")
+	require.NoError(t, err)
+	return strings.Contains(string(locks), fmt.Sprintf(":%d ", stat.Ino))
+}
+
+func TestOnlyARoundFeedsTheWatchdog(t *testing.T) {
+	w := newWorld(t)
+	m := newManager(t, w.path("notify"))
+	d := w.service(t, w.path("notify"))
+	require.NoError(t, d.Start())
+	require.Equal(t, "1", m.hears(t)["READY"])
+	require.Equal(t, "1", m.hears(t)["WATCHDOG"])
+
+	holder, err := os.Create(w.path("run/round.lock"))
+	require.NoError(t, err)
+	defer holder.Close()
+	require.NoError(t, unix.Flock(int(holder.Fd()), unix.LOCK_EX))
+	begun := w.count(t, "squeue")
+	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	require.Eventually(t, func() bool { return w.locked(t, "run/next.lock") }, slack, poll, "the round waits for its turn")
+	m.hearsNothing(t)
+	require.Equal(t, begun, w.count(t, "squeue"))
+
+	require.NoError(t, holder.Close())
+	assert.Equal(t, "1", m.hears(t)["WATCHDOG"])
+	require.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone).settle(t)
+}
+
+func TestSystemdIsToldWhyNoRoundIsMade(t *testing.T) {
+	for name, c := range map[string]struct {
+		given func(*world)
+		says  string
+	}{
+		"Slurm is down":                 {func(w *world) { w.withoutSlurm(t) }, "no round: read slurm.conf: scontrol show config: Unable to contact slurm controller"},
+		"another host's slurmctld acts": {func(w *world) { w.standingBy(t, "UP") }, "standing by: slurmctld is active on ctl1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.given(w)
+			m := newManager(t, w.path("notify"))
+			d := w.service(t, w.path("notify"))
+			require.NoError(t, d.Start())
+			require.Equal(t, "1", m.hears(t)["READY"], "it serves hooks")
+			assert.Equal(t, map[string]string{"WATCHDOG": "1", "STATUS": c.says}, m.hears(t), "it goes on trying")
+			require.NoError(t, d.Process.Signal(unix.SIGTERM))
+			d.exits(t, exitDone).settle(t)
+		})
+	}
+}
+
+func TestADaemonThatSystemdDoesNotHearSaysSoOnceAndServes(t *testing.T) {
+	w := newWorld(t)
+	d := w.service(t, w.path("gone"))
+	require.NoError(t, d.Start())
+	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll)
+	require.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone).settle(t)
+	assert.Equal(t, 1, strings.Count(d.stderr.String(), "systemd does not hear how the daemon is"), "%s", &d.stderr)
+}
+
+// A watchdog that has waited in vain sends ABRT. Go would answer it with exit
+// code 2, as it does a panic, and that is what a wrong configuration ends with
+// and what the unit is not started again after.
+func TestTheWatchdogsSignalDoesNotLookLikeAWrongConfiguration(t *testing.T) {
+	assert.Contains(t, unit(t, "slurmflex.service"), "Environment=GOTRACEBACK=crash")
+	w := newWorld(t)
+	m := newManager(t, w.path("notify"))
+	d := w.service(t, w.path("notify"))
+	d.Dir = w.dir // should there be a core
+	require.NoError(t, d.Start())
+	require.Equal(t, "1", m.hears(t)["READY"])
+	require.Equal(t, "1", m.hears(t)["WATCHDOG"])
+	require.NoError(t, d.Process.Signal(unix.SIGABRT))
+	_ = d.Wait() // how it ended is checked
+	d.settle(t)
+	status := d.ProcessState.Sys().(syscall.WaitStatus)
+	assert.True(t, status.Signaled(), "%v", d.ProcessState)
+	assert.True(t, strings.Contains(d.stderr.String(), "(*Reconciler).Run("), "it says where it hung")
+}
+
+func TestTheWatchdogHasTimeForAHealthyDaemon(t *testing.T) {
+	const usec = 1_000_000
+	for given, want := range map[string]time.Duration{
+		"":                              0,
+		"soon":                          0,
+		fmt.Sprint(60 * usec):           25 * time.Minute,
+		fmt.Sprint(25 * 60 * usec):      0,
+		fmt.Sprint(24 * 60 * 60 * usec): 0,
+	} {
+		assert.Equal(t, want, watchdogFor(given, 30*time.Second), given)
+	}
+	assert.Equal(t, 30*time.Minute, watchdogFor(fmt.Sprint(25*60*usec), 10*time.Minute))
+}

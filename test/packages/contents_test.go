@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"slurmflex/config"
+)
+
+// contents are the sources of what the packages install, with where to.
+func contents(t *testing.T) map[string]string {
+	t.Helper()
+	var nfpm struct{ Contents []struct{ Src, Dst string } }
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "../../scripts/package/nfpm.yaml")), &nfpm))
+	dst := map[string]string{}
+	for _, c := range nfpm.Contents {
+		dst[c.Src] = c.Dst
+	}
+	return dst
+}
+
+func TestThePackagesHaveAllThatIsToInstall(t *testing.T) {
+	dst := contents(t)
+	for _, folder := range []string{"cron", "logrotate", "systemd"} {
+		files, err := os.ReadDir(filepath.Join("../../scripts", folder))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			assert.Contains(t, dst, "scripts/"+folder+"/"+file.Name())
+		}
+	}
+	for _, src := range []string{"scripts/resume", "scripts/prometheus/slurmflex.rules.yaml", "scripts/grafana/slurmflex.json", "LICENSE"} {
+		assert.Contains(t, dst, src)
+		assert.FileExists(t, filepath.Join("../..", src))
+	}
+}
+
+func TestThePackagesHaveTheRoleBesideTerraform(t *testing.T) {
+	dst := contents(t)
+	assert.Equal(t, "/usr/share/slurmflex/iam/", dst["scripts/iam/*"])
+	assert.Equal(t, "/usr/share/slurmflex/terraform/", dst["scripts/terraform/*"])
+}
+
+func TestTheExampleOfTheConfigurationIsRight(t *testing.T) {
+	cfg, err := config.Load("../../scripts/package/config.yaml")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"us-central1"}, cfg.FlexRegions())
+}

@@ -19,6 +19,10 @@ import (
 func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check the configuration, and write what goes with it", GroupID: "ask",
+		Long: `Check the configuration, print the part of slurm.conf that goes with it, or say
+what to change in a cluster of slurm-gcp's scripts. Nothing is written.`,
+		Example: `  slurmflex config check
+  slurmflex config slurm-conf`,
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -36,6 +40,9 @@ Nothing is asked and nothing is changed; with --live Slurm and Compute are
 asked, and slurm.conf is held against the configuration too.
 
 Exit code: 0 right, be it with advice; 1 something could not be checked; 2 wrong.`,
+		Example: `  slurmflex config check
+  slurmflex config check --live
+  slurmflex --config new.yaml config check --effective`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, file, err := a.configFile()
@@ -124,6 +131,9 @@ func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, err
 	defer a.foot.begin("asking Slurm and Compute")()
 	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, time.Now)
 	seen.Client = err
+	if seen.Hooks, err = hooksFolder(); err != nil {
+		return check.World{}, err
+	}
 	if ctx.Err() != nil {
 		return check.World{}, fmt.Errorf("check cut short: %w", context.Cause(ctx))
 	}

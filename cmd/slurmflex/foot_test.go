@@ -13,7 +13,7 @@ import (
 )
 
 func TestATerminalIsToldWhatTakesSoLong(t *testing.T) {
-	for _, command := range []string{"sync", "gc", "plan", "config check --live"} {
+	for _, command := range []string{"sync", "gc", "plan", "config check --live", "status", "why 812"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

@@ -18,6 +18,8 @@ func newFromSlurmGCP(a *app) *cobra.Command {
 		Long: `Says what changes when slurmflex takes over the flex-start nodes of a cluster
 that slurm-gcp's scripts run, what of its config.yaml is ignored, which lines of
 cloud.conf to edit, and in which order to do it. Nothing is written.`,
+		Example: `  slurmflex config from-slurm-gcp /slurm/scripts/config.yaml
+  slurmflex config from-slurm-gcp --slurm-conf /usr/local/etc/slurm/slurm.conf /slurm/scripts/config.yaml`,
 		Args: exactly(1, "it takes slurm-gcp's configuration, such as /slurm/scripts/config.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.configPath = args[0]

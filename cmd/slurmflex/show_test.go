@@ -78,11 +78,6 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-func TestVersionNamesItself(t *testing.T) {
-	r := prepare(t, nil, os.Args[0], "version").exits(t, exitDone)
-	assert.Regexp(t, `^slurmflex \S+ go1\.\d\S* \w+/\w+\n$`, r.stdout.String())
-}
-
 func TestWrongUsageIsOneLineThatSaysWhatWouldBeRight(t *testing.T) {
 	for call, says := range map[string]string{
 		"snyc":                     `slurmflex has no command "snyc"; slurmflex --help lists them`,

@@ -27,6 +27,8 @@ nodes and partitions. What nodes have is in node_conf; what that does not say
 is that of the template's machine type, as Compute tells it, or a table in
 slurmflex where Compute cannot be asked. A parameter that node_conf gives as ""
 is left out.`,
+		Example: `  slurmflex config slurm-conf
+  slurmflex config slurm-conf --slurm-version 24.11 --machine a3=a3-megagpu-8g`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, file, err := a.configFile()
@@ -42,7 +44,7 @@ is left out.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "Slurm's `version`, such as 22.05; default: what scontrol -V says")
-	cmd.Flags().StringVar(&o.programs, "programs", "", "the `folder` of resume, suspend and resume-fail; default: that of slurmflex itself")
+	cmd.Flags().StringVar(&o.programs, "programs", "", "the `folder` of resume, suspend and resume-fail; default: where slurmflex finds its own")
 	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "`NODESET=TYPE`: a nodeset's machine type, so that Compute need not be asked for its template")
 	return cmd
 }
@@ -59,7 +61,7 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.Fi
 		return "", err
 	}
 	if in.Programs == "" {
-		if in.Programs, err = ownFolder(); err != nil {
+		if in.Programs, err = hooksFolder(); err != nil {
 			return "", err
 		}
 	}
@@ -73,7 +75,9 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.Fi
 			in.Extra[p.Name] = append(in.Extra[p.Name], slurmconf.Parameter(s))
 		}
 	}
+	over := a.foot.begin("asking Compute for machine types")
 	in.Machines = a.machines(ctx, cfg, o.machines)
+	over()
 	return slurmconf.Text(in)
 }
 
@@ -101,8 +105,9 @@ func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string
 	return v, nil
 }
 
-// ownFolder is where slurmflex lies, with its hooks beside it.
-func ownFolder() (string, error) {
+// hooksFolder is where slurmflex's hooks are: beside it, or where its packages
+// put them.
+func hooksFolder() (string, error) {
 	program, err := os.Executable()
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
@@ -110,7 +115,11 @@ func ownFolder() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find slurmflex's own folder: %w; give --programs", err)
 	}
-	return filepath.Dir(program), nil
+	beside := filepath.Dir(program)
+	if _, err := os.Stat(slurmconf.Hooks()[0].Program(beside)); err != nil {
+		return slurmconf.Folder, nil
+	}
+	return beside, nil
 }
 
 // machines are the machine types of our nodesets: those that are given, else

@@ -32,6 +32,9 @@ func newStatus(a *app) *cobra.Command {
 Any user may ask: the daemon answers, at slurmflex.http_address of the
 configuration. Where no daemon answers, slurmflex reads Slurm and Compute itself,
 which needs credentials.`,
+		Example: `  slurmflex status
+  slurmflex status --watch --nodeset a3
+  slurmflex status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()
 			if err != nil {
@@ -44,7 +47,9 @@ which needs credentials.`,
 			if s.watch {
 				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see)
 			}
+			over := a.foot.begin("looking at Slurm and Compute")
 			v, err := see(cmd.Context())
+			over()
 			if err != nil {
 				return err
 			}

@@ -61,6 +61,7 @@ func TestStatusShowsWhatWaitsAndWhatRuns(t *testing.T) {
 NODESET +JOB +USER +NODES +STATE +ASKED FOR +TIME
 a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:00:00 +for .*
     last error: ZONE_RESOURCE_POOL_EXHAUSTED.*
+    enough resources.*
 
 nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
 region us-central1: 1 of at most 100 active requests\n$`, r.stdout.String())

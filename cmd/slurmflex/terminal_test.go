@@ -92,7 +92,7 @@ func TestWatchShowsItAnewUntilQIsPressedAndLeavesTheTerminalAsItWas(t *testing.T
 	r.exits(t, exitDone)
 	assert.Equal(t, before, term.settings(t))
 	assert.True(t, strings.HasPrefix(term.shown(), enterScreen), "on another page")
-	assert.True(t, strings.HasSuffix(term.shown(), leaveScreen), "which is left")
+	require.Eventually(t, func() bool { return strings.HasSuffix(term.shown(), leaveScreen) }, slack, 20*time.Millisecond, "which is left")
 	assert.Contains(t, term.shown(), "alpha-a3-[0-1]")
 }
 
@@ -106,7 +106,7 @@ func TestWatchEndsWhenItIsInterrupted(t *testing.T) {
 	require.NoError(t, r.Process.Signal(unix.SIGINT))
 	r.exits(t, exitDone)
 	assert.Equal(t, before, term.settings(t))
-	assert.True(t, strings.HasSuffix(term.shown(), leaveScreen))
+	require.Eventually(t, func() bool { return strings.HasSuffix(term.shown(), leaveScreen) }, slack, 20*time.Millisecond)
 }
 
 func TestWatchFitsTheTerminalAndSaysWhatGoesWrong(t *testing.T) {

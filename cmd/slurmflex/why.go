@@ -17,12 +17,16 @@ what came of it, what happens next and when, and what its owner could do.
 Any user may ask: the daemon answers, at slurmflex.http_address of the
 configuration. Where no daemon answers, slurmflex reads Slurm and Compute itself,
 which needs credentials.`,
+		Example: `  slurmflex why 812
+  slurmflex why alpha-a3-0`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
+			over := a.foot.begin("looking at Slurm and Compute")
 			v, err := a.see(cmd.Context(), cfg)
+			over()
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,9 @@ import (
 func Advise(cfg *config.Config, file *source.File) Findings {
 	a := adviser{cfg: cfg, file: file}
 	for _, i := range cfg.Ignored {
+		if strings.HasSuffix(i.Key, ".partition_conf") {
+			continue // config slurm-conf writes it into slurm.conf
+		}
 		a.found = append(a.found, Finding{Ignored, file.Path, i.Line, i.Key, "slurmflex does not use it"})
 	}
 	for _, set := range cfg.NodeSets {

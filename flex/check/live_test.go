@@ -95,7 +95,7 @@ func TestInARegionThatCannotBeReadNothingElseIsAsked(t *testing.T) {
 func TestWithoutComputeSlurmIsCheckedAllTheSame(t *testing.T) {
 	cfg, file := changed(t, "project", "project")
 	world := Observe(t.Context(), cfg, controller{}, nil, time.Now)
-	world.Client = errors.New("no credentials")
+	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
 	found := Compare(cfg, file, world)
 	assert.Equal(t, "no credentials; Compute was not asked", keys(found, Fault)["slurmflex.credentials_file"])
 	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; write ResumeProgram=/opt/slurmflex/resume")

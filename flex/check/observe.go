@@ -48,6 +48,7 @@ type World struct {
 	Nodes      Seen[[]slurm.Node]
 	File       *slurmconf.File    // nil if it cannot be read here
 	Programs   map[string]Program // those that slurm.conf names, by path
+	Hooks      string             // folder of our programs that it should name; empty: the packages' one
 
 	Client    error            // why Compute cannot be asked at all
 	Groups    map[string]error // by region: why its groups cannot be listed, nil if they can

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -91,14 +92,14 @@ func (j *judge) hooks() {
 }
 
 // programs is the folder of our hooks: that of one which slurm.conf names, else
-// the one of the documentation.
+// where they are.
 func (j *judge) programs() string {
 	for _, h := range slurmconf.Hooks() {
 		if path := programPath(j.world.Conf.Is[h.Key]); j.world.Programs[path].Ours {
 			return path[:strings.LastIndexByte(path, '/')]
 		}
 	}
-	return slurmconf.Folder
+	return cmp.Or(j.world.Hooks, slurmconf.Folder)
 }
 
 // wrongHook is what is wrong with a program, so that Slurm does not call it, or

@@ -68,7 +68,7 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 		}, []string{"cause"}),
 		lastFailure: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "slurmflex_last_failure_timestamp_seconds",
-			Help: "When an action last failed so, or a round last saw a group's newest request failed so; 0 before.",
+			Help: "When an action last failed so, or a round last saw that a group's newest request, or its last attempt, failed so; 0 before.",
 		}, []string{"cause"}),
 		apiCalls: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_api_calls_total", Help: "Calls to Compute, each try by itself; the code is HTTP's, or none.",
@@ -145,10 +145,16 @@ func (m *Metrics) Saw(snap plan.Snapshot, p plan.Plan) {
 		m.failures.WithLabelValues(cause.String()).Inc()
 	}
 	for _, g := range snap.Groups {
-		if n := len(g.Requests); n > 0 && g.Requests[n-1].State == mig.Failed {
+		if n := len(g.Requests); n > 0 && fails(g.Requests[n-1]) {
 			m.noteFailure(g.Requests[n-1].Cause.String())
 		}
 	}
+}
+
+// fails reports whether a request has failed, or waits because its last attempt
+// has: a quota that is used up is a wait to Compute.
+func fails(r mig.Request) bool {
+	return r.State == mig.Failed || r.State.Live() && r.Cause != mig.CauseNone
 }
 
 // noteFailure notes that there is a failure of that cause now.

@@ -172,6 +172,25 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "permission"))
 }
 
+func TestAQuotaThatARequestWaitsForIsAFailureAsLongAsItDoes(t *testing.T) {
+	w := newWorld(t)
+	request := mig.Request{Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-0"}}
+	w.snap.Groups = []mig.Group{{Name: "alpha-a3-job-812", Region: "us-central1", Requests: []mig.Request{request}}}
+	w.round(0)
+	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), "it waits, and nothing is wrong")
+
+	requests := w.snap.Groups[0].Requests
+	requests[0].Cause = mig.CauseQuota
+	w.round(time.Minute)
+	last := w.value("slurmflex_last_failure_timestamp_seconds", "quota")
+	assert.InDelta(t, noon.Add(time.Minute).Unix(), last, 1)
+	assert.Zero(t, w.value("slurmflex_failures_total", "quota"), "the request has not failed")
+
+	requests[0].State = mig.Succeeded
+	w.round(time.Minute)
+	assert.InDelta(t, last, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0)
+}
+
 func TestCallsAndCommandsAreCountedWithTheirTime(t *testing.T) {
 	w := newWorld(t)
 	w.Called("instances.aggregatedList", 200, 300*time.Millisecond)

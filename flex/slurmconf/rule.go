@@ -225,5 +225,5 @@ func clock(d time.Duration) string {
 	return slurm.Limit{Kind: slurm.LimitSet, Duration: d}.String()
 }
 
-// Folder is where the documentation has slurmflex installed.
-const Folder = "/opt/slurmflex"
+// Folder is where slurmflex's packages put the programs that Slurm calls.
+const Folder = "/usr/libexec/slurmflex"

@@ -214,8 +214,8 @@ func (c Cluster) steps(others []string) []string {
 		"   cloud.conf in slurm.conf (slurm_conf_tpl) stay, and of a setting that is given twice the last counts.",
 		"3. scontrol reconfigure; then, as the user that slurmctld runs as:  slurmflex --config " + c.File.Path + " config check --live",
 		"4. Start slurmflex daemon in a unit of its own.",
-		"5. When the flex jobs that ran at the time have ended:  slurmflex gc --adopt-slurm-gcp --dry-run  names the groups that",
-		"   slurm-gcp's scripts have left, and without --dry-run removes them.",
+		"5. When the flex jobs that ran at the time have ended:  slurmflex gc --adopt-slurm-gcp --dry-run  names the requests, machines",
+		"   and groups that slurm-gcp's scripts have left, and without --dry-run removes them.",
 	}
 	if len(others) == 0 {
 		return append(all, "6. slurmsync in the crontab of slurm-gcp has no node left to see to; take it out.")

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -13,6 +12,7 @@ import (
 type Action struct {
 	At    time.Time `json:"at"` // when it was begun, the last time
 	Took  Seconds   `json:"took_seconds"`
+	Kind  string    `json:"kind"` // such as create_request
 	What  string    `json:"what"`
 	Why   string    `json:"why"`
 	Error string    `json:"error,omitempty"` // why it was not done; empty if it was
@@ -25,44 +25,14 @@ type Action struct {
 
 // Record is the record of an action that has come to an end.
 func Record(a plan.Action, begun time.Time, took time.Duration, err error) Action {
-	r := Action{At: second(begun), Took: Seconds(took.Round(time.Millisecond)), What: a.String(), Why: a.Because(), Times: 1}
+	about := a.About()
+	r := Action{
+		At: second(begun), Took: Seconds(took.Round(time.Millisecond)), Kind: about.Kind, What: a.String(), Why: a.Because(), Times: 1,
+		Group: about.Group, Job: about.Job, Nodes: slurm.Fold(about.Nodes),
+	}
 	if err != nil {
 		r.Error = err.Error()
 	}
-	var nodes []string
-	switch a := a.(type) {
-	case plan.CreateGroup:
-		r.Group, r.Job = a.Spec.Name, a.Spec.Stamp.Job
-	case plan.CreatePolicy:
-		r.Group, r.Job = a.Spec.Name, a.Spec.Stamp.Job
-	case plan.CreateRequest:
-		r.Group, nodes = a.Group, a.Spec.Instances
-	case plan.BulkInsert:
-		r.Group, r.Job, nodes = a.Group, a.Spec.Stamp.Job, a.Spec.Instances
-	case plan.CancelRequest:
-		r.Group = a.Group
-	case plan.DeleteRequest:
-		r.Group = a.Group
-	case plan.DeleteInstances:
-		r.Group, nodes = a.Group, mig.Names(a.Instances)
-	case plan.DeleteVMs:
-		nodes = mig.Names(a.Instances)
-	case plan.DeleteGroup:
-		r.Group = a.Group
-	case plan.DeletePolicy:
-		r.Group = a.Name
-	case plan.SetNodes:
-		nodes = a.Nodes
-	case plan.CreateReservation:
-		nodes = a.Nodes
-	case plan.SetReservation:
-		nodes = a.Nodes
-	case plan.TellJob:
-		r.Job = a.Job
-	case plan.GiveBack:
-		r.Job, nodes = a.Job, a.Nodes
-	}
-	r.Nodes = slurm.Fold(nodes)
 	return r
 }
 
@@ -74,8 +44,12 @@ type History struct {
 	actions []Action // the oldest first
 }
 
-// Add adds an action. What fails again and again is kept once, and counted.
+// Add adds an action. What fails again and again is kept once, and counted. What
+// a job was told is not: it stands with the job, and would soon be all there is.
 func (h *History) Add(a Action) {
+	if a.Kind == (plan.TellJob{}).About().Kind && a.Error == "" {
+		return
+	}
 	same := func(old Action) bool { return a.Error != "" && old.What == a.What && old.Error == a.Error }
 	if i := slices.IndexFunc(h.actions, same); i >= 0 {
 		a.Times += h.actions[i].Times

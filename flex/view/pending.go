@@ -21,7 +21,8 @@ var reasons = map[string]string{
 	"PartitionInactive": "Its partition takes no jobs now",
 	"PartitionNodeLimit": "It asks for more nodes than its partition gives, or for a partition that is down: " +
 		"`scontrol show partition` tells the limits",
-	"PartitionTimeLimit":       "Its time limit is longer than its partition allows: ask for a shorter --time",
+	"PartitionTimeLimit": "Its time limit is longer than its partition allows: `scontrol show partition` tells MaxTime, " +
+		"and `scontrol update jobid=%d timelimit=TIME` shortens the job's",
 	"DependencyNeverSatisfied": "It can never begin: the job that it depends on has failed; `scancel %d` removes it",
 	"BadConstraints":           "It can never begin as it is: no node has what it asks for",
 	"NodeDown":                 "A node that it needs is down",

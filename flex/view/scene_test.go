@@ -2,7 +2,6 @@ package view
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,8 +16,6 @@ import (
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 const alpha = `
 slurm_cluster_name: alpha
@@ -224,11 +221,11 @@ func busy(t testing.TB) *scene {
 	return s
 }
 
-// golden holds a text against a file, and writes that anew if asked to.
+// golden holds a text against a file, and writes that anew under UPDATE=1.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}

@@ -35,10 +35,13 @@ func (v View) Table(look Look) string {
 	t.rows(v)
 	t.line(Plain, "")
 	for _, set := range v.NodeSets {
-		t.nodeSet(set)
+		t.nodeSet(v, set)
 	}
 	for _, r := range v.Regions {
 		t.region(r)
+	}
+	for _, held := range v.Held() {
+		t.paragraph(Bad, held)
 	}
 	for _, p := range v.Problems {
 		if !v.says(p) {
@@ -137,12 +140,27 @@ func (t *table) rows(v View) {
 			continue
 		}
 		t.line(v.Rows[i-1].State.Tone(), "%s", strings.TrimRight(line.String(), " "))
-		if detail := v.Rows[i-1].Detail(t.look.Now); detail != "" {
-			t.line(Plain, "    %s", detail)
-		}
+		t.detail(v.Rows[i-1].Detail(t.look.Now))
 	}
-	if len(v.Rows) == 0 {
+	switch {
+	case len(v.Rows) > 0:
+	case v.Unread():
+		t.line(Plain, "no waits and no machines are known")
+	default:
 		t.line(Plain, "no nodes wait and no machines run")
+	}
+}
+
+// detail writes what more there is to know of a row, on two lines at most: they
+// hold the name of a quota and its limit.
+func (t *table) detail(text string) {
+	lines := wrap(Printable(text), "    ", t.look.Width)
+	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
+	if first != "" {
+		t.line(Plain, "%s", first)
+	}
+	if rest != "" {
+		t.line(Plain, "    %s", strings.Join(strings.Fields(rest), " "))
 	}
 }
 
@@ -214,8 +232,8 @@ func (s State) Tone() Tone {
 }
 
 // nodeSet sums a nodeset up.
-func (t *table) nodeSet(set NodeSet) {
-	t.line(Plain, "%s", set.Summary())
+func (t *table) nodeSet(v View, set NodeSet) {
+	t.line(Plain, "%s", v.Summary(set))
 	for _, n := range set.States {
 		if (n.State == down || n.State == drained || n.State == draining || n.State == failing) && n.Reason != "" {
 			t.line(Bad, "  %s %s: %s", n.Nodes, n.State, n.Reason)
@@ -230,7 +248,7 @@ func (t *table) nodeSet(set NodeSet) {
 }
 
 // Summary counts the nodes and requests of a nodeset.
-func (s NodeSet) Summary() string {
+func (v View) Summary(s NodeSet) string {
 	counts := map[string]int{}
 	var words []string
 	for _, n := range s.States {
@@ -243,21 +261,24 @@ func (s NodeSet) Summary() string {
 	for _, word := range words {
 		text += fmt.Sprintf(", %d %s", counts[word], word)
 	}
-	if len(words) == 0 {
+	if len(words) == 0 && s.Size > 0 {
 		text += ", none of them known to Slurm"
+	}
+	if v.unread(s.Region) {
+		return text + "; its requests are not known"
 	}
 	return text + "; " + count(s.Active, "active request")
 }
 
 // Blocked says that the nodeset is blocked, and what lifts that.
 func (s NodeSet) Blocked(now time.Time) string {
-	return fmt.Sprintf("blocked until %s, for %d instances in a row did not come up; lift that with: slurmflex unblock %s",
+	return fmt.Sprintf("blocked until %s, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %s",
 		Moment(s.Block.Until, now), s.Block.Failed, s.Name)
 }
 
 func (t *table) region(r Region) {
 	if r.ReadFail != "" {
-		t.line(Bad, "region %s could not be read: %s", r.Name, r.ReadFail)
+		t.paragraph(Bad, fmt.Sprintf("region %s could not be read: %s", r.Name, r.ReadFail))
 		return
 	}
 	t.line(Plain, "region %s: %d of at most %d active requests", r.Name, r.Active, r.Most)

@@ -200,6 +200,17 @@ func (v View) NodeSet(name string) (NodeSet, bool) {
 	return NodeSet{}, false
 }
 
+// unread reports whether a region could not be read.
+func (v View) unread(region string) bool {
+	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.Name == region && r.ReadFail != "" })
+}
+
+// Unread reports whether some region could not be read, so that what is not
+// seen may be there all the same.
+func (v View) Unread() bool {
+	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.ReadFail != "" })
+}
+
 // Only is the part of the view that speaks of one nodeset; the jobs, problems
 // and actions stay all.
 func (v View) Only(nodeset string) View {

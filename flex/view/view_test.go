@@ -46,11 +46,42 @@ func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
 	for _, line := range []string{
 		"    given back: not allowed\n",
 		"  alpha-a3-0: state IDLE+CLOUD+LEVITATING is not understood\n", "  alpha-a3-1 down: ResumeTimeout reached\n",
-		"a3 is blocked until 13:00:00, for 2 instances in a row did not come up; lift that with: slurmflex\nunblock a3\n",
+		"a3 is blocked until 13:00:00, for 2 instances in a row did not come up; an admin lifts that with:\nslurmflex unblock a3\n",
 		"problem: node alpha-a3-0 is left alone: state IDLE+CLOUD+LEVITATING is not understood\n",
 	} {
 		assert.Contains(t, text, line)
 	}
+}
+
+func TestWhatIsNotReadIsNotSaidToBeNothing(t *testing.T) {
+	s := newScene(t)
+	s.snap.Unseen[us] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
+	s.snap.Instances, s.snap.Groups = nil, nil
+	text := s.view().Table(Look{Now: noon})
+	assert.Contains(t, text, "\nno waits and no machines are known\n")
+	assert.Contains(t, text, "nodeset a3: 8 nodes, 8 powered down; its requests are not known\n")
+	assert.Contains(t, strings.Join(strings.Fields(text), " "),
+		"region us-central1 could not be read: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'", "the whole reason")
+}
+
+func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
+	s := newScene(t)
+	for _, id := range []uint32{816, 817, 818} {
+		s.pending(id, "JobHeldAdmin")
+		s.snap.Told[id] = plan.OwnComment + "CONDITION_NOT_MET: Constraint violated."
+	}
+	s.snap.Told[817] = plan.OwnComment + "no template"
+	s.pending(819, "JobHeldAdmin")
+	s.pending(820, "Priority")
+	s.snap.Told[820] = plan.OwnComment + "no capacity"
+	v := s.view()
+	want := []string{
+		"held: jobs 816,818: CONDITION_NOT_MET: Constraint violated; when that is mended: scontrol release 816,818",
+		"held: job 817: no template; when that is mended: scontrol release 817",
+	}
+	assert.Equal(t, want, v.Held())
+	assert.Contains(t, v.Table(Look{Now: noon}), want[1]+"\n")
+	assert.Empty(t, v.Only("g2").Held(), "a3 has their partition")
 }
 
 func TestTheTableFitsANarrowTerminal(t *testing.T) {
@@ -260,9 +291,17 @@ func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
 	h.Add(Record(remove, noon.Add(3*time.Minute), time.Second, nil))
 	last := h.Last()
 	require.Len(t, last, 2)
-	assert.Equal(t, Action{At: noon.Add(3 * time.Minute), Took: Seconds(time.Second), What: "delete group g", Why: "it is empty", Group: "g", Times: 1}, last[0])
+	assert.Equal(t, Action{At: noon.Add(3 * time.Minute), Took: Seconds(time.Second), Kind: "delete_group", What: "delete group g", Why: "it is empty", Group: "g", Times: 1}, last[0])
 	assert.Equal(t, 3, last[1].Times)
 	assert.Equal(t, noon.Add(2*time.Minute), last[1].At)
+}
+
+func TestWhatJobsAreToldIsNoActionToRememberUnlessItFails(t *testing.T) {
+	var h History
+	h.Add(Record(plan.TellJob{Job: 7}, noon, time.Second, nil))
+	assert.Empty(t, h.Last())
+	h.Add(Record(plan.TellJob{Job: 7}, noon, time.Second, errors.New("Invalid job id specified")))
+	assert.Equal(t, "Invalid job id specified", h.Last()[0].Error)
 }
 
 func TestTheOldestActionsAreForgotten(t *testing.T) {
@@ -277,40 +316,10 @@ func TestTheOldestActionsAreForgotten(t *testing.T) {
 }
 
 func TestAnActionSaysWhatItWasAbout(t *testing.T) {
-	stamp := mig.Stamp{Job: 7}
-	nodes := []string{"n-0", "n-1"}
-	machines := []mig.Instance{{Name: "n-0"}, {Name: "n-1"}}
-	tests := map[string]struct {
-		action plan.Action
-		group  string
-		job    uint32
-		nodes  string
-	}{
-		"create group":       {plan.CreateGroup{Spec: mig.GroupSpec{Name: "g", Stamp: stamp}}, "g", 7, ""},
-		"create policy":      {plan.CreatePolicy{Spec: mig.PolicySpec{Name: "g", Stamp: stamp}}, "g", 7, ""},
-		"create request":     {plan.CreateRequest{Group: "g", Spec: mig.RequestSpec{Instances: nodes}}, "g", 0, "n-[0-1]"},
-		"bulk insert":        {plan.BulkInsert{Group: "g", Spec: mig.BulkSpec{Instances: nodes, Stamp: stamp}}, "g", 7, "n-[0-1]"},
-		"cancel request":     {plan.CancelRequest{Group: "g"}, "g", 0, ""},
-		"delete request":     {plan.DeleteRequest{Group: "g"}, "g", 0, ""},
-		"delete instances":   {plan.DeleteInstances{Group: "g", Instances: machines}, "g", 0, "n-[0-1]"},
-		"delete VMs":         {plan.DeleteVMs{Instances: machines}, "", 0, "n-[0-1]"},
-		"delete group":       {plan.DeleteGroup{Group: "g"}, "g", 0, ""},
-		"delete policy":      {plan.DeletePolicy{Name: "g"}, "g", 0, ""},
-		"set nodes":          {plan.SetNodes{Nodes: nodes}, "", 0, "n-[0-1]"},
-		"create reservation": {plan.CreateReservation{Nodes: nodes}, "", 0, "n-[0-1]"},
-		"set reservation":    {plan.SetReservation{Nodes: nodes}, "", 0, "n-[0-1]"},
-		"delete reservation": {plan.DeleteReservation{Name: "r"}, "", 0, ""},
-		"tell job":           {plan.TellJob{Job: 7}, "", 7, ""},
-		"give back":          {plan.GiveBack{Job: 7, Nodes: nodes}, "", 7, "n-[0-1]"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			a := Record(test.action, noon, 0, nil)
-			assert.Equal(t, test.group, a.Group)
-			assert.Equal(t, test.job, a.Job)
-			assert.Equal(t, test.nodes, a.Nodes)
-		})
-	}
+	a := Record(plan.GiveBack{Job: 7, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
+	assert.Equal(t, uint32(7), a.Job)
+	assert.Equal(t, "n-[0-1]", a.Nodes)
+	assert.Equal(t, "g", Record(plan.CreateRequest{Group: "g"}, noon, 0, nil).Group)
 }
 
 func TestANodesStateIsSaidInAWord(t *testing.T) {

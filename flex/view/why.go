@@ -117,6 +117,8 @@ func (t *teller) epilogue() {
 func (t *teller) told(a Action) string {
 	text := t.at(a.At) + " " + a.What
 	switch {
+	case a.Error == "" && strings.Contains(a.What, a.Why):
+		return text
 	case a.Error == "":
 		return text + ", because " + a.Why
 	case a.Times > 1:
@@ -168,15 +170,13 @@ func (t *teller) groupsOf(job uint32) []string {
 
 // unread says which regions could not be read, so that what is not seen may be
 // there all the same; it reports whether there are any.
-func (t *teller) unread() bool {
-	unread := false
+func (t *teller) sayUnread() bool {
 	for _, r := range t.Regions {
 		if r.ReadFail != "" {
-			unread = true
 			t.say("What is in region %s is not known, for it could not be read: %s.", r.Name, strings.TrimSuffix(r.ReadFail, "."))
 		}
 	}
-	return unread
+	return t.Unread()
 }
 
 // find returns the group of that name.

@@ -35,6 +35,7 @@ var stories = []struct {
 			Then: plan.Hold, Why: "job 816 waits for alpha-a3-0",
 		}, 5*time.Minute, nil)
 	}, "816"},
+	{"a job that is too long for its partition", func(s *scene) { s.pending(816, "PartitionTimeLimit") }, "816"},
 	{"a pending job of a partition without flex nodes", func(s *scene) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
 	{"a pending job of a nodeset that is blocked", func(s *scene) { s.block(); s.pending(816, "Resources") }, "816"},
 	{"a job whose request is about to be made", func(s *scene) { s.waiting(812, "alpha-a3-[0-1]") }, "812"},
@@ -43,6 +44,13 @@ var stories = []struct {
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
 	}, "812"},
 	{"a job whose request waits after one that failed", func(s *scene) { *s = *busy(s.t) }, "812"},
+	{"a job whose request waits for a quota, and that was told so", func(s *scene) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		request := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
+		request.Cause = mig.CauseQuota
+		s.group(812, "alpha-a3-job-812", request)
+		s.done(plan.TellJob{Job: 812, Text: "waiting 1h", Why: "its owner should know"}, time.Minute, nil)
+	}, "812"},
 	{"a job whose attempt has failed", func(s *scene) { *s = *busy(s.t) }, "814"},
 	{"a job that waits for its turn", func(s *scene) {
 		for id := range uint32(3) {
@@ -79,6 +87,8 @@ var stories = []struct {
 	{"a job array", func(s *scene) {
 		s.pending(900, "Resources").ArrayTask = "1-3"
 		s.task(901, 900, "0")
+		s.task(902, 900, "5")
+		s.task(903, 900, "4")
 	}, "900"},
 	{"an array's task", func(s *scene) { s.task(901, 900, "0") }, "900_0"},
 	{"an array's task that Slurm has not told apart", func(s *scene) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
@@ -88,6 +98,10 @@ var stories = []struct {
 	{"a node that an admin has drained", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-7"},
 	{"a node that is down", func(s *scene) { s.nodes("alpha-a3-3", "DOWN+CLOUD", "Not responding", "slurm") }, "alpha-a3-3"},
 	{"a node that powers down", func(s *scene) { s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN") }, "alpha-a3-3"},
+	{"a node that is idle", func(s *scene) {
+		s.nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
+	}, "alpha-a3-3"},
 	{"a node that powers up for nobody", func(s *scene) {
 		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
 		for i := range s.snap.Nodes {

@@ -21,7 +21,7 @@ func (t *teller) group(name string) bool {
 	}
 	t.subject("group %s", name)
 	rows := t.rowsOf(name)
-	if len(rows) == 0 && !t.unread() {
+	if len(rows) == 0 && !t.sayUnread() {
 		t.say("There is none any more, or not yet.")
 	}
 	for _, r := range rows {

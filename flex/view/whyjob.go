@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,11 +54,34 @@ func (j Job) name() string {
 // array sums up an array of which several tasks are in the queue.
 func (t *teller) array(id uint32, tasks []Job) {
 	t.subject("job array %d", id)
-	first := strings.FieldsFunc(tasks[0].ArrayTask, func(r rune) bool { return r < '0' || r > '9' })
-	t.say("%d entries of it are in the queue; ask for one task, such as %d_%s.", len(tasks), id, strings.Join(first[:min(1, len(first))], ""))
+	alike := map[string][]string{} // the tasks by what Slurm shows of them
 	for _, j := range tasks {
-		t.say("Task %s is %s%s.", j.ArrayTask, j.State, inBrackets(j.Reason))
+		set, _, _ := strings.Cut(j.ArrayTask, "%")
+		shown := j.State + inBrackets(j.Reason)
+		alike[shown] = append(alike[shown], set)
 	}
+	for _, shown := range slices.Sorted(maps.Keys(alike)) {
+		t.say("%s %s.", tasksOf(alike[shown]), shown)
+	}
+	t.say("Ask for one task to know more, such as %s.", tasks[0].example(id))
+}
+
+// tasksOf names tasks of an array that are alike: "Tasks 0-3,7 are".
+func tasksOf(sets []string) string {
+	names, err := slurm.Expand("t[" + strings.Join(sets, ",") + "]")
+	switch {
+	case err != nil:
+		return "Tasks " + strings.Join(sets, ",") + " are"
+	case len(names) == 1:
+		return "Task " + names[0][1:] + " is"
+	}
+	return "Tasks " + strings.Trim(slurm.Fold(names)[1:], "[]") + " are"
+}
+
+// example is how a task of an array is asked for.
+func (j Job) example(array uint32) string {
+	first := strings.FieldsFunc(j.ArrayTask, func(r rune) bool { return r < '0' || r > '9' })
+	return fmt.Sprintf("%d_%s", array, strings.Join(first[:min(1, len(first))], ""))
 }
 
 // gone tells of a job that is not in the queue.
@@ -72,7 +96,7 @@ func (t *teller) gone(subject string, id uint32) {
 			t.remains(g)
 		}
 	}
-	if !t.unread() && !left {
+	if !t.sayUnread() && !left {
 		t.say("Nothing of it is left in the cloud.")
 	}
 }
@@ -126,9 +150,9 @@ func (t *teller) pending(j Job) {
 }
 
 // setsOf are the flex nodesets of a partition, or of several joined by commas.
-func (t *teller) setsOf(partition string) []NodeSet {
+func (v View) setsOf(partition string) []NodeSet {
 	var sets []NodeSet
-	for _, set := range t.NodeSets {
+	for _, set := range v.NodeSets {
 		if slices.ContainsFunc(strings.Split(partition, ","), func(p string) bool { return slices.Contains(set.Partitions, p) }) {
 			sets = append(sets, set)
 		}
@@ -149,6 +173,9 @@ func (t *teller) placed(j Job) {
 	}
 	if !j.StartAt.IsZero() && slices.ContainsFunc(rows, Row.Waits) {
 		t.say("Slurm gave it %s at %s, and powers up those that have no machine.", j.Nodes, t.at(j.StartAt))
+	}
+	if slurm.JobState(j.State) == slurm.JobRunning && !j.StartAt.IsZero() {
+		t.say("It has run since %s.", t.at(j.StartAt))
 	}
 	for _, r := range rows {
 		t.row(r)

@@ -3,7 +3,8 @@ package view
 import (
 	"fmt"
 	"strings"
-	"time"
+
+	"slurmflex/mig"
 )
 
 // row tells what the nodes of a row are doing, and what comes next.
@@ -44,35 +45,39 @@ func (t *teller) asking(r Row) {
 	if r.Request == "" {
 		t.say("slurmflex is about to ask Google for %s, in group %s.", t.asked(r), r.Group)
 	} else {
-		t.say("At %s slurmflex asked Google for %s: request %s/%s.", t.at(t.madeAt(r)), t.asked(r), r.Group, r.Request)
+		t.say("At %s slurmflex asked Google for %s: request %s/%s.", t.at(t.live(r).CreatedAt), t.asked(r), r.Group, r.Request)
 	}
 	t.say("Next: Google checks the request, which takes a minute or two, and puts it into its queue.")
 }
 
 func (t *teller) queued(r Row) {
 	t.earlier(r)
-	made := t.madeAt(r)
-	t.say("At %s slurmflex asked Google for %s: request %s/%s.", t.at(made), t.asked(r), r.Group, r.Request)
-	t.say("The request has been in Google's queue for %s: there is no capacity for it yet.", t.since(made))
+	live := t.live(r)
+	t.say("At %s slurmflex asked Google for %s: request %s/%s.", t.at(live.CreatedAt), t.asked(r), r.Group, r.Request)
+	lacks, next := "there is no capacity for it yet", "When it has capacity, all of them come at once; nobody can say when"
+	if live.Cause == mig.CauseQuota.String() {
+		lacks, next = "a quota of the project does not allow it yet", "When others have given back enough of the quota, or an admin has got more of it, all of them come at once"
+	}
+	t.say("The request has been in Google's queue for %s: %s.", t.since(live.CreatedAt), lacks)
 	if r.Error != "" {
 		t.say("Google's last attempt said: %s.", strings.TrimSuffix(r.Error, "."))
 	}
-	t.say("Next: Google goes on trying by itself. When it has capacity, all of them come at once; nobody can say when.")
+	t.say("Next: Google goes on trying by itself. %s.", next)
 	if !r.GiveUpAt.IsZero() {
 		t.say("If they have not come by %s (provision_timeout), slurmflex gives up, and the job is to %s.", t.at(r.GiveUpAt), becomes(r.Then))
 	}
 }
 
-// madeAt is when the live request of a row was made, or if that is not known,
-// since when the row waits.
-func (t *teller) madeAt(r Row) time.Time {
+// live is the live request of a row. If that is not known it was made when the
+// row began to wait.
+func (t *teller) live(r Row) Request {
 	g, _ := t.find(r.Group)
 	for _, request := range g.Requests {
 		if request.Name == r.Request {
-			return request.CreatedAt
+			return request
 		}
 	}
-	return r.Since
+	return Request{CreatedAt: r.Since}
 }
 
 func (t *teller) waiting(r Row) {
@@ -135,6 +140,9 @@ func (t *teller) machine(r Row) {
 	}
 	t.say("%s. %s lease ends at %s, in %s: then Google deletes %s, whatever still runs there.",
 		text, their, t.at(r.EndsAt), t.until(r.EndsAt), them)
+	if r.State == Idle && !r.Static {
+		t.say("Next: a job gets %s, or Slurm powers %s down after its SuspendTime.", them, them)
+	}
 }
 
 func inZone(zone string) string {

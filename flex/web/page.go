@@ -5,7 +5,6 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +29,7 @@ type pageData struct {
 	SeenAt   time.Time
 	At       string // when it was seen, in words
 	Bad      []string
+	Unread   bool // some region could not be read
 	Waits    []rowData
 	Machines []rowData
 	Timeline *timeline // nil if there are no machines
@@ -68,7 +68,7 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 func newPage(v view.View, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
-		Timeline: newTimeline(v, now), Regions: v.Regions, Bad: slices.Clone(v.Problems),
+		Timeline: newTimeline(v, now), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
 	}
 	if trouble := v.Rounds.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)
@@ -85,7 +85,7 @@ func newPage(v view.View, now time.Time) pageData {
 		}
 	}
 	for _, set := range v.NodeSets {
-		data := setData{Summary: set.Summary()}
+		data := setData{Summary: v.Summary(set)}
 		if set.Block != nil {
 			data.Blocked = set.Blocked(now)
 		}

@@ -81,17 +81,27 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/{$}", s.page)
-	mux.HandleFunc("/status.json", s.status)
-	mux.HandleFunc("/why", s.why)
-	mux.HandleFunc("/healthz", s.health)
-	if s.Metrics != nil {
-		mux.Handle("/metrics", s.Metrics)
-	}
-	for _, name := range []string{"style.css", "page.js", "icon.svg"} {
-		mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/"+name) })
+	for path, handler := range s.routes() {
+		mux.Handle(path, handler)
 	}
 	return s.guard(mux)
+}
+
+// routes is who answers which path.
+func (s *Server) routes() map[string]http.Handler {
+	all := map[string]http.Handler{
+		"/{$}":         http.HandlerFunc(s.page),
+		"/status.json": http.HandlerFunc(s.status),
+		"/why":         http.HandlerFunc(s.why),
+		"/healthz":     http.HandlerFunc(s.health),
+	}
+	for _, name := range []string{"style.css", "page.js", "icon.svg"} {
+		all["/"+name] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/"+name) })
+	}
+	if s.Metrics != nil {
+		all["/metrics"] = s.Metrics
+	}
+	return all
 }
 
 // policy lets a page load what is ours, and nothing else.

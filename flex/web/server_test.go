@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -352,4 +354,20 @@ func TestTheTimelineReachesFromTheFirstMachineToTheLastEnd(t *testing.T) {
 	assert.Nil(t, newTimeline(view.View{}, noon))
 	assert.Len(t, newTimeline(v, noon.Add(time.Hour)).Ticks, 3, "now is named where there is room")
 	assert.Equal(t, "100.00%", newTimeline(v, noon.Add(9*time.Hour)).Now, "what should have ended long ago")
+}
+
+func TestEachPathIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/status.md")
+	require.NoError(t, err)
+	documented := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (`+"`"+`/.*?) \|`).FindAllStringSubmatch(string(page), -1) {
+		for _, path := range regexp.MustCompile("`(/[^`?]*)").FindAllStringSubmatch(row[1], -1) {
+			documented[path[1]] = true
+		}
+	}
+	answered := map[string]bool{}
+	for path := range (&Server{Metrics: http.NotFoundHandler()}).routes() {
+		answered[strings.TrimSuffix(path, "{$}")] = true
+	}
+	assert.Equal(t, answered, documented)
 }

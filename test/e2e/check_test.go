@@ -16,14 +16,6 @@ import (
 	"slurmflex/test/lab"
 )
 
-// edit changes a file of the lab.
-func edit(t *testing.T, path string, change func(string) string) {
-	t.Helper()
-	text := readFile(path)
-	require.NotEmpty(t, text)
-	require.NoError(t, os.WriteFile(path, []byte(change(text)), 0o644))
-}
-
 // replaced is a change of a part that must be there.
 func replaced(t *testing.T, old, text string) func(string) string {
 	return func(all string) string {
@@ -33,33 +25,10 @@ func replaced(t *testing.T, old, text string) func(string) string {
 	}
 }
 
-// rightCluster is a lab whose part of slurm.conf is what slurmflex writes, but
-// for what every lab needs: its nodes are all on this machine.
+// rightCluster is a lab whose slurm.conf has the times that slurmflex writes.
 func rightCluster(t *testing.T) *lab.Lab {
 	t.Helper()
-	l := cluster(t, lab.Options{Daemon: true})
-	const small = "\n    node_conf: {CPUs: 2, RealMemory: 1, Gres: ''}\n    dws_flex:"
-	edit(t, l.Config(), replaced(t, "\n    dws_flex:", small))
-	edit(t, l.Config(), replaced(t, "use_job_duration: true", "use_job_duration: true, job_duration_margin: 600"))
-	part, err := l.Flex(context.Background(), "config", "slurm-conf")
-	require.NoError(t, err)
-
-	before, own, ok := strings.Cut(readFile(l.Conf()), "# --- the part that slurmflex needs ---\n")
-	require.True(t, ok)
-	for _, line := range strings.Split(own, "\n") {
-		words := strings.Fields(line)
-		switch {
-		case strings.HasPrefix(line, "NodeName=alpha-cpu-"), strings.HasPrefix(line, "PartitionName=cpu "):
-			part += line + "\n"
-		case strings.HasPrefix(line, "NodeName="): // NodeName=… NodeAddr=… Port=…
-			part = replaced(t, words[0]+" ", strings.Join(words[:3], " ")+" ")(part)
-		}
-	}
-	part = replaced(t, "cloud_dns", "cloud_dns,power_save_interval=1")(part)
-	part = replaced(t, "\nPartitionName=train ", "\nPartitionName=train Default=YES ")(part)
-	require.NoError(t, os.WriteFile(l.Conf(), []byte(before+part), 0o644))
-	reconfigure(t, l)
-	return l
+	return cluster(t, lab.Options{Daemon: true, SuspendTimeout: 300, Margin: 600})
 }
 
 // reconfigure has slurmctld read slurm.conf again.
@@ -78,7 +47,7 @@ func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `^\S+: nodeset.cpu: ignored: .*
 \S+: right: cluster alpha, 2 nodesets of 3 come by flex-start, and Slurm and Compute are set up for it\n$`, out)
-	awaitCompleted(t, l, submit(t, l, "-p", "train", "-N2", "--time=15"))
+	awaitCompleted(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
 	awaitNothingLeft(t, l)
 }
 
@@ -94,7 +63,7 @@ func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 		{"\nSuspendTime=300\n", "\n", `slurm.conf: SuspendTime: INFINITE turns power saving off.*; write SuspendTime=300`},
 		{"\nReturnToService=2\n", "\nReturnToService=0\n", `slurm.conf:\d+: ReturnToService: 0 leaves .*; write ReturnToService=2`},
 		{"=idle_on_node_suspend,", "=", `slurm.conf:\d+: SlurmctldParameters: lacks idle_on_node_suspend.*; write SlurmctldParameters=cloud_dns,power_save_interval=1,idle_on_node_suspend`},
-		{"/bin/resume\n", "/bin/none\n", `slurm.conf:\d+: ResumeProgram: \S+/bin/none is not slurmflex's; write ResumeProgram=\S+/bin/resume`},
+		{"/bin/resume\n", "/bin/none/resume\n", `slurm.conf:\d+: ResumeProgram: \S+/bin/none/resume is not slurmflex's; write ResumeProgram=\S+/bin/resume`},
 		{"\nSuspendProgram=", "\nSuspendProgram=/gone", `slurm.conf:\d+: SuspendProgram: Slurm cannot call /gone\S+: .* no such file or directory; write SuspendProgram=\S+/bin/suspend`},
 		{"/bin/resume-fail\n", "/bin/suspend\n", `slurm.conf:\d+: ResumeFailProgram: \S+ is the program for SuspendProgram; write ResumeFailProgram=\S+/bin/resume-fail`},
 		{"Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE", "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf:\d+: PartitionName=train: shares its nodes .*; add OverSubscribe=EXCLUSIVE to it`},

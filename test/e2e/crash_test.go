@@ -87,6 +87,7 @@ func (d *door) settled() bool {
 // machines, and a cloud that will not give any.
 func waiting(t *testing.T) (*lab.Lab, *door) {
 	d := &door{}
+	d.fresh(0, nil)
 	server := httptest.NewServer(d)
 	t.Cleanup(server.Close)
 	l := cluster(t, lab.Options{NoHooks: true, Endpoint: server.URL})

@@ -44,7 +44,7 @@ func TestAJobThatWouldOutliveTheLeaseIsNotStartedOnTheNode(t *testing.T) {
 	update(t, l, "nodename=alpha-g2-0", "state=power_up")
 	awaitUp(t, l, "alpha-g2-0")
 	awaitReservation(t, l, "alpha-g2-0")
-	long := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=61")
+	long := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=60")
 	short := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=10")
 	awaitCompleted(t, l, short)
 	assert.Equal(t, "PENDING", jobField(t, l, long, "JobState"))

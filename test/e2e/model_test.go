@@ -47,16 +47,16 @@ type twins struct {
 }
 
 func newTwins(t *testing.T, o lab.Options) *twins {
-	o.NoHooks = true
+	o.NoHooks, o.CPUs = true, 2
 	l := cluster(t, o)
 	w := &twins{t: t, lab: l, real: &scontrol.Client{BinDir: "/usr/bin", Conf: l.Conf()}, limit: usual}
 	w.model = fakeslurm.New(fakeslurm.Options{
 		Version:       l.Version[:len("22.05")],
 		Nodes:         modelNodes(t, w.real),
 		Partitions:    modelPartitions(t, w.real),
-		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 300)) * time.Second, SuspendTimeout: 5 * time.Second,
-		SuspendTime: 600 * time.Second, SlurmdTimeout: 30 * time.Second, PrivateCloud: true,
-		SuspendExc: []string{"alpha-st-0", "alpha-st-1"},
+		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: 5 * time.Second,
+		SuspendTime: 300 * time.Second, SlurmdTimeout: 30 * time.Second, PrivateCloud: true,
+		SuspendExc: []string{"alpha-st-0"},
 	})
 	t.Cleanup(w.endJobs)
 	w.same(w.limit)

@@ -83,7 +83,7 @@ func TestModelAJobsNodes(t *testing.T) {
 }
 
 func TestModelJobsThatSlurmWouldNotRequeue(t *testing.T) {
-	w := newTwins(t, lab.Options{})
+	w := newTwins(t, lab.Options{LongJobs: true})
 	batch := hour("fixed", "alpha-g2-0")
 	batch.NoRequeue = true
 	w.submit(batch)

@@ -28,7 +28,7 @@ func TestAWaitOutlastsResumeTimeoutAndItsOwnerIsTold(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
-			assert.Regexp(t, `^flex-start: waiting 1m for 2 × a3-megagpu-8g for 00:15:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED`,
+			assert.Regexp(t, `^flex-start: waiting [1-4]m for 2 × a3-megagpu-8g for 00:15:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED`,
 				jobField(t, l, id, "AdminComment"))
 			capacity(t, l, "", 8)
 			awaitCompleted(t, l, id)

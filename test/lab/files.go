@@ -2,18 +2,23 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
+
+	"golang.org/x/sys/unix"
 )
 
-// The cluster has two exclusive partitions of flex nodes, whose leases follow
-// the job's TimeLimit (train) and the nodeset's maximum (fixed), one of
-// ordinary nodes that are not ours, and one for each further nodeset.
-const slurmConf = `ClusterName=alpha
+// topConf is the part of slurm.conf that slurmflex has no say in, down to the
+// mark behind which stands what slurmflex config slurm-conf prints. With
+// config_overrides nodes have what that says, and not what this machine has.
+const topConf = `ClusterName=alpha
 SlurmctldHost={{.Host}}(127.0.0.1)
 SlurmUser={{or .User "root"}}
 SlurmdUser=root
@@ -33,52 +38,39 @@ JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MpiDefault=none
-ReturnToService=2
 SlurmdTimeout=30
 SlurmctldDebug=debug
 DebugFlags=Power
 SchedulerParameters=bf_interval=2,sched_interval=2,salloc_wait_nodes
-# --- the part that slurmflex needs ---
-ResumeProgram={{.Resume}}
-SuspendProgram={{.Suspend}}
-ResumeFailProgram={{.ResumeFail}}
-ResumeTimeout={{.ResumeTimeout}}
-SuspendTimeout=5
-SuspendTime=600
-ResumeRate={{.ResumeRate}}
-SuspendRate=0
-SlurmctldParameters=idle_on_node_suspend,cloud_dns,power_save_interval=1
-{{- if .Old}}
-PrivateData=cloud
-{{- end}}
-NodeName=alpha-a3-[0-7] NodeAddr=127.0.0.1 Port=[{{.Port1}}-{{.Port1End}}] CPUs=2 State=CLOUD
-NodeName=alpha-g2-[0-3] NodeAddr=127.0.0.1 Port=[{{.Port2}}-{{.Port2End}}] CPUs=2 State=CLOUD
-NodeName=alpha-cpu-[0-1] NodeAddr=127.0.0.1 Port=[{{.Port3}}-{{.Port3End}}] CPUs=2 State=CLOUD
-PartitionName=train Nodes=alpha-a3-[0-7] OverSubscribe=EXCLUSIVE{{.PowerDown}} MaxTime=INFINITE State=UP Default=YES
-PartitionName=fixed Nodes=alpha-g2-[0-3] OverSubscribe=EXCLUSIVE{{.PowerDown}} MaxTime=INFINITE State=UP
-PartitionName=open Nodes=alpha-g2-[0-3] MaxTime=INFINITE State=UP
-PartitionName=cpu Nodes=alpha-cpu-[0-1] State=UP
-{{- if .Static}}
-NodeName=alpha-st-[0-1] NodeAddr=127.0.0.1 Port=[{{.Port4}}-{{.Port4End}}] CPUs=2 State=CLOUD
-PartitionName=static Nodes=alpha-st-[0-1] State=UP
-SuspendExcNodes=alpha-st-[0-1]
-{{- end}}
-{{- range .More}}
-NodeName=alpha-{{.Name}}-[0-{{.Last}}] NodeAddr=127.0.0.1 Port={{.Ports}} CPUs=2 State=CLOUD
-PartitionName={{.Name}} Nodes=alpha-{{.Name}}-[0-{{.Last}}]{{if not .Shared}} OverSubscribe=EXCLUSIVE{{$.PowerDown}}{{end}} MaxTime=INFINITE State=UP
-{{- end}}
+SlurmdParameters=config_overrides
+
+# --- what slurmflex config slurm-conf prints ---
 `
 
+// endConf is the part of slurm.conf for the nodes that are not ours.
+const endConf = `
+# --- what has no node by flex-start ---
+NodeName=alpha-cpu-[0-1] NodeAddr=127.0.0.1 Port={{.Ports 30 2}} CPUs=2 State=CLOUD
+PartitionName=cpu Nodes=alpha-cpu-[0-1] State=UP
+`
+
+// The cluster has two exclusive partitions of flex nodes, whose leases follow
+// the job's TimeLimit (train) and the nodeset's maximum (fixed), a shared one
+// (open), one of ordinary nodes that are not ours, and one for each further
+// nodeset. All nodes are slurmds on this machine, at ports of their own.
 const configYAML = `slurm_cluster_name: alpha
 project: demo
 slurm_log_dir: {{.Dir}}/log
 partitions:
-  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
-  fixed: {partition_name: fixed, enable_job_exclusive: true, partition_nodeset: [g2]}
-  open: {partition_name: open, partition_nodeset: [g2]}
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3], partition_conf: {Default: 'YES'{{if .LongJobs}}, MaxTime: UNLIMITED{{end}}}}
+  fixed: {partition_name: fixed, enable_job_exclusive: true, partition_nodeset: [g2]{{template "partition" .}}}
+  open: {partition_name: open, partition_nodeset: [g2]{{template "partition" .}}}
   cpu: {partition_name: cpu, partition_nodeset: [cpu]}
-{{- range .More}}
-  {{.Name}}: {partition_name: {{.Name}}, enable_job_exclusive: {{not .Shared}}, partition_nodeset: [{{.Name}}]}
+{{- if .Static}}
+  static: {partition_name: static, partition_nodeset: [st]{{template "partition" .}}}
+{{- end}}
+{{- range .NodeSets}}
+  {{.Name}}: {partition_name: {{.Name}}, enable_job_exclusive: {{not .Shared}}, partition_nodeset: [{{.Name}}]{{template "partition" $}}}
 {{- end}}
 nodeset:
   a3:
@@ -87,13 +79,15 @@ nodeset:
     instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a, us-central1-b]
-    dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} use_job_duration: true}
+    {{.NodeConf (.Ports 10 8) .CPUs}}
+    dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} use_job_duration: true{{with .Margin}}, job_duration_margin: {{.}}{{end}}}
   g2:
     nodeset_name: g2
     node_count_dynamic_max: 4
     instance_template: projects/demo/regions/us-central1/instanceTemplates/g2
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
+    {{.NodeConf (.Ports 20 4) .CPUs}}
     dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} max_run_duration: 3600}
 {{- if .Static}}
   st:
@@ -102,15 +96,17 @@ nodeset:
     instance_template: projects/demo/regions/us-central1/instanceTemplates/g2
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
+    {{.NodeConf (.Ports 40 .Static) .CPUs}}
     dws_flex: { {{- with .FlexKeys}}{{.}}, {{end -}} max_run_duration: 3600}
 {{- end}}
-{{- range .More}}
+{{- range $i, $set := .NodeSets}}
   {{.Name}}:
     nodeset_name: {{.Name}}
     node_count_dynamic_max: {{.Size}}
     instance_template: projects/demo/regions/us-central1/instanceTemplates/{{.Name}}
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
+    {{$.NodeConf ($.MorePorts $i) (.CPUs $.CPUs)}}
 {{- range .Keys}}
     {{.}}
 {{- end}}
@@ -133,6 +129,7 @@ slurmflex:
   delegate:
     resume_program: {{.Dir}}/bin/delegate
     suspend_program: {{.Dir}}/bin/delegate
+{{- define "partition"}}{{if .LongJobs}}, partition_conf: {MaxTime: UNLIMITED}{{end}}{{end}}
 `
 
 // A VM is a slurmd, unless it is muted. It reports a fresh boot (-b), as a new
@@ -159,93 +156,151 @@ exit 0
 
 type fileData struct {
 	*Lab
-	Host, Endpoint              string
-	Port, SlurmdPort            int
-	Port1, Port1End             int
-	Port2, Port2End             int
-	Port3, Port3End             int
-	Port4, Port4End             int
-	Resume, Suspend, ResumeFail string
-	PowerDown                   string
-	ResumeTimeout               int
-	Old                         bool
-	More                        []setData
+	Host             string
+	Port, SlurmdPort int
 }
 
-// setData is a further nodeset.
-type setData struct {
-	NodeSet
-	Last  int    // index of its last node
-	Ports string // of its slurmds
+// Ports are those of so many slurmds, the first of them so far into the lab's
+// window.
+func (d fileData) Ports(at, nodes int) string {
+	first := d.port + at
+	if nodes == 1 {
+		return strconv.Itoa(first)
+	}
+	return fmt.Sprintf("[%d-%d]", first, first+nodes-1)
+}
+
+// NodeConf is the node_conf of a nodeset: its slurmds' ports, and if CPUs are
+// given, these in place of what its machine type has.
+func (d fileData) NodeConf(ports string, cpus int) string {
+	conf := "NodeAddr: 127.0.0.1, Port: '" + ports + "'"
+	if cpus > 0 {
+		conf += fmt.Sprintf(", CPUs: %d, RealMemory: 1, Gres: ''", cpus)
+	}
+	return "node_conf: {" + conf + "}"
 }
 
 // setPorts is how many slurmds a further nodeset has ports for.
 const setPorts = 8
 
-// moreSets gives each further nodeset its ports, and the nodes of one that has
-// too many of them a single one.
-func (l *Lab) moreSets() []setData {
-	var all []setData
-	for i, set := range l.NodeSets {
-		first := l.port + 50 + setPorts*i
-		ports := strconv.Itoa(first)
-		if set.Size > 1 && set.Size <= setPorts {
-			ports = fmt.Sprintf("[%d-%d]", first, first+set.Size-1)
-		}
-		all = append(all, setData{set, set.Size - 1, ports})
+// MorePorts are those of a further nodeset's slurmds. The nodes of one that has
+// too many share a port.
+func (d fileData) MorePorts(i int) string {
+	nodes := d.NodeSets[i].Size
+	if nodes > setPorts {
+		nodes = 1
 	}
-	return all
+	return d.Ports(50+setPorts*i, nodes)
 }
 
-// writeFiles writes the configuration of Slurm and of slurmflex.
-func (l *Lab) writeFiles() error {
+// writeFiles writes the configuration of slurmflex, and with it that of Slurm.
+func (l *Lab) writeFiles(ctx context.Context) error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
-	d := fileData{
-		Lab: l, Host: strings.SplitN(host, ".", 2)[0], Endpoint: l.Endpoint,
-		Port: l.port, SlurmdPort: l.port + 1,
-		Port1: l.port + 10, Port1End: l.port + 17,
-		Port2: l.port + 20, Port2End: l.port + 23,
-		Port3: l.port + 30, Port3End: l.port + 31,
-		Port4: l.port + 40, Port4End: l.port + 41,
-		Resume: l.path("bin/resume"), Suspend: l.path("bin/suspend"), ResumeFail: l.path("bin/resume-fail"),
-		PowerDown: " PowerDownOnIdle=YES", ResumeTimeout: l.Options.ResumeTimeout,
-		Old: strings.HasPrefix(l.Version, "22.05"), More: l.moreSets(),
+	d := fileData{Lab: l, Host: strings.SplitN(host, ".", 2)[0], Port: l.port, SlurmdPort: l.port + 1}
+	if err := write(l.Config(), configYAML, d); err != nil {
+		return err
 	}
-	if d.Old {
-		d.PowerDown = ""
+	if err := write(l.Conf(), topConf, d); err != nil { // Slurm's commands want one to tell their version
+		return err
 	}
-	if d.ResumeTimeout == 0 {
-		d.ResumeTimeout = 300
+	part, err := l.ownPart(ctx)
+	if err != nil {
+		return err
 	}
+	if err := l.writeGPUs(part); err != nil {
+		return err
+	}
+	if err := write(l.Conf(), topConf+part+endConf, d); err != nil {
+		return err
+	}
+	if strings.HasPrefix(l.Version, "22.05") {
+		return nil
+	}
+	return os.WriteFile(l.path("etc/cgroup.conf"), []byte("CgroupPlugin=disabled\n"), 0o644)
+}
+
+// ownPart is the part of slurm.conf that slurmflex prints, but for the single
+// values that a cluster on one machine, or the scenario, wants otherwise.
+func (l *Lab) ownPart(ctx context.Context) (string, error) {
+	args := []string{"config", "slurm-conf"}
 	if l.NoHooks {
-		d.Resume, d.Suspend, d.ResumeFail = l.path("bin/none"), l.path("bin/none"), l.path("bin/none")
+		args = append(args, "--programs", l.path("bin/none"))
 	}
-	for name, text := range map[string]string{"etc/slurm.conf": slurmConf, "bin/config.yaml": configYAML} {
-		if err := write(l.path(name), text, d); err != nil {
-			return err
+	part, err := l.Flex(ctx, args...)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range []struct {
+		key   string
+		value string // behind it; empty: as it is printed
+	}{
+		{"SlurmctldParameters", "idle_on_node_suspend,cloud_dns,power_save_interval=1"},
+		{"ResumeTimeout", number(l.ResumeTimeout)},
+		{"ResumeRate", number(l.ResumeRate)},
+		{"SuspendTimeout", number(cmp.Or(l.SuspendTimeout, 5))},
+	} {
+		if o.value == "" {
+			continue
+		}
+		line := regexp.MustCompile(`(?m)^` + o.key + `=.*$`)
+		if !line.MatchString(part) {
+			return "", fmt.Errorf("slurmflex config slurm-conf does not print %s", o.key)
+		}
+		part = line.ReplaceAllString(part, o.key+"="+o.value)
+	}
+	return part, nil
+}
+
+// gpuLine is a line that slurmflex prints for gres.conf, behind a #.
+var gpuLine = regexp.MustCompile(`(?m)^# (NodeName=\S+ Name=gpu File=)(/dev/nvidia\S+)$`)
+
+// mostGPUs is how many a machine has at most.
+const mostGPUs = 8
+
+// writeGPUs writes gres.conf as slurmflex prints it, with devices of the lab's
+// own that are as good as /dev/null.
+func (l *Lab) writeGPUs(part string) error {
+	var conf strings.Builder
+	for _, line := range gpuLine.FindAllStringSubmatch(part, -1) {
+		conf.WriteString(line[1] + l.Dir + line[2] + "\n")
+	}
+	if conf.Len() == 0 {
+		return nil
+	}
+	for n := range mostGPUs {
+		device := l.path(fmt.Sprint("dev/nvidia", n))
+		if err := unix.Mknod(device, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
+			return fmt.Errorf("make the device %s: %w", device, err)
 		}
 	}
-	if !d.Old {
-		if err := os.WriteFile(l.path("etc/cgroup.conf"), []byte("CgroupPlugin=disabled\n"), 0o644); err != nil {
-			return err
-		}
+	return os.WriteFile(l.path("etc/gres.conf"), []byte(conf.String()), 0o644)
+}
+
+// number is a value of slurm.conf; none for 0.
+func number(n int) string {
+	if n == 0 {
+		return ""
 	}
-	return nil
+	return strconv.Itoa(n)
 }
 
 // writePrograms puts everything that others start into the cluster's bin.
-func (l *Lab) writePrograms() error {
+func (l *Lab) writePrograms(ctx context.Context) error {
 	for name, text := range map[string]string{
-		"bin/boot": bootProgram, "bin/delete": deleteProgram, "bin/delegate": delegateProgram, "bin/none": noProgram,
+		"bin/boot": bootProgram, "bin/delete": deleteProgram, "bin/delegate": delegateProgram,
+		"bin/none/resume": noProgram, "bin/none/suspend": noProgram, "bin/none/resume-fail": noProgram,
 	} {
 		if err := write(l.path(name), text, fileData{Lab: l}); err != nil {
 			return err
 		}
 	}
-	programs := map[string]string{"slurmflex": filepath.Join(l.Build, "slurmflex")}
+	programs := map[string]string{}
+	for _, name := range []string{"slurmflex", "slurmflex-hook"} {
+		programs[name] = filepath.Join(l.Build, name)
+	}
 	for _, hook := range []string{"resume", "suspend", "resume-fail"} {
 		programs[hook] = filepath.Join(l.Scripts, hook)
 	}
@@ -253,7 +308,7 @@ func (l *Lab) writePrograms() error {
 		return err
 	}
 	for name, from := range programs {
-		if err := copyProgram(from, l.path("bin/"+name)); err != nil {
+		if err := copyProgram(ctx, from, l.path("bin/"+name)); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -22,24 +21,30 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/fakegce/remote"
 )
 
 // Options says what the cluster is like.
 type Options struct {
-	Build         string        // folder of the built programs
-	Scripts       string        // folder of the hooks' wrappers
-	Name          string        // of the cluster's temporary folder: slurmflex-NAME-…
-	User          string        // whom slurmctld and slurmflex run as; empty: root
-	ResumeTimeout int           // s; 0: 300
-	ResumeRate    int           // nodes a minute; 0: no limit
-	NoHooks       bool          // slurm.conf names programs that do nothing
-	Daemon        bool          // whether a daemon runs
-	Static        int           // static nodes, alpha-st-0 …; at most 2
-	NodeSets      []NodeSet     // beside a3 and g2; at most 6
-	FlexKeys      string        // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
-	Keys          string        // another key of the slurmflex section, such as "max_active_requests: 1"
-	OperationTime time.Duration // of the fake Compute API's operations; 0: 500 ms
-	Endpoint      string        // a Compute API that runs already; empty: start slurmflex-fakegce
+	Build          string        // folder of the built programs
+	Scripts        string        // folder of the hooks' wrappers
+	Name           string        // of the cluster's temporary folder: slurmflex-NAME-…
+	User           string        // whom slurmctld and slurmflex run as; empty: root
+	ResumeTimeout  int           // s; 0: what slurmflex writes
+	ResumeRate     int           // nodes a minute; 0: what slurmflex writes, no limit
+	SuspendTimeout int           // s; 0: 5
+	CPUs           int           // of a node; 0: what its machine type has
+	LongJobs       bool          // partitions take jobs that are longer than their leases
+	NoHooks        bool          // slurm.conf names programs that do nothing
+	Daemon         bool          // whether a daemon runs
+	Static         int           // static nodes, alpha-st-0 …; at most 2
+	NodeSets       []NodeSet     // beside a3 and g2; at most 6
+	Margin         int           // s of job_duration_margin of a3
+	FlexKeys       string        // more keys for the dws_flex blocks of a3, g2 and st, such as "boot_timeout: 60"
+	Keys           string        // another key of the slurmflex section, such as "max_active_requests: 1"
+	OperationTime  time.Duration // of the fake Compute API's operations; 0: 500 ms
+	Endpoint       string        // a Compute API that runs already; empty: start slurmflex-fakegce
 }
 
 // NodeSet is a further nodeset, with a template and a partition of its name.
@@ -52,6 +57,15 @@ type NodeSet struct {
 	FlexKeys string   // the keys of its dws_flex block
 }
 
+// CPUs are those of its nodes that node_conf gives: what the lab wants, or one
+// where there is no machine type yet. 0: what the machine type has.
+func (s NodeSet) CPUs(wanted int) int {
+	if s.Machine == "" {
+		return max(wanted, 1)
+	}
+	return wanted
+}
+
 // Lab is a running cluster.
 type Lab struct {
 	Options
@@ -62,7 +76,7 @@ type Lab struct {
 	release  func()
 	cred     *syscall.Credential
 	daemon   *exec.Cmd
-	fake     *exec.Cmd
+	fake     *remote.Fake // nil: there is none, or it is somebody else's
 }
 
 // Start sets the cluster up. Stop or Remove must be called even if it fails.
@@ -90,15 +104,15 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	if err := l.makeFolders(); err != nil {
 		return err
 	}
-	if err := l.writePrograms(); err != nil {
+	if err := l.writePrograms(ctx); err != nil {
 		return err
 	}
 	if l.Endpoint == "" {
-		if err := l.startFake(ctx); err != nil {
+		if err := l.startFake(); err != nil {
 			return err
 		}
 	}
-	if err := l.writeFiles(); err != nil {
+	if err := l.writeFiles(ctx); err != nil {
 		return err
 	}
 	if _, err := l.run(ctx, l.cred, "slurmctld", "-c"); err != nil {
@@ -117,7 +131,7 @@ func (l *Lab) start(ctx context.Context) (err error) {
 }
 
 func (l *Lab) makeFolders() error {
-	for _, d := range []string{"bin", "etc", "state", "log", "run", "spool"} {
+	for _, d := range []string{"bin/none", "dev", "etc", "state", "log", "run", "spool"} {
 		if err := os.MkdirAll(l.path(d), 0o755); err != nil {
 			return err
 		}
@@ -260,8 +274,7 @@ func (l *Lab) Stop() {
 		_ = l.daemon.Wait()
 	}
 	if l.fake != nil {
-		_ = l.fake.Process.Kill()
-		_ = l.fake.Wait()
+		l.fake.Stop()
 	}
 	if l.release != nil {
 		l.release()
@@ -324,19 +337,13 @@ func lookIn(folder, name string) (string, error) {
 	return path, nil
 }
 
-// copyProgram puts a program where the cluster's hooks expect it.
-func copyProgram(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
+// copyProgram puts a program where the cluster's hooks expect it. Another process
+// writes it: what this one has open for writing nobody could start.
+func copyProgram(ctx context.Context, from, to string) error {
+	if out, err := exec.CommandContext(ctx, "/bin/cp", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", filepath.Base(from), err, strings.TrimSpace(string(out)))
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return nil
 }
 
 // Until asks until the answer is yes, and fails after the limit.

@@ -27,6 +27,7 @@ yours to do by hand. In another shell:
   slurmflex plan
   SLURM_RESUME_FILE=/tmp/resume.json slurmflex resume 'alpha-a3-[0-1]'
   slurmflex status
+  slurmflex why 1
   curl -s %[5]s/fake/state    # what the cloud holds; slurmflex-fakegce --help tells more
   sinfo -N -o '%%N %%T'                     # when the job is done: ~ for powered down
   slurmflex suspend 'alpha-a3-[0-1]'

@@ -4,6 +4,7 @@ export CGO_ENABLED := 0
 
 BUILD := $(CURDIR)/build
 TRIXIE ?= /var/tmp/slurmflex/trixie
+BOOKWORM ?= /var/tmp/slurmflex/bookworm
 
 # What bench-compare compares, and with which version of benchstat.
 BASE ?= HEAD
@@ -12,18 +13,22 @@ BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./slurm/... .
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit defects mutants e2e e2e-24.11 web-test alerts-test lint demo play fuzz chaos bench bench-compare clean
+.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 web-test alerts-test docs-check lint demo play fuzz chaos soak race bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build slurmflex and slurmflex-fakegce into build/
+build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
 test: unit defects e2e e2e-24.11 web-test alerts-test ## run all tests; installs Slurm 22.05 and sets up 24.11
 
 unit: ## run the tests that need neither root nor Slurm
 	go test ./...
+
+race: ## run the tests that need neither root nor Slurm with the race detector; installs gcc if it is missing
+	scripts/setup-gcc
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
 
 defects: ## run the tests that show slurm-gcp's 30 defects to be right here
 	go run ./test/defects
@@ -48,6 +53,18 @@ alerts-test: ## check the alert rules with promtool; installs it if it is missin
 	scripts/setup-prometheus
 	scripts/alerts-test
 
+docs-check: build ## check the docs: follow every link, run every command in a cluster; installs Slurm if it is missing
+	scripts/setup-slurm
+	go build -trimpath -o $(BUILD)/docs ./test/docs
+	unshare --mount $(BUILD)/docs
+
+packages: ## make the Debian package and the RPM, in build/
+	scripts/package/build $(BUILD)
+
+package-test: ## install, use, upgrade and remove the packages in a Debian 12 of its own
+	scripts/setup-debian-12 $(BOOKWORM)
+	go run ./test/packages --base $(BOOKWORM)
+
 lint: ## check format, vet, static analysis and shell scripts
 	scripts/lint
 
@@ -67,6 +84,10 @@ fuzz: ## fuzz every parser for FUZZTIME (10s) each
 chaos: ## live through SEEDS (200) days in which everything fails, from FIRST (1) on
 	@go test -c -o $(BUILD)/chaos ./test/chaos
 	@set -o pipefail; GOGC=400 $(BUILD)/chaos -test.run '^TestChaos$$' -test.timeout 2h -seeds $${SEEDS:-200} -first $${FIRST:-1} | grep -vE '^ *(PASS|FAIL|--- FAIL: .*)$$'
+
+soak: ## live through model days for SOAK (1h) and see that memory, goroutines and open files stay flat
+	go build -trimpath -o $(BUILD)/ ./test/soak ./test/soak/slurmcommand
+	$(BUILD)/soak --build $(BUILD) --for $${SOAK:-1h}
 
 bench: build ## measure slurmflex against its targets; takes a few minutes
 	go build -trimpath -o $(BUILD)/ ./test/bench ./test/bench/stopwatch

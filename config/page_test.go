@@ -1,0 +1,261 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"slurmflex/config"
+	"slurmflex/flex/check"
+)
+
+const configurePage = "../docs/configure.md"
+
+// smallest is the least that loads: it has the required keys and no others.
+const smallest = `
+slurm_cluster_name: alpha
+project: my-project
+partitions: {train: {}}
+nodeset:
+  a3:
+    instance_template: projects/my-project/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/my-project/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {}
+slurmflex: {delegate: {}}
+`
+
+// TestConfigurePage holds the page against the code. UPDATE=1 writes the
+// columns range and default, and the lists of ignored keys; meaning, unit and
+// example are written by hand.
+func TestConfigurePage(t *testing.T) {
+	old, err := os.ReadFile(configurePage)
+	require.NoError(t, err)
+	text := marked.ReplaceAllStringFunc(string(old), func(part string) string {
+		found := marked.FindStringSubmatch(part)
+		if found[1] == "ignored" {
+			return found[0][:strings.Index(part, "\n")+1] + ignoredList(t, found[2])
+		}
+		return found[0][:strings.Index(part, "\n")+1] + keyTable(t, found[2], found[3])
+	})
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile(configurePage, []byte(text), 0o644))
+	}
+	for _, section := range sections {
+		assert.Contains(t, text, "<!-- keys "+section+" -->", "the page has no table of these keys")
+	}
+	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage writes what the code says")
+}
+
+// marked is a table or list below its mark, up to an empty line.
+var marked = regexp.MustCompile(`(?m)^<!-- (keys|ignored) (\S+) -->\n((?:.+\n)+)`)
+
+// sections are the mappings that have keys of ours; top is the file itself.
+var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "slurmflex", "slurmflex.delegate"}
+
+// keyTable is the table of a section's keys with what stands by hand in the old.
+func keyTable(t *testing.T, section, old string) string {
+	rows := make(map[string][]string)
+	for line := range strings.Lines(old) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i, cell := range cells {
+			cells[i] = strings.TrimSpace(cell)
+		}
+		if len(cells) == 6 {
+			rows[strings.Trim(cells[0], "`")] = cells
+		}
+	}
+	var out strings.Builder
+	out.WriteString("| key | meaning | unit | range | default | example |\n|---|---|---|---|---|---|\n")
+	for _, key := range slices.Sorted(maps.Keys(literals(t))) {
+		if probe(t, section, key, map[string]any{}) != known {
+			continue
+		}
+		row := rows[key]
+		if !assert.Len(t, row, 6, "%s of %s is not in the table; write its meaning, unit and example", key, section) {
+			continue
+		}
+		if limits := limits(section, key); limits != "" {
+			row[3] = limits
+		}
+		row[4] = unset(t, section, key)
+		assert.NotEmpty(t, row[1], "%s of %s has no meaning", key, section)
+		checkExample(t, section, key, row[5])
+		fmt.Fprintf(&out, "| `%s` | %s |\n", key, strings.Join(row[1:], " | "))
+	}
+	return out.String()
+}
+
+// checkExample sets a key to what its example says.
+func checkExample(t *testing.T, section, key, cell string) {
+	if cell == "" || cell == "–" {
+		return
+	}
+	var value any
+	require.NoError(t, yaml.Unmarshal([]byte(strings.Trim(cell, "`")), &value), "example of %s", key)
+	_, err := config.Parse("example", with(section, key, value))
+	assert.NoError(t, err, "the example of %s of %s", key, section)
+}
+
+// ignoredList are a section's keys that are known and not used.
+func ignoredList(t *testing.T, section string) string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(literals(t))) {
+		if probe(t, section, key, "x") == ignored {
+			all = append(all, "`"+key+"`")
+		}
+	}
+	return strings.Join(all, ",\n") + ".\n"
+}
+
+type standing string
+
+const (
+	unknown standing = "unknown"
+	ignored standing = "ignored"
+	known   standing = "known"
+)
+
+// probe sets a key and sees what becomes of it.
+func probe(t *testing.T, section, key string, value any) standing {
+	t.Helper()
+	path := pathOf(section, key)
+	c, err := config.Parse("probe", with(section, key, value))
+	for _, p := range problems(err) {
+		if p.Key == path && strings.HasPrefix(p.Text, "unknown key") {
+			return unknown
+		}
+	}
+	if err == nil && slices.ContainsFunc(c.Ignored, func(i config.Ignored) bool { return i.Key == path }) {
+		return ignored
+	}
+	return known
+}
+
+var (
+	mend  = regexp.MustCompile(`is not a (?:whole number|duration|boolean); give (.*)$`)
+	words = regexp.MustCompile(`is not known; give (.*)$`)
+)
+
+// limits is the range of a key that has one, as its problems tell it: of a
+// number, a duration, a boolean or a choice of words.
+func limits(section, key string) string {
+	for _, try := range []struct {
+		value any
+		form  *regexp.Regexp
+	}{{map[string]any{}, mend}, {"no such word", words}} {
+		_, err := config.Parse("probe", with(section, key, try.value))
+		for _, p := range problems(err) {
+			if found := try.form.FindStringSubmatch(p.Text); p.Key == pathOf(section, key) && found != nil {
+				return found[1]
+			}
+		}
+	}
+	return ""
+}
+
+// unset is what a key is when it is not given.
+func unset(t *testing.T, section, key string) string {
+	t.Helper()
+	if _, err := config.Parse("probe", with(section, key, nil)); err != nil {
+		return "required"
+	}
+	c, err := config.Parse("probe", []byte(smallest))
+	require.NoError(t, err)
+	text, err := check.Effective(c)
+	require.NoError(t, err)
+	var all map[string]any
+	require.NoError(t, yaml.Unmarshal(text, &all))
+	switch value := at(all, section)[key].(type) {
+	case nil, map[string]any, []any:
+		return "none"
+	case string:
+		if value == "" {
+			return "none"
+		}
+		return "`" + value + "`"
+	default:
+		return fmt.Sprintf("`%v`", value)
+	}
+}
+
+// with is the smallest configuration with one more key.
+func with(section, key string, value any) []byte {
+	var all map[string]any
+	if err := yaml.Unmarshal([]byte(smallest), &all); err != nil {
+		panic(err)
+	}
+	into := at(all, section)
+	if _, isMap := value.(map[string]any); !isMap || into[key] == nil {
+		into[key] = value
+	}
+	text, err := yaml.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// at is a section of a configuration.
+func at(all map[string]any, section string) map[string]any {
+	if section == "top" {
+		return all
+	}
+	for _, name := range strings.Split(section, ".") {
+		all, _ = all[name].(map[string]any)
+	}
+	return all
+}
+
+func pathOf(section, key string) string {
+	if section == "top" {
+		return key
+	}
+	return section + "." + key
+}
+
+func problems(err error) config.Problems {
+	var all config.Problems
+	errors.As(err, &all)
+	return all
+}
+
+var keyForm = regexp.MustCompile(`^[a-z][a-z_]+$`)
+
+// literals are all words in the package's source that could be a key.
+func literals(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	all := make(map[string]bool)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				if word, err := strconv.Unquote(literal.Value); err == nil && keyForm.MatchString(word) {
+					all[word] = true
+				}
+			}
+			return true
+		})
+	}
+	return all
+}

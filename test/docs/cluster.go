@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"slurmflex/test/lab"
+)
+
+// cloneName is the name in a scratch folder of what stands for a clone of this
+// repository.
+const cloneName = "slurmflex"
+
+// firstJob is the number of a page's first job.
+const firstJob = 812
+
+// cluster is a page's cluster with the root folder that its commands see.
+type cluster struct {
+	*lab.Lab
+	*root
+	home string // the scratch folder, of the user that types
+	cred *syscall.Credential
+}
+
+// installed are the files of this repository that the packages put where pages
+// speak of them.
+var installed = map[string]string{
+	"scripts/resume":                          "/usr/libexec/slurmflex/resume",
+	"scripts/suspend":                         "/usr/libexec/slurmflex/suspend",
+	"scripts/resume-fail":                     "/usr/libexec/slurmflex/resume-fail",
+	"scripts/systemd/slurmflex.service":       "/usr/lib/systemd/system/slurmflex.service",
+	"scripts/systemd/slurmflex-sync.service":  "/usr/lib/systemd/system/slurmflex-sync.service",
+	"scripts/systemd/slurmflex-sync.timer":    "/usr/lib/systemd/system/slurmflex-sync.timer",
+	"scripts/iam/slurmflex-role.yaml":         "/usr/share/slurmflex/iam/slurmflex-role.yaml",
+	"scripts/prometheus/slurmflex.rules.yaml": "/usr/share/slurmflex/prometheus/slurmflex.rules.yaml",
+	"scripts/grafana/slurmflex.json":          "/usr/share/slurmflex/grafana/slurmflex.json",
+	"scripts/logrotate/slurmflex":             "/etc/logrotate.d/slurmflex",
+}
+
+// startCluster sets up what a page needs. Remove must be called even if it fails.
+func startCluster(ctx context.Context, s setting) (*cluster, error) {
+	c := &cluster{}
+	return c, c.start(ctx, s)
+}
+
+func (c *cluster) start(ctx context.Context, s setting) (err error) {
+	build, err := filepath.Abs("build")
+	if err != nil {
+		return err
+	}
+	if c.cred, err = credential(s.user); err != nil {
+		return err
+	}
+	if s.bare {
+		c.Lab = &lab.Lab{}
+		if c.Lab.Dir, err = os.MkdirTemp("", "slurmflex-docs-"); err != nil {
+			return err
+		}
+	} else if err := c.startLab(ctx, s.lab, build); err != nil {
+		return err
+	}
+	if s.leftover != "" {
+		if err := c.leaveGroup(ctx, s.leftover); err != nil {
+			return err
+		}
+	}
+	if c.root, err = newRoot(c.Lab.Dir); err != nil {
+		return err
+	}
+	if err := c.makeHome(); err != nil {
+		return err
+	}
+	return c.furnish(build, s)
+}
+
+// makeHome makes the scratch folder, with the clone in it.
+func (c *cluster) makeHome() error {
+	c.home = filepath.Join(c.Lab.Dir, "home")
+	if err := os.Mkdir(c.home, 0o755); err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(here, filepath.Join(c.home, cloneName)); err != nil {
+		return err
+	}
+	return os.Chown(c.home, int(c.cred.Uid), int(c.cred.Gid))
+}
+
+// startLab starts a lab, has its jobs numbered from firstJob on, and starts its
+// daemon.
+func (c *cluster) startLab(ctx context.Context, o lab.Options, build string) (err error) {
+	daemon := o.Daemon
+	o.Build, o.Scripts, o.Name, o.Daemon = build, "scripts", "docs", false
+	if c.Lab, err = lab.Start(ctx, o); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(c.Conf())
+	if err != nil {
+		return err
+	}
+	text = append(text, fmt.Sprintf("\nFirstJobId=%d\n", firstJob)...)
+	if err := os.WriteFile(c.Conf(), text, 0o644); err != nil {
+		return err
+	}
+	if _, err := c.Slurm(ctx, "scontrol", "reconfigure"); err != nil {
+		return err
+	}
+	if daemon {
+		return c.StartDaemon(ctx)
+	}
+	return nil
+}
+
+// furnish puts everything into the root folder that an installed cluster has.
+func (c *cluster) furnish(build string, s setting) error {
+	at := func(path string) string { return filepath.Join(c.path, path) }
+	for _, d := range []string{"/etc/slurmflex", "/etc/slurm"} {
+		if err := os.MkdirAll(at(d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := copyFile(filepath.Join(build, "slurmflex"), at("/usr/bin/slurmflex")); err != nil {
+		return err
+	}
+	for from, to := range installed {
+		if err := copyFile(from, at(to)); err != nil {
+			return err
+		}
+	}
+	if err := os.CopyFS(at("/usr/share/slurmflex/terraform"), os.DirFS("scripts/terraform")); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := copyFile(self, filepath.Join(c.standInFolder(), "docs")); err != nil {
+		return err
+	}
+	for name := range standIns {
+		if err := os.Symlink("docs", filepath.Join(c.standInFolder(), name)); err != nil {
+			return err
+		}
+	}
+	if s.bare {
+		return nil
+	}
+	for path, to := range map[string]string{
+		"/etc/slurm/slurm.conf": c.Conf(), configPath: c.Config(), "/run/slurmflex": filepath.Join(c.Lab.Dir, "run"),
+	} {
+		_ = os.Remove(at(path))
+		if err := os.Symlink(to, at(path)); err != nil {
+			return err
+		}
+	}
+	return c.bind(filepath.Join(c.Lab.Dir, "log"), "/var/log/slurm")
+}
+
+// standInFolder is in the cluster's own folder, so that its jobs have it too.
+func (c *cluster) standInFolder() string { return filepath.Join(c.Lab.Dir, "stand-ins") }
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	_ = os.Remove(to)
+	return os.WriteFile(to, text, info.Mode().Perm())
+}
+
+// command prepares a program as the page's user runs it.
+func (c *cluster) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = []string{
+		"PATH=" + c.standInFolder() + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=" + c.home, "TERM=dumb", "LANG=C.UTF-8",
+	}
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: c.path, Credential: c.cred, Setsid: true}
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// Remove ends the cluster and deletes its folders.
+func (c *cluster) Remove() error {
+	if c.Lab != nil {
+		c.Stop()
+	}
+	if err := c.root.Remove(); err != nil {
+		return err
+	}
+	if c.Lab != nil {
+		c.Lab.Remove()
+	}
+	return nil
+}
+
+// credential is that of a user of the machine; root without a name.
+func credential(name string) (*syscall.Credential, error) {
+	if name == "" {
+		return &syscall.Credential{}, nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"slurmflex/config"
+)
+
+// configPath is where a page's configuration is.
+const configPath = "/etc/slurmflex/config.yaml"
+
+// model is the nodeset whose keys a new one of a fragment has where the
+// fragment does not give them.
+const model = "a3"
+
+// load checks that a part of config.yaml loads as part of the page's.
+func (r *run) load(b block) {
+	if r.setting.bare {
+		r.problem(b.line, "a part of config.yaml on a page without a cluster; name a file")
+		return
+	}
+	base, err := os.ReadFile(r.cluster.Config())
+	if err != nil {
+		r.problem(b.line, "%v", err)
+		return
+	}
+	text, err := merge(base, []byte(r.own(b.text)))
+	if err == nil {
+		_, err = config.Parse(fmt.Sprintf("%s:%d", r.page.path, b.line), text)
+	}
+	if err != nil {
+		r.problem(b.line, "does not load: %v", err)
+	}
+}
+
+// ownConfig is a page's whole configuration, which must load by itself, over
+// that of the cluster, whose addresses and folders stay.
+func (r *run) ownConfig(text string) (string, error) {
+	if _, err := config.Parse(configPath, []byte(text)); err != nil {
+		return "", err
+	}
+	base, err := os.ReadFile(r.cluster.Config())
+	if err != nil {
+		return "", err
+	}
+	var old map[string]any
+	if err := yaml.Unmarshal(base, &old); err != nil {
+		return "", err
+	}
+	program, _ := old["slurmflex"].(map[string]any)
+	own := map[string]any{}
+	for _, key := range []string{"compute_endpoint", "run_dir", "http_address", "interval"} {
+		own[key] = program[key]
+	}
+	over, err := yaml.Marshal(map[string]any{"slurmflex": own, "slurm_log_dir": old["slurm_log_dir"]})
+	if err != nil {
+		return "", err
+	}
+	merged, err := merge(base, []byte(text))
+	if err == nil {
+		merged, err = merge(merged, over)
+	}
+	return string(merged), err
+}
+
+// merge puts the keys of one YAML text over those of another.
+func merge(base, over []byte) ([]byte, error) {
+	var below, above map[string]any
+	if err := yaml.Unmarshal(base, &below); err != nil {
+		return nil, err
+	}
+	if err := yaml.Unmarshal(over, &above); err != nil {
+		return nil, err
+	}
+	complete(below, above)
+	return yaml.Marshal(put(below, above))
+}
+
+// complete gives each new nodeset the keys of the model.
+func complete(below, above map[string]any) {
+	known, _ := below["nodeset"].(map[string]any)
+	more, _ := above["nodeset"].(map[string]any)
+	like, _ := known[model].(map[string]any)
+	for name, keys := range more {
+		given, isMap := keys.(map[string]any)
+		if _, there := known[name]; there || !isMap {
+			continue
+		}
+		all := put(maps.Clone(like), given)
+		all["nodeset_name"] = name
+		more[name] = all
+	}
+}
+
+// put puts the keys of above over those of below; where both have a mapping,
+// its keys.
+func put(below, above map[string]any) map[string]any {
+	if below == nil {
+		below = make(map[string]any)
+	}
+	for key, value := range above {
+		inner, isMap := value.(map[string]any)
+		if isMap {
+			under, _ := below[key].(map[string]any)
+			value = put(maps.Clone(under), inner)
+		}
+		below[key] = value
+	}
+	return below
+}
+
+// parse has Slurm's own parser read lines of slurm.conf.
+func (r *run) parse(ctx context.Context, b block) {
+	if r.setting.bare {
+		r.problem(b.line, "lines of slurm.conf on a page without a cluster")
+		return
+	}
+	conf := filepath.Join(r.cluster.Lab.Dir, "etc", "lines.conf")
+	if err := os.WriteFile(conf, []byte(slurmConf(b.text)), 0o644); err != nil {
+		r.problem(b.line, "%v", err)
+		return
+	}
+	ping := r.cluster.Client(ctx, "scontrol", "ping")
+	ping.Env = append(ping.Env, "SLURM_CONF="+conf)
+	var said bytes.Buffer
+	ping.Stdout, ping.Stderr = &said, &said
+	_ = ping.Run() // there is no such controller; the parser comes before
+	for line := range strings.Lines(said.String()) {
+		if strings.Contains(line, "error:") || strings.Contains(line, "fatal:") {
+			r.problem(b.line, "Slurm does not take it: %s", strings.TrimSpace(line))
+		}
+	}
+}
+
+// newer are parameters that a Slurm of the lab's age does not know. Source: the
+// release notes of Slurm 23.02.
+var newer = regexp.MustCompile(` +PowerDownOnIdle=(YES|NO)\b`)
+
+// slurmConf makes a file that Slurm reads of lines of one.
+func slurmConf(lines string) string {
+	lines = newer.ReplaceAllString(lines, "")
+	head := []string{"ClusterName=alpha", "SlurmctldHost=localhost(127.0.0.1)", "SlurmctldPort=1", "AuthType=auth/none", "CredType=cred/none"}
+	head = slices.DeleteFunc(head, func(line string) bool {
+		key, _, _ := strings.Cut(line, "=")
+		return strings.Contains("\n"+lines, "\n"+key+"=")
+	})
+	if !strings.Contains(lines, "GresTypes=") {
+		head = append(head, "GresTypes=gpu")
+	}
+	if !strings.Contains(lines, "NodeName=") {
+		head = append(head, "NodeName=alpha-a3-[0-63] State=CLOUD")
+	}
+	return strings.Join(head, "\n") + "\n" + lines
+}

@@ -1,0 +1,120 @@
+// Command docs holds the documentation against what it speaks of: every link
+// inside the repository leads somewhere, every command runs in a cluster of the
+// page's own, every configuration loads. docs/testing.md tells the convention of
+// the pages. It needs root and, for its mounts, a mount namespace of its own:
+// make docs-check.
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// limit bounds the check of all pages.
+	limit = 8 * time.Minute
+	// atOnce is how many pages have a cluster at the same time.
+	atOnce = 4
+)
+
+func main() {
+	if name := filepath.Base(os.Args[0]); isStandIn(name) {
+		os.Exit(standIn(name, os.Args[1:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	right, err := check(ctx, os.Stdout, os.Args[1:])
+	cancel()
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "docs:", err)
+	}
+	if err != nil || !right {
+		os.Exit(1)
+	}
+}
+
+// problem is what is wrong with a line of a page.
+type problem struct {
+	page string
+	line int // from 1
+	text string
+}
+
+func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.page, p.line, p.text) }
+
+// check checks the repository in the working directory, and prints what is
+// wrong and a line of counts. Of the pages it runs those that are asked for, or
+// all.
+func check(ctx context.Context, out io.Writer, asked []string) (right bool, err error) {
+	pages, err := readPages(".")
+	if err != nil {
+		return false, fmt.Errorf("%w; run it in the repository's root", err)
+	}
+	links, problems := checkLinks(".", pages)
+	typed, wrong, err := runPages(ctx, out, pages, asked)
+	if err != nil {
+		return false, err
+	}
+	problems = append(problems, wrong...)
+	slices.SortStableFunc(problems, func(a, b problem) int {
+		return cmp.Or(cmp.Compare(a.page, b.page), cmp.Compare(a.line, b.line))
+	})
+	verdict := "all right"
+	if len(problems) > 0 {
+		verdict = fmt.Sprintf("%d problems", len(problems))
+	}
+	for _, p := range problems {
+		fmt.Fprintln(out, p)
+	}
+	fmt.Fprintf(out, "docs: %d pages, %d links, %d commands, %s\n", len(pages), links, typed, verdict)
+	return len(problems) == 0, nil
+}
+
+// runPages runs the pages side by side, and returns how many commands ran.
+func runPages(ctx context.Context, out io.Writer, pages []*page, asked []string) (typed int, problems []problem, err error) {
+	type result struct {
+		typed    int
+		problems []problem
+	}
+	results := make([]result, len(pages))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, p := range pages {
+		if len(asked) > 0 && !slices.Contains(asked, p.path) || !p.runs() {
+			continue
+		}
+		setting, known := settings[p.path]
+		if !known {
+			first := p.blocks[0]
+			results[i].problems = []problem{{p.path, first.line, "the page has commands, and test/docs/settings.go does not say who types them"}}
+			continue
+		}
+		group.Go(func() error {
+			begun := time.Now()
+			r := &run{page: p, setting: setting}
+			if err := r.all(ctx); err != nil {
+				return fmt.Errorf("%s: %w", p.path, err)
+			}
+			results[i] = result{r.typed, r.problems}
+			fmt.Fprintf(out, "%s: %d commands in %.0f s\n", p.path, r.typed, time.Since(begun).Seconds())
+			return nil
+		})
+	}
+	err = group.Wait()
+	for _, r := range results {
+		typed += r.typed
+		problems = append(problems, r.problems...)
+	}
+	return typed, problems, err
+}

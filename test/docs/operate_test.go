@@ -1,0 +1,191 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+)
+
+const runbook = "../../docs/operate.md"
+
+func TestEachAlertHasAnEntryInTheRunbook(t *testing.T) {
+	text, err := os.ReadFile("../../scripts/prometheus/slurmflex.rules.yaml")
+	require.NoError(t, err)
+	var rules struct {
+		Groups []struct{ Rules []struct{ Alert string } }
+	}
+	require.NoError(t, yaml.Unmarshal(text, &rules))
+	var alerts []string
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			alerts = append(alerts, r.Alert)
+		}
+	}
+	require.NotEmpty(t, alerts)
+	assert.ElementsMatch(t, alerts, entries(t, "alerts"))
+}
+
+func TestEachMessageOfTheLogHasAnEntryInTheRunbook(t *testing.T) {
+	assert.ElementsMatch(t, messages(t, isLogged), entries(t, "log messages"))
+}
+
+func TestEachProblemOfAPlanHasAnEntryInTheRunbook(t *testing.T) {
+	assert.ElementsMatch(t, messages(t, isProblem), entries(t, "problems"))
+}
+
+func TestEachActionHasAnEntryInTheRunbook(t *testing.T) {
+	assert.ElementsMatch(t, actions(t), entries(t, "actions"))
+}
+
+// actions are what the planner's actions call themselves.
+func actions(t *testing.T) []string {
+	t.Helper()
+	queued, said := make(map[string]bool), make(map[string]string)
+	for _, file := range sources(t, "../../flex/plan") {
+		for _, d := range file.Decls {
+			method, ok := d.(*ast.FuncDecl)
+			if !ok || method.Recv == nil {
+				continue
+			}
+			of, ok := method.Recv.List[0].Type.(*ast.Ident)
+			switch {
+			case !ok:
+			case method.Name.Name == "Queue":
+				queued[of.Name] = true
+			case method.Name.Name == "String":
+				said[of.Name] = firstWords(method.Body)
+			}
+		}
+	}
+	var all []string
+	for name := range queued {
+		all = append(all, said[name])
+	}
+	require.NotEmpty(t, all)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// firstWords is what the first text in a function says.
+func firstWords(of ast.Node) (words string) {
+	ast.Inspect(of, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if ok && words == "" && strings.Trim(wording(e), "… ") != "" {
+			words = wording(e)
+		}
+		return words == ""
+	})
+	return words
+}
+
+var entry = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+
+// entries are the first cells of the table below a mark in the runbook.
+func entries(t *testing.T, mark string) []string {
+	t.Helper()
+	text, err := os.ReadFile(runbook)
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "<!-- "+mark+" -->\n")
+	require.True(t, found, "the runbook has no mark %q", mark)
+	table, _, _ := strings.Cut(rest, "\n\n")
+	var all []string
+	for _, row := range entry.FindAllStringSubmatch(table, -1) {
+		all = append(all, row[1])
+	}
+	return all
+}
+
+// isLogged reports whether a call logs an error or a warning.
+func isLogged(receiver, method string) bool {
+	return (method == "Error" || method == "Warn") && (receiver == "log" || receiver == "Log")
+}
+
+// isProblem reports whether a call notes a problem in a plan.
+func isProblem(receiver, method string) bool { return receiver == "w" && method == "problem" }
+
+// messages are the texts of all such calls in the source, each once and sorted.
+// What varies in them is "…"; one that has no words of its own is left out.
+func messages(t *testing.T, is func(receiver, method string) bool) []string {
+	t.Helper()
+	var all []string
+	for _, file := range sources(t, "../..") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && len(call.Args) > 0 && is(called(call)) {
+				if m := wording(call.Args[0]); strings.Trim(m, "…: ") != "" {
+					all = append(all, m)
+				}
+			}
+			return true
+		})
+	}
+	require.NotEmpty(t, all)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// sources are the files below a folder that are part of the programs.
+func sources(t *testing.T, folder string) []*ast.File {
+	t.Helper()
+	var all []*ast.File
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{"test", "build", ".git"}, d.Name()):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		all = append(all, file)
+		return err
+	})
+	require.NoError(t, err)
+	return all
+}
+
+// called is the last name of a call's receiver, and its method.
+func called(call *ast.CallExpr) (receiver, method string) {
+	function, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", ""
+	}
+	switch of := function.X.(type) {
+	case *ast.Ident:
+		receiver = of.Name
+	case *ast.SelectorExpr:
+		receiver = of.Sel.Name
+	}
+	return receiver, function.Sel.Name
+}
+
+var verb = regexp.MustCompile(`%[-+# 0-9.\[\]]*[a-zA-Z]`)
+
+// wording is what an expression says, with "…" for what varies.
+func wording(of ast.Expr) string {
+	switch e := of.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); err == nil {
+			return verb.ReplaceAllString(text, "…")
+		}
+	case *ast.BinaryExpr:
+		return wording(e.X) + wording(e.Y)
+	case *ast.CallExpr:
+		if _, method := called(e); method == "Sprintf" && len(e.Args) > 0 {
+			return wording(e.Args[0])
+		}
+	}
+	return "…"
+}

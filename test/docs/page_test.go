@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPageIsTakenApart(t *testing.T) {
+	p, err := parsePage("docs/a.md", "# The `sync` command, again!\n\nSee [b](b.md#x) and ![p](p.png \"a picture\").\n`[no](link)`\n\n"+
+		"```bash job.sh\n#!/bin/bash\n[not](a link)\n```\n## Again\n## Again\n```text\nout\n```\n")
+	require.NoError(t, err)
+	assert.Equal(t, []block{{"bash", "job.sh", 7, "#!/bin/bash\n[not](a link)\n"}, {"text", "", 13, "out\n"}}, p.blocks)
+	assert.Equal(t, []link{{"b.md#x", 3}, {"p.png", 3}}, p.links)
+	assert.Equal(t, map[string]bool{"the-sync-command-again": true, "again": true, "again-1": true}, p.anchors)
+	assert.True(t, p.runs())
+}
+
+func TestAPageOfOutputHasNothingToRun(t *testing.T) {
+	p, err := parsePage("a.md", "```text\nout\n```\n")
+	require.NoError(t, err)
+	assert.False(t, p.runs())
+}
+
+func TestABlockThatDoesNotEndIsNamed(t *testing.T) {
+	_, err := parsePage("a.md", "text\n```sh\nid\n")
+	require.EqualError(t, err, "a.md:2: a block that does not end; close it with ```")
+}
+
+func TestALinkLeadsSomewhereOrIsNamed(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "docs"), 0o755))
+	for _, name := range []string{"README.md", "docs/a.md", "Makefile"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), nil, 0o644))
+	}
+	for target, want := range map[string]string{
+		"../README.md":         "",
+		"../README.md#known":   "",
+		"#here":                "",
+		"../Makefile":          "",
+		"https://example.org/": "",
+		"../README.md#unknown": "the page has no such heading",
+		"#there":               "the page has no such heading",
+		"../Makefile#target":   "only pages have anchors",
+		"README.md":            "there is no such file",
+		"../../README.md":      "leads out of the repository",
+	} {
+		t.Run(target, func(t *testing.T) {
+			pages := []*page{
+				{path: "README.md", anchors: map[string]bool{"known": true}},
+				{path: "docs/a.md", anchors: map[string]bool{"here": true}, links: []link{{target, 3}}},
+			}
+			_, problems := checkLinks(root, pages)
+			if want == "" {
+				assert.Empty(t, problems)
+				return
+			}
+			assert.Equal(t, []problem{{"docs/a.md", 3, "link to " + target + ": " + want}}, problems)
+		})
+	}
+}
+
+func TestEachPageThatRunsHasASettingAndTheOtherWayRound(t *testing.T) {
+	pages, err := readPages("../..")
+	require.NoError(t, err)
+	known := make(map[string]bool)
+	for _, p := range pages {
+		known[p.path] = true
+		if _, set := settings[p.path]; p.runs() && !set {
+			t.Errorf("%s has something to run and no setting", p.path)
+		}
+	}
+	for path := range settings {
+		assert.True(t, known[path], "settings speak of %s, which is not there", path)
+	}
+}

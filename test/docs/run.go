@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"slurmflex/test/lab"
+)
+
+const (
+	// blockLimit bounds what is typed in one block.
+	blockLimit = 150 * time.Second
+	// jobLimit bounds the wait for a page's jobs at its end.
+	jobLimit = 120 * time.Second
+	// shown is how many lines of a block's output a problem has.
+	shown = 15
+)
+
+// run is one page on its cluster.
+type run struct {
+	page     *page
+	setting  setting
+	cluster  *cluster
+	scripts  []block // the job scripts so far
+	typed    int     // commands
+	problems []problem
+}
+
+func (r *run) problem(line int, format string, args ...any) {
+	r.problems = append(r.problems, problem{r.page.path, line, fmt.Sprintf(format, args...)})
+}
+
+// all goes through the page from its first block to its last. The first block
+// of commands that fails is the last that is run, for the others need it.
+func (r *run) all(ctx context.Context) (err error) {
+	r.cluster, err = startCluster(ctx, r.setting)
+	defer func() { err = errors.Join(err, r.cluster.Remove()) }()
+	if err != nil {
+		return err
+	}
+	failed := false
+	for _, b := range r.page.blocks {
+		switch {
+		case b.language == "text":
+		case b.language == "sh" && failed:
+		case b.language == "sh":
+			failed = !r.typeIn(ctx, b)
+		case b.language == "bash" && b.name != "":
+			r.scripts = append(r.scripts, b)
+			r.write(ctx, b, 0o755)
+		case b.language == "yaml" && b.name != "":
+			r.write(ctx, b, 0o644)
+		case b.language == "yaml":
+			r.load(b)
+		case b.language == "slurm":
+			r.parse(ctx, b)
+			if b.name != "" {
+				r.write(ctx, b, 0o644)
+			}
+		default:
+			r.problem(b.line, "a block of %q: not one of sh, bash NAME, yaml, yaml NAME, slurm, slurm NAME and text", strings.TrimSpace(b.language+" "+b.name))
+		}
+	}
+	if !failed {
+		r.awaitJobs(ctx)
+	}
+	return ctx.Err()
+}
+
+// own puts this cluster's own names into what the page says of any.
+func (r *run) own(text string) string {
+	pairs := []string{"my-project", "demo"}
+	if !r.setting.bare {
+		address := r.cluster.HTTPAddress()
+		pairs = append(pairs, "127.0.0.1:9418", address, "localhost:9418", address)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// dir is where things are typed.
+func (r *run) dir() string {
+	if r.setting.repository {
+		if here, err := os.Getwd(); err == nil {
+			return here
+		}
+	}
+	return r.cluster.home
+}
+
+// typeIn runs a block of commands and reports whether it ended well.
+func (r *run) typeIn(ctx context.Context, b block) bool {
+	limited, cancel := context.WithTimeout(ctx, blockLimit)
+	defer cancel()
+	if strings.Contains(b.text, "slurmflex why") {
+		if err := r.awaitRound(limited); err != nil {
+			r.problem(b.line, "%v", err)
+			return false
+		}
+	}
+	r.typed += commands(b.text)
+	cmd := r.cluster.command(limited, r.dir(), "/bin/bash", "-e", "-c", r.own(b.text))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // what the block has left running
+	}
+	switch {
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return true
+	case limited.Err() != nil:
+		err = fmt.Errorf("not over after %s", blockLimit)
+	}
+	r.problem(b.line, "%v\n%s", err, last(out.String(), shown))
+	return false
+}
+
+// awaitRound waits until the daemon has seen what the page did: a person takes
+// as long to type.
+func (r *run) awaitRound(ctx context.Context) error {
+	now := time.Now()
+	return lab.Until(ctx, 20*time.Second, "the daemon to make a round", func() (bool, error) {
+		out, err := r.cluster.Flex(ctx, "status", "--json")
+		if err != nil {
+			return false, err
+		}
+		var seen struct {
+			At time.Time `json:"seen_at"`
+		}
+		err = json.Unmarshal([]byte(out), &seen)
+		return seen.At.After(now), err
+	})
+}
+
+// commands counts the commands of a block: its lines without comments and
+// without those that go on.
+func commands(text string) (count int) {
+	goesOn := false
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") && !goesOn {
+			count++
+		}
+		goesOn = strings.HasSuffix(line, `\`)
+	}
+	return count
+}
+
+func last(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return "    " + strings.Join(all[max(0, len(all)-lines):], "\n    ")
+}
+
+// write writes a file of the page for its user.
+func (r *run) write(ctx context.Context, b block, mode os.FileMode) {
+	path := b.name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.cluster.home, path)
+	}
+	text := r.own(b.text)
+	if path == configPath {
+		merged, err := r.ownConfig(text)
+		if err != nil {
+			r.problem(b.line, "%v", err)
+			return
+		}
+		text = merged
+	}
+	// The page's root folder has links that lead out of it on this side.
+	cmd := r.cluster.command(ctx, "/", "/bin/bash", "-e", "-c", `mkdir -p "${1%/*}"; cat >"$1"; chmod "$2" "$1"`, "bash", path, fmt.Sprintf("%o", mode))
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.problem(b.line, "%s not written: %v: %s", b.name, err, out)
+	}
+}
+
+var jobLine = regexp.MustCompile(`(?m)^JobId=(\d+) .* JobState=(\w+) .* Command=(\S+)`)
+
+// awaitJobs waits for the jobs of the page's scripts. Each that was submitted
+// must have completed once, and none may have failed.
+func (r *run) awaitJobs(ctx context.Context) {
+	if len(r.scripts) == 0 {
+		return
+	}
+	var states map[string][]string
+	err := lab.Until(ctx, jobLimit, "the page's jobs to end", func() (bool, error) {
+		out, err := r.cluster.Slurm(ctx, "scontrol", "show", "jobs", "-o")
+		if err != nil {
+			return false, err
+		}
+		over := true
+		states = make(map[string][]string)
+		for _, job := range jobLine.FindAllStringSubmatch(out, -1) {
+			name := filepath.Base(job[3])
+			states[name] = append(states[name], job[2])
+			over = over && slices.Contains(endings, job[2])
+		}
+		return over, nil
+	})
+	for _, s := range r.scripts {
+		ends := states[s.name]
+		bad := slices.ContainsFunc(ends, func(end string) bool { return end != "COMPLETED" && end != "CANCELLED" })
+		if len(ends) == 0 && !r.page.types(s.name) {
+			r.problem(s.line, "nothing on the page uses %s", s.name)
+		}
+		if len(ends) > 0 && (bad || !slices.Contains(ends, "COMPLETED")) {
+			r.problem(s.line, "its jobs ended %s instead of COMPLETED: %s", strings.Join(ends, ", "), r.output())
+		}
+	}
+	if err != nil {
+		r.problem(r.scripts[0].line, "%v", err)
+	}
+}
+
+// endings are the states of jobs that are over.
+var endings = []string{"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
+
+// output is the end of what the page's jobs have written.
+func (r *run) output() string {
+	files, _ := filepath.Glob(filepath.Join(r.cluster.home, "*.out"))
+	var all strings.Builder
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		fmt.Fprintf(&all, "\n%s:\n%s", filepath.Base(f), last(string(text), shown))
+	}
+	return all.String()
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const role = "title: t\nstage: GA\nincludedPermissions: [compute.zones.get]\n"
+
+func TestAStandInChecksWhatItIsGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"role.yaml": role, "empty.yaml": "title: t\n", "Makefile": "demo: build ## show it\n\techo $(SEEDS)\n", "tf/main.tf": "",
+		"flex/a_test.go": "package flex\n\nfunc TestARound(t *testing.T) {}\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+	template := []string{
+		"compute", "instance-templates", "create", "a3", "--project=p", "--machine-type=m", "--max-run-duration=600s", "--image=i",
+		"--instance-template-region=r", "--provisioning-model=FLEX_START", "--instance-termination-action=DELETE", "--maintenance-policy=TERMINATE",
+	}
+	for _, c := range []struct {
+		program string
+		args    []string
+		want    string // empty: nothing is wrong
+	}{
+		{"apt", []string{"install", "./slurmflex_1.0-1_amd64.deb"}, ""},
+		{"apt", []string{"install", "./other_1.0_amd64.deb"}, "./other_1.0_amd64.deb is neither a package of ours nor one of Slurm's"},
+		{"apt", []string{"sing"}, "give one of update, install, remove, purge"},
+		{"make", []string{"demo", "SEEDS=1"}, ""},
+		{"make", []string{"dmeo"}, "the Makefile has no target dmeo"},
+		{"make", []string{"demo", "SEED=1"}, "the Makefile has no variable SEED"},
+		{"go", []string{"build", "./..."}, ""},
+		{"go", []string{"test", "-timeout", "2m", "./flex", "-run", "TestAR/of_any_name"}, ""},
+		{"go", []string{"test", "./flex", "-run", "TestB"}, "./flex has no test TestB"},
+		{"go", []string{"test", "./plan"}, "there is no package ./plan"},
+		{"terraform", []string{"-chdir=tf", "init"}, ""},
+		{"terraform", []string{"init"}, `folder "" has no *.tf`},
+		{"gcloud", []string{"iam", "roles", "create", "r", "--project=p", "--file=role.yaml"}, ""},
+		{"gcloud", []string{"iam", "roles", "create", "r", "--project=p", "--file=empty.yaml"}, "empty.yaml is no role: it needs title, stage and includedPermissions of compute"},
+		{"gcloud", []string{"iam", "roles", "create", "r", "--file=role.yaml"}, "--project= is missing"},
+		{"gcloud", append(template, "--reservation-affinity=none"), ""},
+		{"gcloud", template, "--reservation-affinity=none is missing"},
+		{"gcloud", []string{"compute", "disks", "delete", "d"}, "not a command that is known here, or its argument is missing; write options as --name=value"},
+		{"systemctl", []string{"restart", "slurmd"}, ""},
+		{"systemctl", []string{"restart", "slurmflx"}, "there is no unit slurmflx.service"},
+		{"systemctl", []string{"mask", "slurmd"}, "give one of enable, disable, start, stop, restart, status, is-active and a unit"},
+		{"journalctl", []string{"-u", "slurmflx"}, "there is no unit slurmflx.service"},
+		{"sudo", nil, "give a command"},
+	} {
+		err := standIns[c.program](c.args)
+		if c.want == "" {
+			assert.NoError(t, err, "%s %v", c.program, c.args)
+		} else {
+			assert.EqualError(t, err, c.want, "%s %v", c.program, c.args)
+		}
+	}
+}
+
+func TestOnlyStandInsStandIn(t *testing.T) {
+	assert.True(t, isStandIn("gcloud"))
+	assert.False(t, isStandIn("docs"))
+}

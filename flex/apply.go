@@ -105,6 +105,22 @@ func (f *flights) begin(queue string, actions []plan.Action) bool {
 	return true
 }
 
+// asking returns the instances that the queues in flight ask for.
+func (f *flights) asking() map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := map[string]bool{}
+	for queue, asks := range f.asks {
+		if slices.Contains(f.ended, queue) {
+			continue
+		}
+		for _, name := range asks {
+			names[name] = true
+		}
+	}
+	return names
+}
+
 func (f *flights) end(queue string, undone int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

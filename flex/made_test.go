@@ -68,3 +68,22 @@ func TestARequestThatIsBeingMadeCountsAsActive(t *testing.T) {
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
 	})
 }
+
+func TestARequestWhoseGroupIsBeingMadeHasItsTurn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.Options.MaxActiveRequests = 1
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		_, err := w.round(t.Context(), 100*time.Millisecond) // the group takes a second
+		require.NoError(t, err)
+		w.slurm.submit(2, "train", "alpha-a3-1")
+		w.slurm.jobs[2].Priority = 100
+		_, err = w.round(t.Context(), 100*time.Millisecond)
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		w.mustRound(t.Context())
+		groups := w.cloud.State().Groups
+		require.Len(t, groups, 1)
+		assert.Equal(t, "alpha-a3-job-1", groups[0].Name)
+	})
+}

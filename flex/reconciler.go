@@ -151,6 +151,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 	snap.Now = r.Now()
+	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
 	snap.Told = r.owners.keep(snap.Jobs)
 	snap.Private = r.seldom.private

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -139,10 +140,26 @@ func (w *world) isLeftover(m *member, in machine) bool {
 // isTooShort reports whether the instance's lease ends before the job, if it
 // began at start, could be done, and a lease of its own would not.
 func isTooShort(in machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
-	if in.Terminates.IsZero() || job.Limit.Kind != slurm.LimitSet || job.Limit.Duration > longest {
+	end := in.end()
+	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || job.Limit.Duration > longest {
 		return false
 	}
-	return in.Terminates.Before(start.Add(job.Limit.Duration - bootLoss))
+	return end.Before(start.Add(job.Limit.Duration - bootLoss))
+}
+
+// end is when the instance's lease ends, or about when it will: until it runs
+// Compute does not say, and the request that made it does. It is zero if neither
+// is known.
+func (in machine) end() time.Time {
+	if !in.Terminates.IsZero() || in.group == nil {
+		return in.Terminates
+	}
+	for _, r := range in.group.Requests {
+		if r.State == mig.Succeeded && r.Names(in.Name) && r.Duration > 0 {
+			return in.Created.Add(r.Duration)
+		}
+	}
+	return time.Time{}
 }
 
 // giveUpBoots powers down the nodes whose instance has run for boot_timeout and

@@ -179,6 +179,13 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 	assert.NotContains(t, in(7*24*time.Hour-2*time.Minute, "8-00:00:00", 6), makesRoom, "stays if no lease could be long enough")
 	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "stays if the job has no end")
 
+	staging := given(0, "1:00:00", group("alpha-a3-job-6", forJob("a3", 6), request("a1", mig.Succeeded, "alpha-a3-0", 50*time.Minute)),
+		vms("alpha-a3-0", "alpha-a3-job-6", "STAGING"), func(s *scene) {
+			s.Reservations = nil
+			s.Instances[0].Created = noon.Add(-90 * time.Second)
+		})
+	assert.Equal(t, []string{makesRoom}, actions(Compute(with(t, ""), staging)), "also before it runs, by what was asked for")
+
 	bulk := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-bulk-[0-1]"),
 		func(s *scene) { s.Jobs[0].Start = noon.Add(-30 * time.Second) },
 		inserted("alpha-bulk-0", 6), func(s *scene) { s.Instances[0].Terminates = noon.Add(50 * time.Minute) },

@@ -226,7 +226,7 @@ func (w *world) releaseGangs(cohorts []*cohort) {
 // if they began now: Slurm judged that when it gave them their nodes.
 func (w *world) releaseShort(cohorts []*cohort) {
 	for _, c := range cohorts {
-		if c.job == nil || c.job.State == slurm.JobRunning {
+		if c.job == nil || c.job.State == slurm.JobRunning || len(w.takeable(c.job, false)) == 0 {
 			continue
 		}
 		for _, name := range c.job.Nodes {

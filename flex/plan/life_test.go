@@ -487,3 +487,15 @@ func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
 		"instance alpha-a3-0 is not FLEX_START, and billed otherwise: correct instance template "+
 			"projects/demo/global/instanceTemplates/a3 and delete it")
 }
+
+func TestARequestThatIsAboutToBeMadeHasItsTurn(t *testing.T) {
+	cfg := alphaConfig(t)
+	cfg.Options.MaxActiveRequests = 1
+	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), job(8, "train", "15:00", configured, "alpha-a3-1"),
+		func(s *scene) {
+			s.Jobs[1].Priority = 100
+			s.Asking = map[string]bool{"alpha-a3-0": true}
+		})
+	assert.Equal(t, []string{`tell job 8 "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most"`},
+		actions(Compute(cfg, s)), "though the other job is more important")
+}

@@ -51,6 +51,10 @@ type Snapshot struct {
 	// and that no list has shown yet.
 	Inserted map[string]bool
 
+	// Asking holds the instances for which a request is about to be made: earlier
+	// rounds began that, and it is not done.
+	Asking map[string]bool
+
 	// Refused holds, by group name, why the cloud refused to make a group or a
 	// request. A refusal leaves no record in the cloud, so the round's owner
 	// remembers it.

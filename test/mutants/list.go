@@ -163,6 +163,22 @@ var mutants = []mutant{
 		"	if spared {\n		return ErrOnlyTold\n	}\n", "	_ = spared\n", rounds,
 	},
 	{
+		"a machine that ends before the next job could be done is kept for it", "flex/plan/boot.go",
+		"w.snap.Now.Sub(in.Created) >= limit || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "w.snap.Now.Sub(in.Created) >= limit", planner,
+	},
+	{
+		"a job goes on waiting beside a node that ends before it could be done", "flex/plan/compute.go",
+		"	w.releaseShort(cohorts)\n", "", planner,
+	},
+	{
+		"nodes that stay though all attempts have failed are not armed anew", "flex/plan/retry.go",
+		"!w.stays(c) && !c.startedAfter(last)", "!w.keeps(c) && !c.startedAfter(last)", planner,
+	},
+	{
+		"each bulk insert is one of its own", "mig/gce/bulk.go",
+		"	if b.Occasion == \"\" {\n", "	if true {\n", client,
+	},
+	{
 		"what a request has brought a moment ago is taken for lost", "flex/plan/world.go",
 		"case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < settled:", "case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < 0:", planner,
 	},

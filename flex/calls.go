@@ -36,7 +36,7 @@ func Sort(cfg *config.Config, names []string) Calls {
 // SLURM_RESUME_FILE names.
 func ResumedJobs(path string) ([]uint32, error) {
 	if path == "" {
-		return nil, errors.New("SLURM_RESUME_FILE is not set: this Slurm was built without JSON")
+		return nil, errors.New("SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestTheNodesOfACallAreSortedByWhomTheyConcern(t *testing.T) {
 func TestTheJobsOfACallAreThoseOfItsResumeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resume.json")
 	_, err := ResumedJobs("")
-	require.EqualError(t, err, "SLURM_RESUME_FILE is not set: this Slurm was built without JSON")
+	require.EqualError(t, err, "SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")
 	_, err = ResumedJobs(path)
 	require.EqualError(t, err, "SLURM_RESUME_FILE: open "+path+": no such file or directory")
 	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],`), 0o600))

@@ -154,7 +154,10 @@ func receive(conn net.Conn, hints chan<- Hint, log *zap.Logger) {
 		return
 	}
 	var h Hint
-	if err := json.NewDecoder(io.LimitReader(conn, hintSize)).Decode(&h); err != nil {
+	switch err := json.NewDecoder(io.LimitReader(conn, hintSize)).Decode(&h); {
+	case errors.Is(err, io.EOF): // another daemon has looked whether there is one
+		return
+	case err != nil:
 		log.Warn("hint refused: not readable", zap.Error(err))
 		return
 	}

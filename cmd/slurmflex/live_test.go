@@ -297,7 +297,7 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 			plant: func(t *testing.T, w *world) {
 				w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6\n    node_count_static: 2")
 			},
-			fault:  "slurm.conf: SuspendExcNodes: lacks the static nodes alpha-a3-[0-1], which Slurm would power down when they are idle; write SuspendExcNodes=alpha-a3-[0-1],s[0-1]",
+			fault:  "slurm.conf: SuspendExcNodes: lacks the nodes alpha-a3-[0-1], which Slurm would power down when they are idle; write SuspendExcNodes=alpha-a3-[0-1],s[0-1]",
 			advice: "config.yaml:11: nodeset.a3.node_count_static: advice: exclusive partition train powers its nodes down after each job, also static ones, which then wait for capacity again; take the nodeset out of it or set enable_job_exclusive: false",
 		},
 		"but not where their partition is never suspended": {

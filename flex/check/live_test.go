@@ -153,3 +153,30 @@ func TestFindingsStandInTheOrderOfTheFile(t *testing.T) {
 	require.Equal(t, []int{2, 9, 0}, []int{found[0].Line, found[1].Line, found[2].Line})
 	assert.Equal(t, "a:9: x y", found[1].String(), "in one line")
 }
+
+// site is a controller with ordinary nodes beside those of the configuration.
+type site struct {
+	controller
+	suspendTime string
+}
+
+func (s site) Config(context.Context) (slurm.Config, error) {
+	return slurm.Config{
+		"SLURM_VERSION": "24.11.5", "SLURM_CONF": "/nonexistent/slurm.conf",
+		"SuspendTime": s.suspendTime, "SuspendExcParts": "login",
+	}, nil
+}
+
+func (s site) Partitions(context.Context) ([]slurm.Partition, error) {
+	return []slurm.Partition{{Name: "login", Nodes: []string{"login1"}}}, nil
+}
+
+func (s site) Nodes(context.Context) ([]slurm.Node, error) {
+	return []slurm.Node{{Name: "login1"}, {Name: "node01"}, {Name: "node02"}}, nil
+}
+
+func TestNodesThatAreAlwaysOnMustBeExceptFromPowerSaving(t *testing.T) {
+	const names = "SuspendExcNodes: lacks the nodes alpha-one-[0-1],node[01-02], which Slurm would power down"
+	assert.Contains(t, compared(t, &cloud{}, site{suspendTime: "300 sec"}).Problems().Error(), names)
+	assert.NotContains(t, compared(t, &cloud{}, site{suspendTime: "INFINITE"}).Problems().Error(), "node[01-02]")
+}

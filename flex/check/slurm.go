@@ -68,6 +68,7 @@ func (j *judge) settings(version slurm.Version) {
 			needs.Exempt = append(needs.Exempt, p.Nodes...)
 		}
 	}
+	needs.Ordinary = j.ordinary()
 	for _, rule := range slurmconf.Rules(needs) {
 		wrong, write := rule.Judge(j.world.Conf.Is[rule.Key])
 		if wrong == "" {
@@ -79,6 +80,21 @@ func (j *judge) settings(version slurm.Version) {
 		}
 		j.conf(level, rule.Key, "%s; write %s=%s", wrong, rule.Key, write)
 	}
+}
+
+// ordinary are the nodes that are always on and that no nodeset has. Without a
+// SuspendTime for the whole cluster Slurm leaves them alone.
+func (j *judge) ordinary() []string {
+	if seconds, ok := slurmconf.Seconds(j.world.Conf.Is["SuspendTime"]); !ok || seconds < 0 {
+		return nil
+	}
+	var names []string
+	for _, n := range j.world.Nodes.Is {
+		if _, _, known := j.cfg.Find(n.Name); !known && !n.State.Has(slurm.Cloud) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
 }
 
 // hooks is about the programs that Slurm calls.

@@ -35,6 +35,9 @@ type Needs struct {
 	Version slurm.Version
 	// PartitionsSuspend: some partition has a SuspendTime of its own.
 	PartitionsSuspend bool
+	// Ordinary are nodes that are always on and that no nodeset has. Slurm
+	// suspends them as all others.
+	Ordinary []string
 	// Exempt are nodes that are never suspended for another reason than
 	// SuspendExcNodes: the partitions of SuspendExcParts have them.
 	Exempt []string
@@ -55,7 +58,7 @@ func Rules(n Needs) []Rule {
 	if !n.Version.AtLeast(23, 2) {
 		rules = append(rules, Rule{Key: "PrivateData", Judge: privateData})
 	}
-	static := slices.DeleteFunc(StaticNodes(n.Config), func(name string) bool { return slices.Contains(n.Exempt, name) })
+	static := slices.DeleteFunc(append(StaticNodes(n.Config), n.Ordinary...), func(name string) bool { return slices.Contains(n.Exempt, name) })
 	if len(static) > 0 {
 		rules = append(rules, Rule{Key: "SuspendExcNodes", Judge: func(v string) (string, string) { return suspendExcNodes(v, static) }})
 	}
@@ -171,7 +174,7 @@ var (
 	commas  = regexp.MustCompile(`,+`)
 )
 
-// suspendExcNodes wants the static nodes among those that are never suspended.
+// suspendExcNodes wants the nodes that are always on among those that are never suspended.
 func suspendExcNodes(value string, static []string) (wrong, write string) {
 	some := counted.FindAllString(value, -1)
 	all := commas.ReplaceAllString(counted.ReplaceAllString(value, ""), ",")
@@ -180,7 +183,7 @@ func suspendExcNodes(value string, static []string) (wrong, write string) {
 	if len(missing) == 0 {
 		return "", ""
 	}
-	return "lacks the static nodes " + slurm.Fold(missing) + ", which Slurm would power down when they are idle",
+	return "lacks the nodes " + slurm.Fold(missing) + ", which Slurm would power down when they are idle",
 		strings.Join(append([]string{slurm.Fold(append(exempt, missing...))}, some...), ",")
 }
 

@@ -75,10 +75,10 @@ func TestARuleSaysWhatIsWrongWithAValueAndWhatToWrite(t *testing.T) {
 		{v22, "PrivateData", "jobs,cloud", "", ""},
 		{v22, "PrivateData", "none", "lacks cloud", "cloud"},
 		{v24, "SuspendExcNodes", "alpha-a3-[0-1],alpha-cpu-0", "", ""},
-		{v24, "SuspendExcNodes", "alpha-a3-0,x9", "lacks the static nodes alpha-a3-1,alpha-cpu-0,", "alpha-a3-[0-1],alpha-cpu-0,x9"},
-		{v24, "SuspendExcNodes", "alpha-a3-[0-1]:1", "lacks the static nodes alpha-a3-[0-1],alpha-cpu-0,", "alpha-a3-[0-1],alpha-cpu-0,alpha-a3-[0-1]:1"},
+		{v24, "SuspendExcNodes", "alpha-a3-0,x9", "lacks the nodes alpha-a3-1,alpha-cpu-0,", "alpha-a3-[0-1],alpha-cpu-0,x9"},
+		{v24, "SuspendExcNodes", "alpha-a3-[0-1]:1", "lacks the nodes alpha-a3-[0-1],alpha-cpu-0,", "alpha-a3-[0-1],alpha-cpu-0,alpha-a3-[0-1]:1"},
 		{v24, "SuspendExcNodes", "x[1-9]:2,alpha-a3-[0-1],y:1,alpha-cpu-0", "", ""},
-		{v24, "SuspendExcNodes", "", "lacks the static nodes", "alpha-a3-[0-1],alpha-cpu-0"},
+		{v24, "SuspendExcNodes", "", "lacks the nodes", "alpha-a3-[0-1],alpha-cpu-0"},
 	} {
 		t.Run(c.version.String()+" "+c.key+"="+c.value, func(t *testing.T) {
 			judged := false

@@ -109,6 +109,12 @@ func (r *run) typeIn(ctx context.Context, b block) bool {
 			return false
 		}
 	}
+	if stopsDaemon.MatchString(b.text) { // which nobody does while jobs wait
+		if _, err := r.jobsEnd(limited); err != nil {
+			r.problem(b.line, "%v", err)
+			return false
+		}
+	}
 	r.typed += commands(b.text)
 	cmd := r.cluster.command(limited, r.dir(), "/bin/bash", "-e", "-c", r.own(b.text))
 	var out bytes.Buffer
@@ -126,6 +132,8 @@ func (r *run) typeIn(ctx context.Context, b block) bool {
 	r.problem(b.line, "%v\n%s", err, last(out.String(), shown))
 	return false
 }
+
+var stopsDaemon = regexp.MustCompile(`(?m)^systemctl (stop|disable --now) slurmflex$`)
 
 // awaitRound waits until the daemon has seen what the page did: a person takes
 // as long to type.
@@ -194,21 +202,7 @@ func (r *run) awaitJobs(ctx context.Context) {
 	if len(r.scripts) == 0 {
 		return
 	}
-	var states map[string][]string
-	err := lab.Until(ctx, jobLimit, "the page's jobs to end", func() (bool, error) {
-		out, err := r.cluster.Slurm(ctx, "scontrol", "show", "jobs", "-o")
-		if err != nil {
-			return false, err
-		}
-		over := true
-		states = make(map[string][]string)
-		for _, job := range jobLine.FindAllStringSubmatch(out, -1) {
-			name := filepath.Base(job[3])
-			states[name] = append(states[name], job[2])
-			over = over && slices.Contains(endings, job[2])
-		}
-		return over, nil
-	})
+	states, err := r.jobsEnd(ctx)
 	for _, s := range r.scripts {
 		ends := states[s.name]
 		bad := slices.ContainsFunc(ends, func(end string) bool { return end != "COMPLETED" && end != "CANCELLED" })
@@ -222,6 +216,26 @@ func (r *run) awaitJobs(ctx context.Context) {
 	if err != nil {
 		r.problem(r.scripts[0].line, "%v", err)
 	}
+}
+
+// jobsEnd waits until the jobs of the page's scripts are over, and returns their
+// states by the script's name.
+func (r *run) jobsEnd(ctx context.Context) (states map[string][]string, err error) {
+	err = lab.Until(ctx, jobLimit, "the page's jobs to end", func() (bool, error) {
+		out, err := r.cluster.Slurm(ctx, "scontrol", "show", "jobs", "-o")
+		if err != nil {
+			return false, err
+		}
+		over := true
+		states = make(map[string][]string)
+		for _, job := range jobLine.FindAllStringSubmatch(out, -1) {
+			name := filepath.Base(job[3])
+			states[name] = append(states[name], job[2])
+			over = over && slices.Contains(endings, job[2])
+		}
+		return over, nil
+	})
+	return states, err
 }
 
 // endings are the states of jobs that are over.

@@ -264,9 +264,13 @@ func (l *Lab) Stop() {
 	if l.Dir == "" {
 		return // it was never set up
 	}
-	for range 3 { // a process may just be starting another
+	// A process may just be starting another: slurmctld starts itself anew when
+	// it is told to reconfigure, from 23.11 on.
+	for quiet, left := 0, 50; quiet < 5 && left > 0; left-- {
+		quiet++
 		for _, pid := range l.processes() {
 			_ = unix.Kill(pid, unix.SIGKILL)
+			quiet = 0
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

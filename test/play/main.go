@@ -1,6 +1,6 @@
 // Command play keeps a cluster running for a person to try things on: a real
-// Slurm whose programs do nothing, the fake Compute API, and slurmflex to be
-// called by hand. It goes when interrupted.
+// Slurm, the fake Compute API, and slurmflex's daemon between them. It goes when
+// interrupted.
 package main
 
 import (
@@ -15,23 +15,23 @@ import (
 	"slurmflex/test/lab"
 )
 
-const advice = `Slurm %s is running, and its ResumeProgram does nothing: what it should do is
-yours to do by hand. In another shell:
+const advice = `Slurm %s is running, with slurmflex and a fake of Google's API. In another shell:
 
   export SLURM_CONF=%[2]s
   alias slurmflex='%[3]s --config %[4]s'
 
-  sbatch -p train -w 'alpha-a3-[0-1]' -N2 --time=15 -o /dev/null --wrap 'srun hostname'
-  squeue                                  # CONFIGURING: the nodes are powering up
-  echo '{"all_nodes_resume":"alpha-a3-[0-1]","jobs":[{"job_id":1,"nodes_resume":"alpha-a3-[0-1]"}]}' > /tmp/resume.json
-  slurmflex plan
-  SLURM_RESUME_FILE=/tmp/resume.json slurmflex resume 'alpha-a3-[0-1]'
+  sbatch -p train -N2 --time=15 -o /dev/null --wrap 'srun sleep 60'
+  squeue                                    # CONFIGURING: its machines are asked for, and boot
   slurmflex status
   slurmflex why 1
-  curl -s %[5]s/fake/state    # what the cloud holds; slurmflex-fakegce --help tells more
-  sinfo -N -o '%%N %%T'                     # when the job is done: ~ for powered down
-  slurmflex suspend 'alpha-a3-[0-1]'
+  scontrol show job 1 | grep AdminComment   # what its owner sees without slurmflex
+  curl -s %[5]s/fake/state      # what the cloud holds
 
+No capacity from now on (-1: no limit again), and a job that waits:
+
+  curl %[5]s/fake/capacity -d '{"zone":"","machineType":"","count":0}'
+
+The daemon's page is http://%[6]s and its log %[7]s.
 Control-C here ends it all.
 `
 
@@ -51,13 +51,14 @@ func play(ctx context.Context) error {
 		return err
 	}
 	l, err := lab.Start(ctx, lab.Options{
-		Build: build, Scripts: filepath.Join(filepath.Dir(build), "scripts"), Name: "play", NoHooks: true,
+		Build: build, Scripts: filepath.Join(filepath.Dir(build), "scripts"), Name: "play", Daemon: true, User: "slurm",
 	})
 	defer l.Remove()
 	if err != nil {
 		return err
 	}
-	fmt.Printf(advice, l.Version, l.Conf(), filepath.Join(l.Dir, "bin/slurmflex"), l.Config(), l.Endpoint)
+	fmt.Printf(advice, l.Version, l.Conf(), filepath.Join(l.Dir, "bin/slurmflex"), l.Config(), l.Endpoint,
+		l.HTTPAddress(), l.Log("daemon.log"))
 	<-ctx.Done()
 	return nil
 }

@@ -83,7 +83,7 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
 			for _, j := range c.jobs {
 				if slices.Contains(j.Nodes, name) {
-					j.State, j.Nodes = slurm.JobPending, nil
+					c.requeue(j)
 				}
 			}
 		case "resume":
@@ -97,6 +97,22 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 		}
 	}
 	return nil
+}
+
+// requeue takes a job back, with the other components of a heterogeneous one,
+// whose nodes go on powering up for nobody.
+func (c *controller) requeue(j *slurm.Job) {
+	j.State, j.Nodes = slurm.JobPending, nil
+	for _, id := range c.records[j.ID].HetIDs {
+		other := c.jobs[id]
+		if other.State != slurm.JobConfiguring {
+			continue
+		}
+		for _, name := range other.Nodes {
+			c.nodes[name].State = slurm.ParseState("IDLE+CLOUD+NOT_RESPONDING+POWERING_UP")
+		}
+		other.State, other.Nodes = slurm.JobPending, nil
+	}
 }
 
 func (c *controller) Reservations(context.Context) ([]slurm.Reservation, error) {
@@ -149,7 +165,7 @@ func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRec
 		if !differs {
 			r = slurm.JobRecord{Batch: true, Requeue: true}
 		}
-		r.ID = id
+		r.ID, r.State = id, c.jobs[id].State
 		if text := c.comment[id]; text != "" {
 			r.AdminComment = text
 		}

@@ -102,12 +102,37 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 	if spared {
 		return ErrOnlyTold
 	}
+	if records, err = r.withComponents(ctx, records); err != nil {
+		return err
+	}
 	for _, rec := range records {
 		if err := r.tell(ctx, rec, plan.OwnComment+a.Reason); err != nil {
 			return err
 		}
 	}
 	return r.takeBack(ctx, a)
+}
+
+// withComponents adds the records of the other components of heterogeneous jobs
+// that have not ended: Slurm takes such a job back as a whole.
+func (r *Reconciler) withComponents(ctx context.Context, records []slurm.JobRecord) ([]slurm.JobRecord, error) {
+	var missing []uint32
+	for _, rec := range records {
+		missing = append(missing, rec.HetIDs...)
+	}
+	missing = slices.DeleteFunc(missing, func(id uint32) bool {
+		return slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == id })
+	})
+	if len(missing) == 0 {
+		return records, nil
+	}
+	others, err := r.Scheduler.JobRecords(ctx, missing)
+	for _, rec := range others {
+		if rec.State == slurm.JobConfiguring || rec.State == slurm.JobRunning {
+			records = append(records, rec)
+		}
+	}
+	return records, err
 }
 
 // takeBack takes the nodes of a job that has been told.

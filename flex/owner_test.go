@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,6 +52,31 @@ func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatTakesOneComponentOfAHeterogeneousJobIsToldToAll(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		component := slurm.JobRecord{Batch: true, Requeue: true, HetID: 1, HetIDs: []uint32{1, 2, 3, 4}}
+		w.slurm.records = map[uint32]slurm.JobRecord{1: component, 2: component, 3: component}
+		w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
+		for id := range uint32(3) {
+			w.slurm.submit(id+1, "train", fmt.Sprint("alpha-a3-", id))
+		}
+		w.slurm.jobs[4] = &slurm.Job{ID: 4, ArrayID: 4, State: slurm.JobCancelled}
+		w.settle()
+		assert.Contains(t, w.slurm.comment[1], "flex-start: waiting ")
+		assert.Contains(t, w.slurm.comment[2], "flex-start: waiting ")
+
+		assert.NoError(t, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
+		w.settle()
+		assert.Equal(t, []uint32{2}, w.slurm.held)
+		assert.Equal(t, map[uint32]string{
+			1: "flex-start: INVALID_ARGUMENT: no",
+			2: "flex-start: INVALID_ARGUMENT: no",
+			3: "priority raised for the deadline",
+		}, w.slurm.comment, "component 4 has ended: Slurm would refuse it")
+	})
 }
 
 func TestAnAdminCommentOfSomebodyElseStays(t *testing.T) {

@@ -303,10 +303,12 @@ func TestAHeterogeneousJobsComponentsAreJobs(t *testing.T) {
 			require.Equal(t, limit, jobs[id].Limit)
 			require.Len(t, jobs[id].Nodes, 1)
 			require.Equal(t, uint32(6), records[id].HetID)
+			require.Equal(t, []uint32{6, 7}, records[id].HetIDs)
 			require.Equal(t, limit, records[id].Limit)
 			require.Equal(t, jobs[id].Nodes, records[id].Nodes)
 		}
 		require.Zero(t, records[5].HetID)
+		require.Empty(t, records[5].HetIDs)
 	})
 }
 

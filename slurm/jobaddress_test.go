@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,15 +12,15 @@ func TestParseJobAddress(t *testing.T) {
 	for _, test := range []struct {
 		name, out string
 		id        uint32
-		want      string
+		want      JobAddress
 	}{
-		{"a job", "9|9\n", 9, "9"},
-		{"a task with an id of its own", array, 35, "34_1"},
-		{"the task that has its array's id", "26|24_1\n24|24_2\n", 24, "24_2"},
-		{"the leader of a heterogeneous job", "38|38+0\n39|38+1\n", 38, "38"},
-		{"a component of a heterogeneous job", "39|38+1\n", 39, "38"},
-		{"a job that is not there", array, 3, ""},
-		{"no job", "", 9, ""},
+		{"a job", "9|9\n", 9, JobAddress{Own: "9", Whole: "9"}},
+		{"a task with an id of its own", array, 35, JobAddress{Own: "34_1", Whole: "34_1"}},
+		{"the task that has its array's id", "26|24_1\n24|24_2\n", 24, JobAddress{Own: "24_2", Whole: "24_2"}},
+		{"the leader of a heterogeneous job", "39|38+1\n38|38+0\n", 38, JobAddress{Own: "38+0", Whole: "38"}},
+		{"a component of a heterogeneous job", "39|38+1\n", 39, JobAddress{Own: "38+1", Whole: "38"}},
+		{"a job that is not there", array, 3, JobAddress{}},
+		{"no job", "", 9, JobAddress{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			address, err := ParseJobAddress(test.id, []byte(test.out))
@@ -33,6 +34,7 @@ func TestParseJobAddressRefuses(t *testing.T) {
 	for out, want := range map[string]string{
 		"34|34_[2,7%2]\n": `squeue: line 1, "34|34_[2,7%2]": job 34 stands for tasks that have not been told apart yet`,
 		"34|34_[5]\n":     `squeue: line 1, "34|34_[5]": job 34 stands for tasks that have not been told apart yet`,
+		"34|34+\n":        `squeue: line 1, "34|34+": not a job id and an address`,
 		"34|\n":           `squeue: line 1, "34|": not a job id and an address`,
 		"<html>\n":        `squeue: line 1, "<html>": not a job id and an address`,
 	} {
@@ -51,6 +53,8 @@ func FuzzParseJobAddress(f *testing.F) {
 			require.NotContains(t, err.Error(), "\n")
 			require.Empty(t, address)
 		}
-		require.Regexp(t, `^(\d+(_\d+)?)?$`, address)
+		require.Regexp(t, `^(\d+(_\d+)?(\+\d+)?)?$`, address.Own)
+		whole, _, _ := strings.Cut(address.Own, "+")
+		require.Equal(t, whole, address.Whole)
 	})
 }

@@ -11,9 +11,10 @@ import (
 // JobRecord is one record of scontrol show job.
 type JobRecord struct {
 	ID        uint32
-	ArrayID   uint32 // 0 for a job that is no array task
-	ArrayTask string // a task's index, or a set such as "3-9%2"
-	HetID     uint32 // the leader's id, 0 for no component of a heterogeneous job
+	ArrayID   uint32   // 0 for a job that is no array task
+	ArrayTask string   // a task's index, or a set such as "3-9%2"
+	HetID     uint32   // the leader's id, 0 for no component of a heterogeneous job
+	HetIDs    []uint32 // of all components, the leader's and its own too
 	State     JobState
 	Reason    string // why it is pending
 	Requeue   bool   // Slurm may requeue it
@@ -149,6 +150,11 @@ func parseJobRecord(id uint32, text string) (JobRecord, error) {
 	if record.HetID, err = optionalID(ids, "HetJobId"); err != nil {
 		return JobRecord{}, err
 	}
+	if record.HetID != 0 {
+		if record.HetIDs, err = componentIDs(beforeUser); err != nil {
+			return JobRecord{}, err
+		}
+	}
 	if err := record.setFields(fields); err != nil {
 		return JobRecord{}, err
 	}
@@ -172,6 +178,28 @@ func optionalID(ids, key string) (uint32, error) {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}
 	return id, nil
+}
+
+// componentIDs are those of the set, such as "6-7", at the end of what stands
+// before a component's user. The job's name, which may imitate it, stands
+// before the set.
+func componentIDs(beforeUser string) ([]uint32, error) {
+	const key = " HetJobIdSet="
+	at := strings.LastIndex(beforeUser, key)
+	if at < 0 {
+		return nil, errors.New("no HetJobIdSet= before UserId=")
+	}
+	numbers, err := Expand("[" + beforeUser[at+len(key):] + "]")
+	if err != nil {
+		return nil, fmt.Errorf("HetJobIdSet: %w", err)
+	}
+	ids := make([]uint32, len(numbers))
+	for i, number := range numbers {
+		if ids[i], err = parseJobID(number); err != nil {
+			return nil, fmt.Errorf("HetJobIdSet: %w", err)
+		}
+	}
+	return ids, nil
 }
 
 // setFields reads the fields between the user and the command.

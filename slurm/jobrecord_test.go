@@ -37,6 +37,16 @@ func TestParseJobRecordsReadsARecord(t *testing.T) {
 	}}, records)
 }
 
+func TestTheComponentsOfAHeterogeneousJobAreThoseAfterItsName(t *testing.T) {
+	for set, want := range map[string][]uint32{"6-7": {6, 7}, "6": {6}, "6-8,11": {6, 7, 8, 11}} {
+		head := "JobId=6 HetJobId=6 HetJobOffset=0 JobName=x HetJobIdSet=1-2 HetJobIdSet=" + set
+		records, err := ParseJobRecords([]byte(recordLine(head, plainOwner)))
+		require.NoError(t, err)
+		require.Len(t, records, 1)
+		require.Equal(t, want, records[0].HetIDs)
+	}
+}
+
 func TestNoJobsAreNone(t *testing.T) {
 	records, err := ParseJobRecords([]byte("No jobs in the system\n"))
 	require.NoError(t, err)
@@ -73,6 +83,10 @@ func TestAForgedFieldNeverWins(t *testing.T) {
 		{"a record without nodes", strings.Replace(full, " NodeList=f[0-1]", "", 1), "NodeList= is in it 0 times, not once"},
 		{"a malformed hostlist", strings.Replace(full, "f[0-1]", "f[0-", 1), `hostlist "f[0-": a number is missing at character 5`},
 		{"a malformed number", strings.Replace(full, "Restarts=2", "Restarts=two", 1), `number of restarts "two": not a number`},
+		{"a name like a set of components", recordLine("JobId=7 JobName=x HetJobIdSet=8-9", plainOwner), ""},
+		{"a component without the others", recordLine("JobId=7 HetJobId=6 HetJobOffset=1 JobName=x", plainOwner), "no HetJobIdSet= before UserId="},
+		{"a malformed set of components", recordLine("JobId=7 HetJobId=6 HetJobOffset=1 JobName=x HetJobIdSet=6-", plainOwner), `HetJobIdSet: hostlist "[6-]": a number is missing at character 4`},
+		{"a set with a name in it", recordLine("JobId=7 HetJobId=6 HetJobOffset=1 JobName=x HetJobIdSet=6],x[7", plainOwner), `HetJobIdSet: job id "x7": not a number from 1 up`},
 		{"a malformed array id", recordLine("JobId=7 ArrayJobId=x JobName=x", plainOwner), `ArrayJobId: job id "x": not a number from 1 up`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,20 +11,21 @@ import (
 
 // The methods below change the one job with a raw job id. Slurm's commands take
 // the id that an array's last task has for all of the array, so the methods
-// first ask squeue for the job's address (slurm.ParseJobAddress); a
-// heterogeneous job they change as a whole, whichever component is named. The
-// error is ErrUnknownJob for a job that slurmctld no longer knows, and
-// ErrJobEnded for one that is over. What they do was tried on 22.05 and 24.11.
+// first ask squeue for the job's address (slurm.ParseJobAddress); but for its
+// AdminComments, a heterogeneous job they change as a whole, whichever component
+// is named. The error is ErrUnknownJob for a job that slurmctld no longer knows,
+// and ErrJobEnded for one that is over. What they do was tried on 22.05 and
+// 24.11.
 
 // SetAdminComment sets the comment that scontrol show job shows to the job's
-// owner; "" clears it. Control characters become spaces, and the text is cut to
-// 500 bytes.
+// owner; "" clears it. Each component of a heterogeneous job has one of its own.
+// Control characters become spaces, and the text is cut to 500 bytes.
 func (c *Client) SetAdminComment(ctx context.Context, job uint32, text string) error {
 	address, err := c.address(ctx, job)
 	if err != nil {
 		return fmt.Errorf("set the admin comment: %w", err)
 	}
-	_, err = c.run(ctx, "scontrol", "update", "jobid="+address, "admincomment="+plain(text, maxText))
+	_, err = c.run(ctx, "scontrol", "update", "jobid="+address.Own, "admincomment="+plain(text, maxText))
 	return err
 }
 
@@ -42,7 +43,7 @@ func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 	if err != nil {
 		return fmt.Errorf("hold: %w", err)
 	}
-	_, err = c.run(ctx, "scontrol", "hold", address)
+	_, err = c.run(ctx, "scontrol", "hold", address.Whole)
 	return err
 }
 
@@ -72,7 +73,7 @@ func (c *Client) requeue(ctx context.Context, verb string, id uint32) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", verb, err)
 	}
-	_, err = c.run(ctx, "scontrol", verb, "Incomplete", address)
+	_, err = c.run(ctx, "scontrol", verb, "Incomplete", address.Whole)
 	return err
 }
 
@@ -87,7 +88,7 @@ func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 	if err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
-	_, err = c.run(ctx, "scancel", address)
+	_, err = c.run(ctx, "scancel", address.Whole)
 	return err
 }
 
@@ -99,7 +100,7 @@ func (c *Client) StartNow(ctx context.Context, id uint32) error {
 	if err != nil {
 		return fmt.Errorf("start now: %w", err)
 	}
-	_, err = c.run(ctx, "scontrol", "update", "jobid="+address, "starttime=now")
+	_, err = c.run(ctx, "scontrol", "update", "jobid="+address.Whole, "starttime=now")
 	if errors.Is(err, errNotPending) {
 		return nil
 	}
@@ -116,19 +117,19 @@ func (c *Client) NotifyJob(ctx context.Context, id uint32, text string) error {
 		return fmt.Errorf("notify: %w", err)
 	}
 	// Without -- a text that begins with a dash would be options.
-	_, err = c.run(ctx, "scontrol", "--", "notify", address, plain(text, maxText))
+	_, err = c.run(ctx, "scontrol", "--", "notify", address.Whole, plain(text, maxText))
 	return err
 }
 
 // address asks how Slurm's commands call this one job.
-func (c *Client) address(ctx context.Context, id uint32) (string, error) {
+func (c *Client) address(ctx context.Context, id uint32) (slurm.JobAddress, error) {
 	number := strconv.FormatUint(uint64(id), 10)
 	out, err := c.run(ctx, "squeue", "-h", "-a", "-t", "all", "-j", number, "-o", slurm.JobAddressFormat)
 	if err != nil {
-		return "", err
+		return slurm.JobAddress{}, err
 	}
 	address, err := slurm.ParseJobAddress(id, out)
-	if err == nil && address == "" {
+	if err == nil && address == (slurm.JobAddress{}) {
 		err = fmt.Errorf("job %d: %w", id, ErrUnknownJob)
 	}
 	return address, err

@@ -77,6 +77,22 @@ func TestAJobIsChangedUnderItsOwnAddress(t *testing.T) {
 	}
 }
 
+func TestAHeterogeneousJobIsOneJobButForTheAdminComments(t *testing.T) {
+	for _, verb := range jobVerbs() {
+		t.Run(verb.name, func(t *testing.T) {
+			for id, own := range map[uint32]string{10: "10+0", 11: "10+1"} {
+				c := newClient(t, dummy{Instead: squeueSays("11|10+1\n10|10+0\n")})
+				require.NoError(t, verb.do(t, c, id))
+				address := "10"
+				if verb.name == "set the admin comment" {
+					address = own
+				}
+				require.Equal(t, verb.args(address), calls(t, c)[1].Args)
+			}
+		})
+	}
+}
+
 func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 	down := dummy{Stderr: "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", Exit: 1}
 	for _, verb := range jobVerbs() {
@@ -118,6 +134,7 @@ func TestAJobThatIsGoneIsUnknownAndAsGoodAsCancelled(t *testing.T) {
 func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 	hold := func(c *Client) error { return c.HoldJob(t.Context(), 5) }
 	start := func(c *Client) error { return c.StartNow(t.Context(), 5) }
+	note := func(c *Client) error { return c.SetAdminComment(t.Context(), 5, "x") }
 	notify := func(c *Client) error { return c.NotifyJob(t.Context(), 5, "x") }
 	for _, test := range []struct {
 		name   string
@@ -129,6 +146,8 @@ func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 		{"a task held after its end", hold, "5_2: Job has already finished\n", ErrJobEnded},
 		{"told after its end", notify, "job notify failure: Job/step already completing or completed\n", ErrJobEnded},
 		{"a task that is gone", hold, "5_2: Invalid job id specified\n", ErrUnknownJob},
+		{"a component told after its end", note, "Job has already finished for job 5+1\nslurm_suspend error: Job has already finished\n", ErrJobEnded},
+		{"a component that is gone", note, "Invalid job id specified for job 5+1\n", ErrUnknownJob},
 		{"started already", start, "Job is no longer pending execution for job 5\n", nil},
 		{"a task started already", start, "5_2: Job is no longer pending execution\n", nil},
 	} {

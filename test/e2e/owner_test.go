@@ -3,13 +3,43 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/lab"
 )
+
+func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWait(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	shut(t, l)
+	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
+	number, err := strconv.Atoi(leader)
+	require.NoError(t, err)
+	awaitTold(t, l, time.Minute, leader+"+0", `for 1 × a3-megagpu-8g for 00:15:00`)
+	awaitTold(t, l, time.Minute, leader+"+1", `for 2 × g2-standard-48 for 01:00:00`)
+	awaitShown(t, 30*time.Second, "a plan with nothing in it", func() (string, bool) {
+		plan, err := l.Flex(context.Background(), "plan")
+		require.NoError(t, err)
+		return plan, plan == "nothing to do\n"
+	})
+	assert.Regexp(t, `for 1 × a3-megagpu-8g`, jobField(t, l, leader+"+0", "AdminComment"))
+	assert.Regexp(t, `for 2 × g2-standard-48`, jobField(t, l, leader+"+1", "AdminComment"))
+
+	fail(t, l, fmt.Sprint("alpha-g2-job-", number+1), "a1",
+		"CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
+	for _, component := range []string{leader + "+0", leader + "+1"} {
+		awaitJob(t, l, 30*time.Second, component, "Reason", "JobHeldAdmin")
+		awaitTold(t, l, 30*time.Second, component, `vmExternalIpAccess`)
+	}
+	cancel(t, l, leader)
+	awaitNothingLeft(t, l)
+}
 
 func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 10"})

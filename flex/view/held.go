@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"slurmflex/flex/plan"
@@ -13,7 +12,7 @@ import (
 // together that it has told the same.
 func (v View) Held() []string {
 	var words []string
-	told := map[string][]string{}
+	told, let := map[string][]string{}, map[string][]string{} // what to name, and what to release
 	for _, j := range v.Jobs {
 		if j.Told == "" || j.State != string(slurm.JobPending) || j.Reason != "JobHeldAdmin" || len(v.setsOf(j.Partition)) == 0 {
 			continue
@@ -21,7 +20,8 @@ func (v View) Held() []string {
 		if told[j.Told] == nil {
 			words = append(words, j.Told)
 		}
-		told[j.Told] = append(told[j.Told], strconv.FormatUint(uint64(j.ID), 10))
+		told[j.Told] = append(told[j.Told], j.Name())
+		let[j.Told] = append(let[j.Told], j.address())
 	}
 	for i, word := range words {
 		noun, jobs := "job", strings.Join(told[word], ",")
@@ -29,7 +29,7 @@ func (v View) Held() []string {
 			noun = "jobs"
 		}
 		words[i] = fmt.Sprintf("held: %s %s: %s; when that is mended: scontrol release %s",
-			noun, jobs, strings.TrimSuffix(strings.TrimPrefix(word, plan.OwnComment), "."), jobs)
+			noun, jobs, strings.TrimSuffix(strings.TrimPrefix(word, plan.OwnComment), "."), strings.Join(let[word], ","))
 	}
 	return words
 }

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -135,9 +136,9 @@ func (b *builder) nodeSets() []NodeSet {
 			continue
 		}
 		n := NodeSet{
-			Name: set.Name, Region: set.Region, Machine: b.snap.Templates[set.Template].MachineType,
+			Name: set.Name, Region: set.Region, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
-			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set),
+			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
 		for _, g := range b.owned {
 			if g.Stamp.NodeSet == set.Name {
@@ -162,6 +163,28 @@ func (b *builder) partitions(nodeset string) []string {
 		}
 	}
 	return names
+}
+
+// alternatives are the partitions that a nodeset's jobs could go to as well. A
+// machine type that is not known is like no other.
+func (b *builder) alternatives(set *config.NodeSet) []Alternative {
+	all := []Alternative{}
+	machine := b.machineType(set)
+	for _, p := range b.cfg.Partitions {
+		sets := slurmconf.SetsOf(b.cfg, p)
+		unlike := func(other *config.NodeSet) bool {
+			return other == set || other.Flex == nil || machine == "" || b.machineType(other) != machine
+		}
+		if len(sets) > 0 && !slices.ContainsFunc(sets, unlike) {
+			all = append(all, Alternative{Partition: p.Name, Longest: Seconds(slurmconf.LongestJob(b.cfg, p))})
+		}
+	}
+	return all
+}
+
+// machineType is that of a nodeset's template; empty while it could not be read.
+func (b *builder) machineType(set *config.NodeSet) string {
+	return b.snap.Templates[set.Template].MachineType
 }
 
 // states puts the nodeset's nodes together that Slurm shows alike.
@@ -218,13 +241,9 @@ func (b *builder) groups() []Group {
 func (b *builder) jobs() []Job {
 	all := []Job{}
 	for _, j := range b.snap.Jobs {
-		job := Job{
-			ID: j.ID, ArrayTask: j.ArrayTask, Partition: j.Partition, State: string(j.State),
-			Nodes: slurm.Fold(j.Nodes), StartAt: second(j.Start), User: b.user(&j),
-		}
-		if j.ArrayID != j.ID || j.ArrayTask != "" {
-			job.ArrayID = j.ArrayID
-		}
+		job := numbered(&j)
+		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
+		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(j.Start)
 		if j.State == slurm.JobPending {
 			job.Reason = j.Reason
 		}
@@ -238,6 +257,15 @@ func (b *builder) jobs() []Job {
 	}
 	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
 	return all
+}
+
+// numbered is a job of which only the numbers are told.
+func numbered(j *slurm.Job) Job {
+	job := Job{ID: j.ID, ArrayTask: j.ArrayTask}
+	if j.ArrayID != j.ID || j.ArrayTask != "" {
+		job.ArrayID = j.ArrayID
+	}
+	return job
 }
 
 // user is whose job it is, or nothing where Slurm hides that.

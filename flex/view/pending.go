@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// reasons say what a pending job waits for, by Slurm's word for it.
+// reasons say what a pending job waits for, by Slurm's word for it; JOB stands
+// for its address, and START for when Slurm means to begin it.
 // Source: squeue(1), JOB REASON CODES.
 var reasons = map[string]string{
 	"Priority":          "It waits for its turn in Slurm: jobs of higher priority come first",
 	"Resources":         "It waits until Slurm has enough free nodes for it",
 	"Dependency":        "It waits for another job that it depends on",
-	"JobHeldUser":       "It is held by its owner: `scontrol release %d` lets it go",
-	"JobHeldAdmin":      "It is held by an admin or by slurmflex: an admin lets it go with `scontrol release %d`",
-	"BeginTime":         "It may not begin before %s",
+	"JobHeldUser":       "It is held by its owner: `scontrol release JOB` lets it go",
+	"JobHeldAdmin":      "It is held by an admin or by slurmflex: an admin lets it go with `scontrol release JOB`",
+	"BeginTime":         "It may not begin before START",
 	"None":              "Slurm has not looked at it yet",
 	"Reservation":       "It waits for its reservation to begin",
 	"Licenses":          "It waits for a license",
@@ -22,8 +23,8 @@ var reasons = map[string]string{
 	"PartitionNodeLimit": "It asks for more nodes than its partition gives, or for a partition that is down: " +
 		"`scontrol show partition` tells the limits",
 	"PartitionTimeLimit": "Its time limit is longer than its partition allows: `scontrol show partition` tells MaxTime, " +
-		"and `scontrol update jobid=%d timelimit=TIME` shortens the job's",
-	"DependencyNeverSatisfied": "It can never begin: the job that it depends on has failed; `scancel %d` removes it",
+		"and `scontrol update jobid=JOB timelimit=TIME` shortens the job's",
+	"DependencyNeverSatisfied": "It can never begin: the job that it depends on has failed; `scancel JOB` removes it",
 	"BadConstraints":           "It can never begin as it is: no node has what it asks for",
 	"NodeDown":                 "A node that it needs is down",
 	"JobArrayTaskLimit":        "Enough tasks of its array run at once already",
@@ -38,13 +39,10 @@ func pendingFor(j Job, start string) string {
 	}
 	text, known := reasons[word]
 	switch {
-	case known && strings.Contains(text, "%d"):
-		text = fmt.Sprintf(text, j.ID)
 	case word == "BeginTime" && j.StartAt.IsZero():
 		text = "It may not begin yet"
-	case known && strings.Contains(text, "%s"):
-		text = fmt.Sprintf(text, start)
 	case known:
+		text = strings.NewReplacer("JOB", j.address(), "START", start).Replace(text)
 	case word == "ReqNodeNotAvail":
 		text = "Nodes that it could have are down, or reserved; slurmflex reserves nodes from the end of their lease on, " +
 			"and a shorter --time may fit before it"

@@ -44,11 +44,12 @@ func rank(s State) int {
 
 // row is a row about these nodes, with the jobs that hold them.
 func (b *builder) row(names []string) Row {
-	r := Row{Nodes: slurm.Fold(names), Count: len(names), Jobs: []uint32{}, Users: []string{}}
+	r := Row{Nodes: slurm.Fold(names), Count: len(names), Jobs: []uint32{}, ShownAs: []string{}, Users: []string{}}
 	for _, name := range names {
 		for _, j := range b.holders[name] {
 			if !slices.Contains(r.Jobs, j.ID) {
 				r.Jobs = append(r.Jobs, j.ID)
+				r.ShownAs = append(r.ShownAs, numbered(j).Name())
 			}
 			if user := b.user(j); user != "" && !slices.Contains(r.Users, user) {
 				r.Users = append(r.Users, user)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -176,14 +175,8 @@ func (r Row) cells(seen time.Time) []string {
 	}
 }
 
-// JobList is the ids of the row's jobs.
-func (r Row) JobList() string {
-	var ids []string
-	for _, id := range r.Jobs {
-		ids = append(ids, strconv.FormatUint(uint64(id), 10))
-	}
-	return strings.Join(ids, ",")
-}
+// JobList is the row's jobs as squeue shows them.
+func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
 
 // When says how long the row has waited, or has still to go.
 func (r Row) When(seen time.Time) string {

@@ -76,6 +76,15 @@ type NodeSet struct {
 	ByJob      bool     `json:"comes_by_job"` // all nodes of a job at once, or none
 	Block      *Block   `json:"blocked,omitempty"`
 	States     []Nodes  `json:"states"`
+
+	Alternatives []Alternative `json:"alternatives"`
+}
+
+// Alternative is a partition that has none of a nodeset's nodes, and only nodes
+// that come by flex-start with the same machine type.
+type Alternative struct {
+	Partition string  `json:"partition"`
+	Longest   Seconds `json:"longest_job_seconds"` // the time limit that every lease in it covers
 }
 
 // Block says that nothing is asked for, for too many instances in a row did
@@ -98,10 +107,11 @@ type Nodes struct {
 
 // Row is nodes that wait together, or whose machines are alike.
 type Row struct {
-	NodeSet string   `json:"nodeset"` // empty for machines of no node that is configured
-	Jobs    []uint32 `json:"jobs"`    // that hold the nodes, the most important first
-	Users   []string `json:"users"`   // their owners
-	Nodes   string   `json:"nodes"`   // a hostlist
+	NodeSet string   `json:"nodeset"`  // empty for machines of no node that is configured
+	Jobs    []uint32 `json:"jobs"`     // that hold the nodes, the most important first, by their raw ids
+	ShownAs []string `json:"shown_as"` // the same as squeue shows them; see Job.Name
+	Users   []string `json:"users"`    // their owners
+	Nodes   string   `json:"nodes"`    // a hostlist
 	Count   int      `json:"count"`
 	Static  bool     `json:"static"`
 	State   State    `json:"state"`

@@ -84,6 +84,26 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 	assert.Empty(t, v.Only("g2").Held(), "a3 has their partition")
 }
 
+func TestHeldTasksAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesThem(t *testing.T) {
+	s := newScene(t)
+	s.task(901, 900, "0")
+	s.pending(900, "").ArrayID, s.snap.Jobs[1].ArrayTask = 900, "1-3%2"
+	for i := range s.snap.Jobs {
+		s.snap.Jobs[i].Reason = "JobHeldAdmin"
+		s.snap.Told[s.snap.Jobs[i].ID] = plan.OwnComment + "no template"
+	}
+	assert.Equal(t, []string{
+		"held: jobs 900_[1-3%2],900_0: no template; when that is mended: scontrol release 900,900_0",
+	}, s.view().Held())
+}
+
+func TestTheTableNamesTasksAsSqueueShowsThem(t *testing.T) {
+	s := newScene(t)
+	s.waiting(901, "alpha-a3-2")
+	s.snap.Jobs[0].ArrayID, s.snap.Jobs[0].ArrayTask = 900, "7"
+	assert.Regexp(t, `\na3 +900_7 +ada +alpha-a3-2 `, s.view().Table(Look{Now: noon}))
+}
+
 func TestTheTableFitsANarrowTerminal(t *testing.T) {
 	for line := range strings.Lines(busy(t).view().Table(Look{Now: noon, Width: 40})) {
 		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), 40, line)
@@ -279,6 +299,7 @@ func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
 	s.nodes("alpha-st-0", "MIXED+CLOUD")
 	row := s.view().Rows[0]
 	assert.Equal(t, []uint32{819, 820}, row.Jobs)
+	assert.Equal(t, []string{"819", "820"}, row.ShownAs)
 	assert.Equal(t, []string{"grace", "ada"}, row.Users)
 }
 

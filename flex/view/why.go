@@ -3,9 +3,7 @@ package view
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -33,9 +31,6 @@ func (s Story) String() string {
 	return text.String()
 }
 
-// jobForm is the number of a job, or of an array's task.
-var jobForm = regexp.MustCompile(`^(\d{1,10})(?:_(\d+))?$`)
-
 // Why tells the story of a job (812, 812_3), a node or a group. Times are told
 // in the zone of now.
 func (v View) Why(subject string, now time.Time) (Story, error) {
@@ -45,10 +40,10 @@ func (v View) Why(subject string, now time.Time) (Story, error) {
 	}
 	t := &teller{View: v, now: now}
 	group, _, _ := strings.Cut(subject, "/")
-	id, task, isJob := parseJob(subject)
+	job, isJob := parseNumber(subject)
 	switch {
 	case isJob:
-		t.job(subject, id, task)
+		t.job(subject, job)
 	case t.node(subject):
 	case t.group(group):
 	default:
@@ -186,14 +181,4 @@ func (t *teller) find(group string) (Group, bool) {
 		return Group{}, false
 	}
 	return t.Groups[at], true
-}
-
-// parseJob reads the number of a job, and the task's if there is one.
-func parseJob(subject string) (id uint32, task string, ok bool) {
-	m := jobForm.FindStringSubmatch(subject)
-	if m == nil {
-		return 0, "", false
-	}
-	n, err := strconv.ParseUint(m[1], 10, 32)
-	return uint32(n), m[2], err == nil && n > 0
 }

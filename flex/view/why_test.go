@@ -92,6 +92,9 @@ var stories = []struct {
 	}, "900"},
 	{"an array's task", func(s *scene) { s.task(901, 900, "0") }, "900_0"},
 	{"an array's task that Slurm has not told apart", func(s *scene) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
+	{"an array's task by its raw id", func(s *scene) { s.task(901, 900, "0") }, "901"},
+	{"tasks that Slurm has not told apart", func(s *scene) { s.pending(900, "Resources").ArrayTask = "1-3%2" }, "900_[1-3%2]"},
+	{"an array's task that is gone", func(s *scene) { s.task(901, 900, "0") }, "900_7"},
 	{"a node that no job has", func(*scene) {}, "alpha-a3-3"},
 	{"a node that waits", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-0"},
 	{"a node that a job runs on", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-2"},
@@ -218,7 +221,7 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 
 func TestWhatNothingIsKnownOfIsAnErrorThatSaysWhatToAsk(t *testing.T) {
 	v := newScene(t).view()
-	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
+	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+1", "812_[", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown, subject)
 		assert.Contains(t, err.Error(), "give the number of a job, the name of a node, or of a group")
@@ -268,6 +271,7 @@ func FuzzWhy(f *testing.F) {
 	for _, test := range stories {
 		f.Add(test.subject, "none left")
 	}
+	f.Add("812_[1-3%2]", "none left")
 	f.Add("812_", "\x1b[2J\n\x00")
 	f.Fuzz(func(t *testing.T, subject, message string) {
 		s := busy(t)

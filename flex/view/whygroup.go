@@ -38,7 +38,7 @@ func (t *teller) oneGroup(g Group) {
 	t.subject("group %s", g.Name)
 	whose := "nodeset " + g.NodeSet
 	if g.Job != 0 {
-		whose = fmt.Sprintf("job %d, of %s", g.Job, whose)
+		whose = fmt.Sprintf("job %s, of %s", t.nameOf(g.Job), whose)
 	} else if g.Node != "" {
 		whose = fmt.Sprintf("node %s, of %s", g.Node, whose)
 	}
@@ -67,7 +67,7 @@ func (t *teller) oneGroup(g Group) {
 func (t *teller) empty(g Group) {
 	inQueue := slices.ContainsFunc(t.Jobs, func(j Job) bool { return j.ID == g.Job })
 	if g.Job != 0 && inQueue {
-		t.say("It is empty. Next: it stays while job %d is in the queue and its record of attempts counts, and is deleted then.", g.Job)
+		t.say("It is empty. Next: it stays while job %s is in the queue and its record of attempts counts, and is deleted then.", t.nameOf(g.Job))
 		return
 	}
 	t.say("It is empty. Next: it is deleted in one of the next rounds.")

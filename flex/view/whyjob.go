@@ -10,45 +10,28 @@ import (
 	"slurmflex/slurm"
 )
 
-// job tells the story of a job, or of an array. The task is empty unless one of
-// an array's is asked for.
-func (t *teller) job(subject string, id uint32, task string) {
+// job tells the story of a job, or of an array.
+func (t *teller) job(subject string, n number) {
 	var tasks []Job
 	for _, j := range t.Jobs {
 		switch {
-		case task == "" && j.ID == id && j.ArrayID != id:
-			t.oneJob(j, j.name())
+		case n.isRaw() && j.ID == n.id && j.ArrayID != n.id:
+			t.oneJob(j, j.title())
 			return
-		case j.ArrayID == id && (task == "" || j.hasTask(task)):
+		case n.isOf(j):
 			tasks = append(tasks, j)
 		}
 	}
 	switch {
-	case len(tasks) == 1 && task != "":
+	case len(tasks) == 1 && !n.isRaw():
 		t.oneJob(tasks[0], subject)
 	case len(tasks) == 1:
-		t.oneJob(tasks[0], tasks[0].name())
+		t.oneJob(tasks[0], tasks[0].title())
 	case len(tasks) > 1:
-		t.array(id, tasks)
+		t.array(n.id, tasks)
 	default:
-		t.gone(subject, id)
+		t.gone(subject, n)
 	}
-}
-
-// hasTask reports whether the job is that task of an array, or stands for it:
-// Slurm tells the pending ones apart late. A set that cannot be read may have it.
-func (j Job) hasTask(task string) bool {
-	set, _, _ := strings.Cut(j.ArrayTask, "%")
-	tasks, err := slurm.Expand("t[" + set + "]")
-	return err != nil || slices.Contains(tasks, "t"+task)
-}
-
-// name is the job's number, and the task's if it is one of an array.
-func (j Job) name() string {
-	if j.ArrayID == 0 {
-		return fmt.Sprint(j.ID)
-	}
-	return fmt.Sprintf("%d_%s (job %d)", j.ArrayID, j.ArrayTask, j.ID)
 }
 
 // array sums up an array of which several tasks are in the queue.
@@ -84,19 +67,22 @@ func (j Job) example(array uint32) string {
 	return fmt.Sprintf("%d_%s", array, strings.Join(first[:min(1, len(first))], ""))
 }
 
-// gone tells of a job that is not in the queue.
-func (t *teller) gone(subject string, id uint32) {
-	t.id, t.groups = id, t.groupsOf(id)
+// gone tells of a job that is not in the queue. Nobody knows any more which raw
+// id a task had, and the groups are named after that.
+func (t *teller) gone(subject string, n number) {
+	if n.isRaw() {
+		t.id, t.groups = n.id, t.groupsOf(n.id)
+	}
 	t.subject("job %s", subject)
 	t.say("It is not in Slurm's queue: it has ended, or there never was one of that number. `sacct -j %s` tells more where there is accounting.", subject)
 	left := false
 	for _, name := range t.groups {
-		if g, ok := t.find(name); ok && g.Job == id {
+		if g, ok := t.find(name); ok && g.Job == n.id {
 			left = true
 			t.remains(g)
 		}
 	}
-	if !t.sayUnread() && !left {
+	if !t.sayUnread() && !left && n.isRaw() {
 		t.say("Nothing of it is left in the cloud.")
 	}
 }
@@ -238,7 +224,7 @@ func (t *teller) advise(j Job, rows []Row) {
 	if scarce && set.ByJob && rows[at].Count > 1 {
 		could = append(could, fmt.Sprintf("fewer nodes than %d", rows[at].Count))
 	}
-	if others := t.otherPartitions(set, j.Partition); len(others) > 0 {
+	if others := t.otherPartitions(set, j); len(others) > 0 {
 		could = append(could, "partition "+strings.Join(others, " or "))
 	}
 	if len(could) > 0 {
@@ -246,21 +232,20 @@ func (t *teller) advise(j Job, rows []Row) {
 	}
 }
 
-// otherPartitions are those with flex nodes of another nodeset that is not
-// blocked.
-func (t *teller) otherPartitions(set NodeSet, partition string) []string {
+// otherPartitions are the alternatives to a nodeset that have nodes to ask for,
+// and for as long as the job may run.
+func (t *teller) otherPartitions(set NodeSet, j Job) []string {
 	var names []string
-	for _, other := range t.NodeSets {
-		if other.Name != set.Name && other.Block == nil && other.Size > other.Static {
-			names = append(names, other.Partitions...)
+	for _, other := range set.Alternatives {
+		if j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(t.setsOf(other.Partition), NodeSet.mayGrow) {
+			names = append(names, other.Partition)
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return name == partition || slices.Contains(set.Partitions, name)
-	})
-	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
+
+// mayGrow reports whether machines may be asked for when jobs want them.
+func (s NodeSet) mayGrow() bool { return s.Block == nil && s.Size > s.Static }
 
 func inBrackets(text string) string {
 	if text == "" || text == "None" {

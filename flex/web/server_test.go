@@ -116,6 +116,15 @@ func (w *world) get(target string, change ...func(*http.Request)) *httptest.Resp
 
 func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml") }
 
+func TestThePageAsksForTasksAsSqueueShowsThem(t *testing.T) {
+	w := newWorld(t)
+	w.Board.Saw(plan.Snapshot{Now: noon, Jobs: []slurm.Job{
+		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
+	}}, plan.Plan{Waits: []plan.Wait{{Job: 901, NodeSet: "a3", Region: "us-central1", Nodes: []string{"alpha-a3-1"}, Since: noon}}})
+	w.Board.Stood(nil)
+	assert.Contains(t, w.get("/").Body.String(), `<a href="/why?q=900_3">900_3</a>`)
+}
+
 func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 	w := newWorld(t)
 	w.round("none left")

@@ -1,0 +1,80 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// twins has a partition twin, of nodes like those of partition train.
+var twins = strings.NewReplacer("  always:", "  twin: {partition_name: twin, partition_nodeset: [b3]}\n  always:",
+	"  cpu:\n", `  b3:
+    nodeset_name: b3
+    node_count_dynamic_max: 2
+    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    dws_flex: {max_run_duration: 14400}
+  cpu:
+`).Replace(alpha)
+
+// A job of partition train, of four hours, waits in each.
+func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
+	for name, test := range map[string]struct {
+		old, text string // of the configuration
+		given     func(*scene)
+		then      func(*View)
+		want      string
+	}{
+		"nodes of the same kind, for as long":       {want: "or partition twin: that may come sooner."},
+		"nodes for less time":                       {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
+		"static nodes alone":                        {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_static: 2\n    instance"},
+		"also nodes that do not come by flex-start": {old: "[b3]", text: "[b3, cpu]"},
+		"also nodes of another machine type":        {old: "[b3]", text: "[b3, g2]"},
+		"the nodes that it waits for":               {old: "[b3]", text: "[b3, a3]"},
+		"no nodes":                                  {old: "partition_nodeset: [b3]", text: "partition_nodeset: []"},
+		"nodes of an unknown machine type":          {given: func(s *scene) { clear(s.snap.Templates) }},
+		"a job of any length": {given: func(s *scene) {
+			s.snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.Unlimited}
+			s.snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
+		}},
+		"a nodeset that is blocked": {then: func(v *View) {
+			for i := range v.NodeSets {
+				if v.NodeSets[i].Name == "b3" {
+					v.NodeSets[i].Block = &Block{Failed: 2, Until: noon}
+				}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, twins, test.old)
+			s := newScene(t)
+			var err error
+			s.cfg, err = config.Parse("alpha.yaml", []byte(strings.Replace(twins, test.old, test.text, 1)))
+			require.NoError(t, err)
+			s.waiting(812, "alpha-a3-[0-1]")
+			s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 0))
+			if test.given != nil {
+				test.given(s)
+			}
+			v := s.view()
+			if test.then != nil {
+				test.then(&v)
+			}
+			story, err := v.Why("812", noon)
+			require.NoError(t, err)
+			text := strings.Join(story.Sentences, " ")
+			assert.Contains(t, text, "You could submit it again with ")
+			if test.want == "" {
+				assert.NotContains(t, text, "or partition")
+			}
+			assert.Contains(t, text, test.want)
+		})
+	}
+}

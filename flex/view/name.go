@@ -1,0 +1,92 @@
+package view
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"slurmflex/slurm"
+)
+
+// Name is the job as squeue shows it: 812, 900_3 for a task of an array,
+// 900_[1-3%2] for tasks that Slurm has not told apart.
+func (j Job) Name() string {
+	switch {
+	case j.ArrayID == 0:
+		return fmt.Sprint(j.ID)
+	case j.isSet():
+		return fmt.Sprintf("%d_[%s]", j.ArrayID, j.ArrayTask)
+	}
+	return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
+}
+
+// isSet reports whether the job stands for several tasks of an array.
+func (j Job) isSet() bool { return strings.ContainsAny(j.ArrayTask, "-,:%") }
+
+// address is the number by which Slurm's commands change the job. Tasks that are
+// not told apart they change together.
+func (j Job) address() string {
+	if j.isSet() {
+		return fmt.Sprint(j.ID)
+	}
+	return j.Name()
+}
+
+// title is the job's name, and its raw id where that is another.
+func (j Job) title() string {
+	if name := j.Name(); name != fmt.Sprint(j.ID) {
+		return fmt.Sprintf("%s (job %d)", name, j.ID)
+	}
+	return j.Name()
+}
+
+// hasTask reports whether the job is that task of an array, or stands for it:
+// Slurm tells the pending ones apart late. A set that cannot be read may have it.
+func (j Job) hasTask(task string) bool {
+	if j.ArrayTask == task {
+		return true
+	}
+	set, _, _ := strings.Cut(j.ArrayTask, "%")
+	tasks, err := slurm.Expand("t[" + set + "]")
+	return err != nil || slices.Contains(tasks, "t"+task)
+}
+
+// nameOf is the name of the job with that raw id, which is its name too once it
+// has left the queue.
+func (v View) nameOf(id uint32) string {
+	for _, j := range v.Jobs {
+		if j.ID == id {
+			return j.Name()
+		}
+	}
+	return fmt.Sprint(id)
+}
+
+// number is how somebody asks for a job.
+type number struct {
+	id   uint32
+	task string // of an array, or a set of tasks; "" if none is named
+}
+
+// numberForm is the number of a job, or of an array's task or tasks.
+var numberForm = regexp.MustCompile(`^(\d{1,10})(?:_(\d+)|_\[([\d,:%-]+)\])?$`)
+
+// parseNumber reads the number of a job.
+func parseNumber(subject string) (n number, ok bool) {
+	m := numberForm.FindStringSubmatch(subject)
+	if m == nil {
+		return number{}, false
+	}
+	id, err := strconv.ParseUint(m[1], 10, 32)
+	return number{id: uint32(id), task: m[2] + m[3]}, err == nil && id > 0
+}
+
+// isRaw reports whether it is a number alone, such as a raw id.
+func (n number) isRaw() bool { return n.task == "" }
+
+// isOf reports whether the number, not a raw id, is the job's or its array's.
+func (n number) isOf(j Job) bool {
+	return j.ArrayID == n.id && (n.task == "" || j.hasTask(n.task))
+}

@@ -1,0 +1,41 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAJobIsNamedAsSqueueShowsIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		job                  Job
+		name, address, title string
+	}{
+		"a job":                    {Job{ID: 812}, "812", "812", "812"},
+		"an array's task":          {Job{ID: 901, ArrayID: 900, ArrayTask: "3"}, "900_3", "900_3", "900_3 (job 901)"},
+		"tasks that are not apart": {Job{ID: 900, ArrayID: 900, ArrayTask: "1-3"}, "900_[1-3]", "900", "900_[1-3] (job 900)"},
+		"tasks of which few run":   {Job{ID: 900, ArrayID: 900, ArrayTask: "2%2"}, "900_[2%2]", "900", "900_[2%2] (job 900)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.name, test.job.Name())
+			assert.Equal(t, test.address, test.job.address())
+			assert.Equal(t, test.title, test.job.title())
+			n, ok := parseNumber(test.job.Name())
+			require.True(t, ok)
+			assert.Equal(t, !n.isRaw(), n.isOf(test.job), "what is shown can be asked for")
+		})
+	}
+}
+
+func TestANumberIsOfNoOtherJob(t *testing.T) {
+	for shown, other := range map[string]Job{
+		"900_3": {ID: 901, ArrayID: 900, ArrayTask: "4"},
+		"900_4": {ID: 900, ArrayID: 900, ArrayTask: "1-3%2"},
+		"900_5": {ID: 904, ArrayID: 901, ArrayTask: "5"},
+	} {
+		n, ok := parseNumber(shown)
+		require.True(t, ok, shown)
+		assert.False(t, n.isOf(other), shown)
+	}
+}

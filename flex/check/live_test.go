@@ -155,10 +155,7 @@ func TestFindingsStandInTheOrderOfTheFile(t *testing.T) {
 }
 
 // site is a controller with ordinary nodes beside those of the configuration.
-type site struct {
-	controller
-	suspendTime string
-}
+type site struct{ suspendTime string }
 
 func (s site) Config(context.Context) (slurm.Config, error) {
 	return slurm.Config{

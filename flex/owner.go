@@ -182,7 +182,7 @@ func (r *Reconciler) warn(ctx context.Context, rec slurm.JobRecord, reason strin
 }
 
 // recall reads what an earlier process has told the jobs that the plan would
-// tell something, and reports whether that changes anything.
+// tell something, or insert instances for, and reports whether that changes anything.
 func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
 	var ids []uint32
 	for _, a := range p.Actions {
@@ -192,9 +192,11 @@ func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
 			of = []uint32{a.Job}
 		case plan.GiveBack:
 			of = append([]uint32{a.Job}, a.Others...)
+		case plan.BulkInsert: // whose occasion follows from what has failed
+			of = []uint32{a.Spec.Stamp.Job}
 		}
 		for _, id := range of {
-			if _, remembered := r.owners.last(id); !remembered {
+			if _, remembered := r.owners.last(id); !remembered && id != 0 {
 				ids = append(ids, id)
 			}
 		}

@@ -96,6 +96,9 @@ func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
 	assert.Equal(t, first, occasion(time.Minute, later), "a round later, of whichever process")
 	assert.NotEqual(t, first, occasion(30*time.Second), "when the job has been given its nodes again")
 	assert.NotEqual(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after a refusal")
+	assert.Equal(t, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
+		occasion(time.Minute, told(7, "flex-start: attempt 1 failed (capacity): none; the next one comes 00:01:00 after it")),
+		"of a process that knows of the refusal only by what the owner was told")
 	assert.NotEqual(t, first, occasion(time.Minute, func(s *scene) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
 	assert.Empty(t, occasion(time.Minute, func(s *scene) { s.Jobs[0].Start = time.Time{} }))
 }

@@ -111,22 +111,20 @@ func (s *sight) busy(node string, test func(slurm.JobState) bool) bool {
 func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
-		test := atWork
 		switch a := a.(type) {
 		case plan.DeleteInstances:
-			nodes, test = running(a.Instances), s.heldSince(a)
+			nodes = s.spared(a.Instances)
 		case plan.DeleteVMs:
-			nodes, test = running(a.Instances), holdsNodes
+			nodes = s.spared(a.Instances)
 		case plan.SetNodes:
 			if a.State != "" && a.State != "power_down" && a.State != "power_up" {
-				nodes = a.Nodes
+				nodes = s.atWork(a.Nodes)
 			}
 		case plan.GiveBack:
-			nodes = a.Nodes
+			nodes = s.atWork(a.Nodes)
 		case plan.CancelRequest:
-			nodes = s.broughtBy(a)
+			nodes = s.atWork(s.broughtBy(a))
 		}
-		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !s.busy(n, test) })
 		if len(nodes) > 0 {
 			wrong = append(wrong, fmt.Sprintf("a job has %s: %s, because %s", slurm.Fold(nodes), a, a.Because()))
 		}
@@ -134,17 +132,26 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// heldSince tells which jobs spare the instances that an action deletes: those
-// that hold their nodes; and of instances that came for a job that has left, only
-// those at work, for on a node that is powered up anew an old machine is of no use.
-func (s *sight) heldSince(a plan.DeleteInstances) func(slurm.JobState) bool {
-	made := s.groups[a.Region+"/"+a.Group].Stamp.Job
-	for _, in := range a.Instances {
-		if made == 0 || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool { return j.ID == made && holdsNodes(j.State) }) {
-			return holdsNodes
+// atWork returns the nodes on which a job runs.
+func (s *sight) atWork(nodes []string) []string {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !s.busy(n, atWork) })
+}
+
+// spared returns the instances that are not to be deleted, unless they have
+// stopped: those whose node a job holds; and of those that came for a job which
+// has left, those on which one is at work, for on a node that is powered up anew
+// an old machine may be of no use.
+func (s *sight) spared(instances []mig.Instance) []string {
+	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
+		made, test := in.Stamp.Job, atWork
+		if g, ours := s.groups[in.Region+"/"+in.Group]; ours {
+			made = g.Stamp.Job
 		}
-	}
-	return atWork
+		if made == 0 || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool { return j.ID == made && holdsNodes(j.State) }) {
+			test = holdsNodes
+		}
+		return !s.busy(in.Name, test)
+	}))
 }
 
 // running are the names of the instances that have not stopped for good.

@@ -32,6 +32,15 @@ func WarnedAt(comment string) (time.Time, bool) {
 	return at, ok && err == nil && strings.HasPrefix(comment, OwnComment+"told ")
 }
 
+// toldFailures is how many attempts the owner of a job with that AdminComment was
+// told to have failed; 0 if none.
+func toldFailures(comment string) (n int) {
+	if _, text, ok := strings.Cut(comment, "attempt "); ok && strings.HasPrefix(comment, OwnComment) {
+		_, _ = fmt.Sscanf(text, "%d failed", &n)
+	}
+	return n
+}
+
 // TellJob writes a job's AdminComment, which its owner sees in scontrol show job
 // and in squeue -O admin_comment.
 type TellJob struct {

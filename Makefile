@@ -24,7 +24,7 @@ build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 test: unit defects e2e e2e-24.11 web-test alerts-test ## run all tests; installs Slurm 22.05 and sets up 24.11
 
 unit: ## run the tests that need neither root nor Slurm
-	go test ./...
+	go test -count=1 ./...
 
 race: ## run the tests that need neither root nor Slurm with the race detector; installs gcc if it is missing
 	scripts/setup-gcc

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Partition is a partition of Slurm.
@@ -11,6 +12,35 @@ type Partition struct {
 	Exclusive bool     // whole nodes go to one job at a time
 	NodeSets  []string // ours and others', in the order of the file
 	Line      int
+}
+
+// SetsOf are a partition's nodesets, ours and others'.
+func (c *Config) SetsOf(p Partition) []*NodeSet {
+	var sets []*NodeSet
+	for _, set := range c.NodeSets {
+		if slices.Contains(p.NodeSets, set.Name) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// LongestJob is the longest time limit, in whole minutes as Slurm counts it, that
+// every lease in a partition covers; 0 if it has no node of ours.
+func (c *Config) LongestJob(p Partition) time.Duration {
+	var longest time.Duration
+	for _, set := range c.SetsOf(p) {
+		if set.Flex == nil {
+			continue
+		}
+		lease := set.Flex.MaxRunDuration
+		if set.Flex.UseJobDuration {
+			lease -= set.Flex.JobDurationMargin
+		}
+		lease = max(lease, time.Minute).Truncate(time.Minute)
+		longest = min(cmp.Or(longest, lease), lease)
+	}
+	return longest
 }
 
 // readPartitions reads the partitions, sorted by name; known are all nodesets.

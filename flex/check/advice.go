@@ -111,7 +111,7 @@ func (a *adviser) requests() {
 func (a *adviser) resumeTimeouts() {
 	keys := []string{"cloud_parameters.resume_timeout"}
 	for _, p := range a.cfg.Partitions {
-		if slurmconf.LongestJob(a.cfg, p) > 0 {
+		if a.cfg.LongestJob(p) > 0 {
 			keys = append(keys, "partitions."+p.Name+".partition_conf.ResumeTimeout")
 		}
 	}

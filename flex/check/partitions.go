@@ -14,7 +14,7 @@ import (
 func (j *judge) partitions(version slurm.Version) {
 	for _, p := range j.cfg.Partitions {
 		var nodes []string
-		for _, set := range slurmconf.SetsOf(j.cfg, p) {
+		for _, set := range j.cfg.SetsOf(p) {
 			if set.Flex != nil {
 				nodes = append(nodes, slurmconf.Names(j.cfg, set)...)
 			}
@@ -46,7 +46,7 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
 		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after their job, whose leases are as long as that; add PowerDownOnIdle=YES to it")
 	}
-	longest := slurmconf.LongestJob(j.cfg, p)
+	longest := j.cfg.LongestJob(p)
 	if is.MaxTime.Kind != slurm.LimitSet || is.MaxTime.Duration > longest {
 		limit := slurm.Limit{Kind: slurm.LimitSet, Duration: longest}
 		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than every lease lasts, which then end with it; set MaxTime=%s in it", is.MaxTime, limit)

@@ -129,13 +129,3 @@ func TestOnlyOldSlurmNeedsPrivateData(t *testing.T) {
 		assert.NotEqual(t, "PrivateData", rule.Key)
 	}
 }
-
-func TestTheLongestJobIsWhatEveryLeaseOfThePartitionCovers(t *testing.T) {
-	cfg := alpha(t)
-	train, _ := cfg.Partition("train")
-	assert.Equal(t, "02:00:00", clock(LongestJob(cfg, *train)), "the shortest of its nodesets")
-	train.NodeSets = []string{"a3"}
-	assert.Equal(t, "6-23:58:00", clock(LongestJob(cfg, *train)), "the margin goes off, in whole minutes")
-	cpu, _ := cfg.Partition("cpu")
-	assert.Zero(t, LongestJob(cfg, *cpu))
-}

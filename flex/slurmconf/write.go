@@ -1,12 +1,10 @@
 package slurmconf
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
@@ -118,7 +116,7 @@ func upTo(n int) string {
 func partitionLines(in Input) string {
 	var b strings.Builder
 	for _, p := range in.Config.Partitions {
-		sets := SetsOf(in.Config, p)
+		sets := in.Config.SetsOf(p)
 		ours := slices.ContainsFunc(sets, func(s *config.NodeSet) bool { return s.Flex != nil && s.Size() > 0 })
 		if !ours {
 			fmt.Fprintf(&b, "# partition %s has no node by flex-start; keep its line\n", p.Name)
@@ -142,7 +140,7 @@ func partitionParameters(in Input, p config.Partition) []Parameter {
 			all = append(all, Parameter{"PowerDownOnIdle", "YES"})
 		}
 	}
-	return append(all, Parameter{"MaxTime", clock(LongestJob(in.Config, p))})
+	return append(all, Parameter{"MaxTime", clock(in.Config.LongestJob(p))})
 }
 
 // merged are the parameters of a line with those of others in place of their
@@ -164,37 +162,6 @@ func merged(own, others []Parameter) []Parameter {
 // PowersDownOnIdle reports whether partitions have PowerDownOnIdle. Before,
 // slurmflex marks the nodes itself.
 func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
-
-// SetsOf are a partition's nodesets, ours and others'.
-func SetsOf(cfg *config.Config, p config.Partition) []*config.NodeSet {
-	var sets []*config.NodeSet
-	for _, set := range cfg.NodeSets {
-		if slices.Contains(p.NodeSets, set.Name) {
-			sets = append(sets, set)
-		}
-	}
-	return sets
-}
-
-// LongestJob is the longest time limit that every lease in a partition covers;
-// 0 if it has no node of ours.
-func LongestJob(cfg *config.Config, p config.Partition) time.Duration {
-	var longest time.Duration
-	for _, set := range SetsOf(cfg, p) {
-		if set.Flex == nil {
-			continue
-		}
-		lease := set.Flex.MaxRunDuration
-		if set.Flex.UseJobDuration {
-			lease -= set.Flex.JobDurationMargin
-		}
-		// Slurm counts time limits in minutes.
-		longest = minNonZero(longest, max(lease, time.Minute).Truncate(time.Minute))
-	}
-	return longest
-}
-
-func minNonZero(a, b time.Duration) time.Duration { return min(cmp.Or(a, b), b) }
 
 func joined(parameters []Parameter) string {
 	var b strings.Builder

@@ -167,7 +167,7 @@ func edit(at slurmconf.Place, key, value, write string) string {
 
 // partition are the parameters of a partition's line that must change.
 func (c Cluster) partition(p config.Partition) []string {
-	longest := slurmconf.LongestJob(c.Config, p)
+	longest := c.Config.LongestJob(p)
 	if longest == 0 {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
-	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -171,12 +170,12 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 	all := []Alternative{}
 	machine := b.machineType(set)
 	for _, p := range b.cfg.Partitions {
-		sets := slurmconf.SetsOf(b.cfg, p)
+		sets := b.cfg.SetsOf(p)
 		unlike := func(other *config.NodeSet) bool {
 			return other == set || other.Flex == nil || machine == "" || b.machineType(other) != machine
 		}
 		if len(sets) > 0 && !slices.ContainsFunc(sets, unlike) {
-			all = append(all, Alternative{Partition: p.Name, Longest: Seconds(slurmconf.LongestJob(b.cfg, p))})
+			all = append(all, Alternative{Partition: p.Name, Longest: Seconds(b.cfg.LongestJob(p))})
 		}
 	}
 	return all

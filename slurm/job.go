@@ -50,9 +50,14 @@ type Job struct {
 	// and for a job that is no array task the same as ID.
 	ID, ArrayID uint32
 	ArrayTask   string // a task's index, or a set such as "3-9%2"; "" for no array
-	Limit       Limit
-	State       JobState
-	Nodes       []string // allocated
+
+	// HetID is the id of the heterogeneous job's first component, if the job is a
+	// component; else 0. HetOffset is its place among them, from 0.
+	HetID, HetOffset uint32
+
+	Limit Limit
+	State JobState
+	Nodes []string // allocated
 
 	// Start is when the job was allocated its nodes, and once they are up, when
 	// it began to run; for a pending job when it may start. Zero if unknown.
@@ -67,7 +72,7 @@ type Job struct {
 
 // SqueueColumns are the columns the product asks for. The job's name is not
 // among them: its owner could write whole rows into it.
-const SqueueColumns = "AFKlTNSQPur"
+const SqueueColumns = "AiKlTNSQPur"
 
 // SqueueFormat gives the -o argument that makes squeue print columns.
 func SqueueFormat(columns string) string {
@@ -80,7 +85,8 @@ func SqueueFormat(columns string) string {
 // A row with too few fields, or with a number or hostlist that is none, is an
 // error: then nothing is known about any job.
 //
-// Columns are squeue's letters: A job id, F array's id, K array task, l time
+// Columns are squeue's letters: A job id, i behind it the same with the array or
+// the heterogeneous job that it belongs to, F array's id, K array task, l time
 // limit, T state, N nodes, S start, Q priority, P partition, u user, r reason, j name.
 func ParseSqueue(columns string, out []byte) ([]Job, error) {
 	if !strings.Contains(columns, "A") {
@@ -112,6 +118,8 @@ func (j *Job) setColumn(column byte, field string) (err error) {
 	switch column {
 	case 'A':
 		j.ID, err = parseJobID(field)
+	case 'i':
+		err = j.setAddress(field)
 	case 'F':
 		j.ArrayID, err = parseJobID(field)
 	case 'K':
@@ -141,6 +149,26 @@ func (j *Job) setColumn(column byte, field string) (err error) {
 	default:
 		return fmt.Errorf("column %q: not known", column)
 	}
+	return err
+}
+
+// setAddress takes over what squeue shows for the job: "7", "5_2" for a task of
+// an array, "5_[3-9%2]", of any length cut short, for tasks that are still one
+// record, "7+1" for a component of a heterogeneous job.
+func (j *Job) setAddress(field string) (err error) {
+	if first, offset, isComponent := strings.Cut(field, "+"); isComponent {
+		if j.HetID, err = parseJobID(first); err != nil {
+			return err
+		}
+		place, err := strconv.ParseUint(offset, 10, 32)
+		if err != nil {
+			return fmt.Errorf("component %s: not a number after the +", quote(field))
+		}
+		j.ArrayID, j.HetOffset = j.ID, uint32(place)
+		return nil
+	}
+	array, _, _ := strings.Cut(field, "_")
+	j.ArrayID, err = parseJobID(array)
 	return err
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"slurmflex/flex/plan"
@@ -21,7 +22,9 @@ func (v View) Held() []string {
 			words = append(words, j.Told)
 		}
 		told[j.Told] = append(told[j.Told], j.Name())
-		let[j.Told] = append(let[j.Told], j.address())
+		if !slices.Contains(let[j.Told], j.address()) {
+			let[j.Told] = append(let[j.Told], j.address())
+		}
 	}
 	for i, word := range words {
 		noun, jobs := "job", strings.Join(told[word], ",")

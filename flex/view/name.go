@@ -11,9 +11,12 @@ import (
 )
 
 // Name is the job as squeue shows it: 812, 900_3 for a task of an array,
-// 900_[1-3%2] for tasks that Slurm has not told apart.
+// 900_[1-3%2] for tasks that Slurm has not told apart, 812+1 for a component of
+// a heterogeneous job.
 func (j Job) Name() string {
 	switch {
+	case j.HetID != 0:
+		return fmt.Sprintf("%d+%d", j.HetID, j.HetOffset)
 	case j.ArrayID == 0:
 		return fmt.Sprint(j.ID)
 	case j.isSet():
@@ -25,10 +28,14 @@ func (j Job) Name() string {
 // isSet reports whether the job stands for several tasks of an array.
 func (j Job) isSet() bool { return strings.ContainsAny(j.ArrayTask, "-,:%") }
 
-// address is the number by which Slurm's commands change the job. Tasks that are
-// not told apart they change together.
+// address is the number by which Slurm's commands change the job. A
+// heterogeneous job they change as a whole, and tasks that are not told apart
+// together.
 func (j Job) address() string {
-	if j.isSet() {
+	switch {
+	case j.HetID != 0:
+		return fmt.Sprint(j.HetID)
+	case j.isSet():
 		return fmt.Sprint(j.ID)
 	}
 	return j.Name()
@@ -66,12 +73,14 @@ func (v View) nameOf(id uint32) string {
 
 // number is how somebody asks for a job.
 type number struct {
-	id   uint32
-	task string // of an array, or a set of tasks; "" if none is named
+	id     uint32
+	task   string // of an array, or a set of tasks; "" if none is named
+	offset string // of a component of a heterogeneous job; likewise
 }
 
-// numberForm is the number of a job, or of an array's task or tasks.
-var numberForm = regexp.MustCompile(`^(\d{1,10})(?:_(\d+)|_\[([\d,:%-]+)\])?$`)
+// numberForm is the number of a job, of an array's task or tasks, or of a
+// component.
+var numberForm = regexp.MustCompile(`^(\d{1,10})(?:_(\d+)|_\[([\d,:%-]+)\]|\+(\d+))?$`)
 
 // parseNumber reads the number of a job.
 func parseNumber(subject string) (n number, ok bool) {
@@ -80,13 +89,16 @@ func parseNumber(subject string) (n number, ok bool) {
 		return number{}, false
 	}
 	id, err := strconv.ParseUint(m[1], 10, 32)
-	return number{id: uint32(id), task: m[2] + m[3]}, err == nil && id > 0
+	return number{id: uint32(id), task: m[2] + m[3], offset: m[4]}, err == nil && id > 0
 }
 
 // isRaw reports whether it is a number alone, such as a raw id.
-func (n number) isRaw() bool { return n.task == "" }
+func (n number) isRaw() bool { return n.task == "" && n.offset == "" }
 
 // isOf reports whether the number, not a raw id, is the job's or its array's.
 func (n number) isOf(j Job) bool {
+	if n.offset != "" {
+		return j.HetID == n.id && fmt.Sprint(j.HetOffset) == n.offset
+	}
 	return j.ArrayID == n.id && (n.task == "" || j.hasTask(n.task))
 }

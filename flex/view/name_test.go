@@ -12,10 +12,12 @@ func TestAJobIsNamedAsSqueueShowsIt(t *testing.T) {
 		job                  Job
 		name, address, title string
 	}{
-		"a job":                    {Job{ID: 812}, "812", "812", "812"},
-		"an array's task":          {Job{ID: 901, ArrayID: 900, ArrayTask: "3"}, "900_3", "900_3", "900_3 (job 901)"},
-		"tasks that are not apart": {Job{ID: 900, ArrayID: 900, ArrayTask: "1-3"}, "900_[1-3]", "900", "900_[1-3] (job 900)"},
-		"tasks of which few run":   {Job{ID: 900, ArrayID: 900, ArrayTask: "2%2"}, "900_[2%2]", "900", "900_[2%2] (job 900)"},
+		"a job":                        {Job{ID: 812}, "812", "812", "812"},
+		"an array's task":              {Job{ID: 901, ArrayID: 900, ArrayTask: "3"}, "900_3", "900_3", "900_3 (job 901)"},
+		"tasks that are not apart":     {Job{ID: 900, ArrayID: 900, ArrayTask: "1-3"}, "900_[1-3]", "900", "900_[1-3] (job 900)"},
+		"tasks of which few run":       {Job{ID: 900, ArrayID: 900, ArrayTask: "2%2"}, "900_[2%2]", "900", "900_[2%2] (job 900)"},
+		"a heterogeneous job's leader": {Job{ID: 4, HetID: 4}, "4+0", "4", "4+0 (job 4)"},
+		"a component":                  {Job{ID: 5, HetID: 4, HetOffset: 1}, "4+1", "4", "4+1 (job 5)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, test.name, test.job.Name())
@@ -30,6 +32,9 @@ func TestAJobIsNamedAsSqueueShowsIt(t *testing.T) {
 
 func TestANumberIsOfNoOtherJob(t *testing.T) {
 	for shown, other := range map[string]Job{
+		"4+1":   {ID: 5, HetID: 3, HetOffset: 1},
+		"4+0":   {ID: 4},
+		"4+2":   {ID: 5, HetID: 4, HetOffset: 1},
 		"900_3": {ID: 901, ArrayID: 900, ArrayTask: "4"},
 		"900_4": {ID: 900, ArrayID: 900, ArrayTask: "1-3%2"},
 		"900_5": {ID: 904, ArrayID: 901, ArrayTask: "5"},

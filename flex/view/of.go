@@ -260,7 +260,7 @@ func (b *builder) jobs() []Job {
 
 // numbered is a job of which only the numbers are told.
 func numbered(j *slurm.Job) Job {
-	job := Job{ID: j.ID, ArrayTask: j.ArrayTask}
+	job := Job{ID: j.ID, ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
 	if j.ArrayID != j.ID || j.ArrayTask != "" {
 		job.ArrayID = j.ArrayID
 	}

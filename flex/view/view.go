@@ -184,6 +184,8 @@ type Job struct {
 	ID        uint32    `json:"job"`
 	ArrayID   uint32    `json:"array,omitzero"` // of an array's task
 	ArrayTask string    `json:"array_task,omitempty"`
+	HetID     uint32    `json:"het,omitzero"` // of a heterogeneous job's component
+	HetOffset uint32    `json:"het_offset,omitzero"`
 	User      string    `json:"user,omitempty"`
 	Partition string    `json:"partition"`
 	State     string    `json:"state"`            // Slurm's word

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -84,24 +85,30 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 	assert.Empty(t, v.Only("g2").Held(), "a3 has their partition")
 }
 
-func TestHeldTasksAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesThem(t *testing.T) {
+func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesThem(t *testing.T) {
 	s := newScene(t)
 	s.task(901, 900, "0")
 	s.pending(900, "").ArrayID, s.snap.Jobs[1].ArrayTask = 900, "1-3%2"
+	s.component(s.pending(820, ""), 820, 0)
+	s.component(s.pending(821, ""), 820, 1)
 	for i := range s.snap.Jobs {
 		s.snap.Jobs[i].Reason = "JobHeldAdmin"
 		s.snap.Told[s.snap.Jobs[i].ID] = plan.OwnComment + "no template"
 	}
 	assert.Equal(t, []string{
-		"held: jobs 900_[1-3%2],900_0: no template; when that is mended: scontrol release 900,900_0",
+		"held: jobs 820+0,820+1,900_[1-3%2],900_0: no template; when that is mended: scontrol release 820,900,900_0",
 	}, s.view().Held())
 }
 
-func TestTheTableNamesTasksAsSqueueShowsThem(t *testing.T) {
+func TestTheTableNamesTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	s := newScene(t)
+	s.components(820)
 	s.waiting(901, "alpha-a3-2")
-	s.snap.Jobs[0].ArrayID, s.snap.Jobs[0].ArrayTask = 900, "7"
-	assert.Regexp(t, `\na3 +900_7 +ada +alpha-a3-2 `, s.view().Table(Look{Now: noon}))
+	s.snap.Jobs[2].ArrayID, s.snap.Jobs[2].ArrayTask = 900, "7"
+	text := s.view().Table(Look{Now: noon})
+	for node, job := range map[string]string{"alpha-a3-0": "820+0", "alpha-a3-1": "820+1", "alpha-a3-2": "900_7"} {
+		assert.Regexp(t, `\na3 +`+regexp.QuoteMeta(job)+` +ada +`+node+` `, text)
+	}
 }
 
 func TestTheTableFitsANarrowTerminal(t *testing.T) {

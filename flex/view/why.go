@@ -31,8 +31,8 @@ func (s Story) String() string {
 	return text.String()
 }
 
-// Why tells the story of a job (812, 812_3), a node or a group. Times are told
-// in the zone of now.
+// Why tells the story of a job (812, 812_3, 812+1), a node or a group. Times are
+// told in the zone of now.
 func (v View) Why(subject string, now time.Time) (Story, error) {
 	subject = strings.TrimSpace(subject)
 	if subject == "" || len(subject) > MaxQuery {

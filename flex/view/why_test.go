@@ -95,6 +95,16 @@ var stories = []struct {
 	{"an array's task by its raw id", func(s *scene) { s.task(901, 900, "0") }, "901"},
 	{"tasks that Slurm has not told apart", func(s *scene) { s.pending(900, "Resources").ArrayTask = "1-3%2" }, "900_[1-3%2]"},
 	{"an array's task that is gone", func(s *scene) { s.task(901, 900, "0") }, "900_7"},
+	{"a component that waits", func(s *scene) { s.components(820) }, "820+1"},
+	{"a component by its raw id", func(s *scene) { s.components(820) }, "821"},
+	{"a heterogeneous job", func(s *scene) { s.components(820) }, "820"},
+	{"a heterogeneous job that is held", func(s *scene) {
+		s.pending(820, "JobHeldUser").HetID = 820
+		s.component(s.pending(821, "JobHeldUser"), 820, 1)
+	}, "820+1"},
+	{"a component that is gone", func(s *scene) { s.components(820) }, "820+2"},
+	{"a group of a component", func(s *scene) { s.components(820) }, "alpha-a3-job-821"},
+	{"a node of a component", func(s *scene) { s.components(820) }, "alpha-a3-1"},
 	{"a node that no job has", func(*scene) {}, "alpha-a3-3"},
 	{"a node that waits", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-0"},
 	{"a node that a job runs on", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-2"},
@@ -156,6 +166,18 @@ func (s *scene) pending(id uint32, reason string) *slurm.Job {
 func (s *scene) task(id, array uint32, task string) {
 	j := s.pending(id, "Priority")
 	j.ArrayID, j.ArrayTask = array, task
+}
+
+// component makes a job one of a heterogeneous job.
+func (s *scene) component(j *slurm.Job, first, offset uint32) { j.HetID, j.HetOffset = first, offset }
+
+// components are a heterogeneous job of two components that wait.
+func (s *scene) components(first uint32) {
+	for offset, list := range []string{"alpha-a3-0", "alpha-a3-1"} {
+		s.waiting(first+uint32(offset), list)
+		s.component(&s.snap.Jobs[len(s.snap.Jobs)-1], first, uint32(offset))
+	}
+	s.group(first+1, "alpha-a3-job-821")
 }
 
 // block has two instances of nodeset a3 not come up.
@@ -221,7 +243,7 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 
 func TestWhatNothingIsKnownOfIsAnErrorThatSaysWhatToAsk(t *testing.T) {
 	v := newScene(t).view()
-	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+1", "812_[", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
+	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+", "812_[", "812+1+1", "+1", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown, subject)
 		assert.Contains(t, err.Error(), "give the number of a job, the name of a node, or of a group")
@@ -271,6 +293,7 @@ func FuzzWhy(f *testing.F) {
 	for _, test := range stories {
 		f.Add(test.subject, "none left")
 	}
+	f.Add("812+1", "none left")
 	f.Add("812_[1-3%2]", "none left")
 	f.Add("812_", "\x1b[2J\n\x00")
 	f.Fuzz(func(t *testing.T, subject, message string) {

@@ -68,7 +68,7 @@ func (j Job) example(array uint32) string {
 }
 
 // gone tells of a job that is not in the queue. Nobody knows any more which raw
-// id a task had, and the groups are named after that.
+// id a task or component had, and the groups are named after that.
 func (t *teller) gone(subject string, n number) {
 	if n.isRaw() {
 		t.id, t.groups = n.id, t.groupsOf(n.id)
@@ -109,6 +109,7 @@ func (t *teller) oneJob(j Job, name string) {
 		limit = "a time limit of " + j.Limit.Limit()
 	}
 	t.say("It is in partition %s, with %s.", j.Partition, limit)
+	t.components(j)
 	if slurm.JobState(j.State) == slurm.JobPending {
 		t.pending(j)
 	} else {
@@ -117,6 +118,20 @@ func (t *teller) oneJob(j Job, name string) {
 	if j.Told != "" && slurm.JobState(j.State) == slurm.JobPending {
 		t.say("slurmflex has told its owner: %s.", strings.TrimSuffix(j.Told, "."))
 	}
+}
+
+// components tells of the others of a heterogeneous job.
+func (t *teller) components(j Job) {
+	if j.HetID == 0 {
+		return
+	}
+	text := fmt.Sprintf("It is a component of heterogeneous job %d, whose components begin together", j.HetID)
+	for _, other := range t.Jobs {
+		if other.HetID == j.HetID && other.ID != j.ID {
+			text += fmt.Sprintf("; %s is %s", other.Name(), other.State)
+		}
+	}
+	t.say("%s.", text)
 }
 
 // pending tells what a job waits for that has no nodes.

@@ -116,13 +116,20 @@ func (w *world) get(target string, change ...func(*http.Request)) *httptest.Resp
 
 func asBrowser(r *http.Request) { r.Header.Set("Accept", "text/html,application/xhtml+xml") }
 
-func TestThePageAsksForTasksAsSqueueShowsThem(t *testing.T) {
+func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	w := newWorld(t)
+	wait := func(job uint32, node string) plan.Wait {
+		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Since: noon}
+	}
 	w.Board.Saw(plan.Snapshot{Now: noon, Jobs: []slurm.Job{
+		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
-	}}, plan.Plan{Waits: []plan.Wait{{Job: 901, NodeSet: "a3", Region: "us-central1", Nodes: []string{"alpha-a3-1"}, Since: noon}}})
+	}}, plan.Plan{Waits: []plan.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
 	w.Board.Stood(nil)
-	assert.Contains(t, w.get("/").Body.String(), `<a href="/why?q=900_3">900_3</a>`)
+	page := w.get("/").Body.String()
+	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)
+	assert.Contains(t, page, `<a href="/why?q=900_3">900_3</a>`)
+	assert.Contains(t, w.get("/why?q=820%2b1").Body.String(), "job 820+1, as seen at")
 }
 
 func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {

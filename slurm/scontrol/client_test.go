@@ -27,7 +27,7 @@ func TestJobsAreReadByOneSqueue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint32(8), jobs[0].ID)
 	require.Equal(t, []string{"f0", "f1"}, jobs[0].Nodes)
-	require.Equal(t, []string{"squeue", "-h", "-a", "-o", "%A|%F|%K|%l|%T|%N|%S|%Q|%P|%u|%r"}, calls(t, c)[0].Args)
+	require.Equal(t, []string{"squeue", "-h", "-a", "-o", "%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%r"}, calls(t, c)[0].Args)
 	require.Len(t, calls(t, c), 1)
 }
 

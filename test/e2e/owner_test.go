@@ -30,6 +30,11 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 	})
 	assert.Regexp(t, `for 1 × a3-megagpu-8g`, jobField(t, l, leader+"+0", "AdminComment"))
 	assert.Regexp(t, `for 2 × g2-standard-48`, jobField(t, l, leader+"+1", "AdminComment"))
+	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 of root, .*a component of heterogeneous job `+leader+`, whose components begin together; `+
+		leader+`\+0 is CONFIGURING\..*for 2 × g2-standard-48`)
+	status, err := askAsNobody(t, l, "status")
+	require.NoError(t, err, status)
+	assert.Regexp(t, `a3 `+leader+`\+0 root alpha-a3-0 queued .*g2 `+leader+`\+1 root alpha-g2-\[0-1\] queued`, status)
 
 	fail(t, l, fmt.Sprint("alpha-g2-job-", number+1), "a1",
 		"CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")

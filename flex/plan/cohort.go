@@ -104,8 +104,8 @@ func (w *world) newCohort(m *member, job *slurm.Job, queued bool, part int) *coh
 	return c
 }
 
-// owner is the job that the node is wanted for: the most important one that
-// holds it and is not on its way out.
+// owner is the job that the node is wanted for: of those that hold it and are not
+// on their way out, the one with the first claim.
 func (m *member) owner() *slurm.Job {
 	for _, j := range m.jobs {
 		if j.State != slurm.JobCompleting {

@@ -56,6 +56,15 @@ func TestJobsOfManyKinds(t *testing.T) {
 				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
 			},
 		},
+		"a more important job that comes later leaves the request for a shared node as it is, and asks for the rest": {
+			given: seen(nodes("alpha-a3-[0-2]", mixed), job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
+				job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", 15*time.Minute))),
+			want: []string{
+				"create group alpha-a3-job-8 in us-central1",
+				"request 1 × alpha-a3-2 in alpha-a3-job-8/a1 for 00:15:00",
+			},
+		},
 		"a heterogeneous job's components come each by itself": {
 			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
 				job(6, "train", "10:00", configured, "alpha-a3-0"), job(7, "train", "10:00", configured, "alpha-fix-0")),

@@ -47,7 +47,7 @@ type member struct {
 	set      *config.NodeSet
 	index    int
 	power    power
-	jobs     []*slurm.Job // that hold it, the most important first
+	jobs     []*slurm.Job // that hold it, in the order of their claims
 	machines []machine    // its instances
 	cohort   *cohort      // with whom it is to arrive; nil unless it is wanted and rising
 }
@@ -89,11 +89,11 @@ func look(cfg *config.Config, snap Snapshot) *world {
 	for i := range snap.Jobs {
 		w.addJob(&snap.Jobs[i])
 	}
-	for _, m := range w.members {
-		slices.SortFunc(m.jobs, byImportance)
-	}
 	for i := range snap.Groups {
 		w.addGroup(&snap.Groups[i])
+	}
+	for _, m := range w.members {
+		slices.SortFunc(m.jobs, w.byClaim(m))
 	}
 	w.addMachines()
 	for _, g := range w.groups {
@@ -261,6 +261,19 @@ func (w *world) machine(node string) (stays, leaves bool) {
 		}
 	}
 	return stays, leaves
+}
+
+// byClaim orders the jobs that hold a node: first one for which a live request
+// asks for it already, so that no job which comes later tears that apart, then
+// by importance.
+func (w *world) byClaim(m *member) func(a, b *slurm.Job) int {
+	asks := func(j *slurm.Job) int {
+		if slices.ContainsFunc(w.requests[m.Name], func(r ref) bool { return r.group.Stamp.Job == j.ID }) {
+			return 1
+		}
+		return 0
+	}
+	return func(a, b *slurm.Job) int { return cmp.Or(asks(b)-asks(a), byImportance(a, b)) }
 }
 
 // byImportance orders jobs by Slurm's priority, then by age.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -93,7 +94,7 @@ func (w *world) newCohort(m *member, job *slurm.Job, queued bool, part int) *coh
 	c := &cohort{set: m.set, job: job, static: m.set.IsStatic(m.index)}
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: w.cfg.Cluster, NodeSet: m.set.Name}
 	if queued {
-		c.group = jobGroup(w.cfg.Cluster, m.set.Name, job.ID, part)
+		c.group = cmp.Or(w.askedIn(m, job), jobGroup(w.cfg.Cluster, m.set.Name, job.ID, part))
 	} else {
 		c.group = nodeGroup(w.cfg.Cluster, m.set.Name, m.index)
 		c.stamp.Node = m.Name
@@ -102,6 +103,22 @@ func (w *world) newCohort(m *member, job *slurm.Job, queued bool, part int) *coh
 		c.stamp.Job = job.ID
 	}
 	return c
+}
+
+// askedIn is the name of the part of the job's nodes in which a live request
+// asks for the node; empty if none does. How many nodes a part holds follows from
+// the template and the configuration: what waits stays as it is when these change.
+func (w *world) askedIn(m *member, job *slurm.Job) (part string) {
+	for _, r := range w.requests[m.Name] {
+		stamp := r.group.Stamp
+		if stamp.Job != job.ID || stamp.NodeSet != m.set.Name || stamp.Node != "" {
+			continue
+		}
+		if name := unplaced(r.group.Name); part == "" || name < part {
+			part = name
+		}
+	}
+	return part
 }
 
 // owner is the job that the node is wanted for: of those that hold it and are not

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"slurmflex/mig"
@@ -57,6 +58,18 @@ func (w *world) place(region, name string, stamp mig.Stamp) string {
 		if g == nil || !w.haunted(g) && g.Stamp.Job == stamp.Job {
 			return place
 		}
-		place = name + "-r" + strconv.Itoa(again)
+		place = name + placeMark + strconv.Itoa(again)
 	}
+}
+
+const placeMark = "-r"
+
+// unplaced is the name for which place has given this one.
+func unplaced(place string) string {
+	if at := strings.LastIndex(place, placeMark); at >= 0 {
+		if _, err := strconv.ParseUint(place[at+len(placeMark):], 10, 0); err == nil {
+			return place[:at]
+		}
+	}
+	return place
 }

@@ -42,6 +42,12 @@ func (w *world) partSize(set *config.NodeSet) int {
 	return mig.MaxInstances
 }
 
+// isUnsized reports whether nobody can say now how many nodes one group of the
+// nodeset may hold, for its template has not been read.
+func (w *world) isUnsized(set *config.NodeSet) bool {
+	return set.Placement && w.snap.Templates[set.Template].MachineType == ""
+}
+
 func (w *world) placement(set *config.NodeSet) (limit int, distance string, ok bool) {
 	return mig.PlacementLimit(w.snap.Templates[set.Template].MachineType, set.PlacementDistance)
 }

@@ -123,6 +123,30 @@ func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 	}
 }
 
+func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
+	const link = "projects/demo/global/instanceTemplates/a3"
+	part0 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-149]", 15*time.Minute))
+	part1 := func(r mig.Request) func(*scene) { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
+	waits := part1(request("a1", mig.Accepted, "alpha-a3-150", 15*time.Minute))
+	unread := func(s *scene) {
+		s.Templates[link] = Template{Err: &mig.Error{Op: "read", Object: link, Cause: mig.CauseUnavailable, Err: errors.New("503")}}
+	}
+	for name, more := range map[string][]func(*scene){
+		"as it was":                       {machines("a4-highgpu-8g"), waits},
+		"with another type of machine":    {machines("a3-ultragpu-8g"), waits},
+		"unread":                          {unread, waits},
+		"unread, and another part failed": {unread, part1(failed("a1", "alpha-a3-150", mig.CauseCapacity, time.Hour))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := append([]func(*scene){
+				nodes("alpha-a3-[0-150]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-150]"), part0,
+				policy("alpha-a3-job-7", forJob("a3", 7)), policy("alpha-a3-job-7-p1", forJob("a3", 7)),
+			}, more...)
+			assert.Empty(t, actions(Compute(placed(t, "2"), seen(given...))))
+		})
+	}
+}
+
 func TestPoliciesThatCouldNotBeReadHoldUpOnlyWhatNeedsThem(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *scene) {
 		s.UnseenPolicies = map[string]error{"us-central1": errors.New("503")}

@@ -67,7 +67,7 @@ func (w *world) misfit(r ref) string {
 		return fmt.Sprintf("%s/%s asks for the same nodes", serves.live.group.Name, serves.live.request.Name)
 	}
 	for _, name := range serves.nodes {
-		if stays, _ := w.machine(name); !stays && !r.request.Names(name) {
+		if stays, _ := w.machine(name); !stays && !r.request.Names(name) && !w.isUnsized(serves.set) {
 			return fmt.Sprintf("it does not bring node %s of %s", name, serves.group)
 		}
 	}

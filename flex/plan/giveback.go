@@ -254,7 +254,8 @@ func (w *world) shortEnd(job *slurm.Job, m *member) time.Time {
 }
 
 // came tells how many of a job's nodes have a machine that came for this job,
-// and since when the first has.
+// and since when the first has been there for it: one of an earlier run, from
+// before the job was requeued, since the job was given its nodes.
 func (w *world) came(job *slurm.Job) (n int, since time.Time) {
 	for _, name := range job.Nodes {
 		for _, in := range w.instances[name] {
@@ -262,8 +263,8 @@ func (w *world) came(job *slurm.Job) (n int, since time.Time) {
 				continue
 			}
 			n++
-			if since.IsZero() || in.Created.Before(since) {
-				since = in.Created
+			if at := later(in.Created, job.Start); since.IsZero() || at.Before(since) {
+				since = at
 			}
 		}
 	}

@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+)
+
+func started(job uint32, ago time.Duration) func(*scene) {
+	return func(s *scene) {
+		for i := range s.Jobs {
+			if s.Jobs[i].ID == job {
+				s.Jobs[i].Start = noon.Add(-ago)
+			}
+		}
+	}
+}
+
+func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) {
+	given := func(ago time.Duration) Snapshot {
+		return seen(nodes("alpha-a3-0", "MIXED+CLOUD"), nodes("alpha-a3-1", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), started(7, ago),
+			group("alpha-a3-job-7", forJob("a3", 7), request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)),
+			ending("alpha-a3-0", "alpha-a3-job-7", 5*time.Hour, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)))
+	}
+	assert.Empty(t, actions(Compute(alphaConfig(t), given(9*time.Minute))))
+	assert.Equal(t, []string{
+		"give back alpha-a3-1 and requeue job 7: 1 nodes came at 11:50:00 and 1 others did not within gang_timeout 00:10:00",
+	}, actions(Compute(alphaConfig(t), given(10*time.Minute))))
+}

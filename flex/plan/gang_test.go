@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,4 +32,24 @@ func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) 
 	assert.Equal(t, []string{
 		"give back alpha-a3-1 and requeue job 7: 1 nodes came at 11:50:00 and 1 others did not within gang_timeout 00:10:00",
 	}, actions(Compute(alphaConfig(t), given(10*time.Minute))))
+}
+
+func TestNodesOfARegionThatCouldNotBeReadAreNotMissedInAGang(t *testing.T) {
+	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
+	booting := seen(nodes("alpha-a3-0", mixed), nodes("alpha-one-3", mixed),
+		job(7, "shared", "15:00", configured, "alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute),
+		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", 15*time.Minute)),
+		ending("alpha-a3-0", "alpha-a3-job-7", 11*time.Minute, time.Hour),
+		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)), unseen("europe-west4"))
+	assert.Empty(t, actions(Compute(alphaConfig(t), booting)), "the machine of alpha-one-3 may be there")
+
+	short := seen(nodes("alpha-a3-0", "MIXED+CLOUD"), nodes("alpha-one-3", mixed),
+		job(7, "shared", "2:00:00", configured, "alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute),
+		group("alpha-a3-job-5", forJob("a3", 5), request("a1", mig.Succeeded, "alpha-a3-0", 2*time.Hour)),
+		ending("alpha-a3-0", "alpha-a3-job-5", time.Hour, time.Hour),
+		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)))
+	assert.Contains(t, actions(Compute(alphaConfig(t), short)), "give back alpha-one-3 and requeue job 7: "+
+		"the lease of node alpha-a3-0, which is up, ends at 2026-11-21T13:00:00Z, before the job could be done")
+	unseen("europe-west4")(&scene{short})
+	assert.NotContains(t, strings.Join(actions(Compute(alphaConfig(t), short)), "\n"), "give back")
 }

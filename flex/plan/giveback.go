@@ -63,13 +63,12 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 
 // takeable returns the nodes that can be taken from a job. Those that other jobs
 // hold too go only where nothing could help these either; then one job may be
-// left that waits on.
+// left that waits on. In a region that could not be read a machine may be there.
 func (w *world) takeable(job *slurm.Job, forAll bool) []string {
-	nodes := w.unbooted(job)
-	if !forAll {
-		nodes = slices.DeleteFunc(nodes, func(name string) bool { return len(w.nodes[name].jobs) > 1 })
-	}
-	return nodes
+	return slices.DeleteFunc(w.unbooted(job), func(name string) bool {
+		m := w.nodes[name]
+		return w.unseen(m.set.Region) || !forAll && len(m.jobs) > 1
+	})
 }
 
 // stays reports whether a cohort would keep its nodes if it were given up though
@@ -209,15 +208,16 @@ func waitsSince(c *cohort) time.Time {
 func (w *world) releaseGangs(cohorts []*cohort) {
 	for _, c := range cohorts {
 		limit := c.set.Flex.GangTimeout
-		if limit == 0 || c.job == nil || c.stamp.Node != "" || w.unseen(c.set.Region) || len(w.unbooted(c.job)) == 0 {
+		if limit == 0 || c.job == nil || c.stamp.Node != "" || w.unseen(c.set.Region) {
 			continue
 		}
 		came, since := w.came(c.job)
-		if came == 0 || w.snap.Now.Sub(since) < limit {
+		others := w.takeable(c.job, false)
+		if came == 0 || len(others) == 0 || w.snap.Now.Sub(since) < limit {
 			continue
 		}
 		w.giveBack(c, Requeue, false, fmt.Sprintf("%d nodes came at %s and %d others did not within gang_timeout %s",
-			came, since.UTC().Format("15:04:05"), len(w.unbooted(c.job)), clock(limit)))
+			came, since.UTC().Format("15:04:05"), len(others), clock(limit)))
 	}
 }
 

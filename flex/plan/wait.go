@@ -65,7 +65,8 @@ func (w *world) keepWaiting(cohorts []*cohort) {
 			continue
 		}
 		due := w.snap.ResumeTimeout / 3
-		last, known := readWaiting(w.nodes[c.nodes[0]].Comment)
+		nodes := w.withoutMachine(c.nodes) // an earlier request may have brought others
+		last, known := readWaiting(w.nodes[nodes[0]].Comment)
 		switch waited := w.snap.Now.Sub(now.since); {
 		case known:
 			now.armed = last.armed
@@ -81,14 +82,14 @@ func (w *world) keepWaiting(cohorts []*cohort) {
 		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.armed):
 			now.armed = c.job.Start
 		}
-		w.keepArmed(c, now, last, due)
+		w.keepArmed(c, nodes, now, last, due)
 	}
 }
 
-// keepArmed has Slurm count anew when that is due, and the nodes say what they
-// wait for.
-func (w *world) keepArmed(c *cohort, now, last waiting, due time.Duration) {
-	change := SetNodes{Nodes: c.nodes, Why: c.why()}
+// keepArmed has Slurm count anew for the cohort's waiting nodes when that is due,
+// and the nodes say what they wait for.
+func (w *world) keepArmed(c *cohort, nodes []string, now, last waiting, due time.Duration) {
+	change := SetNodes{Nodes: nodes, Why: c.why()}
 	if due > 0 && w.snap.Now.Sub(now.armed) >= due {
 		now.armed = w.snap.Now.Truncate(time.Second)
 		change.State = "power_up"

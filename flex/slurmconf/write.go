@@ -22,6 +22,12 @@ type Input struct {
 	Extra map[string][]Parameter
 }
 
+// alwaysOn stands behind the last of the rules, SuspendExcNodes: only the admin
+// knows of nodes that no nodeset has.
+const alwaysOn = `# SuspendTime is for all nodes. Add what is always on and in no nodeset to
+# SuspendExcNodes, or its partition to SuspendExcParts: else Slurm powers it down.
+`
+
 // Text is the part of slurm.conf that this configuration needs on this version
 // of Slurm: programs, times, nodes and partitions.
 func Text(in Input) (string, error) {
@@ -34,14 +40,14 @@ func Text(in Input) (string, error) {
 	for _, h := range Hooks() {
 		setting(&b, h.Key, h.Program(in.Programs))
 	}
+	if gres != "" {
+		setting(&b, "GresTypes", "gpu")
+	}
 	for _, rule := range Rules(Needs{Config: in.Config, Version: in.Version}) {
 		_, value := rule.Judge("")
 		setting(&b, rule.Key, value)
 	}
-	if gres != "" {
-		setting(&b, "GresTypes", "gpu")
-	}
-	b.WriteString("\n" + nodes + "\n" + partitionLines(in))
+	b.WriteString(alwaysOn + "\n" + nodes + "\n" + partitionLines(in))
 	if gres != "" {
 		b.WriteString("\n# For gres.conf:\n" + gres)
 	}

@@ -27,6 +27,7 @@ type controller struct {
 	notices []string                   // to interactive jobs
 	held    []uint32
 	reads   []time.Time // when the nodes were read
+	maxTime slurm.Limit // of each partition
 	down    error       // why it cannot be asked
 	deaf    bool        // no slurmd's registration is heard
 }
@@ -125,7 +126,15 @@ func (c *controller) Config(context.Context) (slurm.Config, error) {
 	return slurm.Config{"ResumeTimeout": "65533 sec"}, c.down
 }
 
-func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) { return nil, c.down }
+// Partitions are those of the configuration, whose jobs may be as long as Slurm
+// was told last.
+func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) {
+	var all []slurm.Partition
+	for _, p := range c.cfg.Partitions {
+		all = append(all, slurm.Partition{Name: p.Name, Up: true, MaxTime: c.maxTime})
+	}
+	return all, c.down
+}
 
 func (c *controller) CreateReservation(_ context.Context, spec slurm.ReservationSpec) error {
 	c.mu.Lock()

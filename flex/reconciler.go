@@ -120,8 +120,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		if snap.Reservations, err = r.Scheduler.Reservations(ctx); err != nil {
 			return fmt.Errorf("read reservations: %w", err)
 		}
-		snap.ResumeTimeout, err = r.resumeTimeout(ctx)
-		return err
+		return r.readSettings(ctx)
 	})
 	reads.Go(func() error {
 		if r.places() {
@@ -154,7 +153,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
 	snap.Told = r.owners.keep(snap.Jobs)
-	snap.Private = r.seldom.private
+	snap.ResumeTimeout, snap.Partitions, snap.Private = r.seldom.resumeTimeout, r.seldom.partitions, r.seldom.private
 	return snap, nil
 }
 

@@ -21,33 +21,34 @@ const settingsAge = 10 * time.Minute
 type seldom struct {
 	templates     map[string]plan.Template // those that could be read
 	templatesRead time.Time
-	resumeTimeout time.Duration
-	resumeRead    time.Time
+	resumeTimeout time.Duration // the shortest that Slurm has for anything; 0: nodes may power up for ever
+	partitions    []slurm.Partition
 	private       bool // PrivateData has jobs or users
+	settingsRead  time.Time
 }
 
-// resumeTimeout is the shortest ResumeTimeout that Slurm has for anything, or 0
-// if nodes may power up for ever.
-func (r *Reconciler) resumeTimeout(ctx context.Context) (time.Duration, error) {
+// readSettings reads slurm.conf as slurmctld has it, unless that was done of
+// late.
+func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.seldom
-	if !s.resumeRead.IsZero() && r.Now().Sub(s.resumeRead) < settingsAge {
-		return s.resumeTimeout, nil
+	if !s.settingsRead.IsZero() && r.Now().Sub(s.settingsRead) < settingsAge {
+		return nil
 	}
 	conf, err := r.Scheduler.Config(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read slurm.conf: %w", err)
+		return fmt.Errorf("read slurm.conf: %w", err)
 	}
 	partitions, err := r.Scheduler.Partitions(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read partitions: %w", err)
+		return fmt.Errorf("read partitions: %w", err)
 	}
 	limits := []slurm.Limit{conf.Seconds("ResumeTimeout")}
 	for _, p := range partitions {
 		limits = append(limits, p.ResumeTimeout)
 	}
-	s.resumeTimeout, s.resumeRead = shortest(limits), r.Now()
-	s.private = hidesJobs(conf)
-	return s.resumeTimeout, nil
+	s.resumeTimeout, s.partitions, s.private = shortest(limits), partitions, hidesJobs(conf)
+	s.settingsRead = r.Now()
+	return nil
 }
 
 // hidesJobs reports whether Slurm keeps jobs, or who their owners are, from

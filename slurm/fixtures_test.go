@@ -363,9 +363,9 @@ func TestPartitionsOfEveryVersion(t *testing.T) {
 		require.Equal(t, []Partition{
 			{
 				Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"},
-				MaxTime: Limit{Kind: Unlimited}, Exclusive: true,
+				MaxTime: Limit{Kind: Unlimited}, Up: true, Exclusive: true,
 			},
-			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: Limit{Kind: Unlimited}},
+			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: Limit{Kind: Unlimited}, Up: true},
 		}, partitions)
 	})
 }

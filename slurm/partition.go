@@ -11,6 +11,8 @@ type Partition struct {
 	Name    string
 	Nodes   []string
 	MaxTime Limit
+	// Up: it takes jobs, and begins them.
+	Up bool
 	// Exclusive: a job has its nodes to itself.
 	Exclusive bool
 	// PowerDownOnIdle: Slurm powers a node down as soon as its job ends; from
@@ -40,6 +42,7 @@ func ParsePartitions(out []byte) ([]Partition, error) {
 			Name:            name,
 			Nodes:           nodes,
 			MaxTime:         ParseLimit(wordAfter(line, "MaxTime")),
+			Up:              wordAfter(line, "State") == "UP",
 			Exclusive:       isExclusive(line),
 			PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
 			ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),

@@ -10,12 +10,12 @@ import (
 func TestParsePartitions(t *testing.T) {
 	partitions, err := ParsePartitions([]byte(
 		"PartitionName=a AllocNodes=ALL Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] " +
-			"OverSubscribe=NO TotalNodes=2 ResumeTimeout=400 PowerDownOnIdle=YES\n" +
-			"PartitionName=b MaxTime=UNLIMITED Nodes=(null) OverSubscribe=EXCLUSIVE ResumeTimeout=INFINITE PowerDownOnIdle=NO\n"))
+			"OverSubscribe=NO State=UP TotalNodes=2 ResumeTimeout=400 PowerDownOnIdle=YES\n" +
+			"PartitionName=b MaxTime=UNLIMITED Nodes=(null) OverSubscribe=EXCLUSIVE State=DRAIN ResumeTimeout=INFINITE PowerDownOnIdle=NO\n"))
 	require.NoError(t, err)
 	require.Equal(t, []Partition{
 		{
-			Name: "a", Nodes: []string{"f0", "f1"}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Exclusive: true,
+			Name: "a", Nodes: []string{"f0", "f1"}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Up: true, Exclusive: true,
 			PowerDownOnIdle: true, ResumeTimeout: Limit{Kind: LimitSet, Duration: 400 * time.Second},
 		},
 		{Name: "b", MaxTime: Limit{Kind: Unlimited}, Exclusive: true, ResumeTimeout: Limit{Kind: Unlimited}},

@@ -28,6 +28,9 @@ type Snapshot struct {
 	// nodes may power up for ever.
 	ResumeTimeout time.Duration
 
+	// Partitions are Slurm's, as they were in the last ten minutes.
+	Partitions []slurm.Partition
+
 	// Private says that Slurm hides jobs from users who do not own them.
 	Private bool
 

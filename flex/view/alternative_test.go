@@ -32,7 +32,15 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 		then      func(*View)
 		want      string
 	}{
-		"nodes of the same kind, for as long":       {want: "or partition twin: that may come sooner."},
+		"nodes of the same kind, for as long":  {want: "or partition twin: that may come sooner."},
+		"a partition that Slurm does not have": {given: func(s *scene) { s.snap.Partitions = s.snap.Partitions[1:] }},
+		"a partition that is down or drained":  {given: func(s *scene) { s.snap.Partitions[0].Up = false }},
+		"a partition for shorter jobs":         {given: func(s *scene) { s.snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
+		"a partition for jobs of any length": {
+			given: func(s *scene) { s.snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
+			want:  "or partition twin: that may come sooner.",
+		},
+		"fewer nodes than the job's":                {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_dynamic_max: 1\n    instance"},
 		"nodes for less time":                       {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
 		"static nodes alone":                        {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_static: 2\n    instance"},
 		"also nodes that do not come by flex-start": {old: "[b3]", text: "[b3, cpu]"},
@@ -58,6 +66,7 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 			var err error
 			s.cfg, err = config.Parse("alpha.yaml", []byte(strings.Replace(twins, test.old, test.text, 1)))
 			require.NoError(t, err)
+			s.snap.Partitions = append([]slurm.Partition{{Name: "twin", Up: true, MaxTime: slurm.ParseLimit("4:00:00")}}, s.snap.Partitions...)
 			s.waiting(812, "alpha-a3-[0-1]")
 			s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 0))
 			if test.given != nil {

@@ -164,8 +164,8 @@ func (b *builder) partitions(nodeset string) []string {
 	return names
 }
 
-// alternatives are the partitions that a nodeset's jobs could go to as well. A
-// machine type that is not known is like no other.
+// alternatives are the partitions that a nodeset's jobs could go to as well, and
+// that Slurm lets take jobs. A machine type that is not known is like no other.
 func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 	all := []Alternative{}
 	machine := b.machineType(set)
@@ -174,9 +174,18 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 		unlike := func(other *config.NodeSet) bool {
 			return other == set || other.Flex == nil || machine == "" || b.machineType(other) != machine
 		}
-		if len(sets) > 0 && !slices.ContainsFunc(sets, unlike) {
-			all = append(all, Alternative{Partition: p.Name, Longest: Seconds(b.cfg.LongestJob(p))})
+		at := slices.IndexFunc(b.snap.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up })
+		if at < 0 || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
+			continue
 		}
+		other := Alternative{Partition: p.Name, Longest: Seconds(b.cfg.LongestJob(p))}
+		if limit := b.snap.Partitions[at].MaxTime; limit.Kind == slurm.LimitSet {
+			other.Longest = min(other.Longest, Seconds(limit.Duration))
+		}
+		for _, s := range sets {
+			other.Size += s.Size()
+		}
+		all = append(all, other)
 	}
 	return all
 }

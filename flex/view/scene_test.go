@@ -85,6 +85,9 @@ func newScene(t testing.TB) *scene {
 			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
 		}}
 	}
+	for _, p := range cfg.Partitions {
+		s.snap.Partitions = append(s.snap.Partitions, slurm.Partition{Name: p.Name, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}})
+	}
 	for _, list := range []string{"alpha-a3-[0-7]", "alpha-g2-[0-3]", "alpha-st-[0-1]", "alpha-cpu-[0-1]"} {
 		for _, name := range expand(t, list) {
 			s.snap.Nodes = append(s.snap.Nodes, slurm.Node{Name: name, State: slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")})

@@ -80,11 +80,12 @@ type NodeSet struct {
 	Alternatives []Alternative `json:"alternatives"`
 }
 
-// Alternative is a partition that has none of a nodeset's nodes, and only nodes
-// that come by flex-start with the same machine type.
+// Alternative is a partition that is up, has none of a nodeset's nodes, and only
+// nodes that come by flex-start with the same machine type.
 type Alternative struct {
 	Partition string  `json:"partition"`
-	Longest   Seconds `json:"longest_job_seconds"` // the time limit that every lease in it covers
+	Size      int     `json:"nodes"`
+	Longest   Seconds `json:"longest_job_seconds"` // the time limit that every lease in it covers, or Slurm's MaxTime if that is less
 }
 
 // Block says that nothing is asked for, for too many instances in a row did

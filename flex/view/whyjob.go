@@ -248,11 +248,12 @@ func (t *teller) advise(j Job, rows []Row) {
 }
 
 // otherPartitions are the alternatives to a nodeset that have nodes to ask for,
-// and for as long as the job may run.
+// as many as the job has, and for as long as it may run.
 func (t *teller) otherPartitions(set NodeSet, j Job) []string {
+	nodes, _ := slurm.Expand(j.Nodes)
 	var names []string
 	for _, other := range set.Alternatives {
-		if j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(t.setsOf(other.Partition), NodeSet.mayGrow) {
+		if len(nodes) <= other.Size && j.Limit > 0 && j.Limit <= other.Longest && slices.ContainsFunc(t.setsOf(other.Partition), NodeSet.mayGrow) {
 			names = append(names, other.Partition)
 		}
 	}

@@ -135,7 +135,7 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%d sec", d/time.Second) }
 
-// Partitions lists the partitions. 22.05 says nothing of their power saving.
+// Partitions lists the partitions, which are always up. 22.05 says nothing of their power saving.
 func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -144,6 +144,7 @@ func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	list := make([]slurm.Partition, len(c.partitions))
 	for i, p := range c.partitions {
 		list[i] = p.Partition
+		list[i].Up = true
 		if c.old {
 			list[i].PowerDownOnIdle, list[i].ResumeTimeout = false, slurm.Limit{}
 		}

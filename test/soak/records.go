@@ -73,7 +73,7 @@ func partitionsText(partitions []slurm.Partition) string {
 	idle := map[bool]string{true: "YES", false: "NO"}
 	var out strings.Builder
 	for _, p := range partitions {
-		fmt.Fprintf(&out, "PartitionName=%s MaxTime=UNLIMITED Nodes=%s OverSubscribe=%s PowerDownOnIdle=%s\n",
+		fmt.Fprintf(&out, "PartitionName=%s MaxTime=UNLIMITED Nodes=%s OverSubscribe=%s State=UP PowerDownOnIdle=%s\n",
 			p.Name, slurm.Fold(p.Nodes), share[p.Exclusive], idle[p.PowerDownOnIdle])
 	}
 	return out.String()

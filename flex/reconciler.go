@@ -93,12 +93,13 @@ type Reconciler struct {
 
 	Adopt bool // rounds also remove what slurm-gcp's scripts have left
 
-	flights flights
-	owners  owners
-	made    made
-	seldom  seldom
-	mu      sync.Mutex              // guards what follows while actions run side by side
-	refused map[string]plan.Refusal // by group; see plan.Snapshot
+	flights  flights
+	owners   owners
+	made     made
+	seldom   seldom
+	problems problems
+	mu       sync.Mutex              // guards what follows while actions run side by side
+	refused  map[string]plan.Refusal // by group; see plan.Snapshot
 }
 
 // Observe reads Slurm and the cloud. If Slurm cannot be read there is no
@@ -188,9 +189,7 @@ func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...
 	if r.Watch != nil {
 		r.Watch.Saw(snap, p)
 	}
-	for _, problem := range p.Problems {
-		r.Log.Warn(problem)
-	}
+	r.report(p.Problems)
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
 }
 

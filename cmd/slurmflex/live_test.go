@@ -187,10 +187,6 @@ func TestMistakesInSlurmsSettingsAreFound(t *testing.T) {
 			plant: set("ResumeTimeout", "65533 sec", "300 sec"),
 			fault: "slurm.conf:5: ResumeTimeout: 300 s are over before a machine has booted, which may take 00:30:00; write ResumeTimeout=65533",
 		},
-		"a ResumeTimeout without an end before 25.05": {
-			plant: set("ResumeTimeout", "65533 sec", "65535 sec"),
-			fault: "slurm.conf:5: ResumeTimeout: without an end ends after 18 h before Slurm 25.05, and slurmflex does not begin it anew in time; write ResumeTimeout=65533",
-		},
 		"a ResumeTimeout that is no time": {
 			plant: set("ResumeTimeout", "65533 sec", "65534 sec"),
 			fault: "slurm.conf:5: ResumeTimeout: 65534 is not a time for Slurm; write ResumeTimeout=65533",
@@ -270,10 +266,6 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 		"a partition with a short ResumeTimeout of its own": {
 			plant: partition("ResumeTimeout=GLOBAL", "ResumeTimeout=60"),
 			fault: "slurm.conf:10: PartitionName=train: its ResumeTimeout: 60 s are over before a machine has booted, which may take 00:30:00; write ResumeTimeout=65533 in it",
-		},
-		"the ResumeTimeout of slurm-gcp's partitions": {
-			plant: partition("ResumeTimeout=GLOBAL", "ResumeTimeout=INFINITE"),
-			fault: "slurm.conf:10: PartitionName=train: its ResumeTimeout: without an end ends after 18 h before Slurm 25.05, and slurmflex does not begin it anew in time; write ResumeTimeout=65533 in it",
 		},
 		"nodes that Slurm does not have": {
 			plant: func(t *testing.T, w *world) {

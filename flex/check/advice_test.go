@@ -91,9 +91,12 @@ func TestAdvice(t *testing.T) {
 			"project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n",
 			"c.yaml:3: cloud_parameters.resume_timeout: advice: slurm-gcp's scripts write it into cloud.conf: 300 s are over before a machine has booted, which may take 00:30:00; set it to 65533",
 		},
-		"an endless ResumeTimeout for slurm-gcp to write": {
-			"partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}",
-			"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write it into cloud.conf: without an end ends after 18 h before Slurm 25.05, and slurmflex does not begin it anew in time; set it to 65533",
+		"slurm-gcp's own ResumeTimeout of a flex partition": {
+			"partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}", "",
+		},
+		"a short ResumeTimeout of a flex partition": {
+			"partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 300}",
+			"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write it into cloud.conf: 300 s are over before a machine has booted, which may take 00:30:00; set it to 65533",
 		},
 		"nobody for the other nodes": {
 			", suspend_program: /s", "",

@@ -51,12 +51,12 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 		limit := slurm.Limit{Kind: slurm.LimitSet, Duration: longest}
 		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than every lease lasts, which then end with it; set MaxTime=%s in it", is.MaxTime, limit)
 	}
-	j.resumeTimeout(version, p, is)
+	j.resumeTimeout(p, is)
 }
 
 // resumeTimeout is about a partition's own, which counts instead of the
 // cluster's.
-func (j *judge) resumeTimeout(version slurm.Version, p config.Partition, is slurm.Partition) {
+func (j *judge) resumeTimeout(p config.Partition, is slurm.Partition) {
 	value := ""
 	switch is.ResumeTimeout.Kind {
 	case slurm.LimitUnknown:
@@ -66,7 +66,7 @@ func (j *judge) resumeTimeout(version slurm.Version, p config.Partition, is slur
 	case slurm.LimitSet:
 		value = strconv.Itoa(int(is.ResumeTimeout.Duration.Seconds()))
 	}
-	if wrong, write := (slurmconf.Needs{Config: j.cfg, Version: version}).ResumeTimeout(value); wrong != "" {
+	if wrong, write := (slurmconf.Needs{Config: j.cfg}).ResumeTimeout(value); wrong != "" {
 		j.record(Fault, "PartitionName", p.Name, "its ResumeTimeout: %s; write ResumeTimeout=%s in it", wrong, write)
 	}
 }

@@ -26,7 +26,8 @@ type Rule struct {
 
 // longestWait is the longest ResumeTimeout that every Slurm understands as
 // itself: 65534 means unset, and 65535 is infinite, which before 25.05 means
-// 65,535 s all the same. Source: trials on 22.05 to 26.05, and slurm.conf(5).
+// 65,535 s all the same, and is begun anew like any other. Source: trials on
+// 22.05 to 26.05, and slurm.conf(5).
 const longestWait = 65533
 
 // Needs is what the rules go by.
@@ -87,10 +88,7 @@ func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	case !ok:
 		return fmt.Sprintf("%q is not a number of seconds", value), write
 	case seconds < 0 || seconds == 65535:
-		if n.Version.AtLeast(25, 5) {
-			return "", ""
-		}
-		return "without an end ends after 18 h before Slurm 25.05, and slurmflex does not begin it anew in time", write
+		return "", ""
 	case seconds > longestWait:
 		return fmt.Sprintf("%d is not a time for Slurm", seconds), write
 	case seconds < int(least.Seconds()):

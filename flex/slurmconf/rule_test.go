@@ -43,7 +43,7 @@ func alpha(t *testing.T) *config.Config {
 }
 
 func TestARuleSaysWhatIsWrongWithAValueAndWhatToWrite(t *testing.T) {
-	v22, v24, v25 := slurm.Version{Major: 22, Minor: 5}, slurm.Version{Major: 24, Minor: 11}, slurm.Version{Major: 25, Minor: 5}
+	v22, v24 := slurm.Version{Major: 22, Minor: 5}, slurm.Version{Major: 24, Minor: 11}
 	for _, c := range []struct {
 		version    slurm.Version
 		key, value string
@@ -56,9 +56,8 @@ func TestARuleSaysWhatIsWrongWithAValueAndWhatToWrite(t *testing.T) {
 		{v24, "ResumeTimeout", "", "is not set, which means 60 s", "65533"},
 		{v24, "ResumeTimeout", "soon", `"soon" is not a number of seconds`, "65533"},
 		{v24, "ResumeTimeout", "65534 sec", "65534 is not a time", "65533"},
-		{v24, "ResumeTimeout", "INFINITE", "ends after 18 h before Slurm 25.05", "65533"},
-		{v25, "ResumeTimeout", "INFINITE", "", ""},
-		{v25, "ResumeTimeout", "65535 sec", "", ""},
+		{v22, "ResumeTimeout", "INFINITE", "", ""},
+		{v24, "ResumeTimeout", "65535 sec", "", ""},
 		{v24, "SuspendTimeout", "60 sec", "", ""},
 		{v24, "SuspendTimeout", "", "unset, which means 30 s, is less", "300"},
 		{v24, "SuspendTime", "0", "", ""},

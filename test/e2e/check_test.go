@@ -58,7 +58,6 @@ func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 		{"\nResumeRate=0\n", "\nResumeRate=300\n", `slurm.conf:\d+: ResumeRate: 300 nodes/min splits .*; write ResumeRate=0`},
 		{"\nSuspendRate=0\n", "\n", `slurm.conf: SuspendRate: 60 nodes/min gives .*; write SuspendRate=0`},
 		{"\nResumeTimeout=65533\n", "\nResumeTimeout=120\n", `slurm.conf:\d+: ResumeTimeout: 120 s are over before .*; write ResumeTimeout=65533`},
-		{"\nResumeTimeout=65533\n", "\nResumeTimeout=INFINITE\n", `slurm.conf:\d+: ResumeTimeout: without an end .*; write ResumeTimeout=65533`},
 		{"\nSuspendTimeout=300\n", "\nSuspendTimeout=5\n", `slurm.conf:\d+: SuspendTimeout: advice: 5 sec is less .*; write SuspendTimeout=300`},
 		{"\nSuspendTime=300\n", "\n", `slurm.conf: SuspendTime: INFINITE turns power saving off.*; write SuspendTime=300`},
 		{"\nReturnToService=2\n", "\nReturnToService=0\n", `slurm.conf:\d+: ReturnToService: 0 leaves .*; write ReturnToService=2`},

@@ -141,12 +141,28 @@ func TestAnUnfitTemplateIsNamedAndNothingIsCreated(t *testing.T) {
 	})
 }
 
-func TestTheShortestResumeTimeoutCounts(t *testing.T) {
+func TestTheShortestResumeTimeoutOfOurNodesCounts(t *testing.T) {
 	set := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
-	unlimited := slurm.Limit{Kind: slurm.Unlimited}
-	assert.Equal(t, time.Minute, shortest([]slurm.Limit{set(time.Hour), set(time.Minute), unlimited, {}}))
-	assert.Equal(t, 65_535*time.Second, shortest([]slurm.Limit{unlimited, {}}), "INFINITE, before 25.05")
-	assert.Zero(t, shortest([]slurm.Limit{{}}), "nobody says")
+	unlimited, global := slurm.Limit{Kind: slurm.Unlimited}, slurm.Limit{}
+	of := func(limit slurm.Limit, nodes ...string) slurm.Partition {
+		return slurm.Partition{Nodes: nodes, ResumeTimeout: limit}
+	}
+	r := &Reconciler{Config: alphaConfig(t)}
+	for name, c := range map[string]struct {
+		cluster    slurm.Limit
+		partitions []slurm.Partition
+		want       time.Duration
+	}{
+		"of several":                              {set(time.Hour), []slurm.Partition{of(set(time.Minute), "alpha-a3-0"), of(unlimited, "alpha-one-0")}, time.Minute},
+		"the cluster's for those without":         {set(time.Hour), []slurm.Partition{of(unlimited, "alpha-a3-0"), of(global, "alpha-one-0")}, time.Hour},
+		"not the cluster's for those with":        {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0")}, time.Hour},
+		"not that of other nodes":                 {set(time.Minute), []slurm.Partition{of(set(time.Hour), "alpha-a3-0"), of(set(time.Second), "node01"), of(global, "node02")}, time.Hour},
+		"the cluster's for nodes in no partition": {set(time.Hour), nil, time.Hour},
+		"INFINITE, before 25.05":                  {set(time.Minute), []slurm.Partition{of(unlimited, "alpha-a3-0")}, 65_535 * time.Second},
+		"nobody says":                             {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
+	} {
+		assert.Equal(t, c.want, shortest(r.waits(c.cluster, c.partitions)), name)
+	}
 }
 
 func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t *testing.T) {

@@ -21,7 +21,7 @@ const settingsAge = 10 * time.Minute
 type seldom struct {
 	templates     map[string]plan.Template // those that could be read
 	templatesRead time.Time
-	resumeTimeout time.Duration // the shortest that Slurm has for anything; 0: nodes may power up for ever
+	resumeTimeout time.Duration // the shortest that Slurm has for nodes of ours; 0: they may power up for ever
 	partitions    []slurm.Partition
 	private       bool // PrivateData has jobs or users
 	settingsRead  time.Time
@@ -42,12 +42,8 @@ func (r *Reconciler) readSettings(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read partitions: %w", err)
 	}
-	limits := []slurm.Limit{conf.Seconds("ResumeTimeout")}
-	for _, p := range partitions {
-		limits = append(limits, p.ResumeTimeout)
-	}
-	s.resumeTimeout, s.partitions, s.private = shortest(limits), partitions, hidesJobs(conf)
-	s.settingsRead = r.Now()
+	s.resumeTimeout = shortest(r.waits(conf.Seconds("ResumeTimeout"), partitions))
+	s.partitions, s.private, s.settingsRead = partitions, hidesJobs(conf), r.Now()
 	return nil
 }
 
@@ -62,6 +58,30 @@ func hidesJobs(conf slurm.Config) bool {
 // infinite is what ResumeTimeout=INFINITE means before Slurm 25.05. From there on
 // nodes do power up for ever, and a count that begins anew does no harm.
 const infinite = 65_535 * time.Second
+
+// waits are the ResumeTimeouts that count for nodes of ours: those of the
+// partitions that have any, and the cluster's for a partition without one. Of a
+// node in several partitions Slurm takes the longest.
+func (r *Reconciler) waits(cluster slurm.Limit, partitions []slurm.Partition) []slurm.Limit {
+	var limits []slurm.Limit
+	for _, p := range partitions {
+		switch ours := slices.ContainsFunc(p.Nodes, r.isOurs); {
+		case ours && p.ResumeTimeout.Kind == slurm.LimitUnknown:
+			limits = append(limits, cluster)
+		case ours:
+			limits = append(limits, p.ResumeTimeout)
+		}
+	}
+	if limits == nil {
+		return []slurm.Limit{cluster}
+	}
+	return limits
+}
+
+func (r *Reconciler) isOurs(node string) bool {
+	set, _, known := r.Config.Find(node)
+	return known && set.Flex != nil
+}
 
 // shortest is the shortest of the limits that are set; 0 if none is.
 func shortest(limits []slurm.Limit) time.Duration {

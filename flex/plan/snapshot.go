@@ -24,8 +24,8 @@ type Snapshot struct {
 	// Reservations are Slurm's; those that bear our prefix and cluster are ours.
 	Reservations []slurm.Reservation
 
-	// ResumeTimeout is the shortest of Slurm's, global or of a partition; 0 if
-	// nodes may power up for ever.
+	// ResumeTimeout is the shortest of Slurm's for nodes of ours; 0 if they may
+	// power up for ever.
 	ResumeTimeout time.Duration
 
 	// Partitions are Slurm's, as they were in the last ten minutes.

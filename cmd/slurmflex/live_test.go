@@ -98,6 +98,14 @@ func TestNothingIsFoundWhereSlurmAndComputeAreSetUpRight(t *testing.T) {
 	}
 }
 
+func TestAPartitionsOwnResumeTimeoutCountsAndNotTheClusters(t *testing.T) {
+	w := liveWorld(t, "24.11.5")
+	w.set(t, "ResumeTimeout", "65533 sec", "300 sec")
+	w.change(t, "partitions.txt", "ResumeTimeout=GLOBAL", "ResumeTimeout=INFINITE")
+	r := w.flex(t, "config", "check", "--live").exits(t, exitDone)
+	assert.Empty(t, r.stderr.String())
+}
+
 // mistake is one thing that is not as it should be. Its fault is all that
 // stands on stderr, or else its advice all that stands before the last line.
 type mistake struct {

@@ -106,20 +106,27 @@ func (a *adviser) requests() {
 	}
 }
 
-// resumeTimeouts is about those that slurm-gcp's scripts write into cloud.conf:
-// the cluster's, and those of partitions with nodes of ours.
+// resumeTimeouts is about those that slurm-gcp's scripts write into cloud.conf
+// for partitions with nodes of ours: their own, and for those that have none the
+// cluster's.
 func (a *adviser) resumeTimeouts() {
-	keys := []string{"cloud_parameters.resume_timeout"}
+	needs := slurmconf.Needs{Config: a.cfg}
+	var others []string
 	for _, p := range a.cfg.Partitions {
-		if a.cfg.LongestJob(p) > 0 {
-			keys = append(keys, "partitions."+p.Name+".partition_conf.ResumeTimeout")
-		}
-	}
-	for _, key := range keys {
-		value, given := a.file.Value(key)
-		if wrong, write := (slurmconf.Needs{Config: a.cfg}).ResumeTimeout(value); given && wrong != "" {
+		key := "partitions." + p.Name + ".partition_conf.ResumeTimeout"
+		value, own := a.file.Value(key)
+		switch wrong, write := needs.ResumeTimeout(value); {
+		case a.cfg.LongestJob(p) == 0:
+		case !own:
+			others = append(others, p.Name)
+		case wrong != "":
 			a.advise(key, "slurm-gcp's scripts write it into cloud.conf: %s; set it to %s", wrong, write)
 		}
+	}
+	const key = "cloud_parameters.resume_timeout"
+	value, given := a.file.Value(key)
+	if wrong, write := needs.ResumeTimeout(value); given && wrong != "" && len(others) > 0 {
+		a.advise(key, "counts for the nodes of %s: %s; set ResumeTimeout to %s in their partition_conf", strings.Join(others, ", "), wrong, write)
 	}
 }
 

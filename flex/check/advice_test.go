@@ -89,7 +89,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"a short ResumeTimeout for slurm-gcp to write": {
 			"project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n",
-			"c.yaml:3: cloud_parameters.resume_timeout: advice: slurm-gcp's scripts write it into cloud.conf: 300 s are over before a machine has booted, which may take 00:30:00; set it to 65533",
+			"c.yaml:3: cloud_parameters.resume_timeout: advice: counts for the nodes of serve, train: 300 s are over before a machine has booted, which may take 00:30:00; set ResumeTimeout to 65533 in their partition_conf",
 		},
 		"slurm-gcp's own ResumeTimeout of a flex partition": {
 			"partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}", "",

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
 )
@@ -68,6 +69,7 @@ func (j *judge) settings(version slurm.Version) {
 			needs.Exempt = append(needs.Exempt, p.Nodes...)
 		}
 	}
+	needs.PartitionsResume = j.partitionsResume()
 	needs.Ordinary = j.ordinary()
 	for _, rule := range slurmconf.Rules(needs) {
 		wrong, write := rule.Judge(j.world.Conf.Is[rule.Key])
@@ -80,6 +82,16 @@ func (j *judge) settings(version slurm.Version) {
 		}
 		j.conf(level, rule.Key, "%s; write %s=%s", wrong, rule.Key, write)
 	}
+}
+
+// partitionsResume reports whether every partition of ours has a ResumeTimeout
+// of its own, so that the cluster's counts for no node of ours.
+func (j *judge) partitionsResume() bool {
+	own := map[string]bool{}
+	for _, p := range j.world.Partitions.Is {
+		own[p.Name] = p.ResumeTimeout.Kind != slurm.LimitUnknown
+	}
+	return !slices.ContainsFunc(j.cfg.Partitions, func(p config.Partition) bool { return j.cfg.LongestJob(p) > 0 && !own[p.Name] })
 }
 
 // ordinary are the nodes that are always on and that no nodeset has. Without a

@@ -36,6 +36,9 @@ type Needs struct {
 	Version slurm.Version
 	// PartitionsSuspend: some partition has a SuspendTime of its own.
 	PartitionsSuspend bool
+	// PartitionsResume: each partition with nodes of ours has a ResumeTimeout of
+	// its own, which counts for them instead of the cluster's.
+	PartitionsResume bool
 	// Ordinary are nodes that are always on and that no nodeset has. Slurm
 	// suspends them as all others.
 	Ordinary []string
@@ -47,15 +50,18 @@ type Needs struct {
 // Rules are the settings that this configuration needs of this Slurm, but for
 // the programs, in the order in which they are best written.
 func Rules(n Needs) []Rule {
-	rules := []Rule{
-		{Key: "ResumeTimeout", Judge: n.ResumeTimeout},
+	var rules []Rule
+	if !n.PartitionsResume {
+		rules = append(rules, Rule{Key: "ResumeTimeout", Judge: n.ResumeTimeout})
+	}
+	rules = append(rules, []Rule{
 		{Key: "SuspendTimeout", Advice: true, Judge: suspendTimeout},
 		{Key: "SuspendTime", Judge: n.suspendTime},
 		{Key: "ResumeRate", Judge: rate("splits a job's nodes over several calls")},
 		{Key: "SuspendRate", Judge: rate("gives nodes back one by one")},
 		{Key: "ReturnToService", Judge: returnToService},
 		{Key: "SlurmctldParameters", Judge: slurmctldParameters},
-	}
+	}...)
 	if !n.Version.AtLeast(23, 2) {
 		rules = append(rules, Rule{Key: "PrivateData", Judge: privateData})
 	}

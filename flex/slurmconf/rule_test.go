@@ -111,6 +111,12 @@ func TestPartitionsMaySetSuspendTimeThemselves(t *testing.T) {
 	}
 }
 
+func TestPartitionsMaySetResumeTimeoutThemselves(t *testing.T) {
+	for _, rule := range Rules(Needs{Config: alpha(t), PartitionsResume: true}) {
+		assert.NotEqual(t, "ResumeTimeout", rule.Key)
+	}
+}
+
 func TestNodesOfAnExemptPartitionNeedNoSecondExemption(t *testing.T) {
 	for _, rule := range Rules(Needs{Config: alpha(t), Exempt: []string{"alpha-a3-0", "alpha-a3-1"}}) {
 		if rule.Key == "SuspendExcNodes" {

@@ -3,6 +3,7 @@
 package slurmgcp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,7 +138,8 @@ func (c Cluster) edits() []string {
 			all = append(all, edit(at, h.Key, value, want))
 		}
 	}
-	needs := slurmconf.Needs{Config: c.Config, Version: c.Version}
+	// The cluster's ResumeTimeout stays that of slurm-gcp's other nodes.
+	needs := slurmconf.Needs{Config: c.Config, Version: c.Version, PartitionsResume: true}
 	needs.PartitionsSuspend = c.SlurmConf == nil || c.SlurmConf.AnyHas("PartitionName", "SuspendTime")
 	for _, rule := range slurmconf.Rules(needs) {
 		at, value, _ := c.setting(rule.Key)
@@ -163,6 +165,18 @@ func edit(at slurmconf.Place, key, value, write string) string {
 		return fmt.Sprintf("%s: write %s=%s", at.File, key, write)
 	}
 	return fmt.Sprintf("%s:%d: %s=%s: write %[3]s=%[5]s", at.File, at.Line, key, value, write)
+}
+
+// resumeTimeout is what counts for a partition whose line has none: the
+// cluster's, and where cloud.conf is not given what slurm-gcp would write there.
+func (c Cluster) resumeTimeout(p config.Partition) string {
+	if c.SlurmConf != nil {
+		_, value, _ := c.SlurmConf.Setting("ResumeTimeout")
+		return value
+	}
+	own, _ := c.File.Value("partitions." + p.Name + ".partition_conf.ResumeTimeout")
+	all, _ := c.File.Value("cloud_parameters.resume_timeout")
+	return cmp.Or(own, all)
 }
 
 // partition are the parameters of a partition's line that must change.
@@ -191,8 +205,9 @@ func (c Cluster) partition(p config.Partition) []string {
 		}
 		all = append(all, fmt.Sprintf("%s: PartitionName=%s: %s", at.File, p.Name, text))
 	}
-	if value("ResumeTimeout") != "" || !known {
-		say("take ResumeTimeout out: the cluster's counts then")
+	timeout := cmp.Or(value("ResumeTimeout"), c.resumeTimeout(p))
+	if wrong, write := (slurmconf.Needs{Config: c.Config}).ResumeTimeout(timeout); wrong != "" {
+		say("write ResumeTimeout=" + write + " in it: " + wrong)
 	}
 	if value("MaxTime") == "" {
 		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + ", the longest that every lease lasts")

@@ -1,6 +1,7 @@
 package slurmgcp
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,6 +44,15 @@ func TestAClusterWithFlexNodesOnlyNeedsNothingOfSlurmGCPAnyMore(t *testing.T) {
 	assert.Contains(t, text, "  cloud.conf: PartitionName=train: add MaxTime=02:00:00, ")
 	assert.NotContains(t, text, "delegate")
 	assert.NotContains(t, text, "ignores")
+}
+
+func TestTheResumeTimeoutOfAFlexPartitionIsAllThatMustBeLong(t *testing.T) {
+	v24 := slurm.Version{Major: 24, Minor: 11}
+	assert.Contains(t, report(t, allFlex, v24), "  cloud.conf: PartitionName=train: write ResumeTimeout=65533 in it: is not set, which means 60 s\n")
+	cluster := allFlex + "cloud_parameters: {resume_timeout: 300}\n"
+	assert.Contains(t, report(t, cluster, v24), "  cloud.conf: PartitionName=train: write ResumeTimeout=65533 in it: 300 s are over before ")
+	own := strings.Replace(cluster, "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}", 1)
+	assert.NotContains(t, report(t, own, v24), "ResumeTimeout=")
 }
 
 func TestADelegateThatIsThereIsNotAskedFor(t *testing.T) {

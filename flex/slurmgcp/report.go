@@ -39,7 +39,7 @@ func Report(c Cluster) string {
 	})
 	section(&b, "What changes", c.changes())
 	section(&b, "What to consider in "+c.File.Path, texts(found.Of(check.Advice)))
-	section(&b, "What to write in it", c.additions(others))
+	section(&b, "What to write at the end of a copy of it", c.additions(others))
 	section(&b, "Which lines to edit, in cloud.conf or where they stand", c.edits())
 	section(&b, "What to do, in this order", c.steps(others))
 	section(&b, "What of the file slurmflex ignores; slurm-gcp's scripts go on using it", texts(found.Of(check.Ignored)))
@@ -224,16 +224,20 @@ func (c Cluster) partition(p config.Partition) []string {
 // steps are the way from the one to the other.
 func (c Cluster) steps(others []string) []string {
 	all := []string{
-		"1. Wait until no flex node is powering up: slurmflex does not know what slurm-gcp's scripts have asked for.",
-		"2. Edit the lines above. slurm-gcp's scripts write cloud.conf anew when they reconfigure; lines behind the include of",
-		"   cloud.conf in slurm.conf (slurm_conf_tpl) stay, and of a setting that is given twice the last counts.",
-		"3. scontrol reconfigure; then, as the user that slurmctld runs as:  slurmflex --config " + c.File.Path + " config check --live",
-		"4. Start slurmflex daemon in a unit of its own.",
-		"5. When the flex jobs that ran at the time have ended:  slurmflex gc --adopt-slurm-gcp --dry-run  names the requests, machines",
+		"1. Copy " + c.File.Path + " to /etc/slurmflex/config.yaml, for slurm-gcp's scripts write theirs anew. What is to be written",
+		"   in it belongs into the copy.",
+		"2. Wait until no flex node is powering up: slurmflex does not know what slurm-gcp's scripts have asked for.",
+		"3. Edit the lines above. slurm-gcp's scripts write cloud.conf anew when they reconfigure; lines behind the include of",
+		"   cloud.conf in slurm.conf (slurm_conf_tpl) stay, and of a setting that is given twice the last counts. What stands",
+		"   in a partition's line comes from its partition_conf.",
+		"4. scontrol reconfigure; then, as the user that slurmctld runs as:  slurmflex config check --live",
+		"5. Start the daemon:  systemctl enable --now slurmflex",
+		"6. When the flex jobs that ran at the time have ended:  slurmflex gc --adopt-slurm-gcp --dry-run  names the requests, machines",
 		"   and groups that slurm-gcp's scripts have left, and without --dry-run removes them.",
 	}
+	stays := "7. slurmsync stays in the crontab of slurm-gcp: it brings changes of the blueprint"
 	if len(others) == 0 {
-		return append(all, "6. slurmsync in the crontab of slurm-gcp has no node left to see to; take it out.")
+		return append(all, stays+".")
 	}
-	return append(all, "6. slurmsync in the crontab of slurm-gcp stays, for "+strings.Join(others, ", ")+".")
+	return append(all, stays+", and looks after "+strings.Join(others, ", ")+".")
 }

@@ -36,10 +36,10 @@ func report(t *testing.T, text string, version slurm.Version) string {
 	return Report(Cluster{Config: cfg, File: file, Version: version, Programs: "/opt/slurmflex"})
 }
 
-func TestAClusterWithFlexNodesOnlyNeedsNothingOfSlurmGCPAnyMore(t *testing.T) {
+func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {
 	text := report(t, allFlex, slurm.Version{Major: 22, Minor: 5})
 	assert.Contains(t, text, "config.yaml loads as it is: of cluster hpc, a3 will come by slurmflex.\n")
-	assert.Contains(t, text, "6. slurmsync in the crontab of slurm-gcp has no node left to see to; take it out.\n")
+	assert.Contains(t, text, "7. slurmsync stays in the crontab of slurm-gcp: it brings changes of the blueprint.\n")
 	assert.Contains(t, text, "  cloud.conf: write PrivateData=cloud\n")
 	assert.Contains(t, text, "  cloud.conf: PartitionName=train: add MaxTime=02:00:00, ")
 	assert.NotContains(t, text, "delegate")
@@ -58,7 +58,7 @@ func TestTheResumeTimeoutOfAFlexPartitionIsAllThatMustBeLong(t *testing.T) {
 func TestADelegateThatIsThereIsNotAskedFor(t *testing.T) {
 	text := report(t, allFlex+"  cpu: {node_count_dynamic_max: 1}\nslurmflex:\n  delegate: {resume_program: /r, suspend_program: /s}\n", slurm.Version{Major: 24, Minor: 11})
 	assert.NotContains(t, text, "resume_program")
-	assert.Contains(t, text, "6. slurmsync in the crontab of slurm-gcp stays, for cpu.\n")
+	assert.Contains(t, text, "7. slurmsync stays in the crontab of slurm-gcp: it brings changes of the blueprint, and looks after cpu.\n")
 	assert.NotContains(t, text, "PrivateData")
 }
 

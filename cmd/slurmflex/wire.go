@@ -47,14 +47,14 @@ func (a *app) config() (*config.Config, error) {
 }
 
 // reconciler builds a reconciler on the real Slurm and the real Compute. The
-// caller closes what close returns.
-func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logger) (*flex.Reconciler, func(), error) {
+// caller calls closeCloud when it is done with it.
+func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logger) (r *flex.Reconciler, closeCloud func(), err error) {
 	a.log, a.measures = log, newMeasures(cfg)
 	cloud, err := a.cloud(ctx, cfg, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &flex.Reconciler{
+	r = &flex.Reconciler{
 		Config:    cfg,
 		Scheduler: a.scheduler(cfg),
 		Cloud:     cloud,

@@ -8,7 +8,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Action is one thing to do, and why. The types of this file are all there are.
+// Action is one thing to do, and why. Kinds lists all there are.
 type Action interface {
 	fmt.Stringer // what is done, in one line
 

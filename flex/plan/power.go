@@ -13,7 +13,7 @@ const (
 )
 
 // powerOf reads the power state out of a node's state. It is total: flags that
-// we do not know make it unclear. Source: facts of Slurm 22.05 to 26.05, where
+// we do not know make it unclear. Source: trials on Slurm 22.05 to 26.05, where
 // a node that is allocated while powered down shows POWERED_DOWN until slurmctld
 // has called ResumeProgram, and a power_up by hand shows POWERED_DOWN+POWER_UP.
 func powerOf(s slurm.State) power {

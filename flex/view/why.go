@@ -79,9 +79,10 @@ func (t *teller) say(format string, args ...any) {
 // at says when something was or will be.
 func (t *teller) at(when time.Time) string { return Moment(when, t.now) }
 
-// spell says how long something takes at the view's time.
+// since says how long ago something was at the view's time.
 func (t *teller) since(when time.Time) string { return Span(t.SeenAt.Sub(when)) }
 
+// until says how far off something is at the view's time.
 func (t *teller) until(when time.Time) string { return Span(when.Sub(t.SeenAt)) }
 
 // epilogue says what holds for every story: what an admin should know of it,
@@ -163,7 +164,7 @@ func (t *teller) groupsOf(job uint32) []string {
 	return slices.Compact(names)
 }
 
-// unread says which regions could not be read, so that what is not seen may be
+// sayUnread says which regions could not be read, so that what is not seen may be
 // there all the same; it reports whether there are any.
 func (t *teller) sayUnread() bool {
 	for _, r := range t.Regions {

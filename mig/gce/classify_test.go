@@ -8,38 +8,37 @@ import (
 	"slurmflex/mig"
 )
 
-// Each row is a fault as Compute sends it. The source is the row of the
-// project's collection of API facts that it stands in: wrong calls (1d), codes of the
-// insert operation, codes of a last attempt, codes of a failed request.
+// Each row is a fault as Compute sends it: in answer to a call, in an operation,
+// in the record of a request's last attempt or of its failure.
 func TestEveryKnownFaultHasItsCause(t *testing.T) {
 	tests := []struct {
-		source string
-		fault  fault
-		want   intent
-		cause  mig.Cause
+		name  string
+		fault fault
+		want  intent
+		cause mig.Cause
 	}{
-		{"1d cancel a terminal request", fault{412, "conditionNotMet", "Cancelling resize request that has reached a final state is not possible.", nil}, ending, mig.CauseConflict},
-		{"1d the same in a race", fault{0, "CONDITION_NOT_MET", "Cancelling resize request that has reached a final state is not possible.", nil}, ending, mig.CauseConflict},
-		{"1d cancel in CREATING", fault{412, "conditionNotMet", "", nil}, ending, mig.CauseConflict},
-		{"1d duplicate name", fault{409, "alreadyExists", "The resource 'projects/p' already exists", nil}, creating, mig.CauseExists},
+		{"cancel a terminal request", fault{412, "conditionNotMet", "Cancelling resize request that has reached a final state is not possible.", nil}, ending, mig.CauseConflict},
+		{"the same in a race", fault{0, "CONDITION_NOT_MET", "Cancelling resize request that has reached a final state is not possible.", nil}, ending, mig.CauseConflict},
+		{"cancel in CREATING", fault{412, "conditionNotMet", "", nil}, ending, mig.CauseConflict},
+		{"duplicate name", fault{409, "alreadyExists", "The resource 'projects/p' already exists", nil}, creating, mig.CauseExists},
 		{"duplicate name in an operation", fault{0, "RESOURCE_ALREADY_EXISTS", "The resource 'projects/p' already exists", nil}, creating, mig.CauseExists},
 		{"an older instance of that name is still being deleted", fault{0, "RESOURCE_ALREADY_EXISTS", "The resource 'projects/p/zones/us-central1-a/instances/n0' already exists", nil}, creating, mig.CauseConflict},
-		{"1d resizeBy with instances", fault{400, "invalid", "Invalid value", nil}, creating, mig.CauseConfig},
-		{"1d duration out of bounds", fault{0, "INVALID_ARGUMENT", "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes.", nil}, creating, mig.CauseConfig},
-		{"1d group missing, on delete", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, ending, mig.CauseNotFound},
-		{"1d group missing, on creating a request", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, creating, mig.CauseNotFound},
-		{"1d group missing, on a list", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, reading, mig.CauseNotFound},
+		{"resizeBy with instances", fault{400, "invalid", "Invalid value", nil}, creating, mig.CauseConfig},
+		{"duration out of bounds", fault{0, "INVALID_ARGUMENT", "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes.", nil}, creating, mig.CauseConfig},
+		{"group missing, on delete", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, ending, mig.CauseNotFound},
+		{"group missing, on creating a request", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, creating, mig.CauseNotFound},
+		{"group missing, on a list", fault{404, "notFound", "The resource 'projects/p/regions/r/instanceGroupManagers/m' was not found", nil}, reading, mig.CauseNotFound},
 		{"template missing, on creating a group", fault{404, "notFound", "The resource 'projects/p/global/instanceTemplates/t' was not found", nil}, creating, mig.CauseConfig},
 		{"workload policy missing, on creating a group", fault{404, "notFound", "The resource 'projects/p/regions/r/resourcePolicies/w' was not found", nil}, creating, mig.CauseConflict},
 		{"workload policy missing, on delete", fault{404, "notFound", "The resource 'projects/p/regions/r/resourcePolicies/w' was not found", nil}, ending, mig.CauseNotFound},
 		{"image missing, in an operation", fault{0, "RESOURCE_NOT_FOUND", "The resource 'projects/p/global/images/i' was not found", nil}, creating, mig.CauseConfig},
-		{"1d group missing with weak rights", fault{403, "forbidden", "Required 'compute.instanceGroupManagers.get' permission", nil}, reading, mig.CausePermission},
-		{"1d template in use", fault{400, "resourceInUseByAnotherResource", "is already being used by", nil}, ending, mig.CauseConflict},
-		{"1d mutate in mid-operation", fault{400, "resourceNotReady", "The resource is not ready", nil}, ending, mig.CauseConflict},
-		{"1d rate quota", fault{403, "rateLimitExceeded", "Rate Limit Exceeded", nil}, creating, mig.CauseRate},
-		{"1d concurrent operations", fault{403, "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "Rate Limit Exceeded", nil}, creating, mig.CauseRate},
-		{"1d instance deleted during its creation", fault{409, "", "CONFLICT", nil}, creating, mig.CauseConflict},
-		{"1d generic quota code", fault{429, "", "Too many requests", nil}, reading, mig.CauseRate},
+		{"group missing with weak rights", fault{403, "forbidden", "Required 'compute.instanceGroupManagers.get' permission", nil}, reading, mig.CausePermission},
+		{"template in use", fault{400, "resourceInUseByAnotherResource", "is already being used by", nil}, ending, mig.CauseConflict},
+		{"mutate in mid-operation", fault{400, "resourceNotReady", "The resource is not ready", nil}, ending, mig.CauseConflict},
+		{"rate quota", fault{403, "rateLimitExceeded", "Rate Limit Exceeded", nil}, creating, mig.CauseRate},
+		{"concurrent operations", fault{403, "CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", "Rate Limit Exceeded", nil}, creating, mig.CauseRate},
+		{"instance deleted during its creation", fault{409, "", "CONFLICT", nil}, creating, mig.CauseConflict},
+		{"generic quota code", fault{429, "", "Too many requests", nil}, reading, mig.CauseRate},
 
 		{"insert operation", fault{0, "INVALID_MACHINE_TYPE", "", nil}, creating, mig.CauseConfig},
 		{"insert operation", fault{0, "INVALID_GPU_TYPE", "", nil}, creating, mig.CauseConfig},
@@ -80,7 +79,7 @@ func TestEveryKnownFaultHasItsCause(t *testing.T) {
 		{"a code of the future", fault{0, "SOLAR_FLARE", "", nil}, creating, mig.CauseUnknown},
 	}
 	for _, test := range tests {
-		t.Run(test.source+" "+test.fault.code, func(t *testing.T) {
+		t.Run(test.name+" "+test.fault.code, func(t *testing.T) {
 			assert.Equal(t, test.cause, test.fault.cause(test.want))
 		})
 	}

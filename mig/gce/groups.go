@@ -18,9 +18,9 @@ import (
 const sideBySide = 16
 
 // Groups reads the groups that carry our stamp with this cluster's name, those
-// of a newer program too, with all their resize requests; those of settled groups are not read each time.
-// A region of which anything could not be read is
-// in unseen, with the reason, and none of its groups are returned.
+// of a newer program too, with all their resize requests; those of settled
+// groups are not read each time. A region of which anything could not be read
+// is in unseen, with the reason, and none of its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
 		return c.groupsIn(ctx, cluster, region, &c.settled, func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {

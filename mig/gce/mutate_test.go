@@ -210,8 +210,8 @@ func TestAWaitMayBeHeldForTwoMinutes(t *testing.T) {
 	})
 }
 
-// Pitfalls 1 and 2: Google's own Wait takes the first for a success and loses
-// the codes of the second.
+// Google's own Wait takes an operation with errors and no HTTP status for a
+// success, and of one with a status loses the codes.
 func TestAnOperationThatEndsWithErrorsFailsTheCall(t *testing.T) {
 	const message = "Cancelling resize request that has reached a final state is not possible."
 	tests := map[string]struct{ operation, want string }{
@@ -233,7 +233,7 @@ func TestAnOperationThatEndsWithErrorsFailsTheCall(t *testing.T) {
 	}
 }
 
-// Pitfall 3: apierror's Reason is empty for answers that carry "errors".
+// The Go client's apierror has no Reason for answers that carry "errors".
 func TestARefusalIsClassifiedByItsReason(t *testing.T) {
 	tests := []struct {
 		name   string

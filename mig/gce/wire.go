@@ -170,8 +170,8 @@ func readWhole(resp *http.Response, limit int) error {
 }
 
 // nextPause says whether the n-th attempt of a call is worth another one, and
-// after how long: a time of the jitter's choice below a bound that doubles, and no less than
-// the answer asks for.
+// after how long: a time of the jitter's choice below a bound that doubles, and
+// no less than the answer asks for.
 func (w *wire) nextPause(n int, resp *http.Response, err error) (time.Duration, bool) {
 	if n >= maxAttempts {
 		return 0, false

@@ -162,7 +162,7 @@ func TestACallThatIsNotAnsweredIsTriedAgainAfterThirtySeconds(t *testing.T) {
 	})
 }
 
-// Pitfall 5: the List of Google's client does not pass its context on.
+// The List of Google's client does not pass its context on.
 func TestACancelledContextEndsAHungCallAtOnce(t *testing.T) {
 	reached := make(chan struct{}, 8)
 	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

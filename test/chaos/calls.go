@@ -81,7 +81,7 @@ func (c *calls) api(call apiCall, wrong bool) {
 	}
 }
 
-// so far is the toll as it is now.
+// soFar is the toll as it is now.
 func (c *calls) soFar() toll {
 	c.mu.Lock()
 	defer c.mu.Unlock()

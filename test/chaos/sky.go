@@ -189,7 +189,7 @@ func (e crash) strike(w *world, no int) {
 	w.holds("crash "+e.node, no, e.lasts, func() { w.machines.speak(e.node) })
 }
 
-// The codes that requests and operations fail with, as the facts list them.
+// failureCodes are those that requests and operations fail with.
 func failureCodes() []string {
 	return []string{
 		"LIMIT_EXCEEDED", "QUOTA_EXCEEDED", "RESOURCE_POOL_EXHAUSTED", "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",

@@ -165,7 +165,7 @@ func (w *watch) runner(node string) *life {
 	return nil
 }
 
-// runs is the job of that id if it runs; nil if it does not.
+// running is the job of that id if it runs; nil if it does not.
 func (w *watch) running(id uint32) *life {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -229,7 +229,8 @@ func (w *watch) held() []uint32 {
 	return ids
 }
 
-// queue are the jobs still in the queue, and over those that are not.
+// all are the jobs that have been submitted: those still in the queue, and those
+// that are over.
 func (w *watch) all() (queue, over []life) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// reserve asks for nodes from a time on.
+// reserveFrom asks for nodes from a time on.
 func (w *world) reserveFrom(name string, in time.Duration, nodes ...string) error {
 	return w.CreateReservation(w.t.Context(), slurm.ReservationSpec{Name: name, Nodes: nodes, Start: w.now.Add(in)})
 }

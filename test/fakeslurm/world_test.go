@@ -156,7 +156,7 @@ func (w *world) squeue() string {
 	return strings.Join(lines, "\n")
 }
 
-// called since the last time.
+// programs are those that were called since the last time.
 func (w *world) programs() []string {
 	calls := w.calls
 	w.calls = nil

@@ -103,8 +103,8 @@ const mebibyte = 1 << 20
 // day to day by a little: a command or connection under way, and what is made but
 // once, such as a metric with a new label or protobuf's tables for a message that
 // has not come before, to 0.1 MiB in all. The heap may grow by three times that:
-// by what 60 bytes a job come to in an hour. The resident set depends on when garbage is collected too, and tells
-// only of what is not in the heap.
+// by what 60 bytes a job come to in an hour. The resident set depends on when
+// garbage is collected too, and tells only of what is not in the heap.
 func holdings() []holding {
 	return []holding{
 		{"heap", func(s sample) float64 { return float64(s.Heap) / mebibyte }, "MiB", 0.02, 0.125},

@@ -25,7 +25,7 @@ func BenchmarkParseSqueue(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := slurm.ParseSqueue(slurm.SqueueColumns, text); err != nil {
+		if _, err := slurm.ParseSqueue(text); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -67,31 +67,18 @@ type Job struct {
 	Reason    string // why it is pending
 	User      string
 	Partition string // several, joined by commas, while it may choose
-	Name      string // free text
 }
 
-// SqueueColumns are the columns the product asks for. The job's name is not
-// among them: its owner could write whole rows into it.
-const SqueueColumns = "AiKlTNSQPur"
+// SqueueFormat is the -o argument of squeue for ParseSqueue. The job's name is
+// not in it: its owner could write whole rows into it.
+const SqueueFormat = "%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%r"
 
-// SqueueFormat gives the -o argument that makes squeue print columns.
-func SqueueFormat(columns string) string {
-	return "%" + strings.Join(strings.Split(columns, ""), "|%")
-}
-
-// ParseSqueue reads what squeue -h -o with SqueueFormat(columns) printed under
-// TZ=UTC. The
+// ParseSqueue reads what squeue -h with SqueueFormat printed under TZ=UTC. The
 // last column is the rest of the line, whatever is in it. No output is no job.
 // A row with too few fields, or with a number or hostlist that is none, is an
 // error: then nothing is known about any job.
-//
-// Columns are squeue's letters: A job id, i behind it the same with the array or
-// the heterogeneous job that it belongs to, F array's id, K array task, l time
-// limit, T state, N nodes, S start, Q priority, P partition, u user, r reason, j name.
-func ParseSqueue(columns string, out []byte) ([]Job, error) {
-	if !strings.Contains(columns, "A") {
-		return nil, fmt.Errorf("squeue columns %q: no A, the job id", columns)
-	}
+func ParseSqueue(out []byte) ([]Job, error) {
+	columns := strings.Split(SqueueFormat, "|")
 	var jobs []Job
 	err := eachLine(string(out), func(line string) error {
 		fields := strings.SplitN(line, "|", len(columns))
@@ -113,41 +100,35 @@ func ParseSqueue(columns string, out []byte) ([]Job, error) {
 	return jobs, nil
 }
 
-// setColumn takes over one field of a row.
-func (j *Job) setColumn(column byte, field string) (err error) {
+// setColumn takes over one field of a row. Its column is one of SqueueFormat's.
+func (j *Job) setColumn(column, field string) (err error) {
 	switch column {
-	case 'A':
+	case "%A":
 		j.ID, err = parseJobID(field)
-	case 'i':
+	case "%i":
 		err = j.setAddress(field)
-	case 'F':
-		j.ArrayID, err = parseJobID(field)
-	case 'K':
+	case "%K":
 		if field != "N/A" {
 			j.ArrayTask = field
 		}
-	case 'l':
+	case "%l":
 		j.Limit = ParseLimit(field)
-	case 'T':
+	case "%T":
 		j.State = JobState(field)
-	case 'N':
+	case "%N":
 		j.Nodes, err = Expand(field)
-	case 'S':
+	case "%S":
 		j.Start, err = parseTime(field)
-	case 'Q':
+	case "%Q":
 		if j.Priority, err = strconv.ParseUint(field, 10, 64); err != nil {
 			return fmt.Errorf("priority %s: not a number", quote(field))
 		}
-	case 'P':
+	case "%P":
 		j.Partition = field
-	case 'u':
+	case "%u":
 		j.User = field
-	case 'r':
+	case "%r":
 		j.Reason = field
-	case 'j':
-		j.Name = field
-	default:
-		return fmt.Errorf("column %q: not known", column)
 	}
 	return err
 }

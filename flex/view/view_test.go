@@ -155,16 +155,6 @@ func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
 	}
 }
 
-func TestNoJobsNameIsEverShown(t *testing.T) {
-	s := busy(t)
-	for i := range s.snap.Jobs {
-		s.snap.Jobs[i].Name = "secret"
-	}
-	text, err := json.Marshal(s.view())
-	require.NoError(t, err)
-	assert.NotContains(t, string(text), "secret")
-}
-
 func TestOfOneNodesetNothingElseIsShown(t *testing.T) {
 	v := busy(t).view().Only("st")
 	text := v.Table(Look{Now: noon})

@@ -55,13 +55,13 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 }
 
 // Jobs lists the jobs that squeue shows: pending, running and completing ones
-// of all users and partitions. They have no names, see slurm.SqueueColumns.
+// of all users and partitions. They have no names, see slurm.SqueueFormat.
 func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
-	out, err := c.run(ctx, "squeue", "-h", "-a", "-o", slurm.SqueueFormat(slurm.SqueueColumns))
+	out, err := c.run(ctx, "squeue", "-h", "-a", "-o", slurm.SqueueFormat)
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseSqueue(slurm.SqueueColumns, out)
+	return slurm.ParseSqueue(out)
 }
 
 // Partitions lists all partitions, hidden ones too.

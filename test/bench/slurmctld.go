@@ -120,7 +120,7 @@ func (s *slurmctld) Jobs(context.Context) ([]slurm.Job, error) {
 	s.mu.Lock()
 	text := site.JobsText(s.queue.Jobs)
 	s.mu.Unlock()
-	return slurm.ParseSqueue(slurm.SqueueColumns, text)
+	return slurm.ParseSqueue(text)
 }
 
 // Reservations is scontrol show reservation -o.

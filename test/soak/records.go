@@ -34,7 +34,7 @@ func nodesText(nodes []slurm.Node) string {
 	return out.String()
 }
 
-// jobsText has slurm.SqueueColumns.
+// jobsText is in slurm.SqueueFormat.
 func jobsText(jobs []slurm.Job) string {
 	var out strings.Builder
 	for _, j := range jobs {

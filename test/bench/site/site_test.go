@@ -58,7 +58,7 @@ func TestWhatSlurmWouldPrintIsReadBack(t *testing.T) {
 	snap.Nodes[8].ReasonBy = "root"
 	assert.Equal(t, snap.Nodes, nodes)
 
-	jobs, err := slurm.ParseSqueue(slurm.SqueueColumns, JobsText(snap.Jobs))
+	jobs, err := slurm.ParseSqueue(JobsText(snap.Jobs))
 	require.NoError(t, err)
 	assert.Equal(t, snap.Jobs, jobs)
 

@@ -32,7 +32,7 @@ func NodesText(nodes []slurm.Node) []byte {
 	return out.Bytes()
 }
 
-// JobsText is what squeue prints of these jobs in slurm.SqueueColumns.
+// JobsText is what squeue prints of these jobs in slurm.SqueueFormat.
 func JobsText(jobs []slurm.Job) []byte {
 	var out bytes.Buffer
 	for _, j := range jobs {

@@ -34,16 +34,6 @@ func nodesText(nodes []slurm.Node) string {
 	return out.String()
 }
 
-// jobsText is in slurm.SqueueFormat.
-func jobsText(jobs []slurm.Job) string {
-	var out strings.Builder
-	for _, j := range jobs {
-		fmt.Fprintf(&out, "%d|%d|N/A|%s|%s|%s|%s|%d|%s|%s|%s\n", j.ID, j.ArrayID, j.Limit, j.State,
-			slurm.Fold(j.Nodes), moment(j.Start), j.Priority, j.Partition, j.User, j.Reason)
-	}
-	return out.String()
-}
-
 func jobRecordsText(records []slurm.JobRecord) string {
 	flag := map[bool]int{true: 1}
 	var out strings.Builder

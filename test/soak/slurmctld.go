@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"slurmflex/slurm"
+	"slurmflex/test/bench/site"
 	"slurmflex/test/fakeslurm"
 )
 
@@ -88,7 +89,7 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) (str
 		return s.address(ctx, args)
 	case program == "squeue":
 		jobs, err := s.model.Jobs(ctx)
-		return jobsText(jobs), err
+		return string(site.JobsText(jobs)), err
 	case program == "scancel":
 		id, err := jobID(last)
 		if err != nil {

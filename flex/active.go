@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -108,9 +107,6 @@ func isHost(controller, host string) bool {
 	return controller == host || controller == short
 }
 
-// userForm is how scontrol show config prints a user, such as slurm(64030).
-var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)
-
 // checkUser returns an error unless this process runs as SlurmUser. The answer
 // is remembered: slurmctld cannot change its user without a restart of all.
 func (s *Seat) checkUser(ctx context.Context) error {
@@ -121,14 +117,13 @@ func (s *Seat) checkUser(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read slurm.conf: %w", err)
 	}
-	fields := userForm.FindStringSubmatch(conf["SlurmUser"])
-	if fields == nil {
+	name, uid, ok := conf.User("SlurmUser")
+	if !ok {
 		return fmt.Errorf("read slurm.conf: SlurmUser %q is not a name with a uid", conf["SlurmUser"])
 	}
-	name, uid := fields[1], strconv.Itoa(os.Geteuid())
-	if fields[2] != uid {
+	if us := os.Geteuid(); us != uid {
 		return fmt.Errorf("%w: this runs as %s, and SlurmUser is %s; run it as %s, in a unit with User=%s or by sudo -u %s",
-			ErrNotSlurmUser, userName(uid), name, name, name, name)
+			ErrNotSlurmUser, userName(strconv.Itoa(us)), name, name, name, name)
 	}
 	s.ours = true
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
@@ -50,7 +49,7 @@ func (r *Reconciler) readSettings(ctx context.Context) error {
 // hidesJobs reports whether Slurm keeps jobs, or who their owners are, from
 // other users.
 func hidesJobs(conf slurm.Config) bool {
-	return slices.ContainsFunc(strings.Split(conf["PrivateData"], ","), func(word string) bool {
+	return slices.ContainsFunc(conf.List("PrivateData"), func(word string) bool {
 		return word == "jobs" || word == "users"
 	})
 }

@@ -3,6 +3,8 @@ package slurm
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -38,6 +40,19 @@ func (c Config) Version() (Version, error) { return ParseVersion(c["SLURM_VERSIO
 
 // Seconds reads a value such as "60 sec" or INFINITE.
 func (c Config) Seconds(key string) Limit { return parseSeconds(c[key]) }
+
+// userForm is a user with the uid.
+var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)
+
+// User reads a value such as "slurm(64030)"; false for any other.
+func (c Config) User(key string) (name string, uid int, ok bool) {
+	fields := userForm.FindStringSubmatch(c[key])
+	if fields == nil {
+		return "", 0, false
+	}
+	uid, err := strconv.Atoi(fields[2])
+	return fields[1], uid, err == nil
+}
 
 // List reads a value such as "idle_on_node_suspend,cloud_dns".
 func (c Config) List(key string) []string { return splitList(c[key]) }

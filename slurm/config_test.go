@@ -27,6 +27,17 @@ func TestParseConfigRefuses(t *testing.T) {
 	require.EqualError(t, err, "scontrol show config: no SLURM_VERSION")
 }
 
+func TestAUserHasANameAndAUID(t *testing.T) {
+	for value, ok := range map[string]bool{"slurm(64030)": true, "slurm": false, "(64030)": false, "slurm(64030) x": false, "slurm(99999999999999999999)": false, "": false} {
+		name, uid, read := Config{"SlurmUser": value}.User("SlurmUser")
+		require.Equal(t, ok, read, value)
+		if ok {
+			require.Equal(t, "slurm", name)
+			require.Equal(t, 64030, uid)
+		}
+	}
+}
+
 func FuzzParseConfig(f *testing.F) {
 	for _, version := range versions(f) {
 		f.Add(fixture(f, version, "config.txt"))

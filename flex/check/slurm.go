@@ -3,9 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"slurmflex/config"
@@ -160,13 +158,11 @@ func (j *judge) wrongHook(h slurmconf.Hook, value string) string {
 	return ""
 }
 
-var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)
-
 // user is about who looks: files and credentials are those of SlurmUser.
 func (j *judge) user() {
-	fields := userForm.FindStringSubmatch(j.world.Conf.Is["SlurmUser"])
-	if fields != nil && fields[2] != strconv.Itoa(j.world.User) {
+	name, uid, ok := j.world.Conf.Is.User("SlurmUser")
+	if ok && uid != j.world.User {
 		j.conf(Advice, "SlurmUser", "is %s and slurmflex runs as that user, but this check as uid %d, whose files and credentials may be others; run it by sudo -u %[1]s",
-			fields[1], j.world.User)
+			name, j.world.User)
 	}
 }

@@ -228,7 +228,6 @@ func (s *Server) succeed(r *request) {
 		return
 	}
 	r.api.State = stateSucceeded
-	r.api.Status.LastAttempt = nil
 	r.count()
 	for _, name := range r.names {
 		r.group.members[name].action = "NONE"
@@ -275,8 +274,10 @@ func (s *Server) release(r *request) {
 	s.retire(r)
 }
 
-// retire has a request in a final state forgotten when its time is over.
+// retire has a request in a final state forgotten when its time is over, and
+// its last attempt at once.
 func (s *Server) retire(r *request) {
+	r.api.Status.LastAttempt = nil
 	s.goOnDeleting(r.group)
 	s.after(keepRecords, func() { r.group.requests.remove(r, s.now) })
 }

@@ -159,6 +159,28 @@ func TestACancelThatLosesTheRaceEndsInAnOperationErrorWithoutStatus(t *testing.T
 	assert.NoError(t, op.Poll(t.Context()), "so Google's client takes it for a success")
 }
 
+func TestTheLastAttemptIsForgottenWhenARequestEnds(t *testing.T) {
+	for end, act := range map[string]func(w *world){
+		"FAILED": func(w *world) { require.NoError(w.t, w.FailRequest("m", "r", "LIMIT_EXCEEDED", "too late")) },
+		"CANCELLED": func(w *world) {
+			_, err := w.cancelRequest("m", "r")
+			require.NoError(w.t, err)
+		},
+	} {
+		t.Run(end, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.SetCapacity("", "", 0)
+			w.givenGroup("m")
+			w.givenRequest("m", "r", "n0")
+			require.NotNil(t, w.request("m", "r").GetStatus().GetLastAttempt())
+			act(w)
+			r := w.request("m", "r")
+			assert.Equal(t, end, r.GetState())
+			assert.Nil(t, r.GetStatus().GetLastAttempt())
+		})
+	}
+}
+
 func TestADeletedRequestLeavesItsVMs(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -148,6 +149,14 @@ func TestACancelThatLosesARaceIsAConflict(t *testing.T) {
 			}, func(o *fakegce.Options) { o.Switches.LateRefusals, o.Switches.RequestErrorStatus = true, status })
 		})
 	}
+}
+
+func TestAGroupMayHaveTheLongestNameThatThereIs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		name := "alpha-" + strings.Repeat("x", 51) + "-" + strings.Repeat("y", 5)
+		require.NoError(t, w.CreateGroup(t.Context(), w.spec(name, 1)))
+		assert.Equal(t, name, w.group(t).Name)
+	})
 }
 
 func TestWhatIsThereAlreadyAndWhatIsNot(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 	"slurmflex/mig"
 )
 
-// baseNameLimit is the length that Compute allows for baseInstanceName. Source:
-// discovery document, InstanceGroupManager.
+// baseNameLimit is the length that Compute allows for baseInstanceName, which
+// must be a name as of RFC 1035 too. Source: discovery document,
+// InstanceGroupManager.
 const baseNameLimit = 58
 
 // CreateGroup makes an empty group as flex-start prescribes it and waits until
@@ -40,7 +41,7 @@ func groupBody(project string, g mig.GroupSpec) *computepb.InstanceGroupManager 
 	body := &computepb.InstanceGroupManager{
 		Name:             proto.String(g.Name),
 		Description:      proto.String(g.Stamp.String()),
-		BaseInstanceName: proto.String(g.Name[:min(len(g.Name), baseNameLimit)]),
+		BaseInstanceName: proto.String(strings.TrimRight(g.Name[:min(len(g.Name), baseNameLimit)], "-")),
 		TargetSize:       proto.Int32(0),
 		Versions:         []*computepb.InstanceGroupManagerVersion{{InstanceTemplate: proto.String(g.Template)}},
 		DistributionPolicy: &computepb.DistributionPolicy{

@@ -105,10 +105,8 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if !c.has("targetSize") {
 		return nil, required("resource.targetSize")
 	}
-	if spec.BaseInstanceName != "" {
-		if err := checkName("resource.baseInstanceName", spec.BaseInstanceName); err != nil {
-			return nil, err
-		}
+	if err := checkBaseName(spec.BaseInstanceName); err != nil {
+		return nil, err
 	}
 	if _, ok := s.groups.get(s.path(c.at, "instanceGroupManagers", spec.Name)); ok {
 		return nil, alreadyExists(s.path(c.at, "instanceGroupManagers", spec.Name))
@@ -136,6 +134,23 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	return op.api, nil
 }
 
+// maxBaseName is how long a baseInstanceName may be: Compute puts a hyphen and
+// four characters behind it.
+const maxBaseName = 58
+
+// checkBaseName refuses what no name of an instance can begin with; none is
+// given as "".
+func checkBaseName(name string) error {
+	const field = "resource.baseInstanceName"
+	switch {
+	case name == "":
+		return nil
+	case len(name) > maxBaseName:
+		return invalid("Invalid value for field '%s': '%s'. Must be at most %d characters long.", field, name, maxBaseName)
+	}
+	return checkName(field, name)
+}
+
 // describeGroup fills in what Compute says of a group and nobody asks for.
 func (s *Server) describeGroup(g *group) {
 	a := g.api
@@ -148,7 +163,7 @@ func (s *Server) describeGroup(g *group) {
 		a.Region = s.placeLink(g.at)
 	}
 	if a.BaseInstanceName == "" {
-		a.BaseInstanceName = a.Name
+		a.BaseInstanceName = a.Name[:min(len(a.Name), maxBaseName)]
 	}
 	if a.ListManagedInstancesResults == "" {
 		a.ListManagedInstancesResults = "PAGELESS"

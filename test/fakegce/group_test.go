@@ -3,6 +3,7 @@ package fakegce
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,10 @@ func TestInsertGroupRefuses(t *testing.T) {
 		{"a size above zero with a flex-start template", func(g *computepb.InstanceGroupManager) { g.TargetSize = proto.Int32(2) }, 400, "invalid", "grows by resize requests only"},
 		{"no size at all", func(g *computepb.InstanceGroupManager) { g.TargetSize = nil }, 400, "required", "targetSize"},
 		{"a name that is none", func(g *computepb.InstanceGroupManager) { g.Name = proto.String("Bad_Name") }, 400, "invalid", "Bad_Name"},
+		{"a base name too long for four characters and a hyphen behind it", func(g *computepb.InstanceGroupManager) {
+			g.BaseInstanceName = proto.String(strings.Repeat("x", 59))
+		}, 400, "invalid", "at most 58 characters"},
+		{"a base name that ends in a hyphen", func(g *computepb.InstanceGroupManager) { g.BaseInstanceName = proto.String("x-") }, 400, "invalid", "baseInstanceName"},
 		{"a template that is not there", func(g *computepb.InstanceGroupManager) {
 			g.Versions[0].InstanceTemplate = proto.String("global/instanceTemplates/none")
 		}, 404, "notFound", "The resource 'projects/demo/global/instanceTemplates/none' was not found"},

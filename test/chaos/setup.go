@@ -87,7 +87,7 @@ func newSetup(d dice) setup {
 			LateRefusals: d.oneIn(3, "late refusals"), RequestErrorStatus: d.oneIn(3, "error status"),
 			ForgetRefused: d.oneIn(3, "forget"), ZonalOperationTypes: d.oneIn(3, "zonal types"),
 			NoClientOperationID: d.oneIn(3, "client id"), NoStaging: d.oneIn(3, "staging"),
-			NameConflictFails: d.oneIn(3, "name conflict"),
+			NameConflictFails: d.oneIn(3, "name conflict"), NoActionOnceCreated: d.oneIn(3, "no action"),
 		},
 	}
 	s.slurm = fakeslurm.Options{

@@ -29,7 +29,7 @@ func (g *group) body() any {
 		"Refreshing", "Restarting", "Resuming", "Starting", "Stopping", "Suspending", "Verifying",
 	}}
 	for _, m := range g.members {
-		switch m.action {
+		switch m.shownAction() {
 		case "CREATING":
 			actions.Creating++
 		case "DELETING":

@@ -15,14 +15,24 @@ type member struct {
 	group   *group
 	request *request // that brought it
 	vm      *vm      // nil before it is created, and after it was lost
-	action  string
+	action  string   // but see shownAction
+	hasty   bool     // it has no action once it is created
 	url     string   // of its VM, kept when that is lost
 	problem *Problem // of the last attempt to create it
 }
 
+// shownAction is the member's currentAction: its group is creating it until it
+// runs, also when its request has succeeded.
+func (m *member) shownAction() string {
+	if m.action == "NONE" && !m.hasty && m.vm != nil && m.vm.booting() {
+		return "CREATING"
+	}
+	return m.action
+}
+
 func (m *member) body() any {
 	a := &compute.ManagedInstance{
-		Name: m.name, Instance: m.url, CurrentAction: m.action,
+		Name: m.name, Instance: m.url, CurrentAction: m.shownAction(),
 		Version: &compute.ManagedInstanceVersion{InstanceTemplate: m.group.template.link()},
 	}
 	if m.problem != nil {

@@ -172,6 +172,19 @@ func TestAVMLostBehindTheGroupsBackIsNotRepaired(t *testing.T) {
 	assert.Error(t, w.DeleteVM("lost"))
 }
 
+func TestAVMLostWhileItBootsIsNotRepairedEither(t *testing.T) {
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "lost", "stopped")
+	w.Advance(10 * time.Second)
+	require.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
+	require.NoError(t, w.DeleteVM("lost"))
+	require.NoError(t, w.StopVM("stopped"))
+	for name, m := range w.members("m") {
+		assert.Equal(t, "NONE", m.GetCurrentAction(), name)
+	}
+}
+
 func TestAnInstanceDeletedByNameIsDoneWhenItIsGone(t *testing.T) {
 	w := newWorld(t, slow())
 	w.givenGroup("m", "us-central1-a")

@@ -74,6 +74,9 @@ type Switches struct {
 	NoClientOperationID bool `json:"noClientOperationID,omitempty"`
 	// NoStaging: instances go from PROVISIONING to RUNNING directly.
 	NoStaging bool `json:"noStaging,omitempty"`
+	// NoActionOnceCreated: an instance's currentAction is NONE from the moment
+	// when its request has succeeded, instead of CREATING until it runs.
+	NoActionOnceCreated bool `json:"noActionOnceCreated,omitempty"`
 	// TemplateDuration: the template's maxRunDuration wins over the request's.
 	TemplateDuration bool `json:"templateDuration,omitempty"`
 	// RefuseWorkloadPolicy: flex-start groups may not have a workload policy.

@@ -152,8 +152,10 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 		spec.ResizeBy = int64(len(r.names))
 	}
 	for _, name := range r.names {
-		m := &member{meta: s.newMeta(location{}, "managedInstances", name), group: g, request: r, action: "CREATING"}
-		g.members[name] = m
+		g.members[name] = &member{
+			meta: s.newMeta(location{}, "managedInstances", name), group: g, request: r,
+			action: "CREATING", hasty: s.opts.Switches.NoActionOnceCreated,
+		}
 	}
 	if s.opts.Switches.TargetSizeAt == "" {
 		r.count()

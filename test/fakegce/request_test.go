@@ -80,11 +80,16 @@ func TestARequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
 	assert.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
 	w.Advance(10 * time.Second)
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
-	assert.Equal(t, "STAGING", w.members("m")["n0"].GetInstanceStatus())
-	w.Advance(10 * time.Second)
 	m := w.members("m")["n0"]
+	assert.Equal(t, "STAGING", m.GetInstanceStatus())
+	assert.Equal(t, "CREATING", m.GetCurrentAction())
+	assert.EqualValues(t, 1, w.group("m").GetCurrentActions().GetCreating())
+	assert.False(t, w.group("m").GetStatus().GetIsStable())
+	w.Advance(10 * time.Second)
+	m = w.members("m")["n0"]
 	assert.Equal(t, "RUNNING", m.GetInstanceStatus())
 	assert.Equal(t, "NONE", m.GetCurrentAction())
+	assert.True(t, w.group("m").GetStatus().GetIsStable())
 }
 
 func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {

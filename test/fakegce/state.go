@@ -128,7 +128,7 @@ func (g *group) snapshot(s *Server) Group {
 		Members: []Member{}, Requests: []Request{},
 	}
 	for _, m := range g.sorted() {
-		one := Member{Name: m.name, Action: m.action, Request: m.request.name}
+		one := Member{Name: m.name, Action: m.shownAction(), Request: m.request.name}
 		if m.vm != nil {
 			one.Status = m.vm.api.Status
 		}

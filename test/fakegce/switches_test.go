@@ -144,6 +144,17 @@ func TestOperationsMayHaveZonalTypesAndNoClientID(t *testing.T) {
 	assert.Nil(t, op.Proto().ClientOperationId)
 }
 
+func TestAnInstanceMayHaveNoActionOnceItIsCreated(t *testing.T) {
+	w := newWorld(t, switched(Switches{NoActionOnceCreated: true}))
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	assert.Equal(t, "CREATING", w.members("m")["n0"].GetCurrentAction())
+	w.Advance(10 * time.Second)
+	m := w.members("m")["n0"]
+	assert.Equal(t, "STAGING", m.GetInstanceStatus())
+	assert.Equal(t, "NONE", m.GetCurrentAction())
+}
+
 func TestInstancesMaySkipStaging(t *testing.T) {
 	w := newWorld(t, switched(Switches{NoStaging: true}))
 	w.givenGroup("m")

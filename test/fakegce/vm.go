@@ -33,6 +33,9 @@ func (v *vm) machineType() string {
 // running reports whether the instance's guest is up.
 func (v *vm) running() bool { return v.api.Status == "RUNNING" }
 
+// booting reports whether the instance is created, and its guest not yet up.
+func (v *vm) booting() bool { return v.api.Status == "PROVISIONING" || v.api.Status == "STAGING" }
+
 // launch creates a VM, which begins to boot.
 func (s *Server) launch(zone, name string, props *compute.InstanceProperties, extra ...*compute.MetadataItems) *vm {
 	v := &vm{meta: s.newMeta(location{zone: zone}, "instances", name), needs: s.needs(props)}
@@ -107,7 +110,7 @@ func (s *Server) use(v *vm, by int) {
 
 // run has a booted VM enter RUNNING; its lease begins.
 func (s *Server) run(v *vm) {
-	if v.api.Status != "PROVISIONING" && v.api.Status != "STAGING" {
+	if !v.booting() {
 		return
 	}
 	v.api.Status, v.api.LastStartTimestamp = "RUNNING", stamp(s.now)

@@ -38,7 +38,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.DurationVar(&o.BootTime, "boot-time", 3*time.Second, "time from PROVISIONING to RUNNING")
 	f.DurationVar(&o.DeleteTime, "delete-time", time.Second, "time from STOPPING to gone")
 	f.IntVar(&o.PageLimit, "page-limit", 0, "`results` a page at most, whatever the caller asks; 0: no limit")
-	f.IntVar(&o.RateLimit, "rate-limit", 0, "`calls` a minute before 403 rateLimitExceeded; 0: no limit")
+	f.IntVar(&o.RateLimit, "rate-limit", 0, "`calls` a minute of each group of methods before 403 rateLimitExceeded; 0: no limit")
 	f.IntVar(&s.capacity, "capacity", -1, "`VMs` of each machine type that fit into each zone; -1: no limit")
 	f.StringArrayVar(&s.templates, "template", nil, "flex-start template to begin with: `NAME=MACHINETYPE[@REGION]`; may be repeated")
 	f.StringVar(&s.switches, "switches", "{}", "undocumented behaviours to have otherwise, as `JSON`, such as '{\"lateRefusals\":true}'")

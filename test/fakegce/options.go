@@ -20,7 +20,7 @@ type Options struct {
 	DeleteTime      time.Duration // STOPPING to gone
 
 	PageLimit int // results a page at most, whatever maxResults asks; 0 is no such limit
-	RateLimit int // calls a minute before 403 rateLimitExceeded; 0 is no limit
+	RateLimit int // calls a minute of each group of methods before 403 rateLimitExceeded; 0 is no limit
 
 	// OnBoot is called when an instance enters RUNNING, and OnDelete when an
 	// instance that was RUNNING leaves it, stopped or gone: every OnDelete has

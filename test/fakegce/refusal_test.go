@@ -144,13 +144,40 @@ func TestTheRateQuotaIsRefilledWithTheNextMinute(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err := w.list(t.Context(), "")
-	assertRefused(t, err, 403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'")
+	assertRefused(t, err, 403, "rateLimitExceeded", "Quota exceeded for quota metric 'List requests'")
 	var api *googleapi.Error
 	require.True(t, errors.As(err, &api))
 	assert.Contains(t, api.Body, `"domain":"usageLimits"`)
 	w.Advance(10 * time.Second)
 	_, err = w.list(t.Context(), "")
 	assert.NoError(t, err)
+}
+
+func TestEachGroupOfMethodsHasARateQuotaOfItsOwn(t *testing.T) {
+	w := newWorld(t, Options{RateLimit: 2})
+	client := &http.Client{Transport: w.Transport()}
+	w.givenGroup("m")
+	w.givenGroup("n")
+	operation := w.State().Operations[0].Name
+	const groups = "regions/us-central1/instanceGroupManagers"
+	for _, c := range []struct{ group, verb, path string }{
+		{"Queries", http.MethodDelete, groups + "/m"},
+		{"Read requests", http.MethodGet, groups + "/m"},
+		{"List requests", http.MethodGet, "aggregated/instances"},
+		{"List requests", http.MethodPost, groups + "/m/listManagedInstances"},
+		{"Operation read requests", http.MethodPost, "regions/us-central1/operations/" + operation + "/wait"},
+		{"Operation read requests", http.MethodGet, "regions/us-central1/operations/" + operation},
+	} {
+		t.Run(c.verb+" "+c.path, func(t *testing.T) {
+			for w.minute.calls[c.group] < 2 {
+				status, body := ask(t, client, c.verb, c.path, "")
+				require.Equal(t, http.StatusOK, status, body)
+			}
+			status, body := ask(t, client, c.verb, c.path, "")
+			assert.Equal(t, http.StatusForbidden, status)
+			assert.Contains(t, body, "Quota exceeded for quota metric '"+c.group+"' and limit '"+c.group+" per minute'")
+		})
+	}
 }
 
 func TestTooManyOperationsLookLikeTooManyCallsWithADetail(t *testing.T) {

@@ -47,7 +47,21 @@ func (h *hungCloud) begun() map[string]int {
 	return maps.Clone(h.asked)
 }
 
-// lateCloud is such a cloud that is let go while the second round still reads
+// listingCloud is a cloud that takes minutes to list its groups, in the middle of
+// which something happens.
+type listingCloud struct {
+	Cloud
+	meanwhile func()
+}
+
+func (l listingCloud) Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error) {
+	time.Sleep(time.Minute)
+	l.meanwhile()
+	time.Sleep(time.Minute)
+	return l.Cloud.Groups(ctx, cluster, regions)
+}
+
+// lateCloud is a hungCloud that is let go while the second round still reads
 // its instances.
 type lateCloud struct {
 	*hungCloud

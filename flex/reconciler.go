@@ -102,8 +102,13 @@ type Reconciler struct {
 	refused  map[string]plan.Refusal // by group; see plan.Snapshot
 }
 
+// slurmAge is how old what Slurm said may be when the cloud has been read: jobs
+// begin and end meanwhile.
+const slurmAge = 5 * time.Second
+
 // Observe reads Slurm and the cloud. If Slurm cannot be read there is no
-// snapshot; a region that cannot be read is named in it.
+// snapshot; a region that cannot be read is named in it. A cloud that takes its
+// time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.remembered()}
 	var unseenGroups, unseenInstances, unseenPolicies map[string]error
@@ -111,18 +116,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 
 	asked := ctx
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.Go(func() (err error) {
-		if snap.Nodes, err = r.Scheduler.Nodes(ctx); err != nil {
-			return fmt.Errorf("read nodes: %w", err)
-		}
-		if snap.Jobs, err = r.Scheduler.Jobs(ctx); err != nil {
-			return fmt.Errorf("read jobs: %w", err)
-		}
-		if snap.Reservations, err = r.Scheduler.Reservations(ctx); err != nil {
-			return fmt.Errorf("read reservations: %w", err)
-		}
-		return r.readSettings(ctx)
-	})
+	reads.Go(func() error { return r.observeSlurm(ctx, &snap) })
 	reads.Go(func() error {
 		if r.places() {
 			snap.Policies, unseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, regions)
@@ -141,7 +135,11 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		}
 		return nil
 	})
-	if err := cmp.Or(reads.Wait(), asked.Err()); err != nil {
+	err := cmp.Or(reads.Wait(), asked.Err())
+	if err == nil && r.Now().Sub(snap.Begun) > slurmAge {
+		err = r.observeSlurm(asked, &snap)
+	}
+	if err != nil {
 		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
 	maps.Copy(snap.Unseen, unseenInstances)
@@ -156,6 +154,20 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Told = r.owners.keep(snap.Jobs)
 	snap.ResumeTimeout, snap.Partitions, snap.Private = r.seldom.resumeTimeout, r.seldom.partitions, r.seldom.private
 	return snap, nil
+}
+
+// observeSlurm reads nodes before jobs, so that a job which has just begun is seen.
+func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err error) {
+	if snap.Nodes, err = r.Scheduler.Nodes(ctx); err != nil {
+		return fmt.Errorf("read nodes: %w", err)
+	}
+	if snap.Jobs, err = r.Scheduler.Jobs(ctx); err != nil {
+		return fmt.Errorf("read jobs: %w", err)
+	}
+	if snap.Reservations, err = r.Scheduler.Reservations(ctx); err != nil {
+		return fmt.Errorf("read reservations: %w", err)
+	}
+	return r.readSettings(ctx)
 }
 
 // places reports whether any nodeset wants its nodes close together.

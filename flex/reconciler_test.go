@@ -170,6 +170,19 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 	}
 }
 
+func TestAJobThatBeginsWhileTheCloudIsSlowKeepsItsNodes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "shared", "alpha-a3-0")
+		w.settle()
+		w.slurm.cancel(1)
+		w.Cloud = listingCloud{w.Cloud, func() { w.slurm.submit(2, "shared", "alpha-a3-0") }}
+		w.mustRound(t.Context())
+		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down", "job 2 has got the node that powered up for nobody")
+		assert.Contains(t, w.owned(), "request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED", "and what waits for it")
+	})
+}
+
 func TestWhatIsObservedOfAnUnreadRegionIsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-one-0,alpha-a3-0")

@@ -3,6 +3,7 @@ package flex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -85,6 +86,11 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 	}
 	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
 		return nil // it has gone
+	}
+	for _, rec := range records { // since the round looked: nodes that have come up late are nobody's to take
+		if rec.State == slurm.JobRunning {
+			return fmt.Errorf("job %d has begun", rec.ID)
+		}
 	}
 	spared := false
 	for _, rec := range records {

@@ -2,12 +2,15 @@ package flex
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -76,6 +79,25 @@ func TestWhatTakesOneComponentOfAHeterogeneousJobIsToldToAll(t *testing.T) {
 			2: "flex-start: INVALID_ARGUMENT: no",
 			3: "priority raised for the deadline",
 		}, w.slurm.comment, "component 4 has ended: Slurm would refuse it")
+	})
+}
+
+func TestAJobThatBeginsJustBeforeItIsGivenBackKeepsItsNodes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.deaf = true
+		w.slurm.submit(1, "shared", "alpha-a3-0")
+		w.settle()
+		time.Sleep(31 * time.Minute)
+		_, p, err := w.Look(t.Context())
+		require.NoError(t, err)
+		require.NotEmpty(t, p.Actions)
+		require.IsType(t, plan.GiveBack{}, p.Actions[0], "no slurmd has registered within boot_timeout")
+
+		w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
+		w.slurm.jobs[1].State = slurm.JobRunning
+		assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has begun")
+		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
+		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
 	})
 }
 

@@ -21,8 +21,8 @@ const (
 	recordAge = time.Hour
 )
 
-// strandedAfter is the age at which an instance of ours that belongs to no node
-// is taken for a remnant.
+// strandedAfter is the age at which an instance or a request of ours that belongs
+// to no node is taken for a remnant.
 const strandedAfter = 10 * time.Minute
 
 // deleteInstances deletes the instances of ours that stand behind nodes that
@@ -83,16 +83,17 @@ func (w *world) useless(in machine) (why string, stopped bool) {
 		return w.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.isLeftover(m, in):
 		return w.unasked("it came for another job, and cannot serve the one that waits for its node"), stopped
-	case m == nil && !w.knows(in.Name) && !w.held[in.Name] && w.snap.Now.Sub(in.Created) >= strandedAfter:
+	case m == nil && w.isStranded(in.Name) && w.snap.Now.Sub(in.Created) >= strandedAfter:
 		return w.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped
 }
 
-// knows reports whether the configuration has a node of that name.
-func (w *world) knows(node string) bool {
+// isStranded reports whether the configuration has no node of that name, and no job
+// holds one.
+func (w *world) isStranded(node string) bool {
 	_, _, known := w.cfg.Find(node)
-	return known
+	return !known && !w.held[node]
 }
 
 // unasked counts a deletion that Slurm did not ask for, and returns its reason,

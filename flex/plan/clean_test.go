@@ -88,6 +88,23 @@ func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
 }
 
+func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
+	given := func(ago time.Duration, more ...func(*scene)) Snapshot {
+		waits := group("alpha-gone-job-7", forJob("gone", 7), request("a1", mig.Accepted, "alpha-gone-[0-1]", 15*time.Minute))
+		return seen(append([]func(*scene){waits, asked(ago)}, more...)...)
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"is cancelled":          {given(10 * time.Minute), []string{"cancel request alpha-gone-job-7/a1"}},
+		"not while it is young": {given(10*time.Minute - time.Second), nil},
+		"not while a job waits": {given(time.Hour, job(7, "train", "15:00", configured, "alpha-gone-[0-1]")), nil},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
+	}
+}
+
 func TestRequestsOfSuspendedNodes(t *testing.T) {
 	const min15 = 15 * time.Minute
 	waiting := func(id uint32, list string) func(*scene) {

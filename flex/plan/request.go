@@ -13,8 +13,8 @@ import (
 
 // settleRequests gives each live request to the cohort that it serves, and
 // cancels those that serve none. A request is all or nothing, so one node that
-// nobody wants makes the whole of it wrong; what Slurm does not show, or shows
-// in a state that we do not understand, never does.
+// nobody wants makes the whole of it wrong; a node of the configuration that Slurm
+// does not show, or shows in a state that we do not understand, never does.
 func (w *world) settleRequests(cohorts []*cohort) {
 	for _, r := range w.liveRequests() {
 		why := w.misfit(r)
@@ -45,6 +45,8 @@ func (w *world) misfit(r ref) string {
 	for _, name := range slices.Sorted(slices.Values(r.request.Instances)) {
 		m := w.nodes[name]
 		switch {
+		case m == nil && w.isStranded(name) && w.snap.Now.Sub(r.request.Created) >= strandedAfter:
+			return "the configuration knows no node " + name
 		case m == nil || m.power == unclear || m.power == up:
 			continue
 		case m.power == down && len(m.jobs) > 0:

@@ -117,6 +117,7 @@ func (w *world) judge(c *cohort) {
 		w.problem(fmt.Sprintf("%s waits for region %s", slurm.Fold(c.nodes), c.set.Region))
 		return
 	}
+	w.nameStranger(c)
 	c.missing = w.missing(c)
 	if slices.ContainsFunc(c.missing, func(name string) bool { return w.snap.Asking[name] }) {
 		w.active[c.set.Region]++ // its request is as good as made
@@ -125,6 +126,24 @@ func (w *world) judge(c *cohort) {
 	}
 	if len(c.missing) > 0 && !w.isGiven(c) {
 		c.mayAsk = !w.isBlocked(c) && w.templateFits(c) && w.placementFits(c) && w.mayAsk(c, w.groups[c.set.Region+"/"+c.group])
+	}
+}
+
+// nameStranger says so if an instance that is not ours has the name of one of the
+// cohort's nodes and does not come up: nothing is asked for while it is there, and
+// it is not ours to delete.
+func (w *world) nameStranger(c *cohort) {
+	for _, name := range c.nodes {
+		for _, in := range w.instances[name] {
+			limit := c.set.Flex.BootTimeout
+			late := limit > 0 && w.snap.Now.Sub(w.nodes[name].wantedSince(in)) >= limit
+			if w.ours(in) || !in.Stopped() && !late {
+				continue
+			}
+			c.obstacle = fmt.Sprintf("instance %s in %s has the name of a node that waits, and slurmflex has not made it; delete it", name, in.Zone)
+			w.problem(c.group + ": " + c.obstacle)
+			return
+		}
 	}
 }
 

@@ -294,14 +294,17 @@ func (w *twins) restart() {
 	w.same(w.limit)
 }
 
-// vanish has the node's machine go.
-func (w *twins) vanish(name string) {
+// vanish has the nodes' machines go, all at once. The real end may notice at once
+// or much later: slurmctld asks every ten seconds.
+func (w *twins) vanish(names ...string) {
 	w.t.Helper()
-	_, err := w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/delete"), name)
-	require.NoError(w.t, err)
-	w.model.Silence(name)
-	w.t.Logf("+ %s vanishes", name)
-	w.same(w.limit)
+	for _, name := range names {
+		_, err := w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/delete"), name)
+		require.NoError(w.t, err)
+		w.model.Silence(name)
+	}
+	w.t.Logf("+ %s vanish", slurm.Fold(names))
+	w.same(periodic)
 }
 
 // await waits until the model has something, and the real one is the same.

@@ -274,9 +274,7 @@ func TestModelSilentAndRestarted(t *testing.T) {
 	w.update("alpha-a3-2", "power_down_force", "")
 	w.update("alpha-a3-3", "down", "broken")
 	w.restart()
-	w.vanish("alpha-g2-0")
-	w.vanish("alpha-g2-1")
-	w.vanish("alpha-g2-3")
+	w.vanish("alpha-g2-0", "alpha-g2-1", "alpha-g2-3")
 	w.limit = periodic // the real one notices a little sooner when it has a job to end there
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
 	w.await(2*periodic, "the nodes to be missed", func() bool {

@@ -87,7 +87,7 @@ func endLease(t *testing.T, l *lab.Lab, node string, left time.Duration) {
 func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
-	start := vm.Terminates.Truncate(time.Minute).Local().Format("2006-01-02T15:04:05")
+	start := vm.Terminates.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
 	awaitShown(t, 30*time.Second, "a reservation of "+node+" from "+start, func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		for line := range strings.Lines(all) {

@@ -215,7 +215,7 @@ func (w *twins) submit(spec fakeslurm.JobSpec) {
 		args = append(args, "-t", fmt.Sprintf("0:%d", int(spec.Limit.Seconds())))
 	}
 	if !spec.Begin.IsZero() {
-		args = append(args, "--begin", spec.Begin.Format("2006-01-02T15:04:05"))
+		args = append(args, "--begin", spec.Begin.UTC().Format("2006-01-02T15:04:05"))
 	}
 	if spec.NoRequeue {
 		args = append(args, "--no-requeue")

@@ -92,10 +92,11 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	if l.Version, err = slurmVersion(ctx); err != nil {
 		return err
 	}
+	unix.Umask(0o022) // other users' processes work in the folder, whatever that of our caller is
 	if l.Dir, err = os.MkdirTemp("", "slurmflex-"+l.Name+"-"); err != nil {
 		return err
 	}
-	if err := os.Chmod(l.Dir, 0o755); err != nil { // other users' processes work in it
+	if err := os.Chmod(l.Dir, 0o755); err != nil {
 		return err
 	}
 	if l.port, l.release, err = claimPorts(); err != nil {
@@ -198,7 +199,7 @@ func (l *Lab) Client(ctx context.Context, command string, args ...string) *exec.
 
 func (l *Lab) command(ctx context.Context, cred *syscall.Credential, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Env = []string{"SLURM_CONF=" + l.Conf(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TZ=UTC"}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Setsid: true}
 	cmd.WaitDelay = time.Second
@@ -341,10 +342,11 @@ func lookIn(folder, name string) (string, error) {
 	return path, nil
 }
 
-// copyProgram puts a program where the cluster's hooks expect it. Another process
-// writes it: what this one has open for writing nobody could start.
+// copyProgram puts a program where the cluster's hooks expect it, for all users to
+// start. Another process writes it: what this one has open for writing nobody could
+// start.
 func copyProgram(ctx context.Context, from, to string) error {
-	if out, err := exec.CommandContext(ctx, "/bin/cp", from, to).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "/usr/bin/install", "--mode=755", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", filepath.Base(from), err, strings.TrimSpace(string(out)))
 	}
 	return nil

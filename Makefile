@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export CGO_ENABLED := 0
 
-BUILD := $(CURDIR)/build
+BUILD := build
 TRIXIE ?= /var/tmp/slurmflex/trixie
 BOOKWORM ?= /var/tmp/slurmflex/bookworm
 

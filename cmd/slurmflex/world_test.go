@@ -73,7 +73,7 @@ esac`
 // down.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
+	w := &world{dir: shortDir(t), cloud: fakegce.New(fakegce.Options{Clock: slowClock{fakegce.NewWallClock()}})}
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
@@ -91,6 +91,16 @@ func newWorld(t *testing.T) *world {
 	w.jobs(t)
 	w.write(t, "controllers", "Slurmctld(primary) at ctl1 is UP\n")
 	return w
+}
+
+// shortDir is a folder for sockets: the kernel takes no path of more than 107
+// bytes.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "flex")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 // slowClock is a minute slow, so that what is made in the cloud is old enough to
@@ -111,6 +121,7 @@ func (w *world) write(t *testing.T, name, text string) {
 	}
 	text = strings.ReplaceAll(text, "DIR", w.dir)
 	require.NoError(t, os.WriteFile(w.path(name+".new"), []byte(text), mode))
+	require.NoError(t, os.Chmod(w.path(name+".new"), mode)) // whatever the umask is
 	require.NoError(t, os.Rename(w.path(name+".new"), w.path(name)))
 }
 

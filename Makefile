@@ -13,6 +13,7 @@ BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./slurm/... .
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL: # the targets share build/, and measure against the clock
 .PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 web-test alerts-test docs-check lint demo play fuzz chaos soak race bench bench-compare clean
 
 help: ## print this list

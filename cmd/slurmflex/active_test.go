@@ -48,7 +48,13 @@ func TestADaemonOnTheBackupsHostTakesOver(t *testing.T) {
 	d := w.daemon(t)
 	require.Eventually(t, func() bool { return w.count(t, "scontrol ping") >= 3 }, slack, poll)
 	w.assertUntouched(t)
-	assert.Equal(t, w.count(t, "scontrol ping")+1, len(w.calls(t)), "and once the configuration: no more is asked for")
+	var others []string
+	for _, c := range w.calls(t) {
+		if !strings.HasPrefix(c.args, "scontrol ping") {
+			others = append(others, c.args)
+		}
+	}
+	assert.Len(t, others, 1, "the configuration: no more is asked for")
 
 	w.standingBy(t, "DOWN")
 	require.Eventually(t, func() bool { return len(w.machines()) == 0 }, slack, poll)

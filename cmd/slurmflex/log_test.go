@@ -63,14 +63,7 @@ func TestDebugShowsEachCallAndEachCommand(t *testing.T) {
 
 func TestSIGUSR1SwitchesTheDaemonsLogToDebugAndBack(t *testing.T) {
 	w := newWorld(t)
-	d := w.flex(t, "daemon")
-	log := newTerminal(t, 24, 80)
-	d.Stderr = log.tty
-	require.NoError(t, d.Start())
-	says := func(text string) {
-		t.Helper()
-		require.Eventually(t, func() bool { return strings.Contains(log.shown(), text) }, slack, poll, "%s", text)
-	}
+	d, says := w.talking(t)
 	says("serving the page")
 	require.NoError(t, d.Process.Signal(unix.SIGUSR1))
 	says(`log level changed by SIGUSR1 {"level": "debug"}`)

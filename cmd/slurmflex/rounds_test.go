@@ -99,6 +99,19 @@ func (w *world) daemon(t *testing.T) *process {
 	return d
 }
 
+// talking starts a daemon, and returns how to wait until its log says something.
+func (w *world) talking(t *testing.T) (d *process, says func(text string)) {
+	t.Helper()
+	d = w.flex(t, "daemon")
+	log := newTerminal(t, 24, 80)
+	d.Stderr = log.tty
+	require.NoError(t, d.Start())
+	return d, func(text string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(log.shown(), text) }, slack, poll, "%s", text)
+	}
+}
+
 // poll is how often a test looks whether what it waits for has come.
 const poll = 5 * time.Millisecond
 
@@ -116,17 +129,17 @@ func (w *world) count(t *testing.T, prefix string) int {
 
 func TestTheDaemonServesAHookAtOnceAndStopsWhenTold(t *testing.T) {
 	w := newWorld(t)
-	d := w.daemon(t)
+	d, says := w.talking(t)
+	says("daemon ready")
 	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll, "its first round has read the nodes")
 	w.waiting(t)
 	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	says(`hint {"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
 	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll)
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone).settle(t)
 	w.requireAsked(t)
 	assert.NoFileExists(t, flex.SocketPath(w.path("run")))
-	assert.Contains(t, d.stderr.String(), "daemon ready")
-	assert.Contains(t, d.stderr.String(), `hint {"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
 }
 
 func TestThereIsOneDaemon(t *testing.T) {

@@ -169,6 +169,7 @@ func (c *cluster) furnish(build string, s setting) error {
 // standInFolder is in the cluster's own folder, so that its jobs have it too.
 func (c *cluster) standInFolder() string { return filepath.Join(c.Lab.Dir, "stand-ins") }
 
+// copyFile copies a file for all users, whatever the umask of who made it was.
 func copyFile(from, to string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -181,8 +182,12 @@ func copyFile(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
+	mode := os.FileMode(0o644)
+	if info.Mode()&0o100 != 0 {
+		mode = 0o755
+	}
 	_ = os.Remove(to)
-	return os.WriteFile(to, text, info.Mode().Perm())
+	return os.WriteFile(to, text, mode)
 }
 
 // command prepares a program as the page's user runs it.

@@ -29,7 +29,7 @@ unit: ## run the tests that need neither root nor Slurm
 
 race: ## run the tests that need neither root nor Slurm with the race detector; installs gcc if it is missing
 	scripts/setup-gcc
-	CGO_ENABLED=1 go test -race -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -count=1 -timeout 20m ./...
 
 defects: ## run the tests that show slurm-gcp's 30 defects to be right here
 	go run ./test/defects

@@ -283,6 +283,21 @@ func TestARegionThatTheAggregatedListDoesNotReachIsUnseen(t *testing.T) {
 	}
 }
 
+func TestARegionThatAListDoesNotReachHasNoGroups(t *testing.T) {
+	for _, list := range []string{"regionInstanceGroupManagers.list", "regionInstanceGroupManagerResizeRequests.list"} {
+		t.Run(list, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Unreachable: []string{region}}))
+				groups, unseen := w.Groups(t.Context(), "alpha", []string{region, "europe-west4"})
+				assert.Empty(t, groups)
+				require.Len(t, unseen, 1)
+				assert.ErrorContains(t, unseen[region], "incomplete answer: UNREACHABLE")
+			})
+		})
+	}
+}
+
 func TestARequestThatFailsSaysWhy(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)

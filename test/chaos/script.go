@@ -66,7 +66,7 @@ func (d dice) trouble(i int) event {
 	case 6:
 		return lag{pick(d, lists(), "method", i), d.span(time.Second, 30*time.Second, "behind", i).Truncate(time.Second), lasts(1, 15)}
 	case 7:
-		return unreachable{pick(d, append(zones(), us, europe), "place", i), lasts(1, 15)}
+		return unreachable{pick(d, lists(), "list", i), pick(d, append(zones(), us, europe), "place", i), lasts(1, 15)}
 	case 8:
 		return outage{pick(d, zones(), "zone", i)}
 	case 9:

@@ -105,18 +105,19 @@ func (e lag) strike(w *world, no int) {
 	w.arm(no, e.lasts, fakegce.Fault{Method: e.method, Lag: e.behind})
 }
 
-// unreachable is a zone or region that an aggregated list does not reach.
+// unreachable is a zone or region that a list does not reach.
 type unreachable struct {
-	place string
-	lasts time.Duration
+	method string
+	place  string
+	lasts  time.Duration
 }
 
 func (e unreachable) String() string {
-	return fmt.Sprintf("%s is out of reach, for %v", e.place, e.lasts)
+	return fmt.Sprintf("%s is out of reach of %s, for %v", e.place, e.method, e.lasts)
 }
 
 func (e unreachable) strike(w *world, no int) {
-	w.arm(no, e.lasts, fakegce.Fault{Method: "instances.aggregatedList", Unreachable: []string{e.place}})
+	w.arm(no, e.lasts, fakegce.Fault{Method: e.method, Unreachable: []string{e.place}})
 }
 
 // loseVM is a machine that vanishes, or stops.
@@ -221,7 +222,7 @@ func creations() []string {
 	}
 }
 
-// lists are the methods that lag strikes.
+// lists are the methods that lag and unreachable strike.
 func lists() []string {
 	return []string{
 		"regionInstanceGroupManagers.list", "regionInstanceGroupManagerResizeRequests.list",

@@ -28,7 +28,7 @@ type Fault struct {
 
 	OperationError *Problem      `json:"operationError"` // the call's operation ends with this, and does nothing
 	Lag            time.Duration `json:"lag"`            // a list shows what was there this long ago, at most 10 min
-	Unreachable    []string      `json:"unreachable"`    // regions or zones that an aggregated list does not reach
+	Unreachable    []string      `json:"unreachable"`    // regions or zones that a list does not reach
 }
 
 // armedFault is a fault with what is left of it.

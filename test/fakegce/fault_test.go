@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,24 @@ func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
 	assert.Equal(t, "NO_RESULTS_ON_PAGE", warnings["zones/europe-west4-a"])
 	_, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, "aggregated/instances", "")
 	assert.Contains(t, body, `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/zones/us-central1-a"`)
+}
+
+func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
+	require.NoError(t, w.AddFault(Fault{Method: "*.list", Unreachable: []string{"us-central1"}}))
+	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	for _, path := range []string{
+		"regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/m/resizeRequests", "zones/us-central1-a/instances",
+	} {
+		_, body := ask(t, client, http.MethodGet, path, "")
+		assert.Contains(t, body, `"code":"UNREACHABLE"`, path)
+		assert.NotContains(t, body, `"items"`, path)
+		assert.Equal(t, strings.HasSuffix(path, "resizeRequests"), strings.Contains(body, `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/regions/us-central1"]`))
+	}
+	_, body := ask(t, client, http.MethodGet, "regions/europe-west4/instanceGroupManagers", "")
+	assert.NotContains(t, body, "warning")
 }
 
 func TestADelayedCallActsWhenTheDelayIsOver(t *testing.T) {

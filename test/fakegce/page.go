@@ -16,11 +16,13 @@ const defaultPage = 500
 
 // listReply is the answer of a list method.
 type listReply struct {
-	Kind          string `json:"kind"`
-	ID            string `json:"id"`
-	Items         []any  `json:"items,omitempty"`
-	NextPageToken string `json:"nextPageToken,omitempty"`
-	SelfLink      string `json:"selfLink"`
+	Kind          string   `json:"kind"`
+	ID            string   `json:"id"`
+	Items         []any    `json:"items,omitempty"`
+	NextPageToken string   `json:"nextPageToken,omitempty"`
+	SelfLink      string   `json:"selfLink"`
+	Warning       any      `json:"warning,omitempty"`
+	Unreachables  []string `json:"unreachables,omitempty"`
 }
 
 // aggregateReply is the answer of an aggregatedList method.
@@ -47,14 +49,26 @@ func (p page) bodies() []any {
 	return bodies
 }
 
-// list answers a list method. example is a value of the items' type.
+// list answers a list method. example is a value of the items' type. Of a place
+// that is not reached there are no items, and a warning.
 func (s *Server) list(c *call, kind string, all []resource, example any) (any, error) {
+	lost := slices.ContainsFunc(c.fault.Unreachable, unreachable(c.at))
+	if lost {
+		all = nil
+	}
 	p, err := s.page(c, all, example)
 	if err != nil {
 		return nil, err
 	}
 	id := strings.TrimPrefix(c.path, "/compute/v1/")
-	return listReply{kind, id, p.bodies(), p.next, apiRoot + id}, nil
+	answer := listReply{Kind: kind, ID: id, Items: p.bodies(), NextPageToken: p.next, SelfLink: apiRoot + id}
+	if lost {
+		answer.Warning = notReached(c.at.String())
+		if kind == regionalRequests { // the one of these lists that has the field
+			answer.Unreachables = []string{s.placeLink(c.at)}
+		}
+	}
+	return answer, nil
 }
 
 // aggregate answers an aggregatedList method: every place of the kinds where
@@ -82,12 +96,14 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 		scope := at.String()
 		switch {
 		case slices.ContainsFunc(c.fault.Unreachable, unreachable(at)):
-			answer.Items[scope] = warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
-			answer.Unreachables = append(answer.Unreachables, apiRoot+"projects/"+s.opts.Project+"/"+scope)
+			answer.Items[scope] = map[string]any{"warning": notReached(scope)}
+			answer.Unreachables = append(answer.Unreachables, s.placeLink(at))
 		case found[at] != nil:
 			answer.Items[scope] = map[string]any{collection: found[at]}
 		default:
-			answer.Items[scope] = warning("NO_RESULTS_ON_PAGE", "There are no results for scope '"+scope+"' on this page.", scope)
+			answer.Items[scope] = map[string]any{
+				"warning": warning("NO_RESULTS_ON_PAGE", "There are no results for scope '"+scope+"' on this page.", scope),
+			}
 		}
 	}
 	return answer, nil
@@ -101,10 +117,14 @@ func unreachable(at location) func(string) bool {
 }
 
 func warning(code, message, scope string) map[string]any {
-	return map[string]any{"warning": map[string]any{
+	return map[string]any{
 		"code": code, "message": message,
 		"data": []map[string]string{{"key": "scope", "value": scope}},
-	}}
+	}
+}
+
+func notReached(scope string) map[string]any {
+	return warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
 }
 
 // aggregateKinds are the kinds of the aggregated lists by collection.

@@ -344,6 +344,9 @@ func (s *Server) getRequest(c *call) (any, error) {
 	return r.api, nil
 }
 
+// regionalRequests is the kind of a list of regional resize requests.
+const regionalRequests = "compute#regionInstanceGroupManagerResizeRequestList"
+
 func (s *Server) listRequests(c *call) (any, error) {
 	g, err := s.group(c)
 	if err != nil {
@@ -351,7 +354,7 @@ func (s *Server) listRequests(c *call) (any, error) {
 	}
 	kind := "compute#instanceGroupManagerResizeRequestList"
 	if c.at.zone == "" {
-		kind = "compute#regionInstanceGroupManagerResizeRequestList"
+		kind = regionalRequests
 	}
 	return s.list(c, kind, g.requests.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManagerResizeRequest{})
 }

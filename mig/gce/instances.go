@@ -17,9 +17,9 @@ import (
 
 // Instances reads the instances of the regions whose names begin with the
 // cluster's and a hyphen, whoever made them, sorted by name. One that no group
-// made has the stamp of its labels, if that is the cluster's. A region of which
-// anything could not be read is in unseen, with the reason, and none of its
-// instances are returned.
+// made has the stamp of its labels, if that is the cluster's. Those that wait for
+// capacity are left out. A region of which anything could not be read is in
+// unseen, with the reason, and none of its instances are returned.
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string) (instances []mig.Instance, unseen map[string]error) {
 	v := view{cluster: cluster, seen: make(map[string][]mig.Instance), missed: make(map[string]error)}
 	for _, region := range regions {
@@ -41,6 +41,11 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 	slices.SortFunc(instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
 	return instances, unseen
 }
+
+// waitsForCapacity is the status of a flex-start instance that Compute has no
+// machine for yet: the time that it waits is no time to boot. Source: discovery
+// document, Instance.status.
+const waitsForCapacity = "PENDING"
 
 // view is what the pages read so far show of the regions asked for.
 type view struct {
@@ -78,7 +83,7 @@ func (v *view) addZone(region, zone string, list *computepb.InstancesScopedList)
 		return fmt.Errorf("zone %s: %w", zone, err)
 	}
 	for _, m := range list.GetInstances() {
-		if !strings.HasPrefix(m.GetName(), v.cluster+"-") {
+		if !strings.HasPrefix(m.GetName(), v.cluster+"-") || m.GetStatus() == waitsForCapacity {
 			continue
 		}
 		in, err := instanceOf(m, region, zone)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,13 @@ func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
 			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), FlexStart: true,
 		},
 	}, instances)
+}
+
+func TestAnInstanceThatWaitsForCapacityIsNotThereYet(t *testing.T) {
+	pending := strings.Replace(instanceJSON("alpha-a3-0", createdBy(madeBy)), "RUNNING", "PENDING", 1)
+	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+pending+`,`+instanceJSON("alpha-a3-1", "")+`]}}}`, testRegion)
+	assert.Empty(t, unseen)
+	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances))
 }
 
 func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {

@@ -27,7 +27,7 @@ type Fault struct {
 	Message   string        `json:"message"`   // default by status
 
 	OperationError *Problem      `json:"operationError"` // the call's operation ends with this, and does nothing
-	Lag            time.Duration `json:"lag"`            // a list shows what was there this long ago, at most 10 min
+	Lag            time.Duration `json:"lag"`            // a list shows what was there this long ago, as it was then or when the fault was armed; at most 10 min
 	Unreachable    []string      `json:"unreachable"`    // regions or zones that a list does not reach
 }
 

@@ -106,6 +106,40 @@ func TestALaggingListShowsWhatWasThereBefore(t *testing.T) {
 	assert.Equal(t, map[string][]string{"zones/us-central1-a": {"n1"}}, found)
 }
 
+func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
+	w := newWorld(t, slow())
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m", "us-central1-a")
+	w.Advance(time.Minute)
+	require.NoError(t, w.AddFault(Fault{Method: "*ist", Lag: time.Minute}))
+	w.givenRequest("m", "r", "n0")
+	w.SetCapacity("", "", -1)
+	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	const groups = "regions/us-central1/instanceGroupManagers"
+	shows := func(path, want string) {
+		t.Helper()
+		_, body := ask(t, client, http.MethodGet, path, "")
+		assert.Contains(t, body, want)
+	}
+	shows(groups, `"targetSize":0`)
+
+	w.Advance(61 * time.Second) // the second attempt found room a second ago
+	require.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
+	shows(groups, `"targetSize":1`)
+	shows(groups+"/m/resizeRequests", `"lastAttempt"`)
+	w.Advance(10 * time.Second)
+	require.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
+	shows(groups+"/m/resizeRequests", `"state":"ACCEPTED"`)
+	shows(groups+"/m/resizeRequests?filter=state=ACCEPTED", `"name":"r"`)
+
+	w.Advance(time.Minute)
+	require.NoError(t, w.StopVM("n0"))
+	shows(groups+"/m/resizeRequests", `"state":"SUCCEEDED"`)
+	shows("aggregated/instances", `"status":"STAGING"`)
+	w.ClearFaults()
+	shows("aggregated/instances", `"status":"TERMINATED"`)
+}
+
 func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m", "us-central1-a")

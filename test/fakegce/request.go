@@ -207,8 +207,10 @@ func (s *Server) attempt(r *request) {
 		s.fail(r, p)
 		return
 	}
-	r.api.Status.LastAttempt = &compute.InstanceGroupManagerResizeRequestStatusLastAttempt{
-		Error: errorsOf[compute.InstanceGroupManagerResizeRequestStatusLastAttemptError](p),
+	r.api.Status = &compute.InstanceGroupManagerResizeRequestStatus{
+		LastAttempt: &compute.InstanceGroupManagerResizeRequestStatusLastAttempt{
+			Error: errorsOf[compute.InstanceGroupManagerResizeRequestStatusLastAttemptError](p),
+		},
 	}
 	for _, name := range r.names {
 		r.group.members[name].problem = p
@@ -244,7 +246,9 @@ func (s *Server) fail(r *request, p *Problem) {
 		return
 	}
 	r.api.State = stateFailed
-	r.api.Status.Error = errorsOf[compute.InstanceGroupManagerResizeRequestStatusError](p)
+	r.api.Status = &compute.InstanceGroupManagerResizeRequestStatus{
+		Error: errorsOf[compute.InstanceGroupManagerResizeRequestStatusError](p),
+	}
 	s.release(r)
 }
 
@@ -279,7 +283,7 @@ func (s *Server) release(r *request) {
 // retire has a request in a final state forgotten when its time is over, and
 // its last attempt at once.
 func (s *Server) retire(r *request) {
-	r.api.Status.LastAttempt = nil
+	r.api.Status = &compute.InstanceGroupManagerResizeRequestStatus{Error: r.api.Status.Error}
 	s.goOnDeleting(r.group)
 	s.after(keepRecords, func() { r.group.requests.remove(r, s.now) })
 }

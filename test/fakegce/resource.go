@@ -38,7 +38,8 @@ type meta struct {
 	at      location
 	id      uint64
 	created time.Time
-	ready   bool // no operation is making or deleting it
+	ready   bool   // no operation is making or deleting it
+	looks   []look // the oldest first; see remember
 }
 
 func (m *meta) about() *meta { return m }
@@ -117,18 +118,21 @@ func (s *shelf[T]) all() []T {
 }
 
 // seen is what a list shows of the shelf's resources at the locations that
-// here picks: those that were there lag ago.
+// here picks: those that were there lag ago, as they were.
 func (s *shelf[T]) seen(now time.Time, lag time.Duration, here func(location) bool) []resource {
 	then := now.Add(-lag)
 	var list []resource
-	for _, r := range s.live {
+	show := func(r T) {
 		if m := r.about(); here(m.at) && !m.created.After(then) {
-			list = append(list, r)
+			list = append(list, asOf(r, then))
 		}
 	}
+	for _, r := range s.live {
+		show(r)
+	}
 	for _, d := range s.gone {
-		if m := d.resource.about(); here(m.at) && d.at.After(then) && !m.created.After(then) {
-			list = append(list, d.resource)
+		if d.at.After(then) {
+			show(d.resource)
 		}
 	}
 	return list

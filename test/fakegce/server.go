@@ -36,6 +36,7 @@ type Server struct {
 	faults     []*armedFault
 	journal    journal
 	minute     minute
+	remembers  bool // how things look, for lists that lag
 
 	hookMu  sync.Mutex
 	hooks   []func() // still to be called
@@ -75,6 +76,7 @@ func (s *Server) do(act func()) {
 	s.catchUp()
 	act()
 	s.catchUp()
+	s.remember()
 	s.setAlarm()
 	s.mu.Unlock()
 	s.callHooks()

@@ -123,7 +123,9 @@ func (s *Server) run(v *vm) {
 // lease has a running VM's lease end after left, whatever its end was before.
 func (s *Server) lease(v *vm, left time.Duration) {
 	v.ends = s.now.Add(left)
-	v.api.ResourceStatus.Scheduling = &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)}
+	v.api.ResourceStatus = &compute.ResourceStatus{
+		Scheduling: &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)},
+	}
 	s.after(left, func() { s.expire(v) })
 }
 
@@ -167,7 +169,7 @@ func (s *Server) stop(v *vm) {
 func (s *Server) halt(v *vm, status string) {
 	ran := v.running()
 	v.api.Status, v.ends = status, time.Time{}
-	v.api.ResourceStatus.Scheduling = nil
+	v.api.ResourceStatus = &compute.ResourceStatus{}
 	if ran {
 		s.hook(s.opts.OnDelete, v)
 	}

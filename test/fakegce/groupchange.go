@@ -34,7 +34,7 @@ func (s *Server) goOnDeleting(g *group) {
 		switch {
 		case m.vm == nil:
 			delete(g.members, m.name)
-		case m.action != "DELETING":
+		case !m.leaving():
 			m.action = "DELETING"
 			s.remove(m.vm)
 		}
@@ -101,7 +101,7 @@ func (g *group) surplus(size int64) []*member {
 		}
 		return 1
 	}
-	staying := slices.DeleteFunc(g.sorted(), func(m *member) bool { return m.action == "DELETING" })
+	staying := slices.DeleteFunc(g.sorted(), func(m *member) bool { return m.leaving() })
 	slices.SortStableFunc(staying, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.created.Compare(a.created))
 	})

@@ -58,9 +58,12 @@ func (g *group) sorted() []*member {
 	return list
 }
 
+// leaving reports whether the member is on its way out of its group.
+func (m *member) leaving() bool { return m.action == "DELETING" || m.action == "ABANDONING" }
+
 // dismiss deletes a member with its VM, and lowers the group's targetSize.
 func (s *Server) dismiss(m *member) {
-	if m.action == "DELETING" {
+	if m.leaving() {
 		return
 	}
 	m.action = "DELETING"
@@ -88,14 +91,19 @@ func (s *Server) deleteMembers(c *call) (any, error) {
 	return s.changeMembers(c, func(m *member) { s.dismiss(m) })
 }
 
-// abandonMembers takes instances out of their group and leaves their VMs.
+// abandonMembers takes instances out of their group, which takes as long as to
+// delete them, and leaves their VMs.
 func (s *Server) abandonMembers(c *call) (any, error) {
 	return s.changeMembers(c, func(m *member) {
 		if m.vm != nil {
 			m.vm.member = nil
 		}
-		delete(m.group.members, m.name)
+		m.action = "ABANDONING"
 		m.group.resize(-1)
+		s.after(s.opts.DeleteTime, func() {
+			delete(m.group.members, m.name)
+			s.goOnDeleting(m.group)
+		})
 	})
 }
 
@@ -149,11 +157,11 @@ func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
 		if wrong != nil {
 			return nil, wrong
 		}
-		if m == nil || m.action == "DELETING" {
+		if m == nil || m.leaving() {
 			if list.SkipInstancesOnValidationError {
 				continue
 			}
-			return nil, invalid("Instance '%s' is not a member of the group '%s', or is being deleted.", ref, g.path)
+			return nil, invalid("Instance '%s' is not a member of the group '%s', or is on its way out of it.", ref, g.path)
 		}
 		if m.request != nil && m.request.active() && (m.request.launched || !s.opts.Switches.QueuedDeletable) {
 			return nil, conditionNotMet("Instance '%s' waits for resize request '%s'. Cancel the resize request instead.", m.name, m.request.name)

@@ -152,6 +152,54 @@ func TestAnAbandonedInstanceLivesOnWithoutItsGroup(t *testing.T) {
 	assert.Empty(t, w.State().Instances, "its lease still ends")
 }
 
+func TestAnInstanceOnItsWayOutOfItsGroupIsNotDeletedAgain(t *testing.T) {
+	for _, c := range []struct{ method, action, status string }{
+		{"deleteInstances", "DELETING", "STOPPING"}, {"abandonInstances", "ABANDONING", "RUNNING"},
+	} {
+		t.Run(c.action, func(t *testing.T) {
+			w := newWorld(t, slow())
+			w.givenGroup("m", "us-central1-a")
+			w.givenRequest("m", "r", "n0")
+			w.Advance(time.Minute)
+			const ref = "zones/us-central1-a/instances/n0"
+			client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+			post(t, client, "regions/us-central1/instanceGroupManagers/m/"+c.method, `{"instances":["`+ref+`"]}`)
+			w.Advance(2 * time.Second)
+			assert.Equal(t, c.action, w.members("m")["n0"].GetCurrentAction())
+			assert.Equal(t, c.status, w.members("m")["n0"].GetInstanceStatus())
+			assert.Zero(t, w.group("m").GetTargetSize())
+
+			again, err := w.deleteInstances("m", ref)
+			require.NoError(t, err)
+			post(t, client, "regions/us-central1/instanceGroupManagers/m/deleteInstances", `{"instances":["`+ref+`"],"skipInstancesOnValidationError":true}`)
+			w.Advance(2 * time.Second)
+			assert.Equal(t, "INVALID_ARGUMENT", w.outcome(again))
+			assert.Equal(t, c.status, w.members("m")["n0"].GetInstanceStatus())
+			assert.Zero(t, w.group("m").GetTargetSize())
+			w.Advance(10 * time.Second)
+			assert.Empty(t, w.members("m"))
+		})
+	}
+}
+
+func TestAGroupIsGoneWhenTheLastInstanceIsAbandoned(t *testing.T) {
+	w := newWorld(t, slow())
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
+	w.Advance(time.Minute)
+	_, err := w.abandonInstances("m", "zones/us-central1-a/instances/n0")
+	require.NoError(t, err)
+	w.Advance(2 * time.Second)
+	deleted, err := w.deleteGroup("m")
+	require.NoError(t, err)
+	w.Advance(2 * time.Second)
+	assert.Equal(t, "RUNNING", w.outcome(deleted))
+	w.Advance(8 * time.Second)
+	assert.Empty(t, w.outcome(deleted))
+	v, _ := w.State().Instance("n0")
+	assert.Equal(t, "RUNNING", v.Status)
+}
+
 func TestAVMLostBehindTheGroupsBackIsNotRepaired(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m", "us-central1-a")

@@ -21,7 +21,7 @@ type page struct {
 
 // block is a fenced block. Its language says what becomes of it:
 //
-//	sh          commands as typed, which must exit 0
+//	sh          commands as typed, which must exit 0 without an error of Slurm's
 //	bash NAME   a job script, or what a file NAME says that is made executable
 //	yaml NAME   a file
 //	yaml        a part of config.yaml, which must load

@@ -125,13 +125,20 @@ func (r *run) typeIn(ctx context.Context, b block) bool {
 	}
 	switch {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		return true
+		said := slurmError.FindString(out.String())
+		if said != "" {
+			r.problem(b.line, "%s", said)
+		}
+		return said == ""
 	case limited.Err() != nil:
 		err = fmt.Errorf("not over after %s", blockLimit)
 	}
 	r.problem(b.line, "%v\n%s", err, last(out.String(), shown))
 	return false
 }
+
+// slurmError is what squeue says of a column that it does not know, and exits 0.
+var slurmError = regexp.MustCompile(`(?m)^(?:sbatch|scontrol|sinfo|squeue): error: .*$`)
 
 var stopsDaemon = regexp.MustCompile(`(?m)^systemctl (stop|disable --now) slurmflex$`)
 

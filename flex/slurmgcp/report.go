@@ -90,7 +90,7 @@ func (c Cluster) changes() []string {
 		fmt.Sprintf("A job's nodes come in a group %s-NODESET-job-ID with one request; all of them or none.", c.Config.Cluster),
 		"A job that waits says so in its AdminComment (scontrol show job), may wait longer than ResumeTimeout, and costs nothing once it is cancelled.",
 		fmt.Sprintf("The end of a lease is reserved as slurmflex-%s-EPOCH on every node, in place of dws-eol-NODE.", c.Config.Cluster),
-		"A job of less than 10 minutes gets a lease of 10 minutes, not the longest one.",
+		"A job of less than 10 minutes gets a lease of its time limit and job_duration_margin, at least 10 minutes, not the longest one.",
 	}
 	for _, set := range c.Config.NodeSets {
 		switch {

@@ -59,12 +59,10 @@ func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 func (w *world) occupied(c *cohort) string {
 	for _, g := range w.snap.Groups {
 		if g.Name == c.group && g.Region == c.set.Region && g.Stamp.Newer() {
-			return newer(g.Name, g.Region)
+			return fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it", g.Name, g.Region)
 		}
 	}
-	text := fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
-	w.problem(text)
-	return text
+	return w.problem(fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region))
 }
 
 // failures tells how many attempts for the cohort failed in a row, and why and

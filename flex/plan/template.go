@@ -43,13 +43,15 @@ func (w *world) checkInstances() {
 	var wrong []string
 	for _, in := range w.machines {
 		if w.ours(in) && !in.FlexStart && !in.Leaving() {
-			template := "its instance template"
-			if set, _, ok := w.cfg.Find(in.Name); ok {
-				template = "instance template " + set.Template
-			}
-			wrong = append(wrong, fmt.Sprintf("instance %s is not FLEX_START, and billed otherwise: correct %s and delete it", in.Name, template))
+			wrong = append(wrong, in.Name)
 		}
 	}
 	slices.Sort(wrong)
-	w.plan.Problems = append(w.plan.Problems, wrong...)
+	for _, name := range wrong {
+		template := "its instance template"
+		if set, _, ok := w.cfg.Find(name); ok {
+			template = "instance template " + set.Template
+		}
+		w.problem(fmt.Sprintf("instance %s is not FLEX_START, and billed otherwise: correct %s and delete it", name, template))
+	}
 }

@@ -193,7 +193,7 @@ func (w *world) addGroup(g *mig.Group) {
 		return // the reader leaves these out already; what is not ours is never touched
 	}
 	if g.Stamp.Newer() {
-		w.problem(newer(g.Name, g.Region))
+		w.problem(fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it; run that version, or delete it when its jobs are done", g.Name, g.Region))
 		return
 	}
 	w.groups[g.Region+"/"+g.Name] = g
@@ -219,11 +219,6 @@ func (w *world) addGroup(g *mig.Group) {
 	}
 }
 
-// newer is what an admin should know of a group that a newer program has made.
-func newer(group, region string) string {
-	return fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it; run that version, or delete it when its jobs are done", group, region)
-}
-
 // stamp is its group's, or its own if no group made it.
 func (in machine) stamp() mig.Stamp {
 	if in.group != nil {
@@ -244,7 +239,11 @@ func (w *world) add(a Action) { w.plan.Actions = append(w.plan.Actions, a) }
 
 func (w *world) expect(what string) { w.plan.Expect = append(w.plan.Expect, what) }
 
-func (w *world) problem(what string) { w.plan.Problems = append(w.plan.Problems, what) }
+// problem notes what an admin should know, and returns it.
+func (w *world) problem(what string) string {
+	w.plan.Problems = append(w.plan.Problems, what)
+	return what
+}
 
 // unseen reports whether nothing is known of the region, so that nothing may
 // be done in it.

@@ -25,7 +25,7 @@ const MaxSize = 4 << 20
 type Config struct {
 	Cluster     string // slurm_cluster_name: the first part of every node's and group's name
 	Project     string // the project that the nodes are made in
-	SlurmBinDir string // where scontrol and squeue are; absolute, default /usr/bin
+	SlurmBinDir string // where scontrol and squeue are; absolute, or empty: a usual place
 	SlurmLogDir string // absolute, default /var/log/slurm
 
 	NodeSets   []*NodeSet  // ours and others', sorted by name; no two have the same
@@ -101,7 +101,7 @@ func (r *reader) config(root *section) *Config {
 	c := &Config{
 		Cluster:     root.clusterName("slurm_cluster_name"),
 		Project:     root.project("project"),
-		SlurmBinDir: root.absolute("slurm_bin_dir", "/usr/bin"),
+		SlurmBinDir: root.absolute("slurm_bin_dir", ""),
 		SlurmLogDir: root.absolute("slurm_log_dir", "/var/log/slurm"),
 	}
 	c.NodeSets = readNodeSets(root, c.Cluster)

@@ -50,7 +50,6 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 	want := &Config{
 		Cluster:     "hpc",
 		Project:     "example-project",
-		SlurmBinDir: "/usr/bin",
 		SlurmLogDir: "/var/log/slurm",
 		NodeSets: []*NodeSet{{
 			Name:       "a3",

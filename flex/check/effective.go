@@ -15,7 +15,7 @@ import (
 type effective struct {
 	Cluster     string                        `yaml:"slurm_cluster_name"`
 	Project     string                        `yaml:"project"`
-	SlurmBinDir string                        `yaml:"slurm_bin_dir"`
+	SlurmBinDir string                        `yaml:"slurm_bin_dir,omitempty"`
 	SlurmLogDir string                        `yaml:"slurm_log_dir"`
 	Partitions  map[string]effectivePartition `yaml:"partitions"`
 	NodeSets    map[string]effectiveNodeSet   `yaml:"nodeset"`

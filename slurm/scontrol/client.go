@@ -27,7 +27,8 @@ const (
 // Client runs Slurm's commands. It is safe for concurrent use; its fields are
 // not to be changed once it is used.
 type Client struct {
-	// BinDir is the absolute path of the folder of Slurm's commands.
+	// BinDir is the absolute path of the folder of Slurm's commands; "" is the
+	// first of the usual ones that has the command.
 	BinDir string
 	// Conf is the children's SLURM_CONF; "" is ours.
 	Conf string

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,7 @@ const (
 // with the error of a command that failed.
 func (c *Client) run(ctx context.Context, program string, args ...string) ([]byte, error) {
 	call := describe(program, args)
-	if !filepath.IsAbs(c.BinDir) {
+	if c.BinDir != "" && !filepath.IsAbs(c.BinDir) {
 		return nil, fmt.Errorf("%s: slurm_bin_dir %q is no absolute path", call, c.BinDir)
 	}
 	if err := c.acquire(ctx); err != nil {
@@ -48,6 +49,20 @@ func (c *Client) run(ctx context.Context, program string, args ...string) ([]byt
 		c.Log.Debug("slurm", zap.String("command", call), zap.Duration("took", took), zap.Error(err))
 	}
 	return out, err
+}
+
+// usual are the folders of Slurm's commands: that of packages, and that of a
+// Slurm built from source, as slurm-gcp's images have it.
+var usual = []string{"/usr/bin", "/usr/local/bin"}
+
+// folderOf is the first of the folders that has the program, or the first of all.
+func folderOf(program string, folders []string) string {
+	for _, dir := range folders {
+		if _, err := os.Stat(filepath.Join(dir, program)); err == nil {
+			return dir
+		}
+	}
+	return folders[0]
 }
 
 // nameOf is what kind of command it is, without what it is about.
@@ -74,7 +89,7 @@ func (c *Client) exec(ctx context.Context, call, program string, args []string) 
 	maxOutput := cmp.Or(c.MaxOutput, defaultMaxOutput)
 	stdout := &output{room: maxOutput, spilled: cancel}
 	stderr := &output{room: maxStderr, spilled: func() {}}
-	cmd := exec.CommandContext(ctx, filepath.Join(c.BinDir, program), args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(cmp.Or(c.BinDir, folderOf(program, usual)), program), args...)
 	cmd.Env = c.environment()
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

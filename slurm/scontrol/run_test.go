@@ -118,8 +118,19 @@ func TestAMissingCommandNamesTheSetting(t *testing.T) {
 	require.ErrorContains(t, err, "permission denied: is slurm_bin_dir the folder of scontrol and squeue?")
 }
 
+func TestACommandIsLookedForInTheUsualFolders(t *testing.T) {
+	empty, first, second := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(first, "squeue"), filepath.Join(second, "squeue"), filepath.Join(second, "scontrol")} {
+		require.NoError(t, os.WriteFile(path, nil, 0o755))
+	}
+	folders := []string{empty, first, second}
+	require.Equal(t, first, folderOf("squeue", folders))
+	require.Equal(t, second, folderOf("scontrol", folders))
+	require.Equal(t, empty, folderOf("scancel", folders), "an error names it")
+}
+
 func TestTheFolderOfTheCommandsIsAnAbsolutePath(t *testing.T) {
-	for _, dir := range []string{"", "bin", "./bin"} {
+	for _, dir := range []string{"bin", "./bin"} {
 		_, err := (&Client{BinDir: dir}).Nodes(t.Context())
 		require.ErrorContains(t, err, "is no absolute path")
 	}

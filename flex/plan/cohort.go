@@ -29,6 +29,11 @@ type cohort struct {
 	obstacle string
 	failed   int       // attempts in a row that have failed, if they are the obstacle
 	next     time.Time // when the next one comes
+
+	// loss says why its job is lost, which its owner was told, and lostAt when;
+	// zero: it is not.
+	loss   string
+	lostAt time.Time
 }
 
 // cohorts puts every rising node that somebody wants into its cohort.

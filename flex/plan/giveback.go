@@ -17,6 +17,7 @@ const (
 	Requeue Then = "requeue" // Slurm starts it again when it can
 	Hold    Then = "hold"    // it stays in the queue until an admin releases it
 	Cancel  Then = "cancel"  // it ends
+	Lose    Then = "lose"    // Slurm ends it, for it would not requeue it
 )
 
 // GiveBack powers down nodes of a job, so that Slurm takes the job back, and
@@ -50,6 +51,9 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 		nodes := w.takeable(c.job, hopeless && then != Cancel)
 		if len(nodes) > 0 || then == Cancel {
 			w.takeBack(c.job, GiveBack{Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless, Why: c.why()})
+		}
+		if told, warned := w.warned(w.holders(nodes)); warned && hopeless && then != Cancel {
+			c.loss, c.lostAt = reason, told.Add(grace)
 		}
 	case c.static:
 		c.obstacle = reason

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -145,7 +146,30 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 	s.Groups[0].Requests[0].Cause = mig.CauseConfig
 	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
 	s.Told[7] = Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
-	assert.Empty(t, actions(Compute(cfg, s)), "its owner has only just been told")
+	p := Compute(cfg, s)
+	assert.Empty(t, actions(p), "its owner has only just been told")
+	require.Len(t, p.Waits, 1)
+	assert.Equal(t, Lose, p.Waits[0].Then)
+	assert.Equal(t, "STOCKOUT: none", p.Waits[0].Obstacle)
+	assert.Equal(t, noon.Add(time.Second), p.Waits[0].Until)
+}
+
+func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
+	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)))
+	s.Jobs[0].Start = noon.Add(-time.Hour)
+	ends := func(then string) time.Time {
+		p := Compute(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s)
+		require.Len(t, p.Waits, 1)
+		return p.Waits[0].Until
+	}
+	for _, then := range []string{"requeue", "hold", "cancel"} {
+		assert.Equal(t, noon.Add(time.Hour), ends(then), then)
+	}
+	s.Told = map[uint32]string{7: Warning(noon.Add(-time.Minute), "no capacity")}
+	assert.Zero(t, ends("requeue"))
+	assert.Zero(t, ends("hold"))
+	assert.Equal(t, noon.Add(time.Hour), ends("cancel"), "which ends it all the same")
 }
 
 func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {

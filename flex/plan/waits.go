@@ -19,7 +19,7 @@ type Wait struct {
 	Failed   int       // attempts in a row that have failed, where that is the obstacle
 	Next     time.Time // when the next attempt comes, where that is known
 
-	Until time.Time // when provision_timeout ends the wait; zero: never
+	Until time.Time // when provision_timeout ends the wait, or its job is lost; zero: never
 	Then  Then      // what becomes of the job then
 }
 
@@ -50,11 +50,23 @@ func (w *world) nameWaits(cohorts []*cohort) {
 				wait.Since = c.live.request.Created
 			}
 		}
-		if limit := c.set.Flex.ProvisionTimeout; limit > 0 && c.job != nil && !wait.Since.IsZero() {
-			wait.Until, wait.Then = wait.Since.Add(limit), Then(c.set.Flex.OnProvisionTimeout)
+		if !c.lostAt.IsZero() {
+			wait.Obstacle, wait.Until, wait.Then = c.loss, c.lostAt, Lose
+		} else {
+			wait.Until, wait.Then = w.waitEnds(c, wait.Since)
 		}
 		w.plan.Waits = append(w.plan.Waits, wait)
 	}
+}
+
+// waitEnds tells when provision_timeout ends a cohort's wait, and what becomes of
+// its job then. It is never where the job would be lost, and its owner was told.
+func (w *world) waitEnds(c *cohort, since time.Time) (at time.Time, then Then) {
+	limit, then := c.set.Flex.ProvisionTimeout, Then(c.set.Flex.OnProvisionTimeout)
+	if limit == 0 || c.job == nil || since.IsZero() || then != Cancel && w.keeps(c) {
+		return time.Time{}, ""
+	}
+	return since.Add(limit), then
 }
 
 // withoutMachine returns the nodes that have no machine that stays.

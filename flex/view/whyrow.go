@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
 
@@ -85,6 +86,10 @@ func (t *teller) waiting(r Row) {
 		t.earlier(r)
 	}
 	t.say("Nothing is asked of Google for %s now: %s.", r.Nodes, strings.TrimSuffix(r.Obstacle, "."))
+	if r.Then == string(plan.Lose) {
+		t.say("Next: its nodes are taken at %s, and Slurm ends the job, for it would not requeue it. Its owner was told.", t.at(r.GiveUpAt))
+		return
+	}
 	switch set, _ := t.NodeSet(r.NodeSet); {
 	case !r.NextAt.IsZero():
 		t.say("Next: slurmflex asks again at %s, for %s.", t.at(r.NextAt), t.asked(r))

@@ -2,6 +2,7 @@ package view
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,22 @@ var stories = []struct {
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
 		s.snap.Told[812] = plan.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
 	}, "812"},
+	{"a job whose one machine waits for capacity", func(s *scene) {
+		s.waiting(812, "alpha-a3-0")
+		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
+	}, "812"},
+	{"a job that is about to begin", func(s *scene) {
+		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
+		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
+		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
+	}, "813"},
+	{"a component of which others are not ready", func(s *scene) {
+		s.job(813, "train", "alpha-a3-2", slurm.JobConfiguring).HetID = 813
+		s.nodes("alpha-a3-2", "ALLOCATED+CLOUD+POWER_DOWN")
+		s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
+		s.waiting(814, "alpha-a3-3")
+		s.snap.Jobs[1].HetID, s.snap.Jobs[1].HetOffset = 813, 1
+	}, "813"},
 	{"a job that waits for its turn", func(s *scene) {
 		for id := range uint32(3) {
 			s.waiting(812+id, "alpha-a3-"+string('0'+rune(id)))
@@ -265,6 +282,15 @@ func TestWhatNothingIsKnownOfIsAnErrorThatSaysWhatToAsk(t *testing.T) {
 	for _, subject := range []string{"", " ", strings.Repeat("x", MaxQuery+1)} {
 		_, err := v.Why(subject, noon)
 		assert.ErrorIs(t, err, ErrUnknown)
+	}
+}
+
+func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
+	v := newScene(t).view()
+	for subject, one := range map[string]string{"alpha-a3-[0-1]": "alpha-a3-0", "alpha-a3-0,alpha-a3-3": "alpha-a3-0", "812,813": "812"} {
+		_, err := v.Why(subject, noon)
+		require.ErrorIs(t, err, ErrUnknown)
+		assert.EqualError(t, err, fmt.Sprintf("nothing is known of it: %q is several; ask for one of them, such as %s", subject, one))
 	}
 }
 

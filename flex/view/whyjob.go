@@ -181,11 +181,28 @@ func (t *teller) placed(j Job) {
 	for _, r := range rows {
 		t.row(r)
 	}
+	if j.isReady(rows) {
+		t.say("Next: Slurm begins the job, which takes up to half a minute.")
+	}
 	if slurm.JobState(j.State) == slurm.JobCompleting {
 		t.say("It is ending (COMPLETING); its nodes are free when Slurm is done with it.")
 	}
 	t.early(j, rows)
 	t.advise(j, rows)
+}
+
+// isReady reports whether all nodes of a job that has not begun are up, as far as
+// these rows tell: slurmctld looks at such jobs every 30 seconds. Of a component
+// only Slurm knows whether it waits for the others.
+func (j Job) isReady(rows []Row) bool {
+	names, _ := slurm.Expand(j.Nodes)
+	up := 0
+	for _, r := range rows {
+		if r.State == Running {
+			up += r.Count
+		}
+	}
+	return slurm.JobState(j.State) == slurm.JobConfiguring && j.HetID == 0 && up == len(names)
 }
 
 // placedElsewhere tells of a job with nodes of which slurmflex has no machine

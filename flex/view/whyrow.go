@@ -55,9 +55,13 @@ func (t *teller) queued(r Row) {
 	t.earlier(r)
 	live := t.live(r)
 	t.say("At %s slurmflex asked Google for %s: request %s/%s.", t.at(live.CreatedAt), t.asked(r), r.Group, r.Request)
-	lacks, next := "there is no capacity for it yet", "When it has capacity, all of them come at once; nobody can say when"
+	come := "all of them come at once"
+	if r.Count == 1 {
+		come = "the machine comes"
+	}
+	lacks, next := "there is no capacity for it yet", "When it has capacity, "+come+"; nobody can say when"
 	if live.Cause == mig.CauseQuota.String() {
-		lacks, next = "a quota of the project does not allow it yet", "When others have given back enough of the quota, or an admin has got more of it, all of them come at once"
+		lacks, next = "a quota of the project does not allow it yet", "When others have given back enough of the quota, or an admin has got more of it, "+come
 	}
 	t.say("The request has been in Google's queue for %s: %s.", t.since(live.CreatedAt), lacks)
 	if r.Error != "" {

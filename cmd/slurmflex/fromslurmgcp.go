@@ -46,6 +46,9 @@ func (a *app) fromSlurmGCP(ctx context.Context, conf string, o slurmConfOptions)
 	if c.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
 		return "", err
 	}
+	if err := o.checkPrograms(); err != nil {
+		return "", err
+	}
 	if conf != "" {
 		if c.SlurmConf, err = slurmconf.Read(conf); err != nil {
 			return "", usageError{err}

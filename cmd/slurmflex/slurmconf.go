@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +46,8 @@ is left out.`,
 	}
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "Slurm's `version`, such as 22.05; default: what scontrol -V says")
 	cmd.Flags().StringVar(&o.programs, "programs", "", "the `folder` of resume, suspend and resume-fail; default: where slurmflex finds its own")
-	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "`NODESET=TYPE`: a nodeset's machine type, so that Compute need not be asked for its template")
+	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "a nodeset's machine type, as `NODESET=TYPE`, so that Compute need not be asked for its template")
+	cmd.Flags().Lookup("machine").DefValue = "" // else the help says that [] is the default
 	return cmd
 }
 
@@ -58,6 +60,9 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.Fi
 	in := slurmconf.Input{Config: cfg, Programs: o.programs, Extra: map[string][]slurmconf.Parameter{}}
 	var err error
 	if in.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
+		return "", err
+	}
+	if err := o.checkPrograms(); err != nil {
 		return "", err
 	}
 	if in.Programs == "" {
@@ -90,17 +95,24 @@ func hasFlexSet(cfg *config.Config, name string) bool {
 	return false
 }
 
-func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string) (slurm.Version, error) {
+// checkPrograms sees to it that Slurm would take the folder.
+func (o slurmConfOptions) checkPrograms() error {
+	if o.programs != "" && !filepath.IsAbs(o.programs) {
+		return usageError{fmt.Errorf("--programs %q is not an absolute path, and Slurm takes no other", o.programs)}
+	}
+	return nil
+}
+
+func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string) (v slurm.Version, err error) {
 	if given == "" {
-		v, err := a.scheduler(cfg).Version(ctx)
-		if err != nil {
+		if v, err = a.scheduler(cfg).Version(ctx); err != nil {
 			return v, fmt.Errorf("%w; or give --slurm-version, such as 22.05", err)
 		}
-		return v, nil
-	}
-	v, err := slurm.ParseVersion(given)
-	if err != nil {
+	} else if v, err = slurm.ParseVersion(given); err != nil {
 		return v, usageError{fmt.Errorf("--slurm-version: %w", err)}
+	}
+	if old := slurmconf.TooOld(v); old != "" {
+		return v, usageError{errors.New(old + "; give the version that you upgrade to by --slurm-version")}
 	}
 	return v, nil
 }

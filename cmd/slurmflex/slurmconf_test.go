@@ -104,6 +104,18 @@ func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {
 	r.complains(t, `config.yaml has no flex nodeset "a4"`)
 }
 
+func TestSlurmConfWritesNothingThatSlurmWouldNotTake(t *testing.T) {
+	w := newWorld(t)
+	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--programs", "bin").exits(t, exitUsage)
+	r.complains(t, `--programs "bin" is not an absolute path, and Slurm takes no other`)
+
+	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "21.08").exits(t, exitUsage)
+	r.complains(t, "Slurm 21.08.0 is older than 22.05, the oldest that slurmflex works with; give the version that you upgrade to by --slurm-version")
+	w.answer(t, "scontrol", `[ "$*" = -V ] && echo slurm 20.11.9`)
+	r = w.flex(t, "config", "slurm-conf").exits(t, exitUsage)
+	r.complains(t, "Slurm 20.11.9 is older than 22.05")
+}
+
 func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
 	w := liveWorld(t, "24.11.5")
 	text := w.flex(t, "config", "slurm-conf", "--programs", w.path("bin")).exits(t, exitDone).stdout.String()

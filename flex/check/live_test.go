@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,10 +56,13 @@ func (c *cloud) Clock(context.Context, string) (time.Time, error) {
 }
 
 // controller is a Slurm that is right, but that parts of it do not answer.
-type controller struct{ partitions, nodes error }
+type controller struct {
+	partitions, nodes error
+	version           string // empty: 24.11.5
+}
 
 func (c controller) Config(context.Context) (slurm.Config, error) {
-	return slurm.Config{"SLURM_VERSION": "24.11.5", "SLURM_CONF": "/nonexistent/slurm.conf"}, nil
+	return slurm.Config{"SLURM_VERSION": cmp.Or(c.version, "24.11.5"), "SLURM_CONF": "/nonexistent/slurm.conf"}, nil
 }
 
 func (c controller) Partitions(context.Context) ([]slurm.Partition, error) { return nil, c.partitions }
@@ -129,6 +134,12 @@ func TestWhatNobodyAnsweredIsNotChecked(t *testing.T) {
 	assert.Contains(t, keys(found, Unread), "nodeset.a3.zone_policy_allow[0]")
 	found = compared(t, &cloud{region: denied}, controller{})
 	assert.Equal(t, "read x: 403; give a subnetwork of a region that there is, and the right compute.regions.get", keys(found, Fault)["nodeset.a3.subnetwork"])
+}
+
+func TestAnOldSlurmIsNamedAndNothingElseIsSaidOfIt(t *testing.T) {
+	found := compared(t, &cloud{}, controller{version: "21.08.8", nodes: errors.New("no nodes")})
+	assert.Equal(t, []string{"/nonexistent/slurm.conf: SLURM_VERSION: Slurm 21.08.8 is older than 22.05, the oldest that slurmflex works with; upgrade it"},
+		strings.Split(found.Problems().Error(), "\n"))
 }
 
 func TestOurClockIsHeldAgainstComputes(t *testing.T) {

@@ -23,6 +23,10 @@ func (j *judge) slurm() {
 		j.say(Unread, "slurm_bin_dir", "%v; which Slurm is this?", err)
 		return
 	}
+	if old := slurmconf.TooOld(version); old != "" {
+		j.conf(Fault, "SLURM_VERSION", "%s; upgrade it", old)
+		return
+	}
 	j.settings(version)
 	j.hooks()
 	j.user()

@@ -30,6 +30,14 @@ type Rule struct {
 // 22.05 to 26.05, and slurm.conf(5).
 const longestWait = 65533
 
+// TooOld says so of a Slurm that is older than 22.05; it is empty for others.
+func TooOld(v slurm.Version) string {
+	if v.AtLeast(22, 5) {
+		return ""
+	}
+	return fmt.Sprintf("Slurm %s is older than 22.05, the oldest that slurmflex works with", v)
+}
+
 // Needs is what the rules go by.
 type Needs struct {
 	Config  *config.Config

@@ -139,13 +139,35 @@ func (c *Config) Find(node string) (ns *NodeSet, index int, ok bool) {
 	return ns, index, true
 }
 
+// FlexSets are the nodesets that are ours, sorted by name.
+func (c *Config) FlexSets() []*NodeSet {
+	var sets []*NodeSet
+	for _, ns := range c.NodeSets {
+		if ns.Flex != nil {
+			sets = append(sets, ns)
+		}
+	}
+	return sets
+}
+
+// FlexSetOf returns the nodeset that a node is of if that is ours, else nil.
+func (c *Config) FlexSetOf(node string) *NodeSet {
+	if ns, _, ok := c.Find(node); ok && ns.Flex != nil {
+		return ns
+	}
+	return nil
+}
+
+// HasFlexSet reports whether a nodeset of that name is there and ours.
+func (c *Config) HasFlexSet(name string) bool {
+	return slices.ContainsFunc(c.FlexSets(), func(ns *NodeSet) bool { return ns.Name == name })
+}
+
 // FlexRegions are the regions that have a nodeset of ours, sorted.
 func (c *Config) FlexRegions() []string {
 	var regions []string
-	for _, ns := range c.NodeSets {
-		if ns.Flex != nil {
-			regions = append(regions, ns.Region)
-		}
+	for _, ns := range c.FlexSets() {
+		regions = append(regions, ns.Region)
 	}
 	slices.Sort(regions)
 	return slices.Compact(regions)

@@ -181,16 +181,19 @@ func loadExisting(t testing.TB) *Config {
 func TestTheFileOfAnExistingClusterLoadsAsItIs(t *testing.T) {
 	c := loadExisting(t)
 
-	var ours, others []string
-	for _, ns := range c.NodeSets {
-		if ns.Flex != nil {
-			ours = append(ours, ns.Name)
-		} else {
-			others = append(others, ns.Name)
+	names := func(sets []*NodeSet) (names []string) {
+		for _, ns := range sets {
+			names = append(names, ns.Name)
 		}
+		return names
 	}
-	assert.Equal(t, []string{"a3mega", "g2static", "h4dlegacy"}, ours)
-	assert.Equal(t, []string{"cpu", "dyn", "v4"}, others)
+	assert.Equal(t, []string{"a3mega", "cpu", "dyn", "g2static", "h4dlegacy", "v4"}, names(c.NodeSets))
+	assert.Equal(t, []string{"a3mega", "g2static", "h4dlegacy"}, names(c.FlexSets()))
+	assert.True(t, c.HasFlexSet("a3mega"))
+	assert.False(t, c.HasFlexSet("cpu"), "which is not ours")
+	assert.Equal(t, "a3mega", c.FlexSetOf("hpc-a3mega-0").Name)
+	assert.Nil(t, c.FlexSetOf("hpc-cpu-0"), "which is not ours")
+	assert.Nil(t, c.FlexSetOf("hpc-gone-0"))
 	assert.Equal(t, []string{"europe-west4", "us-central1"}, c.FlexRegions())
 	assert.Equal(t, "/usr/local/bin", c.SlurmBinDir)
 

@@ -172,7 +172,7 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err
 
 // places reports whether any nodeset wants its nodes close together.
 func (r *Reconciler) places() bool {
-	return slices.ContainsFunc(r.Config.NodeSets, func(n *config.NodeSet) bool { return n.Flex != nil && n.Placement })
+	return slices.ContainsFunc(r.Config.FlexSets(), func(n *config.NodeSet) bool { return n.Placement })
 }
 
 // Outcome is what a round did.

@@ -64,7 +64,8 @@ const infinite = 65_535 * time.Second
 func (r *Reconciler) waits(cluster slurm.Limit, partitions []slurm.Partition) []slurm.Limit {
 	var limits []slurm.Limit
 	for _, p := range partitions {
-		switch ours := slices.ContainsFunc(p.Nodes, r.isOurs); {
+		isOurs := func(node string) bool { return r.Config.FlexSetOf(node) != nil }
+		switch ours := slices.ContainsFunc(p.Nodes, isOurs); {
 		case ours && p.ResumeTimeout.Kind == slurm.LimitUnknown:
 			limits = append(limits, cluster)
 		case ours:
@@ -75,11 +76,6 @@ func (r *Reconciler) waits(cluster slurm.Limit, partitions []slurm.Partition) []
 		return []slurm.Limit{cluster}
 	}
 	return limits
-}
-
-func (r *Reconciler) isOurs(node string) bool {
-	set, _, known := r.Config.Find(node)
-	return known && set.Flex != nil
 }
 
 // shortest is the shortest of the limits that are set; 0 if none is.
@@ -104,10 +100,7 @@ func (r *Reconciler) templates(ctx context.Context) map[string]plan.Template {
 		s.templates, s.templatesRead = map[string]plan.Template{}, r.Now()
 	}
 	all := map[string]plan.Template{}
-	for _, set := range r.Config.NodeSets {
-		if set.Flex == nil {
-			continue
-		}
+	for _, set := range r.Config.FlexSets() {
 		t, read := s.templates[set.Template]
 		if !read {
 			t.Template, t.Err = r.Cloud.Template(ctx, set.Template)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -98,9 +97,8 @@ func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, file *
 	}
 	wrong := found.Of(check.Fault, check.Unread)
 	if len(wrong) == 0 {
-		ours := slices.DeleteFunc(slices.Clone(cfg.NodeSets), func(n *config.NodeSet) bool { return n.Flex == nil })
 		fmt.Fprintf(&text, "%s: right: cluster %s, %d nodesets of %d come by flex-start%s\n",
-			file.Path, cfg.Cluster, len(ours), len(cfg.NodeSets), world)
+			file.Path, cfg.Cluster, len(cfg.FlexSets()), len(cfg.NodeSets), world)
 	}
 	if _, err := io.WriteString(w, text.String()); err != nil {
 		return err

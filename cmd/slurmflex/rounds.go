@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,7 +110,7 @@ hour passes. It runs as SlurmUser.`,
 			if err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == args[0] && n.Flex != nil }) {
+			if !cfg.HasFlexSet(args[0]) {
 				return usageError{fmt.Errorf("%s has no flex nodeset %q", a.configPath, args[0])}
 			}
 			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])

@@ -71,7 +71,7 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.Fi
 		}
 	}
 	for name := range o.machines {
-		if !hasFlexSet(cfg, name) {
+		if !cfg.HasFlexSet(name) {
 			return "", usageError{fmt.Errorf("--machine %s=…: %s has no flex nodeset %q", name, a.configPath, name)}
 		}
 	}
@@ -84,15 +84,6 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.Fi
 	in.Machines = a.machines(ctx, cfg, o.machines)
 	over()
 	return slurmconf.Text(in)
-}
-
-func hasFlexSet(cfg *config.Config, name string) bool {
-	for _, set := range cfg.NodeSets {
-		if set.Name == name && set.Flex != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // checkPrograms sees to it that Slurm would take the folder.
@@ -143,10 +134,7 @@ func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string
 	if noCloud == nil {
 		defer cloud.Close()
 	}
-	for _, set := range cfg.NodeSets {
-		if set.Flex == nil {
-			continue
-		}
+	for _, set := range cfg.FlexSets() {
 		name, err := given[set.Name], noCloud
 		m, known := mig.KnownMachine(name)
 		if known {

@@ -66,17 +66,12 @@ func (s status) check(cfg *config.Config) error {
 	if s.json && s.watch {
 		return errors.New("--json and --watch exclude each other; give one of them")
 	}
-	if s.nodeset == "" {
+	if s.nodeset == "" || cfg.HasFlexSet(s.nodeset) {
 		return nil
 	}
 	var names []string
-	for _, n := range cfg.NodeSets {
-		if n.Flex != nil && n.Name == s.nodeset {
-			return nil
-		}
-		if n.Flex != nil {
-			names = append(names, n.Name)
-		}
+	for _, n := range cfg.FlexSets() {
+		names = append(names, n.Name)
 	}
 	return fmt.Errorf("no nodeset %q comes by flex-start; --nodeset takes one of: %s", s.nodeset, strings.Join(names, ", "))
 }

@@ -19,11 +19,9 @@ func Advise(cfg *config.Config, file *source.File) Findings {
 		}
 		a.found = append(a.found, Finding{Ignored, file.Path, i.Line, i.Key, "slurmflex does not use it"})
 	}
-	for _, set := range cfg.NodeSets {
-		if set.Flex != nil {
-			a.flex(set)
-			a.static(set)
-		}
+	for _, set := range cfg.FlexSets() {
+		a.flex(set)
+		a.static(set)
 	}
 	a.requests()
 	a.resumeTimeouts()
@@ -91,8 +89,8 @@ func (a *adviser) static(set *config.NodeSet) {
 func (a *adviser) requests() {
 	most := a.cfg.Options.MaxActiveRequests
 	nodes, sets := map[string]int{}, map[string][]string{}
-	for _, set := range a.cfg.NodeSets {
-		if set.Flex != nil && set.Flex.Provisioning == config.NodeByNode && !set.Flex.UseBulkInsert {
+	for _, set := range a.cfg.FlexSets() {
+		if set.Flex.Provisioning == config.NodeByNode && !set.Flex.UseBulkInsert {
 			nodes[set.Region] += set.Size()
 			sets[set.Region] = append(sets[set.Region], set.Name)
 		}

@@ -24,8 +24,8 @@ func Compare(cfg *config.Config, file *source.File, w World) Findings {
 // compute is about everything that Compute says.
 func (j *judge) compute() {
 	j.credentials()
-	for _, set := range j.cfg.NodeSets {
-		if set.Flex != nil && j.world.Groups[set.Region] == nil {
+	for _, set := range j.cfg.FlexSets() {
+		if j.world.Groups[set.Region] == nil {
 			j.place(set)
 			j.template(set)
 			j.machines(set)

@@ -160,8 +160,8 @@ func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud,
 
 // observeMachines reads the templates, and their machine types in each zone.
 func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud, unseen map[string]error) {
-	for _, set := range cfg.NodeSets {
-		if set.Flex == nil || unseen[set.Region] != nil {
+	for _, set := range cfg.FlexSets() {
+		if unseen[set.Region] != nil {
 			continue
 		}
 		t, read := w.Templates[set.Template]

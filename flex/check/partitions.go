@@ -79,10 +79,7 @@ func (j *judge) nodes(version slurm.Version) {
 	}
 	// Slurm hides powered-down nodes then, so that none can be missed.
 	hidden := !version.AtLeast(23, 2) && !slices.Contains(j.world.Conf.Is.List("PrivateData"), "cloud")
-	for _, set := range j.cfg.NodeSets {
-		if set.Flex == nil {
-			continue
-		}
+	for _, set := range j.cfg.FlexSets() {
 		var missing, fixed []string
 		for _, name := range slurmconf.Names(j.cfg, set) {
 			switch n, ok := there[name]; {

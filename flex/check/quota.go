@@ -50,8 +50,8 @@ func (j *judge) quotas() {
 // needs are sorted by region and metric.
 func (j *judge) needs() []*need {
 	var all []*need
-	for _, set := range j.cfg.NodeSets {
-		if set.Flex == nil || set.Size() == 0 {
+	for _, set := range j.cfg.FlexSets() {
+		if set.Size() == 0 {
 			continue
 		}
 		m, ok := j.machine(set)

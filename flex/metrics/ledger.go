@@ -105,7 +105,7 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 		states[n.Name] = n.State
 	}
 	for _, in := range owned(cfg, snap) {
-		set := flexSet(cfg, in.Name)
+		set := cfg.FlexSetOf(in.Name)
 		if set == nil || in.Created.IsZero() {
 			continue
 		}

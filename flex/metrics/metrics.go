@@ -128,10 +128,8 @@ func (m *Metrics) begin() {
 	for _, outcome := range []string{done, failed, standby} {
 		m.rounds.WithLabelValues(outcome)
 	}
-	for _, set := range m.cfg.NodeSets {
-		if set.Flex != nil {
-			m.ledger.begin(set.Name)
-		}
+	for _, set := range m.cfg.FlexSets() {
+		m.ledger.begin(set.Name)
 	}
 }
 

@@ -83,12 +83,10 @@ type tally struct {
 // see makes gauges of what a round saw.
 func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metric {
 	sets := map[string]*tally{}
-	for _, set := range cfg.NodeSets {
-		if set.Flex != nil {
-			sets[set.Name] = &tally{
-				nodes:  map[string]int{view.Word(slurm.State{}): 0}, // those that are not understood
-				active: map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
-			}
+	for _, set := range cfg.FlexSets() {
+		sets[set.Name] = &tally{
+			nodes:  map[string]int{view.Word(slurm.State{}): 0}, // those that are not understood
+			active: map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
 		}
 	}
 	orphans := count(cfg, snap, sets)
@@ -115,7 +113,7 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orphans map[string]int) {
 	known := map[string]bool{}
 	for _, n := range snap.Nodes {
-		if set := flexSet(cfg, n.Name); set != nil {
+		if set := cfg.FlexSetOf(n.Name); set != nil {
 			sets[set.Name].nodes[view.Word(n.State)]++
 			known[n.Name] = true
 		}
@@ -134,7 +132,7 @@ func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orph
 		case !known[in.Name]:
 			orphans[in.Region]++
 		default:
-			t := sets[flexSet(cfg, in.Name).Name]
+			t := sets[cfg.FlexSetOf(in.Name).Name]
 			t.leases++
 			if !in.Terminates.IsZero() && (t.nextEnd.IsZero() || in.Terminates.Before(t.nextEnd)) {
 				t.nextEnd = in.Terminates
@@ -152,11 +150,8 @@ func gauges(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally, orph
 		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
 	}
 	d := descriptions()
-	for _, set := range cfg.NodeSets {
+	for _, set := range cfg.FlexSets() {
 		t := sets[set.Name]
-		if t == nil {
-			continue
-		}
 		for state, n := range t.nodes {
 			add(d.nodes, float64(n), set.Name, state)
 		}
@@ -204,14 +199,6 @@ func oneIf(yes bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// flexSet is the flex nodeset of a node, nil if it has none.
-func flexSet(cfg *config.Config, node string) *config.NodeSet {
-	if set, _, ok := cfg.Find(node); ok && set.Flex != nil {
-		return set
-	}
-	return nil
 }
 
 // owned are the instances of the snapshot that are ours.

@@ -45,8 +45,8 @@ func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
 // cluster's flex nodesets, of the same region.
 func (w *world) leftOf(g mig.Group) bool {
 	name, _, ok := mig.ParseForeign(w.cfg.Cluster, g.Name)
-	return ok && slices.ContainsFunc(w.cfg.NodeSets, func(n *config.NodeSet) bool {
-		return n.Name == name && n.Flex != nil && n.Region == g.Region
+	return ok && slices.ContainsFunc(w.cfg.FlexSets(), func(n *config.NodeSet) bool {
+		return n.Name == name && n.Region == g.Region
 	})
 }
 

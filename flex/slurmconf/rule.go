@@ -73,7 +73,7 @@ func Rules(n Needs) []Rule {
 	if !n.Version.AtLeast(23, 2) {
 		rules = append(rules, Rule{Key: "PrivateData", Judge: privateData})
 	}
-	static := slices.DeleteFunc(append(StaticNodes(n.Config), n.Ordinary...), func(name string) bool { return slices.Contains(n.Exempt, name) })
+	static := slices.DeleteFunc(append(staticNodes(n.Config), n.Ordinary...), func(name string) bool { return slices.Contains(n.Exempt, name) })
 	if len(static) > 0 {
 		rules = append(rules, Rule{Key: "SuspendExcNodes", Judge: func(v string) (string, string) { return suspendExcNodes(v, static) }})
 	}
@@ -95,7 +95,7 @@ func Seconds(value string) (seconds int, ok bool) {
 func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	write = strconv.Itoa(longestWait)
 	seconds, ok := Seconds(value)
-	least := BootTime(n.Config)
+	least := bootTime(n.Config)
 	switch {
 	case value == "":
 		return "is not set, which means 60 s", write
@@ -111,13 +111,11 @@ func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	return "", ""
 }
 
-// BootTime is the longest time that a machine of ours may take to boot.
-func BootTime(cfg *config.Config) time.Duration {
+// bootTime is the longest time that a machine of ours may take to boot.
+func bootTime(cfg *config.Config) time.Duration {
 	longest := 10 * time.Minute
-	for _, set := range cfg.NodeSets {
-		if set.Flex != nil {
-			longest = max(longest, set.Flex.BootTimeout)
-		}
+	for _, set := range cfg.FlexSets() {
+		longest = max(longest, set.Flex.BootTimeout)
 	}
 	return longest
 }
@@ -199,9 +197,9 @@ func suspendExcNodes(value string, static []string) (wrong, write string) {
 		strings.Join(append([]string{slurm.Fold(append(exempt, missing...))}, some...), ",")
 }
 
-// StaticNodes are the static nodes of all nodesets, ours and others', for
+// staticNodes are the static nodes of all nodesets, ours and others', for
 // slurm.conf has one list of them.
-func StaticNodes(cfg *config.Config) []string {
+func staticNodes(cfg *config.Config) []string {
 	var names []string
 	for _, set := range cfg.NodeSets {
 		for i := range set.Static {

@@ -24,7 +24,7 @@ func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 	}
 	var others []string
 	for _, n := range snap.Nodes {
-		if b.set(n.Name) == nil {
+		if cfg.FlexSetOf(n.Name) == nil {
 			others = append(others, n.Name)
 		}
 	}
@@ -98,14 +98,6 @@ func (b *builder) ours(in mig.Instance) bool {
 	return ok
 }
 
-// set is the flex nodeset of a node, nil if it has none.
-func (b *builder) set(node string) *config.NodeSet {
-	if set, _, ok := b.cfg.Find(node); ok && set.Flex != nil {
-		return set
-	}
-	return nil
-}
-
 func (b *builder) isStatic(node string) bool {
 	set, index, ok := b.cfg.Find(node)
 	return ok && set.IsStatic(index)
@@ -130,10 +122,7 @@ func (b *builder) regions() []Region {
 
 func (b *builder) nodeSets() []NodeSet {
 	all := []NodeSet{}
-	for _, set := range b.cfg.NodeSets {
-		if set.Flex == nil {
-			continue
-		}
+	for _, set := range b.cfg.FlexSets() {
 		n := NodeSet{
 			Name: set.Name, Region: set.Region, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
@@ -199,7 +188,7 @@ func (b *builder) machineType(set *config.NodeSet) string {
 func (b *builder) states(set *config.NodeSet) []Nodes {
 	alike := map[Nodes][]string{}
 	for _, n := range b.snap.Nodes {
-		if b.set(n.Name) != set {
+		if b.cfg.FlexSetOf(n.Name) != set {
 			continue
 		}
 		key := Nodes{Static: b.isStatic(n.Name), State: Word(n.State), Slurm: n.State.String(), Reason: n.Reason, ReasonBy: n.ReasonBy}

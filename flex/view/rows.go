@@ -138,7 +138,7 @@ func (b *builder) leases() []Row {
 				region: in.Region, zone: in.Zone, group: in.Group, state: b.stateOf(in),
 				ends: second(in.Terminates), static: b.isStatic(name), lease: b.askedFor(in),
 			}
-			if set := b.set(name); set != nil {
+			if set := b.cfg.FlexSetOf(name); set != nil {
 				key.nodeset = set.Name
 			}
 			for _, j := range b.holders[name] {
@@ -178,7 +178,7 @@ func (b *builder) askedFor(in mig.Instance) (lease time.Duration) {
 
 // boots says until when the machines of a row may boot.
 func (b *builder) boots(row *Row) {
-	set := b.set(firstOf(row.Nodes))
+	set := b.cfg.FlexSetOf(firstOf(row.Nodes))
 	if row.State == Booting && set != nil && set.Flex.BootTimeout > 0 && !row.Since.IsZero() {
 		row.GiveUpAt, row.Then = row.Since.Add(set.Flex.BootTimeout), "power down"
 	}
@@ -198,7 +198,7 @@ func (b *builder) stateOf(in mig.Instance) State {
 	switch {
 	case in.Leaving():
 		return Leaving
-	case !known || b.set(in.Name) == nil:
+	case !known || b.cfg.FlexSetOf(in.Name) == nil:
 		return Stranded
 	}
 	return stateOf(Word(node.State))

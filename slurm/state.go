@@ -120,6 +120,11 @@ func ParseState(text string) State {
 // Has tells whether the state has all of the flags.
 func (s State) Has(flags Flags) bool { return s.Flags&flags == flags }
 
+// Held reports whether the state says that a job has the node, or is leaving it.
+func (s State) Held() bool {
+	return s.Base == Allocated || s.Base == Mixed || s.Has(Completing)
+}
+
 // String gives the state as scontrol does: base, flags, and what is unknown.
 // ParseState reads it back.
 func (s State) String() string {

@@ -57,6 +57,15 @@ func TestStateHasAFlagOnlyIfItHasAllOfThem(t *testing.T) {
 	require.True(t, state.Has(0))
 }
 
+func TestANodeIsHeldByAJobThatHasItOrLeavesIt(t *testing.T) {
+	for text, held := range map[string]bool{
+		"ALLOCATED+CLOUD+POWERED_DOWN": true, "MIXED": true, "IDLE+COMPLETING": true,
+		"IDLE+CLOUD+POWERING_UP": false, "DOWN": false, "IDLE+RESERVED": false,
+	} {
+		require.Equal(t, held, ParseState(text).Held(), text)
+	}
+}
+
 func FuzzParseState(f *testing.F) {
 	for _, text := range []string{"IDLE+CLOUD+POWERED_DOWN", "down*", "x*+a", "+", "a *+ ~", "idle\x00", "UNKNOWN+ÄÖ"} {
 		f.Add(text)

@@ -104,7 +104,7 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 	for _, n := range snap.Nodes {
 		states[n.Name] = n.State
 	}
-	for _, in := range owned(cfg, snap) {
+	for _, in := range snap.Ours(cfg.Cluster) {
 		set := cfg.FlexSetOf(in.Name)
 		if set == nil || in.Created.IsZero() {
 			continue

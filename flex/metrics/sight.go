@@ -126,7 +126,7 @@ func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orph
 		}
 	}
 	orphans = map[string]int{}
-	for _, in := range owned(cfg, snap) {
+	for _, in := range snap.Ours(cfg.Cluster) {
 		switch {
 		case in.Leaving():
 		case !known[in.Name]:
@@ -199,21 +199,4 @@ func oneIf(yes bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// owned are the instances of the snapshot that are ours.
-func owned(cfg *config.Config, snap plan.Snapshot) []mig.Instance {
-	groups := map[string]bool{}
-	for _, g := range snap.Groups {
-		if g.Stamp.Cluster == cfg.Cluster {
-			groups[g.Region+"/"+g.Name] = true
-		}
-	}
-	var ours []mig.Instance
-	for _, in := range snap.Instances {
-		if groups[in.Region+"/"+in.Group] || in.Group == "" && in.Stamp.Cluster == cfg.Cluster {
-			ours = append(ours, in)
-		}
-	}
-	return ours
 }

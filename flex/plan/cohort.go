@@ -86,7 +86,7 @@ func byRank(a, b *cohort) int {
 	case b.job == nil:
 		return 1
 	}
-	return byImportance(a.job, b.job)
+	return ByImportance(a.job, b.job)
 }
 
 // rank counts a job's nodes of one nodeset.

@@ -20,7 +20,7 @@ func (w *world) powerDownOrphans() {
 			continue
 		}
 		switch {
-		case held(m.State):
+		case m.State.Held():
 			w.expect("node " + m.Name + " to lose or show its job")
 		case m.State.Base == slurm.Idle && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):
 			orphans = append(orphans, m.Name)

@@ -24,15 +24,10 @@ func powerOf(s slurm.State) power {
 		return down
 	case s.Has(slurm.PoweringUp), s.Has(slurm.PowerUp):
 		return rising
-	case s.Has(slurm.PoweredDown) && held(s):
+	case s.Has(slurm.PoweredDown) && s.Held():
 		return rising
 	case s.Has(slurm.PoweredDown):
 		return down
 	}
 	return up
-}
-
-// held reports whether the node's own state says that a job has it.
-func held(s slurm.State) bool {
-	return s.Base == slurm.Allocated || s.Base == slurm.Mixed || s.Has(slurm.Completing)
 }

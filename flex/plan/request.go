@@ -53,7 +53,7 @@ func (w *world) misfit(r ref) string {
 			continue // a job has just been given it, or is leaving
 		case m.power == down:
 			return "node " + name + " is powered down"
-		case m.cohort == nil && held(m.State):
+		case m.cohort == nil && m.State.Held():
 			continue // a job is coming or going: the next round will see clearly
 		case m.cohort == nil:
 			return "no job wants node " + name + " any more"

@@ -64,6 +64,24 @@ type Snapshot struct {
 	Refused map[string]Refusal
 }
 
+// Ours are the instances of the cluster: those that its groups have made, and
+// those that bear its stamp themselves.
+func (s Snapshot) Ours(cluster string) []mig.Instance {
+	groups := map[string]bool{} // by region/name
+	for _, g := range s.Groups {
+		if g.Stamp.Cluster == cluster {
+			groups[g.Region+"/"+g.Name] = true
+		}
+	}
+	var ours []mig.Instance
+	for _, in := range s.Instances {
+		if groups[in.Region+"/"+in.Group] || in.Group == "" && in.Stamp.Cluster == cluster {
+			ours = append(ours, in)
+		}
+	}
+	return ours
+}
+
 // Refusal is a call to create something that the cloud turned down.
 type Refusal struct {
 	Cause   mig.Cause

@@ -47,7 +47,7 @@ func (w *world) renewStatic() {
 func (w *world) recoverVanished() {
 	for _, m := range w.members {
 		if m.power != up || w.present(m.Name) || w.unseen(m.set.Region) ||
-			len(m.jobs) > 0 || held(m.State) || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+			len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
 		}
 		end, ended := w.endOf(m.Name)
@@ -96,7 +96,7 @@ const resumeTimeoutReached = "ResumeTimeout reached"
 
 // idle reports whether the node is idle and nobody has taken it out of service.
 func (m *member) idle() bool {
-	return m.State.Base == slurm.Idle && !held(m.State) && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
+	return m.State.Base == slurm.Idle && !m.State.Held() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
 		!m.State.Has(slurm.Maintenance)
 }
 

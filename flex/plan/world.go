@@ -272,10 +272,10 @@ func (w *world) byClaim(m *member) func(a, b *slurm.Job) int {
 		}
 		return 0
 	}
-	return func(a, b *slurm.Job) int { return cmp.Or(asks(b)-asks(a), byImportance(a, b)) }
+	return func(a, b *slurm.Job) int { return cmp.Or(asks(b)-asks(a), ByImportance(a, b)) }
 }
 
-// byImportance orders jobs by Slurm's priority, then by age.
-func byImportance(a, b *slurm.Job) int {
+// ByImportance orders jobs by Slurm's priority, then by age.
+func ByImportance(a, b *slurm.Job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 }

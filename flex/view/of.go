@@ -60,18 +60,14 @@ func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 			b.owned[g.Region+"/"+g.Name] = g
 		}
 	}
-	for _, in := range snap.Instances {
-		if b.ours(in) {
-			b.machines[in.Name] = append(b.machines[in.Name], in)
-		}
+	for _, in := range snap.Ours(cfg.Cluster) {
+		b.machines[in.Name] = append(b.machines[in.Name], in)
 	}
 	jobs := make([]*slurm.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
 		jobs[i] = &snap.Jobs[i]
 	}
-	slices.SortFunc(jobs, func(a, b *slurm.Job) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(jobs, plan.ByImportance)
 	for _, j := range jobs {
 		for _, name := range j.Nodes {
 			if j.State != slurm.JobPending {
@@ -88,14 +84,6 @@ func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 		}
 	}
 	return b
-}
-
-func (b *builder) ours(in mig.Instance) bool {
-	if in.Group == "" {
-		return in.Stamp.Cluster == b.cfg.Cluster
-	}
-	_, ok := b.owned[in.Region+"/"+in.Group]
-	return ok
 }
 
 func (b *builder) isStatic(node string) bool {

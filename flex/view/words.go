@@ -20,11 +20,10 @@ const (
 // Word says what a node is doing, of all that Slurm says about it what matters
 // most to people. A state that slurmflex does not understand is one of them.
 func Word(s slurm.State) string {
-	held := s.Base == slurm.Allocated || s.Base == slurm.Mixed || s.Has(slurm.Completing)
 	switch {
 	case s.Unknown != "" || s.Base == slurm.BaseUnknown || s.Base == slurm.Future:
 		return notUnderstood
-	case s.Has(slurm.Drain) && held:
+	case s.Has(slurm.Drain) && s.Held():
 		return draining
 	case s.Has(slurm.Drain):
 		return drained
@@ -34,13 +33,13 @@ func Word(s slurm.State) string {
 		return failing
 	case s.Has(slurm.PoweringDown):
 		return poweringDown
-	case s.Has(slurm.PoweringUp), s.Has(slurm.PowerUp), s.Has(slurm.PoweredDown) && held:
+	case s.Has(slurm.PoweringUp), s.Has(slurm.PowerUp), s.Has(slurm.PoweredDown) && s.Held():
 		return poweringUp
 	case s.Has(slurm.PoweredDown):
 		return poweredDown
 	case s.Has(slurm.NotResponding):
 		return notResponding
-	case held:
+	case s.Held():
 		return inUse
 	}
 	return idle

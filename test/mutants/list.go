@@ -123,7 +123,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node with a job is recovered as if it were idle", "flex/plan/static.go",
-		"len(m.jobs) > 0 || held(m.State) || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
+		"len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/static.go",

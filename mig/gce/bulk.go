@@ -131,7 +131,7 @@ func locations(all, wanted []string) map[string]*computepb.LocationPolicyLocatio
 // zonesOf reads the names of a region's zones.
 func (c *Client) zonesOf(ctx context.Context, region string) ([]string, error) {
 	var r computepb.Region
-	if err := c.get(calling(ctx, "regions.get"), escaped("projects", c.project, "regions", region), nil, &r); err != nil {
+	if err := c.get(calling(ctx, "regions.get"), c.within("regions", region), nil, &r); err != nil {
 		return nil, err
 	}
 	if len(r.GetZones()) == 0 {

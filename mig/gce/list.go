@@ -64,30 +64,36 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 // get reads one page, or one record, into m. It does not use Google's own Get,
 // which repeats on top of wire what wire has given up.
 func (c *Client) get(ctx context.Context, path string, query url.Values, m proto.Message) error {
-	address := c.endpoint + "/compute/v1/" + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	_, body, err := c.answer(ctx, path, query)
 	if err != nil {
-		return err
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if err := googleapi.CheckResponseWithBody(resp, body); err != nil {
 		return err
 	}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, m); err != nil {
 		return fmt.Errorf("answer not understood: %w", err)
 	}
 	return nil
+}
+
+// answer is what Compute answers to a get: its header and its body.
+func (c *Client) answer(ctx context.Context, path string, query url.Values) (http.Header, []byte, error) {
+	address := c.endpoint + "/compute/v1/" + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	return resp.Header, body, googleapi.CheckResponseWithBody(resp, body)
 }
 
 // incomplete is the error that a warning in a list stands for. Only the

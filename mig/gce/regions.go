@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
-	"google.golang.org/api/googleapi"
 
 	"slurmflex/mig"
 )
@@ -70,30 +69,14 @@ func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.Machin
 // Clock is the time that Compute has when it answers about a region, in whole
 // seconds.
 func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
-	now, err := c.date(calling(ctx, "regions.get"), c.within("regions", region))
+	const op = "read Compute's clock in"
+	header, _, err := c.answer(calling(ctx, "regions.get"), c.within("regions", region), nil)
 	if err != nil {
-		return time.Time{}, failure("read Compute's clock in", region, reading, err)
+		return time.Time{}, failure(op, region, reading, err)
 	}
-	return now, nil
-}
-
-// date is the Date of an answer.
-func (c *Client) date(ctx context.Context, path string) (time.Time, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint+"/compute/v1/"+path, http.NoBody)
+	now, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
-		return time.Time{}, err
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer resp.Body.Close()
-	if err := googleapi.CheckResponse(resp); err != nil {
-		return time.Time{}, err
-	}
-	now, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("an answer without a date: %w", err)
+		return time.Time{}, failure(op, region, reading, fmt.Errorf("an answer without a date: %w", err))
 	}
 	return now, nil
 }

@@ -3,6 +3,7 @@ package gce
 import (
 	"hash/fnv"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,8 +58,8 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 	old := s.groups
 	s.groups = make(map[string]settledGroup, len(old))
 	for key, r := range old {
-		if len(key) <= len(region) || key[:len(region)+1] != region+"/" {
-			s.groups[key] = r // of another region
+		if !strings.HasPrefix(key, region+"/") {
+			s.groups[key] = r
 		}
 	}
 	for _, g := range groups {

@@ -8,10 +8,10 @@ import (
 	"slurmflex/mig"
 )
 
-// settled is how long ago a request must have been made before an instance that
+// lostAfter is how long ago a request must have been made before an instance that
 // it has brought and that does not show is taken for lost. Lists of Compute may
 // lag behind each other.
-const settled = 10 * time.Minute
+const lostAfter = 10 * time.Minute
 
 // hidden counts the members of the group of which neither an instance nor a live
 // request shows, and tells whether it is creating some that no live request asks

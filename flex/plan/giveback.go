@@ -96,7 +96,7 @@ func (w *world) takeBack(job *slurm.Job, a GiveBack) {
 	}
 	w.given[job.ID] = true
 	for _, n := range a.Nodes {
-		w.set[n] = true
+		w.changed[n] = true
 	}
 	a.Job = job.ID
 	for _, j := range holders {

@@ -64,12 +64,12 @@ func (a SetNodes) textless() bool { return a.Comment == nil && a.Extra == nil }
 // setNodes plans a change for the nodes that this plan does not change yet.
 // Nodes that are changed alike are changed in one go.
 func (w *world) setNodes(change SetNodes) {
-	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool { return w.set[name] })
+	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool { return w.changed[name] })
 	if len(change.Nodes) == 0 {
 		return
 	}
 	for _, name := range change.Nodes {
-		w.set[name] = true
+		w.changed[name] = true
 	}
 	if change.State != "" {
 		w.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))

@@ -19,6 +19,8 @@ func (w *world) settleRequests(cohorts []*cohort) {
 	for _, r := range w.liveRequests() {
 		why := w.misfit(r)
 		switch {
+		case why == "" && r.request.State == mig.Creating:
+			w.expect(fmt.Sprintf("request %s/%s to be accepted", r.group.Name, r.request.Name))
 		case why == "":
 		case r.request.State == mig.Creating:
 			w.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s",
@@ -28,9 +30,6 @@ func (w *world) settleRequests(cohorts []*cohort) {
 				Region: r.group.Region, Group: r.group.Name, Request: r.request.Name, Job: r.group.Stamp.Job, Why: Why(why),
 			})
 			w.expect(fmt.Sprintf("request %s/%s to be cancelled", r.group.Name, r.request.Name))
-		}
-		if why == "" && r.request.State == mig.Creating {
-			w.expect(fmt.Sprintf("request %s/%s to be accepted", r.group.Name, r.request.Name))
 		}
 	}
 }
@@ -152,7 +151,7 @@ func (w *world) isGiven(c *cohort) bool { return c.job != nil && w.given[c.job.I
 
 // serve asks for the nodes of a cohort that nothing brings yet.
 func (w *world) serve(c *cohort) {
-	if !c.mayAsk || w.isGiven(c) || slices.ContainsFunc(c.missing, func(n string) bool { return w.set[n] }) {
+	if !c.mayAsk || w.isGiven(c) || slices.ContainsFunc(c.missing, func(n string) bool { return w.changed[n] }) {
 		return
 	}
 	group := w.groups[c.set.Region+"/"+c.group]

@@ -33,9 +33,9 @@ func (c *cohort) startedAfter(t time.Time) bool { return c.job != nil && c.job.S
 func (w *world) mayAsk(c *cohort, group *mig.Group) bool {
 	failures, cause, message, last := w.failures(c, group)
 	hopeless := cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound
-	settled := hopeless && c.job != nil && !c.startedAfter(last) // its job is yet to be held
+	unheld := hopeless && c.job != nil && !c.startedAfter(last) // its job is yet to be held
 	over := w.snap.Now.Sub(last) >= retryAfter(failures)
-	if failures == 0 || over && !settled {
+	if failures == 0 || over && !unheld {
 		return true
 	}
 	switch {

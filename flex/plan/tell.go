@@ -27,9 +27,10 @@ func Warning(at time.Time, text string) string {
 // WarnedAt tells when the owner of a job with that AdminComment was told that
 // it would be lost. It reports false if that has not happened.
 func WarnedAt(comment string) (time.Time, bool) {
-	word, _, ok := strings.Cut(strings.TrimPrefix(comment, OwnComment+"told "), ": ")
+	text, told := strings.CutPrefix(comment, OwnComment+"told ")
+	word, _, ok := strings.Cut(text, ": ")
 	at, err := time.Parse(time.RFC3339, word)
-	return at, ok && err == nil && strings.HasPrefix(comment, OwnComment+"told ")
+	return at, told && ok && err == nil
 }
 
 // toldFailures is how many attempts the owner of a job with that AdminComment was

@@ -29,8 +29,8 @@ type world struct {
 
 	held map[string]bool // other nodes that a job holds
 
-	plan Plan
-	set  map[string]bool // the nodes that the plan changes
+	plan    Plan
+	changed map[string]bool // the nodes that the plan changes
 
 	given     map[uint32]bool         // the jobs that the plan gives back
 	active    map[string]int          // by region: live requests, those of this plan included
@@ -77,7 +77,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		ahead:     map[string]bool{},
 		brought:   map[string][]ref{},
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
-		set:       map[string]bool{},
+		changed:   map[string]bool{},
 		spared:    cfg.Options.MaxDeletions,
 		given:     map[uint32]bool{},
 		held:      map[string]bool{},
@@ -201,7 +201,7 @@ func (w *world) addGroup(g *mig.Group) {
 		r := &g.Requests[i]
 		by := w.requests
 		switch {
-		case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < settled:
+		case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < lostAfter:
 			by = w.brought
 		case !r.State.Live():
 			continue

@@ -180,7 +180,7 @@ var mutants = []mutant{
 	},
 	{
 		"what a request has brought a moment ago is taken for lost", "flex/plan/world.go",
-		"case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < settled:", "case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < 0:", planner,
+		"case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < lostAfter:", "case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < 0:", planner,
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",

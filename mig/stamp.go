@@ -33,12 +33,12 @@ func (s Stamp) String() string {
 // touch. Of a newer stamp it reads the version and the cluster only, which every
 // version has.
 func ParseStamp(description string) (Stamp, bool) {
-	var any struct {
+	var head struct {
 		Version int    `json:"slurmflex"`
 		Cluster string `json:"cluster"`
 	}
-	if err := json.Unmarshal([]byte(description), &any); err == nil && any.Version > StampVersion && any.Cluster != "" {
-		return Stamp{Version: any.Version, Cluster: any.Cluster}, true
+	if err := json.Unmarshal([]byte(description), &head); err == nil && head.Version > StampVersion && head.Cluster != "" {
+		return Stamp{Version: head.Version, Cluster: head.Cluster}, true
 	}
 	var s Stamp
 	if err := json.Unmarshal([]byte(description), &s); err != nil {

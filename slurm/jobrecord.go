@@ -233,6 +233,5 @@ func ownerText(texts, key string) (string, error) {
 	if n := countKey(texts, key); n > 1 {
 		return "", fmt.Errorf("%s= is in it %d times, not once", key, n)
 	}
-	_, comment, _ := cutKey(texts, key)
-	return strings.TrimSpace(cutAtKeys(comment, "SystemComment", "Comment", "StdErr")), nil
+	return freeText(texts, key, "SystemComment", "Comment", "StdErr"), nil
 }

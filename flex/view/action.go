@@ -63,7 +63,7 @@ func (h *History) Add(a Action) {
 
 // Last returns the actions, the newest first.
 func (h *History) Last() []Action {
-	last := slices.Clone(h.actions)
+	last := append([]Action{}, h.actions...)
 	slices.Reverse(last)
-	return append([]Action{}, last...)
+	return last
 }

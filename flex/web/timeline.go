@@ -31,8 +31,9 @@ type tick struct {
 // The measures of the timeline, in pixels.
 const (
 	axisHeight = 22
-	barHeight  = 14
 	barStep    = 38 // from one bar to the next: the label is between them
+	labelLine  = 14 // from a step's top to its label's base line
+	barTop     = 19 // from there to its bar, which is 14 high; see page.html
 )
 
 // newTimeline draws the machines of a view; nil if there are none.
@@ -75,7 +76,7 @@ func newTimeline(v view.View, now time.Time) *timeline {
 		}
 		t.Bars = append(t.Bars, bar{
 			X: percent(scale(r.Since)), Width: percent(max(scale(end)-scale(r.Since), 0.5)),
-			LabelY: axisHeight + barStep*i + 14, Y: axisHeight + barStep*i + 19,
+			LabelY: axisHeight + barStep*i + labelLine, Y: axisHeight + barStep*i + barTop,
 			Class: string(r.State), Label: strings.Join(label, " · "), Tell: tell,
 		})
 	}

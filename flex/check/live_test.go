@@ -188,3 +188,39 @@ func TestNodesThatAreAlwaysOnMustBeExceptFromPowerSaving(t *testing.T) {
 	assert.Contains(t, compared(t, &cloud{}, site{suspendTime: "300 sec"}).Problems().Error(), names)
 	assert.NotContains(t, compared(t, &cloud{}, site{suspendTime: "INFINITE"}).Problems().Error(), "node[01-02]")
 }
+
+// timed is a controller whose partitions have these ResumeTimeouts of their own;
+// the cluster's is Slurm's default.
+type timed struct {
+	controller
+	own map[string]slurm.Limit
+}
+
+func (c timed) Partitions(context.Context) ([]slurm.Partition, error) {
+	var all []slurm.Partition
+	for name, limit := range c.own {
+		all = append(all, slurm.Partition{Name: name, ResumeTimeout: limit})
+	}
+	return all, nil
+}
+
+func TestTheClustersResumeTimeoutCountsUnlessEachFlexPartitionHasItsOwn(t *testing.T) {
+	const wrong = "ResumeTimeout: is not set, which means 60 s"
+	own := slurm.Limit{Kind: slurm.Unlimited}
+	for name, c := range map[string]struct {
+		own    map[string]slurm.Limit
+		counts bool
+	}{
+		"all have":  {map[string]slurm.Limit{"train": own, "serve": own}, false},
+		"one has":   {map[string]slurm.Limit{"train": own, "serve": {}}, true},
+		"none has":  {map[string]slurm.Limit{"train": {}, "serve": {}}, true},
+		"not there": {nil, true},
+	} {
+		found := compared(t, &cloud{}, timed{own: c.own}).Problems()
+		require.Error(t, found, name)
+		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
+	}
+	cfg, file := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
+	found := Compare(cfg, file, Observe(t.Context(), cfg, timed{}, &cloud{}, time.Now))
+	assert.ErrorContains(t, found.Problems(), wrong, "of nodes in no partition")
+}

@@ -93,7 +93,8 @@ func (j *judge) partitionsResume() bool {
 	for _, p := range j.world.Partitions.Is {
 		own[p.Name] = p.ResumeTimeout.Kind != slurm.LimitUnknown
 	}
-	return !slices.ContainsFunc(j.cfg.Partitions, func(p config.Partition) bool { return j.cfg.LongestJob(p) > 0 && !own[p.Name] })
+	ours := slices.DeleteFunc(slices.Clone(j.cfg.Partitions), func(p config.Partition) bool { return j.cfg.LongestJob(p) == 0 })
+	return len(ours) > 0 && !slices.ContainsFunc(ours, func(p config.Partition) bool { return !own[p.Name] })
 }
 
 // ordinary are the nodes that are always on and that no nodeset has. Without a

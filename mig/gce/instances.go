@@ -17,8 +17,8 @@ import (
 
 // Instances reads the instances of the regions whose names begin with the
 // cluster's and a hyphen, whoever made them, sorted by name. One that no group
-// made has the stamp of its labels, if that is the cluster's. Those that wait for
-// capacity are left out. A region of which anything could not be read is in
+// made has the stamp of its labels, if that is the cluster's. Those of groups that
+// wait for capacity are left out. A region of which anything could not be read is in
 // unseen, with the reason, and none of its instances are returned.
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string) (instances []mig.Instance, unseen map[string]error) {
 	v := view{cluster: cluster, seen: make(map[string][]mig.Instance), missed: make(map[string]error)}
@@ -43,8 +43,8 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 }
 
 // waitsForCapacity is the status of a flex-start instance that Compute has no
-// machine for yet: the time that it waits is no time to boot. Source: discovery
-// document, Instance.status.
+// machine for yet: the time that it waits is no time to boot, and the group's
+// request tells of it. Source: discovery document, Instance.status.
 const waitsForCapacity = "PENDING"
 
 // view is what the pages read so far show of the regions asked for.
@@ -83,12 +83,15 @@ func (v *view) addZone(region, zone string, list *computepb.InstancesScopedList)
 		return fmt.Errorf("zone %s: %w", zone, err)
 	}
 	for _, m := range list.GetInstances() {
-		if !strings.HasPrefix(m.GetName(), v.cluster+"-") || m.GetStatus() == waitsForCapacity {
+		if !strings.HasPrefix(m.GetName(), v.cluster+"-") {
 			continue
 		}
 		in, err := instanceOf(m, region, zone)
 		if err != nil {
 			return err
+		}
+		if in.Group != "" && in.Status == waitsForCapacity {
+			continue
 		}
 		if stamp, ok := mig.StampOfLabels(m.GetLabels()); ok && in.Group == "" && stamp.Cluster == v.cluster {
 			in.Stamp = stamp

@@ -52,11 +52,14 @@ func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
 	}, instances)
 }
 
-func TestAnInstanceThatWaitsForCapacityIsNotThereYet(t *testing.T) {
-	pending := strings.Replace(instanceJSON("alpha-a3-0", createdBy(madeBy)), "RUNNING", "PENDING", 1)
-	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+pending+`,`+instanceJSON("alpha-a3-1", "")+`]}}}`, testRegion)
+func TestAnInstanceOfAGroupThatWaitsForCapacityIsNotThereYet(t *testing.T) {
+	pending := func(name, more string) string {
+		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)
+	}
+	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+
+		pending("alpha-a3-0", createdBy(madeBy))+`,`+pending("alpha-a3-1", "")+`]}}}`, testRegion)
 	assert.Empty(t, unseen)
-	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances))
+	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "of one that no group made no request tells")
 }
 
 func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {

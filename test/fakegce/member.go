@@ -219,9 +219,14 @@ func (s *Server) listMembers(c *call) (any, error) {
 	for _, m := range g.sorted() {
 		all = append(all, m)
 	}
-	page := s.page
+	page, unsupported := s.page, []string{"orderBy"}
 	if g.api.ListManagedInstancesResults == "PAGELESS" {
-		page = s.match
+		page, unsupported = s.match, append(unsupported, "pageToken")
+	}
+	for _, parameter := range unsupported {
+		if c.query.Has(parameter) {
+			return nil, invalid("Invalid value for field '%s': '%s'. It is not supported here.", parameter, c.query.Get(parameter))
+		}
 	}
 	p, err := page(c, all, compute.ManagedInstance{})
 	if err != nil {

@@ -266,6 +266,17 @@ func TestManagedInstancesArePagedOnlyIfTheGroupSaysSo(t *testing.T) {
 	}
 }
 
+func TestManagedInstancesHaveNoOrderAndWithoutPagesNoToken(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	for _, parameter := range []string{"orderBy=name", "pageToken=x"} {
+		status, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodPost,
+			"regions/us-central1/instanceGroupManagers/m/listManagedInstances?"+parameter, "")
+		assert.Equal(t, http.StatusBadRequest, status)
+		assert.Contains(t, body, "is not supported")
+	}
+}
+
 func (w *world) abandonInstances(group string, refs ...string) (any, error) {
 	return w.groups.AbandonInstances(w.t.Context(), &computepb.AbandonInstancesRegionInstanceGroupManagerRequest{
 		Project: testProject, Region: testRegion, InstanceGroupManager: group,

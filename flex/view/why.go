@@ -123,9 +123,9 @@ func (t *teller) told(a Action) string {
 	case a.Error == "":
 		return text + ", because " + a.Why
 	case a.Times > 1:
-		return fmt.Sprintf("%s: failed %d times, the last with %s", text, a.Times, a.Error)
+		return fmt.Sprintf("%s: failed %d times: %s", text, a.Times, a.Error)
 	}
-	return text + ": failed with " + a.Error
+	return text + ": failed: " + a.Error
 }
 
 // isAbout reports whether a problem names a group or node of the story.

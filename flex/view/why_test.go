@@ -70,6 +70,15 @@ var stories = []struct {
 		s.waiting(812, "alpha-a3-0")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 	}, "812"},
+	{"a job whose machines are gone", func(s *scene) {
+		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
+		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+	}, "813"},
+	{"a job that runs in a region that could not be read", func(s *scene) {
+		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
+		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+		s.snap.Unseen[us] = errors.New("list groups of us-central1: 503 backendError: try again")
+	}, "813"},
 	{"a job that is about to begin", func(s *scene) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
@@ -321,6 +330,10 @@ func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
 	story, err := v.Why("7", noon)
 	require.NoError(t, err)
 	assert.Contains(t, strings.Join(story.Sentences, " "), "slurmflex knows of no machine there and of no request")
+	v.Jobs[0].State = "COMPLETING"
+	story, err = v.Why("7", noon)
+	require.NoError(t, err)
+	assert.Contains(t, story.String(), "the next round looks again.")
 	story, err = v.Why("8", noon)
 	require.NoError(t, err)
 	assert.Contains(t, story.String(), "Slurm shows it as RUNNING, without nodes.")

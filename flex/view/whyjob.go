@@ -214,8 +214,24 @@ func (t *teller) placedElsewhere(j Job) {
 	case !slices.ContainsFunc(names, func(n string) bool { return !holds(t.OtherNodes, n) }):
 		t.say("It is %s on %s, which slurmflex does not look after.", j.State, j.Nodes)
 	default:
-		t.say("Slurm shows it as %s on %s, and slurmflex knows of no machine there and of no request; the next round looks again.", j.State, j.Nodes)
+		t.withoutMachines(j)
 	}
+}
+
+// withoutMachines tells of a job on nodes of slurmflex where no machine is seen.
+func (t *teller) withoutMachines(j Job) {
+	for _, set := range t.setsOf(j.Partition) {
+		if t.unread(set.Region) {
+			t.say("Slurm shows it as %s on %s.", j.State, j.Nodes)
+			t.sayUnread()
+			return
+		}
+	}
+	next := "the next round looks again"
+	if slurm.JobState(j.State) == slurm.JobRunning {
+		next = "when their slurmd has not answered for SlurmdTimeout, Slurm requeues the job, or ends it where that may not be"
+	}
+	t.say("Slurm shows it as %s on %s, and slurmflex knows of no machine there and of no request. Next: %s.", j.State, j.Nodes, next)
 }
 
 // early says that a job's nodes end before it may.

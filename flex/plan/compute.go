@@ -38,6 +38,7 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w.giveUpLate(cohorts)
 	w.releaseGangs(cohorts)
 	w.releaseShort(cohorts)
+	w.noteComponents(cohorts)
 	for _, c := range cohorts {
 		w.judge(c)
 	}

@@ -24,6 +24,14 @@ func task(array uint32, index string) func(*scene) {
 	}
 }
 
+// component makes the last job one of a heterogeneous job.
+func component(first, offset uint32) func(*scene) {
+	return func(s *scene) {
+		j := &s.Jobs[len(s.Jobs)-1]
+		j.HetID, j.HetOffset = first, offset
+	}
+}
+
 func TestJobsOfManyKinds(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	for name, c := range map[string]struct {
@@ -66,15 +74,36 @@ func TestJobsOfManyKinds(t *testing.T) {
 				"request 1 × alpha-a3-2 in alpha-a3-job-8/a1 for 00:15:00",
 			},
 		},
-		"a heterogeneous job's components come each by itself": {
+		"a heterogeneous job's first component is asked for after the others, for it has the script": {
+			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-[0-1]", poweringUp),
+				job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
+				job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
+				job(8, "train", "10:00", configured, "alpha-fix-1"), component(6, 2)),
+			want: []string{
+				"create group alpha-fix-job-7 in us-central1",
+				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
+				"create group alpha-fix-job-8 in us-central1",
+				"request 1 × alpha-fix-1 in alpha-fix-job-8/a1 for 01:00:00",
+				`tell job 6 "flex-start: the other components of job 6 come first: the script is in this one, and Slurm takes it for lost if they come later"`,
+			},
+		},
+		"a heterogeneous job's first component is asked for when the others have their machines": {
 			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
-				job(6, "train", "10:00", configured, "alpha-a3-0"), job(7, "train", "10:00", configured, "alpha-fix-0")),
+				job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
+				job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
+				group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
+				vms("alpha-fix-0", "alpha-fix-job-7", "RUNNING")),
 			want: []string{
 				"create group alpha-a3-job-6 in us-central1",
 				"request 1 × alpha-a3-0 in alpha-a3-job-6/a1 for 00:10:00",
-				"create group alpha-fix-job-7 in us-central1",
-				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
 			},
+		},
+		"what is asked for a heterogeneous job's first component stays asked": {
+			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
+				job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
+				job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
+				group("alpha-a3-job-6", forJob("a3", 6), request("a1", mig.Accepted, "alpha-a3-0", 10*time.Minute)),
+				group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Accepted, "alpha-fix-0", time.Hour))),
 		},
 		"a job over two nodesets has a group in each": {
 			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),

@@ -124,7 +124,7 @@ func (w *world) judge(c *cohort) {
 		return
 	}
 	if len(c.missing) > 0 && !w.isGiven(c) {
-		c.mayAsk = !w.isBlocked(c) && w.templateFits(c) && w.placementFits(c) && w.mayAsk(c, w.groups[c.set.Region+"/"+c.group])
+		c.mayAsk = !w.isBlocked(c) && w.templateFits(c) && w.placementFits(c) && w.mayAsk(c, w.groups[c.set.Region+"/"+c.group]) && !w.goesLast(c)
 	}
 }
 

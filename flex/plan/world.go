@@ -32,11 +32,12 @@ type world struct {
 	plan    Plan
 	changed map[string]bool // the nodes that the plan changes
 
-	given     map[uint32]bool         // the jobs that the plan gives back
-	active    map[string]int          // by region: live requests, those of this plan included
-	queue     map[string]int          // by region: cohorts that wait for their turn
-	blocked   map[*config.NodeSet]int // where too many instances in a row did not come up
-	recovered []string                // nodes whose record of failed boots is over
+	given      map[uint32]bool         // the jobs that the plan gives back
+	active     map[string]int          // by region: live requests, those of this plan included
+	queue      map[string]int          // by region: cohorts that wait for their turn
+	incomplete map[uint32]bool         // the heterogeneous jobs of which a component that is not the first waits for a machine
+	blocked    map[*config.NodeSet]int // where too many instances in a row did not come up
+	recovered  []string                // nodes whose record of failed boots is over
 
 	spared int // deletions that the round may still make of its own accord
 }
@@ -69,21 +70,22 @@ type ref struct {
 func look(cfg *config.Config, snap Snapshot) *world {
 	w := &world{
 		cfg: cfg, snap: snap,
-		nodes:     make(map[string]*member, len(snap.Nodes)),
-		instances: make(map[string][]machine, len(snap.Instances)),
-		groups:    make(map[string]*mig.Group, len(snap.Groups)),
-		inGroup:   make(map[string]int, len(snap.Groups)),
-		requests:  map[string][]ref{},
-		ahead:     map[string]bool{},
-		brought:   map[string][]ref{},
-		jobs:      make(map[uint32]bool, len(snap.Jobs)),
-		changed:   map[string]bool{},
-		spared:    cfg.Options.MaxDeletions,
-		given:     map[uint32]bool{},
-		held:      map[string]bool{},
-		active:    map[string]int{},
-		queue:     map[string]int{},
-		blocked:   map[*config.NodeSet]int{},
+		nodes:      make(map[string]*member, len(snap.Nodes)),
+		instances:  make(map[string][]machine, len(snap.Instances)),
+		groups:     make(map[string]*mig.Group, len(snap.Groups)),
+		inGroup:    make(map[string]int, len(snap.Groups)),
+		requests:   map[string][]ref{},
+		ahead:      map[string]bool{},
+		brought:    map[string][]ref{},
+		jobs:       make(map[uint32]bool, len(snap.Jobs)),
+		changed:    map[string]bool{},
+		spared:     cfg.Options.MaxDeletions,
+		given:      map[uint32]bool{},
+		held:       map[string]bool{},
+		active:     map[string]int{},
+		queue:      map[string]int{},
+		incomplete: map[uint32]bool{},
+		blocked:    map[*config.NodeSet]int{},
 	}
 	w.addNodes()
 	for i := range snap.Jobs {

@@ -85,8 +85,10 @@ func leasesOfAHeterogeneousJob(t *testing.T, l *lab.Lab) {
 	leader := submit(t, l, "-p", "train", "-N1", "--time=11", ":", "-p", "train", "-N2", "--time=13")
 	number, err := strconv.Atoi(leader)
 	require.NoError(t, err)
-	assert.Len(t, awaitLease(t, l, fmt.Sprint("alpha-a3-job-", number), 11*time.Minute).Instances, 1)
 	assert.Len(t, awaitLease(t, l, fmt.Sprint("alpha-a3-job-", number+1), 13*time.Minute).Instances, 2)
+	capacity(t, l, "", 2)
+	defer shut(t, l)
+	assert.Len(t, awaitLease(t, l, fmt.Sprint("alpha-a3-job-", number), 11*time.Minute).Instances, 1)
 	withdraw(t, l, leader)
 }
 

@@ -21,20 +21,20 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
 	number, err := strconv.Atoi(leader)
 	require.NoError(t, err)
-	awaitTold(t, l, time.Minute, leader+"+0", `for 1 × a3-megagpu-8g for 00:15:00`)
+	awaitTold(t, l, time.Minute, leader+"+0", `the other components of job `+leader+` come first`)
 	awaitTold(t, l, time.Minute, leader+"+1", `for 2 × g2-standard-48 for 01:00:00`)
 	awaitShown(t, 30*time.Second, "a plan with nothing in it", func() (string, bool) {
 		plan, err := l.Flex(context.Background(), "plan")
 		require.NoError(t, err)
 		return plan, plan == "nothing to do\n"
 	})
-	assert.Regexp(t, `for 1 × a3-megagpu-8g`, jobField(t, l, leader+"+0", "AdminComment"))
+	assert.Regexp(t, `the other components`, jobField(t, l, leader+"+0", "AdminComment"))
 	assert.Regexp(t, `for 2 × g2-standard-48`, jobField(t, l, leader+"+1", "AdminComment"))
 	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 of root, .*a component of heterogeneous job `+leader+`, whose components begin together; `+
 		leader+`\+0 is CONFIGURING\..*for 2 × g2-standard-48`)
 	status, err := askAsNobody(t, l, "status")
 	require.NoError(t, err, status)
-	assert.Regexp(t, `a3 `+leader+`\+0 root alpha-a3-0 queued .*g2 `+leader+`\+1 root alpha-g2-\[0-1\] queued`, status)
+	assert.Regexp(t, `a3 `+leader+`\+0 root alpha-a3-0 waiting .*g2 `+leader+`\+1 root alpha-g2-\[0-1\] queued`, status)
 
 	fail(t, l, fmt.Sprint("alpha-g2-job-", number+1), "a1",
 		"CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
@@ -43,6 +43,23 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 		awaitTold(t, l, 30*time.Second, component, `vmExternalIpAccess`)
 	}
 	cancel(t, l, leader)
+	awaitNothingLeft(t, l)
+}
+
+func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	capacity(t, l, "g2-standard-48", 0)
+	first := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N1", "--time=15")
+	number, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	awaitRequest(t, l, fmt.Sprint("alpha-g2-job-", number+1))
+	awaitTold(t, l, time.Minute, first+"+0", `the other components`)
+	awaitRounds(t, l, 2)
+	_, asked := state(t, l).Group("alpha-a3-job-" + first)
+	assert.False(t, asked, "there is capacity for it, and it would come too early")
+	capacity(t, l, "g2-standard-48", 8)
+	awaitCompleted(t, l, first)
+	assert.Equal(t, "0", jobField(t, l, first, "Restarts"))
 	awaitNothingLeft(t, l)
 }
 

@@ -92,6 +92,10 @@ var mutants = []mutant{
 		"		case leaves:\n", "		case leaves && false:\n", planner,
 	},
 	{
+		"a heterogeneous job's first component does not come last", "flex/plan/request.go",
+		" && !w.goesLast(c)", "", planner,
+	},
+	{
 		"one request more than max_active_requests", "flex/plan/request.go",
 		"if w.active[c.set.Region] < most {", "if w.active[c.set.Region] <= most {", planner,
 	},

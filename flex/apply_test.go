@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +65,30 @@ func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T
 			}, func(o *fakegce.Options) { o.Switches = switches })
 		})
 	}
+}
+
+func TestAMendedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hopeless(t, w)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.settle()
+		require.Equal(t, []uint32{1}, w.slurm.held)
+
+		w.cloud.ClearFaults()
+		_, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("mended", "a3-highgpu-8g"))
+		require.NoError(t, err)
+		const mended = "projects/demo/regions/us-central1/instanceTemplates/mended"
+		w.slurm.cfg.NodeSets[0].Template = mended
+		w.begin()
+		time.Sleep(time.Minute)
+		w.slurm.submit(1, "train", "alpha-a3-0") // as scontrol release has it
+		w.settle()
+		groups, _ := w.Cloud.Groups(t.Context(), "alpha", []string{us})
+		at := slices.IndexFunc(groups, func(g mig.Group) bool { return g.Name == "alpha-a3-job-1-r1" })
+		require.GreaterOrEqual(t, at, 0, "%v", w.owned())
+		assert.Equal(t, "regions/us-central1/instanceTemplates/mended", groups[at].Template)
+		assert.Contains(t, w.owned(), "request alpha-a3-job-1-r1/a1 for alpha-a3-0: ACCEPTED")
+	})
 }
 
 func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {

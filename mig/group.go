@@ -19,7 +19,9 @@ type Group struct {
 	Name       string
 	Region     string
 	Stamp      Stamp
-	Policy     string // name of its workload policy; empty if it has none
+	Template   string   // path of its instance template without the project; empty if that is not known
+	Zones      []string // short names of those that it may choose from, sorted; none if that is not known
+	Policy     string   // name of its workload policy; empty if it has none
 	TargetSize int
 	Creating   int // members that are being created, which includes those that wait for capacity
 	Created    time.Time

@@ -66,7 +66,7 @@ func (w *world) cohorts() []*cohort {
 		m.cohort = c
 	}
 	for _, c := range all {
-		c.group = w.place(c.set.Region, c.group, c.stamp)
+		c.group = w.place(c.set, c.group, c.stamp)
 		jobs := w.holders(c.nodes)
 		c.lease = lease(c.set.Flex, jobs)
 		w.nameUnreadLimits(c, jobs)

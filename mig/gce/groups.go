@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
@@ -126,11 +127,33 @@ func groupOf(m *computepb.InstanceGroupManager, region string, stamp mig.Stamp) 
 		return mig.Group{}, err
 	}
 	g := mig.Group{
-		Name: m.GetName(), Region: region, Stamp: stamp,
+		Name: m.GetName(), Region: region, Stamp: stamp, Template: templateOfGroup(m), Zones: zonesOfGroup(m),
 		TargetSize: int(m.GetTargetSize()), Creating: int(m.GetCurrentActions().GetCreating()), Created: created,
 	}
 	if policy := m.GetResourcePolicies().GetWorkloadPolicy(); policy != "" {
 		g.Policy = path.Base(policy)
 	}
 	return g, nil
+}
+
+// templateOfGroup is the template that the group makes instances from, from behind
+// its project on, which has a name and a number; empty if it has no one template.
+func templateOfGroup(m *computepb.InstanceGroupManager) string {
+	if len(m.GetVersions()) != 1 {
+		return ""
+	}
+	parts := templateLink.FindStringSubmatch(m.GetVersions()[0].GetInstanceTemplate())
+	if parts == nil {
+		return ""
+	}
+	return parts[2]
+}
+
+func zonesOfGroup(m *computepb.InstanceGroupManager) []string {
+	var zones []string
+	for _, z := range m.GetDistributionPolicy().GetZones() {
+		zones = append(zones, path.Base(z.GetZone()))
+	}
+	slices.Sort(zones)
+	return zones
 }

@@ -68,6 +68,20 @@ func TestAGroupIsReadWithTheNameOfItsWorkloadPolicy(t *testing.T) {
 	assert.Equal(t, "alpha-w", groups[0].Policy)
 }
 
+func TestAGroupIsReadWithItsTemplateAndItsZones(t *testing.T) {
+	const made = `,"versions":[{"instanceTemplate":"https://www.googleapis.com/compute/v1/projects/1234/regions/us-central1/instanceTemplates/a3"}],
+		"distributionPolicy":{"zones":[{"zone":"https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-b"},{"zone":"projects/p/zones/us-central1-a"}]}}`
+	group := groupJSON("alpha-x", testStamp.String())
+	api := answers(aList(`{"items":[`+group[:len(group)-1]+made+`,`+groupJSON("alpha-y", testStamp.String())+`]}`), aList(`{}`), aList(`{}`))
+	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+	assert.Empty(t, unseen)
+	require.Len(t, groups, 2)
+	assert.Equal(t, "regions/us-central1/instanceTemplates/a3", groups[0].Template)
+	assert.Equal(t, []string{"us-central1-a", "us-central1-b"}, groups[0].Zones)
+	assert.Empty(t, groups[1].Template, "not known")
+	assert.Nil(t, groups[1].Zones)
+}
+
 func TestForeignGroupsAreThoseThatSlurmGCPLeft(t *testing.T) {
 	api := atPaths(map[string]http.HandlerFunc{
 		groupsPath: aList(`{"items":[` + groupJSON("alpha-a3-0123abcd", "") + `,` +

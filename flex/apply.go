@@ -198,25 +198,9 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	switch a := a.(type) {
 	case plan.CreateGroup:
-		err := r.Cloud.CreateGroup(ctx, a.Spec)
-		r.noteRefusal(a.Spec.Name, err)
-		if err == nil {
-			r.made.noteGroup(a.Spec, r.Now())
-		}
-		return lookAgain(err)
+		return r.createGroup(ctx, a)
 	case plan.CreateRequest:
-		r.made.noteRequest(a.Region, a.Group, a.Spec, r.Now()) // a round that looks meanwhile counts it
-		err := r.Cloud.CreateRequest(ctx, a.Region, a.Group, a.Spec)
-		switch {
-		case mig.CauseOf(err) == mig.CauseExists:
-			return nil
-		case mig.CauseOf(err) == mig.CauseNotFound:
-			r.made.forget(a.Region, a.Group, nil)
-		case err != nil:
-			r.made.dropRequest(a.Region, a.Group, a.Spec.Name)
-		}
-		r.noteRefusal(a.Group, err)
-		return err
+		return r.createRequest(ctx, a)
 	case plan.CancelRequest:
 		r.made.forget(a.Region, a.Group, nil)
 		return unlessGone(r.Cloud.CancelRequest(ctx, a.Region, a.Group, a.Request))
@@ -227,13 +211,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.DeleteVMs:
 		return r.Cloud.DeleteVMs(ctx, a.Instances)
 	case plan.BulkInsert:
-		r.made.noteInserted(a.Spec.Instances, r.Now())
-		err := r.Cloud.BulkInsert(ctx, a.Spec)
-		if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {
-			r.made.forget("", "", a.Spec.Instances)
-		}
-		r.noteRefusal(a.Group, err)
-		return err
+		return r.bulkInsert(ctx, a)
 	case plan.CreatePolicy:
 		err := r.Cloud.CreatePolicy(ctx, a.Spec)
 		r.noteRefusal(a.Spec.Name, err)
@@ -259,6 +237,40 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.giveBack(ctx, a)
 	}
 	return fmt.Errorf("%T is not an action that a round knows", a)
+}
+
+func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error {
+	err := r.Cloud.CreateGroup(ctx, a.Spec)
+	r.noteRefusal(a.Spec.Name, err)
+	if err == nil {
+		r.made.noteGroup(a.Spec, r.Now())
+	}
+	return lookAgain(err)
+}
+
+func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) error {
+	r.made.noteRequest(a.Region, a.Group, a.Spec, r.Now()) // a round that looks meanwhile counts it
+	err := r.Cloud.CreateRequest(ctx, a.Region, a.Group, a.Spec)
+	switch {
+	case mig.CauseOf(err) == mig.CauseExists:
+		return nil
+	case mig.CauseOf(err) == mig.CauseNotFound:
+		r.made.forget(a.Region, a.Group, nil)
+	case err != nil:
+		r.made.dropRequest(a.Region, a.Group, a.Spec.Name)
+	}
+	r.noteRefusal(a.Group, err)
+	return err
+}
+
+func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
+	r.made.noteInserted(a.Spec.Instances, r.Now())
+	err := r.Cloud.BulkInsert(ctx, a.Spec)
+	if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {
+		r.made.forget("", "", a.Spec.Instances)
+	}
+	r.noteRefusal(a.Group, err)
+	return err
 }
 
 // noteRefusal remembers what the cloud turned down for good reason. A call

@@ -111,7 +111,7 @@ const slurmAge = 5 * time.Second
 // time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.remembered()}
-	var unseenGroups, unseenInstances, unseenPolicies map[string]error
+	var unseenGroups, unseenInstances map[string]error
 	regions := r.Config.FlexRegions()
 
 	asked := ctx
@@ -119,7 +119,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	reads.Go(func() error { return r.observeSlurm(ctx, &snap) })
 	reads.Go(func() error {
 		if r.places() {
-			snap.Policies, unseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, regions)
+			snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, regions)
 		}
 		return nil
 	})
@@ -143,7 +143,6 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
 	maps.Copy(snap.Unseen, unseenInstances)
-	snap.UnseenPolicies = unseenPolicies
 	maps.Copy(snap.Unseen, unseenGroups)
 	// What was read of a region is not to be judged by without the rest.
 	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })

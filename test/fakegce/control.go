@@ -14,7 +14,8 @@ import (
 // controlPrefix is where the control surface begins.
 const controlPrefix = "/fake/"
 
-// control answers a request of the control surface; see the package's comment.
+// control answers a request of the control surface, which slurmflex-fakegce's
+// --help lists.
 func (s *Server) control(r *http.Request, body []byte) reply {
 	result, err := s.command(r.Method+" "+strings.TrimPrefix(r.URL.Path, controlPrefix), body)
 	if err != nil {

@@ -15,19 +15,5 @@
 //
 // The world is changed from outside by methods of Server (SetCapacity,
 // SetQuota, AddFault, FailRequest, DeleteVM, StopVM, EndLease, Advance), and by
-// HTTP under /fake/:
-//
-//	curl ADDRESS/fake/state
-//	curl ADDRESS/fake/calls
-//	curl ADDRESS/fake/counts
-//	curl -X DELETE ADDRESS/fake/calls
-//	curl ADDRESS/fake/capacity -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":4}'
-//	curl ADDRESS/fake/quota -d '{"region":"us-central1","metric":"PREEMPTIBLE_NVIDIA_H100_GPUS","limit":16}'
-//	curl ADDRESS/fake/faults -d '{"method":"instances.*","status":503,"times":3,"delay":"2s"}'
-//	curl -X DELETE ADDRESS/fake/faults
-//	curl ADDRESS/fake/fail -d '{"group":"g","request":"r","code":"QUOTA_EXCEEDED","message":"none left"}'
-//	curl ADDRESS/fake/advance -d '{"duration":"1h"}'
-//	curl -X POST ADDRESS/fake/vms/NAME/delete
-//	curl -X POST ADDRESS/fake/vms/NAME/stop
-//	curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'
+// HTTP under /fake/, as slurmflex-fakegce --help says.
 package fakegce

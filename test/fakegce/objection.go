@@ -80,7 +80,7 @@ func (s *Server) machineObjection(r *request) *Problem {
 		return problem("UNSUPPORTED_OPERATION", "Machine type '%s' is not supported by resize requests.", m.name)
 	}
 	for _, a := range props.GuestAccelerators {
-		kind := a.AcceleratorType[strings.LastIndexByte(a.AcceleratorType, '/')+1:]
+		kind := lastPart(a.AcceleratorType)
 		if _, known := gpuMetric(kind); !known || m.gpu != "" && m.gpu != kind {
 			return problem("INVALID_GPU_TYPE", "Accelerator type '%s' is not available with machine type '%s'.", kind, m.name)
 		}

@@ -103,8 +103,8 @@ func (s *shelf[T]) add(r T) {
 
 func (s *shelf[T]) remove(r T, now time.Time) {
 	delete(s.live, r.about().path)
-	recent := func(d departed[T]) bool { return now.Sub(d.at) > maxLag }
-	s.gone = append(slices.DeleteFunc(s.gone, recent), departed[T]{r, now})
+	forgotten := func(d departed[T]) bool { return now.Sub(d.at) > maxLag }
+	s.gone = append(slices.DeleteFunc(s.gone, forgotten), departed[T]{r, now})
 }
 
 // all is what is on the shelf, by path.

@@ -26,9 +26,7 @@ type vm struct {
 
 func (v *vm) body() any { return v.api }
 
-func (v *vm) machineType() string {
-	return v.api.MachineType[strings.LastIndexByte(v.api.MachineType, '/')+1:]
-}
+func (v *vm) machineType() string { return lastPart(v.api.MachineType) }
 
 // running reports whether the instance's guest is up.
 func (v *vm) running() bool { return v.api.Status == "RUNNING" }

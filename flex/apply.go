@@ -214,7 +214,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.bulkInsert(ctx, a)
 	case plan.CreatePolicy:
 		err := r.Cloud.CreatePolicy(ctx, a.Spec)
-		r.noteRefusal(a.Spec.Name, err)
+		r.refusals.note(a.Spec.Name, err, r.Now())
 		return lookAgain(err)
 	case plan.DeletePolicy:
 		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Region, a.Name))
@@ -241,7 +241,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 
 func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error {
 	err := r.Cloud.CreateGroup(ctx, a.Spec)
-	r.noteRefusal(a.Spec.Name, err)
+	r.refusals.note(a.Spec.Name, err, r.Now())
 	if err == nil {
 		r.made.noteGroup(a.Spec, r.Now())
 	}
@@ -259,7 +259,7 @@ func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) er
 	case err != nil:
 		r.made.dropRequest(a.Region, a.Group, a.Spec.Name)
 	}
-	r.noteRefusal(a.Group, err)
+	r.refusals.note(a.Group, err, r.Now())
 	return err
 }
 
@@ -269,19 +269,8 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 	if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {
 		r.made.forget("", "", a.Spec.Instances)
 	}
-	r.noteRefusal(a.Group, err)
+	r.refusals.note(a.Group, err, r.Now())
 	return err
-}
-
-// noteRefusal remembers what the cloud turned down for good reason. A call
-// whose outcome is unknown, or that came at a bad moment, is none; nor is one
-// whose group somebody has deleted.
-func (r *Reconciler) noteRefusal(group string, err error) {
-	switch mig.CauseOf(err) {
-	case mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseNotFound:
-		return
-	}
-	r.remember(group, err)
 }
 
 // lookAgain is for a thing whose name is taken: it may be our own, made by a

@@ -306,15 +306,15 @@ func TestOnlyARefusalIsRememberedAsOne(t *testing.T) {
 
 // refusalsAfter is what is remembered after calls that ended with the causes.
 func refusalsAfter(causes ...mig.Cause) map[string]plan.Refusal {
-	r := &Reconciler{Now: time.Now}
+	var refused refusals
 	for _, cause := range causes {
 		var err error
 		if cause != mig.CauseNone {
 			err = &mig.Error{Op: "create group", Object: "g", Cause: cause, Err: errors.New("no")}
 		}
-		r.noteRefusal("g", err)
+		refused.note("g", err, time.Now())
 	}
-	return r.remembered()
+	return refused.matter(time.Now())
 }
 
 func TestWhatIsUnderWayIsNotBegunAgain(t *testing.T) {

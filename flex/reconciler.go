@@ -7,11 +7,9 @@ package flex
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -96,10 +94,9 @@ type Reconciler struct {
 	flights  flights
 	owners   owners
 	made     made
+	refusals refusals
 	seldom   seldom
 	problems problems
-	mu       sync.Mutex              // guards what follows while actions run side by side
-	refused  map[string]plan.Refusal // by group; see plan.Snapshot
 }
 
 // slurmAge is how old what Slurm said may be when the cloud has been read: jobs
@@ -110,7 +107,7 @@ const slurmAge = 5 * time.Second
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.remembered()}
+	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now())}
 	var unseenGroups, unseenInstances map[string]error
 	regions := r.Config.FlexRegions()
 
@@ -246,44 +243,4 @@ func OnlyCollect(p plan.Plan) plan.Plan {
 	}
 	p.Actions = kept
 	return p
-}
-
-// remembered returns a copy of the refusals that still matter.
-func (r *Reconciler) remembered() map[string]plan.Refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.refused, func(_ string, f plan.Refusal) bool {
-		return r.Now().Sub(f.At) > refusalMatters
-	})
-	return maps.Clone(r.refused)
-}
-
-// refusalMatters is how long a refusal is remembered: longer than the longest
-// wait before another attempt.
-const refusalMatters = time.Hour
-
-// remember notes the outcome of creating something for a group.
-func (r *Reconciler) remember(group string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err == nil {
-		delete(r.refused, group)
-		return
-	}
-	if r.refused == nil {
-		r.refused = map[string]plan.Refusal{}
-	}
-	r.refused[group] = plan.Refusal{
-		Cause: mig.CauseOf(err), Message: message(err), At: r.Now(), Times: r.refused[group].Times + 1,
-	}
-}
-
-// message is the cloud's own words, without the operation and object that the
-// reader knows already.
-func message(err error) string {
-	var e *mig.Error
-	if errors.As(err, &e) {
-		return e.Err.Error()
-	}
-	return err.Error()
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
@@ -221,16 +220,14 @@ func TestCollectingOnlyCreatesNothingAndSetsNoNode(t *testing.T) {
 
 func TestARefusalIsForgottenAfterAnHour(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := &Reconciler{Now: func() time.Time { return at }, Log: zap.NewNop()}
-	r.remember("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")})
+	var refused refusals
+	refused.note("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")}, at)
 	assert.Equal(t, map[string]plan.Refusal{
 		"g": {Cause: mig.CauseQuota, Message: "none left", At: at, Times: 1},
-	}, r.remembered())
+	}, refused.matter(at))
 
-	at = at.Add(time.Hour)
-	assert.Len(t, r.remembered(), 1)
-	at = at.Add(time.Second)
-	assert.Empty(t, r.remembered())
+	assert.Len(t, refused.matter(at.Add(time.Hour)), 1)
+	assert.Empty(t, refused.matter(at.Add(time.Hour+time.Second)))
 }
 
 func TestAJobCancelledWhileItsRequestIsMadeLeavesNothingInTheQueue(t *testing.T) {

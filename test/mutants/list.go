@@ -192,7 +192,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request that could not be made stops other groups", "flex/apply.go",
-		"		if actions := queues[queue]; r.flights.begin(queue, actions) {", "		if actions := queues[queue]; len(r.remembered()) == 0 && r.flights.begin(queue, actions) {", rounds,
+		"		if actions := queues[queue]; r.flights.begin(queue, actions) {", "		if actions := queues[queue]; len(r.refusals.matter(r.Now())) == 0 && r.flights.begin(queue, actions) {", rounds,
 	},
 	{
 		"of many nodes only the first batch is updated", "slurm/scontrol/update.go",

@@ -156,6 +156,14 @@ type Place struct {
 	Line int // from 1; 0 if it is not there yet
 }
 
+// String is file:line, or the file alone.
+func (p Place) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
 // Parameter is one Key=Value of a line with several.
 type Parameter struct{ Key, Value string }
 

@@ -162,9 +162,9 @@ func (c Cluster) setting(key string) (at slurmconf.Place, value string, ok bool)
 
 func edit(at slurmconf.Place, key, value, write string) string {
 	if at.Line == 0 {
-		return fmt.Sprintf("%s: write %s=%s", at.File, key, write)
+		return fmt.Sprintf("%s: write %s=%s", at, key, write)
 	}
-	return fmt.Sprintf("%s:%d: %s=%s: write %[3]s=%[5]s", at.File, at.Line, key, value, write)
+	return fmt.Sprintf("%s: %s=%s: write %[2]s=%[4]s", at, key, value, write)
 }
 
 // resumeTimeout is what counts for a partition whose line has none: the
@@ -199,11 +199,7 @@ func (c Cluster) partition(p config.Partition) []string {
 	}
 	var all []string
 	say := func(text string) {
-		if at.Line > 0 {
-			all = append(all, fmt.Sprintf("%s:%d: PartitionName=%s: %s", at.File, at.Line, p.Name, text))
-			return
-		}
-		all = append(all, fmt.Sprintf("%s: PartitionName=%s: %s", at.File, p.Name, text))
+		all = append(all, fmt.Sprintf("%s: PartitionName=%s: %s", at, p.Name, text))
 	}
 	timeout := cmp.Or(value("ResumeTimeout"), c.resumeTimeout(p))
 	if wrong, write := (slurmconf.Needs{Config: c.Config}).ResumeTimeout(timeout); wrong != "" {

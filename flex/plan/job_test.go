@@ -32,6 +32,19 @@ func component(first, offset uint32) func(*scene) {
 	}
 }
 
+func TestWhatWaitsOutlastsAChangeOfTheConfiguration(t *testing.T) {
+	given := func(of uint32, limit string) Snapshot {
+		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
+			group("alpha-a3-job-7", forJob("a3", of), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute)))
+	}
+	cancelled := []string{"cancel request alpha-a3-job-7/a1"}
+	longer := with(t, "job_duration_margin: 600") // it was 0
+	assert.Empty(t, actions(Compute(longer, given(7, "20:00"))), "it keeps the lease with which it was asked for")
+	assert.Equal(t, cancelled, actions(Compute(longer, given(7, "21:00"))), "the job itself needs longer")
+	assert.Equal(t, cancelled, actions(Compute(longer, given(7, "UNLIMITED"))))
+	assert.Equal(t, cancelled, actions(Compute(longer, given(6, "20:00"))), "another job's is no longer enough")
+}
+
 func TestJobsOfManyKinds(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	for name, c := range map[string]struct {

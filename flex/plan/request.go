@@ -72,12 +72,21 @@ func (w *world) misfit(r ref) string {
 			return fmt.Sprintf("it does not bring node %s of %s", name, serves.group)
 		}
 	}
-	if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil {
+	if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil && !w.isEnough(r, serves) {
 		return fmt.Sprintf("its lease of %s is shorter than the %s that %s needs",
 			clock(asked), clock(serves.lease), serves.group)
 	}
 	serves.live = &r
 	return ""
+}
+
+// isEnough reports whether the request was made for the cohort's own job, and its
+// lease is as long as the time limits of all jobs that hold the nodes: then only what
+// the configuration adds has grown, and what waits keeps its lease and its place.
+func (w *world) isEnough(r ref, c *cohort) bool {
+	return r.group.Stamp.Job == c.job.ID && !slices.ContainsFunc(w.holders(c.nodes), func(j *slurm.Job) bool {
+		return j.Limit.Kind != slurm.LimitSet || j.Limit.Duration > r.request.Duration
+	})
 }
 
 // superfluous reports whether every instance that the request asks for is there

@@ -84,7 +84,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/request.go",
-		"if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil {",
+		"if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil && !w.isEnough(r, serves) {",
 		"if asked := r.request.Duration; asked < 0 {", planner,
 	},
 	{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -114,17 +115,20 @@ func run(t *testing.T, env []string, program string, args ...string) (code int, 
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
+// slack is how long a busy machine may let the daemon be late for every hook.
+const slack = time.Minute
+
 // requireHandedOver checks that a program ends well without slurmflex. It is run
 // again where a busy machine lets the daemon be late. It returns what is printed.
 func (w *world) requireHandedOver(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
-	for {
+	for begun := time.Now(); ; {
 		code, printed := run(t, env, program, args...)
 		if code == 0 {
 			assert.NoFileExists(t, w.path("arguments"), "it became slurmflex")
 			return printed
 		}
-		require.Regexp(t, "(?s)--unreceipted.*i/o timeout", strings.Join(w.lines(t, "arguments"), " "), printed)
+		require.Less(t, time.Since(begun), slack, "it becomes slurmflex each time: %v: %s", w.lines(t, "arguments"), printed)
 		require.NoError(t, os.Remove(w.path("arguments")))
 	}
 }

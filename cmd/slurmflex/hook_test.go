@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -114,23 +115,39 @@ func (w *world) listen(t *testing.T) <-chan flex.Hint {
 	return hints
 }
 
+// handedOver runs a hook in a world with a daemon that only takes hints, and says
+// nothing. On a busy machine the daemon may be late, and the hook begins a round,
+// with a warning: then there is another try in another world.
+func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex.Hint) {
+	t.Helper()
+	for begun := time.Now(); ; {
+		w := newWorld(t)
+		hints := w.listen(t)
+		r := hook(w).exits(t, exitDone)
+		r.saysNothing(t)
+		r.settle(t)
+		late := w.log(t, "warn")
+		if len(late) == 0 {
+			return w, hints
+		}
+		require.Less(t, time.Since(begun), slack, "the daemon is late each time: %s", late)
+	}
+}
+
 func TestWithADaemonAHookOnlyHandsOver(t *testing.T) {
 	for verb, jobs := range map[string][]uint32{"resume": {812}, "suspend": nil, "resume-fail": nil} {
 		t.Run(verb, func(t *testing.T) {
-			w := newWorld(t)
-			hints := w.listen(t)
-			env := []string{}
-			if verb == "resume" {
-				env = append(env, w.resumeFile(t))
-			}
-			r := w.hook(t, verb, "alpha-a3-[0-1]", env...).exits(t, exitDone)
-			r.saysNothing(t)
-			r.settle(t)
+			w, hints := handedOver(t, func(w *world) *process {
+				env := []string{}
+				if verb == "resume" {
+					env = append(env, w.resumeFile(t))
+				}
+				return w.hook(t, verb, "alpha-a3-[0-1]", env...)
+			})
 			require.Len(t, hints, 1)
 			assert.Equal(t, flex.Hint{Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-hints)
 			assert.Empty(t, w.calls(t), "no round began")
 			assert.Empty(t, w.cloud.Calls())
-			assert.Empty(t, w.log(t, "warn"))
 		})
 	}
 }

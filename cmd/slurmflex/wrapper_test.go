@@ -47,12 +47,12 @@ func hookProgram(t *testing.T) []byte {
 func TestTheWrappersCallTheirHookWithWhatIsBesideThem(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
 		t.Run(verb, func(t *testing.T) {
-			w := newWorld(t)
-			w.install(t)
-			hints := w.listen(t)
-			r := prepare(t, []string{w.resumeFile(t)}, w.path(verb), "alpha-a3-[0-1]")
-			r.Dir = "/"
-			r.exits(t, exitDone).saysNothing(t)
+			_, hints := handedOver(t, func(w *world) *process {
+				w.install(t)
+				r := prepare(t, []string{w.resumeFile(t)}, w.path(verb), "alpha-a3-[0-1]")
+				r.Dir = "/"
+				return r
+			})
 			require.Len(t, hints, 1)
 			hint := <-hints
 			assert.Equal(t, flex.Hint{Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, hint)

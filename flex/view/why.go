@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"slurmflex/slurm"
 )
 
 // MaxQuery is the longest question, in bytes.
@@ -43,14 +41,13 @@ func (v View) Why(subject string, now time.Time) (Story, error) {
 	t := &teller{View: v, now: now}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
-	several, _ := slurm.Expand(subject) // as status shows nodes that wait together
 	switch {
 	case isJob:
 		t.job(subject, job)
 	case t.node(subject):
 	case t.group(group):
-	case len(several) > 1:
-		return Story{}, fmt.Errorf("%w: %q is several; ask for one of them, such as %s", ErrUnknown, Printable(subject), Printable(several[0]))
+	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"): // as status shows nodes that wait together
+		return Story{}, fmt.Errorf("%w: %q is several; ask for one of them", ErrUnknown, Printable(subject))
 	default:
 		return Story{}, fmt.Errorf("%w: %q; give the number of a job, the name of a node, or of a group, as slurmflex status shows them",
 			ErrUnknown, Printable(subject))

@@ -296,10 +296,10 @@ func TestWhatNothingIsKnownOfIsAnErrorThatSaysWhatToAsk(t *testing.T) {
 
 func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
 	v := newScene(t).view()
-	for subject, one := range map[string]string{"alpha-a3-[0-1]": "alpha-a3-0", "alpha-a3-0,alpha-a3-3": "alpha-a3-0", "812,813": "812"} {
+	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown)
-		assert.EqualError(t, err, fmt.Sprintf("nothing is known of it: %q is several; ask for one of them, such as %s", subject, one))
+		assert.EqualError(t, err, fmt.Sprintf("nothing is known of it: %q is several; ask for one of them", subject))
 	}
 }
 

@@ -94,6 +94,14 @@ func (w *world) drawJob(t *rapid.T, nodes []string) uint32 {
 	return id
 }
 
+// joinJobs makes all jobs the components of one heterogeneous job.
+func (w *world) joinJobs() {
+	for id, j := range w.jobs {
+		j.HetID, j.HetOffset = 1, id-1
+		w.jobs[id] = j
+	}
+}
+
 // drawNode puts a node into a state that may be impossible.
 func (w *world) drawNode(t *rapid.T, name string) {
 	state := pick(t, "state", usual...)

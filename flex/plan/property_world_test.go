@@ -175,6 +175,9 @@ func drawWorld(t *rapid.T) *world {
 	for range upTo(t, "odd jobs", 2) {
 		w.drawJob(t, distinct(t, "its nodes", 3, append(w.nodeNames(), strangers...)))
 	}
+	if rarely(t, "heterogeneous") {
+		w.joinJobs()
+	}
 	for range upTo(t, "odd groups", 3) {
 		w.drawGroup(t)
 	}

@@ -33,12 +33,12 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w.plan.Unseen = len(snap.Unseen)
 	boots := w.judgeBoots()
 	cohorts := w.cohorts()
+	w.noteComponents(cohorts)
 	w.settleRequests(cohorts)
 	w.giveUpBoots(boots)
 	w.giveUpLate(cohorts)
 	w.releaseGangs(cohorts)
 	w.releaseShort(cohorts)
-	w.noteComponents(cohorts)
 	for _, c := range cohorts {
 		w.judge(c)
 	}

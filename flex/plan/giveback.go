@@ -160,7 +160,7 @@ func (w *world) unbooted(job *slurm.Job) []string {
 // provision_timeout.
 func (w *world) giveUpLate(cohorts []*cohort) {
 	for _, c := range cohorts {
-		limit, since := c.set.Flex.ProvisionTimeout, waitsSince(c)
+		limit, since := c.set.Flex.ProvisionTimeout, w.lacksSince(c)
 		if limit == 0 || since.IsZero() || w.unseen(c.set.Region) || w.anyPresent(c.nodes) {
 			continue
 		}

@@ -1,16 +1,32 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // noteComponents notes the heterogeneous jobs of which a component other than the
-// first has nodes without a machine.
+// first has nodes without a machine, and when those that have machines got them.
 func (w *world) noteComponents(cohorts []*cohort) {
 	for _, c := range cohorts {
 		if c.job != nil && c.job.HetID != c.job.ID && len(w.withoutMachine(c.nodes)) > 0 {
 			w.incomplete[c.job.HetID] = true
 		}
 	}
+	for _, m := range w.members {
+		for _, j := range m.jobs {
+			if j.HetID == 0 || j.HetID == j.ID {
+				continue
+			}
+			for _, in := range m.machines {
+				w.turns[j.HetID] = later(w.turns[j.HetID], in.Created)
+			}
+		}
+	}
 }
+
+// isFirst reports whether the cohort is of a heterogeneous job's first component.
+func (c *cohort) isFirst() bool { return c.job != nil && c.job.HetID == c.job.ID }
 
 // goesLast reports whether a cohort has to let others go first: those of the same
 // heterogeneous job's other components. Its script is in the first component, and
@@ -18,10 +34,24 @@ func (w *world) noteComponents(cohorts []*cohort) {
 // first component's nodes are up: it requeues the job, and all would be asked for
 // anew. Source: a trial on 22.05.
 func (w *world) goesLast(c *cohort) bool {
-	if c.job == nil || c.job.HetID != c.job.ID || !w.incomplete[c.job.HetID] {
+	if !c.isFirst() || !w.incomplete[c.job.HetID] {
 		return false
 	}
 	c.obstacle = fmt.Sprintf("the other components of job %d come first: "+
 		"the script is in this one, and Slurm takes it for lost if they come later", c.job.HetID)
 	return true
+}
+
+// lacksSince is when the cohort's job began to lack capacity for it: when it began
+// to wait, but for a first component not before its turn came. It is zero if that is
+// not known, or the turn has not come.
+func (w *world) lacksSince(c *cohort) time.Time {
+	since := waitsSince(c)
+	switch {
+	case !c.isFirst():
+		return since
+	case w.incomplete[c.job.HetID]:
+		return time.Time{}
+	}
+	return later(since, w.turns[c.job.HetID])
 }

@@ -53,7 +53,7 @@ func (w *world) nameWaits(cohorts []*cohort) {
 		if !c.lostAt.IsZero() {
 			wait.Obstacle, wait.Until, wait.Then = c.loss, c.lostAt, Lose
 		} else {
-			wait.Until, wait.Then = w.waitEnds(c, wait.Since)
+			wait.Until, wait.Then = w.waitEnds(c)
 		}
 		w.plan.Waits = append(w.plan.Waits, wait)
 	}
@@ -61,8 +61,9 @@ func (w *world) nameWaits(cohorts []*cohort) {
 
 // waitEnds tells when provision_timeout ends a cohort's wait, and what becomes of
 // its job then. It is never where the job would be lost, and its owner was told.
-func (w *world) waitEnds(c *cohort, since time.Time) (at time.Time, then Then) {
+func (w *world) waitEnds(c *cohort) (at time.Time, then Then) {
 	limit, then := c.set.Flex.ProvisionTimeout, Then(c.set.Flex.OnProvisionTimeout)
+	since := w.lacksSince(c)
 	if limit == 0 || c.job == nil || since.IsZero() || then != Cancel && w.keeps(c) {
 		return time.Time{}, ""
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -36,6 +37,7 @@ type world struct {
 	active     map[string]int          // by region: live requests, those of this plan included
 	queue      map[string]int          // by region: cohorts that wait for their turn
 	incomplete map[uint32]bool         // the heterogeneous jobs of which a component that is not the first waits for a machine
+	turns      map[uint32]time.Time    // by heterogeneous job: when the last machine of those components was made
 	blocked    map[*config.NodeSet]int // where too many instances in a row did not come up
 	recovered  []string                // nodes whose record of failed boots is over
 
@@ -85,6 +87,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		active:     map[string]int{},
 		queue:      map[string]int{},
 		incomplete: map[uint32]bool{},
+		turns:      map[uint32]time.Time{},
 		blocked:    map[*config.NodeSet]int{},
 	}
 	w.addNodes()

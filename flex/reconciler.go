@@ -109,11 +109,16 @@ const slurmAge = 5 * time.Second
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now())}
 	var unseenGroups, unseenInstances map[string]error
+	var slurmSeen time.Time
 	regions := r.Config.FlexRegions()
 
 	asked := ctx
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.Go(func() error { return r.observeSlurm(ctx, &snap) })
+	reads.Go(func() error {
+		err := r.observeSlurm(ctx, &snap)
+		slurmSeen = r.Now()
+		return err
+	})
 	reads.Go(func() error {
 		if r.places() {
 			snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, regions)
@@ -133,7 +138,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		return nil
 	})
 	err := cmp.Or(reads.Wait(), asked.Err())
-	if err == nil && r.Now().Sub(snap.Begun) > slurmAge {
+	if err == nil && r.Now().Sub(slurmSeen) > slurmAge {
 		err = r.observeSlurm(asked, &snap)
 	}
 	if err != nil {

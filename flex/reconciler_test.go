@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
 
@@ -179,6 +181,22 @@ func TestAJobThatBeginsWhileTheCloudIsSlowKeepsItsNodes(t *testing.T) {
 		w.mustRound(t.Context())
 		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down", "job 2 has got the node that powered up for nobody")
 		assert.Contains(t, w.owned(), "request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED", "and what waits for it")
+	})
+}
+
+// slowSlurm is a slurmctld that takes its time to list its nodes.
+type slowSlurm struct{ *controller }
+
+func (s slowSlurm) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	time.Sleep(2 * slurmAge)
+	return s.controller.Nodes(ctx)
+}
+
+func TestASlowSlurmIsNotAskedTwice(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Scheduler = slowSlurm{w.slurm}
+		w.mustRound(t.Context())
+		assert.Len(t, w.slurm.reads, 1)
 	})
 }
 

@@ -1,12 +1,8 @@
 package plan
 
 import (
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"slurmflex/config"
 	"slurmflex/mig"
 )
 
@@ -49,40 +45,4 @@ func (w *world) mayShow(name string) bool {
 		}
 	}
 	return false
-}
-
-// place is the name of the first group for a cohort that is neither haunted nor
-// another job's nor made by a configuration that has changed since: name, or
-// name-r1, name-r2 and so on.
-func (w *world) place(set *config.NodeSet, name string, stamp mig.Stamp) string {
-	place := name
-	for again := 1; ; again++ {
-		g := w.groups[set.Region+"/"+place]
-		if g == nil || !w.haunted(g) && g.Stamp.Job == stamp.Job && w.isOf(g, set) {
-			return place
-		}
-		place = name + placeMark + strconv.Itoa(again)
-	}
-}
-
-// isOf reports whether the group is as the configuration would make it now, as far as
-// that is known, or still has a request: a group keeps its template, zones and policy
-// for good.
-func (w *world) isOf(g *mig.Group, set *config.NodeSet) bool {
-	link := w.snap.Templates[set.Template].Link
-	return len(g.Live()) > 0 || w.isAhead(g) || (g.Template == "" || link == "" || strings.HasSuffix(link, "/"+g.Template)) &&
-		(g.Zones == nil || set.Zones == nil || slices.Equal(g.Zones, slices.Compact(slices.Sorted(slices.Values(set.Zones))))) &&
-		(g.Policy == "" || set.Placement)
-}
-
-const placeMark = "-r"
-
-// unplaced is the name for which place has given this one.
-func unplaced(place string) string {
-	if at := strings.LastIndex(place, placeMark); at >= 0 {
-		if _, err := strconv.ParseUint(place[at+len(placeMark):], 10, 0); err == nil {
-			return place[:at]
-		}
-	}
-	return place
 }

@@ -9,7 +9,7 @@ import (
 // first has nodes without a machine, and when those that have machines got them.
 func (w *world) noteComponents(cohorts []*cohort) {
 	for _, c := range cohorts {
-		if c.job != nil && c.job.HetID != c.job.ID && len(w.withoutMachine(c.nodes)) > 0 {
+		if c.job != nil && c.job.HetID != 0 && !c.isFirst() && len(w.withoutMachine(c.nodes)) > 0 {
 			w.incomplete[c.job.HetID] = true
 		}
 	}

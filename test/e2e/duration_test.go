@@ -149,7 +149,7 @@ func leaseOfAJobThatIsGivenMoreTime(t *testing.T, l *lab.Lab) {
 
 func endOfAJobThatIsTooLong(t *testing.T, l *lab.Lab) {
 	capacity(t, l, "g2-standard-4", 1)
-	id := submit(t, l, "-p", "capped", "-N1", "--time=60")
+	id := submitScript(t, l, "sleep 600", "-p", "capped", "-N1", "--time=60")
 	awaitTold(t, l, time.Minute, id, `end at .*Z, before its time limit`)
 	withdraw(t, l, id)
 }

@@ -216,8 +216,11 @@ func (w *world) releaseGangs(cohorts []*cohort) {
 			continue
 		}
 		came, since := w.came(c.job)
+		if came == 0 || w.snap.Now.Sub(since) < limit {
+			continue
+		}
 		others := w.takeable(c.job, false)
-		if came == 0 || len(others) == 0 || w.snap.Now.Sub(since) < limit {
+		if len(others) == 0 {
 			continue
 		}
 		w.giveBack(c, Requeue, false, fmt.Sprintf("%d nodes came at %s and %d others did not within gang_timeout %s",

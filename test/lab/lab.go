@@ -290,6 +290,10 @@ func (l *Lab) Stop() {
 // command line.
 var daemons = []string{"slurmctld", "slurmscriptd", "slurmd", "slurmstepd", "slurmflex"}
 
+// debian is what Debian's programs have behind their names, and the kernel names
+// a slurmctld by that which has started itself anew.
+const debian = "-wlm"
+
 // processes are those of the cluster: programs that name its folder in their
 // command line, and daemons that have it in their environment. A person's shell
 // that has set SLURM_CONF is none.
@@ -306,7 +310,7 @@ func (l *Lab) processes() []int {
 			return err == nil && bytes.Contains(text, []byte(l.Dir+"/"))
 		}
 		name, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "comm"))
-		if has("cmdline") || slices.Contains(daemons, strings.TrimSpace(string(name))) && has("environ") {
+		if has("cmdline") || slices.Contains(daemons, strings.TrimSuffix(strings.TrimSpace(string(name)), debian)) && has("environ") {
 			pids = append(pids, pid)
 		}
 	}

@@ -1,0 +1,35 @@
+package lab
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestASlurmctldThatHasStartedItselfAnewIsStoppedWithItsCluster(t *testing.T) {
+	l := &Lab{Dir: t.TempDir()}
+	cat, err := exec.LookPath("cat")
+	require.NoError(t, err)
+	bytes, err := os.ReadFile(cat)
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "slurmctld-wlm")
+	require.NoError(t, os.WriteFile(program, bytes, 0o700))
+
+	ours, others := exec.Command(program), exec.Command(program)
+	ours.Env = []string{"SLURM_CONF=" + l.Dir + "/etc/slurm.conf"}
+	others.Env = []string{"SLURM_CONF=/elsewhere/etc/slurm.conf"}
+	for _, cmd := range []*exec.Cmd{ours, others} {
+		stdin, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() {
+			_ = stdin.Close() // which ends it
+			_ = cmd.Wait()
+		})
+	}
+	assert.Equal(t, []int{ours.Process.Pid}, l.processes())
+}

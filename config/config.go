@@ -34,7 +34,7 @@ type Config struct {
 	Ignored    []Ignored // what the file says that we do not use, sorted by line
 }
 
-// Ignored is a key of slurm-gcp that was passed over, or a nodeset that is not
+// Ignored is a key outside our own sections that was passed over, or a nodeset that is not
 // ours and was passed over but for its name and size.
 type Ignored struct {
 	Key  string // the path of the key, such as nodeset.a3.network_storage
@@ -110,7 +110,7 @@ func (r *reader) config(root *section) *Config {
 		LogFile:         strings.TrimSuffix(c.SlurmLogDir, "/") + "/slurmflex.log",
 		CredentialsFile: root.absolute("google_app_cred_path", ""),
 	})
-	r.ignored = append(r.ignored, root.finish(clusterKeys)...)
+	r.ignored = append(r.ignored, root.ignore()...)
 	slices.SortStableFunc(r.ignored, func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
 	c.Ignored = r.ignored
 	return c

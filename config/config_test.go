@@ -226,6 +226,19 @@ func TestWhatIsIgnoredIsListed(t *testing.T) {
 	assert.Equal(t, string(want), got.String())
 }
 
+// C1: each release of the Cluster Toolkit adds keys.
+func TestAnUnknownKeyOutsideOurSectionsIsListedAndNoError(t *testing.T) {
+	c := parse(t, `enable_expedited_requeue: true
+experimental: {anything: [1, 2]}
+`+strings.Replace(strings.Replace(minimal, "dws_flex: {}", "brand_new: 1\n    dws_flex: {}", 1),
+		"partition_nodeset:", "brand_new: 1, partition_nodeset:", 1))
+	var keys []string
+	for _, i := range c.Ignored {
+		keys = append(keys, i.Key)
+	}
+	assert.Equal(t, []string{"enable_expedited_requeue", "experimental", "partitions.train.brand_new", "nodeset.a3.brand_new"}, keys)
+}
+
 func TestPlacementIsIgnoredByBulkInsertAndListed(t *testing.T) {
 	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "enable_placement: true\n    dws_flex: {use_bulk_insert: true}", 1))
 	assert.True(t, c.NodeSets[0].Flex.UseBulkInsert)

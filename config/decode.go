@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -235,28 +236,41 @@ func (s *section) sections(key string) []*section {
 	return all
 }
 
-// finish reports every key that nobody asked for and that slurm-gcp does not
-// know either, and returns those that slurm-gcp knows.
-func (s *section) finish(known []string) []Ignored {
+// finish reports every key of a section of ours that nobody asked for.
+func (s *section) finish() {
+	for _, key := range s.unread() {
+		s.problem(key, "unknown key; %s", s.suggest(key))
+	}
+}
+
+// ignore returns the keys of a section of slurm-gcp's that nobody asked for:
+// each release has more of them. One that is most likely a slip in a key that
+// was asked for is reported.
+func (s *section) ignore() []Ignored {
 	var ignored []Ignored
-	for _, key := range s.keys {
-		switch {
-		case s.asked[key]:
-		case slices.Contains(known, key):
+	for _, key := range s.unread() {
+		if near, ok := nearest(key, s.known()); ok && edits(key, near) <= maxSlip {
+			s.problem(key, "unknown key; did you mean %s?", near)
+		} else {
 			ignored = append(ignored, Ignored{Key: s.key(key), Line: s.lineOf(key)})
-		default:
-			s.problem(key, "unknown key; %s", s.suggest(key, known))
 		}
 	}
 	return ignored
 }
 
-func (s *section) suggest(key string, known []string) string {
-	candidates := slices.Clone(known)
-	for asked := range s.asked {
-		candidates = append(candidates, asked)
-	}
-	if near, ok := nearest(key, candidates); ok {
+// maxSlip is how many letters of a key may differ for it to be a slip.
+const maxSlip = 2
+
+// unread are the keys that nobody asked for.
+func (s *section) unread() []string {
+	return slices.DeleteFunc(slices.Clone(s.keys), func(key string) bool { return s.asked[key] })
+}
+
+// known are the keys that were asked for, whether they are there or not.
+func (s *section) known() []string { return slices.Sorted(maps.Keys(s.asked)) }
+
+func (s *section) suggest(key string) string {
+	if near, ok := nearest(key, s.known()); ok {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return "remove it"

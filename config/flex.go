@@ -71,7 +71,7 @@ func readFlex(nodeset *section) *Flex {
 		s.problem("renew_before", "%d s is no shorter than a lease of %d s, which would be renewed for ever; give less than max_run_duration",
 			int(f.RenewBefore.Seconds()), int(f.MaxRunDuration.Seconds()))
 	}
-	s.finish(nil)
+	s.finish()
 	if !enabled {
 		return nil
 	}

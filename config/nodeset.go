@@ -75,7 +75,7 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	}
 	if ns.Flex == nil {
 		if instances {
-			s.finish(nodeSetKeys)
+			s.ignore() // for a slip in dws_flex
 		}
 		s.r.ignored = append(s.r.ignored, Ignored{Key: s.path, Line: s.line})
 		return ns
@@ -88,7 +88,7 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 		ns.PlacementDistance = s.integer("placement_max_distance", 0, 1, 3)
 	}
 	ns.NodeConf = s.settings("node_conf")
-	s.r.ignored = append(s.r.ignored, s.finish(nodeSetKeys)...)
+	s.r.ignored = append(s.r.ignored, s.ignore()...)
 	return ns
 }
 

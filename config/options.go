@@ -46,7 +46,7 @@ func readOptions(s *section, unset Options) Options {
 		LogLevel:          choice(s, "log_level", "info", "debug", "warn", "error"),
 		CredentialsFile:   s.absolute("credentials_file", unset.CredentialsFile),
 	}
-	s.finish(nil)
+	s.finish()
 	return o
 }
 
@@ -55,7 +55,7 @@ func readDelegate(s *section) Delegate {
 		ResumeProgram:  s.absolute("resume_program", ""),
 		SuspendProgram: s.absolute("suspend_program", ""),
 	}
-	s.finish(nil)
+	s.finish()
 	return d
 }
 

@@ -40,17 +40,13 @@ slurmflex: {delegate: {}}
 `
 
 // TestConfigurePage holds the page against the code. UPDATE=1 writes the
-// columns range and default, and the lists of ignored keys; meaning, unit and
-// example are written by hand.
+// columns range and default; meaning, unit and example are written by hand.
 func TestConfigurePage(t *testing.T) {
 	old, err := os.ReadFile(configurePage)
 	require.NoError(t, err)
 	text := marked.ReplaceAllStringFunc(string(old), func(part string) string {
 		found := marked.FindStringSubmatch(part)
-		if found[1] == "ignored" {
-			return found[0][:strings.Index(part, "\n")+1] + ignoredList(t, found[2])
-		}
-		return found[0][:strings.Index(part, "\n")+1] + keyTable(t, found[2], found[3])
+		return found[0][:strings.Index(part, "\n")+1] + keyTable(t, found[1], found[2])
 	})
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(configurePage, []byte(text), 0o644))
@@ -61,8 +57,8 @@ func TestConfigurePage(t *testing.T) {
 	assert.Equal(t, text, string(old), "UPDATE=1 go test ./config -run TestConfigurePage writes what the code says")
 }
 
-// marked is a table or list below its mark, up to an empty line.
-var marked = regexp.MustCompile(`(?m)^<!-- (keys|ignored) (\S+) -->\n((?:.+\n)+)`)
+// marked is a table below its mark, up to an empty line.
+var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
 
 // sections are the mappings that have keys of ours; top is the file itself.
 var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "slurmflex", "slurmflex.delegate"}
@@ -82,7 +78,7 @@ func keyTable(t *testing.T, section, old string) string {
 	var out strings.Builder
 	out.WriteString("| key | meaning | unit | range | default | example |\n|---|---|---|---|---|---|\n")
 	for _, key := range slices.Sorted(maps.Keys(literals(t))) {
-		if probe(t, section, key, map[string]any{}) != known {
+		if !isKnown(section, key) {
 			continue
 		}
 		row := rows[key]
@@ -111,39 +107,16 @@ func checkExample(t *testing.T, section, key, cell string) {
 	assert.NoError(t, err, "the example of %s of %s", key, section)
 }
 
-// ignoredList are a section's keys that are known and not used.
-func ignoredList(t *testing.T, section string) string {
-	var all []string
-	for _, key := range slices.Sorted(maps.Keys(literals(t))) {
-		if probe(t, section, key, "x") == ignored {
-			all = append(all, "`"+key+"`")
-		}
-	}
-	return strings.Join(all, ",\n") + ".\n"
-}
-
-type standing string
-
-const (
-	unknown standing = "unknown"
-	ignored standing = "ignored"
-	known   standing = "known"
-)
-
-// probe sets a key and sees what becomes of it.
-func probe(t *testing.T, section, key string, value any) standing {
-	t.Helper()
+// isKnown reports whether a section has a key of that name that is read.
+func isKnown(section, key string) bool {
 	path := pathOf(section, key)
-	c, err := config.Parse("probe", with(section, key, value))
-	for _, p := range problems(err) {
-		if p.Key == path && strings.HasPrefix(p.Text, "unknown key") {
-			return unknown
-		}
+	c, err := config.Parse("probe", with(section, key, map[string]any{}))
+	if err != nil {
+		return !slices.ContainsFunc(problems(err), func(p config.Problem) bool {
+			return p.Key == path && strings.HasPrefix(p.Text, "unknown key")
+		})
 	}
-	if err == nil && slices.ContainsFunc(c.Ignored, func(i config.Ignored) bool { return i.Key == path }) {
-		return ignored
-	}
-	return known
+	return !slices.ContainsFunc(c.Ignored, func(i config.Ignored) bool { return i.Key == path })
 }
 
 var (

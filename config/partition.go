@@ -71,7 +71,7 @@ func readPartition(s *section, known []string) Partition {
 			p.NodeSets = append(p.NodeSets, name)
 		}
 	}
-	s.r.ignored = append(s.r.ignored, s.finish(partitionKeys)...)
+	s.r.ignored = append(s.r.ignored, s.ignore()...)
 	return p
 }
 

@@ -18,7 +18,7 @@ const (
 	Fault   Level = iota // it does not work so: some job is lost or never starts
 	Unread               // it could not be looked at, so nothing is known
 	Advice               // it works, but this would be better
-	Ignored              // a key that is not ours
+	Ignored              // a key that slurmflex does not use
 )
 
 // Finding is one thing to know, and what to do about it.

@@ -195,7 +195,7 @@ func (w *world) takesTurn(c *cohort) bool {
 		return true
 	}
 	w.queue[c.set.Region]++
-	c.obstacle = fmt.Sprintf("waiting for its turn: place %s in %s, where %d requests are active at most",
+	c.obstacle = fmt.Sprintf(toldWaiting+"for its turn: place %s in %s, where %d requests are active at most",
 		roughPlace(w.queue[c.set.Region]), c.set.Region, most)
 	return false
 }

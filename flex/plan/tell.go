@@ -57,16 +57,20 @@ func (a TellJob) Queue() string { return jobQueue(a.Job) }
 
 func jobQueue(id uint32) string { return fmt.Sprintf("job/%d", id) }
 
+// tellsAtOnce is how many AdminComments a round writes at most. Each is two of
+// slurmctld's calls, and a shared node may have hundreds of jobs.
+const tellsAtOnce = 100
+
 // tellJobs lets the owners of jobs know what their nodes wait for, and when
-// they end before the job may. What a job was told last is not told again.
+// they end before the job may. What a job was told last is not told again, and
+// what the give-back of this plan tells it stands.
 func (w *world) tellJobs(cohorts []*cohort) {
 	waits := map[uint32][]string{}
 	for _, c := range cohorts {
-		if c.job == nil {
-			continue
-		}
-		if text := w.waitText(c); text != "" {
-			waits[c.job.ID] = append(waits[c.job.ID], text)
+		for _, j := range w.holders(c.nodes) {
+			if text := w.waitText(c, j); text != "" && j.State != slurm.JobCompleting {
+				waits[j.ID] = append(waits[j.ID], text)
+			}
 		}
 	}
 	texts := map[uint32]string{}
@@ -78,19 +82,65 @@ func (w *world) tellJobs(cohorts []*cohort) {
 	}
 	waited := w.waited()
 	for i := range w.snap.Jobs {
-		if j := &w.snap.Jobs[i]; waits[j.ID] == nil && holdsNodes(j.State) && !w.isLosing(j) {
+		switch j := &w.snap.Jobs[i]; {
+		case waits[j.ID] != nil || w.isLosing(j):
+		case holdsNodes(j.State):
 			texts[j.ID] = w.endText(j, waited[j.ID])
+		case j.State == slurm.JobPending && isOfNodes(w.snap.Told[j.ID]):
+			texts[j.ID] = OwnComment + toldBack
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(texts)) {
-		if text := texts[id]; text != "" && w.snap.Told[id] != text {
-			w.add(TellJob{Job: id, Text: text, Why: "its owner should know"})
-		}
+	for _, id := range w.returned() {
+		delete(texts, id)
+	}
+	w.tell(texts)
+}
+
+// tell plans to write these AdminComments, by job, unless they are there already.
+// Where there are too many, jobs that were told nothing yet come first.
+func (w *world) tell(texts map[uint32]string) {
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
+		return texts[id] == "" || texts[id] == w.snap.Told[id]
+	})
+	slices.SortStableFunc(ids, func(a, b uint32) int {
+		return cmp.Compare(min(len(w.snap.Told[a]), 1), min(len(w.snap.Told[b]), 1))
+	})
+	if more := len(ids) - tellsAtOnce; more > 0 {
+		ids = ids[:tellsAtOnce]
+		w.expect(fmt.Sprintf("%d more jobs to be told what they wait for", more))
+	}
+	for _, id := range ids {
+		w.add(TellJob{Job: id, Text: texts[id], Why: "its owner should know"})
 	}
 }
 
-// waitText says what a cohort waits for; empty if there is nothing to say yet.
-func (w *world) waitText(c *cohort) string {
+// returned are the jobs whose nodes the plan gives back.
+func (w *world) returned() (ids []uint32) {
+	for _, a := range w.plan.Actions {
+		if a, ok := a.(GiveBack); ok {
+			ids = append(append(ids, a.Job), a.Others...)
+		}
+	}
+	return ids
+}
+
+// What a job is told of nodes that it has, which is over when it has none.
+const (
+	toldWaiting = "waiting "
+	toldThere   = "its nodes are there, until "
+	toldEnd     = "its nodes end at "
+	toldBack    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
+)
+
+// isOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
+func isOfNodes(comment string) bool {
+	text, ours := strings.CutPrefix(comment, OwnComment)
+	return ours && slices.ContainsFunc([]string{toldWaiting, toldThere, toldEnd}, func(begin string) bool { return strings.HasPrefix(text, begin) })
+}
+
+// waitText says to a job of a cohort's nodes what they wait for; empty if there is
+// nothing to say yet.
+func (w *world) waitText(c *cohort, j *slurm.Job) string {
 	if c.obstacle != "" {
 		return c.obstacle
 	}
@@ -102,11 +152,11 @@ func (w *world) waitText(c *cohort) string {
 	if waited < tellAfter && r.Message == "" {
 		return ""
 	}
-	if since := waitsSince(c); !since.IsZero() {
+	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
 		waited = w.snap.Now.Sub(since) // also for earlier requests
 	}
-	text := fmt.Sprintf("waiting %s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
-	if limit := c.job.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
+	text := fmt.Sprintf(toldWaiting+"%s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
+	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
 		text += ", less than its time limit of " + clock(limit.Duration)
 	}
 	if r.Message != "" {
@@ -132,11 +182,21 @@ func (w *world) endText(j *slurm.Job, waited bool) string {
 	case end.IsZero():
 		return ""
 	case w.outlives(j, end):
-		return OwnComment + "its nodes end at " + end.UTC().Format(time.RFC3339) + ", before its time limit"
-	case waited && len(w.unbooted(j)) == 0:
-		return OwnComment + "its nodes are there, until " + end.UTC().Format(time.RFC3339)
+		return OwnComment + toldEnd + end.UTC().Format(time.RFC3339) + ", before its time limit"
+	case waited && w.haveCome(j):
+		return OwnComment + toldThere + end.UTC().Format(time.RFC3339)
 	}
 	return ""
+}
+
+// haveCome reports whether each of the job's nodes has its machine, and is up or
+// will be.
+func (w *world) haveCome(j *slurm.Job) bool {
+	return j.State != slurm.JobCompleting && !slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := w.nodes[name]
+		stays, _ := w.machine(name)
+		return m != nil && (!stays || m.power != rising && m.power != up)
+	})
 }
 
 // firstEnd is when the first of the job's nodes ends; zero if none is known to.

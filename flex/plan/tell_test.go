@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// tells are the AdminComments that a plan writes.
+func tells(p Plan) map[uint32]string {
+	texts := map[uint32]string{}
+	for _, a := range p.Actions {
+		if a, ok := a.(TellJob); ok {
+			texts[a.Job] = a.Text
+		}
+	}
+	return texts
+}
+
+// C2: every job that waits for a shared node is told so, each with its own wait
+// and its own time limit.
+func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
+	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
+	given := func(more ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-0", mixed),
+			job(7, "shared", "15:00", configured, "alpha-a3-0"), started(7, 20*time.Minute),
+			job(8, "shared", "40:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
+		}, more...)...)
+	}
+	t.Run("a request in the queue", func(t *testing.T) {
+		in := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 40*time.Minute))
+		assert.Equal(t, map[uint32]string{
+			7: "flex-start: waiting 20m for 1 × a3-machine for 00:40:00",
+			8: "flex-start: waiting 5m for 1 × a3-machine for 00:40:00",
+		}, tells(Compute(alphaConfig(t), given(in, asked(20*time.Minute)))))
+	})
+	t.Run("an obstacle", func(t *testing.T) {
+		const text = "flex-start: attempt 1 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:01:00 after it"
+		assert.Equal(t, map[uint32]string{7: text, 8: text},
+			tells(Compute(alphaConfig(t), given(refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 1)))))
+	})
+	t.Run("so many in one pass, first those that know nothing", func(t *testing.T) {
+		s := seen(nodes("alpha-a3-0", mixed), refused("alpha-a3-job-1", mig.CauseQuota, time.Second, 1))
+		s.Told = map[uint32]string{}
+		for id := range uint32(tellsAtOnce + 20) {
+			s.Jobs = append(s.Jobs, slurm.Job{ID: id + 1, ArrayID: id + 1, Partition: "shared", State: configured, Nodes: names("alpha-a3-0"), Limit: slurm.ParseLimit("15:00")})
+			if id < 10 {
+				s.Told[id+1] = OwnComment + "waiting 5m for 1 × a3-machine for 00:15:00"
+			}
+		}
+		p := Compute(alphaConfig(t), s)
+		texts := tells(p)
+		assert.Len(t, texts, tellsAtOnce)
+		for id := range uint32(10) {
+			assert.NotContains(t, texts, id+1, "they know something, if not the newest")
+		}
+		assert.True(t, slices.Contains(p.Expect, "20 more jobs to be told what they wait for"), fmt.Sprint(p.Expect))
+	})
+}
+
+// C3: what a job is told of nodes that are there ends with them.
+func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
+	const there = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
+	given := func(state slurm.JobState, node string, more ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),
+			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
+		}, more...)...)
+	}
+	t.Run("in the pass that gives them back for a failed boot", func(t *testing.T) {
+		p := Compute(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))
+		assert.Contains(t, p.Actions[0].String(), "give back alpha-a3-0 and requeue job 7: no slurmd has registered")
+		assert.Empty(t, tells(p), "the give-back itself says why")
+	})
+	const why = "flex-start: no slurmd has registered from its instance within boot_timeout 00:30:00"
+	t.Run("while it leaves them", func(t *testing.T) {
+		for _, state := range []slurm.JobState{slurm.JobCompleting, configured} {
+			assert.Empty(t, tells(Compute(alphaConfig(t), given(state, poweringDown, told(7, why)))), state)
+		}
+	})
+	pending := func(text string) map[uint32]string {
+		return tells(Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "1:00:00", slurm.JobPending, ""), told(7, text))))
+	}
+	t.Run("back in the queue", func(t *testing.T) {
+		back := map[uint32]string{7: OwnComment + toldBack}
+		assert.Empty(t, pending(why), "why it is there again")
+		assert.Empty(t, pending(OwnComment+toldBack), "once")
+		assert.Empty(t, pending("see Operations"))
+		assert.Equal(t, back, pending(there))
+		assert.Equal(t, back, pending("flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"))
+		assert.Equal(t, back, pending("flex-start: waiting 2h10m for 1 × a3-machine for 01:00:00"), "that request is cancelled")
+	})
+}

@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,17 +94,19 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 		}
 	}
 	spared := false
+	var refused error
 	for _, rec := range records {
-		if rec.Batch && rec.Requeue {
+		if requeues(rec) {
 			continue
 		}
 		warned := r.isWarned(rec)
 		if !warned {
-			if err := r.warn(ctx, rec, a.Reason); err != nil {
-				return err
-			}
+			refused = cmp.Or(refused, r.warn(ctx, rec, a.Reason))
 		}
 		spared = spared || !warned || !a.Hopeless
+	}
+	if refused != nil {
+		return refused
 	}
 	if spared {
 		return ErrOnlyTold
@@ -113,7 +116,7 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 	}
 	for _, rec := range records {
 		if err := r.tell(ctx, rec, plan.OwnComment+a.Reason); err != nil {
-			return err
+			r.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", rec.ID), zap.Error(err))
 		}
 	}
 	return r.takeBack(ctx, a)
@@ -162,18 +165,16 @@ func (r *Reconciler) takeBack(ctx context.Context, a plan.GiveBack) (err error) 
 		if extra != "" {
 			change.Extra = &extra
 		}
-		if err := r.Scheduler.UpdateNodes(ctx, byExtra[extra], change); err != nil {
-			return err
-		}
+		err = cmp.Or(err, r.Scheduler.UpdateNodes(ctx, byExtra[extra], change))
 	}
-	return nil
+	return err
 }
 
 // isWarned reports whether a job's owner has been told that it would be lost.
 func (r *Reconciler) isWarned(rec slurm.JobRecord) bool {
 	text, remembered := r.owners.last(rec.ID)
 	if !remembered {
-		text = rec.AdminComment
+		text = r.toldBefore(rec)
 	}
 	_, warned := plan.WarnedAt(text)
 	return warned
@@ -215,10 +216,27 @@ func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
 		r.Log.Debug("job records not read", zap.Error(err)) // they are told once more
 	}
 	for _, rec := range records {
-		r.owners.noteTold(rec.ID, rec.AdminComment)
+		r.owners.noteTold(rec.ID, r.toldBefore(rec))
 	}
 	return len(records) > 0
 }
+
+// toldBefore is what an earlier process has told a job's owner, as its
+// AdminComment has it. A program of the site may have copied a user's text into
+// that, so a warning there may make nobody worse off, and nobody immune: it
+// counts only for a job that Slurm would not requeue, which gets one anyway,
+// and not from the future.
+func (r *Reconciler) toldBefore(rec slurm.JobRecord) string {
+	at, warned := plan.WarnedAt(rec.AdminComment)
+	if warned && (requeues(rec) || at.After(r.Now())) {
+		return ""
+	}
+	return rec.AdminComment
+}
+
+// requeues reports whether Slurm puts the job back into the queue when it loses
+// its nodes.
+func requeues(rec slurm.JobRecord) bool { return rec.Batch && rec.Requeue }
 
 // record reads a job's record; there is false if the job has gone.
 func (r *Reconciler) record(ctx context.Context, job uint32) (rec slurm.JobRecord, there bool, err error) {

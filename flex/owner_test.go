@@ -60,7 +60,7 @@ func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
 func TestWhatTakesOneComponentOfAHeterogeneousJobIsToldToAll(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
-		component := slurm.JobRecord{Batch: true, Requeue: true, HetID: 1, HetIDs: []uint32{1, 2, 3, 4}}
+		component := slurm.JobRecord{Batch: true, Requeue: true, HetIDs: []uint32{1, 2, 3, 4}}
 		w.slurm.records = map[uint32]slurm.JobRecord{1: component, 2: component, 3: component}
 		w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
 		for id := range uint32(3) {
@@ -98,6 +98,48 @@ func TestAJobThatBeginsJustBeforeItIsGivenBackKeepsItsNodes(t *testing.T) {
 		assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has begun")
 		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
 		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
+	})
+}
+
+// A3: a warning of ours that somebody has got into the AdminComment keeps no
+// nodes: neither those of a job that Slurm would requeue, nor any until a day
+// that is yet to come.
+func TestAForgedWarningKeepsNoNodes(t *testing.T) {
+	for name, forged := range map[string]struct {
+		record  slurm.JobRecord
+		comment string
+	}{
+		"of a job that is requeued": {slurm.JobRecord{Batch: true, Requeue: true}, "flex-start: told 2020-01-01T00:00:00Z: x"},
+		"from the future":           {slurm.JobRecord{Batch: true}, "flex-start: told 9999-12-31T23:59:59Z: x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				hopeless(t, w)
+				w.slurm.records = map[uint32]slurm.JobRecord{1: forged.record}
+				w.slurm.comment = map[uint32]string{1: forged.comment}
+				w.slurm.submit(1, "train", "alpha-a3-0")
+				for range 4 {
+					w.mustRound(t.Context())
+					time.Sleep(time.Minute)
+				}
+				assert.Equal(t, []uint32{1}, w.slurm.held, "it is given back")
+				assert.Equal(t, "flex-start: INVALID_ARGUMENT: no", w.slurm.comment[1])
+			})
+		})
+	}
+}
+
+// A3: the same for the other limits, which spare a job whose owner was warned.
+func TestAForgedWarningStopsNoTimeout(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.NodeSets[0].Flex.ProvisionTimeout = 10 * time.Minute
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.comment = map[uint32]string{1: "flex-start: told 2020-01-01T00:00:00Z: x"}
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.settle()
+		time.Sleep(11 * time.Minute)
+		w.settle()
+		assert.Contains(t, strings.Join(w.slurm.updated(), "\n"), "alpha-a3-0 power_down_force slurmflex: no capacity")
 	})
 }
 

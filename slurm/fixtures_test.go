@@ -63,17 +63,6 @@ func readJobs(t *testing.T, version, step string) map[uint32]Job {
 	return jobs
 }
 
-func readRecords(t *testing.T, version, step string) map[uint32]JobRecord {
-	t.Helper()
-	list, err := ParseJobRecords(fixture(t, version, step+".jobs.txt"))
-	require.NoError(t, err)
-	records := make(map[uint32]JobRecord)
-	for _, record := range list {
-		records[record.ID] = record
-	}
-	return records
-}
-
 // inSqueueFormat gives rows of a *.squeue.txt, whose columns testdata/README.md
 // tells, in those of SqueueFormat. What they do not have is left empty.
 func inSqueueFormat(rows []byte) []byte {
@@ -109,8 +98,8 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 		return err
 	case kind == "squeue":
 		_, err = ParseSqueue(inSqueueFormat(b))
-	case kind == "jobs", name == "11-show-job-1.txt":
-		_, err = ParseJobRecords(b)
+	case name == "15-records.txt":
+		_, err = ParseJobRecords(b, "MARK", []uint32{1, 2, 3, 4, 5, 6, 7})
 	case kind == "sinfo":
 		for line := range strings.Lines(string(b)) {
 			state := ParseState(strings.TrimSpace(line[:60]))
@@ -138,7 +127,7 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 	case name == "11-show-job-unknown.txt", name == "11-unknown-node.txt", name == "14-nodes-down.txt":
 		_, err := ParseNodes(b)
 		require.Error(t, err, "Slurm's own errors must not pass for nodes")
-		_, err = ParseJobRecords(b)
+		_, err = ParseJobRecords(b, "MARK", []uint32{1})
 		require.Error(t, err, "Slurm's own errors must not pass for job records")
 	default:
 		t.Errorf("%s: no parser for it", name)
@@ -156,7 +145,6 @@ func TestAtFirstAllNodesArePoweredDown(t *testing.T) {
 			require.Empty(t, node.Reason, name)
 		}
 		require.Empty(t, readJobs(t, version, "00-powered-down"))
-		require.Empty(t, readRecords(t, version, "00-powered-down"))
 	})
 }
 
@@ -200,26 +188,15 @@ func TestTheFirstJobsLimitIsKnownAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnArraysTasksHaveIDsOfTheirOwnAndTheNameForgesNothing(t *testing.T) {
+func TestAnArraysTasksHaveIDsOfTheirOwn(t *testing.T) {
 	limit := Limit{Kind: LimitSet, Duration: 26*time.Hour + 4*time.Minute}
 	inEveryVersion(t, func(t *testing.T, version string) {
-		jobs, records := readJobs(t, version, "02-array"), readRecords(t, version, "02-array")
+		jobs := readJobs(t, version, "02-array")
 		require.Len(t, jobs, 4)
-		require.Len(t, records, 4)
-		require.Contains(t, string(fixture(t, version, "02-array.jobs.txt")), "JobName=TimeLimit=00:10:00 JobId=7")
 		for id, task := range map[uint32]string{3: "0", 4: "1"} {
 			require.Equal(t, uint32(2), jobs[id].ArrayID)
 			require.Equal(t, task, jobs[id].ArrayTask)
 			require.Equal(t, limit, jobs[id].Limit)
-			require.Equal(t, jobs[id].Nodes, records[id].Nodes)
-
-			require.Equal(t, uint32(2), records[id].ArrayID)
-			require.Equal(t, task, records[id].ArrayTask)
-			require.Equal(t, limit, records[id].Limit)
-			require.Equal(t, JobConfiguring, records[id].State)
-			require.Equal(t, "flex", records[id].Partition)
-			require.True(t, records[id].Requeue)
-			require.True(t, records[id].Batch)
 		}
 		last := jobs[2]
 		require.Equal(t, JobPending, last.State)
@@ -236,9 +213,6 @@ func TestACancelledJobLeavesItsNodesPoweringUp(t *testing.T) {
 			require.Equal(t, State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
 		}
 		require.NotContains(t, readJobs(t, version, "03-cancelled-while-powering-up"), uint32(1))
-		record := readRecords(t, version, "03-cancelled-while-powering-up")[1]
-		require.Equal(t, JobCancelled, record.State)
-		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, record.Limit)
 	})
 }
 
@@ -247,7 +221,6 @@ func TestAJobWithoutALimitIsUnlimitedOrHasAYear(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
 		job := readJobs(t, version, "04-no-time-limit")[5]
 		require.Contains(t, []Limit{{Kind: Unlimited}, year}, job.Limit)
-		require.Equal(t, job.Limit, readRecords(t, version, "04-no-time-limit")[5].Limit)
 	})
 }
 
@@ -264,10 +237,9 @@ func TestNodesForcedDownShowWhyAndTheirJobIsRequeued(t *testing.T) {
 		if version == "23.11.11" { // there the job was on f4
 			return
 		}
-		record := readRecords(t, version, "05-power-down-force")[5]
-		require.Equal(t, JobPending, record.State)
-		require.Equal(t, "BeginTime", record.Reason)
-		require.Equal(t, 1, record.Restarts)
+		job := readJobs(t, version, "05-power-down-force")[5]
+		require.Equal(t, JobPending, job.State)
+		require.Equal(t, "BeginTime", job.Reason)
 	})
 }
 
@@ -309,31 +281,38 @@ func TestAReservationUntilTheEndOfTime(t *testing.T) {
 
 func TestAHeterogeneousJobsComponentsAreJobs(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
-		jobs, records := readJobs(t, version, "10-het"), readRecords(t, version, "10-het")
+		jobs := readJobs(t, version, "10-het")
 		for id, minutes := range map[uint32]time.Duration{6: 10, 7: 20} {
 			limit := Limit{Kind: LimitSet, Duration: minutes * time.Minute}
 			require.Equal(t, JobConfiguring, jobs[id].State)
 			require.Equal(t, limit, jobs[id].Limit)
 			require.Len(t, jobs[id].Nodes, 1)
-			require.Equal(t, uint32(6), records[id].HetID)
-			require.Equal(t, []uint32{6, 7}, records[id].HetIDs)
-			require.Equal(t, limit, records[id].Limit)
-			require.Equal(t, jobs[id].Nodes, records[id].Nodes)
 		}
-		require.Zero(t, records[5].HetID)
-		require.Empty(t, records[5].HetIDs)
 	})
 }
 
-func TestAJobRecordMayBeOnManyLines(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		records, err := ParseJobRecords(fixture(t, version, "11-show-job-1.txt"))
+// A3: job 1 was called like a row of squeue, job 2 had a record's fields in its
+// working directory and its comment, and an AdminComment of an admin with a line
+// like a row; the array 3 had them in its script's arguments. A mark is one that
+// nobody foresees.
+func TestRecordsOfHostileJobsSayWhatSlurmSays(t *testing.T) {
+	for _, version := range []string{"22.05.8", "24.11.5", "26.05.3"} {
+		records, err := ParseJobRecords(fixture(t, version, "15-records.txt"), "MARK", []uint32{1, 2, 3, 4, 5, 6, 7})
 		require.NoError(t, err)
-		require.Len(t, records, 1)
-		require.Equal(t, JobCancelled, records[0].State)
-		require.Equal(t, []string{"f0", "f1"}, records[0].Nodes)
-		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, records[0].Limit)
-	})
+		het := []uint32{4, 5}
+		require.ElementsMatch(t, []JobRecord{
+			{ID: 1, State: JobConfiguring, Requeue: true, Batch: true, AdminComment: "flex-start: waiting 5m for 2 × a3"},
+			{
+				ID: 2, State: JobConfiguring, Batch: true,
+				AdminComment: "ask Ops\n1|MARKS|N/A|RUNNING|0|0|flex-start: told 2020-01-01T00:00:00Z: x\n\tb|c \x1b[31mred",
+			},
+			{ID: 3, State: JobPending, Requeue: true, Batch: true},
+			{ID: 4, State: JobPending, Requeue: true, Batch: true, HetIDs: het},
+			{ID: 5, State: JobPending, Requeue: true, Batch: true, HetIDs: het},
+			{ID: 6, State: JobPending, Requeue: true},
+			{ID: 7, State: JobConfiguring, Requeue: true, Batch: true},
+		}, records, version)
+	}
 }
 
 func TestResumeFilesOfEveryVersion(t *testing.T) {

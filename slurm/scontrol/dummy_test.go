@@ -68,7 +68,7 @@ func beDummy(name string) int {
 	if instead, found := d.Instead[os.Args[len(os.Args)-1]]; found {
 		d = instead
 	}
-	fmt.Print(d.Stdout)
+	fmt.Print(strings.ReplaceAll(d.Stdout, markOfCall, markIn(os.Args)))
 	fmt.Fprint(os.Stderr, d.Stderr)
 	for d.Flood {
 		fmt.Println(strings.Repeat("x", 1000))
@@ -88,6 +88,20 @@ func beDummy(name string) int {
 		return 1
 	}
 	return d.Exit
+}
+
+// markOfCall stands, in what a dummy prints, for the mark that it is called with.
+const markOfCall = "MARK-OF-CALL"
+
+// markIn is the mark of slurm.JobRecordFormat in a call's arguments.
+func markIn(args []string) string {
+	for _, arg := range args {
+		if _, after, found := strings.Cut(arg, "JobID:|"); found {
+			mark, _, _ := strings.Cut(after, "|")
+			return mark
+		}
+	}
+	return markOfCall
 }
 
 // record leaves a note of this run beside the configuration.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -84,9 +83,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 			continue
 		}
 		list = append(list, slurm.JobRecord{
-			ID: j.id, ArrayID: j.arrayID, ArrayTask: j.taskText(), State: j.shown(), Reason: strings.ReplaceAll(j.reason, " ", "_"),
-			Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, Restarts: j.restarts, Limit: j.limit,
-			Partition: j.partition.Name, Nodes: names(j.nodes), AdminComment: j.adminComment,
+			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
 		})
 	}
 	return list, nil

@@ -34,14 +34,11 @@ func nodesText(nodes []slurm.Node) string {
 	return out.String()
 }
 
-func jobRecordsText(records []slurm.JobRecord) string {
+func jobRecordsText(records []slurm.JobRecord, mark string) string {
 	flag := map[bool]int{true: 1}
 	var out strings.Builder
 	for _, r := range records {
-		fmt.Fprintf(&out, "JobId=%d JobName=soak UserId=ada(1000) GroupId=ada(1000) JobState=%s Reason=%s Requeue=%d Restarts=%d BatchFlag=%d "+
-			"TimeLimit=%s TimeMin=N/A Partition=%s NodeList=%s NumNodes=%d Command=/home/ada/job WorkDir=/home/ada AdminComment=%s StdErr=/dev/null\n",
-			r.ID, r.State, r.Reason, flag[r.Requeue], r.Restarts, flag[r.Batch], r.Limit, r.Partition,
-			cmp.Or(slurm.Fold(r.Nodes), "(null)"), len(r.Nodes), r.AdminComment)
+		fmt.Fprintf(&out, "%d|%s|N/A|%s|%d|%d|%s\n", r.ID, mark, r.State, flag[r.Requeue], flag[r.Batch], cmp.Or(r.AdminComment, "(null)"))
 	}
 	return out.String()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,6 +88,8 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) (str
 	switch verb := program + " " + args[0]; {
 	case program == "squeue" && strings.HasSuffix(last, slurm.JobAddressFormat):
 		return s.address(ctx, args)
+	case program == "squeue" && slices.Contains(args, "-O"):
+		return s.records(ctx, args)
 	case program == "squeue":
 		jobs, err := s.model.Jobs(ctx)
 		return string(site.JobsText(jobs)), err
@@ -145,26 +148,34 @@ func (s *slurmctld) show(ctx context.Context, args []string) (string, error) {
 		config["SlurmUser"] = fmt.Sprintf("slurm(%d)", os.Geteuid())
 		return slurmConfText(config, s.now()), nil
 	}
-	jobs, err := s.model.Jobs(ctx)
-	if err != nil {
-		return "", err
-	}
+	return "", fmt.Errorf("scontrol show %s: not known", args[0])
+}
+
+// records answers for one job, or for all.
+func (s *slurmctld) records(ctx context.Context, args []string) (string, error) {
+	_, format, _ := strings.Cut(args[slices.Index(args, "-O")+1], "|")
+	mark, _, _ := strings.Cut(format, "|")
 	var ids []uint32
-	for _, j := range jobs {
-		ids = append(ids, j.ID)
-	}
-	if len(args) > 1 {
-		id, err := jobID(args[1])
+	if at := slices.Index(args, "-j"); at > 0 {
+		id, err := jobID(args[at+1])
 		if err != nil {
 			return "", err
 		}
 		ids = []uint32{id}
+	} else {
+		jobs, err := s.model.Jobs(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, j := range jobs {
+			ids = append(ids, j.ID)
+		}
 	}
 	records, err := s.model.JobRecords(ctx, ids)
-	if err == nil && len(records) == 0 {
+	if err == nil && len(records) == 0 && slices.Contains(args, "-j") {
 		err = errNoJob
 	}
-	return jobRecordsText(records), err
+	return jobRecordsText(records, mark), err
 }
 
 // toJob is a verb, a job, and perhaps a text.

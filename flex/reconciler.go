@@ -64,6 +64,7 @@ type Cloud interface {
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
 	Foreign(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
+	Members(ctx context.Context, region, group string) ([]mig.Member, error)
 
 	CreateGroup(ctx context.Context, spec mig.GroupSpec) error
 	CreateRequest(ctx context.Context, region, group string, spec mig.RequestSpec) error
@@ -103,6 +104,9 @@ type Reconciler struct {
 // begin and end meanwhile.
 const slurmAge = 5 * time.Second
 
+// membersAtOnce bounds the groups that are asked for their members at once.
+const membersAtOnce = 16
+
 // Observe reads Slurm and the cloud. If Slurm cannot be read there is no
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
@@ -134,6 +138,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
 		if len(unseenGroups) < len(regions) {
 			snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
+			snap.Members = r.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
 		}
 		return nil
 	})
@@ -155,6 +160,27 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Told = r.owners.keep(snap.Jobs)
 	snap.ResumeTimeout, snap.Partitions, snap.Private = r.seldom.resumeTimeout, r.seldom.partitions, r.seldom.private
 	return snap, nil
+}
+
+// members has groups that hide members say what they are, but for those whose
+// instances could not be read.
+func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map[string]error) map[string]plan.Members {
+	hidden := slices.DeleteFunc(groups, func(g mig.Group) bool { return unseen[g.Region] != nil })
+	found := make([]plan.Members, len(hidden))
+	var side errgroup.Group
+	side.SetLimit(membersAtOnce)
+	for i, g := range hidden {
+		side.Go(func() error {
+			found[i].All, found[i].Err = r.Cloud.Members(ctx, g.Region, g.Name)
+			return nil
+		})
+	}
+	_ = side.Wait()
+	members := make(map[string]plan.Members, len(hidden))
+	for i, g := range hidden {
+		members[g.Region+"/"+g.Name] = found[i]
+	}
+	return members
 }
 
 // observeSlurm reads nodes before jobs, so that a job which has just begun is seen.
@@ -226,6 +252,7 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, p
 	if r.Adopt {
 		foreign, unseen := r.Cloud.Foreign(ctx, r.Config.Cluster, r.Config.FlexRegions())
 		maps.Copy(snap.Unseen, unseen)
+		maps.Copy(snap.Members, r.members(ctx, snap.Hidden(foreign), snap.Unseen))
 		p.Actions = append(p.Actions, plan.Adopt(r.Config, snap, foreign)...)
 	}
 	for _, f := range only {

@@ -39,6 +39,17 @@ func (g Group) Live() []Request {
 	return live
 }
 
+// Hidden counts the members of the group that are neither among the instances that
+// show, nor asked for by a live request, and reports whether the group is creating
+// some that no live request asks for: then the list of requests lags.
+func (g Group) Hidden(shown int) (members int, creating bool) {
+	asked := 0
+	for _, r := range g.Live() {
+		asked += r.Size()
+	}
+	return g.TargetSize - shown - asked, g.Creating > asked
+}
+
 // GroupSpec says what a new group must be. Everything that flex-start
 // prescribes and nobody may choose (size 0, one zone, no redistribution, no
 // repairs) is not a field: mig/gce writes it.

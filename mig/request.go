@@ -29,6 +29,7 @@ type Request struct {
 	Name      string // unique only within its group
 	State     RequestState
 	Instances []string // the names it asked for; empty if it was made with a count only
+	Count     int      // how many it asked for, if it was made with a count only
 	Duration  time.Duration
 	Created   time.Time
 
@@ -41,6 +42,9 @@ type Request struct {
 
 // Names reports whether the request asked for the instance of that name.
 func (r Request) Names(instance string) bool { return slices.Contains(r.Instances, instance) }
+
+// Size is how many instances the request asks for.
+func (r Request) Size() int { return max(len(r.Instances), r.Count) }
 
 // RequestSpec says what a new resize request must be.
 type RequestSpec struct {

@@ -140,7 +140,8 @@ func (w *world) isYoung(what string, created time.Time) bool {
 
 // deleteRequests deletes the records of finished requests in groups that stay.
 // The newest stays, for the next attempt's name follows it; so do those that
-// failed while a job or node waits, for they are counted.
+// failed while a job or node waits, for they are counted, and those that say whose
+// the machines of the group are.
 func (w *world) deleteRequests(wanted map[string]bool) {
 	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
 		g := w.groups[key]
@@ -149,35 +150,54 @@ func (w *world) deleteRequests(wanted map[string]bool) {
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && (wanted[key] || w.jobs[g.Stamp.Job])
-			if !r.State.Live() && !counts && w.snap.Now.Sub(r.Created) >= recordAge {
+			if !r.State.Live() && !counts && !w.shows(r) && w.snap.Now.Sub(r.Created) >= recordAge {
 				w.add(DeleteRequest{Region: g.Region, Group: g.Name, Request: r.Name, Job: g.Stamp.Job, Why: "it is finished"})
 			}
 		}
 	}
 }
 
+// shows reports whether the request has brought machines that are there, or may be.
+func (w *world) shows(r mig.Request) bool {
+	return r.State == mig.Succeeded && slices.ContainsFunc(r.Instances, func(n string) bool {
+		return len(w.instances[n]) > 0 || w.mayShow[n]
+	})
+}
+
 // done reports whether nobody needs an empty group's records or its place: the
 // job that it was made for has left the queue or owes it no failed attempt, and
-// neither a request nor the machine of a node in use could be there unseen.
+// neither a request nor the machine of a node in use could be there unseen, by what
+// the lists say and by what the group itself counts.
 func (w *world) done(g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g) && !w.isAhead(g)
+	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g) && !w.isAhead(g) && !w.isNeeded(g)
 }
 
 // unaccounted reports whether the group has brought a machine for a node that
-// is in use, and no machine of that node is known.
+// is in use, and what the node has now does not show elsewhere.
 func (w *world) unaccounted(g mig.Group) bool {
 	for _, r := range g.Requests {
 		if r.State != mig.Succeeded {
 			continue
 		}
 		for _, name := range r.Instances {
-			if m := w.nodes[name]; m != nil && m.power != down && !w.present(name) {
+			if m := w.nodes[name]; m != nil && m.power != down && !w.isElsewhere(name, g) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// isElsewhere reports whether a live request asks for the node, or its machine is of
+// another group of ours, and both say so: the machine, and the record of a request.
+func (w *world) isElsewhere(node string, g mig.Group) bool {
+	return len(w.requests[node]) > 0 || slices.ContainsFunc(w.instances[node], func(in machine) bool {
+		if in.group == nil {
+			return w.ours(in)
+		}
+		return in.group.Name != g.Name && slices.ContainsFunc(in.group.Requests, func(r mig.Request) bool { return r.Names(node) })
+	})
 }
 
 // nameUnseen reports the regions that could not be read.

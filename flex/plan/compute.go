@@ -30,6 +30,7 @@ type Plan struct {
 func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w := look(cfg, snap)
 	w.nameUnseen()
+	w.nameUnread()
 	w.plan.Unseen = len(snap.Unseen)
 	boots := w.judgeBoots()
 	cohorts := w.cohorts()

@@ -142,12 +142,13 @@ func (w *world) mustKeep(jobs []*slurm.Job, hopeless bool) bool {
 	return warned && !hopeless
 }
 
-// unbooted returns the job's flex nodes that are rising and have no machine.
+// unbooted returns the job's flex nodes that are rising and have no machine, as far
+// as can be seen.
 func (w *world) unbooted(job *slurm.Job) []string {
 	var names []string
 	for _, name := range job.Nodes {
 		if m := w.nodes[name]; m != nil && m.power == rising {
-			if stays, _ := w.machine(name); !stays {
+			if stays, _ := w.machine(name); !stays && !w.mayShow[name] {
 				names = append(names, name)
 			}
 		}

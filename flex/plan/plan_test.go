@@ -508,43 +508,6 @@ func counting(n int) func(*scene) {
 	return func(s *scene) { s.Groups[len(s.Groups)-1].TargetSize = n }
 }
 
-func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
-	brought := func(ago time.Duration) func(*scene) {
-		r := request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)
-		r.Created = noon.Add(-ago)
-		return group("alpha-a3-job-7", forJob("a3", 7), r)
-	}
-	wanted := []func(*scene){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
-	for name, c := range map[string]struct {
-		given []func(*scene)
-		want  []string
-	}{
-		"may show soon, and is not asked for again": {
-			given: append(wanted, brought(9*time.Minute), counting(1)),
-		},
-		"is lost after a while, and its place taken by another group": {
-			given: append(wanted, brought(10*time.Minute), counting(1)),
-			want: []string{
-				"create group alpha-a3-job-7-r1 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7-r1/a1 for 01:00:00",
-			},
-		},
-		"does not keep a group whose nodes are powered down": {
-			given: []func(*scene){nodes("alpha-a3-0", poweredDown), brought(time.Minute), counting(1)},
-			want:  []string{"delete group alpha-a3-job-7"},
-		},
-		"was asked for again too early: that is taken back once it shows": {
-			given: append(wanted, brought(10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1),
-				group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour))),
-			want: []string{"cancel request alpha-a3-job-7-r1/a1"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, actions(Compute(alphaConfig(t), seen(c.given...))))
-		})
-	}
-}
-
 func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
 	whole := seen(nodes("alpha-a3-[0-2499]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"))
 	want := []string{

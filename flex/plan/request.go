@@ -94,13 +94,24 @@ func (w *world) isEnough(r ref, c *cohort) bool {
 func (w *world) superfluous(r ref) bool {
 	for _, name := range r.request.Instances {
 		elsewhere := slices.ContainsFunc(w.instances[name], func(in machine) bool {
-			return !in.Leaving() && in.Group != r.group.Name
+			return !in.Leaving() && in.Group != r.group.Name && !w.isNew(in, r)
 		})
 		if !elsewhere {
 			return false
 		}
 	}
 	return len(r.request.Instances) > 0
+}
+
+// isNew reports whether the instance may be what the request brings: it is younger,
+// and no group of ours that counts it says that it has made it. An instance may show
+// before its maker does.
+func (w *world) isNew(in machine, r ref) bool {
+	if in.group != nil {
+		n, _ := w.hidden(in.group)
+		return n < 0 // it shows more instances than it counts
+	}
+	return !w.ours(in) && !in.Created.Before(r.request.Created) && w.snap.Now.Sub(in.Created) < lostAfter
 }
 
 // liveRequests returns every live request once, the oldest first.
@@ -145,7 +156,7 @@ func (w *world) nameStranger(c *cohort) {
 		for _, in := range w.instances[name] {
 			limit := c.set.Flex.BootTimeout
 			late := limit > 0 && w.snap.Now.Sub(w.nodes[name].wantedSince(in)) >= limit
-			if w.ours(in) || !in.Stopped() && !late {
+			if w.ours(in) || w.mayShow[name] || !in.Stopped() && !late {
 				continue
 			}
 			c.obstacle = fmt.Sprintf("instance %s in %s has the name of a node that waits, and slurmflex has not made it; delete it", name, in.Zone)
@@ -234,7 +245,7 @@ func (w *world) missing(c *cohort) []string {
 			continue
 		case len(w.requests[name]) > 0:
 			return nil // settleRequests cancels it
-		case w.mayShow(name) || w.snap.Inserted[name]:
+		case w.mayShow[name] || w.snap.Inserted[name]:
 			w.expect("the instance of " + name + " to show")
 			return nil
 		}

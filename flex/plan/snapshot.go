@@ -50,6 +50,10 @@ type Snapshot struct {
 	// only what needs them waits.
 	UnseenPolicies map[string]error
 
+	// Members holds, by region/name, what the groups that hide members say of them;
+	// see Hidden.
+	Members map[string]Members
+
 	// Inserted holds the instances that this process has had made without a group
 	// and that no list has shown yet.
 	Inserted map[string]bool
@@ -88,6 +92,12 @@ type Refusal struct {
 	Message string
 	At      time.Time // of the last refusal
 	Times   int       // in a row
+}
+
+// Members are a group's as they were read, or why they were not.
+type Members struct {
+	All []mig.Member
+	Err error
 }
 
 // Template is an instance template as it was read back, or why it was not.

@@ -23,7 +23,7 @@ type world struct {
 	groups    map[string]*mig.Group // by region/name
 	inGroup   map[string]int        // how many instances, by region/group
 	requests  map[string][]ref      // live requests, by the names they ask for
-	brought   map[string][]ref      // requests that have succeeded of late, by the names they brought
+	mayShow   map[string]bool       // instances that a group may have though none of that name shows
 	jobs      map[uint32]bool       // every job in the queue, whatever its state
 
 	ahead map[string]bool // nodesets with a group whose request does not show yet
@@ -78,7 +78,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		inGroup:    make(map[string]int, len(snap.Groups)),
 		requests:   map[string][]ref{},
 		ahead:      map[string]bool{},
-		brought:    map[string][]ref{},
+		mayShow:    map[string]bool{},
 		jobs:       make(map[uint32]bool, len(snap.Jobs)),
 		changed:    map[string]bool{},
 		spared:     cfg.Options.MaxDeletions,
@@ -102,6 +102,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 	}
 	w.addMachines()
 	for _, g := range w.groups {
+		w.noteHidden(g)
 		if w.isAhead(g) {
 			w.ahead[g.Stamp.NodeSet] = true
 		}
@@ -204,21 +205,16 @@ func (w *world) addGroup(g *mig.Group) {
 	w.groups[g.Region+"/"+g.Name] = g
 	for i := range g.Requests {
 		r := &g.Requests[i]
-		by := w.requests
-		switch {
-		case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < lostAfter:
-			by = w.brought
-		case !r.State.Live():
+		if !r.State.Live() {
 			continue
-		default:
-			w.active[g.Region]++
 		}
+		w.active[g.Region]++
 		one := []ref{{g, r}}
 		for _, name := range r.Instances {
-			if by[name] == nil {
-				by[name] = one // which all names share: appending to it makes a copy
+			if w.requests[name] == nil {
+				w.requests[name] = one // which all names share: appending to it makes a copy
 			} else {
-				by[name] = append(by[name], one...)
+				w.requests[name] = append(w.requests[name], one...)
 			}
 		}
 	}

@@ -64,7 +64,12 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 // get reads one page, or one record, into m. It does not use Google's own Get,
 // which repeats on top of wire what wire has given up.
 func (c *Client) get(ctx context.Context, path string, query url.Values, m proto.Message) error {
-	_, body, err := c.answer(ctx, path, query)
+	return c.ask(ctx, http.MethodGet, path, query, m)
+}
+
+// ask reads the answer to a call that changes nothing into m.
+func (c *Client) ask(ctx context.Context, verb, path string, query url.Values, m proto.Message) error {
+	_, body, err := c.answer(ctx, verb, path, query)
 	if err != nil {
 		return err
 	}
@@ -74,13 +79,13 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, m proto
 	return nil
 }
 
-// answer is what Compute answers to a get: its header and its body.
-func (c *Client) answer(ctx context.Context, path string, query url.Values) (http.Header, []byte, error) {
+// answer is what Compute answers: its header and its body.
+func (c *Client) answer(ctx context.Context, verb, path string, query url.Values) (http.Header, []byte, error) {
 	address := c.endpoint + "/compute/v1/" + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, verb, address, http.NoBody)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -140,7 +140,7 @@ func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
 		},
 		"in a state of the future": {
 			`"state":"PROVISIONING","resizeBy":3`,
-			mig.Request{State: "PROVISIONING"},
+			mig.Request{State: "PROVISIONING", Count: 3},
 		},
 	}
 	for name, test := range tests {

@@ -70,7 +70,7 @@ func (c *Client) MachineType(ctx context.Context, zone, name string) (mig.Machin
 // seconds.
 func (c *Client) Clock(ctx context.Context, region string) (time.Time, error) {
 	const op = "read Compute's clock in"
-	header, _, err := c.answer(calling(ctx, "regions.get"), c.within("regions", region), nil)
+	header, _, err := c.answer(calling(ctx, "regions.get"), http.MethodGet, c.within("regions", region), nil)
 	if err != nil {
 		return time.Time{}, failure(op, region, reading, err)
 	}

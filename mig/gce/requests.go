@@ -52,6 +52,7 @@ func requestOf(m *computepb.InstanceGroupManagerResizeRequest) (mig.Request, err
 	r := mig.Request{
 		Name:     m.GetName(),
 		State:    mig.RequestState(m.GetState()),
+		Count:    int(m.GetResizeBy()),
 		Duration: time.Duration(m.GetRequestedRunDuration().GetSeconds()) * time.Second,
 		Created:  created,
 	}

@@ -42,8 +42,9 @@ var permissions = map[string][]string{
 		"compute.instanceGroups.create",        // E
 		"compute.resourcePolicies.use",         // K, of a workload policy
 	}, creatingInstances...), // E
-	"regionInstanceGroupManagers.deleteInstances": {"compute.instanceGroupManagers.update"},                                  // K
-	"regionInstanceGroupManagers.delete":          {"compute.instanceGroupManagers.delete", "compute.instanceGroups.delete"}, // K, E
+	"regionInstanceGroupManagers.listManagedInstances": {"compute.instanceGroupManagers.get"},                                     // K
+	"regionInstanceGroupManagers.deleteInstances":      {"compute.instanceGroupManagers.update"},                                  // K
+	"regionInstanceGroupManagers.delete":               {"compute.instanceGroupManagers.delete", "compute.instanceGroups.delete"}, // K, E
 
 	"regionInstanceGroupManagerResizeRequests.list":   {"compute.instanceGroupManagers.get"},    // K
 	"regionInstanceGroupManagerResizeRequests.insert": {"compute.instanceGroupManagers.update"}, // R
@@ -78,6 +79,11 @@ var uses = map[string]func(t *testing.T, w world){
 	"Foreign": func(t *testing.T, w world) {
 		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})
 		require.Empty(t, unseen)
+	},
+	"Members": func(t *testing.T, w world) {
+		w.requested(t)
+		_, err := w.Members(t.Context(), region, "alpha-a3-job-812")
+		require.NoError(t, err)
 	},
 	"Policies": func(t *testing.T, w world) {
 		_, unseen := w.Policies(t.Context(), "alpha", []string{region})

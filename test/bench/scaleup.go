@@ -83,7 +83,7 @@ func changes(calls map[string]int) int {
 	n := 0
 	for method, times := range calls {
 		switch _, verb, _ := strings.Cut(method, "."); verb {
-		case "get", "list", "aggregatedList", "wait":
+		case "get", "list", "aggregatedList", "listManagedInstances", "wait":
 		default:
 			n += times
 		}

@@ -44,6 +44,7 @@ var apiKinds = []struct {
 	{http.MethodPost, regexp.MustCompile(`^regions/[^/]+/instanceGroupManagers$`), "create group"},
 	{http.MethodDelete, regexp.MustCompile(`^regions/[^/]+/instanceGroupManagers/[^/]+$`), "delete group"},
 	{http.MethodPost, regexp.MustCompile(`/deleteInstances$`), "delete instances"},
+	{http.MethodPost, regexp.MustCompile(`/listManagedInstances$`), "list members"},
 	{http.MethodGet, regexp.MustCompile(`/resizeRequests$`), "list requests"},
 	{http.MethodPost, regexp.MustCompile(`/resizeRequests$`), "create request"},
 	{http.MethodPost, regexp.MustCompile(`/cancel$`), "cancel request"},

@@ -59,7 +59,8 @@ The world can be looked at and changed under /fake/:
   curl ADDRESS/fake/quota -d '{"region":"us-central1","metric":"PREEMPTIBLE_NVIDIA_H100_GPUS","limit":16}'
   curl ADDRESS/fake/faults -d '{"method":"instances.*","status":503,"times":3}'
        (also: object, skip, delay, drop, dropAfter, reason, message, lag,
-        operationError {code, message}, unreachable ["us-central1"])
+        operationError {code, message}, unreachable ["us-central1"], and of lists
+        doubled, endless "alternating" or "new", broken {name, field, value})
   curl -X DELETE ADDRESS/fake/faults           disarm them all
   curl ADDRESS/fake/fail -d '{"group":"g","request":"r","code":"QUOTA_EXCEEDED","message":"none left"}'
   curl ADDRESS/fake/advance -d '{"duration":"1h"}'     let time pass at once

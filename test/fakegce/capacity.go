@@ -37,8 +37,8 @@ func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
 }
 
 // SetQuota sets the limit of a quota's metric, such as INSTANCES,
-// PREEMPTIBLE_NVIDIA_H100_GPUS or ACTIVE_RESIZE_REQUESTS, in a region; less
-// than 0 is no limit.
+// PREEMPTIBLE_NVIDIA_H100_GPUS, ACTIVE_RESIZE_REQUESTS or INSTANCE_GROUPS, in a
+// region; less than 0 is no limit.
 func (s *Server) SetQuota(region, metric string, limit float64) {
 	s.do(func() { s.quotas[quota{region, metric}] = limit })
 }

@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
@@ -29,6 +30,41 @@ type Fault struct {
 	OperationError *Problem      `json:"operationError"` // the call's operation ends with this, and does nothing
 	Lag            time.Duration `json:"lag"`            // a list shows what was there this long ago, as it was then or when the fault was armed; at most 10 min
 	Unreachable    []string      `json:"unreachable"`    // regions or zones that a list does not reach
+	Doubled        bool          `json:"doubled"`        // a list gives its last page twice, under another token
+	Endless        string        `json:"endless"`        // a list never ends: its page tokens are Alternating, or AlwaysNew
+	Broken         *Broken       `json:"broken"`         // a list's records that are not as they should be
+}
+
+// Values of Fault.Endless.
+const (
+	Alternating = "alternating" // A, B, A, B, …
+	AlwaysNew   = "new"
+)
+
+// Broken gives a field of the records whose name contains Name another value,
+// null to take it away.
+type Broken struct {
+	Name  string `json:"name"` // "" for all
+	Field string `json:"field"`
+	Value any    `json:"value"`
+}
+
+// bodyOf is a record as a list shows it.
+func (f Fault) bodyOf(r resource) any {
+	b := f.Broken
+	if b == nil || !strings.Contains(r.about().name, b.Name) {
+		return r.body()
+	}
+	text, err := json.Marshal(r.body())
+	if err != nil {
+		return nil
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil
+	}
+	fields[b.Field] = b.Value
+	return fields
 }
 
 // armedFault is a fault with what is left of it.
@@ -45,6 +81,9 @@ func (f Fault) check() error {
 		return fmt.Errorf("add fault on %s: times, skip, delay and lag must not be negative, and lag at most %v", f.Method, maxLag)
 	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
 		return fmt.Errorf("add fault on %s: status %d is not an error; use 400 to 599", f.Method, f.Status)
+	}
+	if f.Endless != "" && f.Endless != Alternating && f.Endless != AlwaysNew {
+		return fmt.Errorf("add fault on %s: endless is %q; say %q or %q", f.Method, f.Endless, Alternating, AlwaysNew)
 	}
 	if _, err := path.Match(f.Method, ""); err != nil {
 		return fmt.Errorf("add fault on %s: %w", f.Method, err)

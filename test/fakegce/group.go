@@ -122,6 +122,9 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if err := s.checkPolicies(c, spec, t); err != nil {
 		return nil, err
 	}
+	if err := s.checkGroupQuotas(c.at); err != nil {
+		return nil, err
+	}
 	g := &group{
 		meta: s.newMeta(c.at, "instanceGroupManagers", spec.Name),
 		api:  spec, template: t, zones: zones, members: make(map[string]*member),

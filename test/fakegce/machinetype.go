@@ -62,8 +62,9 @@ func gpuMetric(gpu string) (string, bool) {
 // listedQuotas are the metrics that regions.get shows, which are not all.
 func listedQuotas() []string {
 	return []string{
-		"INSTANCES", "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS", "PREEMPTIBLE_NVIDIA_A100_GPUS",
+		"INSTANCES", "INSTANCE_GROUPS", "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS", "PREEMPTIBLE_NVIDIA_A100_GPUS",
 		"PREEMPTIBLE_NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS",
+		"REGIONAL_INSTANCE_GROUP_MANAGERS",
 	}
 }
 

@@ -232,5 +232,5 @@ func (s *Server) listMembers(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return membersReply{p.bodies(), p.next}, nil
+	return membersReply{p.bodies(c.fault), p.next}, nil
 }

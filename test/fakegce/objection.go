@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,37 @@ const (
 
 	activeRequestsQuota = "ACTIVE_RESIZE_REQUESTS"
 )
+
+// groupQuotas are the metrics that a managed instance group there counts to.
+func groupQuotas(at location) []string {
+	if at.zone != "" {
+		return []string{"INSTANCE_GROUPS"}
+	}
+	return []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
+}
+
+// checkGroupQuotas refuses a group beyond what its region may have.
+func (s *Server) checkGroupQuotas(at location) error {
+	for _, metric := range groupQuotas(at) {
+		q := quota{at.regionName(), metric}
+		if limit := s.limit(q); limit >= 0 && float64(s.groupsOf(q)+1) > limit {
+			return &refusal{
+				Status: http.StatusForbidden, Reason: "quotaExceeded", Domain: "usageLimits", Message: quotaProblem(q, limit).Message,
+			}
+		}
+	}
+	return nil
+}
+
+// groupsOf is how many groups count to the quota.
+func (s *Server) groupsOf(q quota) (n int) {
+	for _, g := range s.groups.live {
+		if g.at.regionName() == q.region && slices.Contains(groupQuotas(g.at), q.metric) {
+			n++
+		}
+	}
+	return n
+}
 
 // objection is why a request that was inserted can never be granted: nil if it
 // can be.

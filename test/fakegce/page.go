@@ -41,10 +41,10 @@ type page struct {
 	next    string
 }
 
-func (p page) bodies() []any {
+func (p page) bodies(f Fault) []any {
 	var bodies []any
 	for _, r := range p.results {
-		bodies = append(bodies, r.body())
+		bodies = append(bodies, f.bodyOf(r))
 	}
 	return bodies
 }
@@ -61,7 +61,7 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 		return nil, err
 	}
 	id := strings.TrimPrefix(c.path, "/compute/v1/")
-	answer := listReply{Kind: kind, ID: id, Items: p.bodies(), NextPageToken: p.next, SelfLink: apiRoot + id}
+	answer := listReply{Kind: kind, ID: id, Items: p.bodies(c.fault), NextPageToken: p.next, SelfLink: apiRoot + id}
 	if lost {
 		answer.Warning = notReached(c.at.String())
 		if kind == regionalRequests { // the one of these lists that has the field
@@ -90,7 +90,7 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 		if at.zone == "" {
 			at = r.about().at
 		}
-		found[at] = append(found[at], r.body())
+		found[at] = append(found[at], c.fault.bodyOf(r))
 	}
 	for _, at := range s.scopes(collection, c.query.Get("includeAllScopes") == "true") {
 		scope := at.String()
@@ -168,6 +168,7 @@ type cursor struct {
 	Created time.Time `json:"c"`
 	Path    string    `json:"p"`
 	Query   string    `json:"q"`
+	Turn    int       `json:"t,omitempty"` // of a page that a fault gives again
 }
 
 // match gives all the results that a call asks for, in its order, as one page.
@@ -200,8 +201,9 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	var last cursor
 	if token := c.query.Get("pageToken"); token != "" {
-		last, err := parseToken(token)
+		last, err = parseToken(token)
 		if err != nil || last.Query != question(c) {
 			return page{}, invalid("Invalid value for field 'pageToken': '%s'. The page token is not one of this list's.", token)
 		}
@@ -209,14 +211,23 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return order(at(r), last) <= 0 })
+		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return last.Path != "" && order(at(r), last) <= 0 })
 	}
-	if len(p.results) > limit {
+	switch {
+	case len(p.results) > limit:
 		p.results = p.results[:limit]
-		last := at(p.results[limit-1])
-		last.Query = question(c)
-		p.next = last.token()
+		last = at(p.results[limit-1])
+	case c.fault.Doubled && last.Turn == 0:
+		last.Turn = 1
+	case c.fault.Endless == Alternating:
+		last.Turn = 1 + last.Turn%2
+	case c.fault.Endless == AlwaysNew:
+		last.Turn++
+	default:
+		return p, nil
 	}
+	last.Query = question(c)
+	p.next = last.token()
 	return p, nil
 }
 

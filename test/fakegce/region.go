@@ -51,7 +51,7 @@ func (s *Server) region(name string) place {
 	for _, metric := range listedQuotas() {
 		q := quota{name, metric}
 		r.Quotas = append(r.Quotas, &compute.Quota{
-			Metric: metric, Limit: s.shownLimit(q), Usage: s.usage[q], ForceSendFields: []string{"Limit", "Usage"},
+			Metric: metric, Limit: s.shownLimit(q), Usage: s.usage[q] + float64(s.groupsOf(q)), ForceSendFields: []string{"Limit", "Usage"},
 		})
 	}
 	return place{*m, r}

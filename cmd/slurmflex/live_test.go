@@ -255,6 +255,11 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 			plant: partition("OverSubscribe=EXCLUSIVE", "OverSubscribe=NO"),
 			fault: "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add OverSubscribe=EXCLUSIVE to it",
 		},
+		"A8: one of 26.05 whose OverSubscribe=EXCLUSIVE has no effect": { // PartitionName=DEFAULT has Exclusive=NO
+			version: "26.05.3",
+			plant:   partition("Exclusive=NODE", "Exclusive=NO"),
+			fault:   "slurm.conf:10: PartitionName=train: shares its nodes between jobs, but enable_job_exclusive is set; add Exclusive=NODE to it",
+		},
 		"a partition that does not": {
 			plant: func(t *testing.T, w *world) { w.configure(t, "enable_job_exclusive: true, ", "") },
 			fault: "config.yaml:6: partitions.train.enable_job_exclusive: Slurm gives the nodes of train to one job at a time; set it to true",

@@ -53,8 +53,9 @@ func manyKindsWorld(t *testing.T) *world {
 	return w
 }
 
+// A8: 26.05 has Exclusive=NODE instead of OverSubscribe=EXCLUSIVE.
 func TestSlurmConfWritesWhatTheConfigurationNeeds(t *testing.T) {
-	for _, version := range []string{"22.05", "24.11"} {
+	for _, version := range []string{"22.05", "24.11", "26.05"} {
 		t.Run(version, func(t *testing.T) {
 			w := manyKindsWorld(t)
 			r := w.flex(t, "config", "slurm-conf", "--slurm-version", version, "--programs", "/opt/slurmflex").exits(t, exitDone)

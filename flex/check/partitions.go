@@ -40,7 +40,7 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 	}
 	switch {
 	case p.Exclusive && !is.Exclusive:
-		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add OverSubscribe=EXCLUSIVE to it")
+		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s to it", slurmconf.Exclusive(version))
 	case !p.Exclusive && is.Exclusive:
 		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm gives the nodes of %s to one job at a time; set it to true", p.Name)
 	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):

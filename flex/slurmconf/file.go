@@ -167,6 +167,8 @@ func (p Place) String() string {
 // Parameter is one Key=Value of a line with several.
 type Parameter struct{ Key, Value string }
 
+func (p Parameter) String() string { return p.Key + "=" + p.Value }
+
 func parametersOf(text string) []Parameter {
 	var all []Parameter
 	for _, word := range strings.Fields(text) {

@@ -141,7 +141,7 @@ func partitionLines(in Input) string {
 func partitionParameters(in Input, p config.Partition) []Parameter {
 	all := []Parameter{{"State", "UP"}}
 	if p.Exclusive {
-		all = append(all, Parameter{"OverSubscribe", "EXCLUSIVE"})
+		all = append(all, Exclusive(in.Version))
 		if PowersDownOnIdle(in.Version) {
 			all = append(all, Parameter{"PowerDownOnIdle", "YES"})
 		}
@@ -165,6 +165,16 @@ func merged(own, others []Parameter) []Parameter {
 	return own
 }
 
+// Exclusive is what gives a partition's nodes to one job at a time. 26.05 still
+// takes OverSubscribe=EXCLUSIVE, but not where PartitionName=DEFAULT or the line
+// itself has an Exclusive. Source: its slurm.conf(5), and a trial on 26.05.5.
+func Exclusive(v slurm.Version) Parameter {
+	if v.AtLeast(26, 5) {
+		return Parameter{"Exclusive", "NODE"}
+	}
+	return Parameter{"OverSubscribe", "EXCLUSIVE"}
+}
+
 // PowersDownOnIdle reports whether partitions have PowerDownOnIdle. Before,
 // slurmflex marks the nodes itself.
 func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
@@ -172,7 +182,7 @@ func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
 func joined(parameters []Parameter) string {
 	var b strings.Builder
 	for _, p := range parameters {
-		fmt.Fprintf(&b, " %s=%s", p.Key, p.Value)
+		b.WriteString(" " + p.String())
 	}
 	return b.String()
 }

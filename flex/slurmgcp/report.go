@@ -208,8 +208,9 @@ func (c Cluster) partition(p config.Partition) []string {
 	if value("MaxTime") == "" {
 		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + ", the longest that every lease lasts")
 	}
-	if p.Exclusive && !strings.EqualFold(value("OverSubscribe"), "EXCLUSIVE") && known {
-		say("add OverSubscribe=EXCLUSIVE")
+	exclusive := slurmconf.Exclusive(c.Version)
+	if p.Exclusive && !strings.EqualFold(value(exclusive.Key), exclusive.Value) && known {
+		say("add " + exclusive.String())
 	}
 	if p.Exclusive && !strings.EqualFold(value("PowerDownOnIdle"), "YES") && known && slurmconf.PowersDownOnIdle(c.Version) {
 		say("add PowerDownOnIdle=YES")

@@ -1,6 +1,8 @@
 package slurmgcp
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/config/source"
+	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
 )
 
@@ -65,4 +68,28 @@ func TestADelegateThatIsThereIsNotAskedFor(t *testing.T) {
 func TestAClusterWithoutFlexNodesIsToldSo(t *testing.T) {
 	text := report(t, "slurm_cluster_name: hpc\nproject: demo\nnodeset:\n  cpu: {node_count_dynamic_max: 1}\n", slurm.Version{Major: 24, Minor: 11})
 	assert.Contains(t, text, "of cluster hpc, no nodeset will come by slurmflex, and cpu stay with slurm-gcp's scripts.\n")
+}
+
+// A8: 26.05 has Exclusive=NODE instead of OverSubscribe=EXCLUSIVE.
+func TestAnExclusivePartitionIsGivenTheKeyThatItsSlurmHas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cloud.conf")
+	for version, advice := range map[slurm.Version]map[string]string{
+		{Major: 25, Minor: 11}: {"OverSubscribe=EXCLUSIVE": "", "OverSubscribe=NO": "add OverSubscribe=EXCLUSIVE"},
+		{Major: 26, Minor: 5}:  {"Exclusive=NODE": "", "OverSubscribe=EXCLUSIVE": "add Exclusive=NODE", "Exclusive=NO": "add Exclusive=NODE"},
+	} {
+		for line, want := range advice {
+			require.NoError(t, os.WriteFile(path, []byte("PartitionName=train "+line+"\n"), 0o600))
+			conf, err := slurmconf.Read(path)
+			require.NoError(t, err)
+			cfg, err := config.Parse("config.yaml", []byte(allFlex))
+			require.NoError(t, err)
+			got := strings.Join(Cluster{Config: cfg, Version: version, SlurmConf: conf}.partition(cfg.Partitions[0]), "\n")
+			if want == "" {
+				assert.NotContains(t, got, "add Exclusive", line)
+				assert.NotContains(t, got, "add OverSubscribe", line)
+			} else {
+				assert.Contains(t, got, path+":1: PartitionName=train: "+want, line)
+			}
+		}
+	}
 }

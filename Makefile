@@ -4,6 +4,7 @@ export CGO_ENABLED := 0
 
 BUILD := build
 TRIXIE ?= /var/tmp/slurmflex/trixie
+TESTING ?= /var/tmp/slurmflex/testing
 BOOKWORM ?= /var/tmp/slurmflex/bookworm
 
 # What bench-compare compares, and with which version of benchstat.
@@ -14,7 +15,7 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 web-test alerts-test docs-check lint demo play fuzz chaos soak race bench bench-compare clean
+.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 web-test alerts-test docs-check lint demo play fuzz chaos soak race bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +23,7 @@ help: ## print this list
 build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
-test: unit defects e2e e2e-24.11 web-test alerts-test ## run all tests; installs Slurm 22.05 and sets up 24.11
+test: unit defects e2e e2e-24.11 e2e-26.05 web-test alerts-test ## run all tests; installs Slurm 22.05 and sets up 24.11 and 26.05
 
 unit: ## run the tests that need neither root nor Slurm
 	go test -count=1 ./...
@@ -42,8 +43,12 @@ e2e: build ## run the end-to-end tests on the machine's Slurm; installs it if it
 	scripts/e2e
 
 e2e-24.11: build ## run the end-to-end tests on Slurm 24.11 in a Debian trixie of its own
-	scripts/setup-slurm-24.11 $(TRIXIE)
+	scripts/setup-slurm-root trixie $(TRIXIE)
 	SLURM_ROOT=$(TRIXIE) scripts/e2e
+
+e2e-26.05: build ## run the end-to-end tests on the Slurm of Debian testing, 26.05 or later, in a root folder of its own
+	scripts/setup-slurm-root testing $(TESTING)
+	SLURM_ROOT=$(TESTING) scripts/e2e
 
 web-test: build ## look at the daemon's page in a headless Chromium; installs it and Slurm if they are missing
 	scripts/setup-slurm

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/slurmconf"
 	"slurmflex/test/lab"
 )
 
@@ -54,6 +55,7 @@ func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
 func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 	l := rightCluster(t)
 	right := readFile(l.Conf())
+	exclusive := slurmconf.Exclusive(l.Version).String()
 	mistakes := []struct{ old, text, finds string }{
 		{"\nResumeRate=0\n", "\nResumeRate=300\n", `slurm.conf:\d+: ResumeRate: 300 nodes/min splits .*; write ResumeRate=0`},
 		{"\nSuspendRate=0\n", "\n", `slurm.conf: SuspendRate: 60 nodes/min gives .*; write SuspendRate=0`},
@@ -65,15 +67,21 @@ func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {
 		{"/bin/resume\n", "/bin/none/resume\n", `slurm.conf:\d+: ResumeProgram: \S+/bin/none/resume is not slurmflex's; write ResumeProgram=\S+/bin/resume`},
 		{"\nSuspendProgram=", "\nSuspendProgram=/gone", `slurm.conf:\d+: SuspendProgram: Slurm cannot call /gone\S+: .* no such file or directory; write SuspendProgram=\S+/bin/suspend`},
 		{"/bin/resume-fail\n", "/bin/suspend\n", `slurm.conf:\d+: ResumeFailProgram: \S+ is the program for SuspendProgram; write ResumeFailProgram=\S+/bin/resume-fail`},
-		{"Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE", "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf:\d+: PartitionName=train: shares its nodes .*; add OverSubscribe=EXCLUSIVE to it`},
+		{"Nodes=alpha-a3-[0-7] State=UP " + exclusive, "Nodes=alpha-a3-[0-7] State=UP", `slurm.conf:\d+: PartitionName=train: shares its nodes .*; add ` + exclusive + ` to it`},
 		{"Nodes=alpha-a3-[0-7] State=UP", "Nodes=alpha-a3-[0-6] State=UP", `slurm.conf:\d+: PartitionName=train: lacks alpha-a3-7 of partition_nodeset`},
 		{"MaxTime=6-23:50:00", "MaxTime=INFINITE", `slurm.conf:\d+: PartitionName=train: advice: lets jobs run longer \(MaxTime=UNLIMITED\) .*; set MaxTime=6-23:50:00 in it`},
 		{"PartitionName=fixed ", "PartitionName=mixed ", `config.yaml:\d+: partitions.fixed: Slurm has no such partition; add PartitionName=fixed Nodes=alpha-g2-\[0-3\]`},
 	}
-	if strings.HasPrefix(l.Version, "22.05") {
+	if !slurmconf.PowersDownOnIdle(l.Version) {
 		mistakes = append(mistakes, struct{ old, text, finds string }{"\nPrivateData=cloud\n", "\n", `slurm.conf: PrivateData: lacks cloud.*; write PrivateData=cloud`})
 	} else {
 		mistakes = append(mistakes, struct{ old, text, finds string }{"PowerDownOnIdle=YES MaxTime=6-23:50:00", "MaxTime=6-23:50:00", `slurm.conf:\d+: PartitionName=train: keeps its nodes .*; add PowerDownOnIdle=YES to it`})
+	}
+	if l.Version.AtLeast(26, 5) { // A8: there the old key has no effect
+		mistakes = append(mistakes, struct{ old, text, finds string }{
+			"PartitionName=train Nodes=alpha-a3-[0-7] State=UP Exclusive=NODE", "PartitionName=DEFAULT Exclusive=NO\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE",
+			`slurm.conf:\d+: PartitionName=train: shares its nodes .*; add Exclusive=NODE to it`,
+		})
 	}
 	for _, m := range mistakes {
 		require.NoError(t, os.WriteFile(l.Conf(), []byte(replaced(t, m.old, m.text)(right)), 0o644))

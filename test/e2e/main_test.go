@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		os.Exit(max(code, 1))
 	}
 	slurm := "(unknown)"
-	version.Range(func(v, _ any) bool { slurm = v.(string); return false })
+	version.Range(func(v, _ any) bool { slurm = v.(fmt.Stringer).String(); return false })
 	fmt.Printf("e2e: Slurm %s: %d passed, %d failed\n", slurm, passed.Load(), failed.Load())
 	os.Exit(code)
 }

@@ -51,7 +51,7 @@ func newTwins(t *testing.T, o lab.Options) *twins {
 	l := cluster(t, o)
 	w := &twins{t: t, lab: l, real: &scontrol.Client{BinDir: "/usr/bin", Conf: l.Conf()}, limit: usual}
 	w.model = fakeslurm.New(fakeslurm.Options{
-		Version:       l.Version[:len("22.05")],
+		Version:       l.Version.String(),
 		Nodes:         modelNodes(t, w.real),
 		Partitions:    modelPartitions(t, w.real),
 		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: 5 * time.Second,

@@ -46,6 +46,7 @@ func TestModelNodesPoweredByHand(t *testing.T) {
 	w.update("alpha-a3-3", "idle", "")
 	w.update("alpha-a3-3", "power_up", "by hand")
 	w.update("alpha-a3-[3-4]", "resume", "")
+	w.update("alpha-a3-5", "", "a reason alone")
 	w.update("alpha-a3-4,alpha-a3-99", "power_up", "")
 	w.update("alpha-a3-99", "power_up", "")
 	w.update("alpha-a3-4", "nonsense", "")
@@ -130,7 +131,9 @@ func TestModelResumeTimeout(t *testing.T) {
 	w.update("alpha-a3-3", "power_up", "by hand")
 	w.update("alpha-st-0", "power_up", "")
 	w.update("alpha-a3-3", "power_up", "") // once more
-	for _, name := range []string{"alpha-a3-1", "alpha-a3-2", "alpha-st-0", "alpha-a3-3"} {
+	w.update("alpha-a3-4", "power_up", "")
+	w.update("alpha-a3-4", "drain", "an admin's")
+	for _, name := range []string{"alpha-a3-1", "alpha-a3-2", "alpha-st-0", "alpha-a3-3", "alpha-a3-4"} {
 		w.await(periodic, name+" to be given up", func() bool { return strings.Contains(w.node(name), "DOWN+CLOUD+POWERED_DOWN") })
 	}
 	w.update("alpha-a3-0", "undrain", "")

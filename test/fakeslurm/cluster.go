@@ -2,9 +2,9 @@
 // process, for tests at scale and in a bubble's time: nodes, jobs,
 // reservations, and what scontrol, squeue, sbatch and slurmd do to them.
 //
-// It is the Slurm of trials, not of the manual: what it does was seen on 22.05.8
-// and 24.11.5, and an end-to-end test runs the same commands on the model and on
-// a real slurmctld. It is deterministic: the same calls at the same times have
+// It is the Slurm of trials, not of the manual: what it does was seen on real
+// ones of many releases, and an end-to-end test runs the same commands on the
+// model and on a real slurmctld. It is deterministic: the same calls at the same times have
 // the same answers.
 package fakeslurm
 
@@ -22,11 +22,11 @@ import (
 // State=CLOUD and powered down. It has ReturnToService=2, ResumeRate=0,
 // SuspendRate=0 and idle_on_node_suspend; nodes have two cores.
 type Options struct {
-	Version string   // "22.05" or "24.11": which release's habits it has; empty: 24.11
-	Nodes   []string // the names of all nodes
+	Version    string   // the release whose habits it has, such as 22.05 or 26.05.5; empty: 24.11.5
+	Accounting bool     // it has a slurmdbd
+	Nodes      []string // the names of all nodes
 	// Partitions is where jobs are placed, on those of its nodes that the
-	// cluster has. A MaxTime that is not set is none. 22.05 heeds no
-	// PowerDownOnIdle.
+	// cluster has. A MaxTime that is not set is none.
 	Partitions []slurm.Partition
 
 	ResumeTimeout  time.Duration // at most 65,533 s, as before 25.05; 0: 60 s
@@ -34,7 +34,7 @@ type Options struct {
 	SuspendTime    time.Duration // 0: nodes are never powered down for being idle
 	SuspendExc     []string      // nodes that are never powered down for being idle
 	SlurmdTimeout  time.Duration // 0: 300 s
-	PrivateCloud   bool          // PrivateData=cloud: 22.05 does not hide powered-down nodes
+	PrivateCloud   bool          // PrivateData=cloud: powered-down nodes are shown by every release
 
 	// Now is the clock; nil is time.Now, a bubble's in testing/synctest.
 	Now func() time.Time
@@ -58,8 +58,8 @@ const (
 // what a slurm/scontrol client does over a real slurmctld. It is safe for
 // concurrent use. Time passes in it by Step only.
 type Cluster struct {
-	o   Options
-	old bool // it has the habits of 22.05
+	o      Options
+	habits habits
 
 	mu           sync.Mutex
 	down         error // why slurmctld does not answer; nil: it does
@@ -88,7 +88,7 @@ func New(o Options) *Cluster {
 		o.Now = time.Now
 	}
 	c := &Cluster{
-		o: o, old: o.Version == "22.05",
+		o: o, habits: habitsOf(o.version(), o.Accounting),
 		byName: make(map[string]*node, len(o.Nodes)), jobs: map[uint32]*job{},
 		lastPriority: firstPriority, period: o.Now().Add(batchPeriod), pinged: o.Now(),
 	}
@@ -149,8 +149,7 @@ func (c *Cluster) Up() {
 
 // Restart is a slurmctld that ends, if it had not, and starts again with what it
 // saved. It calls no program for nodes that are powering up or down already,
-// and ResumeTimeout goes on from where it was. 22.05 takes all nodes that are
-// not powered down to have been busy just now.
+// and ResumeTimeout goes on from where it was.
 func (c *Cluster) Restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +157,7 @@ func (c *Cluster) Restart() {
 	now := c.o.Now()
 	c.period = now.Add(batchPeriod)
 	c.stirred = true
-	if !c.old {
+	if !c.habits.busyOnRestart {
 		return
 	}
 	for _, n := range c.nodes {

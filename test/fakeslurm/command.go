@@ -28,8 +28,7 @@ func (c *Cluster) cancel(j *job) {
 }
 
 // Requeue is scontrol requeue Incomplete: a job that waits or has ended is left
-// alone. 22.05 may start one that was configuring again at once. Nodes that are
-// powering up go on doing so.
+// alone. Nodes that are powering up go on doing so.
 func (c *Cluster) Requeue(id uint32) error {
 	return c.toJobs(id, "scontrol requeue", func(j *job) error {
 		_, err := c.takeBack(j)
@@ -37,8 +36,7 @@ func (c *Cluster) Requeue(id uint32) error {
 	})
 }
 
-// RequeueHold is scontrol requeuehold Incomplete. On 22.05 squeue goes on to
-// show the nodes of a job that was configuring.
+// RequeueHold is scontrol requeuehold Incomplete.
 func (c *Cluster) RequeueHold(id uint32) error {
 	return c.toJobs(id, "scontrol requeuehold", func(j *job) error {
 		had, configuring := j.nodes, j.state == slurm.JobConfiguring
@@ -47,7 +45,7 @@ func (c *Cluster) RequeueHold(id uint32) error {
 			return err
 		}
 		j.priority, j.reason = 0, reasonRequeued
-		if c.old && configuring {
+		if c.habits.requeuesAtOnce && configuring {
 			j.nodes = had
 		}
 		return nil
@@ -66,7 +64,7 @@ func (c *Cluster) takeBack(j *job) (taken bool, err error) {
 		return false, nil
 	}
 	delay := requeueDelay
-	if c.old && j.state == slurm.JobConfiguring {
+	if c.habits.requeuesAtOnce && j.state == slurm.JobConfiguring {
 		delay = 0
 	}
 	c.requeue(j, delay, c.o.Now())

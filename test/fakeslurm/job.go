@@ -21,8 +21,8 @@ const (
 	// minJobAge is how long slurmctld remembers a job that has ended.
 	minJobAge = 300 * time.Second
 
-	// firstPriority is that of the first job in 22.05, where each has one less
-	// than the one before (priority/basic). In 24.11 all have the same.
+	// firstPriority is above that of the first job where priorities descend, and
+	// samePriority that of all jobs where they do not.
 	firstPriority = 4294901760
 	samePriority  = 1
 
@@ -111,8 +111,7 @@ func (c *Cluster) Submit(spec JobSpec) (id uint32, err error) {
 	return j.id, nil
 }
 
-// place finds out where a job is to run. 24.11 refuses at once a job for which
-// the partition is too small.
+// place finds out where a job is to run.
 func (c *Cluster) place(j *job) error {
 	if j.partition == nil {
 		return refuse("sbatch", "Invalid partition name specified", nil)
@@ -130,7 +129,7 @@ func (c *Cluster) place(j *job) error {
 		}
 	}
 	j.count = max(1, j.spec.Nodes, len(j.named))
-	if !c.old && j.count > len(j.partition.nodes) {
+	if c.habits.refusesTooWide && j.count > len(j.partition.nodes) {
 		return c.unavailable()
 	}
 	return nil
@@ -146,7 +145,7 @@ func (c *Cluster) unavailable() error {
 
 // usualPriority is the priority of a job that did not ask for one.
 func (c *Cluster) usualPriority() uint64 {
-	if !c.old {
+	if !c.habits.descendingPriority {
 		return samePriority
 	}
 	c.lastPriority--

@@ -102,13 +102,19 @@ func (n *node) full() bool {
 	return len(n.jobs) >= coresPerNode || slices.ContainsFunc(n.jobs, func(j *job) bool { return j.partition.Exclusive })
 }
 
-// why gives the node a reason that slurmctld thinks of itself. 24.11 keeps the
-// one that was there before it.
+// why gives the node a reason that slurmctld thinks of itself.
 func (c *Cluster) why(n *node, reason string) {
-	if !c.old && n.reason != "" {
+	if c.habits.addsReasons && n.reason != "" {
 		reason = n.reason + " : " + reason
 	}
 	n.reason, n.reasonBy = reason, slurmUser
+}
+
+// clearReason forgets the reason of a node that is back in service.
+func (c *Cluster) clearReason(n *node) {
+	if c.habits.clearsReasons {
+		n.reason = ""
+	}
 }
 
 // slurmUser is whom slurmctld runs as, and the commands too.
@@ -180,8 +186,8 @@ func (c *Cluster) hear(n *node, now time.Time) {
 	n.clear(slurm.PoweredDown | slurm.PoweringUp | slurm.PowerUp | slurm.NotResponding)
 	if n.down { // ReturnToService=2
 		n.down = false
-		if c.old && !n.has(slurm.Drain) {
-			n.reason = ""
+		if !n.has(slurm.Drain) {
+			c.clearReason(n)
 		}
 	}
 	c.stirred = true

@@ -46,8 +46,10 @@ func (c *Cluster) partition(name string) *partition {
 }
 
 // powersDownOnIdle reports whether a job marks its nodes to be powered down
-// after it. 22.05 does not know the setting.
-func (c *Cluster) powersDownOnIdle(p *partition) bool { return p.PowerDownOnIdle && !c.old }
+// after it.
+func (c *Cluster) powersDownOnIdle(p *partition) bool {
+	return p.PowerDownOnIdle && c.habits.partitionPower
+}
 
 // limit is a job's time limit as the partition has it for want.
 func (p *partition) limit(want time.Duration) slurm.Limit {

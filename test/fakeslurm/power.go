@@ -61,7 +61,7 @@ func (c *Cluster) giveUp(nodes []*node, now time.Time) {
 		n.down = true
 		n.clear(slurm.PoweringUp | slurm.PowerDown | slurm.Drain)
 		n.set(slurm.PoweredDown)
-		if !c.old {
+		if !c.habits.silentOnceGivenUp {
 			n.clear(slurm.NotResponding)
 		}
 		c.why(n, "ResumeTimeout reached")
@@ -81,8 +81,8 @@ func (c *Cluster) resume(nodes []*node, now time.Time) {
 	for _, n := range nodes {
 		if !n.has(slurm.PowerUp) {
 			forJob[n] = true
-		} else if c.old {
-			n.reason = ""
+		} else if !n.down || !c.habits.remembersWhyDown {
+			c.clearReason(n)
 		}
 		n.clear(slurm.PowerUp | slurm.PoweredDown)
 		n.set(slurm.PoweringUp | slurm.NotResponding)

@@ -9,8 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Nodes lists the nodes. 22.05 without PrivateCloud hides those that are
-// powered down.
+// Nodes lists the nodes.
 func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -18,7 +17,7 @@ func (c *Cluster) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	defer c.mu.Unlock()
 	list := make([]slurm.Node, 0, len(c.nodes))
 	for _, n := range c.nodes {
-		if c.old && !c.o.PrivateCloud && n.has(slurm.PoweredDown) {
+		if c.habits.hidesPoweredDown && !c.o.PrivateCloud && n.has(slurm.PoweredDown) {
 			continue
 		}
 		shown := slurm.Node{
@@ -105,7 +104,7 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 	}
 	defer c.mu.Unlock()
 	config := slurm.Config{
-		"SLURM_VERSION":       "24.11.5",
+		"SLURM_VERSION":       c.o.version().String(),
 		"ResumeTimeout":       seconds(c.o.ResumeTimeout),
 		"SuspendTimeout":      seconds(c.o.SuspendTimeout),
 		"SuspendTime":         "INFINITE",
@@ -118,9 +117,6 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 		"SuspendRate":         "0 nodes/min",
 		"PrivateData":         "none",
 	}
-	if c.old {
-		config["SLURM_VERSION"] = "22.05.8"
-	}
 	if c.o.SuspendTime > 0 {
 		config["SuspendTime"] = seconds(c.o.SuspendTime)
 	}
@@ -132,7 +128,7 @@ func (c *Cluster) Config(ctx context.Context) (slurm.Config, error) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%d sec", d/time.Second) }
 
-// Partitions lists the partitions, which are always up. 22.05 says nothing of their power saving.
+// Partitions lists the partitions, which are always up.
 func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	if err := c.ask(ctx); err != nil {
 		return nil, err
@@ -142,7 +138,7 @@ func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	for i, p := range c.partitions {
 		list[i] = p.Partition
 		list[i].Up = true
-		if c.old {
+		if !c.habits.partitionPower {
 			list[i].PowerDownOnIdle, list[i].ResumeTimeout = false, slurm.Limit{}
 		}
 	}

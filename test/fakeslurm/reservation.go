@@ -100,8 +100,7 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 	return nil
 }
 
-// SetReservationNodes gives a reservation other nodes. 22.05 refuses a list with
-// a node that it does not know, and 24.11 leaves such nodes out.
+// SetReservationNodes gives a reservation other nodes.
 func (c *Cluster) SetReservationNodes(ctx context.Context, name string, list []string) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -116,7 +115,7 @@ func (c *Cluster) SetReservationNodes(ctx context.Context, name string, list []s
 	switch {
 	case r == nil:
 		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
-	case unknown && c.old:
+	case unknown && c.habits.refusesUnknownNodes:
 		return refuse(call, "Error updating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
 	case len(nodes) == 0:
 		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)

@@ -47,7 +47,7 @@ func (c *Cluster) UpdateNodes(ctx context.Context, list []string, change slurm.N
 }
 
 // change changes a node, and reports whether its state could be as is wanted.
-// Without a state 22.05 keeps no reason.
+// A reason without a state is kept where reasons are not cleared.
 func (c *Cluster) change(n *node, change slurm.NodeChange, now time.Time) bool {
 	if change.Comment != nil {
 		n.comment = plain(*change.Comment)
@@ -55,7 +55,7 @@ func (c *Cluster) change(n *node, change slurm.NodeChange, now time.Time) bool {
 	if change.Extra != nil {
 		n.extra = plain(*change.Extra)
 	}
-	if change.Reason != "" && (change.State != "" || !c.old) {
+	if change.Reason != "" && (change.State != "" || !c.habits.clearsReasons) {
 		n.reason, n.reasonBy = change.Reason, slurmUser
 	}
 	return change.State == "" || c.transition(change.State)(n, now)
@@ -105,7 +105,7 @@ func (c *Cluster) powerDown(n *node, now time.Time) bool {
 	}
 	if !n.has(slurm.PoweringDown) {
 		n.set(slurm.PowerDown)
-		if c.old {
+		if c.habits.marksNoLongerDown {
 			n.clear(slurm.PoweredDown)
 		}
 	}
@@ -116,7 +116,7 @@ func (c *Cluster) powerDown(n *node, now time.Time) bool {
 func (c *Cluster) powerDownSoon(n *node, now time.Time) bool {
 	n.set(slurm.Drain)
 	if n.reason == "" {
-		n.reason, n.reasonBy = "POWER_DOWN_ASAP", "nobody"
+		n.reason, n.reasonBy = "POWER_DOWN_ASAP", c.habits.asapBy
 	}
 	return c.powerDown(n, now)
 }
@@ -130,7 +130,7 @@ func (c *Cluster) powerDownNow(n *node, now time.Time) bool {
 	c.complete(n)
 	n.clear(slurm.PoweringUp | slurm.PowerUp)
 	n.set(slurm.PowerDown)
-	if c.old {
+	if c.habits.marksNoLongerDown {
 		n.clear(slurm.PoweredDown)
 	}
 	return true
@@ -175,9 +175,7 @@ func (c *Cluster) idle(n *node, now time.Time) bool {
 func (c *Cluster) serve(n *node, now time.Time) {
 	n.down = false
 	n.clear(slurm.Drain)
-	if c.old {
-		n.reason = ""
-	}
+	c.clearReason(n)
 	if !n.has(slurm.PoweredDown) {
 		n.busy = now
 	}
@@ -185,6 +183,9 @@ func (c *Cluster) serve(n *node, now time.Time) {
 
 // askAgain has slurmctld wait for the node's slurmd to register anew.
 func (c *Cluster) askAgain(n *node, now time.Time) {
+	if n.has(slurm.PoweredDown) && !c.habits.expectsPoweredDown {
+		return
+	}
 	n.set(slurm.NotResponding)
 	n.slurmd.heard = n.slurmd.heard && !n.up()
 	n.slurmd.lost = now

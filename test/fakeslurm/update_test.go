@@ -199,7 +199,7 @@ func TestNothingAnswersWhileSlurmctldIsDownAndNothingHappens(t *testing.T) {
 }
 
 func TestTheConfigurationIsAsScontrolShowsIt(t *testing.T) {
-	for version, full := range map[string]string{"22.05": "22.05.8", "24.11": "24.11.5"} {
+	for version, full := range map[string]string{"22.05": "22.05.0", "25.05.8": "25.05.8", "": "24.11.5"} {
 		w := newWorld(t, version)
 		config, err := w.Config(t.Context())
 		require.NoError(t, err)

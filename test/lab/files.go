@@ -13,6 +13,8 @@ import (
 	"text/template"
 
 	"golang.org/x/sys/unix"
+
+	"slurmflex/slurm"
 )
 
 // topConf is the part of slurm.conf that slurmflex has no say in, down to the
@@ -216,10 +218,19 @@ func (l *Lab) writeFiles(ctx context.Context) error {
 	if err := write(l.Conf(), topConf+part+endConf, d); err != nil {
 		return err
 	}
-	if strings.HasPrefix(l.Version, "22.05") {
-		return nil
+	if conf := cgroupConf(l.Version); conf != "" {
+		return os.WriteFile(l.path("etc/cgroup.conf"), []byte(conf), 0o644)
 	}
-	return os.WriteFile(l.path("etc/cgroup.conf"), []byte("CgroupPlugin=disabled\n"), 0o644)
+	return nil
+}
+
+// cgroupConf keeps slurmd off the machine's cgroups, which it insists on from the
+// release on that knows the word; no slurmd of an older one starts with it.
+func cgroupConf(v slurm.Version) string {
+	if !v.AtLeast(24, 5) {
+		return ""
+	}
+	return "CgroupPlugin=disabled\n"
 }
 
 // ownPart is the part of slurm.conf that slurmflex prints, but for the single

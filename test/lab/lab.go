@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"slurmflex/slurm"
 	"slurmflex/test/fakegce/remote"
 )
 
@@ -69,9 +69,9 @@ func (s NodeSet) CPUs(wanted int) int {
 // Lab is a running cluster.
 type Lab struct {
 	Options
-	Dir      string // the cluster's own folder
-	Version  string // Slurm's, such as 22.05.8
-	Endpoint string // the Compute API's address
+	Dir      string        // the cluster's own folder
+	Version  slurm.Version // Slurm's
+	Endpoint string        // the Compute API's address
 	port     int
 	release  func()
 	cred     *syscall.Credential
@@ -317,25 +317,19 @@ func (l *Lab) processes() []int {
 	return pids
 }
 
-var versionForm = regexp.MustCompile(`\d+\.\d+\.\d+`)
-
-func slurmVersion(ctx context.Context) (string, error) {
+func slurmVersion(ctx context.Context) (slurm.Version, error) {
 	cmd := exec.CommandContext(ctx, "slurmctld", "-V")
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	path, err := lookIn("/usr/sbin", "slurmctld")
 	if err != nil {
-		return "", err
+		return slurm.Version{}, err
 	}
 	cmd.Path, cmd.Err = path, nil
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("slurmctld -V: %w", err)
+		return slurm.Version{}, fmt.Errorf("slurmctld -V: %w", err)
 	}
-	version := versionForm.FindString(string(out))
-	if version == "" {
-		return "", fmt.Errorf("slurmctld -V prints %q, which names no version", out)
-	}
-	return version, nil
+	return slurm.ParseVersion(string(out))
 }
 
 func lookIn(folder, name string) (string, error) {

@@ -151,9 +151,18 @@ func (f *flights) count() int {
 }
 
 // work does the actions of one queue in their order and returns how many are
-// left undone because one failed.
+// left undone because one failed. That stops the queue, unless it is a change of
+// nodes: a plan changes no node twice, so that none depends on another.
 func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone int) {
+	began := r.Now()
 	for i, a := range actions {
+		_, alone := a.(plan.SetNodes)
+		if !r.retries.isDue(a, r.Now()) {
+			if alone {
+				continue
+			}
+			return undone
+		}
 		begun := r.Now()
 		actx, cancel := context.WithTimeout(ctx, actionLimit)
 		err := r.act(actx, a)
@@ -163,11 +172,19 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone in
 			r.Watch.Did(a, begun, took, err)
 		}
 		r.logAction(a, took, err)
-		if err != nil && !errors.Is(err, ErrOnlyTold) {
-			return len(actions) - i
+		if errors.Is(err, ErrOnlyTold) {
+			err = nil
+		}
+		r.retries.note(a, err, r.Now())
+		switch {
+		case err == nil:
+		case alone && r.Now().Sub(began) < actionLimit: // later, slurmctld is more likely to hang than to refuse
+			undone++
+		default:
+			return undone + len(actions) - i
 		}
 	}
-	return 0
+	return undone
 }
 
 // logAction writes one line about an action that is over.

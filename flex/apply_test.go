@@ -42,6 +42,46 @@ func TestAGroupThatFailsStopsNoOther(t *testing.T) {
 	})
 }
 
+// A4: what Slurm refuses for one node stops no update of another, and is tried
+// again, ever more seldom up to once a minute.
+func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.frozen = "alpha-one-0"
+		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // without a machine
+		w.slurm.submit(1, "train", "alpha-a3-0")               // whose nodes go when it ends
+		for range 600 {
+			w.mustRound(t.Context())
+			time.Sleep(time.Second)
+		}
+		assert.True(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown))
+		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return u != "alpha-one-0 resume " })
+		assert.InDelta(t, 10+5, len(tries), 2, "in ten minutes")
+
+		w.slurm.frozen = ""
+		time.Sleep(time.Minute)
+		w.mustRound(t.Context())
+		assert.Equal(t, "IDLE+CLOUD+POWERED_DOWN", w.slurm.nodes["alpha-one-0"].State.String())
+	})
+}
+
+// A4: the same where a job is to be given back whose nodes Slurm does not take.
+func TestAGiveBackThatSlurmRefusesStopsNoOther(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hopeless(t, w)
+		w.slurm.frozen = "alpha-a3-0"
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.slurm.submit(2, "train", "alpha-a3-1")
+		for range 60 {
+			w.mustRound(t.Context())
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, slurm.JobConfiguring, w.slurm.queue()[1])
+		assert.Equal(t, slurm.JobPending, w.slurm.queue()[2])
+		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return !strings.HasPrefix(u, "alpha-a3-0 power_down_force") })
+		assert.InDelta(t, 6, len(tries), 1, "in a minute")
+	})
+}
+
 func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T) {
 	const words = "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes."
 	for name, switches := range map[string]fakegce.Switches{
@@ -265,13 +305,17 @@ func TestWhatEndsWhileARoundLooksIsJudgedByTheNext(t *testing.T) {
 
 func TestAnActionThatFailsStopsItsQueue(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Status: http.StatusForbidden}))
 		p := plan.Plan{Actions: []plan.Action{
 			plan.DeleteGroup{Region: us, Group: "alpha-none"}, // gone already: done
-			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "levitate"},
-			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "power_down"},
+			plan.CreateGroup{Spec: mig.GroupSpec{
+				Name: "alpha-a3-job-1", Region: us, Template: w.slurm.cfg.NodeSets[0].Template,
+				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
+			}},
+			plan.CreateRequest{Region: us, Group: "alpha-a3-job-1", Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-0"}}},
 		}}
 		assert.Equal(t, 2, w.apply(t.Context(), p, time.Minute))
-		assert.Equal(t, []string{"alpha-a3-0 levitate "}, w.slurm.updated())
+		assert.NotContains(t, w.mutations(), "regionInstanceGroupManagerResizeRequests.insert")
 		assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
 	})
 }

@@ -2,6 +2,7 @@ package flex
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,7 @@ type controller struct {
 	maxTime slurm.Limit // of each partition
 	down    error       // why it cannot be asked
 	deaf    bool        // no slurmd's registration is heard
+	frozen  string      // a node of which every update is refused
 }
 
 func newController(cfg *config.Config) *controller {
@@ -69,6 +71,9 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 	defer c.mu.Unlock()
 	c.updates = append(c.updates, fmt.Sprintf("%s %s %s", slurm.Fold(names), change.State, change.Reason))
 	for _, name := range names {
+		if name == c.frozen {
+			continue // Slurm changes the others all the same
+		}
 		n := c.nodes[name]
 		n.Reason = change.Reason
 		if change.Comment != nil {
@@ -96,6 +101,9 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 		default:
 			return fmt.Errorf("slurm_update error: Invalid node state specified: %s", change.State)
 		}
+	}
+	if slices.Contains(names, c.frozen) {
+		return errors.New("slurm_update error: Invalid node state specified")
 	}
 	return nil
 }

@@ -96,6 +96,7 @@ type Reconciler struct {
 	owners   owners
 	made     made
 	refusals refusals
+	retries  retries
 	seldom   seldom
 	problems problems
 }

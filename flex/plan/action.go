@@ -16,8 +16,8 @@ type Action interface {
 	Because() string
 
 	// Queue names what the action works on. Actions of one queue are done in
-	// the plan's order and stop at the first that fails; queues do not wait
-	// for each other.
+	// the plan's order and stop at the first that fails, unless it is a
+	// SetNodes; queues do not wait for each other.
 	Queue() string
 
 	// About says what kind of action it is, and on what.
@@ -128,7 +128,9 @@ func (a DeleteInstances) Queue() string { return a.Region + "/" + a.Group }
 func (a DeleteRequest) Queue() string   { return a.Region + "/" + a.Group }
 func (a DeleteGroup) Queue() string     { return a.Region + "/" + a.Group }
 
-// Queue is one for all nodes: slurmctld takes one update at a time anyway.
+// Queue is one for all nodes: slurmctld takes one update at a time anyway, and
+// one that comes late from an earlier plan must not undo a newer one. One that
+// fails stops no other: a plan changes no node twice.
 func (a SetNodes) Queue() string { return "slurm" }
 
 // clock writes a duration as Slurm writes time limits: 2:00:00, 7-00:00:00.

@@ -58,6 +58,7 @@ type rule func(s *sight, p plan.Plan) []string
 // rules are all that holds of every plan.
 var rules = map[string]rule{
 	"spares what a job runs on":           sparesWhatAJobRunsOn,
+	"changes no node twice":               changesNoNodeTwice,
 	"touches only what is ours":           touchesOnlyOurs,
 	"leaves unseen regions alone":         leavesUnseenRegions,
 	"asks for no node twice":              asksForNoNodeTwice,
@@ -103,6 +104,28 @@ func holdsNodes(state slurm.JobState) bool {
 // busy reports whether a job that the test picks has the node.
 func (s *sight) busy(node string, test func(slurm.JobState) bool) bool {
 	return slices.ContainsFunc(s.jobs[node], func(j slurm.Job) bool { return test(j.State) })
+}
+
+// changesNoNodeTwice: no change of nodes depends on another in the plan, so that
+// one which is refused need stop no other.
+func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
+	by := map[string]plan.Action{}
+	for _, a := range p.Actions {
+		var nodes []string
+		switch a := a.(type) {
+		case plan.SetNodes:
+			nodes = a.Nodes
+		case plan.GiveBack:
+			nodes = a.Nodes
+		}
+		for _, n := range nodes {
+			if by[n] != nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %s, and %s", n, by[n], a))
+			}
+			by[n] = a
+		}
+	}
+	return wrong
 }
 
 // sparesWhatAJobRunsOn: no machine of a node that a job has is deleted unless it

@@ -1,0 +1,68 @@
+package flex
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+// rarestRetry is the longest wait between two tries of what Slurm refuses: it
+// takes that long at most until a fixed cause is noticed.
+const rarestRetry = time.Minute
+
+// retries are the changes that Slurm refused when they were last tried, by what
+// they change. A plan has them again in each reconcile pass, every few seconds.
+type retries struct {
+	mu      sync.Mutex
+	refused map[string]refusedChange
+}
+
+type refusedChange struct {
+	times int // in a row
+	last  time.Time
+}
+
+// isDue reports whether an action is to be tried now: a second after it was
+// refused, then after two, four, up to rarestRetry.
+func (r *retries) isDue(a plan.Action, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, refused := r.refused[changed(a)]
+	return !refused || now.Sub(was.last) >= min(time.Second<<min(was.times-1, 10), rarestRetry)
+}
+
+// note remembers what came of an action. What Compute refuses is not its matter:
+// the planner knows of that.
+func (r *retries) note(a plan.Action, err error, now time.Time) {
+	switch a.(type) {
+	case plan.SetNodes, plan.GiveBack, plan.TellJob, plan.CreateReservation, plan.SetReservation, plan.DeleteReservation:
+	default:
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.refused, func(_ string, was refusedChange) bool { return now.Sub(was.last) > 10*rarestRetry })
+	key := changed(a)
+	if err == nil {
+		delete(r.refused, key)
+		return
+	}
+	if r.refused == nil {
+		r.refused = map[string]refusedChange{}
+	}
+	r.refused[key] = refusedChange{times: r.refused[key].times + 1, last: now}
+}
+
+// changed names what an action changes, and to which state.
+func changed(a plan.Action) string {
+	about := a.About()
+	key := fmt.Sprintf("%s %s %s", a.Queue(), about.Kind, slurm.Fold(about.Nodes))
+	if n, ok := a.(plan.SetNodes); ok {
+		key += " " + n.State
+	}
+	return key
+}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func main() { os.Exit(run(&app{})) }
 func run(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()
-	err := newRoot(a).ExecuteContext(ctx)
+	err := cmp.Or(newRoot(a).ExecuteContext(ctx), a.unhelped)
 	if err != nil {
 		report(err)
 	}

@@ -45,7 +45,22 @@ puts in order what differs from what Slurm wants.`,
 		newHook(a, resumeFail, "ResumeFailProgram: withdraw what was asked for nodes that did not come up in time"),
 	)
 	addCompletion(root)
+	refuseHelpOnNothing(a, root)
 	return root
+}
+
+// refuseHelpOnNothing has --help after a command that does not exist fail as
+// the command does without it: cobra checks no arguments before it helps.
+func refuseHelpOnNothing(a *app, root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd.HasSubCommands() {
+			a.unhelped = onlyCommands(cmd, cmd.Flags().Args())
+		}
+		if a.unhelped == nil {
+			help(cmd, args)
+		}
+	})
 }
 
 // addCompletion adds cobra's command of that name, which answers wrong usage

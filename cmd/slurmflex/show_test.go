@@ -81,6 +81,8 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 func TestWrongUsageIsOneLineThatSaysWhatWouldBeRight(t *testing.T) {
 	for call, says := range map[string]string{
 		"snyc":                     `slurmflex has no command "snyc"; slurmflex --help lists them`,
+		"snyc --help":              `slurmflex has no command "snyc"; slurmflex --help lists them`, // C17
+		"config chekc --help":      `slurmflex config has no command "chekc"`,
 		"config chekc":             `slurmflex config has no command "chekc"; slurmflex config --help lists them`,
 		"sync --forec":             "unknown flag: --forec; slurmflex sync --help",
 		"--confg x sync":           "unknown flag: --confg; slurmflex sync --help",

@@ -21,14 +21,19 @@ import (
 
 func newSlurmConf(a *app) *cobra.Command {
 	o := slurmConfOptions{}
+	output := ""
 	cmd := &cobra.Command{
 		Use: "slurm-conf", Short: "Print the part of slurm.conf that this configuration needs",
 		Long: `Prints the part of slurm.conf that this configuration needs: programs, times,
 nodes and partitions. What nodes have is in node_conf; what that does not say
 is that of the template's machine type, as Compute tells it, or a table in
 slurmflex where Compute cannot be asked. A parameter that node_conf gives as ""
-is left out.`,
+is left out.
+
+With --output a file is replaced once the text is complete; after an error it
+is as it was.`,
 		Example: `  slurmflex config slurm-conf
+  slurmflex config slurm-conf --output /etc/slurm/flex.conf
   slurmflex config slurm-conf --slurm-version 24.11 --machine a3=a3-megagpu-8g`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,15 +45,37 @@ is left out.`,
 			if err != nil {
 				return err
 			}
+			if output != "" {
+				return replace(output, text)
+			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of stdout")
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "Slurm's `version`, such as 22.05; default: what scontrol -V says")
 	cmd.Flags().StringVar(&o.programs, "programs", "", "the `folder` of resume, suspend and resume-fail; default: where slurmflex finds its own")
 	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "a nodeset's machine type, as `NODESET=TYPE`, so that Compute need not be asked for its template")
 	cmd.Flags().Lookup("machine").DefValue = "" // else the help says that [] is the default
 	return cmd
+}
+
+// replace writes a file that anyone may read, whole or not at all.
+func replace(path, text string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 type slurmConfOptions struct {

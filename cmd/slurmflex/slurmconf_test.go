@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -127,4 +128,21 @@ func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
 	} {
 		assert.Contains(t, text, "\n"+line+"\n")
 	}
+}
+
+// C17
+func TestSlurmConfReplacesAFileWholeOrNotAtAll(t *testing.T) {
+	w := newWorld(t)
+	call := []string{"config", "slurm-conf", "--slurm-version", "24.11", "--programs", "/opt/slurmflex", "--output", w.path("flex.conf")}
+	printed := w.flex(t, call[:len(call)-2]...).exits(t, exitDone).stdout.String()
+	assert.Empty(t, w.flex(t, call...).exits(t, exitDone).stdout.String())
+	written, err := os.ReadFile(w.path("flex.conf"))
+	require.NoError(t, err)
+	assert.Equal(t, printed, string(written))
+
+	w.write(t, "config.yaml", "slurm_cluster_name: alpha\n")
+	w.flex(t, call...).exits(t, exitUsage)
+	kept, err := os.ReadFile(w.path("flex.conf"))
+	require.NoError(t, err)
+	assert.Equal(t, printed, string(kept))
 }

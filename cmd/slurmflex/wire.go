@@ -19,6 +19,7 @@ import (
 // app builds the real things from the configuration.
 type app struct {
 	configPath string
+	unhelped   error // --help was given to a command that there is not
 
 	transport  http.RoundTripper // carries the calls to Compute; nil for TCP
 	slurmLimit time.Duration     // for each of Slurm's commands; 0 for scontrol's own

@@ -2,7 +2,9 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/config/source"
@@ -13,12 +15,6 @@ import (
 // of the file is ignored. It asks nobody.
 func Advise(cfg *config.Config, file *source.File) Findings {
 	a := adviser{cfg: cfg, file: file}
-	for _, i := range cfg.Ignored {
-		if strings.HasSuffix(i.Key, ".partition_conf") {
-			continue // config slurm-conf writes it into slurm.conf
-		}
-		a.found = append(a.found, Finding{Ignored, file.Path, i.Line, i.Key, "slurmflex does not use it"})
-	}
 	for _, set := range cfg.FlexSets() {
 		a.flex(set)
 		a.static(set)
@@ -26,6 +22,12 @@ func Advise(cfg *config.Config, file *source.File) Findings {
 	a.requests()
 	a.resumeTimeouts()
 	a.others()
+	for _, i := range cfg.Ignored {
+		if strings.HasSuffix(i.Key, ".partition_conf") || a.advises(i.Key) {
+			continue // config slurm-conf writes it into slurm.conf, or advice says what matters about it
+		}
+		a.found = append(a.found, Finding{Ignored, file.Path, i.Line, i.Key, "slurmflex does not use it"})
+	}
 	return a.found.sort()
 }
 
@@ -38,6 +40,15 @@ type adviser struct {
 func (a *adviser) advise(key, format string, args ...any) {
 	a.found = append(a.found, Finding{Advice, a.file.Path, a.file.Line(key), key, fmt.Sprintf(format, args...)})
 }
+
+// advises reports whether there is advice about a key, or one below it.
+func (a *adviser) advises(key string) bool {
+	return slices.ContainsFunc(a.found, func(f Finding) bool { return f.Key == key || strings.HasPrefix(f.Key, key+".") })
+}
+
+// quickestBoot is about the least that a GPU machine takes from its start to
+// slurmd's registration.
+const quickestBoot = 2 * time.Minute
 
 // flex is about the dws_flex block of a nodeset.
 func (a *adviser) flex(set *config.NodeSet) {
@@ -54,6 +65,9 @@ func (a *adviser) flex(set *config.NodeSet) {
 	}
 	if set.Flex.RenewBefore > 0 && set.Static == 0 {
 		a.advise(block+"renew_before", "only static nodes are renewed, and there are none; set node_count_static or take it out")
+	}
+	if t := set.Flex.BootTimeout; t > 0 && t < quickestBoot {
+		a.advise(block+"boot_timeout", "%.0f s is shorter than a GPU machine takes to boot, so its node would be powered down again; set it to 1800", t.Seconds())
 	}
 	if set.Flex.BootTimeout == 0 {
 		a.advise(block+"boot_timeout", "a machine that never comes up is paid for until its lease ends; set it to 1800 or take it out")

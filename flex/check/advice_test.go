@@ -67,6 +67,10 @@ func TestAdvice(t *testing.T) {
 			"margin: 600", "margin: 600, renew_before: 60",
 			"c.yaml:12: nodeset.a3.dws_flex.renew_before: advice: only static nodes are renewed, and there are none; set node_count_static or take it out",
 		},
+		"a boot_timeout in minutes, C17": {
+			"margin: 600", "margin: 600, boot_timeout: 20",
+			"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: 20 s is shorter than a GPU machine takes to boot, so its node would be powered down again; set it to 1800",
+		},
 		"machines that may boot for ever": {
 			"margin: 600", "margin: 600, boot_timeout: 0",
 			"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: a machine that never comes up is paid for until its lease ends; set it to 1800 or take it out",
@@ -122,6 +126,16 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 	require.Len(t, ignored, 2)
 	assert.Equal(t, "c.yaml:3: login_groups: ignored: slurmflex does not use it", ignored[0].String())
 	assert.Equal(t, "nodeset.cpu", ignored[1].Key)
+}
+
+// C17
+func TestAKeyThatHasAdviceIsNotCalledIgnoredToo(t *testing.T) {
+	cfg, file := changed(t, "project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n")
+	found := Advise(cfg, file)
+	require.Len(t, found.Of(Advice), 1)
+	assert.Equal(t, "cloud_parameters.resume_timeout", found.Of(Advice)[0].Key)
+	require.Len(t, found.Of(Ignored), 1)
+	assert.Equal(t, "nodeset.cpu", found.Of(Ignored)[0].Key)
 }
 
 func TestTheEffectiveConfigurationIsTheSameConfiguration(t *testing.T) {

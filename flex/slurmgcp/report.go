@@ -42,7 +42,7 @@ func Report(c Cluster) string {
 	section(&b, "What to write at the end of a copy of it", c.additions(others))
 	section(&b, "Which lines to edit, in cloud.conf or where they stand", c.edits())
 	section(&b, "What to do, in this order", c.steps(others))
-	section(&b, "What of the file slurmflex ignores; slurm-gcp's scripts go on using it", texts(found.Of(check.Ignored)))
+	section(&b, "Keys of the file that slurmflex ignores; slurm-gcp's scripts still use them", ignored(found.Of(check.Ignored)))
 	return b.String()
 }
 
@@ -62,6 +62,40 @@ func texts(found check.Findings) []string {
 		all = append(all, f.String())
 	}
 	return all
+}
+
+// ignored lists keys by what they are in: the cluster's, then each partition's
+// and nodeset's.
+func ignored(found check.Findings) []string {
+	const wrapAt = 100
+	keys, order := map[string][]string{}, []string{"cluster"}
+	for _, f := range found {
+		at, key := "cluster", f.Key
+		if cut := strings.LastIndexByte(f.Key, '.'); cut >= 0 {
+			at, key = f.Key[:cut], f.Key[cut+1:]
+		}
+		if !slices.Contains(order, at) {
+			order = append(order, at)
+		}
+		keys[at] = append(keys[at], key)
+	}
+	var lines []string
+	for _, at := range order {
+		line := at + ":"
+		for i, key := range keys[at] {
+			if i+1 < len(keys[at]) {
+				key += ","
+			}
+			if len(line)+1+len(key) > wrapAt {
+				lines, line = append(lines, line), "  "
+			}
+			line += " " + key
+		}
+		if len(keys[at]) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // sets are the names of the nodesets that are ours, and of the others.

@@ -90,7 +90,11 @@ func (s status) write(w io.Writer, v view.View) error {
 		e.SetIndent("", "  ")
 		return e.Encode(v)
 	}
-	_, err := io.WriteString(w, v.Table(view.Look{Now: time.Now(), Color: colors(w)}))
+	look := view.Look{Now: time.Now(), Color: colors(w)}
+	if screen, isFile := w.(*os.File); isFile {
+		_, look.Width, _ = sizeOf(screen)
+	}
+	_, err := io.WriteString(w, v.Table(look))
 	return err
 }
 

@@ -104,11 +104,21 @@ func awaitQuit(keyboard io.Reader) {
 	}
 }
 
+// sizeOf is the size of a terminal in lines and characters; false if the file is
+// none, or it does not say.
+func sizeOf(screen *os.File) (rows, columns int, ok bool) {
+	size, err := unix.IoctlGetWinsize(int(screen.Fd()), unix.TIOCGWINSZ)
+	if err != nil || size.Row == 0 || size.Col == 0 {
+		return 0, 0, false
+	}
+	return int(size.Row), int(size.Col), true
+}
+
 // frame is what replaces the page on the screen.
 func frame(screen *os.File, v view.View, err error) string {
-	rows, columns := 24, 80
-	if size, sizeErr := unix.IoctlGetWinsize(int(screen.Fd()), unix.TIOCGWINSZ); sizeErr == nil && size.Row > 0 && size.Col > 0 {
-		rows, columns = int(size.Row), int(size.Col)
+	rows, columns, ok := sizeOf(screen)
+	if !ok {
+		rows, columns = 24, 80
 	}
 	look := view.Look{Now: time.Now(), Color: colors(screen), Width: columns}
 	text := v.Table(look)

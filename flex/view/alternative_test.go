@@ -32,13 +32,13 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 		then      func(*View)
 		want      string
 	}{
-		"nodes of the same kind, for as long":  {want: "or partition twin: that may come sooner."},
+		"nodes of the same kind, for as long":  {want: "or partition twin, but"},
 		"a partition that Slurm does not have": {given: func(s *scene) { s.snap.Partitions = s.snap.Partitions[1:] }},
 		"a partition that is down or drained":  {given: func(s *scene) { s.snap.Partitions[0].Up = false }},
 		"a partition for shorter jobs":         {given: func(s *scene) { s.snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
 		"a partition for jobs of any length": {
 			given: func(s *scene) { s.snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
-			want:  "or partition twin: that may come sooner.",
+			want:  "or partition twin, but",
 		},
 		"fewer nodes than the job's":                {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_dynamic_max: 1\n    instance"},
 		"nodes for less time":                       {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
@@ -79,7 +79,7 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 			story, err := v.Why("812", noon)
 			require.NoError(t, err)
 			text := strings.Join(story.Sentences, " ")
-			assert.Contains(t, text, "You could submit it again with ")
+			assert.Contains(t, text, "It may start sooner with ")
 			if test.want == "" {
 				assert.NotContains(t, text, "or partition")
 			}

@@ -9,23 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Width is how wide a text is at most, in characters.
+// Width is how wide a text is at most, in characters. A table's rows may be
+// wider where the terminal is.
 const Width = 100
 
 // Look says how a table is to look.
 type Look struct {
 	Now   time.Time // when it is looked at, in the zone of the person who looks
 	Color bool
-	Width int // of the terminal, in characters; 0, or more than Width: Width
+	Width int // of the terminal, in characters; 0: no terminal, as wide as it is
 }
 
 // Table is the view as text for a terminal: a line for each row, with what was
 // said of it last below, then a summary of each nodeset and region, and what an
-// admin should know. No line is longer than Look says.
+// admin should know. Where Look has a width, no line is longer than that.
 func (v View) Table(look Look) string {
-	if look.Width <= 0 || look.Width > Width {
-		look.Width = Width
-	}
 	t := &table{look: look}
 	t.line(Plain, "%s", v.headline(look.Now))
 	if trouble := v.Rounds.Says(); trouble != "" {
@@ -91,7 +89,10 @@ const (
 )
 
 func (t *table) line(tone Tone, format string, args ...any) {
-	text := Clip(Printable(fmt.Sprintf(format, args...)), t.look.Width)
+	text := Printable(fmt.Sprintf(format, args...))
+	if t.look.Width > 0 {
+		text = Clip(text, t.look.Width)
+	}
 	if t.look.Color && tone != Plain {
 		text = string(tone) + text + reset
 	}
@@ -100,18 +101,52 @@ func (t *table) line(tone Tone, format string, args ...any) {
 
 // paragraph writes a text of any length.
 func (t *table) paragraph(tone Tone, text string) {
-	for line := range strings.Lines(wrap(Printable(text), "", t.look.Width)) {
+	for line := range strings.Lines(wrap(Printable(text), "", t.textWidth())) {
 		t.line(tone, "%s", strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// columns are the widest that each column may be. Together with the gaps they
-// fill Width.
+// textWidth is how wide running text is.
+func (t *table) textWidth() int {
+	if t.look.Width == 0 {
+		return Width
+	}
+	return min(t.look.Width, Width)
+}
+
+// columns are those of the rows. Where a terminal is too narrow, those with a
+// least width are clipped to it, the first of them in narrowing first; the
+// others hold numbers, which 80 characters have room for.
 var columns = []struct {
-	name string
-	most int
+	name  string
+	least int
 }{
-	{"NODESET", 11}, {"JOB", 11}, {"USER", 9}, {"NODES", 24}, {"STATE", 10}, {"ASKED FOR", 10}, {"TIME", 13},
+	{"NODESET", 7}, {"JOB", 0}, {"USER", 4}, {"NODES", 6}, {"STATE", 0}, {"ASKED FOR", 0}, {"TIME", 0},
+}
+
+var narrowing = []int{3, 0, 2} // NODES, NODESET, USER
+
+// gap is between two columns.
+const gap = 2
+
+// fit gives the widths of the columns for these cells.
+func (t *table) fit(cells [][]string) []int {
+	widths := make([]int, len(columns))
+	total := gap * (len(columns) - 1)
+	for i := range columns {
+		for _, row := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+		total += widths[i]
+	}
+	for _, i := range narrowing {
+		if over := total - t.look.Width; t.look.Width > 0 && over > 0 {
+			less := min(over, max(widths[i]-columns[i].least, 0))
+			widths[i] -= less
+			total -= less
+		}
+	}
+	return widths
 }
 
 func (t *table) rows(v View) {
@@ -122,17 +157,12 @@ func (t *table) rows(v View) {
 	for _, r := range v.Rows {
 		cells = append(cells, r.cells(v.SeenAt))
 	}
-	widths := make([]int, len(columns))
-	for _, row := range cells {
-		for i := range row {
-			row[i] = Clip(row[i], columns[i].most)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-	}
+	widths := t.fit(cells)
 	for i, row := range cells {
 		var line strings.Builder
 		for c, cell := range row {
-			line.WriteString(cell + strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell)+2))
+			cell = Clip(cell, widths[c])
+			line.WriteString(cell + strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell)+gap))
 		}
 		if i == 0 {
 			t.line(Head, "%s", strings.TrimRight(line.String(), " "))
@@ -153,7 +183,7 @@ func (t *table) rows(v View) {
 // detail writes what more there is to know of a row, on two lines at most: they
 // hold the name of a quota and its limit.
 func (t *table) detail(text string) {
-	lines := wrap(Printable(text), "    ", t.look.Width)
+	lines := wrap(Printable(text), "    ", t.textWidth())
 	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
 	if first != "" {
 		t.line(Plain, "%s", first)
@@ -170,13 +200,31 @@ func (r Row) cells(seen time.Time) []string {
 		asked = r.Lease.Limit()
 	}
 	return []string{
-		cmp.Or(r.NodeSet, "-"), cmp.Or(r.JobList(), "-"), cmp.Or(strings.Join(r.Users, ","), "-"),
+		cmp.Or(r.NodeSet, "-"), cmp.Or(r.firstJobs(), "-"), cmp.Or(strings.Join(r.Users, ","), "-"),
 		r.Nodes, string(r.State), asked, cmp.Or(r.When(seen), "-"),
 	}
 }
 
 // JobList is the row's jobs as squeue shows them.
 func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
+
+// firstJobs are as many of the row's jobs as have room in a table, and how many
+// more there are.
+func (r Row) firstJobs() string {
+	const room = 14
+	text := ""
+	for i, name := range r.ShownAs {
+		next := name
+		if i > 0 {
+			next = text + "," + name
+		}
+		if i > 0 && len(next) > room {
+			return fmt.Sprintf("%s +%d", text, len(r.ShownAs)-i)
+		}
+		text = next
+	}
+	return text
+}
 
 // When says how long the row has waited, or has still to go.
 func (r Row) When(seen time.Time) string {

@@ -117,6 +117,22 @@ func TestTheTableFitsANarrowTerminal(t *testing.T) {
 	}
 }
 
+// C8
+func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
+	v := View{Rows: []Row{{
+		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: "alpha-a-nodeset-of-a-long-name-[0-63]",
+		ShownAs: []string{"4294967290_17", "4294967290_18", "4294967290_19"}, State: Cancelling, Lease: Seconds(7 * 24 * time.Hour),
+		EndsAt: noon.Add(11*time.Hour + 59*time.Minute),
+	}}, SeenAt: noon}
+	for _, width := range []int{0, 80, 100, 132, 200} {
+		text := v.Table(Look{Now: noon, Width: width})
+		assert.Regexp(t, ` 4294967290_17 \+2 .* 7-00:00:00 +ends in 11h59m\n`, text, "width %d", width)
+	}
+	for _, width := range []int{0, 200} {
+		assert.Contains(t, v.Table(Look{Now: noon, Width: width}), " "+v.Rows[0].Nodes+" ", "width %d", width)
+	}
+}
+
 func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
 	v := busy(t).view()
 	var text bytes.Buffer

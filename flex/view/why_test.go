@@ -365,3 +365,28 @@ func FuzzWhy(f *testing.F) {
 		}
 	})
 }
+
+// C7
+func TestAdviceFitsTheCause(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause mig.Cause
+		limit string // that the job has now; it was requested with 4 hours
+		want  string
+	}{
+		"no capacity":                   {mig.CauseCapacity, "4:00:00", "a shorter --time (the machines are requested for 04:00:00) or fewer nodes (now 2), but"},
+		"a quota, which time is not of": {mig.CauseQuota, "4:00:00", "It may start sooner with fewer nodes (now 2), but"},
+		"a limit that has been lowered": {mig.CauseCapacity, "0:05:00", "a shorter --time (the machines are requested for 04:00:00) or fewer nodes (now 2), but"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.waiting(812, "alpha-a3-[0-1]")
+			s.snap.Jobs[0].Limit = slurm.ParseLimit(c.limit)
+			r := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "not now", time.Hour)
+			r.Cause = c.cause
+			s.group(812, "alpha-a3-job-812", r)
+			story, err := s.view().Why("812", noon)
+			require.NoError(t, err)
+			assert.Contains(t, strings.Join(story.Sentences, " "), c.want)
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -265,19 +266,30 @@ func (t *teller) advise(j Job, rows []Row) {
 		return
 	}
 	var could []string
-	scarce := rows[at].State == Queued || rows[at].Failed > 0 // else less would not come sooner
-	if scarce && set.JobLease && j.Limit > Seconds(10*time.Minute) {
-		could = append(could, "a shorter --time than "+j.Limit.Limit())
+	scarce := rows[at].State == Queued || rows[at].Failed > 0 // otherwise less would not start sooner
+	if scarce && set.JobLease && rows[at].Lease > Seconds(mig.MinDuration) && t.cause(rows[at]) != mig.CauseQuota.String() {
+		could = append(could, fmt.Sprintf("a shorter --time (the machines are requested for %s)", rows[at].Lease.Limit()))
 	}
 	if scarce && set.ByJob && rows[at].Count > 1 {
-		could = append(could, fmt.Sprintf("fewer nodes than %d", rows[at].Count))
+		could = append(could, fmt.Sprintf("fewer nodes (now %d)", rows[at].Count))
 	}
 	if others := t.otherPartitions(set, j); len(others) > 0 {
 		could = append(could, "partition "+strings.Join(others, " or "))
 	}
 	if len(could) > 0 {
-		t.say("You could submit it again with %s: that may come sooner.", strings.Join(could, ", or "))
+		t.say("It may start sooner with %s, but resubmitting loses the job's place.", strings.Join(could, " or "))
 	}
+}
+
+// cause is why the row's last attempt brought nothing; empty if none has failed.
+func (t *teller) cause(r Row) string {
+	g, _ := t.find(r.Group)
+	for _, request := range slices.Backward(g.Requests) {
+		if request.Cause != "" {
+			return request.Cause
+		}
+	}
+	return ""
 }
 
 // otherPartitions are the alternatives to a nodeset that have nodes to ask for,

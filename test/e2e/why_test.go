@@ -54,7 +54,7 @@ func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
 	run(t, l, "scontrol", "release", id)
 	awaitWhy(t, l, id, `Slurm gave it alpha-a3-\[0-1\] at \S+, .*asked Google for 2 × a3-megagpu-8g \(alpha-a3-\[0-1\]\) for 00:15:00: `+
 		`request alpha-a3-job-`+id+`/a1\. The request has been in Google's queue for .*Google's last attempt said: ZONE_RESOURCE_POOL_EXHAUSTED`+
-		`.*Next: Google goes on trying by itself.*a shorter --time than 00:15:00, or fewer nodes than 2: that may come sooner`)
+		`.*Next: Google goes on trying by itself.*a shorter --time \(the machines are requested for [0-9:]+\) or fewer nodes \(now 2\)`)
 	awaitWhy(t, l, "alpha-a3-0", `It is allocated to job `+id+` of root\..*has been in Google's queue`)
 	awaitWhy(t, l, "alpha-a3-job-"+id, `for job `+id+`, of nodeset a3\..*has been in Google's queue`)
 	status, err := askAsNobody(t, l, "status")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
@@ -203,12 +204,27 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 	log := r.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
 	switch {
 	case err == nil:
-		log.Info(a.String())
+		log.Log(severity(a), a.String())
 	case errors.Is(err, ErrOnlyTold):
 		log.Warn("not done: "+a.String(), zap.Error(err))
 	default:
-		log.Error(a.String(), zap.Error(err))
+		log.Error("failed: "+a.String(), zap.Error(err))
 	}
+}
+
+// severity is how much an action that was done matters to an admin: one that
+// holds or ends a user's job is for a person to look at, and what a job's owner
+// was told is in the job's AdminComment.
+func severity(a plan.Action) zapcore.Level {
+	switch a := a.(type) {
+	case plan.TellJob:
+		return zapcore.DebugLevel
+	case plan.GiveBack:
+		if a.Then != plan.Requeue {
+			return zapcore.WarnLevel
+		}
+	}
+	return zapcore.InfoLevel
 }
 
 // act does one action. What is there already, or gone already, is done.

@@ -79,6 +79,25 @@ func TestAnActionIsLoggedWithWhatItIsAbout(t *testing.T) {
 	})
 }
 
+// C13
+func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hopeless(t, w)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.mustRound(t.Context())
+		w.mustRound(t.Context())
+		failed := w.log.FilterMessageSnippet("failed: request 1 ").All()
+		require.Len(t, failed, 1)
+		assert.Equal(t, zapcore.ErrorLevel, failed[0].Level)
+		held := w.log.FilterMessage("give back alpha-a3-0 and hold job 1").All()
+		require.Len(t, held, 1)
+		assert.Equal(t, zapcore.WarnLevel, held[0].Level)
+		assert.Equal(t, "INVALID_ARGUMENT: no", held[0].ContextMap()["why"])
+	})
+	assert.Equal(t, zapcore.DebugLevel, severity(plan.TellJob{}))
+	assert.Equal(t, zapcore.InfoLevel, severity(plan.GiveBack{Then: plan.Requeue}))
+}
+
 func TestAGiveBackThatOnlyWarnedIsNotSaidToBeDone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var told notes
@@ -92,7 +111,7 @@ func TestAGiveBackThatOnlyWarnedIsNotSaidToBeDone(t *testing.T) {
 		assert.Contains(t, told.lines, "did give_back: "+ErrOnlyTold.Error())
 		entries := w.log.FilterMessageSnippet("give back").All()
 		require.Len(t, entries, 1)
-		assert.Equal(t, "not done: give back alpha-a3-0 and hold job 1: INVALID_ARGUMENT: no", entries[0].Message)
+		assert.Equal(t, "not done: give back alpha-a3-0 and hold job 1", entries[0].Message)
 		assert.Equal(t, zapcore.WarnLevel, entries[0].Level)
 		assert.Equal(t, ErrOnlyTold.Error(), entries[0].ContextMap()["error"])
 	})

@@ -198,7 +198,7 @@ func (w *world) giveUpBoot(job *slurm.Job, nodes []string, b *boots, reason stri
 		byRecord[records[name]] = append(byRecord[records[name]], name)
 	}
 	if job != nil {
-		w.takeBack(job, GiveBack{Nodes: nodes, Extra: records, Reason: reason, Then: Requeue, Hopeless: true, Why: Why(reason)})
+		w.takeBack(job, GiveBack{Nodes: nodes, Extra: records, Reason: reason, Then: Requeue, Hopeless: true})
 		return
 	}
 	for _, record := range slices.Sorted(maps.Keys(byRecord)) {

@@ -31,12 +31,14 @@ type GiveBack struct {
 	Reason   string
 	Then     Then
 	Hopeless bool // a job is lost rather than left waiting
-	Why
 }
 
 func (a GiveBack) String() string {
-	return fmt.Sprintf("give back %s and %s job %d: %s", slurm.Fold(a.Nodes), a.Then, a.Job, a.Reason)
+	return fmt.Sprintf("give back %s and %s job %d", slurm.Fold(a.Nodes), a.Then, a.Job)
 }
+
+// Because returns the reason.
+func (a GiveBack) Because() string { return a.Reason }
 
 // Queue is the job's own.
 func (a GiveBack) Queue() string { return jobQueue(a.Job) }
@@ -50,7 +52,7 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 	case c.job != nil:
 		nodes := w.takeable(c.job, hopeless && then != Cancel)
 		if len(nodes) > 0 || then == Cancel {
-			w.takeBack(c.job, GiveBack{Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless, Why: c.why()})
+			w.takeBack(c.job, GiveBack{Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless})
 		}
 		if told, warned := w.warned(w.holders(nodes)); warned && hopeless && then != Cancel {
 			c.loss, c.lostAt = reason, told.Add(grace)

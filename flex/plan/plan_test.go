@@ -188,7 +188,11 @@ func refused(group string, cause mig.Cause, ago time.Duration, times int) func(*
 func actions(p Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
-		lines = append(lines, a.String())
+		line := a.String()
+		if back, ok := a.(GiveBack); ok {
+			line += ": " + back.Reason
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

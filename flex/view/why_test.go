@@ -33,7 +33,7 @@ var stories = []struct {
 		s.snap.Told[816] = plan.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
 		s.done(plan.GiveBack{
 			Job: 816, Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
-			Then: plan.Hold, Why: "job 816 waits for alpha-a3-0",
+			Then: plan.Hold,
 		}, 5*time.Minute, nil)
 	}, "816"},
 	{"a job that is too long for its partition", func(s *scene) { s.pending(816, "PartitionTimeLimit") }, "816"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,7 +16,7 @@ type Node struct {
 	State      State
 	Partitions []string // empty for a node in no partition
 	Reason     string   // of its being down, drained or powered down, without " [user@time]"
-	ReasonBy   string   // the user who gave the reason
+	ReasonBy   string   // the user who gave the reason; empty: none, or it is not known
 	Comment    string
 	Extra      string // free text, as Comment; slurmctld keeps both when a node is powered down
 	// BootTime and LastBusyTime are zero when Slurm does not know them.
@@ -96,6 +97,10 @@ func parseNode(line string) (Node, error) {
 var reasonStamp = regexp.MustCompile(` \[(\S+)@(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|None|Unknown)\]` +
 	`($| {8}| (?:Comment|Extra|InstanceId|InstanceType|ReservationName)=)`)
 
+// noUser is whom Slurm names where no user gave the reason, which is then its
+// own (POWER_DOWN_ASAP): 26.05 the bare uid (its NO_VAL), those before nobody.
+var noUser = []string{"4294967294", "nobody"}
+
 // cutReason reads the reason in the end of a node record, and gives the text
 // behind it. A reason without a stamp runs to the end of the line.
 func cutReason(line string) (reason, by, rest string) {
@@ -109,6 +114,9 @@ func cutReason(line string) (reason, by, rest string) {
 	}
 	stamp := stamps[len(stamps)-1]
 	reason, by, rest = text[:stamp[0]], text[stamp[2]:stamp[3]], text[stamp[4]:]
+	if slices.Contains(noUser, by) {
+		by = ""
+	}
 	more := cutAtKeys(rest, "Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")
 	for line := range strings.SplitSeq(more, "        ") {
 		if line = strings.TrimSpace(line); line != "" {

@@ -54,6 +54,8 @@ func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
 		{"a reason that quotes an old one", " Reason=was: x [a@2026-01-01T00:00:00] again" + stamp, texts{reason: "was: x [a@2026-01-01T00:00:00] again", by: "root"}},
 		{"a comment like fields", " Comment=Reason=x State=DOWN Extra=y", texts{comment: "Reason=x State=DOWN"}},
 		{"a reason on two lines", " Reason=multi" + stamp + "        line reason Comment=note", texts{reason: "multi line reason", by: "root", comment: "note"}},
+		{"A9: a reason that no user gave, in 26.05", " Reason=POWER_DOWN_ASAP [4294967294@2026-11-22T01:46:44]", texts{reason: "POWER_DOWN_ASAP"}},
+		{"A9: a reason that no user gave, before 26.05", " Reason=POWER_DOWN_ASAP [nobody@2026-11-22T01:46:44] Comment=note", texts{reason: "POWER_DOWN_ASAP", comment: "note"}},
 		{"a reason without a stamp", " Reason=no one said it", texts{reason: "no one said it"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -263,6 +263,25 @@ func TestEveryStateOfARowHasItsSentences(t *testing.T) {
 	}
 }
 
+// pendingWords are the words of Slurm 22.05 to 26.05 for why a job waits, but for
+// those of limits, which begin with Assoc, QOS or Max. Source: the words that its
+// library libslurmfull holds.
+const pendingWords = `None Priority Dependency Resources PartitionNodeLimit PartitionTimeLimit PartitionDown
+	PartitionInactive JobHeldAdmin JobHeldUser BeginTime ReqNodeNotAvail NvidiaImexChannels SchedDefer NodeDown
+	BadConstraints InvalidAccount InvalidQOS Cleaning QOSNotAllowed AccountNotAllowed DependencyNeverSatisfied
+	JobHoldMaxRequeue JobArrayTaskLimit BurstBufferResources BurstBufferStageIn BurstBufferOperation DeadLine
+	PartitionConfig AccountingPolicy FedJobLock Licenses Reservation ReservationDeleted ReservationInvalid
+	MpiPortsBusy QOSGrpNodeLimit AssocMaxJobsLimit MaxGRESPerAccount`
+
+// A9: InvalidAccount, which 23.11 and 24.05 show in passing, and all others.
+func TestWhyExplainsEachWordThatSlurmHasForAWait(t *testing.T) {
+	for _, word := range append(strings.Fields(pendingWords), "job requeued in held state", "launch failed requeued held") {
+		text := pendingFor(Job{ID: 7, Reason: word, StartAt: noon}, "12:00:00")
+		assert.NotContains(t, text, "only Slurm knows", word)
+		assert.NotContains(t, text, "JOB", word)
+	}
+}
+
 func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 	for reason := range reasons {
 		text := pendingFor(Job{ID: 7, Reason: reason, StartAt: noon}, "12:00:00")
@@ -273,7 +292,7 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 	}
 	for reason, says := range map[string]string{
 		"": "Slurm has not looked at it yet.", "BeginTime": "It may not begin yet", "QOSMaxCpuPerUserLimit": "A limit of its account",
-		"AssocGrpGRES": "A limit of its account", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "down, drained or reserved",
+		"AssocGrpGRES": "A limit of its account", "BurstBufferStageIn": "its burst buffer", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "down, drained or reserved",
 		"NoSuchReason": "only Slurm knows",
 	} {
 		assert.Contains(t, pendingFor(Job{ID: 7, Reason: reason}, ""), says)

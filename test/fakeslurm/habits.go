@@ -33,9 +33,6 @@ type habits struct {
 	// expectsPoweredDown: slurmctld waits for the slurmd of a node that is put back
 	// into service, even if it is powered down.
 	expectsPoweredDown bool
-	// asapBy is who gives the reason POWER_DOWN_ASAP: uid 4294967294, which no user
-	// has.
-	asapBy string
 
 	// descendingPriority: each job's priority is one less than that of the job
 	// before (priority/basic). Otherwise all have the same.
@@ -54,7 +51,7 @@ type habits struct {
 // habitsOf are the habits of a release, with or without a slurmdbd.
 func habitsOf(v slurm.Version, accounting bool) habits {
 	before := func(major, minor int) bool { return !v.AtLeast(major, minor) }
-	h := habits{
+	return habits{
 		hidesPoweredDown:    before(23, 2),
 		partitionPower:      !before(23, 2),
 		marksNoLongerDown:   before(23, 2),
@@ -64,16 +61,11 @@ func habitsOf(v slurm.Version, accounting bool) habits {
 		clearsReasons:       accounting || before(23, 2) || !before(26, 5),
 		remembersWhyDown:    !before(26, 5),
 		expectsPoweredDown:  before(26, 5),
-		asapBy:              "nobody",
 		descendingPriority:  before(23, 11),
 		busyOnRestart:       before(24, 5),
 		requeuesAtOnce:      before(24, 11),
 		refusesTooWide:      !before(24, 11) && before(25, 11),
 	}
-	if !before(26, 5) {
-		h.asapBy = "4294967294"
-	}
-	return h
 }
 
 // version is the release that the options name. They are of a test: one that

@@ -54,13 +54,6 @@ func TestEachReleaseHasItsHabits(t *testing.T) {
 			}), state)
 		}
 	})
-	t.Run("whoever gives the reason POWER_DOWN_ASAP has no name in 26.05", func(t *testing.T) {
-		require.Equal(t, []string{"26.05"}, doing(t, false, func(w *world) bool {
-			w.powered("a0")
-			w.update("a0", "power_down_asap")
-			return w.node("a0").ReasonBy == "4294967294"
-		}))
-	})
 	t.Run("a job of more nodes than there are waits in all but 24.11 and 25.05", func(t *testing.T) {
 		require.Equal(t, []string{"22.05", "23.02", "23.11", "24.05", "25.11", "26.05"}, doing(t, false, func(w *world) bool {
 			_, err := w.Submit(JobSpec{Partition: "train", Nodes: 5})

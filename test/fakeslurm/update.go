@@ -116,7 +116,7 @@ func (c *Cluster) powerDown(n *node, now time.Time) bool {
 func (c *Cluster) powerDownSoon(n *node, now time.Time) bool {
 	n.set(slurm.Drain)
 	if n.reason == "" {
-		n.reason, n.reasonBy = "POWER_DOWN_ASAP", c.habits.asapBy
+		n.reason, n.reasonBy = "POWER_DOWN_ASAP", "" // of no user
 	}
 	return c.powerDown(n, now)
 }

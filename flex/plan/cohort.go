@@ -141,7 +141,7 @@ func (m *member) owner() *slurm.Job {
 // static one, or one that an admin powered up by hand. The latter shows in a
 // group that was made for that node alone, or in that no job ever freed it:
 // slurmctld sets LastBusyTime when a job leaves the node and clears it when the
-// node is powered down (tried on 22.05 and 24.11).
+// node is powered down (tried on 22.05, 24.11 and 26.05).
 func (w *world) risesByItself(m *member) bool {
 	if m.set.IsStatic(m.index) || w.hasOwnGroup(m) {
 		return true

@@ -14,8 +14,8 @@ import (
 // first ask squeue for the job's address (slurm.ParseJobAddress); but for its
 // AdminComments, a heterogeneous job they change as a whole, whichever component
 // is named. The error is ErrUnknownJob for a job that slurmctld no longer knows,
-// and ErrJobEnded for one that is over. What they do was tried on 22.05 and
-// 24.11.
+// and ErrJobEnded for one that is over. What they do was tried on 22.05,
+// 24.11 and 26.05.
 
 // SetAdminComment sets the comment that scontrol show job shows to the job's
 // owner; "" clears it. Each component of a heterogeneous job has one of its own.
@@ -52,7 +52,7 @@ func (c *Client) HoldJob(ctx context.Context, id uint32) error {
 // "Incomplete", Slurm starts cancelled and completed jobs again. A job from
 // salloc or srun, and one with --no-requeue, is refused by Slurm.
 //
-// The job may start again after 121 s (see StartNow), but on 22.05 one that was
+// The job may start again after 121 s (see StartNow), but before 24.11 one that was
 // CONFIGURING at once, and on the same nodes. The nodes of a CONFIGURING job
 // stay POWERING_UP: powering them down by force is the requeue that gives them
 // back.
@@ -62,8 +62,8 @@ func (c *Client) RequeueJob(ctx context.Context, id uint32) error {
 
 // RequeueHoldJob does what RequeueJob does and holds the job, with "job
 // requeued in held state" for a reason. A PENDING job it does not hold: that is
-// HoldJob's. On 22.05 squeue goes on to show the former nodes of a job that was
-// CONFIGURING.
+// HoldJob's. Before 24.11 squeue goes on to show the former nodes of a job that
+// was CONFIGURING.
 func (c *Client) RequeueHoldJob(ctx context.Context, id uint32) error {
 	return c.requeue(ctx, "requeuehold", id)
 }

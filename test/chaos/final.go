@@ -51,8 +51,8 @@ func (w *world) nodesLeft() string {
 	return ""
 }
 
-// stale reports whether a state differs by a mark alone that 22.05 leaves on a
-// powered-down node that has met ResumeTimeout.
+// stale reports whether a state differs by a mark alone that releases before 26.05
+// leave on a powered-down node that was given up, or put back into service.
 func stale(s, want slurm.State) bool {
 	s.Flags &^= slurm.NotResponding
 	return s == want && want.Has(slurm.PoweredDown)

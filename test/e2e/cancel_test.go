@@ -60,7 +60,7 @@ func TestARequestThatItsJobDoesNotWantAnyMoreIsWithdrawn(t *testing.T) {
 		"when it is requeued": func(t *testing.T, l *lab.Lab, id string) {
 			run(t, l, "scontrol", "requeue", id)
 			awaitJob(t, l, 20*time.Second, id, "Restarts", "1")
-			awaitOnlyWanted(t, l, id) // 22.05 allocates the same nodes again at once
+			awaitOnlyWanted(t, l, id) // before 24.11 Slurm allocates the same nodes again at once
 		},
 		"when it is requeued and held": func(t *testing.T, l *lab.Lab, id string) {
 			run(t, l, "scontrol", "requeuehold", id)

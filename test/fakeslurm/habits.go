@@ -6,6 +6,12 @@ import (
 	"slurmflex/slurm"
 )
 
+// Releases are those of Slurm whose habits the model knows, the oldest that
+// slurmflex works with first.
+func Releases() []string {
+	return []string{"22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05"}
+}
+
 // habits are what Slurm's releases do differently. Source: trials on 22.05.8,
 // 23.02.8, 23.11.11, 24.05.8, 24.11.5, 25.05.8, 25.11 and 26.05.5; the
 // TestModel… scenarios hold them against the releases that Debian has.

@@ -9,14 +9,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// releases are Slurm's, from the oldest that slurmflex works with on.
-var releases = []string{"22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05"}
-
 // doing gives the releases in which a cluster does something.
 func doing(t *testing.T, accounting bool, does func(w *world) bool) []string {
 	t.Helper()
 	var which []string
-	for _, version := range releases {
+	for _, version := range Releases() {
 		if does(newWorld(t, version, func(o *Options) { o.Accounting = accounting })) {
 			which = append(which, version)
 		}
@@ -35,7 +32,7 @@ func TestEachReleaseHasItsHabits(t *testing.T) {
 		require.Equal(t, []string{"22.05", "26.05"}, doing(t, false, forgets))
 	})
 	t.Run("with a slurmdbd it does so in all", func(t *testing.T) {
-		require.Equal(t, releases, doing(t, true, forgets))
+		require.Equal(t, Releases(), doing(t, true, forgets))
 	})
 	t.Run("from 26.05 on a node that is down keeps its reason when it is powered up", func(t *testing.T) {
 		require.Equal(t, []string{"26.05"}, doing(t, true, func(w *world) bool {

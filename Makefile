@@ -7,6 +7,9 @@ TRIXIE ?= /var/tmp/slurmflex/trixie
 TESTING ?= /var/tmp/slurmflex/testing
 BOOKWORM ?= /var/tmp/slurmflex/bookworm
 
+# The packages of the product that start goroutines, or serve several at once.
+RACE ?= ./cmd/... ./flex ./flex/check ./flex/metrics ./flex/web ./mig/gce ./slurm/scontrol
+
 # What bench-compare compares, and with which version of benchstat.
 BASE ?= HEAD
 COUNT ?= 6
@@ -15,7 +18,7 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 web-test alerts-test docs-check lint demo play fuzz chaos soak race bench bench-compare clean
+.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 web-test alerts-test docs-check lint demo play fuzz chaos soak race nightly bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,9 +31,17 @@ test: unit defects e2e e2e-24.11 e2e-26.05 web-test alerts-test ## run all tests
 unit: ## run the tests that need neither root nor Slurm
 	go test -count=1 ./...
 
-race: ## run the tests that need neither root nor Slurm with the race detector; installs gcc if it is missing
+race: ## run the tests of RACE, the packages that start goroutines, with the race detector; installs gcc if it is missing
 	scripts/setup-gcc
-	CGO_ENABLED=1 go test -race -count=1 -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -count=1 -timeout 20m $(RACE)
+
+nightly: ## run what takes hours: every package with the race detector, 1,000 days of chaos, mutants, fuzzing, bench, soak
+	$(MAKE) race RACE=./...
+	$(MAKE) chaos SEEDS=1000
+	$(MAKE) mutants
+	$(MAKE) fuzz FUZZTIME=1m
+	$(MAKE) bench
+	$(MAKE) soak
 
 defects: ## run the tests that show slurm-gcp's 30 defects to be right here
 	go run ./test/defects

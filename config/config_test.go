@@ -76,7 +76,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 			MaxActiveRequests: 100,
 			MaxDeletions:      10,
 			APICalls:          20,
-			HTTPAddress:       "127.0.0.1:9418",
+			HTTPAddress:       "127.0.0.1:8918",
 			RunDir:            "/run/slurmflex",
 			LogFile:           "/var/log/slurm/slurmflex.log",
 			LogFormat:         "auto",

@@ -347,11 +347,11 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"an address without a port": {
 			"interval: 30s", "http_address: localhost",
-			[]string{`config.yaml:18: slurmflex.http_address: "localhost" is not host:port; give one such as 127.0.0.1:9418`},
+			[]string{`config.yaml:18: slurmflex.http_address: "localhost" is not host:port; give one such as 127.0.0.1:8918`},
 		},
 		"an address with a port out of range": {
 			"interval: 30s", `http_address: ":65536"`,
-			[]string{`config.yaml:18: slurmflex.http_address: ":65536" is not host:port; give one such as 127.0.0.1:9418`},
+			[]string{`config.yaml:18: slurmflex.http_address: ":65536" is not host:port; give one such as 127.0.0.1:8918`},
 		},
 		"an endpoint with a path": {
 			"interval: 30s", `compute_endpoint: http://localhost:1/compute`,

@@ -107,6 +107,7 @@ func TestAProgramForThemThatCannotBeRunIsAFailureButOursAreServed(t *testing.T) 
 func TestNodesOfOthersAreHandedOnThoughOursCannotBe(t *testing.T) {
 	w := delegating(t)
 	require.NoError(t, os.Remove(w.path("run")))
+	w.waiting(t)
 	w.hook(t, "resume", "alpha-a3-[0-1],alpha-cpu-0", w.resumeFile(t)).exits(t, 7)
 	w.requireDelegated(t, "others-resume", "alpha-cpu-0")
 	require.Len(t, w.updates(t), 1)

@@ -15,6 +15,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/plan"
 	"slurmflex/slurm"
 )
 
@@ -110,14 +111,36 @@ func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error
 	err := fmt.Errorf("%s %s: no daemon (%w) and no round of its own (%w)", hint.Verb, slurm.Fold(ours), sent, started)
 	h.log.Error("not handed over", zap.Error(err))
 	if hint.Verb == resume {
-		change := slurm.NodeChange{State: "power_down_force", Reason: "slurmflex: " + started.Error()}
-		if back := h.app.scheduler(h.cfg).UpdateNodes(ctx, ours, change); back != nil {
+		if back := h.returnToSlurm(ctx, ours, started); back != nil {
 			h.log.Error("nodes not given back to Slurm", zap.Error(back))
 			return errors.Join(err, back)
 		}
-		h.log.Warn("nodes given back to Slurm")
 	}
 	return err
+}
+
+// returnToSlurm powers down those of the nodes that nobody will request machines
+// for. The call may come from a shell, or late: what Slurm shows decides, and
+// without it no node is changed.
+func (h hook) returnToSlurm(ctx context.Context, called []string, why error) error {
+	client := h.app.scheduler(h.cfg)
+	nodes, err := client.Nodes(ctx) // before the jobs, so that a job that has just begun is seen
+	if err != nil {
+		return fmt.Errorf("read nodes: %w", err)
+	}
+	jobs, err := client.Jobs(ctx)
+	if err != nil {
+		return fmt.Errorf("read jobs: %w", err)
+	}
+	free := plan.PoweringUpForNothing(called, nodes, jobs)
+	if len(free) == 0 {
+		return nil
+	}
+	if err := client.UpdateNodes(ctx, free, slurm.NodeChange{State: "power_down_force", Reason: plan.ReasonPrefix + why.Error()}); err != nil {
+		return err
+	}
+	h.log.Warn("nodes given back to Slurm", zap.String("returned", slurm.Fold(free)))
+	return nil
 }
 
 // send tells the daemon, unless it was told already.

@@ -226,10 +226,55 @@ func TestNodesGoBackToSlurmIfNeitherDaemonNorRoundCanBe(t *testing.T) {
 	assert.Empty(t, w.cloud.Calls())
 }
 
+// A2: a call for nodes on which jobs run, by hand or late, takes nothing away
+// from them; nor does a call whose nodes cannot be looked at.
+func TestAResumeThatNobodyTakesPowersDownOnlyNodesWithoutWork(t *testing.T) {
+	const call = "alpha-a3-[0-4]"
+	for name, c := range map[string]struct {
+		given func(t *testing.T, w *world)
+		back  string // the nodes that are given back; empty: none
+		fails string
+	}{
+		"jobs run on some": {func(t *testing.T, w *world) {
+			w.nodes(t, "ALLOCATED+CLOUD", 2, 3)
+			w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-[0-1]", "813 2:00:00 RUNNING alpha-a3-[2-3]")
+		}, "alpha-a3-[0-1]", ""},
+		"a job has just begun on one that still shows POWERING_UP": {func(t *testing.T, w *world) {
+			w.jobs(t, "812 2:00:00 CONFIGURING alpha-a3-0", "813 2:00:00 RUNNING alpha-a3-1")
+		}, "alpha-a3-0", ""},
+		"no node powers up": {func(t *testing.T, w *world) { w.nodes(t, "ALLOCATED+CLOUD", 0, 1) }, "", ""},
+		"the nodes cannot be read": {func(t *testing.T, w *world) {
+			w.answer(t, "scontrol", `case "$*" in *"show nodes") echo "slurm_load_node error: Unable to contact slurm controller" >&2; exit 1 ;; esac
+`+knowing)
+		}, "", "read nodes: scontrol -a -o show nodes: Unable to contact slurm controller"},
+		"the jobs cannot be read": {func(t *testing.T, w *world) {
+			w.answer(t, "squeue", `echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1`)
+		}, "", "read jobs: squeue"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			require.NoError(t, os.Remove(w.path("run")))
+			w.waiting(t)
+			c.given(t, w)
+			r := w.hook(t, "resume", call, w.resumeFile(t)).exits(t, exitFailed)
+			r.complains(t, "resume "+call+": no daemon", c.fails)
+			if c.back == "" {
+				assert.Empty(t, w.updates(t))
+				return
+			}
+			require.Len(t, w.updates(t), 1)
+			assert.Contains(t, w.updates(t)[0], "nodename="+c.back+" state=power_down_force")
+			assert.Contains(t, w.log(t, "warn")[0], `"returned":"`+c.back+`"`)
+		})
+	}
+}
+
 func TestNodesThatCannotBeGivenBackAreReportedWithSlurmsWords(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
-	w.answer(t, "scontrol", "echo 'slurm_update error: Access/permission denied' >&2; exit 1")
+	w.waiting(t)
+	w.answer(t, "scontrol", `case "$*" in update*) echo 'slurm_update error: Access/permission denied' >&2; exit 1 ;; esac
+`+knowing)
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
 	r.complains(t, "no daemon", "Access/permission denied")
 	require.Len(t, w.log(t, "error"), 2)

@@ -165,7 +165,7 @@ func TestWrongUsesOfStatusNameTheMend(t *testing.T) {
 
 func TestADaemonThatListensEverywhereIsAskedHere(t *testing.T) {
 	for address, want := range map[string]string{
-		":9418": "localhost:9418", "127.0.0.1:9418": "127.0.0.1:9418", "ctl1:9418": "ctl1:9418", "[::1]:9418": "[::1]:9418",
+		":8918": "localhost:8918", "127.0.0.1:8918": "127.0.0.1:8918", "ctl1:8918": "ctl1:8918", "[::1]:8918": "[::1]:8918",
 	} {
 		assert.Equal(t, want, reachable(address))
 	}

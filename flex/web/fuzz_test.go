@@ -13,14 +13,14 @@ import (
 // anything: each is answered, nothing but a look is allowed, and no text of
 // others comes into a page as markup.
 func FuzzAQuestion(f *testing.F) {
-	f.Add("GET", "/", "localhost:9418", "none left")
-	f.Add("GET", "/why?q=812", "127.0.0.1:9418", "<script>alert(1)</script>")
-	f.Add("HEAD", "/status.json", "[::1]:9418", "\x00\xff")
+	f.Add("GET", "/", "localhost:8918", "none left")
+	f.Add("GET", "/why?q=812", "127.0.0.1:8918", "<script>alert(1)</script>")
+	f.Add("HEAD", "/status.json", "[::1]:8918", "\x00\xff")
 	f.Add("POST", "/why?q=alpha-a3-1", "localhost", `"onclick="x`)
 	f.Add("GET", "/why?q=%zz&q=../..", "evil.example", "'; drop")
 	f.Add("GET", "/healthz/../metrics", "", "")
 	f.Fuzz(func(t *testing.T, method, target, host, text string) {
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost:9418/", nil)
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost:8918/", nil)
 		if err != nil {
 			t.Skip("no client can send that method")
 		}

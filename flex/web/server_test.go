@@ -105,7 +105,7 @@ func (w *world) round(text string) {
 
 // get asks the handler as a client on this host does.
 func (w *world) get(target string, change ...func(*http.Request)) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodGet, "http://localhost:9418"+target, nil)
+	r := httptest.NewRequest(http.MethodGet, "http://localhost:8918"+target, nil)
 	for _, c := range change {
 		c(r)
 	}
@@ -267,7 +267,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 
 func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 	w := newWorld(t)
-	w.Address = "ctl1:9418"
+	w.Address = "ctl1:8918"
 	w.round("")
 	over := func(ip, host string) int {
 		return w.get("/", func(r *http.Request) {
@@ -275,10 +275,10 @@ func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 			*r = *r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP(ip)}))
 		}).Code
 	}
-	for _, host := range []string{"localhost", "localhost:9418", "127.0.0.1:9418", "127.0.0.2", "[::1]:9418", "[::1]", "ctl1:9418"} {
+	for _, host := range []string{"localhost", "localhost:8918", "127.0.0.1:8918", "127.0.0.2", "[::1]:8918", "[::1]", "ctl1:8918"} {
 		assert.Equal(t, http.StatusOK, over("127.0.0.1", host), host)
 	}
-	for _, host := range []string{"evil.example", "evil.example:9418", "localhost.evil.example", "10.0.0.7", "", ":9418", "127.0.0.1.evil.example"} {
+	for _, host := range []string{"evil.example", "evil.example:8918", "localhost.evil.example", "10.0.0.7", "", ":8918", "127.0.0.1.evil.example"} {
 		assert.Equal(t, http.StatusMisdirectedRequest, over("::1", host), host)
 		assert.Equal(t, http.StatusOK, over("10.0.0.7", host), "whoever made it listen there wants it to be reached")
 	}

@@ -84,7 +84,7 @@ func (r *run) own(text string) string {
 	pairs := []string{"my-project", "demo"}
 	if !r.setting.bare {
 		address := r.cluster.HTTPAddress()
-		pairs = append(pairs, "127.0.0.1:9418", address, "localhost:9418", address)
+		pairs = append(pairs, "127.0.0.1:8918", address, "localhost:8918", address)
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// The defaults by which hooks and people find the daemon.
+const (
+	defaultRunDir  = "/run/slurmflex"
+	defaultAddress = "127.0.0.1:8918"
+)
+
 // Options is the slurmflex section: the program itself.
 type Options struct {
 	Interval          time.Duration // of rounds; 1 s to 1 h, default 30 s
@@ -37,10 +43,10 @@ func readOptions(s *section, unset Options) Options {
 		MaxActiveRequests: s.integer("max_active_requests", 100, 1, 100_000),
 		MaxDeletions:      s.integer("max_deletions_per_round", 10, 0, 100_000),
 		APICalls:          s.integer("api_calls_per_second", 20, 1, 1000),
-		HTTPAddress:       s.address("http_address", "127.0.0.1:8918"),
+		HTTPAddress:       s.address("http_address", defaultAddress),
 		ComputeEndpoint:   s.endpoint("compute_endpoint"),
 		Delegate:          readDelegate(s.section("delegate")),
-		RunDir:            s.absolute("run_dir", "/run/slurmflex"),
+		RunDir:            s.absolute("run_dir", defaultRunDir),
 		LogFile:           s.absolute("log_file", unset.LogFile),
 		LogFormat:         choice(s, "log_format", "auto", "json", "console"),
 		LogLevel:          choice(s, "log_level", "info", "debug", "warn", "error"),

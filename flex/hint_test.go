@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var someHint = Hint{Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
+var someHint = Hint{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
 
 // socketPath is short: the kernel takes no path of more than 107 bytes.
 func socketPath(t testing.TB) string {
@@ -34,7 +34,7 @@ func socketPath(t testing.TB) string {
 func listening(t testing.TB) (path string, hints <-chan Hint) {
 	t.Helper()
 	path = socketPath(t)
-	hints, err := Listen(t.Context(), path, zap.NewNop())
+	hints, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return path, hints
 }
@@ -91,7 +91,7 @@ func TestWithoutADaemonThereIsNoSocket(t *testing.T) {
 	require.ErrorIs(t, Send(t.Context(), path, someHint), os.ErrNotExist)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Listen(ctx, path, zap.NewNop())
+	_, err := Listen(ctx, path, "alpha", zap.NewNop())
 	require.NoError(t, err)
 	cancel()
 	require.Eventually(t, func() bool { return errors.Is(Send(t.Context(), path, someHint), os.ErrNotExist) },
@@ -132,7 +132,7 @@ func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
 			assert.EqualError(t, Send(t.Context(), path, someHint), want)
 			assert.Empty(t, hints)
 
-			_, err := Listen(t.Context(), path, zap.NewNop())
+			_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 			require.EqualError(t, err, want, "nor taken away")
 			_, err = os.Lstat(path)
 			assert.NoError(t, err)
@@ -151,7 +151,7 @@ func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 	asRoot(t)
 	path := socketPath(t)
 	core, log := observer.New(zap.WarnLevel)
-	hints, err := Listen(t.Context(), path, zap.New(core))
+	hints, err := Listen(t.Context(), path, "alpha", zap.New(core))
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
 	require.NoError(t, os.Chmod(path, 0o666))
@@ -240,7 +240,7 @@ func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
 	require.ErrorIs(t, err, unix.ECONNREFUSED)
 	require.NotErrorAs(t, err, new(UnreceiptedError), "nothing was sent")
 
-	hints, err := Listen(t.Context(), path, zap.NewNop())
+	hints, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.NoError(t, err)
 	require.NoError(t, send(t, path, someHint))
 	assert.Equal(t, someHint, <-hints)
@@ -248,7 +248,7 @@ func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
 
 func TestASecondDaemonIsRefused(t *testing.T) {
 	path, hints := listening(t)
-	_, err := Listen(t.Context(), path, zap.NewNop())
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.EqualError(t, err, "another daemon listens on "+path+"; stop it first")
 	require.NoError(t, send(t, path, someHint), "the first one goes on")
 	assert.Equal(t, someHint, <-hints)
@@ -256,7 +256,7 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 
 func TestADaemonWithoutItsFolderNamesTheMend(t *testing.T) {
 	path := SocketPath(filepath.Join(t.TempDir(), "none"))
-	_, err := Listen(t.Context(), path, zap.NewNop())
+	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.ErrorIs(t, err, os.ErrNotExist)
 	assert.ErrorContains(t, err, "no such file or directory; create folder "+filepath.Dir(path)+" with mode 0700 for the user that runs slurmctld")
 }

@@ -64,9 +64,24 @@ func (l Lock) open(name string) (*os.File, error) {
 	}
 	f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock file: %w; remove it if it is not ours", err)
+		return nil, fmt.Errorf("lock file: %w", advised(err))
 	}
 	return f, nil
+}
+
+// advised adds to an error of a file or socket what would help.
+func advised(err error) error {
+	switch {
+	case errors.Is(err, unix.EMFILE):
+		return fmt.Errorf("%w in this process; see ls -l /proc/%d/fd, and LimitNOFILE= of its unit", err, os.Getpid())
+	case errors.Is(err, unix.ENFILE):
+		return fmt.Errorf("%w; see sysctl fs.file-nr and fs.file-max", err)
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return fmt.Errorf("%w; free space there", err)
+	case errors.Is(err, unix.ELOOP), errors.Is(err, os.ErrPermission), errors.Is(err, unix.EISDIR):
+		return fmt.Errorf("%w; remove it if it is not ours", err)
+	}
+	return err
 }
 
 // waitFor takes the lock of f, asking again until ctx ends: a blocking flock

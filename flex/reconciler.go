@@ -90,6 +90,9 @@ type Reconciler struct {
 
 	Watch Watcher // nil: nobody watches
 
+	// Between is what Run is to do between two passes, such as to change Config.
+	Between <-chan func()
+
 	Adopt bool // rounds also remove what slurm-gcp's scripts have left
 
 	flights  flights

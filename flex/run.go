@@ -23,9 +23,10 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 			release()
 		}
 	}()
-	pace := pace{interval: r.Config.Options.Interval, jitter: r.jitter}
+	pace := pace{jitter: r.jitter}
 	var state stance
 	for ctx.Err() == nil {
+		pace.interval = r.Config.Options.Interval
 		var out Outcome
 		var err error
 		if release == nil {
@@ -56,6 +57,9 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 		case <-ctx.Done():
 		case h := <-hints:
 			r.Log.Info("hint", zap.String("verb", h.Verb), zap.String("nodes", h.Nodes), zap.Uint32s("jobs", h.Jobs))
+			pace.hurry()
+		case change := <-r.Between:
+			change()
 			pace.hurry()
 		case <-landed: // what follows from it is to be done
 			pace.hurry()

@@ -24,7 +24,7 @@ func TestACallForFlexNodesIsHandedOver(t *testing.T) {
 			hints := w.listen(t)
 			assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
 			require.Len(t, hints, 1)
-			assert.Equal(t, flex.Hint{Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
 		})
 	}
 }
@@ -33,7 +33,7 @@ func TestOnlyAResumeNeedsAResumeFile(t *testing.T) {
 	w := newWorld(t)
 	hints := w.listen(t)
 	w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain("suspend", "alpha-a3-7")...)
-	assert.Equal(t, flex.Hint{Verb: "suspend", Nodes: "alpha-a3-7"}, <-hints)
+	assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "suspend", Nodes: "alpha-a3-7"}, <-hints)
 }
 
 func TestWhateverElseIsToBeDoneItBecomesSlurmflex(t *testing.T) {

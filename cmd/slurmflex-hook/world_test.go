@@ -88,7 +88,7 @@ func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
 // listen is a daemon that only takes hints.
 func (w *world) listen(t *testing.T) <-chan flex.Hint {
 	t.Helper()
-	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), zap.NewNop())
+	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return hints
 }

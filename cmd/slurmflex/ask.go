@@ -27,10 +27,19 @@ const answerSize = 64 << 20
 
 // see returns what there is to see: what the daemon saw last, which any user
 // may ask for, or where none answers, what this process finds by itself.
-func (a *app) see(ctx context.Context, cfg *config.Config) (view.View, error) {
-	v, daemonErr := askDaemon(ctx, cfg)
-	if daemonErr == nil {
+// The daemon's word does not take a configuration that can be used.
+func (a *app) see(ctx context.Context) (view.View, error) {
+	cfg, err := a.config()
+	daemon := config.GlanceAt(a.configPath)
+	if err == nil {
+		daemon = cfg.Glance()
+	}
+	v, daemonErr := askDaemon(ctx, daemon)
+	switch {
+	case daemonErr == nil:
 		return v, nil
+	case err != nil:
+		return view.View{}, err
 	}
 	log, err := a.logToStderr(cfg.Options)
 	if err != nil {
@@ -48,10 +57,10 @@ func (a *app) see(ctx context.Context, cfg *config.Config) (view.View, error) {
 }
 
 // askDaemon asks the daemon what it saw last.
-func askDaemon(ctx context.Context, cfg *config.Config) (view.View, error) {
+func askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	address := reachable(cfg.Options.HTTPAddress)
+	address := reachable(at.HTTPAddress)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/status.json", nil)
 	if err != nil {
 		return view.View{}, fmt.Errorf("ask the daemon at %s: %w", address, err)
@@ -74,7 +83,7 @@ func askDaemon(ctx context.Context, cfg *config.Config) (view.View, error) {
 	switch err := json.Unmarshal(body, &v); {
 	case err != nil:
 		return view.View{}, fmt.Errorf("what answers at %s is no slurmflex daemon: %w; correct slurmflex.http_address", address, err)
-	case v.Cluster != cfg.Cluster:
+	case at.Cluster != "" && v.Cluster != at.Cluster:
 		return view.View{}, fmt.Errorf("the daemon at %s is of cluster %q; give each cluster a slurmflex.http_address of its own",
 			address, view.Printable(v.Cluster))
 	}

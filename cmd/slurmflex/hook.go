@@ -16,6 +16,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
 
@@ -43,19 +44,34 @@ arguments, so it does no harm to call it by hand. It runs as SlurmUser.`,
 			jobs, fileErr := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 			cfg, err := a.config()
 			if err != nil {
-				return err
+				return a.onlyHandOver(cmd.Context(), flex.Hint{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
 			}
 			log := a.logIfPossible(cfg.Options)
 			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0])), unreceipted: unreceipted}
 			if fileErr != nil && verb == resume {
 				h.log.Warn("the round goes by what squeue says", zap.Error(fileErr))
 			}
-			return h.run(cmd.Context(), flex.Hint{Verb: verb, Nodes: args[0], Jobs: jobs})
+			return h.run(cmd.Context(), flex.Hint{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs})
 		},
 	}
 	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was told already, and `why` there is no receipt")
 	_ = cmd.Flags().MarkHidden("unreceipted") // slurmflex-hook's; it fails for unknown flags only
 	return cmd
+}
+
+// onlyHandOver gives a call to the daemon, which has a configuration, where there
+// is none that the hook could use: nobody but the daemon knows whose the nodes are.
+func (a *app) onlyHandOver(ctx context.Context, hint flex.Hint, wrong error) error {
+	log := a.logToSyslog().With(zap.String("hook", hint.Verb), zap.String("nodes", hint.Nodes),
+		zap.String("wrong", view.Clip(wrong.Error(), 2000))) // what does not fit into a message is lost
+	at := config.GlanceAt(a.configPath)
+	hint.Cluster = at.Cluster
+	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), hint); err != nil {
+		log.Error("nothing done: the configuration cannot be used, and no daemon took the call", zap.Error(err))
+		return wrong
+	}
+	log.Error("the configuration cannot be used; the daemon took the call, but nodes of a delegate are not served")
+	return nil
 }
 
 // hook is one call of slurmctld. It must be over within milliseconds:
@@ -169,7 +185,7 @@ func (h hook) startRound(hint flex.Hint) error {
 	round := exec.Command(exe, "round", "--config", configPath, "--verb", hint.Verb, "--nodes", hint.Nodes)
 	round.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	round.Dir = "/"
-	out, err := os.OpenFile(h.cfg.Options.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	out, err := openLog(h.cfg.Options.LogFile)
 	if err == nil {
 		defer out.Close()
 		round.Stdout, round.Stderr = out, out

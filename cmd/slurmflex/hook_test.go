@@ -110,7 +110,7 @@ func TestEachRoundsLogIsJSONWithTheFailureOnce(t *testing.T) {
 // listen is a daemon that only takes hints.
 func (w *world) listen(t *testing.T) <-chan flex.Hint {
 	t.Helper()
-	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), zap.NewNop())
+	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
 	return hints
 }
@@ -145,7 +145,7 @@ func TestWithADaemonAHookOnlyHandsOver(t *testing.T) {
 				return w.hook(t, verb, "alpha-a3-[0-1]", env...)
 			})
 			require.Len(t, hints, 1)
-			assert.Equal(t, flex.Hint{Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-hints)
+			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-hints)
 			assert.Empty(t, w.calls(t), "no round began")
 			assert.Empty(t, w.cloud.Calls())
 		})

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 
@@ -35,10 +37,12 @@ func (a *app) logIfPossible(o config.Options) *zap.Logger {
 	}
 	// Whoever rotates the file needs to tell nobody: no process has it open for
 	// longer than a hook, or a round without a daemon, lasts.
-	file, err := os.OpenFile(o.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	file, err := openLog(o.LogFile)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "slurmflex: open log: %v; create its folder for the user that runs slurmctld, or set slurmflex.log_file\n", err)
-		return zap.NewNop()
+		log := a.logToSyslog()
+		log.Error("log file cannot be opened; logging to syslog", zap.Error(err))
+		return log
 	}
 	log, err := a.newLog(encoder, zapcore.Lock(file), o.LogLevel)
 	if err != nil {
@@ -46,6 +50,29 @@ func (a *app) logIfPossible(o config.Options) *zap.Logger {
 		return zap.NewNop()
 	}
 	return log
+}
+
+// openLog opens the file of hooks, which must be no link: it may lead elsewhere.
+// A pipe that nobody reads is an error.
+func openLog(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o640)
+}
+
+// syslogSocket is where syslog, or the journal in its place, takes messages.
+const syslogSocket = "/dev/log"
+
+// logToSyslog is the log of hooks that have no file, or no configuration to name
+// it: slurmctld throws away what they print. Where there is no syslog either,
+// nothing is logged.
+func (a *app) logToSyslog() *zap.Logger {
+	conn, err := net.Dial("unixgram", cmp.Or(a.syslog, syslogSocket))
+	if err != nil {
+		return zap.NewNop()
+	}
+	c := keys()
+	c.TimeKey, c.LevelKey = "", ""
+	encoder := journal{Encoder: zapcore.NewConsoleEncoder(c), facility: syslogDaemon, tag: fmt.Sprintf("slurmflex[%d]: ", os.Getpid())}
+	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(conn), zapcore.InfoLevel))
 }
 
 func (a *app) newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) (*zap.Logger, error) {
@@ -74,7 +101,7 @@ func readable() zapcore.Encoder { return zapcore.NewConsoleEncoder(keys()) }
 func forJournal() zapcore.Encoder {
 	c := keys()
 	c.TimeKey, c.LevelKey = "", ""
-	return journal{zapcore.NewConsoleEncoder(c)}
+	return journal{Encoder: zapcore.NewConsoleEncoder(c)}
 }
 
 // isJournal reports whether a file leads to the journal.
@@ -85,10 +112,22 @@ func isJournal(f *os.File) bool {
 	return err == nil && os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// journal puts the priority before each line. Source: sd-daemon(3).
-type journal struct{ zapcore.Encoder }
+// syslogDaemon is the facility of daemons. Source: RFC 3164, 4.1.1.
+const syslogDaemon = 3 << 3
 
-func (j journal) Clone() zapcore.Encoder { return journal{j.Encoder.Clone()} }
+// journal puts the priority before each line, and for syslog a tag. Sources:
+// sd-daemon(3), RFC 3164.
+type journal struct {
+	zapcore.Encoder
+	facility int
+	tag      string
+}
+
+// Clone copies the encoder.
+func (j journal) Clone() zapcore.Encoder {
+	j.Encoder = j.Encoder.Clone()
+	return j
+}
 
 func (j journal) EncodeEntry(e zapcore.Entry, fields []zapcore.Field) (*buffer.Buffer, error) {
 	line, err := j.Encoder.EncodeEntry(e, fields)
@@ -106,7 +145,7 @@ func (j journal) EncodeEntry(e zapcore.Entry, fields []zapcore.Field) (*buffer.B
 	}
 	text := line.String()
 	line.Reset()
-	line.AppendString(fmt.Sprintf("<%d>%s", priority, text))
+	line.AppendString(fmt.Sprintf("<%d>%s%s", j.facility|priority, j.tag, text))
 	return line, nil
 }
 

@@ -21,11 +21,14 @@ const beProgram = "SLURMFLEX_RUN_MAIN=1"
 // slurmLimit is the variable that shortens the patience with Slurm's commands.
 const slurmLimit = "SLURMFLEX_TEST_SLURM_LIMIT"
 
+// syslogSocketOf is the variable that names another socket of syslog.
+const syslogSocketOf = "SLURMFLEX_TEST_SYSLOG"
+
 func TestMain(m *testing.M) {
 	name, value, _ := strings.Cut(beProgram, "=")
 	if os.Getenv(name) == value {
 		limit, _ := time.ParseDuration(os.Getenv(slurmLimit))
-		syscall.Exit(run(&app{slurmLimit: limit})) // os.Exit of a race-detecting binary takes a second
+		syscall.Exit(run(&app{slurmLimit: limit, syslog: os.Getenv(syslogSocketOf)})) // os.Exit of a race-detecting binary takes a second
 	}
 	os.Exit(m.Run())
 }

@@ -38,6 +38,9 @@ type supervisor struct {
 	socket string // NOTIFY_SOCKET; one that begins with @ is abstract
 	log    *zap.Logger
 
+	interval func() time.Duration // of passes
+	watched  time.Duration        // the interval that the watchdog was asked to suit; only passes use it
+
 	mu   sync.Mutex
 	seen string // what the round that is under way saw
 	deaf bool   // it was said that systemd does not hear us
@@ -50,16 +53,25 @@ func superviseBySystemd(ctx context.Context, r *flex.Reconciler) (wait func()) {
 	if socket == "" {
 		return func() {}
 	}
-	s := &supervisor{socket: socket, log: r.Log}
+	s := &supervisor{socket: socket, log: r.Log, interval: func() time.Duration { return r.Config.Options.Interval }}
 	r.Watch = flex.Watchers{r.Watch, s}
-	state := []string{"READY=1", "STATUS=listening; the first round is under way"}
-	if watchdog := watchdogFor(os.Getenv("WATCHDOG_USEC"), r.Config.Options.Interval); watchdog > 0 {
-		state = append(state, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
-	}
-	s.tell(state...)
+	s.tell(s.suitWatchdog("READY=1", "STATUS=listening; the first round is under way")...)
 	stopping := sync.OnceFunc(func() { s.tell("STOPPING=1", "STATUS=stopping") })
 	context.AfterFunc(ctx, stopping)
 	return stopping
+}
+
+// suitWatchdog adds to what is told what to ask of the watchdog, if the interval
+// is another one than before.
+func (s *supervisor) suitWatchdog(state ...string) []string {
+	if s.interval() == s.watched {
+		return state
+	}
+	s.watched = s.interval()
+	if watchdog := watchdogFor(os.Getenv("WATCHDOG_USEC"), s.watched); watchdog > 0 {
+		state = append(state, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds()))
+	}
+	return state
 }
 
 // watchdogFor is the time to ask of the watchdog in place of the given one, in
@@ -103,7 +115,7 @@ func (s *supervisor) Stood(err error) {
 	case err != nil:
 		status = "no round: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	s.tell("WATCHDOG=1", "STATUS="+status)
+	s.tell(s.suitWatchdog("WATCHDOG=1", "STATUS="+status)...)
 }
 
 // tell sends assignments. That it cannot is logged once.

@@ -26,23 +26,26 @@ calls a hook, and sooner while something is expected to change.
 
 It runs as SlurmUser on the host of slurmctld. With backup controllers it runs
 on their hosts too, and acts where slurmctld is active. TERM stops it; the next
-start goes on from there. USR1 switches its log to debug and back.
+start goes on from there. HUP has it use the configuration file as it is now, if
+it is valid; USR1 switches its log to debug and back.
 
 systemd (Type=notify) is told when it serves and how its rounds go. Each round
 feeds the watchdog.`,
 		Example: `  systemctl enable --now slurmflex
+  systemctl reload slurmflex
   slurmflex --log-level debug daemon`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				hints, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Log)
+				hints, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log)
 				if err != nil {
 					return err
 				}
 				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
 					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
 				ctx, stop := context.WithCancel(ctx)
-				wait := a.serve(ctx, r)
-				defer func() { stop(); wait() }()
+				board, served := a.serve(ctx, r)
+				reloaded := a.reloading(ctx, r, board)
+				defer func() { stop(); served(); reloaded() }()
 				defer superviseBySystemd(ctx, r)()
 				defer a.toggleDebug()()
 				return r.Run(ctx, a.lock(r.Config), hints)
@@ -138,6 +141,7 @@ func newRound(a *app) *cobra.Command {
 			}
 			cfg, err := a.config()
 			if err != nil {
+				a.logToSyslog().Error("no round", zap.Error(err))
 				return err
 			}
 			log := a.logIfPossible(cfg.Options)

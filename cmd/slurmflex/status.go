@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"slurmflex/config"
 	"slurmflex/flex/view"
 )
 
@@ -36,14 +36,10 @@ which needs credentials.`,
   slurmflex status --watch --nodeset a3
   slurmflex status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.config()
-			if err != nil {
-				return err
+			if s.json && s.watch {
+				return usageError{errors.New("--json and --watch exclude each other; give one of them")}
 			}
-			if err := s.check(cfg); err != nil {
-				return usageError{err}
-			}
-			see := func(ctx context.Context) (view.View, error) { return s.see(ctx, a, cfg) }
+			see := func(ctx context.Context) (view.View, error) { return s.see(ctx, a) }
 			if s.watch {
 				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see)
 			}
@@ -62,26 +58,19 @@ which needs credentials.`,
 	return cmd
 }
 
-func (s status) check(cfg *config.Config) error {
-	if s.json && s.watch {
-		return errors.New("--json and --watch exclude each other; give one of them")
-	}
-	if s.nodeset == "" || cfg.HasFlexSet(s.nodeset) {
-		return nil
+func (s status) see(ctx context.Context, a *app) (view.View, error) {
+	v, err := a.see(ctx)
+	if err != nil || s.nodeset == "" {
+		return v, err
 	}
 	var names []string
-	for _, n := range cfg.FlexSets() {
-		names = append(names, n.Name)
+	for _, set := range v.NodeSets {
+		names = append(names, set.Name)
 	}
-	return fmt.Errorf("no nodeset %q comes by flex-start; --nodeset takes one of: %s", s.nodeset, strings.Join(names, ", "))
-}
-
-func (s status) see(ctx context.Context, a *app, cfg *config.Config) (view.View, error) {
-	v, err := a.see(ctx, cfg)
-	if err == nil && s.nodeset != "" {
-		v = v.Only(s.nodeset)
+	if !slices.Contains(names, s.nodeset) {
+		return v, usageError{fmt.Errorf("no nodeset %q comes by flex-start; --nodeset takes one of: %s", s.nodeset, strings.Join(names, ", "))}
 	}
-	return v, err
+	return v.Only(s.nodeset), nil
 }
 
 func (s status) write(w io.Writer, v view.View) error {

@@ -34,6 +34,7 @@ func unit(t *testing.T, name string) []string {
 	return lines
 }
 
+// C6, C11: a reload checks the file first, and memory and tasks are bounded.
 func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
 	cfg, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
@@ -46,8 +47,13 @@ func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
 		assert.Contains(t, lines, "RuntimeDirectoryPreserve=yes", "hooks and cron need it too")
 		assert.Contains(t, lines, "ExecStart=/usr/bin/slurmflex --config "+defaultConfig+" "+verb, name)
 		assert.Contains(t, lines, "User=slurm", name)
-		assert.NotContains(t, strings.Join(lines, "\n"), "ExecReload", name)
+		// C11: whatever the daemon is fed, it does not take the host's memory.
+		assert.Contains(t, lines, "MemoryMax=2G", name)
+		assert.Contains(t, lines, "TasksMax=512", name)
 	}
+	// C6: a reload with a file that cannot be used fails, and is seen to.
+	assert.Contains(t, strings.Join(unit(t, "slurmflex.service"), "\n"),
+		"ExecReload=/usr/bin/slurmflex --config "+defaultConfig+" config check\nExecReload=/bin/kill -HUP $MAINPID\n")
 	assert.Contains(t, string(wrapper), "program=/usr/bin/slurmflex\n")
 	assert.Contains(t, string(wrapper), "config="+defaultConfig+"\n")
 	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))

@@ -11,13 +11,13 @@ import (
 
 // serve lets people see over HTTP what the reconciler's rounds do, until ctx
 // ends. What it returns waits for that.
-func (a *app) serve(ctx context.Context, r *flex.Reconciler) (wait func()) {
-	board := web.NewBoard(r.Config, time.Now)
+func (a *app) serve(ctx context.Context, r *flex.Reconciler) (board *web.Board, wait func()) {
+	board = web.NewBoard(r.Config, time.Now)
 	r.Watch = flex.Watchers{board, r.Watch}
 	server := &web.Server{
 		Board: board, Address: r.Config.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.handler(r.Log),
 	}
 	var running sync.WaitGroup
 	running.Go(func() { server.Run(ctx) })
-	return running.Wait
+	return board, running.Wait
 }

@@ -23,12 +23,8 @@ which needs credentials.`,
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := a.config()
-			if err != nil {
-				return err
-			}
 			over := a.foot.begin("looking at Slurm and Compute")
-			v, err := a.see(cmd.Context(), cfg)
+			v, err := a.see(cmd.Context())
 			over()
 			if err != nil {
 				return err

@@ -23,6 +23,7 @@ type app struct {
 
 	transport  http.RoundTripper // carries the calls to Compute; nil for TCP
 	slurmLimit time.Duration     // for each of Slurm's commands; 0 for scontrol's own
+	syslog     string            // the socket of syslog; empty for the usual one
 
 	slurm *scontrol.Client // one, for it bounds how many commands run at once
 

@@ -55,7 +55,7 @@ func TestTheWrappersCallTheirHookWithWhatIsBesideThem(t *testing.T) {
 			})
 			require.Len(t, hints, 1)
 			hint := <-hints
-			assert.Equal(t, flex.Hint{Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, hint)
+			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, hint)
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 				require.Contains(t, r.stderr.String(), "slurmflex-hook: neither")
 			}
 		}
-		assert.Equal(t, flex.Hint{Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+		assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
 	})
 	t.Run("and becomes slurmflex where none does", func(t *testing.T) {
 		w := newWorld(t)

@@ -33,6 +33,8 @@ type Metrics struct {
 	slurmTime     *prometheus.HistogramVec // by command
 	rounds        *prometheus.CounterVec   // by outcome
 	roundTime     prometheus.Histogram
+	interval      prometheus.Gauge
+	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
 	sight         sight
 
@@ -100,12 +102,30 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 	f.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "slurmflex_info", Help: "1, with what is running.",
 	}, []string{"cluster", "version"}).WithLabelValues(cfg.Cluster, version).Set(1)
-	f.NewGauge(prometheus.GaugeOpts{
+	m.interval = f.NewGauge(prometheus.GaugeOpts{
 		Name: "slurmflex_round_interval_seconds", Help: "How long the daemon waits between rounds, as configured.",
-	}).Set(cfg.Options.Interval.Seconds())
+	})
+	m.configRead = f.NewGauge(prometheus.GaugeOpts{
+		Name: "slurmflex_config_valid", Help: "1 if the configuration file can be used, 0 if the daemon keeps an earlier one because it cannot.",
+	})
+	m.ConfigRead(true)
 	m.begin()
 	r.MustRegister(&m.sight)
 	return m
+}
+
+// Use has what is counted from now on go by another configuration.
+func (m *Metrics) Use(cfg *config.Config) {
+	m.cfg = cfg
+	m.begin()
+}
+
+// ConfigRead notes whether the configuration file can be used.
+func (m *Metrics) ConfigRead(valid bool) {
+	m.configRead.Set(0)
+	if valid {
+		m.configRead.Set(1)
+	}
 }
 
 // begin has the counters there from the start: what appears with 1 has not
@@ -128,6 +148,7 @@ func (m *Metrics) begin() {
 	for _, outcome := range []string{done, failed, standby} {
 		m.rounds.WithLabelValues(outcome)
 	}
+	m.interval.Set(m.cfg.Options.Interval.Seconds())
 	for _, set := range m.cfg.FlexSets() {
 		m.ledger.begin(set.Name)
 	}

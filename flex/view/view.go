@@ -41,6 +41,7 @@ type Rounds struct {
 	Interval   Seconds   `json:"interval_seconds"`
 	Standby    bool      `json:"standby"`           // another host makes the rounds
 	Trouble    string    `json:"trouble,omitempty"` // why the last round was not made
+	TroubleAt  time.Time `json:"trouble_at,omitzero"`
 }
 
 // Says is what is wrong with the rounds; empty if nothing is, or no daemon
@@ -52,7 +53,16 @@ func (r *Rounds) Says() string {
 	case r.Standby:
 		return "this host makes no rounds (" + r.Trouble + "): ask there"
 	}
-	return "no rounds are made: " + r.Trouble
+	return "no rounds are made: " + r.Trouble + r.at()
+}
+
+// at is when the trouble was seen: the next try to make a round may be minutes
+// away, and what stopped the last one over.
+func (r *Rounds) at() string {
+	if r.TroubleAt.IsZero() {
+		return ""
+	}
+	return " (as of " + r.TroubleAt.UTC().Format("15:04:05 MST") + ")"
 }
 
 // Region is a region of Compute that has flex nodesets.

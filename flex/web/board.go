@@ -15,15 +15,17 @@ import (
 // Board holds what the daemon's last round saw and what it did of late, for
 // those who ask. It is a flex.Watcher.
 type Board struct {
-	cfg *config.Config
 	now func() time.Time
 
 	mu      sync.Mutex
+	cfg     *config.Config
+	problem string     // of the configuration file; empty if there is none
 	seen    *view.View // nil before the first round
 	history view.History
 	begun   time.Time
 	good    time.Time // when the last round was made, here or on another host
 	trouble error     // why the last round was not made
+	tried   time.Time // when that was
 }
 
 var _ flex.Watcher = (*Board)(nil)
@@ -35,10 +37,32 @@ func NewBoard(cfg *config.Config, now func() time.Time) *Board {
 
 // Saw notes what a round saw.
 func (b *Board) Saw(snap plan.Snapshot, p plan.Plan) {
-	seen := view.Of(b.cfg, snap, p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	seen := view.Of(b.cfg, snap, p)
 	b.seen = &seen
+}
+
+// Use has the board go by another configuration.
+func (b *Board) Use(cfg *config.Config) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cfg = cfg
+}
+
+// Cluster is the name of the cluster that the daemon serves.
+func (b *Board) Cluster() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cfg.Cluster
+}
+
+// NoteConfig notes what is to know about the configuration file; empty if
+// nothing is.
+func (b *Board) NoteConfig(problem string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problem = problem
 }
 
 // Did notes an action.
@@ -52,7 +76,7 @@ func (b *Board) Did(a plan.Action, begun time.Time, took time.Duration, err erro
 func (b *Board) Stood(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.trouble = err
+	b.trouble, b.tried = err, b.now()
 	if err == nil || errors.Is(err, flex.ErrStandby) {
 		b.good = b.now()
 	}
@@ -67,7 +91,7 @@ func (b *Board) View() (view.View, error) {
 		rounds.LastGoodAt = b.good.UTC().Truncate(time.Second)
 	}
 	if b.trouble != nil {
-		rounds.Trouble = b.trouble.Error()
+		rounds.Trouble, rounds.TroubleAt = b.trouble.Error(), b.tried.UTC().Truncate(time.Second)
 	}
 	switch {
 	case b.seen == nil && b.trouble != nil:
@@ -77,6 +101,9 @@ func (b *Board) View() (view.View, error) {
 	}
 	v := *b.seen
 	v.Rounds, v.Actions = &rounds, b.history.Last()
+	if b.problem != "" {
+		v.Problems = append([]string{b.problem}, v.Problems...)
+	}
 	return v, nil
 }
 
@@ -96,7 +123,7 @@ func (b *Board) Healthy() error {
 	if age := b.now().Sub(since); age > 3*b.cfg.Options.Interval+margin {
 		err := fmt.Errorf("%s %s ago", what, view.Span(age))
 		if b.trouble != nil {
-			err = fmt.Errorf("%w: %w", err, b.trouble)
+			err = fmt.Errorf("%w: %w (as of %s)", err, b.trouble, b.tried.UTC().Format("15:04:05 MST"))
 		}
 		return err
 	}

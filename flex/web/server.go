@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -31,9 +32,10 @@ type Server struct {
 
 // The limits of a connection. Nobody sends us anything but a short question.
 const (
-	readLimit   = 10 * time.Second
+	connections = 128 // at a time; others wait
+	readLimit   = 5 * time.Second
 	writeLimit  = 30 * time.Second
-	idleLimit   = 2 * time.Minute
+	idleLimit   = 15 * time.Second
 	headerLimit = 16 << 10 // bytes
 )
 
@@ -75,7 +77,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	return server.Serve(listener)
+	return server.Serve(limit(listener, connections))
 }
 
 // Handler answers requests.
@@ -139,7 +141,7 @@ func (s *Server) knows(r *http.Request) bool {
 	}
 	host := hostOf(r.Host)
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback() || host != "" && host == hostOf(s.Address)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback() || host != "" && strings.EqualFold(host, hostOf(s.Address))
 }
 
 // hostOf is the host of host[:port], without the brackets of an IPv6 address.
@@ -176,7 +178,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ok\n"))
+	_, _ = fmt.Fprintf(w, "ok, cluster %s\n", s.Board.Cluster())
 }
 
 // why answers a browser with a page, and anybody else with text.

@@ -154,11 +154,13 @@ func TestAPageWithNothingOnItSaysSo(t *testing.T) {
 	}
 }
 
+// C19: a cause is shown until the next attempt, which may be minutes away.
 func TestADaemonThatMakesNoRoundsSaysSoOnItsPage(t *testing.T) {
 	w := newWorld(t)
 	w.round("")
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
-	assert.Contains(t, w.get("/").Body.String(), "<li>no rounds are made: read nodes: slurmctld is on fire</li>")
+	w.now = noon.Add(time.Minute)
+	assert.Contains(t, w.get("/").Body.String(), "<li>no rounds are made: read nodes: slurmctld is on fire (as of 12:00:00 UTC)</li>")
 }
 
 func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
@@ -238,7 +240,7 @@ func TestHealthIsARoundWithinThreeIntervalsAndAMargin(t *testing.T) {
 	later := func(d time.Duration) { w.now = w.now.Add(d) }
 	const limit = 3*30*time.Second + time.Minute
 
-	healthy(http.StatusOK, "ok")
+	healthy(http.StatusOK, "ok, cluster alpha\n")
 	later(limit + time.Second)
 	healthy(http.StatusServiceUnavailable, "no round was made since the daemon began 2m ago")
 	w.Board.Stood(nil)
@@ -246,7 +248,7 @@ func TestHealthIsARoundWithinThreeIntervalsAndAMargin(t *testing.T) {
 	healthy(http.StatusOK, "ok")
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
 	later(time.Second)
-	healthy(http.StatusServiceUnavailable, "the last round was made 2m ago: read nodes: slurmctld is on fire")
+	healthy(http.StatusServiceUnavailable, "the last round was made 2m ago: read nodes: slurmctld is on fire (as of 12:05:01 UTC)")
 	w.Board.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
 	healthy(http.StatusOK, "ok")
 }
@@ -265,6 +267,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	}
 }
 
+// C16: host names have no case.
 func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 	w := newWorld(t)
 	w.Address = "ctl1:8918"
@@ -275,7 +278,7 @@ func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 			*r = *r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP(ip)}))
 		}).Code
 	}
-	for _, host := range []string{"localhost", "localhost:8918", "127.0.0.1:8918", "127.0.0.2", "[::1]:8918", "[::1]", "ctl1:8918"} {
+	for _, host := range []string{"localhost", "LOCALHOST", "Localhost:8918", "localhost:8918", "127.0.0.1:8918", "127.0.0.2", "[::1]:8918", "[::1]", "ctl1:8918", "CTL1:8918"} {
 		assert.Equal(t, http.StatusOK, over("127.0.0.1", host), host)
 	}
 	for _, host := range []string{"evil.example", "evil.example:8918", "localhost.evil.example", "10.0.0.7", "", ":8918", "127.0.0.1.evil.example"} {

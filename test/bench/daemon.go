@@ -61,7 +61,7 @@ func (b *bench) attach(ctx context.Context, s *slurmctld, f *fake, rate float64,
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	hints, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), r.Log)
+	hints, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, r.Log)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -56,7 +56,7 @@ func daemon(ctx context.Context, path string, c clock, orders io.Reader, samples
 	r := &flex.Reconciler{
 		Config: cfg, Scheduler: slurm, Cloud: cloud, Log: log, Now: c.now, Watch: flex.Watchers{board, measures, rounds},
 	}
-	hints, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), log)
+	hints, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log)
 	if err != nil {
 		return err
 	}

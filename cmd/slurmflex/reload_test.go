@@ -1,0 +1,176 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"slurmflex/flex"
+)
+
+// breakConfig spoils the configuration file.
+func (w *world) breakConfig(t *testing.T) {
+	t.Helper()
+	w.configure(t, "project: demo\n", "project: [demo\n")
+}
+
+// shown is what the daemon answers at a path; empty if it does not.
+func shown(address, path string) string {
+	answer, err := http.Get("http://" + address + path)
+	if err != nil {
+		return ""
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	return string(text)
+}
+
+// unwrapped is what was printed, in one line.
+func unwrapped(r *process) string { return strings.Join(strings.Fields(r.stdout.String()), " ") }
+
+// servedAt starts a daemon at an address of its own and waits until it shows its
+// first round.
+func (w *world) servedAt(t *testing.T) (address string, d *process, says func(text string)) {
+	t.Helper()
+	address = w.listening(t)
+	d, says = w.talking(t)
+	require.Eventually(t, func() bool { return strings.Contains(shown(address, "/status.json"), `"cluster"`) }, slack, poll)
+	return address, d, says
+}
+
+// C6: a broken file on disk stops nothing that runs, and is named everywhere.
+func TestABrokenConfigurationFileIsNamedAndStopsNeitherTheDaemonNorItsReaders(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	address, d, says := w.servedAt(t)
+	w.breakConfig(t)
+	says("configuration file differs from the running configuration")
+	const problem = "the configuration file cannot be used, and the daemon keeps what it read at "
+	for _, command := range [][]string{{"status"}, {"status", "--nodeset", "a3"}, {"status", "--json"}} {
+		says := unwrapped(w.flex(t, command...).exits(t, exitDone))
+		assert.Contains(t, says, problem)
+		assert.Contains(t, says, "not YAML")
+		assert.Contains(t, says, "812", "what waits is shown as before")
+	}
+	assert.Contains(t, w.flex(t, "why", "812").exits(t, exitDone).stdout.String(), "job 812 of ada")
+	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_config_valid 0\n")
+	assert.Equal(t, "ok, cluster alpha\n", shown(address, "/healthz"), "the daemon itself is well")
+
+	require.NoError(t, d.Process.Signal(unix.SIGHUP))
+	says("configuration not reloaded; the daemon keeps the one it has")
+
+	w.configure(t, "project: [demo\n", "project: demo\n")
+	require.Eventually(t, func() bool { return strings.Contains(shown(address, "/metrics"), "\nslurmflex_config_valid 1\n") }, slack, poll)
+	assert.NotContains(t, unwrapped(w.flex(t, "status").exits(t, exitDone)), problem)
+	require.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone).settle(t)
+}
+
+// C6: what a reload changes, what it names, and that nothing is begun again.
+func TestAReloadTakesAValidConfigurationAndNamesWhatNeedsARestart(t *testing.T) {
+	w := newWorld(t)
+	address, d, says := w.servedAt(t)
+	w.configure(t, "interval: 1h", "interval: 30m")
+	w.configure(t, "node_count_dynamic_max: 8", "node_count_dynamic_max: 6")
+	w.configure(t, "  run_dir:", "  api_calls_per_second: 7\n  log_format: json\n  run_dir:")
+	shows := func(text string) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			assert.Contains(c, unwrapped(w.flex(t, "status").exits(t, exitDone)), text)
+		}, slack, poll)
+	}
+	shows("config.yaml has changed since ")
+	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_round_interval_seconds 3600\n", "not unless told")
+
+	require.NoError(t, d.Process.Signal(unix.SIGHUP))
+	says("configuration reloaded")
+	shows("config.yaml: a reload does not change slurmflex.log_format, slurmflex.api_calls_per_second; to use it: systemctl restart slurmflex")
+	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_round_interval_seconds 1800\n")
+	shows("nodeset a3: 6 nodes")
+	w.waiting(t)
+	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll, "passes go on")
+	require.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone).settle(t)
+}
+
+// C6: a hook cannot do without its configuration what only that says, but the
+// daemon can; and slurmctld throws away what hooks print.
+func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, w *world)
+		names string
+	}{
+		"not YAML":      {func(t *testing.T, w *world) { w.breakConfig(t) }, "not YAML"},
+		"a wrong value": {func(t *testing.T, w *world) { w.configure(t, "interval: 1h", "interval: soon") }, "slurmflex.interval"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			c.spoil(t, w)
+			syslog := newManager(t, w.path("log/syslog"))
+			resume := func(code int) (printed, logged string) {
+				t.Helper()
+				r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t), syslogSocketOf+"="+w.path("log/syslog")).exits(t, code)
+				require.NoError(t, syslog.SetReadDeadline(time.Now().Add(slack)))
+				message := make([]byte, 64<<10)
+				n, err := syslog.Read(message)
+				require.NoError(t, err)
+				return r.stderr.String(), string(message[:n])
+			}
+			printed, logged := resume(exitUsage)
+			assert.Contains(t, printed, w.path("config.yaml"))
+			assert.Regexp(t, `^<27>slurmflex\[\d+\]: nothing done: the configuration cannot be used, and no daemon took the call \{`, logged)
+			assert.Contains(t, logged, c.names)
+			assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
+
+			hints := w.listen(t)
+			for len(hints) == 0 { // a busy machine may let the daemon be late
+				_, logged = resume(exitDone)
+			}
+			assert.Contains(t, logged, "the daemon took the call")
+			assert.Contains(t, logged, c.names)
+			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+			w.assertUntouched(t)
+		})
+	}
+}
+
+// C6: without a log file the journal says why nothing is logged in it.
+func TestAHookWithoutALogFileLogsToSyslog(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.RemoveAll(w.path("log")))
+	syslog := newManager(t, w.path("syslog"))
+	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
+	for _, says := range []string{"log file cannot be opened; logging to syslog", "nothing done"} {
+		require.NoError(t, syslog.SetReadDeadline(time.Now().Add(slack)))
+		message := make([]byte, 64<<10)
+		n, err := syslog.Read(message)
+		require.NoError(t, err)
+		assert.Contains(t, string(message[:n]), "]: "+says)
+	}
+}
+
+// C10: the page of another cluster's daemon is not taken for ours, but any
+// cluster's will do for whoever cannot know which is his.
+func TestWhoCannotReadTheConfigurationAsksTheDaemonAtItsDefaultAddress(t *testing.T) {
+	if l, err := net.Listen("tcp", "127.0.0.1:8918"); err != nil {
+		t.Skip("somebody listens at the default address")
+	} else {
+		defer l.Close()
+		go func() {
+			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"cluster":"alpha"}`) }))
+		}()
+	}
+	w := newWorld(t)
+	r := prepare(t, nil, os.Args[0], "--config", w.path("gone.yaml"), "status").exits(t, exitDone)
+	assert.Contains(t, r.stdout.String(), "cluster alpha at ")
+}

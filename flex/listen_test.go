@@ -1,0 +1,103 @@
+package flex
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/sys/unix"
+)
+
+// C12: hooks find the daemon again after somebody has cleaned run_dir.
+func TestASocketThatIsRemovedIsMadeAgainAndThatIsLogged(t *testing.T) {
+	path := socketPath(t)
+	core, log := observer.New(zap.WarnLevel)
+	hints, err := Listen(t.Context(), path, "alpha", zap.New(core))
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, os.Remove(path))
+		require.Eventually(t, func() bool { return Send(t.Context(), path, someHint) == nil }, time.Minute, time.Millisecond)
+		assert.Equal(t, someHint, <-hints)
+	}
+	require.Equal(t, 2, log.Len())
+	assert.Equal(t, "socket was removed; listening on a new one", log.All()[0].Message)
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
+}
+
+// C12: what stands in the socket's place is not ours to remove, and said once.
+func TestASocketThatCannotBeMadeAgainIsToldOnceAndMadeWhenItCanBe(t *testing.T) {
+	path := socketPath(t)
+	core, log := observer.New(zap.WarnLevel)
+	hints, err := Listen(t.Context(), path, "alpha", zap.New(core))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.Eventually(t, func() bool { return log.Len() > 0 }, time.Minute, time.Millisecond)
+	assert.ErrorContains(t, log.All()[0].Context[0].Interface.(error), path+" is not a socket; remove it")
+	require.NoError(t, os.Remove(path))
+	require.Eventually(t, func() bool { return Send(t.Context(), path, someHint) == nil }, time.Minute, time.Millisecond)
+	assert.Equal(t, someHint, <-hints)
+	require.Equal(t, 2, log.Len())
+	assert.Equal(t, "socket was removed; listening on a new one", log.All()[1].Message)
+}
+
+// C10: two clusters whose configurations have the same run_dir.
+func TestAHintOfAnotherClusterIsRefusedAndNamesTheDaemons(t *testing.T) {
+	path := socketPath(t)
+	core, log := observer.New(zap.WarnLevel)
+	hints, err := Listen(t.Context(), path, "beta", zap.New(core))
+	require.NoError(t, err)
+	err = send(t, path, someHint)
+	require.ErrorAs(t, err, new(UnreceiptedError), "the hook is to do the work itself")
+	assert.EqualError(t, err, "the daemon at "+path+` refused the hint: "cluster beta; give each cluster a slurmflex.run_dir of its own\n"`)
+	assert.Empty(t, hints)
+	require.Equal(t, 1, log.Len())
+	assert.Contains(t, log.All()[0].Message, "it is for another cluster")
+
+	require.NoError(t, send(t, path, Hint{Verb: "resume"}), "whoever cannot know its cluster may wake any daemon")
+	assert.Len(t, hints, 1)
+}
+
+// C11: callers who say nothing take no more than their share of the files.
+func TestOnlySoManyHintsAreReadAtOnce(t *testing.T) {
+	path, hints := listening(t)
+	before := openFiles(t)
+	for range 4 * hooksTaken {
+		conn, err := net.Dial("unix", path)
+		require.NoError(t, err)
+		defer conn.Close()
+	}
+	assert.LessOrEqual(t, openFiles(t)-before-4*hooksTaken, hooksTaken, "the daemon's ends of them")
+	require.Eventually(t, func() bool { return Send(t.Context(), path, someHint) == nil }, time.Minute, time.Millisecond, "their turn passes")
+	assert.Equal(t, someHint, <-hints)
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(files)
+}
+
+// C11: only a file that may not be ours is to be removed.
+func TestAFileThatCannotBeOpenedIsAdvisedUponByItsCause(t *testing.T) {
+	for cause, want := range map[error]string{
+		unix.EMFILE: fmt.Sprintf("too many open files in this process; see ls -l /proc/%d/fd, and LimitNOFILE= of its unit", os.Getpid()),
+		unix.ENFILE: "too many open files in system; see sysctl fs.file-nr and fs.file-max",
+		unix.ENOSPC: "no space left on device; free space there",
+		unix.EACCES: "permission denied; remove it if it is not ours",
+		unix.ELOOP:  "too many levels of symbolic links; remove it if it is not ours",
+		unix.EIO:    "input/output error",
+	} {
+		assert.EqualError(t, advised(cause), want)
+		assert.ErrorIs(t, advised(cause), cause)
+	}
+}

@@ -11,10 +11,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"slurmflex/regular"
 )
 
 // MaxSize is the size in bytes of the largest file that is read: some hundred
@@ -62,7 +63,7 @@ func Load(path string) (*Config, error) {
 
 // read stops one byte after MaxSize, which is enough for Parse to refuse.
 func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := regular.OpenPipe(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w; write the file or give another path", err)

@@ -412,7 +412,7 @@ func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
 
 	_, err = Load(dir)
 	require.Error(t, err)
-	assert.Equal(t, "read configuration: read "+dir+": is a directory; give a file that can be read", err.Error())
+	assert.Equal(t, "read configuration: open "+dir+": is a directory; give a file", err.Error())
 
 	huge := filepath.Join(dir, "huge.yaml")
 	require.NoError(t, os.WriteFile(huge, []byte(minimal), 0o600))

@@ -3,7 +3,10 @@ package config
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
+	"syscall"
 )
 
 // The bits of a mode by which others than the owner have access.
@@ -19,6 +22,12 @@ func CheckSecret(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file; give one", path)
+	}
+	if err := checkOwner(path, info); err != nil {
+		return err
 	}
 	if mode := info.Mode().Perm(); mode&othersAny != 0 {
 		return fmt.Errorf("%s has mode %04o: others could read or change it; chmod 600 %s", path, mode, path)
@@ -36,10 +45,42 @@ func checkFile(f *os.File) error {
 	if !info.Mode().IsRegular() {
 		return nil // such as a shell's <(…): nobody else can reach it
 	}
-	if mode := info.Mode().Perm(); mode&othersWrite != 0 {
-		return fmt.Errorf("%s has mode %04o: others could change what it says; chmod go-w %s", f.Name(), mode, f.Name())
+	return checkOpen(f.Name(), info)
+}
+
+// CheckProgram returns an error if others may exchange or write a program that is
+// to be run. That it is not there is for whoever runs it to say.
+func CheckProgram(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
 	}
-	return checkWay(f.Name())
+	return checkOpen(path, info)
+}
+
+// checkOpen is checkFile for what was found at that path.
+func checkOpen(path string, info os.FileInfo) error {
+	if err := checkOwner(path, info); err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&othersWrite != 0 {
+		return fmt.Errorf("%s has mode %04o: others could change what it says; chmod go-w %s", path, mode, path)
+	}
+	return checkWay(path)
+}
+
+// checkOwner returns an error if a file or folder belongs to another user than
+// root, us, or slurm, as whom Slurm and slurmflex usually run.
+func checkOwner(path string, info os.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || stat.Uid == 0 || int(stat.Uid) == os.Geteuid() {
+		return nil
+	}
+	uid := strconv.FormatUint(uint64(stat.Uid), 10)
+	if slurm, err := user.Lookup("slurm"); err == nil && slurm.Uid == uid {
+		return nil
+	}
+	return fmt.Errorf("%s belongs to uid %s, who could change it; chown root %s", path, uid, path)
 }
 
 // checkWay returns an error if others may exchange a file by way of a folder on
@@ -59,6 +100,9 @@ func checkWay(path string) error {
 			info, err := os.Stat(dir)
 			if err != nil {
 				return err
+			}
+			if err := checkOwner(dir, info); err != nil {
+				return fmt.Errorf("folder %w", err)
 			}
 			if info.Mode().Perm()&othersWrite != 0 && info.Mode()&os.ModeSticky == 0 {
 				return fmt.Errorf("folder %s has mode %04o: others could put another file in place of %s; chmod go-w %s",

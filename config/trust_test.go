@@ -42,6 +42,16 @@ func link(t *testing.T, to, path string) {
 	require.NoError(t, os.Symlink(to, path))
 }
 
+// give makes a file or folder another user's.
+func give(t *testing.T, path string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	require.NoError(t, os.Chown(path, 12345, -1))
+}
+
+// C16, C15: owner, mode and kind of the file and of each folder above it.
 func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 	tests := map[string]struct {
 		lay  func(t *testing.T, dir string) // what there is in DIR; DIR/config.yaml is loaded
@@ -99,6 +109,26 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 				chmod(t, dir, 0o775)
 			},
 			"folder DIR has mode 0775: others could put another file in place of DIR/config.yaml; chmod go-w DIR",
+		},
+		"it belongs to another user": {
+			func(t *testing.T, dir string) {
+				write(t, dir+"/config.yaml", minimal, 0o644)
+				give(t, dir+"/config.yaml")
+			},
+			"DIR/config.yaml belongs to uid 12345, who could change it; chown root DIR/config.yaml",
+		},
+		"its folder belongs to another user": {
+			func(t *testing.T, dir string) {
+				folder(t, dir+"/his", 0o755)
+				write(t, dir+"/his/real.yaml", minimal, 0o644)
+				link(t, "his/real.yaml", dir+"/config.yaml")
+				give(t, dir+"/his")
+			},
+			"folder DIR/his belongs to uid 12345, who could change it; chown root DIR/his",
+		},
+		"it is a device": {
+			func(t *testing.T, dir string) { link(t, "/dev/zero", dir+"/config.yaml") },
+			"open DIR/config.yaml: is no regular file; give one",
 		},
 		"its folder's folder is one that others may write": {
 			func(t *testing.T, dir string) {
@@ -175,4 +205,17 @@ func TestCredentialsThatAreNotThereAreForWhoeverReadsThemToName(t *testing.T) {
 	_, err := Load(dir + "/config.yaml")
 	require.NoError(t, err, "a file is checked far from its cluster too")
 	assert.NoError(t, CheckSecret(""))
+}
+
+// C16: a program that SlurmUser runs is nobody else's to change.
+func TestAProgramThatOthersCanChangeIsNotRun(t *testing.T) {
+	dir := ownFolder(t)
+	write(t, dir+"/program", "#!/bin/sh\n", 0o755)
+	require.NoError(t, CheckProgram(dir+"/program"))
+	require.NoError(t, CheckProgram(dir+"/gone"), "whoever runs it says so")
+	chmod(t, dir+"/program", 0o777)
+	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program has mode 0777: others could change what it says; chmod go-w "+dir+"/program")
+	chmod(t, dir+"/program", 0o755)
+	give(t, dir+"/program")
+	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program belongs to uid 12345, who could change it; chown root "+dir+"/program")
 }

@@ -113,3 +113,13 @@ func TestNodesOfOthersAreHandedOnThoughOursCannotBe(t *testing.T) {
 	require.Len(t, w.updates(t), 1)
 	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force")
 }
+
+// C16: SlurmUser runs nobody else's program.
+func TestAProgramForOthersThatAnybodyCouldChangeIsNotRun(t *testing.T) {
+	w := delegating(t)
+	require.NoError(t, os.Chmod(w.path("bin/others-resume"), 0o777))
+	r := w.hook(t, "resume", "alpha-cpu-0", w.resumeFile(t)).exits(t, exitFailed)
+	r.complains(t, "delegate "+w.path("bin/others-resume")+" alpha-cpu-0: ", "has mode 0777: others could change what it says; chmod go-w ")
+	assert.NoFileExists(t, w.path("delegated"))
+	assert.Len(t, w.log(t, "error"), 1)
+}

@@ -209,7 +209,10 @@ func (h hook) delegate(hint flex.Hint, calls flex.Calls) error {
 			zap.String("others", list))
 		return nil
 	}
-	err := unix.Exec(program, []string{program, list}, os.Environ())
+	err := config.CheckProgram(program)
+	if err == nil {
+		err = unix.Exec(program, []string{program, list}, os.Environ())
+	}
 	err = fmt.Errorf("delegate %s %s: %w", program, list, err)
 	h.log.Error("nodes of other nodesets not handed on", zap.Error(err))
 	return err

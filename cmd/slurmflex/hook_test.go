@@ -193,6 +193,45 @@ func TestAResumeFileThatCannotBeReadIsOneWarning(t *testing.T) {
 	}
 }
 
+// C15: the file that is named has no end, no writer, or a size that is no file
+// of Slurm's; the call is served all the same.
+func TestAResumeFileThatIsNoFileIsRefusedAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		lay  func(t *testing.T, path string)
+		says string
+	}{
+		"a device": {func(t *testing.T, path string) { require.NoError(t, os.Symlink("/dev/zero", path)) }, "is no regular file"},
+		"a pipe":   {func(t *testing.T, path string) { require.NoError(t, unix.Mkfifo(path, 0o600)) }, "is no regular file"},
+		"a folder": {func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o700)) }, "is a directory"},
+		"a huge file": {func(t *testing.T, path string) {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+			require.NoError(t, os.Truncate(path, 10<<30))
+		}, "larger than 32 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.waiting(t)
+			c.lay(t, w.path("resume.json"))
+			w.hook(t, "resume", "alpha-a3-[0-1]", "SLURM_RESUME_FILE="+w.path("resume.json")).exits(t, exitDone).settle(t)
+			w.requireAsked(t)
+			require.Len(t, w.log(t, "warn"), 1)
+			assert.Contains(t, w.log(t, "warn")[0], c.says)
+		})
+	}
+}
+
+// C16: a log file that is a link may lead to a file that is precious.
+func TestALogFileIsNotReachedThroughALink(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, "precious", "")
+	require.NoError(t, os.Symlink(w.path("precious"), w.path("log/slurmflex.log")))
+	r := w.hook(t, "suspend", "").exits(t, exitUsage)
+	assert.Contains(t, r.stderr.String(), "open log: open "+w.path("log/slurmflex.log")+": too many levels of symbolic links")
+	text, err := os.ReadFile(w.path("precious"))
+	require.NoError(t, err)
+	assert.Empty(t, text)
+}
+
 func TestAHostlistThatNamesNoNodesIsWrongUsage(t *testing.T) {
 	for hostlist, says := range map[string]string{
 		"alpha-a3-[0-1": "alpha-a3-[0-1",

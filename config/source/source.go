@@ -6,12 +6,13 @@ package source
 import (
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"slurmflex/regular"
 )
 
 // maxSize and maxKeys bound what is read of a file: 4 MiB, as package config
@@ -37,7 +38,7 @@ type entry struct {
 
 // Read reads the file at path.
 func Read(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := regular.OpenPipe(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}

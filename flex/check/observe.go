@@ -14,6 +14,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
+	"slurmflex/regular"
 	"slurmflex/slurm"
 )
 
@@ -229,7 +230,7 @@ func lookAt(path string) Program {
 
 // head is the first part of a file, which is all of a hook.
 func head(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -4,10 +4,10 @@ package slurmconf
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"slurmflex/regular"
 )
 
 // maxConf bounds the size in bytes of a file, and maxFiles how many it may
@@ -46,17 +46,9 @@ func (f *File) read(path string) error {
 	if f.files++; f.files > maxFiles {
 		return fmt.Errorf("%s: more than %d files include each other", path, maxFiles)
 	}
-	in, err := os.Open(path)
+	data, err := regular.Read(path, maxConf)
 	if err != nil {
 		return err
-	}
-	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(in, maxConf+1))
-	if err != nil {
-		return err
-	}
-	if len(data) > maxConf {
-		return fmt.Errorf("%s: larger than %d MiB", path, maxConf>>20)
 	}
 	return f.parse(path, string(data))
 }

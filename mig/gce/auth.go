@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 
 	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
 	"google.golang.org/api/option"
 	transport "google.golang.org/api/transport/http"
+
+	"slurmflex/regular"
 )
 
-const computeScope = "https://www.googleapis.com/auth/compute"
+const (
+	computeScope     = "https://www.googleapis.com/auth/compute"
+	credentialsLimit = 1 << 20 // bytes; such a file has a few thousand
+)
 
 // authenticated is base with an access token on each request, if the API wants
 // one. It lies below rate limit and retries: each attempt of a call gets a
@@ -38,7 +42,7 @@ func findCredentials(file string) (*auth.Credentials, error) {
 	if file == "" {
 		return credentials.DetectDefault(o)
 	}
-	b, err := os.ReadFile(file)
+	b, err := regular.Read(file, credentialsLimit)
 	if err != nil {
 		return nil, fmt.Errorf("credentials: %w", err)
 	}

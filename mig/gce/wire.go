@@ -24,7 +24,7 @@ const (
 	longestPause  = 60 * time.Second       // a Retry-After beyond it ends the call
 	answerTime    = 30 * time.Second       // for one attempt
 	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
-	answerLimit   = 128 << 20              // bytes: a page of 500 instances with their metadata stays well below it
+	answerLimit   = 64 << 20               // bytes: a page of 500 instances with their metadata stays well below it
 	userAgent     = "slurmflex"
 	waitInRegion  = "regionOperations.wait"
 	waitInZone    = "zoneOperations.wait"

@@ -1,6 +1,7 @@
 package gce
 
 import (
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -235,6 +236,31 @@ func TestAnAnswerIsReadUpToItsLimit(t *testing.T) {
 	}
 	require.NoError(t, whole(12))
 	require.EqualError(t, whole(11), "answer longer than 11 bytes")
+}
+
+// C16: a small answer that unpacks to a large one, and one without an end.
+func TestTheLimitOfAnAnswerCountsWhatItUnpacksTo(t *testing.T) {
+	for name, send := range map[string]func(w http.ResponseWriter){
+		"packed": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Encoding", "gzip")
+			packed := gzip.NewWriter(w)
+			_, _ = packed.Write(make([]byte, 8<<20))
+			_ = packed.Close()
+		},
+		"endless": func(w http.ResponseWriter) {
+			for err := error(nil); err == nil; {
+				_, err = w.Write(make([]byte, 1<<16))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { send(w) }))
+			defer api.Close()
+			answer, err := http.Get(api.URL)
+			require.NoError(t, err)
+			assert.EqualError(t, readWhole(answer, 1<<20), "answer longer than 1048576 bytes")
+		})
+	}
 }
 
 func TestAnAnswerThatBreaksOffIsTriedAgain(t *testing.T) {

@@ -1,0 +1,65 @@
+// Package regular reads files whose path, or content, somebody else may have
+// chosen: what is no file, such as a device, has no end, and a pipe may have no
+// other one.
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipeTime is how long whoever writes into a pipe may take.
+const pipeTime = 5 * time.Second
+
+// Open opens a regular file for reading.
+func Open(path string) (*os.File, error) { return open(path, 0) }
+
+// OpenPipe opens a regular file, or a pipe such as a shell's <(…), which is read
+// for five seconds at most.
+func OpenPipe(path string) (*os.File, error) { return open(path, os.ModeNamedPipe) }
+
+// open opens a regular file or one of that type, without waiting for anybody.
+func open(path string, also os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		return f, nil
+	case also != 0 && info.Mode().Type() == also:
+		if err = f.SetReadDeadline(time.Now().Add(pipeTime)); err == nil {
+			return f, nil
+		}
+	case info.IsDir():
+		err = &os.PathError{Op: "open", Path: path, Err: errors.New("is a directory; give a file")}
+	default:
+		err = &os.PathError{Op: "open", Path: path, Err: errors.New("is no regular file; give one")}
+	}
+	f.Close()
+	return nil, err
+}
+
+// Read reads a regular file of at most so many bytes, whole MiB.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s: larger than %d MiB", path, most>>20)
+	}
+	return data, nil
+}

@@ -167,6 +167,24 @@ func (c *Cluster) Restart() {
 	}
 }
 
+// LoseState is a slurmctld that ends, if it had not, and starts again with an
+// empty StateSaveLocation: it knows of no job and no reservation, takes every node
+// for powered down, and gives ids from 1 on. What runs on machines it does not
+// hear of.
+func (c *Cluster) LoseState() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.down, c.queue, c.jobs, c.reservations, c.lastID, c.lastPriority = nil, nil, map[uint32]*job{}, nil, 0, firstPriority
+	for _, n := range c.nodes {
+		*n = node{
+			name: n.name, order: n.order, partitions: n.partitions, exempt: n.exempt, resumeTimeout: n.resumeTimeout,
+			flags: slurm.PoweredDown, slurmd: n.slurmd,
+		}
+		n.slurmd.heard = true
+	}
+	c.period, c.stirred = c.o.Now().Add(batchPeriod), true
+}
+
 // ask begins a command: it takes the lock, unless ctx has ended or slurmctld
 // does not answer. The caller gives the lock back.
 func (c *Cluster) ask(ctx context.Context) error {

@@ -44,7 +44,9 @@ func (c *Cluster) RequeueHold(id uint32) error {
 		if !taken {
 			return err
 		}
-		j.priority, j.reason = 0, reasonRequeued
+		for _, part := range j.parts() {
+			part.priority, part.reason = 0, reasonRequeued
+		}
 		if c.habits.requeuesAtOnce && configuring {
 			j.nodes = had
 		}
@@ -78,8 +80,10 @@ func (c *Cluster) Release(id uint32) error {
 		if j.over() {
 			return ended("scontrol release", j)
 		}
-		if j.held() {
-			j.priority, j.reason = c.usualPriority(), reasonNone
+		for _, part := range j.parts() {
+			if part.held() {
+				part.priority, part.reason = c.usualPriority(), reasonNone
+			}
 		}
 		return nil
 	})
@@ -114,9 +118,11 @@ func (c *Cluster) SetPriority(id uint32, priority uint64) error {
 		if j.over() {
 			return ended("scontrol update", j)
 		}
-		j.priority, j.reason = priority, reasonNone
-		if priority == 0 {
-			j.reason = reasonHeld
+		for _, part := range j.parts() {
+			part.priority, part.reason = priority, reasonNone
+			if priority == 0 {
+				part.reason = reasonHeld
+			}
 		}
 		return nil
 	})

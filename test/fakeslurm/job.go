@@ -46,17 +46,18 @@ const (
 
 // JobSpec is what sbatch, salloc or srun is asked for.
 type JobSpec struct {
-	Partition   string
-	Nodes       int           // how many; 0: as many as NodeList, at least one
-	NodeList    []string      // -w: these are among them
-	Limit       time.Duration // rounded up to minutes; 0: the partition's MaxTime
-	Run         time.Duration // how long the job runs if nothing stops it
-	Begin       time.Time     // --begin; zero: at once
-	Priority    uint64        // 0: the release's usual one
-	Tasks       int           // of an array, 0 to Tasks-1; 0: no array
-	Interactive bool          // from salloc or srun
-	NoRequeue   bool
-	User        string // empty: root
+	Partition    string
+	Nodes        int           // how many; 0: as many as NodeList, at least one
+	NodeList     []string      // -w: these are among them
+	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
+	Run          time.Duration // how long the job runs if nothing stops it
+	Begin        time.Time     // --begin; zero: at once
+	Priority     uint64        // 0: the release's usual one
+	Tasks        int           // of an array, 0 to Tasks-1; 0: no array
+	Interactive  bool          // from salloc or srun
+	NoRequeue    bool
+	User         string // empty: root
+	AdminComment string // --admin-comment, which operators may give
 }
 
 // job is a job as slurmctld knows it, or the tasks of an array that have not
@@ -64,6 +65,7 @@ type JobSpec struct {
 type job struct {
 	id, arrayID uint32 // arrayID is 0 for no array
 	tasks       []int  // of an array: one, or all that are not told apart yet
+	het         []*job // the components of the heterogeneous job that it belongs to; nil: to none
 	spec        JobSpec
 	partition   *partition
 	count       int     // of nodes that it wants
@@ -90,13 +92,26 @@ func (c *Cluster) Submit(spec JobSpec) (id uint32, err error) {
 	if c.down != nil {
 		return 0, fmt.Errorf("sbatch: %w", c.down)
 	}
-	j := &job{
-		spec: spec, partition: c.partition(spec.Partition), state: slurm.JobPending, reason: reasonNone,
-		begin: spec.Begin, priority: spec.Priority,
-	}
-	if err := c.place(j); err != nil {
+	j, err := c.placed(spec)
+	if err != nil {
 		return 0, err
 	}
+	c.queueUp(j)
+	return j.id, nil
+}
+
+// placed is a new job for which there is a place.
+func (c *Cluster) placed(spec JobSpec) (*job, error) {
+	j := &job{
+		spec: spec, partition: c.partition(spec.Partition), state: slurm.JobPending, reason: reasonNone,
+		begin: spec.Begin, priority: spec.Priority, adminComment: spec.AdminComment,
+	}
+	return j, c.place(j)
+}
+
+// queueUp gives a job its id and its place in the queue.
+func (c *Cluster) queueUp(j *job) {
+	spec := j.spec
 	c.lastID++
 	j.id = c.lastID
 	j.limit = j.partition.limit(spec.Limit)
@@ -108,7 +123,6 @@ func (c *Cluster) Submit(spec JobSpec) (id uint32, err error) {
 		j.priority = c.usualPriority()
 	}
 	c.add(j)
-	return j.id, nil
 }
 
 // place finds out where a job is to run.

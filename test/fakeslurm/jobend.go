@@ -35,6 +35,7 @@ func (c *Cluster) startConfigured(now time.Time) {
 			c.stirred = true
 		}
 	}
+	c.missScripts(now)
 }
 
 // stopLate stops the jobs that have run for their whole time limit.
@@ -50,8 +51,11 @@ func (c *Cluster) stopLate(now time.Time) {
 // that ended long ago.
 func (c *Cluster) endJobs(now time.Time) {
 	silent := func(n *node) bool { return !n.slurmd.up }
+	atWork := func(j *job) bool {
+		return j.state == slurm.JobRunning && now.Sub(j.start) >= j.spec.Run && !slices.ContainsFunc(j.nodes, silent)
+	}
 	for _, j := range slices.Clone(c.queue) {
-		if j.state == slurm.JobRunning && now.Sub(j.start) >= j.spec.Run && !slices.ContainsFunc(j.nodes, silent) {
+		if all(j.parts(), atWork) {
 			c.end(j, slurm.JobCompleted, now)
 		}
 	}
@@ -59,9 +63,11 @@ func (c *Cluster) endJobs(now time.Time) {
 
 // end ends a job in a state.
 func (c *Cluster) end(j *job, state slurm.JobState, now time.Time) {
-	c.leave(j, now)
-	j.state, j.ended = state, now
-	c.retire(j)
+	for _, part := range j.parts() {
+		c.leave(part, now)
+		part.state, part.ended = state, now
+		c.retire(part)
+	}
 }
 
 // retire takes a job out of the queue when it has ended and all its nodes know.
@@ -90,12 +96,14 @@ func (c *Cluster) leave(j *job, now time.Time) {
 
 // requeue takes a job back to PENDING; it may start again after a delay.
 func (c *Cluster) requeue(j *job, delay time.Duration, now time.Time) {
-	c.leave(j, now)
-	j.state, j.nodes, j.start, j.reason = slurm.JobPending, nil, time.Time{}, reasonNone
-	j.restarts++
-	j.begin = now.Add(delay)
-	if j.held() {
-		j.reason = reasonHeld
+	for _, part := range j.parts() {
+		c.leave(part, now)
+		part.state, part.nodes, part.start, part.reason = slurm.JobPending, nil, time.Time{}, reasonNone
+		part.restarts++
+		part.begin = now.Add(delay)
+		if part.held() {
+			part.reason = reasonHeld
+		}
 	}
 }
 

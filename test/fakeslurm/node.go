@@ -29,6 +29,7 @@ type node struct {
 	completing   []*job      // that have ended on it, which it did not confirm
 	reservedFrom time.Time   // by some reservation; zero: by none
 	reserved     bool        // that reservation has begun
+	frozen       bool        // changes of it are refused
 	plan         span        // for a job that is to start later; zero: for none
 
 	reason, reasonBy, comment, extra string

@@ -31,7 +31,9 @@ func (c *Cluster) HoldJob(ctx context.Context, id uint32) error {
 		if j.over() {
 			return ended("scontrol hold", j)
 		}
-		j.priority, j.reason = 0, reasonHeld
+		for _, part := range j.parts() {
+			part.priority, part.reason = 0, reasonHeld
+		}
 		c.stirred = true
 		return nil
 	})

@@ -246,3 +246,20 @@ func TestARestartRunsNoProgramAgainAndOn2205NodesWereBusyThen(t *testing.T) {
 		})
 	}
 }
+
+func TestASlurmctldWithoutItsStateTakesAllNodesForPoweredDown(t *testing.T) {
+	eachVersion(t, func(t *testing.T, version string) {
+		w := newWorld(t, version)
+		w.powered("a0")
+		first := w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour, Run: time.Hour})
+		w.pass(time.Minute)
+		w.LoseState()
+		w.pass(time.Minute)
+		w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
+		jobs, err := w.Jobs(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, jobs)
+		require.Empty(t, w.calls, "nobody is called for what is forgotten")
+		require.Equal(t, first, w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour}), "ids begin again")
+	})
+}

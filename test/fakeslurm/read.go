@@ -49,6 +49,9 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 		if j.arrayID != 0 {
 			shown.ArrayID = j.arrayID
 		}
+		if j.het != nil {
+			shown.HetID, shown.HetOffset = j.hetID(), j.id-j.hetID()
+		}
 		list = append(list, shown)
 	}
 	return list, nil
@@ -82,7 +85,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 			continue
 		}
 		list = append(list, slurm.JobRecord{
-			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
+			ID: j.id, HetIDs: j.hetIDs(), State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
 		})
 	}
 	return list, nil

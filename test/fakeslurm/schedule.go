@@ -60,6 +60,9 @@ func (p *pass) consider(j *job) {
 		j.reason = reasonBegin
 		p.c.nextBegin = earlier(p.c.nextBegin, j.begin)
 		return
+	case j.het != nil:
+		p.together(j)
+		return
 	}
 	j.start = time.Time{}
 	for {

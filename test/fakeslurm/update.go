@@ -38,12 +38,21 @@ func (c *Cluster) UpdateNodes(ctx context.Context, list []string, change slurm.N
 	}
 	now := c.o.Now()
 	for _, n := range nodes {
-		if !c.change(n, change, now) {
+		if n.frozen || !c.change(n, change, now) {
 			err = refuse(call, "Invalid node state specified", nil)
 		}
 	}
 	c.stirred = true
 	return err
+}
+
+// Freeze has slurmctld refuse every change of a node from now on, or no longer.
+func (c *Cluster) Freeze(name string, frozen bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.byName[name]; n != nil {
+		n.frozen = frozen
+	}
 }
 
 // change changes a node, and reports whether its state could be as is wanted.

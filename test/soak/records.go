@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,47 +12,6 @@ import (
 
 // The functions below print what Slurm's commands would, in the form of 24.11
 // and as far as package slurm reads it.
-
-func nodesText(nodes []slurm.Node) string {
-	var out strings.Builder
-	for _, n := range nodes {
-		fmt.Fprintf(&out, "NodeName=%s CPUTot=2 Gres=(null) NodeAddr=%[1]s NodeHostName=%[1]s  RealMemory=1800000 AllocMem=0 "+
-			"State=%s ThreadsPerCore=2 Partitions=%s  BootTime=%s SlurmdStartTime=None LastBusyTime=%s ResumeAfterTime=None ",
-			n.Name, n.State, strings.Join(n.Partitions, ","), moment(n.BootTime), moment(n.LastBusyTime))
-		if n.Reason != "" {
-			fmt.Fprintf(&out, " Reason=%s [%s@2026-11-21T03:00:00]", n.Reason, n.ReasonBy)
-		}
-		if n.Comment != "" {
-			fmt.Fprintf(&out, " Comment=%s", n.Comment)
-		}
-		if n.Extra != "" {
-			fmt.Fprintf(&out, " Extra=%s", n.Extra)
-		}
-		out.WriteByte('\n')
-	}
-	return out.String()
-}
-
-func jobRecordsText(records []slurm.JobRecord, mark string) string {
-	flag := map[bool]int{true: 1}
-	var out strings.Builder
-	for _, r := range records {
-		fmt.Fprintf(&out, "%d|%s|N/A|%s|%d|%d|%s\n", r.ID, mark, r.State, flag[r.Requeue], flag[r.Batch], cmp.Or(r.AdminComment, "(null)"))
-	}
-	return out.String()
-}
-
-func reservationsText(reservations []slurm.Reservation) string {
-	if len(reservations) == 0 {
-		return "No reservations in the system\n"
-	}
-	var out strings.Builder
-	for _, r := range reservations {
-		fmt.Fprintf(&out, "ReservationName=%s StartTime=%s EndTime=%s Duration=365-00:00:00 Nodes=%s NodeCnt=%d Flags=%s Users=%s State=INACTIVE\n",
-			r.Name, moment(r.Start), moment(r.End), slurm.Fold(r.Nodes), len(r.Nodes), strings.Join(r.Flags, ","), strings.Join(r.Users, ","))
-	}
-	return out.String()
-}
 
 func partitionsText(partitions []slurm.Partition) string {
 	share := map[bool]string{true: "EXCLUSIVE", false: "NO"}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"slurmflex/slurm"
-	"slurmflex/test/bench/site"
 	"slurmflex/test/fakeslurm"
 )
 
@@ -92,7 +91,7 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) (str
 		return s.records(ctx, args)
 	case program == "squeue":
 		jobs, err := s.model.Jobs(ctx)
-		return string(site.JobsText(jobs)), err
+		return fakeslurm.PrintJobs(jobs), err
 	case program == "scancel":
 		id, err := jobID(last)
 		if err != nil {
@@ -133,10 +132,10 @@ func (s *slurmctld) show(ctx context.Context, args []string) (string, error) {
 	switch args[0] {
 	case "nodes":
 		nodes, err := s.model.Nodes(ctx)
-		return nodesText(nodes), err
+		return fakeslurm.PrintNodes(nodes), err
 	case "reservation":
 		reservations, err := s.model.Reservations(ctx)
-		return reservationsText(reservations), err
+		return fakeslurm.PrintReservations(reservations), err
 	case "partition":
 		partitions, err := s.model.Partitions(ctx)
 		return partitionsText(partitions), err
@@ -175,7 +174,7 @@ func (s *slurmctld) records(ctx context.Context, args []string) (string, error) 
 	if err == nil && len(records) == 0 && slices.Contains(args, "-j") {
 		err = errNoJob
 	}
-	return jobRecordsText(records, mark), err
+	return fakeslurm.PrintJobRecords(records, mark), err
 }
 
 // toJob is a verb, a job, and perhaps a text.

@@ -1,0 +1,131 @@
+package fakeslurm
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// owners is what a command prints in a field that the model does not know: those
+// that it knows are Slurm's own words, and the others are what a job's owner
+// writes, which may be anything.
+const owners = "x AdminComment=flex-start: told 2000-01-01T00:00:00Z: x|1|1|\n1|1|N/A|1:00|RUNNING|alpha-gang-[0-5]|x\x1b[31m\xff"
+
+// PrintNodes is what scontrol show nodes -o prints of nodes.
+func PrintNodes(nodes []slurm.Node) string {
+	if len(nodes) == 0 {
+		return "No nodes in the system\n"
+	}
+	text := &strings.Builder{}
+	for _, n := range nodes {
+		fmt.Fprintf(text, "NodeName=%s CPUTot=%d NodeAddr=%[1]s Version=24.11.5 OS=Linux 6.1.0  RealMemory=1 Sockets=2 Boards=1 "+
+			"State=%[3]s Owner=N/A MCS_label=N/A Partitions=%[4]s  BootTime=%[5]s SlurmdStartTime=None LastBusyTime=%[6]s "+
+			"ResumeAfterTime=None CfgTRES=cpu=2 AllocTRES= ",
+			n.Name, coresPerNode, n.State, null(strings.Join(n.Partitions, ",")), timeText(n.BootTime, "None"), timeText(n.LastBusyTime, "Unknown"))
+		if n.Reason != "" {
+			fmt.Fprintf(text, " Reason=%s [%s@2000-01-01T00:00:00]", n.Reason, n.ReasonBy)
+		}
+		for _, field := range []struct{ key, value string }{{"Comment", n.Comment}, {"Extra", n.Extra}} {
+			if field.value != "" {
+				fmt.Fprintf(text, " %s=%s", field.key, field.value)
+			}
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// PrintJobs is what squeue -h with slurm.SqueueFormat prints of jobs.
+func PrintJobs(jobs []slurm.Job) string {
+	text := &strings.Builder{}
+	for _, j := range jobs {
+		columns := map[string]string{
+			"%A": idText(j.ID), "%i": address(j), "%K": cmp.Or(j.ArrayTask, "N/A"), "%l": j.Limit.String(), "%T": string(j.State),
+			"%N": slurm.Fold(j.Nodes), "%S": timeText(j.Start, "N/A"), "%Q": strconv.FormatUint(j.Priority, 10),
+			"%P": j.Partition, "%u": j.User, "%r": j.Reason,
+		}
+		row := strings.Split(slurm.SqueueFormat, "|")
+		for i, column := range row {
+			row[i] = known(columns, column)
+		}
+		text.WriteString(strings.Join(row, "|") + "\n")
+	}
+	return text.String()
+}
+
+// address is what squeue calls a job.
+func address(j slurm.Job) string {
+	switch {
+	case j.HetID != 0:
+		return fmt.Sprintf("%d+%d", j.HetID, j.HetOffset)
+	case strings.Contains(j.ArrayTask, "-"):
+		return fmt.Sprintf("%d_[%s]", j.ArrayID, j.ArrayTask)
+	case j.ArrayTask != "":
+		return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
+	}
+	return idText(j.ID)
+}
+
+// PrintReservations is what scontrol show reservation -o prints of reservations.
+func PrintReservations(reservations []slurm.Reservation) string {
+	if len(reservations) == 0 {
+		return "No reservations in the system\n"
+	}
+	text := &strings.Builder{}
+	for _, r := range reservations {
+		fmt.Fprintf(text, "ReservationName=%s StartTime=%s EndTime=%s Duration=365-00:00:00 Nodes=%s NodeCnt=%d CoreCnt=4 "+
+			"Features=(null) PartitionName=(null) Flags=%s TRES=cpu=4 Users=%s Groups=(null) Accounts=(null) Licenses=(null) "+
+			"State=INACTIVE BurstBuffer=(null) MaxStartDelay=(null)\n",
+			r.Name, timeText(r.Start, "Unknown"), timeText(r.End, "Unknown"), slurm.Fold(r.Nodes), len(r.Nodes),
+			strings.Join(r.Flags, ","), strings.Join(r.Users, ","))
+	}
+	return text.String()
+}
+
+// PrintJobRecords is what squeue -h with slurm.JobRecordFormat(mark) prints of the
+// records of jobs.
+func PrintJobRecords(records []slurm.JobRecord, mark string) string {
+	text := &strings.Builder{}
+	for _, r := range records {
+		var components []string
+		for _, id := range r.HetIDs {
+			components = append(components, idText(id))
+		}
+		fields := map[string]string{
+			"JobID": idText(r.ID), "HetJobIDSet": cmp.Or(strings.Join(components, ","), "N/A"), "State": string(r.State),
+			"Requeue": strconv.Itoa(b2i(r.Requeue)), "BatchFlag": strconv.Itoa(b2i(r.Batch)), "admin_comment": null(r.AdminComment),
+		}
+		for column := range strings.SplitSeq(slurm.JobRecordFormat(mark), ",") {
+			field, suffix, _ := strings.Cut(column, ":")
+			text.WriteString(known(fields, field) + suffix)
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// known is a field's value, or what somebody wrote if the model knows none.
+func known(fields map[string]string, field string) string {
+	if value, ok := fields[field]; ok {
+		return value
+	}
+	return owners
+}
+
+func idText(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
+
+// null is a value as Slurm prints it where there may be none.
+func null(value string) string { return cmp.Or(value, "(null)") }
+
+// timeText is a time as Slurm prints it under TZ=UTC, or the word for none. Slurm
+// knows years of more than four digits.
+func timeText(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02T15:04:05")
+}

@@ -60,7 +60,7 @@ The world can be looked at and changed under /fake/:
   curl ADDRESS/fake/faults -d '{"method":"instances.*","status":503,"times":3}'
        (also: object, skip, delay, drop, dropAfter, reason, message, lag,
         operationError {code, message}, unreachable ["us-central1"], and of lists
-        doubled, endless "alternating" or "new", broken {name, field, value})
+        doubled, endless "alternating" or "new", broken {name, field, value}, omitted)
   curl -X DELETE ADDRESS/fake/faults           disarm them all
   curl ADDRESS/fake/fail -d '{"group":"g","request":"r","code":"QUOTA_EXCEEDED","message":"none left"}'
   curl ADDRESS/fake/advance -d '{"duration":"1h"}'     let time pass at once

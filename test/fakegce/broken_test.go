@@ -48,6 +48,16 @@ func TestAListMayGiveItsLastPageTwice(t *testing.T) {
 	assert.Equal(t, [][]string{{"a", "b"}, {"c"}, {"c"}}, names)
 }
 
+func TestAListMayLeaveThingsOut(t *testing.T) {
+	w := newWorld(t, Options{})
+	for _, name := range []string{"a-1", "b", "a-2"} {
+		w.givenGroup(name)
+	}
+	require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.list", Omitted: "a-"}))
+	names, _ := w.pages(10)
+	assert.Equal(t, [][]string{{"b"}}, names)
+}
+
 func TestAListMayNeverEnd(t *testing.T) {
 	for endless, different := range map[string]int{Alternating: 2, AlwaysNew: 6} {
 		w := newWorld(t, Options{})

@@ -33,6 +33,7 @@ type Fault struct {
 	Doubled        bool          `json:"doubled"`        // a list gives its last page twice, under another token
 	Endless        string        `json:"endless"`        // a list never ends: its page tokens are Alternating, or AlwaysNew
 	Broken         *Broken       `json:"broken"`         // a list's records that are not as they should be
+	Omitted        string        `json:"omitted"`        // a list leaves out what has this in its name
 }
 
 // Values of Fault.Endless.
@@ -47,6 +48,11 @@ type Broken struct {
 	Name  string `json:"name"` // "" for all
 	Field string `json:"field"`
 	Value any    `json:"value"`
+}
+
+// omits reports whether a list leaves a record out.
+func (f Fault) omits(r resource) bool {
+	return f.Omitted != "" && strings.Contains(r.about().name, f.Omitted)
 }
 
 // bodyOf is a record as a list shows it.

@@ -183,7 +183,7 @@ func (s *Server) match(c *call, all []resource, example any) (page, error) {
 	}
 	p := page{}
 	for _, r := range all {
-		if matches(reflect.ValueOf(r.body())) {
+		if !c.fault.omits(r) && matches(reflect.ValueOf(r.body())) {
 			p.results = append(p.results, r)
 		}
 	}

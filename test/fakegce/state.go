@@ -2,6 +2,7 @@ package fakegce
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,8 @@ type Instance struct {
 	Status      string    `json:"status"`
 	Created     time.Time `json:"created"`
 	Terminates  time.Time `json:"terminates,omitzero"` // the end of its lease
+
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // Operation is an operation in a State.
@@ -160,6 +163,7 @@ func (v *vm) snapshot() Instance {
 	return Instance{
 		Name: v.name, Zone: v.at.zone, Region: v.at.regionName(), Group: lastPart(v.origin), Request: v.request,
 		Template: v.template, MachineType: v.machineType(), Status: v.api.Status, Created: v.created, Terminates: v.ends,
+		Labels: maps.Clone(v.api.Labels),
 	}
 }
 

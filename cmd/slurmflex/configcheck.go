@@ -13,6 +13,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/config/source"
 	"slurmflex/flex/check"
+	"slurmflex/flex/view"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -89,7 +90,7 @@ func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, file *
 			return err
 		}
 		found = append(found, check.Compare(cfg, file, seen)...)
-		world = ", and Slurm and Compute are set up for it"
+		world = "; Slurm and Compute match"
 	}
 	var text strings.Builder
 	for _, f := range append(found.Of(check.Ignored), found.Of(check.Advice)...) {
@@ -97,8 +98,8 @@ func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, file *
 	}
 	wrong := found.Of(check.Fault, check.Unread)
 	if len(wrong) == 0 {
-		fmt.Fprintf(&text, "%s: right: cluster %s, %d nodesets of %d come by flex-start%s\n",
-			file.Path, cfg.Cluster, len(cfg.FlexSets()), len(cfg.NodeSets), world)
+		fmt.Fprintf(&text, "%s: OK: cluster %s: flex-start in %d of %s%s\n",
+			file.Path, cfg.Cluster, len(cfg.FlexSets()), view.Count(len(cfg.NodeSets), "nodeset"), world)
 	}
 	if _, err := io.WriteString(w, text.String()); err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestARightConfigurationIsOneLine(t *testing.T) {
 	w := newWorld(t)
 	w.margin(t)
 	r := w.flex(t, "config", "check").exits(t, exitDone)
-	assert.Equal(t, w.path("config.yaml")+": right: cluster alpha, 1 nodesets of 1 come by flex-start\n", r.stdout.String())
+	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: flex-start in 1 of 1 nodeset\n", r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.calls(t))
@@ -53,7 +53,7 @@ func TestAdviceIsGivenAndTheConfigurationIsRightAllTheSame(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "config", "check").exits(t, exitDone)
 	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots
-config.yaml: right: cluster alpha, 1 nodesets of 1 come by flex-start
+config.yaml: OK: cluster alpha: flex-start in 1 of 1 nodeset
 `, w.within(r.stdout.String()))
 	assert.Empty(t, r.stderr.String())
 }
@@ -62,7 +62,7 @@ func TestSlurmGCPsConfigurationIsRightAndWhatIsIgnoredIsListed(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)
 	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
-	require.Equal(t, path+": right: cluster hpc, 3 nodesets of 6 come by flex-start", lines[len(lines)-1])
+	require.Equal(t, path+": OK: cluster hpc: flex-start in 3 of 6 nodesets", lines[len(lines)-1])
 
 	ignored, err := os.ReadFile("../../config/testdata/slurm-gcp.ignored")
 	require.NoError(t, err)

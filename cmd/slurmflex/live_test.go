@@ -90,7 +90,7 @@ func TestNothingIsFoundWhereSlurmAndComputeAreSetUpRight(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			w := liveWorld(t, version)
 			r := w.flex(t, "config", "check", "--live").exits(t, exitDone)
-			assert.Equal(t, "config.yaml: right: cluster alpha, 1 nodesets of 1 come by flex-start, and Slurm and Compute are set up for it\n",
+			assert.Equal(t, "config.yaml: OK: cluster alpha: flex-start in 1 of 1 nodeset; Slurm and Compute match\n",
 				w.within(r.stdout.String()))
 			assert.Empty(t, r.stderr.String())
 			w.assertUntouched(t)
@@ -131,7 +131,7 @@ func (m mistake) check(t *testing.T) {
 	assert.Equal(t, m.fault, strings.TrimSuffix(w.within(r.stderr.String()), "\n"))
 	advice := ""
 	for line := range strings.Lines(w.within(r.stdout.String())) {
-		if !strings.HasPrefix(line, "config.yaml: right: ") {
+		if !strings.HasPrefix(line, "config.yaml: OK: ") {
 			advice += line
 		}
 	}

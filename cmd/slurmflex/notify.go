@@ -15,6 +15,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/view"
 	"slurmflex/mig"
 )
 
@@ -97,8 +98,8 @@ func (s *supervisor) Saw(snap plan.Snapshot, p plan.Plan) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = fmt.Sprintf("rounds go on: %d instances, %d requests wait, %d actions begun at %s",
-		len(snap.Instances), waiting, len(p.Actions), snap.Now.UTC().Format(time.RFC3339))
+	s.seen = fmt.Sprintf("ok: %s, %s waiting; last pass %s",
+		view.Count(len(snap.Instances), "machine"), view.Count(waiting, "request"), snap.Now.UTC().Format(time.RFC3339))
 }
 
 // Did is not told: a round says how much it begins.

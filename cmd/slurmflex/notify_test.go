@@ -73,7 +73,7 @@ func TestTheDaemonTellsSystemdHowItIs(t *testing.T) {
 			}, m.hears(t))
 			state := m.hears(t)
 			assert.Equal(t, "1", state["WATCHDOG"])
-			assert.Regexp(t, `^rounds go on: 2 instances, 0 requests wait, \d actions begun at 20\S+Z$`, state["STATUS"])
+			assert.Regexp(t, `^ok: 2 machines, 0 requests waiting; last pass 20\S+Z$`, state["STATUS"])
 
 			require.NoError(t, d.Process.Signal(unix.SIGTERM))
 			for state["STOPPING"] == "" {

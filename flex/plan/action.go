@@ -88,8 +88,7 @@ func (a CreateGroup) String() string {
 }
 
 func (a CreateRequest) String() string {
-	return fmt.Sprintf("request %d × %s in %s/%s for %s", len(a.Spec.Instances),
-		slurm.Fold(a.Spec.Instances), a.Group, a.Spec.Name, clock(a.Spec.Duration))
+	return fmt.Sprintf("request %s in %s/%s for %s", counted(a.Spec.Instances), a.Group, a.Spec.Name, clock(a.Spec.Duration))
 }
 
 func (a CancelRequest) String() string {
@@ -132,6 +131,15 @@ func (a DeleteGroup) Queue() string     { return a.Region + "/" + a.Group }
 // one that comes late from an earlier plan must not undo a newer one. One that
 // fails stops no other: a plan changes no node twice.
 func (a SetNodes) Queue() string { return "slurm" }
+
+// counted says how many nodes these are, and which: 2 nodes (alpha-a3-[0-1]).
+func counted(nodes []string) string {
+	noun := "nodes"
+	if len(nodes) == 1 {
+		noun = "node"
+	}
+	return fmt.Sprintf("%d %s (%s)", len(nodes), noun, slurm.Fold(nodes))
+}
 
 // clock writes a duration as Slurm writes time limits: 2:00:00, 7-00:00:00.
 func clock(d time.Duration) string {

@@ -30,7 +30,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 	record := func(n int, ago time.Duration) string {
 		return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-ago).Format(time.RFC3339))
 	}
-	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00"}
+	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	isBlocked := func(n int) []string {
 		return []string{fmt.Sprintf(`tell job 7 "flex-start: nodeset a3 is blocked, for %d instances in a row did not come up; `+
 			`an admin lifts that with: slurmflex unblock a3"`, n)}
@@ -131,7 +131,7 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
 	const reason = "no slurmd has registered from its instance within boot_timeout 00:10:00"
 	assert.Equal(t, []Action{GiveBack{
-		Job: 7, Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue, Hopeless: true,
+		Job: 7, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue, Hopeless: true,
 		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
 	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
 }

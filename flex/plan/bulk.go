@@ -23,7 +23,7 @@ type DeleteVMs struct {
 }
 
 func (a BulkInsert) String() string {
-	return fmt.Sprintf("insert %d × %s in %s for %s", len(a.Spec.Instances), slurm.Fold(a.Spec.Instances),
+	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances),
 		a.Spec.Region, clock(a.Spec.Duration))
 }
 

@@ -34,12 +34,12 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 	}{
 		"inserts all of a job's nodes in one call, and makes no group": {
 			given: wanted(),
-			want:  []string{"insert 2 × alpha-bulk-[0-1] in us-central1 for 7-00:00:00"},
+			want:  []string{"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00"},
 		},
 		"inserts nothing twice": {given: wanted(inserted(both, 7))},
 		"inserts only what is missing": {
 			given: wanted(inserted("alpha-bulk-0", 7)),
-			want:  []string{"insert 1 × alpha-bulk-1 in us-central1 for 7-00:00:00"},
+			want:  []string{"insert 1 node (alpha-bulk-1) in us-central1 for 7-00:00:00"},
 		},
 		"inserts nothing in a region that could not be read": {given: wanted(unseen("us-central1"))},
 		"waits after a refusal": {
@@ -49,7 +49,7 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 		},
 		"then tries again": {
 			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
-			want:  []string{"insert 2 × alpha-bulk-[0-1] in us-central1 for 7-00:00:00"},
+			want:  []string{"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00"},
 		},
 		"gives the nodes back after max_attempts": {
 			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),

@@ -63,12 +63,12 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 			given: append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "alpha-a3-0")),
 			want: []string{
 				"create group alpha-a3-job-7-r1 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7-r1/a1 for 01:00:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00",
 			},
 		},
 		"has left a group that counts it and has it not: that group may bring it again": {
 			given: append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "")),
-			want:  []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 01:00:00"},
+			want:  []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 01:00:00"},
 		},
 		"was asked for again too early: that is taken back once it shows": {
 			given: append(wanted, brought("alpha-a3-0", 10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1),

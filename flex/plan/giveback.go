@@ -25,6 +25,7 @@ const (
 // see flex.
 type GiveBack struct {
 	Job      uint32
+	Name     string   // as squeue shows it
 	Others   []uint32 // that hold any of the nodes too
 	Nodes    []string
 	Extra    map[string]string // written to nodes, by their names; nil: none
@@ -34,7 +35,7 @@ type GiveBack struct {
 }
 
 func (a GiveBack) String() string {
-	return fmt.Sprintf("give back %s and %s job %d", slurm.Fold(a.Nodes), a.Then, a.Job)
+	return fmt.Sprintf("give back %s and %s job %s", slurm.Fold(a.Nodes), a.Then, a.Name)
 }
 
 // Because returns the reason.
@@ -100,7 +101,7 @@ func (w *world) takeBack(job *slurm.Job, a GiveBack) {
 	for _, n := range a.Nodes {
 		w.changed[n] = true
 	}
-	a.Job = job.ID
+	a.Job, a.Name = job.ID, job.Name()
 	for _, j := range holders {
 		if j != job {
 			a.Others = append(a.Others, j.ID)
@@ -108,7 +109,7 @@ func (w *world) takeBack(job *slurm.Job, a GiveBack) {
 	}
 	slices.Sort(a.Others)
 	w.add(a)
-	w.expect(fmt.Sprintf("nodes of job %d to go back", job.ID))
+	w.expect(fmt.Sprintf("nodes of job %s to go back", job.Name()))
 }
 
 // grace is how long the owner of a job that Slurm would not requeue has been

@@ -36,9 +36,9 @@ func TestProvisionTimeoutCountsForAFirstComponentFromWhenTheOthersHaveTheirMachi
 	assert.Zero(t, ends(others))
 
 	first := Compute(cfg, given(poweringUp, came(time.Minute)))
-	assert.Contains(t, actions(first), "request 1 × alpha-a3-0 in alpha-a3-job-6/a1 for 00:10:00")
+	assert.Contains(t, actions(first), "request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00")
 	assert.Equal(t, noon.Add(119*time.Minute), ends(first))
 
 	assert.Contains(t, actions(Compute(cfg, given(running, came(2*time.Hour)))),
-		"give back alpha-a3-0 and cancel job 6: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
+		"give back alpha-a3-0 and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
 }

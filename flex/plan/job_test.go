@@ -56,7 +56,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 				job(8, "shared", "20:00", configured, "alpha-a3-0"), job(9, "shared", "10:00", configured, "alpha-a3-0")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:20:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:20:00",
 			},
 		},
 		"on a shared node a later job that fits into the lease changes nothing": {
@@ -73,9 +73,9 @@ func TestJobsOfManyKinds(t *testing.T) {
 				job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2)),
 			want: []string{
 				"create group alpha-a3-job-8 in us-central1",
-				"request 2 × alpha-a3-[1-2] in alpha-a3-job-8/a1 for 00:15:00",
+				"request 2 nodes (alpha-a3-[1-2]) in alpha-a3-job-8/a1 for 00:15:00",
 				"create group alpha-a3-job-7 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
 			},
 		},
 		"a more important job that comes later leaves the request for a shared node as it is, and asks for the rest": {
@@ -84,7 +84,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", 15*time.Minute))),
 			want: []string{
 				"create group alpha-a3-job-8 in us-central1",
-				"request 1 × alpha-a3-2 in alpha-a3-job-8/a1 for 00:15:00",
+				"request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:15:00",
 			},
 		},
 		"a heterogeneous job's first component is asked for after the others, for it has the script": {
@@ -94,9 +94,9 @@ func TestJobsOfManyKinds(t *testing.T) {
 				job(8, "train", "10:00", configured, "alpha-fix-1"), component(6, 2)),
 			want: []string{
 				"create group alpha-fix-job-7 in us-central1",
-				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
+				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
 				"create group alpha-fix-job-8 in us-central1",
-				"request 1 × alpha-fix-1 in alpha-fix-job-8/a1 for 01:00:00",
+				"request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00",
 				`tell job 6 "flex-start: the other components of job 6 come first: the script is in this one, and Slurm takes it for lost if they come later"`,
 			},
 		},
@@ -108,7 +108,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 				vms("alpha-fix-0", "alpha-fix-job-7", "RUNNING")),
 			want: []string{
 				"create group alpha-a3-job-6 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-6/a1 for 00:10:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00",
 			},
 		},
 		"what is asked for a heterogeneous job's first component stays asked": {
@@ -123,9 +123,9 @@ func TestJobsOfManyKinds(t *testing.T) {
 				job(7, "train", "10:00", configured, "alpha-a3-0,alpha-fix-0")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:10:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:10:00",
 				"create group alpha-fix-job-7 in us-central1",
-				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
+				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
 			},
 		},
 		"an array's tasks come each by itself, and those that wait ask for nothing": {
@@ -135,9 +135,9 @@ func TestJobsOfManyKinds(t *testing.T) {
 				job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9")),
 			want: []string{
 				"create group alpha-a3-job-3 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-3/a1 for 00:15:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-3/a1 for 00:15:00",
 				"create group alpha-a3-job-4 in us-central1",
-				"request 1 × alpha-a3-1 in alpha-a3-job-4/a1 for 00:15:00",
+				"request 1 node (alpha-a3-1) in alpha-a3-job-4/a1 for 00:15:00",
 			},
 		},
 		"a job of a partition that the configuration does not know is served as any": {
@@ -145,9 +145,9 @@ func TestJobsOfManyKinds(t *testing.T) {
 				job(8, "train", "15:00", configured, "alpha-a3-1")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
 				"create group alpha-a3-job-8 in us-central1",
-				"request 1 × alpha-a3-1 in alpha-a3-job-8/a1 for 00:15:00",
+				"request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00",
 			},
 		},
 		"a job is served beside unknown nodesets and nodes in states that nobody understands": {
@@ -156,7 +156,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 				nodes("alpha-a3-1", poweringUp+"+LEVITATING"), job(9, "train", "15:00", configured, "alpha-a3-1")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
 			},
 		},
 		"a job in a state that nobody understands has its nodes still": {
@@ -184,7 +184,7 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 		group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
 		told(7, Warning(noon.Add(-grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
-	assert.Equal(t, []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
+	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
 	s.Groups[0].Requests[0].Cause = mig.CauseConfig
 	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
 	s.Told[7] = Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
@@ -275,7 +275,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
-		give := GiveBack{Job: 7, Nodes: []string{}, Reason: reason, Then: Then(then), Hopeless: told}
+		give := GiveBack{Job: 7, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then), Hopeless: told}
 		if p := Compute(cfg, given("")); told {
 			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
 		} else {
@@ -285,7 +285,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	s := given("")
 	s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, Compute(alphaConfig(t), s).Actions, GiveBack{
-		Job: 7, Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold, Hopeless: true,
+		Job: 7, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold, Hopeless: true,
 	}, "nothing could help either of them")
 }
 
@@ -296,7 +296,7 @@ func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.
 			func(s *scene) { s.Jobs[0].Start = noon.Add(started) })
 	}
 	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(alphaConfig(t), given(-61*time.Minute))))
-	assert.Equal(t, []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"},
+	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
 		actions(Compute(alphaConfig(t), given(-time.Minute))), "an admin has released it since")
 }
 

@@ -36,7 +36,7 @@ func (w *world) nameUnreadLimits(c *cohort, jobs []*slurm.Job) {
 	}
 	for _, j := range jobs {
 		if j.Limit.Kind == slurm.LimitUnknown {
-			w.problem(fmt.Sprintf("%s: the time limit of job %d is not understood; its lease is %s", c.group, j.ID, clock(c.lease)))
+			w.problem(fmt.Sprintf("%s: the time limit of job %s is not understood; its lease is %s", c.group, j.Name(), clock(c.lease)))
 		}
 	}
 }

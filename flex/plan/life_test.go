@@ -412,7 +412,7 @@ func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 	s.Jobs[2].Priority = 1000
 	assert.Equal(t, []string{
 		"create group alpha-a3-job-7 in us-central1",
-		"request 1 × alpha-a3-2 in alpha-a3-job-7/a1 for 00:15:00",
+		"request 1 node (alpha-a3-2) in alpha-a3-job-7/a1 for 00:15:00",
 		`tell job 6 "flex-start: waiting for its turn: place 1 in us-central1, where 2 requests are active at most"`,
 		`tell job 8 "flex-start: waiting for its turn: place 2 in us-central1, where 2 requests are active at most"`,
 	}, actions(Compute(cfg, s)))

@@ -22,8 +22,8 @@ func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T
 				s.Templates[link] = template
 			})...)
 	}
-	again := []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"}
-	anew := []string{"create group alpha-a3-job-7-r1 in us-central1", "request 1 × alpha-a3-0 in alpha-a3-job-7-r1/a1 for 00:15:00"}
+	again := []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}
+	anew := []string{"create group alpha-a3-job-7-r1 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 00:15:00"}
 	for name, c := range map[string]struct {
 		change func(*mig.Group)
 		want   []string

@@ -58,14 +58,14 @@ func TestPlacement(t *testing.T) {
 			want: []string{
 				"create workload policy alpha-a3-job-7 in us-central1",
 				"create group alpha-a3-job-7 in us-central1",
-				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
 			},
 		},
 		"a policy that is there serves": {
 			given: waiting("alpha-a3-0", a4, policy7),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00",
+				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
 			},
 		},
 		"a job of more nodes than a policy holds comes in parts, each with its own": {
@@ -73,10 +73,10 @@ func TestPlacement(t *testing.T) {
 			want: []string{
 				"create workload policy alpha-a3-job-7 in us-central1",
 				"create group alpha-a3-job-7 in us-central1",
-				"request 150 × alpha-a3-[0-149] in alpha-a3-job-7/a1 for 00:15:00",
+				"request 150 nodes (alpha-a3-[0-149]) in alpha-a3-job-7/a1 for 00:15:00",
 				"create workload policy alpha-a3-job-7-p1 in us-central1",
 				"create group alpha-a3-job-7-p1 in us-central1",
-				"request 1 × alpha-a3-150 in alpha-a3-job-7-p1/a1 for 00:15:00",
+				"request 1 node (alpha-a3-150) in alpha-a3-job-7-p1/a1 for 00:15:00",
 			},
 		},
 		"machines that cannot be placed are not asked for, and the mend is named": {

@@ -210,14 +210,14 @@ func TestARound(t *testing.T) {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
 			},
 		},
 		"asks for max_run_duration where the job's duration is not used": {
 			given: seen(nodes("alpha-fix-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-fix-0")),
 			want: []string{
 				"create group alpha-fix-job-7 in us-central1",
-				"request 1 × alpha-fix-0 in alpha-fix-job-7/a1 for 01:00:00",
+				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
 			},
 		},
 		"takes the nodes of a job whose resume calls have not all come yet": {
@@ -225,7 +225,7 @@ func TestARound(t *testing.T) {
 				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
 			},
 		},
 		"gives two jobs a group each": {
@@ -234,9 +234,9 @@ func TestARound(t *testing.T) {
 				job(8, "train", "20:00", slurm.JobConfiguring, "alpha-a3-[2-3]")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00",
+				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
 				"create group alpha-a3-job-8 in us-central1",
-				"request 2 × alpha-a3-[2-3] in alpha-a3-job-8/a1 for 00:20:00",
+				"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-job-8/a1 for 00:20:00",
 			},
 		},
 		"never ties unrelated jobs of a shared node together": {
@@ -245,25 +245,25 @@ func TestARound(t *testing.T) {
 				job(8, "shared", "20:00", slurm.JobConfiguring, "alpha-a3-[1-2]")),
 			want: []string{
 				"create group alpha-a3-job-7 in us-central1",
-				"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:20:00",
+				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",
 				"create group alpha-a3-job-8 in us-central1",
-				"request 1 × alpha-a3-2 in alpha-a3-job-8/a1 for 00:20:00",
+				"request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:20:00",
 			},
 		},
 		"asks node by node where the nodeset says so": {
 			given: seen(nodes("alpha-one-[2-3]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-one-[2-3]")),
 			want: []string{
 				"create group alpha-one-node-2 in europe-west4",
-				"request 1 × alpha-one-2 in alpha-one-node-2/a1 for 02:00:00",
+				"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
 				"create group alpha-one-node-3 in europe-west4",
-				"request 1 × alpha-one-3 in alpha-one-node-3/a1 for 02:00:00",
+				"request 1 node (alpha-one-3) in alpha-one-node-3/a1 for 02:00:00",
 			},
 		},
 		"asks for a node that an admin powered up": {
 			given: seen(nodes("alpha-a3-5", risingIdle)),
 			want: []string{
 				"create group alpha-a3-node-5 in us-central1",
-				"request 1 × alpha-a3-5 in alpha-a3-node-5/a1 for 7-00:00:00",
+				"request 1 node (alpha-a3-5) in alpha-a3-node-5/a1 for 7-00:00:00",
 			},
 		},
 		"keeps what it asked for such a node, though Slurm forgets that no job had it": {
@@ -274,13 +274,13 @@ func TestARound(t *testing.T) {
 			given: seen(freed("alpha-one-0", risingIdle)),
 			want: []string{
 				"create group alpha-one-node-0 in europe-west4",
-				"request 1 × alpha-one-0 in alpha-one-node-0/a1 for 02:00:00",
+				"request 1 node (alpha-one-0) in alpha-one-node-0/a1 for 02:00:00",
 			},
 		},
 		"asks only for the request when the group is there already": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
 				group("alpha-a3-job-7", forJob("a3", 7))),
-			want: []string{"request 2 × alpha-a3-[0-1] in alpha-a3-job-7/a1 for 00:15:00"},
+			want: []string{"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00"},
 		},
 		"asks for nothing twice": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
@@ -387,7 +387,7 @@ func TestARound(t *testing.T) {
 				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0,alpha-one-2")),
 			want: []string{
 				"create group alpha-one-node-2 in europe-west4",
-				"request 1 × alpha-one-2 in alpha-one-node-2/a1 for 02:00:00",
+				"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
 			},
 		},
 		"hands no node back whose region could not be read": {
@@ -422,13 +422,13 @@ func TestARound(t *testing.T) {
 		"then tries again under the next attempt's name": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
-			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"},
+			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
 		},
 		"counts a refusal once that is on record too": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
 				refused("alpha-a3-job-7", mig.CauseCapacity, 60*time.Second, 1)),
-			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a2 for 00:15:00"},
+			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
 		},
 		"gives all unbooted nodes of a job back when its request can never succeed": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
@@ -464,7 +464,7 @@ func TestARound(t *testing.T) {
 		"goes on at once where that group is its own after all": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), group("alpha-a3-job-7", forJob("a3", 7))),
-			want: []string{"request 1 × alpha-a3-0 in alpha-a3-job-7/a1 for 00:15:00"},
+			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
 		},
 		"waits for a request of its own that the lists do not show yet": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
@@ -516,11 +516,11 @@ func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
 	whole := seen(nodes("alpha-a3-[0-2499]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"))
 	want := []string{
 		"create group alpha-a3-job-7 in us-central1",
-		"request 1000 × alpha-a3-[0-999] in alpha-a3-job-7/a1 for 00:15:00",
+		"request 1000 nodes (alpha-a3-[0-999]) in alpha-a3-job-7/a1 for 00:15:00",
 		"create group alpha-a3-job-7-p1 in us-central1",
-		"request 1000 × alpha-a3-[1000-1999] in alpha-a3-job-7-p1/a1 for 00:15:00",
+		"request 1000 nodes (alpha-a3-[1000-1999]) in alpha-a3-job-7-p1/a1 for 00:15:00",
 		"create group alpha-a3-job-7-p2 in us-central1",
-		"request 500 × alpha-a3-[2000-2499] in alpha-a3-job-7-p2/a1 for 00:15:00",
+		"request 500 nodes (alpha-a3-[2000-2499]) in alpha-a3-job-7-p2/a1 for 00:15:00",
 	}
 	assert.Equal(t, want, actions(Compute(alphaConfig(t), whole)))
 

@@ -256,7 +256,7 @@ func (w *world) missing(c *cohort) []string {
 
 func (c *cohort) why() Why {
 	if c.job != nil {
-		return Why(fmt.Sprintf("job %d waits for %s", c.job.ID, slurm.Fold(c.nodes)))
+		return Why(fmt.Sprintf("job %s waits for %s", c.job.Name(), slurm.Fold(c.nodes)))
 	}
 	return Why("node " + slurm.Fold(c.nodes) + " is powering up")
 }

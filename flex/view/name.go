@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,23 +11,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// Name is the job as squeue shows it: 812, 900_3 for a task of an array,
-// 900_[1-3%2] for tasks that Slurm has not told apart, 812+1 for a component of
-// a heterogeneous job.
-func (j Job) Name() string {
-	switch {
-	case j.HetID != 0:
-		return fmt.Sprintf("%d+%d", j.HetID, j.HetOffset)
-	case j.ArrayID == 0:
-		return fmt.Sprint(j.ID)
-	case j.isSet():
-		return fmt.Sprintf("%d_[%s]", j.ArrayID, j.ArrayTask)
-	}
-	return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
-}
+// Name is the job as squeue shows it; see slurm.Job.Name.
+func (j Job) Name() string { return j.inSlurm().Name() }
 
-// isSet reports whether the job stands for several tasks of an array.
-func (j Job) isSet() bool { return strings.ContainsAny(j.ArrayTask, "-,:%") }
+// inSlurm is what Slurm numbers the job by.
+func (j Job) inSlurm() slurm.Job {
+	return slurm.Job{ID: j.ID, ArrayID: cmp.Or(j.ArrayID, j.ID), ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
+}
 
 // address is the number by which Slurm's commands change the job. A
 // heterogeneous job they change as a whole, and tasks that are not told apart
@@ -35,7 +26,7 @@ func (j Job) address() string {
 	switch {
 	case j.HetID != 0:
 		return fmt.Sprint(j.HetID)
-	case j.isSet():
+	case j.inSlurm().IsTaskSet():
 		return fmt.Sprint(j.ID)
 	}
 	return j.Name()

@@ -298,7 +298,7 @@ func (v View) Summary(s NodeSet) string {
 		}
 		counts[n.State] += n.Count
 	}
-	text := fmt.Sprintf("nodeset %s: %s", s.Name, count(s.Size, "node"))
+	text := fmt.Sprintf("nodeset %s: %s", s.Name, Count(s.Size, "node"))
 	for _, word := range words {
 		text += fmt.Sprintf(", %d %s", counts[word], word)
 	}
@@ -308,7 +308,7 @@ func (v View) Summary(s NodeSet) string {
 	if v.unread(s.Region) {
 		return text + "; its requests are not known"
 	}
-	return text + "; " + count(s.Active, "active request")
+	return text + "; " + Count(s.Active, "active request")
 }
 
 // Blocked says that the nodeset is blocked, and what lifts that.

@@ -83,8 +83,8 @@ func wrap(text, indent string, width int) string {
 	return lines.String() + line + "\n"
 }
 
-// count says a number of things.
-func count(n int, thing string) string {
+// Count says a number of things.
+func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

@@ -32,7 +32,7 @@ var stories = []struct {
 		s.pending(816, "JobHeldAdmin")
 		s.snap.Told[816] = plan.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
 		s.done(plan.GiveBack{
-			Job: 816, Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
+			Job: 816, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
 			Then: plan.Hold,
 		}, 5*time.Minute, nil)
 	}, "816"},

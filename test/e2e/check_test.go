@@ -47,7 +47,7 @@ func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
 	out, err := l.Flex(context.Background(), "config", "check", "--live")
 	require.NoError(t, err)
 	assert.Regexp(t, `^\S+: nodeset.cpu: ignored: .*
-\S+: right: cluster alpha, 2 nodesets of 3 come by flex-start, and Slurm and Compute are set up for it\n$`, out)
+\S+: OK: cluster alpha: flex-start in 2 of 3 nodesets; Slurm and Compute match\n$`, out)
 	awaitCompleted(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
 	awaitNothingLeft(t, l)
 }

@@ -35,7 +35,7 @@ func (t *trial) used(manager string) {
 	zsh := map[string]string{"dpkg": "vendor-completions", "rpm": "site-functions"}[manager]
 	t.says("the completions of zsh and fish are there", 0, nil, "grep", "-q", "slurmflex __complete",
 		"/usr/share/fish/vendor_completions.d/slurmflex.fish", "-e", "#compdef", "/usr/share/zsh/"+zsh+"/_slurmflex")
-	t.says("the example of the configuration is right", 0, []string{"right: cluster alpha"},
+	t.says("the example of the configuration is right", 0, []string{"OK: cluster alpha"},
 		"slurmflex", "--config", "/usr/share/doc/slurmflex/examples/config.yaml", "config", "check")
 
 	t.says("without a configuration a hook says which it wants", 2, []string{configFile, "no such file"}, asSlurm(resume, "alpha-a3-0")...)

@@ -1,0 +1,24 @@
+package slurm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Name is the job as squeue shows it and its owner knows it: 812, 900_3 for a
+// task of an array, 900_[1-3%2] for tasks that Slurm has not told apart yet,
+// 812+1 for a component of a heterogeneous job.
+func (j Job) Name() string {
+	switch {
+	case j.HetID != 0:
+		return fmt.Sprintf("%d+%d", j.HetID, j.HetOffset)
+	case j.ArrayTask == "":
+		return fmt.Sprint(j.ID)
+	case j.IsTaskSet():
+		return fmt.Sprintf("%d_[%s]", j.ArrayID, j.ArrayTask)
+	}
+	return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
+}
+
+// IsTaskSet reports whether the job stands for several tasks of an array.
+func (j Job) IsTaskSet() bool { return strings.ContainsAny(j.ArrayTask, "-,:%") }

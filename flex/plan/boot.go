@@ -82,6 +82,7 @@ func (w *world) judgeBoots() map[*config.NodeSet]*boots {
 			w.blocked[set] = n
 			until := later(b.newest, b.made).Add(set.Flex.BootTimeout + breakerRest)
 			w.plan.Blocks = append(w.plan.Blocks, Block{set.Name, n, until})
+			w.problem(blockedText(set, n))
 		}
 	}
 	return sets
@@ -217,16 +218,18 @@ func (w *world) forgetBoots() {
 }
 
 // isBlocked reports whether nothing is to be asked for a cohort because too many
-// instances of its nodeset did not come up, and says so.
+// instances of its nodeset did not come up.
 func (w *world) isBlocked(c *cohort) bool {
 	n := w.blocked[c.set]
-	if n == 0 {
-		return false
+	if n > 0 {
+		c.obstacle = blockedText(c.set, n)
 	}
-	c.obstacle = fmt.Sprintf("nodeset %s is blocked, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %[1]s",
-		c.set.Name, n)
-	w.problem(c.group + ": " + c.obstacle)
-	return true
+	return n > 0
+}
+
+func blockedText(set *config.NodeSet, n int) string {
+	return fmt.Sprintf("nodeset %s is blocked, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %[1]s",
+		set.Name, n)
 }
 
 func later(a, b time.Time) time.Time {

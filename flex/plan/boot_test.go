@@ -212,3 +212,11 @@ func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
 	assert.Empty(t, actions(Compute(cfg, given(7, 50*time.Minute))), "gang_timeout is for nodes that came for the job itself")
 	assert.Empty(t, actions(Compute(cfg, given(6, 50*time.Minute, func(s *scene) { s.Jobs[0].State = slurm.JobRunning }))))
 }
+
+// C9: a nodeset that is blocked is a problem, also while no job waits for it.
+func TestABlockedNodesetIsNamedWithoutAJob(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
+		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339))))
+	assert.Len(t, p.Blocks, 1)
+	assert.Equal(t, []string{"nodeset a3 is blocked, for 5 instances in a row did not come up; an admin lifts that with: slurmflex unblock a3"}, p.Problems)
+}

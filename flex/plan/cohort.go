@@ -30,6 +30,10 @@ type cohort struct {
 	failed   int       // attempts in a row that have failed, if they are the obstacle
 	next     time.Time // when the next one comes
 
+	// pause says what has to come first that is under way already; its job's owner
+	// needs not know.
+	pause string
+
 	// loss says why its job is lost, which its owner was told, and lostAt when;
 	// zero: it is not.
 	loss   string

@@ -58,6 +58,9 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 		if told, warned := w.warned(w.holders(nodes)); warned && hopeless && then != Cancel {
 			c.loss, c.lostAt = reason, told.Add(grace)
 		}
+		if !w.isGiven(c) {
+			c.pause = reason // its nodes, or those of another job that is spared, stay for now
+		}
 	case c.static:
 		c.obstacle = reason
 	default:
@@ -145,15 +148,13 @@ func (w *world) mustKeep(jobs []*slurm.Job, hopeless bool) bool {
 	return warned && !hopeless
 }
 
-// unbooted returns the job's flex nodes that are rising and have no machine, as far
-// as can be seen.
+// unbooted returns the job's flex nodes that are rising and have no machine of ours,
+// as far as can be seen.
 func (w *world) unbooted(job *slurm.Job) []string {
 	var names []string
 	for _, name := range job.Nodes {
-		if m := w.nodes[name]; m != nil && m.power == rising {
-			if stays, _ := w.machine(name); !stays && !w.mayShow[name] {
-				names = append(names, name)
-			}
+		if m := w.nodes[name]; m != nil && m.power == rising && !w.hasMachine(name) && !w.mayShow[name] {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
@@ -165,7 +166,8 @@ func (w *world) unbooted(job *slurm.Job) []string {
 func (w *world) giveUpLate(cohorts []*cohort) {
 	for _, c := range cohorts {
 		limit, since := c.set.Flex.ProvisionTimeout, w.lacksSince(c)
-		if limit == 0 || since.IsZero() || w.unseen(c.set.Region) || w.anyPresent(c.nodes) {
+		stranger := w.stranger(c)
+		if limit == 0 || since.IsZero() || w.unseen(c.set.Region) || stranger == "" && w.anyPresent(c.nodes) {
 			continue
 		}
 		if waited := w.snap.Now.Sub(since); waited >= limit {
@@ -173,6 +175,9 @@ func (w *world) giveUpLate(cohorts []*cohort) {
 				len(c.nodes), w.machineType(c), roughly(waited), clock(limit))
 			if message := w.lastAttempt(c); message != "" {
 				reason += "; last attempt: " + message
+			}
+			if stranger != "" {
+				reason = fmt.Sprintf("%s (provision_timeout %s)", stranger, clock(limit))
 			}
 			then := Then(c.set.Flex.OnProvisionTimeout)
 			w.giveBack(c, then, then == Cancel, reason)

@@ -59,6 +59,7 @@ func (w *world) placementFits(c *cohort) bool {
 		return true
 	}
 	if err := w.snap.UnseenPolicies[c.set.Region]; err != nil {
+		c.pause = err.Error()
 		w.problem(fmt.Sprintf("%s waits: %v", c.group, err))
 		return false
 	}

@@ -68,6 +68,7 @@ var rules = map[string]rule{
 	"deletes only what is finished":       deletesOnlyWhatIsFinished,
 	"gives names that Compute takes":      givesFitNames,
 	"says why":                            saysWhy,
+	"leaves nothing in silence":           leavesNothingInSilence,
 }
 
 // broken names all rules that a plan breaks, and how.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -72,7 +73,7 @@ func (w *world) misfit(r ref) string {
 			return fmt.Sprintf("it does not bring node %s of %s", name, serves.group)
 		}
 	}
-	if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil && !w.isEnough(r, serves) {
+	if asked := r.request.Duration; asked > 0 && asked < serves.lease && !w.isEnough(r, serves) {
 		return fmt.Sprintf("its lease of %s is shorter than the %s that %s needs",
 			clock(asked), clock(serves.lease), serves.group)
 	}
@@ -80,12 +81,16 @@ func (w *world) misfit(r ref) string {
 	return ""
 }
 
-// isEnough reports whether the request was made for the cohort's own job, and its
-// lease is as long as the time limits of all jobs that hold the nodes: then only what
-// the configuration adds has grown, and what waits keeps its lease and its place.
+// isEnough reports whether the request's lease is long enough for any of the jobs
+// that wait for the nodes: a job that Slurm adds to them takes from no other its
+// place in Google's queue. For the job that it was made for the time limit alone
+// counts, so that it keeps its lease when only what the configuration adds has
+// grown. What was asked for without a job is nobody's to cancel.
 func (w *world) isEnough(r ref, c *cohort) bool {
-	return r.group.Stamp.Job == c.job.ID && !slices.ContainsFunc(w.holders(c.nodes), func(j *slurm.Job) bool {
-		return j.Limit.Kind != slurm.LimitSet || j.Limit.Duration > r.request.Duration
+	asked, made := r.request.Duration, r.group.Stamp.Job
+	return c.job == nil || made == 0 || slices.ContainsFunc(w.holders(c.nodes), func(j *slurm.Job) bool {
+		fits := j.ID == made && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
+		return j.State != slurm.JobCompleting && (fits || lease(c.set.Flex, []*slurm.Job{j}) <= asked)
 	})
 }
 
@@ -133,14 +138,18 @@ func (w *world) liveRequests() []ref {
 // nodes of others with it.
 func (w *world) judge(c *cohort) {
 	if w.unseen(c.set.Region) {
-		w.problem(fmt.Sprintf("%s waits for region %s", slurm.Fold(c.nodes), c.set.Region))
+		c.pause = fmt.Sprintf("region %s could not be read: %v", c.set.Region, w.snap.Unseen[c.set.Region])
 		return
 	}
-	w.nameStranger(c)
+	if stranger := w.stranger(c); stranger != "" {
+		c.obstacle = stranger
+		w.problem(c.group + ": " + stranger)
+		return
+	}
 	c.missing = w.missing(c)
 	if slices.ContainsFunc(c.missing, func(name string) bool { return w.snap.Asking[name] }) {
 		w.active[c.set.Region]++ // its request is as good as made
-		w.expect("the request of " + c.group + " to be made")
+		w.awaits(c, "the request of "+c.group+" to be made")
 		return
 	}
 	if len(c.missing) > 0 && !w.isGiven(c) {
@@ -148,22 +157,40 @@ func (w *world) judge(c *cohort) {
 	}
 }
 
-// nameStranger says so if an instance that is not ours has the name of one of the
-// cohort's nodes and does not come up: nothing is asked for while it is there, and
-// it is not ours to delete.
-func (w *world) nameStranger(c *cohort) {
+// awaits expects what has to come first before anything is requested for the cohort.
+func (w *world) awaits(c *cohort, what string) {
+	c.pause = "waiting for " + what
+	w.expect(what)
+}
+
+// stranger names an instance that is not ours and has the name of one of the
+// cohort's nodes; empty if there is none. Nothing is requested while it is there:
+// it is not ours to delete, and may yet register with Slurm.
+func (w *world) stranger(c *cohort) string {
 	for _, name := range c.nodes {
 		for _, in := range w.instances[name] {
-			limit := c.set.Flex.BootTimeout
-			late := limit > 0 && w.snap.Now.Sub(w.nodes[name].wantedSince(in)) >= limit
-			if w.ours(in) || w.mayShow[name] || !in.Stopped() && !late {
+			if w.ours(in) || w.mayShow[name] || slices.ContainsFunc(w.requests[name], func(r ref) bool { return w.isNew(in, r) }) {
 				continue
 			}
-			c.obstacle = fmt.Sprintf("instance %s in %s has the name of a node that waits, and slurmflex has not made it; delete it", name, in.Zone)
-			w.problem(c.group + ": " + c.obstacle)
-			return
+			what := "slurmflex did not create it"
+			switch {
+			case w.isNewers(in):
+				return fmt.Sprintf("instance %s in %s is left alone: a newer slurmflex has made it; run that version, or delete the instance", name, in.Zone)
+			case strings.HasPrefix(in.Group, w.cfg.Cluster+"-"):
+				what = "its group " + in.Group + " is not listed as one of this cluster"
+			}
+			return fmt.Sprintf("instance %s in %s has the name of a node that waits, and %s; unless it joins Slurm by itself, delete it", name, in.Zone, what)
 		}
 	}
+	return ""
+}
+
+// isNewers reports whether a group that a newer slurmflex has made for this cluster
+// has made the instance.
+func (w *world) isNewers(in machine) bool {
+	return slices.ContainsFunc(w.snap.Groups, func(g mig.Group) bool {
+		return g.Name == in.Group && g.Region == in.Region && g.Stamp.Cluster == w.cfg.Cluster && g.Stamp.Newer()
+	})
 }
 
 // isGiven reports whether the plan gives the cohort's job back.
@@ -229,24 +256,28 @@ func roughPlace(n int) string {
 // still in the way: they are asked for together once it has gone.
 func (w *world) missing(c *cohort) []string {
 	if g := w.groups[c.set.Region+"/"+c.group]; g != nil && w.isAhead(g) {
-		w.expect("the request of " + c.group + " to show")
+		w.awaits(c, "the request of "+c.group+" to show")
 		return nil
 	}
 	var missing []string
 	for _, name := range c.nodes {
 		stays, leaves := w.machine(name)
 		switch {
+		case stays && !w.hasMachine(name):
+			w.awaits(c, "the instance of "+name+" to show who made it")
+			continue
 		case stays:
 			continue
 		case leaves:
-			w.expect("the old instance of " + name + " to be gone")
+			w.awaits(c, "the old instance of "+name+" to be gone")
 			return nil
 		case c.live != nil && c.live.request.Names(name):
 			continue
 		case len(w.requests[name]) > 0:
-			return nil // settleRequests cancels it
+			w.awaits(c, "another request for "+name+" to be cancelled")
+			return nil
 		case w.mayShow[name] || w.snap.Inserted[name]:
-			w.expect("the instance of " + name + " to show")
+			w.awaits(c, "the instance of "+name+" to show")
 			return nil
 		}
 		missing = append(missing, name)

@@ -16,6 +16,7 @@ func (w *world) templateFits(c *cohort) bool {
 	name := "instance template " + c.set.Template
 	switch {
 	case !read:
+		c.pause = name + " has not been read yet"
 		w.problem(c.group + " waits: " + name + " has not been read")
 		return false
 	case t.Err != nil:
@@ -23,6 +24,7 @@ func (w *world) templateFits(c *cohort) bool {
 		case mig.CauseNotFound, mig.CausePermission, mig.CauseConfig:
 			w.giveBack(c, Hold, true, t.Err.Error())
 		default:
+			c.pause = t.Err.Error()
 			w.problem(fmt.Sprintf("%s waits: %v", c.group, t.Err))
 		}
 		return false

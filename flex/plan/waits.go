@@ -1,6 +1,11 @@
 package plan
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Wait is nodes that must arrive together and have no machine yet: what they
 // wait for, for those who ask.
@@ -30,32 +35,67 @@ type Block struct {
 	Until   time.Time // when they count no longer
 }
 
-// nameWaits says what each cohort waits for that has not got all its machines.
+// nameWaits says what each cohort waits for that has not got all its machines, and
+// what each node waits for that a job was given and that is not powering up.
 func (w *world) nameWaits(cohorts []*cohort) {
 	for _, c := range cohorts {
-		nodes := w.withoutMachine(c.nodes)
-		if len(nodes) == 0 {
-			continue
+		var asked, rest []string
+		for _, name := range w.withoutMachine(c.nodes) {
+			if c.live != nil && c.live.request.Names(name) {
+				asked = append(asked, name)
+			} else {
+				rest = append(rest, name)
+			}
 		}
-		wait := Wait{
-			NodeSet: c.set.Name, Region: c.set.Region, Group: c.group, Nodes: nodes, Lease: c.lease,
-			Since: waitsSince(c), Obstacle: c.obstacle, Failed: c.failed, Next: c.next,
-		}
+		wait := Wait{NodeSet: c.set.Name, Region: c.set.Region, Group: c.group, Lease: c.lease, Since: waitsSince(c)}
 		if c.job != nil {
 			wait.Job = c.job.ID
 		}
-		if c.live != nil {
-			wait.Request, wait.Lease = c.live.request.Name, c.live.request.Duration
-			if wait.Since.IsZero() {
-				wait.Since = c.live.request.Created
-			}
+		wait.Until, wait.Then = w.waitEnds(c)
+		if len(asked) > 0 {
+			w.plan.Waits = append(w.plan.Waits, wait.inQueue(asked, *c.live))
 		}
-		if !c.lostAt.IsZero() {
-			wait.Obstacle, wait.Until, wait.Then = c.loss, c.lostAt, Lose
-		} else {
-			wait.Until, wait.Then = w.waitEnds(c)
+		if len(rest) > 0 {
+			w.plan.Waits = append(w.plan.Waits, wait.heldUp(rest, c))
 		}
-		w.plan.Waits = append(w.plan.Waits, wait)
+	}
+	w.nameUnready()
+}
+
+// inQueue is the wait of nodes that a request is to bring.
+func (n Wait) inQueue(nodes []string, live ref) Wait {
+	n.Nodes, n.Region, n.Group = nodes, live.group.Region, live.group.Name
+	n.Request, n.Lease = live.request.Name, live.request.Duration
+	if n.Since.IsZero() {
+		n.Since = live.request.Created
+	}
+	return n
+}
+
+// heldUp is the wait of the cohort's nodes that nothing is requested for.
+func (n Wait) heldUp(nodes []string, c *cohort) Wait {
+	n.Nodes, n.Obstacle, n.Failed, n.Next = nodes, cmp.Or(c.obstacle, c.pause), c.failed, c.next
+	if !c.lostAt.IsZero() {
+		n.Obstacle, n.Until, n.Then = c.loss, c.lostAt, Lose
+	}
+	return n
+}
+
+// nameUnready says what the nodes wait for that a job has been given and that Slurm
+// does not power up: nothing is requested before.
+func (w *world) nameUnready() {
+	for _, m := range w.members {
+		job := m.owner()
+		if job == nil || atWork(job.State) || m.power != down && m.power != unclear || w.hasMachine(m.Name) {
+			continue
+		}
+		obstacle := "Slurm is powering it down, and powers it up again after that"
+		if m.power == unclear {
+			obstacle = fmt.Sprintf("Slurm shows it as %s, which slurmflex does not understand", m.State)
+		}
+		w.plan.Waits = append(w.plan.Waits, Wait{
+			Job: job.ID, NodeSet: m.set.Name, Region: m.set.Region, Nodes: []string{m.Name}, Since: job.Start, Obstacle: obstacle,
+		})
 	}
 }
 
@@ -70,13 +110,7 @@ func (w *world) waitEnds(c *cohort) (at time.Time, then Then) {
 	return since.Add(limit), then
 }
 
-// withoutMachine returns the nodes that have no machine that stays.
+// withoutMachine returns the nodes that have no machine of ours that stays.
 func (w *world) withoutMachine(nodes []string) []string {
-	var names []string
-	for _, name := range nodes {
-		if stays, _ := w.machine(name); !stays {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(nodes), w.hasMachine)
 }

@@ -263,6 +263,13 @@ func (w *world) machine(node string) (stays, leaves bool) {
 	return stays, leaves
 }
 
+// hasMachine reports whether the node has an instance of ours that is there to stay.
+func (w *world) hasMachine(node string) bool {
+	return slices.ContainsFunc(w.instances[node], func(in machine) bool {
+		return w.ours(in) && !in.Leaving() && (in.member == nil || !w.isLeftover(in.member, in))
+	})
+}
+
 // byClaim orders the jobs that hold a node: first one for which a live request
 // asks for it already, so that no job which comes later tears that apart, then
 // by importance.

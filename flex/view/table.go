@@ -60,12 +60,14 @@ func (v View) headline(now time.Time) string {
 	return text
 }
 
-// says reports whether a problem is one that a row's or a region's line tells.
+// says reports whether a problem is one that the line of a row, a region or a nodeset tells.
 func (v View) says(problem string) bool {
 	return slices.ContainsFunc(v.Rows, func(r Row) bool {
 		return r.Obstacle != "" && problem == r.Group+": "+r.Obstacle
 	}) || slices.ContainsFunc(v.Regions, func(r Region) bool {
 		return r.ReadFail != "" && strings.HasPrefix(problem, "region "+r.Name+" could not be read")
+	}) || slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool {
+		return s.Block != nil && strings.HasPrefix(problem, "nodeset "+s.Name+" is blocked")
 	})
 }
 

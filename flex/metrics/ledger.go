@@ -20,7 +20,9 @@ type ledger struct {
 	queueWait *prometheus.HistogramVec // by nodeset
 	boot      *prometheus.HistogramVec // by nodeset
 	vmSeconds *prometheus.CounterVec   // by nodeset and use
+	losses    *prometheus.CounterVec   // by nodeset and cause
 
+	lost     map[string]int       // nodes whose machine was gone under a job in the last look, and in how many
 	looked   map[string]time.Time // by region: the last look
 	machines map[machine]bool     // that were there then; true: their node had registered
 	failed   map[request]bool     // that were on record then
@@ -54,6 +56,9 @@ func newLedger(f promauto.Factory) ledger {
 		vmSeconds: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_vm_seconds_total", Help: "Seconds that machines were there: used while a job was on the node, idle else.",
 		}, []string{"nodeset", "use"}),
+		losses: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_machines_lost_total", Help: "Machines that were gone, or stopped, while a job had them.",
+		}, []string{"nodeset", "cause"}),
 	}
 	l.forget()
 	return l
@@ -65,10 +70,29 @@ func (l *ledger) begin(nodeset string) {
 	l.boot.WithLabelValues(nodeset)
 	l.vmSeconds.WithLabelValues(nodeset, used)
 	l.vmSeconds.WithLabelValues(nodeset, idle)
+	for _, cause := range plan.LossCauses() {
+		l.losses.WithLabelValues(nodeset, string(cause))
+	}
+}
+
+// lose counts the machines that two looks in a row found gone under a job: a list
+// may be wrong once.
+func (l *ledger) lose(losses []plan.Loss) {
+	now := map[string]int{}
+	for _, loss := range losses {
+		for _, name := range loss.Nodes {
+			now[name] = l.lost[name] + 1
+			if now[name] == 2 {
+				l.losses.WithLabelValues(loss.NodeSet, string(loss.Cause)).Inc()
+			}
+		}
+	}
+	l.lost = now
 }
 
 // forget makes the next look the first.
 func (l *ledger) forget() {
+	l.lost = nil
 	l.looked, l.machines, l.failed = map[string]time.Time{}, map[machine]bool{}, map[request]bool{}
 }
 

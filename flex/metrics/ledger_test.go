@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/flex"
+	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
 
@@ -125,4 +126,19 @@ func TestARequestThatFailsIsCountedOnce(t *testing.T) {
 	w.snap.Groups[0].Requests = append(w.snap.Groups[0].Requests, mig.Request{Name: "a2", State: mig.Accepted})
 	w.round(time.Minute)
 	assert.Equal(t, at, w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), "it is being tried again")
+}
+
+// C5: a machine that is gone under a job is counted, once, when two looks in a row
+// find it so.
+func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
+	w := newWorld(t)
+	lost := plan.Plan{Losses: []plan.Loss{{NodeSet: "a3", Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Jobs: []uint32{7}, Cause: plan.Gone}}}
+	count := func() float64 { return w.value("slurmflex_machines_lost_total", "gone", "a3") }
+	for _, p := range []plan.Plan{lost, {}, lost} {
+		w.Saw(w.snap, p)
+		assert.Zero(t, count(), "a list may be wrong once")
+	}
+	w.Saw(w.snap, lost)
+	w.Saw(w.snap, lost)
+	assert.Equal(t, 2.0, count())
 }

@@ -163,6 +163,7 @@ func (m *Metrics) Saw(snap plan.Snapshot, p plan.Plan) {
 	for _, cause := range m.ledger.enter(m.cfg, snap) {
 		m.failures.WithLabelValues(cause.String()).Inc()
 	}
+	m.ledger.lose(p.Losses)
 	for _, g := range snap.Groups {
 		if n := len(g.Requests); n > 0 && fails(g.Requests[n-1]) {
 			m.noteFailure(g.Requests[n-1].Cause.String())

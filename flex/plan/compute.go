@@ -21,6 +21,9 @@ type Plan struct {
 	Waits  []Wait
 	Blocks []Block
 
+	// Losses are the nodes whose machine is gone while a job has them.
+	Losses []Loss
+
 	// Unseen is how many regions could not be read.
 	Unseen int
 }
@@ -61,6 +64,7 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	w.stopWaiting()
 	w.forgetBoots()
 	w.reserve()
+	w.nameLosses()
 	w.tellJobs(cohorts)
 	w.checkInstances()
 	w.nameUnclear()

@@ -131,8 +131,9 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 		"not when the cloud's list alone lacks it": {
 			given: seen(nodes("alpha-one-0", staticUp)),
 		},
-		"not while a job is on it": {
+		"not while a job is on it, which is told": {
 			given: seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
+			want:  []string{`tell job 7 "flex-start: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`},
 		},
 		"not where the cloud could not be read": {
 			given: seen(nodes("alpha-one-0", givenUp), unseen("europe-west4")),

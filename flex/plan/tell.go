@@ -86,6 +86,9 @@ func (w *world) tellJobs(cohorts []*cohort) {
 		case waits[j.ID] != nil || w.isLosing(j):
 		case holdsNodes(j.State):
 			texts[j.ID] = w.endText(j, waited[j.ID])
+			if lost := w.lossText(j); lost != "" {
+				texts[j.ID] = OwnComment + lost
+			}
 		case j.State == slurm.JobPending && isOfNodes(w.snap.Told[j.ID]):
 			texts[j.ID] = OwnComment + toldBack
 		}

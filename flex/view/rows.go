@@ -26,7 +26,16 @@ func (b *builder) rows() []Row {
 			}
 		}
 	}
-	all = append(all, b.leases()...)
+	lost := map[string]bool{}
+	for _, l := range b.plan.Losses {
+		row := b.row(l.Nodes)
+		row.NodeSet, row.Region, row.State, row.Obstacle, row.EndsAt = l.NodeSet, l.Region, Lost, l.String(), second(l.Ended)
+		all = append(all, row)
+		for _, name := range l.Nodes {
+			lost[name] = true
+		}
+	}
+	all = append(all, b.leases(lost)...)
 	slices.SortFunc(all, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
 			a.Since.Compare(b.Since), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Request, b.Request),
@@ -38,7 +47,7 @@ func (b *builder) rows() []Row {
 // rank puts what waits before what runs, and what goes last.
 func rank(s State) int {
 	return slices.Index([]State{
-		Waiting, Asking, Queued, Returned, Booting, Running, Idle, Down, Cancelling, Leaving, Stranded,
+		Waiting, Asking, Queued, Returned, Lost, Booting, Running, Idle, Down, Cancelling, Leaving, Stranded,
 	}, s)
 }
 
@@ -129,10 +138,13 @@ type likeness struct {
 	lease                        time.Duration
 }
 
-// leases are the rows of machines.
-func (b *builder) leases() []Row {
+// leases are the rows of machines, of nodes that are not lost.
+func (b *builder) leases(lost map[string]bool) []Row {
 	alike := map[likeness][]mig.Instance{}
 	for name, machines := range b.machines {
+		if lost[name] {
+			continue
+		}
 		for _, in := range machines {
 			key := likeness{
 				region: in.Region, zone: in.Zone, group: in.Group, state: b.stateOf(in),

@@ -63,7 +63,7 @@ func (v View) headline(now time.Time) string {
 // says reports whether a problem is one that the line of a row, a region or a nodeset tells.
 func (v View) says(problem string) bool {
 	return slices.ContainsFunc(v.Rows, func(r Row) bool {
-		return r.Obstacle != "" && problem == r.Group+": "+r.Obstacle
+		return r.State == Lost && strings.HasPrefix(problem, r.Obstacle) || r.Obstacle != "" && problem == r.Group+": "+r.Obstacle
 	}) || slices.ContainsFunc(v.Regions, func(r Region) bool {
 		return r.ReadFail != "" && strings.HasPrefix(problem, "region "+r.Name+" could not be read")
 	}) || slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool {
@@ -231,6 +231,8 @@ func (r Row) firstJobs() string {
 // When says how long the row has waited, or has still to go.
 func (r Row) When(seen time.Time) string {
 	switch {
+	case r.State == Lost:
+		return ""
 	case !r.EndsAt.IsZero():
 		return "ends in " + Span(r.EndsAt.Sub(seen))
 	case !r.Since.IsZero():
@@ -268,7 +270,7 @@ func (s State) Tone() Tone {
 		return Good
 	case Asking, Queued, Waiting, Booting:
 		return Warn
-	case Returned, Down, Stranded:
+	case Returned, Lost, Down, Stranded:
 		return Bad
 	}
 	return Plain

@@ -135,7 +135,7 @@ type Row struct {
 
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
 	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease
-	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is asked for now
+	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is asked for now, or the machines are lost
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
@@ -153,6 +153,7 @@ const (
 	Waiting    State = "waiting"    // nothing is asked for; Obstacle says why
 	Returned   State = "returned"   // they go back to Slurm, with their job
 	Cancelling State = "cancelling" // nobody wants their request any more
+	Lost       State = "lost"       // their machines are gone under a job; Obstacle says why
 	Booting    State = "booting"    // their machines are there, and have not registered with Slurm
 	Running    State = "running"    // a job has them
 	Idle       State = "idle"

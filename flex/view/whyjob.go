@@ -239,7 +239,7 @@ func (t *teller) withoutMachines(j Job) {
 func (t *teller) early(j Job, rows []Row) {
 	var first time.Time
 	for _, r := range rows {
-		if !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
+		if r.State != Lost && !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
 			first = r.EndsAt
 		}
 	}

@@ -21,6 +21,9 @@ func (t *teller) row(r Row) {
 		t.say("Its nodes %s go back to Slurm, and the job is to %s: %s.", r.Nodes, becomes(r.Then), strings.TrimSuffix(r.Obstacle, "."))
 	case Cancelling:
 		t.say("Request %s/%s for %s is being cancelled, for nobody wants it any more.", r.Group, r.Request, r.Nodes)
+	case Lost:
+		t.say("%s.", strings.ToUpper(r.Obstacle[:1])+r.Obstacle[1:])
+		t.say("Next: after SlurmdTimeout without an answer, Slurm requeues the job, or ends it if it cannot be requeued.")
 	case Booting:
 		t.booting(r)
 	case Running, Idle, Down:

@@ -149,3 +149,18 @@ func TestAResumeByHandAndTheSameAgainMakeOneRequest(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `a3 +1 +\S+ +alpha-a3-\[0-1\] +queued +00:15:00`, out)
 }
+
+// A2: the call comes by hand, or late, while nobody can take it.
+func TestAResumeThatNobodyCanTakeLeavesARunningJobItsNodes(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	id := submitScript(t, l, "sleep 600", "-p", "train", "-N2", "--time=15")
+	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	require.NoError(t, l.StopDaemon())
+	require.NoError(t, os.Chmod(filepath.Join(l.Dir, "run"), 0o755))
+	_, err := l.Flex(context.Background(), "resume", "alpha-a3-[0-1]")
+	require.ErrorContains(t, err, "no daemon")
+	assert.Equal(t, "RUNNING", jobField(t, l, id, "JobState"))
+	for _, node := range []string{"alpha-a3-0", "alpha-a3-1"} {
+		assert.NotContains(t, nodeState(t, l, node), "POWERING_DOWN")
+	}
+}

@@ -102,6 +102,7 @@ type Reconciler struct {
 	retries  retries
 	seldom   seldom
 	problems problems
+	regions  regions
 }
 
 // slurmAge is how old what Slurm said may be when the cloud has been read: jobs
@@ -161,6 +162,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Now = r.Now()
 	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
+	r.regions.recall(&snap, regions)
 	snap.Told = r.owners.keep(snap.Jobs)
 	snap.ResumeTimeout, snap.Partitions, snap.Private = r.seldom.resumeTimeout, r.seldom.partitions, r.seldom.private
 	return snap, nil
@@ -233,6 +235,7 @@ func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...
 		r.Watch.Saw(snap, p)
 	}
 	r.report(p.Problems)
+	r.regions.report(r.Log, snap)
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
 }
 

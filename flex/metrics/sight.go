@@ -15,7 +15,7 @@ import (
 )
 
 // sight is what the last round saw, as gauges. All of them change at once. Of a
-// region that could not be read there is nothing but that.
+// region that could not be read they are as last known.
 type sight struct {
 	mu   sync.Mutex
 	last []prometheus.Metric
@@ -25,7 +25,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.breaker, d.readable, d.orphans, d.reservations,
+		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.breaker, d.readable, d.lastRead, d.orphans, d.reservations,
 	} {
 		ch <- desc
 	}
@@ -48,7 +48,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the gauges that there may be.
 type described struct {
-	nodes, active, waiting, longest, leases, nextEnd, breaker, readable, orphans, reservations *prometheus.Desc
+	nodes, active, waiting, longest, leases, nextEnd, breaker, readable, lastRead, orphans, reservations *prometheus.Desc
 }
 
 func descriptions() described {
@@ -64,6 +64,7 @@ func descriptions() described {
 		nextEnd:      desc("next_lease_end_timestamp_seconds", "When the next lease ends; absent if none does.", "nodeset"),
 		breaker:      desc("breaker_open", "1 while nothing is asked for, for too many machines in a row did not come up.", "nodeset"),
 		readable:     desc("region_readable", "1 if the last round could read the region, 0 if it did nothing in it.", "region"),
+		lastRead:     desc("region_last_read_timestamp_seconds", "When the region was last read; absent if it has not been.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
 		reservations: desc("reservations", "Reservations of Slurm's that keep jobs off ends of leases."),
 	}
@@ -82,6 +83,8 @@ type tally struct {
 
 // see makes gauges of what a round saw.
 func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metric {
+	unseen := snap.Unseen
+	snap = snap.Recalled()
 	sets := map[string]*tally{}
 	for _, set := range cfg.FlexSets() {
 		sets[set.Name] = &tally{
@@ -105,7 +108,7 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 			t.blocked = true
 		}
 	}
-	return gauges(cfg, snap, sets, orphans)
+	return gauges(cfg, snap, unseen, sets, orphans)
 }
 
 // count counts nodes, requests and machines, and returns the number of machines
@@ -142,9 +145,9 @@ func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orph
 	return orphans
 }
 
-// gauges writes down what was counted. What hangs on the cloud is left out
-// where the cloud could not be read.
-func gauges(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
+// gauges writes down what was counted. Of a region that could not be read, one of
+// unseen, it is as last known, or left out.
+func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
 	var all []prometheus.Metric
 	add := func(d *prometheus.Desc, value float64, labels ...string) {
 		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
@@ -170,7 +173,10 @@ func gauges(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally, orph
 		}
 	}
 	for _, region := range cfg.FlexRegions() {
-		add(d.readable, oneIf(snap.Unseen[region] == nil), region)
+		add(d.readable, oneIf(unseen[region] == nil), region)
+		if at, ok := readAt(snap, unseen, region); ok {
+			add(d.lastRead, seconds(at), region)
+		}
 		if snap.Unseen[region] == nil {
 			add(d.orphans, float64(orphans[region]), region)
 		}
@@ -183,6 +189,15 @@ func gauges(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally, orph
 	}
 	add(d.reservations, float64(reserved))
 	return all
+}
+
+// readAt is when the region was last read; it reports false if that is not known.
+func readAt(snap plan.Snapshot, unseen map[string]error, region string) (time.Time, bool) {
+	if unseen[region] == nil {
+		return snap.Now, true
+	}
+	known, ok := snap.LastKnown[region]
+	return known.At, ok
 }
 
 // word is a request's state as a label. A state that is not known is one of its

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -96,4 +99,20 @@ slurmflex_region_readable{region="us-central1"} 0
 slurmflex_orphan_instances{region="europe-west4"} 0
 slurmflex_reservations 1
 `, sightNames...)
+}
+
+// C4: the gauges of a region that was read before stay, with the time of that.
+func TestOfARegionThatWasReadBeforeTheGaugesAreAsLastKnown(t *testing.T) {
+	w := busy(t)
+	w.round(0)
+	leases := w.value("slurmflex_leases", "a3")
+	require.NotZero(t, leases)
+	at := w.snap.Now
+	w.snap.LastKnown = map[string]plan.LastKnown{us: {At: at, Groups: w.snap.Groups, Instances: w.snap.Instances}}
+	w.snap.Unseen = map[string]error{us: errors.New("503 backendError")}
+	w.snap.Groups, w.snap.Instances = nil, nil
+	w.round(time.Hour)
+	assert.Equal(t, leases, w.value("slurmflex_leases", "a3"))
+	assert.Zero(t, w.value("slurmflex_region_readable", us))
+	assert.Equal(t, seconds(at), w.value("slurmflex_region_last_read_timestamp_seconds", us))
 }

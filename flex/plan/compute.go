@@ -31,6 +31,14 @@ type Plan struct {
 // Compute decides what to do about a snapshot. It is pure and total, and the
 // same snapshot in another order gives the same plan.
 func Compute(cfg *config.Config, snap Snapshot) Plan {
+	p := compute(cfg, snap)
+	if len(snap.LastKnown) > 0 {
+		p.Waits = recallWaits(snap, p.Waits, compute(cfg, snap.Recalled()).Waits)
+	}
+	return p
+}
+
+func compute(cfg *config.Config, snap Snapshot) Plan {
 	w := look(cfg, snap)
 	w.nameUnseen()
 	w.nameUnread()

@@ -17,6 +17,7 @@ import (
 // a live request, a dated next attempt, an obstacle that is named, or what this plan
 // does about it.
 func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
+	s = sightOf(s.cfg, s.snap.Recalled())
 	waits := map[string][]plan.Wait{}
 	for _, w := range p.Waits {
 		for _, n := range w.Nodes {
@@ -34,7 +35,7 @@ func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 			continue
 		}
 		w := waits[n.Name][0]
-		live := w.Request != "" && (slices.Contains(s.live[n.Name], w.Region+"/"+w.Group+"/"+w.Request) || s.snap.Unseen[w.Region] != nil)
+		live := w.Request != "" && slices.Contains(s.live[n.Name], w.Region+"/"+w.Group+"/"+w.Request)
 		switch {
 		case w.Request != "" && !live:
 			wrong = append(wrong, fmt.Sprintf("%s waits for request %s, which does not ask for it", n.Name, w.Request))

@@ -108,6 +108,7 @@ type world struct {
 	jobs      map[uint32]slurm.Job
 	groups    map[string]mig.Group    // by region/name
 	instances map[string]mig.Instance // by zone/name
+	recalled  []string                // regions of which all was known before
 	plan.Snapshot
 }
 
@@ -125,7 +126,32 @@ func (w *world) snapshot() plan.Snapshot {
 			s.Instances = append(s.Instances, in)
 		}
 	}
+	w.recall(&s)
 	return s
+}
+
+// recall adds what was known of regions that are unseen.
+func (w *world) recall(s *plan.Snapshot) {
+	for _, region := range w.recalled {
+		if s.Unseen[region] == nil {
+			continue
+		}
+		known := plan.LastKnown{At: noon.Add(-5 * time.Minute)}
+		for _, g := range inOrder(w.groups) {
+			if g.Region == region {
+				known.Groups = append(known.Groups, g)
+			}
+		}
+		for _, in := range inOrder(w.instances) {
+			if in.Region == region {
+				known.Instances = append(known.Instances, in)
+			}
+		}
+		if s.LastKnown == nil {
+			s.LastKnown = map[string]plan.LastKnown{}
+		}
+		s.LastKnown[region] = known
+	}
 }
 
 func inOrder[K interface{ ~string | ~uint32 }, V any](m map[K]V) []V {
@@ -249,6 +275,9 @@ func (w *world) drawMemory(t *rapid.T) {
 	for _, region := range []string{america, europe} {
 		if rarely(t, "unseen") {
 			w.Unseen[region] = errors.New("read instances: 503")
+			if rapid.Bool().Draw(t, "was read before") {
+				w.recalled = append(w.recalled, region)
+			}
 		}
 	}
 	for _, g := range inOrder(w.groups) {

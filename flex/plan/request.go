@@ -138,7 +138,7 @@ func (w *world) liveRequests() []ref {
 // nodes of others with it.
 func (w *world) judge(c *cohort) {
 	if w.unseen(c.set.Region) {
-		c.pause = fmt.Sprintf("region %s could not be read: %v", c.set.Region, w.snap.Unseen[c.set.Region])
+		c.pause = unreadText(c.set.Region, w.snap.Unseen[c.set.Region])
 		return
 	}
 	if stranger := w.stranger(c); stranger != "" {

@@ -5,6 +5,8 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"slurmflex/mig"
@@ -46,6 +48,10 @@ type Snapshot struct {
 	// created, cancelled or deleted.
 	Unseen map[string]error
 
+	// LastKnown holds what an earlier round read of the regions in Unseen, as far as
+	// that is remembered. It is for people to read; nothing is decided by it.
+	LastKnown map[string]LastKnown
+
 	// UnseenPolicies holds the regions whose workload policies could not be read:
 	// only what needs them waits.
 	UnseenPolicies map[string]error
@@ -66,6 +72,28 @@ type Snapshot struct {
 	// request. A refusal leaves no record in the cloud, so the round's owner
 	// remembers it.
 	Refused map[string]Refusal
+}
+
+// LastKnown is what was read of a region, and when.
+type LastKnown struct {
+	At        time.Time
+	Groups    []mig.Group
+	Instances []mig.Instance
+}
+
+// Recalled is the snapshot as it would be if the regions that could not be read were
+// as they were last known.
+func (s Snapshot) Recalled() Snapshot {
+	if len(s.LastKnown) == 0 {
+		return s
+	}
+	s.Groups, s.Instances, s.Unseen = slices.Clone(s.Groups), slices.Clone(s.Instances), maps.Clone(s.Unseen)
+	for _, region := range slices.Sorted(maps.Keys(s.LastKnown)) {
+		s.Groups = append(s.Groups, s.LastKnown[region].Groups...)
+		s.Instances = append(s.Instances, s.LastKnown[region].Instances...)
+		delete(s.Unseen, region)
+	}
+	return s
 }
 
 // Ours are the instances of the cluster: those that its groups have made, and

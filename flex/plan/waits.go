@@ -99,6 +99,30 @@ func (w *world) nameUnready() {
 	}
 }
 
+// recallWaits are the waits as they are, and of regions that could not be read as
+// they were last known: of what was not requested then nothing is requested now.
+func recallWaits(snap Snapshot, now, known []Wait) []Wait {
+	recalled := func(n Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
+	waits := slices.DeleteFunc(now, recalled)
+	for _, n := range known {
+		if !recalled(n) {
+			continue
+		}
+		if n.Request == "" {
+			n.Obstacle, n.Failed, n.Next = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}
+		}
+		if !n.Until.After(snap.Now) {
+			n.Until, n.Then = time.Time{}, ""
+		}
+		waits = append(waits, n)
+	}
+	return waits
+}
+
+func unreadText(region string, err error) string {
+	return fmt.Sprintf("region %s could not be read: %v", region, err)
+}
+
 // waitEnds tells when provision_timeout ends a cohort's wait, and what becomes of
 // its job then. It is never where the job would be lost, and its owner was told.
 func (w *world) waitEnds(c *cohort) (at time.Time, then Then) {

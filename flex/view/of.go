@@ -16,7 +16,10 @@ import (
 // Of is the view of what a round saw and decided. It knows nothing of the
 // daemon and of actions: whoever has them adds them.
 func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
+	unseen := snap.Unseen
+	snap = snap.Recalled()
 	b := newBuilder(cfg, snap, p)
+	b.unseen = unseen
 	v := View{
 		Cluster: cfg.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(),
@@ -37,6 +40,8 @@ type builder struct {
 	cfg  *config.Config
 	snap plan.Snapshot
 	plan plan.Plan
+
+	unseen map[string]error // the regions that could not be read, also those that snap recalls
 
 	nodes     map[string]slurm.Node
 	machines  map[string][]mig.Instance // ours, by node
@@ -100,8 +105,8 @@ func (b *builder) regions() []Region {
 				r.Active += len(g.Live())
 			}
 		}
-		if err := b.snap.Unseen[name]; err != nil {
-			r.ReadFail = err.Error()
+		if err := b.unseen[name]; err != nil {
+			r.ReadFail, r.KnownAt = err.Error(), b.knownAt(name)
 		}
 		all = append(all, r)
 	}
@@ -129,6 +134,15 @@ func (b *builder) nodeSets() []NodeSet {
 		all = append(all, n)
 	}
 	return all
+}
+
+// knownAt is when a region was last read that could not be read now; zero if it was
+// read, or never.
+func (b *builder) knownAt(region string) time.Time {
+	if known, ok := b.snap.LastKnown[region]; ok {
+		return second(known.At)
+	}
+	return time.Time{}
 }
 
 func (b *builder) partitions(nodeset string) []string {

@@ -36,6 +36,9 @@ func (b *builder) rows() []Row {
 		}
 	}
 	all = append(all, b.leases(lost)...)
+	for i := range all {
+		all[i].KnownAt = b.knownAt(all[i].Region)
+	}
 	slices.SortFunc(all, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
 			a.Since.Compare(b.Since), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Request, b.Request),
@@ -94,8 +97,8 @@ func (b *builder) waiting(w plan.Wait) Row {
 	case row.State == Queued:
 	case row.Obstacle != "":
 		row.State = Waiting
-	case b.snap.Unseen[w.Region] != nil:
-		row.State, row.Obstacle = Waiting, fmt.Sprintf("region %s could not be read: %v", w.Region, b.snap.Unseen[w.Region])
+	case b.unseen[w.Region] != nil:
+		row.State, row.Obstacle = Waiting, fmt.Sprintf("region %s could not be read: %v", w.Region, b.unseen[w.Region])
 	default:
 		row.State = Asking
 	}

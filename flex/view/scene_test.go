@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +181,25 @@ func (s *scene) machines(group, nodeset, list string, left time.Duration) {
 		}
 		s.snap.Instances = append(s.snap.Instances, in)
 	}
+}
+
+// unread has a region not be read that was read at 11:53.
+func (s *scene) unread(region string) {
+	known := plan.LastKnown{At: noon.Add(-7 * time.Minute)}
+	for _, g := range s.snap.Groups {
+		if g.Region == region {
+			known.Groups = append(known.Groups, g)
+		}
+	}
+	for _, in := range s.snap.Instances {
+		if in.Region == region {
+			known.Instances = append(known.Instances, in)
+		}
+	}
+	s.snap.Groups = slices.DeleteFunc(s.snap.Groups, func(g mig.Group) bool { return g.Region == region })
+	s.snap.Instances = slices.DeleteFunc(s.snap.Instances, func(in mig.Instance) bool { return in.Region == region })
+	s.snap.LastKnown = map[string]plan.LastKnown{region: known}
+	s.snap.Unseen[region] = errors.New("list groups of " + region + ": 503 backendError")
 }
 
 // done notes an action of that long before noon.

@@ -260,6 +260,9 @@ func (r Row) Detail(now time.Time) string {
 			parts = append(parts, "last error: "+r.Error)
 		}
 	}
+	if !r.KnownAt.IsZero() {
+		parts = append([]string{"last known at " + Moment(r.KnownAt, now)}, parts...)
+	}
 	return strings.Join(parts, "; ")
 }
 
@@ -309,8 +312,12 @@ func (v View) Summary(s NodeSet) string {
 	if len(words) == 0 && s.Size > 0 {
 		text += ", none of them known to Slurm"
 	}
-	if v.unread(s.Region) {
+	known, unread := v.lastKnown(s.Region)
+	switch {
+	case unread && known.IsZero():
 		return text + "; its requests are not known"
+	case unread:
+		return text + "; " + Count(s.Active, "active request") + " as last known"
 	}
 	return text + "; " + Count(s.Active, "active request")
 }
@@ -323,7 +330,11 @@ func (s NodeSet) Blocked(now time.Time) string {
 
 func (t *table) region(r Region) {
 	if r.ReadFail != "" {
-		t.paragraph(Bad, fmt.Sprintf("region %s could not be read: %s", r.Name, r.ReadFail))
+		text := fmt.Sprintf("region %s could not be read: %s", r.Name, r.ReadFail)
+		if !r.KnownAt.IsZero() {
+			text += fmt.Sprintf("; last known at %s: %d of at most %d active requests", Moment(r.KnownAt, t.look.Now), r.Active, r.Most)
+		}
+		t.paragraph(Bad, text)
 		return
 	}
 	t.line(Plain, "region %s: %d of at most %d active requests", r.Name, r.Active, r.Most)

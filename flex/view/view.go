@@ -70,7 +70,9 @@ type Region struct {
 	Name     string `json:"region"`
 	Active   int    `json:"active_requests"`
 	Most     int    `json:"max_active_requests"`
-	ReadFail string `json:"error,omitempty"` // why nothing is known of it
+	ReadFail string `json:"error,omitempty"` // why it could not be read
+
+	KnownAt time.Time `json:"last_known_at,omitzero"` // when it was last read, if it could not be read now
 }
 
 // NodeSet is a nodeset whose nodes come by flex-start.
@@ -133,6 +135,7 @@ type Row struct {
 	Request string  `json:"request,omitempty"` // the live resize request in it
 	Lease   Seconds `json:"lease_seconds,omitempty"`
 
+	KnownAt  time.Time `json:"last_known_at,omitzero"`   // what is said of the cloud is of that time: its region could not be read since
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
 	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease
 	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is asked for now, or the machines are lost
@@ -227,6 +230,17 @@ func (v View) NodeSet(name string) (NodeSet, bool) {
 // unread reports whether a region could not be read.
 func (v View) unread(region string) bool {
 	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.Name == region && r.ReadFail != "" })
+}
+
+// lastKnown tells when a region was last read that could not be read now; zero if it
+// never was. It reports false if it was read.
+func (v View) lastKnown(region string) (at time.Time, unread bool) {
+	for _, r := range v.Regions {
+		if r.Name == region && r.ReadFail != "" {
+			return r.KnownAt, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // Unread reports whether some region could not be read, so that what is not

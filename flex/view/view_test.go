@@ -411,3 +411,28 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 	assert.Equal(t, "", Clip("ab", 0))
 	assert.Equal(t, "a [2Jb ü", Printable("a\x1b[2Jb\nü"))
 }
+
+// C4: what was known of a region that cannot be read is shown, with its time.
+func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
+	s := newScene(t)
+	s.waiting(812, "alpha-a3-[0-1]")
+	s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
+	s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
+	s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
+	before := s.view()
+	s.unread(us)
+	after := s.view()
+
+	require.Len(t, after.Rows, len(before.Rows))
+	for i, row := range after.Rows {
+		assert.Equal(t, noon.Add(-7*time.Minute), row.KnownAt)
+		row.KnownAt = time.Time{}
+		assert.Equal(t, before.Rows[i], row, "it is as it was")
+	}
+	assert.Equal(t, before.Groups, after.Groups)
+	text := strings.Join(strings.Fields(after.Table(Look{Now: noon})), " ")
+	assert.Contains(t, text, "last known at 11:53:00; given up at Nov 22 10:30")
+	assert.Contains(t, text, "503 backendError; last known at 11:53:00: 1 of at most 2 active requests")
+	assert.Contains(t, text, "1 active request as last known")
+}

@@ -79,6 +79,21 @@ var stories = []struct {
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.snap.Unseen[us] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "813"},
+	{"a job whose request was queued when its region was last read", func(s *scene) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+		s.unread(us)
+	}, "812"},
+	{"a job of which no request was known when its region was last read", func(s *scene) {
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.unread(us)
+	}, "812"},
+	{"a job that runs on machines of a region that cannot be read any more", func(s *scene) {
+		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
+		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
+		s.unread(us)
+	}, "813"},
 	{"a job that is about to begin", func(s *scene) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"slurmflex/flex/plan"
@@ -10,6 +11,9 @@ import (
 
 // row tells what the nodes of a row are doing, and what comes next.
 func (t *teller) row(r Row) {
+	if !r.KnownAt.IsZero() {
+		t.sayLastKnown(r)
+	}
 	switch r.State {
 	case Asking:
 		t.asking(r)
@@ -32,6 +36,17 @@ func (t *teller) row(r Row) {
 		t.say("The machines of %s are being deleted.", r.Nodes)
 	case Stranded:
 		t.say("Machines %s run for no node that slurmflex knows; they are deleted ten minutes after they were made.", r.Nodes)
+	}
+}
+
+// sayLastKnown says, once for each region, that what follows is of an earlier time.
+func (t *teller) sayLastKnown(r Row) {
+	for _, region := range t.Regions {
+		text := fmt.Sprintf("Region %s could not be read (%s); what follows was last known at %s.",
+			r.Region, strings.TrimSuffix(region.ReadFail, "."), t.at(r.KnownAt))
+		if region.Name == r.Region && !slices.Contains(t.story.Sentences, text) {
+			t.say("%s", text)
+		}
 	}
 }
 
@@ -89,6 +104,15 @@ func (t *teller) live(r Row) Request {
 }
 
 func (t *teller) waiting(r Row) {
+	if known, unread := t.lastKnown(r.Region); unread {
+		if known.IsZero() {
+			t.say("Whether machines for %s are requested is not known: %s.", r.Nodes, strings.TrimSuffix(r.Obstacle, "."))
+		} else {
+			t.say("No request for %s was in Google's queue then, and slurmflex makes none until the region can be read.", r.Nodes)
+		}
+		t.say("Next: slurmflex reads region %s again in each reconcile pass, and goes on from what it finds.", r.Region)
+		return
+	}
 	if r.Failed == 0 { // else the obstacle tells of them
 		t.earlier(r)
 	}

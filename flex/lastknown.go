@@ -1,0 +1,74 @@
+package flex
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+)
+
+// regions remembers what was last read of each region, and since when one cannot be
+// read. What is forgotten in a restart is not known then.
+type regions struct {
+	mu     sync.Mutex
+	known  map[string]plan.LastKnown
+	unread map[string]outage
+}
+
+// outage is a time in which a region cannot be read.
+type outage struct {
+	since time.Time
+	err   error // the first of its cause
+}
+
+// recall adds to a snapshot what was last known of the regions that it could not
+// read, and remembers the others. As long as the cause is the same it is told in the
+// same words, so that the log names it once.
+func (r *regions) recall(snap *plan.Snapshot, all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known, r.unread = map[string]plan.LastKnown{}, map[string]outage{}
+	}
+	snap.LastKnown = map[string]plan.LastKnown{}
+	for _, region := range all {
+		err := snap.Unseen[region]
+		if err == nil {
+			r.known[region] = plan.LastKnown{
+				At:        snap.Now,
+				Groups:    slices.DeleteFunc(slices.Clone(snap.Groups), func(g mig.Group) bool { return g.Region != region }),
+				Instances: slices.DeleteFunc(slices.Clone(snap.Instances), func(in mig.Instance) bool { return in.Region != region }),
+			}
+			continue
+		}
+		if known, ok := r.known[region]; ok {
+			snap.LastKnown[region] = known
+		}
+		before, lasts := r.unread[region]
+		switch {
+		case !lasts:
+			r.unread[region] = outage{snap.Now, err}
+		case mig.CauseOf(before.err) == mig.CauseOf(err):
+			snap.Unseen[region] = before.err
+		default:
+			r.unread[region] = outage{before.since, err}
+		}
+	}
+}
+
+// report logs the regions that are read again.
+func (r *regions) report(log *zap.Logger, snap plan.Snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, region := range slices.Sorted(maps.Keys(r.unread)) {
+		if snap.Unseen[region] == nil {
+			log.Info("region "+region+" is read again", zap.Duration("after", snap.Now.Sub(r.unread[region].since)))
+			delete(r.unread, region)
+		}
+	}
+}

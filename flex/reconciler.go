@@ -64,6 +64,7 @@ type Cloud interface {
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
 	Foreign(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
+	Date() time.Time // Compute's own time in its last answer; zero before the first
 	Members(ctx context.Context, region, group string) ([]mig.Member, error)
 
 	CreateGroup(ctx context.Context, spec mig.GroupSpec) error
@@ -95,6 +96,7 @@ type Reconciler struct {
 
 	Adopt bool // rounds also remove what slurm-gcp's scripts have left
 
+	started  time.Time // when the first round began to look
 	flights  flights
 	owners   owners
 	made     made
@@ -117,6 +119,10 @@ const membersAtOnce = 16
 // time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now())}
+	if r.started.IsZero() {
+		r.started = snap.Begun
+	}
+	snap.Started = r.started
 	var unseenGroups, unseenInstances map[string]error
 	var slurmSeen time.Time
 	regions := r.Config.FlexRegions()
@@ -143,6 +149,9 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
 		if len(unseenGroups) < len(regions) {
 			snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
+			if date := r.Cloud.Date(); len(unseenInstances) < len(regions) && !date.IsZero() {
+				snap.Skew = r.Now().Sub(date)
+			}
 			snap.Members = r.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
 		}
 		return nil

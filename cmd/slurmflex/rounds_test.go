@@ -170,7 +170,8 @@ func TestGCAdoptsWhatSlurmGCPHasLeftWhenTold(t *testing.T) {
 	w := newWorld(t)
 	w.insertGroup(t, "alpha-a3-job-7-0a1b2c3d")
 	w.flex(t, "gc").exits(t, exitDone)
-	assert.Len(t, w.cloud.State().Groups, 1, "not unless told")
+	assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagers.list"], "not unless told")
 	w.flex(t, "gc", "--adopt-slurm-gcp").exits(t, exitDone)
-	assert.Empty(t, w.cloud.State().Groups)
+	assert.Equal(t, 3, w.cloud.Counts()["regionInstanceGroupManagers.list"])
+	assert.Len(t, w.cloud.State().Groups, 1, "B6: its template is of no cluster, and it is a second old")
 }

@@ -21,7 +21,7 @@ func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, g := range groups {
-		if w.unseen(g.Region) || !w.leftOf(g) {
+		if w.unseen(g.Region) || !w.leftOf(g) || !w.isOld(g.Created, youngAge) {
 			continue
 		}
 		const why = "slurm-gcp has left it, and no node needs it"
@@ -34,7 +34,7 @@ func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
 		if gone := w.offIn(g); len(gone) > 0 {
 			w.add(DeleteInstances{Region: g.Region, Group: g.Name, Instances: gone, Why: "slurm-gcp has left them, and Slurm has powered their nodes down"})
 		}
-		if len(live) == 0 && w.inGroup[g.Region+"/"+g.Name] == 0 && !w.unaccounted(g) {
+		if len(live) == 0 && w.inGroup[g.Region+"/"+g.Name] == 0 && !w.unaccounted(g) && !w.mayHold(&g) {
 			w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: why})
 		}
 	}
@@ -56,7 +56,8 @@ func (w *world) offIn(g mig.Group) []mig.Instance {
 	var off []mig.Instance
 	for _, in := range w.machines {
 		if m := in.member; in.Group == g.Name && in.Region == g.Region && !in.Leaving() &&
-			m != nil && m.power == down && len(m.jobs) == 0 {
+			m != nil && m.power == down && len(m.jobs) == 0 &&
+			(m.isPoweredDown(in) || w.unasked("its node is powered down, and Slurm does not know that it ever was up") != "") {
 			off = append(off, *in.Instance)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestWhatSlurmGCPHasLeft(t *testing.T) {
 	left := func(name string, requests ...mig.Request) mig.Group {
-		return mig.Group{Name: name, Region: "us-central1", Requests: requests}
+		return mig.Group{Name: name, Region: "us-central1", Created: noon.Add(-time.Hour), Requests: requests}
 	}
 	accepted := request("initial-resize", mig.Accepted, "alpha-a3-0", time.Hour)
 	for name, c := range map[string]struct {
@@ -50,6 +50,12 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 		"stays while a node in use could have its machine there unseen": {
 			given:   []func(*scene){nodes("alpha-a3-0", running)},
 			foreign: left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Succeeded, "alpha-a3-0", time.Hour)),
+		},
+		"B6: stays while it is young": {
+			foreign: mig.Group{Name: "alpha-a3-0a1b2c3d", Region: "us-central1", Created: noon.Add(-29 * time.Second)},
+		},
+		"B1: stays while it counts machines that do not show": {
+			foreign: mig.Group{Name: "alpha-a3-0a1b2c3d", Region: "us-central1", Created: noon.Add(-time.Hour), TargetSize: 1},
 		},
 		"stays where its region could not be read": {
 			given: []func(*scene){unseen("us-central1")}, foreign: left("alpha-a3-0a1b2c3d"),

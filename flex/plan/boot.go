@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,20 +53,36 @@ func HasBootRecord(n slurm.Node) bool {
 type boots struct {
 	records map[string]bootRecord // of earlier rounds, by node
 	newest  time.Time             // when the last instance on record was made
-	failed  int                   // instances on record
+	failed  map[time.Time]int     // failures on record, by when the last of them was made; those of a gang count once
 	up      time.Time             // when the newest instance that came up was made
 	late    []string              // nodes whose instance has not within boot_timeout
-	made    time.Time             // when the newest of theirs was made
+	gangs   map[string]time.Time  // when the newest of theirs was made, by what they came for
+}
+
+// gang is what the instance came up for together with others: a job, or its node.
+func (in machine) gang() string {
+	if job := in.stamp().Job; job != 0 {
+		return strconv.FormatUint(uint64(job), 10)
+	}
+	return in.Name
+}
+
+// lastMade is when the newest instance was made that was to come up with the node's.
+func (b *boots) lastMade(m *member) (made time.Time) {
+	for _, in := range m.machines {
+		made = later(made, b.gangs[in.gang()])
+	}
+	return made
 }
 
 // judgeBoots looks which instances have come up and which have not within
-// boot_timeout, and blocks the nodesets of which too many in a row did not. One
-// that came up ends the row, and so does an hour.
+// boot_timeout, and blocks the nodesets of which too many in a row did not: those
+// that came for one job count once. One that came up ends the row, and so does an hour.
 func (w *world) judgeBoots() map[*config.NodeSet]*boots {
 	sets := map[*config.NodeSet]*boots{}
 	for _, m := range w.members {
 		if sets[m.set] == nil {
-			sets[m.set] = &boots{records: map[string]bootRecord{}}
+			sets[m.set] = &boots{records: map[string]bootRecord{}, failed: map[time.Time]int{}, gangs: map[string]time.Time{}}
 		}
 		w.watchBoot(m, sets[m.set])
 	}
@@ -74,13 +91,21 @@ func (w *world) judgeBoots() map[*config.NodeSet]*boots {
 		if b == nil {
 			continue
 		}
-		if b.up.After(b.newest) || w.snap.Now.Sub(b.newest) >= set.Flex.BootTimeout+breakerRest {
+		if b.up.After(b.newest) || w.isOld(b.newest, set.Flex.BootTimeout+breakerRest) {
 			w.recovered = append(w.recovered, slices.Sorted(maps.Keys(b.records))...)
-			b.records, b.failed = nil, 0
+			b.records, b.failed = nil, nil
 		}
-		if n := b.failed + len(b.late); set.Flex.BootFailures > 0 && n >= set.Flex.BootFailures {
+		n := len(b.gangs)
+		for _, failed := range b.failed {
+			n += failed
+		}
+		if set.Flex.BootFailures > 0 && n >= set.Flex.BootFailures {
 			w.blocked[set] = n
-			until := later(b.newest, b.made).Add(set.Flex.BootTimeout + breakerRest)
+			until := b.newest
+			for _, made := range b.gangs {
+				until = later(until, made)
+			}
+			until = until.Add(set.Flex.BootTimeout + breakerRest)
 			w.plan.Blocks = append(w.plan.Blocks, Block{set.Name, n, until})
 			w.problem(blockedText(set, n))
 		}
@@ -92,7 +117,7 @@ func (w *world) judgeBoots() map[*config.NodeSet]*boots {
 func (w *world) watchBoot(m *member, b *boots) {
 	if r, ok := readBootRecord(m.Extra); ok {
 		b.records[m.Name] = r
-		b.failed += r.failed
+		b.failed[r.last] = max(b.failed[r.last], r.failed)
 		b.newest = later(b.newest, r.last)
 	}
 	for _, in := range m.machines {
@@ -103,9 +128,9 @@ func (w *world) watchBoot(m *member, b *boots) {
 		switch {
 		case m.power == up && !m.State.Has(slurm.NotResponding):
 			b.up = later(b.up, in.Created)
-		case limit > 0 && m.power == rising && m.State.Base != slurm.Down && w.snap.Now.Sub(m.wantedSince(in)) >= limit:
+		case limit > 0 && m.power == rising && m.State.Base != slurm.Down && w.isOld(m.wantedSince(in), limit):
 			b.late = append(b.late, m.Name)
-			b.made = later(b.made, in.Created)
+			b.gangs[in.gang()] = later(b.gangs[in.gang()], in.Created)
 		}
 	}
 }
@@ -135,7 +160,7 @@ func (w *world) isLeftover(m *member, in machine) bool {
 		return false
 	}
 	limit := m.set.Flex.BootTimeout
-	return limit > 0 && w.snap.Now.Sub(in.Created) >= limit || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)
+	return limit > 0 && w.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)
 }
 
 // isTooShort reports whether the instance's lease ends before the job, if it
@@ -194,7 +219,7 @@ func (w *world) giveUpBoot(job *slurm.Job, nodes []string, b *boots, reason stri
 	byRecord := map[string][]string{}
 	for _, name := range nodes {
 		if extra := w.nodes[name].Extra; extra == "" || HasBootRecord(*w.nodes[name].Node) { // else it is somebody else's, and stays
-			records[name] = bootRecord{b.records[name].failed + 1, b.made}.String()
+			records[name] = bootRecord{b.records[name].failed + 1, b.lastMade(w.nodes[name])}.String()
 		}
 		byRecord[records[name]] = append(byRecord[records[name]], name)
 	}

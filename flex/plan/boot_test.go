@@ -30,6 +30,13 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 	record := func(n int, ago time.Duration) string {
 		return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-ago).Format(time.RFC3339))
 	}
+	apart := func(list string, ago time.Duration) func(*scene) { // each a second before the one before it
+		return func(s *scene) {
+			for i, n := range names(list) {
+				extra(n, record(1, ago+time.Duration(i)*time.Second))(s)
+			}
+		}
+	}
 	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	isBlocked := func(n int) []string {
 		return []string{fmt.Sprintf(`tell job 7 "flex-start: nodeset a3 is blocked, for %d instances in a row did not come up; `+
@@ -56,29 +63,35 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 		want  []string
 	}{
 		"is closed before as many failures in a row": {
-			given: waits(extra("alpha-a3-[1-4]", record(1, time.Minute))), want: asksFor,
+			given: waits(apart("alpha-a3-[1-4]", time.Minute)), want: asksFor,
 		},
 		"opens with the last of them": {
-			given: waits(extra("alpha-a3-[1-5]", record(1, time.Minute))), want: isBlocked(5),
+			given: waits(apart("alpha-a3-[1-5]", time.Minute)), want: isBlocked(5),
+		},
+		"B12: counts those that came together once": {
+			given: waits(extra("alpha-a3-[1-5]", record(1, time.Minute))), want: asksFor,
+		},
+		"B12: and as often as they failed": {
+			given: waits(extra("alpha-a3-[1-3]", record(4, time.Minute)), extra("alpha-a3-4", record(1, 2*time.Minute))), want: isBlocked(5),
 		},
 		"counts a node as often as it failed": {
 			given: waits(extra("alpha-a3-1", record(6, time.Minute))), want: isBlocked(6),
 		},
 		"is closed by an instance that came up and is younger": {
-			given: waits(extra("alpha-a3-[1-5]", record(1, 30*time.Minute)), up(29*time.Minute)),
+			given: waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(29*time.Minute)),
 			want:  append(asksFor, forgets("alpha-a3-[1-5]")),
 		},
 		"not by one that was up before": {
-			given: waits(extra("alpha-a3-[1-5]", record(1, 30*time.Minute)), up(31*time.Minute)), want: isBlocked(5),
+			given: waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(31*time.Minute)), want: isBlocked(5),
 		},
 		"nor is another nodeset's": {
 			given: waits(extra("alpha-fix-0", record(5, time.Minute))), want: asksFor,
 		},
 		"is closed an hour after the last failure": {
-			given: waits(extra("alpha-a3-[1-5]", record(1, 70*time.Minute))), want: append(asksFor, forgets("alpha-a3-[1-5]")),
+			given: waits(apart("alpha-a3-[1-5]", 70*time.Minute)), want: append(asksFor, forgets("alpha-a3-[1-5]")),
 		},
 		"not before": {
-			given: waits(extra("alpha-a3-[1-4]", record(1, 2*time.Hour)), extra("alpha-a3-5", record(1, 69*time.Minute))), want: isBlocked(5),
+			given: waits(apart("alpha-a3-[1-4]", 2*time.Hour), extra("alpha-a3-5", record(1, 69*time.Minute))), want: isBlocked(5),
 		},
 		"is not told by what others have written": {
 			given: waits(extra("alpha-a3-[1-5]", "slurmflex: 5 boots failed, the last of an instance made of cheese")), want: asksFor,
@@ -88,6 +101,22 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 			assert.Equal(t, c.want, actions(Compute(with(t, "boot_timeout: 600"), c.given)))
 		})
 	}
+}
+
+// B12: a gang of as many nodes as boot_failures that does not register is one failure.
+func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
+	given := func(jobs int) Snapshot {
+		parts := []func(*scene){nodes("alpha-a3-9", poweringUp), job(99, "train", "15:00", configured, "alpha-a3-9")}
+		for i := range jobs {
+			id, list := uint32(i+1), fmt.Sprintf("alpha-a3-[%d-%d]", 10*i+10, 10*i+19)
+			name := fmt.Sprintf("alpha-a3-job-%d", id)
+			parts = append(parts, nodes(list, poweringUp), job(id, "train", "1:00:00", configured, list),
+				group(name, forJob("a3", id)), ending(list, name, 10*time.Minute, 50*time.Minute))
+		}
+		return seen(parts...)
+	}
+	assert.Empty(t, Compute(with(t, "boot_timeout: 600"), given(4)).Blocks)
+	assert.Equal(t, []Block{{"a3", 5, noon.Add(time.Hour)}}, Compute(with(t, "boot_timeout: 600"), given(5)).Blocks)
 }
 
 func TestABootThatFailsIsOnRecord(t *testing.T) {

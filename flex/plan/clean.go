@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/mig"
@@ -77,16 +78,27 @@ func (w *world) useless(in machine) (why string, stopped bool) {
 	m := in.member
 	stopped = in.Stopped()
 	switch {
-	case m != nil && m.power == down && len(m.jobs) == 0:
+	case m != nil && m.power == down && len(m.jobs) == 0 && (stopped || m.isPoweredDown(in)):
 		return "Slurm has powered its nodes down", stopped
+	case m != nil && m.power == down && len(m.jobs) == 0:
+		return w.unasked("its node is powered down, and Slurm does not know that it ever was up"), stopped
 	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
 		return w.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.isLeftover(m, in):
 		return w.unasked("it came for another job, and cannot serve the one that waits for its node"), stopped
-	case m == nil && w.isStranded(in.Name) && w.snap.Now.Sub(in.Created) >= strandedAfter:
+	case m == nil && w.isStranded(in.Name) && w.isOld(in.Created, strandedAfter):
 		return w.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped
+}
+
+// isPoweredDown reports whether Slurm itself has powered this machine's node down:
+// it is about to, or it remembers that the machine booted, or that it did not come
+// up in time. A slurmctld that has lost its state shows POWERED_DOWN too, and
+// remembers none of that. Source: trials on 22.05, 24.11 and 26.05.
+func (m *member) isPoweredDown(in machine) bool {
+	return m.State.Has(slurm.PoweringDown) || !m.BootTime.IsZero() && !m.BootTime.Before(in.Created) ||
+		m.State.Base == slurm.Down && strings.HasSuffix(m.Reason, resumeTimeoutReached)
 }
 
 // isStranded reports whether the configuration has no node of that name, and no job
@@ -129,9 +141,9 @@ func (w *world) deleteGroups(wanted map[string]bool) {
 }
 
 // isYoung reports whether something was made too short a time ago to be
-// collected. One whose age is not known is not.
+// collected. One whose age is not known is not, nor one from the future.
 func (w *world) isYoung(what string, created time.Time) bool {
-	if created.IsZero() || w.snap.Now.Sub(created) >= youngAge {
+	if created.IsZero() || w.isFuture(created) || w.isOld(created, youngAge) {
 		return false
 	}
 	w.expect(what + " to be old enough to be collected")
@@ -150,7 +162,7 @@ func (w *world) deleteRequests(wanted map[string]bool) {
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && (wanted[key] || w.jobs[g.Stamp.Job])
-			if !r.State.Live() && !counts && !w.shows(r) && w.snap.Now.Sub(r.Created) >= recordAge {
+			if !r.State.Live() && !counts && !w.shows(r) && w.isOld(r.Created, recordAge) {
 				w.add(DeleteRequest{Region: g.Region, Group: g.Name, Request: r.Name, Job: g.Stamp.Job, Why: "it is finished"})
 			}
 		}
@@ -170,7 +182,7 @@ func (w *world) shows(r mig.Request) bool {
 // the lists say and by what the group itself counts.
 func (w *world) done(g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g) && !w.isAhead(g) && !w.isNeeded(g)
+	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g) && !w.isAhead(g) && !w.mayHold(g)
 }
 
 // unaccounted reports whether the group has brought a machine for a node that

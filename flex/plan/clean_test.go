@@ -140,6 +140,77 @@ func TestRequestsOfSuspendedNodes(t *testing.T) {
 	}
 }
 
+// B11: a slurmctld that has lost its state shows every node as powered down.
+func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
+	const made = 3 * time.Hour
+	given := func(state string, change func(*slurm.Node)) Snapshot {
+		return seen(nodes("alpha-a3-[0-2]", state), group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-[0-2]", "alpha-a3-job-7", "RUNNING"), aged(made),
+			func(s *scene) {
+				for i := range s.Nodes {
+					change(&s.Nodes[i])
+				}
+			})
+	}
+	all, one := []string{"delete instances alpha-a3-[0-2] of alpha-a3-job-7"}, []string{"delete instances alpha-a3-0 of alpha-a3-job-7"}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"go all at once while Slurm powers them down":            {given(poweringDown, func(*slurm.Node) {}), all},
+		"or when it remembers that they were up":                 {given(poweredDown, func(n *slurm.Node) { n.BootTime = noon.Add(-made) }), all},
+		"or that they did not come up in time":                   {given("DOWN+CLOUD+POWERED_DOWN", func(n *slurm.Node) { n.Reason = "ResumeTimeout reached" }), all},
+		"and no more than may unasked when it remembers nothing": {given(poweredDown, func(*slurm.Node) {}), one},
+		"or only the machines before these":                      {given(poweredDown, func(n *slurm.Node) { n.BootTime = noon.Add(-made - time.Second) }), one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := alphaConfig(t)
+			cfg.Options.MaxDeletions = 1
+			p := Compute(cfg, c.given)
+			assert.Equal(t, c.want, actions(p))
+			assert.Equal(t, len(c.want[0]) == len(one[0]), len(p.Problems) > 0)
+		})
+	}
+}
+
+// B14: somebody has made a group whose clock is ahead.
+func TestAGroupFromTheFutureIsCollected(t *testing.T) {
+	given := func(in time.Duration) Plan {
+		return Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7)), created(-in)))
+	}
+	assert.Equal(t, []string{"delete group alpha-a3-job-7"}, actions(given(24*time.Hour)))
+	assert.Empty(t, actions(given(4*time.Minute)), "a clock may differ by as much")
+}
+
+// B14: nobody can tell whose nodes its instances would be.
+func TestARequestThatNamesNoInstances(t *testing.T) {
+	for name, c := range map[string]struct {
+		count int
+		ago   time.Duration
+		want  []string
+	}{
+		"is cancelled":                   {2, 10 * time.Minute, []string{"cancel request alpha-a3-job-7/resize"}},
+		"not while it is young":          {2, 9 * time.Minute, nil},
+		"not if it has no number either": {0, time.Hour, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := mig.Request{Name: "resize", State: mig.Accepted, Count: c.count, Created: noon.Add(-c.ago)}
+			s := seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7), r), counting(c.count), creating(c.count))
+			assert.Equal(t, c.want, actions(Compute(alphaConfig(t), s)))
+		})
+	}
+}
+
+// B14: a name is unique in a zone only.
+func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
+	s := seen(nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), group("alpha-a3-job-7", forJob("a3", 7)),
+		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-0", "", "RUNNING"), func(s *scene) { s.Instances[1].Zone = "us-central1-b" })
+	const named = "node alpha-a3-0 has a machine in each of the zones us-central1-a, us-central1-b; " +
+		"see which one Slurm uses (scontrol getaddrs alpha-a3-0) and delete the others"
+	assert.Contains(t, Compute(alphaConfig(t), s).Problems, named)
+	s.Instances[1].Status = "STOPPING"
+	assert.NotContains(t, Compute(alphaConfig(t), s).Problems, named)
+}
+
 func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
 	for gone, there := range map[string]string{"alpha-a3-1": "alpha-a3-10", "alpha-a3-10": "alpha-a3-1"} {
 		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), group("alpha-a3-job-7", forJob("a3", 7)),

@@ -42,6 +42,7 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 	w := look(cfg, snap)
 	w.nameUnseen()
 	w.nameUnread()
+	w.nameSkew()
 	w.plan.Unseen = len(snap.Unseen)
 	boots := w.judgeBoots()
 	cohorts := w.cohorts()
@@ -75,6 +76,7 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 	w.nameLosses()
 	w.tellJobs(cohorts)
 	w.checkInstances()
+	w.nameDoubles()
 	w.nameUnclear()
 	w.nameWaits(cohorts)
 	return w.plan

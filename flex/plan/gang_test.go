@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 func started(job uint32, ago time.Duration) func(*scene) {
@@ -32,6 +33,45 @@ func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) 
 	assert.Equal(t, []string{
 		"give back alpha-a3-1 and requeue job 7: 1 nodes came at 11:50:00 and 1 others did not within gang_timeout 00:10:00",
 	}, actions(Compute(alphaConfig(t), given(10*time.Minute))))
+}
+
+// B13: two gangs hold each other's half.
+func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
+	half := func(id uint32, has, lacks string, came time.Duration) func(*scene) {
+		name := jobGroup("alpha", "a3", id, 0)
+		return func(s *scene) {
+			nodes(has, running)(s)
+			nodes(lacks, poweringUp)(s)
+			job(id, "train", "15:00", configured, has+","+lacks)(s)
+			started(id, time.Hour)(s)
+			group(name, forJob("a3", id), request("a1", mig.Accepted, lacks, 15*time.Minute))(s)
+			ending(has, name, came, time.Hour)(s)
+		}
+	}
+	given := func(came time.Duration, more ...func(*scene)) Snapshot {
+		return seen(append([]func(*scene){
+			half(7, "alpha-a3-0", "alpha-a3-1", came), half(8, "alpha-a3-2", "alpha-a3-3", came),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)),
+		}, more...)...)
+	}
+	givenBack := func(s Snapshot) (jobs []uint32) {
+		for _, a := range Compute(alphaConfig(t), s).Actions {
+			if a, ok := a.(GiveBack); ok {
+				jobs = append(jobs, a.Job)
+			}
+		}
+		return jobs
+	}
+	assert.Equal(t, []uint32{8}, givenBack(given(10*time.Minute)), "the less important one")
+
+	next := given(10 * time.Minute)
+	next.Jobs[1].State, next.Jobs[1].Nodes = slurm.JobPending, nil
+	assert.Empty(t, givenBack(next), "a machine is there that no job has any more")
+	next.Instances[1].Status = "STOPPING"
+	assert.Empty(t, givenBack(next), "it goes, and may make room")
+	next.Instances = next.Instances[:1]
+	assert.Equal(t, []uint32{7}, givenBack(next), "it has gone, and has not helped")
+	assert.Equal(t, []uint32{8, 7}, givenBack(given(20*time.Minute)), "no longer than twice gang_timeout")
 }
 
 func TestNodesOfARegionThatCouldNotBeReadAreNotMissedInAGang(t *testing.T) {

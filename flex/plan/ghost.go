@@ -71,7 +71,7 @@ func (w *world) noteHidden(g *mig.Group) {
 		}
 	}
 	for _, r := range g.Requests {
-		if r.State == mig.Succeeded && (!read || w.snap.Now.Sub(r.Created) < lostAfter) {
+		if r.State == mig.Succeeded && (!read || !w.isOld(r.Created, lostAfter)) {
 			for _, name := range r.Instances {
 				w.mayShow[name] = true
 			}
@@ -79,22 +79,14 @@ func (w *world) noteHidden(g *mig.Group) {
 	}
 }
 
-// isNeeded reports whether the group counts members that somebody may need: any
-// that it does not say are lost, unless Slurm has powered the node down.
-func (w *world) isNeeded(g *mig.Group) bool {
+// mayHold reports whether the group counts members that it does not say are lost.
+// They would go with it: they are deleted each by itself, once they show.
+func (w *world) mayHold(g *mig.Group) bool {
 	if n, _ := w.hidden(g); n <= 0 {
 		return false
 	}
 	members, read := w.membersOf(g)
-	return !read || slices.ContainsFunc(members, func(m mig.Member) bool { return !m.Lost() && !w.isOff(m.Name) })
-}
-
-// isOff reports whether nobody needs a machine of that name.
-func (w *world) isOff(name string) bool {
-	if m := w.nodes[name]; m != nil {
-		return m.power == down && len(m.jobs) == 0
-	}
-	return w.isStranded(name)
+	return !read || slices.ContainsFunc(members, func(m mig.Member) bool { return !m.Lost() })
 }
 
 // nameUnread reports the groups that did not say what they hide.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -141,7 +142,7 @@ func (w *world) keeps(c *cohort) bool {
 // and there is hope, or its owner has only just been told that there is none.
 func (w *world) mustKeep(jobs []*slurm.Job, hopeless bool) bool {
 	last, warned := w.warned(jobs)
-	if warned && hopeless && w.snap.Now.Sub(last) < grace {
+	if warned && hopeless && !w.isOld(last, grace) {
 		w.expect("the owner of a job that is lost to have had time to read so")
 		return true
 	}
@@ -170,7 +171,7 @@ func (w *world) giveUpLate(cohorts []*cohort) {
 		if limit == 0 || since.IsZero() || w.unseen(c.set.Region) || stranger == "" && w.anyPresent(c.nodes) {
 			continue
 		}
-		if waited := w.snap.Now.Sub(since); waited >= limit {
+		if waited := w.snap.Now.Sub(since); w.isOld(since, limit) {
 			reason := fmt.Sprintf("no capacity for %d × %s in %s (provision_timeout %s)",
 				len(c.nodes), w.machineType(c), roughly(waited), clock(limit))
 			if message := w.lastAttempt(c); message != "" {
@@ -217,24 +218,44 @@ func waitsSince(c *cohort) time.Time {
 
 // releaseGangs gives jobs back of whose nodes some have come and others not,
 // for longer than gang_timeout: the machines that are there cost money and
-// nobody can use them.
+// nobody can use them. The least important goes first, and one that lacks nodes of a
+// nodeset stays for another gang_timeout at most while machines of that nodeset are
+// being left: two may hold each other's half.
 func (w *world) releaseGangs(cohorts []*cohort) {
-	for _, c := range cohorts {
+	left := w.beingLeft()
+	for _, c := range slices.Backward(cohorts) {
 		limit := c.set.Flex.GangTimeout
 		if limit == 0 || c.job == nil || c.stamp.Node != "" || w.unseen(c.set.Region) {
 			continue
 		}
 		came, since := w.came(c.job)
-		if came == 0 || w.snap.Now.Sub(since) < limit {
+		if came == 0 || !w.isOld(since, limit) {
 			continue
 		}
 		others := w.takeable(c.job, false)
-		if len(others) == 0 {
+		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.nodes[n].set] })
+		if len(others) == 0 || w.given[c.job.ID] || hope && !w.isOld(since, 2*limit) {
 			continue
 		}
 		w.giveBack(c, Requeue, false, fmt.Sprintf("%d nodes came at %s and %d others did not within gang_timeout %s",
 			came, since.UTC().Format("15:04:05"), len(others), clock(limit)))
+		for _, name := range c.job.Nodes {
+			if m := w.nodes[name]; m != nil && w.given[c.job.ID] && !slices.Contains(others, name) {
+				left[m.set] = true
+			}
+		}
 	}
+}
+
+// beingLeft are the nodesets of which a machine goes, or has no job any more.
+func (w *world) beingLeft() map[*config.NodeSet]bool {
+	left := map[*config.NodeSet]bool{}
+	for _, in := range w.machines {
+		if m := in.member; m != nil && w.ours(in) && !m.set.IsStatic(m.index) && (in.Leaving() || m.owner() == nil) {
+			left[m.set] = true
+		}
+	}
+	return left
 }
 
 // releaseShort gives jobs back that wait for nodes, while another of theirs is up
@@ -262,7 +283,7 @@ func (w *world) shortEnd(job *slurm.Job, m *member) time.Time {
 		return time.Time{}
 	}
 	for _, in := range m.machines {
-		if w.ours(in) && in.stamp().Job != job.ID && isTooShort(in, job, w.snap.Now, m.set.Flex.MaxRunDuration) {
+		if w.ours(in) && in.stamp().Job != job.ID && w.snap.Skew <= maxSkew && isTooShort(in, job, w.snap.Now, m.set.Flex.MaxRunDuration) {
 			return in.Terminates
 		}
 	}

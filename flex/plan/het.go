@@ -43,10 +43,13 @@ func (w *world) goesLast(c *cohort) bool {
 }
 
 // lacksSince is when the cohort's job began to lack capacity for it: when it began
-// to wait, but for a first component not before its turn came. It is zero if that is
-// not known, or the turn has not come.
+// to wait, but not before it was first asked for, and for a first component not before
+// its turn came. It is zero if that is not known, or the turn has not come.
 func (w *world) lacksSince(c *cohort) time.Time {
 	since := waitsSince(c)
+	if !since.IsZero() {
+		since = later(since, w.firstAsked(c))
+	}
 	switch {
 	case !c.isFirst():
 		return since
@@ -54,4 +57,17 @@ func (w *world) lacksSince(c *cohort) time.Time {
 		return time.Time{}
 	}
 	return later(since, w.turns[c.job.HetID])
+}
+
+// firstAsked is when the cohort was first asked for, as far as that is on record, but
+// no later than when this process began: it would have asked.
+func (w *world) firstAsked(c *cohort) time.Time {
+	g := w.groups[c.set.Region+"/"+c.group]
+	if c.live != nil {
+		g = c.live.group
+	}
+	if g != nil && len(g.Requests) > 0 && g.Requests[0].Created.Before(w.snap.Started) {
+		return g.Requests[0].Created
+	}
+	return w.snap.Started
 }

@@ -129,7 +129,8 @@ func keepsToMaxDeletions(s *sight, p plan.Plan) []string {
 		}
 		for _, in := range instances {
 			n, shown := s.nodes[in.Name]
-			if !shown || !n.State.Has(slurm.PoweringDown) && !n.State.Has(slurm.PoweredDown) {
+			remembers := n.State.Has(slurm.PoweredDown) && !n.BootTime.IsZero() && !n.BootTime.Before(in.Created)
+			if !shown || !n.State.Has(slurm.PoweringDown) && !remembers && !(in.Stopped() && n.State.Has(slurm.PoweredDown)) {
 				unasked = append(unasked, in.Name)
 			}
 		}

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +37,12 @@ func (w *world) settleRequests(cohorts []*cohort) {
 // misfit says why a live request must go; empty if it is to stay. A request
 // that stays is noted in the cohort that it serves.
 func (w *world) misfit(r ref) string {
+	if len(r.request.Instances) == 0 {
+		if r.request.Count > 0 && w.isOld(r.request.Created, strandedAfter) {
+			return "it asks for a number of instances and names none, so that no node can be theirs"
+		}
+		return ""
+	}
 	if w.superfluous(r) {
 		return "its nodes have machines of other groups"
 	}
@@ -45,7 +50,7 @@ func (w *world) misfit(r ref) string {
 	for _, name := range slices.Sorted(slices.Values(r.request.Instances)) {
 		m := w.nodes[name]
 		switch {
-		case m == nil && w.isStranded(name) && w.snap.Now.Sub(r.request.Created) >= strandedAfter:
+		case m == nil && w.isStranded(name) && w.isOld(r.request.Created, strandedAfter):
 			return "the configuration knows no node " + name
 		case m == nil || m.power == unclear || m.power == up:
 			continue
@@ -116,21 +121,24 @@ func (w *world) isNew(in machine, r ref) bool {
 		n, _ := w.hidden(in.group)
 		return n < 0 // it shows more instances than it counts
 	}
-	return !w.ours(in) && !in.Created.Before(r.request.Created) && w.snap.Now.Sub(in.Created) < lostAfter
+	return !w.ours(in) && !in.Created.Before(r.request.Created) && !w.isOld(in.Created, lostAfter)
 }
 
-// liveRequests returns every live request once, the oldest first.
+// liveRequests returns every live request, the oldest first.
 func (w *world) liveRequests() []ref {
-	seen := map[*mig.Request]ref{}
-	for _, refs := range w.requests {
-		for _, r := range refs {
-			seen[r.request] = r
+	var live []ref
+	for _, g := range w.groups {
+		for i := range g.Requests {
+			if r := &g.Requests[i]; r.State.Live() {
+				live = append(live, ref{g, r})
+			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(seen), func(a, b ref) int {
+	slices.SortFunc(live, func(a, b ref) int {
 		return cmp.Or(a.request.Created.Compare(b.request.Created),
 			cmp.Compare(a.group.Region, b.group.Region), cmp.Compare(a.group.Name, b.group.Name), cmp.Compare(a.request.Name, b.request.Name))
 	})
+	return live
 }
 
 // judge decides which nodes of a cohort are to be asked for, and whether they may

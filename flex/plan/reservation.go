@@ -104,7 +104,7 @@ func (w *world) ends() map[string][]string {
 func (w *world) endOf(node string) (end time.Time, ended bool) {
 	for _, r := range w.snap.Reservations {
 		at, ours := leaseEnd(w.cfg.Cluster, r.Name)
-		if ours && slices.Contains(r.Nodes, node) && !at.After(w.snap.Now) && at.After(end) {
+		if ours && slices.Contains(r.Nodes, node) && w.isOld(at, 0) && at.After(end) {
 			end, ended = at, true
 		}
 	}

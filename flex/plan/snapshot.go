@@ -15,8 +15,10 @@ import (
 
 // Snapshot is what one round saw.
 type Snapshot struct {
-	Begun     time.Time // when the round began to look
-	Now       time.Time // when it had looked
+	Started   time.Time     // when this process first looked
+	Begun     time.Time     // when the round began to look
+	Now       time.Time     // when it had looked
+	Skew      time.Duration // by how much our clock is ahead of Compute's, as far as that is known
 	Nodes     []slurm.Node
 	Jobs      []slurm.Job // read after Nodes, so a job that has just begun is in it
 	Groups    []mig.Group // our stamp, our cluster; those of a newer stamp are only named

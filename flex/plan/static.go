@@ -31,7 +31,7 @@ func (w *world) renewStatic() {
 			continue
 		}
 		for _, in := range m.machines {
-			if left := in.Terminates.Sub(w.snap.Now); !in.Terminates.IsZero() && left <= early {
+			if left := in.Terminates.Sub(w.snap.Now); !in.Terminates.IsZero() && w.isOld(in.Terminates, -early) {
 				why := fmt.Sprintf("its lease ends in %s, and renew_before is %s", clock(max(left, 0)), clock(early))
 				w.setNodes(SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: ReasonPrefix + "renewed early: " + why, Why: Why(why),

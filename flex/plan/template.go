@@ -39,6 +39,23 @@ func (w *world) templateFits(c *cohort) bool {
 	return true
 }
 
+// nameDoubles names the nodes that have several machines: a name is unique in a zone
+// only, and all but one cost money for nothing.
+func (w *world) nameDoubles() {
+	for _, m := range w.members {
+		var zones []string
+		for _, in := range m.machines {
+			if !in.Leaving() {
+				zones = append(zones, in.Zone)
+			}
+		}
+		if len(zones) > 1 {
+			w.problem(fmt.Sprintf("node %s has a machine in each of the zones %s; see which one Slurm uses (scontrol getaddrs %[1]s) and delete the others",
+				m.Name, strings.Join(zones, ", ")))
+		}
+	}
+}
+
 // checkInstances names the instances of ours that did not come by flex-start,
 // whatever their template says: they are billed otherwise.
 func (w *world) checkInstances() {

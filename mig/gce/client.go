@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	compute "cloud.google.com/go/compute/apiv1"
@@ -74,6 +75,7 @@ type Client struct {
 	http     *http.Client
 
 	settled settled
+	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: there was none
 
 	groups           *compute.RegionInstanceGroupManagersClient
 	requests         *compute.RegionInstanceGroupManagerResizeRequestsClient
@@ -106,8 +108,9 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		project:  o.Project,
 		endpoint: endpoint,
 		base:     base,
-		http:     &http.Client{Transport: newWire(o, next), CheckRedirect: noRedirect},
+		date:     new(atomic.Int64),
 	}
+	c.http = &http.Client{Transport: newWire(o, next, c.date), CheckRedirect: noRedirect}
 	if err := c.connect(ctx); err != nil {
 		return nil, fmt.Errorf("compute client: %w", err)
 	}
@@ -126,6 +129,15 @@ func (c *Client) connect(ctx context.Context) error {
 	c.regionOperations, errs[5] = compute.NewRegionOperationsRESTClient(ctx, google...)
 	c.zoneOperations, errs[6] = compute.NewZoneOperationsRESTClient(ctx, google...)
 	return cmp.Or(errs[:]...)
+}
+
+// Date is the time that Compute gave in its last answer, in whole seconds; zero
+// before the first.
+func (c *Client) Date() time.Time {
+	if at := c.date.Load(); at != 0 {
+		return time.Unix(at, 0)
+	}
+	return time.Time{}
 }
 
 // Close frees idle connections. Calls under way go on to their end.

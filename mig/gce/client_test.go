@@ -186,3 +186,15 @@ func TestACallThatWouldWaitForTheRateBeyondItsTimeIsNotSent(t *testing.T) {
 		assert.Len(t, api.calls, 1)
 	})
 }
+
+// B10: the time in Compute's answers is the witness for our own clock.
+func TestTheDateIsThatOfComputesLastAnswer(t *testing.T) {
+	client := clientOf(t, inMemory{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", "Sun, 01 Nov 2026 09:00:00 GMT")
+		aList(`{}`)(w, r)
+	})})
+	assert.Zero(t, client.Date())
+	_, unseen := client.Instances(t.Context(), "alpha", []string{testRegion})
+	require.Empty(t, unseen)
+	assert.Equal(t, time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC), client.Date().UTC())
+}

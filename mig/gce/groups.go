@@ -31,18 +31,44 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 	})
 }
 
-// Foreign reads the groups that slurm-gcp seems to have left for the cluster:
-// those that have a name of its pattern and no description, which it does not
-// write. They have no stamp; whether their nodeset is one of this cluster's, as
+// Foreign reads the groups that slurm-gcp has left for the cluster: those that have
+// a name of its pattern and no description, which it does not write, and whose
+// instance template has its label of this cluster: names of two clusters may look
+// alike. They have no stamp; whether their nodeset is one of this cluster's, as
 // mig.ParseForeign tells it, is for the caller to see. A region of which
 // anything could not be read is in unseen, as with Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		return c.groupsIn(ctx, cluster, region, new(settled), func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
+		groups, err := c.groupsIn(ctx, cluster, region, new(settled), func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
 			_, _, foreign := mig.ParseForeign(cluster, m.GetName())
 			return mig.Stamp{}, foreign && m.GetDescription() == ""
 		})
+		if err != nil {
+			return nil, err
+		}
+		return c.labelled(ctx, cluster, groups)
 	})
+}
+
+// clusterLabel is slurm-gcp's label for the cluster, on its templates and machines.
+const clusterLabel = "slurm_cluster_name"
+
+// labelled are the groups whose template has slurm-gcp's label of the cluster.
+func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Group) (ours []mig.Group, err error) {
+	templates := map[string]mig.Template{}
+	for _, g := range groups {
+		t, read := templates[g.Template]
+		if !read && g.Template != "" {
+			if t, err = c.Template(ctx, g.Template); err != nil {
+				return nil, err
+			}
+			templates[g.Template] = t
+		}
+		if t.Labels[clusterLabel] == cluster {
+			ours = append(ours, g)
+		}
+	}
+	return ours, nil
 }
 
 // selection says whether a group is one of those that are read, and which stamp

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,13 +83,24 @@ func TestAGroupIsReadWithItsTemplateAndItsZones(t *testing.T) {
 	assert.Nil(t, groups[1].Zones)
 }
 
+// B6: cluster alpha has a nodeset a3-x, cluster alpha-a3 a nodeset x.
 func TestForeignGroupsAreThoseThatSlurmGCPLeft(t *testing.T) {
+	from := func(group, template string) string {
+		return strings.Replace(groupJSON(group, ""), "{", `{"versions":[{"instanceTemplate":"https://www.googleapis.com/compute/v1/projects/p/global/instanceTemplates/`+template+`"}],`, 1)
+	}
+	template := func(cluster string) http.HandlerFunc {
+		return ok(`{"name":"t","properties":{"machineType":"a3-highgpu-8g","labels":{"slurm_cluster_name":"` + cluster + `"}}}`)
+	}
 	api := atPaths(map[string]http.HandlerFunc{
-		groupsPath: aList(`{"items":[` + groupJSON("alpha-a3-0123abcd", "") + `,` +
-			groupJSON("alpha-a3-job-812-4567cdef", "") + `,` +
+		groupsPath: aList(`{"items":[` + from("alpha-a3-0123abcd", "ours") + `,` +
+			from("alpha-a3-job-812-4567cdef", "ours") + `,` +
+			from("alpha-a3-x-0123abcd", "theirs") + `,` +
+			groupJSON("alpha-a3-x-4567cdef", "") + `,` +
 			groupJSON("alpha-a3-job-12345678", testStamp.String()) + `,` +
 			groupJSON("alpha-a3-89abcdef", "keep: team alpha") + `,` +
 			groupJSON("alpha-a3-mine", "") + `]}`),
+		"global/instanceTemplates/ours":                  template("alpha"),
+		"global/instanceTemplates/theirs":                template("alpha-a3"),
 		groupsPath + "/alpha-a3-0123abcd/resizeRequests": aList(`{"items":[{"name":"initial-resize","state":"ACCEPTED","creationTimestamp":"` + createdText + `"}]}`),
 		"regions/europe-west4/instanceGroupManagers":     refusal(403, "forbidden", "no right"),
 	})

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -62,10 +63,11 @@ type wire struct {
 	log     *zap.Logger
 	jitter  func(most time.Duration) time.Duration
 	observe func(method string, status int, took time.Duration)
+	date    *atomic.Int64 // where the time of the last answer is kept, in epoch seconds
 }
 
-func newWire(o Options, next http.RoundTripper) *wire {
-	w := &wire{next: next, limiter: o.limiter(), waits: o.limiter(), log: o.log(), jitter: o.Jitter, observe: o.Observe}
+func newWire(o Options, next http.RoundTripper, date *atomic.Int64) *wire {
+	w := &wire{next: next, date: date, limiter: o.limiter(), waits: o.limiter(), log: o.log(), jitter: o.Jitter, observe: o.Observe}
 	if w.jitter == nil {
 		w.jitter = rand.N[time.Duration]
 	}
@@ -135,6 +137,9 @@ func (w *wire) exchange(req *http.Request, method string) (*http.Response, error
 			return nil, fmt.Errorf("no answer within %s: %w", limit, err)
 		}
 		return nil, err
+	}
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && resp.StatusCode/100 == 2 {
+		w.date.Store(date.Unix())
 	}
 	return resp, nil
 }

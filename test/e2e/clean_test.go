@@ -42,10 +42,13 @@ func TestGroupsThatAreNotOursAreLeftAlone(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	ctx := context.Background()
 	mute(t, l, "alpha-b-.*")
+	labelled := fakegce.FlexTemplate("gcp", "a3-highgpu-8g")
+	labelled.Properties.Labels = map[string]string{"slurm_cluster_name": "alpha"}
 	const beta, bare, gcp = "alpha-b-job-7", "alpha-a3-job-999", "alpha-a3-job-7-1a2b3c4d"
-	createGroup(t, l, beta, `{"slurmflex":1,"cluster":"alpha-b","nodeset":"a3","job":7}`)
-	createGroup(t, l, bare, "")
-	createGroup(t, l, gcp, "")
+	create(t, l, "instanceTemplates", labelled)
+	createGroup(t, l, beta, `{"slurmflex":1,"cluster":"alpha-b","nodeset":"a3","job":7}`, "a3")
+	createGroup(t, l, bare, "", "a3")
+	createGroup(t, l, gcp, "", labelled.Name)
 	create(t, l, "instanceGroupManagers/"+beta+"/resizeRequests", &compute.InstanceGroupManagerResizeRequest{
 		Name: "a1", Instances: []*compute.PerInstanceConfig{{Name: "alpha-b-a3-0"}}, RequestedRunDuration: &compute.Duration{Seconds: 600},
 	})

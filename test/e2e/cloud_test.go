@@ -88,11 +88,11 @@ func create(t *testing.T, l *lab.Lab, collection string, resource any) {
 }
 
 // createGroup makes an empty group of template a3.
-func createGroup(t *testing.T, l *lab.Lab, name, description string) {
+func createGroup(t *testing.T, l *lab.Lab, name, description, template string) {
 	t.Helper()
 	create(t, l, "instanceGroupManagers", &compute.InstanceGroupManager{
 		Name: name, Description: description, ForceSendFields: []string{"TargetSize"},
-		Versions:                []*compute.InstanceGroupManagerVersion{{InstanceTemplate: "projects/demo/regions/us-central1/instanceTemplates/a3"}},
+		Versions:                []*compute.InstanceGroupManagerVersion{{InstanceTemplate: "projects/demo/regions/us-central1/instanceTemplates/" + template}},
 		DistributionPolicy:      &compute.DistributionPolicy{TargetShape: "ANY_SINGLE_ZONE"},
 		UpdatePolicy:            &compute.InstanceGroupManagerUpdatePolicy{InstanceRedistributionType: "NONE", Type: "OPPORTUNISTIC"},
 		InstanceLifecyclePolicy: &compute.InstanceGroupManagerInstanceLifecyclePolicy{DefaultActionOnFailure: "DO_NOTHING"},

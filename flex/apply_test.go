@@ -131,6 +131,34 @@ func TestAMendedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
 	})
 }
 
+// A6: Slurm starts a job with --requeue=expedite again at once, with nodes of any
+// state. The failed attempts of its group count on.
+func TestAnExpeditedJobThatComesStraightBackWaitsForItsNextAttempt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.NodeSets[0].Flex.MaxAttempts = 1
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+			Method:         "regionInstanceGroupManagerResizeRequests.insert",
+			OperationError: &fakegce.Problem{Code: "QUEUING_INFEASIBLE_NO_CAPACITY", Message: "none"},
+		}))
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		back := 0
+		for range 20 * 60 {
+			w.mustRound(t.Context())
+			time.Sleep(time.Second)
+			switch j := w.slurm.jobs[1]; j.State {
+			case slurm.JobPending:
+				back++
+				j.State = slurm.JobExpediting
+			case slurm.JobExpediting:
+				w.slurm.submit(1, "train", "alpha-a3-0")
+				w.slurm.jobs[1].Start = time.Now()
+			}
+		}
+		assert.Equal(t, 5, w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"], "at 0, 1, 3, 7 and 15 minutes")
+		assert.Equal(t, 5, back, "once for each that failed")
+	})
+}
+
 func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {
 	for name, switches := range map[string]fakegce.Switches{
 		"with a record of each attempt": {}, "without a record of any": {ForgetRefused: true},

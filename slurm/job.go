@@ -44,6 +44,11 @@ const (
 	JobExpediting   JobState = "EXPEDITING"
 )
 
+// Waits reports whether a job in that state waits in the queue. One with
+// --requeue=expedite (25.11) shows EXPEDITING, and has no nodes, from when it has
+// lost them until it is started again, also while it is held.
+func (s JobState) Waits() bool { return s == JobPending || s == JobExpediting }
+
 // Job is one row of squeue.
 type Job struct {
 	// ID is the raw job id, the one in a resume file. ArrayID is the array's,

@@ -89,7 +89,7 @@ func (w *world) tellJobs(cohorts []*cohort) {
 			if lost := w.lossText(j); lost != "" {
 				texts[j.ID] = OwnComment + lost
 			}
-		case j.State == slurm.JobPending && isOfNodes(w.snap.Told[j.ID]):
+		case j.State.Waits() && isOfNodes(w.snap.Told[j.ID]):
 			texts[j.ID] = OwnComment + toldBack
 		}
 	}

@@ -186,7 +186,7 @@ func atWork(s slurm.JobState) bool {
 // know does.
 func holdsNodes(s slurm.JobState) bool {
 	switch s {
-	case slurm.JobPending, slurm.JobCompleted, slurm.JobCancelled, slurm.JobFailed, slurm.JobTimeout,
+	case slurm.JobPending, slurm.JobExpediting, slurm.JobCompleted, slurm.JobCancelled, slurm.JobFailed, slurm.JobTimeout,
 		slurm.JobNodeFail, slurm.JobPreempted, slurm.JobBootFail, slurm.JobDeadline, slurm.JobOutOfMemory,
 		slurm.JobRequeued, slurm.JobRequeueHold, slurm.JobSpecialExit, slurm.JobRevoked:
 		return false

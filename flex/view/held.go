@@ -15,7 +15,7 @@ func (v View) Held() []string {
 	var words []string
 	told, let := map[string][]string{}, map[string][]string{} // what to name, and what to release
 	for _, j := range v.Jobs {
-		if j.Told == "" || j.State != string(slurm.JobPending) || j.Reason != "JobHeldAdmin" || len(v.setsOf(j.Partition)) == 0 {
+		if j.Told == "" || !slurm.JobState(j.State).Waits() || j.Reason != "JobHeldAdmin" || len(v.setsOf(j.Partition)) == 0 {
 			continue
 		}
 		if told[j.Told] == nil {

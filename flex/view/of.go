@@ -75,7 +75,7 @@ func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 	slices.SortFunc(jobs, plan.ByImportance)
 	for _, j := range jobs {
 		for _, name := range j.Nodes {
-			if j.State != slurm.JobPending {
+			if !j.State.Waits() {
 				b.holders[name] = append(b.holders[name], j)
 			}
 		}
@@ -243,7 +243,7 @@ func (b *builder) jobs() []Job {
 		job := numbered(&j)
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
 		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(j.Start)
-		if j.State == slurm.JobPending {
+		if j.State.Waits() {
 			job.Reason = j.Reason
 		}
 		if j.Limit.Kind == slurm.LimitSet {

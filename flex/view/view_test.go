@@ -85,6 +85,25 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 	assert.Empty(t, v.Only("g2").Held(), "a3 has their partition")
 }
 
+// A6: a job with --requeue=expedite is EXPEDITING while it is held.
+func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
+	s := newScene(t)
+	s.pending(816, "JobHeldAdmin").State = slurm.JobExpediting
+	s.snap.Told[816] = plan.OwnComment + "no template"
+	v := s.view()
+	require.Len(t, v.Held(), 1)
+	assert.Contains(t, v.Held()[0], "no template")
+	assert.Contains(t, v.Held()[0], "scontrol release 816")
+	pending := newScene(t)
+	pending.pending(816, "JobHeldAdmin")
+	pending.snap.Told[816] = plan.OwnComment + "no template"
+	want, err := pending.view().Why("816", noon)
+	require.NoError(t, err)
+	got, err := v.Why("816", noon)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+}
+
 func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesThem(t *testing.T) {
 	s := newScene(t)
 	s.task(901, 900, "0")

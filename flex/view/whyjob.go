@@ -111,12 +111,12 @@ func (t *teller) oneJob(j Job, name string) {
 	}
 	t.say("It is in partition %s, with %s.", j.Partition, limit)
 	t.components(j)
-	if slurm.JobState(j.State) == slurm.JobPending {
+	if slurm.JobState(j.State).Waits() {
 		t.pending(j)
 	} else {
 		t.placed(j)
 	}
-	if j.Told != "" && slurm.JobState(j.State) == slurm.JobPending {
+	if j.Told != "" && slurm.JobState(j.State).Waits() {
 		t.say("slurmflex has told its owner: %s.", strings.TrimSuffix(j.Told, "."))
 	}
 }

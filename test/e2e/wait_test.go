@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"context"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,5 +97,35 @@ func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *test
 	cancel(t, l, high)
 	awaitOnly(low)
 	cancel(t, l, low)
+	awaitNothingLeft(t, l)
+}
+
+// Slurm 25.11 and later start a job with --requeue=expedite again at once.
+func TestAJobThatComesStraightBackAfterAFailedAttemptWaitsForTheNext(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "max_attempts: 1"})
+	shut(t, l)
+	requeue, state := "--requeue", "PENDING"
+	if l.Version.AtLeast(25, 11) {
+		conf := readFile(l.Conf())
+		require.Contains(t, conf, "=idle_on_node_suspend,")
+		conf = strings.Replace(conf, "=idle_on_node_suspend,", "=enable_expedited_requeue,idle_on_node_suspend,", 1)
+		require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
+		reconfigure(t, l)
+		requeue, state = "--requeue=expedite", "CONFIGURING"
+	}
+	id := submit(t, l, "-p", "train", "-N2", "--time=15", requeue)
+	fail(t, l, "alpha-a3-job-"+id, "a1", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
+	awaitJob(t, l, time.Minute, id, "Restarts", "1")
+	awaitJob(t, l, 30*time.Second, id, "JobState", state)
+	awaitRounds(t, l, 3)
+	assert.Equal(t, "1", jobField(t, l, id, "Restarts"), "it is not given back again for the same failure")
+	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1, "nor asked for before its next attempt")
+
+	capacity(t, l, "", 8)
+	if state == "PENDING" {
+		update(t, l, "jobid="+id, "starttime=now")
+	}
+	awaitCompleted(t, l, id)
+	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
 	awaitNothingLeft(t, l)
 }

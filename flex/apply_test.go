@@ -49,11 +49,12 @@ func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
 		w.slurm.frozen = "alpha-one-0"
 		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // without a machine
 		w.slurm.submit(1, "train", "alpha-a3-0")               // whose nodes go when it ends
+		assert.Equal(t, 1, w.mustRound(t.Context()).Failed)
+		assert.True(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown), "in the same pass")
 		for range 600 {
-			w.mustRound(t.Context())
 			time.Sleep(time.Second)
+			w.mustRound(t.Context())
 		}
-		assert.True(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown))
 		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return u != "alpha-one-0 resume " })
 		assert.InDelta(t, 10+5, len(tries), 2, "in ten minutes")
 

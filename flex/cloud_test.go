@@ -89,3 +89,16 @@ func (s *slowCloud) DeleteGroup(ctx context.Context, region, group string) error
 	time.Sleep(time.Minute)
 	return s.Cloud.DeleteGroup(ctx, region, group)
 }
+
+// silentCloud is a cloud that answers no list of groups before the caller has
+// had enough.
+type silentCloud struct{ Cloud }
+
+func (silentCloud) Groups(ctx context.Context, _ string, regions []string) ([]mig.Group, map[string]error) {
+	<-ctx.Done()
+	unseen := map[string]error{}
+	for _, region := range regions {
+		unseen[region] = context.Cause(ctx)
+	}
+	return nil, unseen
+}

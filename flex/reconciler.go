@@ -114,6 +114,15 @@ const slurmAge = 5 * time.Second
 // membersAtOnce bounds the groups that are asked for their members at once.
 const membersAtOnce = 16
 
+// cloudLimit bounds what one look reads of the cloud, whoever looks: what has not
+// been read by then is unseen.
+const cloudLimit = 5 * time.Minute
+
+// inTime is a context for reading the cloud.
+func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, cloudLimit, fmt.Errorf("not read within %s", cloudLimit))
+}
+
 // Observe reads Slurm and the cloud. If Slurm cannot be read there is no
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
@@ -129,6 +138,8 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 
 	asked := ctx
 	reads, ctx := errgroup.WithContext(ctx)
+	cloud, over := inTime(ctx)
+	defer over()
 	reads.Go(func() error {
 		err := r.observeSlurm(ctx, &snap)
 		slurmSeen = r.Now()
@@ -136,23 +147,23 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	})
 	reads.Go(func() error {
 		if r.places() {
-			snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, regions)
+			snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(cloud, r.Config.Cluster, regions)
 		}
 		return nil
 	})
 	reads.Go(func() error {
-		snap.Templates = r.templates(ctx)
+		snap.Templates = r.templates(cloud)
 		return nil
 	})
 	reads.Go(func() error {
 		// In this order, so that what a request has brought is in the list.
-		snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
+		snap.Groups, unseenGroups = r.Cloud.Groups(cloud, r.Config.Cluster, regions)
 		if len(unseenGroups) < len(regions) {
-			snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
+			snap.Instances, unseenInstances = r.Cloud.Instances(cloud, r.Config.Cluster, regions)
 			if date := r.Cloud.Date(); len(unseenInstances) < len(regions) && !date.IsZero() {
 				snap.Skew = r.Now().Sub(date)
 			}
-			snap.Members = r.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
+			snap.Members = r.members(cloud, snap.Hidden(snap.Groups), unseenInstances)
 		}
 		return nil
 	})
@@ -266,9 +277,11 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, p
 		p = plan.Compute(r.Config, snap)
 	}
 	if r.Adopt {
-		foreign, unseen := r.Cloud.Foreign(ctx, r.Config.Cluster, r.Config.FlexRegions())
+		cloud, over := inTime(ctx)
+		defer over()
+		foreign, unseen := r.Cloud.Foreign(cloud, r.Config.Cluster, r.Config.FlexRegions())
 		maps.Copy(snap.Unseen, unseen)
-		maps.Copy(snap.Members, r.members(ctx, snap.Hidden(foreign), snap.Unseen))
+		maps.Copy(snap.Members, r.members(cloud, snap.Hidden(foreign), snap.Unseen))
 		p.Actions = append(p.Actions, plan.Adopt(r.Config, snap, foreign)...)
 	}
 	for _, f := range only {

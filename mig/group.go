@@ -26,6 +26,12 @@ type Group struct {
 	Creating   int // members that are being created, which includes those that wait for capacity
 	Created    time.Time
 	Requests   []Request // every resize request on record, the oldest first
+
+	// Unread says what of the group or of its requests could not be read; empty if
+	// all was. Then the other fields are what could be, and nothing may be done to
+	// the group, nor to the nodes that its requests name. Only Name, Region and the
+	// requests' names are always there; without a Stamp it may be ours.
+	Unread string
 }
 
 // Live returns the group's resize requests that may still bring instances.

@@ -13,6 +13,7 @@ type Instance struct {
 	Created    time.Time // when the VM was created
 	Terminates time.Time // the end of its lease; zero until it runs, or if it has none
 	FlexStart  bool      // provisioning model FLEX_START; anything else is billed otherwise
+	Unread     string    // what of it could not be read; empty if all was. It is there, and nothing may be done to it
 }
 
 // Leaving reports whether the VM is on its way out, or stopped for good: a

@@ -13,6 +13,7 @@ type Policy struct {
 	Stamp    Stamp
 	Distance string // maxTopologyDistance in the API's words; empty: as close as can be had
 	Created  time.Time
+	Unread   string // what of it could not be read; empty if all was. It is there, and stays
 }
 
 // PolicySpec says what a new workload policy must be.

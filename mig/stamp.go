@@ -2,6 +2,7 @@ package mig
 
 import (
 	"encoding/json"
+	"strings"
 )
 
 // StampVersion is the version of the stamps that this program writes. Groups
@@ -48,6 +49,16 @@ func ParseStamp(description string) (Stamp, bool) {
 		return Stamp{}, false
 	}
 	return s, true
+}
+
+// MayBeStampOf reports whether a description that is no stamp may be what is left
+// of one of the cluster's: it has our key, and names no other cluster.
+func MayBeStampOf(cluster, description string) bool {
+	var head struct {
+		Cluster string `json:"cluster"`
+	}
+	err := json.Unmarshal([]byte(description), &head)
+	return strings.Contains(description, `"slurmflex"`) && (err != nil || head.Cluster == "" || head.Cluster == cluster)
 }
 
 // Newer reports whether a newer program has written the stamp: what bears it is

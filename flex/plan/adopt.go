@@ -21,7 +21,7 @@ func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, g := range groups {
-		if w.unseen(g.Region) || !w.leftOf(g) || !w.isOld(g.Created, youngAge) {
+		if w.unseen(g.Region) || g.Unread != "" || !w.leftOf(g) || !w.isOld(g.Created, youngAge) {
 			continue
 		}
 		const why = "slurm-gcp has left it, and no node needs it"
@@ -55,7 +55,7 @@ func (w *world) leftOf(g mig.Group) bool {
 func (w *world) offIn(g mig.Group) []mig.Instance {
 	var off []mig.Instance
 	for _, in := range w.machines {
-		if m := in.member; in.Group == g.Name && in.Region == g.Region && !in.Leaving() &&
+		if m := in.member; in.Group == g.Name && in.Region == g.Region && !in.Leaving() && in.Unread == "" &&
 			m != nil && m.power == down && len(m.jobs) == 0 &&
 			(m.isPoweredDown(in) || w.unasked("its node is powered down, and Slurm does not know that it ever was up") != "") {
 			off = append(off, *in.Instance)

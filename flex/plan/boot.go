@@ -121,7 +121,7 @@ func (w *world) watchBoot(m *member, b *boots) {
 		b.newest = later(b.newest, r.last)
 	}
 	for _, in := range m.machines {
-		if !w.ours(in) || in.Leaving() || in.Created.IsZero() {
+		if !w.ours(in) || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
 			continue
 		}
 		limit := m.set.Flex.BootTimeout

@@ -78,6 +78,8 @@ func (w *world) useless(in machine) (why string, stopped bool) {
 	m := in.member
 	stopped = in.Stopped()
 	switch {
+	case in.Unread != "":
+		return "", false
 	case m != nil && m.power == down && len(m.jobs) == 0 && (stopped || m.isPoweredDown(in)):
 		return "Slurm has powered its nodes down", stopped
 	case m != nil && m.power == down && len(m.jobs) == 0:
@@ -186,13 +188,17 @@ func (w *world) done(g *mig.Group) bool {
 }
 
 // unaccounted reports whether the group has brought a machine for a node that
-// is in use, and what the node has now does not show elsewhere.
+// is in use, and what the node has now does not show elsewhere, or a machine that
+// could not be read.
 func (w *world) unaccounted(g mig.Group) bool {
 	for _, r := range g.Requests {
 		if r.State != mig.Succeeded {
 			continue
 		}
 		for _, name := range r.Instances {
+			if w.unread[name] != "" {
+				return true
+			}
 			if m := w.nodes[name]; m != nil && m.power != down && !w.isElsewhere(name, g) {
 				return true
 			}

@@ -78,7 +78,7 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 func (w *world) takeable(job *slurm.Job, forAll bool) []string {
 	return slices.DeleteFunc(w.unbooted(job), func(name string) bool {
 		m := w.nodes[name]
-		return w.unseen(m.set.Region) || !forAll && len(m.jobs) > 1
+		return w.isUnread(m) || !forAll && len(m.jobs) > 1
 	})
 }
 
@@ -168,7 +168,7 @@ func (w *world) giveUpLate(cohorts []*cohort) {
 	for _, c := range cohorts {
 		limit, since := c.set.Flex.ProvisionTimeout, w.lacksSince(c)
 		stranger := w.stranger(c)
-		if limit == 0 || since.IsZero() || w.unseen(c.set.Region) || stranger == "" && w.anyPresent(c.nodes) {
+		if limit == 0 || since.IsZero() || w.unseen(c.set.Region) || w.unreadOf(c) != "" || stranger == "" && w.anyPresent(c.nodes) {
 			continue
 		}
 		if waited := w.snap.Now.Sub(since); w.isOld(since, limit) {
@@ -225,7 +225,7 @@ func (w *world) releaseGangs(cohorts []*cohort) {
 	left := w.beingLeft()
 	for _, c := range slices.Backward(cohorts) {
 		limit := c.set.Flex.GangTimeout
-		if limit == 0 || c.job == nil || c.stamp.Node != "" || w.unseen(c.set.Region) {
+		if limit == 0 || c.job == nil || c.stamp.Node != "" || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
 			continue
 		}
 		came, since := w.came(c.job)

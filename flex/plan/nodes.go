@@ -16,7 +16,7 @@ const ReasonPrefix = "slurmflex: "
 func (w *world) powerDownOrphans() {
 	var orphans []string
 	for _, m := range w.members {
-		if m.power != rising || m.cohort != nil || len(m.jobs) > 0 || w.unseen(m.set.Region) {
+		if m.power != rising || m.cohort != nil || len(m.jobs) > 0 || w.isUnread(m) {
 			continue
 		}
 		switch {

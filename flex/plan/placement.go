@@ -97,7 +97,11 @@ func (w *world) deletePolicies(wanted map[string]bool) {
 	})
 	for _, p := range policies {
 		key := p.Region + "/" + p.Name
-		if p.Stamp.Cluster == w.cfg.Cluster && !wanted[key] && w.groups[key] == nil && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
+		if p.Unread != "" {
+			w.problem(fmt.Sprintf("workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
+			continue
+		}
+		if p.Stamp.Cluster == w.cfg.Cluster && !wanted[key] && w.groups[key] == nil && w.unread[key] == "" && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
 			!w.isYoung("workload policy "+p.Name, p.Created) {
 			w.add(DeletePolicy{Region: p.Region, Name: p.Name, Why: "its group is gone"})
 		}

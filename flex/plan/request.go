@@ -104,7 +104,7 @@ func (w *world) isEnough(r ref, c *cohort) bool {
 func (w *world) superfluous(r ref) bool {
 	for _, name := range r.request.Instances {
 		elsewhere := slices.ContainsFunc(w.instances[name], func(in machine) bool {
-			return !in.Leaving() && in.Group != r.group.Name && !w.isNew(in, r)
+			return !in.Leaving() && in.Group != r.group.Name && !w.isNew(in, r) && in.Unread == ""
 		})
 		if !elsewhere {
 			return false
@@ -147,6 +147,10 @@ func (w *world) liveRequests() []ref {
 func (w *world) judge(c *cohort) {
 	if w.unseen(c.set.Region) {
 		c.pause = unreadText(c.set.Region, w.snap.Unseen[c.set.Region])
+		return
+	}
+	if what := w.unreadOf(c); what != "" {
+		c.pause = what
 		return
 	}
 	if stranger := w.stranger(c); stranger != "" {

@@ -54,7 +54,7 @@ func (w *world) reserve() {
 			if m == nil {
 				continue
 			}
-			if stays, _ := w.machine(n); w.unseen(m.set.Region) || m.power == up && !stays {
+			if stays, _ := w.machine(n); w.isUnread(m) || m.power == up && !stays {
 				want[name] = append(want[name], n)
 			}
 		}

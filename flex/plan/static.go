@@ -14,7 +14,7 @@ func (w *world) powerUpStatic() {
 	var names []string
 	for _, m := range w.members {
 		if m.set.IsStatic(m.index) && m.power == down && m.idle() && m.State.Has(slurm.PoweredDown) &&
-			!w.unseen(m.set.Region) && !w.present(m.Name) {
+			!w.isUnread(m) && !w.present(m.Name) {
 			names = append(names, m.Name)
 		}
 	}
@@ -46,7 +46,7 @@ func (w *world) renewStatic() {
 // from it either. A node with a job is left to Slurm until it has given the node up.
 func (w *world) recoverVanished() {
 	for _, m := range w.members {
-		if m.power != up || w.present(m.Name) || w.unseen(m.set.Region) ||
+		if m.power != up || w.present(m.Name) || w.isUnread(m) ||
 			len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
 		}
@@ -70,7 +70,7 @@ func (w *world) recoverVanished() {
 func (w *world) releaseEmpty() {
 	var empty, tooLate []string
 	for _, m := range w.members {
-		if m.power != down || len(m.jobs) > 0 || w.present(m.Name) || w.unseen(m.set.Region) || w.ahead[m.set.Name] {
+		if m.power != down || len(m.jobs) > 0 || w.present(m.Name) || w.isUnread(m) || w.ahead[m.set.Name] {
 			continue
 		}
 		switch {

@@ -61,7 +61,7 @@ func (w *world) nameDoubles() {
 func (w *world) checkInstances() {
 	var wrong []string
 	for _, in := range w.machines {
-		if w.ours(in) && !in.FlexStart && !in.Leaving() {
+		if w.ours(in) && !in.FlexStart && !in.Leaving() && in.Unread == "" {
 			wrong = append(wrong, in.Name)
 		}
 	}

@@ -51,7 +51,7 @@ func (w *world) waitsFor(c *cohort) (n waiting, ok bool) {
 		return n, r.State == mig.Accepted && !w.anyPresent(r.Instances)
 	}
 	n = waiting{c.group, waitsSince(c), waitsSince(c)}
-	return n, !w.unseen(c.set.Region) && !w.isGiven(c) && c.obstacle != "" && !w.anyPresent(c.nodes)
+	return n, !w.unseen(c.set.Region) && w.unreadOf(c) == "" && !w.isGiven(c) && c.obstacle != "" && !w.anyPresent(c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18

@@ -30,6 +30,8 @@ type world struct {
 
 	held map[string]bool // other nodes that a job holds
 
+	unread map[string]string // what could not be read, by the nodes that it may concern, and by region/group
+
 	plan    Plan
 	changed map[string]bool // the nodes that the plan changes
 
@@ -84,6 +86,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		spared:     cfg.Options.MaxDeletions,
 		given:      map[uint32]bool{},
 		held:       map[string]bool{},
+		unread:     map[string]string{},
 		active:     map[string]int{},
 		queue:      map[string]int{},
 		incomplete: map[uint32]bool{},
@@ -101,6 +104,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		slices.SortFunc(m.jobs, w.byClaim(m))
 	}
 	w.addMachines()
+	w.noteUnread()
 	for _, g := range w.groups {
 		w.noteHidden(g)
 		if w.isAhead(g) {
@@ -201,6 +205,9 @@ func (w *world) addGroup(g *mig.Group) {
 	if g.Stamp.Newer() {
 		w.problem(fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it; run that version, or delete it when its jobs are done", g.Name, g.Region))
 		return
+	}
+	if g.Unread != "" {
+		return // see noteUnread
 	}
 	w.groups[g.Region+"/"+g.Name] = g
 	for i := range g.Requests {

@@ -2,6 +2,7 @@ package gce
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -52,8 +53,16 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 	parts := make(map[string][]*computepb.Operation) // by scope, such as zones/us-central1-a
 	var p computepb.OperationAggregatedList
 	query := url.Values{"filter": {fmt.Sprintf("operationGroupId = %q", bulk.GetOperationGroupId())}}
-	err := c.readAll(calling(ctx, "globalOperations.aggregatedList"), "aggregated/operations", query, &p, func() error {
-		for scope, list := range p.GetItems() {
+	err := c.readAll(calling(ctx, "globalOperations.aggregatedList"), "aggregated/operations", query, &p, func(items json.RawMessage) error {
+		var scopes map[string]json.RawMessage
+		if err := json.Unmarshal(items, &scopes); err != nil {
+			return err
+		}
+		for scope, text := range scopes {
+			var list computepb.OperationsScopedList
+			if err := understand(text, &list); err != nil {
+				return err
+			}
 			parts[scope] = append(parts[scope], list.GetOperations()...)
 		}
 		return nil

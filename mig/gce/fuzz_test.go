@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,58 +24,64 @@ import (
 type list struct {
 	path string
 	page string // with one item that counts
-	read func(context.Context, *Client) (found int, unseen map[string]error)
-	// count is how many items of a page count, by another reader than the client's.
-	count func(page map[string]any) int
+	item string // one that counts, with its name left open
+	read func(context.Context, *Client) (found []any, unseen map[string]error)
+	// count is the names of the items of a page that count, by another reader than
+	// the client's.
+	count func(page map[string]any) map[string]bool
 }
 
 var lists = []list{
 	{
 		path: groupsPath,
+		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"targetSize":2,"creationTimestamp":"` + createdText + `"}`,
 		page: `{"kind":"compute#regionInstanceGroupManagerList","items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", "") + `]}`,
-		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			found, unseen := c.Groups(ctx, "alpha", []string{testRegion})
-			return len(found), unseen
+			return anything(found), unseen
 		},
 		count: stamped,
 	},
 	{
 		path: requestsPath,
+		item: `{"name":%q,"state":"ACCEPTED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},"instances":[{"name":"n0"}]}`,
 		page: `{"kind":"compute#list","items":[{"name":"a1","state":"FAILED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},` +
 			`"instances":[{"name":"n0"}],"status":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"no"}]}}}],"unreachables":[]}`,
-		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			groups, unseen := c.Groups(ctx, "alpha", []string{testRegion})
-			found := 0
+			var found []any
 			for _, g := range groups {
-				found += len(g.Requests)
+				found = append(found, anything(g.Requests)...)
 			}
 			return found, unseen
 		},
-		count: func(page map[string]any) int { return len(itemsOf(page)) },
+		count: func(page map[string]any) map[string]bool { return namesIn(itemsOf(page), "") },
 	},
 	{
 		path: "aggregated/instances",
+		item: `{"name":%q,"status":"RUNNING","creationTimestamp":"` + createdText + `","resourceStatus":{"scheduling":{"terminationTimestamp":"` + createdText + `"}}}`,
 		page: `{"kind":"compute#list","items":{"zones/us-central1-a":{"instances":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText +
 			`"}]},"zones/us-central1-b":{"warning":{"code":"NO_RESULTS_ON_PAGE"}}}}`,
-		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			found, unseen := c.Instances(ctx, "alpha", []string{testRegion})
-			return len(found), unseen
+			return anything(found), unseen
 		},
 		count: ourInstances,
 	},
 	{
 		path: "regions/us-central1/resourcePolicies",
+		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}`,
 		page: `{"kind":"compute#list","items":[{"name":"alpha-x","description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}]}`,
-		read: func(ctx context.Context, c *Client) (int, map[string]error) {
+		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
 			found, unseen := c.Policies(ctx, "alpha", []string{testRegion})
-			return len(found), unseen
+			return anything(found), unseen
 		},
 		count: stamped,
 	},
 }
 
 // readPage has a client read the list from an API whose page has these bytes.
-func (l list) readPage(t *testing.T, page []byte) (found int, unseen map[string]error) {
+func (l list) readPage(t *testing.T, page []byte) (found []any, unseen map[string]error) {
 	answers := map[string]http.HandlerFunc{l.path: ok(string(page))}
 	if l.path == requestsPath { // which is only read of a group that is there
 		answers[groupsPath] = ok(lists[0].page)
@@ -93,14 +101,21 @@ func FuzzAPage(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			found, unseen := l.readPage(t, page)
 			if len(unseen) > 0 {
-				require.Zero(t, found, "what was not read is not known in part")
+				require.Empty(t, found, "what was not read is not known in part")
 				requireFailure(t, unseen[testRegion])
 				return
 			}
 			var whole map[string]any
 			require.NoError(t, json.Unmarshal(page, &whole), "a page that cannot be read is not an empty one")
 			require.Empty(t, whole["nextPageToken"], "the first page is not the list")
-			require.Equal(t, l.count(whole), found)
+			names := map[string]bool{}
+			for _, one := range found {
+				require.False(t, names[nameOf(one)], "each thing is there once")
+				names[nameOf(one)] = true
+			}
+			for name := range l.count(whole) {
+				require.Contains(t, names, name, "what cannot be read is not absent")
+			}
 		})
 	})
 }
@@ -110,7 +125,7 @@ func TestAPageThatBreaksOffIsNotAShorterList(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			found, unseen := l.readPage(t, []byte(l.page))
 			require.Empty(t, unseen)
-			require.Equal(t, 1, found)
+			require.Len(t, found, 1)
 		})
 		for length := range l.page {
 			synctest.Test(t, func(t *testing.T) {
@@ -184,38 +199,70 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// stamped counts the items whose description is the cluster's stamp.
-func stamped(page map[string]any) (n int) {
-	for _, item := range itemsOf(page) {
-		description, _ := item.(map[string]any)["description"].(string)
-		if stamp, ok := mig.ParseStamp(description); ok && stamp.Cluster == "alpha" {
-			n++
+// anything is the values as values of any type.
+func anything[T any](all []T) (found []any) {
+	for _, one := range all {
+		found = append(found, one)
+	}
+	return found
+}
+
+// nameOf is the name of what a list has brought, with an instance's zone.
+func nameOf(one any) string {
+	switch one := one.(type) {
+	case mig.Group:
+		return one.Name
+	case mig.Request:
+		return one.Name
+	case mig.Policy:
+		return one.Name
+	case mig.Instance:
+		return one.Zone + "/" + one.Name
+	}
+	return ""
+}
+
+// namesIn are the names of items, each behind the prefix.
+func namesIn(items []any, prefix string) map[string]bool {
+	names := map[string]bool{}
+	for _, item := range items {
+		if name, _ := item.(map[string]any)["name"].(string); name != "" {
+			names[prefix+name] = true
 		}
 	}
-	return n
+	return names
+}
+
+// stamped are the items whose description is the cluster's stamp.
+func stamped(page map[string]any) map[string]bool {
+	return namesIn(slices.DeleteFunc(itemsOf(page), func(item any) bool {
+		description, _ := item.(map[string]any)["description"].(string)
+		stamp, ok := mig.ParseStamp(description)
+		return !ok || stamp.Cluster != "alpha"
+	}), "")
 }
 
 func itemsOf(page map[string]any) []any {
 	items, _ := page["items"].([]any)
-	return items
+	return slices.Clone(items)
 }
 
-// ourInstances counts the instances of the cluster's in the region.
-func ourInstances(page map[string]any) (n int) {
+// ourInstances are the instances of the cluster's in the region.
+func ourInstances(page map[string]any) map[string]bool {
+	names := map[string]bool{}
 	scopes, _ := page["items"].(map[string]any)
 	for scope, scoped := range scopes {
 		if region, ok := regionOfScope(scope); !ok || region != testRegion {
 			continue
 		}
 		instances, _ := scoped.(map[string]any)["instances"].([]any)
-		for _, in := range instances {
-			name, _ := in.(map[string]any)["name"].(string)
-			if strings.HasPrefix(name, "alpha-") {
-				n++
+		for name := range namesIn(instances, path.Base(scope)+"/") {
+			if strings.HasPrefix(path.Base(name), "alpha-") {
+				names[name] = true
 			}
 		}
 	}
-	return n
+	return names
 }
 
 func quotedJSON(s string) string { return fmt.Sprintf("%q", s) }

@@ -1,7 +1,9 @@
 package gce
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"path"
@@ -20,13 +22,14 @@ const sideBySide = 16
 
 // Groups reads the groups that carry our stamp with this cluster's name, those
 // of a newer program too, with all their resize requests; those of settled
-// groups are not read each time. A region of which anything could not be read
-// is in unseen, with the reason, and none of its groups are returned.
+// groups are not read each time. A group that could be read in part only says so,
+// and so does one of which nobody can say whether the stamp is ours. A region of
+// which anything else could not be read is in unseen, with the reason, and none of
+// its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		return c.groupsIn(ctx, cluster, region, &c.settled, func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
-			stamp, ours := mig.ParseStamp(m.GetDescription())
-			return stamp, ours && stamp.Cluster == cluster
+		return c.groupsIn(ctx, cluster, region, &c.settled, func(m *computepb.InstanceGroupManager, wrong faulty) (mig.Stamp, bool) {
+			return stampOf(cluster, m.GetDescription(), wrong)
 		})
 	})
 }
@@ -39,7 +42,7 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 // anything could not be read is in unseen, as with Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		groups, err := c.groupsIn(ctx, cluster, region, new(settled), func(m *computepb.InstanceGroupManager) (mig.Stamp, bool) {
+		groups, err := c.groupsIn(ctx, cluster, region, new(settled), func(m *computepb.InstanceGroupManager, _ faulty) (mig.Stamp, bool) {
 			_, _, foreign := mig.ParseForeign(cluster, m.GetName())
 			return mig.Stamp{}, foreign && m.GetDescription() == ""
 		})
@@ -73,7 +76,21 @@ func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Grou
 
 // selection says whether a group is one of those that are read, and which stamp
 // it has.
-type selection func(*computepb.InstanceGroupManager) (mig.Stamp, bool)
+type selection func(*computepb.InstanceGroupManager, faulty) (mig.Stamp, bool)
+
+// stampOf reads the stamp that a description should be, and reports whether it is
+// the cluster's, or may be and cannot be read, which is noted.
+func stampOf(cluster, description string, wrong faulty) (mig.Stamp, bool) {
+	if wrong["description"] != nil {
+		return mig.Stamp{}, true
+	}
+	stamp, ours := mig.ParseStamp(description)
+	if !ours && mig.MayBeStampOf(cluster, description) {
+		wrong.note("description", errors.New("it is no whole stamp of slurmflex"))
+		return mig.Stamp{}, true
+	}
+	return stamp, ours && stamp.Cluster == cluster
+}
 
 // groupsIn reads the selected groups of one region and their requests.
 func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *settled, selected selection) ([]mig.Group, error) {
@@ -93,9 +110,13 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 		}
 		missing[i] = true
 		side.Go(func() error {
-			requests, err := c.listRequests(ctx, region, groups[i].Name)
+			requests, wrong, err := c.listRequests(ctx, region, groups[i].Name)
+			if err == nil && wrong != "" && groups[i].Stamp == (mig.Stamp{}) {
+				err = errors.New(wrong) // nobody can say which nodes the group is for
+			}
 			if err == nil {
 				groups[i].Requests, missing[i] = requests, false
+				groups[i].Unread = cmp.Or(groups[i].Unread, wrong)
 				return nil
 			}
 			err = failure("list resize requests of", groups[i].Name, reading, err)
@@ -122,44 +143,42 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 // listGroups reads the selected groups of one region, without their requests.
 func (c *Client) listGroups(ctx context.Context, cluster, region string, selected selection) ([]mig.Group, error) {
 	var (
-		groups []mig.Group
+		groups distinct[mig.Group]
 		p      computepb.RegionInstanceGroupManagerList
 	)
+	empty := func() *computepb.InstanceGroupManager { return new(computepb.InstanceGroupManager) }
 	ctx = calling(ctx, "regionInstanceGroupManagers.list")
 	query := url.Values{"filter": {namesOf(cluster)}}
-	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, &p, func() error {
-		for _, m := range p.GetItems() {
-			stamp, ok := selected(m)
+	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, &p, func(items json.RawMessage) error {
+		return readRows(items, empty, func(m *computepb.InstanceGroupManager, wrong faulty) error {
+			stamp, ok := selected(m, wrong)
 			if !ok {
-				continue
+				return nil
 			}
-			g, err := groupOf(m, region, stamp)
-			if err != nil {
-				return err
+			if other := groups.add(m.GetName(), groupOf(m, region, stamp, wrong)); other != nil {
+				other.Unread = contradiction
 			}
-			groups = append(groups, g)
-		}
-		return nil
+			return nil
+		})
 	})
-	return groups, err
+	return groups.all, err
 }
 
-func groupOf(m *computepb.InstanceGroupManager, region string, stamp mig.Stamp) (mig.Group, error) {
-	if m.GetName() == "" || m.TargetSize == nil {
-		return mig.Group{}, errors.New("a group without name or target size")
+func groupOf(m *computepb.InstanceGroupManager, region string, stamp mig.Stamp, wrong faulty) mig.Group {
+	if m.TargetSize == nil {
+		wrong.note("targetSize", errors.New("it is missing"))
 	}
-	created, err := timestamp("creation of group "+m.GetName(), m.GetCreationTimestamp())
-	if err != nil {
-		return mig.Group{}, err
-	}
+	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+	wrong.note("creationTimestamp", err)
 	g := mig.Group{
 		Name: m.GetName(), Region: region, Stamp: stamp, Template: templateOfGroup(m), Zones: zonesOfGroup(m),
 		TargetSize: int(m.GetTargetSize()), Creating: int(m.GetCurrentActions().GetCreating()), Created: created,
+		Unread: wrong.String(),
 	}
 	if policy := m.GetResourcePolicies().GetWorkloadPolicy(); policy != "" {
 		g.Policy = path.Base(policy)
 	}
-	return g, nil
+	return g
 }
 
 // templateOfGroup is the template that the group makes instances from, from behind

@@ -3,12 +3,15 @@ package gce
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
 
@@ -18,17 +21,18 @@ import (
 // Instances reads the instances of the regions whose names begin with the
 // cluster's and a hyphen, whoever made them, sorted by name. One that no group
 // made has the stamp of its labels, if that is the cluster's. Those of groups that
-// wait for capacity are left out. A region of which anything could not be read is in
-// unseen, with the reason, and none of its instances are returned.
+// wait for capacity are left out. One that could be read in part only says so. A
+// region of which anything else could not be read is in unseen, with the reason,
+// and none of its instances are returned.
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string) (instances []mig.Instance, unseen map[string]error) {
-	v := view{cluster: cluster, seen: make(map[string][]mig.Instance), missed: make(map[string]error)}
+	v := view{cluster: cluster, seen: make(map[string]*distinct[mig.Instance]), missed: make(map[string]error)}
 	for _, region := range regions {
-		v.seen[region] = nil
+		v.seen[region] = new(distinct[mig.Instance])
 	}
 	var p computepb.InstanceAggregatedList
 	query := url.Values{"filter": {namesOf(cluster)}}
-	err := c.readAll(calling(ctx, "instances.aggregatedList"), "aggregated/instances", query, &p, func() error {
-		return v.add(&p)
+	err := c.readAll(calling(ctx, "instances.aggregatedList"), "aggregated/instances", query, &p, func(items json.RawMessage) error {
+		return v.add(&p, items)
 	})
 	unseen = make(map[string]error)
 	for region, found := range v.seen {
@@ -36,7 +40,7 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 			unseen[region] = failure("list instances of", region, reading, miss)
 			continue
 		}
-		instances = append(instances, found...)
+		instances = append(instances, found.all...)
 	}
 	slices.SortFunc(instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
 	return instances, unseen
@@ -49,13 +53,19 @@ const waitsForCapacity = "PENDING"
 
 // view is what the pages read so far show of the regions asked for.
 type view struct {
-	cluster string                    // whose names count
-	seen    map[string][]mig.Instance // by region; its keys are the regions asked for
-	missed  map[string]error          // by region: why what was seen is not all
+	cluster string                             // whose names count
+	seen    map[string]*distinct[mig.Instance] // by region; its keys are the regions asked for
+	missed  map[string]error                   // by region: why what was seen is not all
 }
 
 // add takes in a page. Its error concerns all regions.
-func (v *view) add(p *computepb.InstanceAggregatedList) error {
+func (v *view) add(p *computepb.InstanceAggregatedList, items json.RawMessage) error {
+	var scopes map[string]json.RawMessage
+	if items != nil {
+		if err := json.Unmarshal(items, &scopes); err != nil {
+			return fmt.Errorf("answer not understood: %w", err)
+		}
+	}
 	for _, scope := range p.GetUnreachables() {
 		region, ok := regionOfScope(scope)
 		if !ok {
@@ -63,7 +73,7 @@ func (v *view) add(p *computepb.InstanceAggregatedList) error {
 		}
 		v.missed[region] = fmt.Errorf("incomplete answer: unreachable: %s", scope)
 	}
-	for _, scope := range slices.Sorted(maps.Keys(p.GetItems())) {
+	for _, scope := range slices.Sorted(maps.Keys(scopes)) {
 		region, ok := regionOfScope(scope)
 		if !ok {
 			return fmt.Errorf("answer not understood: instances in %q, which is no zone", scope)
@@ -71,43 +81,64 @@ func (v *view) add(p *computepb.InstanceAggregatedList) error {
 		if _, asked := v.seen[region]; !asked {
 			continue
 		}
-		if err := v.addZone(region, path.Base(scope), p.GetItems()[scope]); err != nil && v.missed[region] == nil {
+		if err := v.addZone(region, path.Base(scope), scopes[scope]); err != nil && v.missed[region] == nil {
 			v.missed[region] = err
 		}
 	}
 	return nil
 }
 
-func (v *view) addZone(region, zone string, list *computepb.InstancesScopedList) error {
-	if err := incomplete(list.GetWarning()); err != nil {
-		return fmt.Errorf("zone %s: %w", zone, err)
+func (v *view) addZone(region, zone string, scope json.RawMessage) error {
+	var (
+		list   map[string]json.RawMessage
+		others computepb.InstancesScopedList
+	)
+	if err := json.Unmarshal(scope, &list); err != nil {
+		return fmt.Errorf("zone %s: answer not understood: %w", zone, err)
 	}
-	for _, m := range list.GetInstances() {
-		if !strings.HasPrefix(m.GetName(), v.cluster+"-") {
-			continue
-		}
-		in, err := instanceOf(m, region, zone)
-		if err != nil {
-			return err
-		}
-		if in.Group != "" && in.Status == waitsForCapacity {
-			continue
-		}
-		if stamp, ok := mig.StampOfLabels(m.GetLabels()); ok && in.Group == "" && stamp.Cluster == v.cluster {
-			in.Stamp = stamp
-		}
-		v.seen[region] = append(v.seen[region], in)
+	rows := list["instances"]
+	delete(list, "instances")
+	rest, err := json.Marshal(list)
+	if err == nil {
+		err = understand(rest, &others)
+	}
+	if err == nil {
+		err = incomplete(others.GetWarning())
+	}
+	if err == nil {
+		err = readRows(rows, func() *computepb.Instance { return new(computepb.Instance) }, func(m *computepb.Instance, wrong faulty) error {
+			v.addInstance(region, zone, m, wrong)
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("zone %s: %w", zone, err)
 	}
 	return nil
 }
 
-func instanceOf(m *computepb.Instance, region, zone string) (mig.Instance, error) {
-	created, err := timestamp("creation of instance "+m.GetName(), m.GetCreationTimestamp())
-	if err != nil {
-		return mig.Instance{}, err
+func (v *view) addInstance(region, zone string, m *computepb.Instance, wrong faulty) {
+	if !strings.HasPrefix(m.GetName(), v.cluster+"-") {
+		return
 	}
+	in := instanceOf(m, region, zone, wrong)
+	if in.Group != "" && in.Status == waitsForCapacity {
+		return
+	}
+	if stamp, ok := mig.StampOfLabels(m.GetLabels()); ok && in.Group == "" && stamp.Cluster == v.cluster {
+		in.Stamp = stamp
+	}
+	if other := v.seen[region].add(zone+"/"+in.Name, in); other != nil {
+		other.Unread = contradiction
+	}
+}
+
+// instanceOf is the instance as far as it can be read.
+func instanceOf(m *computepb.Instance, region, zone string, wrong faulty) mig.Instance {
+	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+	wrong.note("creationTimestamp", err)
 	if m.GetStatus() == "" {
-		return mig.Instance{}, fmt.Errorf("instance %s has no status", m.GetName())
+		wrong.note("status", errors.New("it is missing"))
 	}
 	in := mig.Instance{
 		Name: m.GetName(), Zone: zone, Region: region,
@@ -117,9 +148,11 @@ func instanceOf(m *computepb.Instance, region, zone string) (mig.Instance, error
 		FlexStart: m.GetScheduling().GetProvisioningModel() == "FLEX_START",
 	}
 	if end := m.GetResourceStatus().GetScheduling().GetTerminationTimestamp(); end != "" {
-		in.Terminates, err = timestamp("end of instance "+m.GetName(), end)
+		in.Terminates, err = time.Parse(time.RFC3339, end)
+		wrong.note("terminationTimestamp", err)
 	}
-	return in, err
+	in.Unread = wrong.String()
+	return in
 }
 
 // groupThatMade is the regional group of that region that made the instance,

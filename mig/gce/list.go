@@ -2,6 +2,7 @@ package gce
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"google.golang.org/api/googleapi"
@@ -20,7 +20,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const pageSize = "500" // the most that Compute gives
+const (
+	pageSize  = "500" // the most that Compute gives
+	pageLimit = 1000  // pages of one list: half a million records
+)
 
 // page is one page of a collection.
 type page interface {
@@ -30,15 +33,18 @@ type page interface {
 	GetWarning() *computepb.Warning
 }
 
-// readAll reads a collection into p, page by page, and calls each after every
-// page. It does not use Google's own List, which sends its calls without the
+// readAll reads a collection page by page, each page without its items into p,
+// and calls each with them. A list that does not end is an error, never a shorter
+// list. It does not use Google's own List, which sends its calls without the
 // caller's context (compute v1.72.0) and passes over the warnings of a page
 // that has no items.
-func (c *Client) readAll(ctx context.Context, collection string, query url.Values, p page, each func() error) error {
+func (c *Client) readAll(ctx context.Context, collection string, query url.Values, p page, each func(items json.RawMessage) error) error {
 	query.Set("maxResults", pageSize)
 	below := "projects/" + url.PathEscape(c.project) + "/" + collection
-	for {
-		if err := c.get(ctx, below, query, p); err != nil {
+	given := map[string]bool{}
+	for range pageLimit {
+		items, err := c.page(ctx, below, query, p)
+		if err != nil {
 			return err
 		}
 		if p.GetKind() == "" { // which every list has: what is none must not pass for an empty one
@@ -47,21 +53,42 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 		if err := incomplete(p.GetWarning()); err != nil {
 			return err
 		}
-		if err := each(); err != nil {
+		if err := each(items); err != nil {
 			return err
 		}
 		token := p.GetNextPageToken()
-		switch token {
-		case "":
+		if token == "" {
 			return nil
-		case query.Get("pageToken"):
-			return fmt.Errorf("the page after %q is the same page", token)
 		}
+		if given[token] {
+			return fmt.Errorf("the list does not end: page token %q came before", token)
+		}
+		given[token] = true
 		query.Set("pageToken", token)
 	}
+	return fmt.Errorf("the list does not end: there is more after %d pages", pageLimit)
 }
 
-// get reads one page, or one record, into m. It does not use Google's own Get,
+// page reads one page of a collection into p, but for its items.
+func (c *Client) page(ctx context.Context, path string, query url.Values, p page) (items json.RawMessage, err error) {
+	_, body, err := c.answer(ctx, http.MethodGet, path, query)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, fmt.Errorf("answer not understood: %w", err)
+	}
+	items = fields["items"]
+	delete(fields, "items")
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return items, understand(rest, p)
+}
+
+// get reads one record into m. It does not use Google's own Get,
 // which repeats on top of wire what wire has given up.
 func (c *Client) get(ctx context.Context, path string, query url.Values, m proto.Message) error {
 	return c.ask(ctx, http.MethodGet, path, query, m)
@@ -73,7 +100,11 @@ func (c *Client) ask(ctx context.Context, verb, path string, query url.Values, m
 	if err != nil {
 		return err
 	}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(body, m); err != nil {
+	return understand(body, m)
+}
+
+func understand(text []byte, m proto.Message) error {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, m); err != nil {
 		return fmt.Errorf("answer not understood: %w", err)
 	}
 	return nil
@@ -133,20 +164,11 @@ func regionOfScope(scope string) (string, bool) {
 	return "", false
 }
 
-// timestamp reads a time that every record of the kind has.
-func timestamp(what, s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%s: %w", what, err)
-	}
-	return t, nil
-}
-
 // perRegion reads something of every region, all side by side. A region of
 // which anything could not be read is in unseen, with the reason, and nothing
 // of it is returned.
 func perRegion[T any](regions []string, read func(region string) ([]T, error)) (all []T, unseen map[string]error) {
-	regions = distinct(regions)
+	regions = slices.Compact(slices.Sorted(slices.Values(regions)))
 	found := make([][]T, len(regions))
 	errs := make([]error, len(regions))
 	var wg sync.WaitGroup
@@ -171,8 +193,4 @@ func escaped(parts ...string) string {
 		parts[i] = url.PathEscape(p)
 	}
 	return strings.Join(parts, "/")
-}
-
-func distinct(regions []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(regions)))
 }

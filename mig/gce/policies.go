@@ -2,8 +2,9 @@ package gce
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"net/url"
+	"time"
 
 	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
@@ -13,8 +14,9 @@ import (
 )
 
 // Policies reads the workload policies that carry our stamp with this
-// cluster's name. A region of which anything could not be read is in unseen,
-// with the reason, and none of its policies are returned.
+// cluster's name. One that could be read in part only says so. A region of which
+// anything else could not be read is in unseen, with the reason, and none of its
+// policies are returned.
 func (c *Client) Policies(ctx context.Context, cluster string, regions []string) (policies []mig.Policy, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Policy, error) {
 		policies, err := c.listPolicies(ctx, cluster, region)
@@ -27,40 +29,34 @@ func (c *Client) Policies(ctx context.Context, cluster string, regions []string)
 
 func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mig.Policy, error) {
 	var (
-		policies []mig.Policy
+		policies distinct[mig.Policy]
 		p        computepb.ResourcePolicyList
 	)
+	empty := func() *computepb.ResourcePolicy { return new(computepb.ResourcePolicy) }
 	ctx = calling(ctx, "resourcePolicies.list")
 	query := url.Values{"filter": {namesOf(cluster)}}
-	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, &p, func() error {
-		for _, m := range p.GetItems() {
-			stamp, ours := mig.ParseStamp(m.GetDescription())
-			if !ours || stamp.Cluster != cluster || stamp.Newer() {
-				continue
+	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, &p, func(items json.RawMessage) error {
+		return readRows(items, empty, func(m *computepb.ResourcePolicy, wrong faulty) error {
+			stamp, ours := stampOf(cluster, m.GetDescription(), wrong)
+			if !ours || stamp.Newer() {
+				return nil
 			}
-			policy, err := policyOf(m, region, stamp)
-			if err != nil {
-				return err
+			if other := policies.add(m.GetName(), policyOf(m, region, stamp, wrong)); other != nil {
+				other.Unread = contradiction
 			}
-			policies = append(policies, policy)
-		}
-		return nil
+			return nil
+		})
 	})
-	return policies, err
+	return policies.all, err
 }
 
-func policyOf(m *computepb.ResourcePolicy, region string, stamp mig.Stamp) (mig.Policy, error) {
-	if m.GetName() == "" {
-		return mig.Policy{}, errors.New("a workload policy without name")
-	}
-	created, err := timestamp("creation of workload policy "+m.GetName(), m.GetCreationTimestamp())
-	if err != nil {
-		return mig.Policy{}, err
-	}
+func policyOf(m *computepb.ResourcePolicy, region string, stamp mig.Stamp, wrong faulty) mig.Policy {
+	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+	wrong.note("creationTimestamp", err)
 	return mig.Policy{
 		Name: m.GetName(), Region: region, Stamp: stamp,
-		Distance: m.GetWorkloadPolicy().GetMaxTopologyDistance(), Created: created,
-	}, nil
+		Distance: m.GetWorkloadPolicy().GetMaxTopologyDistance(), Created: created, Unread: wrong.String(),
+	}
 }
 
 // CreatePolicy makes a workload policy and waits until it exists. That it

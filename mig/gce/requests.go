@@ -3,6 +3,7 @@ package gce
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -15,40 +16,45 @@ import (
 	"slurmflex/mig"
 )
 
-// listRequests reads all resize requests of a group, the oldest first.
-func (c *Client) listRequests(ctx context.Context, region, group string) ([]mig.Request, error) {
+// listRequests reads all resize requests of a group, the oldest first, and says
+// what of them could not be read; empty if all was.
+func (c *Client) listRequests(ctx context.Context, region, group string) (all []mig.Request, unread string, err error) {
 	var (
-		requests []mig.Request
+		requests distinct[mig.Request]
 		p        computepb.RegionInstanceGroupManagerResizeRequestsListResponse
 	)
+	empty := func() *computepb.InstanceGroupManagerResizeRequest {
+		return new(computepb.InstanceGroupManagerResizeRequest)
+	}
 	ctx = calling(ctx, "regionInstanceGroupManagerResizeRequests.list")
-	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{}, &p, func() error {
+	err = c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{}, &p, func(items json.RawMessage) error {
 		if len(p.GetUnreachables()) > 0 {
 			return fmt.Errorf("incomplete answer: unreachable: %s", strings.Join(p.GetUnreachables(), ", "))
 		}
-		for _, m := range p.GetItems() {
-			r, err := requestOf(m)
-			if err != nil {
-				return err
+		return readRows(items, empty, func(m *computepb.InstanceGroupManagerResizeRequest, wrong faulty) error {
+			other := requests.add(m.GetName(), requestOf(m, wrong))
+			if other != nil {
+				wrong.note(contradiction, errors.New(string(other.State)+" and "+m.GetState()))
 			}
-			requests = append(requests, r)
-		}
-		return nil
+			if len(wrong) > 0 {
+				unread = cmp.Or(unread, fmt.Sprintf("resize request %s: %s", m.GetName(), wrong))
+			}
+			return nil
+		})
 	})
-	slices.SortFunc(requests, func(a, b mig.Request) int {
+	slices.SortFunc(requests.all, func(a, b mig.Request) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
 	})
-	return requests, err
+	return requests.all, unread, err
 }
 
-func requestOf(m *computepb.InstanceGroupManagerResizeRequest) (mig.Request, error) {
-	if m.GetName() == "" || m.GetState() == "" {
-		return mig.Request{}, errors.New("a resize request without name or state")
+// requestOf is the request as far as it can be read.
+func requestOf(m *computepb.InstanceGroupManagerResizeRequest, wrong faulty) mig.Request {
+	if m.GetState() == "" {
+		wrong.note("state", errors.New("it is missing"))
 	}
-	created, err := timestamp("creation of resize request "+m.GetName(), m.GetCreationTimestamp())
-	if err != nil {
-		return mig.Request{}, err
-	}
+	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+	wrong.note("creationTimestamp", err)
 	r := mig.Request{
 		Name:     m.GetName(),
 		State:    mig.RequestState(m.GetState()),
@@ -60,7 +66,7 @@ func requestOf(m *computepb.InstanceGroupManagerResizeRequest) (mig.Request, err
 		r.Instances = append(r.Instances, in.GetName())
 	}
 	r.Cause, r.Message = troubleOf(m, r.State)
-	return r, nil
+	return r
 }
 
 // troubleOf says why a request failed or, for a live one, why the last attempt

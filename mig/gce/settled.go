@@ -64,7 +64,7 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 	}
 	for _, g := range groups {
 		key := g.Region + "/" + g.Name
-		if len(g.Live()) > 0 || g.Creating > 0 { // the list of requests may lag behind that of groups
+		if len(g.Live()) > 0 || g.Creating > 0 || g.Unread != "" { // the list of requests may lag behind that of groups
 			continue
 		}
 		r, ok := old[key]

@@ -46,9 +46,12 @@ func (f *refusals) note(group string, err error, now time.Time) {
 	if f.byGroup == nil {
 		f.byGroup = map[string]plan.Refusal{}
 	}
-	f.byGroup[group] = plan.Refusal{
-		Cause: mig.CauseOf(err), Message: message(err), At: now, Times: f.byGroup[group].Times + 1,
+	refusal := plan.Refusal{Cause: mig.CauseOf(err), Message: message(err), At: now, Times: f.byGroup[group].Times + 1}
+	var e *mig.Error
+	if errors.As(err, &e) {
+		refusal.Owner = e.Owner
 	}
+	f.byGroup[group] = refusal
 }
 
 // message is the cloud's own words, without the operation and object that the

@@ -40,6 +40,10 @@ type Error struct {
 	Object string // on what, such as "alpha-a3-job-812/a1"
 	Cause  Cause
 	Err    error
+
+	// Owner is the cluster whose stamp is on the thing of that name, where the
+	// cause is CauseExists and a stamp says it.
+	Owner string
 }
 
 func (e *Error) Error() string { return e.Op + " " + e.Object + ": " + e.Err.Error() }

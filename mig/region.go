@@ -1,5 +1,8 @@
 package mig
 
+// GroupQuotas are the metrics that each regional group counts to.
+func GroupQuotas() []string { return []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} }
+
 // Quota is a quota of a project in one region.
 type Quota struct {
 	Metric string // the API's word, such as PREEMPTIBLE_NVIDIA_H100_GPUS

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,16 @@ func TestAQuotaThatComputeShowsIsHeldAgainstTheConfiguration(t *testing.T) {
 	} {
 		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: limit}}}, controller{})
 		assert.Equal(t, want, keys(found, Fault)[key])
+	}
+}
+
+// B5: each job has a group of its own.
+func TestAQuotaOfGroupsSaysHowManyJobsMayHaveNodes(t *testing.T) {
+	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
+		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 3}}}, controller{})
+		assert.Contains(t, fmt.Sprint(found), "quota "+metric+" of us-central1 is 3: each job on flex-start nodes has a group of its own, whether it waits or runs, so that at most 3 jobs have nodes at once")
+		found = compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 1e6}}}, controller{})
+		assert.NotContains(t, fmt.Sprint(found), metric)
 	}
 }
 

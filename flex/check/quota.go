@@ -35,6 +35,7 @@ func (j *judge) quotas() {
 		if !read || r.Err != nil {
 			continue
 		}
+		j.groups(region, r.Is)
 		limit, shown := r.Is.Quota(mig.ActiveRequestsQuota)
 		switch {
 		case shown && float64(most) > limit:
@@ -43,6 +44,25 @@ func (j *judge) quotas() {
 		case !shown && most > mig.DefaultActiveRequests:
 			j.say(Advice, key, "%d live requests in %s are more than the %d that a project has at first, and Compute does not show its quota %s; look it up in the console",
 				most, region, mig.DefaultActiveRequests, mig.ActiveRequestsQuota)
+		}
+	}
+}
+
+// groups holds the nodes of a region against its quotas of groups: each job that
+// waits or runs has a group of its own, and so has each node that comes by itself.
+func (j *judge) groups(region string, r mig.Region) {
+	key, nodes := "", 0
+	for _, set := range j.cfg.FlexSets() {
+		if set.Region != region || set.Flex.UseBulkInsert {
+			continue
+		}
+		key = cmp.Or(key, "nodeset."+set.Name+".node_count_dynamic_max")
+		nodes += set.Size()
+	}
+	for _, metric := range mig.GroupQuotas() {
+		if limit, shown := r.Quota(metric); shown && int(limit) < nodes {
+			j.say(Advice, key, "quota %s of %s is %d: each job on flex-start nodes has a group of its own, whether it waits or runs, so that at most %[3]d jobs have nodes at once, though there are %d nodes; ask Google for more if jobs are that small",
+				metric, region, int(limit), nodes)
 		}
 	}
 }

@@ -46,7 +46,7 @@ const (
 func newLedger(f promauto.Factory) ledger {
 	l := ledger{
 		queueWait: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_queue_wait_seconds", Help: "How long a machine was waited for: from when its resize request was made.",
+			Name: "slurmflex_queue_wait_seconds", Help: "How long a machine was waited for: from its first resize request, attempts that failed included.",
 			Buckets: []float64{10, 60, 300, 900, 1800, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800},
 		}, []string{"nodeset"}),
 		boot: f.NewHistogramVec(prometheus.HistogramOpts{
@@ -185,12 +185,23 @@ func registered(s slurm.State) bool {
 	return up && s.Flags&without == 0
 }
 
-// askedAt is when the request was made that has brought the machine; zero if
-// none on record has.
+// askedAt is when the machine was first requested: when the request was made that
+// has brought it, or the first of those for it that failed just before; zero if no
+// request on record has brought it.
 func askedAt(in mig.Instance, requests []mig.Request) (at time.Time) {
+	var since time.Time // of the attempts that have failed in a row
 	for _, r := range requests {
-		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled && !r.Created.After(in.Created) {
-			at = r.Created
+		switch {
+		case !r.Names(in.Name) || r.Created.After(in.Created):
+		case r.State == mig.Cancelled:
+			since = time.Time{}
+		case since.IsZero():
+			since = r.Created
+			fallthrough
+		default:
+			if r.State != mig.Failed {
+				at, since = since, time.Time{}
+			}
 		}
 	}
 	return at

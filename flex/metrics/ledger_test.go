@@ -40,6 +40,25 @@ func TestAWaitIsOverWhenTheMachineIsMadeAndABootWhenItsNodeRegisters(t *testing.
 	}
 }
 
+// C14: an attempt that failed does not shorten the wait.
+func TestAWaitBeginsWithTheFirstAttempt(t *testing.T) {
+	made := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	attempt := func(state mig.RequestState, ago time.Duration) mig.Request {
+		return mig.Request{State: state, Instances: []string{"n"}, Created: made.Add(-ago)}
+	}
+	for name, c := range map[string]struct {
+		requests []mig.Request
+		want     time.Duration
+	}{
+		"the first attempt":         {[]mig.Request{attempt(mig.Succeeded, time.Hour)}, time.Hour},
+		"two that failed before it": {[]mig.Request{attempt(mig.Failed, 3*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 3 * time.Hour},
+		"one that was for another":  {[]mig.Request{attempt(mig.Cancelled, 3*time.Hour), attempt(mig.Succeeded, time.Hour)}, time.Hour},
+		"one that it had before":    {[]mig.Request{attempt(mig.Succeeded, 9*time.Hour), attempt(mig.Failed, 2*time.Hour), attempt(mig.Succeeded, time.Hour)}, 2 * time.Hour},
+	} {
+		assert.Equal(t, made.Add(-c.want), askedAt(mig.Instance{Name: "n", Created: made}, c.requests), name)
+	}
+}
+
 func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
 	for name, first := range map[string]func(*world){
 		"of a process":  func(*world) {},

@@ -62,6 +62,10 @@ func (w *world) occupied(c *cohort) string {
 			return fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it", g.Name, g.Region)
 		}
 	}
+	if owner := w.snap.Refused[c.group].Owner; owner != "" && owner != w.cfg.Cluster {
+		return w.problem(fmt.Sprintf("group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
+			c.group, c.set.Region, owner, c.set.Name))
+	}
 	return w.problem(fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region))
 }
 

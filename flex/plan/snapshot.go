@@ -122,6 +122,7 @@ type Refusal struct {
 	Message string
 	At      time.Time // of the last refusal
 	Times   int       // in a row
+	Owner   string    // with CauseExists: the cluster whose stamp is on it; empty if none is known
 }
 
 // Members are a group's as they were read, or why they were not.

@@ -2,6 +2,7 @@ package gce
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,24 @@ func (c *Client) CreateGroup(ctx context.Context, g mig.GroupSpec) error {
 			InstanceGroupManagerResource: groupBody(c.project, g),
 		})
 	})
-	return failure("create group", g.Name, creating, err)
+	err = failure("create group", g.Name, creating, err)
+	var taken *mig.Error
+	if errors.As(err, &taken) && taken.Cause == mig.CauseExists {
+		taken.Owner = c.ownerOf(ctx, g.Region, g.Name)
+	}
+	return err
+}
+
+// ownerOf is the cluster whose stamp a group has; empty if it has none, or cannot
+// be read.
+func (c *Client) ownerOf(ctx context.Context, region, group string) string {
+	var p computepb.InstanceGroupManager
+	path := c.within("regions", region, "instanceGroupManagers", group)
+	if err := c.get(calling(ctx, "regionInstanceGroupManagers.get"), path, nil, &p); err != nil {
+		return ""
+	}
+	stamp, _ := mig.ParseStamp(p.GetDescription())
+	return stamp.Cluster
 }
 
 // groupBody is the group as flex-start prescribes it: size 0, one zone of its

@@ -42,6 +42,7 @@ var permissions = map[string][]string{
 		"compute.instanceGroups.create",        // E
 		"compute.resourcePolicies.use",         // K, of a workload policy
 	}, creatingInstances...), // E
+	"regionInstanceGroupManagers.get":                  {"compute.instanceGroupManagers.get"},                                     // K
 	"regionInstanceGroupManagers.listManagedInstances": {"compute.instanceGroupManagers.get"},                                     // K
 	"regionInstanceGroupManagers.deleteInstances":      {"compute.instanceGroupManagers.update"},                                  // K
 	"regionInstanceGroupManagers.delete":               {"compute.instanceGroupManagers.delete", "compute.instanceGroups.delete"}, // K, E
@@ -113,7 +114,10 @@ var uses = map[string]func(t *testing.T, w world){
 		_, err := w.Clock(t.Context(), region)
 		require.NoError(t, err)
 	},
-	"CreateGroup":   func(t *testing.T, w world) { w.requested(t) },
+	"CreateGroup": func(t *testing.T, w world) {
+		w.requested(t)
+		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-a3-job-812", 812)), "it is there: whose it is, is looked up")
+	},
 	"CreateRequest": func(t *testing.T, w world) { w.requested(t) },
 	"CancelRequest": func(t *testing.T, w world) {
 		w.requested(t)

@@ -46,6 +46,7 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 	w.plan.Unseen = len(snap.Unseen)
 	boots := w.judgeBoots()
 	cohorts := w.cohorts()
+	w.all = cohorts
 	w.noteComponents(cohorts)
 	w.settleRequests(cohorts)
 	w.giveUpBoots(boots)

@@ -68,6 +68,7 @@ var rules = map[string]rule{
 	"deletes only what is finished":       deletesOnlyWhatIsFinished,
 	"gives names that Compute takes":      givesFitNames,
 	"says why":                            saysWhy,
+	"keeps a place for each nodeset":      keepsAPlaceForEachNodeset,
 	"leaves nothing in silence":           leavesNothingInSilence,
 }
 

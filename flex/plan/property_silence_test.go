@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,19 +95,44 @@ func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		before := cancelledBy(w)
+		placed := pick(t, "on nodes of", w.flexSets()...)
 		w.jobs[99] = slurm.Job{
-			ID: 99, ArrayID: 99, State: slurm.JobConfiguring, Partition: "shared", Nodes: distinct(t, "its nodes too", 3, w.nodeNames()),
+			ID: 99, ArrayID: 99, State: slurm.JobConfiguring, Partition: "shared", Nodes: distinct(t, "its nodes too", 3, w.nodesOf(placed)),
 			Limit: slurm.ParseLimit(pick(t, "its limit", "5:00", "12:01:00", "365-00:00:00", "UNLIMITED")), Priority: uint64(upTo(t, "its priority", 3)),
 			Start: noon.Add(-time.Second),
 		}
 		after := cancelledBy(w)
 		for key, a := range after {
 			g := w.groups[a.Region+"/"+a.Group]
-			if before[key] == (plan.CancelRequest{}) && w.waitsForAll(g, a.Request) {
+			if before[key] == (plan.CancelRequest{}) && w.waitsForAll(g, a.Request) && g.Stamp.NodeSet == placed.Name {
 				t.Fatalf("%s: %s, for job 99 on %v\nin this world:\n%s", a, a.Because(), w.jobs[99].Nodes, told(w))
 			}
 		}
 	})
+}
+
+// B9: a request gives its place up for one more important cohort of a nodeset that
+// has none, and its nodeset keeps one.
+func keepsAPlaceForEachNodeset(s *sight, p plan.Plan) (wrong []string) {
+	live, states := map[string]int{}, map[string]mig.RequestState{}
+	for _, g := range s.groups {
+		live[g.Stamp.NodeSet] += len(g.Live())
+		for _, r := range g.Live() {
+			states[g.Region+"/"+g.Name+"/"+r.Name] = r.State
+		}
+	}
+	for _, a := range p.Actions {
+		c, ok := a.(plan.CancelRequest)
+		if !ok || !strings.Contains(c.Because(), "for which a more important job waits") {
+			continue
+		}
+		set := s.groups[c.Region+"/"+c.Group].Stamp.NodeSet
+		live[set]--
+		if live[set] < 1 || states[c.Region+"/"+c.Group+"/"+c.Request] != mig.Accepted {
+			wrong = append(wrong, fmt.Sprintf("%s, which leaves nodeset %s %d: %s", c, set, live[set], c.Because()))
+		}
+	}
+	return wrong
 }
 
 // cancelledBy are the requests that the plan for a world cancels.

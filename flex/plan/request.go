@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"slurmflex/mig"
@@ -160,7 +159,7 @@ func (w *world) judge(c *cohort) {
 	}
 	c.missing = w.missing(c)
 	if slices.ContainsFunc(c.missing, func(name string) bool { return w.snap.Asking[name] }) {
-		w.active[c.set.Region]++ // its request is as good as made
+		w.countActive(c.set.Region, c.set.Name) // its request is as good as made
 		w.awaits(c, "the request of "+c.group+" to be made")
 		return
 	}
@@ -233,34 +232,6 @@ func (w *world) serve(c *cohort) {
 		Why:  c.why(),
 	})
 	w.expect("request for " + c.group + " to be accepted")
-}
-
-// takesTurn counts the live requests of the cohort's region, this one included,
-// and reports whether there is room for it under max_active_requests. Cohorts
-// come in the order of their jobs' importance.
-func (w *world) takesTurn(c *cohort) bool {
-	most := w.cfg.Options.MaxActiveRequests
-	if w.active[c.set.Region] < most {
-		w.active[c.set.Region]++
-		return true
-	}
-	w.queue[c.set.Region]++
-	c.obstacle = fmt.Sprintf(toldWaiting+"for its turn: place %s in %s, where %d requests are active at most",
-		roughPlace(w.queue[c.set.Region]), c.set.Region, most)
-	return false
-}
-
-// roughPlace gives a place in a queue, from 10 on in its first digit only: each
-// job of thousands moves up with every one that leaves, and is told of it.
-func roughPlace(n int) string {
-	step := 1
-	for n/step >= 10 {
-		step *= 10
-	}
-	if step == 1 {
-		return strconv.Itoa(n)
-	}
-	return strconv.Itoa(n/step*step) + " or later"
 }
 
 // missing returns the cohort's nodes that neither have an instance nor are

@@ -35,13 +35,16 @@ type world struct {
 	plan    Plan
 	changed map[string]bool // the nodes that the plan changes
 
-	given      map[uint32]bool         // the jobs that the plan gives back
-	active     map[string]int          // by region: live requests, those of this plan included
-	queue      map[string]int          // by region: cohorts that wait for their turn
-	incomplete map[uint32]bool         // the heterogeneous jobs of which a component that is not the first waits for a machine
-	turns      map[uint32]time.Time    // by heterogeneous job: when the last machine of those components was made
-	blocked    map[*config.NodeSet]int // where too many instances in a row did not come up
-	recovered  []string                // nodes whose record of failed boots is over
+	given      map[uint32]bool          // the jobs that the plan gives back
+	active     map[string]int           // by region: live requests, those of this plan included
+	activeOf   map[string]int           // the same by nodeset
+	ousts      map[*config.NodeSet]bool // the nodesets for which the plan cancels another's request
+	all        []*cohort                // by rank
+	queue      map[string]int           // by region: cohorts that wait for their turn
+	incomplete map[uint32]bool          // the heterogeneous jobs of which a component that is not the first waits for a machine
+	turns      map[uint32]time.Time     // by heterogeneous job: when the last machine of those components was made
+	blocked    map[*config.NodeSet]int  // where too many instances in a row did not come up
+	recovered  []string                 // nodes whose record of failed boots is over
 
 	spared int // deletions that the round may still make of its own accord
 }
@@ -88,6 +91,8 @@ func look(cfg *config.Config, snap Snapshot) *world {
 		held:       map[string]bool{},
 		unread:     map[string]string{},
 		active:     map[string]int{},
+		activeOf:   map[string]int{},
+		ousts:      map[*config.NodeSet]bool{},
 		queue:      map[string]int{},
 		incomplete: map[uint32]bool{},
 		turns:      map[uint32]time.Time{},
@@ -215,7 +220,7 @@ func (w *world) addGroup(g *mig.Group) {
 		if !r.State.Live() {
 			continue
 		}
-		w.active[g.Region]++
+		w.countActive(g.Region, g.Stamp.NodeSet)
 		one := []ref{{g, r}}
 		for _, name := range r.Instances {
 			if w.requests[name] == nil {

@@ -2,6 +2,7 @@ package flex
 
 import (
 	"context"
+	"slices"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
@@ -10,10 +11,11 @@ import (
 
 // Unblock has instances of a nodeset asked for again, from the next round on,
 // after too many did not come up. It returns the nodes whose record of that it
-// has cleared.
+// has cleared. A node of it that could not be read is an error.
 func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string) ([]string, error) {
+	var unread slurm.Unread
 	nodes, err := s.Nodes(ctx)
-	if err != nil {
+	if err = unread.Take(err); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -22,9 +24,18 @@ func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset strin
 			names = append(names, n.Name)
 		}
 	}
-	if len(names) == 0 {
-		return nil, nil
+	if len(names) > 0 {
+		empty := ""
+		if err := s.UpdateNodes(ctx, names, slurm.NodeChange{Extra: &empty}); err != nil {
+			return names, err
+		}
 	}
-	empty := ""
-	return names, s.UpdateNodes(ctx, names, slurm.NodeChange{Extra: &empty})
+	unread = slices.DeleteFunc(unread, func(row slurm.UnreadRow) bool {
+		set, _, ok := cfg.Find(row.Name)
+		return !ok || set.Name != nodeset
+	})
+	if len(unread) > 0 {
+		return names, unread
+	}
+	return names, nil
 }

@@ -210,17 +210,26 @@ func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map
 }
 
 // observeSlurm reads nodes before jobs, so that a job which has just begun is seen.
+// Rows that cannot be read are noted.
 func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err error) {
-	if snap.Nodes, err = r.Scheduler.Nodes(ctx); err != nil {
+	snap.Unread = nil
+	snap.Nodes, err = r.Scheduler.Nodes(ctx)
+	if err = snap.Unread.Take(err); err != nil {
 		return fmt.Errorf("read nodes: %w", err)
 	}
-	if snap.Jobs, err = r.Scheduler.Jobs(ctx); err != nil {
+	snap.Jobs, err = r.Scheduler.Jobs(ctx)
+	if err = snap.Unread.Take(err); err != nil {
 		return fmt.Errorf("read jobs: %w", err)
 	}
-	if snap.Reservations, err = r.Scheduler.Reservations(ctx); err != nil {
+	snap.Reservations, err = r.Scheduler.Reservations(ctx)
+	if err = snap.Unread.Take(err); err != nil {
 		return fmt.Errorf("read reservations: %w", err)
 	}
-	return r.readSettings(ctx)
+	if err := r.readSettings(ctx); err != nil {
+		return err
+	}
+	snap.Unread = append(snap.Unread, r.seldom.unread...)
+	return nil
 }
 
 // places reports whether any nodeset wants its nodes close together.

@@ -22,7 +22,8 @@ type seldom struct {
 	templatesRead time.Time
 	resumeTimeout time.Duration // the shortest that Slurm has for nodes of ours; 0: they may power up for ever
 	partitions    []slurm.Partition
-	private       bool // PrivateData has jobs or users
+	unread        slurm.Unread // partitions
+	private       bool         // PrivateData has jobs or users
 	settingsRead  time.Time
 }
 
@@ -37,12 +38,13 @@ func (r *Reconciler) readSettings(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read slurm.conf: %w", err)
 	}
+	var unread slurm.Unread
 	partitions, err := r.Scheduler.Partitions(ctx)
-	if err != nil {
+	if err = unread.Take(err); err != nil {
 		return fmt.Errorf("read partitions: %w", err)
 	}
 	s.resumeTimeout = shortest(r.waits(conf.Seconds("ResumeTimeout"), partitions))
-	s.partitions, s.private, s.settingsRead = partitions, hidesJobs(conf), r.Now()
+	s.partitions, s.unread, s.private, s.settingsRead = partitions, unread, hidesJobs(conf), r.Now()
 	return nil
 }
 

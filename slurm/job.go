@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,13 @@ const (
 	JobExpediting   JobState = "EXPEDITING"
 )
 
+var jobStates = []JobState{
+	JobPending, JobRunning, JobSuspended, JobCompleted, JobCancelled, JobFailed, JobTimeout, JobNodeFail, JobPreempted,
+	JobBootFail, JobDeadline, JobOutOfMemory, JobLaunchFailed, JobRequeued, JobRequeueHold, JobSpecialExit, JobResizing,
+	JobConfiguring, JobCompleting, JobStopped, JobReconfigFail, JobPowerUpNode, JobRevoked, JobRequeueFed, JobResvDelHold,
+	JobSignaling, JobStageOut, JobExpediting,
+}
+
 // Waits reports whether a job in that state waits in the queue. One with
 // --requeue=expedite (25.11) shows EXPEDITING, and has no nodes, from when it has
 // lost them until it is started again, also while it is held.
@@ -78,31 +86,49 @@ type Job struct {
 // not in it: its owner could write whole rows into it.
 const SqueueFormat = "%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%r"
 
+var squeueColumns = strings.Split(SqueueFormat, "|")
+
 // ParseSqueue reads what squeue -h with SqueueFormat printed under TZ=UTC. The
 // last column is the rest of the line, whatever is in it. No output is no job.
-// A row with too few fields, or with a number or hostlist that is none, is an
-// error: then nothing is known about any job.
+// Rows that cannot be read are Unread, an error that comes with the jobs. Output
+// in which no line begins with a job's id is another error.
 func ParseSqueue(out []byte) ([]Job, error) {
-	columns := strings.Split(SqueueFormat, "|")
-	var jobs []Job
-	err := eachLine(string(out), func(line string) error {
-		fields := strings.SplitN(line, "|", len(columns))
-		if len(fields) < len(columns) {
-			return fmt.Errorf("%d fields, not %d", len(fields), len(columns))
+	return readRows("squeue", string(out), func(line string) bool {
+		id, _, found := strings.Cut(line, "|")
+		_, err := parseJobID(id)
+		return found && err == nil
+	}, parseJob)
+}
+
+// parseJob reads one row. What is known of one that cannot be read is what stands
+// before the first field that is wrong.
+func parseJob(line string) (job Job, known UnreadRow, err error) {
+	known = UnreadRow{Kind: JobRow}
+	fields := strings.SplitN(line, "|", len(squeueColumns))
+	whole := len(fields) == len(squeueColumns)
+	if !whole {
+		err = fmt.Errorf("%d fields, not %d", len(fields), len(squeueColumns))
+		fields = fields[:len(fields)-1] // the last one may be cut off
+	}
+	for i, field := range fields {
+		if wrong := job.setColumn(squeueColumns[i], field); wrong != nil {
+			return Job{}, known, wrong
 		}
-		var job Job
-		for i, field := range fields {
-			if err := job.setColumn(columns[i], field); err != nil {
-				return err
+		switch squeueColumns[i] {
+		case "%A":
+			known.Name = field
+		case "%T":
+			if slices.Contains(jobStates, job.State) {
+				known.State = job.State
+			}
+		case "%N":
+			// Unless a bar in a field before has put all others elsewhere.
+			if known.NodesKnown = known.State != ""; known.NodesKnown {
+				known.Nodes = job.Nodes
 			}
 		}
-		jobs = append(jobs, job)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("squeue: %w", err)
 	}
-	return jobs, nil
+	return job, known, err
 }
 
 // setColumn takes over one field of a row. Its column is one of SqueueFormat's.
@@ -158,10 +184,10 @@ func (j *Job) setAddress(field string) (err error) {
 	return err
 }
 
-// parseJobID reads a raw job id, 1 and up.
+// parseJobID reads a raw job id, 1 and up, as Slurm writes it.
 func parseJobID(text string) (uint32, error) {
 	id, err := strconv.ParseUint(text, 10, 32)
-	if err != nil || id == 0 {
+	if err != nil || text[0] == '0' {
 		return 0, fmt.Errorf("job id %s: not a number from 1 up", quote(text))
 	}
 	return uint32(id), nil

@@ -1,10 +1,8 @@
 package slurm
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -30,29 +28,34 @@ type JobAddress struct {
 // the address of the job with this raw id. It is the zero JobAddress when the
 // job is not there, and an error when the id is that of an array's tasks which
 // are still one record.
+//
+// Rows of other jobs may be anything. A row that is there and cannot be read is
+// an error, unless the job's own was found: the job may be there all the same.
 func ParseJobAddress(id uint32, out []byte) (JobAddress, error) {
+	if len(out) > 0 && out[len(out)-1] != '\n' {
+		return JobAddress{}, fmt.Errorf("squeue: %w", errCutOff)
+	}
 	var address JobAddress
-	err := eachLine(string(out), func(line string) error {
-		raw, shown, found := strings.Cut(line, "|")
-		if !found {
-			return errors.New("not a job id and an address")
-		}
-		if raw != strconv.FormatUint(uint64(id), 10) {
-			return nil
-		}
+	var unread error
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimRight(line, "\r\n")
+		raw, shown, _ := strings.Cut(line, "|")
+		other, err := parseJobID(raw)
 		parts := jobAddress.FindStringSubmatch(shown)
 		switch {
-		case parts != nil:
+		case err == nil && other != id:
+		case err == nil && parts != nil && address == JobAddress{}:
 			address = JobAddress{Own: shown, Whole: parts[1]}
-		case strings.Contains(shown, "_["):
-			return fmt.Errorf("job %d stands for tasks that have not been told apart yet", id)
+		case err == nil && parts != nil:
+			return JobAddress{}, fmt.Errorf("squeue: job %d is listed twice", id)
+		case err == nil && strings.Contains(shown, "_["):
+			return JobAddress{}, fmt.Errorf("squeue: job %d stands for tasks that have not been told apart yet", id)
 		default:
-			return errors.New("not a job id and an address")
+			unread = fmt.Errorf("squeue: %s: not a job id and an address", quote(line))
 		}
-		return nil
-	})
-	if err != nil {
-		return JobAddress{}, fmt.Errorf("squeue: %w", err)
+	}
+	if address == (JobAddress{}) {
+		return JobAddress{}, unread
 	}
 	return address, nil
 }

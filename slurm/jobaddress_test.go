@@ -21,6 +21,7 @@ func TestParseJobAddress(t *testing.T) {
 		{"a component of a heterogeneous job", "39|38+1\n", 39, JobAddress{Own: "38+1", Whole: "38"}},
 		{"a job that is not there", array, 3, JobAddress{}},
 		{"no job", "", 9, JobAddress{}},
+		{"A1: a job beside rows that cannot be read", "x|\n9|9\n8|<\n", 9, JobAddress{Own: "9", Whole: "9"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			address, err := ParseJobAddress(test.id, []byte(test.out))
@@ -32,11 +33,13 @@ func TestParseJobAddress(t *testing.T) {
 
 func TestParseJobAddressRefuses(t *testing.T) {
 	for out, want := range map[string]string{
-		"34|34_[2,7%2]\n": `squeue: line 1, "34|34_[2,7%2]": job 34 stands for tasks that have not been told apart yet`,
-		"34|34_[5]\n":     `squeue: line 1, "34|34_[5]": job 34 stands for tasks that have not been told apart yet`,
-		"34|34+\n":        `squeue: line 1, "34|34+": not a job id and an address`,
-		"34|\n":           `squeue: line 1, "34|": not a job id and an address`,
-		"<html>\n":        `squeue: line 1, "<html>": not a job id and an address`,
+		"34|34_[2,7%2]\n": `squeue: job 34 stands for tasks that have not been told apart yet`,
+		"34|34_[5]\n":     `squeue: job 34 stands for tasks that have not been told apart yet`,
+		"34|34+\n":        `squeue: "34|34+": not a job id and an address`,
+		"34|\n":           `squeue: "34|": not a job id and an address`,
+		"<html>\n":        `squeue: "<html>": not a job id and an address`,
+		"34|34\n34|35\n":  `squeue: job 34 is listed twice`,
+		"34|34_2":         `squeue: the output breaks off in its last line`,
 	} {
 		address, err := ParseJobAddress(34, []byte(out))
 		require.EqualError(t, err, want)

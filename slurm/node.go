@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -23,9 +22,10 @@ type Node struct {
 	BootTime, LastBusyTime time.Time
 }
 
-// ParseNodes reads what scontrol show nodes -o printed under TZ=UTC. Any line
-// that is no node record, a node listed twice and empty output are errors:
-// then nothing is known about any node.
+// ParseNodes reads what scontrol show nodes -o printed under TZ=UTC. Rows that
+// cannot be read are Unread, an error that comes with the nodes; of such a node
+// only the name is among these, with a state that is unknown. Empty output, and
+// output without a node record, is another error: then nothing is known.
 //
 // Free text cannot forge another field. OS and Version, which a node reports
 // of itself, come before " RealMemory=", which must be in a line once; every
@@ -33,68 +33,62 @@ type Node struct {
 // end of the line. There Reason is taken to run to the last " [user@time]"
 // before a known key, so a reason cannot forge a comment.
 func ParseNodes(out []byte) ([]Node, error) {
-	lines := bytes.Count(out, []byte("\n"))
-	nodes := make([]Node, 0, lines)
-	seen := make(map[string]bool, lines)
-	err := eachRecord("scontrol show nodes", out, "No nodes in the system", func(line string) error {
-		node, err := parseNode(line)
-		if err != nil {
-			return err
+	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", parseNode)
+	var unread Unread
+	if errors.As(err, &unread) {
+		named := map[string]bool{}
+		for _, row := range unread {
+			if row.Name != "" && !named[row.Name] {
+				named[row.Name] = true
+				nodes = append(nodes, Node{Name: row.Name})
+			}
 		}
-		if seen[node.Name] {
-			return fmt.Errorf("node %s is listed twice", node.Name)
-		}
-		seen[node.Name] = true
-		nodes = append(nodes, node)
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	return nodes, nil
+	return nodes, err
 }
 
 // parseNode reads one line. The order of the keys is that of Slurm 22.05 to
 // 26.05 (src/api/node_info.c, slurm_sprint_node_table).
-func parseNode(line string) (Node, error) {
-	node := Node{Name: wordAfter(line, "NodeName")}
-	if node.Name == "" || !strings.HasPrefix(line, "NodeName=") {
-		return Node{}, errors.New("not a node record")
+func parseNode(line string) (node Node, known UnreadRow, err error) {
+	known = UnreadRow{Kind: NodeRow}
+	name := wordAfter(line, "NodeName")
+	if name == "" || !strings.HasPrefix(line, "NodeName=") {
+		return Node{}, known, errors.New("not a node record")
 	}
+	node.Name, known.Name = name, name
 	if count := countKey(line, "RealMemory"); count != 1 {
-		return Node{}, fmt.Errorf("node %s has RealMemory= %d times, not once", node.Name, count)
+		return Node{}, known, fmt.Errorf("it has RealMemory= %d times, not once", count)
 	}
 	_, fields, _ := cutKey(line, "RealMemory")
 
 	state := wordAfter(fields, "State")
 	if state == "" {
-		return Node{}, fmt.Errorf("node %s has no State=", node.Name)
+		return Node{}, known, errors.New("it has no State=")
 	}
 	node.State = ParseState(state)
 	beforeTimes, _, found := cutKey(fields, "BootTime")
 	if !found {
-		return Node{}, fmt.Errorf("node %s has no BootTime=", node.Name)
+		return Node{}, known, errors.New("it has no BootTime=")
 	}
 	node.Partitions = splitList(wordAfter(beforeTimes, "Partitions"))
 
 	fields = fields[len(beforeTimes):]
-	var err error
 	if node.BootTime, err = timeOf(fields, "BootTime"); err != nil {
-		return Node{}, fmt.Errorf("node %s: %w", node.Name, err)
+		return Node{}, known, err
 	}
 	if node.LastBusyTime, err = timeOf(fields, "LastBusyTime"); err != nil {
-		return Node{}, fmt.Errorf("node %s: %w", node.Name, err)
+		return Node{}, known, err
 	}
 	var rest string
 	node.Reason, node.ReasonBy, rest = cutReason(fields)
 	node.Comment = freeText(rest, "Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")
 	node.Extra = freeText(rest, "Extra", "InstanceId", "InstanceType", "ReservationName")
-	return node, nil
+	return node, known, nil
 }
 
 // reasonStamp is the end of a reason's first line and what may follow it:
 // nothing, the reason's second line, or one of the keys behind the reason.
-var reasonStamp = regexp.MustCompile(` \[(\S+)@(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|None|Unknown)\]` +
+var reasonStamp = regexp.MustCompile(` \[(\S+)@(?:\d{4,12}-\d\d-\d\dT\d\d:\d\d:\d\d|None|Unknown)\]` +
 	`($| {8}| (?:Comment|Extra|InstanceId|InstanceType|ReservationName)=)`)
 
 // noUser is whom Slurm names where no user gave the reason, which is then its

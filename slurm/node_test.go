@@ -75,7 +75,7 @@ func TestAnOSMayLookLikeAStateButNotLikeMemory(t *testing.T) {
 	require.Empty(t, nodes[0].Reason)
 
 	_, err = ParseNodes([]byte(nodeLine("f0", "Linux RealMemory=1 State=DOWN", "IDLE", "")))
-	require.ErrorContains(t, err, "node f0 has RealMemory= 2 times, not once")
+	require.EqualError(t, err, "node f0 cannot be read: it has RealMemory= 2 times, not once")
 }
 
 func TestParseNodesRefuses(t *testing.T) {
@@ -85,13 +85,8 @@ func TestParseNodesRefuses(t *testing.T) {
 	}{
 		{"no output", "", "scontrol show nodes: no output"},
 		{"only blanks", " \n", "scontrol show nodes: no output"},
-		{"Slurm's error", "slurm_load_node error: x\n", `scontrol show nodes: line 1, "slurm_load_node error: x": not a node record`},
-		{"rubbish behind a good line", good + "\x00\xff\n", `scontrol show nodes: line 2, "\x00\xff": not a node record`},
-		{"a blank line between two", good + "\n" + nodeLine("f1", plainOS, "IDLE", ""), `scontrol show nodes: line 2, "": not a node record`},
-		{"a node without a name", "NodeName= RealMemory=1", `scontrol show nodes: line 1, "NodeName= RealMemory=1": not a node record`},
-		{"a line cut off", "NodeName=f0 Arch=x86_64", `scontrol show nodes: line 1, "NodeName=f0 Arch=x86_64": node f0 has RealMemory= 0 times, not once`},
-		{"a line cut off before the state", "NodeName=f0 RealMemory=1", `scontrol show nodes: line 1, "NodeName=f0 RealMemory=1": node f0 has no State=`},
-		{"a line cut off in its middle", "NodeName=f0 RealMemory=1 State=IDLE", `scontrol show nodes: line 1, "NodeName=f0 RealMemory=1 State=IDLE": node f0 has no BootTime=`},
+		{"Slurm's error", "slurm_load_node error: x\n", `scontrol show nodes: "slurm_load_node error: x": not a node record`},
+		{"output that breaks off", good + "NodeName=f1 Arch=x86_64", "scontrol show nodes: the output breaks off in its last line"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			nodes, err := ParseNodes([]byte(test.out))
@@ -99,15 +94,39 @@ func TestParseNodesRefuses(t *testing.T) {
 			require.Nil(t, nodes)
 		})
 	}
-	t.Run("a node listed twice", func(t *testing.T) {
-		_, err := ParseNodes([]byte(good + good))
-		require.ErrorContains(t, err, "line 2,")
-		require.ErrorContains(t, err, "node f0 is listed twice")
-	})
-	t.Run("a time that is none", func(t *testing.T) {
-		_, err := ParseNodes([]byte(strings.Replace(good, "BootTime=2026", "BootTime=26", 1)))
-		require.ErrorContains(t, err, "node f0: BootTime: time")
-	})
+}
+
+func TestARowThatCannotBeReadCostsThatNodeOnly(t *testing.T) {
+	before, behind := nodeLine("f0", plainOS, "IDLE", ""), nodeLine("f2", plainOS, "ALLOCATED", "")
+	for _, test := range []struct {
+		name, rows, node, want string
+	}{
+		{"rubbish", "\x00\xff\n", "", `a node row cannot be read: "\x00\xff": not a node record`},
+		{"a blank line", "\n", "", `a node row cannot be read: "": not a node record`},
+		{"a node without a name", "NodeName= RealMemory=1\n", "", `a node row cannot be read: "NodeName= RealMemory=1": not a node record`},
+		{"a line cut off", "NodeName=f1 Arch=x86_64\n", "f1", "node f1 cannot be read: it has RealMemory= 0 times, not once"},
+		{"a line cut off before the state", "NodeName=f1 RealMemory=1\n", "f1", "node f1 cannot be read: it has no State="},
+		{"a line cut off in its middle", "NodeName=f1 RealMemory=1 State=IDLE\n", "f1", "node f1 cannot be read: it has no BootTime="},
+		{
+			"a time that is none", strings.Replace(nodeLine("f1", plainOS, "IDLE", ""), "BootTime=2026", "BootTime=26", 1), "f1",
+			`node f1 cannot be read: BootTime: time "26-11-21T03:00:00": not like 2006-01-02T15:04:05`,
+		},
+		{
+			"a node listed twice", nodeLine("f1", plainOS, "IDLE", "") + nodeLine("f1", plainOS, "DOWN", ""), "f1",
+			"node f1 cannot be read: it is listed 2 times; node f1 cannot be read: it is listed 2 times",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			nodes, err := ParseNodes([]byte(before + test.rows + behind))
+			require.EqualError(t, err, test.want)
+			require.ErrorAs(t, err, new(Unread))
+			want := parsed(t, ParseNodes, before+behind)
+			if test.node != "" {
+				want = append(want, Node{Name: test.node})
+			}
+			require.Equal(t, want, nodes)
+		})
+	}
 }
 
 func TestAClusterWithoutNodesHasNone(t *testing.T) {
@@ -147,11 +166,7 @@ func FuzzParseNodes(f *testing.F) {
 	f.Add([]byte(nodeLine("f0", plainOS, "IDLE", " Reason=multi [a@None]        more Comment=x")))
 	f.Fuzz(func(t *testing.T, out []byte) {
 		nodes, err := ParseNodes(out)
-		if err != nil {
-			require.Nil(t, nodes)
-			require.NotContains(t, err.Error(), "\n")
-			return
-		}
+		requireUnread(t, err, nodes)
 		seen := make(map[string]bool)
 		for _, node := range nodes {
 			require.False(t, seen[node.Name])

@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -22,37 +21,36 @@ type Partition struct {
 	ResumeTimeout Limit
 }
 
-// ParsePartitions reads what scontrol show partition -o printed. A line that
-// is no partition record is an error.
+// ParsePartitions reads what scontrol show partition -o printed. Rows that
+// cannot be read are Unread, an error that comes with the partitions. Output
+// without a partition record is another error.
 func ParsePartitions(out []byte) ([]Partition, error) {
-	var partitions []Partition
-	err := eachRecord("scontrol show partition", out, "No partitions in the system", func(line string) error {
-		name := wordAfter(line, "PartitionName")
-		if name == "" || !strings.HasPrefix(line, "PartitionName=") {
-			return errors.New("not a partition record")
-		}
-		if countKey(line, "Nodes") == 0 {
-			return fmt.Errorf("partition %s has no Nodes=", name)
-		}
-		nodes, err := Expand(wordAfter(line, "Nodes"))
-		if err != nil {
-			return fmt.Errorf("partition %s: %w", name, err)
-		}
-		partitions = append(partitions, Partition{
-			Name:            name,
-			Nodes:           nodes,
-			MaxTime:         ParseLimit(wordAfter(line, "MaxTime")),
-			Up:              wordAfter(line, "State") == "UP",
-			Exclusive:       isExclusive(line),
-			PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
-			ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),
-		})
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	return readShown("scontrol show partition", out, "No partitions in the system", "PartitionName", parsePartition)
+}
+
+func parsePartition(line string) (partition Partition, known UnreadRow, err error) {
+	known = UnreadRow{Kind: PartitionRow}
+	name := wordAfter(line, "PartitionName")
+	if name == "" || !strings.HasPrefix(line, "PartitionName=") {
+		return Partition{}, known, errors.New("not a partition record")
 	}
-	return partitions, nil
+	known.Name = name
+	if countKey(line, "Nodes") == 0 {
+		return Partition{}, known, errors.New("it has no Nodes=")
+	}
+	nodes, err := Expand(wordAfter(line, "Nodes"))
+	if err != nil {
+		return Partition{}, known, err
+	}
+	return Partition{
+		Name:            name,
+		Nodes:           nodes,
+		MaxTime:         ParseLimit(wordAfter(line, "MaxTime")),
+		Up:              wordAfter(line, "State") == "UP",
+		Exclusive:       isExclusive(line),
+		PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
+		ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),
+	}, known, nil
 }
 
 // isExclusive: before 26.05 as OverSubscribe=EXCLUSIVE, since as

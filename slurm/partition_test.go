@@ -28,14 +28,15 @@ func TestParsePartitions(t *testing.T) {
 
 func TestParsePartitionsRefuses(t *testing.T) {
 	for out, want := range map[string]string{
-		"":                                "scontrol show partition: no output",
-		"x PartitionName=a Nodes=f0":      `scontrol show partition: line 1, "x PartitionName=a Nodes=f0": not a partition record`,
-		"PartitionName=a AllocNodes=ALL":  `scontrol show partition: line 1, "PartitionName=a AllocNodes=ALL": partition a has no Nodes=`,
-		"PartitionName=a Nodes=f[ State=": `scontrol show partition: line 1, "PartitionName=a Nodes=f[ State=": partition a: hostlist "f[": a number is missing at character 3`,
+		"":                                  "scontrol show partition: no output",
+		"x PartitionName=a Nodes=f0\n":      `scontrol show partition: "x PartitionName=a Nodes=f0": not a partition record`,
+		"PartitionName=a Nodes=f0":          "scontrol show partition: the output breaks off in its last line",
+		"PartitionName=a AllocNodes=ALL\n":  "partition a cannot be read: it has no Nodes=",
+		"PartitionName=a Nodes=f[ State=\n": `partition a cannot be read: hostlist "f[": a number is missing at character 3`,
 	} {
 		partitions, err := ParsePartitions([]byte(out))
 		require.EqualError(t, err, want)
-		require.Nil(t, partitions)
+		require.Empty(t, partitions)
 	}
 }
 
@@ -45,9 +46,7 @@ func FuzzParsePartitions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, out []byte) {
 		partitions, err := ParsePartitions(out)
-		if err != nil {
-			require.Nil(t, partitions)
-		}
+		requireUnread(t, err, partitions)
 		for _, partition := range partitions {
 			require.NotEmpty(t, partition.Name)
 		}

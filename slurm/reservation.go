@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -26,49 +25,43 @@ type ReservationSpec struct {
 }
 
 // ParseReservations reads what scontrol show reservation -o printed under
-// TZ=UTC. A line that is no reservation record is an error.
+// TZ=UTC. Rows that cannot be read are Unread, an error that comes with the
+// reservations. Output without a reservation record is another error.
 func ParseReservations(out []byte) ([]Reservation, error) {
-	var reservations []Reservation
-	err := eachRecord("scontrol show reservation", out, "No reservations in the system", func(line string) error {
-		reservation, err := parseReservation(line)
-		reservations = append(reservations, reservation)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return reservations, nil
+	return readShown("scontrol show reservation", out, "No reservations in the system", "ReservationName", parseReservation)
 }
 
 // parseReservation reads one line. A name may hold spaces, so it ends where
 // the start begins.
-func parseReservation(line string) (Reservation, error) {
+func parseReservation(line string) (reservation Reservation, known UnreadRow, err error) {
+	known = UnreadRow{Kind: ReservationRow}
 	text, found := strings.CutPrefix(line, "ReservationName=")
 	if !found {
-		return Reservation{}, errors.New("not a reservation record")
+		return Reservation{}, known, errors.New("not a reservation record")
 	}
 	name, _, found := cutKey(text, "StartTime")
 	if !found {
-		return Reservation{}, fmt.Errorf("reservation %s has no StartTime=", quote(name))
+		known.Name, _, _ = strings.Cut(text, " ")
+		return Reservation{}, known, errors.New("it has no StartTime=")
 	}
+	known.Name = name
 	fields := text[len(name):]
-	reservation := Reservation{
+	reservation = Reservation{
 		Name:  name,
 		Flags: splitList(wordAfter(fields, "Flags")),
 		Users: splitList(wordAfter(fields, "Users")),
 	}
-	var err error
 	if reservation.Start, err = timeOf(fields, "StartTime"); err != nil {
-		return Reservation{}, fmt.Errorf("reservation %s: %w", name, err)
+		return Reservation{}, known, err
 	}
 	if reservation.End, err = timeOf(fields, "EndTime"); err != nil {
-		return Reservation{}, fmt.Errorf("reservation %s: %w", name, err)
+		return Reservation{}, known, err
 	}
 	if countKey(fields, "Nodes") == 0 {
-		return Reservation{}, fmt.Errorf("reservation %s has no Nodes=", name)
+		return Reservation{}, known, errors.New("it has no Nodes=")
 	}
 	if reservation.Nodes, err = Expand(wordAfter(fields, "Nodes")); err != nil {
-		return Reservation{}, fmt.Errorf("reservation %s: %w", name, err)
+		return Reservation{}, known, err
 	}
-	return reservation, nil
+	return reservation, known, nil
 }

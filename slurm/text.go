@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -68,16 +69,28 @@ func splitList(value string) []string {
 // timeLayout is how scontrol prints a time, in the zone of its TZ.
 const timeLayout = "2006-01-02T15:04:05"
 
+// farForm is a time after 9999, which any user may have a job begin at: with a
+// year of more digits, and once the year is past 32 bits with what happens to be
+// in memory in place of the rest (22.05: 1623969404-25-32756T01:46:39).
+var farForm = regexp.MustCompile(`^(?:\d{5,}|-\d+)-[-\dT:]+$`)
+
+// Far stands for every later time. Any time.Duration added to it is before the
+// year 9999, the last that JSON and RFC 3339 have.
+var Far = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // parseTime reads a time that Slurm's commands printed under TZ=UTC; None,
-// Unknown and N/A are the zero time.
+// Unknown and N/A are the zero time, and what is after Far is Far.
 func parseTime(value string) (time.Time, error) {
 	switch value {
 	case "", "None", "Unknown", "N/A", "(null)":
 		return time.Time{}, nil
 	}
 	t, err := time.Parse(timeLayout, value)
-	if err != nil {
+	switch {
+	case err != nil && !farForm.MatchString(value):
 		return time.Time{}, fmt.Errorf("time %s: not like %s", quote(value), timeLayout)
+	case err != nil || t.After(Far):
+		return Far, nil
 	}
 	return t, nil
 }
@@ -106,33 +119,16 @@ func freeText(line, key string, next ...string) string {
 	return strings.TrimSpace(cutAtKeys(text, next...))
 }
 
-// eachRecord calls read for every line that a command printed, where each line
-// is a record. No output is an error; none is what the command prints, with
-// exit status 0, when there are no records.
-func eachRecord(command string, out []byte, none string, read func(line string) error) error {
-	text := strings.TrimSpace(string(out))
-	if text == none {
-		return nil
+// readShown reads what scontrol -o show printed, where each line is a record
+// that begins with a key and its name. No output is an error; none is what the
+// command prints, with exit status 0, when there are no records.
+func readShown[T any](command string, out []byte, none, key string, read reader[T]) ([]T, error) {
+	text := string(out)
+	switch strings.TrimSpace(text) {
+	case none:
+		return nil, nil
+	case "":
+		return nil, fmt.Errorf("%s: no output", command)
 	}
-	if text == "" {
-		return fmt.Errorf("%s: no output", command)
-	}
-	if err := eachLine(text, read); err != nil {
-		return fmt.Errorf("%s: %w", command, err)
-	}
-	return nil
-}
-
-// eachLine calls read for every line of a command's output, and wraps its
-// error with the line's number, from 1, and its beginning.
-func eachLine(out string, read func(line string) error) error {
-	number := 0
-	for line := range strings.Lines(out) {
-		number++
-		line = strings.TrimRight(line, "\r\n")
-		if err := read(line); err != nil {
-			return fmt.Errorf("line %d, %s: %w", number, quote(line), err)
-		}
-	}
-	return nil
+	return readRows(command, text, func(line string) bool { return strings.HasPrefix(line, key+"=") }, read)
 }

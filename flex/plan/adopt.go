@@ -56,7 +56,7 @@ func (w *world) offIn(g mig.Group) []mig.Instance {
 	var off []mig.Instance
 	for _, in := range w.machines {
 		if m := in.member; in.Group == g.Name && in.Region == g.Region && !in.Leaving() && in.Unread == "" &&
-			m != nil && m.power == down && len(m.jobs) == 0 &&
+			m != nil && m.power == down && !m.taken() &&
 			(m.isPoweredDown(in) || w.unasked("its node is powered down, and Slurm does not know that it ever was up") != "") {
 			off = append(off, *in.Instance)
 		}

@@ -128,7 +128,7 @@ func (w *world) watchBoot(m *member, b *boots) {
 		switch {
 		case m.power == up && !m.State.Has(slurm.NotResponding):
 			b.up = later(b.up, in.Created)
-		case limit > 0 && m.power == rising && m.State.Base != slurm.Down && w.isOld(m.wantedSince(in), limit):
+		case limit > 0 && m.power == rising && !m.doubted && m.State.Base != slurm.Down && w.isOld(m.wantedSince(in), limit):
 			b.late = append(b.late, m.Name)
 			b.gangs[in.gang()] = later(b.gangs[in.gang()], in.Created)
 		}

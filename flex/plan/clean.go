@@ -80,6 +80,8 @@ func (w *world) useless(in machine) (why string, stopped bool) {
 	switch {
 	case in.Unread != "":
 		return "", false
+	case m != nil && m.doubted:
+		return "", stopped
 	case m != nil && m.power == down && len(m.jobs) == 0 && (stopped || m.isPoweredDown(in)):
 		return "Slurm has powered its nodes down", stopped
 	case m != nil && m.power == down && len(m.jobs) == 0:
@@ -107,7 +109,7 @@ func (m *member) isPoweredDown(in machine) bool {
 // holds one.
 func (w *world) isStranded(node string) bool {
 	_, _, known := w.cfg.Find(node)
-	return !known && !w.held[node]
+	return !known && !w.held[node] && !w.anyNode
 }
 
 // unasked counts a deletion that Slurm did not ask for, and returns its reason,
@@ -163,7 +165,7 @@ func (w *world) deleteRequests(wanted map[string]bool) {
 			continue // the group itself goes, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
-			counts := r.State == mig.Failed && (wanted[key] || w.jobs[g.Stamp.Job])
+			counts := r.State == mig.Failed && (wanted[key] || w.isQueued(g.Stamp.Job))
 			if !r.State.Live() && !counts && !w.shows(r) && w.isOld(r.Created, recordAge) {
 				w.add(DeleteRequest{Region: g.Region, Group: g.Name, Request: r.Name, Job: g.Stamp.Job, Why: "it is finished"})
 			}
@@ -184,7 +186,7 @@ func (w *world) shows(r mig.Request) bool {
 // the lists say and by what the group itself counts.
 func (w *world) done(g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && w.jobs[g.Stamp.Job]) && !w.unaccounted(*g) && !w.isAhead(g) && !w.mayHold(g)
+	return !(counts && w.isQueued(g.Stamp.Job)) && !w.unaccounted(*g) && !w.isAhead(g) && !w.mayHold(g)
 }
 
 // unaccounted reports whether the group has brought a machine for a node that
@@ -228,7 +230,7 @@ func (w *world) nameUnseen() {
 // nameUnclear reports what is left alone because it is not understood.
 func (w *world) nameUnclear() {
 	for _, m := range w.members {
-		if m.power == unclear {
+		if m.power == unclear && !w.isSkipped(slurm.NodeRow, m.Name) {
 			w.problem(fmt.Sprintf("node %s is left alone: state %s is not understood", m.Name, m.State))
 		}
 	}

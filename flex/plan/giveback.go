@@ -74,11 +74,11 @@ func (w *world) giveBack(c *cohort, then Then, hopeless bool, reason string) {
 
 // takeable returns the nodes that can be taken from a job. Those that other jobs
 // hold too go only where nothing could help these either; then one job may be
-// left that waits on. In a region that could not be read a machine may be there.
+// left that waits on. Nobody knows what would help one that could not be read. In a region that could not be read a machine may be there.
 func (w *world) takeable(job *slurm.Job, forAll bool) []string {
 	return slices.DeleteFunc(w.unbooted(job), func(name string) bool {
 		m := w.nodes[name]
-		return w.isUnread(m) || !forAll && len(m.jobs) > 1
+		return w.isUnread(m) || m.doubted || !forAll && len(m.jobs) > 1
 	})
 }
 

@@ -65,6 +65,7 @@ func (a SetNodes) textless() bool { return a.Comment == nil && a.Extra == nil }
 // Nodes that are changed alike are changed in one go.
 func (w *world) setNodes(change SetNodes) {
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool { return w.changed[name] })
+	change.Nodes = w.undoubted(change.Nodes, change.State)
 	if len(change.Nodes) == 0 {
 		return
 	}

@@ -51,7 +51,7 @@ func (w *world) misfit(r ref) string {
 		switch {
 		case m == nil && w.isStranded(name) && w.isOld(r.request.Created, strandedAfter):
 			return "the configuration knows no node " + name
-		case m == nil || m.power == unclear || m.power == up:
+		case m == nil || m.power == unclear || m.power == up, m.cohort == nil && m.doubted:
 			continue
 		case m.power == down && len(m.jobs) > 0:
 			continue // a job has just been given it, or is leaving

@@ -38,8 +38,8 @@ func IsReservation(cluster, name string) bool {
 
 // reserve keeps jobs that would not be done in time off nodes whose lease ends:
 // one reservation for each end, to the minute before, from the moment that the
-// instance has one until Slurm knows that it is gone. What could not be read
-// stays as it is.
+// instance has one until Slurm knows that it is gone. What could not be read, or
+// is not understood, stays as it is.
 func (w *world) reserve() {
 	want := w.ends()
 	have := map[string][]string{}
@@ -54,7 +54,7 @@ func (w *world) reserve() {
 			if m == nil {
 				continue
 			}
-			if stays, _ := w.machine(n); w.isUnread(m) || m.power == up && !stays {
+			if stays, _ := w.machine(n); w.isUnread(m) || m.power == unclear || m.power == up && !stays {
 				want[name] = append(want[name], n)
 			}
 		}
@@ -65,6 +65,7 @@ func (w *world) reserve() {
 		why := Why("their leases end at " + end.Format(time.RFC3339))
 		reserved, exists := have[name]
 		switch {
+		case w.isSkipped(slurm.ReservationRow, name):
 		case !exists:
 			w.add(CreateReservation{Name: name, Nodes: nodes, Start: end, Why: why})
 		case !slices.Equal(nodes, slices.Sorted(slices.Values(reserved))):

@@ -28,6 +28,10 @@ type Snapshot struct {
 	// Reservations are Slurm's; those that bear our prefix and cluster are ours.
 	Reservations []slurm.Reservation
 
+	// Unread holds the rows of Slurm's that could not be read. They are in none
+	// of the lists, but for a node's name. A job among them may hold nodes.
+	Unread slurm.Unread
+
 	// ResumeTimeout is the shortest of Slurm's for nodes of ours; 0 if they may
 	// power up for ever.
 	ResumeTimeout time.Duration

@@ -70,7 +70,7 @@ func (w *world) recoverVanished() {
 func (w *world) releaseEmpty() {
 	var empty, tooLate []string
 	for _, m := range w.members {
-		if m.power != down || len(m.jobs) > 0 || w.present(m.Name) || w.isUnread(m) || w.ahead[m.set.Name] {
+		if m.power != down || m.taken() || w.present(m.Name) || w.isUnread(m) || w.ahead[m.set.Name] {
 			continue
 		}
 		switch {

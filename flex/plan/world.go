@@ -32,6 +32,8 @@ type world struct {
 
 	unread map[string]string // what could not be read, by the nodes that it may concern, and by region/group
 
+	anyJob, anyNode bool // a job that could not be read may have any id, or hold any node
+
 	plan    Plan
 	changed map[string]bool // the nodes that the plan changes
 
@@ -57,6 +59,7 @@ type member struct {
 	power    power
 	jobs     []*slurm.Job // that hold it, in the order of their claims
 	machines []machine    // its instances
+	doubted  bool         // a job that could not be read may hold it
 	cohort   *cohort      // with whom it is to arrive; nil unless it is wanted and rising
 }
 
@@ -102,6 +105,7 @@ func look(cfg *config.Config, snap Snapshot) *world {
 	for i := range snap.Jobs {
 		w.addJob(&snap.Jobs[i])
 	}
+	w.skipRows()
 	for i := range snap.Groups {
 		w.addGroup(&snap.Groups[i])
 	}

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+func unread(rows ...slurm.UnreadRow) func(*scene) {
+	return func(s *scene) { s.Unread = append(s.Unread, rows...) }
+}
+
+func unreadJob(name string, state slurm.JobState, nodes ...string) slurm.UnreadRow {
+	return slurm.UnreadRow{Kind: slurm.JobRow, Name: name, State: state, Nodes: nodes, NodesKnown: nodes != nil, Why: "time"}
+}
+
+// A1
+func TestAJobThatCannotBeRead(t *testing.T) {
+	const stopped = "ALLOCATED+CLOUD+NOT_RESPONDING"
+	exclusive := func(s *scene) { s.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}} }
+	forJob7 := func(state mig.RequestState) func(*scene) {
+		return group("alpha-a3-job-7", forJob("a3", 7), request("a1", state, "alpha-a3-0", time.Hour))
+	}
+	for name, c := range map[string]struct {
+		given Snapshot
+		want  []string
+	}{
+		"takes nothing from the others": {
+			given: seen(unread(unreadJob("7", slurm.JobPending)), nodes("alpha-a3-[0-1]", poweringUp),
+				job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
+			want: []string{"create group alpha-a3-job-8 in us-central1", "request 2 × alpha-a3-[0-1] in alpha-a3-job-8/a1 for 00:15:00"},
+		},
+		"keeps the machine of its node when Slurm has powered that down": {
+			given: seen(unread(unreadJob("7", slurm.JobRunning, "alpha-a3-0")), nodes("alpha-a3-[0-1]", poweredDown),
+				forJob7(mig.Succeeded), vms("alpha-a3-[0-1]", "alpha-a3-job-7", "RUNNING")),
+			want: []string{"delete instances alpha-a3-1 of alpha-a3-job-7"},
+		},
+		"keeps its machine also where it has stopped": {
+			given: seen(unread(unreadJob("7", slurm.JobRunning, "alpha-a3-0")), nodes("alpha-a3-0", stopped),
+				forJob7(mig.Succeeded), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")),
+		},
+		"keeps a request for its node": {
+			given: seen(unread(unreadJob("7", slurm.JobConfiguring, "alpha-a3-0")), freed("alpha-a3-0", risingIdle), forJob7(mig.Accepted)),
+		},
+		"keeps its node powering up": {
+			given: seen(unread(unreadJob("7", slurm.JobConfiguring, "alpha-a3-0")), freed("alpha-a3-[0-1]", risingIdle)),
+			want:  []string{"set nodes alpha-a3-1 power_down_force"},
+		},
+		"holds no node once it is pending, though its row names some": {
+			given: seen(unread(unreadJob("7", slurm.JobPending, "alpha-a3-0")), freed("alpha-a3-0", risingIdle)),
+			want:  []string{"set nodes alpha-a3-0 power_down_force"},
+		},
+		"whose nodes are not known holds every node that is not powered down": {
+			given: seen(unread(unreadJob("", "")), nodes("alpha-a3-0", poweredDown), freed("alpha-a3-1", risingIdle), nodes("alpha-a3-2", aboutToRise),
+				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+			want: []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
+		},
+		"whose nodes are not known may be on one that the configuration knows no more": {
+			given: seen(unread(unreadJob("", "")), forJob7(mig.Succeeded), vms("alpha-a3-3000", "alpha-a3-job-7", "RUNNING"), func(s *scene) {
+				s.Instances[0].Created = noon.Add(-time.Hour)
+			}),
+		},
+		"whose id is not known may be the one whose attempts are counted": {
+			given: seen(unread(unreadJob("", "")), group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Minute))),
+		},
+		"does not keep a job from being given back that has its nodes to itself": {
+			given: seen(exclusive, unread(unreadJob("", "")), nodes("alpha-a3-0", poweringUp), job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-8", forJob("a3", 8), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second))),
+			want: []string{"give back alpha-a3-0 and hold job 8: STOCKOUT: none"},
+		},
+		"may share the nodes of a job of a partition that is shared": {
+			given: seen(exclusive, unread(unreadJob("", "")), nodes("alpha-a3-0", poweringUp), job(8, "shared", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
+				group("alpha-a3-job-8", forJob("a3", 8), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second))),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(alphaConfig(t), c.given)
+			assert.Equal(t, c.want, actions(p))
+			assert.Contains(t, p.Problems, c.given.Unread[0].String())
+		})
+	}
+}
+
+// A1
+func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
+	const reservation = "slurmflex-alpha-1795266000"
+	row := slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-0", Why: "no State="}
+	p := Compute(alphaConfig(t), seen(unread(row), func(s *scene) {
+		s.Nodes = []slurm.Node{{Name: "alpha-a3-0"}}
+		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}}}
+	}, group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
+	assert.Empty(t, actions(p))
+	assert.Equal(t, []string{"node alpha-a3-0 cannot be read: no State="}, p.Problems)
+}
+
+// A1
+func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) {
+	end := time.Unix(1795266000, 0)
+	given := []func(*scene){
+		nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+		func(s *scene) { s.Instances[0].Terminates = end },
+	}
+	assert.NotEmpty(t, actions(Compute(alphaConfig(t), seen(given...))), "without the row it is made")
+	for _, name := range []string{"slurmflex-alpha-1795266000", "slurmflex-alpha-1795260000"} {
+		row := slurm.UnreadRow{Kind: slurm.ReservationRow, Name: name, Why: "time"}
+		p := Compute(alphaConfig(t), seen(append(given, unread(row))...))
+		assert.NotContains(t, actions(p), "delete reservation "+name)
+		assert.NotContains(t, actions(p), "reserve alpha-a3-0 from "+name)
+		assert.Contains(t, p.Problems, "reservation "+name+" cannot be read: time")
+	}
+}

@@ -120,6 +120,12 @@ func ParseState(text string) State {
 // Has tells whether the state has all of the flags.
 func (s State) Has(flags Flags) bool { return s.Flags&flags == flags }
 
+// IsIdle reports whether the node's base state is idle. After a reconfigure Slurm
+// 26.05.0 to 26.05.4 show UNKNOWN in its place for a node that is powered down.
+func (s State) IsIdle() bool {
+	return s.Base == Idle || s.Base == BaseUnknown && s.Has(PoweredDown)
+}
+
 // Held reports whether the state says that a job has the node, or is leaving it.
 func (s State) Held() bool {
 	return s.Base == Allocated || s.Base == Mixed || s.Has(Completing)

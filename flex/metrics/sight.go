@@ -25,7 +25,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.breaker, d.readable, d.lastRead, d.orphans, d.reservations,
+		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.breaker, d.readable, d.lastRead, d.orphans, d.reservations, d.unread,
 	} {
 		ch <- desc
 	}
@@ -48,7 +48,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the gauges that there may be.
 type described struct {
-	nodes, active, waiting, longest, leases, nextEnd, breaker, readable, lastRead, orphans, reservations *prometheus.Desc
+	nodes, active, waiting, longest, leases, nextEnd, breaker, readable, lastRead, orphans, reservations, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -67,6 +67,7 @@ func descriptions() described {
 		lastRead:     desc("region_last_read_timestamp_seconds", "When the region was last read; absent if it has not been.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
 		reservations: desc("reservations", "Reservations of Slurm's that keep jobs off ends of leases."),
+		unread:       desc("unread_rows", "Rows of Slurm's output that the last round could not read, and skipped.", "kind"),
 	}
 }
 
@@ -188,6 +189,13 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 		}
 	}
 	add(d.reservations, float64(reserved))
+	unread := map[string]int{}
+	for _, row := range snap.Unread {
+		unread[row.Kind]++
+	}
+	for _, kind := range slurm.RowKinds() {
+		add(d.unread, float64(unread[kind]), kind)
+	}
 	return all
 }
 

@@ -33,6 +33,7 @@ func busy(t *testing.T) *world {
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-98").Status = "STOPPING"
 	w.machine(us, "a-strangers", "alpha-a3-97")
 	w.snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}}
+	w.snap.Unread = slurm.Unread{{Kind: slurm.JobRow}, {Kind: slurm.JobRow}, {Kind: slurm.NodeRow}}
 	w.plan.Waits = []plan.Wait{
 		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
 		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-3"}},
@@ -44,7 +45,7 @@ func busy(t *testing.T) *world {
 var sightNames = []string{
 	"slurmflex_nodes", "slurmflex_active_requests", "slurmflex_waiting_nodes", "slurmflex_longest_wait_seconds", "slurmflex_leases",
 	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_region_readable", "slurmflex_orphan_instances",
-	"slurmflex_reservations",
+	"slurmflex_reservations", "slurmflex_unread_rows",
 }
 
 func TestTheGaugesSayWhatTheLastRoundSaw(t *testing.T) {
@@ -74,6 +75,10 @@ slurmflex_region_readable{region="us-central1"} 1
 slurmflex_orphan_instances{region="europe-west4"} 0
 slurmflex_orphan_instances{region="us-central1"} 1
 slurmflex_reservations 1
+slurmflex_unread_rows{kind="job"} 2
+slurmflex_unread_rows{kind="node"} 1
+slurmflex_unread_rows{kind="partition"} 0
+slurmflex_unread_rows{kind="reservation"} 0
 `, sightNames...)
 }
 
@@ -98,6 +103,10 @@ slurmflex_region_readable{region="europe-west4"} 1
 slurmflex_region_readable{region="us-central1"} 0
 slurmflex_orphan_instances{region="europe-west4"} 0
 slurmflex_reservations 1
+slurmflex_unread_rows{kind="job"} 2
+slurmflex_unread_rows{kind="node"} 1
+slurmflex_unread_rows{kind="partition"} 0
+slurmflex_unread_rows{kind="reservation"} 0
 `, sightNames...)
 }
 

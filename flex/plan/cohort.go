@@ -150,7 +150,7 @@ func (w *world) risesByItself(m *member) bool {
 	if m.set.IsStatic(m.index) || w.hasOwnGroup(m) {
 		return true
 	}
-	return m.LastBusyTime.IsZero() && m.State.Base == slurm.Idle && len(w.requests[m.Name]) == 0 &&
+	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(w.requests[m.Name]) == 0 &&
 		len(m.machines) == 0
 }
 

@@ -22,7 +22,7 @@ func (w *world) powerDownOrphans() {
 		switch {
 		case m.State.Held():
 			w.expect("node " + m.Name + " to lose or show its job")
-		case m.State.Base == slurm.Idle && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):
+		case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):
 			orphans = append(orphans, m.Name)
 		}
 	}

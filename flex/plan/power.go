@@ -18,7 +18,7 @@ const (
 // has called ResumeProgram, and a power_up by hand shows POWERED_DOWN+POWER_UP.
 func powerOf(s slurm.State) power {
 	switch {
-	case s.Unknown != "" || s.Base == slurm.BaseUnknown || s.Base == slurm.Future:
+	case s.Unknown != "" || s.Base == slurm.BaseUnknown && !s.IsIdle() || s.Base == slurm.Future:
 		return unclear
 	case s.Has(slurm.PoweringDown):
 		return down

@@ -54,7 +54,7 @@ func (w *world) reserve() {
 			if m == nil {
 				continue
 			}
-			if stays, _ := w.machine(n); w.isUnread(m) || m.power == unclear || m.power == up && !stays {
+			if w.isUnread(m) || m.power == unclear || m.power == up && !w.knowsEnd(m) {
 				want[name] = append(want[name], n)
 			}
 		}
@@ -77,6 +77,12 @@ func (w *world) reserve() {
 			w.add(DeleteReservation{Name: name, Why: "no instance's lease ends then any more"})
 		}
 	}
+}
+
+// knowsEnd reports whether the node has a machine that stays, and it is known
+// until when.
+func (w *world) knowsEnd(m *member) bool {
+	return slices.ContainsFunc(m.machines, func(in machine) bool { return !in.Leaving() && !(w.ours(in) && in.Terminates.IsZero()) })
 }
 
 // ends returns the nodes whose instance has an end, by the reservation's name.

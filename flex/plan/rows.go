@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // that does not show to be free.
 func (w *world) skipRows() {
 	for _, row := range w.snap.Unread {
-		w.problem(row.String())
+		w.problem(fmt.Sprintf("a row of Slurm's output was skipped: %s", row))
 		if row.Kind != slurm.JobRow {
 			continue
 		}

@@ -32,7 +32,7 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 		"takes nothing from the others": {
 			given: seen(unread(unreadJob("7", slurm.JobPending)), nodes("alpha-a3-[0-1]", poweringUp),
 				job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
-			want: []string{"create group alpha-a3-job-8 in us-central1", "request 2 × alpha-a3-[0-1] in alpha-a3-job-8/a1 for 00:15:00"},
+			want: []string{"create group alpha-a3-job-8 in us-central1", "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-8/a1 for 00:15:00"},
 		},
 		"keeps the machine of its node when Slurm has powered that down": {
 			given: seen(unread(unreadJob("7", slurm.JobRunning, "alpha-a3-0")), nodes("alpha-a3-[0-1]", poweredDown),
@@ -80,7 +80,7 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(alphaConfig(t), c.given)
 			assert.Equal(t, c.want, actions(p))
-			assert.Contains(t, p.Problems, c.given.Unread[0].String())
+			assert.Contains(t, p.Problems, "a row of Slurm's output was skipped: "+c.given.Unread[0].String())
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}}}
 	}, group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	assert.Empty(t, actions(p))
-	assert.Equal(t, []string{"node alpha-a3-0 cannot be read: no State="}, p.Problems)
+	assert.Equal(t, []string{"a row of Slurm's output was skipped: node alpha-a3-0 cannot be read: no State="}, p.Problems)
 }
 
 // A1
@@ -111,6 +111,31 @@ func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) 
 		p := Compute(alphaConfig(t), seen(append(given, unread(row))...))
 		assert.NotContains(t, actions(p), "delete reservation "+name)
 		assert.NotContains(t, actions(p), "reserve alpha-a3-0 from "+name)
-		assert.Contains(t, p.Problems, "reservation "+name+" cannot be read: time")
+		assert.Contains(t, p.Problems, "a row of Slurm's output was skipped: reservation "+name+" cannot be read: time")
 	}
+}
+
+// A5: the end was in 9999, or 1970, for one pass.
+func TestAReservationStaysWhileTheEndOfItsNodesLeaseIsNotKnown(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(
+		nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+		func(s *scene) {
+			s.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795266000", Nodes: []string{"alpha-a3-0"}}}
+		},
+	))
+	assert.Empty(t, actions(p))
+}
+
+// A7: Slurm 26.05.0 to 26.05.4, after a reconfigure.
+func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
+	const unknown = "UNKNOWN+CLOUD+POWERED_DOWN"
+	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
+		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")))
+	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-7", "set nodes alpha-one-0 power_up"}, actions(p))
+	assert.Empty(t, p.Problems)
+
+	p = Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED")))
+	assert.Empty(t, actions(p))
+	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems)
 }

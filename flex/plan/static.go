@@ -96,7 +96,7 @@ const resumeTimeoutReached = "ResumeTimeout reached"
 
 // idle reports whether the node is idle and nobody has taken it out of service.
 func (m *member) idle() bool {
-	return m.State.Base == slurm.Idle && !m.State.Held() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
+	return m.State.IsIdle() && !m.State.Held() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
 		!m.State.Has(slurm.Maintenance)
 }
 

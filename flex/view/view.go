@@ -26,7 +26,8 @@ type View struct {
 	NodeSets []NodeSet `json:"nodesets"` // those that come by flex-start
 	Rows     []Row     `json:"rows"`
 	Groups   []Group   `json:"groups"`
-	Jobs     []Job     `json:"jobs"` // every job in Slurm's queue
+	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
+	Skipped  []Skipped `json:"unread_rows"` // of Slurm's output
 	Problems []string  `json:"problems"`
 	Actions  []Action  `json:"actions"` // the last ones, the newest first
 
@@ -209,6 +210,13 @@ type Job struct {
 	StartAt   time.Time `json:"start_at,omitzero"`
 	Limit     Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or not known
 	Told      string    `json:"told,omitempty"`               // what slurmflex has written into its AdminComment
+}
+
+// Skipped is a row of Slurm's output that could not be read.
+type Skipped struct {
+	Kind  string `json:"kind"`           // job, node, reservation or partition
+	Name  string `json:"name,omitempty"` // or the raw id of a job; absent if that could not be read
+	Error string `json:"error"`
 }
 
 // holds reports whether the node is among those of the hostlist.

@@ -24,6 +24,9 @@ var stories = []struct {
 }{
 	{"a pending job that others come before", func(s *scene) { s.pending(816, "Priority") }, "816"},
 	{"a pending job that waits for free nodes", func(s *scene) { s.pending(816, "Resources") }, "816"},
+	{"a job whose row cannot be read", func(s *scene) {
+		s.snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
+	}, "816"},
 	{"a job that its owner holds", func(s *scene) { s.pending(816, "JobHeldUser") }, "816"},
 	{"a job that waits for another", func(s *scene) { s.pending(816, "Dependency") }, "816"},
 	{"a job that may not begin yet", func(s *scene) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},

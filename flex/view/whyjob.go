@@ -75,6 +75,13 @@ func (t *teller) gone(subject string, n number) {
 		t.id, t.groups = n.id, t.groupsOf(n.id)
 	}
 	t.subject("job %s", subject)
+	for _, row := range t.Skipped {
+		if row.Kind == slurm.JobRow && n.isRaw() && row.Name == fmt.Sprint(n.id) {
+			t.say("It is in Slurm's queue, but slurmflex cannot read its row: %s.", row.Error)
+			t.say("slurmflex requests no machines for it, and leaves its nodes alone.")
+			return
+		}
+	}
 	t.say("It is not in Slurm's queue: it has ended, or there never was one of that number. `sacct -j %s` tells more where there is accounting.", subject)
 	left := false
 	for _, name := range t.groups {

@@ -21,7 +21,7 @@ const (
 // most to people. A state that slurmflex does not understand is one of them.
 func Word(s slurm.State) string {
 	switch {
-	case s.Unknown != "" || s.Base == slurm.BaseUnknown || s.Base == slurm.Future:
+	case s.Unknown != "" || s.Base == slurm.BaseUnknown && !s.IsIdle() || s.Base == slurm.Future:
 		return notUnderstood
 	case s.Has(slurm.Drain) && s.Held():
 		return draining

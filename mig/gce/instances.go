@@ -150,9 +150,23 @@ func instanceOf(m *computepb.Instance, region, zone string, wrong faulty) mig.In
 	if end := m.GetResourceStatus().GetScheduling().GetTerminationTimestamp(); end != "" {
 		in.Terminates, err = time.Parse(time.RFC3339, end)
 		wrong.note("terminationTimestamp", err)
+		if !mayEnd(in) {
+			in.Terminates = time.Time{}
+		}
 	}
 	in.Unread = wrong.String()
 	return in
+}
+
+// startDelay is how long after its creation an instance may begin to run, which
+// is when its lease begins.
+const startDelay = 24 * time.Hour
+
+// mayEnd reports whether the instance's lease can end when Compute says. What
+// else it says, such as the year 9999, is taken for not known.
+func mayEnd(in mig.Instance) bool {
+	return !in.Terminates.Before(in.Created) &&
+		(!in.FlexStart || !in.Terminates.After(in.Created.Add(mig.MaxDuration+startDelay)))
 }
 
 // groupThatMade is the regional group of that region that made the instance,

@@ -52,6 +52,22 @@ func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
 	}, instances)
 }
 
+// A5: an end in 9999 became a reservation that Slurm could not print.
+func TestAnEndThatALeaseCannotHaveIsNotKnown(t *testing.T) {
+	for end, known := range map[string]bool{
+		"9999-12-31T23:59:59Z": false, "1970-01-01T00:00:00Z": false,
+		created.Add(-time.Second).Format(time.RFC3339):                               false,
+		created.Add(mig.MaxDuration + startDelay + time.Second).Format(time.RFC3339): false,
+		created.Add(mig.MaxDuration + startDelay).Format(time.RFC3339):               true,
+		created.Add(time.Minute).Format(time.RFC3339):                                true,
+	} {
+		instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0",
+			`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"`+end+`"}}`)+`]}}}`, testRegion)
+		assert.Empty(t, unseen)
+		assert.Equal(t, known, !instances[0].Terminates.IsZero(), end)
+	}
+}
+
 func TestAnInstanceOfAGroupThatWaitsForCapacityIsNotThereYet(t *testing.T) {
 	pending := func(name, more string) string {
 		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)

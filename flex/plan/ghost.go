@@ -18,7 +18,7 @@ const lostAfter = 10 * time.Minute
 // request shows, and that are not creating them. Only the group itself can say what
 // they are: instances that no list shows for now, that show without their group,
 // or that are lost.
-func (s Snapshot) Hidden(groups []mig.Group) []mig.Group {
+func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 	shown := map[string]int{} // by region/group
 	for _, in := range s.Instances {
 		shown[in.Region+"/"+in.Group]++

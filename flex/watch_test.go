@@ -68,7 +68,7 @@ func TestAnActionIsLoggedWithWhatItIsAbout(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.mustRound(t.Context())
-		entries := w.log.FilterMessageSnippet("request 2 × ").All()
+		entries := w.log.FilterMessageSnippet("request 2 nodes ").All()
 		require.Len(t, entries, 1)
 		fields := entries[0].ContextMap()
 		assert.Positive(t, fields["took"])

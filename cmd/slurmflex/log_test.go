@@ -22,7 +22,7 @@ func TestAnActionIsALineWithWhatItIsAbout(t *testing.T) {
 	for line := range strings.Lines(r.stderr.String()) {
 		var entry map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
-		if strings.HasPrefix(entry["msg"].(string), "request 2 × ") {
+		if strings.HasPrefix(entry["msg"].(string), "request 2 nodes ") {
 			delete(entry, "ts")
 			delete(entry, "took")
 			requests = append(requests, entry)

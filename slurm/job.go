@@ -91,12 +91,12 @@ var squeueColumns = strings.Split(SqueueFormat, "|")
 // ParseSqueue reads what squeue -h with SqueueFormat printed under TZ=UTC. The
 // last column is the rest of the line, whatever is in it. No output is no job.
 // Rows that cannot be read are Unread, an error that comes with the jobs. Output
-// in which no line begins with a job's id is another error.
+// in which no line has a job's id and all columns is another error.
 func ParseSqueue(out []byte) ([]Job, error) {
 	return readRows("squeue", string(out), func(line string) bool {
-		id, _, found := strings.Cut(line, "|")
+		id, rest, _ := strings.Cut(line, "|")
 		_, err := parseJobID(id)
-		return found && err == nil
+		return err == nil && strings.Count(rest, "|") >= len(squeueColumns)-2
 	}, parseJob)
 }
 

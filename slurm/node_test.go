@@ -113,7 +113,7 @@ func TestARowThatCannotBeReadCostsThatNodeOnly(t *testing.T) {
 		},
 		{
 			"a node listed twice", nodeLine("f1", plainOS, "IDLE", "") + nodeLine("f1", plainOS, "DOWN", ""), "f1",
-			"node f1 cannot be read: it is listed 2 times; node f1 cannot be read: it is listed 2 times",
+			"node f1 cannot be read: it is listed 2 times; and 1 more",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -68,13 +68,12 @@ func (u *Unread) Take(err error) error {
 	return err
 }
 
-// Error says all of them on one line.
+// Error names the first of them.
 func (u Unread) Error() string {
-	texts := make([]string, len(u))
-	for i, row := range u {
-		texts[i] = row.String()
+	if len(u) > 1 {
+		return fmt.Sprintf("%s; and %d more", u[0], len(u)-1)
 	}
-	return strings.Join(texts, "; ")
+	return u[0].String()
 }
 
 var errCutOff = errors.New("the output breaks off in its last line")

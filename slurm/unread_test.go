@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +107,5 @@ func TestAnUnreadRowIsNamedOnOneLine(t *testing.T) {
 	require.Equal(t, uint32(7), UnreadRow{Kind: JobRow, Name: "7"}.Job())
 	require.Zero(t, UnreadRow{Kind: JobRow}.Job())
 	require.Zero(t, UnreadRow{Kind: NodeRow, Name: "7"}.Job())
-	require.Len(t, strings.Split(Unread{{Kind: JobRow, Why: "a"}, {Kind: JobRow, Why: "b"}}.Error(), "; "), 2)
+	require.EqualError(t, Unread{{Kind: JobRow, Why: "a"}, {Kind: JobRow, Why: "b"}, {Kind: JobRow, Why: "c"}}, "a job row cannot be read: a; and 2 more")
 }

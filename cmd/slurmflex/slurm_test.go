@@ -19,7 +19,7 @@ func TestWithoutSlurmThereIsNoRound(t *testing.T) {
 			[]string{"read nodes: scontrol -a -o show nodes: Unable to contact slurm controller (connect failure)"},
 		},
 		"scontrol prints rubbish": {
-			"scontrol", "echo Segmentation fault", []string{"read nodes: scontrol show nodes: line 1", "Segmentation fault"},
+			"scontrol", "echo Segmentation fault", []string{"read nodes: scontrol show nodes: ", "Segmentation fault"},
 		},
 		"scontrol prints nothing": {
 			"scontrol", ":", []string{"read nodes: scontrol show nodes: no output"},
@@ -31,7 +31,7 @@ func TestWithoutSlurmThereIsNoRound(t *testing.T) {
 			"squeue", "echo 'slurm_load_jobs error: Invalid user id' >&2; exit 1", []string{"read jobs: squeue", "Invalid user id"},
 		},
 		"squeue prints rubbish": {
-			"squeue", "echo '812|what'", []string{"read jobs: squeue: line 1"},
+			"squeue", "echo '812|what'", []string{"read jobs: squeue: 2 fields, not 11"},
 		},
 		"squeue hangs": {
 			"squeue", "exec sleep 600", []string{"read jobs: squeue", "no answer within 2s"},

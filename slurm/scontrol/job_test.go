@@ -98,7 +98,7 @@ func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 	for _, verb := range jobVerbs() {
 		t.Run(verb.name, func(t *testing.T) {
 			c := newClient(t, dummy{Instead: squeueSays("5|5_[0-3%2]\n")})
-			require.ErrorContains(t, verb.do(t, c, 5), verb.name+": squeue: line 1")
+			require.ErrorContains(t, verb.do(t, c, 5), verb.name+": squeue: ")
 			require.Len(t, calls(t, c), 1)
 
 			c = newClient(t, dummy{Instead: map[string]dummy{slurm.JobAddressFormat: down}})

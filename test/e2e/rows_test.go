@@ -5,8 +5,6 @@ package e2e
 import (
 	"context"
 	"regexp"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,20 +13,12 @@ import (
 	"slurmflex/test/lab"
 )
 
-// submitAsNobody submits a job as a user without any rights.
-func submitAsNobody(t *testing.T, l *lab.Lab, args ...string) string {
-	t.Helper()
-	cmd := l.Client(context.Background(), "sbatch", append(args, "--parsable", "-o", "/dev/null", "--wrap", "true")...)
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
-	return strings.TrimSpace(string(out))
-}
-
 func TestJobsThatBeginAfterTheYear9999StopNobodyElse(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
-	far := submitAsNobody(t, l, "-p", "train", "--begin=now+500000weeks")
-	rubbish := submitAsNobody(t, l, "-p", "train", "--begin=uts999999999999999999") // its year does not fit 32 bits
+	far, taken := submitAsNobody(t, l, "-p", "train", "--begin=now+500000weeks", "-o", "/dev/null", "--wrap", "true")
+	require.True(t, taken)
+	rubbish, taken := submitAsNobody(t, l, "-p", "train", "--begin=uts999999999999999999", "-o", "/dev/null", "--wrap", "true")
+	require.True(t, taken, "a year of more than 32 bits")
 	assert.Regexp(t, `^\d{5}-`, ask(t, l, "squeue", "-h", "-j", far, "-o", "%S"))
 	assert.Regexp(t, `^-?\d{9,}-`, ask(t, l, "squeue", "-h", "-j", rubbish, "-o", "%S"))
 

@@ -37,7 +37,7 @@ func Sort(cfg *config.Config, names []string) Calls {
 const resumeFileSize = 32 << 20
 
 // ResumedJobs returns the ids of the jobs that the file speaks of that
-// SLURM_RESUME_FILE names.
+// SLURM_RESUME_FILE names. Those that could be read come also with an error.
 func ResumedJobs(path string) ([]uint32, error) {
 	if path == "" {
 		return nil, errors.New("SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")
@@ -48,7 +48,7 @@ func ResumedJobs(path string) ([]uint32, error) {
 	}
 	ids, err := slurm.ResumedJobs(data)
 	if err != nil {
-		return nil, fmt.Errorf("SLURM_RESUME_FILE %s: %w", path, err)
+		return ids, fmt.Errorf("SLURM_RESUME_FILE %s: %w", path, err)
 	}
 	return ids, nil
 }

@@ -62,3 +62,14 @@ func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
 			"and slurmflex did not create it; unless it joins Slurm by itself, delete it (provision_timeout 02:00:00)"}, actions(p), status)
 	}
 }
+
+// B7: ResumeTimeout, at which Slurm would take the node down, does not end it.
+func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
+	given := func(group string) Plan {
+		return Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), resumeTimeout(time.Hour)))
+	}
+	const rearmed = `set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`
+	assert.Contains(t, actions(given("theirs")), rearmed)
+	assert.NotContains(t, actions(given("alpha-a3-job-7")), rearmed, "slurmctld would refuse a machine of ours that booted before")
+}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,10 +49,10 @@ func (w *world) waitsFor(c *cohort) (n waiting, ok bool) {
 	if c.live != nil {
 		r := c.live.request
 		n = waiting{c.live.group.Name + "/" + r.Name, r.Created, r.Created}
-		return n, r.State == mig.Accepted && !w.anyPresent(r.Instances)
+		return n, r.State == mig.Accepted && !w.anyOurs(r.Instances)
 	}
 	n = waiting{c.group, waitsSince(c), waitsSince(c)}
-	return n, !w.unseen(c.set.Region) && w.unreadOf(c) == "" && !w.isGiven(c) && c.obstacle != "" && !w.anyPresent(c.nodes)
+	return n, !w.unseen(c.set.Region) && w.unreadOf(c) == "" && !w.isGiven(c) && c.obstacle != "" && !w.anyOurs(c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
@@ -105,12 +106,22 @@ func (w *world) keepArmed(c *cohort, nodes []string, now, last waiting, due time
 func (w *world) stopWaiting() {
 	var names []string
 	for _, m := range w.members {
-		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil && len(m.machines) > 0) {
+		if strings.HasPrefix(m.Comment, waitPrefix) && (m.cohort == nil || m.cohort.live == nil && w.anyOurs([]string{m.Name})) {
 			names = append(names, m.Name)
 		}
 	}
 	empty := ""
 	w.setNodes(SetNodes{Nodes: names, Comment: &empty, Why: "they wait no longer"})
+}
+
+// anyOurs reports whether any of the nodes has an instance that is ours, or may
+// be: its group has a name of ours and is not listed.
+func (w *world) anyOurs(nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(name string) bool {
+		return slices.ContainsFunc(w.instances[name], func(in machine) bool {
+			return w.ours(in) || strings.HasPrefix(in.Group, w.cfg.Cluster+"-")
+		})
+	})
 }
 
 func (w *world) anyPresent(nodes []string) bool {

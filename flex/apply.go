@@ -247,7 +247,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.bulkInsert(ctx, a)
 	case plan.CreatePolicy:
 		err := r.Cloud.CreatePolicy(ctx, a.Spec)
-		r.refusals.note(a.Spec.Name, err, r.Now())
+		r.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 		return lookAgain(err)
 	case plan.DeletePolicy:
 		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Region, a.Name))
@@ -274,7 +274,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 
 func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error {
 	err := r.Cloud.CreateGroup(ctx, a.Spec)
-	r.refusals.note(a.Spec.Name, err, r.Now())
+	r.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 	if err == nil {
 		r.made.noteGroup(a.Spec, r.Now())
 	}
@@ -292,7 +292,7 @@ func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) er
 	case err != nil:
 		r.made.dropRequest(a.Region, a.Group, a.Spec.Name)
 	}
-	r.refusals.note(a.Group, err, r.Now())
+	r.noteOutcome(a.Group, a.Job, err)
 	return err
 }
 
@@ -302,8 +302,15 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 	if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {
 		r.made.forget("", "", a.Spec.Instances)
 	}
-	r.refusals.note(a.Group, err, r.Now())
+	r.noteOutcome(a.Group, a.Spec.Stamp.Job, err)
 	return err
+}
+
+// noteOutcome remembers what became of creating something for a job's group. What
+// an earlier process has seen fail stands in the job's AdminComment.
+func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
+	told, _ := r.owners.last(job)
+	r.refusals.note(group, err, r.Now(), plan.ToldFailures(told))
 }
 
 // lookAgain is for a thing whose name is taken: it may be our own, made by a

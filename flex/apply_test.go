@@ -365,7 +365,7 @@ func TestAnUpdateThatSlurmRefusesStopsNothingInTheCloud(t *testing.T) {
 
 func TestOnlyARefusalIsRememberedAsOne(t *testing.T) {
 	for _, cause := range []mig.Cause{
-		mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseNotFound,
+		mig.CauseConflict, mig.CauseNotFound,
 	} {
 		assert.Empty(t, refusalsAfter(cause), cause)
 	}
@@ -385,7 +385,7 @@ func refusalsAfter(causes ...mig.Cause) map[string]plan.Refusal {
 		if cause != mig.CauseNone {
 			err = &mig.Error{Op: "create group", Object: "g", Cause: cause, Err: errors.New("no")}
 		}
-		refused.note("g", err, time.Now())
+		refused.note("g", err, time.Now(), 0)
 	}
 	return refused.matter(time.Now())
 }

@@ -201,6 +201,8 @@ func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
 			of = append([]uint32{a.Job}, a.Others...)
 		case plan.BulkInsert: // whose occasion follows from what has failed
 			of = []uint32{a.Spec.Stamp.Job}
+		case plan.CreateGroup: // whose failures are counted on
+			of = []uint32{a.Spec.Stamp.Job}
 		}
 		for _, id := range of {
 			if _, remembered := r.owners.last(id); !remembered && id != 0 {

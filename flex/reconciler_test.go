@@ -238,7 +238,7 @@ func TestCollectingOnlyCreatesNothingAndSetsNoNode(t *testing.T) {
 func TestARefusalIsForgottenAfterAnHour(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var refused refusals
-	refused.note("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")}, at)
+	refused.note("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
 	assert.Equal(t, map[string]plan.Refusal{
 		"g": {Cause: mig.CauseQuota, Message: "none left", At: at, Times: 1},
 	}, refused.matter(at))

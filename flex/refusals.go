@@ -29,16 +29,24 @@ func (f *refusals) matter(now time.Time) map[string]plan.Refusal {
 	return maps.Clone(f.byGroup)
 }
 
-// note remembers the outcome of creating something for a group, if that was
-// turned down for good reason. A call whose outcome is unknown, or that came at a
-// bad moment, is none; nor is one whose group somebody has deleted.
-func (f *refusals) note(group string, err error, now time.Time) {
-	switch mig.CauseOf(err) {
-	case mig.CauseUnavailable, mig.CauseRate, mig.CauseConflict, mig.CauseNotFound:
-		return
-	}
+// note remembers the outcome of creating something for a group. A call that came
+// at a bad moment is shown and counts for nothing, nor does one whose group
+// somebody has deleted. Other failures count on from those before, which another
+// process has seen.
+func (f *refusals) note(group string, err error, now time.Time, before int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	cause := mig.CauseOf(err)
+	times := max(f.byGroup[group].Times, before) + 1
+	switch cause {
+	case mig.CauseConflict, mig.CauseNotFound:
+		return
+	case mig.CauseUnavailable, mig.CauseRate:
+		if f.byGroup[group].Times > 0 {
+			return
+		}
+		times = 0
+	}
 	if err == nil {
 		delete(f.byGroup, group)
 		return
@@ -46,7 +54,7 @@ func (f *refusals) note(group string, err error, now time.Time) {
 	if f.byGroup == nil {
 		f.byGroup = map[string]plan.Refusal{}
 	}
-	refusal := plan.Refusal{Cause: mig.CauseOf(err), Message: message(err), At: now, Times: f.byGroup[group].Times + 1}
+	refusal := plan.Refusal{Cause: cause, Message: message(err), At: now, Times: times}
 	var e *mig.Error
 	if errors.As(err, &e) {
 		refusal.Owner = e.Owner

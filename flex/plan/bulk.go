@@ -56,7 +56,7 @@ func (w *world) occasion(c *cohort, missing []string) string {
 		return ""
 	}
 	failures, _, _, _ := w.failures(c, nil)
-	failures = max(failures, toldFailures(w.snap.Told[c.job.ID])) // another process may know of more
+	failures = max(failures, ToldFailures(w.snap.Told[c.job.ID])) // another process may know of more
 	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.group, c.job.Start.Unix(), slurm.Fold(missing),
 		failures, w.snap.Now.Sub(c.job.Start)/occasionAge)
 }

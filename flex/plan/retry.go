@@ -83,7 +83,7 @@ func (w *world) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, m
 			n++
 		}
 	}
-	if r, ok := w.snap.Refused[c.group]; ok && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
+	if r, ok := w.snap.Refused[c.group]; ok && r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
 		cause, message, last = r.Cause, r.Message, r.At
 		n = max(n, r.Times)
 	}

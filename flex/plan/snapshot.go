@@ -125,7 +125,7 @@ type Refusal struct {
 	Cause   mig.Cause
 	Message string
 	At      time.Time // of the last refusal
-	Times   int       // in a row
+	Times   int       // in a row; 0 for one that came at a bad moment and is tried again at once
 	Owner   string    // with CauseExists: the cluster whose stamp is on it; empty if none is known
 }
 

@@ -33,9 +33,9 @@ func WarnedAt(comment string) (time.Time, bool) {
 	return at, told && ok && err == nil
 }
 
-// toldFailures is how many attempts the owner of a job with that AdminComment was
+// ToldFailures is how many attempts the owner of a job with that AdminComment was
 // told to have failed; 0 if none.
-func toldFailures(comment string) (n int) {
+func ToldFailures(comment string) (n int) {
 	if _, text, ok := strings.Cut(comment, "attempt "); ok && strings.HasPrefix(comment, OwnComment) {
 		_, _ = fmt.Sscanf(text, "%d failed", &n)
 	}
@@ -148,6 +148,9 @@ func (w *world) waitText(c *cohort, j *slurm.Job) string {
 		return c.obstacle
 	}
 	if c.live == nil {
+		if refused := w.snap.Refused[c.group]; refused.Message != "" && c.mayAsk {
+			return fmt.Sprintf("the request could not be made (%s): %s; trying again", refused.Cause, strings.TrimSuffix(refused.Message, "."))
+		}
 		return ""
 	}
 	r := c.live.request

@@ -19,3 +19,11 @@ func TestANodeThatBootsIsNotPoweredUpAnewWithThoseThatWait(t *testing.T) {
 		`tell job 7 "flex-start: waiting 4m for 1 × a3-machine for 00:15:00"`,
 	}, actions(Compute(alphaConfig(t), s)), "slurmctld would refuse its slurmd")
 }
+
+// B17
+func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0)))
+	assert.Contains(t, actions(p), `tell job 7 "flex-start: the request could not be made (rate): INVALID_ARGUMENT: no; trying again"`)
+	assert.Contains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "at once")
+}

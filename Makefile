@@ -43,7 +43,7 @@ nightly: ## run what takes hours: every package with the race detector, 1,000 da
 	$(MAKE) bench
 	$(MAKE) soak
 
-defects: ## run the tests that show slurm-gcp's 30 defects to be right here
+defects: ## run the tests that hold slurm-gcp's 30 defects and the 48 findings of trials
 	go run ./test/defects
 
 mutants: ## plant deliberate bugs one by one, and see which test finds each; takes about five minutes

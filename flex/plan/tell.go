@@ -148,7 +148,7 @@ func (w *world) waitText(c *cohort, j *slurm.Job) string {
 		return c.obstacle
 	}
 	if c.live == nil {
-		if refused := w.snap.Refused[c.group]; refused.Message != "" && c.mayAsk {
+		if refused := w.snap.Refused[c.group]; refused.Message != "" && refused.Times == 0 && c.mayAsk {
 			return fmt.Sprintf("the request could not be made (%s): %s; trying again", refused.Cause, strings.TrimSuffix(refused.Message, "."))
 		}
 		return ""

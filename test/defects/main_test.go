@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// thirty is a table of all defects, each with a test of its own.
-func thirty() string {
+// complete is a table of all defects, each with a test of its own.
+func complete() string {
 	rows := "| no. | what must be right | package | test |\n|---|---|---|---|\n"
-	for n := range count {
-		rows += fmt.Sprintf("| %d | it is right | `flex` | `Test%d` |\n", n+1, n+1)
+	for _, name := range all() {
+		rows += fmt.Sprintf("| %s | it is right | `flex` | `Test%[1]s` |\n", name)
 	}
 	return rows
 }
@@ -28,28 +28,29 @@ func TestTheReadmeListsEveryDefect(t *testing.T) {
 }
 
 func TestARowWithoutANumberIsAFurtherTest(t *testing.T) {
-	text := strings.Replace(thirty(), "| 2 |", "| | | `mig/gce` | `TestA/b_|_c` |\n| | | `mig/gce` | `TestA/b` |\n| 2 |", 1)
+	text := strings.Replace(complete(), "| 2 |", "| | | `mig/gce` | `TestA/b_|_c` |\n| | | `mig/gce` | `TestA/b` |\n| 2 |", 1)
 	_, err := readTable(strings.NewReader(text))
 	require.EqualError(t, err, "line 4: not a row: | no. | what must be right | `package` | `test` |")
 
 	defects, err := readTable(strings.NewReader(strings.Replace(text, "b_|_c", "b_c", 1)))
 	require.NoError(t, err)
-	assert.Equal(t, defect{1, "it is right", []test{{"flex", "Test1"}, {"mig/gce", "TestA/b_c"}, {"mig/gce", "TestA/b"}}}, defects[0])
-	assert.Equal(t, defect{2, "it is right", []test{{"flex", "Test2"}}}, defects[1])
+	assert.Equal(t, defect{"1", "it is right", []test{{"flex", "Test1"}, {"mig/gce", "TestA/b_c"}, {"mig/gce", "TestA/b"}}}, defects[0])
+	assert.Equal(t, defect{"2", "it is right", []test{{"flex", "Test2"}}}, defects[1])
 }
 
 func TestAnIncompleteListIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ replace, by, want string }{
-		"the last is missing":     {"| 30 | it is right | `flex` | `Test30` |\n", "", "29 defects are listed; list all 30"},
-		"one is missing":          {"| 7 | it is right | `flex` | `Test7` |\n", "", `line 9: defect "8"; give number 7 and what must be right, or neither`},
-		"one is given twice":      {"| 8 |", "| 7 |", `line 10: defect "7"; give number 8 and what must be right, or neither`},
-		"one says nothing":        {"| 8 | it is right", "| 8 |", `line 10: defect "8"; give number 8 and what must be right, or neither`},
+		"the last is missing":     {"| C20 | it is right | `flex` | `TestC20` |\n", "", "77 defects are listed; list all 78"},
+		"one too many is listed":  {"| C20 | it is right | `flex` | `TestC20` |\n", "| C20 | it is right | `flex` | `TestC20` |\n| C21 | it is right | `flex` | `TestC21` |\n", `line 81: defect "C21"; expected no more and what must be right, or neither`},
+		"one is missing":          {"| 7 | it is right | `flex` | `Test7` |\n", "", `line 9: defect "8"; expected 7 and what must be right, or neither`},
+		"one is given twice":      {"| 8 |", "| 7 |", `line 10: defect "7"; expected 8 and what must be right, or neither`},
+		"one says nothing":        {"| 8 | it is right", "| 8 |", `line 10: defect "8"; expected 8 and what must be right, or neither`},
 		"the first has no number": {"| 1 | it is right", "| |", "line 3: a further test of no defect; give number 1 first"},
 		"one has no package":      {"| 8 | it is right | `flex`", "| 8 | it is right", "line 10: not a row: | no. | what must be right | `package` | `test` |"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, 1, strings.Count(thirty(), c.replace))
-			_, err := readTable(strings.NewReader(strings.Replace(thirty(), c.replace, c.by, 1)))
+			require.Equal(t, 1, strings.Count(complete(), c.replace))
+			_, err := readTable(strings.NewReader(strings.Replace(complete(), c.replace, c.by, 1)))
 			require.EqualError(t, err, c.want)
 		})
 	}
@@ -61,10 +62,10 @@ func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
 		ends string // of TestA/x and TestB
 		want string
 	}{
-		"both pass":    {`pass pass`, " 1 ok    r\ndefects: 1 of 1 right\n"},
-		"one fails":    {`pass fail`, " 1 WRONG r\n   flex TestB: fail\nwhy\ndefects: 0 of 1 right\n"},
-		"one skips":    {`skip pass`, " 1 WRONG r\n   flex TestA/x: skip\nwhy\ndefects: 0 of 1 right\n"},
-		"one is never": {`none pass`, " 1 WRONG r\n   flex TestA/x: did not run to its end; is it of that name?\ndefects: 0 of 1 right\n"},
+		"both pass":    {`pass pass`, "  1 ok    r\ndefects: 1 of 1 right\n"},
+		"one fails":    {`pass fail`, "  1 WRONG r\n   flex TestB: fail\nwhy\ndefects: 0 of 1 right\n"},
+		"one skips":    {`skip pass`, "  1 WRONG r\n   flex TestA/x: skip\nwhy\ndefects: 0 of 1 right\n"},
+		"one is never": {`none pass`, "  1 WRONG r\n   flex TestA/x: did not run to its end; is it of that name?\ndefects: 0 of 1 right\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var events strings.Builder
@@ -78,7 +79,7 @@ func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
 			outcomes, err := readEvents(strings.NewReader(events.String()))
 			require.NoError(t, err)
 			var out strings.Builder
-			report(&out, []defect{{1, "r", []test{a, b}}}, outcomes)
+			report(&out, []defect{{"1", "r", []test{a, b}}}, outcomes)
 			assert.Equal(t, c.want, out.String())
 		})
 	}
@@ -86,5 +87,5 @@ func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
 
 func TestTestsAreAskedForByTheirExactNames(t *testing.T) {
 	assert.Equal(t, []string{"test", "-json", "-count=1", "-run", `^TestB$|^TestA$/^x\[15:00\]$|^TestC$`, "./flex", "./slurm"},
-		arguments([]defect{{1, "r", []test{{"slurm", "TestB"}, {"flex", "TestA/x[15:00]"}}}, {2, "r", []test{{"flex", "TestC"}}}}))
+		arguments([]defect{{"1", "r", []test{{"slurm", "TestB"}, {"flex", "TestA/x[15:00]"}}}, {"2", "r", []test{{"flex", "TestC"}}}}))
 }

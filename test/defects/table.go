@@ -6,17 +6,32 @@ import (
 	"io"
 	"regexp"
 	"strconv"
-	"strings"
 )
 
-// count is how many defects there are. They are numbered from 1.
-const count = 30
+// series are the defects that must be listed, each from number 1 on: the
+// incumbent's, which have no letter, and what trials of slurmflex found in
+// slurmctld's answers (A), in Compute's (B), and as its users (C).
+var series = []struct {
+	letter string
+	count  int
+}{{"", 30}, {"A", 11}, {"B", 17}, {"C", 20}}
 
-// defect is one that the incumbent has, as what must be right instead.
+// all are the names of all defects, in the order of the list.
+func all() []string {
+	var names []string
+	for _, s := range series {
+		for n := range s.count {
+			names = append(names, s.letter+strconv.Itoa(n+1))
+		}
+	}
+	return names
+}
+
+// defect is one that must not be, as what must be right instead.
 type defect struct {
-	number int
-	right  string
-	tests  []test // all must pass
+	name  string
+	right string
+	tests []test // all must pass
 }
 
 // test is a test or subtest by its exact name, as go test prints it.
@@ -24,25 +39,32 @@ type test struct{ pkg, name string }
 
 // A row is | no. | what must be right | package | test |. Further tests of a
 // defect follow in rows whose first two cells are empty.
-var row = regexp.MustCompile("^\\| *([0-9]*) *\\| *(.*?) *\\| *`([^`|]+)` *\\| *`(Test[^`|]+)` *\\|$")
+var row = regexp.MustCompile("^\\| *([ABC]?[0-9]*) *\\| *(.*?) *\\| *`([^`|]+)` *\\| *`((?:Test|Fuzz)[^`|]+)` *\\|$")
+
+// unread is a line that names a test and is not like a row.
+var unread = regexp.MustCompile("\\| `(?:Test|Fuzz)")
 
 // readTable reads the defects out of a Markdown text, which must list all of
 // them in their order.
 func readTable(text io.Reader) ([]defect, error) {
+	names := all()
 	var defects []defect
 	lines := bufio.NewScanner(text)
 	for n := 1; lines.Scan(); n++ {
 		cells := row.FindStringSubmatch(lines.Text())
-		next := strconv.Itoa(len(defects) + 1)
+		next := "no more"
+		if len(defects) < len(names) {
+			next = names[len(defects)]
+		}
 		switch {
-		case cells == nil && strings.Contains(lines.Text(), "| `Test"):
+		case cells == nil && unread.MatchString(lines.Text()):
 			return nil, fmt.Errorf("line %d: not a row: | no. | what must be right | `package` | `test` |", n)
 		case cells == nil:
 			continue
 		case cells[1] == next && cells[2] != "":
-			defects = append(defects, defect{number: len(defects) + 1, right: cells[2]})
+			defects = append(defects, defect{name: next, right: cells[2]})
 		case cells[1] != "" || cells[2] != "":
-			return nil, fmt.Errorf("line %d: defect %q; give number %s and what must be right, or neither", n, cells[1], next)
+			return nil, fmt.Errorf("line %d: defect %q; expected %s and what must be right, or neither", n, cells[1], next)
 		case len(defects) == 0:
 			return nil, fmt.Errorf("line %d: a further test of no defect; give number 1 first", n)
 		}
@@ -52,8 +74,8 @@ func readTable(text io.Reader) ([]defect, error) {
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	if len(defects) != count {
-		return nil, fmt.Errorf("%d defects are listed; list all %d", len(defects), count)
+	if len(defects) != len(names) {
+		return nil, fmt.Errorf("%d defects are listed; list all %d", len(defects), len(names))
 	}
 	return defects, nil
 }

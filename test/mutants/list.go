@@ -72,7 +72,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job's failures are forgotten when it is requeued", "flex/plan/clean.go",
-		"return !(counts && w.jobs[g.Stamp.Job]) && ", "_ = counts\n\treturn ", planner,
+		"return !(counts && w.isQueued(g.Stamp.Job)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
 		"a request is cancelled while it is being created", "flex/plan/request.go",
@@ -84,7 +84,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/request.go",
-		"if asked := r.request.Duration; asked > 0 && asked < serves.lease && serves.job != nil && !w.isEnough(r, serves) {",
+		"if asked := r.request.Duration; asked > 0 && asked < serves.lease && !w.isEnough(r, serves) {",
 		"if asked := r.request.Duration; asked < 0 {", planner,
 	},
 	{
@@ -96,8 +96,8 @@ var mutants = []mutant{
 		" && !w.goesLast(c)", "", planner,
 	},
 	{
-		"one request more than max_active_requests", "flex/plan/request.go",
-		"if w.active[c.set.Region] < most {", "if w.active[c.set.Region] <= most {", planner,
+		"one request more than max_active_requests", "flex/plan/turn.go",
+		"if free := most - w.active[region]; free > 0", "if free := most + 1 - w.active[region]; free > 0", planner,
 	},
 	{
 		"the least important job goes first", "flex/plan/world.go",
@@ -122,7 +122,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that an admin drained are powered down", "flex/plan/nodes.go",
-		"case m.State.Base == slurm.Idle && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):\n\t\t\torphans",
+		"case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{
@@ -131,7 +131,7 @@ var mutants = []mutant{
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/static.go",
-		"if m.power != down || len(m.jobs) > 0 || w.present(m.Name) ||", "if m.power != down || len(m.jobs) > 0 ||", planner,
+		"if m.power != down || m.taken() || w.present(m.Name) ||", "if m.power != down || m.taken() ||", planner,
 	},
 	{
 		"reservations of other clusters are ours", "flex/plan/reservation.go",
@@ -140,7 +140,7 @@ var mutants = []mutant{
 	},
 	{
 		"ResumeTimeout begins anew while machines are being made", "flex/plan/wait.go",
-		"r.State == mig.Accepted && !w.anyPresent(r.Instances)", "r.State == mig.Accepted", planner,
+		"r.State == mig.Accepted && !w.anyOurs(r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
 		"the wait between attempts does not grow", "flex/plan/retry.go",
@@ -168,7 +168,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/boot.go",
-		"w.snap.Now.Sub(in.Created) >= limit || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "w.snap.Now.Sub(in.Created) >= limit", planner,
+		"w.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "w.isOld(in.Created, limit)", planner,
 	},
 	{
 		"a job goes on waiting beside a node that ends before it could be done", "flex/plan/compute.go",
@@ -183,8 +183,8 @@ var mutants = []mutant{
 		"	if b.Occasion == \"\" {\n", "	if true {\n", client,
 	},
 	{
-		"what a request has brought a moment ago is taken for lost", "flex/plan/world.go",
-		"case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < lostAfter:", "case r.State == mig.Succeeded && w.snap.Now.Sub(r.Created) < 0:", planner,
+		"what a request has brought a moment ago is taken for lost", "flex/plan/ghost.go",
+		"r.State == mig.Succeeded && (!read || !w.isOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",
@@ -201,5 +201,75 @@ var mutants = []mutant{
 	{
 		"a word that is not known in a node's state is dropped", "slurm/state.go",
 		"unknown = append(unknown, word)", "_ = word", scheduler,
+	},
+	{
+		"a job that begins after 9999 is not read", "slurm/text.go",
+		"case err != nil && !farForm.MatchString(value):", "case err != nil:", scheduler,
+	},
+	{
+		"one row that cannot be read stops the pass", "slurm/unread.go",
+		"if errors.As(err, &rows) {", "if false {", planner,
+	},
+	{
+		"a job that cannot be read holds no nodes", "flex/plan/rows.go",
+		"m.doubted = true", "m.doubted = false", planner,
+	},
+	{
+		"the end of a lease may be in 9999", "mig/gce/instances.go",
+		"if !mayEnd(in) {", "if false {", client,
+	},
+	{
+		"a warning that somebody forged spares a job for ever", "flex/owner.go",
+		"if warned && (requeues(rec) || at.After(r.Now())) {", "if warned && rec.ID == 0 && at.IsZero() {", rounds,
+	},
+	{
+		"a line of an AdminComment passes for a job's record", "slurm/scontrol/jobrecords.go",
+		"mark := rand.Text()", `mark := rand.Text()[:0] + "MARK"`, scheduler,
+	},
+	{
+		"a refused node update starves all others", "flex/apply.go",
+		"case alone && r.Now().Sub(began) < actionLimit:", "case alone && began.IsZero():", rounds,
+	},
+	{
+		"what Slurm refuses is tried again in each pass", "flex/retries.go",
+		"return !refused || now.Sub(was.last)", "return true || !refused || now.Sub(was.last)", rounds,
+	},
+	{
+		"a resume that nobody takes powers down all the nodes that it names", "cmd/slurmflex/hook.go",
+		"free := plan.PoweringUpForNothing(called, nodes, jobs)", "free := append(plan.PoweringUpForNothing(nil, nodes, jobs), called...)",
+		[]string{"cmd/slurmflex"},
+	},
+	{
+		"a node that powers up under a running job is given back", "flex/plan/hook.go",
+		"return j.State != slurm.JobConfiguring && j.State != slurm.JobPending", "return false",
+		[]string{"flex/plan"},
+	},
+	{
+		"a group that counts machines which no list shows is taken for empty", "flex/plan/clean.go",
+		"!w.isAhead(g) && !w.mayHold(g)", "!w.isAhead(g)", planner,
+	},
+	{
+		"what a group says it has is taken for lost when no list shows it", "flex/plan/ghost.go",
+		"\t\tif !m.Lost() {\n", "\t\tif false {\n", planner,
+	},
+	{
+		"B2: what a list has twice is there twice", "mig/gce/row.go",
+		"if i, there := d.at[key]; there {", "if i, there := d.at[key]; false && there {", client,
+	},
+	{
+		"B3: a list whose page tokens alternate is read for ever", "mig/gce/list.go",
+		"given[token] = true", "given = map[string]bool{token: true}", client,
+	},
+	{
+		"B3: a list that does not end is taken for complete", "mig/gce/list.go",
+		"return fmt.Errorf(\"the list does not end: there is more after %d pages\", pageLimit)", "return nil", client,
+	},
+	{
+		"B2: the nodes of a group that cannot be read are taken for free", "flex/plan/unread.go",
+		"for _, name := range w.concerns(g) {", "for _, name := range w.concerns(g)[:0] {", planner,
+	},
+	{
+		"B2: a machine that cannot be read is deleted", "flex/plan/clean.go",
+		`case in.Unread != "":`, "case false:", planner,
 	},
 }

@@ -106,7 +106,10 @@ func leaseOfASharedNode(t *testing.T, l *lab.Lab) {
 	cancel(t, l, long)
 	longer := one("--time=30")
 	awaitJob(t, l, 20*time.Second, longer, "JobState", "CONFIGURING")
-	awaitShown(t, 40*time.Second, "one request for the longest job", func() (string, bool) {
+	awaitTold(t, l, time.Minute, longer, "less than its time limit of 00:30:00")
+	assert.Equal(t, asked.Name, awaitLease(t, l, group, 20*time.Minute).Name, "the longer job takes no place in the queue from the shorter one")
+	cancel(t, l, short)
+	awaitShown(t, 40*time.Second, "a request for the job that is left", func() (string, bool) {
 		s := state(t, l)
 		live := liveRequests(s)
 		if len(live) != 1 {

@@ -30,8 +30,8 @@ const (
 var foreignUnits = []string{"slurmctld.service", "slurmd.service", "munge.service", "cron.service"}
 
 // systemctl stands for the program of that name. The units must be there. Of
-// what it is told to do it does only this: the daemon is started and stopped,
-// and slurmctld reads its configuration anew when it is restarted.
+// what it is told to do it does only this: the daemon is started, stopped and
+// reloaded, and slurmctld reads its configuration anew when it is restarted.
 func systemctl(args []string) error {
 	given, words := options(args)
 	if len(words) == 0 {
@@ -46,8 +46,8 @@ func systemctl(args []string) error {
 	if verb == "daemon-reload" {
 		return nil
 	}
-	if !slices.Contains([]string{"enable", "disable", "start", "stop", "restart", "status", "is-active"}, verb) || len(units) == 0 {
-		return errors.New("give one of enable, disable, start, stop, restart, status, is-active and a unit")
+	if !slices.Contains([]string{"enable", "disable", "start", "stop", "restart", "reload", "status", "is-active"}, verb) || len(units) == 0 {
+		return errors.New("give one of enable, disable, start, stop, restart, reload, status, is-active and a unit")
 	}
 	for _, name := range units {
 		unit, err := findUnit(name)
@@ -87,6 +87,12 @@ func operate(verb, unit string) error {
 		return stopDaemon()
 	case verb == "restart":
 		return errors.Join(stopDaemon(), startDaemon())
+	case verb == "reload":
+		for _, pid := range daemons() {
+			if err := unix.Kill(pid, unix.SIGHUP); err != nil {
+				return err
+			}
+		}
 	case verb == "status", verb == "is-active":
 		if len(daemons()) == 0 {
 			return fmt.Errorf("%s is not active", unit)

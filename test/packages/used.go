@@ -183,7 +183,7 @@ func (s *site) startDaemon(ctx context.Context) error {
 		return err
 	}
 	for last := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		err := errors.Join(s.answers(ctx, "/healthz", "ok\n"), s.answers(ctx, "/metrics", `slurmflex_rounds_total{outcome="done"}`))
+		err := errors.Join(s.answers(ctx, "/healthz", "ok, cluster alpha\n"), s.answers(ctx, "/metrics", `slurmflex_rounds_total{outcome="done"}`))
 		if err == nil || ctx.Err() != nil || time.Now().After(last) {
 			return err
 		}

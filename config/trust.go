@@ -49,7 +49,7 @@ func checkFile(f *os.File) error {
 }
 
 // CheckProgram returns an error if others may exchange or write a program that is
-// to be run. That it is not there is for whoever runs it to say.
+// to be run. That it is not there is for its caller to say.
 func CheckProgram(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

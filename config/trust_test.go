@@ -212,7 +212,7 @@ func TestAProgramThatOthersCanChangeIsNotRun(t *testing.T) {
 	dir := ownFolder(t)
 	write(t, dir+"/program", "#!/bin/sh\n", 0o755)
 	require.NoError(t, CheckProgram(dir+"/program"))
-	require.NoError(t, CheckProgram(dir+"/gone"), "whoever runs it says so")
+	require.NoError(t, CheckProgram(dir+"/gone"), "its caller says so")
 	chmod(t, dir+"/program", 0o777)
 	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program has mode 0777: others could change what it says; chmod go-w "+dir+"/program")
 	chmod(t, dir+"/program", 0o755)

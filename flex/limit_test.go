@@ -10,7 +10,7 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// B3: whoever looks, in the daemon, for cron, in a hook or only to ask, gives up
+// B3: every observation, in the daemon, for cron, in a hook or only to ask, gives up
 // what does not end.
 func TestWhoeverLooksGivesUpAListThatDoesNotEnd(t *testing.T) {
 	for name, look := range map[string]func(*testing.T, *world) error{

@@ -62,7 +62,7 @@ func TestAHintOfAnotherClusterIsRefusedAndNamesTheDaemons(t *testing.T) {
 	require.Equal(t, 1, log.Len())
 	assert.Contains(t, log.All()[0].Message, "it is for another cluster")
 
-	require.NoError(t, send(t, path, Hint{Verb: "resume"}), "whoever cannot know its cluster may wake any daemon")
+	require.NoError(t, send(t, path, Hint{Verb: "resume"}), "a hook that cannot know its cluster may wake any daemon")
 	assert.Len(t, hints, 1)
 }
 

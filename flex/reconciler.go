@@ -114,7 +114,7 @@ const slurmAge = 5 * time.Second
 // membersAtOnce bounds the groups that are asked for their members at once.
 const membersAtOnce = 16
 
-// cloudLimit bounds what one look reads of the cloud, whoever looks: what has not
+// cloudLimit bounds what one pass reads of the cloud, in every mode: what has not
 // been read by then is unseen.
 const cloudLimit = 5 * time.Minute
 

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeTime is how long whoever writes into a pipe may take.
+// pipeTime is how long the writer of a pipe may take.
 const pipeTime = 5 * time.Second
 
 // Open opens a regular file for reading.

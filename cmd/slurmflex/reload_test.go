@@ -160,7 +160,7 @@ func TestAHookWithoutALogFileLogsToSyslog(t *testing.T) {
 }
 
 // C10: the page of another cluster's daemon is not taken for ours, but any
-// cluster's will do for whoever cannot know which is his.
+// cluster's will do for those who cannot know which is theirs.
 func TestWhoCannotReadTheConfigurationAsksTheDaemonAtItsDefaultAddress(t *testing.T) {
 	if l, err := net.Listen("tcp", "127.0.0.1:8918"); err != nil {
 		t.Skip("somebody listens at the default address")

@@ -68,7 +68,7 @@ func (s status) see(ctx context.Context, a *app) (view.View, error) {
 		names = append(names, set.Name)
 	}
 	if !slices.Contains(names, s.nodeset) {
-		return v, usageError{fmt.Errorf("no nodeset %q comes by flex-start; --nodeset takes one of: %s", s.nodeset, strings.Join(names, ", "))}
+		return v, usageError{fmt.Errorf("unknown flex-start nodeset %q; choose one of: %s", s.nodeset, strings.Join(names, ", "))}
 	}
 	return v.Only(s.nodeset), nil
 }

@@ -154,7 +154,7 @@ func TestADaemonWhosePageCannotBeServedMakesItsRoundsAllTheSame(t *testing.T) {
 func TestWrongUsesOfStatusNameTheMend(t *testing.T) {
 	w := newWorld(t)
 	for call, says := range map[string]string{
-		"--nodeset a4":   `no nodeset "a4" comes by flex-start; --nodeset takes one of: a3`,
+		"--nodeset a4":   `unknown flex-start nodeset "a4"; choose one of: a3`,
 		"--json --watch": "--json and --watch exclude each other; give one of them",
 		"--watch":        "--watch needs a terminal; leave it out to write to a file or pipe",
 	} {

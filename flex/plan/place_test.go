@@ -23,15 +23,15 @@ func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T
 			})...)
 	}
 	again := []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}
-	anew := []string{"create group alpha-a3-job-7-r1 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 00:15:00"}
+	replaced := []string{"create group alpha-a3-job-7-r1 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 00:15:00"}
 	for name, c := range map[string]struct {
 		change func(*mig.Group)
 		want   []string
 	}{
 		"as it was":          {func(*mig.Group) {}, again},
-		"another template":   {func(g *mig.Group) { g.Template += "-old" }, anew},
-		"other zones":        {func(g *mig.Group) { g.Zones = []string{"us-central1-a", "us-central1-b"} }, anew},
-		"placed, and is not": {func(g *mig.Group) { g.Policy = g.Name }, anew},
+		"another template":   {func(g *mig.Group) { g.Template += "-old" }, replaced},
+		"other zones":        {func(g *mig.Group) { g.Zones = []string{"us-central1-a", "us-central1-b"} }, replaced},
+		"placed, and is not": {func(g *mig.Group) { g.Policy = g.Name }, replaced},
 		"while it has a request": {func(g *mig.Group) {
 			g.Template += "-old"
 			g.Requests = append(g.Requests, request("a2", mig.Accepted, "alpha-a3-0", 15*time.Minute))

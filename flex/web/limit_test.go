@@ -50,7 +50,7 @@ func (c *callers) call(t *testing.T) net.Conn {
 	return ours
 }
 
-// C11: whoever opens connections and says nothing takes no more files of the
+// C11: a client that opens connections and says nothing takes no more files of the
 // daemon than its limit, and others are answered once it is hung up on.
 func TestThePageHasALimitedNumberOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

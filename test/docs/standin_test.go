@@ -49,7 +49,7 @@ func TestAStandInChecksWhatItIsGiven(t *testing.T) {
 		{"gcloud", []string{"compute", "disks", "delete", "d"}, "not a command that is known here, or its argument is missing; write options as --name=value"},
 		{"systemctl", []string{"restart", "slurmd"}, ""},
 		{"systemctl", []string{"restart", "slurmflx"}, "there is no unit slurmflx.service"},
-		{"systemctl", []string{"mask", "slurmd"}, "give one of enable, disable, start, stop, restart, status, is-active and a unit"},
+		{"systemctl", []string{"mask", "slurmd"}, "give one of enable, disable, start, stop, restart, reload, status, is-active and a unit"},
 		{"journalctl", []string{"-u", "slurmflx"}, "there is no unit slurmflx.service"},
 		{"sudo", nil, "give a command"},
 	} {

@@ -187,6 +187,10 @@ func copyFile(from, to string) error {
 		mode = 0o755
 	}
 	_ = os.Remove(to)
+	// No command of another page is forked while this file is open for writing:
+	// until that one runs, exec would find the file busy.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(to, text, mode)
 }
 

@@ -23,7 +23,7 @@ const (
 	// blockLimit bounds what is typed in one block.
 	blockLimit = 150 * time.Second
 	// jobLimit bounds the wait for a page's jobs at its end.
-	jobLimit = 120 * time.Second
+	jobLimit = 5 * time.Minute
 	// shown is how many lines of a block's output a problem has.
 	shown = 15
 )

@@ -9,10 +9,11 @@ import (
 // goal is whom a call is for.
 type goal string
 
-// The goals.
+// The goals, and the program itself, which does not always run.
 const (
 	compute    goal = "Compute"
 	controller goal = "slurmctld"
+	program    goal = "slurmflex"
 )
 
 // ails knows what goes wrong with calls at the moment.
@@ -22,7 +23,7 @@ type ails struct {
 	mu     sync.Mutex
 	caught []caught
 	counts map[string]count // calls so far, by what they were
-	sick   time.Time        // when a call last went wrong, or will have
+	sick   map[goal]time.Time
 }
 
 // count is how many calls of a kind there were, those of one instant being one.
@@ -55,6 +56,7 @@ func (a *ails) heal() {
 // turn is one call: which of its kind it is, how long it takes to get there,
 // and what goes wrong with it.
 type turn struct {
+	goal    goal
 	key     []any
 	way     time.Duration
 	ailment ailment // "" for none
@@ -75,7 +77,7 @@ func (a *ails) next(of goal, kind, object string) turn {
 		c = count{c.n + 1, now}
 	}
 	a.counts[what] = c
-	t := turn{key: []any{what, c.n}}
+	t := turn{goal: of, key: []any{what, c.n}}
 	t.way = a.dice.span(2*time.Millisecond, 60*time.Millisecond, append(t.key, "way")...)
 	a.caught = slices.DeleteFunc(a.caught, func(c caught) bool { return !c.until.After(time.Now()) })
 	for _, c := range a.caught {
@@ -87,16 +89,25 @@ func (a *ails) next(of goal, kind, object string) turn {
 	return t
 }
 
-// suffered notes that a call went wrong.
-func (a *ails) suffered() {
+// suffered notes that something has gone wrong with calls for a goal.
+func (a *ails) suffered(of goal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sick = time.Now()
+	if a.sick == nil {
+		a.sick = map[goal]time.Time{}
+	}
+	a.sick[of] = time.Now()
 }
 
-// well reports whether no call has gone wrong since then, and none may now.
-func (a *ails) well(since time.Time) bool {
+// well reports whether no call for these goals has gone wrong since then, and none
+// may now.
+func (a *ails) well(since time.Time, goals ...goal) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.sick.Before(since) && len(a.caught) == 0
+	for _, of := range goals {
+		if !a.sick[of].Before(since) || slices.ContainsFunc(a.caught, func(c caught) bool { return c.goal == of }) {
+			return false
+		}
+	}
+	return true
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -24,6 +25,7 @@ type check struct {
 	unasked  map[string][]string  // by process: machines deleted in its present round that Slurm did not ask for
 	unwanted map[string]*unwanted // requests and nodes that nobody wants, by what they are
 	looked   time.Time            // when a process last began to look
+	saw      time.Time            // when a process last made a pass
 }
 
 // unwanted is a live request, or a node that powers up, whose job has gone.
@@ -56,9 +58,14 @@ func (c *check) before(p *process, call apiCall) {
 	if name := call.aim(); isNeighbours(name) {
 		c.fail(foreignChange, "%s: %s %s, which is a neighbour's", p.name, call.kind, call.object)
 	}
-	st := c.w.cloud.State()
+	st := c.w.state()
 	switch call.kind {
-	case "delete instances", "delete instance":
+	case "delete instance":
+		if in, there := c.w.stranger(call.aim()); there && strings.Contains(call.object, "/"+in.Zone+"/") {
+			c.fail(foreignChange, "%s: %s %s, which is a stranger's", p.name, call.kind, call.object)
+		}
+		c.deletion(p, st, call.machines(), call.aimedGroup())
+	case "delete instances":
 		c.deletion(p, st, call.machines(), call.aimedGroup())
 	case "delete group":
 		if g, there := st.Group(call.aim()); there {
@@ -69,11 +76,30 @@ func (c *check) before(p *process, call apiCall) {
 			c.deletion(p, st, names, g.Name)
 		}
 	case "cancel request":
+		c.cancelled(p, st, call.request())
 		c.mu.Lock()
 		if u := c.unwanted["request "+call.request()]; u != nil {
 			u.ended = true
 		}
 		c.mu.Unlock()
+	}
+}
+
+// cancelled judges that a request is cancelled, which loses its place in the queue:
+// not while the job that it was made for waits for the same nodes and fits in its
+// lease.
+func (c *check) cancelled(p *process, st fakegce.State, request string) {
+	for _, g := range c.w.ours(st) {
+		for _, r := range g.Requests {
+			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" {
+				continue
+			}
+			job := c.w.watch.waiter(r.Instances[0])
+			if job != nil && setOf(r.Instances[0]).exclusive && job.given.Before(r.Created) && job.Limit.Duration <= r.Duration &&
+				slurm.Fold(job.Nodes) == slurm.Fold(r.Instances) {
+				c.fail(lostJob, "%s cancels request %s, while job %d waits for its nodes", p.name, request, job.ID)
+			}
+		}
 	}
 }
 
@@ -107,7 +133,7 @@ func (c *check) brake(p *process, name string) {
 	if !slices.Contains(c.unasked[p.name], name) { // a call may be made again
 		c.unasked[p.name] = append(c.unasked[p.name], name)
 	}
-	n, most := len(c.unasked[p.name]), p.reconciler.Config.Options.MaxDeletions
+	n, most := len(c.unasked[p.name]), p.runsWith.Load().Options.MaxDeletions
 	c.mu.Unlock()
 	if n > most {
 		c.fail(wrongKill, "%s deletes %d machines in one round that Slurm did not ask to delete, and may delete %d", p.name, n, most)
@@ -116,7 +142,7 @@ func (c *check) brake(p *process, name string) {
 
 // after judges how the cloud is after a change.
 func (c *check) after() {
-	st := c.w.cloud.State()
+	st := c.w.state()
 	c.doubles(st)
 	live := map[string]int{}
 	for _, g := range c.w.ours(st) {
@@ -162,7 +188,7 @@ func alive(r fakegce.Request) bool { return r.State == "CREATING" || r.State == 
 
 // round judges, as a process begins to look, what its rounds so far have left.
 func (c *check) round(p *process) {
-	st := c.w.cloud.State()
+	st := c.w.state()
 	c.w.calls.round(st, c.w.setup.cloud.PageLimit)
 	well := c.w.well()
 	c.mu.Lock()
@@ -184,7 +210,7 @@ func (c *check) round(p *process) {
 		}
 	}
 	for _, name := range c.w.watch.forNobody() {
-		if !c.w.static(name) && !c.w.isByHand(name) {
+		if !c.w.static(name) && !c.w.isByHand(name) && !c.w.lasting("stubborn "+name) {
 			seen["node "+name] = true
 			c.outstay("node "+name, well)
 		}
@@ -255,26 +281,99 @@ func (c *check) resumeFailed(nodes []string) {
 	if !c.w.wellFor(c.w.setup.slurm.ResumeTimeout) {
 		return
 	}
-	st := c.w.cloud.State()
+	st := c.w.state()
 	for _, name := range nodes {
-		if _, there := st.Instance(name); !there {
+		if _, there := st.Instance(name); !there && !c.w.lasting("stubborn "+name) {
 			c.fail(lostJob, "node %s has met ResumeTimeout while it waited for its machine", name)
 		}
 	}
 }
 
 // update judges a change to nodes.
-func (c *check) update(names []string, change slurm.NodeChange) {
+func (c *check) update(p *process, names []string, change slurm.NodeChange) {
 	if change.State != "power_down_force" && change.State != "down" {
 		return
 	}
-	st := c.w.cloud.State()
+	st := c.w.state()
 	for _, name := range names {
 		in, there := st.Instance(name)
 		if job := c.w.watch.runner(name); job != nil && there && in.Status == "RUNNING" && c.w.machines.answers(name) {
 			c.fail(wrongKill, "%s sets %s, on which job %d runs", name, change.State, job.ID)
 		}
+		if there {
+			c.bootGivenUp(in, change, flexOf(p, name).BootTimeout)
+		}
+		c.early(p, st, name)
 	}
+}
+
+// bootGivenUp judges that a machine is taken for one that does not come up, which
+// is noted in its node's Extra.
+func (c *check) bootGivenUp(in fakegce.Instance, change slurm.NodeChange, limit time.Duration) {
+	if age := time.Since(in.Created); change.Extra != nil && *change.Extra != "" && age < limit-wrongClock {
+		c.fail(lostJob, "%s is taken for one that does not come up, %v after it was made", in.Name, age.Truncate(time.Second))
+	}
+}
+
+// wrongClock is by how much the daemon's clock may be wrong unnoticed.
+const wrongClock = 5 * time.Minute
+
+// early judges that a node is taken from a job while its request waits, which may
+// be for provision_timeout only.
+func (c *check) early(p *process, st fakegce.State, name string) {
+	job, limit := c.w.watch.waiter(name), flexOf(p, name).ProvisionTimeout
+	if job == nil || limit > 0 && time.Since(job.given) >= limit-wrongClock {
+		return
+	}
+	for _, g := range c.w.ours(st) {
+		stamp, _ := mig.ParseStamp(g.Description)
+		for _, r := range g.Requests {
+			if r.State == "ACCEPTED" && stamp.Job == job.ID && slurm.Fold(r.Instances) == slurm.Fold(job.Nodes) {
+				c.fail(lostJob, "job %d loses its nodes %v after it was given them, while its request waits and may wait for %v",
+					job.ID, time.Since(job.given).Truncate(time.Second), limit)
+			}
+		}
+	}
+}
+
+// flexOf is how a process has a node provisioned.
+func flexOf(p *process, node string) *config.Flex {
+	set, _, _ := p.runsWith.Load().Find(node)
+	return set.Flex
+}
+
+// patient judges that no job which Slurm would requeue waits for machines for
+// longer than provision_timeout.
+func (c *check) patient() {
+	const slack = 10 * time.Minute
+	if !c.w.wellFor(slack) {
+		return
+	}
+	cfg, st := c.w.config(), c.w.state()
+	queue, _ := c.w.watch.all()
+	for _, l := range queue {
+		if l.State != slurm.JobConfiguring || l.stays || !setOf(l.Nodes[0]).exclusive {
+			continue
+		}
+		set, _, _ := cfg.Find(l.Nodes[0])
+		since := l.given
+		for _, name := range l.Nodes {
+			if _, there := st.Instance(name); there {
+				since = time.Now()
+			}
+			since = later(since, c.w.machines.left(name))
+		}
+		if limit := set.Flex.ProvisionTimeout; limit > 0 && time.Since(since) > limit+slack {
+			c.fail(lostJob, "job %d waits for machines for %v, and may for %v", l.ID, time.Since(since).Truncate(time.Second), limit)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // cancel judges that a job is cancelled by us.

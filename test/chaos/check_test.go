@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -59,6 +60,12 @@ func (p *planted) runs(job uint32, nodes ...string) {
 	time.Sleep(10 * time.Second)
 }
 
+// waits has a job wait for nodes.
+func (p *planted) waits(job uint32, nodes ...string) {
+	j := slurm.Job{ID: job, ArrayID: job, State: slurm.JobConfiguring, Nodes: nodes, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour}}
+	p.watch.look(nil, []slurm.Job{j})
+}
+
 // is has a node in a state.
 func (p *planted) is(node, state string) {
 	p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState(state)}}, nil)
@@ -102,7 +109,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		"the node of a running job is powered down": {func(p *planted) {
 			p.group(7, node)
 			p.runs(7, node)
-			p.check.update([]string{node}, slurm.NodeChange{State: "power_down_force"})
+			p.check.update(p.p, []string{node}, slurm.NodeChange{State: "power_down_force"})
 		}, wrongKill, "alpha-gang-0 sets power_down_force, on which job 7 runs"},
 		"a running job is cancelled": {func(p *planted) {
 			p.runs(7, node)
@@ -169,6 +176,52 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 			p.check.resumeFailed([]string{node})
 		}, lostJob, "node alpha-gang-0 has met ResumeTimeout while it waited for its machine"},
+		"a stranger's machine is deleted": {func(p *planted) {
+			squat{node, byHand, time.Hour}.strike(p.world, 1)
+			time.Sleep(time.Minute)
+			p.check.before(p.p, apiCall{kind: "delete instance", object: "zones/us-central1-a/instances/" + node})
+		}, foreignChange, "daemon: delete instance zones/us-central1-a/instances/alpha-gang-0, which is a stranger's"},
+		"a request is cancelled whose job waits": {func(p *planted) {
+			p.waits(7, node)
+			p.cloud.SetCapacity("", "", 0)
+			p.group(7, node)
+			p.check.before(p.p, apiCall{kind: "cancel request", object: "regions/" + us + "/instanceGroupManagers/" + groupOf(7) + "/resizeRequests/a1/cancel"})
+		}, lostJob, "daemon cancels request alpha-gang-job-7/a1, while job 7 waits for its nodes"},
+		"a job loses its nodes while its request may wait": {func(p *planted) {
+			p.waits(7, node)
+			p.cloud.SetCapacity("", "", 0)
+			p.group(7, node)
+			p.check.update(p.p, []string{node}, slurm.NodeChange{State: "power_down_force"})
+		}, lostJob, "job 7 loses its nodes 11m0s after it was given them, while its request waits and may wait for 0s"},
+		"a job waits for longer than provision_timeout": {func(p *planted) {
+			cfg := p.config()
+			set, _, _ := cfg.Find("alpha-bulk-0")
+			require.NotZero(p.t, set.Flex.ProvisionTimeout)
+			p.waits(7, "alpha-bulk-0")
+			time.Sleep(set.Flex.ProvisionTimeout + 11*time.Minute)
+			p.check.patient()
+		}, lostJob, "job 7 waits for machines for"},
+		"a machine that boots is taken for one that does not come up": {func(p *planted) {
+			record := "slurmflex: 1 boot"
+			p.group(7, node)
+			st, _ := p.state().Instance(node)
+			p.check.bootGivenUp(st, slurm.NodeChange{State: "power_down_force", Extra: &record}, 10*time.Hour)
+		}, lostJob, "alpha-gang-0 is taken for one that does not come up"},
+		"no pass is made": {func(p *planted) {
+			p.main.start()
+			p.check.passed()
+			p.rows.set("squeue", &spoil{"squeue", rubbish, 0, time.Hour})
+			time.Sleep(longest + time.Minute)
+			p.check.saw = p.begun
+			p.ails.sick[program] = p.begun
+			p.check.stalled()
+		}, stall, "no pass has been made for"},
+		"a job waits, and nothing says what for": {func(p *planted) {
+			p.check.named(p.config(), plan.Snapshot{
+				Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
+				Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
+			}, plan.Plan{})
+		}, lostJob, "job 7 waits for alpha-gang-0, and nothing says what for"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -188,6 +241,12 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 	const node = "alpha-gang-0"
 	for name, does := range map[string]func(*planted){
+		"a job's nodes wait, and an obstacle is named": func(p *planted) {
+			p.check.named(p.config(), plan.Snapshot{
+				Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
+				Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
+			}, plan.Plan{Waits: []plan.Wait{{Nodes: []string{node}, Obstacle: "a full region"}}})
+		},
 		"the machine of a node that Slurm has powered down is deleted": func(p *planted) {
 			p.group(7, node)
 			p.is(node, "IDLE+CLOUD+POWERING_DOWN")
@@ -243,7 +302,7 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 			p.cloud.SetCapacity("", "", 0)
 			p.group(7, node)
 			for range 5 {
-				p.ails.suffered()
+				p.ails.suffered(compute)
 				p.check.round(p.p)
 				time.Sleep(time.Minute)
 			}

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"time"
 
-	"slurmflex/flex"
 	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
+	"slurmflex/test/fakeslurm"
 )
 
 // errNoController is what commands say while slurmctld does not answer.
@@ -22,7 +23,7 @@ const commandTime = 30 * time.Second
 // commands carries a process's commands to Slurm, or does not.
 type commands struct {
 	process *process
-	next    flex.Scheduler
+	next    *fakeslurm.Cluster
 }
 
 // command runs one command: what it is called, on what, and what it does.
@@ -52,15 +53,29 @@ func change(ctx context.Context, s *commands, kind, object string, do func(conte
 
 func (s *commands) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	s.process.w.check.round(s.process)
-	return command(ctx, s, "show nodes", "", s.next.Nodes)
+	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, slurm.ParseNodes)
 }
 
 func (s *commands) Jobs(ctx context.Context) ([]slurm.Job, error) {
-	return command(ctx, s, "squeue", "", s.next.Jobs)
+	return list(ctx, s, "squeue", s.next.Jobs, fakeslurm.PrintJobs, slurm.ParseSqueue)
 }
 
 func (s *commands) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
-	return command(ctx, s, "show reservations", "", s.next.Reservations)
+	return list(ctx, s, "show reservations", s.next.Reservations, fakeslurm.PrintReservations, slurm.ParseReservations)
+}
+
+// list runs a command that lists things, and reads what it prints.
+func list[T any](
+	ctx context.Context, s *commands, kind string,
+	all func(context.Context) ([]T, error), printed func([]T) string, parse func([]byte) ([]T, error),
+) ([]T, error) {
+	return command(ctx, s, kind, "", func(ctx context.Context) ([]T, error) {
+		things, err := all(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return parse(s.process.w.rows.print(kind, printed(things)))
+	})
 }
 
 // Config is slurm.conf, with the user of this test for SlurmUser.
@@ -89,14 +104,20 @@ func (s *commands) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 }
 
 func (s *commands) JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error) {
+	jobs = slices.Compact(slices.Sorted(slices.Values(jobs)))
 	return command(ctx, s, "show jobs", fmt.Sprint(jobs), func(ctx context.Context) ([]slurm.JobRecord, error) {
-		return s.next.JobRecords(ctx, jobs)
+		const mark = "4CE2ZJ5NCFLW5RRG3ECEKMBXCB" // drawn by chance for each command
+		records, err := s.next.JobRecords(ctx, jobs)
+		if err != nil {
+			return nil, err
+		}
+		return slurm.ParseJobRecords([]byte(fakeslurm.PrintJobRecords(records, mark)), mark, jobs)
 	})
 }
 
 func (s *commands) UpdateNodes(ctx context.Context, names []string, c slurm.NodeChange) error {
 	return change(ctx, s, "update nodes", slurm.Fold(names)+" "+c.State, func(ctx context.Context) error {
-		s.process.w.check.update(names, c)
+		s.process.w.check.update(s.process, names, c)
 		return s.next.UpdateNodes(ctx, names, c)
 	})
 }

@@ -24,7 +24,7 @@ func (w *world) left() (violation, bool) {
 	if text := w.nodesLeft(); text != "" {
 		return violation{kind: lostJob, text: text}, true
 	}
-	if text := w.cloudLeft(w.cloud.State()); text != "" {
+	if text := w.cloudLeft(w.state()); text != "" {
 		return violation{kind: orphan, text: text}, true
 	}
 	return w.reservationsLeft()
@@ -97,7 +97,7 @@ func (w *world) reservationsLeft() (violation, bool) {
 		return violation{kind: lostJob, text: err.Error()}, true
 	}
 	ends := map[string]time.Time{}
-	for _, in := range w.cloud.State().Instances {
+	for _, in := range w.state().Instances {
 		ends[in.Name] = in.Terminates
 	}
 	foreign := false

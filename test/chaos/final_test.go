@@ -116,7 +116,7 @@ func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
 		id := p.jobs[1]
 		require.NotZero(p.t, id)
 		for range 10 {
-			require.True(p.t, p.step())
+			require.True(p.t, p.step(), "%v", p.check.found)
 		}
 		return id
 	}
@@ -140,12 +140,12 @@ func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
 		"or was so a minute before it came": {submit{noRequeue: true}, func(p *planted, id uint32) {
 			p.watch.lives[id].hopeless = false
 			p.watch.desperate = time.Now().Add(time.Minute)
-			require.True(p.t, p.step())
+			require.True(p.t, p.step(), "%v", p.check.found)
 			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
 		}, false},
 		"but a lack of capacity is nobody's excuse": {submit{noRequeue: true}, func(p *planted, _ uint32) {
 			p.watch.despair("QUOTA_EXCEEDED", 0)
-			require.True(p.t, p.step())
+			require.True(p.t, p.step(), "%v", p.check.found)
 			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
 		}, true},
 		"cancelled by nobody in the script": {submit{}, func(p *planted, id uint32) {
@@ -163,7 +163,7 @@ func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
 			plant(t, func(p *planted) {
 				test.does(p, submitted(p, test.submit))
 				for range 10 {
-					require.True(t, p.step())
+					require.True(t, p.step(), "%v", p.check.found)
 				}
 				if test.lost {
 					assert.Len(t, p.lostJobs(), 1)

@@ -74,25 +74,63 @@ func (e slurmFault) strike(w *world, no int) { w.ails.catch(no, controller, e.si
 
 // slurmDown is slurmctld out of reach for a while.
 type slurmDown struct {
-	lasts    time.Duration
-	restarts bool // it was dead, and starts again
+	lasts time.Duration
+	then  comeback
 }
 
-func (e slurmDown) String() string {
-	if e.restarts {
-		return fmt.Sprintf("slurmctld dies, and is started %v later", e.lasts)
-	}
-	return fmt.Sprintf("slurmctld is out of reach for %v", e.lasts)
-}
+// comeback is how slurmctld is there again.
+type comeback string
+
+// How slurmctld may come back.
+const (
+	reached   comeback = "is out of reach, and is reached again"
+	restarted comeback = "dies, and is started"
+	emptied   comeback = "dies, and is started without its state"
+)
+
+func (e slurmDown) String() string { return fmt.Sprintf("slurmctld %s %v later", e.then, e.lasts) }
 
 func (e slurmDown) strike(w *world, no int) {
 	w.slurm.Down(errNoController)
 	w.holds(slurmAway, no, e.lasts, func() {
-		if e.restarts {
+		switch e.then {
+		case restarted:
 			w.slurm.Restart()
+		case emptied:
+			w.forget()
 		}
 		w.slurm.Up()
-		w.ails.suffered()
+		w.ails.suffered(controller)
+	})
+}
+
+// forget has slurmctld lose its state. Nobody will ask for the jobs that it had.
+func (w *world) forget() {
+	w.slurm.LoseState()
+	w.watch.forget(w.setup.slurm.Nodes)
+	clear(w.jobs)
+	w.mu.Lock()
+	clear(w.byHand)
+	w.mu.Unlock()
+	w.journal.note("slurmctld has lost its state: %v", w.reserve())
+}
+
+// stubborn is a node of which slurmctld refuses every change, for a while. Those
+// that are changed with it are.
+type stubborn struct {
+	node  string
+	lasts time.Duration
+}
+
+func (e stubborn) String() string {
+	return fmt.Sprintf("slurmctld refuses to change %s, for %v", e.node, e.lasts)
+}
+
+func (e stubborn) strike(w *world, no int) {
+	w.slurm.Freeze(e.node, true)
+	w.holds("stubborn "+e.node, no, e.lasts, func() {
+		w.slurm.Freeze(e.node, false)
+		w.ails.suffered(controller)
 	})
 }
 
@@ -132,6 +170,31 @@ func (e reload) strike(w *world, _ int) {
 	w.main.restart(e.lasts)
 }
 
+// hangup is a SIGHUP after somebody has written another edition of the
+// configuration, or half of it.
+type hangup struct {
+	edition edition
+	half    bool
+}
+
+func (e hangup) String() string {
+	if e.half {
+		return "half a configuration is written, and the daemon gets a SIGHUP"
+	}
+	return fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", e.edition)
+}
+
+func (e hangup) strike(w *world, _ int) {
+	file := w.setup.file(e.edition)
+	if e.half {
+		w.main.hangUp(file[:len(file)/2] + "\n\t}")
+		return
+	}
+	w.setEdition(e.edition)
+	w.ails.suffered(program) // what is judged by the old one is not late by the new one
+	w.main.hangUp(file)
+}
+
 // secondDaemon is another daemon on the same host for a while: somebody has
 // started one by hand, or a unit twice.
 type secondDaemon struct{ lasts time.Duration }
@@ -146,10 +209,13 @@ func (e secondDaemon) strike(w *world, no int) {
 }
 
 // cron is what cron starts beside the daemon.
-type cron struct{ gc bool }
+type cron struct{ gc, adopts bool }
 
 func (e cron) String() string {
-	if e.gc {
+	switch {
+	case e.adopts:
+		return "an admin starts slurmflex gc --adopt-slurm-gcp"
+	case e.gc:
 		return "cron starts slurmflex gc"
 	}
 	return "cron starts slurmflex sync"
@@ -162,6 +228,7 @@ func (e cron) strike(w *world, _ int) {
 	}
 	w.calls.hint()
 	p := w.newProcess("cron", primary)
+	p.reconciler.Adopt = e.adopts
 	p.begin(func() {
 		_, err := p.reconciler.Sync(p.ctx, p.lock, only...)
 		w.journal.note("%v: %v", e, err)
@@ -191,9 +258,7 @@ func (e hookFault) strike(w *world, no int) {
 	w.holds("hooks", no, e.lasts, func() { w.setFate("") })
 }
 
-// clockJump is a wrong clock on the daemon's host, for a while. With one that is
-// wrong by more than five minutes Slurm itself would not work: munge refuses
-// what is so old.
+// clockJump is a wrong clock on the daemon's host, for a while.
 type clockJump struct {
 	by    time.Duration
 	lasts time.Duration
@@ -205,7 +270,10 @@ func (e clockJump) String() string {
 
 func (e clockJump) strike(w *world, no int) {
 	w.ahead.Store(int64(e.by))
-	w.holds("clock", no, e.lasts, func() { w.ahead.Store(0) })
+	w.holds("clock", no, e.lasts, func() {
+		w.ahead.Store(0)
+		w.ails.suffered(program)
+	})
 }
 
 // unblock is an admin who has a nodeset asked for again.
@@ -234,7 +302,7 @@ func (e takeover) strike(w *world, no int) {
 		w.holds(slurmAway, no, pause, func() {
 			w.slurm.Restart()
 			w.slurm.Up()
-			w.ails.suffered()
+			w.ails.suffered(controller)
 		})
 	}
 	change(false)

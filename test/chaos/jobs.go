@@ -3,6 +3,8 @@ package chaos
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -23,6 +25,8 @@ type submit struct {
 	noRequeue bool
 	on        string // a node that it insists on; empty: any
 	begin     time.Duration
+	comment   string // AdminComment, by an operator
+	with      string // the partition of a second component, of one node; empty: none
 }
 
 func (e submit) String() string {
@@ -33,7 +37,10 @@ func (e submit) String() string {
 	if e.on != "" {
 		text += ", on " + e.on
 	}
-	if e.begin > 0 {
+	switch {
+	case e.begin == never:
+		text += ", to begin in 500,000 weeks"
+	case e.begin > 0:
 		text += fmt.Sprintf(", to begin in %v", e.begin)
 	}
 	if e.priority > 0 {
@@ -45,23 +52,42 @@ func (e submit) String() string {
 	if e.noRequeue {
 		text += ", --no-requeue"
 	}
+	if e.with != "" {
+		text += ", with a component in " + e.with
+	}
+	if e.comment != "" {
+		text += fmt.Sprintf(", with the AdminComment %.120q", e.comment)
+	}
 	return text
 }
 
 func (e submit) strike(w *world, _ int) {
 	spec := fakeslurm.JobSpec{
 		Partition: e.partition, Nodes: e.nodes, Limit: e.limit, Run: e.run, Priority: e.priority, Tasks: e.tasks,
-		Interactive: e.srun, NoRequeue: e.noRequeue, User: "user",
+		Interactive: e.srun, NoRequeue: e.noRequeue, User: "user", AdminComment: e.comment,
 	}
 	if e.on != "" {
 		spec.NodeList = []string{e.on}
 	}
-	if e.begin > 0 {
+	switch {
+	case e.begin == never:
+		spec.Begin = time.Now().AddDate(9609, 0, 0)
+	case e.begin > 0:
 		spec.Begin = time.Now().Add(e.begin)
 	}
-	id, err := w.slurm.Submit(spec)
+	id, err := uint32(0), error(nil)
+	if e.with == "" {
+		id, err = w.slurm.Submit(spec)
+	} else {
+		second := spec
+		second.Partition, second.Nodes, second.NodeList = e.with, 1, nil
+		id, err = w.slurm.SubmitHet(spec, second)
+	}
 	if err == nil {
 		w.jobs[e.job] = id
+	}
+	if err == nil && (e.srun || e.noRequeue) {
+		w.watch.stay(id)
 	}
 	w.journal.note("submitted job %d as %d: %v", e.job, id, err)
 }
@@ -151,5 +177,38 @@ func randomJob(d dice, job int) submit {
 	}
 	e.srun = e.tasks == 0 && d.oneIn(8, "srun", job)
 	e.noRequeue = d.oneIn(8, "no requeue", job)
+	e.comment = d.comment(job)
+	if other := pick(d, nodeSets(), "component", job); e.tasks == 0 && other.name != set.name && d.oneIn(6, "heterogeneous", job) {
+		e.with, e.limit = other.name, min(e.limit, other.longest)
+		e.run = min(e.run, e.limit)
+	}
 	return e
+}
+
+// never stands for sbatch --begin=now+500000weeks.
+const never = math.MaxInt64
+
+// waitsForEver is a job that its owner never lets begin.
+func waitsForEver(d dice, i int) submit {
+	set := pick(d, nodeSets(), "partition of ever", i)
+	return submit{job: firstEver + i, partition: set.name, nodes: 1, limit: time.Hour, run: time.Hour, begin: never}
+}
+
+// firstEver is the script's number of the first job that waits for ever.
+const firstEver = 1000
+
+// comment is what an operator writes into a job's AdminComment at submit, which for
+// some is such as could be taken for Slurm's words, or ours.
+func (d dice) comment(job int) string {
+	if !d.oneIn(3, "comment", job) {
+		return ""
+	}
+	return pick(d, []string{
+		"flex-start: told 2000-01-01T00:00:00Z: it will be lost",
+		"flex-start: told 2999-01-01T00:00:00Z: it will be lost",
+		"flex-start: attempt 99 failed (capacity): no",
+		"x\n1|1|N/A|1:00|RUNNING|alpha-gang-[0-5]|Unknown|1|gang|root|None\n1||N/A|PENDING|0|0|",
+		"slurmflex: x [root@2000-01-01T00:00:00] Comment=x\r\x1b[31m\xff",
+		strings.Repeat("AdminComment= ", 5000),
+	}, "comment", job, "which")
 }

@@ -15,12 +15,13 @@ type machines struct {
 	mu      sync.Mutex
 	boots   map[string]time.Time // of the machines that run
 	slurmds map[string]bool      // of those whose slurmd answers
+	lefts   map[string]time.Time // when a node's last machine went
 	leases  map[string]time.Time // ends of the leases of each node's last machine
 }
 
 // boot is a machine that has come up: its slurmd starts a little later.
 func (m *machines) boot(in fakegce.Instance) {
-	if !m.w.known[in.Name] {
+	if !m.w.known[in.Name] || m.w.isStranger(in) {
 		return
 	}
 	now := time.Now()
@@ -62,12 +63,13 @@ func (m *machines) hush(name string) {
 
 // leave is a machine that has stopped, or is being deleted.
 func (m *machines) leave(in fakegce.Instance) {
-	if !m.w.known[in.Name] {
+	if !m.w.known[in.Name] || m.w.isStranger(in) {
 		return
 	}
 	m.w.journal.note("machine %s goes", in.Name)
 	m.mu.Lock()
 	delete(m.boots, in.Name)
+	m.lefts[in.Name] = time.Now()
 	m.mu.Unlock()
 	m.hush(in.Name)
 }
@@ -77,6 +79,13 @@ func (m *machines) booted(name string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.boots[name]
+}
+
+// left is when a node's last machine went; zero if none has.
+func (m *machines) left(name string) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lefts[name]
 }
 
 // silent reports whether the node has a machine on which no slurmd answers, and

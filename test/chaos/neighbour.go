@@ -34,18 +34,28 @@ func neighbours() []neighbour {
 		{"alpha-b-gang-job-1", []string{"alpha-b-gang-0"}, stamp("alpha-b", 1)},
 		{"alpha-gang-job-900001", []string{"alpha-gang-77"}, "made by hand"},
 		{"alpha-gang-job-900002", nil, `{"slurmflex":99,"cluster":"alpha","nodeset":"gang","job":900002}`}, // by a later version of ours
-		{"alpha-pool-0123abcd", []string{"alpha-pool-10"}, ""},                                             // by slurm-gcp's scripts
+		{"alpha-a3-pool-job-900003", []string{"alpha-a3-pool-77"}, stamp("alpha-a3", 900003)},
+		{alikesGroup, []string{"alpha-a3-pool-10"}, ""},
 	}
 }
+
+// alikesGroup is the group of a cluster alpha-a3, which is slurm-gcp's, for its
+// nodeset pool. Its name, and those of its machines, could be of the cluster
+// alpha and its nodeset a3-pool.
+const alikesGroup = "alpha-a3-pool-0123abcd"
 
 // neighbourhood is where the neighbours' groups are.
 const neighbourhood = "/regions/" + us + "/instanceGroupManagers"
 
 // found makes a group, as anybody may.
 func found(cloud *fakegce.Server, group, description string) error {
+	template := "flex"
+	if group == alikesGroup {
+		template = "slurm-gcp"
+	}
 	return post(cloud, neighbourhood, map[string]any{
 		"name": group, "description": description, "targetSize": 0,
-		"versions":                []any{map[string]any{"instanceTemplate": "projects/" + project + "/regions/" + us + "/instanceTemplates/flex"}},
+		"versions":                []any{map[string]any{"instanceTemplate": "projects/" + project + "/regions/" + us + "/instanceTemplates/" + template}},
 		"distributionPolicy":      map[string]any{"targetShape": "ANY_SINGLE_ZONE"},
 		"updatePolicy":            map[string]any{"type": "OPPORTUNISTIC", "instanceRedistributionType": "NONE"},
 		"instanceLifecyclePolicy": map[string]any{"defaultActionOnFailure": "DO_NOTHING"},
@@ -65,12 +75,16 @@ func populate(cloud *fakegce.Server, group, request string, machines []string) e
 
 // post calls the API as anybody would.
 func post(cloud *fakegce.Server, path string, body any) error {
+	return call(cloud, http.MethodPost, path, body)
+}
+
+func call(cloud *fakegce.Server, method, path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
 	address := "http://compute.test/compute/v1/projects/" + project + path + "?requestId=" + uuid.NewString()
-	req, err := http.NewRequest(http.MethodPost, address, bytes.NewReader(text))
+	req, err := http.NewRequest(method, address, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
@@ -81,7 +95,7 @@ func post(cloud *fakegce.Server, path string, body any) error {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		answer, _ := io.ReadAll(resp.Body)
-		return fmt.Errorf("POST %s: %s: %s", path, resp.Status, answer)
+		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, answer)
 	}
 	return nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
+	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/mig/gce"
 )
@@ -20,6 +22,8 @@ type process struct {
 	lock       flex.Lock
 	reconciler *flex.Reconciler
 	hints      chan flex.Hint
+	between    chan func()
+	runsWith   atomic.Pointer[config.Config]
 	ctx        context.Context
 	cancel     context.CancelFunc
 	ended      chan struct{}
@@ -33,7 +37,7 @@ type process struct {
 // newProcess makes a process with the present configuration, on a controller's
 // host.
 func (w *world) newProcess(name string, on host) *process {
-	p := &process{w: w, name: name, hints: make(chan flex.Hint, 1), ended: make(chan struct{}), left: -1}
+	p := &process{w: w, name: name, hints: make(chan flex.Hint, 1), between: make(chan func()), ended: make(chan struct{}), left: -1}
 	p.ctx, p.cancel = context.WithCancel(w.ctx)
 	client, err := gce.New(p.ctx, gce.Options{
 		Project: project, Endpoint: "http://compute.test", Transport: &wire{process: p, next: w.cloud.Transport()},
@@ -49,7 +53,9 @@ func (w *world) newProcess(name string, on host) *process {
 		Jitter: func(d time.Duration) time.Duration {
 			return w.dice.span(d-d/10, d+d/10, "jitter", name, time.Now().UnixNano())
 		},
+		Watch: passes{p}, Between: p.between,
 	}
+	p.runsWith.Store(p.reconciler.Config)
 	return p
 }
 
@@ -75,6 +81,26 @@ func (p *process) hint(h flex.Hint) {
 	case p.hints <- h:
 	default:
 	}
+}
+
+// hangUp has the process take its configuration from the file again, if that can
+// be read, as SIGHUP does.
+func (p *process) hangUp(file string) {
+	read, err := config.Parse(cluster+".yaml", []byte(file))
+	p.w.journal.note("%s: configuration read again: %t", p.name, err == nil)
+	if err != nil {
+		return
+	}
+	p.w.processes.Go(func() {
+		select {
+		case <-p.ctx.Done():
+		case p.between <- func() {
+			next, _ := p.reconciler.Config.Reload(read)
+			p.reconciler.Config = next
+			p.runsWith.Store(next)
+		}:
+		}
+	})
 }
 
 // stop ends the process and waits for it.
@@ -134,7 +160,7 @@ func (s *service) start() {
 	s.w.calls.hint()
 	p := s.w.newProcess(s.name, s.host)
 	p.begin(p.daemon)
-	s.w.ails.suffered() // while it did not run
+	s.w.ails.suffered(program) // while it did not run
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p
@@ -170,6 +196,15 @@ func (s *service) doom(k kill) {
 	if s.process != nil {
 		s.dooms = k
 		s.process.doom(k)
+	}
+}
+
+// hangUp sends the daemon a SIGHUP.
+func (s *service) hangUp(file string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil && !s.process.gone() {
+		s.process.hangUp(file)
 	}
 }
 

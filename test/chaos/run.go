@@ -55,7 +55,7 @@ func live(t *testing.T, d day) (o outcome) {
 // play lets the script happen, and then time pass until all is quiet.
 func (w *world) play(script []appointment) {
 	begun := time.Now()
-	w.begun, w.journal.begun = begun, begun
+	w.begun, w.journal.begun, w.check.saw = begun, begun, begun
 	w.main.start()
 	w.other.start()
 	for len(script) > 0 || time.Since(begun) < storm {
@@ -91,6 +91,8 @@ func (w *world) step() bool {
 			w.watch.take(name)
 		}
 	}
+	w.check.stalled()
+	w.check.patient()
 	_, failed := w.check.first()
 	return !failed
 }
@@ -101,6 +103,11 @@ func (w *world) calm() {
 	w.shut(true)
 	w.ails.heal()
 	w.cloud.SetCapacity("", "", -1)
+	for no := range w.jobs {
+		if no >= firstEver {
+			order{no, cancel}.strike(w, 0)
+		}
+	}
 }
 
 // watchQuiet waits until nothing is left to be done, and then for a while that
@@ -141,7 +148,7 @@ func (w *world) judge(then toll, rest time.Duration) {
 	for _, text := range w.lostJobs() {
 		w.check.fail(lostJob, "%s", text)
 	}
-	st := w.cloud.State()
+	st := w.state()
 	for _, n := range neighbours() {
 		if text := n.disturbed(st); text != "" {
 			w.check.fail(foreignChange, "%s", text)

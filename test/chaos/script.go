@@ -26,6 +26,11 @@ func newDay(seed uint64) day {
 			}
 		}
 	}
+	for i := range d.below(3, "jobs for ever") {
+		at := d.span(0, storm/2, "ever", i)
+		add(at, waitsForEver(d, i))
+		add(at+d.span(time.Minute, storm/2, "ever ends", i), order{firstEver + i, cancel})
+	}
 	for _, zone := range zones() {
 		if d.oneIn(2, "scarce", zone) {
 			add(d.span(0, storm/4, "scarce", zone, "when"), capacity{zone, d.below(5, "scarce", zone, "room"), d.minutes(30, 90, "scarce", zone, "lasts")})
@@ -54,7 +59,7 @@ func (d dice) trouble(i int) event {
 			pick(d, all, "ailment", i), pick(d, calls, "calls", i), pick(d, []int{1, 2, 4, 8}, "one in", i), lasts(1, 20),
 		}
 	}
-	switch d.below(22, "kind of trouble", i) {
+	switch d.below(32, "kind of trouble", i) {
 	case 0, 1:
 		return capacity{pick(d, zones(), "zone", i), d.below(4, "room", i), lasts(5, 90)}
 	case 2:
@@ -80,7 +85,7 @@ func (d dice) trouble(i int) event {
 	case 14:
 		return slurmFault{sick(slurmAilments(), []string{everything, everything, "update nodes", "show nodes", "squeue", "show jobs", "create reservation", "hold"})}
 	case 15:
-		return slurmDown{lasts(1, 15), d.oneIn(2, "restarts", i)}
+		return slurmDown{lasts(1, 15), pick(d, []comeback{reached, restarted, reached, restarted, emptied}, "comes back", i)}
 	case 16, 17:
 		return kill{d.below(40, "calls", i), d.oneIn(2, "acts", i), d.span(3*time.Second, 10*time.Minute, "lasts", i).Truncate(time.Second)}
 	case 18:
@@ -89,8 +94,21 @@ func (d dice) trouble(i int) event {
 		return d.company(i, lasts)
 	case 20:
 		return hookFault{pick(d, []hookFate{lost, twice, reordered}, "fate", i), lasts(5, 60)}
+	case 21, 22:
+		const day = 24 * time.Hour
+		return clockJump{pick(d, []time.Duration{-4 * time.Minute, -time.Minute, 30 * time.Second, 4 * time.Minute, day, -day}, "by", i), lasts(1, 20)}
+	case 23, 24:
+		return spoil{pick(d, rowLists(), "spoilt list", i), pick(d, damages(), "damage", i), d.below(30, "row", i), lasts(1, 20)}
+	case 25:
+		return squat{node(), pick(d, []tenancy{byHand, stopped}, "tenancy", i), lasts(5, 60)}
+	case 26:
+		return squat{fmt.Sprintf("%s-a3-pool-%d", cluster, d.below(4, "alike", i)), alikes, lasts(15, 60)}
+	case 27:
+		return hangup{edition(d.number(1, 3, "edition", i)), d.oneIn(2, "half", i)}
+	case 28:
+		return stubborn{node(), lasts(30, 80)}
 	}
-	return clockJump{pick(d, []time.Duration{-4 * time.Minute, -time.Minute, 30 * time.Second, 4 * time.Minute}, "by", i), lasts(1, 20)}
+	return d.randomLie(i, node(), lasts)
 }
 
 // zones are those that the nodesets use.
@@ -100,11 +118,13 @@ func zones() []string {
 
 // company is something that somebody else does beside the daemon.
 func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
-	switch d.below(6, "company", i) {
+	switch d.below(7, "company", i) {
 	case 0:
 		return secondDaemon{lasts(5, 40)}
 	case 1:
 		return cron{gc: true}
+	case 5:
+		return cron{gc: true, adopts: true}
 	case 2:
 		return cron{}
 	case 3:

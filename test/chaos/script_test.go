@@ -40,7 +40,7 @@ func TestEveryKindOfTroubleComes(t *testing.T) {
 	for _, kind := range []string{
 		"submit", "order", "powerUp", "capacity", "quota", "failRequest", "refuseCreation", "lag", "unreachable", "loseVM", "outage",
 		"mute", "crash", "apiFault", "slurmFault", "slurmDown", "kill", "reload", "secondDaemon", "cron", "hookFault",
-		"clockJump", "unblock", "takeover",
+		"clockJump", "unblock", "takeover", "spoil", "lie", "squat", "stubborn", "hangup",
 	} {
 		assert.True(t, seen[kind], kind)
 	}

@@ -42,7 +42,7 @@ func nodeSets() []nodeSet {
 			exclusive: true, flex: "use_job_duration: true", shortest: 2, widest: 5, longest: 70 * time.Minute,
 		},
 		{
-			name: "pool", region: us, zones: []string{"us-central1-a"}, template: "flex", dynamic: 4,
+			name: "a3-pool", region: us, zones: []string{"us-central1-a"}, template: "flex", dynamic: 4,
 			flex: "max_run_duration: 10800", shortest: 1, widest: 2, longest: time.Hour,
 		},
 		{
@@ -117,6 +117,11 @@ type edition int
 
 // config is the cluster's configuration in an edition.
 func (s setup) config(e edition) (*config.Config, error) {
+	return config.Parse(cluster+".yaml", []byte(s.file(e)))
+}
+
+// file is the configuration file in an edition.
+func (s setup) file(e edition) string {
 	d := s.dice
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\n", cluster, project)
@@ -137,7 +142,7 @@ func (s setup) config(e edition) (*config.Config, error) {
 		}
 		fmt.Fprintf(text, "    dws_flex: {%s}\n", strings.Join([]string{set.flex, s.patience(set, e)}, ", "))
 	}
-	return config.Parse(cluster+".yaml", []byte(text.String()))
+	return text.String()
 }
 
 // patience is how long a nodeset waits for what, in an edition. A lease has ten

@@ -56,7 +56,7 @@ func (e failRequest) String() string {
 func (e failRequest) strike(w *world, _ int) {
 	type waiting struct{ group, request string }
 	var all []waiting
-	for _, g := range w.ours(w.cloud.State()) {
+	for _, g := range w.ours(w.state()) {
 		for _, r := range g.Requests {
 			if r.State == "ACCEPTED" {
 				all = append(all, waiting{g.Name, r.Name})
@@ -134,7 +134,7 @@ func (e loseVM) String() string {
 }
 
 func (e loseVM) strike(w *world, _ int) {
-	machines := slices.DeleteFunc(w.cloud.State().Instances, func(in fakegce.Instance) bool {
+	machines := slices.DeleteFunc(w.state().Instances, func(in fakegce.Instance) bool {
 		return !w.known[in.Name] || in.Status == "STOPPING" || e.stops && in.Status != "RUNNING"
 	})
 	if e.nth >= len(machines) {
@@ -155,7 +155,7 @@ type outage struct{ zone string }
 func (e outage) String() string { return "all machines in " + e.zone + " stop" }
 
 func (e outage) strike(w *world, _ int) {
-	for _, in := range w.cloud.State().Instances {
+	for _, in := range w.state().Instances {
 		if w.known[in.Name] && in.Zone == e.zone && in.Status == "RUNNING" {
 			w.watch.take(in.Name)
 			w.journal.note("machine %s is lost: %v", in.Name, w.cloud.StopVM(in.Name))

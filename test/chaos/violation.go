@@ -15,9 +15,10 @@ const (
 	wrongKill     kind = "wrong kills"
 	lostJob       kind = "lost jobs"
 	foreignChange kind = "foreign changes"
+	stall         kind = "stalls"
 )
 
-func kinds() []kind { return []kind{overScale, orphan, wrongKill, lostJob, foreignChange} }
+func kinds() []kind { return []kind{overScale, orphan, wrongKill, lostJob, foreignChange, stall} }
 
 // violation is an invariant that did not hold.
 type violation struct {

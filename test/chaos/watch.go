@@ -20,8 +20,10 @@ type watch struct {
 	nodes     map[string]slurm.Node
 	lives     map[uint32]*life
 	excused   map[uint32]bool      // by array id: jobs that the script itself has ended
+	staying   map[uint32]bool      // by array id: jobs that Slurm would not requeue
 	relimited map[uint32]bool      // by array id: jobs whose limit the script has changed
 	down      map[string]time.Time // when nodes were last seen powered down, or on the way there
+	forgotten map[string]bool      // nodes that slurmctld takes for powered down since it has lost its state
 	desperate time.Time            // until when something may fail of which only an admin can mend the cause
 }
 
@@ -33,13 +35,14 @@ type life struct {
 	queued   bool      // it is still in the queue
 	taken    bool      // the world has taken a node from it
 	hopeless bool      // something failed in its time of which only an admin can mend the cause
+	stays    bool      // Slurm would not requeue it
 	dropped  bool      // we have cancelled it, as on_provision_timeout says
 }
 
 func newWatch(c *fakeslurm.Cluster, j *journal) *watch {
 	return &watch{
 		slurm: c, journal: j, nodes: map[string]slurm.Node{}, lives: map[uint32]*life{},
-		excused: map[uint32]bool{}, relimited: map[uint32]bool{}, down: map[string]time.Time{},
+		excused: map[uint32]bool{}, staying: map[uint32]bool{}, relimited: map[uint32]bool{}, down: map[string]time.Time{}, forgotten: map[string]bool{},
 	}
 }
 
@@ -56,7 +59,10 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 			w.journal.note("node %s is %s (%s)", n.Name, n.State, n.Reason)
 		}
 		w.nodes[n.Name] = n
-		if n.State.Has(slurm.PoweringDown) || n.State.Has(slurm.PoweredDown) && n.State.Base != slurm.Allocated {
+		if !n.State.Has(slurm.PoweredDown) {
+			delete(w.forgotten, n.Name)
+		}
+		if n.State.Has(slurm.PoweringDown) || n.State.Has(slurm.PoweredDown) && n.State.Base != slurm.Allocated && !w.forgotten[n.Name] {
 			w.down[n.Name] = now
 		}
 	}
@@ -79,12 +85,13 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 		}
 		l.Job, l.queued = j, true
 		l.hopeless = l.hopeless || now.Before(w.desperate)
+		l.stays = w.staying[j.ID] || w.staying[j.ArrayID] || w.staying[j.HetID]
 		switch {
 		case j.State != slurm.JobRunning:
 			l.runs = time.Time{}
 		case l.runs.IsZero():
 			l.runs = now
-			if !w.relimited[j.ArrayID] && !l.taken {
+			if !w.relimited[j.ArrayID] && !w.relimited[j.HetID] && !l.taken {
 				started = append(started, *l)
 			}
 		}
@@ -104,6 +111,28 @@ func (w *watch) excuse(id uint32) {
 	w.excused[id] = true
 }
 
+// stay notes that Slurm would not requeue a job.
+func (w *watch) stay(id uint32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.staying[id] = true
+}
+
+// forget notes that slurmctld has forgotten all jobs, and takes all nodes for
+// powered down, for which nobody has asked.
+func (w *watch) forget(nodes []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.lives)
+	clear(w.excused)
+	clear(w.staying)
+	clear(w.relimited)
+	clear(w.down)
+	for _, name := range nodes {
+		w.forgotten[name] = true
+	}
+}
+
 // relimit notes that the script changes a job's limit.
 func (w *watch) relimit(id uint32) {
 	w.mu.Lock()
@@ -117,9 +146,26 @@ func (w *watch) take(node string) {
 	defer w.mu.Unlock()
 	for _, l := range w.lives {
 		if l.queued && slices.Contains(l.Nodes, node) {
-			l.taken = true
+			for _, part := range w.parts(l) {
+				part.taken = true
+			}
 		}
 	}
+}
+
+// parts are the components of the heterogeneous job that a life belongs to, or the
+// life alone. The caller has the lock.
+func (w *watch) parts(l *life) []*life {
+	if l.HetID == 0 {
+		return []*life{l}
+	}
+	var parts []*life
+	for _, other := range w.lives {
+		if other.HetID == l.HetID {
+			parts = append(parts, other)
+		}
+	}
+	return parts
 }
 
 // despair notes that something may fail with a code for a while. If only an
@@ -146,7 +192,9 @@ func (w *watch) drop(id uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if l := w.lives[id]; l != nil {
-		l.dropped = true
+		for _, part := range w.parts(l) {
+			part.dropped = true
+		}
 	}
 }
 
@@ -160,6 +208,19 @@ func (w *watch) runner(node string) *life {
 	for _, l := range w.lives {
 		if l.queued && !l.runs.IsZero() && time.Since(l.runs) >= moment && slices.Contains(l.Nodes, node) {
 			return l
+		}
+	}
+	return nil
+}
+
+// waiter is the job that waits for a node; nil if there is none.
+func (w *watch) waiter(node string) *life {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lives {
+		if l.queued && l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) {
+			waits := *l
+			return &waits
 		}
 	}
 	return nil
@@ -251,7 +312,7 @@ func (w *watch) all() (queue, over []life) {
 func (w *watch) forgiven(l life) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.excused[l.ArrayID] || w.excused[l.ID]
+	return w.excused[l.ArrayID] || w.excused[l.ID] || w.excused[l.HetID]
 }
 
 // node is a node as it was last seen.

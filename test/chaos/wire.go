@@ -151,8 +151,8 @@ func befall[T any](ctx context.Context, p *process, t turn, act func(context.Con
 	var none T
 	if t.ailment != "" {
 		w.journal.note("call %v: such calls %s", t.key, t.ailment)
-		w.ails.suffered()
-		defer w.ails.suffered()
+		w.ails.suffered(t.goal)
+		defer w.ails.suffered(t.goal)
 	}
 	lateness := func() time.Duration { return w.dice.span(time.Second, 25*time.Second, append(t.key, "late")...) }
 	if t.ailment == slow {

@@ -113,12 +113,12 @@ func TestASicknessOfSlurmIsOneOfAllItsCommandsOrOfOneKind(t *testing.T) {
 		require.ErrorIs(t, err, scontrol.ErrNoController)
 		_, err = scheduler.Nodes(p.p.ctx)
 		require.NoError(t, err)
-		assert.False(t, p.ails.well(p.begun))
+		assert.False(t, p.ails.well(p.begun, controller))
 		time.Sleep(2 * time.Minute)
 		_, err = scheduler.Jobs(p.p.ctx)
 		require.NoError(t, err, "it has passed")
-		assert.False(t, p.ails.well(p.begun))
-		assert.True(t, p.ails.well(time.Now().Add(-time.Minute)))
+		assert.False(t, p.ails.well(p.begun, controller))
+		assert.True(t, p.ails.well(time.Now().Add(-time.Minute), controller))
 	})
 }
 

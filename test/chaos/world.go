@@ -35,6 +35,7 @@ type world struct {
 	known     map[string]bool // the cluster's nodes
 
 	ails  ails
+	rows  rows
 	watch *watch
 	check check
 	calls calls
@@ -74,7 +75,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		}
 		w.lockDirs[h] = dir
 	}
-	w.machines = machines{w: w, boots: map[string]time.Time{}, slurmds: map[string]bool{}, leases: map[string]time.Time{}}
+	w.machines = machines{w: w, boots: map[string]time.Time{}, lefts: map[string]time.Time{}, slurmds: map[string]bool{}, leases: map[string]time.Time{}}
 	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}}
 	w.main = &service{w: w, name: "daemon", host: primary}
 	w.other = &service{w: w, name: "backup's daemon", host: backup}
@@ -107,6 +108,11 @@ func (w *world) furnish() error {
 			return err
 		}
 	}
+	others := fakegce.FlexTemplate("slurm-gcp", "a3-highgpu-8g")
+	others.Properties.Labels = map[string]string{"slurm_cluster_name": "alpha-a3", "slurm_instance_role": "compute"}
+	if _, err := w.cloud.AddTemplate(us, others); err != nil {
+		return err
+	}
 	for _, n := range neighbours() {
 		if err := found(w.cloud, n.group, n.stamp); err != nil {
 			return err
@@ -122,6 +128,11 @@ func (w *world) furnish() error {
 		}
 	}
 	time.Sleep(w.setup.cloud.OperationTime + w.setup.cloud.QueueTime + w.setup.cloud.BootTime + time.Second)
+	return w.reserve()
+}
+
+// reserve makes a reservation that is another's.
+func (w *world) reserve() error {
 	spec := slurm.ReservationSpec{Name: foreignReservation, Nodes: w.setup.slurm.Nodes[:1], Start: w.begun.Add(300 * 24 * time.Hour)}
 	return w.slurm.CreateReservation(w.ctx, spec)
 }
@@ -207,7 +218,7 @@ func (w *world) arm(no int, lasts time.Duration, f fakegce.Fault) {
 		w.mu.Lock()
 		delete(w.armed, no)
 		w.mu.Unlock()
-		w.ails.suffered()
+		w.ails.suffered(compute)
 		w.rearm()
 	})
 }
@@ -232,7 +243,8 @@ func (w *world) wellFor(while time.Duration) bool {
 	w.mu.Lock()
 	faults := len(w.armed)
 	w.mu.Unlock()
-	return faults == 0 && !w.main.away() && !w.lasting(slurmAway) && w.ails.well(time.Now().Add(-while))
+	return faults == 0 && !w.rows.any() && !w.main.away() && !w.lasting(slurmAway) && !w.lasting("clock") &&
+		w.ails.well(time.Now().Add(-while), compute, controller, program)
 }
 
 func (w *world) setByHand(node string) {

@@ -26,7 +26,13 @@ func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 		}
 	}
 	done := slices.Concat(asked(p), s.takenBack(p))
-	for _, n := range s.snap.Nodes {
+	shown := slices.Clone(s.snap.Nodes)
+	for name := range s.jobs {
+		if _, there := s.nodes[name]; !there { // powers up, as far as we know
+			shown = append(shown, slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")})
+		}
+	}
+	for _, n := range shown {
 		set, _, known := s.cfg.Find(n.Name)
 		if !known || set.Flex == nil || !s.isAwaited(n) || s.hasMachine(n.Name) || slices.Contains(done, n.Name) {
 			continue

@@ -148,7 +148,7 @@ func (w *world) judge(c *cohort) {
 		c.pause = unreadText(c.set.Region, w.snap.Unseen[c.set.Region])
 		return
 	}
-	if what := w.unreadOf(c); what != "" {
+	if what := cmp.Or(w.unreadOf(c), w.unshownOf(c)); what != "" {
 		c.pause = what
 		return
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,6 +64,56 @@ func (w *world) undoubted(nodes []string, state string) []string {
 		return nodes
 	}
 	return slices.DeleteFunc(nodes, func(name string) bool { return w.nodes[name].doubted })
+}
+
+// unshown are the nodes that a job was given and that no row of Slurm's list of nodes
+// shows, because a row without a name could not be read.
+func (w *world) unshown(j *slurm.Job) (names []string) {
+	for _, name := range j.Nodes {
+		if set, _, ok := w.cfg.Find(name); ok && set.Flex != nil && w.nodes[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+const unshownText = "no row of Slurm's list of nodes shows it, as far as the list can be read"
+
+// unshownOf names a node of the cohort's job whose row could not be read: a gang is
+// asked for as a whole.
+func (w *world) unshownOf(c *cohort) string {
+	if c.job == nil || c.stamp.Node != "" {
+		return ""
+	}
+	for _, name := range c.job.Nodes {
+		set, _, _ := w.cfg.Find(name)
+		if set == c.set && (w.nodes[name] == nil || w.isSkipped(slurm.NodeRow, name)) {
+			return "the row of node " + name + " cannot be read, and all nodes of the job are asked for together"
+		}
+	}
+	return ""
+}
+
+// nameUnshown says what the nodes wait for that no row shows.
+func (w *world) nameUnshown() {
+	owners := map[string]*slurm.Job{}
+	for i := range w.snap.Jobs {
+		j := &w.snap.Jobs[i]
+		if !holdsNodes(j.State) || atWork(j.State) {
+			continue
+		}
+		for _, name := range w.unshown(j) {
+			if known := owners[name]; !w.hasMachine(name) && (known == nil || ByImportance(j, known) < 0) {
+				owners[name] = j
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(owners)) {
+		set, _, _ := w.cfg.Find(name)
+		w.plan.Waits = append(w.plan.Waits, Wait{
+			Job: owners[name].ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owners[name].Start, Obstacle: unshownText,
+		})
+	}
 }
 
 // isSkipped reports whether there is a row of that name that could not be read.

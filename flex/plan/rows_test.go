@@ -98,6 +98,39 @@ func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 }
 
 // A1
+func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
+	for name, c := range map[string]struct {
+		row   slurm.UnreadRow
+		given func(*scene)
+		wait  string
+	}{
+		"of a node with a name": {
+			slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-1", Why: "no State="},
+			func(s *scene) { s.Nodes = append(s.Nodes, slurm.Node{Name: "alpha-a3-1"}) },
+			"Slurm shows it as UNKNOWN, which slurmflex does not understand",
+		},
+		"of a node without one": {
+			slurm.UnreadRow{Kind: slurm.NodeRow, Why: "not a node record"}, func(*scene) {},
+			"no row of Slurm's list of nodes shows it, as far as the list can be read",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(alphaConfig(t), seen(unread(c.row), nodes("alpha-a3-0", poweringUp), c.given,
+				job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")))
+			assert.Empty(t, actions(p))
+			waits := map[string]string{}
+			for _, w := range p.Waits {
+				waits[slurm.Fold(w.Nodes)] = w.Obstacle
+			}
+			assert.Equal(t, map[string]string{
+				"alpha-a3-0": "the row of node alpha-a3-1 cannot be read, and all nodes of the job are asked for together",
+				"alpha-a3-1": c.wait,
+			}, waits)
+		})
+	}
+}
+
+// A1
 func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) {
 	end := time.Unix(1795266000, 0)
 	given := []func(*scene){

@@ -60,6 +60,7 @@ func (w *world) nameWaits(cohorts []*cohort) {
 		}
 	}
 	w.nameUnready()
+	w.nameUnshown()
 }
 
 // inQueue is the wait of nodes that a request is to bring.

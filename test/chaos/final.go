@@ -130,6 +130,7 @@ func (w *world) lostJobs() (lost []string) {
 		case w.watch.forgiven(l):
 		case state == slurm.JobCancelled && l.dropped: // by on_provision_timeout
 		case state == slurm.JobNodeFail && (l.taken || l.hopeless):
+		case state == slurm.JobNodeFail && l.HetID != 0 && l.stays: // its script has not begun within a minute
 		default:
 			lost = append(lost, fmt.Sprintf("job %d of %s ended as %s and should have run", l.ID, l.Partition, state))
 		}

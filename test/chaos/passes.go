@@ -14,7 +14,9 @@ type passes struct{ *process }
 // Saw notes that a pass has been made.
 func (p passes) Saw(snap plan.Snapshot, does plan.Plan) {
 	p.w.check.passed()
-	p.w.check.named(p.runsWith.Load(), snap, does)
+	if p.name != "cron" { // whose plan is a part of one
+		p.w.check.named(p.runsWith.Load(), snap, does)
+	}
 }
 
 // Did does nothing: what is done shows in Slurm and the cloud.
@@ -32,7 +34,7 @@ func (c *check) named(cfg *config.Config, snap plan.Snapshot, does plan.Plan) {
 			named[name] = wait.Request != "" || wait.Obstacle != "" || !wait.Next.IsZero()
 		}
 	}
-	given := map[uint32]bool{}
+	given := map[uint32]bool{} // back to Slurm, which takes its nodes out of their cohorts for this pass
 	for _, a := range does.Actions {
 		if back, ok := a.(plan.GiveBack); ok {
 			given[back.Job] = true
@@ -41,7 +43,7 @@ func (c *check) named(cfg *config.Config, snap plan.Snapshot, does plan.Plan) {
 			named[name] = true
 		}
 	}
-	for _, in := range snap.Ours(cluster) {
+	for _, in := range snap.Recalled().Ours(cluster) {
 		named[in.Name] = true
 	}
 	for _, n := range snap.Nodes { // they have come, or go
@@ -50,7 +52,12 @@ func (c *check) named(cfg *config.Config, snap plan.Snapshot, does plan.Plan) {
 	}
 	for _, j := range snap.Jobs {
 		for _, name := range j.Nodes {
-			if set, _, ours := cfg.Find(name); j.State == slurm.JobConfiguring && ours && set.Flex != nil && !given[j.ID] && !named[name] {
+			named[name] = named[name] || given[j.ID]
+		}
+	}
+	for _, j := range snap.Jobs {
+		for _, name := range j.Nodes {
+			if set, _, ours := cfg.Find(name); j.State == slurm.JobConfiguring && ours && set.Flex != nil && !named[name] {
 				c.fail(lostJob, "job %d waits for %s, and nothing says what for", j.ID, name)
 			}
 		}

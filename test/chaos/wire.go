@@ -118,7 +118,7 @@ func (l *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	w, ctx := l.process.w, req.Context()
 	t := w.ails.next(compute, c.kind, l.process.name+" "+c.subject())
-	w.calls.api(c, t.ailment != "")
+	w.calls.api(c, t.ailment != "" || w.endless())
 	act := func(ctx context.Context) (*http.Response, error) { return l.act(ctx, req, c) }
 	return befall(ctx, l.process, t, act, func() (*http.Response, error) { return distort(ctx, w, t, act) })
 }

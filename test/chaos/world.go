@@ -45,7 +45,7 @@ type world struct {
 	jobs        map[int]uint32 // ids, by the script's numbers
 
 	mu      sync.Mutex
-	edition edition
+	current *config.Config
 	active  int // the largest max_active_requests of the day so far
 	fate    hookFate
 	windows map[string]window
@@ -144,18 +144,18 @@ const foreignReservation = "slurmflex-alpha2-972691200"
 func (w *world) config() *config.Config {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	cfg, err := w.setup.config(w.edition)
-	if err != nil { // newWorld and setEdition would have met it
-		panic(fmt.Sprintf("configuration %d: %v", w.edition, err))
-	}
-	w.active = max(w.active, cfg.Options.MaxActiveRequests)
-	return cfg
+	return w.current
 }
 
 func (w *world) setEdition(e edition) {
+	cfg, err := w.setup.config(e)
+	if err != nil { // the setup's fault
+		panic(fmt.Sprintf("configuration %d: %v", e, err))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.edition = e
+	w.current = cfg
+	w.active = max(w.active, cfg.Options.MaxActiveRequests)
 }
 
 // mostActive is how many requests may live in a region. Requests of an earlier
@@ -233,6 +233,18 @@ func (w *world) rearm() {
 			panic(fmt.Sprintf("event %d: %v", no, err)) // the script's fault
 		}
 	}
+}
+
+// endless reports whether some list has no last page.
+func (w *world) endless() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range w.armed {
+		if f.Endless != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // well reports whether the daemon has run, and everything been answered, for a

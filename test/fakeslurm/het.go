@@ -82,11 +82,11 @@ func (p *pass) together(j *job) {
 }
 
 // missScripts requeues the heterogeneous jobs whose script has not begun: it runs
-// on the first component's nodes, once those of all are up.
+// on the first component's nodes, once those of all are up. Those of srun have none.
 func (c *Cluster) missScripts(now time.Time) {
 	waits := func(j *job) bool { return j.state == slurm.JobConfiguring }
 	for _, j := range slices.Clone(c.queue) {
-		if j.hetID() == j.id && j.state == slurm.JobRunning && now.Sub(j.start) >= scriptWait && slices.ContainsFunc(j.het, waits) {
+		if j.hetID() == j.id && !j.spec.Interactive && j.state == slurm.JobRunning && now.Sub(j.start) >= scriptWait && slices.ContainsFunc(j.het, waits) {
 			c.loseNode(j, now)
 		}
 	}

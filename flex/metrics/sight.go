@@ -67,7 +67,7 @@ func descriptions() described {
 		lastRead:     desc("region_last_read_timestamp_seconds", "When the region was last read; absent if it has not been.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
 		reservations: desc("reservations", "Reservations of Slurm's that keep jobs off ends of leases."),
-		unread:       desc("unread_rows", "Rows of Slurm's output that the last round could not read, and skipped.", "kind"),
+		unread:       desc("unread_rows", "What the last round could not read and left alone: rows of Slurm's output, and groups, instances and policies of Compute.", "kind"),
 	}
 }
 
@@ -193,7 +193,22 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 	for _, row := range snap.Unread {
 		unread[row.Kind]++
 	}
-	for _, kind := range slurm.RowKinds() {
+	for _, g := range snap.Groups {
+		if g.Unread != "" && !g.Stamp.Newer() {
+			unread["group"]++
+		}
+	}
+	for _, in := range snap.Instances {
+		if in.Unread != "" {
+			unread["instance"]++
+		}
+	}
+	for _, policy := range snap.Policies {
+		if policy.Unread != "" {
+			unread["policy"]++
+		}
+	}
+	for _, kind := range append(slurm.RowKinds(), "group", "instance", "policy") {
 		add(d.unread, float64(unread[kind]), kind)
 	}
 	return all

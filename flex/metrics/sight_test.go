@@ -33,6 +33,8 @@ func busy(t *testing.T) *world {
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-98").Status = "STOPPING"
 	w.machine(us, "a-strangers", "alpha-a3-97")
 	w.snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}}
+	w.machine(us, "a-strangers", "alpha-a3-96").Unread = "creationTimestamp"
+	w.snap.Policies = []mig.Policy{{Unread: "a"}, {Unread: "b"}, {}}
 	w.snap.Unread = slurm.Unread{{Kind: slurm.JobRow}, {Kind: slurm.JobRow}, {Kind: slurm.NodeRow}}
 	w.plan.Waits = []plan.Wait{
 		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
@@ -75,9 +77,12 @@ slurmflex_region_readable{region="us-central1"} 1
 slurmflex_orphan_instances{region="europe-west4"} 0
 slurmflex_orphan_instances{region="us-central1"} 1
 slurmflex_reservations 1
+slurmflex_unread_rows{kind="group"} 0
+slurmflex_unread_rows{kind="instance"} 1
 slurmflex_unread_rows{kind="job"} 2
 slurmflex_unread_rows{kind="node"} 1
 slurmflex_unread_rows{kind="partition"} 0
+slurmflex_unread_rows{kind="policy"} 2
 slurmflex_unread_rows{kind="reservation"} 0
 `, sightNames...)
 }
@@ -103,9 +108,12 @@ slurmflex_region_readable{region="europe-west4"} 1
 slurmflex_region_readable{region="us-central1"} 0
 slurmflex_orphan_instances{region="europe-west4"} 0
 slurmflex_reservations 1
+slurmflex_unread_rows{kind="group"} 0
+slurmflex_unread_rows{kind="instance"} 0
 slurmflex_unread_rows{kind="job"} 2
 slurmflex_unread_rows{kind="node"} 1
 slurmflex_unread_rows{kind="partition"} 0
+slurmflex_unread_rows{kind="policy"} 2
 slurmflex_unread_rows{kind="reservation"} 0
 `, sightNames...)
 }

@@ -91,7 +91,7 @@ func (c *check) before(p *process, call apiCall) {
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
-			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" {
+			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.makesRoom(p, st, g) {
 				continue
 			}
 			job := c.w.watch.waiter(r.Instances[0])
@@ -101,6 +101,27 @@ func (c *check) cancelled(p *process, st fakegce.State, request string) {
 			}
 		}
 	}
+}
+
+// makesRoom reports whether a request of the group may go for one of a nodeset that
+// has none: all places of the region are taken, and its own nodeset has others.
+func (c *check) makesRoom(p *process, st fakegce.State, of fakegce.Group) bool {
+	nodeset := func(g fakegce.Group) string {
+		stamp, _ := mig.ParseStamp(g.Description)
+		return stamp.NodeSet
+	}
+	all, same := 0, 0
+	for _, g := range c.w.ours(st) {
+		for _, r := range g.Requests {
+			if g.Region == of.Region && alive(r) {
+				all++
+				if nodeset(g) == nodeset(of) {
+					same++
+				}
+			}
+		}
+	}
+	return all >= p.runsWith.Load().Options.MaxActiveRequests && same > 1
 }
 
 // deletion judges that machines are to be deleted.

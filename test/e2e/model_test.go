@@ -51,7 +51,7 @@ func newTwins(t *testing.T, o lab.Options) *twins {
 	l := cluster(t, o)
 	w := &twins{t: t, lab: l, real: &scontrol.Client{BinDir: "/usr/bin", Conf: l.Conf()}, limit: usual}
 	w.model = fakeslurm.New(fakeslurm.Options{
-		Version:       l.Version.String(),
+		Version: l.Version.String(), Accounting: o.Accounting,
 		Nodes:         modelNodes(t, w.real),
 		Partitions:    modelPartitions(t, w.real),
 		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: 5 * time.Second,

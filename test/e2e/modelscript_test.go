@@ -52,6 +52,24 @@ func TestModelNodesPoweredByHand(t *testing.T) {
 	w.update("alpha-a3-4", "nonsense", "")
 }
 
+// A10: when a reason ends hangs on whether there is a slurmdbd.
+func TestModelReasonsWithASlurmdbd(t *testing.T) {
+	w := newTwins(t, lab.Options{Accounting: true})
+	w.update("alpha-a3-0", "drain", "an admin's")
+	w.update("alpha-a3-0", "resume", "")
+	w.update("alpha-a3-1", "down", "broken")
+	w.update("alpha-a3-1", "power_up", "")
+	w.update("alpha-a3-1", "resume", "")
+	w.update("alpha-a3-2", "down", "broken")
+	w.update("alpha-a3-2", "undrain", "")
+	w.update("alpha-a3-2", "resume", "")
+	w.update("alpha-a3-3", "", "a reason alone")
+	w.update("alpha-a3-3", "power_up", "by hand")
+	w.update("alpha-a3-3", "resume", "")
+	w.update("alpha-a3-4", "power_down_force", "it goes")
+	w.update("alpha-a3-4", "power_up", "")
+}
+
 func TestModelAJobsNodes(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.submit(hour("train", "alpha-a3-0", "alpha-a3-1"))

@@ -65,7 +65,7 @@ func habitsOf(v slurm.Version, accounting bool) habits {
 		refusesUnknownNodes: before(23, 2),
 		addsReasons:         !before(23, 2),
 		clearsReasons:       accounting || before(23, 2) || !before(26, 5),
-		remembersWhyDown:    !before(26, 5),
+		remembersWhyDown:    !before(23, 2),
 		expectsPoweredDown:  before(26, 5),
 		descendingPriority:  before(23, 11),
 		busyOnRestart:       before(24, 5),

@@ -215,7 +215,11 @@ func (l *Lab) writeFiles(ctx context.Context) error {
 	if err := l.writeGPUs(part); err != nil {
 		return err
 	}
-	if err := write(l.Conf(), topConf+part+endConf, d); err != nil {
+	text := topConf + part + endConf
+	if l.Accounting {
+		text += accountingConf
+	}
+	if err := write(l.Conf(), text, d); err != nil {
 		return err
 	}
 	if conf := cgroupConf(l.Version); conf != "" {

@@ -38,6 +38,7 @@ type Options struct {
 	LongJobs       bool          // partitions take jobs that are longer than their leases
 	NoHooks        bool          // slurm.conf names programs that do nothing
 	Daemon         bool          // whether a daemon runs
+	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld runs as root then
 	Static         int           // static nodes, alpha-st-0 …; at most 2
 	NodeSets       []NodeSet     // beside a3 and g2; at most 6
 	Margin         int           // s of job_duration_margin of a3
@@ -115,6 +116,11 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	}
 	if err := l.writeFiles(ctx); err != nil {
 		return err
+	}
+	if l.Accounting {
+		if err := l.startAccounting(ctx); err != nil {
+			return fmt.Errorf("start accounting: %w", err)
+		}
 	}
 	if _, err := l.run(ctx, l.cred, "slurmctld", "-c"); err != nil {
 		return fmt.Errorf("start slurmctld: %w", err)
@@ -288,7 +294,7 @@ func (l *Lab) Stop() {
 
 // daemons are the programs of a cluster that do not name its folder in their
 // command line.
-var daemons = []string{"slurmctld", "slurmscriptd", "slurmd", "slurmstepd", "slurmflex"}
+var daemons = []string{"slurmctld", "slurmscriptd", "slurmd", "slurmdbd", "slurmstepd", "slurmflex"}
 
 // debian is what Debian's programs have behind their names, and the kernel names
 // a slurmctld by that which has started itself anew.

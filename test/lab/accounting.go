@@ -52,12 +52,12 @@ func (l *Lab) startAccounting(ctx context.Context) error {
 		return err
 	}
 	data := "--datadir=" + l.path("db")
-	if _, err := l.run(ctx, nil, "/usr/bin/mariadb-install-db", "--no-defaults", "--user=root", "--skip-test-db", "--force", data); err != nil {
+	if _, err := l.run(ctx, nil, "/usr/bin/mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db", "--force", data); err != nil {
 		return err
 	}
 	storage := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/mariadbd", "--no-defaults", "--user=root", data,
 		"--socket="+l.path("run/db.sock"), "--pid-file="+l.path("run/db.pid"), "--log-error="+l.Log("mariadb.log"),
-		"--bind-address=127.0.0.1", fmt.Sprint("--port=", d.StoragePort()), "--skip-grant-tables")
+		"--bind-address=127.0.0.1", fmt.Sprint("--port=", d.StoragePort()))
 	if err := l.startServer(ctx, storage, d.StoragePort()); err != nil {
 		return err
 	}

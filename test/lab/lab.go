@@ -90,7 +90,7 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	if os.Geteuid() != 0 {
 		return errors.New("a lab needs root: slurmd sets the user of a job's processes")
 	}
-	if l.Version, err = slurmVersion(ctx); err != nil {
+	if l.Version, err = SlurmVersion(ctx); err != nil {
 		return err
 	}
 	unix.Umask(0o022) // other users' processes work in the folder, whatever that of our caller is
@@ -323,7 +323,8 @@ func (l *Lab) processes() []int {
 	return pids
 }
 
-func slurmVersion(ctx context.Context) (slurm.Version, error) {
+// SlurmVersion is that of the slurmctld that labs start.
+func SlurmVersion(ctx context.Context) (slurm.Version, error) {
 	cmd := exec.CommandContext(ctx, "slurmctld", "-V")
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	path, err := lookIn("/usr/sbin", "slurmctld")

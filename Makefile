@@ -78,9 +78,9 @@ docs-check: build ## check the docs: follow every link, run every command in a c
 packages: ## make the Debian package and the RPM, in build/
 	scripts/package/build $(BUILD)
 
-package-test: ## install, use, upgrade and remove the packages in a Debian 12 of its own
+package-test: build ## install, use, upgrade and remove the packages in a Debian 12 of its own
 	scripts/setup-debian-12 $(BOOKWORM)
-	go run ./test/packages --base $(BOOKWORM)
+	timeout 10m scripts/package/trial $(BOOKWORM)
 
 lint: ## check format, vet, static analysis and shell scripts
 	scripts/lint

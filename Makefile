@@ -103,12 +103,12 @@ chaos: ## live through SEEDS (200) days in which everything fails, from FIRST (1
 	@set -o pipefail; GOGC=400 $(BUILD)/chaos -test.run '^TestChaos$$' -test.timeout 2h -seeds $${SEEDS:-200} -first $${FIRST:-1} | grep -vE '^ *(PASS|FAIL|--- FAIL: .*)$$'
 
 soak: ## live through model days for SOAK (1h) and see that memory, goroutines and open files stay flat
-	go build -trimpath -o $(BUILD)/ ./test/soak ./test/soak/slurmcommand
-	$(BUILD)/soak --build $(BUILD) --for $${SOAK:-1h}
+	go build -trimpath -o $(BUILD)/ ./test/load
+	$(BUILD)/load soak --for $${SOAK:-1h}
 
 bench: build ## measure slurmflex against its targets; takes a few minutes
-	go build -trimpath -o $(BUILD)/ ./test/bench ./test/bench/stopwatch
-	$(BUILD)/bench --build $(BUILD)
+	go build -trimpath -o $(BUILD)/ ./test/load ./test/bench/stopwatch
+	$(BUILD)/load bench --build $(BUILD)
 
 bench-compare: ## compare the Go benchmarks with those of revision BASE (HEAD), COUNT (6) runs of each
 	@mkdir -p $(BUILD)

@@ -7,48 +7,35 @@ import (
 	"time"
 
 	"slurmflex/mig"
-	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
 )
-
-// usualRate is how many calls a second slurmflex makes unless configured.
-const usualRate = 20
-
-// noCapacity keeps requests ACCEPTED.
-var noCapacity = []string{"--capacity", "0", "--queue-time", "1h"}
 
 // scaleUp is jobs that Slurm gives nodes in one call of the hook.
 type scaleUp struct {
-	jobs, size int     // how many, of how many nodes each
-	requests   int     // that come of them
-	rate       float64 // calls a second
+	jobs, size int // how many, of how many nodes each
+	requests   int // that come of them
+	rate       int // calls a second
 }
 
 // run tells how long it takes from the call of the hook until all requests are
 // ACCEPTED, and which calls of the API it cost.
 func (u scaleUp) run(b *bench, ctx context.Context) (took time.Duration, calls map[string]int, err error) {
-	d, err := b.startDaemon(ctx, idleCluster(u.jobs*u.size), u.rate, time.Hour, noCapacity...)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer d.stop()
-	if err := d.cloud.forgetCalls(ctx); err != nil {
-		return 0, nil, err
-	}
-	jobs := d.slurm.submit(u.jobs, u.size, 0)
-	began := time.Now()
-	if err := d.call(ctx, nodesOf(jobs), jobs); err != nil {
-		return 0, nil, err
-	}
-	err = await(ctx, "the requests to be accepted", func() (bool, error) {
-		n, err := d.cloud.requests(ctx, mig.Accepted)
-		return n == u.requests, err
+	h, err := b.newHostWithDaemon(ctx, setting{
+		nodes: u.jobs * u.size, rate: u.rate, interval: time.Hour,
+		cloud: fakegce.Options{QueueTime: time.Hour}, // ACCEPTED for as long as we look
 	})
-	took = time.Since(began)
 	if err != nil {
 		return 0, nil, err
 	}
-	calls, err = d.cloud.calls(ctx)
-	return took, calls, err
+	defer h.end()
+	h.cloud.ResetCalls()
+	if _, err := h.submit(u.jobs, u.size); err != nil {
+		return 0, nil, err
+	}
+	if err := h.await(ctx, "the requests to be accepted", func() bool { return h.requests(mig.Accepted) == u.requests }); err != nil {
+		return 0, nil, err
+	}
+	return h.sinceCall(), h.cloud.Counts(), nil
 }
 
 func (b *bench) oneJob(ctx context.Context, nodes int, target float64) ([]row, error) {
@@ -98,13 +85,4 @@ func total(calls map[string]int) int {
 		n += times
 	}
 	return n
-}
-
-// nodesOf are the nodes of all these jobs.
-func nodesOf(jobs []slurm.Job) []string {
-	var names []string
-	for _, j := range jobs {
-		names = append(names, j.Nodes...)
-	}
-	return names
 }

@@ -53,20 +53,13 @@ const longest = 2 * time.Hour
 
 func (s nodeSet) node(i int) string { return fmt.Sprintf("%s-%s-%d", cluster, s.name, i) }
 
-// place is where the daemon finds what it needs.
-type place struct {
-	dir      string // the host's folder
-	endpoint string // Compute's
-	page     string // host:port of the daemon's page
-}
-
-// daemonConfig is the daemon's configuration. The interval of rounds is the
+// soakConfig is the daemon's configuration. The interval of rounds is the
 // longest, for in the model's time a second is long: hints bring them about.
-func daemonConfig(p place) string {
+func soakConfig(w *world) string {
 	text := &strings.Builder{}
-	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\nslurm_bin_dir: %s/bin\n", cluster, project, p.dir)
+	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\nslurm_bin_dir: %s/bin\n", cluster, project, w.dir)
 	fmt.Fprintf(text, "slurmflex: {interval: 10s, api_calls_per_second: 1000, compute_endpoint: %q, http_address: %q, run_dir: %s/run}\n",
-		p.endpoint, p.page, p.dir)
+		w.endpoint, w.page, w.dir)
 	fmt.Fprintln(text, "partitions:")
 	for _, set := range nodeSets() {
 		fmt.Fprintf(text, "  %s: {partition_name: %[1]s, enable_job_exclusive: %t, partition_nodeset: [%[1]s]}\n", set.name, set.exclusive)

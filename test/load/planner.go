@@ -17,7 +17,7 @@ import (
 // planner computes plans for clusters of three sizes in three states, and
 // reports the state that takes longest. The times are those that its thread had
 // a processor, the median of some runs.
-func (b *bench) planner(context.Context) ([]row, error) {
+func (*bench) planner(context.Context) ([]row, error) {
 	var rows []row
 	for _, p := range []struct {
 		nodes  int
@@ -55,15 +55,4 @@ func cpuOf(do func()) time.Duration {
 		took = append(took, cpuTime(unix.CLOCK_THREAD_CPUTIME_ID)-before)
 	}
 	return median(took)
-}
-
-// cpuTime is the time of processors that this thread, or this process, has had
-// so far, in the kernel and outside of it. Unlike getrusage's, it is exact to
-// less than a tick.
-func cpuTime(clock int32) time.Duration {
-	var t unix.Timespec
-	if err := unix.ClockGettime(clock, &t); err != nil {
-		panic(err) // it fails for wrong arguments only
-	}
-	return time.Duration(t.Nano())
 }

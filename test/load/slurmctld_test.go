@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,24 +16,13 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// buildCommand builds slurmcommand, and returns its folder.
-func buildCommand(t *testing.T) string {
+// commandsOf is a cluster behind the commands of Slurm, as the daemon finds them.
+func commandsOf(t *testing.T) (*slurmctld, *scontrol.Client) {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", dir, "./slurmcommand").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return dir
-}
-
-// host is a cluster behind the commands of Slurm, as the daemon finds them.
-func host(t *testing.T) (*slurmctld, *scontrol.Client) {
-	t.Helper()
-	dir, program := scratch(t), filepath.Join(buildCommand(t), "slurmcommand")
-	for _, name := range []string{"scontrol", "squeue", "scancel"} {
-		require.NoError(t, os.Symlink(program, filepath.Join(dir, name)))
-	}
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "slurmctld.sock"), Net: "unix"})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	require.NoError(t, writeCommands(dir, listener.Addr()))
 	now := func() time.Time { return noon }
 	s := &slurmctld{model: fakeslurm.New(slurmOptions(now)), now: now}
 	done := make(chan struct{})
@@ -52,7 +38,7 @@ func host(t *testing.T) (*slurmctld, *scontrol.Client) {
 }
 
 func TestTheCommandsSayWhatTheModelKnows(t *testing.T) {
-	s, commands := host(t)
+	s, commands := commandsOf(t)
 	ctx := t.Context()
 	_, err := s.model.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 2, Limit: time.Hour, Run: time.Hour, User: "ada"})
 	require.NoError(t, err)
@@ -94,7 +80,7 @@ func same[T any](t *testing.T, model, commands func(context.Context) ([]T, error
 }
 
 func TestTheCommandsChangeTheModel(t *testing.T) {
-	s, commands := host(t)
+	s, commands := commandsOf(t)
 	ctx := t.Context()
 	id, err := s.model.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 2, Limit: time.Hour, Interactive: true})
 	require.NoError(t, err)
@@ -121,7 +107,7 @@ func TestTheCommandsChangeTheModel(t *testing.T) {
 }
 
 func TestACommandThatIsLeftWithoutAnAnswerIsKilled(t *testing.T) {
-	s, commands := host(t)
+	s, commands := commandsOf(t)
 	commands.Timeout = 300 * time.Millisecond
 	s.mute.Store(1)
 	_, err := commands.Nodes(t.Context())

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,20 +28,41 @@ var (
 	errNoJob        = errors.New("slurm_load_jobs: Invalid job id specified")
 )
 
-// slurmctld answers the commands that slurmcommand hands over, for the model.
+// command stands for scontrol, squeue and scancel: it hands its name and its
+// arguments over, prints the answer, and fails if it is told to.
+const command = `#!/bin/bash
+exec 3<>/dev/tcp/%s/%s || exit 1
+printf '%%s\0' $# "${0##*/}" "$@" >&3
+read -r failed <&3
+[ "$failed" = 0 ] && exec cat <&3
+cat <&3 >&2
+exit 1
+`
+
+// writeCommands puts Slurm's commands into a folder, which ask at an address.
+func writeCommands(dir string, address net.Addr) error {
+	host, port, err := net.SplitHostPort(address.String())
+	for _, program := range []string{"scontrol", "squeue", "scancel"} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, program), fmt.Appendf(nil, command, host, port), 0o700))
+	}
+	return err
+}
+
+// slurmctld answers the commands, for the model.
 type slurmctld struct {
 	model *fakeslurm.Cluster
 	now   func() time.Time
 	mute  atomic.Int32 // how many of the next commands are left without an answer, until they are killed
+	looks atomic.Int32 // how often the nodes were read
 }
 
 // serve answers until the listener is closed, and returns when all that were
 // asked are answered.
-func (s *slurmctld) serve(listener *net.UnixListener) {
+func (s *slurmctld) serve(listener net.Listener) {
 	var answers sync.WaitGroup
 	defer answers.Wait()
 	for {
-		conn, err := listener.AcceptUnix()
+		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
@@ -46,33 +70,39 @@ func (s *slurmctld) serve(listener *net.UnixListener) {
 	}
 }
 
-func (s *slurmctld) answer(conn *net.UnixConn) {
+func (s *slurmctld) answer(conn net.Conn) {
 	defer conn.Close()
-	question, err := io.ReadAll(conn)
+	args, err := question(bufio.NewReader(conn))
 	if err != nil {
 		return // it was killed
 	}
 	if s.mute.Load() > 0 && s.mute.Add(-1) >= 0 {
-		s.hang(conn)
+		_, _ = io.Copy(io.Discard, conn) // until it is killed
 		return
 	}
-	args := strings.Split(string(question), "\x00")
 	text, err := s.run(context.Background(), args[0], args[1:])
-	status := "\x00"
+	status := "0\n"
 	if err != nil {
-		status, text = "\x01", "slurm error: "+err.Error()
+		status, text = "1\n", "slurm error: "+err.Error()+"\n"
 	}
 	_, _ = io.WriteString(conn, status+text) // whoever has gone needs no answer
 }
 
-// hang keeps a command waiting until it is killed: nobody takes its answer then.
-func (s *slurmctld) hang(conn *net.UnixConn) {
-	for {
-		time.Sleep(100 * time.Millisecond)
-		if _, err := conn.Write([]byte{0}); err != nil {
-			return
-		}
+// question is a command's name and its arguments, behind the number of these.
+func question(in *bufio.Reader) ([]string, error) {
+	var more int
+	if _, err := fmt.Fscanf(in, "%d\x00", &more); err != nil {
+		return nil, err
 	}
+	words := make([]string, more+1)
+	for i := range words {
+		word, err := in.ReadString(0)
+		if err != nil {
+			return nil, err
+		}
+		words[i] = strings.TrimSuffix(word, "\x00")
+	}
+	return words, nil
 }
 
 // run does what a command says.
@@ -131,6 +161,7 @@ func (s *slurmctld) address(ctx context.Context, args []string) (string, error) 
 func (s *slurmctld) show(ctx context.Context, args []string) (string, error) {
 	switch args[0] {
 	case "nodes":
+		s.looks.Add(1)
 		nodes, err := s.model.Nodes(ctx)
 		return fakeslurm.PrintNodes(nodes), err
 	case "reservation":
@@ -145,7 +176,7 @@ func (s *slurmctld) show(ctx context.Context, args []string) (string, error) {
 			return "", err
 		}
 		config["SlurmUser"] = fmt.Sprintf("slurm(%d)", os.Geteuid())
-		return slurmConfText(config, s.now()), nil
+		return configText(config, s.now()), nil
 	}
 	return "", fmt.Errorf("scontrol show %s: not known", args[0])
 }
@@ -246,4 +277,24 @@ func jobID(text string) (uint32, error) {
 		return 0, errNoJob
 	}
 	return uint32(id), nil
+}
+
+func partitionsText(partitions []slurm.Partition) string {
+	share := map[bool]string{true: "EXCLUSIVE", false: "NO"}
+	idle := map[bool]string{true: "YES", false: "NO"}
+	var out strings.Builder
+	for _, p := range partitions {
+		fmt.Fprintf(&out, "PartitionName=%s MaxTime=UNLIMITED Nodes=%s OverSubscribe=%s State=UP PowerDownOnIdle=%s\n",
+			p.Name, slurm.Fold(p.Nodes), share[p.Exclusive], idle[p.PowerDownOnIdle])
+	}
+	return out.String()
+}
+
+func configText(config slurm.Config, now time.Time) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Configuration data as of %s\n", now.UTC().Format("2006-01-02T15:04:05"))
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		fmt.Fprintf(&out, "%-24s= %s\n", key, config[key])
+	}
+	return out.String()
 }

@@ -35,7 +35,7 @@ const (
 // event is something that happens at a time of the day.
 type event struct {
 	at   time.Duration
-	what func(context.Context, *world) error
+	what func(context.Context, *life) error
 }
 
 // newScript is what happens in a day of that number, by time. It is the same
@@ -55,9 +55,9 @@ func newScript(number int) []event {
 	put(hungCommands, hangCommand)
 	put(outages, stopSlurmctld)
 	put(droughts, stopCapacity)
-	all = append(all, event{trouble, func(_ context.Context, w *world) error { w.cloud.ClearFaults(); return nil }})
+	all = append(all, event{trouble, func(_ context.Context, l *life) error { l.cloud.ClearFaults(); return nil }})
 	for at := trouble; at < latest; at += time.Hour {
-		all = append(all, event{at, func(ctx context.Context, w *world) error { return w.release(ctx) }})
+		all = append(all, event{at, func(ctx context.Context, l *life) error { return l.release(ctx) }})
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return int(a.at - b.at) })
 	return all
@@ -76,17 +76,17 @@ func newJob(at time.Duration, r *rand.Rand) []event {
 		Priority: uint64(1 + r.IntN(3)), Interactive: r.IntN(10) == 0, NoRequeue: r.IntN(10) == 0, User: "ada",
 	}
 	var id uint32
-	all := []event{{at, func(_ context.Context, w *world) (err error) {
-		id, err = w.slurm.Submit(spec)
+	all := []event{{at, func(_ context.Context, l *life) (err error) {
+		id, err = l.slurm.Submit(spec)
 		return refused(err)
 	}}}
 	later := at + upTo(r, time.Hour)
 	switch r.IntN(10) {
 	case 0:
-		all = append(all, event{later, func(_ context.Context, w *world) error { return toJob(id, w.slurm.Cancel) }})
+		all = append(all, event{later, func(_ context.Context, l *life) error { return toJob(id, l.slurm.Cancel) }})
 	case 1:
 		spec.Interactive, spec.NoRequeue = false, false
-		all = append(all, event{later, func(_ context.Context, w *world) error { return toJob(id, w.slurm.Requeue) }})
+		all = append(all, event{later, func(_ context.Context, l *life) error { return toJob(id, l.slurm.Requeue) }})
 	}
 	return all
 }
@@ -110,15 +110,15 @@ func refused(err error) error {
 // loseMachine is a machine that is deleted behind everyone's back, or crashes.
 func loseMachine(at time.Duration, r *rand.Rand) []event {
 	which, crash := r.Int(), r.IntN(2) == 0
-	return []event{{at, func(_ context.Context, w *world) error {
-		names := w.machines()
+	return []event{{at, func(_ context.Context, l *life) error {
+		names := l.machines()
 		switch {
 		case len(names) == 0:
 			return nil
 		case crash:
-			return w.cloud.StopVM(names[which%len(names)])
+			return l.cloud.StopVM(names[which%len(names)])
 		}
-		return w.cloud.DeleteVM(names[which%len(names)])
+		return l.cloud.DeleteVM(names[which%len(names)])
 	}}}
 }
 
@@ -126,10 +126,10 @@ func loseMachine(at time.Duration, r *rand.Rand) []event {
 func failRequest(at time.Duration, r *rand.Rand) []event {
 	codes := []string{"ZONE_RESOURCE_POOL_EXHAUSTED", "QUOTA_EXCEEDED", "INTERNAL_ERROR", "PERMISSIONS_ERROR"}
 	which, code := r.Int(), codes[r.IntN(len(codes))]
-	return []event{{at, func(_ context.Context, w *world) error {
-		if all := w.waiting(); len(all) > 0 {
+	return []event{{at, func(_ context.Context, l *life) error {
+		if all := l.waiting(); len(all) > 0 {
 			one := all[which%len(all)]
-			return w.cloud.FailRequest(one.group, one.name, code, "it fails for the soak")
+			return l.cloud.FailRequest(one.group, one.name, code, "it fails for the soak")
 		}
 		return nil
 	}}}
@@ -153,26 +153,26 @@ func failCalls(at time.Duration, r *rand.Rand) []event {
 	case 5:
 		f.Lag = time.Minute
 	}
-	return []event{{at, func(_ context.Context, w *world) error { return w.cloud.AddFault(f) }}}
+	return []event{{at, func(_ context.Context, l *life) error { return l.cloud.AddFault(f) }}}
 }
 
 // hangCommand is a command of Slurm's that hangs until it is killed.
 func hangCommand(at time.Duration, _ *rand.Rand) []event {
-	return []event{{at, func(_ context.Context, w *world) error { w.slurmctld.mute.Store(1); return nil }}}
+	return []event{{at, func(_ context.Context, l *life) error { l.slurmctld.mute.Store(1); return nil }}}
 }
 
 // stopSlurmctld is slurmctld gone for a while.
 func stopSlurmctld(at time.Duration, _ *rand.Rand) []event {
 	return []event{
-		{at, func(_ context.Context, w *world) error { w.slurm.Down(errNoController); return nil }},
-		{at + 20*time.Minute, func(_ context.Context, w *world) error { w.slurm.Restart(); return nil }},
+		{at, func(_ context.Context, l *life) error { l.slurm.Down(errNoController); return nil }},
+		{at + 20*time.Minute, func(_ context.Context, l *life) error { l.slurm.Restart(); return nil }},
 	}
 }
 
 // stopCapacity is an hour without capacity.
 func stopCapacity(at time.Duration, _ *rand.Rand) []event {
-	set := func(count int) func(context.Context, *world) error {
-		return func(_ context.Context, w *world) error { w.cloud.SetCapacity("", "", count); return nil }
+	set := func(count int) func(context.Context, *life) error {
+		return func(_ context.Context, l *life) error { l.cloud.SetCapacity("", "", count); return nil }
 	}
 	return []event{{at, set(0)}, {at + time.Hour, set(-1)}}
 }

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"slurmflex/flex"
 	"slurmflex/test/bench/site"
@@ -24,27 +23,15 @@ const (
 // hookWithDaemon calls the hook beside a daemon, which looks at 5,000 nodes
 // each time.
 func (b *bench) hookWithDaemon(ctx context.Context) ([]row, error) {
-	f, err := b.startFake(ctx)
+	h, hook, err := b.hookHost(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Stop()
-	h, hook, err := b.hookHost(ctx, f)
-	if err != nil {
+	defer h.end()
+	if err := h.begin(ctx); err != nil {
 		return nil, err
 	}
-	daemon := h.slurmflex(ctx, "daemon")
-	daemon.Stderr = nil
-	if err := daemon.Start(); err != nil {
-		return nil, err
-	}
-	defer func() {
-		_ = daemon.Process.Signal(unix.SIGTERM)
-		_ = daemon.Wait()
-	}()
-	err = await(ctx, "the daemon to listen", func() (bool, error) {
-		return flex.Send(ctx, flex.SocketPath(h.path("run")), flex.Hint{Verb: "resume"}) == nil, nil
-	})
+	err = h.await(ctx, "the daemon to listen", func() bool { return h.hint(ctx, flex.Hint{Verb: "resume"}) == nil })
 	if err != nil {
 		return nil, err
 	}
@@ -61,15 +48,11 @@ func (b *bench) hookWithDaemon(ctx context.Context) ([]row, error) {
 // hookWithoutDaemon calls the hook where no daemon runs, so that it starts a
 // detached round each time.
 func (b *bench) hookWithoutDaemon(ctx context.Context) ([]row, error) {
-	f, err := b.startFake(ctx)
+	h, hook, err := b.hookHost(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Stop()
-	_, hook, err := b.hookHost(ctx, f)
-	if err != nil {
-		return nil, err
-	}
+	defer h.end()
 	took, _, err := b.laps(ctx, hookRuns/4, hook)
 	if err != nil {
 		return nil, err
@@ -78,19 +61,47 @@ func (b *bench) hookWithoutDaemon(ctx context.Context) ([]row, error) {
 }
 
 // hookHost is a host whose nodes are all powered down, and a call for all of
-// them, whose file speaks of 1,000 jobs.
-func (b *bench) hookHost(ctx context.Context, f *fake) (*host, *exec.Cmd, error) {
-	h, err := b.newHost(hookNodes, f.Endpoint, time.Hour)
+// them, whose file speaks of 1,000 jobs. slurmctld has not started these, so that
+// there is nothing to do.
+func (b *bench) hookHost(ctx context.Context) (*host, *exec.Cmd, error) {
+	h, err := b.newHost(setting{nodes: hookNodes, rate: usualRate, interval: time.Hour})
 	if err != nil {
 		return nil, nil, err
 	}
-	idle, _ := idleCluster(hookNodes).look()
-	if err := h.dummies(idle); err != nil {
+	cfg, err := site.Config(hookNodes)
+	if err != nil {
+		h.end()
 		return nil, nil, err
 	}
-	jobs := idleCluster(hookNodes).submit(hookJobs, hookNodes/hookJobs, 0)
-	call, err := h.resume(ctx, site.Nodes(0, hookNodes), jobs)
+	call, err := h.call(ctx, site.Nodes(0, hookNodes), site.Rising(cfg, time.Now()).Jobs[:hookJobs])
+	if err != nil {
+		h.end()
+	}
 	return h, call, err
+}
+
+// lap is one run of a program under the stopwatch.
+type lap struct {
+	Took   time.Duration `json:"took"`
+	Memory int64         `json:"memory"` // bytes
+}
+
+// laps runs a command so many times under the stopwatch.
+func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took []time.Duration, memory int64, err error) {
+	watch := exec.CommandContext(ctx, filepath.Join(b.build, "stopwatch"), append([]string{fmt.Sprint(runs)}, cmd.Args...)...)
+	watch.Env, watch.Stderr = cmd.Env, os.Stderr
+	out, err := watch.Output()
+	if err != nil {
+		return nil, 0, err
+	}
+	var laps []lap
+	if err := json.Unmarshal(out, &laps); err != nil {
+		return nil, 0, fmt.Errorf("stopwatch: %w", err)
+	}
+	for _, l := range laps {
+		took, memory = append(took, l.Took), max(memory, l.Memory)
+	}
+	return took, memory, nil
 }
 
 // binary looks at the program itself.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -31,9 +30,9 @@ type visitors struct {
 
 // letIn has visitors come until send away. Of what they are answered nothing is
 // judged: the daemon may be busy, or not yet there.
-func letIn(ctx context.Context, p place) *visitors {
+func letIn(ctx context.Context, w *world) *visitors {
 	v := &visitors{
-		socket: flex.SocketPath(filepath.Join(p.dir, "run")), page: p.page,
+		socket: flex.SocketPath(w.path("run")), page: w.page,
 		client: http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second},
 	}
 	ctx, v.stop = context.WithCancel(ctx)

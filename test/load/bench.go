@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/bench/site"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/fakeslurm"
+)
+
+// bench is one run of the trials.
+type bench struct {
+	build   string // the folder of the built programs; absolute
+	scripts string // the folder of the hooks' wrappers; absolute
+	dir     string // a temporary folder
+}
+
+// trial measures one or more rows.
+type trial struct {
+	name string
+	run  func(*bench, context.Context) ([]row, error)
+}
+
+// trials are in the order of the table.
+func trials() []trial {
+	return []trial{
+		{"hook with a daemon", (*bench).hookWithDaemon},
+		{"hook without a daemon", (*bench).hookWithoutDaemon},
+		{"one job of 4", (*bench).oneJobOf4},
+		{"100 jobs of 1", (*bench).hundredJobs},
+		{"one job of 1000", (*bench).oneJobOf1000},
+		{"one job of 5000", (*bench).oneJobOf5000},
+		{"steady round", (*bench).steadyRound},
+		{"planner", (*bench).planner},
+		{"reactions on a hint", (*bench).reactionsOnHint},
+		{"reactions within an interval", (*bench).reactionsWithinInterval},
+		{"4,000 nodes up and down", (*bench).upAndDown},
+		{"binary", (*bench).binary},
+	}
+}
+
+// measure makes the trials that are wanted, one after the other.
+func (b *bench) measure(ctx context.Context, wanted *regexp.Regexp) ([]row, error) {
+	var rows []row
+	for _, t := range trials() {
+		if !wanted.MatchString(t.name) {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, "bench:", t.name)
+		some, err := t.run(b, ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.name, err)
+		}
+		rows = append(rows, some...)
+	}
+	return rows, nil
+}
+
+// host is the world of a trial: a cluster of package site, whose slurmctld calls
+// the real hooks.
+type host struct {
+	world
+	*bench
+	daemon *daemon // nil: none runs
+	deaf   atomic.Bool
+	called atomic.Pointer[time.Time] // when slurmctld first called a program since the last forget
+	failed atomic.Pointer[error]     // of a hook
+}
+
+// setting is what a trial's host is like.
+type setting struct {
+	nodes    int
+	rate     int           // of the daemon's calls, per second
+	interval time.Duration // of the rounds that it makes by itself
+	cloud    fakegce.Options
+	room     int // for machines; 0: for all
+	front    func(http.Handler) http.Handler
+}
+
+// usualRate is how many calls a second slurmflex makes unless configured.
+const usualRate = 20
+
+// newHost makes a host on which no daemon runs.
+func (b *bench) newHost(s setting) (*host, error) {
+	dir, err := os.MkdirTemp(b.dir, "host-")
+	if err != nil {
+		return nil, err
+	}
+	h := &host{bench: b}
+	nodes := site.Nodes(0, s.nodes)
+	s.cloud.Project, s.cloud.OperationTime = site.Project, time.Second
+	err = h.start(dir, models{
+		slurm: fakeslurm.Options{
+			Nodes:         nodes,
+			Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: true}},
+			ResumeTimeout: 18 * time.Hour, SuspendTimeout: 10 * time.Minute,
+			Resume:  func(nodes []string, jobs []uint32) { h.hook(nodes, jobs) },
+			Suspend: func(nodes []string) { h.hook(nodes, nil) },
+		},
+		cloud: s.cloud, front: s.front,
+		config: func(w *world) string {
+			return site.Text(s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n"+
+				"  log_file: %s\n  http_address: %s\nslurm_bin_dir: %s\n",
+				s.interval, s.rate, w.endpoint, w.path("run"), w.path("slurmflex.log"), w.page, w.path("bin")))
+		},
+	})
+	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
+		if err == nil {
+			err = os.Symlink(filepath.Join(from, name), h.path(name))
+		}
+	}
+	if err == nil {
+		_, err = h.cloud.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine))
+	}
+	if err != nil {
+		h.end()
+		return nil, err
+	}
+	h.cloud.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests)
+	if s.room != 0 {
+		h.cloud.SetCapacity(site.Zone, site.Machine, s.room)
+	}
+	return h, nil
+}
+
+// newHostWithDaemon makes a host whose daemon has looked once.
+func (b *bench) newHostWithDaemon(ctx context.Context, s setting) (*host, error) {
+	h, err := b.newHost(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.begin(ctx); err != nil {
+		h.end()
+		return nil, err
+	}
+	return h, nil
+}
+
+// begin starts a daemon, and returns when it has looked once.
+func (h *host) begin(ctx context.Context) (err error) {
+	h.cloud.ResetCalls()
+	cmd := exec.CommandContext(ctx, filepath.Join(h.build, "slurmflex"), "daemon", "--config", h.path("config.yaml"))
+	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf")}
+	if h.daemon, err = h.startDaemon(cmd); err != nil {
+		return err
+	}
+	return h.await(ctx, "the first round", func() bool { return h.cloud.Counts()["instances.aggregatedList"] > 0 })
+}
+
+// end ends all of the host.
+func (h *host) end() {
+	if h.daemon != nil {
+		_ = h.daemon.stop() // what it did was measured
+	}
+	h.shut()
+}
+
+// submit has n jobs of so many nodes each get nodes that are powered down.
+func (h *host) submit(n, size int) (jobs []uint32, err error) {
+	for range n {
+		id, err := h.slurm.Submit(fakeslurm.JobSpec{Partition: "train", Nodes: size, Limit: site.Limit, Run: site.Limit, User: "ada"})
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, id)
+	}
+	return jobs, nil
+}
+
+// hook is slurmctld's call of a program. To the daemon, a call for suspended nodes
+// is one as for resumed ones: it looks.
+func (h *host) hook(nodes []string, ids []uint32) {
+	now := time.Now()
+	h.called.CompareAndSwap(nil, &now)
+	if h.deaf.Load() || h.daemon == nil {
+		return
+	}
+	jobs, err := h.slurm.Jobs(context.Background())
+	if err == nil {
+		jobs = slices.DeleteFunc(jobs, func(j slurm.Job) bool { return !slices.Contains(ids, j.ID) })
+		var cmd *exec.Cmd
+		if cmd, err = h.call(context.Background(), nodes, jobs); err == nil {
+			err = cmd.Run()
+		}
+	}
+	if err != nil {
+		h.failed.Store(&err)
+	}
+}
+
+// call prepares a call of slurm.conf's ResumeProgram for these jobs and nodes,
+// as slurmctld makes it.
+func (h *host) call(ctx context.Context, nodes []string, jobs []slurm.Job) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(ctx, h.path("resume"), slurm.Fold(nodes))
+	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf"), "SLURM_RESUME_FILE=" + h.path("resume.json")}
+	cmd.Stderr = os.Stderr
+	return cmd, os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600)
+}
+
+// How often a condition is looked at, and so how exact a time is; and how often
+// slurmctld does its work, which takes it a second.
+const (
+	pollPace = 25 * time.Millisecond
+	stepPace = 500 * time.Millisecond
+)
+
+// await lets time pass until a condition holds, and fails if it does not within
+// some minutes.
+func (h *host) await(ctx context.Context, what string, holds func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	stepped := time.Time{}
+	for {
+		if time.Since(stepped) > stepPace {
+			h.slurm.Step()
+			stepped = time.Now()
+		}
+		if err := h.failed.Load(); err != nil {
+			return *err
+		}
+		if holds() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx))
+		case <-time.After(pollPace):
+		}
+	}
+}
+
+// sinceCall is how long ago slurmctld called a program for the first time.
+func (h *host) sinceCall() time.Duration { return time.Since(*h.called.Load()) }
+
+// requests counts the requests in that state.
+func (h *host) requests(state mig.RequestState) (n int) {
+	for _, g := range h.cloud.State().Groups {
+		for _, r := range g.Requests {
+			if r.State == string(state) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (h *host) allRun(jobs []uint32) bool {
+	return !slices.ContainsFunc(jobs, func(id uint32) bool { return h.slurm.JobState(id) != slurm.JobRunning })
+}

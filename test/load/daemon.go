@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	_ "net/http/pprof" // the soak looks into the daemon
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/metrics"
+	"slurmflex/flex/web"
+	"slurmflex/mig/gce"
+	"slurmflex/slurm/scontrol"
+)
+
+// daemonVerb has this program be the daemon of a soak.
+const daemonVerb = "daemon"
+
+// commandLimit is how long a command of Slurm's may hang: the better part of an
+// hour of the model's time.
+const commandLimit = 2 * time.Second
+
+// daemonOfSoak prepares the daemon of a world that goes by a clock.
+func (w *world) daemonOfSoak(ctx context.Context, c clock, profiles string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	return exec.CommandContext(ctx, self, daemonVerb, w.path("config.yaml"), strconv.FormatInt(c.begun.UnixNano(), 10), profiles), err
+}
+
+// soakedDaemon is that daemon: its configuration, when its clock begins, and where
+// it shows profiles of itself.
+func soakedDaemon(ctx context.Context, args []string) error {
+	if len(args) != 3 {
+		return fmt.Errorf("%s is for soak", daemonVerb)
+	}
+	begun, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not when the clock begins: %w", args[1], err)
+	}
+	return showAndRun(ctx, args[0], clock{time.Unix(0, begun)}, args[2])
+}
+
+// showAndRun runs the daemon, and shows profiles of this process at an address.
+func showAndRun(ctx context.Context, path string, c clock, profiles string) error {
+	listener, err := net.Listen("tcp", profiles)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second} // its handler is pprof's, http.DefaultServeMux
+	defer server.Close()
+	go func() { _ = server.Serve(listener) }()
+	return runDaemon(ctx, path, c)
+}
+
+// runDaemon does what slurmflex daemon does, with all of its parts, but by the
+// model's clock.
+func runDaemon(ctx context.Context, path string, c clock) error {
+	cfg, err := config.Load(path)
+	if err != nil {
+		return err
+	}
+	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), zap.InfoLevel))
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	measures := metrics.New(registry, cfg, "soak", c.now)
+	cloud, err := gce.New(ctx, gce.Options{
+		Project: cfg.Project, Endpoint: cfg.Options.ComputeEndpoint, Rate: float64(cfg.Options.APICalls), Log: log, Observe: measures.Called,
+	})
+	if err != nil {
+		return err
+	}
+	defer cloud.Close()
+	slurm := &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: commandLimit, Log: log, Observe: measures.Ran}
+	board := web.NewBoard(cfg, c.now)
+	r := &flex.Reconciler{
+		Config: cfg, Scheduler: slurm, Cloud: cloud, Log: log, Now: c.now, Watch: flex.Watchers{board, measures},
+	}
+	hints, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log)
+	if err != nil {
+		return err
+	}
+	page := web.Server{
+		Board: board, Address: cfg.Options.HTTPAddress, Log: log, Now: c.now, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { page.Run(ctx) })
+	defer serving.Wait()
+	return r.Run(ctx, flex.Lock{Dir: cfg.Options.RunDir, Seat: &flex.Seat{Slurm: slurm}}, hints)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+)
+
+// left is what keeps the world from being at rest: a job, a node that is up
+// without being static or down though it is, or what is in the cloud for none.
+// It is empty at rest.
+func (l *life) left(ctx context.Context) (string, error) {
+	jobs, err := l.slurm.Jobs(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(jobs) > 0 {
+		j := jobs[0]
+		return fmt.Sprintf("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes)), nil
+	}
+	nodes, err := l.slurm.Nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, n := range nodes {
+		up := !n.State.Has(slurm.PoweredDown) && !n.State.Has(slurm.PoweringDown) && !n.State.Has(slurm.PoweringUp)
+		if l.static[n.Name] != up || !up && !n.State.Has(slurm.PoweredDown) {
+			return fmt.Sprintf("node %s is %s (%s)", n.Name, n.State, n.Reason), nil
+		}
+	}
+	if text := l.leftInCloud(l.cloud.State()); text != "" {
+		return text, nil
+	}
+	reservations, err := l.slurm.Reservations(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range reservations {
+		if !slices.ContainsFunc(r.Nodes, l.isStatic) {
+			return "reservation " + r.Name + " is there", nil
+		}
+	}
+	return "", nil
+}
+
+// leftInCloud is what is there for no static node.
+func (l *life) leftInCloud(st fakegce.State) string {
+	for _, in := range st.Instances {
+		if !l.static[in.Name] {
+			return fmt.Sprintf("machine %s is %s", in.Name, in.Status)
+		}
+	}
+	for _, g := range st.Groups {
+		serves := func(r fakegce.Request) bool { return slices.ContainsFunc(r.Instances, l.isStatic) }
+		if !slices.ContainsFunc(g.Requests, serves) {
+			return "group " + g.Name + " is there"
+		}
+	}
+	if len(st.Policies) > 0 {
+		return "policy " + st.Policies[0] + " is there"
+	}
+	return ""
+}
+
+func (l *life) isStatic(node string) bool { return l.static[node] }
+
+// waiting are the requests that wait for capacity.
+func (l *life) waiting() (all []request) {
+	for _, g := range l.cloud.State().Groups {
+		for _, r := range g.Requests {
+			if r.State == "ACCEPTED" {
+				all = append(all, request{g.Name, r.Name})
+			}
+		}
+	}
+	return all
+}
+
+// request names a resize request.
+type request struct{ group, name string }
+
+// machines are the names of those that run, sorted.
+func (l *life) machines() []string {
+	names := map[string]bool{}
+	for _, in := range l.cloud.State().Instances {
+		if in.Status == "RUNNING" {
+			names[in.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// release releases the jobs that are held, as an admin does now and then.
+func (l *life) release(ctx context.Context) error {
+	jobs, err := l.slurm.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if j.State == slurm.JobPending && strings.Contains(strings.ToLower(j.Reason), "held") {
+			if err := l.slurm.Release(j.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

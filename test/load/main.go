@@ -1,0 +1,125 @@
+// Command load puts load on slurmflex: real programs, in front of the model of
+// Slurm behind commands that are run as child processes, and the fake Compute
+// API over TCP.
+//
+//	load bench [--build build] [--scripts scripts] [--json] [--run REGEXP]
+//	load soak [--for 1h]
+//
+// bench measures slurmflex against its targets and prints a line for each: what,
+// how much, the target, and whether it is met. Operations of Compute take a
+// second.
+//
+// soak has one daemon live through model days, one after the other, and tells
+// whether it holds ever more memory, goroutines, open files or children.
+//
+// Each exits with 1 if anything is short of its target, or grows.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is wrong with slurmflex; the output says so already.
+var (
+	errShort = errors.New("short of a target")
+	errGrows = errors.New("something grows")
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return
+	case !errors.Is(err, errShort) && !errors.Is(err, errGrows):
+		fmt.Fprintln(os.Stderr, "load:", err)
+	}
+	os.Exit(1)
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	verb := ""
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
+	}
+	flags := flag.NewFlagSet("load "+verb, flag.ContinueOnError)
+	switch verb {
+	case "bench":
+		build := flags.String("build", "build", "the `folder` of slurmflex, slurmflex-hook and stopwatch")
+		scripts := flags.String("scripts", "scripts", "the `folder` of the hooks' wrappers")
+		asJSON := flags.Bool("json", false, "print JSON")
+		only := flags.String("run", "", "only the trials whose name matches the `regexp`")
+		if err := parse(flags, args); err != nil {
+			return err
+		}
+		wanted, err := regexp.Compile(*only)
+		if err != nil {
+			return fmt.Errorf("--run %s: %w", *only, err)
+		}
+		write := writeTable
+		if *asJSON {
+			write = writeJSON
+		}
+		return measure(ctx, *build, *scripts, wanted, func(rows []row) error { return write(out, rows) })
+	case "soak":
+		lasts := flags.Duration("for", time.Hour, "how long to go on, in real `time`: a day takes a minute")
+		if err := parse(flags, args); err != nil {
+			return err
+		}
+		if least := (fewest + 1) * day / speed; *lasts < least {
+			return fmt.Errorf("%v is too short to tell what grows; give %v or more", *lasts, least)
+		}
+		return soak(ctx, *lasts, out)
+	case daemonVerb:
+		return soakedDaemon(ctx, args)
+	}
+	return fmt.Errorf("%q is neither bench nor soak", verb)
+}
+
+func parse(flags *flag.FlagSet, args []string) error {
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is not a flag; %s --help lists them", flags.Arg(0), flags.Name())
+	}
+	return nil
+}
+
+// measure makes the trials that are wanted, one after the other.
+func measure(ctx context.Context, build, scripts string, wanted *regexp.Regexp, write func([]row) error) (err error) {
+	b := &bench{}
+	if b.build, err = filepath.Abs(build); err != nil {
+		return err
+	}
+	if b.scripts, err = filepath.Abs(scripts); err != nil {
+		return err
+	}
+	if b.dir, err = os.MkdirTemp("", "slurmflex-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	rows, err := b.measure(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if err := write(rows); err != nil {
+		return err
+	}
+	if short(rows) > 0 {
+		return errShort
+	}
+	return nil
+}

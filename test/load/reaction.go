@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/bench/site"
+	"slurmflex/test/fakegce"
+)
+
+// reaction is something that happens to a job of two nodes that waits for
+// capacity, and what is to come of it.
+type reaction struct {
+	name    string
+	happens func(context.Context, *host, uint32) error
+	came    func(*host, uint32) bool
+}
+
+func reactions() []reaction {
+	return []reaction{
+		{"capacity granted: lease reserved", grantCapacity, isReserved},
+		{"request FAILED: job back in the queue", refuseCapacity, isPending},
+		{"scancel: request cancelled", cancelJob, isCancelled},
+	}
+}
+
+// grantCapacity returns when the job's machines run.
+func grantCapacity(ctx context.Context, h *host, _ uint32) error {
+	h.cloud.SetCapacity(site.Zone, site.Machine, -1)
+	return h.await(ctx, "machines to run", func() bool {
+		machines := h.cloud.State().Instances
+		return len(machines) == 2 && machines[0].Status == "RUNNING"
+	})
+}
+
+func isReserved(h *host, _ uint32) bool {
+	reservations, err := h.slurm.Reservations(context.Background())
+	return err == nil && len(reservations) == 1 && len(reservations[0].Nodes) == 2
+}
+
+func refuseCapacity(_ context.Context, h *host, job uint32) error {
+	return h.cloud.FailRequest(fmt.Sprintf("%s-%s-job-%d", site.Cluster, site.NodeSet, job), "a1",
+		"RESOURCE_POOL_EXHAUSTED", "There are currently not enough resources available to fulfill the request.")
+}
+
+func isPending(h *host, job uint32) bool                     { return h.slurm.JobState(job) == slurm.JobPending }
+func cancelJob(_ context.Context, h *host, job uint32) error { return h.slurm.Cancel(job) }
+func isCancelled(h *host, _ uint32) bool                     { return h.requests(mig.Cancelled) == 1 }
+
+// reactionTime is how long it takes from when something happens, just after a
+// round has looked, to what comes of it. A hint is given or not.
+func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Duration, hint bool) (time.Duration, error) {
+	h, err := b.newHost(setting{
+		nodes: 2, rate: usualRate, interval: interval, cloud: fakegce.Options{AttemptInterval: 100 * time.Millisecond},
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer h.end()
+	h.cloud.SetCapacity(site.Zone, site.Machine, 0)
+	if err := h.begin(ctx); err != nil {
+		return 0, err
+	}
+	jobs, err := h.submit(1, 2)
+	if err != nil {
+		return 0, err
+	}
+	if err := h.await(ctx, "the request to be accepted", func() bool { return h.requests(mig.Accepted) == 1 }); err != nil {
+		return 0, err
+	}
+	h.deaf.Store(true)
+	looked := h.slurmctld.looks.Load()
+	err = h.await(ctx, "the round that sees it", func() bool {
+		looks := h.slurmctld.looks.Load()
+		return looks > looked && h.cloud.Counts()["instances.aggregatedList"] >= int(looks)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := r.happens(ctx, h, jobs[0]); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if hint {
+		h.deaf.Store(false)
+		h.hook(site.Nodes(0, 2), jobs)
+		h.deaf.Store(true)
+	}
+	err = h.await(ctx, r.name, func() bool { return r.came(h, jobs[0]) })
+	return time.Since(began), err
+}
+
+// reactionsOnHint measures one after the other, where no round would come by
+// itself.
+func (b *bench) reactionsOnHint(ctx context.Context) ([]row, error) {
+	var rows []row
+	for _, r := range reactions() {
+		took, err := b.reactionTime(ctx, r, time.Hour, true)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, measured(r.name+", on a hint", took.Seconds(), "s", 3))
+	}
+	return rows, nil
+}
+
+// usualInterval is that of the rounds unless configured.
+const usualInterval = 30 * time.Second
+
+// reactionsWithinInterval measures all at once, for they are mostly waiting.
+func (b *bench) reactionsWithinInterval(ctx context.Context) ([]row, error) {
+	all := reactions()
+	rows := make([]row, len(all))
+	side, ctx := errgroup.WithContext(ctx)
+	for i, r := range all {
+		side.Go(func() error {
+			took, err := b.reactionTime(ctx, r, usualInterval, false)
+			rows[i] = measured(r.name+", no hint, interval 30 s", took.Seconds(), "s", usualInterval.Seconds())
+			return err
+		})
+	}
+	return rows, side.Wait()
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// The scale-up and scale-down.
+const (
+	manyJobs = 250
+	manySize = 16
+	// Each job costs a group and a request on the way up, the deletion of its
+	// instances and of its group on the way down.
+	manyCalls = 2 * manyJobs
+)
+
+// savingTime is for how long a client saves up calls that it does not make.
+const savingTime = 10 * time.Second
+
+// floor is the least time in which one way can be gone: the calls, those that
+// are refused and come again included, less what is saved up, and the two
+// operations of the last one.
+func floor() time.Duration {
+	calls := manyCalls / (1 - throttled)
+	return time.Duration(calls/usualRate*float64(time.Second)) - savingTime + 2*time.Second
+}
+
+// throttled is the part of the calls that throttle refuses.
+const throttled = 0.2
+
+const tooMany = `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"message":"Rate Limit Exceeded","domain":"usageLimits","reason":"rateLimitExceeded"}]}}`
+
+// throttle refuses a part of the calls as Compute does when there are too many,
+// by the dice of one seed.
+func throttle(next http.Handler) http.Handler {
+	var mu sync.Mutex
+	dice := rand.New(rand.NewPCG(1, 2))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		refused := dice.Float64() < throttled
+		mu.Unlock()
+		if refused {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, tooMany) // whoever has gone needs no answer
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// upAndDown gives 4,000 nodes to 250 jobs at once, and takes them away again.
+// A fifth of the calls to the cloud is refused.
+func (b *bench) upAndDown(ctx context.Context) ([]row, error) {
+	h, err := b.newHostWithDaemon(ctx, setting{nodes: manyJobs * manySize, rate: usualRate, interval: usualInterval, front: throttle})
+	if err != nil {
+		return nil, err
+	}
+	defer h.end()
+	jobs, err := h.submit(manyJobs, manySize)
+	if err != nil {
+		return nil, err
+	}
+	most, calls, changed := 0, 0, time.Now()
+	err = h.await(ctx, "all nodes to be up", func() bool {
+		st, asked, up := h.cloud.State(), 0, 0
+		for _, g := range st.Groups {
+			asked += max(g.TargetSize, len(g.Members))
+		}
+		for _, in := range st.Instances {
+			if in.Status == "RUNNING" {
+				up++
+			}
+		}
+		most = max(most, asked)
+		return up == manyJobs*manySize
+	})
+	if err != nil {
+		return nil, err
+	}
+	up := h.sinceCall()
+	if err := h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) }); err != nil {
+		return nil, err
+	}
+	err = h.await(ctx, "calls to be saved up", func() bool {
+		if now := total(h.cloud.Counts()); now != calls {
+			calls, changed = now, time.Now()
+		}
+		return time.Since(changed) > savingTime
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.called.Store(nil)
+	for _, id := range jobs {
+		if err := h.slurm.Cancel(id); err != nil {
+			return nil, err
+		}
+	}
+	err = h.await(ctx, "nothing to be left", func() bool {
+		st := h.cloud.State()
+		return len(st.Instances)+len(st.Groups) == 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	limit := 1.3 * floor().Seconds()
+	return []row{
+		measured("4,000 nodes for 250 jobs, a fifth of the calls refused: all up", up.Seconds(), "s", limit),
+		measured("the same 4,000 nodes: nothing left after scancel", h.sinceCall().Seconds(), "s", limit),
+		measured("the same: most machines asked for at once", float64(most), "VMs", manyJobs*manySize),
+	}, nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"slurmflex/flex"
+	"slurmflex/test/fakegce"
+	"slurmflex/test/fakeslurm"
+)
+
+// world is the Slurm and the Compute that slurmflex is given, and the host that
+// it finds them from.
+type world struct {
+	dir       string // the host's folder
+	endpoint  string // Compute's
+	page      string // host:port of the daemon's page
+	slurm     *fakeslurm.Cluster
+	cloud     *fakegce.Server
+	slurmctld *slurmctld
+
+	running sync.WaitGroup
+	close   []func()
+}
+
+// models are those of a world. front is what its calls to Compute go through; nil
+// is nothing.
+type models struct {
+	slurm  fakeslurm.Options
+	cloud  fakegce.Options
+	front  func(http.Handler) http.Handler
+	config func(*world) string // the text of slurmflex' configuration
+}
+
+// idleTime is how long Compute keeps a connection that nobody uses: shorter than
+// a daemon is left alone before the soak looks at it, so that only those are
+// counted that it has not let go of.
+const idleTime = time.Second
+
+// start fills a world whose folder is there and empty. The machines of its cloud
+// have the slurmds of its Slurm's nodes.
+func (w *world) start(dir string, m models) (err error) {
+	w.dir = dir
+	now := m.slurm.Now
+	if now == nil {
+		now = time.Now
+	}
+	m.cloud.OnBoot = func(in fakegce.Instance) { w.slurm.Register(in.Name, now()) }
+	m.cloud.OnDelete = func(in fakegce.Instance) { w.slurm.Silence(in.Name) }
+	w.cloud, w.slurm = fakegce.New(m.cloud), fakeslurm.New(m.slurm)
+	w.slurmctld = &slurmctld{model: w.slurm, now: now}
+	for _, folder := range []string{"bin", "run"} {
+		if err := os.Mkdir(w.path(folder), 0o700); err != nil {
+			return err
+		}
+	}
+	commands, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	w.running.Go(func() { w.slurmctld.serve(commands) })
+	w.close = append(w.close, func() { commands.Close() })
+	if err := writeCommands(w.path("bin"), commands.Addr()); err != nil {
+		return err
+	}
+	compute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: w.cloud, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: idleTime}
+	if m.front != nil {
+		server.Handler = m.front(w.cloud)
+	}
+	w.running.Go(func() { _ = server.Serve(compute) })
+	w.close = append(w.close, func() { server.Close() })
+	w.endpoint = "http://" + compute.Addr().String()
+	if w.page, err = freeAddress(); err != nil {
+		return err
+	}
+	return os.WriteFile(w.path("config.yaml"), []byte(m.config(w)), 0o600)
+}
+
+// shut ends what start has begun.
+func (w *world) shut() {
+	for _, end := range w.close {
+		end()
+	}
+	w.running.Wait()
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// hint hands one over to the daemon, which may have no time for it.
+func (w *world) hint(ctx context.Context, h flex.Hint) error {
+	return flex.Send(ctx, flex.SocketPath(w.path("run")), h)
+}
+
+// freeAddress is one on which nobody listens at the moment.
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// daemon is slurmflex' daemon in a process of its own, so that what it takes is
+// not mixed with what the models do.
+type daemon struct {
+	cmd *exec.Cmd
+	log *os.File
+}
+
+// startDaemon has a daemon run until it is stopped, or ctx ends. Its log goes into
+// the world's folder.
+func (w *world) startDaemon(cmd *exec.Cmd) (d *daemon, err error) {
+	d = &daemon{cmd: cmd}
+	if d.log, err = os.Create(w.path("daemon.log")); err != nil {
+		return nil, err
+	}
+	cmd.Stderr = d.log
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	return d, cmd.Start()
+}
+
+func (d *daemon) pid() int { return d.cmd.Process.Pid }
+
+// stop ends the process and waits for it.
+func (d *daemon) stop() error {
+	defer d.log.Close()
+	if err := d.cmd.Process.Signal(unix.SIGTERM); err != nil {
+		return err
+	}
+	if err := d.cmd.Wait(); err != nil {
+		return fmt.Errorf("the daemon, whose log is %s: %w", d.log.Name(), err)
+	}
+	return nil
+}

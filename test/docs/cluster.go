@@ -44,6 +44,12 @@ var installed = map[string]string{
 	"scripts/logrotate/slurmflex":             "/etc/logrotate.d/slurmflex",
 }
 
+// standIns are the programs that a page's cluster cannot have.
+var standIns = []string{
+	"apt", "apt-get", "dnf", "systemctl", "journalctl", "gcloud", "terraform", "sudo", "make", "go",
+	"nvidia-smi", "all_reduce_perf", "torchrun", "python3",
+}
+
 // startCluster sets up what a page needs. Remove must be called even if it fails.
 func startCluster(ctx context.Context, s setting) (*cluster, error) {
 	c := &cluster{}
@@ -140,15 +146,11 @@ func (c *cluster) furnish(build string, s setting) error {
 	if err := os.CopyFS(at("/usr/share/slurmflex/terraform"), os.DirFS("scripts/terraform")); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
+	if err := copyFile("test/docs/stand-in", filepath.Join(c.standInFolder(), "stand-in")); err != nil {
 		return err
 	}
-	if err := copyFile(self, filepath.Join(c.standInFolder(), "docs")); err != nil {
-		return err
-	}
-	for name := range standIns {
-		if err := os.Symlink("docs", filepath.Join(c.standInFolder(), name)); err != nil {
+	for _, name := range standIns {
+		if err := os.Symlink("stand-in", filepath.Join(c.standInFolder(), name)); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -28,9 +27,6 @@ const (
 )
 
 func main() {
-	if name := filepath.Base(os.Args[0]); isStandIn(name) {
-		os.Exit(standIn(name, os.Args[1:]))
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	right, err := check(ctx, os.Stdout, os.Args[1:])

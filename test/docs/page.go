@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
 )
 
 // page is a page of the documentation.
@@ -37,19 +43,16 @@ type block struct {
 // link is a link to a place in the repository or elsewhere.
 type link struct {
 	target string
-	line   int
+	line   int // of the paragraph or table that it is in
 }
 
-// The pages are these, and all of docs.
-var (
-	singlePages = []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "test/README.md", "test/chaos/README.md"}
-	pageFolder  = "docs"
-)
+// singlePages are the pages, beside all of docs.
+var singlePages = []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "test/README.md", "test/chaos/README.md"}
 
 // readPages reads all pages of the repository at root.
 func readPages(root string) ([]*page, error) {
 	paths := slices.Clone(singlePages)
-	err := filepath.WalkDir(filepath.Join(root, pageFolder), func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".md" {
 			path, err = filepath.Rel(root, path)
 			paths = append(paths, path)
@@ -61,14 +64,14 @@ func readPages(root string) ([]*page, error) {
 	}
 	var pages []*page
 	for _, path := range paths {
-		text, err := os.ReadFile(filepath.Join(root, path))
+		source, err := os.ReadFile(filepath.Join(root, path))
 		if errors.Is(err, fs.ErrNotExist) && path != "README.md" {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		p, err := parsePage(path, string(text))
+		p, err := parsePage(path, source)
 		if err != nil {
 			return nil, err
 		}
@@ -78,64 +81,74 @@ func readPages(root string) ([]*page, error) {
 }
 
 var (
-	fence    = regexp.MustCompile("^ *```+ *([^`]*)$")
-	heading  = regexp.MustCompile(`^#{1,6} +(.*?) *#*$`)
-	inline   = regexp.MustCompile(`\]\(<?([^()\s>]+)>?(?: "[^"]*")?\)`)
-	named    = regexp.MustCompile(`^ *\[[^\]]+\]: +(\S+)`)
-	inTag    = regexp.MustCompile(`(?:href|src|srcset)="([^"]+)"`)
-	tagID    = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
-	codeSpan = regexp.MustCompile("`[^`]*`")
+	inTag       = regexp.MustCompile(`(?:href|src|srcset)="([^"]+)"`)
+	tagID       = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
 // parsePage takes a page apart.
-func parsePage(path, text string) (*page, error) {
+func parsePage(path string, source []byte) (*page, error) {
 	p := &page{path: path, anchors: make(map[string]bool)}
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		if open := fence.FindStringSubmatch(lines[i]); open != nil {
-			end := slices.IndexFunc(lines[i+1:], func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "```") })
-			if end < 0 {
-				return nil, fmt.Errorf("%s:%d: a block that does not end; close it with ```", path, i+1)
+	root := goldmark.New(goldmark.WithExtensions(extension.Table)).Parser().Parse(text.NewReader(source))
+	line := 0 // of the block that is walked
+	return p, ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
+			line = 1 + bytes.Count(source[:n.Lines().At(0).Start], []byte("\n"))
+		}
+		switch n := n.(type) {
+		case *ast.FencedCodeBlock:
+			language, name := "", ""
+			if n.Info != nil {
+				language, name, _ = strings.Cut(strings.TrimSpace(string(n.Info.Value(source))), " ")
 			}
-			p.addBlock(open[1], i+2, lines[i+1:i+1+end])
-			i += end + 1
-			continue
+			b := block{language, name, line, string(n.Lines().Value(source))}
+			if lines := n.Lines(); lines.Len() > 0 && !bytes.HasPrefix(bytes.TrimSpace(source[lines.At(lines.Len()-1).Stop:]), []byte("```")) {
+				return ast.WalkStop, fmt.Errorf("%s:%d: a block that does not end; close it with ```", path, line-1)
+			}
+			p.blocks = append(p.blocks, b)
+		case *ast.Heading:
+			p.addAnchor(words(n, source))
+		case *ast.Link:
+			p.links = append(p.links, link{string(n.Destination), line})
+		case *ast.Image:
+			p.links = append(p.links, link{string(n.Destination), line})
+		case *ast.HTMLBlock:
+			p.addTags(string(n.Lines().Value(source)), line)
+		case *ast.RawHTML:
+			p.addTags(string(n.Segments.Value(source)), line)
 		}
-		p.addProse(lines[i], i+1)
-	}
-	return p, nil
+		return ast.WalkContinue, nil
+	})
 }
 
-func (p *page) addBlock(info string, line int, text []string) {
-	language, name, _ := strings.Cut(strings.TrimSpace(info), " ")
-	p.blocks = append(p.blocks, block{language, name, line, strings.Join(text, "\n") + "\n"})
-}
-
-func (p *page) addProse(text string, line int) {
-	if h := heading.FindStringSubmatch(text); h != nil {
-		p.addAnchor(h[1])
+func (p *page) addTags(html string, line int) {
+	for _, found := range inTag.FindAllStringSubmatch(html, -1) {
+		p.links = append(p.links, link{found[1], line})
 	}
-	plain := codeSpan.ReplaceAllString(text, "``")
-	for _, form := range []*regexp.Regexp{inline, named, inTag} {
-		for _, found := range form.FindAllStringSubmatch(plain, -1) {
-			p.links = append(p.links, link{found[1], line})
-		}
-	}
-	for _, id := range tagID.FindAllStringSubmatch(plain, -1) {
+	for _, id := range tagID.FindAllStringSubmatch(html, -1) {
 		p.anchors[id[1]] = true
 	}
 }
 
-var (
-	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-	linkText    = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-)
+// words is the text in a node, without what marks it up.
+func words(n ast.Node, source []byte) (all string) {
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		if t, ok := child.(*ast.Text); ok {
+			all += string(t.Value(source))
+		} else {
+			all += words(child, source)
+		}
+	}
+	return all
+}
 
 // addAnchor adds the anchor that GitHub gives a heading: a second one of the
 // same words is numbered.
-func (p *page) addAnchor(words string) {
-	words = strings.ToLower(linkText.ReplaceAllString(words, "$1"))
-	name := strings.ReplaceAll(notInAnchor.ReplaceAllString(words, ""), " ", "-")
+func (p *page) addAnchor(heading string) {
+	name := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 	unique := name
 	for n := 1; p.anchors[unique]; n++ {
 		unique = fmt.Sprintf("%s-%d", name, n)

@@ -10,8 +10,8 @@ import (
 )
 
 func TestAPageIsTakenApart(t *testing.T) {
-	p, err := parsePage("docs/a.md", "# The `sync` command, again!\n\nSee [b](b.md#x) and ![p](p.png \"a picture\").\n`[no](link)`\n\n"+
-		"```bash job.sh\n#!/bin/bash\n[not](a link)\n```\n## Again\n## Again\n```text\nout\n```\n")
+	p, err := parsePage("docs/a.md", []byte("# The `sync` command, again!\n\nSee [b](b.md#x) and ![p](p.png \"a picture\").\n`[no](link)`\n\n"+
+		"```bash job.sh\n#!/bin/bash\n[not](a link)\n```\n## Again\n## Again\n```text\nout\n```\n"))
 	require.NoError(t, err)
 	assert.Equal(t, []block{{"bash", "job.sh", 7, "#!/bin/bash\n[not](a link)\n"}, {"text", "", 13, "out\n"}}, p.blocks)
 	assert.Equal(t, []link{{"b.md#x", 3}, {"p.png", 3}}, p.links)
@@ -20,13 +20,13 @@ func TestAPageIsTakenApart(t *testing.T) {
 }
 
 func TestAPageOfOutputHasNothingToRun(t *testing.T) {
-	p, err := parsePage("a.md", "```text\nout\n```\n")
+	p, err := parsePage("a.md", []byte("```text\nout\n```\n"))
 	require.NoError(t, err)
 	assert.False(t, p.runs())
 }
 
 func TestABlockThatDoesNotEndIsNamed(t *testing.T) {
-	_, err := parsePage("a.md", "text\n```sh\nid\n")
+	_, err := parsePage("a.md", []byte("text\n```sh\nid\n"))
 	require.EqualError(t, err, "a.md:2: a block that does not end; close it with ```")
 }
 

@@ -2,16 +2,20 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-const role = "title: t\nstage: GA\nincludedPermissions: [compute.zones.get]\n"
+const role = "title: t\nstage: GA\nincludedPermissions:\n  - compute.zones.get\n"
 
 func TestAStandInChecksWhatItIsGiven(t *testing.T) {
+	script, err := filepath.Abs("stand-in")
+	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"role.yaml": role, "empty.yaml": "title: t\n", "Makefile": "demo: build ## show it\n\techo $(SEEDS)\n", "tf/main.tf": "",
@@ -51,18 +55,27 @@ func TestAStandInChecksWhatItIsGiven(t *testing.T) {
 		{"systemctl", []string{"restart", "slurmflx"}, "there is no unit slurmflx.service"},
 		{"systemctl", []string{"mask", "slurmd"}, "give one of enable, disable, start, stop, restart, reload, status, is-active and a unit"},
 		{"journalctl", []string{"-u", "slurmflx"}, "there is no unit slurmflx.service"},
-		{"sudo", nil, "give a command"},
+		{"sudo", []string{"-u", "root"}, "give a command"},
 	} {
-		err := standIns[c.program](c.args)
+		if _, err := os.Lstat(c.program); err != nil {
+			require.NoError(t, os.Symlink(script, c.program))
+		}
+		said, err := exec.Command("./"+c.program, c.args...).CombinedOutput()
 		if c.want == "" {
-			assert.NoError(t, err, "%s %v", c.program, c.args)
+			assert.NoError(t, err, "%s %v: %s", c.program, c.args, said)
 		} else {
-			assert.EqualError(t, err, c.want, "%s %v", c.program, c.args)
+			assert.EqualError(t, err, "exit status 1", "%s %v", c.program, c.args)
+			assert.Equal(t, "stand-in for "+strings.Join(append([]string{c.program}, c.args...), " ")+": "+c.want+"\n", string(said))
 		}
 	}
 }
 
-func TestOnlyStandInsStandIn(t *testing.T) {
-	assert.True(t, isStandIn("gcloud"))
-	assert.False(t, isStandIn("docs"))
+func TestAProgramOnTheNodesWritesWhatItWasCalledWith(t *testing.T) {
+	script, err := filepath.Abs("stand-in")
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "torchrun")
+	require.NoError(t, os.Symlink(script, program))
+	said, err := exec.Command(program, "--nnodes=2", "train.py").Output()
+	require.NoError(t, err)
+	assert.Equal(t, "torchrun --nnodes=2 train.py\n", string(said))
 }

@@ -74,10 +74,13 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 		return 0, err
 	}
 	h.deaf.Store(true)
-	looked := h.slurmctld.looks.Load()
-	err = h.await(ctx, "the round that sees it", func() bool {
-		looks := h.slurmctld.looks.Load()
-		return looks > looked && h.cloud.Counts()["instances.aggregatedList"] >= int(looks)
+	first := h.slurmctld.looks.Load()
+	looked, at := first, time.Now()
+	err = h.await(ctx, "the round that sees it, and those that follow at once", func() bool {
+		if looks := h.slurmctld.looks.Load(); looks != looked {
+			looked, at = looks, time.Now()
+		}
+		return looked > first && time.Since(at) > time.Second
 	})
 	if err != nil {
 		return 0, err

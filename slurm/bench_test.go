@@ -8,6 +8,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
+	"slurmflex/test/fakeslurm"
 )
 
 // cluster is a cluster of 5,000 nodes and 1,020 jobs.
@@ -21,7 +22,7 @@ func cluster(b *testing.B, state func(*config.Config, time.Time) plan.Snapshot) 
 }
 
 func BenchmarkParseSqueue(b *testing.B) {
-	text := site.JobsText(cluster(b, site.Steady).Jobs)
+	text := []byte(fakeslurm.PrintJobs(cluster(b, site.Steady).Jobs))
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
@@ -32,7 +33,7 @@ func BenchmarkParseSqueue(b *testing.B) {
 }
 
 func BenchmarkParseReservations(b *testing.B) {
-	text := site.ReservationsText(cluster(b, site.Steady).Reservations)
+	text := []byte(fakeslurm.PrintReservations(cluster(b, site.Steady).Reservations))
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/bench/site"
+	"slurmflex/test/fakeslurm"
 )
 
 // A dummy prints 5,000 nodes: what is measured is the start of a program, its
@@ -20,7 +21,7 @@ func BenchmarkNodes(b *testing.B) {
 	}
 	dir := b.TempDir()
 	records := filepath.Join(dir, "nodes")
-	if err := os.WriteFile(records, site.NodesText(site.Steady(cfg, time.Now()).Nodes), 0o600); err != nil {
+	if err := os.WriteFile(records, []byte(fakeslurm.PrintNodes(site.Steady(cfg, time.Now()).Nodes)), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	dummy := fmt.Sprintf("#!/bin/sh\nexec cat %s\n", records)

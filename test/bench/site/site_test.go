@@ -10,6 +10,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/slurm"
+	"slurmflex/test/fakeslurm"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -50,19 +51,18 @@ func TestEveryNodeOfARisingClusterIsAskedForAndEveryMachineOfALeavingOneDeleted(
 func TestWhatSlurmWouldPrintIsReadBack(t *testing.T) {
 	cfg := cluster(t, 500)
 	snap := Steady(cfg, noon)
-	snap.Nodes[7].Comment, snap.Nodes[8].Reason = "slurmflex: waits", "slurmflex: no capacity"
+	snap.Nodes[7].Comment, snap.Nodes[8].Reason, snap.Nodes[8].ReasonBy = "slurmflex: waits", "slurmflex: no capacity", "root"
 	snap.Nodes[9].LastBusyTime = noon
 
-	nodes, err := slurm.ParseNodes(NodesText(snap.Nodes))
+	nodes, err := slurm.ParseNodes([]byte(fakeslurm.PrintNodes(snap.Nodes)))
 	require.NoError(t, err)
-	snap.Nodes[8].ReasonBy = "root"
 	assert.Equal(t, snap.Nodes, nodes)
 
-	jobs, err := slurm.ParseSqueue(JobsText(snap.Jobs))
+	jobs, err := slurm.ParseSqueue([]byte(fakeslurm.PrintJobs(snap.Jobs)))
 	require.NoError(t, err)
 	assert.Equal(t, snap.Jobs, jobs)
 
-	reservations, err := slurm.ParseReservations(ReservationsText(snap.Reservations))
+	reservations, err := slurm.ParseReservations([]byte(fakeslurm.PrintReservations(snap.Reservations)))
 	require.NoError(t, err)
 	require.Len(t, reservations, len(snap.Reservations))
 	for i, r := range reservations {
@@ -70,10 +70,6 @@ func TestWhatSlurmWouldPrintIsReadBack(t *testing.T) {
 		assert.Equal(t, []any{want.Name, want.Start}, []any{r.Name, r.Start})
 		assert.ElementsMatch(t, want.Nodes, r.Nodes)
 	}
-	none, err := slurm.ParseReservations(ReservationsText(nil))
-	require.NoError(t, err)
-	assert.Empty(t, none)
-
 	resumed, err := slurm.ResumedJobs(ResumeFile(snap.Jobs))
 	require.NoError(t, err)
 	require.Len(t, resumed, len(snap.Jobs))

@@ -110,7 +110,8 @@ func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 			"Slurm shows it as UNKNOWN, which slurmflex does not understand",
 		},
 		"of a node without one": {
-			slurm.UnreadRow{Kind: slurm.NodeRow, Why: "not a node record"}, func(*scene) {},
+			slurm.UnreadRow{Kind: slurm.NodeRow, Why: "not a node record"},
+			func(*scene) {},
 			"no row of Slurm's list of nodes shows it, as far as the list can be read",
 		},
 	} {

@@ -16,6 +16,7 @@ const maxProvisionTimeout = 365 * 24 * time.Hour
 // Provisioning says which nodes must arrive together.
 type Provisioning string
 
+// Queued is the default.
 const (
 	Queued     Provisioning = "queued"       // all nodes of a job, in one resize request
 	NodeByNode Provisioning = "node_by_node" // each node as soon as it can be had
@@ -24,6 +25,7 @@ const (
 // TimeoutAction says what becomes of a job that waited for capacity too long.
 type TimeoutAction string
 
+// Requeue is the default.
 const (
 	Requeue TimeoutAction = "requeue"
 	Hold    TimeoutAction = "hold"

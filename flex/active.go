@@ -60,8 +60,9 @@ func (s *Seat) check(ctx context.Context) error {
 	if err := s.checkUser(ctx); err != nil {
 		return err
 	}
-	host, err := s.Host, error(nil)
+	host := s.Host
 	if host == "" {
+		var err error
 		if host, err = os.Hostname(); err != nil {
 			return fmt.Errorf("which controller this is: %w", err)
 		}

@@ -1,7 +1,6 @@
 package flex
 
 import (
-	"errors"
 	"io"
 	"net"
 	"runtime"
@@ -66,7 +65,7 @@ func TestManyWhoSayNothingAreHungUpOnAndLeaveNothing(t *testing.T) {
 		side.Go(func() {
 			defer conn.Close()
 			_, err := conn.Read(make([]byte, 1))
-			assert.True(t, errors.Is(err, io.EOF), "hung up on: %v", err)
+			assert.ErrorIs(t, err, io.EOF, "hung up on")
 		})
 	}
 	side.Wait()

@@ -6,6 +6,7 @@ import "errors"
 // decide what happens next. mig/gce maps the API's codes to it in one place.
 type Cause uint8
 
+// The causes, with what each means for what happens next.
 const (
 	CauseNone        Cause = iota
 	CauseCapacity          // no machines now: ask again later

@@ -282,10 +282,9 @@ func TestAReservationUntilTheEndOfTime(t *testing.T) {
 func TestAHeterogeneousJobsComponentsAreJobs(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
 		jobs := readJobs(t, version, "10-het")
-		for id, minutes := range map[uint32]time.Duration{6: 10, 7: 20} {
-			limit := Limit{Kind: LimitSet, Duration: minutes * time.Minute}
+		for id, limit := range map[uint32]time.Duration{6: 10 * time.Minute, 7: 20 * time.Minute} {
 			require.Equal(t, JobConfiguring, jobs[id].State)
-			require.Equal(t, limit, jobs[id].Limit)
+			require.Equal(t, Limit{Kind: LimitSet, Duration: limit}, jobs[id].Limit)
 			require.Len(t, jobs[id].Nodes, 1)
 		}
 	})

@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -48,7 +47,7 @@ func TestARecordThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 		records, err := ParseJobRecords([]byte(bad+"\n"+recordRow("8", "(null)")), "MARK", []uint32{7, 8})
 		require.EqualError(t, err, "record of job 7: "+want)
 		var wrong *JobRecordError
-		require.True(t, errors.As(err, &wrong))
+		require.ErrorAs(t, err, &wrong)
 		require.Equal(t, uint32(7), wrong.ID)
 		require.Len(t, records, 1)
 		require.Equal(t, uint32(8), records[0].ID)

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func requireUnread[T any](t *testing.T, err error, rows []T) {
 		return
 	}
 	require.NotContains(t, err.Error(), "\n")
-	if unread, ok := err.(Unread); ok {
+	if unread := (Unread{}); errors.As(err, &unread) {
 		require.NotEmpty(t, unread)
 		return
 	}

@@ -135,8 +135,8 @@ func TestAFailingProgramIsReported(t *testing.T) {
 func TestTheCommandStopsCleanlyWhileACallWaits(t *testing.T) {
 	r := start(t, instant("--operation-time", "1h")...)
 	body := r.do(t, "DELETE", "/compute/v1/projects/p/global/instanceTemplates/everywhere", "")
-	name := body[strings.Index(body, "operation-"):]
-	name = name[:strings.IndexByte(name, '"')]
+	_, name, _ := strings.Cut(body, "operation-")
+	name, _, _ = strings.Cut("operation-"+name, `"`)
 	waiting := make(chan struct{})
 	go func() {
 		defer close(waiting)

@@ -169,7 +169,7 @@ func TestTheWatchdogsSignalDoesNotLookLikeAWrongConfiguration(t *testing.T) {
 	d.settle(t)
 	status := d.ProcessState.Sys().(syscall.WaitStatus)
 	assert.True(t, status.Signaled(), "%v", d.ProcessState)
-	assert.True(t, strings.Contains(d.stderr.String(), "(*Reconciler).Run("), "it says where it hung")
+	assert.Contains(t, d.stderr.String(), "(*Reconciler).Run(", "it says where it hung")
 }
 
 func TestTheWatchdogHasTimeForAHealthyDaemon(t *testing.T) {

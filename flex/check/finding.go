@@ -14,6 +14,7 @@ import (
 // Level is how much a finding matters.
 type Level uint8
 
+// The levels, the worst first.
 const (
 	Fault   Level = iota // it does not work so: some job is lost or never starts
 	Unread               // it could not be looked at, so nothing is known

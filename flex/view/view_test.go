@@ -427,7 +427,7 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 	assert.Equal(t, "Nov 22 00:30", Moment(noon.Add(11*time.Hour+30*time.Minute), now))
 	assert.Equal(t, "Jan 1 2027 13:00", Moment(noon.AddDate(0, 0, 41), now))
 	assert.Equal(t, "ab…", Clip("ab cd", 4))
-	assert.Equal(t, "", Clip("ab", 0))
+	assert.Empty(t, Clip("ab", 0))
 	assert.Equal(t, "a [2Jb ü", Printable("a\x1b[2Jb\nü"))
 }
 

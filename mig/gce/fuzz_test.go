@@ -3,7 +3,6 @@ package gce
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -182,7 +181,7 @@ func FuzzAnAnswer(f *testing.F) {
 func requireFailure(t *testing.T, err error) {
 	t.Helper()
 	var failed *mig.Error
-	require.True(t, errors.As(err, &failed), "%v", err)
+	require.ErrorAs(t, err, &failed)
 	require.NotEqual(t, mig.CauseNone, failed.Cause)
 	require.LessOrEqual(t, failed.Cause, mig.CauseUnknown)
 	require.NotContains(t, err.Error(), "\n")

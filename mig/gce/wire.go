@@ -124,7 +124,7 @@ func (w *wire) exchange(req *http.Request, method string) (*http.Response, error
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	defer cancel()
-	out, err := copyOf(req, ctx)
+	out, err := copyOf(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (w *wire) exchange(req *http.Request, method string) (*http.Response, error
 }
 
 // copyOf is the request with a fresh body, to be sent under ctx.
-func copyOf(req *http.Request, ctx context.Context) (*http.Request, error) {
+func copyOf(ctx context.Context, req *http.Request) (*http.Request, error) {
 	out := req.Clone(ctx)
 	out.Header.Set("User-Agent", userAgent)
 	if req.GetBody != nil {

@@ -232,7 +232,7 @@ func TestAnUnusableEndpointIsAClearErrorInOneLine(t *testing.T) {
 
 func TestAnAnswerIsReadUpToItsLimit(t *testing.T) {
 	whole := func(limit int) error {
-		return readWhole(&http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, limit)
+		return readWhole(&http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, limit)
 	}
 	require.NoError(t, whole(12))
 	require.EqualError(t, whole(11), "answer longer than 11 bytes")

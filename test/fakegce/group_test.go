@@ -22,7 +22,7 @@ func TestAGroupIsReadBackAsItWasWrittenWithWhatComputeAdds(t *testing.T) {
 	require.NoError(t, op.Wait(t.Context()))
 
 	g := w.group("m")
-	assert.Equal(t, `{"cluster":"alpha"}`, g.GetDescription())
+	assert.JSONEq(t, `{"cluster":"alpha"}`, g.GetDescription())
 	assert.NotNil(t, g.TargetSize, "zero is sent")
 	assert.Equal(t, "ANY_SINGLE_ZONE", g.GetDistributionPolicy().GetTargetShape())
 	assert.Equal(t, "https://www.googleapis.com/compute/v1/projects/demo/zones/us-central1-c", g.GetDistributionPolicy().GetZones()[0].GetZone())

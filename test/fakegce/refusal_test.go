@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -146,7 +145,7 @@ func TestTheRateQuotaIsRefilledWithTheNextMinute(t *testing.T) {
 	_, err := w.list(t.Context(), "")
 	assertRefused(t, err, 403, "rateLimitExceeded", "Quota exceeded for quota metric 'List requests'")
 	var api *googleapi.Error
-	require.True(t, errors.As(err, &api))
+	require.ErrorAs(t, err, &api)
 	assert.Contains(t, api.Body, `"domain":"usageLimits"`)
 	w.Advance(10 * time.Second)
 	_, err = w.list(t.Context(), "")

@@ -120,7 +120,7 @@ func TestAHookMayCallTheServer(t *testing.T) {
 	var seen []string
 	w := newWorld(t, Options{
 		OnBoot:   func(v Instance) { seen = append(seen, v.Name); _ = s.DeleteVM(v.Name) },
-		OnDelete: func(v Instance) { seen = append(seen, fmt.Sprint(len(s.State().Instances))) },
+		OnDelete: func(Instance) { seen = append(seen, fmt.Sprint(len(s.State().Instances))) },
 	})
 	s = w.Server
 	w.givenGroup("m")

@@ -96,7 +96,7 @@ func TestTheSameDayEndsTheSame(t *testing.T) {
 	eachVersion(t, func(t *testing.T, version string) {
 		for seed := range uint64(6) {
 			first, second := day(t, version, seed), day(t, version, seed)
-			require.True(t, first == second, "seed %d", seed)
+			require.Equal(t, first, second, "seed %d", seed)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func TestWhatIsPrintedIsReadBack(t *testing.T) {
 		require.NoError(t, err)
 		readJobs, err := slurm.ParseSqueue([]byte(PrintJobs(jobs)))
 		require.NoError(t, err)
-		require.Equal(t, len(jobs), len(readJobs))
+		require.Len(t, readJobs, len(jobs))
 		for i := range jobs {
 			if len(jobs[i].Nodes) == 0 {
 				jobs[i].Nodes, readJobs[i].Nodes = nil, nil

@@ -103,7 +103,7 @@ func (m mutant) foundBy(ctx context.Context) (test string, err error) {
 
 // overlay writes the mutated file, and the file that has the Go tool take it.
 func (m mutant) overlay(dir, text string) (path string, err error) {
-	real, err := filepath.Abs(m.file)
+	original, err := filepath.Abs(m.file)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (m mutant) overlay(dir, text string) (path string, err error) {
 	if err := os.WriteFile(mutated, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {real: mutated}})
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
 	if err != nil {
 		return "", err
 	}

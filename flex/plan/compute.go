@@ -48,7 +48,7 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 	cohorts := w.cohorts()
 	w.all = cohorts
 	w.noteComponents(cohorts)
-	w.settleRequests(cohorts)
+	w.settleRequests()
 	w.giveUpBoots(boots)
 	w.giveUpLate(cohorts)
 	w.releaseGangs(cohorts)

@@ -14,7 +14,7 @@ import (
 // cancels those that serve none. A request is all or nothing, so one node that
 // nobody wants makes the whole of it wrong; a node of the configuration that Slurm
 // does not show, or shows in a state that we do not understand, never does.
-func (w *world) settleRequests(cohorts []*cohort) {
+func (w *world) settleRequests() {
 	for _, r := range w.liveRequests() {
 		why := w.misfit(r)
 		switch {

@@ -46,6 +46,12 @@ func TestThePackagesHaveTheRoleBesideTerraform(t *testing.T) {
 	assert.Equal(t, "/usr/share/slurmflex/terraform/", dst["scripts/terraform/*"])
 }
 
+func TestThePackagesSayWhatIsInThemAndUnderWhichLicenses(t *testing.T) {
+	dst := contents(t)
+	assert.Equal(t, "/usr/share/doc/slurmflex/bom.cdx.json", dst["${STAGE}/bom.cdx.json"])
+	assert.Equal(t, "/usr/share/doc/slurmflex/third-party-notices.gz", dst["${STAGE}/third-party-notices.gz"])
+}
+
 func TestTheExampleOfTheConfigurationIsRight(t *testing.T) {
 	cfg, err := config.Load("../../scripts/package/config.yaml")
 	require.NoError(t, err)

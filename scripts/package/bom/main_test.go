@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestABillHasEveryModuleOfAProgramWithItsLicense(t *testing.T) {
+	dir, again := t.TempDir(), t.TempDir()
+	require.NoError(t, run([]string{dir, os.Args[0]}))
+	require.NoError(t, run([]string{again, os.Args[0], os.Args[0]}))
+	var bom cdx.BOM
+	text := read(t, dir, "bom.cdx.json")
+	require.NoError(t, json.Unmarshal([]byte(text), &bom))
+	var names []string
+	for _, c := range *bom.Components {
+		names = append(names, c.Name)
+		assert.Equal(t, "pkg:golang/"+c.Name+"@"+c.Version, c.PackageURL)
+	}
+	assert.Contains(t, names, "std")
+	assert.Contains(t, names, "github.com/CycloneDX/cyclonedx-go")
+	notices := read(t, dir, "third-party-notices")
+	for _, c := range *bom.Components {
+		assert.Contains(t, notices, "==== "+c.Name+" "+c.Version+": ")
+	}
+	assert.Contains(t, notices, "Copyright (c) OWASP Foundation", "its NOTICE")
+	assert.Equal(t, text, read(t, again, "bom.cdx.json"), "the same programs have the same bill")
+	assert.Equal(t, notices, read(t, again, "third-party-notices"))
+}
+
+func TestWhatCannotBeAskedIsAnError(t *testing.T) {
+	require.EqualError(t, run([]string{t.TempDir()}), "usage: bom FOLDER PROGRAM ...")
+	require.ErrorContains(t, run([]string{t.TempDir(), "main.go"}), "main.go")
+	_, err := notices([]part{{"example.invalid/none", "v1.0.0"}})
+	require.ErrorContains(t, err, "go mod download example.invalid/none@v1.0.0")
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	return string(text)
+}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -304,7 +305,11 @@ func describe(n *yaml.Node) string {
 func quote(text string) string {
 	const longest = 80
 	if len(text) > longest {
-		text = text[:longest] + "…"
+		end := longest
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end] + "…"
 	}
 	return strconv.Quote(text)
 }

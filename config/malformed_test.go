@@ -91,3 +91,12 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestALongTextIsCutBetweenItsCharacters(t *testing.T) {
+	for shift := range 4 {
+		long := strings.Repeat("x", 77+shift) + strings.Repeat("ü", 20)
+		_, err := Parse("c.yaml", []byte("slurm_cluster_name: hpc\nproject: "+long+"\n"))
+		require.ErrorContains(t, err, "…")
+		assert.NotContains(t, err.Error(), `\x`, "no half of a character: %v", err)
+	}
+}

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"slurmflex/regular"
 )
 
@@ -33,6 +35,9 @@ type Config struct {
 	Partitions []Partition // sorted by name
 	Options    Options
 	Ignored    []Ignored // what the file says that we do not use, sorted by line
+
+	file string     // its name
+	root *yaml.Node // what it says
 }
 
 // Ignored is a key outside our own sections that was passed over, or a nodeset that is not
@@ -90,6 +95,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	var c *Config
 	if root := r.document(data); root != nil {
 		c = r.config(root)
+		c.file, c.root = name, r.root
 	}
 	if len(r.problems) > 0 {
 		r.problems.sort()

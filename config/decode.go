@@ -25,6 +25,7 @@ type reader struct {
 	faulty   map[string]bool // keys that have a problem
 	ignored  []Ignored
 	left     int // of maxEntries
+	root     *yaml.Node
 }
 
 // problem records what is wrong with a key. A key has one problem at most: the
@@ -77,7 +78,8 @@ func (r *reader) document(data []byte) *section {
 		r.problem(top.Line, "", "%s is not a mapping; give keys and values", describe(top))
 		return nil
 	}
-	return r.newSection("", "", 1, doc.Content[0])
+	r.root = doc.Content[0]
+	return r.newSection("", "", 1, r.root)
 }
 
 var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)

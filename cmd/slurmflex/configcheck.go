@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/config/source"
 	"slurmflex/flex/check"
 	"slurmflex/flex/view"
 )
@@ -45,7 +44,7 @@ Exit code: 0 right, be it with advice; 1 something could not be checked; 2 wrong
   slurmflex --config new.yaml config check --effective`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, file, err := a.configFile()
+			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
@@ -57,7 +56,7 @@ Exit code: 0 right, be it with advice; 1 something could not be checked; 2 wrong
 				_, err = cmd.OutOrStdout().Write(text)
 				return err
 			}
-			return a.check(cmd.Context(), cmd.OutOrStdout(), cfg, file, live)
+			return a.check(cmd.Context(), cmd.OutOrStdout(), cfg, live)
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "also ask Slurm and Compute, on the controller and as the user that slurmctld runs as")
@@ -66,30 +65,17 @@ Exit code: 0 right, be it with advice; 1 something could not be checked; 2 wrong
 	return cmd
 }
 
-// configFile loads the configuration, and where in the file its keys stand.
-func (a *app) configFile() (*config.Config, *source.File, error) {
-	cfg, err := a.config()
-	if err != nil {
-		return nil, nil, err
-	}
-	file, err := source.Read(a.configPath)
-	if err != nil {
-		return nil, nil, usageError{err}
-	}
-	return cfg, file, nil
-}
-
 // check prints what is to know about the configuration; what is wrong with it
 // is the error.
-func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, file *source.File, live bool) error {
-	found := check.Advise(cfg, file)
+func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, live bool) error {
+	found := check.Advise(cfg)
 	world := ""
 	if live {
 		seen, err := a.observe(ctx, cfg)
 		if err != nil {
 			return err
 		}
-		found = append(found, check.Compare(cfg, file, seen)...)
+		found = append(found, check.Compare(cfg, seen)...)
 		world = "; Slurm and Compute match"
 	}
 	var text strings.Builder
@@ -99,7 +85,7 @@ func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, file *
 	wrong := found.Of(check.Fault, check.Unread)
 	if len(wrong) == 0 {
 		fmt.Fprintf(&text, "%s: OK: cluster %s: flex-start in %d of %s%s\n",
-			file.Path, cfg.Cluster, len(cfg.FlexSets()), view.Count(len(cfg.NodeSets), "nodeset"), world)
+			a.configPath, cfg.Cluster, len(cfg.FlexSets()), view.Count(len(cfg.NodeSets), "nodeset"), world)
 	}
 	if _, err := io.WriteString(w, text.String()); err != nil {
 		return err

@@ -38,11 +38,11 @@ cloud.conf to edit, and in which order to do it. Nothing is written.`,
 }
 
 func (a *app) fromSlurmGCP(ctx context.Context, conf string, o slurmConfOptions) (string, error) {
-	cfg, file, err := a.configFile()
+	cfg, err := a.config()
 	if err != nil {
 		return "", err
 	}
-	c := slurmgcp.Cluster{Config: cfg, File: file, Programs: o.programs}
+	c := slurmgcp.Cluster{Config: cfg, Programs: o.programs}
 	if c.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
 		return "", err
 	}

@@ -12,7 +12,6 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/config/source"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
@@ -37,11 +36,11 @@ is as it was.`,
   slurmflex config slurm-conf --slurm-version 24.11 --machine a3=a3-megagpu-8g`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, file, err := a.configFile()
+			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
-			text, err := a.slurmConf(cmd.Context(), cfg, file, o)
+			text, err := a.slurmConf(cmd.Context(), cfg, o)
 			if err != nil {
 				return err
 			}
@@ -83,7 +82,7 @@ type slurmConfOptions struct {
 	machines          map[string]string // by nodeset
 }
 
-func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.File, o slurmConfOptions) (string, error) {
+func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOptions) (string, error) {
 	in := slurmconf.Input{Config: cfg, Programs: o.programs, Extra: map[string][]slurmconf.Parameter{}}
 	var err error
 	if in.Version, err = a.slurmVersion(ctx, cfg, o.version); err != nil {
@@ -102,8 +101,9 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, file *source.Fi
 			return "", usageError{fmt.Errorf("--machine %s=…: %s has no flex nodeset %q", name, a.configPath, name)}
 		}
 	}
+	keys := cfg.Keys()
 	for _, p := range cfg.Partitions {
-		for _, s := range file.Below("partitions." + p.Name + ".partition_conf") {
+		for _, s := range keys.Below("partitions." + p.Name + ".partition_conf") {
 			in.Extra[p.Name] = append(in.Extra[p.Name], slurmconf.Parameter(s))
 		}
 	}

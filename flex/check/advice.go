@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/config/source"
 	"slurmflex/flex/slurmconf"
 )
 
 // Advise holds a configuration that is right against good sense, and lists what
 // of the file is ignored. It asks nobody.
-func Advise(cfg *config.Config, file *source.File) Findings {
-	a := adviser{cfg: cfg, file: file}
+func Advise(cfg *config.Config) Findings {
+	a := adviser{cfg: cfg, keys: cfg.Keys()}
 	for _, set := range cfg.FlexSets() {
 		a.flex(set)
 		a.static(set)
@@ -26,19 +25,19 @@ func Advise(cfg *config.Config, file *source.File) Findings {
 		if strings.HasSuffix(i.Key, ".partition_conf") || a.advises(i.Key) {
 			continue // config slurm-conf writes it into slurm.conf, or advice says what matters about it
 		}
-		a.found = append(a.found, Finding{Ignored, file.Path, i.Line, i.Key, "slurmflex does not use it"})
+		a.found = append(a.found, Finding{Ignored, a.keys.File, i.Line, i.Key, "slurmflex does not use it"})
 	}
 	return a.found.sort()
 }
 
 type adviser struct {
 	cfg   *config.Config
-	file  *source.File
+	keys  *config.Keys
 	found Findings
 }
 
 func (a *adviser) advise(key, format string, args ...any) {
-	a.found = append(a.found, Finding{Advice, a.file.Path, a.file.Line(key), key, fmt.Sprintf(format, args...)})
+	a.found = append(a.found, Finding{Advice, a.keys.File, a.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
 
 // advises reports whether there is advice about a key, or one below it.
@@ -57,10 +56,10 @@ func (a *adviser) flex(set *config.NodeSet) {
 		a.advise(block+"job_duration_margin",
 			"a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots")
 	}
-	if !set.Flex.UseJobDuration && a.file.Has(block+"job_duration_margin") {
+	if !set.Flex.UseJobDuration && a.keys.Has(block+"job_duration_margin") {
 		a.advise(block+"job_duration_margin", "means nothing without use_job_duration; set use_job_duration: true or take it out")
 	}
-	if set.Flex.ProvisionTimeout == 0 && a.file.Has(block+"on_provision_timeout") {
+	if set.Flex.ProvisionTimeout == 0 && a.keys.Has(block+"on_provision_timeout") {
 		a.advise(block+"on_provision_timeout", "means nothing without provision_timeout; set provision_timeout or take it out")
 	}
 	if set.Flex.RenewBefore > 0 && set.Static == 0 {
@@ -126,7 +125,7 @@ func (a *adviser) resumeTimeouts() {
 	var others []string
 	for _, p := range a.cfg.Partitions {
 		key := "partitions." + p.Name + ".partition_conf.ResumeTimeout"
-		value, own := a.file.Value(key)
+		value, own := a.keys.Value(key)
 		switch wrong, write := needs.ResumeTimeout(value); {
 		case a.cfg.LongestJob(p) == 0:
 		case !own:
@@ -136,7 +135,7 @@ func (a *adviser) resumeTimeouts() {
 		}
 	}
 	const key = "cloud_parameters.resume_timeout"
-	value, given := a.file.Value(key)
+	value, given := a.keys.Value(key)
 	if wrong, write := needs.ResumeTimeout(value); given && wrong != "" && len(others) > 0 {
 		a.advise(key, "counts for the nodes of %s: %s; set ResumeTimeout to %s in their partition_conf", strings.Join(others, ", "), wrong, write)
 	}

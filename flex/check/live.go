@@ -5,13 +5,12 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/config/source"
 	"slurmflex/mig"
 )
 
 // Compare holds a configuration against the world.
-func Compare(cfg *config.Config, file *source.File, w World) Findings {
-	j := &judge{cfg: cfg, file: file, world: w}
+func Compare(cfg *config.Config, w World) Findings {
+	j := &judge{cfg: cfg, keys: cfg.Keys(), world: w}
 	if w.Client != nil {
 		j.say(Fault, "slurmflex.credentials_file", "%v; Compute was not asked", w.Client)
 	} else {
@@ -38,14 +37,14 @@ func (j *judge) compute() {
 // judge gathers what it finds wrong between a configuration and the world.
 type judge struct {
 	cfg   *config.Config
-	file  *source.File
+	keys  *config.Keys
 	world World
 	found Findings
 }
 
 // say notes something about a key of the configuration.
 func (j *judge) say(level Level, key, format string, args ...any) {
-	j.found = append(j.found, Finding{level, j.file.Path, j.file.Line(key), key, fmt.Sprintf(format, args...)})
+	j.found = append(j.found, Finding{level, j.keys.File, j.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
 
 // unread notes that something was not read. Missing rights and wrong names are
@@ -106,10 +105,10 @@ func (j *judge) zoneKey(set *config.NodeSet, zone string) string {
 	list := "nodeset." + set.Name + ".zone_policy_allow"
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("%s[%d]", list, i)
-		if !j.file.Has(key) {
+		if !j.keys.Has(key) {
 			return list
 		}
-		if v, _ := j.file.Value(key); v == zone {
+		if v, _ := j.keys.Value(key); v == zone {
 			return key
 		}
 	}
@@ -190,7 +189,7 @@ func (j *judge) clock() {
 		way = "behind"
 	}
 	j.found = append(j.found, Finding{
-		Level: Fault, File: j.file.Path, Key: "clock",
+		Level: Fault, File: j.keys.File, Key: "clock",
 		Text: fmt.Sprintf("this host's is %s %s Compute's, by which leases end; have chrony or ntpd set it", off.Abs().Round(time.Second), way),
 	})
 }

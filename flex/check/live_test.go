@@ -83,8 +83,8 @@ func keys(found Findings, level Level) map[string]string {
 
 func compared(t *testing.T, c *cloud, s Scheduler) Findings {
 	t.Helper()
-	cfg, file := changed(t, "project", "project")
-	return Compare(cfg, file, Observe(t.Context(), cfg, s, c, time.Now))
+	cfg := changed(t, "project", "project")
+	return Compare(cfg, Observe(t.Context(), cfg, s, c, time.Now))
 }
 
 func TestInARegionThatCannotBeReadNothingElseIsAsked(t *testing.T) {
@@ -99,10 +99,10 @@ func TestInARegionThatCannotBeReadNothingElseIsAsked(t *testing.T) {
 }
 
 func TestWithoutComputeSlurmIsCheckedAllTheSame(t *testing.T) {
-	cfg, file := changed(t, "project", "project")
+	cfg := changed(t, "project", "project")
 	world := Observe(t.Context(), cfg, controller{}, nil, time.Now)
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
-	found := Compare(cfg, file, world)
+	found := Compare(cfg, world)
 	assert.Equal(t, "no credentials; Compute was not asked", keys(found, Fault)["slurmflex.credentials_file"])
 	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; write ResumeProgram=/opt/slurmflex/resume")
 }
@@ -231,7 +231,7 @@ func TestTheClustersResumeTimeoutCountsUnlessEachFlexPartitionHasItsOwn(t *testi
 		require.Error(t, found, name)
 		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
 	}
-	cfg, file := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
-	found := Compare(cfg, file, Observe(t.Context(), cfg, timed{}, &cloud{}, time.Now))
+	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
+	found := Compare(cfg, Observe(t.Context(), cfg, timed{}, &cloud{}, time.Now))
 	assert.ErrorContains(t, found.Problems(), wrong, "of nodes in no partition")
 }

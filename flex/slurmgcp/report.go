@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"slurmflex/config"
-	"slurmflex/config/source"
 	"slurmflex/flex/check"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
@@ -18,27 +17,29 @@ import (
 // Cluster is a cluster of slurm-gcp's scripts.
 type Cluster struct {
 	Config    *config.Config
-	File      *source.File    // the configuration
 	SlurmConf *slurmconf.File // with its cloud.conf; nil if it is not given
 	Version   slurm.Version   // of Slurm
 	Programs  string          // folder of slurmflex's hooks
+
+	keys *config.Keys // of the configuration
 }
 
 // Report says what changes, what is ignored, which lines to edit and in which
 // order to do it.
 func Report(c Cluster) string {
+	c.keys = c.Config.Keys()
 	var b strings.Builder
 	ours, others := c.sets()
-	fmt.Fprintf(&b, "%s loads as it is: of cluster %s, %s will come by slurmflex", c.File.Path, c.Config.Cluster, counted(ours))
+	fmt.Fprintf(&b, "%s loads as it is: of cluster %s, %s will come by slurmflex", c.keys.File, c.Config.Cluster, counted(ours))
 	if len(others) > 0 {
 		fmt.Fprintf(&b, ", and %s stay with slurm-gcp's scripts", strings.Join(others, ", "))
 	}
 	b.WriteString(".\n")
-	found := slices.DeleteFunc(check.Advise(c.Config, c.File), func(f check.Finding) bool {
+	found := slices.DeleteFunc(check.Advise(c.Config), func(f check.Finding) bool {
 		return f.Key == "slurmflex.delegate" // see additions
 	})
 	section(&b, "What changes", c.changes())
-	section(&b, "What to consider in "+c.File.Path, texts(found.Of(check.Advice)))
+	section(&b, "What to consider in "+c.keys.File, texts(found.Of(check.Advice)))
 	section(&b, "What to write at the end of a copy of it", c.additions(others))
 	section(&b, "Which lines to edit, in cloud.conf or where they stand", c.edits())
 	section(&b, "What to do, in this order", c.steps(others))
@@ -208,8 +209,8 @@ func (c Cluster) resumeTimeout(p config.Partition) string {
 		_, value, _ := c.SlurmConf.Setting("ResumeTimeout")
 		return value
 	}
-	own, _ := c.File.Value("partitions." + p.Name + ".partition_conf.ResumeTimeout")
-	all, _ := c.File.Value("cloud_parameters.resume_timeout")
+	own, _ := c.keys.Value("partitions." + p.Name + ".partition_conf.ResumeTimeout")
+	all, _ := c.keys.Value("cloud_parameters.resume_timeout")
 	return cmp.Or(own, all)
 }
 
@@ -255,7 +256,7 @@ func (c Cluster) partition(p config.Partition) []string {
 // steps are the way from the one to the other.
 func (c Cluster) steps(others []string) []string {
 	all := []string{
-		"1. Copy " + c.File.Path + " to /etc/slurmflex/config.yaml, for slurm-gcp's scripts write theirs anew. What is to be written",
+		"1. Copy " + c.keys.File + " to /etc/slurmflex/config.yaml, for slurm-gcp's scripts write theirs anew. What is to be written",
 		"   in it belongs into the copy.",
 		"2. Wait until no flex node is powering up: slurmflex does not know what slurm-gcp's scripts have asked for.",
 		"3. Edit the lines above. slurm-gcp's scripts write cloud.conf anew when they reconfigure; lines behind the include of",

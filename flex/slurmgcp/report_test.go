@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/config/source"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/slurm"
 )
@@ -34,9 +33,7 @@ func report(t *testing.T, text string, version slurm.Version) string {
 	t.Helper()
 	cfg, err := config.Parse("config.yaml", []byte(text))
 	require.NoError(t, err)
-	file, err := source.Parse("config.yaml", []byte(text))
-	require.NoError(t, err)
-	return Report(Cluster{Config: cfg, File: file, Version: version, Programs: "/opt/slurmflex"})
+	return Report(Cluster{Config: cfg, Version: version, Programs: "/opt/slurmflex"})
 }
 
 func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {

@@ -22,7 +22,6 @@ var mayReach = map[string][]string{
 	"slurmflex/mig":            nil,
 	"slurmflex/regular":        nil,
 	"slurmflex/config":         {"slurmflex/regular"},
-	"slurmflex/config/source":  {"slurmflex/regular"},
 	"slurmflex/slurm/scontrol": {"slurmflex/slurm"},
 	"slurmflex/mig/gce":        {"slurmflex/mig", "slurmflex/regular"},
 	"slurmflex/flex/plan":      {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
@@ -31,8 +30,8 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/metrics":   {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/web":       {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/slurmconf": {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
-	"slurmflex/flex/check":     {"slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/source", "slurmflex/regular"},
-	"slurmflex/flex/slurmgcp":  {"slurmflex/flex/check", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/source", "slurmflex/regular"},
+	"slurmflex/flex/check":     {"slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
+	"slurmflex/flex/slurmgcp":  {"slurmflex/flex/check", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/test/fakegce":   nil,
 }
 

@@ -1,18 +1,14 @@
-package source_test
+package config
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"slurmflex/config/source"
 )
 
-const file = `# a cluster
+const keyed = `# a cluster
 project: demo
 nodeset:
   a3: &a3
@@ -26,9 +22,17 @@ list:
   - {name: x}
 `
 
+// keysOf lists the keys of a file, which need not be right; nil if it is no mapping.
+func keysOf(text string) *Keys {
+	r := &reader{faulty: make(map[string]bool), left: maxEntries}
+	if r.document([]byte(text)) == nil {
+		return nil
+	}
+	return (&Config{root: r.root}).Keys()
+}
+
 func TestALineIsThatOfTheKeyOrOfWhatItWouldStandIn(t *testing.T) {
-	f, err := source.Parse("c.yaml", []byte(file))
-	require.NoError(t, err)
+	k := keysOf(keyed)
 	for key, line := range map[string]int{
 		"project":                 2,
 		"nodeset":                 3,
@@ -44,39 +48,37 @@ func TestALineIsThatOfTheKeyOrOfWhatItWouldStandIn(t *testing.T) {
 		"list[0].name":            12,
 		"slurmflex.interval":      0,
 	} {
-		assert.Equal(t, line, f.Line(key), key)
+		assert.Equal(t, line, k.Line(key), key)
 	}
 }
 
 func TestAValueIsWhatIsWritten(t *testing.T) {
-	f, err := source.Parse("c.yaml", []byte(file))
-	require.NoError(t, err)
+	k := keysOf(keyed)
 	for key, want := range map[string]string{"project": "demo", "nodeset.b3.zones[0]": "us-central1-c", "nodeset.a3.node_conf.Gres": ""} {
-		v, given := f.Value(key)
+		v, given := k.Value(key)
 		assert.True(t, given, key)
 		assert.Equal(t, want, v, key)
 	}
 	for _, key := range []string{"nodeset", "nodeset.a3.node_conf.Feature", "slurmflex"} {
-		_, given := f.Value(key)
+		_, given := k.Value(key)
 		assert.False(t, given, key)
 	}
-	assert.True(t, f.Has("nodeset.a3.node_conf.Feature"))
-	assert.False(t, f.Has("slurmflex"))
-	assert.Equal(t, []source.Setting{{"CPUs", "4"}, {"Gres", ""}}, f.Below("nodeset.a3.node_conf"))
-	assert.Empty(t, f.Below("nodeset.a3.node"))
+	assert.True(t, k.Has("nodeset.a3.node_conf.Feature"))
+	assert.False(t, k.Has("slurmflex"))
+	assert.Equal(t, []Setting{{"CPUs", "4"}, {"Gres", ""}}, k.Below("nodeset.a3.node_conf"))
+	assert.Empty(t, k.Below("nodeset.a3.node"))
 }
 
-func TestAFileThatIsNoYAMLOrNotThereIsAnError(t *testing.T) {
-	_, err := source.Parse("c.yaml", []byte("a: [1"))
-	require.ErrorContains(t, err, "c.yaml: yaml: line 1:")
-	_, err = source.Read(filepath.Join(t.TempDir(), "gone.yaml"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-	f, err := source.Parse("c.yaml", nil)
+func TestTheKeysAreThoseOfTheFileThatWasRead(t *testing.T) {
+	c, err := Parse("c.yaml", []byte(valid))
 	require.NoError(t, err)
-	assert.Zero(t, f.Line("project"))
+	assert.Equal(t, "c.yaml", c.Keys().File)
+	project, _ := c.Keys().Value("project")
+	assert.Equal(t, c.Project, project)
+	assert.Zero(t, new(Config).Keys().Line("project"), "one that was not read has none")
 }
 
-func TestAliasesCannotMakeAFileEndless(t *testing.T) {
+func TestAliasesCannotMakeTheKeysEndless(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 {x: 1, y: 2, z: 3, u: 4, v: 5, w: 6, p: 7, q: 8, r: 9}\n")
 	for i := range 9 {
@@ -84,21 +86,19 @@ func TestAliasesCannotMakeAFileEndless(t *testing.T) {
 		b.WriteString("a" + m + ": &a" + m + " {x: *a" + n + ", y: *a" + n + ", z: *a" + n + ", u: *a" + n + ", v: *a" + n + "}\n")
 	}
 	b.WriteString("last: here\n")
-	f, err := source.Parse("c.yaml", []byte(b.String()))
-	require.NoError(t, err)
-	assert.Equal(t, 1, f.Line("a0.x"))
+	assert.Equal(t, 1, keysOf(b.String()).Line("a0.x"))
 }
 
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(file), "nodeset.a3.zones[0]")
+func FuzzKeys(f *testing.F) {
+	f.Add([]byte(keyed), "nodeset.a3.zones[0]")
 	f.Add([]byte("a: &a\n  <<: *a\n"), "a")
 	f.Fuzz(func(t *testing.T, data []byte, key string) {
-		parsed, err := source.Parse("c.yaml", data)
-		if err != nil {
+		k := keysOf(string(data))
+		if k == nil {
 			return
 		}
-		_, given := parsed.Value(key)
-		if given && parsed.Line(key) < 1 {
+		_, given := k.Value(key)
+		if given && k.Line(key) < 1 {
 			t.Errorf("%q has a value and no line", key)
 		}
 	})

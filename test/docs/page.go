@@ -47,7 +47,7 @@ type link struct {
 }
 
 // singlePages are the pages, beside all of docs.
-var singlePages = []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "test/README.md", "test/chaos/README.md"}
+var singlePages = []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "test/README.md", "test/chaos/README.md"}
 
 // readPages reads all pages of the repository at root.
 func readPages(root string) ([]*page, error) {

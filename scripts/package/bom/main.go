@@ -1,6 +1,6 @@
 // Command bom writes what programs are built of, as the Go linker noted it in
 // them: a CycloneDX bill of materials, and the licenses and notices of Go and of
-// the modules. Usage: bom FOLDER PROGRAM ...
+// the modules. Usage: bom FOLDER PROGRAM [PROGRAM]
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) < 2 {
-		return errors.New("usage: bom FOLDER PROGRAM ...")
+		return errors.New("usage: bom FOLDER PROGRAM [PROGRAM]")
 	}
 	parts, version, err := partsOf(args[1:])
 	if err != nil {

@@ -35,7 +35,7 @@ func TestABillHasEveryModuleOfAProgramWithItsLicense(t *testing.T) {
 }
 
 func TestWhatCannotBeAskedIsAnError(t *testing.T) {
-	require.EqualError(t, run([]string{t.TempDir()}), "usage: bom FOLDER PROGRAM ...")
+	require.EqualError(t, run([]string{t.TempDir()}), "usage: bom FOLDER PROGRAM [PROGRAM]")
 	require.ErrorContains(t, run([]string{t.TempDir(), "main.go"}), "main.go")
 	_, err := notices([]part{{"example.invalid/none", "v1.0.0"}})
 	require.ErrorContains(t, err, "go mod download example.invalid/none@v1.0.0")

@@ -1,25 +1,32 @@
 package flex
 
-import "time"
+import (
+	"time"
+
+	"slurmflex/flex/plan"
+)
 
 // remindAfter is after how long the log names a problem again that lasts.
 const remindAfter = time.Hour
 
-// problems are those that the last round found, with when the log last named
-// them.
-type problems map[string]time.Time
+// problems are those that the last round found, by their kind and what they are about,
+// with when the log last named them: what they say may change while they last.
+type problems map[problemKey]time.Time
+
+type problemKey struct{ kind, about string }
 
 // report logs what an admin should know: when it is new, and now and then while it
 // lasts. A round comes every few seconds, and one line is to be one event.
-func (r *Reconciler) report(found []string) {
+func (r *Reconciler) report(found plan.Problems) {
 	now := problems{}
 	for _, problem := range found {
-		at, known := r.problems[problem]
+		key := problemKey{problem.Key, problem.About}
+		at, known := r.problems[key]
 		if !known || r.Now().Sub(at) >= remindAfter {
-			r.Log.Warn(problem)
+			r.Log.Warn(problem.Text)
 			at = r.Now()
 		}
-		now[problem] = at
+		now[key] = at
 	}
 	r.problems = now
 }

@@ -158,8 +158,8 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 					"request alpha-a3-job-4/a1 for alpha-a3-0: ACCEPTED",
 				), w.owned())
 				require.Len(t, out.Plan.Problems, 1, "one for the region, not one for each group")
-				assert.Contains(t, out.Plan.Problems[0], "region europe-west4 could not be read, and nothing is done in it: ")
-				assert.Equal(t, 1, w.log.FilterMessage(out.Plan.Problems[0]).Len(), "an admin can read of it")
+				assert.Contains(t, out.Plan.Problems[0].Text, "region europe-west4 could not be read, and nothing is done in it: ")
+				assert.Equal(t, 1, w.log.FilterMessage(out.Plan.Problems[0].Text).Len(), "an admin can read of it")
 
 				w.cloud.ClearFaults()
 				w.settle()

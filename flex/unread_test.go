@@ -53,7 +53,7 @@ func TestARowThatCannotBeReadStopsNoRound(t *testing.T) {
 		for range 2 { // partitions are read in the first only
 			out := w.mustRound(t.Context())
 			for _, row := range []string{"node alpha-a3-2", "job 666", "reservation later", "partition spare"} {
-				assert.Contains(t, out.Plan.Problems, "a row of Slurm's output was skipped: "+row+" cannot be read: rubbish")
+				assert.Contains(t, out.Plan.Problems.Texts(), "a row of Slurm's output was skipped: "+row+" cannot be read: rubbish")
 			}
 		}
 		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 2")

@@ -40,7 +40,7 @@ func (a *app) printPlan(ctx context.Context, w io.Writer, r *flex.Reconciler, on
 		fmt.Fprintln(&text, "nothing to do")
 	}
 	for _, problem := range p.Problems {
-		fmt.Fprintln(&text, "problem:", problem)
+		fmt.Fprintln(&text, "problem:", problem.Text)
 	}
 	_, err = io.WriteString(w, text.String())
 	return err

@@ -14,56 +14,55 @@ import (
 // their machines are deleted when Slurm has powered the nodes down; a group goes
 // when it holds nothing, and no node that is in use could have its machine there
 // unseen.
-func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) []Action {
-	w := look(cfg, snap)
-	w.cohorts()
+func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) (actions []Action) {
+	s, b := look(cfg, snap), budget{left: cfg.Options.MaxDeletions}
 	groups := slices.SortedFunc(slices.Values(foreign), func(a, b mig.Group) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, g := range groups {
-		if w.unseen(g.Region) || g.Unread != "" || !w.leftOf(g) || !w.isOld(g.Created, youngAge) {
+		if s.unseen(g.Region) || g.Unread != "" || !s.leftOf(g) || !s.isOld(g.Created, youngAge) {
 			continue
 		}
 		const why = "slurm-gcp has left it, and no node needs it"
 		live := g.Live()
 		for _, r := range live {
-			if r.State == mig.Accepted && !w.anyWanted(r.Instances) {
-				w.add(CancelRequest{Region: g.Region, Group: g.Name, Request: r.Name, Why: why})
+			if r.State == mig.Accepted && !s.anyWanted(r.Instances) {
+				actions = append(actions, CancelRequest{Region: g.Region, Group: g.Name, Request: r.Name, Why: why})
 			}
 		}
-		if gone := w.offIn(g); len(gone) > 0 {
-			w.add(DeleteInstances{Region: g.Region, Group: g.Name, Instances: gone, Why: "slurm-gcp has left them, and Slurm has powered their nodes down"})
+		if gone := s.offIn(g, &b); len(gone) > 0 {
+			actions = append(actions, DeleteInstances{Region: g.Region, Group: g.Name, Instances: gone, Why: "slurm-gcp has left them, and Slurm has powered their nodes down"})
 		}
-		if len(live) == 0 && w.inGroup[g.Region+"/"+g.Name] == 0 && !w.unaccounted(g) && !w.mayHold(&g) {
-			w.add(DeleteGroup{Region: g.Region, Group: g.Name, Why: why})
+		if len(live) == 0 && s.inGroup[g.Region+"/"+g.Name] == 0 && !s.unaccounted(g) && !s.mayHold(&g) {
+			actions = append(actions, DeleteGroup{Region: g.Region, Group: g.Name, Why: why})
 		}
 	}
-	return w.plan.Actions
+	return actions
 }
 
 // leftOf reports whether the group's name says that it was made for one of the
 // cluster's flex nodesets, of the same region.
-func (w *world) leftOf(g mig.Group) bool {
-	name, _, ok := mig.ParseForeign(w.cfg.Cluster, g.Name)
-	return ok && slices.ContainsFunc(w.cfg.FlexSets(), func(n *config.NodeSet) bool {
+func (s *scene) leftOf(g mig.Group) bool {
+	name, _, ok := mig.ParseForeign(s.cfg.Cluster, g.Name)
+	return ok && slices.ContainsFunc(s.cfg.FlexSets(), func(n *config.NodeSet) bool {
 		return n.Name == name && n.Region == g.Region
 	})
 }
 
 // offIn returns the group's instances whose nodes are powered down, and no job
 // holds them.
-func (w *world) offIn(g mig.Group) []mig.Instance {
+func (s *scene) offIn(g mig.Group, b *budget) []mig.Instance {
 	var off []mig.Instance
-	for _, in := range w.machines {
+	for _, in := range s.machines {
 		if m := in.member; in.Group == g.Name && in.Region == g.Region && !in.Leaving() && in.Unread == "" &&
 			m != nil && m.power == down && !m.taken() &&
-			(m.isPoweredDown(in) || w.unasked("its node is powered down, and Slurm does not know that it ever was up") != "") {
+			(m.isPoweredDown(in) || b.unasked("its node is powered down, and Slurm does not know that it ever was up") != "") {
 			off = append(off, *in.Instance)
 		}
 	}
 	return off
 }
 
-func (w *world) anyWanted(nodes []string) bool {
-	return slices.ContainsFunc(nodes, func(n string) bool { return w.nodes[n] == nil || w.nodes[n].power != down })
+func (s *scene) anyWanted(nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(n string) bool { return s.nodes[n] == nil || s.nodes[n].power != down })
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // extra gives nodes of the scene an Extra.
-func extra(list, text string) func(*scene) {
-	return func(s *scene) {
+func extra(list, text string) func(*setting) {
+	return func(s *setting) {
 		for i := range s.Nodes {
 			for _, n := range names(list) {
 				if s.Nodes[i].Name == n {
@@ -30,8 +30,8 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 	record := func(n int, ago time.Duration) string {
 		return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-ago).Format(time.RFC3339))
 	}
-	apart := func(list string, ago time.Duration) func(*scene) { // each a second before the one before it
-		return func(s *scene) {
+	apart := func(list string, ago time.Duration) func(*setting) { // each a second before the one before it
+		return func(s *setting) {
 			for i, n := range names(list) {
 				extra(n, record(1, ago+time.Duration(i)*time.Second))(s)
 			}
@@ -43,14 +43,14 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 			`an admin lifts that with: slurmflex unblock a3"`, n)}
 	}
 	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
-	waits := func(more ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	waits := func(more ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown),
 		}, more...)...)
 	}
-	up := func(made time.Duration) func(*scene) { // made that long ago, by a group for an hour
-		return func(s *scene) {
+	up := func(made time.Duration) func(*setting) { // made that long ago, by a group for an hour
+		return func(s *setting) {
 			nodes("alpha-a3-9", running)(s)
 			job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9")(s)
 			group("alpha-a3-job-8", forJob("a3", 8))(s)
@@ -106,7 +106,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 // B12: a gang of as many nodes as boot_failures that does not register is one failure.
 func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 	given := func(jobs int) Snapshot {
-		parts := []func(*scene){nodes("alpha-a3-9", poweringUp), job(99, "train", "15:00", configured, "alpha-a3-9")}
+		parts := []func(*setting){nodes("alpha-a3-9", poweringUp), job(99, "train", "15:00", configured, "alpha-a3-9")}
 		for i := range jobs {
 			id, list := uint32(i+1), fmt.Sprintf("alpha-a3-[%d-%d]", 10*i+10, 10*i+19)
 			name := fmt.Sprintf("alpha-a3-job-%d", id)
@@ -120,8 +120,8 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 }
 
 func TestABootThatFailsIsOnRecord(t *testing.T) {
-	late := func(more ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	late := func(more ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-[0-2]", risingIdle), group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-2]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 			reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-2]", noon.Add(50*time.Minute)),
 		}, more...)...)
@@ -166,12 +166,12 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 }
 
 func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
-	given := func(made, start time.Duration, jobs ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	given := func(made, start time.Duration, jobs ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
 			group("alpha-a3-job-6", forJob("a3", 6)), ending("alpha-a3-0", "alpha-a3-job-6", made, 50*time.Minute),
 			reserved("slurmflex-alpha-1795265400", "alpha-a3-0", noon.Add(50*time.Minute)),
-			func(s *scene) { s.Jobs[0].Start = noon.Add(-start) },
+			func(s *setting) { s.Jobs[0].Start = noon.Add(-start) },
 		}, jobs...)...)
 	}
 	cfg := with(t, "boot_timeout: 600")
@@ -184,16 +184,16 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 }
 
 func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing.T) {
-	given := func(ends time.Duration, limit string, machine ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	given := func(ends time.Duration, limit string, machine ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
-			func(s *scene) { s.Jobs[0].Start = noon.Add(-time.Minute) },
+			func(s *setting) { s.Jobs[0].Start = noon.Add(-time.Minute) },
 			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)),
 		}, machine...)...)
 	}
-	grouped := func(job uint32, ends time.Duration) func(*scene) {
+	grouped := func(job uint32, ends time.Duration) func(*setting) {
 		name := fmt.Sprintf("alpha-a3-job-%d", job)
-		return func(s *scene) {
+		return func(s *setting) {
 			group(name, forJob("a3", job))(s)
 			ending("alpha-a3-0", name, 2*time.Minute, ends)(s)
 		}
@@ -209,26 +209,26 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "stays if the job has no end")
 
 	staging := given(0, "1:00:00", group("alpha-a3-job-6", forJob("a3", 6), request("a1", mig.Succeeded, "alpha-a3-0", 50*time.Minute)),
-		vms("alpha-a3-0", "alpha-a3-job-6", "STAGING"), func(s *scene) {
+		vms("alpha-a3-0", "alpha-a3-job-6", "STAGING"), func(s *setting) {
 			s.Reservations = nil
 			s.Instances[0].Created = noon.Add(-90 * time.Second)
 		})
 	assert.Equal(t, []string{makesRoom}, actions(Compute(with(t, ""), staging)), "also before it runs, by what was asked for")
 
 	bulk := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-bulk-[0-1]"),
-		func(s *scene) { s.Jobs[0].Start = noon.Add(-30 * time.Second) },
-		inserted("alpha-bulk-0", 6), func(s *scene) { s.Instances[0].Terminates = noon.Add(50 * time.Minute) },
+		func(s *setting) { s.Jobs[0].Start = noon.Add(-30 * time.Second) },
+		inserted("alpha-bulk-0", 6), func(s *setting) { s.Instances[0].Terminates = noon.Add(50 * time.Minute) },
 		reserved("slurmflex-alpha-1795265400", "alpha-bulk-0", noon.Add(50*time.Minute)))
 	assert.Equal(t, []string{"delete instances alpha-bulk-0"}, actions(Compute(with(t, ""), bulk)),
 		"the legacy path's too, before the job's nodes are asked for together")
 }
 
 func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
-	given := func(by uint32, ends time.Duration, more ...func(*scene)) Snapshot {
+	given := func(by uint32, ends time.Duration, more ...func(*setting)) Snapshot {
 		name := fmt.Sprintf("alpha-a3-job-%d", by)
-		return seen(append([]func(*scene){
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
-			func(s *scene) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) },
+			func(s *setting) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) },
 			group(name, forJob("a3", by)), ending("alpha-a3-0", name, time.Hour, ends),
 			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)),
 			group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
@@ -239,7 +239,7 @@ func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
 		"2026-11-21T12:50:00Z, before the job could be done"}, actions(Compute(cfg, given(6, 50*time.Minute))))
 	assert.Empty(t, actions(Compute(cfg, given(6, 55*time.Minute))), "a boot may take as much")
 	assert.Empty(t, actions(Compute(cfg, given(7, 50*time.Minute))), "gang_timeout is for nodes that came for the job itself")
-	assert.Empty(t, actions(Compute(cfg, given(6, 50*time.Minute, func(s *scene) { s.Jobs[0].State = slurm.JobRunning }))))
+	assert.Empty(t, actions(Compute(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning }))))
 }
 
 // C9: a nodeset that is blocked is a problem, also while no job waits for it.
@@ -247,5 +247,5 @@ func TestABlockedNodesetIsNamedWithoutAJob(t *testing.T) {
 	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
 		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339))))
 	assert.Len(t, p.Blocks, 1)
-	assert.Equal(t, []string{"nodeset a3 is blocked, for 5 instances in a row did not come up; an admin lifts that with: slurmflex unblock a3"}, p.Problems)
+	assert.Equal(t, []string{"nodeset a3 is blocked, for 5 instances in a row did not come up; an admin lifts that with: slurmflex unblock a3"}, p.Problems.Texts())
 }

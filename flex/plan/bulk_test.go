@@ -12,8 +12,8 @@ import (
 )
 
 // inserted are instances of ours that no group made.
-func inserted(list string, job uint32) func(*scene) {
-	return func(s *scene) {
+func inserted(list string, job uint32) func(*setting) {
+	return func(s *setting) {
 		vms(list, "", "RUNNING")(s)
 		for i := range names(list) {
 			s.Instances[len(s.Instances)-1-i].Stamp = mig.Stamp{
@@ -25,7 +25,7 @@ func inserted(list string, job uint32) func(*scene) {
 
 func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 	const both = "alpha-bulk-[0-1]"
-	wanted := func(more ...func(*scene)) Snapshot {
+	wanted := func(more ...func(*setting)) Snapshot {
 		return seen(append(more, nodes(both, poweringUp), job(7, "shared", "15:00", configured, both))...)
 	}
 	for name, c := range map[string]struct {
@@ -81,16 +81,16 @@ func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
 }
 
 func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
-	occasion := func(start time.Duration, more ...func(*scene)) string {
-		given := func(s *scene) { s.Jobs[0].Start = noon.Add(-start) }
-		s := seen(append([]func(*scene){
+	occasion := func(start time.Duration, more ...func(*setting)) string {
+		given := func(s *setting) { s.Jobs[0].Start = noon.Add(-start) }
+		s := seen(append([]func(*setting){
 			nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given,
 		}, more...)...)
 		plan := Compute(with(t, ""), s)
 		require.Len(t, plan.Actions, 1)
 		return plan.Actions[0].(BulkInsert).Spec.Occasion
 	}
-	later := func(s *scene) { s.Now = noon.Add(9 * time.Second) }
+	later := func(s *setting) { s.Now = noon.Add(9 * time.Second) }
 	first := occasion(time.Minute)
 	assert.NotEmpty(t, first)
 	assert.Equal(t, first, occasion(time.Minute, later), "a round later, of whichever process")
@@ -99,6 +99,6 @@ func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
 	assert.Equal(t, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
 		occasion(time.Minute, told(7, "flex-start: attempt 1 failed (capacity): none; the next one comes 00:01:00 after it")),
 		"of a process that knows of the refusal only by what the owner was told")
-	assert.NotEqual(t, first, occasion(time.Minute, func(s *scene) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
-	assert.Empty(t, occasion(time.Minute, func(s *scene) { s.Jobs[0].Start = time.Time{} }))
+	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
+	assert.Empty(t, occasion(time.Minute, func(s *setting) { s.Jobs[0].Start = time.Time{} }))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // aged makes all instances older.
-func aged(ago time.Duration) func(*scene) {
-	return func(s *scene) {
+func aged(ago time.Duration) func(*setting) {
+	return func(s *setting) {
 		for i := range s.Instances {
 			s.Instances[i].Created = noon.Add(-ago)
 		}
@@ -84,14 +84,14 @@ func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 	}
 	cfg := alphaConfig(t)
 	cfg.Options.MaxDeletions = 2
-	assert.Contains(t, Compute(cfg, stranded(time.Hour)).Problems,
+	assert.Contains(t, Compute(cfg, stranded(time.Hour)).Problems.Texts(),
 		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
 }
 
 func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
-	given := func(ago time.Duration, more ...func(*scene)) Snapshot {
+	given := func(ago time.Duration, more ...func(*setting)) Snapshot {
 		waits := group("alpha-gone-job-7", forJob("gone", 7), request("a1", mig.Accepted, "alpha-gone-[0-1]", 15*time.Minute))
-		return seen(append([]func(*scene){waits, asked(ago)}, more...)...)
+		return seen(append([]func(*setting){waits, asked(ago)}, more...)...)
 	}
 	for name, c := range map[string]struct {
 		given Snapshot
@@ -107,7 +107,7 @@ func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
 
 func TestRequestsOfSuspendedNodes(t *testing.T) {
 	const min15 = 15 * time.Minute
-	waiting := func(id uint32, list string) func(*scene) {
+	waiting := func(id uint32, list string) func(*setting) {
 		return group(jobGroup("alpha", "a3", id, 0), forJob("a3", id), request("a1", mig.Accepted, list, min15))
 	}
 	for name, c := range map[string]struct {
@@ -145,7 +145,7 @@ func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 	const made = 3 * time.Hour
 	given := func(state string, change func(*slurm.Node)) Snapshot {
 		return seen(nodes("alpha-a3-[0-2]", state), group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-[0-2]", "alpha-a3-job-7", "RUNNING"), aged(made),
-			func(s *scene) {
+			func(s *setting) {
 				for i := range s.Nodes {
 					change(&s.Nodes[i])
 				}
@@ -167,7 +167,7 @@ func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 			cfg.Options.MaxDeletions = 1
 			p := Compute(cfg, c.given)
 			assert.Equal(t, c.want, actions(p))
-			assert.Equal(t, len(c.want[0]) == len(one[0]), len(p.Problems) > 0)
+			assert.Equal(t, len(c.want[0]) == len(one[0]), len(p.Problems.Texts()) > 0)
 		})
 	}
 }
@@ -203,12 +203,12 @@ func TestARequestThatNamesNoInstances(t *testing.T) {
 // B14: a name is unique in a zone only.
 func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), group("alpha-a3-job-7", forJob("a3", 7)),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-0", "", "RUNNING"), func(s *scene) { s.Instances[1].Zone = "us-central1-b" })
+		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
 	const named = "node alpha-a3-0 has a machine in each of the zones us-central1-a, us-central1-b; " +
 		"see which one Slurm uses (scontrol getaddrs alpha-a3-0) and delete the others"
-	assert.Contains(t, Compute(alphaConfig(t), s).Problems, named)
+	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(), named)
 	s.Instances[1].Status = "STOPPING"
-	assert.NotContains(t, Compute(alphaConfig(t), s).Problems, named)
+	assert.NotContains(t, Compute(alphaConfig(t), s).Problems.Texts(), named)
 }
 
 func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
@@ -227,7 +227,7 @@ func TestWhatIsYoungIsNotCollected(t *testing.T) {
 		{youngAge - time.Second, nil},
 		{youngAge, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}},
 	} {
-		s := seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7)), func(s *scene) {
+		s := seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7)), func(s *setting) {
 			s.Groups[0].Created = noon.Add(-c.age)
 			s.Policies = []mig.Policy{{
 				Name: "alpha-a3-job-8", Region: "us-central1", Created: noon.Add(-c.age), Stamp: mig.Stamp{Version: 1, Cluster: "alpha"},
@@ -244,7 +244,7 @@ func TestTheRecordOfARequest(t *testing.T) {
 		r.Created = noon.Add(-ago)
 		return r
 	}
-	runs := []func(*scene){
+	runs := []func(*setting){
 		nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
 	}
 	for name, c := range map[string]struct {

@@ -12,9 +12,8 @@ type Plan struct {
 	// in minutes. A request that waits for capacity is not in it.
 	Expect []string
 
-	// Problems says what an admin should know, one line each. What it speaks
-	// of was left alone.
-	Problems []string
+	// Problems says what an admin should know. What it speaks of was left alone.
+	Problems Problems
 
 	// Waits are the nodes that have no machine yet, the most important job's
 	// first, and Blocks the nodesets whose instances do not come up.
@@ -39,46 +38,20 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 }
 
 func compute(cfg *config.Config, snap Snapshot) Plan {
-	w := look(cfg, snap)
-	w.nameUnseen()
-	w.nameUnread()
-	w.nameSkew()
-	w.plan.Unseen = len(snap.Unseen)
-	boots := w.judgeBoots()
-	cohorts := w.cohorts()
-	w.all = cohorts
-	w.noteComponents(cohorts)
-	w.settleRequests()
-	w.giveUpBoots(boots)
-	w.giveUpLate(cohorts)
-	w.releaseGangs(cohorts)
-	w.releaseShort(cohorts)
-	for _, c := range cohorts {
-		w.judge(c)
+	s := look(cfg, snap)                   // what was seen
+	w := match(s)                          // who must arrive together, and the request that serves each
+	verdicts := judge(w)                   // what becomes of each cohort: the first rule that decides
+	verdicts = inTurn(w, perJob(verdicts)) // a job goes back as a whole; max_active_requests by rank
+
+	d := newDraft(s) // what is planned; nothing else changes
+	d.report(problemsOf(w))
+	d.cancel(w.settled)
+	d.carryOut(w, verdicts)
+	for _, sweep := range sweeps {
+		d.take(sweep.name, sweep.plan(w, verdicts))
 	}
-	for _, c := range cohorts {
-		w.serve(c)
-	}
-	w.deleteInstances()
-	wanted := wantedGroups(cohorts)
-	w.deleteRequests(wanted)
-	w.deleteGroups(wanted)
-	w.deletePolicies(wanted)
-	w.powerDownOrphans()
-	w.recoverVanished()
-	w.releaseEmpty()
-	w.powerUpStatic()
-	w.renewStatic()
-	w.powerDownOnIdle()
-	w.keepWaiting(cohorts)
-	w.stopWaiting()
-	w.forgetBoots()
-	w.reserve()
-	w.nameLosses()
-	w.tellJobs(cohorts)
-	w.checkInstances()
-	w.nameDoubles()
-	w.nameUnclear()
-	w.nameWaits(cohorts)
-	return w.plan
+	d.notify(w, verdicts)
+	d.report(problemsOfMachines(s))
+	d.plan.Waits = waitsOf(w, verdicts)
+	return d.plan
 }

@@ -12,9 +12,9 @@ import (
 // B16: nobody has asked for its nodes before this process began.
 func TestAJobThatHasWaitedWhileNoDaemonRanIsAskedForFirst(t *testing.T) {
 	given := func(up time.Duration, requests ...mig.Request) Snapshot {
-		parts := []func(*scene){
+		parts := []func(*setting){
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), started(7, 3*time.Hour),
-			func(s *scene) { s.Started = noon.Add(-up) },
+			func(s *setting) { s.Started = noon.Add(-up) },
 		}
 		if requests != nil {
 			parts = append(parts, group("alpha-a3-job-7", forJob("a3", 7), requests...))

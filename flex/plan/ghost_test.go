@@ -13,8 +13,8 @@ import (
 
 // saying has the last group say what its members are: those that have a VM, and
 // those that have lost theirs.
-func saying(there, lost string) func(*scene) {
-	return func(s *scene) {
+func saying(there, lost string) func(*setting) {
+	return func(s *setting) {
 		var all []mig.Member
 		for _, n := range names(there) {
 			all = append(all, mig.Member{Name: n, Status: "RUNNING", Action: "NONE"})
@@ -27,9 +27,9 @@ func saying(there, lost string) func(*scene) {
 }
 
 // silent has the last group not say what its members are.
-func silent(s *scene) { s.say(Members{Err: errors.New("503")}) }
+func silent(s *setting) { s.say(Members{Err: errors.New("503")}) }
 
-func (s *scene) say(m Members) {
+func (s *setting) say(m Members) {
 	if s.Members == nil {
 		s.Members = map[string]Members{}
 	}
@@ -37,7 +37,7 @@ func (s *scene) say(m Members) {
 	s.Members[g.Region+"/"+g.Name] = m
 }
 
-func brought(list string, ago time.Duration) func(*scene) {
+func brought(list string, ago time.Duration) func(*setting) {
 	r := request("a1", mig.Succeeded, list, time.Hour)
 	r.Created = noon.Add(-ago)
 	return group("alpha-a3-job-7", forJob("a3", 7), r)
@@ -45,9 +45,9 @@ func brought(list string, ago time.Duration) func(*scene) {
 
 // B4: a request that has waited for long may have ended a moment ago.
 func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
-	wanted := []func(*scene){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
+	wanted := []func(*setting){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
 	for name, c := range map[string]struct {
-		given []func(*scene)
+		given []func(*setting)
 		want  []string
 	}{
 		"is there if the group says so, however long its request has waited": {
@@ -81,35 +81,35 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 		})
 	}
 	p := Compute(alphaConfig(t), seen(append(wanted, brought("alpha-a3-0", time.Hour), counting(1), silent)...))
-	assert.Contains(t, p.Problems, "group us-central1/alpha-a3-job-7 counts machines that no list shows, and is left as it is until it says which: 503")
+	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that no list shows, and is left as it is until it says which: 503")
 }
 
 // B1: the list of instances alone says that the group is empty.
 func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
-	works := func(s *scene) {
+	works := func(s *setting) {
 		nodes("alpha-a3-[0-1]", running)(s)
 		job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]")(s)
 		brought("alpha-a3-[0-1]", time.Hour)(s)
 	}
-	recordless := func(s *scene) { s.Groups[0].Requests = nil }
+	recordless := func(s *setting) { s.Groups[0].Requests = nil }
 	gone := []string{"delete group alpha-a3-job-7"}
 	for name, c := range map[string]struct {
-		given []func(*scene)
+		given []func(*setting)
 		want  []string
 	}{
-		"stays while its job runs and the list lacks them":             {given: []func(*scene){works, counting(2), saying("alpha-a3-[0-1]", "")}},
-		"or the list of requests too":                                  {given: []func(*scene){works, recordless, counting(2), saying("alpha-a3-[0-1]", "")}},
-		"or it does not say what it has":                               {given: []func(*scene){works, recordless, counting(2), silent}},
-		"or nobody has asked it":                                       {given: []func(*scene){works, recordless, counting(2)}},
-		"or they show without a maker":                                 {given: []func(*scene){works, counting(2), saying("alpha-a3-[0-1]", ""), vms("alpha-a3-[0-1]", "", "RUNNING")}},
-		"or with another, of which there is no request for them":       {given: []func(*scene){works, counting(2), saying("alpha-a3-[0-1]", ""), vms("alpha-a3-[0-1]", "alpha-a3-job-8", "RUNNING"), group("alpha-a3-job-8", forJob("a3", 8)), job(8, "train", "1:00:00", slurm.JobPending, "")}},
-		"stays without a count too, by the record of its request":      {given: []func(*scene){works, vms("alpha-a3-[0-1]", "", "RUNNING")}},
-		"stays while one of its nodes is up for no job":                {given: []func(*scene){nodes("alpha-a3-0", "IDLE+CLOUD"), brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""), vms("alpha-a3-0", "", "RUNNING")}},
-		"stays until they show, also when nobody needs them":           {given: []func(*scene){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("alpha-a3-[0-1]", "")}},
-		"goes when it has lost them, and nobody needs them":            {given: []func(*scene){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")}, want: gone},
-		"not if it does not say that it is these":                      {given: []func(*scene){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), silent}},
-		"goes when it has lost them, and their nodes have others":      {given: []func(*scene){works, counting(2), saying("", "alpha-a3-[0-1]"), group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2), vms("alpha-a3-[0-1]", "alpha-a3-job-7-r1", "RUNNING")}, want: gone},
-		"stays when it has lost them, and nobody else has brought any": {given: []func(*scene){works, counting(2), saying("", "alpha-a3-[0-1]")}},
+		"stays while its job runs and the list lacks them":             {given: []func(*setting){works, counting(2), saying("alpha-a3-[0-1]", "")}},
+		"or the list of requests too":                                  {given: []func(*setting){works, recordless, counting(2), saying("alpha-a3-[0-1]", "")}},
+		"or it does not say what it has":                               {given: []func(*setting){works, recordless, counting(2), silent}},
+		"or nobody has asked it":                                       {given: []func(*setting){works, recordless, counting(2)}},
+		"or they show without a maker":                                 {given: []func(*setting){works, counting(2), saying("alpha-a3-[0-1]", ""), vms("alpha-a3-[0-1]", "", "RUNNING")}},
+		"or with another, of which there is no request for them":       {given: []func(*setting){works, counting(2), saying("alpha-a3-[0-1]", ""), vms("alpha-a3-[0-1]", "alpha-a3-job-8", "RUNNING"), group("alpha-a3-job-8", forJob("a3", 8)), job(8, "train", "1:00:00", slurm.JobPending, "")}},
+		"stays without a count too, by the record of its request":      {given: []func(*setting){works, vms("alpha-a3-[0-1]", "", "RUNNING")}},
+		"stays while one of its nodes is up for no job":                {given: []func(*setting){nodes("alpha-a3-0", "IDLE+CLOUD"), brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""), vms("alpha-a3-0", "", "RUNNING")}},
+		"stays until they show, also when nobody needs them":           {given: []func(*setting){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("alpha-a3-[0-1]", "")}},
+		"goes when it has lost them, and nobody needs them":            {given: []func(*setting){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")}, want: gone},
+		"not if it does not say that it is these":                      {given: []func(*setting){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), silent}},
+		"goes when it has lost them, and their nodes have others":      {given: []func(*setting){works, counting(2), saying("", "alpha-a3-[0-1]"), group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2), vms("alpha-a3-[0-1]", "alpha-a3-job-7-r1", "RUNNING")}, want: gone},
+		"stays when it has lost them, and nobody else has brought any": {given: []func(*setting){works, counting(2), saying("", "alpha-a3-[0-1]")}},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), seen(c.given...)))) })
 	}
@@ -117,9 +117,9 @@ func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
 
 // B1: what shows without its maker for a moment is taken for nobody's.
 func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
-	waits := []func(*scene){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
+	waits := []func(*setting){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
 	for name, c := range map[string]struct {
-		given []func(*scene)
+		given []func(*setting)
 		want  []string
 	}{
 		"does not cost the request that is bringing it": {
@@ -142,7 +142,7 @@ func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
 	}
 	booting := seen(append(waits, brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""),
 		vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Minute))...)
-	assert.Empty(t, Compute(alphaConfig(t), booting).Problems, "it is not to be deleted as a stranger's")
+	assert.Empty(t, Compute(alphaConfig(t), booting).Problems.Texts(), "it is not to be deleted as a stranger's")
 }
 
 // B1, B4: a list that lacks the machines of a gang for one pass gives up no job.
@@ -153,6 +153,6 @@ func TestAJobKeepsItsNodesWhoseMachinesDoNotShow(t *testing.T) {
 }
 
 // created makes the last group that old.
-func created(ago time.Duration) func(*scene) {
-	return func(s *scene) { s.Groups[len(s.Groups)-1].Created = noon.Add(-ago) }
+func created(ago time.Duration) func(*setting) {
+	return func(s *setting) { s.Groups[len(s.Groups)-1].Created = noon.Add(-ago) }
 }

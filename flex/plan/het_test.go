@@ -13,15 +13,15 @@ import (
 
 func TestProvisionTimeoutCountsForAFirstComponentFromWhenTheOthersHaveTheirMachines(t *testing.T) {
 	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
-	given := func(other string, more ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	given := func(other string, more ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", other),
 			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0), started(6, 3*time.Hour),
 			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1), started(7, 3*time.Hour),
 		}, more...)...)
 	}
-	came := func(ago time.Duration) func(*scene) {
-		return func(s *scene) {
+	came := func(ago time.Duration) func(*setting) {
+		return func(s *setting) {
 			group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour))(s)
 			ending("alpha-fix-0", "alpha-fix-job-7", ago, time.Hour)(s)
 		}

@@ -12,21 +12,21 @@ import (
 )
 
 // important gives the last job a priority.
-func important(priority uint64) func(*scene) {
-	return func(s *scene) { s.Jobs[len(s.Jobs)-1].Priority = priority }
+func important(priority uint64) func(*setting) {
+	return func(s *setting) { s.Jobs[len(s.Jobs)-1].Priority = priority }
 }
 
 // task makes the last job a task of an array.
-func task(array uint32, index string) func(*scene) {
-	return func(s *scene) {
+func task(array uint32, index string) func(*setting) {
+	return func(s *setting) {
 		j := &s.Jobs[len(s.Jobs)-1]
 		j.ArrayID, j.ArrayTask = array, index
 	}
 }
 
 // component makes the last job one of a heterogeneous job.
-func component(first, offset uint32) func(*scene) {
-	return func(s *scene) {
+func component(first, offset uint32) func(*setting) {
+	return func(s *setting) {
 		j := &s.Jobs[len(s.Jobs)-1]
 		j.HetID, j.HetOffset = first, offset
 	}
@@ -175,7 +175,7 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 	} {
 		p := Compute(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list)))
 		assert.Len(t, p.Actions, 2)
-		assert.Equal(t, want, p.Problems)
+		assert.Equal(t, want, p.Problems.Texts())
 	}
 }
 
@@ -229,7 +229,7 @@ func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"),
 			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
-			func(s *scene) { s.Jobs[0].Start = noon.Add(start) })
+			func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
 	}
 	assert.Equal(t, []string{`tell job 7 "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
 		actions(Compute(alphaConfig(t), given(time.Second, slurm.JobRunning))), "it began a second after its lease")
@@ -239,8 +239,8 @@ func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 
 func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	const there = `tell job 7 "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
-	given := func(more ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	given := func(more ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
 			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
@@ -267,7 +267,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	const reason = "no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)"
 	given := func(comment string) Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
-			job(8, "shared", "1:00:00", configured, "alpha-a3-0"), func(s *scene) {
+			job(8, "shared", "1:00:00", configured, "alpha-a3-0"), func(s *setting) {
 				s.Jobs[0].Start, s.Jobs[0].Priority = noon.Add(-130*time.Minute), 9
 				s.Told = map[uint32]string{8: comment}
 				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, At: noon.Add(-time.Second), Times: 1}
@@ -293,7 +293,7 @@ func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.
 	given := func(started time.Duration) Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 			group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
-			func(s *scene) { s.Jobs[0].Start = noon.Add(started) })
+			func(s *setting) { s.Jobs[0].Start = noon.Add(started) })
 	}
 	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(alphaConfig(t), given(-61*time.Minute))))
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},

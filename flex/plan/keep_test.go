@@ -14,8 +14,8 @@ import (
 func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	hour := request("a1", mig.Accepted, "alpha-a3-0", time.Hour)
-	cancels := func(more ...func(*scene)) []string {
-		return cancelled(Compute(alphaConfig(t), seen(append([]func(*scene){nodes("alpha-a3-0", mixed)}, more...)...)))
+	cancels := func(more ...func(*setting)) []string {
+		return cancelled(Compute(alphaConfig(t), seen(append([]func(*setting){nodes("alpha-a3-0", mixed)}, more...)...)))
 	}
 	seven := job(7, "shared", "1:00:00", configured, "alpha-a3-0")
 	ofSeven := group("alpha-a3-job-7", forJob("a3", 7), hour)
@@ -28,7 +28,7 @@ func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testin
 	all := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, all, cancels(job(7, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "an admin gave the job itself more time")
 	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "it serves nobody any more")
-	static := func(s *scene) {
+	static := func(s *setting) {
 		nodes("alpha-one-0", mixed)(s)
 		job(8, "shared", "UNLIMITED", configured, "alpha-one-0")(s)
 		group("alpha-one-node-0", forNode("one", "alpha-one-0"), request("a1", mig.Accepted, "alpha-one-0", time.Hour))(s)

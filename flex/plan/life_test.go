@@ -26,8 +26,8 @@ func with(t testing.TB, keys string) *config.Config {
 }
 
 // ending gives the instances an end and an age.
-func ending(list, group string, age, left time.Duration) func(*scene) {
-	return func(s *scene) {
+func ending(list, group string, age, left time.Duration) func(*setting) {
+	return func(s *setting) {
 		vms(list, group, "RUNNING")(s)
 		for i := range names(list) {
 			in := &s.Instances[len(s.Instances)-1-i]
@@ -36,14 +36,14 @@ func ending(list, group string, age, left time.Duration) func(*scene) {
 	}
 }
 
-func reserved(name, list string, start time.Time) func(*scene) {
-	return func(s *scene) {
+func reserved(name, list string, start time.Time) func(*setting) {
+	return func(s *setting) {
 		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start})
 	}
 }
 
-func commented(list, comment string) func(*scene) {
-	return func(s *scene) {
+func commented(list, comment string) func(*setting) {
+	return func(s *setting) {
 		for i := range s.Nodes {
 			for _, n := range names(list) {
 				if s.Nodes[i].Name == n {
@@ -54,8 +54,8 @@ func commented(list, comment string) func(*scene) {
 	}
 }
 
-func because(list, state, reason string) func(*scene) {
-	return func(s *scene) {
+func because(list, state, reason string) func(*setting) {
+	return func(s *setting) {
 		nodes(list, state)(s)
 		for i := range names(list) {
 			s.Nodes[len(s.Nodes)-1-i].Reason = reason
@@ -63,15 +63,15 @@ func because(list, state, reason string) func(*scene) {
 	}
 }
 
-func resumeTimeout(d time.Duration) func(*scene) { return func(s *scene) { s.ResumeTimeout = d } }
+func resumeTimeout(d time.Duration) func(*setting) { return func(s *setting) { s.ResumeTimeout = d } }
 
-func told(job uint32, text string) func(*scene) {
-	return func(s *scene) { s.Told = map[uint32]string{job: text} }
+func told(job uint32, text string) func(*setting) {
+	return func(s *setting) { s.Told = map[uint32]string{job: text} }
 }
 
 // asked makes the last group's requests older.
-func asked(ago time.Duration) func(*scene) {
-	return func(s *scene) {
+func asked(ago time.Duration) func(*setting) {
+	return func(s *setting) {
 		g := &s.Groups[len(s.Groups)-1]
 		for i := range g.Requests {
 			g.Requests[i].Created = noon.Add(-ago)
@@ -197,8 +197,8 @@ func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000" // 13:00 on the same day
 	group7 := group("alpha-a3-job-7", forJob("a3", 7))
-	running7 := func(list string) func(*scene) {
-		return func(s *scene) {
+	running7 := func(list string) func(*setting) {
+		return func(s *setting) {
 			nodes(list, running)(s)
 			job(7, "train", "1:00:00", slurm.JobRunning, list)(s)
 		}
@@ -269,8 +269,8 @@ func TestAPlaceInTheQueueSeldomChanges(t *testing.T) {
 }
 
 func TestAWaitForCapacity(t *testing.T) {
-	waiting := func(ago time.Duration, more ...func(*scene)) Snapshot {
-		parts := []func(*scene){
+	waiting := func(ago time.Duration, more ...func(*setting)) Snapshot {
+		parts := []func(*setting){
 			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
 			group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", 15*time.Minute)), asked(ago),
 		}
@@ -286,7 +286,7 @@ func TestAWaitForCapacity(t *testing.T) {
 	rearmed := func(group string) string {
 		return strings.Replace(armed(group), "armed 2026-11-21T11:40", "armed 2026-11-21T12:00", 1)
 	}
-	node1 := func(s *scene) { // the other static node is up
+	node1 := func(s *setting) { // the other static node is up
 		group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"})(s)
 		vms("alpha-one-1", "alpha-one-node-1", "RUNNING")(s)
 	}
@@ -303,7 +303,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		"for its turn, a back-off or the breaker outlasts ResumeTimeout too": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
 				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4), told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:08:00 after it"),
-				func(s *scene) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) }),
+				func(s *setting) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) }),
 			want: []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`},
 		},
 		"of a static node for its next attempt does, however many have failed": {
@@ -322,17 +322,17 @@ func TestAWaitForCapacity(t *testing.T) {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
 		},
 		"names what the last attempt met": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *scene) {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 				s.Groups[0].Requests[0].Message = "ZONE_RESOURCE_POOL_EXHAUSTED: none"
 			}),
 			want: []string{`tell job 7 "` + waited + `; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`},
 		},
 		"counts from when the job was given its nodes, whichever attempt it is": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *scene) { s.Jobs[0].Start = noon.Add(-5 * time.Hour) }),
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) { s.Jobs[0].Start = noon.Add(-5 * time.Hour) }),
 			want:  []string{`tell job 7 "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`},
 		},
 		"says if the lease will not be long enough": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *scene) {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 				s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
 				s.Groups[0].Requests[0].Duration = 7 * 24 * time.Hour
 			}),
@@ -373,13 +373,13 @@ func TestAWaitForCapacity(t *testing.T) {
 		},
 		"counts for a job from when it was given its nodes": {
 			keys: "provision_timeout: 7200",
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *scene) {
+			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *setting) {
 				s.Jobs[0].Start = noon.Add(-time.Hour) // the request was another job's before
 			}),
 		},
 		"ends there also where nothing is asked for yet, or on the legacy path": {
 			keys: "provision_timeout: 600",
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *scene) {
+			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *setting) {
 				s.Jobs[0].Start = noon.Add(-10 * time.Minute)
 				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
 			}),
@@ -484,7 +484,7 @@ func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"))
 	s.Instances[0].FlexStart = false
-	assert.Contains(t, Compute(alphaConfig(t), s).Problems,
+	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(),
 		"instance alpha-a3-0 is not FLEX_START, and billed otherwise: correct instance template "+
 			"projects/demo/global/instanceTemplates/a3 and delete it")
 }
@@ -493,7 +493,7 @@ func TestARequestThatIsAboutToBeMadeHasItsTurn(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), job(8, "train", "15:00", configured, "alpha-a3-1"),
-		func(s *scene) {
+		func(s *setting) {
 			s.Jobs[1].Priority = 100
 			s.Asking = map[string]bool{"alpha-a3-0": true}
 		})

@@ -11,10 +11,10 @@ import (
 
 func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
-	given := func(change func(*mig.Group), more ...func(*scene)) Snapshot {
+	given := func(change func(*mig.Group), more ...func(*setting)) Snapshot {
 		return seen(append(more, nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), started(7, time.Second),
 			group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
-			func(s *scene) {
+			func(s *setting) {
 				s.Groups[0].Template, s.Groups[0].Zones = "global/instanceTemplates/a3", []string{"us-central1-a"}
 				change(&s.Groups[0])
 				template := s.Templates[link]

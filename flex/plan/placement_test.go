@@ -26,8 +26,8 @@ func placed(t testing.TB, distance string) *config.Config {
 }
 
 // machines gives nodeset a3's template a machine type.
-func machines(machineType string) func(*scene) {
-	return func(s *scene) {
+func machines(machineType string) func(*setting) {
+	return func(s *setting) {
 		const link = "projects/demo/global/instanceTemplates/a3"
 		t := s.Templates[link]
 		t.MachineType = machineType
@@ -35,8 +35,8 @@ func machines(machineType string) func(*scene) {
 	}
 }
 
-func policy(name string, stamp mig.Stamp) func(*scene) {
-	return func(s *scene) {
+func policy(name string, stamp mig.Stamp) func(*setting) {
+	return func(s *setting) {
 		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
 		s.Policies = append(s.Policies, mig.Policy{Name: name, Region: "us-central1", Stamp: stamp})
 	}
@@ -44,7 +44,7 @@ func policy(name string, stamp mig.Stamp) func(*scene) {
 
 func TestPlacement(t *testing.T) {
 	a4 := machines("a4-highgpu-8g")
-	waiting := func(list string, more ...func(*scene)) Snapshot {
+	waiting := func(list string, more ...func(*setting)) Snapshot {
 		return seen(append(more, nodes(list, poweringUp), job(7, "train", "15:00", configured, list))...)
 	}
 	group7 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", 15*time.Minute))
@@ -101,7 +101,7 @@ func TestPlacement(t *testing.T) {
 			want:  []string{"delete workload policy alpha-a3-job-7"},
 		},
 		"another cluster's policy stays": {
-			given: seen(a4, policy7, func(s *scene) { s.Policies[0].Stamp.Cluster = "beta" }),
+			given: seen(a4, policy7, func(s *setting) { s.Policies[0].Stamp.Cluster = "beta" }),
 		},
 		"a policy stays where its group could not be read": {
 			given: seen(a4, policy7, unseen("us-central1")),
@@ -126,19 +126,19 @@ func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
 	part0 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-149]", 15*time.Minute))
-	part1 := func(r mig.Request) func(*scene) { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
+	part1 := func(r mig.Request) func(*setting) { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
 	waits := part1(request("a1", mig.Accepted, "alpha-a3-150", 15*time.Minute))
-	unread := func(s *scene) {
+	unread := func(s *setting) {
 		s.Templates[link] = Template{Err: &mig.Error{Op: "read", Object: link, Cause: mig.CauseUnavailable, Err: errors.New("503")}}
 	}
-	for name, more := range map[string][]func(*scene){
+	for name, more := range map[string][]func(*setting){
 		"as it was":                       {machines("a4-highgpu-8g"), waits},
 		"with another type of machine":    {machines("a3-ultragpu-8g"), waits},
 		"unread":                          {unread, waits},
 		"unread, and another part failed": {unread, part1(failed("a1", "alpha-a3-150", mig.CauseCapacity, time.Hour))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			given := append([]func(*scene){
+			given := append([]func(*setting){
 				nodes("alpha-a3-[0-150]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-150]"), part0,
 				policy("alpha-a3-job-7", forJob("a3", 7)), policy("alpha-a3-job-7-p1", forJob("a3", 7)),
 			}, more...)
@@ -148,7 +148,7 @@ func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 }
 
 func TestPoliciesThatCouldNotBeReadHoldUpOnlyWhatNeedsThem(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *scene) {
+	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *setting) {
 		s.UnseenPolicies = map[string]error{"us-central1": errors.New("503")}
 	})
 	assert.Len(t, actions(Compute(alphaConfig(t), s)), 2, "a nodeset without placement")

@@ -69,11 +69,11 @@ func alphaConfig(t testing.TB) *config.Config {
 	return cfg
 }
 
-// a scene is a snapshot in the making.
-type scene struct{ Snapshot }
+// a setting is a snapshot in the making.
+type setting struct{ Snapshot }
 
-func seen(parts ...func(*scene)) Snapshot {
-	s := &scene{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}, Templates: map[string]Template{}}}
+func seen(parts ...func(*setting)) Snapshot {
+	s := &setting{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}, Templates: map[string]Template{}}}
 	for _, set := range []string{"a3", "one", "fix", "bulk"} {
 		s.Templates["projects/demo/global/instanceTemplates/"+set] = Template{Template: mig.Template{
 			MachineType: set + "-machine", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
@@ -104,8 +104,8 @@ const (
 	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
 )
 
-func nodes(list, state string) func(*scene) {
-	return func(s *scene) {
+func nodes(list, state string) func(*setting) {
+	return func(s *setting) {
 		for _, n := range names(list) {
 			s.Nodes = append(s.Nodes, slurm.Node{Name: n, State: slurm.ParseState(state)})
 		}
@@ -113,8 +113,8 @@ func nodes(list, state string) func(*scene) {
 }
 
 // freed are nodes whose job left them a moment ago.
-func freed(list, state string) func(*scene) {
-	return func(s *scene) {
+func freed(list, state string) func(*setting) {
+	return func(s *setting) {
 		nodes(list, state)(s)
 		for i := range s.Nodes[len(s.Nodes)-len(names(list)):] {
 			s.Nodes[len(s.Nodes)-1-i].LastBusyTime = noon.Add(-5 * time.Second)
@@ -122,16 +122,16 @@ func freed(list, state string) func(*scene) {
 	}
 }
 
-func job(id uint32, partition, limit string, state slurm.JobState, list string) func(*scene) {
-	return func(s *scene) {
+func job(id uint32, partition, limit string, state slurm.JobState, list string) func(*setting) {
+	return func(s *setting) {
 		s.Jobs = append(s.Jobs, slurm.Job{
 			ID: id, ArrayID: id, Partition: partition, Limit: slurm.ParseLimit(limit), State: state, Nodes: names(list),
 		})
 	}
 }
 
-func group(name string, stamp mig.Stamp, requests ...mig.Request) func(*scene) {
-	return func(s *scene) {
+func group(name string, stamp mig.Stamp, requests ...mig.Request) func(*setting) {
+	return func(s *setting) {
 		region := "us-central1"
 		if stamp.NodeSet == "one" {
 			region = "europe-west4"
@@ -160,8 +160,8 @@ func failed(name string, list string, cause mig.Cause, ago time.Duration) mig.Re
 	}
 }
 
-func vms(list, group, status string) func(*scene) {
-	return func(s *scene) {
+func vms(list, group, status string) func(*setting) {
+	return func(s *setting) {
 		region, zone := "us-central1", "us-central1-a"
 		if strings.Contains(list, "-one-") {
 			region, zone = "europe-west4", "europe-west4-b"
@@ -175,12 +175,12 @@ func vms(list, group, status string) func(*scene) {
 	}
 }
 
-func unseen(region string) func(*scene) {
-	return func(s *scene) { s.Unseen[region] = errors.New("read instances: 503") }
+func unseen(region string) func(*setting) {
+	return func(s *setting) { s.Unseen[region] = errors.New("read instances: 503") }
 }
 
-func refused(group string, cause mig.Cause, ago time.Duration, times int) func(*scene) {
-	return func(s *scene) {
+func refused(group string, cause mig.Cause, ago time.Duration, times int) func(*setting) {
+	return func(s *setting) {
 		s.Refused[group] = Refusal{Cause: cause, Message: "INVALID_ARGUMENT: no", At: noon.Add(-ago), Times: times}
 	}
 }
@@ -374,7 +374,7 @@ func TestARound(t *testing.T) {
 			want: []string{"delete group alpha-a3-job-7"},
 		},
 		"never touches a group of another cluster": {
-			given: seen(nodes("alpha-a3-0", poweringDown), func(s *scene) {
+			given: seen(nodes("alpha-a3-0", poweringDown), func(s *setting) {
 				s.Groups = append(s.Groups, mig.Group{
 					Name: "alpha-a3-job-7", Region: "us-central1",
 					Stamp:    mig.Stamp{Version: 1, Cluster: "alpha-a3", NodeSet: "a3", Job: 7},
@@ -452,7 +452,7 @@ func TestARound(t *testing.T) {
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
 					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
 					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, 2*time.Minute)),
-				func(s *scene) { s.Jobs[0].Start = noon.Add(-time.Second) }),
+				func(s *setting) { s.Jobs[0].Start = noon.Add(-time.Second) }),
 			want: []string{`tell job 7 "flex-start: attempt 5 failed (quota): STOCKOUT: none; the next one comes 00:16:00 after it"`},
 		},
 		"waits, and says what to mend, where a group of its name is somebody else's": {
@@ -503,13 +503,13 @@ func TestARound(t *testing.T) {
 }
 
 // creating has the last group create that many members.
-func creating(n int) func(*scene) {
-	return func(s *scene) { s.Groups[len(s.Groups)-1].Creating = n }
+func creating(n int) func(*setting) {
+	return func(s *setting) { s.Groups[len(s.Groups)-1].Creating = n }
 }
 
 // counting sets the last group's target size.
-func counting(n int) func(*scene) {
-	return func(s *scene) { s.Groups[len(s.Groups)-1].TargetSize = n }
+func counting(n int) func(*setting) {
+	return func(s *setting) { s.Groups[len(s.Groups)-1].TargetSize = n }
 }
 
 func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {

@@ -204,7 +204,7 @@ func givesFitNames(s *sight, p plan.Plan) (wrong []string) {
 // saysWhy: each action has a reason and a line for the log, each problem and
 // each thing to expect is one line.
 func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
-	lines := slices.Concat(p.Expect, p.Problems)
+	lines := slices.Concat(p.Expect, p.Problems.Texts())
 	for _, a := range p.Actions {
 		lines = append(lines, a.String(), a.Because(), a.Queue())
 	}

@@ -10,8 +10,8 @@ import (
 	"slurmflex/slurm"
 )
 
-func unread(rows ...slurm.UnreadRow) func(*scene) {
-	return func(s *scene) { s.Unread = append(s.Unread, rows...) }
+func unread(rows ...slurm.UnreadRow) func(*setting) {
+	return func(s *setting) { s.Unread = append(s.Unread, rows...) }
 }
 
 func unreadJob(name string, state slurm.JobState, nodes ...string) slurm.UnreadRow {
@@ -21,8 +21,8 @@ func unreadJob(name string, state slurm.JobState, nodes ...string) slurm.UnreadR
 // A1
 func TestAJobThatCannotBeRead(t *testing.T) {
 	const stopped = "ALLOCATED+CLOUD+NOT_RESPONDING"
-	exclusive := func(s *scene) { s.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}} }
-	forJob7 := func(state mig.RequestState) func(*scene) {
+	exclusive := func(s *setting) { s.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}} }
+	forJob7 := func(state mig.RequestState) func(*setting) {
 		return group("alpha-a3-job-7", forJob("a3", 7), request("a1", state, "alpha-a3-0", time.Hour))
 	}
 	for name, c := range map[string]struct {
@@ -60,7 +60,7 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 			want: []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
 		},
 		"whose nodes are not known may be on one that the configuration knows no more": {
-			given: seen(unread(unreadJob("", "")), forJob7(mig.Succeeded), vms("alpha-a3-3000", "alpha-a3-job-7", "RUNNING"), func(s *scene) {
+			given: seen(unread(unreadJob("", "")), forJob7(mig.Succeeded), vms("alpha-a3-3000", "alpha-a3-job-7", "RUNNING"), func(s *setting) {
 				s.Instances[0].Created = noon.Add(-time.Hour)
 			}),
 		},
@@ -80,7 +80,7 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(alphaConfig(t), c.given)
 			assert.Equal(t, c.want, actions(p))
-			assert.Contains(t, p.Problems, "a row of Slurm's output was skipped: "+c.given.Unread[0].String())
+			assert.Contains(t, p.Problems.Texts(), "a row of Slurm's output was skipped: "+c.given.Unread[0].String())
 		})
 	}
 }
@@ -89,29 +89,29 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 	const reservation = "slurmflex-alpha-1795266000"
 	row := slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-0", Why: "no State="}
-	p := Compute(alphaConfig(t), seen(unread(row), func(s *scene) {
+	p := Compute(alphaConfig(t), seen(unread(row), func(s *setting) {
 		s.Nodes = []slurm.Node{{Name: "alpha-a3-0"}}
 		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}}}
 	}, group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	assert.Empty(t, actions(p))
-	assert.Equal(t, []string{"a row of Slurm's output was skipped: node alpha-a3-0 cannot be read: no State="}, p.Problems)
+	assert.Equal(t, []string{"a row of Slurm's output was skipped: node alpha-a3-0 cannot be read: no State="}, p.Problems.Texts())
 }
 
 // A1
 func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		row   slurm.UnreadRow
-		given func(*scene)
+		given func(*setting)
 		wait  string
 	}{
 		"of a node with a name": {
 			slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-1", Why: "no State="},
-			func(s *scene) { s.Nodes = append(s.Nodes, slurm.Node{Name: "alpha-a3-1"}) },
+			func(s *setting) { s.Nodes = append(s.Nodes, slurm.Node{Name: "alpha-a3-1"}) },
 			"Slurm shows it as UNKNOWN, which slurmflex does not understand",
 		},
 		"of a node without one": {
 			slurm.UnreadRow{Kind: slurm.NodeRow, Why: "not a node record"},
-			func(*scene) {},
+			func(*setting) {},
 			"no row of Slurm's list of nodes shows it, as far as the list can be read",
 		},
 	} {
@@ -134,10 +134,10 @@ func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 // A1
 func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) {
 	end := time.Unix(1795266000, 0)
-	given := []func(*scene){
+	given := []func(*setting){
 		nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
-		func(s *scene) { s.Instances[0].Terminates = end },
+		func(s *setting) { s.Instances[0].Terminates = end },
 	}
 	assert.NotEmpty(t, actions(Compute(alphaConfig(t), seen(given...))), "without the row it is made")
 	for _, name := range []string{"slurmflex-alpha-1795266000", "slurmflex-alpha-1795260000"} {
@@ -145,7 +145,7 @@ func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) 
 		p := Compute(alphaConfig(t), seen(append(given, unread(row))...))
 		assert.NotContains(t, actions(p), "delete reservation "+name)
 		assert.NotContains(t, actions(p), "reserve alpha-a3-0 from "+name)
-		assert.Contains(t, p.Problems, "a row of Slurm's output was skipped: reservation "+name+" cannot be read: time")
+		assert.Contains(t, p.Problems.Texts(), "a row of Slurm's output was skipped: reservation "+name+" cannot be read: time")
 	}
 }
 
@@ -154,7 +154,7 @@ func TestAReservationStaysWhileTheEndOfItsNodesLeaseIsNotKnown(t *testing.T) {
 	p := Compute(alphaConfig(t), seen(
 		nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
-		func(s *scene) {
+		func(s *setting) {
 			s.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795266000", Nodes: []string{"alpha-a3-0"}}}
 		},
 	))
@@ -167,9 +167,9 @@ func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
 		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")))
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-7", "set nodes alpha-one-0 power_up"}, actions(p))
-	assert.Empty(t, p.Problems)
+	assert.Empty(t, p.Problems.Texts())
 
 	p = Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED")))
 	assert.Empty(t, actions(p))
-	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems)
+	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems.Texts())
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // ahead has our clock jump ahead of Compute's.
-func ahead(by time.Duration) func(*scene) {
-	return func(s *scene) { s.Now, s.Skew = s.Now.Add(by), by }
+func ahead(by time.Duration) func(*setting) {
+	return func(s *setting) { s.Now, s.Skew = s.Now.Add(by), by }
 }
 
 // B10: a clock that is wrong makes everything look old.
 func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 	const day = 24 * time.Hour
-	for name, given := range map[string][]func(*scene){
+	for name, given := range map[string][]func(*setting){
 		"machines that boot": {
 			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
 			group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2),
@@ -53,13 +53,13 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 			cfg := with(t, "provision_timeout: 7200, renew_before: 600")
 			p := Compute(cfg, seen(append(given, ahead(day))...))
 			assert.Empty(t, actions(p))
-			assert.Contains(t, p.Problems, "the clock of this host is 1d00h ahead of Compute's; nothing is given up by its age until it is right: "+
+			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; nothing is given up by its age until it is right: "+
 				"synchronize it (chronyc tracking; chronyc makestep)")
 			old := seen(append(given, ahead(day))...)
 			old.Skew = 5 * time.Minute
 			assert.NotEmpty(t, actions(Compute(cfg, old)), "it is given up when it is old")
 		})
 	}
-	behind := Compute(alphaConfig(t), seen(func(s *scene) { s.Skew = -time.Hour }))
-	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems)
+	behind := Compute(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour }))
+	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
 }

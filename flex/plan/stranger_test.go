@@ -16,7 +16,7 @@ func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 	const named = "instance alpha-a3-0 in us-central1-a has the name of a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"
 	given := func(status string, age time.Duration, stamp mig.Stamp) Plan {
 		return Compute(alphaConfig(t), seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
-			vms("alpha-a3-0", "", status), aged(age), func(s *scene) { s.Instances[0].Stamp = stamp }))
+			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp }))
 	}
 	for name, p := range map[string]Plan{
 		"one that has not come up within boot_timeout": given("RUNNING", 30*time.Minute, mig.Stamp{}),
@@ -26,20 +26,20 @@ func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, []string{`tell job 7 "flex-start: ` + named + `"`}, actions(p), "and nothing is requested")
-			assert.Contains(t, p.Problems, "alpha-a3-job-7: "+named)
+			assert.Contains(t, p.Problems.Texts(), "alpha-a3-job-7: "+named)
 			require.Len(t, p.Waits, 1)
 			assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, p.Waits[0].Nodes)
 			assert.Equal(t, named, p.Waits[0].Obstacle)
 		})
 	}
 	ours := given("RUNNING", 30*time.Minute, mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 7})
-	assert.NotContains(t, ours.Problems, "alpha-a3-job-7: "+named)
+	assert.NotContains(t, ours.Problems.Texts(), "alpha-a3-job-7: "+named)
 }
 
 // B7: whose it is that it says is what is known: a group may be missing in a list.
 func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
-	given := func(group string, more ...func(*scene)) string {
-		p := Compute(alphaConfig(t), seen(append([]func(*scene){
+	given := func(group string, more ...func(*setting)) string {
+		p := Compute(alphaConfig(t), seen(append([]func(*setting){
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"),
 		}, more...)...))
 		require.Len(t, p.Waits, 1)
@@ -47,7 +47,7 @@ func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
 	}
 	assert.Contains(t, given("alpha-a3-job-7"), "its group alpha-a3-job-7 is not listed as one of this cluster")
 	assert.Contains(t, given("theirs"), "slurmflex did not create it")
-	newer := func(s *scene) {
+	newer := func(s *setting) {
 		s.Groups = append(s.Groups, mig.Group{Name: "theirs", Region: "us-central1", Stamp: mig.Stamp{Version: 99, Cluster: "alpha"}})
 	}
 	assert.Contains(t, given("theirs", newer), "a newer slurmflex has made it; run that version")

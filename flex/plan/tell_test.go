@@ -27,8 +27,8 @@ func tells(p Plan) map[uint32]string {
 // and its own time limit.
 func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
-	given := func(more ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	given := func(more ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", mixed),
 			job(7, "shared", "15:00", configured, "alpha-a3-0"), started(7, 20*time.Minute),
 			job(8, "shared", "40:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
@@ -68,8 +68,8 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 // C3: what a job is told of nodes that are there ends with them.
 func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 	const there = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
-	given := func(state slurm.JobState, node string, more ...func(*scene)) Snapshot {
-		return seen(append([]func(*scene){
+	given := func(state slurm.JobState, node string, more ...func(*setting)) Snapshot {
+		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),
 			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),

@@ -12,8 +12,8 @@ import (
 
 // hogged has jobs of nodeset a3 wait for requests of theirs, from job 1 on, each of
 // the priority of its number.
-func hogged(n int, state mig.RequestState) func(*scene) {
-	return func(s *scene) {
+func hogged(n int, state mig.RequestState) func(*setting) {
+	return func(s *setting) {
 		for i := range n {
 			id, node := uint32(i+1), fmt.Sprintf("alpha-a3-%d", i)
 			nodes(node, poweringUp)(s)
@@ -29,7 +29,7 @@ func hogged(n int, state mig.RequestState) func(*scene) {
 func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	cfg := alphaConfig(t) // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
 	cfg.Options.MaxActiveRequests = 4
-	another := func(s *scene) {
+	another := func(s *setting) {
 		nodes("alpha-a3-9", poweringUp)(s)
 		job(9, "train", "15:00", configured, "alpha-a3-9")(s)
 	}
@@ -37,7 +37,7 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	waits := []string{`tell job 9 "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
 	assert.Equal(t, asks, actions(Compute(cfg, seen(hogged(1, mig.Accepted), another))))
 	assert.Equal(t, waits, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
-	fix := func(s *scene) {
+	fix := func(s *setting) {
 		nodes("alpha-fix-0", poweringUp)(s)
 		job(20, "train", "15:00", configured, "alpha-fix-0")(s)
 	}
@@ -51,8 +51,8 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 4
-	fix := func(priority uint64) func(*scene) {
-		return func(s *scene) {
+	fix := func(priority uint64) func(*setting) {
+		return func(s *setting) {
 			nodes("alpha-fix-[0-1]", poweringUp)(s)
 			job(20, "train", "15:00", configured, "alpha-fix-0")(s)
 			important(priority)(s)

@@ -12,9 +12,9 @@ import (
 // B2: what could not be read is not absent: nothing is done to it, nor to the nodes
 // that it concerns, and it is named.
 func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
-	spoilt := func(s *scene) { s.Groups[len(s.Groups)-1].Unread = "description: it is no whole stamp" }
-	unstamped := func(s *scene) { s.Groups[len(s.Groups)-1].Stamp = mig.Stamp{} }
-	veiled := func(s *scene) { s.Instances[0].Unread = "status: it is missing" }
+	spoilt := func(s *setting) { s.Groups[len(s.Groups)-1].Unread = "description: it is no whole stamp" }
+	unstamped := func(s *setting) { s.Groups[len(s.Groups)-1].Stamp = mig.Stamp{} }
+	veiled := func(s *setting) { s.Instances[0].Unread = "status: it is missing" }
 	const groupProblem = "group alpha-a3-job-7 in us-central1 is left alone, because it cannot be read: description: it is no whole stamp"
 	const vmProblem = "instance alpha-a3-0 in us-central1-a is left alone, because it cannot be read: status: it is missing"
 	waits := job(7, "train", "15:00", configured, "alpha-a3-[0-1]")
@@ -51,7 +51,7 @@ func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 					assert.Fail(t, "nothing is to be done", "%s", a)
 				}
 			}
-			assert.Contains(t, p.Problems, c.problem)
+			assert.Contains(t, p.Problems.Texts(), c.problem)
 		})
 	}
 }

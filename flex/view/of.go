@@ -23,7 +23,7 @@ func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 	v := View{
 		Cluster: cfg.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(),
-		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems...), Actions: []Action{},
+		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Actions: []Action{},
 	}
 	for _, row := range snap.Unread {
 		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})

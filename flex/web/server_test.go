@@ -97,7 +97,7 @@ func (w *world) round(text string) {
 			Lease: time.Hour, Request: "a1", Since: noon.Add(-time.Hour), Obstacle: text,
 		}},
 		Blocks:   []plan.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
-		Problems: []string{text},
+		Problems: plan.Problems{{Text: text}},
 	})
 	w.Board.Did(plan.DeleteGroup{Group: text, Why: plan.Why(text)}, w.now, time.Second, errors.New(text))
 	w.Board.Stood(nil)

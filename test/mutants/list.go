@@ -51,115 +51,115 @@ var mutants = []mutant{
 		[]string{"config", "flex/plan"},
 	},
 	{
-		"a region that could not be read is taken for empty", "flex/plan/world.go",
-		"return w.snap.Unseen[region] != nil", "return false", planner,
+		"a region that could not be read is taken for empty", "flex/plan/scene.go",
+		"return s.snap.Unseen[region] != nil", "return false", planner,
 	},
 	{
 		"what could not be read of a region's instances is forgotten", "flex/reconciler.go",
 		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", rounds,
 	},
 	{
-		"a group is deleted before its request is cancelled", "flex/plan/clean.go",
-		"wanted[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "wanted[key] || w.inGroup[key] > 0 ||", planner,
+		"a group is deleted before its request is cancelled", "flex/plan/sweep_groups.go",
+		"w.groupOf[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "w.groupOf[key] || w.inGroup[key] > 0 ||", planner,
 	},
 	{
-		"a group is deleted with machines in it", "flex/plan/clean.go",
-		"wanted[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "wanted[key] || len(g.Live()) > 0 ||", planner,
+		"a group is deleted with machines in it", "flex/plan/sweep_groups.go",
+		"w.groupOf[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "w.groupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
-		"every attempt has the same name", "flex/plan/names.go",
+		"every attempt has the same name", "flex/plan/match_names.go",
 		`return "a" + strconv.Itoa(last+1)`, `return "a" + strconv.Itoa(min(last+1, 1))`, planner,
 	},
 	{
-		"a job's failures are forgotten when it is requeued", "flex/plan/clean.go",
-		"return !(counts && w.isQueued(g.Stamp.Job)) && ", "_ = counts\n\treturn ", planner,
+		"a job's failures are forgotten when it is requeued", "flex/plan/sweep_groups.go",
+		"return !(counts && s.isQueued(g.Stamp.Job)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
-		"a request is cancelled while it is being created", "flex/plan/request.go",
-		"case r.request.State == mig.Creating:", "case r.request.State == mig.Creating && false:", planner,
+		"a request is cancelled while it is being created", "flex/plan/draft.go",
+		"case r.misfit != \"\" && r.request.State != mig.Creating:", "case r.misfit != \"\":", planner,
 	},
 	{
-		"a request of a dead job stays", "flex/plan/request.go",
+		"a request of a dead job stays", "flex/plan/match_requests.go",
 		`return "no job wants node " + name + " any more"`, `continue`, planner,
 	},
 	{
-		"a request with too short a lease is adopted", "flex/plan/request.go",
+		"a request with too short a lease is adopted", "flex/plan/match_requests.go",
 		"if asked := r.request.Duration; asked > 0 && asked < serves.lease && !w.isEnough(r, serves) {",
 		"if asked := r.request.Duration; asked < 0 {", planner,
 	},
 	{
-		"an instance on its way out is not waited for", "flex/plan/request.go",
+		"an instance on its way out is not waited for", "flex/plan/match_missing.go",
 		"		case leaves:\n", "		case leaves && false:\n", planner,
 	},
 	{
-		"a heterogeneous job's first component does not come last", "flex/plan/request.go",
-		" && !w.goesLast(c)", "", planner,
+		"a heterogeneous job's first component does not come last", "flex/plan/rule.go",
+		"	{\"other components first\", componentsFirst},\n", "", planner,
 	},
 	{
-		"one request more than max_active_requests", "flex/plan/turn.go",
-		"if free := most - w.active[region]; free > 0", "if free := most + 1 - w.active[region]; free > 0", planner,
+		"one request more than max_active_requests", "flex/plan/rule_turn.go",
+		"if free := most - t.active[region]; free > 0", "if free := most + 1 - t.active[region]; free > 0", planner,
 	},
 	{
-		"the least important job goes first", "flex/plan/world.go",
+		"the least important job goes first", "flex/plan/scene_jobs.go",
 		"cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))",
 		"cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))", planner,
 	},
 	{
-		"a lease shorter than ten minutes", "flex/plan/lease.go",
+		"a lease shorter than ten minutes", "flex/plan/match_lease.go",
 		"return min(max(need, mig.MinDuration), longest)", "return min(need, longest)", planner,
 	},
 	{
-		"the margin is forgotten", "flex/plan/lease.go",
+		"the margin is forgotten", "flex/plan/match_lease.go",
 		"need = max(need, j.Limit.Duration+flex.JobDurationMargin)", "need = max(need, j.Limit.Duration)", planner,
 	},
 	{
-		"the shortest need of a shared node counts", "flex/plan/lease.go",
+		"the shortest need of a shared node counts", "flex/plan/match_lease.go",
 		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
 	},
 	{
-		"a brake that does not brake", "flex/plan/clean.go",
-		"	w.spared--\n", "", planner,
+		"a brake that does not brake", "flex/plan/sweep_instances.go",
+		"	b.left--\n", "", planner,
 	},
 	{
-		"nodes that an admin drained are powered down", "flex/plan/nodes.go",
+		"nodes that an admin drained are powered down", "flex/plan/sweep_nodes.go",
 		"case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):\n\t\t\torphans",
 		"default:\n\t\t\torphans", planner,
 	},
 	{
-		"a node with a job is recovered as if it were idle", "flex/plan/static.go",
+		"a node with a job is recovered as if it were idle", "flex/plan/sweep_nodes.go",
 		"len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
 	},
 	{
-		"a node is usable again while its machine lives", "flex/plan/static.go",
+		"a node is usable again while its machine lives", "flex/plan/sweep_nodes.go",
 		"if m.power != down || m.taken() || w.present(m.Name) ||", "if m.power != down || m.taken() ||", planner,
 	},
 	{
-		"reservations of other clusters are ours", "flex/plan/reservation.go",
+		"reservations of other clusters are ours", "flex/plan/scene_leases.go",
 		`digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))`,
 		`digits, ok := reservation[strings.LastIndex(reservation, "-")+1:], cluster != ""`, planner,
 	},
 	{
-		"ResumeTimeout begins anew while machines are being made", "flex/plan/wait.go",
+		"ResumeTimeout begins anew while machines are being made", "flex/plan/sweep_waiting.go",
 		"r.State == mig.Accepted && !w.anyOurs(r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
-		"the wait between attempts does not grow", "flex/plan/retry.go",
+		"the wait between attempts does not grow", "flex/plan/rule_backoff.go",
 		"		wait *= 2\n", "", planner,
 	},
 	{
-		"configuration errors are tried again like any other", "flex/plan/retry.go",
+		"configuration errors are tried again like any other", "flex/plan/rule_backoff.go",
 		"hopeless := cause == mig.CauseConfig || ", "hopeless := ", planner,
 	},
 	{
-		"a static node is never powered up", "flex/plan/static.go",
+		"a static node is never powered up", "flex/plan/sweep_static.go",
 		"if m.set.IsStatic(m.index) && m.power == down && m.idle() &&", "if !m.set.IsStatic(m.index) && m.power == down && m.idle() &&", planner,
 	},
 	{
-		"the breaker never closes", "flex/plan/boot.go",
+		"the breaker never closes", "flex/plan/scene_boots.go",
 		"if b.up.After(b.newest) || ", "if false && ", planner,
 	},
 	{
-		"a boot_timeout of 0 kills every node", "flex/plan/boot.go",
+		"a boot_timeout of 0 kills every node", "flex/plan/scene_boots.go",
 		"case limit > 0 && m.power == rising", "case m.power == rising", planner,
 	},
 	{
@@ -167,15 +167,15 @@ var mutants = []mutant{
 		"	if spared {\n		return ErrOnlyTold\n	}\n", "	_ = spared\n", rounds,
 	},
 	{
-		"a machine that ends before the next job could be done is kept for it", "flex/plan/boot.go",
-		"w.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "w.isOld(in.Created, limit)", planner,
+		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_leases.go",
+		"s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "s.isOld(in.Created, limit)", planner,
 	},
 	{
-		"a job goes on waiting beside a node that ends before it could be done", "flex/plan/compute.go",
-		"	w.releaseShort(cohorts)\n", "", planner,
+		"a job goes on waiting beside a node that ends before it could be done", "flex/plan/rule.go",
+		"	{\"lease too short\", leaseTooShort},\n", "", planner,
 	},
 	{
-		"nodes that stay though all attempts have failed are not armed anew", "flex/plan/retry.go",
+		"nodes that stay though all attempts have failed are not armed anew", "flex/plan/rule_backoff.go",
 		"!w.stays(c) && !c.startedAfter(last)", "!w.keeps(c) && !c.startedAfter(last)", planner,
 	},
 	{
@@ -183,8 +183,8 @@ var mutants = []mutant{
 		"	if b.Occasion == \"\" {\n", "	if true {\n", client,
 	},
 	{
-		"what a request has brought a moment ago is taken for lost", "flex/plan/ghost.go",
-		"r.State == mig.Succeeded && (!read || !w.isOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
+		"what a request has brought a moment ago is taken for lost", "flex/plan/scene_groups.go",
+		"r.State == mig.Succeeded && (!read || !s.isOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",
@@ -211,7 +211,7 @@ var mutants = []mutant{
 		"if errors.As(err, &rows) {", "if false {", planner,
 	},
 	{
-		"a job that cannot be read holds no nodes", "flex/plan/rows.go",
+		"a job that cannot be read holds no nodes", "flex/plan/scene_unread.go",
 		"m.doubted = true", "m.doubted = false", planner,
 	},
 	{
@@ -245,11 +245,11 @@ var mutants = []mutant{
 		[]string{"flex/plan"},
 	},
 	{
-		"a group that counts machines which no list shows is taken for empty", "flex/plan/clean.go",
-		"!w.isAhead(g) && !w.mayHold(g)", "!w.isAhead(g)", planner,
+		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweep_groups.go",
+		"!s.isAhead(g) && !s.mayHold(g)", "!s.isAhead(g)", planner,
 	},
 	{
-		"what a group says it has is taken for lost when no list shows it", "flex/plan/ghost.go",
+		"what a group says it has is taken for lost when no list shows it", "flex/plan/scene_groups.go",
 		"\t\tif !m.Lost() {\n", "\t\tif false {\n", planner,
 	},
 	{
@@ -265,11 +265,11 @@ var mutants = []mutant{
 		"return fmt.Errorf(\"the list does not end: there is more after %d pages\", pageLimit)", "return nil", client,
 	},
 	{
-		"B2: the nodes of a group that cannot be read are taken for free", "flex/plan/unread.go",
-		"for _, name := range w.concerns(g) {", "for _, name := range w.concerns(g)[:0] {", planner,
+		"B2: the nodes of a group that cannot be read are taken for free", "flex/plan/scene_unread.go",
+		"for _, name := range s.concerns(g) {", "for _, name := range s.concerns(g)[:0] {", planner,
 	},
 	{
-		"B2: a machine that cannot be read is deleted", "flex/plan/clean.go",
+		"B2: a machine that cannot be read is deleted", "flex/plan/sweep_instances.go",
 		`case in.Unread != "":`, "case false:", planner,
 	},
 }

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// draft is the plan as it grows. What comes first claims a node: a plan changes no node
+// twice.
+type draft struct {
+	*scene
+	plan   Plan
+	claims map[string]string // what changes the node, by its name
+}
+
+// step is what one sweep wants done.
+type step struct {
+	actions  []Action
+	expect   []string
+	problems []Problem
+}
+
+func newDraft(s *scene) *draft {
+	return &draft{scene: s, plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}}
+}
+
+func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }
+
+func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
+
+func (d *draft) report(problems []Problem) { d.plan.Problems = append(d.plan.Problems, problems...) }
+
+// take adds a sweep's actions, without the nodes that are claimed already.
+func (d *draft) take(sweep string, s step) {
+	for _, a := range s.actions {
+		if change, ok := a.(SetNodes); ok {
+			d.setNodes(sweep, change)
+		} else {
+			d.add(a)
+		}
+	}
+	d.expect(s.expect...)
+	d.report(s.problems)
+}
+
+// setNodes plans a change for the nodes that nothing has claimed yet. One that a job may
+// hold which could not be read is not powered down. Nodes that are changed alike are
+// changed in one go.
+func (d *draft) setNodes(sweep string, change SetNodes) {
+	down := strings.HasPrefix(change.State, "power_down")
+	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
+		return d.claims[name] != "" || down && d.nodes[name].doubted
+	})
+	if len(change.Nodes) == 0 {
+		return
+	}
+	for _, name := range change.Nodes {
+		d.claims[name] = sweep
+	}
+	if change.State != "" {
+		d.expect(fmt.Sprintf("%s to show %s", slurm.Fold(change.Nodes), change.State))
+	}
+	for i, a := range d.plan.Actions {
+		if known, ok := a.(SetNodes); ok && known.isLike(change) {
+			known.Nodes = append(known.Nodes, change.Nodes...)
+			d.plan.Actions[i] = known
+			return
+		}
+	}
+	d.add(change)
+}
+
+// isLike reports whether both changes are of the state alone, and the same.
+func (a SetNodes) isLike(b SetNodes) bool {
+	return a.State == b.State && a.Reason == b.Reason && a.Comment == nil && a.Extra == nil && b.Comment == nil && b.Extra == nil
+}
+
+// cancel cancels the requests that serve no cohort.
+func (d *draft) cancel(requests []settled) {
+	for _, r := range requests {
+		switch {
+		case r.misfit != "" && r.request.State != mig.Creating:
+			d.cancelRequest(r.ref, r.misfit)
+		case r.misfit != "":
+			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.group.Name, r.request.Name, r.misfit))
+		case r.request.State == mig.Creating:
+			d.expect(fmt.Sprintf("request %s/%s to be accepted", r.group.Name, r.request.Name))
+		}
+	}
+}
+
+func (d *draft) cancelRequest(r ref, why string) {
+	d.add(CancelRequest{Region: r.group.Region, Group: r.group.Name, Request: r.request.Name, Job: r.group.Stamp.Job, Why: Why(why)})
+	d.expect(fmt.Sprintf("request %s/%s to be cancelled", r.group.Name, r.request.Name))
+}

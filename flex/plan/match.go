@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"time"
+)
+
+// wanted is a scene, and who wants its nodes: the cohorts, and which of them each live
+// request serves. It does not change once it is made.
+type wanted struct {
+	*scene
+	cohorts []*cohort       // by rank
+	of      []*cohort       // by node, in the order of the members; nil: not wanted, or not rising
+	groupOf map[string]bool // the groups of the cohorts, by region/name
+	settled []settled       // every live request
+
+	incomplete map[uint32]bool      // the heterogeneous jobs of which a component that is not the first waits for a machine
+	turns      map[uint32]time.Time // by heterogeneous job: when the last machine of those components was made
+	torn       map[*cohort]string   // gangs that have waited too long for their other nodes, and how they stand
+}
+
+// match puts every rising node that somebody wants into its cohort, and gives each
+// live request to the cohort that it serves.
+func match(s *scene) *wanted {
+	w := &wanted{
+		scene: s, of: make([]*cohort, len(s.members)), groupOf: map[string]bool{},
+		incomplete: map[uint32]bool{}, turns: map[uint32]time.Time{},
+	}
+	w.gather()
+	w.noteComponents()
+	w.settleRequests()
+	for _, c := range w.cohorts {
+		c.missing, c.first = w.missing(c)
+	}
+	w.torn = w.tornGangs()
+	return w
+}
+
+// cohortOf is the cohort of a node; nil unless it is wanted and rising.
+func (w *wanted) cohortOf(m *member) *cohort { return w.of[m.at] }

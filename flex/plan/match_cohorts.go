@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// cohort is the nodes that must arrive together: the nodes of one nodeset that
+// one job was allocated and that have no machine yet, or one node by itself.
+type cohort struct {
+	set    *config.NodeSet
+	job    *slurm.Job // nil if no job waits for it
+	group  string     // the name of its managed instance group
+	stamp  mig.Stamp
+	nodes  []string // the ones that are rising, in the order of their index
+	lease  time.Duration
+	static bool
+	live   *ref // the live request that will bring it, if there is one
+
+	missing []string // nodes that neither have an instance nor are requested
+	first   []string // what has to come before anything is requested
+}
+
+// gather makes the cohorts.
+func (w *wanted) gather() {
+	var all []*cohort
+	byGroup := map[string]*cohort{}
+	ranks := map[rank]int{}
+	for _, m := range w.members {
+		job := m.owner()
+		queued := job != nil && m.set.Flex.Provisioning == config.Queued && !m.set.IsStatic(m.index)
+		part := 0
+		if queued {
+			// The part follows from the whole allocation, not from the nodes
+			// still to come, so it is the same in every round.
+			r := rank{job.ID, m.set.Name}
+			part = ranks[r] / w.partSize(m.set)
+			ranks[r]++
+		}
+		if m.power != rising || job == nil && !w.risesByItself(m) {
+			continue
+		}
+		c := w.newCohort(m, job, queued, part)
+		if known := byGroup[c.group]; known != nil {
+			c = known
+		} else {
+			byGroup[c.group] = c
+			all = append(all, c)
+		}
+		c.nodes = append(c.nodes, m.Name)
+		w.of[m.at] = c
+	}
+	for _, c := range all {
+		c.group = w.place(c.set, c.group, c.stamp)
+		c.lease = lease(c.set.Flex, w.holders(c.nodes))
+		w.groupOf[c.set.Region+"/"+c.group] = true
+	}
+	slices.SortStableFunc(all, byRank)
+	w.cohorts = all
+}
+
+// byRank orders cohorts: what an admin or the configuration wants first, then
+// jobs by their importance.
+func byRank(a, b *cohort) int {
+	switch {
+	case a.job == nil && b.job == nil:
+		return 0
+	case a.job == nil:
+		return -1
+	case b.job == nil:
+		return 1
+	}
+	return ByImportance(a.job, b.job)
+}
+
+// rank counts a job's nodes of one nodeset.
+type rank struct {
+	job uint32
+	set string
+}
+
+func (s *scene) newCohort(m *member, job *slurm.Job, queued bool, part int) *cohort {
+	c := &cohort{set: m.set, job: job, static: m.set.IsStatic(m.index)}
+	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.cfg.Cluster, NodeSet: m.set.Name}
+	if queued {
+		c.group = cmp.Or(s.askedIn(m, job), jobGroup(s.cfg.Cluster, m.set.Name, job.ID, part))
+	} else {
+		c.group = nodeGroup(s.cfg.Cluster, m.set.Name, m.index)
+		c.stamp.Node = m.Name
+	}
+	if job != nil && !m.set.IsStatic(m.index) {
+		c.stamp.Job = job.ID
+	}
+	return c
+}
+
+// askedIn is the name of the part of the job's nodes in which a live request
+// asks for the node; empty if none does. How many nodes a part holds follows from
+// the template and the configuration: what waits stays as it is when these change.
+func (s *scene) askedIn(m *member, job *slurm.Job) (part string) {
+	for _, r := range s.requests[m.Name] {
+		stamp := r.group.Stamp
+		if stamp.Job != job.ID || stamp.NodeSet != m.set.Name || stamp.Node != "" {
+			continue
+		}
+		if name := unplaced(r.group.Name); part == "" || name < part {
+			part = name
+		}
+	}
+	return part
+}
+
+// risesByItself reports whether a node is wanted though no job waits for it: a
+// static one, or one that an admin powered up by hand. The latter shows in a
+// group that was made for that node alone, or in that no job ever freed it:
+// slurmctld sets LastBusyTime when a job leaves the node and clears it when the
+// node is powered down (tried on 22.05, 24.11 and 26.05).
+func (s *scene) risesByItself(m *member) bool {
+	if m.set.IsStatic(m.index) || s.hasOwnGroup(m) {
+		return true
+	}
+	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(s.requests[m.Name]) == 0 &&
+		len(m.machines) == 0
+}
+
+// hasOwnGroup reports whether a group that was made for this node alone, and
+// for no job, still brings, or has brought, its machine.
+func (s *scene) hasOwnGroup(m *member) bool {
+	own := func(g *mig.Group) bool { return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 }
+	for _, r := range s.requests[m.Name] {
+		if own(r.group) {
+			return true
+		}
+	}
+	for _, in := range m.machines {
+		if own(in.group) || in.Stamp.Cluster == s.cfg.Cluster && in.Stamp.Job == 0 && in.Group == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *cohort) why() Why {
+	if c.job != nil {
+		return Why(fmt.Sprintf("job %s waits for %s", c.job.Name(), slurm.Fold(c.nodes)))
+	}
+	return Why("node " + slurm.Fold(c.nodes) + " is powering up")
+}
+
+// startedAfter reports whether the cohort's job was given its nodes after that
+// time. A failure before it has had its consequence.
+func (c *cohort) startedAfter(t time.Time) bool { return c.job != nil && c.job.Start.After(t) }
+
+// waitsSince is when the cohort's job began to wait for its nodes: when it was
+// given them, or if that is not known, when they were first asked for. It is
+// zero if neither is known, or nothing waits.
+func waitsSince(c *cohort) time.Time {
+	switch {
+	case c.job == nil:
+		return time.Time{}
+	case !c.job.Start.IsZero():
+		return c.job.Start
+	case c.live == nil:
+		return time.Time{}
+	}
+	first := c.live.request.Created
+	requests := c.live.group.Requests
+	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.live.request.Name })
+	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
+		first = requests[i].Created
+	}
+	return first
+}
+
+// partSize is how many nodes of the nodeset one group may hold.
+func (s *scene) partSize(set *config.NodeSet) int {
+	if set.Placement {
+		if limit, _, ok := s.placement(set); ok {
+			return min(limit, mig.MaxInstances)
+		}
+	}
+	return mig.MaxInstances
+}
+
+// isUnsized reports whether nobody can say now how many nodes one group of the
+// nodeset may hold, for its template has not been read.
+func (s *scene) isUnsized(set *config.NodeSet) bool {
+	return set.Placement && s.snap.Templates[set.Template].MachineType == ""
+}
+
+func (s *scene) placement(set *config.NodeSet) (limit int, distance string, ok bool) {
+	return mig.PlacementLimit(s.snap.Templates[set.Template].MachineType, set.PlacementDistance)
+}

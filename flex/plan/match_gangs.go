@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+)
+
+// tornGangs are the cohorts of jobs of whose nodes some have come and others not,
+// for longer than gang_timeout: the machines that are there cost money and
+// nobody can use them. The least important goes first, and one that lacks nodes of a
+// nodeset stays for another gang_timeout at most while machines of that nodeset are
+// being left: two may hold each other's half.
+func (w *wanted) tornGangs() map[*cohort]string {
+	torn, going, left := map[*cohort]string{}, map[uint32]bool{}, w.beingLeft()
+	for _, c := range slices.Backward(w.cohorts) {
+		limit := c.set.Flex.GangTimeout
+		if limit == 0 || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
+			continue
+		}
+		came, since := w.came(c.job)
+		if came == 0 || !w.isOld(since, limit) {
+			continue
+		}
+		others := w.takeable(c.job, false)
+		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.nodes[n].set] })
+		if len(others) == 0 || hope && !w.isOld(since, 2*limit) {
+			continue
+		}
+		torn[c] = fmt.Sprintf("%d nodes came at %s and %d others did not within gang_timeout %s",
+			came, since.UTC().Format("15:04:05"), len(others), clock(limit))
+		if spared, _ := w.spares(w.holders(others), false); spared {
+			continue
+		}
+		going[c.job.ID] = true
+		for _, name := range c.job.Nodes {
+			if m := w.nodes[name]; m != nil && !slices.Contains(others, name) {
+				left[m.set] = true
+			}
+		}
+	}
+	return torn
+}
+
+// beingLeft are the nodesets of which a machine goes, or has no job any more.
+func (w *wanted) beingLeft() map[*config.NodeSet]bool {
+	left := map[*config.NodeSet]bool{}
+	for _, in := range w.machines {
+		if m := in.member; m != nil && w.ours(in) && !m.set.IsStatic(m.index) && (in.Leaving() || m.owner() == nil) {
+			left[m.set] = true
+		}
+	}
+	return left
+}

@@ -1,0 +1,30 @@
+package plan
+
+import (
+	"fmt"
+)
+
+// Problem is something that an admin should know, and that was left alone.
+type Problem struct {
+	Key   string // what kind of problem it is; it stays the same from pass to pass
+	About string // the group, node, instance, nodeset or region that it concerns
+	Text  string
+}
+
+// String is the text.
+func (p Problem) String() string { return p.Text }
+
+// Problems are some, each once.
+type Problems []Problem
+
+// Texts are what they say.
+func (ps Problems) Texts() (texts []string) {
+	for _, p := range ps {
+		texts = append(texts, p.Text)
+	}
+	return texts
+}
+
+func problem(key, about, text string, args ...any) Problem {
+	return Problem{Key: key, About: about, Text: fmt.Sprintf(text, args...)}
+}

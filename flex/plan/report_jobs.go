@@ -1,0 +1,227 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// tellsAtOnce is how many AdminComments a round writes at most. Each is two of
+// slurmctld's calls, and a shared node may have hundreds of jobs.
+const tellsAtOnce = 100
+
+// notify lets the owners of jobs know what their nodes wait for, and when
+// they end before the job may. What a job was told last is not told again, and
+// what the give-back of this plan tells it stands.
+func (d *draft) notify(w *wanted, verdicts []verdict) {
+	waits := map[uint32][]string{}
+	for _, v := range verdicts {
+		for _, j := range w.holders(v.cohort.nodes) {
+			if text := v.notice(w, j); text != "" && j.State != slurm.JobCompleting {
+				waits[j.ID] = append(waits[j.ID], text)
+			}
+		}
+	}
+	texts := map[uint32]string{}
+	for id, some := range waits {
+		texts[id] = OwnComment + strings.Join(slices.Compact(some), "; ")
+		if at, warned := WarnedAt(w.snap.Told[id]); warned {
+			texts[id] = Warning(at, strings.Join(slices.Compact(some), "; "))
+		}
+	}
+	waited := w.waited()
+	for i := range w.snap.Jobs {
+		switch j := &w.snap.Jobs[i]; {
+		case waits[j.ID] != nil || w.isLosing(j):
+		case holdsNodes(j.State):
+			texts[j.ID] = w.endText(j, waited[j.ID])
+			if lost := w.lossText(j, d.plan.Losses); lost != "" {
+				texts[j.ID] = OwnComment + lost
+			}
+		case j.State.Waits() && isOfNodes(w.snap.Told[j.ID]):
+			texts[j.ID] = OwnComment + toldBack
+		}
+	}
+	for _, v := range verdicts {
+		if v.do != goesBack {
+			continue
+		}
+		delete(texts, v.back.Job)
+		for _, id := range v.back.Others {
+			delete(texts, id)
+		}
+	}
+	d.tell(texts)
+}
+
+// tell plans to write these AdminComments, by job, unless they are there already.
+// Where there are too many, jobs that were told nothing yet come first.
+func (d *draft) tell(texts map[uint32]string) {
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
+		return texts[id] == "" || texts[id] == d.snap.Told[id]
+	})
+	slices.SortStableFunc(ids, func(a, b uint32) int {
+		return cmp.Compare(min(len(d.snap.Told[a]), 1), min(len(d.snap.Told[b]), 1))
+	})
+	if more := len(ids) - tellsAtOnce; more > 0 {
+		ids = ids[:tellsAtOnce]
+		d.expect(fmt.Sprintf("%d more jobs to be told what they wait for", more))
+	}
+	for _, id := range ids {
+		d.add(TellJob{Job: id, Text: texts[id], Why: "its owner should know"})
+	}
+}
+
+// What a job is told of nodes that it has, which is over when it has none.
+const (
+	toldWaiting = "waiting "
+	toldThere   = "its nodes are there, until "
+	toldEnd     = "its nodes end at "
+	toldBack    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
+)
+
+// isOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
+func isOfNodes(comment string) bool {
+	text, ours := strings.CutPrefix(comment, OwnComment)
+	return ours && slices.ContainsFunc([]string{toldWaiting, toldThere, toldEnd}, func(begin string) bool { return strings.HasPrefix(text, begin) })
+}
+
+// notice says to a job of the cohort's nodes what they wait for; empty if there is
+// nothing to say yet.
+func (v verdict) notice(w *wanted, j *slurm.Job) string {
+	c := v.cohort
+	if why := v.obstacle(); why != "" {
+		return why
+	}
+	if c.live == nil {
+		if refused := w.snap.Refused[c.group]; refused.Message != "" && refused.Times == 0 && v.do == requests {
+			return fmt.Sprintf("the request could not be made (%s): %s; trying again", refused.Cause, strings.TrimSuffix(refused.Message, "."))
+		}
+		return ""
+	}
+	r := c.live.request
+	waited := w.snap.Now.Sub(r.Created)
+	if waited < tellAfter && r.Message == "" {
+		return ""
+	}
+	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
+		waited = w.snap.Now.Sub(since) // also for earlier requests
+	}
+	text := fmt.Sprintf(toldWaiting+"%s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
+	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
+		text += ", less than its time limit of " + clock(limit.Duration)
+	}
+	if r.Message != "" {
+		text += "; last attempt: " + r.Message
+	}
+	return text
+}
+
+// lossText says to a job that machines of its nodes are gone; empty if none is, or
+// Slurm still gets an answer from them: a list may be wrong for a moment.
+func (s *scene) lossText(j *slurm.Job, losses []Loss) (text string) {
+	for _, l := range losses {
+		answers := func(name string) bool { return !s.nodes[name].State.Has(slurm.NotResponding) }
+		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, answers) {
+			if text != "" {
+				text += "; "
+			}
+			text += l.String()
+		}
+	}
+	return text
+}
+
+// isLosing reports whether the job's owner was told that it would be lost, and
+// its nodes are not all up yet: what it was told stands.
+func (s *scene) isLosing(j *slurm.Job) bool {
+	_, warned := WarnedAt(s.snap.Told[j.ID])
+	return warned && slices.ContainsFunc(j.Nodes, func(name string) bool {
+		return s.nodes[name] != nil && s.nodes[name].power == rising
+	})
+}
+
+// endText says when a job's nodes end, if that is before its time limit, or if
+// its owner was told that it waits, which it does no longer; else it is empty.
+func (s *scene) endText(j *slurm.Job, waited bool) string {
+	end := s.firstEnd(j)
+	switch {
+	case end.IsZero():
+		return ""
+	case s.outlives(j, end):
+		return OwnComment + toldEnd + end.UTC().Format(time.RFC3339) + ", before its time limit"
+	case waited && s.haveCome(j):
+		return OwnComment + toldThere + end.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// haveCome reports whether each of the job's nodes has its machine, and is up or
+// will be.
+func (s *scene) haveCome(j *slurm.Job) bool {
+	return j.State != slurm.JobCompleting && !slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := s.nodes[name]
+		stays, _ := s.machine(name)
+		return m != nil && (!stays || m.power != rising && m.power != up)
+	})
+}
+
+// outlives reports whether the job may run on after its nodes have ended. Until
+// it runs its start is not known, and only a limit longer than the longest lease
+// tells.
+func (s *scene) outlives(j *slurm.Job, end time.Time) bool {
+	switch {
+	case j.Limit.Kind == slurm.LimitUnknown:
+		return false
+	case j.Limit.Kind != slurm.LimitSet:
+		return true
+	case j.State == slurm.JobRunning && !j.Start.IsZero():
+		return j.Start.Add(j.Limit.Duration).After(end)
+	}
+	return slices.ContainsFunc(j.Nodes, func(name string) bool {
+		m := s.nodes[name]
+		return m != nil && j.Limit.Duration > min(m.set.Flex.MaxRunDuration, mig.MaxDuration)
+	})
+}
+
+// waited are the jobs whose owner, or a comment of whose nodes, was told of a
+// wait.
+func (s *scene) waited() map[uint32]bool {
+	jobs := map[uint32]bool{}
+	for id, text := range s.snap.Told {
+		jobs[id] = strings.HasPrefix(text, OwnComment)
+	}
+	for _, m := range s.members {
+		if strings.HasPrefix(m.Comment, waitPrefix) {
+			for _, j := range m.jobs {
+				jobs[j.ID] = true
+			}
+		}
+	}
+	return jobs
+}
+
+// roughly gives a wait in steps that grow with it, so that what a job is told
+// does not change every round: minutes, from an hour on tens of minutes.
+func roughly(d time.Duration) string {
+	step := time.Minute
+	if d >= time.Hour {
+		step = 10 * time.Minute
+	}
+	d = d.Truncate(step)
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d >= 24*time.Hour:
+		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dm", d/time.Minute)
+}

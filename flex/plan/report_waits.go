@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// Wait is nodes that must arrive together and have no machine yet: what they
+// wait for, for those who ask.
+type Wait struct {
+	Job     uint32 // that waits for them; 0 for a static node or one that was powered up by hand
+	NodeSet string
+	Region  string
+	Group   string        // their managed instance group, made or to be made
+	Nodes   []string      // those without a machine
+	Lease   time.Duration // that is asked for, or will be
+
+	Request string    // the live request that is to bring them; empty if there is none
+	Since   time.Time // when they began to wait; zero if that is not known
+
+	Obstacle string    // why nothing is asked for now; empty if nothing stands in the way
+	Failed   int       // attempts in a row that have failed, where that is the obstacle
+	Next     time.Time // when the next attempt comes, where that is known
+
+	Until time.Time // when provision_timeout ends the wait, or its job is lost; zero: never
+	Then  Then      // what becomes of the job then
+}
+
+// waitsOf says what each cohort waits for that has not got all its machines, and
+// what each node waits for that a job was given and that is not powering up.
+func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
+	for _, v := range verdicts {
+		waits = append(waits, v.waits(w)...)
+	}
+	return append(append(waits, w.unready()...), w.unshownWaits()...)
+}
+
+// waits are those of the cohort's nodes that a request is to bring, and of those for
+// which nothing is requested.
+func (v verdict) waits(w *wanted) (waits []Wait) {
+	c := v.cohort
+	var asked, rest []string
+	for _, name := range w.withoutMachine(c.nodes) {
+		if c.live != nil && c.live.request.Names(name) {
+			asked = append(asked, name)
+		} else {
+			rest = append(rest, name)
+		}
+	}
+	wait := Wait{NodeSet: c.set.Name, Region: c.set.Region, Group: c.group, Lease: c.lease, Since: waitsSince(c)}
+	if c.job != nil {
+		wait.Job = c.job.ID
+	}
+	wait.Until, wait.Then = w.waitEnds(c)
+	if len(asked) > 0 {
+		queued, live := wait, c.live
+		queued.Nodes, queued.Region, queued.Group = asked, live.group.Region, live.group.Name
+		queued.Request, queued.Lease = live.request.Name, live.request.Duration
+		if queued.Since.IsZero() {
+			queued.Since = live.request.Created
+		}
+		waits = append(waits, queued)
+	}
+	if len(rest) > 0 {
+		wait.Nodes, wait.Failed, wait.Next = rest, v.failed, v.next
+		if v.do != goesBack && v.do != powersDown {
+			wait.Obstacle = v.why
+		}
+		if !v.lost.IsZero() {
+			wait.Obstacle, wait.Until, wait.Then = v.why, v.lost, Lose
+		}
+		waits = append(waits, wait)
+	}
+	return waits
+}
+
+// unready says what the nodes wait for that a job has been given and that Slurm
+// does not power up: nothing is requested before.
+func (s *scene) unready() (waits []Wait) {
+	for _, m := range s.members {
+		job := m.owner()
+		if job == nil || atWork(job.State) || m.power != down && m.power != unclear || s.hasMachine(m.Name) {
+			continue
+		}
+		obstacle := "Slurm is powering it down, and powers it up again after that"
+		if m.power == unclear {
+			obstacle = fmt.Sprintf("Slurm shows it as %s, which slurmflex does not understand", m.State)
+		}
+		waits = append(waits, Wait{
+			Job: job.ID, NodeSet: m.set.Name, Region: m.set.Region, Nodes: []string{m.Name}, Since: job.Start, Obstacle: obstacle,
+		})
+	}
+	return waits
+}
+
+// unshownWaits says what the nodes wait for that no row shows.
+func (s *scene) unshownWaits() (waits []Wait) {
+	owners := map[string]*slurm.Job{}
+	for i := range s.snap.Jobs {
+		j := &s.snap.Jobs[i]
+		if !holdsNodes(j.State) || atWork(j.State) {
+			continue
+		}
+		for _, name := range s.unshown(j) {
+			if known := owners[name]; !s.hasMachine(name) && (known == nil || ByImportance(j, known) < 0) {
+				owners[name] = j
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(owners)) {
+		set, _, _ := s.cfg.Find(name)
+		waits = append(waits, Wait{
+			Job: owners[name].ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owners[name].Start, Obstacle: unshownText,
+		})
+	}
+	return waits
+}
+
+// recallWaits are the waits as they are, and of regions that could not be read as
+// they were last known: of what was not requested then nothing is requested now.
+func recallWaits(snap Snapshot, now, known []Wait) []Wait {
+	recalled := func(n Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
+	waits := slices.DeleteFunc(now, recalled)
+	for _, n := range known {
+		if !recalled(n) {
+			continue
+		}
+		if n.Request == "" {
+			n.Obstacle, n.Failed, n.Next = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}
+		}
+		if !n.Until.After(snap.Now) {
+			n.Until, n.Then = time.Time{}, ""
+		}
+		waits = append(waits, n)
+	}
+	return waits
+}
+
+// waitEnds tells when provision_timeout ends a cohort's wait, and what becomes of
+// its job then. It is never where the job would be lost, and its owner was told.
+func (w *wanted) waitEnds(c *cohort) (at time.Time, then Then) {
+	limit, then := c.set.Flex.ProvisionTimeout, Then(c.set.Flex.OnProvisionTimeout)
+	since := w.lacksSince(c)
+	if limit == 0 || c.job == nil || since.IsZero() || then != Cancel && w.keeps(c) {
+		return time.Time{}, ""
+	}
+	return since.Add(limit), then
+}

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"time"
+)
+
+// verdict says what becomes of a cohort in this pass, and why. It is the one value that
+// the nodes' Comment, the AdminComment and Plan.Waits are written from.
+type verdict struct {
+	cohort *cohort
+	do     deed
+	rule   int // the place in the rules of the one that decided
+
+	why     string    // what stands in the way of a request, or ends the wait
+	quiet   bool      // that is under way already, so that the job's owner need not know
+	failed  int       // attempts in a row that have failed, if that is why
+	next    time.Time // when the next one comes
+	lost    time.Time // when the job is lost, as its owner was told; zero: it is not
+	back    *GiveBack // what to give back
+	pending bool      // the request is being made
+	gone    bool      // the job goes back to Slurm in this pass
+	ousts   *ref      // a less important request that has to make room
+
+	expect   []string
+	problems []Problem
+}
+
+// deed is what is done for a cohort.
+type deed uint8
+
+const (
+	unsaid     deed = iota // the rule has nothing to say
+	noted                  // the rule has something to say, and the next ones decide
+	waits                  // nothing for now
+	requests               // its missing nodes are requested
+	goesBack               // its job's nodes go back to Slurm
+	powersDown             // its nodes, which no job waits for, go back to Slurm
+)
+
+// rule is one reason not to request a cohort's nodes. It is a pure function of what was
+// seen and of the cohort.
+type rule struct {
+	name  string
+	judge func(w *wanted, c *cohort) verdict
+}
+
+// rules are asked in this order; the first that does more than note something decides.
+// Where all are silent, the nodes are requested.
+var rules = []rule{
+	{"boot_timeout", bootLate},
+	{"provision_timeout", waitedTooLong},
+	{"gang_timeout", gangTorn},
+	{"lease too short", leaseTooShort},
+	{"region unread", regionUnread},
+	{"record unread", recordUnread},
+	{"name taken by an instance", nameTaken},
+	{"nothing missing", nothingMissing},
+	{"request under way", beingRequested},
+	{"nodeset blocked", nodesetBlocked},
+	{"template", badTemplate},
+	{"placement", cannotPlace},
+	{"back-off", backOff},
+	{"other components first", componentsFirst},
+}
+
+// judge gives each cohort its verdict: what the first rule says that decides, and what
+// was noted before.
+func judge(w *wanted) []verdict {
+	verdicts := make([]verdict, len(w.cohorts))
+	for i, c := range w.cohorts {
+		verdicts[i] = w.verdict(c)
+	}
+	return verdicts
+}
+
+func (w *wanted) verdict(c *cohort) verdict {
+	said := verdict{do: requests, rule: len(rules)}
+	for i, r := range rules {
+		switch v := r.judge(w, c); v.do {
+		case unsaid:
+		case noted:
+			said.why, said.quiet = v.why, v.quiet
+			said.expect, said.problems = append(said.expect, v.expect...), append(said.problems, v.problems...)
+		default:
+			v.cohort, v.rule = c, i
+			if v.why == "" {
+				v.why, v.quiet = said.why, said.quiet
+			}
+			v.expect, v.problems = append(said.expect, v.expect...), append(said.problems, v.problems...)
+			return v
+		}
+	}
+	said.cohort = c
+	return said
+}
+
+// perJob gives a job back as a whole, for the reason that comes first in the rules:
+// nothing is requested for its other cohorts.
+func perJob(verdicts []verdict) []verdict {
+	first := map[uint32]int{} // the verdict that decides, by job
+	for i, v := range verdicts {
+		if v.do != goesBack {
+			continue
+		}
+		if known, ok := first[v.back.Job]; !ok || v.rule < verdicts[known].rule {
+			first[v.back.Job] = i
+		}
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.cohort.job == nil {
+			continue
+		}
+		decides, gone := first[v.cohort.job.ID]
+		if v.gone = gone; gone && decides != i && v.do >= requests {
+			v.do, v.why = waits, ""
+		}
+	}
+	return verdicts
+}
+
+// obstacle is what stands in the way and concerns the job's owner; empty if there is
+// nothing of that kind.
+func (v verdict) obstacle() string {
+	if v.quiet || v.do == goesBack || v.do == powersDown {
+		return ""
+	}
+	return v.why
+}

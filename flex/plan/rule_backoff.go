@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// The wait before another attempt doubles from firstRetry to lastRetry.
+const (
+	firstRetry = 60 * time.Second
+	lastRetry  = 1800 * time.Second
+)
+
+// retryAfter is the wait after so many failures in a row.
+func retryAfter(failures int) time.Duration {
+	wait := firstRetry
+	for ; failures > 1 && wait < lastRetry; failures-- {
+		wait *= 2
+	}
+	return min(wait, lastRetry)
+}
+
+// backOff judges by what came of the cohort's earlier attempts. Where no attempt can
+// succeed its job is held; where max_attempts have failed it is requeued, once for each
+// attempt that fails.
+func backOff(w *wanted, c *cohort) verdict {
+	failures, cause, message, last := w.failures(c, w.groups[c.set.Region+"/"+c.group])
+	if failures == 0 {
+		return verdict{}
+	}
+	hopeless := cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound
+	unheld := hopeless && c.job != nil && !c.startedAfter(last) // its job is yet to be held
+	if over := w.snap.Now.Sub(last) >= retryAfter(failures); over && !unheld {
+		return verdict{}
+	}
+	switch {
+	case cause == mig.CauseExists:
+		return occupied(w, c)
+	case hopeless:
+		return w.giveUp(c, Hold, true, "request-refused", message).decided()
+	case failures >= c.set.Flex.MaxAttempts && !w.stays(c) && !c.startedAfter(last):
+		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, message)).decided()
+	}
+	why := fmt.Sprintf("attempt %d failed (%s): %s; the next one comes %s after it",
+		failures, cause, strings.TrimSuffix(message, "."), clock(retryAfter(failures)))
+	return verdict{
+		do: waits, why: why, failed: failures, next: last.Add(retryAfter(failures)),
+		problems: []Problem{problem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},
+	}
+}
+
+// occupied says who has the name of the cohort's group. What a newer slurmflex has made
+// is a problem that is named already.
+func occupied(w *wanted, c *cohort) verdict {
+	for _, g := range w.snap.Groups {
+		if g.Name == c.group && g.Region == c.set.Region && g.Stamp.Newer() {
+			return verdict{do: waits, why: fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it", g.Name, g.Region)}
+		}
+	}
+	why := fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
+	if owner := w.snap.Refused[c.group].Owner; owner != "" && owner != w.cfg.Cluster {
+		why = fmt.Sprintf("group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
+			c.group, c.set.Region, owner, c.set.Name)
+	}
+	return verdict{do: waits, why: why, problems: []Problem{problem("group-name-taken", c.group, "%s", why)}}
+}
+
+// failures tells how many attempts for the cohort failed in a row, and why and
+// when the last one did. The requests on record count, or what the cloud
+// refused if that is more: it may keep a record of a refusal, or none. A
+// request's end is not recorded, so its creation stands for it: a request that
+// waited for hours is tried again at once.
+func (s *scene) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, message string, last time.Time) {
+	if group != nil {
+		for i := len(group.Requests) - 1; i >= 0 && group.Requests[i].State == mig.Failed; i-- {
+			if r := group.Requests[i]; n == 0 {
+				cause, message, last = r.Cause, r.Message, r.Created
+			}
+			n++
+		}
+	}
+	if r, ok := s.snap.Refused[c.group]; ok && r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
+		cause, message, last = r.Cause, r.Message, r.At
+		n = max(n, r.Times)
+	}
+	return n, cause, message, last
+}

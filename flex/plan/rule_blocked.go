@@ -1,0 +1,17 @@
+package plan
+
+import "fmt"
+
+// nodesetBlocked: too many instances of the nodeset in a row did not come up.
+func nodesetBlocked(w *wanted, c *cohort) verdict {
+	n := w.blocked(c.set)
+	if n == 0 {
+		return verdict{}
+	}
+	return verdict{do: waits, why: blockedText(c.set.Name, n)}
+}
+
+func blockedText(nodeset string, n int) string {
+	return fmt.Sprintf("nodeset %s is blocked, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %[1]s",
+		nodeset, n)
+}

@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/config"
+)
+
+// bootLate gives back the nodes of a job whose instance has run for boot_timeout and
+// no slurmd has registered from it, and keeps count of that in the nodes' Extra.
+func bootLate(w *wanted, c *cohort) verdict {
+	b := w.boots[c.set]
+	if len(b.late) == 0 || c.job == nil || !slices.ContainsFunc(c.nodes, func(name string) bool { return slices.Contains(b.late, name) }) {
+		return verdict{}
+	}
+	nodes := slices.DeleteFunc(slices.Clone(b.late), func(name string) bool { return w.nodes[name].owner() != c.job })
+	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
+	v.takeBack(w, c.job, GiveBack{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue, Hopeless: true})
+	return v
+}
+
+func bootText(set *config.NodeSet) string {
+	return fmt.Sprintf("no slurmd has registered from its instance within boot_timeout %s", clock(set.Flex.BootTimeout))
+}
+
+// failedBoots are the records of one more failure of the nodes' boots, by node. An
+// Extra that is somebody else's stays.
+func (w *wanted) failedBoots(nodes []string) map[string]string {
+	records := map[string]string{}
+	for _, name := range nodes {
+		m := w.nodes[name]
+		if m.Extra == "" || HasBootRecord(*m.Node) {
+			b := w.boots[m.set]
+			records[name] = bootRecord{b.records[name].failed + 1, b.lastMade(m)}.String()
+		}
+	}
+	return records
+}

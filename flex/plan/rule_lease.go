@@ -1,0 +1,29 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// leaseTooShort gives a job back that waits for nodes, while another of its nodes is up
+// that came for another job, and whose lease ends before the job could be done even
+// if it began now: Slurm judged that when it gave it the nodes.
+func leaseTooShort(w *wanted, c *cohort) verdict {
+	if c.job == nil || c.job.State == slurm.JobRunning {
+		return verdict{}
+	}
+	for _, name := range c.job.Nodes {
+		end := w.shortEnd(c.job, w.nodes[name])
+		if end.IsZero() {
+			continue
+		}
+		if len(w.takeable(c.job, false)) == 0 {
+			return verdict{}
+		}
+		return w.giveUp(c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could be done",
+			name, end.UTC().Format(time.RFC3339)))
+	}
+	return verdict{}
+}

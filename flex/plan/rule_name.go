@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// nameTaken: nothing is requested while an instance that is not ours has the name of
+// one of the nodes.
+func nameTaken(w *wanted, c *cohort) verdict {
+	stranger := w.stranger(c)
+	if stranger == "" {
+		return verdict{}
+	}
+	return verdict{do: waits, why: stranger, problems: []Problem{problem("name-taken", c.group, "%s: %s", c.group, stranger)}}
+}
+
+// stranger names an instance that is not ours and has the name of one of the
+// cohort's nodes; empty if there is none. Nothing is requested while it is there:
+// it is not ours to delete, and may yet register with Slurm.
+func (s *scene) stranger(c *cohort) string {
+	for _, name := range c.nodes {
+		for _, in := range s.instances[name] {
+			if s.ours(in) || s.mayShow[name] || slices.ContainsFunc(s.requests[name], func(r ref) bool { return s.isNew(in, r) }) {
+				continue
+			}
+			what := "slurmflex did not create it"
+			switch {
+			case s.isNewers(in):
+				return fmt.Sprintf("instance %s in %s is left alone: a newer slurmflex has made it; run that version, or delete the instance", name, in.Zone)
+			case strings.HasPrefix(in.Group, s.cfg.Cluster+"-"):
+				what = "its group " + in.Group + " is not listed as one of this cluster"
+			}
+			return fmt.Sprintf("instance %s in %s has the name of a node that waits, and %s; unless it joins Slurm by itself, delete it", name, in.Zone, what)
+		}
+	}
+	return ""
+}

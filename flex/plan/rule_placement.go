@@ -1,0 +1,21 @@
+package plan
+
+import (
+	"fmt"
+)
+
+// cannotPlace: the machines cannot be placed as the nodeset wants them, or nobody can
+// say whether.
+func cannotPlace(w *wanted, c *cohort) verdict {
+	if !c.set.Placement {
+		return verdict{}
+	}
+	if err := w.snap.UnseenPolicies[c.set.Region]; err != nil {
+		return unreadFor(c, "policies-unread", err)
+	}
+	if _, _, ok := w.placement(c.set); !ok {
+		return w.giveUp(c, Hold, true, "placement", fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not to be had for %s; set it to false",
+			c.set.Name, c.set.PlacementDistance, w.machineType(c))).decided()
+	}
+	return verdict{}
+}

@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"strings"
+
+	"slurmflex/mig"
+)
+
+// badTemplate: nothing is created from an instance template that cannot give flex-start
+// nodes, or that was not read: what it makes might be billed otherwise.
+func badTemplate(w *wanted, c *cohort) verdict {
+	t, read := w.snap.Templates[c.set.Template]
+	name := "instance template " + c.set.Template
+	switch {
+	case !read:
+		return verdict{
+			do: waits, quiet: true, why: name + " has not been read yet",
+			problems: []Problem{problem("template", c.group, "%s waits: %s has not been read", c.group, name)},
+		}
+	case t.Err != nil:
+		switch mig.CauseOf(t.Err) {
+		case mig.CauseNotFound, mig.CausePermission, mig.CauseConfig:
+			return w.giveUp(c, Hold, true, "template", t.Err.Error()).decided()
+		}
+		return unreadFor(c, "template", t.Err)
+	case c.set.Flex.UseBulkInsert: // the call itself says what the template leaves open
+		return verdict{}
+	}
+	if wrong := t.Contradictions(); len(wrong) > 0 {
+		return w.giveUp(c, Hold, true, "template", name+" cannot give flex-start nodes: "+strings.Join(wrong, "; ")).decided()
+	}
+	return verdict{}
+}
+
+// unreadFor: the cohort waits until something that it needs can be read.
+func unreadFor(c *cohort, key string, err error) verdict {
+	return verdict{do: waits, quiet: true, why: err.Error(), problems: []Problem{problem(key, c.group, "%s waits: %v", c.group, err)}}
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+)
+
+// scene is what was seen, with its cross-references: which machine is a node's, who
+// holds it, what is requested for it, and what could not be read. It is built once and
+// does not change; nothing of what is planned is in it.
+type scene struct {
+	cfg  *config.Config
+	snap Snapshot
+
+	nodes     map[string]*member    // flex nodes that Slurm shows
+	members   []*member             // the same, by nodeset and index
+	machines  []machine             // every instance, sorted by name and zone
+	instances map[string][]machine  // the same, by name; a name is unique in a zone only
+	groups    map[string]*mig.Group // by region/name
+	inGroup   map[string]int        // how many instances, by region/group
+	requests  map[string][]ref      // live requests, by the names they ask for
+	active    map[string]int        // live requests, by region
+	activeOf  map[string]int        // the same, by nodeset
+	mayShow   map[string]bool       // instances that a group may have though no list shows them
+	ahead     map[string]bool       // nodesets with a group whose request does not show yet
+
+	jobs   map[uint32]bool   // every job in the queue, whatever its state
+	held   map[string]bool   // other nodes that a job holds
+	unread map[string]string // what could not be read, by the nodes that it may concern, and by region/group
+
+	anyJob, anyNode bool // a job that could not be read may have any id, or hold any node
+
+	boots map[*config.NodeSet]*boots
+
+	unreadable []Problem // rows, instances and groups that were left alone
+}
+
+// look builds the scene of a snapshot.
+func look(cfg *config.Config, snap Snapshot) *scene {
+	s := &scene{
+		cfg: cfg, snap: snap,
+		nodes:     make(map[string]*member, len(snap.Nodes)),
+		instances: make(map[string][]machine, len(snap.Instances)),
+		groups:    make(map[string]*mig.Group, len(snap.Groups)),
+		inGroup:   make(map[string]int, len(snap.Groups)),
+		requests:  map[string][]ref{},
+		active:    map[string]int{},
+		activeOf:  map[string]int{},
+		ahead:     map[string]bool{},
+		mayShow:   map[string]bool{},
+		jobs:      make(map[uint32]bool, len(snap.Jobs)),
+		held:      map[string]bool{},
+		unread:    map[string]string{},
+	}
+	s.addNodes()
+	for i := range snap.Jobs {
+		s.addJob(&snap.Jobs[i])
+	}
+	s.skipRows()
+	for i := range snap.Groups {
+		s.addGroup(&snap.Groups[i])
+	}
+	for _, m := range s.members {
+		slices.SortFunc(m.jobs, s.byClaim(m))
+	}
+	s.addMachines()
+	s.noteUnread()
+	for _, g := range s.groups {
+		s.noteHidden(g)
+		if s.isAhead(g) {
+			s.ahead[g.Stamp.NodeSet] = true
+		}
+	}
+	s.boots = s.lookAtBoots()
+	return s
+}
+
+// leaveAlone notes what could not be read or is not to be touched, and returns it.
+func (s *scene) leaveAlone(key, about, text string, args ...any) string {
+	p := problem(key, about, text, args...)
+	s.unreadable = append(s.unreadable, p)
+	return p.Text
+}
+
+// unseen reports whether nothing is known of the region, so that nothing may
+// be done in it.
+func (s *scene) unseen(region string) bool { return s.snap.Unseen[region] != nil }

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+)
+
+// breakerRest is how long a nodeset is blocked after the last failed boot.
+const breakerRest = time.Hour
+
+// boots is what a round sees of the instances of one nodeset that were to boot.
+type boots struct {
+	records   map[string]bootRecord // of earlier rounds, by node
+	newest    time.Time             // when the last instance on record was made
+	failed    map[time.Time]int     // failures on record, by when the last of them was made; those of a gang count once
+	up        time.Time             // when the newest instance that came up was made
+	late      []string              // nodes whose instance has not within boot_timeout
+	gangs     map[string]time.Time  // when the newest of theirs was made, by what they came for
+	recovered []string              // nodes whose record of failed boots is over
+	inRow     int                   // failures that count, with the late ones
+	until     time.Time             // when they count no longer
+}
+
+// gang is what the instance came up for together with others: a job, or its node.
+func (in machine) gang() string {
+	if job := in.stamp().Job; job != 0 {
+		return strconv.FormatUint(uint64(job), 10)
+	}
+	return in.Name
+}
+
+// lastMade is when the newest instance was made that was to come up with the node's.
+func (b *boots) lastMade(m *member) (made time.Time) {
+	for _, in := range m.machines {
+		made = later(made, b.gangs[in.gang()])
+	}
+	return made
+}
+
+// lookAtBoots looks which instances have come up and which have not within
+// boot_timeout: those that came for one job count once. One that came up ends the row
+// of failures, and so does an hour.
+func (s *scene) lookAtBoots() map[*config.NodeSet]*boots {
+	sets := map[*config.NodeSet]*boots{}
+	for _, m := range s.members {
+		if sets[m.set] == nil {
+			sets[m.set] = &boots{records: map[string]bootRecord{}, failed: map[time.Time]int{}, gangs: map[string]time.Time{}}
+		}
+		s.watchBoot(m, sets[m.set])
+	}
+	for set, b := range sets {
+		if b.up.After(b.newest) || s.isOld(b.newest, set.Flex.BootTimeout+breakerRest) {
+			b.recovered = slices.Sorted(maps.Keys(b.records))
+			b.records, b.failed = nil, nil
+		}
+		b.inRow = len(b.gangs)
+		for _, failed := range b.failed {
+			b.inRow += failed
+		}
+		b.until = b.newest
+		for _, made := range b.gangs {
+			b.until = later(b.until, made)
+		}
+		b.until = b.until.Add(set.Flex.BootTimeout + breakerRest)
+	}
+	return sets
+}
+
+// blocked is how many instances of the nodeset in a row did not come up, if that is
+// enough to request no more; otherwise 0.
+func (s *scene) blocked(set *config.NodeSet) int {
+	b := s.boots[set]
+	if b == nil || set.Flex.BootFailures == 0 || b.inRow < set.Flex.BootFailures {
+		return 0
+	}
+	return b.inRow
+}
+
+// watchBoot notes what the node and its instances say.
+func (s *scene) watchBoot(m *member, b *boots) {
+	if r, ok := readBootRecord(m.Extra); ok {
+		b.records[m.Name] = r
+		b.failed[r.last] = max(b.failed[r.last], r.failed)
+		b.newest = later(b.newest, r.last)
+	}
+	for _, in := range m.machines {
+		if !s.ours(in) || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
+			continue
+		}
+		limit := m.set.Flex.BootTimeout
+		switch {
+		case m.power == up && !m.State.Has(slurm.NotResponding):
+			b.up = later(b.up, in.Created)
+		case limit > 0 && m.power == rising && !m.doubted && m.State.Base != slurm.Down && s.isOld(m.wantedSince(in), limit):
+			b.late = append(b.late, m.Name)
+			b.gangs[in.gang()] = later(b.gangs[in.gang()], in.Created)
+		}
+	}
+}
+
+// wantedSince is when an instance of the node was made, or if that is later, when
+// the job was given the node that waits for it.
+func (m *member) wantedSince(in machine) time.Time {
+	if job := m.owner(); job != nil {
+		return later(in.Created, job.Start)
+	}
+	return in.Created
+}
+
+// Block is a nodeset of which too many instances in a row did not come up.
+type Block struct {
+	NodeSet string
+	Failed  int       // instances in a row
+	Until   time.Time // when they count no longer
+}
+
+// blocks are the nodesets for which nothing is requested.
+func (s *scene) blocks() (blocks []Block) {
+	for _, set := range s.cfg.NodeSets {
+		if set.Flex == nil {
+			continue
+		}
+		if n := s.blocked(set); n > 0 {
+			blocks = append(blocks, Block{set.Name, n, s.boots[set].until})
+		}
+	}
+	return blocks
+}

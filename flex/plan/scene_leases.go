@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// bootLoss is how much of a lease a boot may well take: an instance that is no
+// shorter than that by what a job needs is as good as a new one.
+const bootLoss = 5 * time.Minute
+
+// isLeftover reports whether the instance of a rising node came for a job that
+// has left the node, is from before another job was given the node, and cannot
+// serve that one. Either it has had its time to boot: slurmctld hears no slurmd
+// that booted before the node was last powered up, so it can never register. Or
+// its lease ends before the job could be done.
+func (s *scene) isLeftover(m *member, in machine) bool {
+	job, stamp := m.owner(), in.stamp()
+	if m.power != rising || job == nil || stamp.Job == 0 || in.Created.IsZero() || !in.Created.Before(job.Start) ||
+		slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
+		return false
+	}
+	limit := m.set.Flex.BootTimeout
+	return limit > 0 && s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)
+}
+
+// isTooShort reports whether the instance's lease ends before the job, if it
+// began at start, could be done, and a lease of its own would not.
+func isTooShort(in machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
+	end := in.end()
+	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || job.Limit.Duration > longest {
+		return false
+	}
+	return end.Before(start.Add(job.Limit.Duration - bootLoss))
+}
+
+// end is when the instance's lease ends, or about when it will: until it runs
+// Compute does not say, and the request that made it does. It is zero if neither
+// is known.
+func (in machine) end() time.Time {
+	if !in.Terminates.IsZero() || in.group == nil {
+		return in.Terminates
+	}
+	for _, r := range in.group.Requests {
+		if r.State == mig.Succeeded && r.Names(in.Name) && r.Duration > 0 {
+			return in.Created.Add(r.Duration)
+		}
+	}
+	return time.Time{}
+}
+
+// leaseEnd reads the end of the leases that a reservation stands for out of its
+// name. It reports false for a reservation that is not ours.
+func leaseEnd(cluster, reservation string) (time.Time, bool) {
+	digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))
+	if !ok {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0).UTC(), true
+}
+
+// reservationPrefix begins the names of a cluster's end-of-life reservations;
+// the end of the lease follows, in epoch seconds.
+func reservationPrefix(cluster string) string { return "slurmflex-" + cluster + "-" }
+
+// IsReservation reports whether a reservation of that name is one of the
+// cluster's that stand for ends of leases.
+func IsReservation(cluster, name string) bool {
+	_, ours := leaseEnd(cluster, name)
+	return ours
+}
+
+// endOf tells when the node's lease ended, if a reservation of ours says so.
+func (s *scene) endOf(node string) (end time.Time, ended bool) {
+	for _, r := range s.snap.Reservations {
+		at, ours := leaseEnd(s.cfg.Cluster, r.Name)
+		if ours && slices.Contains(r.Nodes, node) && s.isOld(at, 0) && at.After(end) {
+			end, ended = at, true
+		}
+	}
+	return end, ended
+}
+
+// firstEnd is when the first of the job's nodes ends; zero if none is known to.
+func (s *scene) firstEnd(j *slurm.Job) (first time.Time) {
+	for _, name := range j.Nodes {
+		for _, in := range s.instances[name] {
+			if !in.Terminates.IsZero() && s.ours(in) && (first.IsZero() || in.Terminates.Before(first)) {
+				first = in.Terminates
+			}
+		}
+	}
+	return first
+}
+
+// shortEnd is when the lease of a node ends that is up, came for another job, and
+// is too short for this one; zero if that is not so.
+func (s *scene) shortEnd(job *slurm.Job, m *member) time.Time {
+	if m == nil || m.power != up {
+		return time.Time{}
+	}
+	for _, in := range m.machines {
+		if s.ours(in) && in.stamp().Job != job.ID && s.snap.Skew <= maxSkew && isTooShort(in, job, s.snap.Now, m.set.Flex.MaxRunDuration) {
+			return in.Terminates
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// grace is how long the owner of a job that Slurm would not requeue has been
+// told before anything is taken from it.
+const grace = time.Minute
+
+// warned tells when the last of the jobs' owners was told that the job would be
+// lost. It reports false if none was.
+func (s *scene) warned(jobs []*slurm.Job) (last time.Time, any bool) {
+	for _, j := range jobs {
+		if at, warned := WarnedAt(s.snap.Told[j.ID]); warned {
+			last, any = later(last, at), true
+		}
+	}
+	return last, any
+}
+
+// spares reports whether the jobs keep their nodes for now: one would be lost, and
+// there is hope, or its owner has only just been told that there is none, which he is
+// to have time to read.
+func (s *scene) spares(jobs []*slurm.Job, hopeless bool) (spared, reading bool) {
+	last, warned := s.warned(jobs)
+	reading = warned && hopeless && !s.isOld(last, grace)
+	return reading || warned && !hopeless, reading
+}
+
+// keeps reports whether the cohort goes on waiting where another would not: a
+// job would be lost otherwise, and its owner has been told.
+func (s *scene) keeps(c *cohort) bool {
+	_, warned := s.warned(s.holders(c.nodes))
+	return warned
+}
+
+// stays reports whether a cohort would keep its nodes if it were given up though
+// there is hope.
+func (s *scene) stays(c *cohort) bool {
+	if c.job == nil {
+		return c.static
+	}
+	return s.keeps(c) || len(s.takeable(c.job, false)) == 0
+}
+
+// unbooted returns the job's flex nodes that are rising and have no machine of ours,
+// as far as can be seen.
+func (s *scene) unbooted(job *slurm.Job) []string {
+	var names []string
+	for _, name := range job.Nodes {
+		if m := s.nodes[name]; m != nil && m.power == rising && !s.hasMachine(name) && !s.mayShow[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// takeable returns the nodes that can be taken from a job. Those that other jobs
+// hold too go only where nothing could help these either; then one job may be
+// left that waits on. Nobody knows what would help one that could not be read. In a region that could not be read a machine may be there.
+func (s *scene) takeable(job *slurm.Job, forAll bool) []string {
+	return slices.DeleteFunc(s.unbooted(job), func(name string) bool {
+		m := s.nodes[name]
+		return s.isUnread(m) || m.doubted || !forAll && len(m.jobs) > 1
+	})
+}
+
+// came tells how many of a job's nodes have a machine that came for this job,
+// and since when the first has been there for it: one of an earlier run, from
+// before the job was requeued, since the job was given its nodes.
+func (s *scene) came(job *slurm.Job) (n int, since time.Time) {
+	for _, name := range job.Nodes {
+		for _, in := range s.instances[name] {
+			if in.group == nil || in.group.Stamp.Job != job.ID || in.Leaving() {
+				continue
+			}
+			n++
+			if at := later(in.Created, job.Start); since.IsZero() || at.Before(since) {
+				since = at
+			}
+		}
+	}
+	return n, since
+}
+
+// machineType is the nodeset's, from its template, or else the nodeset's name.
+func (s *scene) machineType(c *cohort) string {
+	return cmp.Or(s.snap.Templates[c.set.Template].Template.MachineType, c.set.Name)
+}

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// skipRows takes what is known of rows that could not be read. A job holds the
+// nodes of its row. Where these could not be read either, it may hold every node
+// that does not show to be free.
+func (s *scene) skipRows() {
+	for _, row := range s.snap.Unread {
+		s.leaveAlone("unread-row", row.Kind+" "+row.Name, "a row of Slurm's output was skipped: %s", row)
+		if row.Kind != slurm.JobRow {
+			continue
+		}
+		if id := row.Job(); id != 0 {
+			s.jobs[id] = true
+		} else {
+			s.anyJob = true
+		}
+		if row.State != "" && !holdsNodes(row.State) {
+			continue
+		}
+		if !row.NodesKnown {
+			s.anyNode = true
+			for _, m := range s.members {
+				m.doubted = m.doubted || !s.isFree(m)
+			}
+		}
+		for _, name := range row.Nodes {
+			s.held[name] = true
+			if m := s.nodes[name]; m != nil {
+				m.doubted = true
+			}
+		}
+	}
+}
+
+// isFree reports whether no job but those that could be read can have the node:
+// Slurm shows it powered down and without a job, or a job has it to itself.
+func (s *scene) isFree(m *member) bool {
+	return m.power == down && !m.State.Held() || slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool {
+		return j.State != slurm.JobCompleting && slices.ContainsFunc(s.snap.Partitions, func(p slurm.Partition) bool {
+			return p.Name == j.Partition && p.Exclusive
+		})
+	})
+}
+
+// isSkipped reports whether there is a row of that name that could not be read.
+func (s *scene) isSkipped(kind, name string) bool {
+	return slices.ContainsFunc(s.snap.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
+}
+
+// noteUnread names the groups and instances of which something could
+// not be read, and notes the nodes that they may concern: what is unread is not
+// absent, so nothing is requested for these nodes and nothing is taken from them.
+func (s *scene) noteUnread() {
+	for _, in := range s.machines {
+		if in.Unread != "" {
+			s.unread[in.Name] = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
+		}
+	}
+	groups := slices.Clone(s.snap.Groups)
+	slices.SortFunc(groups, func(a, b mig.Group) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
+	})
+	for _, g := range groups {
+		if g.Unread == "" || g.Stamp.Newer() {
+			continue
+		}
+		what := s.leaveAlone("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read: %s", g.Name, g.Region, g.Unread)
+		s.unread[g.Region+"/"+g.Name] = what
+		s.active[g.Region] += len(g.Live())
+		for _, name := range s.concerns(g) {
+			s.unread[name] = what
+		}
+	}
+}
+
+// concerns returns the nodes that a group of which not all is known may bring, or
+// may have brought.
+func (s *scene) concerns(g mig.Group) []string {
+	var names []string
+	for _, r := range g.Requests {
+		if r.State != mig.Failed && r.State != mig.Cancelled {
+			names = append(names, r.Instances...)
+		}
+	}
+	if g.Stamp.Node != "" {
+		names = append(names, g.Stamp.Node)
+	}
+	for _, j := range s.snap.Jobs {
+		if j.ID == g.Stamp.Job && holdsNodes(j.State) {
+			names = append(names, j.Nodes...)
+		}
+	}
+	return names
+}

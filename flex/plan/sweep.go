@@ -1,0 +1,28 @@
+package plan
+
+// sweep cleans up one kind of thing: a pure function of what was seen and of the
+// verdicts.
+type sweep struct {
+	name string
+	plan func(w *wanted, verdicts []verdict) step
+}
+
+// sweeps are run in this order. Of those that would change the same node, the first
+// one does.
+var sweeps = []sweep{
+	{"failed boots", powerDownLate},
+	{"instances", deleteInstances},
+	{"request records", deleteRequests},
+	{"groups", deleteGroups},
+	{"policies", deletePolicies},
+	{"orphans", powerDownOrphans},
+	{"vanished", recoverVanished},
+	{"resume", resumeEmpty},
+	{"static", powerUpStatic},
+	{"renewal", renewStatic},
+	{"exclusive", powerDownOnIdle},
+	{"waiting", keepWaiting},
+	{"waiting no longer", stopWaiting},
+	{"boot records", forgetBoots},
+	{"reservations", reserve},
+}

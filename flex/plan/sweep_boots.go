@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+)
+
+// powerDownLate powers down the nodes whose instance has run for boot_timeout and no
+// slurmd has registered from it, and that no job holds.
+func powerDownLate(w *wanted, _ []verdict) (s step) {
+	for _, set := range w.cfg.NodeSets {
+		b := w.boots[set]
+		if b == nil {
+			continue
+		}
+		reason := bootText(set)
+		byRecord := map[string][]string{}
+		records := w.failedBoots(b.late)
+		for _, name := range b.late {
+			if w.nodes[name].owner() == nil {
+				byRecord[records[name]] = append(byRecord[records[name]], name)
+			}
+		}
+		for _, record := range slices.Sorted(maps.Keys(byRecord)) {
+			change := SetNodes{Nodes: byRecord[record], State: "power_down_force", Reason: ReasonPrefix + reason, Why: Why(reason)}
+			if record != "" {
+				change.Extra = &record
+			}
+			s.actions = append(s.actions, change)
+		}
+	}
+	return s
+}
+
+// forgetBoots clears the records of failed boots that count no longer.
+func forgetBoots(w *wanted, _ []verdict) (s step) {
+	var nodes []string
+	for _, set := range w.cfg.NodeSets {
+		if b := w.boots[set]; b != nil {
+			nodes = append(nodes, b.recovered...)
+		}
+	}
+	empty := ""
+	return step{actions: []Action{SetNodes{Nodes: nodes, Extra: &empty, Why: "their nodeset's instances come up again, or have had time to"}}}
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// deleteInstances deletes the instances of ours that stand behind nodes that
+// Slurm has powered down, and, as far as max_deletions_per_round allows, those
+// that are of no use to anybody. None goes that a job's node runs on.
+func deleteInstances(w *wanted, _ []verdict) (s step) {
+	b := budget{left: w.cfg.Options.MaxDeletions}
+	gone := map[string]*departure{} // by region/group; those that no group made under ""
+	for _, in := range w.machines {
+		if !w.ours(in) {
+			continue
+		}
+		reason, stopped := w.useless(in, &b)
+		if in.Leaving() && !stopped {
+			s.expect = append(s.expect, "instance "+in.Name+" to be gone")
+			continue
+		}
+		if reason == "" {
+			continue
+		}
+		key := in.Region + "/" + in.Group
+		if in.Group == "" {
+			key = ""
+		}
+		d := gone[key]
+		if d == nil {
+			d = &departure{}
+			gone[key] = d
+		}
+		d.instances, d.why = append(d.instances, *in.Instance), Why(reason)
+	}
+	for _, key := range slices.Sorted(maps.Keys(gone)) {
+		instances, reason := gone[key].instances, gone[key].why
+		if key == "" {
+			s.actions = append(s.actions, DeleteVMs{Instances: instances, Why: reason})
+		} else {
+			g := w.groups[key]
+			s.actions = append(s.actions, DeleteInstances{Region: g.Region, Group: g.Name, Job: g.Stamp.Job, Instances: instances, Why: reason})
+		}
+		s.expect = append(s.expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
+	}
+	s.problems = b.problems
+	return s
+}
+
+// departure is what is deleted by one call.
+type departure struct {
+	instances []mig.Instance
+	why       Why // of the last
+}
+
+// budget is how many instances may be deleted that Slurm did not ask to delete.
+type budget struct {
+	left     int
+	problems []Problem
+}
+
+// unasked counts a deletion that Slurm did not ask for, and returns its reason,
+// or nothing once the budget is spent.
+func (b *budget) unasked(why string) string {
+	if b.left == 0 {
+		b.problems = append(b.problems, problem("max-deletions", why, "more instances are to be deleted than max_deletions_per_round allows: %s", why))
+		return ""
+	}
+	b.left--
+	return why
+}
+
+// strandedAfter is the age at which an instance or a request of ours that belongs
+// to no node is taken for a remnant.
+const strandedAfter = 10 * time.Minute
+
+// useless says why an instance of ours is to be deleted; empty if it is not.
+// A stopped one is: by flex-start it can never start again.
+func (w *wanted) useless(in machine, b *budget) (why string, stopped bool) {
+	m := in.member
+	stopped = in.Stopped()
+	switch {
+	case in.Unread != "":
+		return "", false
+	case m != nil && m.doubted:
+		return "", stopped
+	case m != nil && m.power == down && len(m.jobs) == 0 && (stopped || m.isPoweredDown(in)):
+		return "Slurm has powered its nodes down", stopped
+	case m != nil && m.power == down && len(m.jobs) == 0:
+		return b.unasked("its node is powered down, and Slurm does not know that it ever was up"), stopped
+	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
+		return b.unasked("it is stopped, and cannot be started again"), stopped
+	case m != nil && w.isLeftover(m, in):
+		return b.unasked("it came for another job, and cannot serve the one that waits for its node"), stopped
+	case m == nil && w.isStranded(in.Name) && w.isOld(in.Created, strandedAfter):
+		return b.unasked("the configuration knows no node of that name"), stopped
+	}
+	return "", stopped
+}

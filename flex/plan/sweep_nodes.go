@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// powerDownOrphans hands back the nodes that are powering up for nobody: their
+// job was cancelled or requeued, and Slurm itself would leave them so, or place
+// another job on them without a call. Drained and downed nodes are the admin's.
+func powerDownOrphans(w *wanted, _ []verdict) (s step) {
+	var orphans []string
+	for _, m := range w.members {
+		if m.power != rising || w.cohortOf(m) != nil || len(m.jobs) > 0 || w.isUnread(m) {
+			continue
+		}
+		switch {
+		case m.State.Held():
+			s.expect = append(s.expect, "node "+m.Name+" to lose or show its job")
+		case m.State.IsIdle() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail):
+			orphans = append(orphans, m.Name)
+		}
+	}
+	s.actions = []Action{SetNodes{
+		Nodes: orphans, State: "power_down_force", Reason: ReasonPrefix + "no job waits for this node any more",
+		Why: "no job waits for them any more",
+	}}
+	return s
+}
+
+// recoverVanished powers down the nodes whose machine is gone: the cloud was
+// read and has none of that name, and its lease has ended or Slurm gets no answer
+// from it either. A node with a job is left to Slurm until it has given the node up.
+func recoverVanished(w *wanted, _ []verdict) (s step) {
+	for _, m := range w.members {
+		if m.power != up || w.present(m.Name) || w.isUnread(m) ||
+			len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+			continue
+		}
+		end, ended := w.endOf(m.Name)
+		if !ended && !m.State.Has(slurm.NotResponding) {
+			continue
+		}
+		why := "its instance is gone"
+		if ended {
+			why = "its lease ended at " + end.Format(time.RFC3339)
+		}
+		s.actions = append(s.actions, SetNodes{
+			Nodes: []string{m.Name}, State: "power_down_force", Reason: ReasonPrefix + why, Why: Why(why),
+		})
+	}
+	return s
+}
+
+// resumeEmpty makes nodes usable again that are powering down with no machine
+// left: Slurm would wait for SuspendTimeout. ResumeTimeout leaves nodes down;
+// they go back into the pool too, once what was requested for them is gone.
+func resumeEmpty(w *wanted, _ []verdict) (s step) {
+	var empty, tooLate []string
+	for _, m := range w.members {
+		if m.power != down || m.taken() || w.present(m.Name) || w.isUnread(m) || w.ahead[m.set.Name] {
+			continue
+		}
+		switch {
+		case m.State.Has(slurm.PoweringDown) && m.idle():
+			empty = append(empty, m.Name)
+		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
+			switch before, late := strings.CutSuffix(m.Reason, resumeTimeoutReached); {
+			case late && (before == "" || strings.HasPrefix(before, ReasonPrefix)):
+				tooLate = append(tooLate, m.Name)
+			case late:
+				s.problems = append(s.problems, problem("resume-timeout", m.Name, "node %s did not come up in time and stays down, for somebody gave the reason %q: "+
+					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason))
+			}
+		}
+	}
+	s.actions = []Action{
+		SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
+		SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
+	}
+	return s
+}
+
+// powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered
+// down as soon as their job ends. Where the partition has PowerDownOnIdle,
+// Slurm has set the mark already; Slurm 22.05 knows no such setting.
+func powerDownOnIdle(w *wanted, _ []verdict) step {
+	var names []string
+	for _, m := range w.members {
+		job := m.owner()
+		if job == nil || m.set.IsStatic(m.index) || !w.cfg.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+			continue
+		}
+		if m.power == up || m.power == rising && m.State.Has(slurm.PoweringUp) {
+			names = append(names, m.Name)
+		}
+	}
+	return step{actions: []Action{SetNodes{
+		Nodes: names, State: "power_down",
+		Why: "their partition gives a job the whole node: it goes when the job ends",
+	}}}
+}

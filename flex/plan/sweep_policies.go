@@ -1,0 +1,28 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"slurmflex/mig"
+)
+
+// deletePolicies deletes the workload policies of ours whose group is gone. In
+// a region that could not be read it may only be unseen.
+func deletePolicies(w *wanted, _ []verdict) (s step) {
+	policies := slices.SortedFunc(slices.Values(w.snap.Policies), func(a, b mig.Policy) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
+	})
+	for _, p := range policies {
+		key := p.Region + "/" + p.Name
+		if p.Unread != "" {
+			s.problems = append(s.problems, problem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
+			continue
+		}
+		if p.Stamp.Cluster == w.cfg.Cluster && !w.groupOf[key] && w.groups[key] == nil && w.unread[key] == "" && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
+			!w.isYoung(&s, "workload policy "+p.Name, p.Created) {
+			s.actions = append(s.actions, DeletePolicy{Region: p.Region, Name: p.Name, Why: "its group is gone"})
+		}
+	}
+	return s
+}

@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"fmt"
+
+	"slurmflex/slurm"
+)
+
+// powerUpStatic powers up the static nodes that are down for no reason: at the
+// cluster's start, and when their lease has ended. Slurm itself never does.
+func powerUpStatic(w *wanted, _ []verdict) step {
+	var names []string
+	for _, m := range w.members {
+		if m.set.IsStatic(m.index) && m.power == down && m.idle() && m.State.Has(slurm.PoweredDown) &&
+			!w.isUnread(m) && !w.present(m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return step{actions: []Action{SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
+}
+
+// renewStatic powers idle static nodes down shortly before their lease ends, so
+// that the new one begins at a time when no job is hurt.
+func renewStatic(w *wanted, _ []verdict) (s step) {
+	for _, m := range w.members {
+		early := m.set.Flex.RenewBefore
+		if early == 0 || !m.set.IsStatic(m.index) || m.power != up || !m.idle() || len(m.jobs) > 0 ||
+			m.State.Has(slurm.PowerDown) {
+			continue
+		}
+		for _, in := range m.machines {
+			if left := in.Terminates.Sub(w.snap.Now); !in.Terminates.IsZero() && w.isOld(in.Terminates, -early) {
+				why := fmt.Sprintf("its lease ends in %s, and renew_before is %s", clock(max(left, 0)), clock(early))
+				s.actions = append(s.actions, SetNodes{
+					Nodes: []string{m.Name}, State: "power_down", Reason: ReasonPrefix + "renewed early: " + why, Why: Why(why),
+				})
+			}
+		}
+	}
+	return s
+}

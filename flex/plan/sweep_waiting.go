@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// tellAfter is how long a request waits before its nodes say so: most waits are
+// over sooner, and cost slurmctld nothing.
+const tellAfter = time.Minute
+
+// comment is what the Comment of a cohort's nodes is to say while no machine is on its
+// way: which request they wait for, or that they wait for their turn, the next attempt
+// or an admin. It reports false if there is nothing to say.
+func (v verdict) comment(w *wanted) (n waiting, ok bool) {
+	c := v.cohort
+	if c.live != nil {
+		r := c.live.request
+		return waiting{c.live.group.Name + "/" + r.Name, r.Created, r.Created}, r.State == mig.Accepted && !w.anyOurs(r.Instances)
+	}
+	return waiting{c.group, waitsSince(c), waitsSince(c)}, v.obstacle() != "" && !v.gone && !w.anyOurs(c.nodes)
+}
+
+// keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
+// hours at most before 25.05: a power_up begins the count again. It must stop when
+// the machine is being made, for slurmctld refuses a node that booted before it
+// was last powered up.
+func keepWaiting(w *wanted, verdicts []verdict) (s step) {
+	for _, v := range verdicts {
+		c := v.cohort
+		now, waits := v.comment(w)
+		if !waits {
+			continue
+		}
+		due := w.snap.ResumeTimeout / 3
+		nodes := w.withoutMachine(c.nodes) // an earlier request may have brought others
+		last, known := readWaiting(w.nodes[nodes[0]].Comment)
+		switch waited := w.snap.Now.Sub(now.since); {
+		case known:
+			now.armed = last.armed
+			if now.since.IsZero() {
+				now.since = last.since
+			}
+		case now.since.IsZero() && c.job != nil:
+			continue // Slurm has not said when it was given its nodes
+		case now.since.IsZero(): // from now on it is known
+			now.since, now.armed = w.snap.Now.Truncate(time.Second), w.snap.Now.Truncate(time.Second)
+		case waited < tellAfter && (due == 0 || waited < due):
+			continue
+		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.armed):
+			now.armed = c.job.Start
+		}
+		change := SetNodes{Nodes: nodes, Why: c.why()}
+		if due > 0 && w.snap.Now.Sub(now.armed) >= due {
+			now.armed = w.snap.Now.Truncate(time.Second)
+			change.State = "power_up"
+			change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.snap.ResumeTimeout))
+		}
+		if comment := now.String(); comment != last.String() {
+			change.Comment = &comment
+			s.actions = append(s.actions, change)
+		}
+	}
+	return s
+}
+
+// stopWaiting clears the comments of nodes that wait no longer.
+func stopWaiting(w *wanted, _ []verdict) step {
+	var names []string
+	for _, m := range w.members {
+		if c := w.cohortOf(m); strings.HasPrefix(m.Comment, waitPrefix) && (c == nil || c.live == nil && w.anyOurs([]string{m.Name})) {
+			names = append(names, m.Name)
+		}
+	}
+	empty := ""
+	return step{actions: []Action{SetNodes{Nodes: names, Comment: &empty, Why: "they wait no longer"}}}
+}

@@ -235,12 +235,12 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.CreateRequest:
 		return r.createRequest(ctx, a)
 	case plan.CancelRequest:
-		r.made.forget(a.Region, a.Group, nil)
-		return unlessGone(r.Cloud.CancelRequest(ctx, a.Region, a.Group, a.Request))
+		r.made.forget(a.Group.Region, a.Group.Name, nil)
+		return unlessGone(r.Cloud.CancelRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
 	case plan.DeleteRequest:
-		return unlessGone(r.Cloud.DeleteRequest(ctx, a.Region, a.Group, a.Request))
+		return unlessGone(r.Cloud.DeleteRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
 	case plan.DeleteInstances:
-		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Region, a.Group, a.Instances))
+		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Group.Region, a.Group.Name, a.Instances))
 	case plan.DeleteVMs:
 		return r.Cloud.DeleteVMs(ctx, a.Instances)
 	case plan.BulkInsert:
@@ -250,10 +250,10 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		r.noteOutcome(a.Spec.Name, a.Spec.Stamp.Job, err)
 		return lookAgain(err)
 	case plan.DeletePolicy:
-		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Region, a.Name))
+		return unlessGone(r.Cloud.DeletePolicy(ctx, a.Group.Region, a.Group.Name))
 	case plan.DeleteGroup:
-		r.made.forget(a.Region, a.Group, nil)
-		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Region, a.Group))
+		r.made.forget(a.Group.Region, a.Group.Name, nil)
+		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Group.Region, a.Group.Name))
 	case plan.SetNodes:
 		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 		return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
@@ -282,17 +282,17 @@ func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error 
 }
 
 func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) error {
-	r.made.noteRequest(a.Region, a.Group, a.Spec, r.Now()) // a round that looks meanwhile counts it
-	err := r.Cloud.CreateRequest(ctx, a.Region, a.Group, a.Spec)
+	r.made.noteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now()) // a round that looks meanwhile counts it
+	err := r.Cloud.CreateRequest(ctx, a.Group.Region, a.Group.Name, a.Spec)
 	switch {
 	case mig.CauseOf(err) == mig.CauseExists:
 		return nil
 	case mig.CauseOf(err) == mig.CauseNotFound:
-		r.made.forget(a.Region, a.Group, nil)
+		r.made.forget(a.Group.Region, a.Group.Name, nil)
 	case err != nil:
-		r.made.dropRequest(a.Region, a.Group, a.Spec.Name)
+		r.made.dropRequest(a.Group.Region, a.Group.Name, a.Spec.Name)
 	}
-	r.noteOutcome(a.Group, a.Job, err)
+	r.noteOutcome(a.Group.Name, a.Job, err)
 	return err
 }
 
@@ -302,7 +302,7 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 	if cause := mig.CauseOf(err); err != nil && cause != mig.CauseUnavailable {
 		r.made.forget("", "", a.Spec.Instances)
 	}
-	r.noteOutcome(a.Group, a.Spec.Stamp.Job, err)
+	r.noteOutcome(a.Group.Name, a.Spec.Stamp.Job, err)
 	return err
 }
 

@@ -336,12 +336,12 @@ func TestAnActionThatFailsStopsItsQueue(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Status: http.StatusForbidden}))
 		p := plan.Plan{Actions: []plan.Action{
-			plan.DeleteGroup{Region: us, Group: "alpha-none"}, // gone already: done
-			plan.CreateGroup{Spec: mig.GroupSpec{
+			plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}}, // gone already: done
+			plan.CreateGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}, Spec: mig.GroupSpec{
 				Name: "alpha-a3-job-1", Region: us, Template: w.slurm.cfg.NodeSets[0].Template,
 				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
 			}},
-			plan.CreateRequest{Region: us, Group: "alpha-a3-job-1", Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-0"}}},
+			plan.CreateRequest{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-0"}}},
 		}}
 		assert.Equal(t, 2, w.apply(t.Context(), p, time.Minute))
 		assert.NotContains(t, w.mutations(), "regionInstanceGroupManagerResizeRequests.insert")
@@ -353,7 +353,7 @@ func TestAnUpdateThatSlurmRefusesStopsNothingInTheCloud(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := plan.Plan{Actions: []plan.Action{
 			plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "levitate"},
-			plan.CreateGroup{Spec: mig.GroupSpec{
+			plan.CreateGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}, Spec: mig.GroupSpec{
 				Name: "alpha-a3-job-1", Region: us, Template: w.slurm.cfg.NodeSets[0].Template,
 				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
 			}},

@@ -190,7 +190,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 
 // members has groups that hide members say what they are, but for those whose
 // instances could not be read.
-func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map[string]error) map[string]plan.Members {
+func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map[string]error) map[mig.GroupID]plan.Members {
 	hidden := slices.DeleteFunc(groups, func(g mig.Group) bool { return unseen[g.Region] != nil })
 	found := make([]plan.Members, len(hidden))
 	var side errgroup.Group
@@ -202,9 +202,9 @@ func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map
 		})
 	}
 	_ = side.Wait()
-	members := make(map[string]plan.Members, len(hidden))
+	members := make(map[mig.GroupID]plan.Members, len(hidden))
 	for i, g := range hidden {
-		members[g.Region+"/"+g.Name] = found[i]
+		members[g.ID()] = found[i]
 	}
 	return members
 }

@@ -3,7 +3,10 @@
 // It talks to nobody; mig/gce maps these values to and from the Compute API.
 package mig
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits of flex-start that hold for every machine type.
 // Source: Compute's documentation of resize requests in a MIG.
@@ -66,4 +69,18 @@ type GroupSpec struct {
 	Zones    []string // short names; at least one
 	Policy   string   // name of a workload policy of the same region; empty for none
 	Stamp    Stamp
+}
+
+// GroupID names a managed instance group: a name is unique in its region only.
+type GroupID struct{ Region, Name string }
+
+// ID names the group.
+func (g Group) ID() GroupID { return GroupID{g.Region, g.Name} }
+
+// String is region/name.
+func (id GroupID) String() string { return id.Region + "/" + id.Name }
+
+// Compare orders by region, then by name.
+func (id GroupID) Compare(other GroupID) int {
+	return cmp.Or(cmp.Compare(id.Region, other.Region), cmp.Compare(id.Name, other.Name))
 }

@@ -39,3 +39,6 @@ func Names(instances []Instance) []string {
 	}
 	return names
 }
+
+// GroupID names the group that made the instance.
+func (in Instance) GroupID() GroupID { return GroupID{in.Region, in.Group} }

@@ -8,7 +8,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Action is one thing to do, and why. Kinds lists all there are.
+// Action is one thing to do, and why.
 type Action interface {
 	fmt.Stringer // what is done, in one line
 
@@ -24,113 +24,60 @@ type Action interface {
 	About() Subject
 }
 
+// kinds has one of each kind.
+var kinds = []Action{
+	CreateGroup{}, CreateRequest{}, CancelRequest{}, DeleteRequest{}, DeleteInstances{}, DeleteGroup{}, BulkInsert{}, DeleteVMs{},
+	CreatePolicy{}, DeletePolicy{}, SetNodes{}, CreateReservation{}, SetReservation{}, DeleteReservation{}, TellJob{}, GiveBack{},
+}
+
+// Kinds are the kinds of actions.
+func Kinds() (names []string) {
+	for _, a := range kinds {
+		names = append(names, a.About().Kind)
+	}
+	return names
+}
+
+// Subject is what an action is about, for logs and metrics.
+type Subject struct {
+	Kind  string   // one of Kinds
+	Group string   // the managed instance group, or the workload policy of that name; empty: none
+	Job   uint32   // that the action is for, or that its group was made for; 0: none
+	Nodes []string // or the instances of that name
+}
+
 // Why is the reason for an action.
 type Why string
 
 // Because returns the reason.
 func (w Why) Because() string { return string(w) }
 
-// CreateGroup makes a managed instance group of size 0.
-type CreateGroup struct {
-	Spec mig.GroupSpec
-	Why
+// Of is what an action in a group, or on a workload policy of that name, works on.
+type Of struct {
+	Group mig.GroupID
+	Job   uint32 // that the group is made for; 0: none
 }
 
-// CreateRequest makes a resize request in a group.
-type CreateRequest struct {
-	Region, Group string
-	Job           uint32 // that the group is made for; 0: none
-	Spec          mig.RequestSpec
-	Why
+func of(g *mig.Group) Of { return Of{g.ID(), g.Stamp.Job} }
+
+// Queue is the group, so that a policy comes before its group and that before its requests.
+func (o Of) Queue() string { return o.Group.String() }
+
+func (o Of) about(kind string, nodes ...string) Subject {
+	return Subject{Kind: kind, Group: o.Group.Name, Job: o.Job, Nodes: nodes}
 }
 
-// CancelRequest cancels a live resize request.
-type CancelRequest struct {
-	Region, Group, Request string
-	Job                    uint32 // that the group was made for; 0: none
-	Why
-}
+// OfJob is what an action on a job works on.
+type OfJob struct{ Job uint32 }
 
-// DeleteInstances deletes instances through the group that made them.
-type DeleteInstances struct {
-	Region, Group string
-	Job           uint32 // that the group was made for; 0: none
-	Instances     []mig.Instance
-	Why
-}
+// Queue is the job's own.
+func (o OfJob) Queue() string { return fmt.Sprintf("job/%d", o.Job) }
 
-// DeleteGroup deletes an empty group.
-type DeleteGroup struct {
-	Region, Group string
-	Job           uint32 // that it was made for; 0: none
-	Why
-}
+// OfReservation is what an action on a reservation works on.
+type OfReservation struct{ Name string }
 
-// DeleteRequest deletes the record of a finished request.
-type DeleteRequest struct {
-	Region, Group, Request string
-	Job                    uint32 // that the group was made for; 0: none
-	Why
-}
-
-// SetNodes gives nodes in Slurm a new power state, or other texts.
-type SetNodes struct {
-	Nodes   []string
-	State   string  // scontrol's word: power_down, power_down_force, …; empty: as it is
-	Reason  string  // written to the nodes; empty: none
-	Comment *string // written to the nodes; nil: none
-	Extra   *string // likewise
-	Why
-}
-
-func (a CreateGroup) String() string {
-	return fmt.Sprintf("create group %s in %s", a.Spec.Name, a.Spec.Region)
-}
-
-func (a CreateRequest) String() string {
-	return fmt.Sprintf("request %s in %s/%s for %s", counted(a.Spec.Instances), a.Group, a.Spec.Name, clock(a.Spec.Duration))
-}
-
-func (a CancelRequest) String() string {
-	return fmt.Sprintf("cancel request %s/%s", a.Group, a.Request)
-}
-
-func (a DeleteInstances) String() string {
-	return fmt.Sprintf("delete instances %s of %s", slurm.Fold(mig.Names(a.Instances)), a.Group)
-}
-
-func (a DeleteGroup) String() string { return "delete group " + a.Group }
-
-func (a DeleteRequest) String() string {
-	return fmt.Sprintf("delete record of request %s/%s", a.Group, a.Request)
-}
-
-func (a SetNodes) String() string {
-	text := "set nodes " + slurm.Fold(a.Nodes)
-	if a.State != "" {
-		text += " " + a.State
-	}
-	if a.Comment != nil {
-		text += fmt.Sprintf(" comment %q", *a.Comment)
-	}
-	if a.Extra != nil {
-		text += fmt.Sprintf(" extra %q", *a.Extra)
-	}
-	return text
-}
-
-// Queue is the group, so that a request follows its group.
-func (a CreateGroup) Queue() string     { return a.Spec.Region + "/" + a.Spec.Name }
-func (a CreateRequest) Queue() string   { return a.Region + "/" + a.Group }
-func (a CancelRequest) Queue() string   { return a.Region + "/" + a.Group }
-func (a DeleteInstances) Queue() string { return a.Region + "/" + a.Group }
-func (a DeleteRequest) Queue() string   { return a.Region + "/" + a.Group }
-func (a DeleteGroup) Queue() string     { return a.Region + "/" + a.Group }
-
-// Queue is one for all nodes: slurmctld takes one update at a time anyway, and
-// one that comes late from an earlier plan must not undo a newer one. One that
-// fails stops no other: a plan changes no node twice.
-func (a SetNodes) Queue() string { return "slurm" }
+// Queue is each reservation's own: one that Slurm refuses stops nothing else.
+func (o OfReservation) Queue() string { return "reservation/" + o.Name }
 
 // counted says how many nodes these are, and which: 2 nodes (alpha-a3-[0-1]).
 func counted(nodes []string) string {

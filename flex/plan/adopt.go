@@ -27,14 +27,14 @@ func Adopt(cfg *config.Config, snap Snapshot, foreign []mig.Group) (actions []Ac
 		live := g.Live()
 		for _, r := range live {
 			if r.State == mig.Accepted && !s.anyWanted(r.Instances) {
-				actions = append(actions, CancelRequest{Region: g.Region, Group: g.Name, Request: r.Name, Why: why})
+				actions = append(actions, CancelRequest{Of: of(&g), Request: r.Name, Why: why})
 			}
 		}
 		if gone := s.offIn(g, &b); len(gone) > 0 {
-			actions = append(actions, DeleteInstances{Region: g.Region, Group: g.Name, Instances: gone, Why: "slurm-gcp has left them, and Slurm has powered their nodes down"})
+			actions = append(actions, DeleteInstances{Of: of(&g), Instances: gone, Why: "slurm-gcp has left them, and Slurm has powered their nodes down"})
 		}
-		if len(live) == 0 && s.inGroup[g.Region+"/"+g.Name] == 0 && !s.unaccounted(g) && !s.mayHold(&g) {
-			actions = append(actions, DeleteGroup{Region: g.Region, Group: g.Name, Why: why})
+		if len(live) == 0 && s.inGroup[g.ID()] == 0 && !s.unaccounted(g) && !s.mayHold(&g) {
+			actions = append(actions, DeleteGroup{Of: of(&g), Why: why})
 		}
 	}
 	return actions

@@ -94,6 +94,6 @@ func (d *draft) cancel(requests []settled) {
 }
 
 func (d *draft) cancelRequest(r ref, why string) {
-	d.add(CancelRequest{Region: r.group.Region, Group: r.group.Name, Request: r.request.Name, Job: r.group.Stamp.Job, Why: Why(why)})
+	d.add(CancelRequest{Of: of(r.group), Request: r.request.Name, Why: Why(why)})
 	d.expect(fmt.Sprintf("request %s/%s to be cancelled", r.group.Name, r.request.Name))
 }

@@ -44,13 +44,13 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 // request requests the nodes of a cohort that nothing brings yet.
 func (d *draft) request(c *cohort) {
 	var record []mig.Request
-	if group := d.groups[c.set.Region+"/"+c.group]; group != nil {
+	if group := d.groups[c.id()]; group != nil {
 		record = group.Requests
 	} else {
 		d.createGroup(c)
 	}
 	d.add(CreateRequest{
-		Region: c.set.Region, Group: c.group, Job: c.stamp.Job,
+		Of:   c.of(),
 		Spec: mig.RequestSpec{Name: nextAttempt(record), Instances: c.missing, Duration: c.lease},
 		Why:  c.why(),
 	})
@@ -67,17 +67,17 @@ func (d *draft) createGroup(c *cohort) {
 		})
 		if !exists {
 			_, distance, _ := d.placement(c.set)
-			d.add(CreatePolicy{Spec: mig.PolicySpec{
+			d.add(CreatePolicy{Of: c.of(), Spec: mig.PolicySpec{
 				Name: c.group, Region: c.set.Region, Distance: distance, Stamp: c.stamp,
 			}, Why: c.why()})
 		}
 	}
-	d.add(CreateGroup{Spec: spec, Why: c.why()})
+	d.add(CreateGroup{Of: c.of(), Spec: spec, Why: c.why()})
 }
 
 // insert requests a cohort's nodes on the legacy path.
 func (d *draft) insert(w *wanted, c *cohort) {
-	d.add(BulkInsert{Group: c.group, Spec: mig.BulkSpec{
+	d.add(BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
 		Region: c.set.Region, Zones: c.set.Zones, Template: d.snap.Templates[c.set.Template].Template,
 		Instances: c.missing, Duration: c.lease, Stamp: c.stamp, Occasion: w.occasion(c, c.missing),
 	}, Why: c.why()})

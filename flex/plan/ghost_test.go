@@ -31,10 +31,10 @@ func silent(s *setting) { s.say(Members{Err: errors.New("503")}) }
 
 func (s *setting) say(m Members) {
 	if s.Members == nil {
-		s.Members = map[string]Members{}
+		s.Members = map[mig.GroupID]Members{}
 	}
 	g := s.Groups[len(s.Groups)-1]
-	s.Members[g.Region+"/"+g.Name] = m
+	s.Members[g.ID()] = m
 }
 
 func brought(list string, ago time.Duration) func(*setting) {

@@ -275,7 +275,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
-		give := GiveBack{Job: 7, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then), Hopeless: told}
+		give := GiveBack{OfJob: OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then), Hopeless: told}
 		if p := Compute(cfg, given("")); told {
 			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
 		} else {
@@ -285,7 +285,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	s := given("")
 	s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, Compute(alphaConfig(t), s).Actions, GiveBack{
-		Job: 7, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold, Hopeless: true,
+		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold, Hopeless: true,
 	}, "nothing could help either of them")
 }
 

@@ -2,16 +2,18 @@ package plan
 
 import (
 	"time"
+
+	"slurmflex/mig"
 )
 
 // wanted is a scene, and who wants its nodes: the cohorts, and which of them each live
 // request serves. It does not change once it is made.
 type wanted struct {
 	*scene
-	cohorts []*cohort       // by rank
-	of      []*cohort       // by node, in the order of the members; nil: not wanted, or not rising
-	groupOf map[string]bool // the groups of the cohorts, by region/name
-	settled []settled       // every live request
+	cohorts []*cohort            // by rank
+	of      []*cohort            // by node, in the order of the members; nil: not wanted, or not rising
+	groupOf map[mig.GroupID]bool // the groups of the cohorts
+	settled []settled            // every live request
 
 	incomplete map[uint32]bool      // the heterogeneous jobs of which a component that is not the first waits for a machine
 	turns      map[uint32]time.Time // by heterogeneous job: when the last machine of those components was made
@@ -22,7 +24,7 @@ type wanted struct {
 // live request to the cohort that it serves.
 func match(s *scene) *wanted {
 	w := &wanted{
-		scene: s, of: make([]*cohort, len(s.members)), groupOf: map[string]bool{},
+		scene: s, of: make([]*cohort, len(s.members)), groupOf: map[mig.GroupID]bool{},
 		incomplete: map[uint32]bool{}, turns: map[uint32]time.Time{},
 	}
 	w.gather()

@@ -27,6 +27,11 @@ type cohort struct {
 	first   []string // what has to come before anything is requested
 }
 
+// id names the cohort's group.
+func (c *cohort) id() mig.GroupID { return mig.GroupID{Region: c.set.Region, Name: c.group} }
+
+func (c *cohort) of() Of { return Of{c.id(), c.stamp.Job} }
+
 // gather makes the cohorts.
 func (w *wanted) gather() {
 	var all []*cohort
@@ -59,7 +64,7 @@ func (w *wanted) gather() {
 	for _, c := range all {
 		c.group = w.place(c.set, c.group, c.stamp)
 		c.lease = lease(c.set.Flex, w.holders(c.nodes))
-		w.groupOf[c.set.Region+"/"+c.group] = true
+		w.groupOf[c.id()] = true
 	}
 	slices.SortStableFunc(all, byRank)
 	w.cohorts = all

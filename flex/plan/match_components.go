@@ -47,7 +47,7 @@ func (w *wanted) lacksSince(c *cohort) time.Time {
 // firstAsked is when the cohort was first asked for, as far as that is on record, but
 // no later than when this process began: it would have asked.
 func (s *scene) firstAsked(c *cohort) time.Time {
-	g := s.groups[c.set.Region+"/"+c.group]
+	g := s.groups[c.id()]
 	if c.live != nil {
 		g = c.live.group
 	}

@@ -4,7 +4,7 @@ package plan
 // and what has to come first. There are none while an old instance or request of the
 // same name is still in the way: they are requested together once it has gone.
 func (w *wanted) missing(c *cohort) (missing, first []string) {
-	if g := w.groups[c.set.Region+"/"+c.group]; g != nil && w.isAhead(g) {
+	if g := w.groups[c.id()]; g != nil && w.isAhead(g) {
 		return nil, []string{"the request of " + c.group + " to show"}
 	}
 	for _, name := range c.nodes {

@@ -47,7 +47,7 @@ const placeMark = "-r"
 func (s *scene) place(set *config.NodeSet, name string, stamp mig.Stamp) string {
 	place := name
 	for again := 1; ; again++ {
-		g := s.groups[set.Region+"/"+place]
+		g := s.groups[mig.GroupID{Region: set.Region, Name: place}]
 		if g == nil || !s.haunted(g) && g.Stamp.Job == stamp.Job && s.isOf(g, set) {
 			return place
 		}

@@ -32,16 +32,16 @@ func TestNoMachineIsLostByAListThatLacksIt(t *testing.T) {
 			}
 		}
 		snap.Instances = hideSome(t, snap.Instances)
-		snap.Members = map[string]plan.Members{}
+		snap.Members = map[mig.GroupID]plan.Members{}
 		for _, g := range snap.Hidden(snap.Groups) {
-			snap.Members[g.Region+"/"+g.Name] = drawMembers(t, there[g.Region+"/"+g.Name])
+			snap.Members[g.ID()] = drawMembers(t, there[g.Region+"/"+g.Name])
 		}
 		p := plan.Compute(w.cfg, snap)
 		for _, a := range p.Actions {
 			if a, ok := a.(plan.DeleteGroup); ok {
-				for _, in := range there[a.Region+"/"+a.Group] {
+				for _, in := range there[a.Group.String()] {
 					if truth.busy(in.Name, holdsNodes) {
-						t.Fatalf("%s has instance %s, and a job has its node: %s\nin this world:\n%s", a.Group, in.Name, a, told(w))
+						t.Fatalf("%s has instance %s, and a job has its node: %s\nin this world:\n%s", a.Group.Name, in.Name, a, told(w))
 					}
 				}
 			}

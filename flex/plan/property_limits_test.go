@@ -20,21 +20,21 @@ func leavesUnseenRegions(s *sight, p plan.Plan) (wrong []string) {
 		case plan.CreateGroup:
 			regions = []string{a.Spec.Region}
 		case plan.CreateRequest:
-			regions = []string{a.Region}
+			regions = []string{a.Group.Region}
 		case plan.CancelRequest:
-			regions = []string{a.Region}
+			regions = []string{a.Group.Region}
 		case plan.DeleteInstances:
-			regions = []string{a.Region}
+			regions = []string{a.Group.Region}
 		case plan.DeleteGroup:
-			regions = []string{a.Region}
+			regions = []string{a.Group.Region}
 		case plan.DeleteRequest:
-			regions = []string{a.Region}
+			regions = []string{a.Group.Region}
 		case plan.BulkInsert:
 			regions = []string{a.Spec.Region}
 		case plan.CreatePolicy:
 			regions = []string{a.Spec.Region}
 		case plan.DeletePolicy:
-			regions = []string{a.Region}
+			regions = []string{a.Group.Region}
 		case plan.DeleteVMs:
 			for _, in := range a.Instances {
 				regions = append(regions, in.Region)
@@ -106,9 +106,9 @@ func keepsToMaxActiveRequests(s *sight, p plan.Plan) (wrong []string) {
 	}
 	for _, a := range p.Actions {
 		if a, ok := a.(plan.CreateRequest); ok {
-			active[a.Region]++
-			if active[a.Region] > s.cfg.Options.MaxActiveRequests {
-				wrong = append(wrong, fmt.Sprintf("active request no. %d: %s", active[a.Region], a))
+			active[a.Group.Region]++
+			if active[a.Group.Region] > s.cfg.Options.MaxActiveRequests {
+				wrong = append(wrong, fmt.Sprintf("active request no. %d: %s", active[a.Group.Region], a))
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func deletesOnlyWhatIsFinished(s *sight, p plan.Plan) (wrong []string) {
 	used := map[string]bool{}
 	for _, a := range p.Actions {
 		if a, ok := a.(plan.CreateRequest); ok {
-			used[a.Region+"/"+a.Group] = true
+			used[a.Group.String()] = true
 		}
 	}
 	for _, in := range s.snap.Instances {
@@ -158,13 +158,13 @@ func deletesOnlyWhatIsFinished(s *sight, p plan.Plan) (wrong []string) {
 		var live []mig.Request
 		switch a := a.(type) {
 		case plan.DeleteGroup:
-			key := a.Region + "/" + a.Group
+			key := a.Group.String()
 			live = s.groups[key].Live()
 			if used[key] {
 				wrong = append(wrong, "it is not empty: "+a.String())
 			}
 		case plan.DeleteRequest:
-			live = slices.DeleteFunc(s.groups[a.Region+"/"+a.Group].Live(), func(r mig.Request) bool { return r.Name != a.Request })
+			live = slices.DeleteFunc(s.groups[a.Group.String()].Live(), func(r mig.Request) bool { return r.Name != a.Request })
 		}
 		if len(live) > 0 {
 			wrong = append(wrong, fmt.Sprintf("request %s is live: %s", live[0].Name, a))
@@ -188,7 +188,7 @@ func givesFitNames(s *sight, p plan.Plan) (wrong []string) {
 			name = a.Spec.Name
 		case plan.CreateRequest:
 			name = a.Spec.Name
-			for _, r := range s.groups[a.Region+"/"+a.Group].Requests {
+			for _, r := range s.groups[a.Group.String()].Requests {
 				if r.Name == name {
 					wrong = append(wrong, "there is such a request already: "+a.String())
 				}

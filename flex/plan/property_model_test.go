@@ -79,33 +79,33 @@ func (m *model) act(a plan.Action) (done bool) {
 		}
 		m.groups[key] = mig.Group{Name: a.Spec.Name, Region: a.Spec.Region, Stamp: a.Spec.Stamp, Created: m.Now}
 	case plan.CreateRequest:
-		delete(m.Refused, a.Group)
-		m.change(a.Region, a.Group, func(g *mig.Group) {
+		delete(m.Refused, a.Group.Name)
+		m.change(a.Group.Region, a.Group.Name, func(g *mig.Group) {
 			g.Requests = append(slices.Clone(g.Requests), mig.Request{
 				Name: a.Spec.Name, State: mig.Creating, Instances: a.Spec.Instances, Duration: a.Spec.Duration, Created: m.Now,
 			})
 		})
 	case plan.CancelRequest:
-		m.changeRequest(a.Region, a.Group, a.Request, func(r *mig.Request) { r.State = mig.Cancelled })
+		m.changeRequest(a.Group.Region, a.Group.Name, a.Request, func(r *mig.Request) { r.State = mig.Cancelled })
 	case plan.DeleteRequest:
-		m.change(a.Region, a.Group, func(g *mig.Group) {
+		m.change(a.Group.Region, a.Group.Name, func(g *mig.Group) {
 			g.Requests = slices.DeleteFunc(slices.Clone(g.Requests), func(r mig.Request) bool { return r.Name == a.Request })
 		})
 	case plan.DeleteGroup:
-		delete(m.groups, a.Region+"/"+a.Group)
+		delete(m.groups, a.Group.String())
 	case plan.DeleteInstances:
 		m.stop(a.Instances)
 	case plan.DeleteVMs:
 		m.stop(a.Instances)
 	case plan.BulkInsert:
-		delete(m.Refused, a.Group)
+		delete(m.Refused, a.Group.Name)
 		for _, name := range a.Spec.Instances {
 			m.boot(mig.Instance{Name: name, Region: a.Spec.Region, Stamp: a.Spec.Stamp}, a.Spec.Duration)
 		}
 	case plan.CreatePolicy:
 		m.Policies = append(m.Policies, mig.Policy{Name: a.Spec.Name, Region: a.Spec.Region, Stamp: a.Spec.Stamp, Created: m.Now})
 	case plan.DeletePolicy:
-		m.Policies = slices.DeleteFunc(m.Policies, func(p mig.Policy) bool { return p.Region == a.Region && p.Name == a.Name })
+		m.Policies = slices.DeleteFunc(m.Policies, func(p mig.Policy) bool { return p.Region == a.Group.Region && p.Name == a.Group.Name })
 	case plan.CreateReservation:
 		m.Reservations = append(m.Reservations, slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start})
 	case plan.SetReservation:

@@ -188,7 +188,7 @@ func running(instances []mig.Instance) []string {
 // of them and their machines come by that request or not at all. A request is
 // all or nothing: one node that is not wanted makes the whole of it wrong.
 func (s *sight) broughtBy(a plan.CancelRequest) []string {
-	requests := s.groups[a.Region+"/"+a.Group].Requests
+	requests := s.groups[a.Group.String()].Requests
 	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == a.Request })
 	if at < 0 {
 		return nil
@@ -214,23 +214,23 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			made[key] = true
 			ours = a.Spec.Stamp.Cluster == cluster && strings.HasPrefix(a.Spec.Name, cluster+"-")
 		case plan.CreateRequest:
-			ours = (s.hasGroup(a.Region, a.Group) || made[a.Region+"/"+a.Group]) && s.haveNodes(a.Spec.Instances)
+			ours = (s.hasGroup(a.Group.Region, a.Group.Name) || made[a.Group.String()]) && s.haveNodes(a.Spec.Instances)
 		case plan.BulkInsert:
 			ours = a.Spec.Stamp.Cluster == cluster && s.haveNodes(a.Spec.Instances)
 		case plan.CancelRequest:
-			ours = s.hasGroup(a.Region, a.Group)
+			ours = s.hasGroup(a.Group.Region, a.Group.Name)
 		case plan.DeleteInstances:
-			ours = s.hasGroup(a.Region, a.Group) && !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
-				return in.Region != a.Region || in.Group != a.Group
+			ours = s.hasGroup(a.Group.Region, a.Group.Name) && !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
+				return in.GroupID() != a.Group
 			})
 		case plan.DeleteVMs:
 			ours = !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
 				return in.Group != "" || in.Stamp.Cluster != cluster
 			})
 		case plan.DeleteGroup:
-			ours = s.hasGroup(a.Region, a.Group)
+			ours = s.hasGroup(a.Group.Region, a.Group.Name)
 		case plan.DeleteRequest:
-			ours = s.hasGroup(a.Region, a.Group)
+			ours = s.hasGroup(a.Group.Region, a.Group.Name)
 		case plan.SetNodes:
 			ours = s.haveNodes(a.Nodes)
 		case plan.GiveBack:
@@ -241,7 +241,7 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = a.Spec.Stamp.Cluster == cluster
 		case plan.DeletePolicy:
 			ours = slices.ContainsFunc(s.snap.Policies, func(p mig.Policy) bool {
-				return p.Region == a.Region && p.Name == a.Name && p.Stamp.Cluster == cluster
+				return p.Region == a.Group.Region && p.Name == a.Group.Name && p.Stamp.Cluster == cluster
 			})
 		case plan.CreateReservation:
 			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)

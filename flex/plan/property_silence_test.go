@@ -109,7 +109,7 @@ func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 		}
 		after := cancelledBy(w)
 		for key, a := range after {
-			g := w.groups[a.Region+"/"+a.Group]
+			g := w.groups[a.Group.String()]
 			if before[key] == (plan.CancelRequest{}) && w.waitsForAll(g, a.Request) && g.Stamp.NodeSet == placed.Name {
 				t.Fatalf("%s: %s, for job 99 on %v\nin this world:\n%s", a, a.Because(), w.jobs[99].Nodes, told(w))
 			}
@@ -132,9 +132,9 @@ func keepsAPlaceForEachNodeset(s *sight, p plan.Plan) (wrong []string) {
 		if !ok || !strings.Contains(c.Because(), "for which a more important job waits") {
 			continue
 		}
-		set := s.groups[c.Region+"/"+c.Group].Stamp.NodeSet
+		set := s.groups[c.Group.String()].Stamp.NodeSet
 		live[set]--
-		if live[set] < 1 || states[c.Region+"/"+c.Group+"/"+c.Request] != mig.Accepted {
+		if live[set] < 1 || states[c.Group.String()+"/"+c.Request] != mig.Accepted {
 			wrong = append(wrong, fmt.Sprintf("%s, which leaves nodeset %s %d: %s", c, set, live[set], c.Because()))
 		}
 	}
@@ -146,7 +146,7 @@ func cancelledBy(w *world) map[string]plan.CancelRequest {
 	all := map[string]plan.CancelRequest{}
 	for _, a := range plan.Compute(w.cfg, w.snapshot()).Actions {
 		if a, ok := a.(plan.CancelRequest); ok {
-			all[a.Region+"/"+a.Group+"/"+a.Request] = a
+			all[a.Group.String()+"/"+a.Request] = a
 		}
 	}
 	return all

@@ -74,7 +74,7 @@ func (d *draft) tell(texts map[uint32]string) {
 		d.expect(fmt.Sprintf("%d more jobs to be told what they wait for", more))
 	}
 	for _, id := range ids {
-		d.add(TellJob{Job: id, Text: texts[id], Why: "its owner should know"})
+		d.add(TellJob{OfJob: OfJob{id}, Text: texts[id], Why: "its owner should know"})
 	}
 }
 

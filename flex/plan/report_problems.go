@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -27,9 +28,9 @@ func unseenRegions(s *scene) (ps []Problem) {
 
 // unreadMembers names the groups that did not say what they hide.
 func unreadMembers(s *scene) (ps []Problem) {
-	for _, key := range slices.Sorted(maps.Keys(s.snap.Members)) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.snap.Members), mig.GroupID.Compare) {
 		if err := s.snap.Members[key].Err; err != nil {
-			ps = append(ps, problem("unread-members", key, "group %s counts machines that no list shows, and is left as it is until it says which: %v", key, err))
+			ps = append(ps, problem("unread-members", key.String(), "group %s counts machines that no list shows, and is left as it is until it says which: %v", key, err))
 		}
 	}
 	return ps

@@ -27,7 +27,7 @@ func retryAfter(failures int) time.Duration {
 // succeed its job is held; where max_attempts have failed it is requeued, once for each
 // attempt that fails.
 func backOff(w *wanted, c *cohort) verdict {
-	failures, cause, message, last := w.failures(c, w.groups[c.set.Region+"/"+c.group])
+	failures, cause, message, last := w.failures(c, w.groups[c.id()])
 	if failures == 0 {
 		return verdict{}
 	}

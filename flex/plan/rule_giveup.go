@@ -44,7 +44,7 @@ func (v *verdict) takeBack(w *wanted, job *slurm.Job, a GiveBack) {
 	if spared {
 		return
 	}
-	a.Job, a.Name = job.ID, job.Name()
+	a.OfJob, a.Name = OfJob{job.ID}, job.Name()
 	for _, j := range holders {
 		if j != job {
 			a.Others = append(a.Others, j.ID)

@@ -36,6 +36,6 @@ func (s *scene) lastAttempt(c *cohort) string {
 	if c.live != nil {
 		return c.live.request.Message
 	}
-	_, _, message, _ := s.failures(c, s.groups[c.set.Region+"/"+c.group])
+	_, _, message, _ := s.failures(c, s.groups[c.id()])
 	return message
 }

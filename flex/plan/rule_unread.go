@@ -33,7 +33,7 @@ func (s *scene) unreadOf(c *cohort) string {
 			return what
 		}
 	}
-	return s.unread[c.set.Region+"/"+c.group]
+	return s.unread[c.id().String()]
 }
 
 func unreadText(region string, err error) string {

@@ -14,17 +14,17 @@ type scene struct {
 	cfg  *config.Config
 	snap Snapshot
 
-	nodes     map[string]*member    // flex nodes that Slurm shows
-	members   []*member             // the same, by nodeset and index
-	machines  []machine             // every instance, sorted by name and zone
-	instances map[string][]machine  // the same, by name; a name is unique in a zone only
-	groups    map[string]*mig.Group // by region/name
-	inGroup   map[string]int        // how many instances, by region/group
-	requests  map[string][]ref      // live requests, by the names they ask for
-	active    map[string]int        // live requests, by region
-	activeOf  map[string]int        // the same, by nodeset
-	mayShow   map[string]bool       // instances that a group may have though no list shows them
-	ahead     map[string]bool       // nodesets with a group whose request does not show yet
+	nodes     map[string]*member   // flex nodes that Slurm shows
+	members   []*member            // the same, by nodeset and index
+	machines  []machine            // every instance, sorted by name and zone
+	instances map[string][]machine // the same, by name; a name is unique in a zone only
+	groups    map[mig.GroupID]*mig.Group
+	inGroup   map[mig.GroupID]int // how many instances
+	requests  map[string][]ref    // live requests, by the names they ask for
+	active    map[string]int      // live requests, by region
+	activeOf  map[string]int      // the same, by nodeset
+	mayShow   map[string]bool     // instances that a group may have though no list shows them
+	ahead     map[string]bool     // nodesets with a group whose request does not show yet
 
 	jobs   map[uint32]bool   // every job in the queue, whatever its state
 	held   map[string]bool   // other nodes that a job holds
@@ -43,8 +43,8 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		cfg: cfg, snap: snap,
 		nodes:     make(map[string]*member, len(snap.Nodes)),
 		instances: make(map[string][]machine, len(snap.Instances)),
-		groups:    make(map[string]*mig.Group, len(snap.Groups)),
-		inGroup:   make(map[string]int, len(snap.Groups)),
+		groups:    make(map[mig.GroupID]*mig.Group, len(snap.Groups)),
+		inGroup:   make(map[mig.GroupID]int, len(snap.Groups)),
 		requests:  map[string][]ref{},
 		active:    map[string]int{},
 		activeOf:  map[string]int{},

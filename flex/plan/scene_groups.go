@@ -25,7 +25,7 @@ func (s *scene) addGroup(g *mig.Group) {
 	if g.Unread != "" {
 		return // see noteUnread
 	}
-	s.groups[g.Region+"/"+g.Name] = g
+	s.groups[g.ID()] = g
 	for i := range g.Requests {
 		r := &g.Requests[i]
 		if !r.State.Live() {
@@ -54,13 +54,13 @@ const lostAfter = 10 * time.Minute
 // they are: instances that no list shows for now, that show without their group,
 // or that are lost.
 func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
-	shown := map[string]int{} // by region/group
+	shown := map[mig.GroupID]int{}
 	for _, in := range s.Instances {
-		shown[in.Region+"/"+in.Group]++
+		shown[in.GroupID()]++
 	}
 	var hidden []mig.Group
 	for _, g := range groups {
-		if members, creating := g.Hidden(shown[g.Region+"/"+g.Name]); members > 0 && !creating {
+		if members, creating := g.Hidden(shown[g.ID()]); members > 0 && !creating {
 			hidden = append(hidden, g)
 		}
 	}
@@ -68,13 +68,13 @@ func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 }
 
 func (s *scene) hidden(g *mig.Group) (members int, creating bool) {
-	return g.Hidden(s.inGroup[g.Region+"/"+g.Name])
+	return g.Hidden(s.inGroup[g.ID()])
 }
 
 // membersOf are those that a group which hides some says it has. It reports false
 // if that is not known.
 func (s *scene) membersOf(g *mig.Group) ([]mig.Member, bool) {
-	m, read := s.snap.Members[g.Region+"/"+g.Name]
+	m, read := s.snap.Members[g.ID()]
 	return m.All, read && m.Err == nil
 }
 

@@ -21,7 +21,7 @@ func (s *scene) addMachines() {
 	s.machines = make([]machine, len(s.snap.Instances))
 	for i := range s.machines {
 		in := &s.snap.Instances[i]
-		key := in.Region + "/" + in.Group
+		key := in.GroupID()
 		s.machines[i] = machine{Instance: in, group: s.groups[key]}
 		s.inGroup[key]++
 	}

@@ -73,7 +73,7 @@ func (s *scene) noteUnread() {
 			continue
 		}
 		what := s.leaveAlone("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read: %s", g.Name, g.Region, g.Unread)
-		s.unread[g.Region+"/"+g.Name] = what
+		s.unread[g.ID().String()] = what
 		s.active[g.Region] += len(g.Live())
 		for _, name := range s.concerns(g) {
 			s.unread[name] = what

@@ -62,9 +62,9 @@ type Snapshot struct {
 	// only what needs them waits.
 	UnseenPolicies map[string]error
 
-	// Members holds, by region/name, what the groups that hide members say of them;
+	// Members holds what the groups that hide members say of them;
 	// see Hidden.
-	Members map[string]Members
+	Members map[mig.GroupID]Members
 
 	// Inserted holds the instances that this process has had made without a group
 	// and that no list has shown yet.
@@ -105,15 +105,15 @@ func (s Snapshot) Recalled() Snapshot {
 // Ours are the instances of the cluster: those that its groups have made, and
 // those that bear its stamp themselves.
 func (s Snapshot) Ours(cluster string) []mig.Instance {
-	groups := map[string]bool{} // by region/name
+	groups := map[mig.GroupID]bool{}
 	for _, g := range s.Groups {
 		if g.Stamp.Cluster == cluster {
-			groups[g.Region+"/"+g.Name] = true
+			groups[g.ID()] = true
 		}
 	}
 	var ours []mig.Instance
 	for _, in := range s.Instances {
-		if groups[in.Region+"/"+in.Group] || in.Group == "" && in.Stamp.Cluster == cluster {
+		if groups[in.GroupID()] || in.Group == "" && in.Stamp.Cluster == cluster {
 			ours = append(ours, in)
 		}
 	}

@@ -21,13 +21,13 @@ const (
 
 // deleteGroups deletes our groups that hold nothing and that nobody needs.
 func deleteGroups(w *wanted, _ []verdict) (s step) {
-	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
+	for _, key := range slices.SortedFunc(maps.Keys(w.groups), mig.GroupID.Compare) {
 		g := w.groups[key]
 		if w.groupOf[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 || !w.done(g) ||
 			w.isYoung(&s, "group "+g.Name, g.Created) {
 			continue
 		}
-		s.actions = append(s.actions, DeleteGroup{Region: g.Region, Group: g.Name, Job: g.Stamp.Job, Why: "it is empty and no job waits for it"})
+		s.actions = append(s.actions, DeleteGroup{Of: of(g), Why: "it is empty and no job waits for it"})
 	}
 	return s
 }
@@ -47,7 +47,7 @@ func (s *scene) isYoung(to *step, what string, created time.Time) bool {
 // failed while a job or node waits, for they are counted, and those that say whose
 // the machines of the group are.
 func deleteRequests(w *wanted, _ []verdict) (s step) {
-	for _, key := range slices.Sorted(maps.Keys(w.groups)) {
+	for _, key := range slices.SortedFunc(maps.Keys(w.groups), mig.GroupID.Compare) {
 		g := w.groups[key]
 		if w.inGroup[key] == 0 && len(g.Live()) == 0 {
 			continue // the group itself goes, or its records are needed
@@ -55,7 +55,7 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && (w.groupOf[key] || w.isQueued(g.Stamp.Job))
 			if !r.State.Live() && !counts && !w.shows(r) && w.isOld(r.Created, recordAge) {
-				s.actions = append(s.actions, DeleteRequest{Region: g.Region, Group: g.Name, Request: r.Name, Job: g.Stamp.Job, Why: "it is finished"})
+				s.actions = append(s.actions, DeleteRequest{Of: of(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
 	}

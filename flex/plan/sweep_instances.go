@@ -14,7 +14,7 @@ import (
 // that are of no use to anybody. None goes that a job's node runs on.
 func deleteInstances(w *wanted, _ []verdict) (s step) {
 	b := budget{left: w.cfg.Options.MaxDeletions}
-	gone := map[string]*departure{} // by region/group; those that no group made under ""
+	gone := map[mig.GroupID]*departure{} // those that no group made under none
 	for _, in := range w.machines {
 		if !w.ours(in) {
 			continue
@@ -27,9 +27,9 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 		if reason == "" {
 			continue
 		}
-		key := in.Region + "/" + in.Group
+		key := in.GroupID()
 		if in.Group == "" {
-			key = ""
+			key = mig.GroupID{}
 		}
 		d := gone[key]
 		if d == nil {
@@ -38,13 +38,13 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 		}
 		d.instances, d.why = append(d.instances, *in.Instance), Why(reason)
 	}
-	for _, key := range slices.Sorted(maps.Keys(gone)) {
+	for _, key := range slices.SortedFunc(maps.Keys(gone), mig.GroupID.Compare) {
 		instances, reason := gone[key].instances, gone[key].why
-		if key == "" {
+		if key == (mig.GroupID{}) {
 			s.actions = append(s.actions, DeleteVMs{Instances: instances, Why: reason})
 		} else {
 			g := w.groups[key]
-			s.actions = append(s.actions, DeleteInstances{Region: g.Region, Group: g.Name, Job: g.Stamp.Job, Instances: instances, Why: reason})
+			s.actions = append(s.actions, DeleteInstances{Of: of(g), Instances: instances, Why: reason})
 		}
 		s.expect = append(s.expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
 	}

@@ -14,14 +14,14 @@ func deletePolicies(w *wanted, _ []verdict) (s step) {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range policies {
-		key := p.Region + "/" + p.Name
+		key := mig.GroupID{Region: p.Region, Name: p.Name}
 		if p.Unread != "" {
 			s.problems = append(s.problems, problem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
 			continue
 		}
-		if p.Stamp.Cluster == w.cfg.Cluster && !w.groupOf[key] && w.groups[key] == nil && w.unread[key] == "" && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
+		if p.Stamp.Cluster == w.cfg.Cluster && !w.groupOf[key] && w.groups[key] == nil && w.unread[key.String()] == "" && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
 			!w.isYoung(&s, "workload policy "+p.Name, p.Created) {
-			s.actions = append(s.actions, DeletePolicy{Region: p.Region, Name: p.Name, Why: "its group is gone"})
+			s.actions = append(s.actions, DeletePolicy{Of: Of{Group: key}, Why: "its group is gone"})
 		}
 	}
 	return s

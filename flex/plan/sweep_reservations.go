@@ -40,14 +40,14 @@ func reserve(w *wanted, _ []verdict) (s step) {
 		switch {
 		case w.isSkipped(slurm.ReservationRow, name):
 		case !exists:
-			s.actions = append(s.actions, CreateReservation{Name: name, Nodes: nodes, Start: end, Why: why})
+			s.actions = append(s.actions, CreateReservation{OfReservation: OfReservation{name}, Nodes: nodes, Start: end, Why: why})
 		case !slices.Equal(nodes, slices.Sorted(slices.Values(reserved))):
-			s.actions = append(s.actions, SetReservation{Name: name, Nodes: nodes, Why: why})
+			s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{name}, Nodes: nodes, Why: why})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if want[name] == nil {
-			s.actions = append(s.actions, DeleteReservation{Name: name, Why: "no instance's lease ends then any more"})
+			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{name}, Why: "no instance's lease ends then any more"})
 		}
 	}
 	return s

@@ -88,7 +88,7 @@ func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 		case plan.GiveBack:
 			b.given[a.Job] = a
 		case plan.CancelRequest:
-			b.cancelled[a.Region+"/"+a.Group+"/"+a.Request] = true
+			b.cancelled[a.Group.String()+"/"+a.Request] = true
 		}
 	}
 	return b

@@ -235,11 +235,11 @@ func busy(t testing.TB) *scene {
 	s.nodes("alpha-a3-7", "IDLE+CLOUD+DRAIN+POWERED_DOWN", "bad GPU", "root")
 	s.snap.Unseen[europe] = errors.New("list groups of europe-west4: 503 backendError: try again")
 	s.done(plan.CreateRequest{
-		Region: us, Group: "alpha-a3-job-812", Spec: mig.RequestSpec{Name: "a2", Instances: expand(t, "alpha-a3-[0-1]"), Duration: 4 * time.Hour},
+		Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-812"}}, Spec: mig.RequestSpec{Name: "a2", Instances: expand(t, "alpha-a3-[0-1]"), Duration: 4 * time.Hour},
 		Why: "job 812 waits for alpha-a3-[0-1]",
 	}, 70*time.Minute, nil)
 	for _, ago := range []time.Duration{2 * time.Minute, time.Minute} {
-		s.done(plan.DeleteGroup{Region: us, Group: "alpha-a3-job-800", Why: "it is empty and no job waits for it"}, ago, errors.New("503 backendError"))
+		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-800"}}, Why: "it is empty and no job waits for it"}, ago, errors.New("503 backendError"))
 	}
 	return s
 }

@@ -337,7 +337,7 @@ func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
 
 func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
 	var h History
-	remove := plan.DeleteGroup{Region: us, Group: "g", Why: "it is empty"}
+	remove := plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "g"}}, Why: "it is empty"}
 	for i := range 3 {
 		h.Add(Record(remove, noon.Add(time.Duration(i)*time.Minute), time.Second, errors.New("503")))
 	}
@@ -351,16 +351,16 @@ func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
 
 func TestWhatJobsAreToldIsNoActionToRememberUnlessItFails(t *testing.T) {
 	var h History
-	h.Add(Record(plan.TellJob{Job: 7}, noon, time.Second, nil))
+	h.Add(Record(plan.TellJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, nil))
 	assert.Empty(t, h.Last())
-	h.Add(Record(plan.TellJob{Job: 7}, noon, time.Second, errors.New("Invalid job id specified")))
+	h.Add(Record(plan.TellJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, errors.New("Invalid job id specified")))
 	assert.Equal(t, "Invalid job id specified", h.Last()[0].Error)
 }
 
 func TestTheOldestActionsAreForgotten(t *testing.T) {
 	var h History
 	for i := range HistorySize + 7 {
-		h.Add(Record(plan.DeleteGroup{Group: fmt.Sprint(i)}, noon, 0, nil))
+		h.Add(Record(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Name: fmt.Sprint(i)}}}, noon, 0, nil))
 	}
 	last := h.Last()
 	assert.Len(t, last, HistorySize)
@@ -369,10 +369,10 @@ func TestTheOldestActionsAreForgotten(t *testing.T) {
 }
 
 func TestAnActionSaysWhatItWasAbout(t *testing.T) {
-	a := Record(plan.GiveBack{Job: 7, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
+	a := Record(plan.GiveBack{OfJob: plan.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
 	assert.Equal(t, uint32(7), a.Job)
 	assert.Equal(t, "n-[0-1]", a.Nodes)
-	assert.Equal(t, "g", Record(plan.CreateRequest{Group: "g"}, noon, 0, nil).Group)
+	assert.Equal(t, "g", Record(plan.CreateRequest{Of: plan.Of{Group: mig.GroupID{Name: "g"}}}, noon, 0, nil).Group)
 }
 
 func TestANodesStateIsSaidInAWord(t *testing.T) {

@@ -35,7 +35,7 @@ var stories = []struct {
 		s.pending(816, "JobHeldAdmin")
 		s.snap.Told[816] = plan.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
 		s.done(plan.GiveBack{
-			Job: 816, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
+			OfJob: plan.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
 			Then: plan.Hold,
 		}, 5*time.Minute, nil)
 	}, "816"},
@@ -53,7 +53,7 @@ var stories = []struct {
 		request := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause = mig.CauseQuota
 		s.group(812, "alpha-a3-job-812", request)
-		s.done(plan.TellJob{Job: 812, Text: "waiting 1h", Why: "its owner should know"}, time.Minute, nil)
+		s.done(plan.TellJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: "its owner should know"}, time.Minute, nil)
 	}, "812"},
 	{"a job whose attempt has failed", func(s *scene) { *s = *busy(s.t) }, "814"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *scene) {
@@ -133,12 +133,12 @@ var stories = []struct {
 	{"a job on nodes that are not ours", func(s *scene) { s.job(817, "cpu", "alpha-cpu-0", slurm.JobRunning) }, "817"},
 	{"a job that is gone, and its group not yet", func(s *scene) {
 		s.group(700, "alpha-a3-job-700", s.request("a1", mig.Cancelled, "alpha-a3-0", "", time.Hour))
-		s.done(plan.CancelRequest{Region: us, Group: "alpha-a3-job-700", Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
+		s.done(plan.CancelRequest{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
 	}, "700"},
 	{"a job that is gone, while a region could not be read", func(s *scene) { s.snap.Unseen[europe] = errors.New("503") }, "700"},
 	{"a group that was deleted, if it was, while a region could not be read", func(s *scene) {
 		s.snap.Unseen[us] = errors.New("503")
-		s.done(plan.DeleteGroup{Region: us, Group: "alpha-a3-job-700", Why: "it is empty and no job waits for it"}, time.Minute, nil)
+		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
 	{"a job that there never was", func(*scene) {}, "99999999"},
 	{"a job array", func(s *scene) {
@@ -197,7 +197,7 @@ var stories = []struct {
 	}, "alpha-a3-job-700"},
 	{"a group that is not made yet", func(s *scene) { s.waiting(812, "alpha-a3-[0-1]") }, "alpha-a3-job-812"},
 	{"a group that was deleted", func(s *scene) {
-		s.done(plan.DeleteGroup{Region: us, Group: "alpha-a3-job-700", Why: "it is empty and no job waits for it"}, time.Minute, nil)
+		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
 	{"a group that could not be deleted", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-800"},
 	{"a node of which more was tried than done", func(s *scene) {

@@ -99,7 +99,7 @@ func (w *world) round(text string) {
 		Blocks:   []plan.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
 		Problems: plan.Problems{{Text: text}},
 	})
-	w.Board.Did(plan.DeleteGroup{Group: text, Why: plan.Why(text)}, w.now, time.Second, errors.New(text))
+	w.Board.Did(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Name: text}}, Why: plan.Why(text)}, w.now, time.Second, errors.New(text))
 	w.Board.Stood(nil)
 }
 

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"fmt"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// CreateGroup makes a managed instance group of size 0.
+type CreateGroup struct {
+	Of
+	Spec mig.GroupSpec
+	Why
+}
+
+func (a CreateGroup) About() Subject { return a.about("create_group") }
+func (a CreateGroup) String() string {
+	return fmt.Sprintf("create group %s in %s", a.Group.Name, a.Group.Region)
+}
+
+// CreateRequest makes a resize request in a group.
+type CreateRequest struct {
+	Of
+	Spec mig.RequestSpec
+	Why
+}
+
+func (a CreateRequest) About() Subject { return a.about("create_request", a.Spec.Instances...) }
+func (a CreateRequest) String() string {
+	return fmt.Sprintf("request %s in %s/%s for %s", counted(a.Spec.Instances), a.Group.Name, a.Spec.Name, clock(a.Spec.Duration))
+}
+
+// CancelRequest cancels a live resize request.
+type CancelRequest struct {
+	Of
+	Request string
+	Why
+}
+
+func (a CancelRequest) About() Subject { return a.about("cancel_request") }
+func (a CancelRequest) String() string {
+	return fmt.Sprintf("cancel request %s/%s", a.Group.Name, a.Request)
+}
+
+// DeleteRequest deletes the record of a finished request.
+type DeleteRequest struct {
+	Of
+	Request string
+	Why
+}
+
+func (a DeleteRequest) About() Subject { return a.about("delete_request") }
+func (a DeleteRequest) String() string {
+	return fmt.Sprintf("delete record of request %s/%s", a.Group.Name, a.Request)
+}
+
+// DeleteInstances deletes instances through the group that made them.
+type DeleteInstances struct {
+	Of
+	Instances []mig.Instance
+	Why
+}
+
+func (a DeleteInstances) About() Subject {
+	return a.about("delete_instances", mig.Names(a.Instances)...)
+}
+func (a DeleteInstances) String() string {
+	return fmt.Sprintf("delete instances %s of %s", slurm.Fold(mig.Names(a.Instances)), a.Group.Name)
+}
+
+// DeleteGroup deletes an empty group.
+type DeleteGroup struct {
+	Of
+	Why
+}
+
+func (a DeleteGroup) About() Subject { return a.about("delete_group") }
+func (a DeleteGroup) String() string { return "delete group " + a.Group.Name }
+
+// CreatePolicy makes the workload policy that places a group's nodes close
+// together. It bears the group's name.
+type CreatePolicy struct {
+	Of
+	Spec mig.PolicySpec
+	Why
+}
+
+func (a CreatePolicy) About() Subject { return a.about("create_policy") }
+func (a CreatePolicy) String() string {
+	return fmt.Sprintf("create workload policy %s in %s", a.Group.Name, a.Group.Region)
+}
+
+// DeletePolicy deletes a workload policy that no group uses.
+type DeletePolicy struct {
+	Of
+	Why
+}
+
+func (a DeletePolicy) About() Subject { return a.about("delete_policy") }
+func (a DeletePolicy) String() string { return "delete workload policy " + a.Group.Name }
+
+// BulkInsert makes instances without a group: the legacy path of
+// use_bulk_insert. It is all or nothing, and does not wait for capacity.
+type BulkInsert struct {
+	Of   // the group that the cohort would have
+	Spec mig.BulkSpec
+	Why
+}
+
+func (a BulkInsert) About() Subject { return a.about("bulk_insert", a.Spec.Instances...) }
+func (a BulkInsert) String() string {
+	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, clock(a.Spec.Duration))
+}
+
+// DeleteVMs deletes instances of ours that no group made.
+type DeleteVMs struct {
+	Instances []mig.Instance
+	Why
+}
+
+func (a DeleteVMs) About() Subject { return Subject{Kind: "delete_vms", Nodes: mig.Names(a.Instances)} }
+func (a DeleteVMs) String() string { return "delete instances " + slurm.Fold(mig.Names(a.Instances)) }
+
+// Queue is one for all: the calls go side by side.
+func (a DeleteVMs) Queue() string { return "instances" }

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// SetNodes gives nodes in Slurm a new power state, or other texts.
+type SetNodes struct {
+	Nodes   []string
+	State   string  // scontrol's word: power_down, power_down_force, …; empty: as it is
+	Reason  string  // written to the nodes; empty: none
+	Comment *string // written to the nodes; nil: none
+	Extra   *string // likewise
+	Why
+}
+
+func (a SetNodes) About() Subject { return Subject{Kind: "set_nodes", Nodes: a.Nodes} }
+func (a SetNodes) String() string {
+	text := "set nodes " + slurm.Fold(a.Nodes)
+	if a.State != "" {
+		text += " " + a.State
+	}
+	if a.Comment != nil {
+		text += fmt.Sprintf(" comment %q", *a.Comment)
+	}
+	if a.Extra != nil {
+		text += fmt.Sprintf(" extra %q", *a.Extra)
+	}
+	return text
+}
+
+// Queue is one for all nodes: slurmctld takes one update at a time anyway, and
+// one that comes late from an earlier plan must not undo a newer one. One that
+// fails stops no other: a plan changes no node twice.
+func (a SetNodes) Queue() string { return "slurm" }
+
+// Then says what becomes of a job whose nodes go back to Slurm.
+type Then string
+
+// What may become of it.
+const (
+	Requeue Then = "requeue" // Slurm starts it again when it can
+	Hold    Then = "hold"    // it stays in the queue until an admin releases it
+	Cancel  Then = "cancel"  // it ends
+	Lose    Then = "lose"    // Slurm ends it, for it would not requeue it
+)
+
+// GiveBack powers down nodes of a job, so that Slurm takes the job back, and
+// does with it what Then says. Jobs that Slurm would not requeue are told first;
+// see flex.
+type GiveBack struct {
+	OfJob
+	Name     string   // as squeue shows it
+	Others   []uint32 // that hold any of the nodes too
+	Nodes    []string
+	Extra    map[string]string // written to nodes, by their names; nil: none
+	Reason   string
+	Then     Then
+	Hopeless bool // a job is lost rather than left waiting
+}
+
+func (a GiveBack) About() Subject { return Subject{Kind: "give_back", Job: a.Job, Nodes: a.Nodes} }
+func (a GiveBack) String() string {
+	return fmt.Sprintf("give back %s and %s job %s", slurm.Fold(a.Nodes), a.Then, a.Name)
+}
+
+// Because returns the reason.
+func (a GiveBack) Because() string { return a.Reason }
+
+// TellJob writes a job's AdminComment, which its owner sees in scontrol show job
+// and in squeue -O admin_comment.
+type TellJob struct {
+	OfJob
+	Text string
+	Why
+}
+
+func (a TellJob) About() Subject { return Subject{Kind: "tell_job", Job: a.Job} }
+func (a TellJob) String() string { return fmt.Sprintf("tell job %d %q", a.Job, a.Text) }
+
+// CreateReservation keeps jobs off nodes from the end of their lease on.
+type CreateReservation struct {
+	OfReservation
+	Nodes []string
+	Start time.Time
+	Why
+}
+
+func (a CreateReservation) About() Subject {
+	return Subject{Kind: "create_reservation", Nodes: a.Nodes}
+}
+func (a CreateReservation) String() string {
+	return fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
+}
+
+// SetReservation gives a reservation of ours another list of nodes.
+type SetReservation struct {
+	OfReservation
+	Nodes []string
+	Why
+}
+
+func (a SetReservation) About() Subject { return Subject{Kind: "set_reservation", Nodes: a.Nodes} }
+func (a SetReservation) String() string {
+	return fmt.Sprintf("change reservation %s to %s", a.Name, slurm.Fold(a.Nodes))
+}
+
+// DeleteReservation deletes a reservation of ours.
+type DeleteReservation struct {
+	OfReservation
+	Why
+}
+
+func (a DeleteReservation) About() Subject { return Subject{Kind: "delete_reservation"} }
+func (a DeleteReservation) String() string { return "delete reservation " + a.Name }

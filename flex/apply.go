@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -310,7 +311,7 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 // an earlier process has seen fail stands in the job's AdminComment.
 func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
 	told, _ := r.owners.last(job)
-	r.refusals.note(group, err, r.Now(), plan.ToldFailures(told))
+	r.refusals.note(group, err, r.Now(), memo.ParseFailed(told))
 }
 
 // lookAgain is for a thing whose name is taken: it may be our own, made by a

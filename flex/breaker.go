@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -20,7 +20,7 @@ func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset strin
 	}
 	var names []string
 	for _, n := range nodes {
-		if set, _, ok := cfg.Find(n.Name); ok && set.Name == nodeset && plan.HasBootRecord(n) {
+		if set, _, ok := cfg.Find(n.Name); ok && set.Name == nodeset && memo.IsBoots(n.Extra) {
 			names = append(names, n.Name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -56,7 +57,7 @@ func (o *owners) last(job uint32) (text string, remembered bool) {
 
 // tell writes a job's AdminComment, unless somebody else has written one.
 func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string) error {
-	if rec.AdminComment == "" || strings.HasPrefix(rec.AdminComment, plan.OwnComment) {
+	if rec.AdminComment == "" || strings.HasPrefix(rec.AdminComment, memo.OwnComment) {
 		if err := r.Scheduler.SetAdminComment(ctx, rec.ID, text); err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 		return err
 	}
 	for _, rec := range records {
-		if err := r.tell(ctx, rec, plan.OwnComment+a.Reason); err != nil {
+		if err := r.tell(ctx, rec, memo.OwnComment+a.Reason); err != nil {
 			r.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", rec.ID), zap.Error(err))
 		}
 	}
@@ -161,7 +162,7 @@ func (r *Reconciler) takeBack(ctx context.Context, a plan.GiveBack) (err error) 
 		byExtra[a.Extra[n]] = append(byExtra[a.Extra[n]], n)
 	}
 	for _, extra := range slices.Sorted(maps.Keys(byExtra)) {
-		change := slurm.NodeChange{State: "power_down_force", Reason: plan.ReasonPrefix + a.Reason}
+		change := slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + a.Reason}
 		if extra != "" {
 			change.Extra = &extra
 		}
@@ -176,16 +177,16 @@ func (r *Reconciler) isWarned(rec slurm.JobRecord) bool {
 	if !remembered {
 		text = r.toldBefore(rec)
 	}
-	_, warned := plan.WarnedAt(text)
+	_, warned := memo.WarnedAt(text)
 	return warned
 }
 
 // warn tells a job's owner, also on the terminal, what would become of it.
 func (r *Reconciler) warn(ctx context.Context, rec slurm.JobRecord, reason string) error {
-	if err := r.Scheduler.NotifyJob(ctx, rec.ID, plan.OwnComment+reason); err != nil {
+	if err := r.Scheduler.NotifyJob(ctx, rec.ID, memo.OwnComment+reason); err != nil {
 		return err
 	}
-	return r.tell(ctx, rec, plan.Warning(r.Now(), reason))
+	return r.tell(ctx, rec, memo.Warning(r.Now(), reason))
 }
 
 // recall reads what an earlier process has told the jobs that the plan would
@@ -229,7 +230,7 @@ func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
 // counts only for a job that Slurm would not requeue, which gets one anyway,
 // and not from the future.
 func (r *Reconciler) toldBefore(rec slurm.JobRecord) string {
-	at, warned := plan.WarnedAt(rec.AdminComment)
+	at, warned := memo.WarnedAt(rec.AdminComment)
 	if warned && (requeues(rec) || at.After(r.Now())) {
 		return ""
 	}

@@ -16,6 +16,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
@@ -152,7 +153,7 @@ func (h hook) returnToSlurm(ctx context.Context, called []string, why error) err
 	if len(free) == 0 {
 		return nil
 	}
-	if err := client.UpdateNodes(ctx, free, slurm.NodeChange{State: "power_down_force", Reason: plan.ReasonPrefix + why.Error()}); err != nil {
+	if err := client.UpdateNodes(ctx, free, slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + why.Error()}); err != nil {
 		return err
 	}
 	h.log.Warn("nodes given back to Slurm", zap.String("returned", slurm.Fold(free)))

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -184,7 +185,7 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 	}
 	reserved := 0
 	for _, r := range snap.Reservations {
-		if plan.IsReservation(cfg.Cluster, r.Name) {
+		if memo.IsReservation(cfg.Cluster, r.Name) {
 			reserved++
 		}
 	}

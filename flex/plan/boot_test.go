@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -136,7 +137,7 @@ func TestABootThatFailsIsOnRecord(t *testing.T) {
 			want:  []string{`set nodes alpha-a3-[0-2] power_down_force extra "slurmflex: 1 boots failed, the last of ` + made + `"`},
 		},
 		"counting on": {
-			given: late(extra("alpha-a3-0", bootRecord{2, noon.Add(-30 * time.Minute)}.String())),
+			given: late(extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String())),
 			want: []string{
 				`set nodes alpha-a3-[1-2] power_down_force extra "slurmflex: 1 boots failed, the last of ` + made + `"`,
 				`set nodes alpha-a3-0 power_down_force extra "slurmflex: 3 boots failed, the last of ` + made + `"`,
@@ -154,7 +155,7 @@ func TestABootThatFailsIsOnRecord(t *testing.T) {
 }
 
 func TestJobsAreToldOfABootThatFails(t *testing.T) {
-	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-0", bootRecord{2, noon.Add(-30 * time.Minute)}.String()),
+	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String()),
 		extra("alpha-a3-1", "rack 7"), job(7, "shared", "1:00:00", configured, "alpha-a3-[0-1]"), job(8, "shared", "1:00:00", configured, "alpha-a3-1"),
 		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -108,7 +109,7 @@ func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
 func TestRequestsOfSuspendedNodes(t *testing.T) {
 	const min15 = 15 * time.Minute
 	waiting := func(id uint32, list string) func(*setting) {
-		return group(jobGroup("alpha", "a3", id, 0), forJob("a3", id), request("a1", mig.Accepted, list, min15))
+		return group(memo.JobGroup("alpha", "a3", id, 0), forJob("a3", id), request("a1", mig.Accepted, list, min15))
 	}
 	for name, c := range map[string]struct {
 		given Snapshot

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -23,7 +24,7 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 			d.expect(fmt.Sprintf("nodes of job %s to go back", v.back.Name))
 		case powersDown:
 			d.setNodes("give back", SetNodes{
-				Nodes: v.cohort.nodes, State: "power_down_force", Reason: ReasonPrefix + v.why,
+				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
 				Why: Why(fmt.Sprintf("%s: %s", v.cohort.group, v.why)),
 			})
 		}
@@ -43,15 +44,17 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 
 // request requests the nodes of a cohort that nothing brings yet.
 func (d *draft) request(c *cohort) {
-	var record []mig.Request
+	var record []string
 	if group := d.groups[c.id()]; group != nil {
-		record = group.Requests
+		for _, r := range group.Requests {
+			record = append(record, r.Name)
+		}
 	} else {
 		d.createGroup(c)
 	}
 	d.add(CreateRequest{
 		Of:   c.of(),
-		Spec: mig.RequestSpec{Name: nextAttempt(record), Instances: c.missing, Duration: c.lease},
+		Spec: mig.RequestSpec{Name: memo.NextAttempt(record), Instances: c.missing, Duration: c.lease},
 		Why:  c.why(),
 	})
 	d.expect("request for " + c.group + " to be accepted")
@@ -96,7 +99,7 @@ func (s *scene) occasion(c *cohort, missing []string) string {
 		return ""
 	}
 	failures, _, _, _ := s.failures(c, nil)
-	failures = max(failures, ToldFailures(s.snap.Told[c.job.ID])) // another process may know of more
+	failures = max(failures, memo.ParseFailed(s.snap.Told[c.job.ID])) // another process may know of more
 	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.group, c.job.Start.Unix(), slurm.Fold(missing),
 		failures, s.snap.Now.Sub(c.job.Start)/occasionAge)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -38,7 +39,7 @@ func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) 
 // B13: two gangs hold each other's half.
 func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 	half := func(id uint32, has, lacks string, came time.Duration) func(*setting) {
-		name := jobGroup("alpha", "a3", id, 0)
+		name := memo.JobGroup("alpha", "a3", id, 0)
 		return func(s *setting) {
 			nodes(has, running)(s)
 			nodes(lacks, poweringUp)(s)

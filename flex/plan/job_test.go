@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -182,12 +183,12 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
-		told(7, Warning(noon.Add(-grace), "no capacity")))
+		told(7, memo.Warning(noon.Add(-grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
 	s.Groups[0].Requests[0].Cause = mig.CauseConfig
 	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
-	s.Told[7] = Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
+	s.Told[7] = memo.Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
 	p := Compute(cfg, s)
 	assert.Empty(t, actions(p), "its owner has only just been told")
 	require.Len(t, p.Waits, 1)
@@ -208,7 +209,7 @@ func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *test
 	for _, then := range []string{"requeue", "hold", "cancel"} {
 		assert.Equal(t, noon.Add(time.Hour), ends(then), then)
 	}
-	s.Told = map[uint32]string{7: Warning(noon.Add(-time.Minute), "no capacity")}
+	s.Told = map[uint32]string{7: memo.Warning(noon.Add(-time.Minute), "no capacity")}
 	assert.Zero(t, ends("requeue"))
 	assert.Zero(t, ends("hold"))
 	assert.Equal(t, noon.Add(time.Hour), ends("cancel"), "which ends it all the same")
@@ -252,7 +253,7 @@ func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	}{
 		"if its AdminComment says that it waits": {given: given(told(7, "flex-start: waiting 5m for 1 × a3")), want: []string{there}},
 		"if its nodes say so": {
-			given: given(commented("alpha-a3-0", waitPrefix+"alpha-a3-job-7/a1")),
+			given: given(commented("alpha-a3-0", memo.ReasonPrefix+"waits in alpha-a3-job-7/a1")),
 			want:  []string{`set nodes alpha-a3-0 comment ""`, there},
 		},
 		"once":                         {given: given(told(7, "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"))},
@@ -305,7 +306,7 @@ func TestWhatAJobWasToldOfItsLossStandsUntilItsNodesAreUp(t *testing.T) {
 		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
 			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", time.Minute, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
-			told(7, Warning(noon, "no slurmd has registered")))
+			told(7, memo.Warning(noon, "no slurmd has registered")))
 	}
 	assert.Empty(t, actions(Compute(alphaConfig(t), given(poweringUp))))
 	assert.Equal(t, []string{`tell job 7 "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`},

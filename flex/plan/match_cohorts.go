@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -94,9 +95,9 @@ func (s *scene) newCohort(m *member, job *slurm.Job, queued bool, part int) *coh
 	c := &cohort{set: m.set, job: job, static: m.set.IsStatic(m.index)}
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.cfg.Cluster, NodeSet: m.set.Name}
 	if queued {
-		c.group = cmp.Or(s.askedIn(m, job), jobGroup(s.cfg.Cluster, m.set.Name, job.ID, part))
+		c.group = cmp.Or(s.askedIn(m, job), memo.JobGroup(s.cfg.Cluster, m.set.Name, job.ID, part))
 	} else {
-		c.group = nodeGroup(s.cfg.Cluster, m.set.Name, m.index)
+		c.group = memo.NodeGroup(s.cfg.Cluster, m.set.Name, m.index)
 		c.stamp.Node = m.Name
 	}
 	if job != nil && !m.set.IsStatic(m.index) {
@@ -114,7 +115,7 @@ func (s *scene) askedIn(m *member, job *slurm.Job) (part string) {
 		if stamp.Job != job.ID || stamp.NodeSet != m.set.Name || stamp.Node != "" {
 			continue
 		}
-		if name := unplaced(r.group.Name); part == "" || name < part {
+		if name := memo.Replaced(r.group.Name); part == "" || name < part {
 			part = name
 		}
 	}

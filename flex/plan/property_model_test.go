@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -169,8 +170,8 @@ func (m *model) boot(in mig.Instance, lease time.Duration) {
 func (m *model) giveBack(a plan.GiveBack) {
 	holders := append([]uint32{a.Job}, a.Others...)
 	if slices.Contains(holders, m.salloc) {
-		if _, warned := plan.WarnedAt(m.Told[m.salloc]); !warned {
-			m.Told[m.salloc] = plan.Warning(m.Now, a.Reason)
+		if _, warned := memo.WarnedAt(m.Told[m.salloc]); !warned {
+			m.Told[m.salloc] = memo.Warning(m.Now, a.Reason)
 			return
 		}
 		if !a.Hopeless {
@@ -178,7 +179,7 @@ func (m *model) giveBack(a plan.GiveBack) {
 		}
 	}
 	for _, id := range holders {
-		m.Told[id] = plan.OwnComment + a.Reason
+		m.Told[id] = memo.OwnComment + a.Reason
 	}
 	for _, name := range a.Nodes {
 		change := plan.SetNodes{State: "power_down_force", Reason: a.Reason}

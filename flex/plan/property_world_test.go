@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -289,8 +290,8 @@ func (w *world) drawMemory(t *rapid.T) {
 	}
 	for _, j := range inOrder(w.jobs) {
 		if rarely(t, "told") {
-			w.Told[j.ID] = pick(t, "text", plan.OwnComment+"wait and see", "ask Operations",
-				plan.Warning(noon.Add(-5*time.Second), "all is lost"), plan.Warning(noon.Add(-time.Hour), "all is lost"))
+			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations",
+				memo.Warning(noon.Add(-5*time.Second), "all is lost"), memo.Warning(noon.Add(-time.Hour), "all is lost"))
 		}
 	}
 	for i := range upTo(t, "reservations", 2) {

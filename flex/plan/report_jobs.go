@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -30,9 +31,9 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	}
 	texts := map[uint32]string{}
 	for id, some := range waits {
-		texts[id] = OwnComment + strings.Join(slices.Compact(some), "; ")
-		if at, warned := WarnedAt(w.snap.Told[id]); warned {
-			texts[id] = Warning(at, strings.Join(slices.Compact(some), "; "))
+		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
+		if at, warned := memo.WarnedAt(w.snap.Told[id]); warned {
+			texts[id] = memo.Warning(at, strings.Join(slices.Compact(some), "; "))
 		}
 	}
 	waited := w.waited()
@@ -42,10 +43,10 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 		case holdsNodes(j.State):
 			texts[j.ID] = w.endText(j, waited[j.ID])
 			if lost := w.lossText(j, d.plan.Losses); lost != "" {
-				texts[j.ID] = OwnComment + lost
+				texts[j.ID] = memo.OwnComment + lost
 			}
-		case j.State.Waits() && isOfNodes(w.snap.Told[j.ID]):
-			texts[j.ID] = OwnComment + toldBack
+		case j.State.Waits() && memo.IsOfNodes(w.snap.Told[j.ID]):
+			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}
 	for _, v := range verdicts {
@@ -78,20 +79,6 @@ func (d *draft) tell(texts map[uint32]string) {
 	}
 }
 
-// What a job is told of nodes that it has, which is over when it has none.
-const (
-	toldWaiting = "waiting "
-	toldThere   = "its nodes are there, until "
-	toldEnd     = "its nodes end at "
-	toldBack    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
-)
-
-// isOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
-func isOfNodes(comment string) bool {
-	text, ours := strings.CutPrefix(comment, OwnComment)
-	return ours && slices.ContainsFunc([]string{toldWaiting, toldThere, toldEnd}, func(begin string) bool { return strings.HasPrefix(text, begin) })
-}
-
 // notice says to a job of the cohort's nodes what they wait for; empty if there is
 // nothing to say yet.
 func (v verdict) notice(w *wanted, j *slurm.Job) string {
@@ -113,7 +100,7 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
 		waited = w.snap.Now.Sub(since) // also for earlier requests
 	}
-	text := fmt.Sprintf(toldWaiting+"%s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
+	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
 	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
 		text += ", less than its time limit of " + clock(limit.Duration)
 	}
@@ -141,7 +128,7 @@ func (s *scene) lossText(j *slurm.Job, losses []Loss) (text string) {
 // isLosing reports whether the job's owner was told that it would be lost, and
 // its nodes are not all up yet: what it was told stands.
 func (s *scene) isLosing(j *slurm.Job) bool {
-	_, warned := WarnedAt(s.snap.Told[j.ID])
+	_, warned := memo.WarnedAt(s.snap.Told[j.ID])
 	return warned && slices.ContainsFunc(j.Nodes, func(name string) bool {
 		return s.nodes[name] != nil && s.nodes[name].power == rising
 	})
@@ -155,9 +142,9 @@ func (s *scene) endText(j *slurm.Job, waited bool) string {
 	case end.IsZero():
 		return ""
 	case s.outlives(j, end):
-		return OwnComment + toldEnd + end.UTC().Format(time.RFC3339) + ", before its time limit"
+		return memo.OwnComment + memo.End + end.UTC().Format(time.RFC3339) + ", before its time limit"
 	case waited && s.haveCome(j):
-		return OwnComment + toldThere + end.UTC().Format(time.RFC3339)
+		return memo.OwnComment + memo.There + end.UTC().Format(time.RFC3339)
 	}
 	return ""
 }
@@ -195,10 +182,10 @@ func (s *scene) outlives(j *slurm.Job, end time.Time) bool {
 func (s *scene) waited() map[uint32]bool {
 	jobs := map[uint32]bool{}
 	for id, text := range s.snap.Told {
-		jobs[id] = strings.HasPrefix(text, OwnComment)
+		jobs[id] = strings.HasPrefix(text, memo.OwnComment)
 	}
 	for _, m := range s.members {
-		if strings.HasPrefix(m.Comment, waitPrefix) {
+		if memo.IsWait(m.Comment) {
 			for _, j := range m.jobs {
 				jobs[j.ID] = true
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 )
 
@@ -44,8 +45,8 @@ func backOff(w *wanted, c *cohort) verdict {
 	case failures >= c.set.Flex.MaxAttempts && !w.stays(c) && !c.startedAfter(last):
 		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, message)).decided()
 	}
-	why := fmt.Sprintf("attempt %d failed (%s): %s; the next one comes %s after it",
-		failures, cause, strings.TrimSuffix(message, "."), clock(retryAfter(failures)))
+	why := memo.Failed(failures, fmt.Sprintf("(%s): %s; the next one comes %s after it",
+		cause, strings.TrimSuffix(message, "."), clock(retryAfter(failures))))
 	return verdict{
 		do: waits, why: why, failed: failures, next: last.Add(retryAfter(failures)),
 		problems: []Problem{problem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 )
 
 // bootLate gives back the nodes of a job whose instance has run for boot_timeout and
@@ -30,9 +31,9 @@ func (w *wanted) failedBoots(nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {
 		m := w.nodes[name]
-		if m.Extra == "" || HasBootRecord(*m.Node) {
+		if m.Extra == "" || memo.IsBoots(m.Extra) {
 			b := w.boots[m.set]
-			records[name] = bootRecord{b.records[name].failed + 1, b.lastMade(m)}.String()
+			records[name] = memo.Boots{Failed: b.records[name].Failed + 1, Last: b.lastMade(m)}.String()
 		}
 	}
 	return records

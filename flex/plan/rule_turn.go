@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 )
 
@@ -65,7 +66,7 @@ func (t *turns) take(v *verdict) {
 	}
 	t.queue[region]++
 	v.do, v.quiet = waits, false
-	v.why = fmt.Sprintf(toldWaiting+"for its turn: place %s in %s, where %d requests are active at most",
+	v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
 		roughPlace(t.queue[region]), region, most)
 	if none && !t.ousts[c.set] {
 		v.ousts = t.oust(c)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -15,7 +16,7 @@ const breakerRest = time.Hour
 
 // boots is what a round sees of the instances of one nodeset that were to boot.
 type boots struct {
-	records   map[string]bootRecord // of earlier rounds, by node
+	records   map[string]memo.Boots // of earlier rounds, by node
 	newest    time.Time             // when the last instance on record was made
 	failed    map[time.Time]int     // failures on record, by when the last of them was made; those of a gang count once
 	up        time.Time             // when the newest instance that came up was made
@@ -49,7 +50,7 @@ func (s *scene) lookAtBoots() map[*config.NodeSet]*boots {
 	sets := map[*config.NodeSet]*boots{}
 	for _, m := range s.members {
 		if sets[m.set] == nil {
-			sets[m.set] = &boots{records: map[string]bootRecord{}, failed: map[time.Time]int{}, gangs: map[string]time.Time{}}
+			sets[m.set] = &boots{records: map[string]memo.Boots{}, failed: map[time.Time]int{}, gangs: map[string]time.Time{}}
 		}
 		s.watchBoot(m, sets[m.set])
 	}
@@ -83,10 +84,10 @@ func (s *scene) blocked(set *config.NodeSet) int {
 
 // watchBoot notes what the node and its instances say.
 func (s *scene) watchBoot(m *member, b *boots) {
-	if r, ok := readBootRecord(m.Extra); ok {
+	if r, ok := memo.ParseBoots(m.Extra); ok {
 		b.records[m.Name] = r
-		b.failed[r.last] = max(b.failed[r.last], r.failed)
-		b.newest = later(b.newest, r.last)
+		b.failed[r.Last] = max(b.failed[r.Last], r.Failed)
+		b.newest = later(b.newest, r.Last)
 	}
 	for _, in := range m.machines {
 		if !s.ours(in) || in.Leaving() || in.Created.IsZero() || in.Unread != "" {

@@ -2,10 +2,9 @@ package plan
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -54,35 +53,10 @@ func (in machine) end() time.Time {
 	return time.Time{}
 }
 
-// leaseEnd reads the end of the leases that a reservation stands for out of its
-// name. It reports false for a reservation that is not ours.
-func leaseEnd(cluster, reservation string) (time.Time, bool) {
-	digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))
-	if !ok {
-		return time.Time{}, false
-	}
-	seconds, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
-		return time.Time{}, false
-	}
-	return time.Unix(seconds, 0).UTC(), true
-}
-
-// reservationPrefix begins the names of a cluster's end-of-life reservations;
-// the end of the lease follows, in epoch seconds.
-func reservationPrefix(cluster string) string { return "slurmflex-" + cluster + "-" }
-
-// IsReservation reports whether a reservation of that name is one of the
-// cluster's that stand for ends of leases.
-func IsReservation(cluster, name string) bool {
-	_, ours := leaseEnd(cluster, name)
-	return ours
-}
-
 // endOf tells when the node's lease ended, if a reservation of ours says so.
 func (s *scene) endOf(node string) (end time.Time, ended bool) {
 	for _, r := range s.snap.Reservations {
-		at, ours := leaseEnd(s.cfg.Cluster, r.Name)
+		at, ours := memo.ParseReservation(s.cfg.Cluster, r.Name)
 		if ours && slices.Contains(r.Nodes, node) && s.isOld(at, 0) && at.After(end) {
 			end, ended = at, true
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -16,7 +17,7 @@ const grace = time.Minute
 // lost. It reports false if none was.
 func (s *scene) warned(jobs []*slurm.Job) (last time.Time, any bool) {
 	for _, j := range jobs {
-		if at, warned := WarnedAt(s.snap.Told[j.ID]); warned {
+		if at, warned := memo.WarnedAt(s.snap.Told[j.ID]); warned {
 			last, any = later(last, at), true
 		}
 	}

@@ -3,6 +3,8 @@ package plan
 import (
 	"maps"
 	"slices"
+
+	"slurmflex/flex/plan/memo"
 )
 
 // powerDownLate powers down the nodes whose instance has run for boot_timeout and no
@@ -22,7 +24,7 @@ func powerDownLate(w *wanted, _ []verdict) (s step) {
 			}
 		}
 		for _, record := range slices.Sorted(maps.Keys(byRecord)) {
-			change := SetNodes{Nodes: byRecord[record], State: "power_down_force", Reason: ReasonPrefix + reason, Why: Why(reason)}
+			change := SetNodes{Nodes: byRecord[record], State: "power_down_force", Reason: memo.ReasonPrefix + reason, Why: Why(reason)}
 			if record != "" {
 				change.Extra = &record
 			}

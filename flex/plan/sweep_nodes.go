@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -24,7 +25,7 @@ func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 		}
 	}
 	s.actions = []Action{SetNodes{
-		Nodes: orphans, State: "power_down_force", Reason: ReasonPrefix + "no job waits for this node any more",
+		Nodes: orphans, State: "power_down_force", Reason: memo.ReasonPrefix + "no job waits for this node any more",
 		Why: "no job waits for them any more",
 	}}
 	return s
@@ -48,7 +49,7 @@ func recoverVanished(w *wanted, _ []verdict) (s step) {
 			why = "its lease ended at " + end.Format(time.RFC3339)
 		}
 		s.actions = append(s.actions, SetNodes{
-			Nodes: []string{m.Name}, State: "power_down_force", Reason: ReasonPrefix + why, Why: Why(why),
+			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: Why(why),
 		})
 	}
 	return s
@@ -68,7 +69,7 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 			empty = append(empty, m.Name)
 		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
 			switch before, late := strings.CutSuffix(m.Reason, resumeTimeoutReached); {
-			case late && (before == "" || strings.HasPrefix(before, ReasonPrefix)):
+			case late && (before == "" || strings.HasPrefix(before, memo.ReasonPrefix)):
 				tooLate = append(tooLate, m.Name)
 			case late:
 				s.problems = append(s.problems, problem("resume-timeout", m.Name, "node %s did not come up in time and stays down, for somebody gave the reason %q: "+

@@ -3,9 +3,9 @@ package plan
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -17,7 +17,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	want := w.ends()
 	have := map[string][]string{}
 	for _, r := range w.snap.Reservations {
-		if _, ours := leaseEnd(w.cfg.Cluster, r.Name); ours {
+		if _, ours := memo.ParseReservation(w.cfg.Cluster, r.Name); ours {
 			have[r.Name] = r.Nodes
 		}
 	}
@@ -34,7 +34,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
-		end, _ := leaseEnd(w.cfg.Cluster, name)
+		end, _ := memo.ParseReservation(w.cfg.Cluster, name)
 		why := Why("their leases end at " + end.Format(time.RFC3339))
 		reserved, exists := have[name]
 		switch {
@@ -76,7 +76,7 @@ func (s *scene) ends() map[string][]string {
 	}
 	nodes := make(map[string][]string, len(byStart))
 	for start, names := range byStart {
-		nodes[reservationPrefix(s.cfg.Cluster)+strconv.FormatInt(start, 10)] = names
+		nodes[memo.Reservation(s.cfg.Cluster, time.Unix(start, 0))] = names
 	}
 	return nodes
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -32,7 +33,7 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 			if left := in.Terminates.Sub(w.snap.Now); !in.Terminates.IsZero() && w.isOld(in.Terminates, -early) {
 				why := fmt.Sprintf("its lease ends in %s, and renew_before is %s", clock(max(left, 0)), clock(early))
 				s.actions = append(s.actions, SetNodes{
-					Nodes: []string{m.Name}, State: "power_down", Reason: ReasonPrefix + "renewed early: " + why, Why: Why(why),
+					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: Why(why),
 				})
 			}
 		}

@@ -2,9 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 )
 
@@ -15,13 +15,13 @@ const tellAfter = time.Minute
 // comment is what the Comment of a cohort's nodes is to say while no machine is on its
 // way: which request they wait for, or that they wait for their turn, the next attempt
 // or an admin. It reports false if there is nothing to say.
-func (v verdict) comment(w *wanted) (n waiting, ok bool) {
+func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if c.live != nil {
 		r := c.live.request
-		return waiting{c.live.group.Name + "/" + r.Name, r.Created, r.Created}, r.State == mig.Accepted && !w.anyOurs(r.Instances)
+		return memo.Wait{Place: c.live.group.Name + "/" + r.Name, Since: r.Created, Armed: r.Created}, r.State == mig.Accepted && !w.anyOurs(r.Instances)
 	}
-	return waiting{c.group, waitsSince(c), waitsSince(c)}, v.obstacle() != "" && !v.gone && !w.anyOurs(c.nodes)
+	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, v.obstacle() != "" && !v.gone && !w.anyOurs(c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
@@ -37,25 +37,25 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 		}
 		due := w.snap.ResumeTimeout / 3
 		nodes := w.withoutMachine(c.nodes) // an earlier request may have brought others
-		last, known := readWaiting(w.nodes[nodes[0]].Comment)
-		switch waited := w.snap.Now.Sub(now.since); {
+		last, known := memo.ParseWait(w.nodes[nodes[0]].Comment)
+		switch waited := w.snap.Now.Sub(now.Since); {
 		case known:
-			now.armed = last.armed
-			if now.since.IsZero() {
-				now.since = last.since
+			now.Armed = last.Armed
+			if now.Since.IsZero() {
+				now.Since = last.Since
 			}
-		case now.since.IsZero() && c.job != nil:
+		case now.Since.IsZero() && c.job != nil:
 			continue // Slurm has not said when it was given its nodes
-		case now.since.IsZero(): // from now on it is known
-			now.since, now.armed = w.snap.Now.Truncate(time.Second), w.snap.Now.Truncate(time.Second)
+		case now.Since.IsZero(): // from now on it is known
+			now.Since, now.Armed = w.snap.Now.Truncate(time.Second), w.snap.Now.Truncate(time.Second)
 		case waited < tellAfter && (due == 0 || waited < due):
 			continue
-		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.armed):
-			now.armed = c.job.Start
+		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.Armed):
+			now.Armed = c.job.Start
 		}
 		change := SetNodes{Nodes: nodes, Why: c.why()}
-		if due > 0 && w.snap.Now.Sub(now.armed) >= due {
-			now.armed = w.snap.Now.Truncate(time.Second)
+		if due > 0 && w.snap.Now.Sub(now.Armed) >= due {
+			now.Armed = w.snap.Now.Truncate(time.Second)
 			change.State = "power_up"
 			change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.snap.ResumeTimeout))
 		}
@@ -71,7 +71,7 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 func stopWaiting(w *wanted, _ []verdict) step {
 	var names []string
 	for _, m := range w.members {
-		if c := w.cohortOf(m); strings.HasPrefix(m.Comment, waitPrefix) && (c == nil || c.live == nil && w.anyOurs([]string{m.Name})) {
+		if c := w.cohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.live == nil && w.anyOurs([]string{m.Name})) {
 			names = append(names, m.Name)
 		}
 	}

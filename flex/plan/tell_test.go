@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -52,7 +53,7 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 		for id := range uint32(tellsAtOnce + 20) {
 			s.Jobs = append(s.Jobs, slurm.Job{ID: id + 1, ArrayID: id + 1, Partition: "shared", State: configured, Nodes: names("alpha-a3-0"), Limit: slurm.ParseLimit("15:00")})
 			if id < 10 {
-				s.Told[id+1] = OwnComment + "waiting 5m for 1 × a3-machine for 00:15:00"
+				s.Told[id+1] = memo.OwnComment + "waiting 5m for 1 × a3-machine for 00:15:00"
 			}
 		}
 		p := Compute(alphaConfig(t), s)
@@ -90,9 +91,9 @@ func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 		return tells(Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "1:00:00", slurm.JobPending, ""), told(7, text))))
 	}
 	t.Run("back in the queue", func(t *testing.T) {
-		back := map[uint32]string{7: OwnComment + toldBack}
+		back := map[uint32]string{7: memo.OwnComment + memo.Back}
 		assert.Empty(t, pending(why), "why it is there again")
-		assert.Empty(t, pending(OwnComment+toldBack), "once")
+		assert.Empty(t, pending(memo.OwnComment+memo.Back), "once")
 		assert.Empty(t, pending("see Operations"))
 		assert.Equal(t, back, pending(there))
 		assert.Equal(t, back, pending("flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -32,7 +32,7 @@ func (v View) Held() []string {
 			noun = "jobs"
 		}
 		words[i] = fmt.Sprintf("held: %s %s: %s; when that is mended: scontrol release %s",
-			noun, jobs, strings.TrimSuffix(strings.TrimPrefix(word, plan.OwnComment), "."), strings.Join(let[word], ","))
+			noun, jobs, strings.TrimSuffix(strings.TrimPrefix(word, memo.OwnComment), "."), strings.Join(let[word], ","))
 	}
 	return words
 }

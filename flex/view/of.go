@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -252,7 +253,7 @@ func (b *builder) jobs() []Job {
 		if j.Limit.Kind == slurm.LimitSet {
 			job.Limit = Seconds(j.Limit.Duration)
 		}
-		if told := b.snap.Told[j.ID]; strings.HasPrefix(told, plan.OwnComment) {
+		if told := b.snap.Told[j.ID]; strings.HasPrefix(told, memo.OwnComment) {
 			job.Told = told
 		}
 		all = append(all, job)

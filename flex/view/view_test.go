@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -69,12 +70,12 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 	s := newScene(t)
 	for _, id := range []uint32{816, 817, 818} {
 		s.pending(id, "JobHeldAdmin")
-		s.snap.Told[id] = plan.OwnComment + "CONDITION_NOT_MET: Constraint violated."
+		s.snap.Told[id] = memo.OwnComment + "CONDITION_NOT_MET: Constraint violated."
 	}
-	s.snap.Told[817] = plan.OwnComment + "no template"
+	s.snap.Told[817] = memo.OwnComment + "no template"
 	s.pending(819, "JobHeldAdmin")
 	s.pending(820, "Priority")
-	s.snap.Told[820] = plan.OwnComment + "no capacity"
+	s.snap.Told[820] = memo.OwnComment + "no capacity"
 	v := s.view()
 	want := []string{
 		"held: jobs 816,818: CONDITION_NOT_MET: Constraint violated; when that is mended: scontrol release 816,818",
@@ -89,14 +90,14 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
 	s := newScene(t)
 	s.pending(816, "JobHeldAdmin").State = slurm.JobExpediting
-	s.snap.Told[816] = plan.OwnComment + "no template"
+	s.snap.Told[816] = memo.OwnComment + "no template"
 	v := s.view()
 	require.Len(t, v.Held(), 1)
 	assert.Contains(t, v.Held()[0], "no template")
 	assert.Contains(t, v.Held()[0], "scontrol release 816")
 	pending := newScene(t)
 	pending.pending(816, "JobHeldAdmin")
-	pending.snap.Told[816] = plan.OwnComment + "no template"
+	pending.snap.Told[816] = memo.OwnComment + "no template"
 	want, err := pending.view().Why("816", noon)
 	require.NoError(t, err)
 	got, err := v.Why("816", noon)
@@ -112,7 +113,7 @@ func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesT
 	s.component(s.pending(821, ""), 820, 1)
 	for i := range s.snap.Jobs {
 		s.snap.Jobs[i].Reason = "JobHeldAdmin"
-		s.snap.Told[s.snap.Jobs[i].ID] = plan.OwnComment + "no template"
+		s.snap.Told[s.snap.Jobs[i].ID] = memo.OwnComment + "no template"
 	}
 	assert.Equal(t, []string{
 		"held: jobs 820+0,820+1,900_[1-3%2],900_0: no template; when that is mended: scontrol release 820,900,900_0",

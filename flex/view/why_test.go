@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -33,7 +34,7 @@ var stories = []struct {
 	{"a job that does not fit before the end of a lease", func(s *scene) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
 	{"a job that slurmflex held", func(s *scene) {
 		s.pending(816, "JobHeldAdmin")
-		s.snap.Told[816] = plan.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
+		s.snap.Told[816] = memo.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
 		s.done(plan.GiveBack{
 			OfJob: plan.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
 			Then: plan.Hold,
@@ -61,13 +62,13 @@ var stories = []struct {
 		request := s.request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", time.Minute)
 		request.Cause = mig.CausePermission
 		s.group(812, "alpha-a3-job-812", request)
-		s.snap.Told[812] = plan.Warning(noon.Add(-20*time.Second), request.Message)
+		s.snap.Told[812] = memo.Warning(noon.Add(-20*time.Second), request.Message)
 	}, "812"},
 	{"a job that Slurm would not requeue, and that waits on after provision_timeout", func(s *scene) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.snap.Jobs[0].Start = noon.Add(-25 * time.Hour)
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
-		s.snap.Told[812] = plan.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
+		s.snap.Told[812] = memo.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
 	}, "812"},
 	{"a job whose one machine waits for capacity", func(s *scene) {
 		s.waiting(812, "alpha-a3-0")
@@ -202,7 +203,7 @@ var stories = []struct {
 	{"a group that could not be deleted", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-800"},
 	{"a node of which more was tried than done", func(s *scene) {
 		s.done(plan.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
-		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", plan.ReasonPrefix+"its instance is gone", "slurm")
+		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", memo.ReasonPrefix+"its instance is gone", "slurm")
 	}, "alpha-a3-3"},
 	{"a job that is gone, and its machines not yet", func(s *scene) {
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", time.Hour)
@@ -241,7 +242,7 @@ func (s *scene) components(first uint32) {
 func (s *scene) block() {
 	for i := range s.snap.Nodes {
 		if n := &s.snap.Nodes[i]; n.Name == "alpha-a3-7" {
-			n.Extra = plan.ReasonPrefix + "2 boots failed, the last of an instance made 2026-11-21T11:30:00Z"
+			n.Extra = memo.ReasonPrefix + "2 boots failed, the last of an instance made 2026-11-21T11:30:00Z"
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 )
 
 // node tells the story of a node, and reports whether there is one of that name.
@@ -71,12 +71,12 @@ func (t *teller) outOfService(name string, n Nodes) {
 		t.say("slurmflex leaves that to the admin. Next: `scontrol update nodename=%s state=resume` puts it back.", name)
 	case down:
 		t.say("Slurm has it down; %s.", reason)
-		if !strings.HasPrefix(n.Reason, plan.ReasonPrefix) {
+		if !strings.HasPrefix(n.Reason, memo.ReasonPrefix) {
 			t.say("Next: unless Slurm or slurmflex brings it back by itself, `scontrol update nodename=%s state=resume` does.", name)
 		}
 	default:
-		if strings.HasPrefix(n.Reason, plan.ReasonPrefix) {
-			t.say("slurmflex last changed it with these words: %s.", strings.TrimPrefix(n.Reason, plan.ReasonPrefix))
+		if strings.HasPrefix(n.Reason, memo.ReasonPrefix) {
+			t.say("slurmflex last changed it with these words: %s.", strings.TrimPrefix(n.Reason, memo.ReasonPrefix))
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
@@ -42,7 +42,7 @@ func (w *world) nodesLeft() string {
 		switch {
 		case n.State != want && !stale(n.State, want):
 			return fmt.Sprintf("node %s is %s (%s), not %s", name, n.State, n.Reason, want)
-		case strings.HasPrefix(n.Comment, plan.ReasonPrefix):
+		case strings.HasPrefix(n.Comment, memo.ReasonPrefix):
 			return fmt.Sprintf("node %s has the comment %q", name, n.Comment)
 		case n.Extra != "":
 			return fmt.Sprintf("node %s has the extra %q", name, n.Extra)

@@ -24,11 +24,12 @@ var mayReach = map[string][]string{
 	"slurmflex/config":         {"slurmflex/regular"},
 	"slurmflex/slurm/scontrol": {"slurmflex/slurm"},
 	"slurmflex/mig/gce":        {"slurmflex/mig", "slurmflex/regular"},
-	"slurmflex/flex/plan":      {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
-	"slurmflex/flex":           {"slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
-	"slurmflex/flex/view":      {"slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
-	"slurmflex/flex/metrics":   {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
-	"slurmflex/flex/web":       {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
+	"slurmflex/flex/plan/memo": nil,
+	"slurmflex/flex/plan":      {"slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
+	"slurmflex/flex":           {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
+	"slurmflex/flex/view":      {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
+	"slurmflex/flex/metrics":   {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
+	"slurmflex/flex/web":       {"slurmflex/flex", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/slurmconf": {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/check":     {"slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/slurmgcp":  {"slurmflex/flex/check", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
@@ -71,7 +72,7 @@ func TestTheHookLinksNoClient(t *testing.T) {
 
 func TestThePlannerIsPure(t *testing.T) {
 	impure := []string{"net", "net/http", "os/exec", "math/rand", "math/rand/v2"}
-	for _, pkg := range []string{"slurmflex/flex/plan", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig"} {
+	for _, pkg := range []string{"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/flex/view", "slurmflex/slurm", "slurmflex/mig"} {
 		for _, dep := range deps(t, pkg) {
 			if slices.Contains(impure, dep) {
 				t.Errorf("%s reaches %s", pkg, dep)

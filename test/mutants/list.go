@@ -67,7 +67,7 @@ var mutants = []mutant{
 		"w.groupOf[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "w.groupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
-		"every attempt has the same name", "flex/plan/match_names.go",
+		"every attempt has the same name", "flex/plan/memo/name.go",
 		`return "a" + strconv.Itoa(last+1)`, `return "a" + strconv.Itoa(min(last+1, 1))`, planner,
 	},
 	{
@@ -134,7 +134,7 @@ var mutants = []mutant{
 		"if m.power != down || m.taken() || w.present(m.Name) ||", "if m.power != down || m.taken() ||", planner,
 	},
 	{
-		"reservations of other clusters are ours", "flex/plan/scene_leases.go",
+		"reservations of other clusters are ours", "flex/plan/memo/name.go",
 		`digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))`,
 		`digits, ok := reservation[strings.LastIndex(reservation, "-")+1:], cluster != ""`, planner,
 	},

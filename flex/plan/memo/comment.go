@@ -1,0 +1,56 @@
+package memo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// OwnComment begins every AdminComment that we write. One that begins otherwise
+// is somebody else's, and stays.
+const OwnComment = "flex-start: "
+
+const warnedForm = OwnComment + "told %s: "
+
+// Warning is the AdminComment of a job that Slurm would not requeue, from when
+// its owner was told that it would be lost.
+func Warning(at time.Time, text string) string {
+	return fmt.Sprintf(warnedForm, at.UTC().Format(time.RFC3339)) + text
+}
+
+// WarnedAt tells when the owner of a job with that AdminComment was told that
+// it would be lost. It reports false if that has not happened.
+func WarnedAt(comment string) (time.Time, bool) {
+	text, told := strings.CutPrefix(comment, OwnComment+"told ")
+	word, _, ok := strings.Cut(text, ": ")
+	at, err := time.Parse(time.RFC3339, word)
+	return at, told && ok && err == nil
+}
+
+const failedForm = "attempt %d failed"
+
+// Failed says how many attempts have failed in a row, and why the last one did.
+func Failed(attempts int, why string) string { return fmt.Sprintf(failedForm+" %s", attempts, why) }
+
+// ParseFailed is how many attempts an AdminComment of ours says to have failed; 0 if none.
+func ParseFailed(comment string) (attempts int) {
+	if at := strings.Index(comment, "attempt "); at >= 0 && strings.HasPrefix(comment, OwnComment) {
+		_, _ = fmt.Sscanf(comment[at:], failedForm, &attempts)
+	}
+	return attempts
+}
+
+// What a job is told of nodes that it has, which is over when it has none.
+const (
+	Waiting = "waiting "
+	There   = "its nodes are there, until "
+	End     = "its nodes end at "
+	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
+)
+
+// IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
+func IsOfNodes(comment string) bool {
+	text, ours := strings.CutPrefix(comment, OwnComment)
+	return ours && slices.ContainsFunc([]string{Waiting, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
+}

@@ -1,0 +1,63 @@
+package memo
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	boots, ok := ParseBoots(Boots{2, noon}.String())
+	assert.True(t, ok)
+	assert.Equal(t, Boots{2, noon}, boots)
+
+	wait, ok := ParseWait(Wait{"alpha-a3-job-7/a1", noon, noon.Add(time.Hour)}.String())
+	assert.True(t, ok)
+	assert.Equal(t, Wait{"alpha-a3-job-7/a1", noon, noon.Add(time.Hour)}, wait)
+
+	at, warned := WarnedAt(Warning(noon, "all is lost"))
+	assert.True(t, warned)
+	assert.Equal(t, noon, at)
+
+	assert.Equal(t, 3, ParseFailed(OwnComment+Failed(3, "(capacity)")))
+	assert.Zero(t, ParseFailed(Failed(3, "(capacity)")), "somebody else's")
+
+	end, ours := ParseReservation("alpha", Reservation("alpha", noon))
+	assert.True(t, ours)
+	assert.Equal(t, noon, end)
+	_, ours = ParseReservation("alpha", Reservation("alpha-a3", noon))
+	assert.False(t, ours, "another cluster's")
+
+	group := JobGroup("alpha", "a3", 7, 1)
+	assert.Equal(t, group, Replaced(Replacement(group, 2)))
+	assert.Equal(t, group, Replaced(group))
+	assert.Equal(t, "a3", NextAttempt([]string{"a1", "a2", "by-hand"}))
+}
+
+// Others may write where we read: what we take for ours is what we would have written.
+func FuzzParse(f *testing.F) {
+	f.Add(Boots{2, noon}.String())
+	f.Add(Wait{"alpha-a3-job-7/a1", noon, noon}.String())
+	f.Add(Warning(noon, "all is lost"))
+	f.Add(Reservation("alpha", noon))
+	f.Add(OwnComment + Failed(3, "(capacity)"))
+	f.Fuzz(func(t *testing.T, text string) {
+		if boots, ok := ParseBoots(text); ok {
+			assert.Positive(t, boots.Failed)
+		}
+		if wait, ok := ParseWait(text); ok {
+			assert.Equal(t, text, wait.String())
+		}
+		if end, ok := ParseReservation("alpha", text); ok {
+			assert.Equal(t, text, Reservation("alpha", end))
+		}
+		if at, ok := WarnedAt(text); ok {
+			assert.False(t, at.IsZero() && text == "")
+		}
+		_, _ = ParseFailed(text), IsOfNodes(text)
+		assert.NotPanics(t, func() { Replaced(text) })
+	})
+}

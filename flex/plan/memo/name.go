@@ -1,0 +1,82 @@
+package memo
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Names come from the cluster, the nodeset and the job (or node), never from
+// chance, so that a second run of the same pass finds what the first one made.
+
+// JobGroup is the name of the group for a job's nodes of one nodeset. A job of
+// more nodes than fit into one group has further parts, counted from 1.
+func JobGroup(cluster, nodeset string, job uint32, part int) string {
+	name := fmt.Sprintf("%s-%s-job-%d", cluster, nodeset, job)
+	if part > 0 {
+		name += "-p" + strconv.Itoa(part)
+	}
+	return name
+}
+
+// NodeGroup is the name of the group for one node that is obtained by itself.
+func NodeGroup(cluster, nodeset string, index int) string {
+	return fmt.Sprintf("%s-%s-node-%d", cluster, nodeset, index)
+}
+
+const replacementMark = "-r"
+
+// Replacement is the name of the n-th group that replaces the one of that name.
+func Replacement(group string, n int) string { return group + replacementMark + strconv.Itoa(n) }
+
+// Replaced is the name of the group that one of this name replaces, or the name itself.
+func Replaced(group string) string {
+	if at := strings.LastIndex(group, replacementMark); at >= 0 {
+		if _, err := strconv.ParseUint(group[at+len(replacementMark):], 10, 0); err == nil {
+			return group[:at]
+		}
+	}
+	return group
+}
+
+// NextAttempt names the request that follows those of these names: a1, a2, …
+// Compute keeps finished requests for 14 days, so no name comes twice while it
+// matters; if the record is gone, so is the conflict.
+func NextAttempt(requests []string) string {
+	last := 0
+	for _, name := range requests {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, "a")); err == nil {
+			last = max(last, n)
+		}
+	}
+	return "a" + strconv.Itoa(last+1)
+}
+
+func reservationPrefix(cluster string) string { return "slurmflex-" + cluster + "-" }
+
+// Reservation is the name of the cluster's reservation for leases that end at that time.
+func Reservation(cluster string, end time.Time) string {
+	return reservationPrefix(cluster) + strconv.FormatInt(end.Unix(), 10)
+}
+
+// ParseReservation reads the end of the leases that a reservation stands for out of its
+// name. It reports false for a reservation that is not one of the cluster's.
+func ParseReservation(cluster, reservation string) (end time.Time, ours bool) {
+	digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))
+	if !ok {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0).UTC(), true
+}
+
+// IsReservation reports whether a reservation of that name is one of the cluster's that
+// stand for ends of leases.
+func IsReservation(cluster, name string) bool {
+	_, ours := ParseReservation(cluster, name)
+	return ours
+}

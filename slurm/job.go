@@ -57,6 +57,23 @@ var jobStates = []JobState{
 // lost them until it is started again, also while it is held.
 func (s JobState) Waits() bool { return s == JobPending || s == JobExpediting }
 
+// AtWork reports whether a job in that state has had all its nodes come up.
+func (s JobState) AtWork() bool {
+	return s.HoldsNodes() && s != JobConfiguring && s != JobPowerUpNode
+}
+
+// HoldsNodes reports whether a job in that state has its nodes still: any state
+// but those in which Slurm has taken them back, so that a state that we do not
+// know does.
+func (s JobState) HoldsNodes() bool {
+	switch s {
+	case JobPending, JobExpediting, JobCompleted, JobCancelled, JobFailed, JobTimeout, JobNodeFail, JobPreempted, JobBootFail,
+		JobDeadline, JobOutOfMemory, JobRequeued, JobRequeueHold, JobSpecialExit, JobRevoked:
+		return false
+	}
+	return true
+}
+
 // Job is one row of squeue.
 type Job struct {
 	// ID is the raw job id, the one in a resume file. ArrayID is the array's,

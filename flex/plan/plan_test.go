@@ -552,7 +552,7 @@ func TestTheOrderOfWhatIsSeenChangesNothing(t *testing.T) {
 }
 
 func TestPowerOfANode(t *testing.T) {
-	for state, want := range map[string]power{
+	for state, want := range map[string]slurm.Power{
 		"IDLE+CLOUD+POWERED_DOWN":                                down,
 		"IDLE+CLOUD+POWERED_DOWN+PLANNED":                        down,
 		"IDLE+CLOUD+POWERED_DOWN+POWER_UP":                       rising,
@@ -573,7 +573,7 @@ func TestPowerOfANode(t *testing.T) {
 		"UNKNOWN+CLOUD":                                          unclear,
 		"IDLE+CLOUD+POWERING_DOWN+SOMETHING_THAT_26_11_INVENTED": unclear,
 	} {
-		assert.Equal(t, want, powerOf(slurm.ParseState(state)), state)
+		assert.Equal(t, want, slurm.ParseState(state).Power(), state)
 	}
 }
 

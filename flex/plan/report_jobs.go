@@ -40,7 +40,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	for i := range w.snap.Jobs {
 		switch j := &w.snap.Jobs[i]; {
 		case waits[j.ID] != nil || w.isLosing(j):
-		case holdsNodes(j.State):
+		case j.State.HoldsNodes():
 			texts[j.ID] = w.endText(j, waited[j.ID])
 			if lost := w.lossText(j, d.plan.Losses); lost != "" {
 				texts[j.ID] = memo.OwnComment + lost

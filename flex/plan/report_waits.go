@@ -83,7 +83,7 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 func (s *scene) unready() (waits []Wait) {
 	for _, m := range s.members {
 		job := m.owner()
-		if job == nil || atWork(job.State) || m.power != down && m.power != unclear || s.hasMachine(m.Name) {
+		if job == nil || job.State.AtWork() || m.power != down && m.power != unclear || s.hasMachine(m.Name) {
 			continue
 		}
 		obstacle := "Slurm is powering it down, and powers it up again after that"
@@ -102,7 +102,7 @@ func (s *scene) unshownWaits() (waits []Wait) {
 	owners := map[string]*slurm.Job{}
 	for i := range s.snap.Jobs {
 		j := &s.snap.Jobs[i]
-		if !holdsNodes(j.State) || atWork(j.State) {
+		if !j.State.HoldsNodes() || j.State.AtWork() {
 			continue
 		}
 		for _, name := range s.unshown(j) {

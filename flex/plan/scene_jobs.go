@@ -9,7 +9,7 @@ import (
 
 func (s *scene) addJob(j *slurm.Job) {
 	s.jobs[j.ID] = true
-	if !holdsNodes(j.State) {
+	if !j.State.HoldsNodes() {
 		return
 	}
 	for _, name := range j.Nodes {
@@ -19,28 +19,10 @@ func (s *scene) addJob(j *slurm.Job) {
 			continue
 		}
 		m.jobs = append(m.jobs, j)
-		if m.power == rising && atWork(j.State) {
+		if m.power == rising && j.State.AtWork() {
 			m.power = up // it has come up since the nodes were read
 		}
 	}
-}
-
-// atWork reports whether a job in that state has had all its nodes come up.
-func atWork(s slurm.JobState) bool {
-	return holdsNodes(s) && s != slurm.JobConfiguring && s != slurm.JobPowerUpNode
-}
-
-// holdsNodes reports whether a job in that state has its nodes still: any state
-// but those in which Slurm has taken them back, so that a state that we do not
-// know does.
-func holdsNodes(s slurm.JobState) bool {
-	switch s {
-	case slurm.JobPending, slurm.JobExpediting, slurm.JobCompleted, slurm.JobCancelled, slurm.JobFailed, slurm.JobTimeout,
-		slurm.JobNodeFail, slurm.JobPreempted, slurm.JobBootFail, slurm.JobDeadline, slurm.JobOutOfMemory,
-		slurm.JobRequeued, slurm.JobRequeueHold, slurm.JobSpecialExit, slurm.JobRevoked:
-		return false
-	}
-	return true
 }
 
 // isQueued reports whether the job is in the queue, or may be.

@@ -52,7 +52,7 @@ func (l Loss) String() string {
 // empty if it is not. One that a list may show in a moment is not lost, and neither
 // is one that a stranger's machine has come for.
 func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
-	if powerOf(m.State) != up || m.owner() == nil || len(s.requests[m.Name]) > 0 || s.unseen(m.set.Region) || s.mayShow[m.Name] || s.snap.Inserted[m.Name] {
+	if m.State.Power() != up || m.owner() == nil || len(s.requests[m.Name]) > 0 || s.unseen(m.set.Region) || s.mayShow[m.Name] || s.snap.Inserted[m.Name] {
 		return "", time.Time{}
 	}
 	for _, in := range m.machines {

@@ -13,7 +13,7 @@ type member struct {
 	*slurm.Node
 	set      *config.NodeSet
 	index    int
-	power    power
+	power    slurm.Power
 	jobs     []*slurm.Job // that hold it, in the order of their claims
 	machines []machine    // its instances
 	doubted  bool         // a job that could not be read may hold it
@@ -31,7 +31,7 @@ func (s *scene) addNodes() {
 		if !ok || set.Flex == nil || s.nodes[n.Name] != nil {
 			continue
 		}
-		all[i] = member{Node: n, set: set, index: index, power: powerOf(n.State)}
+		all[i] = member{Node: n, set: set, index: index, power: n.State.Power()}
 		s.nodes[n.Name] = &all[i]
 		s.members = append(s.members, &all[i])
 	}

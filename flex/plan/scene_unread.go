@@ -22,7 +22,7 @@ func (s *scene) skipRows() {
 		} else {
 			s.anyJob = true
 		}
-		if row.State != "" && !holdsNodes(row.State) {
+		if row.State != "" && !row.State.HoldsNodes() {
 			continue
 		}
 		if !row.NodesKnown {
@@ -94,7 +94,7 @@ func (s *scene) concerns(g mig.Group) []string {
 		names = append(names, g.Stamp.Node)
 	}
 	for _, j := range s.snap.Jobs {
-		if j.ID == g.Stamp.Job && holdsNodes(j.State) {
+		if j.ID == g.Stamp.Job && j.State.HoldsNodes() {
 			names = append(names, j.Nodes...)
 		}
 	}

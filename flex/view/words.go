@@ -21,7 +21,7 @@ const (
 // most to people. A state that slurmflex does not understand is one of them.
 func Word(s slurm.State) string {
 	switch {
-	case s.Unknown != "" || s.Base == slurm.BaseUnknown && !s.IsIdle() || s.Base == slurm.Future:
+	case s.Power() == slurm.Unclear:
 		return notUnderstood
 	case s.Has(slurm.Drain) && s.Held():
 		return draining
@@ -33,7 +33,7 @@ func Word(s slurm.State) string {
 		return failing
 	case s.Has(slurm.PoweringDown):
 		return poweringDown
-	case s.Has(slurm.PoweringUp), s.Has(slurm.PowerUp), s.Has(slurm.PoweredDown) && s.Held():
+	case s.Power() == slurm.Rising:
 		return poweringUp
 	case s.Has(slurm.PoweredDown):
 		return poweredDown

@@ -48,7 +48,7 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 	d.cancel(w.settled)
 	d.carryOut(w, verdicts)
 	for _, sweep := range sweeps {
-		d.take(sweep.name, sweep.plan(w, verdicts))
+		d.take(s, sweep.name, sweep.plan(w, verdicts))
 	}
 	d.notify(w, verdicts)
 	d.report(problemsOfMachines(s))

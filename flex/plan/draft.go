@@ -12,7 +12,6 @@ import (
 // draft is the plan as it grows. What comes first claims a node: a plan changes no node
 // twice.
 type draft struct {
-	*scene
 	plan   Plan
 	claims map[string]string // what changes the node, by its name
 }
@@ -25,7 +24,7 @@ type step struct {
 }
 
 func newDraft(s *scene) *draft {
-	return &draft{scene: s, plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}}
+	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}}
 }
 
 func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }
@@ -35,25 +34,25 @@ func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, w
 func (d *draft) report(problems []Problem) { d.plan.Problems = append(d.plan.Problems, problems...) }
 
 // take adds a sweep's actions, without the nodes that are claimed already.
-func (d *draft) take(sweep string, s step) {
-	for _, a := range s.actions {
+func (d *draft) take(s *scene, sweep string, wants step) {
+	for _, a := range wants.actions {
 		if change, ok := a.(SetNodes); ok {
-			d.setNodes(sweep, change)
+			d.setNodes(s, sweep, change)
 		} else {
 			d.add(a)
 		}
 	}
-	d.expect(s.expect...)
-	d.report(s.problems)
+	d.expect(wants.expect...)
+	d.report(wants.problems)
 }
 
 // setNodes plans a change for the nodes that nothing has claimed yet. One that a job may
 // hold which could not be read is not powered down. Nodes that are changed alike are
 // changed in one go.
-func (d *draft) setNodes(sweep string, change SetNodes) {
+func (d *draft) setNodes(s *scene, sweep string, change SetNodes) {
 	down := strings.HasPrefix(change.State, "power_down")
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
-		return d.claims[name] != "" || down && d.nodes[name].doubted
+		return d.claims[name] != "" || down && s.nodes[name].doubted
 	})
 	if len(change.Nodes) == 0 {
 		return

@@ -23,7 +23,7 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 			d.add(*v.back)
 			d.expect(fmt.Sprintf("nodes of job %s to go back", v.back.Name))
 		case powersDown:
-			d.setNodes("give back", SetNodes{
+			d.setNodes(w.scene, "give back", SetNodes{
 				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
 				Why: Why(fmt.Sprintf("%s: %s", v.cohort.group, v.why)),
 			})
@@ -37,20 +37,20 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 		case v.do == requests && c.set.Flex.UseBulkInsert:
 			d.insert(w, c)
 		case v.do == requests:
-			d.request(c)
+			d.request(w, c)
 		}
 	}
 }
 
 // request requests the nodes of a cohort that nothing brings yet.
-func (d *draft) request(c *cohort) {
+func (d *draft) request(w *wanted, c *cohort) {
 	var record []string
-	if group := d.groups[c.id()]; group != nil {
+	if group := w.groups[c.id()]; group != nil {
 		for _, r := range group.Requests {
 			record = append(record, r.Name)
 		}
 	} else {
-		d.createGroup(c)
+		d.createGroup(w, c)
 	}
 	d.add(CreateRequest{
 		Of:   c.of(),
@@ -61,15 +61,15 @@ func (d *draft) request(c *cohort) {
 }
 
 // createGroup plans the cohort's group, and before it the policy that it needs.
-func (d *draft) createGroup(c *cohort) {
+func (d *draft) createGroup(w *wanted, c *cohort) {
 	spec := mig.GroupSpec{Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.set.Zones, Stamp: c.stamp}
 	if c.set.Placement {
 		spec.Policy = c.group
-		exists := slices.ContainsFunc(d.snap.Policies, func(p mig.Policy) bool {
+		exists := slices.ContainsFunc(w.snap.Policies, func(p mig.Policy) bool {
 			return p.Region == c.set.Region && p.Name == c.group
 		})
 		if !exists {
-			_, distance, _ := d.placement(c.set)
+			_, distance, _ := w.placement(c.set)
 			d.add(CreatePolicy{Of: c.of(), Spec: mig.PolicySpec{
 				Name: c.group, Region: c.set.Region, Distance: distance, Stamp: c.stamp,
 			}, Why: c.why()})
@@ -81,7 +81,7 @@ func (d *draft) createGroup(c *cohort) {
 // insert requests a cohort's nodes on the legacy path.
 func (d *draft) insert(w *wanted, c *cohort) {
 	d.add(BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
-		Region: c.set.Region, Zones: c.set.Zones, Template: d.snap.Templates[c.set.Template].Template,
+		Region: c.set.Region, Zones: c.set.Zones, Template: w.snap.Templates[c.set.Template].Template,
 		Instances: c.missing, Duration: c.lease, Stamp: c.stamp, Occasion: w.occasion(c, c.missing),
 	}, Why: c.why()})
 	d.expect("the instances of " + c.group + " to be made")

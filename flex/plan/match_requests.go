@@ -83,10 +83,12 @@ func (w *wanted) misfit(r ref) string {
 // that wait for the nodes: a job that Slurm adds to them takes from no other its
 // place in Google's queue. For the job that it was made for the time limit alone
 // counts, so that it keeps its lease when only what the configuration adds has
-// grown. What was asked for without a job is nobody's to cancel.
+// grown. What was asked for without a job is nobody's to cancel, nor is what a job may
+// wait for that could not be read.
 func (s *scene) isEnough(r ref, c *cohort) bool {
 	asked, made := r.request.Duration, r.group.Stamp.Job
-	return c.job == nil || made == 0 || slices.ContainsFunc(s.holders(c.nodes), func(j *slurm.Job) bool {
+	unread := func(name string) bool { return s.nodes[name].doubted }
+	return c.job == nil || made == 0 || slices.ContainsFunc(c.nodes, unread) || slices.ContainsFunc(s.holders(c.nodes), func(j *slurm.Job) bool {
 		fits := j.ID == made && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
 		return j.State != slurm.JobCompleting && (fits || lease(c.set.Flex, []*slurm.Job{j}) <= asked)
 	})

@@ -58,17 +58,17 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 			delete(texts, id)
 		}
 	}
-	d.tell(texts)
+	d.tell(w.snap.Told, texts)
 }
 
 // tell plans to write these AdminComments, by job, unless they are there already.
 // Where there are too many, jobs that were told nothing yet come first.
-func (d *draft) tell(texts map[uint32]string) {
+func (d *draft) tell(told, texts map[uint32]string) {
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
-		return texts[id] == "" || texts[id] == d.snap.Told[id]
+		return texts[id] == "" || texts[id] == told[id]
 	})
 	slices.SortStableFunc(ids, func(a, b uint32) int {
-		return cmp.Compare(min(len(d.snap.Told[a]), 1), min(len(d.snap.Told[b]), 1))
+		return cmp.Compare(min(len(told[a]), 1), min(len(told[b]), 1))
 	})
 	if more := len(ids) - tellsAtOnce; more > 0 {
 		ids = ids[:tellsAtOnce]

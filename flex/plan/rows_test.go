@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -172,4 +173,18 @@ func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 	p = Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED")))
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems.Texts())
+}
+
+// A job whose row cannot be read may wait for what was requested for it.
+func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T) {
+	given := func(parts ...func(*setting)) Snapshot {
+		return seen(append(parts, nodes("alpha-a3-0", "ALLOCATED+CLOUD+POWERED_DOWN"),
+			group("alpha-a3-job-2", forJob("a3", 2), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)),
+			job(5, "shared", "365-00:00:00", slurm.JobConfiguring, "alpha-a3-0"))...)
+	}
+	cancels := func(s Snapshot) bool {
+		return slices.ContainsFunc(Compute(alphaConfig(t), s).Actions, func(a Action) bool { _, ok := a.(CancelRequest); return ok })
+	}
+	assert.True(t, cancels(given()), "its job has left the queue")
+	assert.False(t, cancels(given(unread(slurm.UnreadRow{Kind: slurm.JobRow, Name: "2", Why: "time"}))))
 }

@@ -61,12 +61,12 @@ func occupied(w *wanted, c *cohort) verdict {
 			return verdict{do: waits, why: fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it", g.Name, g.Region)}
 		}
 	}
-	why := fmt.Sprintf("%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
+	p := problem("group-name-taken", c.group, "%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
 	if owner := w.snap.Refused[c.group].Owner; owner != "" && owner != w.cfg.Cluster {
-		why = fmt.Sprintf("group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
+		p = problem("group-name-taken", c.group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
 			c.group, c.set.Region, owner, c.set.Name)
 	}
-	return verdict{do: waits, why: why, problems: []Problem{problem("group-name-taken", c.group, "%s", why)}}
+	return verdict{do: waits, why: p.Text, problems: []Problem{p}}
 }
 
 // failures tells how many attempts for the cohort failed in a row, and why and

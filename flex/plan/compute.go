@@ -51,7 +51,7 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 		d.take(s, sweep.name, sweep.plan(w, verdicts))
 	}
 	d.notify(w, verdicts)
-	d.report(problemsOfMachines(s))
+	d.report(problemsOfMachines(s, d.plan.Losses))
 	d.plan.Waits = waitsOf(w, verdicts)
 	return d.plan
 }

@@ -15,8 +15,8 @@ func problemsOf(w *wanted) []Problem {
 }
 
 // problemsOfMachines are the problems with machines and nodes that are there.
-func problemsOfMachines(s *scene) []Problem {
-	return slices.Concat(lostMachines(s), billedOtherwise(s), doubles(s), unclearNodes(s))
+func problemsOfMachines(s *scene, losses []Loss) []Problem {
+	return slices.Concat(lostMachines(losses), billedOtherwise(s), doubles(s), unclearNodes(s))
 }
 
 func unseenRegions(s *scene) (ps []Problem) {
@@ -82,8 +82,8 @@ func lateBoots(s *scene) (ps []Problem) {
 	return ps
 }
 
-func lostMachines(s *scene) (ps []Problem) {
-	for _, l := range s.losses() {
+func lostMachines(losses []Loss) (ps []Problem) {
+	for _, l := range losses {
 		ps = append(ps, problem("machine-lost", slurm.Fold(l.Nodes), "%s; it was in use by job %d", l, l.Jobs[0]))
 	}
 	return ps

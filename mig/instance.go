@@ -41,4 +41,4 @@ func Names(instances []Instance) []string {
 }
 
 // GroupID names the group that made the instance.
-func (in Instance) GroupID() GroupID { return GroupID{in.Region, in.Group} }
+func (i Instance) GroupID() GroupID { return GroupID{i.Region, i.Group} }

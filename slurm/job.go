@@ -111,9 +111,9 @@ var squeueColumns = strings.Split(SqueueFormat, "|")
 // in which no line has a job's id and all columns is another error.
 func ParseSqueue(out []byte) ([]Job, error) {
 	return readRows("squeue", string(out), func(line string) bool {
-		id, rest, _ := strings.Cut(line, "|")
+		id, _, more := strings.Cut(line, "|")
 		_, err := parseJobID(id)
-		return err == nil && strings.Count(rest, "|") >= len(squeueColumns)-2
+		return more && err == nil || strings.Count(line, "|") >= len(squeueColumns)-1
 	}, parseJob)
 }
 

@@ -116,6 +116,13 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 			require.Equal(t, parsed(t, ParseSqueue, before+behind), jobs)
 		})
 	}
+	t.Run("also where it is the only one and has no id", func(t *testing.T) {
+		jobs, err := ParseSqueue([]byte(rowWith("%A", "") + "\n"))
+		var unread Unread
+		require.ErrorAs(t, err, &unread)
+		require.Len(t, unread, 1)
+		require.Empty(t, jobs)
+	})
 	t.Run("a job listed twice holds the nodes of both rows", func(t *testing.T) {
 		jobs, err := ParseSqueue([]byte(before + rowWith("%N", "f2") + "\n" + behind + rowWith("%N", "f3") + "\n"))
 		first, second := known(JobRunning, "f2"), known(JobRunning, "f3")

@@ -26,8 +26,22 @@ type Action interface {
 
 // kinds has one of each kind.
 var kinds = []Action{
-	CreateGroup{}, CreateRequest{}, CancelRequest{}, DeleteRequest{}, DeleteInstances{}, DeleteGroup{}, BulkInsert{}, DeleteVMs{},
-	CreatePolicy{}, DeletePolicy{}, SetNodes{}, CreateReservation{}, SetReservation{}, DeleteReservation{}, TellJob{}, GiveBack{},
+	CreateGroup{},
+	CreateRequest{},
+	CancelRequest{},
+	DeleteRequest{},
+	DeleteInstances{},
+	DeleteGroup{},
+	BulkInsert{},
+	DeleteVMs{},
+	CreatePolicy{},
+	DeletePolicy{},
+	SetNodes{},
+	CreateReservation{},
+	SetReservation{},
+	DeleteReservation{},
+	TellJob{},
+	GiveBack{},
 }
 
 // Kinds are the kinds of actions.

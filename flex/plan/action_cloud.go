@@ -65,6 +65,7 @@ type DeleteInstances struct {
 func (a DeleteInstances) About() Subject {
 	return a.about("delete_instances", mig.Names(a.Instances)...)
 }
+
 func (a DeleteInstances) String() string {
 	return fmt.Sprintf("delete instances %s of %s", slurm.Fold(mig.Names(a.Instances)), a.Group.Name)
 }
@@ -120,6 +121,7 @@ type DeleteVMs struct {
 }
 
 func (a DeleteVMs) About() Subject { return Subject{Kind: "delete_vms", Nodes: mig.Names(a.Instances)} }
+
 func (a DeleteVMs) String() string { return "delete instances " + slurm.Fold(mig.Names(a.Instances)) }
 
 // Queue is one for all: the calls go side by side.

@@ -92,6 +92,7 @@ type CreateReservation struct {
 func (a CreateReservation) About() Subject {
 	return Subject{Kind: "create_reservation", Nodes: a.Nodes}
 }
+
 func (a CreateReservation) String() string {
 	return fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
 }

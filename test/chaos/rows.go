@@ -78,7 +78,7 @@ func (r *rows) print(list, text string) []byte {
 	e := r.spoilt[list]
 	lines := strings.SplitAfter(text, "\n")
 	lines = lines[:len(lines)-1]
-	if e == nil || len(lines) == 0 {
+	if e == nil || len(lines) == 0 || len(lines) == 1 && e.damage == nobody { // output without a name is no list
 		return []byte(text)
 	}
 	i := e.nth % len(lines)

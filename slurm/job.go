@@ -108,7 +108,7 @@ var squeueColumns = strings.Split(SqueueFormat, "|")
 // ParseSqueue reads what squeue -h with SqueueFormat printed under TZ=UTC. The
 // last column is the rest of the line, whatever is in it. No output is no job.
 // Rows that cannot be read are Unread, an error that comes with the jobs. Output
-// in which no line has a job's id and all columns is another error.
+// in which no line begins with a job's id or has all columns is another error.
 func ParseSqueue(out []byte) ([]Job, error) {
 	return readRows("squeue", string(out), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")

@@ -31,7 +31,7 @@ func TestWithoutSlurmThereIsNoRound(t *testing.T) {
 			"squeue", "echo 'slurm_load_jobs error: Invalid user id' >&2; exit 1", []string{"read jobs: squeue", "Invalid user id"},
 		},
 		"squeue prints rubbish": {
-			"squeue", "echo '812|what'", []string{"read jobs: squeue: 2 fields, not 11"},
+			"squeue", "echo Segmentation fault", []string{"read jobs: squeue: ", "Segmentation fault"},
 		},
 		"squeue hangs": {
 			"squeue", "exec sleep 600", []string{"read jobs: squeue", "no answer within 2s"},

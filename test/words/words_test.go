@@ -129,9 +129,13 @@ func passages(path string, content []byte) (found []passage) {
 	}
 }
 
+// code is the keyword else where it is code: of a page's template, of JavaScript, or
+// of a shell script.
+var code = regexp.MustCompile(`\{\{else\b[^}]*\}\}|^\s*(\} )?else( \{)?\s*$|; else `)
+
 func split(first int, text string) (found []passage) {
 	for line := range strings.Lines(text) {
-		found = append(found, passage{first, line})
+		found = append(found, passage{first, code.ReplaceAllString(line, "")})
 		first++
 	}
 	return found

@@ -1,8 +1,8 @@
 // Package config reads the configuration file: the keys of slurm-gcp's
 // config.yaml, so that the file of an existing cluster loads as it is, and our
-// own dws_flex and slurmflex sections. Everything wrong with a file is told at
-// once, each problem with its line and its mend. After Load there is no I/O,
-// and a Config may be read by any number of goroutines.
+// own dws_flex and slurmflex sections. Everything wrong with a file is reported at
+// once, each problem with its line and its fix. After Load there is no I/O, and a
+// Config may be read by any number of goroutines.
 package config
 
 import (
@@ -49,8 +49,8 @@ type Ignored struct {
 
 // Load reads and checks the file at path. Its errors name the path; if the
 // content is at fault they are Problems. It refuses a file that others than its
-// owner may write, and one that names a file of credentials that others may
-// read or write: whoever can change them decides what runs as SlurmUser.
+// owner may write, and one that names a credentials file that others may read or
+// write, because whoever can change them decides what runs as SlurmUser.
 func Load(path string) (*Config, error) {
 	data, err := read(path)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *Config) FlexSets() []*NodeSet {
 	return sets
 }
 
-// FlexSetOf returns the nodeset that a node is of if that is ours, else nil.
+// FlexSetOf returns the nodeset of a node if that is ours, otherwise nil.
 func (c *Config) FlexSetOf(node string) *NodeSet {
 	if ns, _, ok := c.Find(node); ok && ns.Flex != nil {
 		return ns

@@ -420,5 +420,5 @@ func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(huge, []byte(minimal), 0o600))
 	require.NoError(t, os.Truncate(huge, MaxSize+1))
 	_, err = Load(huge)
-	require.EqualError(t, err, huge+": larger than 4 MiB; a cluster's configuration is smaller, give another file")
+	require.EqualError(t, err, huge+": larger than 4 MiB; a configuration is much smaller, so give another file")
 }

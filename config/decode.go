@@ -52,7 +52,7 @@ func (r *reader) spend(line int) bool {
 // problem with the file as a whole.
 func (r *reader) document(data []byte) *section {
 	if len(data) > MaxSize {
-		r.problem(0, "", "larger than %d MiB; a cluster's configuration is smaller, give another file", MaxSize>>20)
+		r.problem(0, "", "larger than %d MiB; a configuration is much smaller, so give another file", MaxSize>>20)
 		return nil
 	}
 	var doc, more yaml.Node
@@ -94,7 +94,7 @@ func (r *reader) syntax(err error) {
 			where = " near line " + m[1]
 		}
 	}
-	r.problem(0, "", "not YAML%s: %s; mend the syntax", where, text)
+	r.problem(0, "", "not YAML%s: %s; fix the syntax", where, text)
 }
 
 // section is a mapping of the file. Its methods read one key each; a null is
@@ -103,7 +103,7 @@ func (r *reader) syntax(err error) {
 type section struct {
 	r       *reader
 	path    string // empty at the top level
-	name    string // the last part of path, as it stands in the file
+	name    string // the last part of path, as written in the file
 	line    int    // of the section's own key
 	keys    []string
 	entries map[string]entry
@@ -152,7 +152,7 @@ func (s *section) add(n *yaml.Node, merged map[*yaml.Node]bool) {
 		case key.Kind != yaml.ScalarNode:
 			s.r.problem(key.Line, s.path, "%s is not a key; give a word", describe(key))
 		case own[key.Value] > 0:
-			s.r.problem(key.Line, s.key(key.Value), "given twice, first on line %d; keep one", own[key.Value])
+			s.r.problem(key.Line, s.key(key.Value), "appears twice, first on line %d; keep one", own[key.Value])
 		default:
 			own[key.Value] = key.Line
 			s.put(key.Value, entry{key.Line, value})
@@ -217,7 +217,7 @@ func (s *section) value(key string) (*yaml.Node, bool) {
 	return n, true
 }
 
-// has reports whether the key is there, be it with a null.
+// has reports whether the key is there, even with a null.
 func (s *section) has(key string) bool {
 	_, ok := s.entries[key]
 	return ok
@@ -246,9 +246,9 @@ func (s *section) finish() {
 	}
 }
 
-// ignore returns the keys of a section of slurm-gcp's that nobody asked for:
-// each release has more of them. One that is most likely a slip in a key that
-// was asked for is reported.
+// ignore returns the keys of a section of slurm-gcp's that were not read: each
+// release has more of them. One that is most likely a misspelling of a key that is
+// read is reported.
 func (s *section) ignore() []Ignored {
 	var ignored []Ignored
 	for _, key := range s.unread() {
@@ -269,7 +269,7 @@ func (s *section) unread() []string {
 	return slices.DeleteFunc(slices.Clone(s.keys), func(key string) bool { return s.asked[key] })
 }
 
-// known are the keys that were asked for, whether they are there or not.
+// known are the keys that were read, whether they are there or not.
 func (s *section) known() []string { return slices.Sorted(maps.Keys(s.asked)) }
 
 func (s *section) suggest(key string) string {
@@ -287,7 +287,7 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// describe says in a message what stands in the file.
+// describe says in a message what is in the file.
 func describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Limits of the run duration of an instance that comes by flex-start.
+// Limits of the run duration of a flex-start instance.
 // Source: Compute's documentation of resize requests in a MIG.
 const (
 	MinRunDuration = 600 * time.Second
@@ -22,7 +22,7 @@ const (
 	NodeByNode Provisioning = "node_by_node" // each node as soon as it can be had
 )
 
-// TimeoutAction says what becomes of a job that waited for capacity too long.
+// TimeoutAction is what is done with a job that has waited for capacity too long.
 type TimeoutAction string
 
 // Requeue is the default.
@@ -32,7 +32,7 @@ const (
 	Cancel  TimeoutAction = "cancel"
 )
 
-// Flex is the dws_flex block: how the nodes of a nodeset come by flex-start.
+// Flex is the dws_flex block: how flex-start provisions the nodes of a nodeset.
 type Flex struct {
 	MaxRunDuration     time.Duration // the lease; MinRunDuration to MaxRunDuration, default MaxRunDuration
 	UseJobDuration     bool          // the lease is the job's TimeLimit instead
@@ -41,10 +41,10 @@ type Flex struct {
 	JobDurationMargin  time.Duration // added to TimeLimit; 0 to MaxRunDuration, default 0
 	ProvisionTimeout   time.Duration // the longest wait for capacity; 0, the default: for ever
 	OnProvisionTimeout TimeoutAction // default Requeue
-	MaxAttempts        int           // resize requests for one wish before the job is given up; 1 to 1000, default 5
+	MaxAttempts        int           // resize requests for a job's nodes before they are given up; 1 to 1000, default 5
 	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
 	BootTimeout        time.Duration // from an instance's creation to its slurmd's registration; 30 min unless set; 0: for ever
-	BootFailures       int           // in a row, before no more is asked for; 0: never, default 5
+	BootFailures       int           // in a row, before no more machines are requested; 0: never, default 5
 	RenewBefore        time.Duration // before the end of an idle static node's lease; 0, the default: not before the end
 }
 

@@ -43,11 +43,11 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a key given twice": {
 			"slurm_bin_dir: /usr/bin", "project: other-project",
-			[]string{`config.yaml:3: project: given twice, first on line 2; keep one`},
+			[]string{`config.yaml:3: project: appears twice, first on line 2; keep one`},
 		},
 		"a nodeset given twice": {
 			"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3",
-			[]string{`config.yaml:14: nodeset.a3: given twice, first on line 5; keep one`},
+			[]string{`config.yaml:14: nodeset.a3: appears twice, first on line 5; keep one`},
 		},
 		"a key of a hundred letters": {
 			"  interval:", "  " + strings.Repeat("é", 50) + ":",
@@ -75,7 +75,7 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a cluster name that is too long": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: " + long,
-			[]string{`config.yaml:1: slurm_cluster_name: "` + long + `" has 47 characters; give at most 38, for names of instance groups end at 63`},
+			[]string{`config.yaml:1: slurm_cluster_name: "` + long + `" has 47 characters; give at most 38, because the name of an instance group has at most 63`},
 		},
 		"a cluster name that is a number": {
 			"slurm_cluster_name: hpc", "slurm_cluster_name: 7",
@@ -115,7 +115,7 @@ func TestInvalidFiles(t *testing.T) {
 			"nodeset_name: a3", "nodeset_name: a4",
 			[]string{
 				`config.yaml:6: nodeset.a3.nodeset_name: "a4" differs from its key "a3"; write the same name in both`,
-				`config.yaml:16: partitions.train.partition_nodeset[0]: there is no nodeset "a3"; did you mean a4?`,
+				`config.yaml:16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; did you mean a4?`,
 			},
 		},
 		"two nodesets of one name": {
@@ -133,14 +133,14 @@ func TestInvalidFiles(t *testing.T) {
 			"a3:\n    nodeset_name: a3", "A_3:\n    nodeset_name: A_3",
 			[]string{
 				`config.yaml:6: nodeset.A_3.nodeset_name: "A_3" cannot be part of a Compute name; give letters, digits and inner dashes, all lower case`,
-				`config.yaml:16: partitions.train.partition_nodeset[0]: there is no nodeset "a3"; define it or take it out`,
+				`config.yaml:16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; define it or remove it`,
 			},
 		},
 		"names that are too long together": {
 			"a3:\n    nodeset_name: a3", long + ":\n    nodeset_name: " + long,
 			[]string{
-				`config.yaml:6: nodeset.` + long + `.nodeset_name: "` + long + `" has 47 characters; give at most 36, for with the cluster's name and a job's number names end at 63`,
-				`config.yaml:16: partitions.train.partition_nodeset[0]: there is no nodeset "a3"; define it or take it out`,
+				`config.yaml:6: nodeset.` + long + `.nodeset_name: "` + long + `" has 47 characters; give at most 36, because with the cluster's name and a job id a name has at most 63`,
+				`config.yaml:16: partitions.train.partition_nodeset[0]: unknown nodeset "a3"; define it or remove it`,
 			},
 		},
 		"fewer than no static nodes": {
@@ -165,7 +165,7 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a node count beyond 64 bits": {
 			"node_count_static: 0", `node_count_static: 18446744073709551615`,
-			[]string{`config.yaml:7: nodeset.a3.node_count_static: 18446744073709551615 is out of all ranges; give 0 to 100000`},
+			[]string{`config.yaml:7: nodeset.a3.node_count_static: 18446744073709551615 is out of range; give 0 to 100000`},
 		},
 		"a renewal before a lease has begun": {
 			"max_run_duration: 604800", "max_run_duration: 600\n      renew_before: 600",
@@ -173,18 +173,18 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a reservation together with dws_flex": {
 			"dws_flex:", "reservation_name: res-1\n    dws_flex:",
-			[]string{`config.yaml:12: nodeset.a3.reservation_name: a reservation excludes flex-start; take it out or set dws_flex.enabled: false`},
+			[]string{`config.yaml:12: nodeset.a3.reservation_name: a reservation excludes flex-start; remove it or set dws_flex.enabled: false`},
 		},
 		"a future reservation together with dws_flex": {
 			"dws_flex:", "future_reservation: res-1\n    dws_flex:",
-			[]string{`config.yaml:12: nodeset.a3.future_reservation: a reservation excludes flex-start; take it out or set dws_flex.enabled: false`},
+			[]string{`config.yaml:12: nodeset.a3.future_reservation: a reservation excludes flex-start; remove it or set dws_flex.enabled: false`},
 		},
 		"spot together with dws_flex, in all spellings": {
 			"dws_flex:", "enable_spot_vm: true\n    spot: true\n    preemptible: true\n    dws_flex:",
 			[]string{
-				`config.yaml:12: nodeset.a3.enable_spot_vm: spot excludes flex-start; take it out or set dws_flex.enabled: false`,
-				`config.yaml:13: nodeset.a3.spot: spot excludes flex-start; take it out or set dws_flex.enabled: false`,
-				`config.yaml:14: nodeset.a3.preemptible: spot excludes flex-start; take it out or set dws_flex.enabled: false`,
+				`config.yaml:12: nodeset.a3.enable_spot_vm: spot excludes flex-start; remove it or set dws_flex.enabled: false`,
+				`config.yaml:13: nodeset.a3.spot: spot excludes flex-start; remove it or set dws_flex.enabled: false`,
+				`config.yaml:14: nodeset.a3.preemptible: spot excludes flex-start; remove it or set dws_flex.enabled: false`,
 			},
 		},
 		"a target shape of many zones": {
@@ -307,8 +307,8 @@ func TestInvalidFiles(t *testing.T) {
 		"a partition of an unknown nodeset": {
 			"{partition_name: train, partition_nodeset: [a3]}", "\n    partition_nodeset:\n    - cpu\n    - a33\n    - nothing",
 			[]string{
-				`config.yaml:19: partitions.train.partition_nodeset[1]: there is no nodeset "a33"; did you mean a3?`,
-				`config.yaml:20: partitions.train.partition_nodeset[2]: there is no nodeset "nothing"; define it or take it out`,
+				`config.yaml:19: partitions.train.partition_nodeset[1]: unknown nodeset "a33"; did you mean a3?`,
+				`config.yaml:20: partitions.train.partition_nodeset[2]: unknown nodeset "nothing"; define it or remove it`,
 			},
 		},
 		"a partition under another key": {

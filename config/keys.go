@@ -7,8 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Keys is what stands in a configuration file under each key, and on which line,
-// as it is written: for messages, and for keys that Load passes over. A key is a
+// Keys is the value of each key of a configuration file, and its line, as written: for messages, and for keys that Load passes over. A key is a
 // path such as nodeset.a3.dws_flex; an item of a list has its number in it:
 // zone_policy_allow[0].
 type Keys struct {

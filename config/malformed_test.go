@@ -18,12 +18,12 @@ func TestFilesThatAreNoConfiguration(t *testing.T) {
 		"only a document end": {"---\n...\n", "c.yaml: empty; give at least slurm_cluster_name and project"},
 		"a list":              {"\n- a\n", "c.yaml:2: a list is not a mapping; give keys and values"},
 		"a word":              {"hello", `c.yaml:1: "hello" is not a mapping; give keys and values`},
-		"not YAML":            {"a: 1\nb: [1, 2\n", "c.yaml: not YAML near line 1: did not find expected ',' or ']'; mend the syntax"},
-		"not text":            {"\xff\xfe\x00", "c.yaml: not YAML: incomplete UTF-16 character; mend the syntax"},
-		"an unknown alias":    {"a: *b\n", "c.yaml: not YAML: unknown anchor 'b' referenced; mend the syntax"},
+		"not YAML":            {"a: 1\nb: [1, 2\n", "c.yaml: not YAML near line 1: did not find expected ',' or ']'; fix the syntax"},
+		"not text":            {"\xff\xfe\x00", "c.yaml: not YAML: incomplete UTF-16 character; fix the syntax"},
+		"an unknown alias":    {"a: *b\n", "c.yaml: not YAML: unknown anchor 'b' referenced; fix the syntax"},
 		"two documents":       {"a: 1\n---\nb: 2\n", "c.yaml:2: a second YAML document; keep one"},
 		"a broken second document": {
-			"a: 1\n---\nb: [\n", "c.yaml: not YAML near line 3: did not find expected node content; mend the syntax",
+			"a: 1\n---\nb: [\n", "c.yaml: not YAML near line 3: did not find expected node content; fix the syntax",
 		},
 	}
 	for name, tt := range tests {

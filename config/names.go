@@ -31,7 +31,7 @@ func (s *section) clusterName(key string) string {
 	case name == "":
 		s.problem(key, "missing; give the name that the names of the cluster's nodes begin with")
 	case len(name) > longest:
-		s.problem(key, "%s has %d characters; give at most %d, for names of instance groups end at %d",
+		s.problem(key, "%s has %d characters; give at most %d, because the name of an instance group has at most %d",
 			quote(name), len(name), longest, maxName)
 	case !computeName.MatchString(name):
 		s.problem(key, "%s is not a Compute name; give a letter, then letters, digits and inner dashes, all lower case", quote(name))

@@ -7,7 +7,7 @@ import (
 )
 
 // MaxNodes is the largest nodeset: far more than Slurm runs well with, so a
-// larger number is a slip of the pen.
+// larger number is a mistake.
 const MaxNodes = 100_000
 
 // NodeSet is a set of nodes that are made alike. Of a nodeset that is not ours
@@ -92,15 +92,15 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	return ns
 }
 
-// checkNodeSetName holds a name against Compute's rules, for it is the middle
-// of the names of instances and groups.
+// checkNodeSetName checks a name against Compute's rules, because it is part of the
+// names of instances and groups.
 func (s *section) checkNodeSetName(name, cluster string) {
 	longest := maxName - len(cluster) - len("-") - len(longestJob)
 	switch {
 	case !nodeSetName.MatchString(name):
 		s.problem("nodeset_name", "%s cannot be part of a Compute name; give letters, digits and inner dashes, all lower case", quote(name))
 	case longest > 0 && len(name) > longest:
-		s.problem("nodeset_name", "%s has %d characters; give at most %d, for with the cluster's name and a job's number names end at %d",
+		s.problem("nodeset_name", "%s has %d characters; give at most %d, because with the cluster's name and a job id a name has at most %d",
 			quote(name), len(name), longest, maxName)
 	}
 }
@@ -108,15 +108,15 @@ func (s *section) checkNodeSetName(name, cluster string) {
 // refuseOtherProvisioning reports ways to get instances that exclude
 // flex-start. Source: Compute's documentation of resize requests in a MIG.
 func (s *section) refuseOtherProvisioning() {
-	const mend = "excludes flex-start; take it out or set dws_flex.enabled: false"
+	const fix = "excludes flex-start; remove it or set dws_flex.enabled: false"
 	for _, key := range []string{"reservation_name", "future_reservation"} {
 		if s.text(key, "") != "" {
-			s.problem(key, "a reservation %s", mend)
+			s.problem(key, "a reservation %s", fix)
 		}
 	}
 	for _, key := range []string{"enable_spot_vm", "spot", "preemptible"} {
 		if s.flag(key) {
-			s.problem(key, "spot %s", mend)
+			s.problem(key, "spot %s", fix)
 		}
 	}
 	const one = "ANY_SINGLE_ZONE"

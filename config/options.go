@@ -14,9 +14,9 @@ const (
 
 // Options is the slurmflex section: the program itself.
 type Options struct {
-	Interval          time.Duration // of rounds; 1 s to 1 h, default 30 s
+	Interval          time.Duration // of reconcile passes; 1 s to 1 h, default 30 s
 	MaxActiveRequests int           // live resize requests per region; 1 to 100,000, default 100
-	MaxDeletions      int           // instances a round that Slurm did not ask to delete; 0 to 100,000, default 10
+	MaxDeletions      int           // instances a pass that Slurm did not ask to delete; 0 to 100,000, default 10
 	APICalls          int           // calls to Compute a second, after a burst of ten seconds' worth; 1 to 1000, default 20
 	HTTPAddress       string        // host:port of metrics, health and status; default 127.0.0.1:8918
 	ComputeEndpoint   string        // http(s)://host[:port] in place of Google's; empty: Google's

@@ -120,7 +120,7 @@ func isKnown(section, key string) bool {
 }
 
 var (
-	mend  = regexp.MustCompile(`is not a (?:whole number|duration|boolean); give (.*)$`)
+	fix   = regexp.MustCompile(`is not a (?:whole number|duration|boolean); give (.*)$`)
 	words = regexp.MustCompile(`is not known; give (.*)$`)
 )
 
@@ -130,7 +130,7 @@ func limits(section, key string) string {
 	for _, try := range []struct {
 		value any
 		form  *regexp.Regexp
-	}{{map[string]any{}, mend}, {"no such word", words}} {
+	}{{map[string]any{}, fix}, {"no such word", words}} {
 		_, err := config.Parse("probe", with(section, key, try.value))
 		for _, p := range problems(err) {
 			if found := try.form.FindStringSubmatch(p.Text); p.Key == pathOf(section, key) && found != nil {

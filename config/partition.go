@@ -66,7 +66,7 @@ func readPartition(s *section, known []string) Partition {
 	for _, key := range []string{"partition_nodeset", "partition_nodeset_tpu", "partition_nodeset_dyn"} {
 		for i, name := range s.texts(key) {
 			if !slices.Contains(known, name) {
-				s.itemProblem(key, i, "there is no nodeset %s; %s", quote(name), instead(name, known))
+				s.itemProblem(key, i, "unknown nodeset %s; %s", quote(name), instead(name, known))
 			}
 			p.NodeSets = append(p.NodeSets, name)
 		}
@@ -75,10 +75,10 @@ func readPartition(s *section, known []string) Partition {
 	return p
 }
 
-// instead is the mend for a nodeset that is not there.
+// instead is the fix for a nodeset that does not exist.
 func instead(name string, known []string) string {
 	if near, ok := nearest(name, known); ok {
 		return "did you mean " + near + "?"
 	}
-	return "define it or take it out"
+	return "define it or remove it"
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a configuration file, and its mend.
+// Problem is one thing that is wrong with a configuration file, and its fix.
 type Problem struct {
 	File string
 	Line int    // from 1; 0 if the problem is of the file as a whole
 	Key  string // the path of the key, such as nodeset.a3.dws_flex; empty if there is none
-	Text string // what is wrong; how to mend it
+	Text string // what is wrong; how to fix it
 }
 
-// Error is the problem in one line: file:line: key: what; mend.
+// Error is the problem in one line: file:line: key: what; fix.
 func (p Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)

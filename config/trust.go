@@ -16,21 +16,21 @@ const (
 )
 
 // CheckSecret returns an error if others than its owner may read or write the
-// file of a secret, or exchange it for another one. That it is not there, or not
-// for us to see, is for whoever reads it to say.
+// file of a secret, or exchange it for another one. If it does not exist or
+// is not visible to us, whoever reads it reports that.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file; give one", path)
+		return fmt.Errorf("%s is not a regular file", path)
 	}
 	if err := checkOwner(path, info); err != nil {
 		return err
 	}
 	if mode := info.Mode().Perm(); mode&othersAny != 0 {
-		return fmt.Errorf("%s has mode %04o: others could read or change it; chmod 600 %s", path, mode, path)
+		return fmt.Errorf("%s is accessible to other users (mode %04o); run chmod 600 %s", path, mode, path)
 	}
 	return checkWay(path)
 }
@@ -43,13 +43,13 @@ func checkFile(f *os.File) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return nil // such as a shell's <(…): nobody else can reach it
+		return nil // such as a shell's <(…), which others cannot reach
 	}
 	return checkOpen(f.Name(), info)
 }
 
 // CheckProgram returns an error if others may exchange or write a program that is
-// to be run. That it is not there is for its caller to say.
+// to be run. If it does not exist, the caller reports that.
 func CheckProgram(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -64,7 +64,7 @@ func checkOpen(path string, info os.FileInfo) error {
 		return err
 	}
 	if mode := info.Mode().Perm(); mode&othersWrite != 0 {
-		return fmt.Errorf("%s has mode %04o: others could change what it says; chmod go-w %s", path, mode, path)
+		return fmt.Errorf("%s is writable by other users (mode %04o); run chmod go-w %s", path, mode, path)
 	}
 	return checkWay(path)
 }
@@ -80,11 +80,11 @@ func checkOwner(path string, info os.FileInfo) error {
 	if slurm, err := user.Lookup("slurm"); err == nil && slurm.Uid == uid {
 		return nil
 	}
-	return fmt.Errorf("%s belongs to uid %s, who could change it; chown root %s", path, uid, path)
+	return fmt.Errorf("%s is owned by uid %s, who could change it; run chown root %s", path, uid, path)
 }
 
 // checkWay returns an error if others may exchange a file by way of a folder on
-// its path, as it is given and as it is behind links. In a sticky folder, such
+// its path, as given and with links resolved. In a sticky folder, such
 // as /tmp, only its owner may exchange a file.
 func checkWay(path string) error {
 	given, err := filepath.Abs(path)
@@ -105,7 +105,7 @@ func checkWay(path string) error {
 				return fmt.Errorf("folder %w", err)
 			}
 			if info.Mode().Perm()&othersWrite != 0 && info.Mode()&os.ModeSticky == 0 {
-				return fmt.Errorf("folder %s has mode %04o: others could put another file in place of %s; chmod go-w %s",
+				return fmt.Errorf("folder %s is writable by other users (mode %04o), who could replace %s; run chmod go-w %s",
 					dir, info.Mode().Perm(), path, dir)
 			}
 			if dir == filepath.Dir(dir) {

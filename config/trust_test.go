@@ -61,18 +61,18 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 		"its owner may write it": {func(t *testing.T, dir string) { write(t, dir+"/config.yaml", minimal, 0o644) }, ""},
 		"its group may write it": {
 			func(t *testing.T, dir string) { write(t, dir+"/config.yaml", minimal, 0o664) },
-			"DIR/config.yaml has mode 0664: others could change what it says; chmod go-w DIR/config.yaml",
+			"DIR/config.yaml is writable by other users (mode 0664); run chmod go-w DIR/config.yaml",
 		},
 		"all may write it": {
 			func(t *testing.T, dir string) { write(t, dir+"/config.yaml", minimal, 0o602) },
-			"DIR/config.yaml has mode 0602: others could change what it says; chmod go-w DIR/config.yaml",
+			"DIR/config.yaml is writable by other users (mode 0602); run chmod go-w DIR/config.yaml",
 		},
 		"all may write its folder": {
 			func(t *testing.T, dir string) {
 				write(t, dir+"/config.yaml", minimal, 0o644)
 				chmod(t, dir, 0o757)
 			},
-			"folder DIR has mode 0757: others could put another file in place of DIR/config.yaml; chmod go-w DIR",
+			"folder DIR is writable by other users (mode 0757), who could replace DIR/config.yaml; run chmod go-w DIR",
 		},
 		"all may write its folder, but not exchange what is in it": {
 			func(t *testing.T, dir string) {
@@ -91,7 +91,7 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 				write(t, dir+"/real.yaml", minimal, 0o666)
 				link(t, "real.yaml", dir+"/config.yaml")
 			},
-			"DIR/config.yaml has mode 0666: others could change what it says; chmod go-w DIR/config.yaml",
+			"DIR/config.yaml is writable by other users (mode 0666); run chmod go-w DIR/config.yaml",
 		},
 		"it is a link into a folder that others may write": {
 			func(t *testing.T, dir string) {
@@ -99,7 +99,7 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 				write(t, dir+"/open/real.yaml", minimal, 0o644)
 				link(t, "open/real.yaml", dir+"/config.yaml")
 			},
-			"folder DIR/open has mode 0777: others could put another file in place of DIR/config.yaml; chmod go-w DIR/open",
+			"folder DIR/open is writable by other users (mode 0777), who could replace DIR/config.yaml; run chmod go-w DIR/open",
 		},
 		"it is a link that others may exchange": {
 			func(t *testing.T, dir string) {
@@ -108,14 +108,14 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 				link(t, "safe/real.yaml", dir+"/config.yaml")
 				chmod(t, dir, 0o775)
 			},
-			"folder DIR has mode 0775: others could put another file in place of DIR/config.yaml; chmod go-w DIR",
+			"folder DIR is writable by other users (mode 0775), who could replace DIR/config.yaml; run chmod go-w DIR",
 		},
 		"it belongs to another user": {
 			func(t *testing.T, dir string) {
 				write(t, dir+"/config.yaml", minimal, 0o644)
 				give(t, dir+"/config.yaml")
 			},
-			"DIR/config.yaml belongs to uid 12345, who could change it; chown root DIR/config.yaml",
+			"DIR/config.yaml is owned by uid 12345, who could change it; run chown root DIR/config.yaml",
 		},
 		"its folder belongs to another user": {
 			func(t *testing.T, dir string) {
@@ -124,7 +124,7 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 				link(t, "his/real.yaml", dir+"/config.yaml")
 				give(t, dir+"/his")
 			},
-			"folder DIR/his belongs to uid 12345, who could change it; chown root DIR/his",
+			"folder DIR/his is owned by uid 12345, who could change it; run chown root DIR/his",
 		},
 		"it is a device": {
 			func(t *testing.T, dir string) { link(t, "/dev/zero", dir+"/config.yaml") },
@@ -137,7 +137,7 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 				write(t, dir+"/open/safe/real.yaml", minimal, 0o644)
 				link(t, dir+"/open/safe/real.yaml", dir+"/config.yaml")
 			},
-			"folder DIR/open has mode 0777: others could put another file in place of DIR/config.yaml; chmod go-w DIR/open",
+			"folder DIR/open is writable by other users (mode 0777), who could replace DIR/config.yaml; run chmod go-w DIR/open",
 		},
 	}
 	for name, test := range tests {
@@ -168,9 +168,9 @@ func TestAPipeIsReadAsItIs(t *testing.T) {
 func TestCredentialsAreSeenByTheirOwnerOnly(t *testing.T) {
 	for mode, want := range map[os.FileMode]string{
 		0o600: "", 0o400: "",
-		0o640: "DIR/key.json has mode 0640: others could read or change it; chmod 600 DIR/key.json",
-		0o604: "DIR/key.json has mode 0604: others could read or change it; chmod 600 DIR/key.json",
-		0o620: "DIR/key.json has mode 0620: others could read or change it; chmod 600 DIR/key.json",
+		0o640: "DIR/key.json is accessible to other users (mode 0640); run chmod 600 DIR/key.json",
+		0o604: "DIR/key.json is accessible to other users (mode 0604); run chmod 600 DIR/key.json",
+		0o620: "DIR/key.json is accessible to other users (mode 0620); run chmod 600 DIR/key.json",
 	} {
 		for _, key := range []string{"google_app_cred_path: DIR/key.json", "slurmflex: {credentials_file: DIR/link.json}"} {
 			dir := ownFolder(t)
@@ -196,7 +196,7 @@ func TestCredentialsInAFolderThatOthersMayWriteAreRefused(t *testing.T) {
 	folder(t, dir+"/open", 0o777)
 	write(t, dir+"/open/key.json", "{}", 0o600)
 	assert.EqualError(t, CheckSecret(dir+"/open/key.json"),
-		"folder "+dir+"/open has mode 0777: others could put another file in place of "+dir+"/open/key.json; chmod go-w "+dir+"/open")
+		"folder "+dir+"/open is writable by other users (mode 0777), who could replace "+dir+"/open/key.json; run chmod go-w "+dir+"/open")
 }
 
 func TestCredentialsThatAreNotThereAreForWhoeverReadsThemToName(t *testing.T) {
@@ -214,8 +214,8 @@ func TestAProgramThatOthersCanChangeIsNotRun(t *testing.T) {
 	require.NoError(t, CheckProgram(dir+"/program"))
 	require.NoError(t, CheckProgram(dir+"/gone"), "its caller says so")
 	chmod(t, dir+"/program", 0o777)
-	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program has mode 0777: others could change what it says; chmod go-w "+dir+"/program")
+	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program is writable by other users (mode 0777); run chmod go-w "+dir+"/program")
 	chmod(t, dir+"/program", 0o755)
 	give(t, dir+"/program")
-	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program belongs to uid 12345, who could change it; chown root "+dir+"/program")
+	assert.EqualError(t, CheckProgram(dir+"/program"), dir+"/program is owned by uid 12345, who could change it; run chown root "+dir+"/program")
 }

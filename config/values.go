@@ -58,15 +58,15 @@ func (s *section) seconds(key string, unset, low, high time.Duration) time.Durat
 	return time.Second * time.Duration(s.whole(key, n, int(unset/time.Second), int(low/time.Second), int(high/time.Second), " s"))
 }
 
-// whole is a whole number of a unit from low to high; else it is a problem,
-// and the number is what it would be if the key were not there.
+// whole is a whole number of a unit from low to high; otherwise it is a problem, and
+// the number is what it would be without the key.
 func (s *section) whole(key string, n *yaml.Node, unset, low, high int, unit string) int {
 	var i int
 	switch {
 	case n.ShortTag() != "!!int":
 		s.problem(key, "%s is not a whole number; give %d to %d", describe(n), low, high)
 	case n.Decode(&i) != nil:
-		s.problem(key, "%s is out of all ranges; give %d to %d", describe(n), low, high)
+		s.problem(key, "%s is out of range; give %d to %d", describe(n), low, high)
 	case i < low:
 		s.problem(key, "%d%s is below %d%s; give %d to %d", i, unit, low, unit, low, high)
 	case i > high:
@@ -135,7 +135,7 @@ func (s *section) itemProblem(key string, i int, format string, args ...any) {
 }
 
 // settings reads a mapping whose values are words, numbers or booleans, as
-// they stand in the file; a null is left out.
+// written in the file; a null is left out.
 func (s *section) settings(key string) map[string]string {
 	inner := s.section(key)
 	all := make(map[string]string, len(inner.keys))

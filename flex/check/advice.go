@@ -10,8 +10,8 @@ import (
 	"slurmflex/flex/slurmconf"
 )
 
-// Advise holds a configuration that is right against good sense, and lists what
-// of the file is ignored. It asks nobody.
+// Advise says what could be better in a valid configuration, and lists the keys that
+// are ignored. It works offline.
 func Advise(cfg *config.Config) Findings {
 	a := adviser{cfg: cfg, keys: cfg.Keys()}
 	for _, set := range cfg.FlexSets() {
@@ -25,7 +25,7 @@ func Advise(cfg *config.Config) Findings {
 		if strings.HasSuffix(i.Key, ".partition_conf") || a.advises(i.Key) {
 			continue // config slurm-conf writes it into slurm.conf, or advice says what matters about it
 		}
-		a.found = append(a.found, Finding{Ignored, a.keys.File, i.Line, i.Key, "slurmflex does not use it"})
+		a.found = append(a.found, Finding{Ignored, a.keys.File, i.Line, i.Key, "used only by slurm-gcp"})
 	}
 	return a.found.sort()
 }
@@ -54,27 +54,27 @@ func (a *adviser) flex(set *config.NodeSet) {
 	block := "nodeset." + set.Name + ".dws_flex."
 	if set.Flex.UseJobDuration && set.Flex.JobDurationMargin == 0 {
 		a.advise(block+"job_duration_margin",
-			"a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots")
+			"the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	}
 	if !set.Flex.UseJobDuration && a.keys.Has(block+"job_duration_margin") {
-		a.advise(block+"job_duration_margin", "means nothing without use_job_duration; set use_job_duration: true or take it out")
+		a.advise(block+"job_duration_margin", "has no effect without use_job_duration; set use_job_duration: true or remove this")
 	}
 	if set.Flex.ProvisionTimeout == 0 && a.keys.Has(block+"on_provision_timeout") {
-		a.advise(block+"on_provision_timeout", "means nothing without provision_timeout; set provision_timeout or take it out")
+		a.advise(block+"on_provision_timeout", "has no effect without provision_timeout; set provision_timeout or remove this")
 	}
 	if set.Flex.RenewBefore > 0 && set.Static == 0 {
-		a.advise(block+"renew_before", "only static nodes are renewed, and there are none; set node_count_static or take it out")
+		a.advise(block+"renew_before", "only static nodes are renewed, and there are none; set node_count_static or remove this")
 	}
 	if t := set.Flex.BootTimeout; t > 0 && t < quickestBoot {
-		a.advise(block+"boot_timeout", "%.0f s is shorter than a GPU machine takes to boot, so its node would be powered down again; set it to 1800", t.Seconds())
+		a.advise(block+"boot_timeout", "%.0f s is shorter than a GPU machine takes to boot, so its node would be powered down again; set this to 1800", t.Seconds())
 	}
 	if set.Flex.BootTimeout == 0 {
-		a.advise(block+"boot_timeout", "a machine that never comes up is paid for until its lease ends; set it to 1800 or take it out")
+		a.advise(block+"boot_timeout", "a machine that never boots costs money until its lease ends; set this to 1800 or remove it")
 	}
 }
 
 // static is about static nodes in exclusive partitions, and about nodes that no
-// job can have.
+// job can use.
 func (a *adviser) static(set *config.NodeSet) {
 	key := "nodeset." + set.Name
 	used := false
@@ -86,19 +86,19 @@ func (a *adviser) static(set *config.NodeSet) {
 			used = true
 			if p.Exclusive && set.Static > 0 {
 				a.advise(key+".node_count_static",
-					"exclusive partition %s powers its nodes down after each job, also static ones, which then wait for capacity again; take the nodeset out of it or set enable_job_exclusive: false", p.Name)
+					"exclusive partition %s powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false", p.Name)
 			}
 		}
 	}
 	if !used && set.Size() > 0 {
-		a.advise(key, "is in no partition, so that no job can have its nodes; add it to a partition_nodeset")
+		a.advise(key, "is in no partition, so no job can use its nodes; add it to a partition_nodeset")
 	}
 	if set.Size() == 0 {
 		a.advise(key, "has no nodes; set node_count_dynamic_max")
 	}
 }
 
-// requests is about nodes that are asked for one by one.
+// requests is about nodes that are requested one by one.
 func (a *adviser) requests() {
 	most := a.cfg.Options.MaxActiveRequests
 	nodes, sets := map[string]int{}, map[string][]string{}
@@ -111,15 +111,14 @@ func (a *adviser) requests() {
 	for _, region := range a.cfg.FlexRegions() {
 		if nodes[region] > most {
 			a.advise("nodeset."+sets[region][0]+".dws_flex.provisioning",
-				"the %d nodes of %s each need a request, and only %d may be live in %s at once; the others wait, unless max_active_requests and the project's quota allow more, or provisioning is queued",
+				"the %d nodes of %s need a request each, and only %d requests may be active in %s at once, so the others wait; raise max_active_requests and the project's quota, or set provisioning: queued",
 				nodes[region], strings.Join(sets[region], ", "), most, region)
 		}
 	}
 }
 
-// resumeTimeouts is about those that slurm-gcp's scripts write into cloud.conf
-// for partitions with nodes of ours: their own, and for those that have none the
-// cluster's.
+// resumeTimeouts is about those that slurm-gcp's scripts write into cloud.conf for
+// partitions with nodes of ours: the partition's own, otherwise the cluster's.
 func (a *adviser) resumeTimeouts() {
 	needs := slurmconf.Needs{Config: a.cfg}
 	var others []string
@@ -131,17 +130,17 @@ func (a *adviser) resumeTimeouts() {
 		case !own:
 			others = append(others, p.Name)
 		case wrong != "":
-			a.advise(key, "slurm-gcp's scripts write it into cloud.conf: %s; set it to %s", wrong, write)
+			a.advise(key, "slurm-gcp's scripts write this into cloud.conf: %s; set it to %s", wrong, write)
 		}
 	}
 	const key = "cloud_parameters.resume_timeout"
 	value, given := a.keys.Value(key)
 	if wrong, write := needs.ResumeTimeout(value); given && wrong != "" && len(others) > 0 {
-		a.advise(key, "counts for the nodes of %s: %s; set ResumeTimeout to %s in their partition_conf", strings.Join(others, ", "), wrong, write)
+		a.advise(key, "applies to the nodes of %s: %s; set ResumeTimeout to %s in their partition_conf", strings.Join(others, ", "), wrong, write)
 	}
 }
 
-// others is about the nodes that do not come by flex-start.
+// others is about the nodes without flex-start.
 func (a *adviser) others() {
 	var sets []string
 	for _, set := range a.cfg.NodeSets {
@@ -152,7 +151,7 @@ func (a *adviser) others() {
 	d := a.cfg.Options.Delegate
 	if len(sets) > 0 && (d.ResumeProgram == "" || d.SuspendProgram == "") {
 		a.advise("slurmflex.delegate",
-			"nobody is called for the nodes of %s, which do not come by flex-start; name the programs that power them up and down in resume_program and suspend_program",
+			"no program is called for the nodes of %s, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down",
 			strings.Join(sets, ", "))
 	}
 }

@@ -50,35 +50,35 @@ func TestAdvice(t *testing.T) {
 		"nothing, where all is well": {"project", "project", ""},
 		"a lease as long as its job": {
 			", job_duration_margin: 600", "",
-			"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots",
+			"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)",
 		},
 		"a margin of nothing": {
 			"use_job_duration: true, ", "",
-			"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: means nothing without use_job_duration; set use_job_duration: true or take it out",
+			"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: has no effect without use_job_duration; set use_job_duration: true or remove this",
 		},
 		"what to do at the end of no wait": {
 			"margin: 600", "margin: 600, on_provision_timeout: hold",
-			"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: means nothing without provision_timeout; set provision_timeout or take it out",
+			"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: has no effect without provision_timeout; set provision_timeout or remove this",
 		},
 		"renewal of nothing": {
 			"margin: 600", "margin: 600, renew_before: 60",
-			"c.yaml:12: nodeset.a3.dws_flex.renew_before: advice: only static nodes are renewed, and there are none; set node_count_static or take it out",
+			"c.yaml:12: nodeset.a3.dws_flex.renew_before: advice: only static nodes are renewed, and there are none; set node_count_static or remove this",
 		},
 		"a boot_timeout in minutes, C17": {
 			"margin: 600", "margin: 600, boot_timeout: 20",
-			"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: 20 s is shorter than a GPU machine takes to boot, so its node would be powered down again; set it to 1800",
+			"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: 20 s is shorter than a GPU machine takes to boot, so its node would be powered down again; set this to 1800",
 		},
 		"machines that may boot for ever": {
 			"margin: 600", "margin: 600, boot_timeout: 0",
-			"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: a machine that never comes up is paid for until its lease ends; set it to 1800 or take it out",
+			"c.yaml:12: nodeset.a3.dws_flex.boot_timeout: advice: a machine that never boots costs money until its lease ends; set this to 1800 or remove it",
 		},
 		"static nodes of an exclusive partition": {
 			"[one, cpu]", "[one, cpu], enable_job_exclusive: true",
-			"c.yaml:14: nodeset.one.node_count_static: advice: exclusive partition serve powers its nodes down after each job, also static ones, which then wait for capacity again; take the nodeset out of it or set enable_job_exclusive: false",
+			"c.yaml:14: nodeset.one.node_count_static: advice: exclusive partition serve powers its nodes down after each job, including static ones, which then wait for capacity again; remove the nodeset from it or set enable_job_exclusive: false",
 		},
-		"nodes that no job can have": {
+		"nodes no job can use": {
 			"[a3]", "[]",
-			"c.yaml:7: nodeset.a3: advice: is in no partition, so that no job can have its nodes; add it to a partition_nodeset",
+			"c.yaml:7: nodeset.a3: advice: is in no partition, so no job can use its nodes; add it to a partition_nodeset",
 		},
 		"a nodeset without nodes": {
 			"node_count_dynamic_max: 8", "node_count_dynamic_max: 0",
@@ -86,22 +86,22 @@ func TestAdvice(t *testing.T) {
 		},
 		"more nodes than requests": {
 			"max_active_requests: 6", "max_active_requests: 5",
-			"c.yaml:19: nodeset.one.dws_flex.provisioning: advice: the 6 nodes of one each need a request, and only 5 may be live in us-central1 at once; the others wait, unless max_active_requests and the project's quota allow more, or provisioning is queued",
+			"c.yaml:19: nodeset.one.dws_flex.provisioning: advice: the 6 nodes of one need a request each, and only 5 requests may be active in us-central1 at once, so the others wait; raise max_active_requests and the project's quota, or set provisioning: queued",
 		},
 		"a short ResumeTimeout for slurm-gcp to write": {
 			"project: demo\n", "project: demo\ncloud_parameters: {resume_timeout: 300}\n",
-			"c.yaml:3: cloud_parameters.resume_timeout: advice: counts for the nodes of serve, train: 300 s are over before a machine has booted, which may take 00:30:00; set ResumeTimeout to 65533 in their partition_conf",
+			"c.yaml:3: cloud_parameters.resume_timeout: advice: applies to the nodes of serve, train: 300 s is shorter than a boot, which may take 00:30:00; set ResumeTimeout to 65533 in their partition_conf",
 		},
 		"slurm-gcp's own ResumeTimeout of a flex partition": {
 			"partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}", "",
 		},
 		"a short ResumeTimeout of a flex partition": {
 			"partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 300}",
-			"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write it into cloud.conf: 300 s are over before a machine has booted, which may take 00:30:00; set it to 65533",
+			"c.yaml:4: partitions.train.partition_conf.ResumeTimeout: advice: slurm-gcp's scripts write this into cloud.conf: 300 s is shorter than a boot, which may take 00:30:00; set it to 65533",
 		},
 		"nobody for the other nodes": {
 			", suspend_program: /s", "",
-			"c.yaml:23: slurmflex.delegate: advice: nobody is called for the nodes of cpu, which do not come by flex-start; name the programs that power them up and down in resume_program and suspend_program",
+			"c.yaml:23: slurmflex.delegate: advice: no program is called for the nodes of cpu, which do not use flex-start; set resume_program and suspend_program to the programs that power them up and down",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 	cfg := changed(t, "project: demo\n", "project: demo\nlogin_groups: {}\n")
 	ignored := Advise(cfg).Of(Ignored)
 	require.Len(t, ignored, 2)
-	assert.Equal(t, "c.yaml:3: login_groups: ignored: slurmflex does not use it", ignored[0].String())
+	assert.Equal(t, "c.yaml:3: login_groups: ignored (used only by slurm-gcp)", ignored[0].String())
 	assert.Equal(t, "nodeset.cpu", ignored[1].Key)
 }
 

@@ -10,7 +10,7 @@ import (
 	"slurmflex/config"
 )
 
-// effective is a configuration file with every key that counts, also those
+// effective is a configuration file with every key that has an effect, also those
 // that are not given. It loads as the same configuration.
 type effective struct {
 	Cluster     string                        `yaml:"slurm_cluster_name"`
@@ -81,7 +81,7 @@ type effectiveDelegate struct {
 	SuspendProgram string `yaml:"suspend_program,omitempty"`
 }
 
-// Effective is the configuration as it counts, defaults included, as YAML.
+// Effective is the effective configuration, defaults included, as YAML.
 func Effective(cfg *config.Config) ([]byte, error) {
 	o := cfg.Options
 	e := effective{

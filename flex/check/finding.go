@@ -1,6 +1,6 @@
-// Package check holds a configuration against good sense and against the world:
-// what Slurm is configured to do, and what Compute has. It observes first, and
-// judges then what it has seen, so that the judgement is a pure function.
+// Package check compares a configuration with good practice, with what Slurm is
+// configured to do, and with what Compute has. It observes first and judges then
+// what it has seen, so that the judgement is a pure function.
 package check
 
 import (
@@ -16,7 +16,7 @@ type Level uint8
 
 // The levels, the worst first.
 const (
-	Fault   Level = iota // it does not work so: some job is lost or never starts
+	Fault   Level = iota // it does not work: some job is lost or never starts
 	Unread               // it could not be looked at, so nothing is known
 	Advice               // it works, but this would be better
 	Ignored              // a key that slurmflex does not use
@@ -28,16 +28,20 @@ type Finding struct {
 	File  string // of the line to change, or of the configuration
 	Line  int    // from 1; 0 if it is not there yet, or not known
 	Key   string // such as nodeset.a3.dws_flex or ResumeTimeout
-	Text  string // what is; what to do
+	Text  string // what is wrong; what to do
 }
 
-// String is the finding in one line: file:line: key: text; mend. All but faults
-// say in a word what they are.
+// String is the finding in one line: file:line: key: text; fix. All but faults are
+// labelled with their level.
 func (f Finding) String() string { return f.problem().Error() }
 
 func (f Finding) problem() config.Problem {
-	word := [...]string{Fault: "", Unread: "not checked: ", Advice: "advice: ", Ignored: "ignored: "}[f.Level]
-	return config.Problem{File: f.File, Line: f.Line, Key: f.Key, Text: word + strings.Join(strings.Fields(f.Text), " ")}
+	word := [...]string{Fault: "", Unread: "not checked: ", Advice: "advice: ", Ignored: "ignored"}[f.Level]
+	text := strings.Join(strings.Fields(f.Text), " ")
+	if f.Level == Ignored {
+		text = " (" + text + ")"
+	}
+	return config.Problem{File: f.File, Line: f.Line, Key: f.Key, Text: word + text}
 }
 
 // Findings are what was found, by file and line.

@@ -8,11 +8,11 @@ import (
 	"slurmflex/mig"
 )
 
-// Compare holds a configuration against the world.
+// Compare compares a configuration with the world.
 func Compare(cfg *config.Config, w World) Findings {
 	j := &judge{cfg: cfg, keys: cfg.Keys(), world: w}
 	if w.Client != nil {
-		j.say(Fault, "slurmflex.credentials_file", "%v; Compute was not asked", w.Client)
+		j.say(Fault, "slurmflex.credentials_file", "%v; Compute was not queried", w.Client)
 	} else {
 		j.compute()
 	}
@@ -47,18 +47,18 @@ func (j *judge) say(level Level, key, format string, args ...any) {
 	j.found = append(j.found, Finding{level, j.keys.File, j.keys.Line(key), key, fmt.Sprintf(format, args...)})
 }
 
-// unread notes that something was not read. Missing rights and wrong names are
-// faults, for they do not pass.
-func (j *judge) unread(key string, err error, mend string) {
+// unread notes that something was not read. Missing permissions and wrong names are
+// faults, because they do not go away.
+func (j *judge) unread(key string, err error, fix string) {
 	level := Unread
 	switch mig.CauseOf(err) {
 	case mig.CausePermission, mig.CauseNotFound, mig.CauseConfig:
 		level = Fault
 	}
-	j.say(level, key, "%v; %s", err, mend)
+	j.say(level, key, "%v; %s", err, fix)
 }
 
-// absent reports whether what was asked for is not there.
+// absent reports whether what was asked for does not exist.
 func absent(err error) bool {
 	cause := mig.CauseOf(err)
 	return cause == mig.CauseNotFound || cause == mig.CauseConfig
@@ -70,9 +70,9 @@ func (j *judge) credentials() {
 		switch err := j.world.Groups[region]; {
 		case err == nil:
 		case mig.CauseOf(err) == mig.CauseUnavailable:
-			j.unread("project", err, "does this host reach Compute?")
+			j.unread("project", err, "check that this host can reach Compute")
 		default:
-			j.unread("project", err, "are the project's id and the credentials right? They need the role of scripts/iam/slurmflex-role.yaml")
+			j.unread("project", err, "check the project id and the credentials, which need the role in scripts/iam/slurmflex-role.yaml")
 		}
 	}
 }
@@ -82,20 +82,20 @@ func (j *judge) place(set *config.NodeSet) {
 	key := "nodeset." + set.Name + "."
 	switch r := j.world.Regions[set.Region]; {
 	case r.Err != nil:
-		j.unread(key+"subnetwork", r.Err, "give a subnetwork of a region that there is, and the right compute.regions.get")
+		j.unread(key+"subnetwork", r.Err, "give a subnetwork of an existing region, and the credentials the permission compute.regions.get")
 		return
 	case !r.Is.Up:
-		j.say(Fault, key+"subnetwork", "region %s is DOWN, as Compute says; wait, or use another region", set.Region)
+		j.say(Fault, key+"subnetwork", "region %s is DOWN according to Compute; wait, or use another region", set.Region)
 	}
 	for _, zone := range set.Zones {
 		at := j.zoneKey(set, zone)
 		switch z := j.world.Zones[zone]; {
 		case absent(z.Err):
-			j.say(Fault, at, "there is no zone %s; give another one of %s", zone, set.Region)
+			j.say(Fault, at, "zone %s does not exist; give another one of %s", zone, set.Region)
 		case z.Err != nil:
-			j.unread(at, z.Err, "give the credentials the right compute.zones.get")
+			j.unread(at, z.Err, "give the credentials the permission compute.zones.get")
 		case !z.Is.Up:
-			j.say(Fault, at, "zone %s is DOWN, as Compute says; wait, or take it out", zone)
+			j.say(Fault, at, "zone %s is DOWN according to Compute; wait, or remove it", zone)
 		}
 	}
 }
@@ -114,12 +114,12 @@ func (j *judge) zoneKey(set *config.NodeSet, zone string) string {
 	}
 }
 
-// template is about what the instance template says of flex-start.
+// template is about the instance template's settings for flex-start.
 func (j *judge) template(set *config.NodeSet) {
 	key := "nodeset." + set.Name + ".instance_template"
 	t := j.world.Templates[set.Template]
 	if t.Err != nil {
-		j.unread(key, t.Err, "give a template that there is, and that the credentials may read")
+		j.unread(key, t.Err, "give an existing template that the credentials may read")
 		return
 	}
 	if set.Flex.UseBulkInsert {
@@ -131,11 +131,11 @@ func (j *judge) template(set *config.NodeSet) {
 	}
 	if len(wrong) == 0 && t.Is.MaxRun < set.Flex.MaxRunDuration {
 		j.say(Advice, "nodeset."+set.Name+".dws_flex.max_run_duration",
-			"the template's maxRunDuration is %d s, and Google does not say which of the two counts; set both to the same", int(t.Is.MaxRun.Seconds()))
+			"the template's maxRunDuration is %d s, and Google does not document which of the two applies; set both to the same value", int(t.Is.MaxRun.Seconds()))
 	}
 	if _, _, ok := mig.PlacementLimit(t.Is.MachineType, set.PlacementDistance); set.Placement && !ok {
 		j.say(Fault, "nodeset."+set.Name+".enable_placement",
-			"%s machines cannot be placed as close together as that; set it to false", t.Is.MachineType)
+			"%s machines cannot be placed that close together; set this to false", t.Is.MachineType)
 	}
 }
 
@@ -147,14 +147,14 @@ func (j *judge) machines(set *config.NodeSet) {
 		switch {
 		case !asked:
 		case absent(m.Err):
-			j.say(Fault, j.zoneKey(set, zone), "zone %s has no %s; take it out, or give a template with a machine type that it has", zone, t.Is.MachineType)
+			j.say(Fault, j.zoneKey(set, zone), "zone %s has no %s; remove it, or give a template with a machine type that it has", zone, t.Is.MachineType)
 		case m.Err != nil:
-			j.unread(j.zoneKey(set, zone), m.Err, "give the credentials the right compute.machineTypes.get")
+			j.unread(j.zoneKey(set, zone), m.Err, "give the credentials the permission compute.machineTypes.get")
 		}
 	}
 	if m, ok := j.machine(set); ok && !m.FlexStart() && !set.Flex.UseBulkInsert {
 		j.say(Fault, "nodeset."+set.Name+".instance_template",
-			"flex-start has no %s, only types with GPUs, but for A4X, and H4D; make a template with one of them", m.Name)
+			"flex-start does not offer %s, only H4D and types with GPUs other than A4X; use a template with one of them", m.Name)
 	}
 }
 
@@ -171,13 +171,13 @@ func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 }
 
 // maxOff is how far the clocks may be apart. Leases end by Compute's clock, and
-// reservations begin by ours; Google's tokens bear some minutes.
+// reservations start by ours; Google's tokens tolerate some minutes.
 const maxOff = 30 * time.Second
 
-// clock is about ours against Compute's.
+// clock compares ours with Compute's.
 func (j *judge) clock() {
 	if j.world.Clock.Err != nil {
-		j.unread("clock", j.world.Clock.Err, "are this host's and Compute's clocks the same?")
+		j.unread("clock", j.world.Clock.Err, "check that this host's clock is synchronized")
 		return
 	}
 	off := j.world.Clock.Off()
@@ -190,6 +190,6 @@ func (j *judge) clock() {
 	}
 	j.found = append(j.found, Finding{
 		Level: Fault, File: j.keys.File, Key: "clock",
-		Text: fmt.Sprintf("this host's is %s %s Compute's, by which leases end; have chrony or ntpd set it", off.Abs().Round(time.Second), way),
+		Text: fmt.Sprintf("this host's clock is %s %s Compute's, by which leases end; synchronize it with chrony or ntpd", off.Abs().Round(time.Second), way),
 	})
 }

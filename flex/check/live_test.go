@@ -87,7 +87,7 @@ func compared(t *testing.T, c *cloud, s Scheduler) Findings {
 	return Compare(cfg, Observe(t.Context(), cfg, s, c, time.Now))
 }
 
-func TestInARegionThatCannotBeReadNothingElseIsAsked(t *testing.T) {
+func TestARegionThatCannotBeReadIsNotQueriedFurther(t *testing.T) {
 	c := &cloud{unseen: map[string]error{"us-central1": &mig.Error{Op: "list", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("no answer")}}}
 	found := compared(t, c, controller{})
 	assert.Contains(t, keys(found, Unread), "project")
@@ -103,14 +103,14 @@ func TestWithoutComputeSlurmIsCheckedAllTheSame(t *testing.T) {
 	world := Observe(t.Context(), cfg, controller{}, nil, time.Now)
 	world.Client, world.Hooks = errors.New("no credentials"), "/opt/slurmflex"
 	found := Compare(cfg, world)
-	assert.Equal(t, "no credentials; Compute was not asked", keys(found, Fault)["slurmflex.credentials_file"])
-	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; write ResumeProgram=/opt/slurmflex/resume")
+	assert.Equal(t, "no credentials; Compute was not queried", keys(found, Fault)["slurmflex.credentials_file"])
+	assert.Contains(t, found.Problems().Error(), "/nonexistent/slurm.conf: ResumeProgram: is not set; set ResumeProgram=/opt/slurmflex/resume")
 }
 
-func TestAQuotaThatComputeShowsIsHeldAgainstTheConfiguration(t *testing.T) {
+func TestAQuotaThatComputeShowsIsComparedWithTheConfiguration(t *testing.T) {
 	const key = "slurmflex.max_active_requests"
 	for limit, want := range map[float64]string{
-		5: "6 live requests in us-central1 are more than the project's quota ACTIVE_RESIZE_REQUESTS of 5; set it to 5 or ask Google for more",
+		5: "6 active requests in us-central1 are more than the project's quota ACTIVE_RESIZE_REQUESTS of 5; set this to 5 or ask Google for more",
 		6: "",
 	} {
 		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: limit}}}, controller{})
@@ -122,7 +122,7 @@ func TestAQuotaThatComputeShowsIsHeldAgainstTheConfiguration(t *testing.T) {
 func TestAQuotaOfGroupsSaysHowManyJobsMayHaveNodes(t *testing.T) {
 	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
 		found := compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 3}}}, controller{})
-		assert.Contains(t, fmt.Sprint(found), "quota "+metric+" of us-central1 is 3: each job on flex-start nodes has a group of its own, whether it waits or runs, so that at most 3 jobs have nodes at once")
+		assert.Contains(t, fmt.Sprint(found), "quota "+metric+" of us-central1 is 3: each waiting or running job on flex-start nodes has a group of its own, so at most 3 jobs can have nodes at once")
 		found = compared(t, &cloud{quotas: []mig.Quota{{Metric: metric, Limit: 1e6}}}, controller{})
 		assert.NotContains(t, fmt.Sprint(found), metric)
 	}
@@ -144,16 +144,16 @@ func TestWhatNobodyAnsweredIsNotChecked(t *testing.T) {
 	assert.Equal(t, "hung", keys(found, Unread)["nodeset"])
 	assert.Contains(t, keys(found, Unread), "nodeset.a3.zone_policy_allow[0]")
 	found = compared(t, &cloud{region: denied}, controller{})
-	assert.Equal(t, "read x: 403; give a subnetwork of a region that there is, and the right compute.regions.get", keys(found, Fault)["nodeset.a3.subnetwork"])
+	assert.Equal(t, "read x: 403; give a subnetwork of an existing region, and the credentials the permission compute.regions.get", keys(found, Fault)["nodeset.a3.subnetwork"])
 }
 
-func TestAnOldSlurmIsNamedAndNothingElseIsSaidOfIt(t *testing.T) {
+func TestAnOldSlurmIsTheOnlyFinding(t *testing.T) {
 	found := compared(t, &cloud{}, controller{version: "21.08.8", nodes: errors.New("no nodes")})
 	assert.Equal(t, []string{"/nonexistent/slurm.conf: SLURM_VERSION: Slurm 21.08.8 is older than 22.05, the oldest that slurmflex works with; upgrade it"},
 		strings.Split(found.Problems().Error(), "\n"))
 }
 
-func TestOurClockIsHeldAgainstComputes(t *testing.T) {
+func TestOurClockIsComparedWithComputes(t *testing.T) {
 	for ahead, wrong := range map[time.Duration]bool{0: false, 20 * time.Second: false, -20 * time.Second: false, 5 * time.Minute: true, -5 * time.Minute: true} {
 		found := compared(t, &cloud{clock: ahead}, controller{})
 		assert.Equal(t, wrong, keys(found, Fault)["clock"] != "", ahead)
@@ -161,7 +161,7 @@ func TestOurClockIsHeldAgainstComputes(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct{ before, after, off time.Duration }{
 		{-time.Second, time.Second, 0},
-		{900 * time.Millisecond, 2 * time.Second, 0}, // Compute tells whole seconds
+		{900 * time.Millisecond, 2 * time.Second, 0}, // Compute has whole seconds
 		{3 * time.Second, 4 * time.Second, 2 * time.Second},
 		{-3 * time.Second, -2 * time.Second, -2 * time.Second},
 		{-time.Hour, time.Hour, 0}, // it took its time to answer
@@ -170,7 +170,7 @@ func TestOurClockIsHeldAgainstComputes(t *testing.T) {
 	}
 }
 
-func TestFindingsStandInTheOrderOfTheFile(t *testing.T) {
+func TestFindingsAreInTheOrderOfTheFile(t *testing.T) {
 	found := Findings{{File: "b"}, {File: "a", Line: 9, Text: "x\ny"}, {File: "a", Line: 2}}.sort()
 	require.Equal(t, []int{2, 9, 0}, []int{found[0].Line, found[1].Line, found[2].Line})
 	assert.Equal(t, "a:9: x y", found[1].String(), "in one line")

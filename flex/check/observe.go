@@ -63,14 +63,14 @@ type World struct {
 // Offer is a machine type in a zone.
 type Offer struct{ Zone, Machine string }
 
-// Clock is Compute's clock against ours.
+// Clock compares Compute's clock with ours.
 type Clock struct {
-	Before, There, After time.Time // ours, theirs, ours again; zero if nobody could be asked
+	Before, There, After time.Time // ours, theirs, ours again; zero if Compute could not be queried
 	Err                  error
 }
 
-// Off is how far our clock is from Compute's, which tells whole seconds: more
-// than 0 if ours is ahead.
+// Off is how far our clock is from Compute's, which has whole seconds: more than 0 if
+// ours is ahead.
 func (c Clock) Off() time.Duration {
 	switch {
 	case c.Before.After(c.There.Add(time.Second)):
@@ -81,9 +81,8 @@ func (c Clock) Off() time.Duration {
 	return 0
 }
 
-// Observe looks at everything that a check is about, side by side. What could
-// not be read stands in the world with its error. Without a Cloud only Slurm is
-// looked at.
+// Observe reads everything that a check is about, concurrently. What could not be
+// read is in the world with its error. Without a Cloud it reads only Slurm.
 func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, now func() time.Time) World {
 	w := World{
 		User: os.Geteuid(), Programs: map[string]Program{}, Groups: map[string]error{},
@@ -101,7 +100,7 @@ func Observe(ctx context.Context, cfg *config.Config, s Scheduler, c Cloud, now 
 
 func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	if w.Conf.Is, w.Conf.Err = s.Config(ctx); w.Conf.Err != nil {
-		return // the rest is no better
+		return // the rest would fail too
 	}
 	w.Partitions.Is, w.Partitions.Err = s.Partitions(ctx)
 	w.Nodes.Is, w.Nodes.Err = s.Nodes(ctx)
@@ -115,11 +114,11 @@ func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	}
 }
 
-// sideBySide bounds the calls to Compute that are made at once.
+// sideBySide bounds the concurrent calls to Compute.
 const sideBySide = 8
 
-// observeCompute reads the regions first: in one whose groups cannot be listed
-// nothing else is asked.
+// observeCompute reads the regions first: one whose groups cannot be listed is not
+// queried further.
 func (w *World) observeCompute(ctx context.Context, cfg *config.Config, c Cloud, now func() time.Time) {
 	regions := cfg.FlexRegions()
 	_, unseen := c.Groups(ctx, cfg.Cluster, regions)
@@ -202,7 +201,7 @@ func zonesOf(cfg *config.Config, unseen map[string]error) []string {
 type Program struct {
 	Err  error // why it cannot be looked at
 	Mode os.FileMode
-	Ours bool // it speaks of slurmflex, as our hooks do
+	Ours bool // it mentions slurmflex, as our hooks do
 	Bare bool // it is no script, so that it cannot give slurmflex a verb
 }
 

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// partitions holds Slurm's partitions against the configuration's.
+// partitions compares Slurm's partitions with the configuration's.
 func (j *judge) partitions(version slurm.Version) {
 	for _, p := range j.cfg.Partitions {
 		var nodes []string
@@ -24,7 +24,7 @@ func (j *judge) partitions(version slurm.Version) {
 		}
 		i := slices.IndexFunc(j.world.Partitions.Is, func(s slurm.Partition) bool { return s.Name == p.Name })
 		if i < 0 {
-			j.say(Fault, "partitions."+p.Name, "Slurm has no such partition; add PartitionName=%s Nodes=%s to slurm.conf, as slurmflex config slurm-conf prints it, or take it out",
+			j.say(Fault, "partitions."+p.Name, "Slurm has no such partition; add PartitionName=%s Nodes=%s to slurm.conf (see slurmflex config slurm-conf), or remove this",
 				p.Name, slurm.Fold(nodes))
 			continue
 		}
@@ -32,30 +32,29 @@ func (j *judge) partitions(version slurm.Version) {
 	}
 }
 
-// partition holds one of Slurm's partitions against the configuration's; nodes
-// are those of ours that it is to have.
+// partition compares one of Slurm's partitions with the configuration's; nodes are
+// those of ours that it should have.
 func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Partition, nodes []string) {
 	if missing := without(nodes, is.Nodes); len(missing) > 0 {
 		j.record(Fault, "PartitionName", p.Name, "lacks %s of partition_nodeset; add them to its Nodes=", slurm.Fold(missing))
 	}
 	switch {
 	case p.Exclusive && !is.Exclusive:
-		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s to it", slurmconf.Exclusive(version))
+		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(version))
 	case !p.Exclusive && is.Exclusive:
-		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm gives the nodes of %s to one job at a time; set it to true", p.Name)
+		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm gives the nodes of %s to one job at a time; set this to true", p.Name)
 	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
-		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after their job, whose leases are as long as that; add PowerDownOnIdle=YES to it")
+		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
 	}
 	longest := j.cfg.LongestJob(p)
 	if is.MaxTime.Kind != slurm.LimitSet || is.MaxTime.Duration > longest {
 		limit := slurm.Limit{Kind: slurm.LimitSet, Duration: longest}
-		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than every lease lasts, which then end with it; set MaxTime=%s in it", is.MaxTime, limit)
+		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, limit)
 	}
 	j.resumeTimeout(p, is)
 }
 
-// resumeTimeout is about a partition's own, which counts instead of the
-// cluster's.
+// resumeTimeout is about a partition's own, which overrides the cluster's.
 func (j *judge) resumeTimeout(p config.Partition, is slurm.Partition) {
 	value := ""
 	switch is.ResumeTimeout.Kind {
@@ -67,11 +66,11 @@ func (j *judge) resumeTimeout(p config.Partition, is slurm.Partition) {
 		value = strconv.Itoa(int(is.ResumeTimeout.Duration.Seconds()))
 	}
 	if wrong, write := (slurmconf.Needs{Config: j.cfg}).ResumeTimeout(value); wrong != "" {
-		j.record(Fault, "PartitionName", p.Name, "its ResumeTimeout: %s; write ResumeTimeout=%s in it", wrong, write)
+		j.record(Fault, "PartitionName", p.Name, "its ResumeTimeout: %s; set ResumeTimeout=%s", wrong, write)
 	}
 }
 
-// nodes holds Slurm's nodes against the nodesets.
+// nodes compares Slurm's nodes with the nodesets.
 func (j *judge) nodes(version slurm.Version) {
 	there := map[string]slurm.Node{}
 	for _, n := range j.world.Nodes.Is {
@@ -90,7 +89,7 @@ func (j *judge) nodes(version slurm.Version) {
 			}
 		}
 		if len(missing) > 0 && !hidden {
-			j.say(Fault, "nodeset."+set.Name, "Slurm has no node %s; add NodeName=%[1]s … State=CLOUD to slurm.conf, as slurmflex config slurm-conf prints it", slurm.Fold(missing))
+			j.say(Fault, "nodeset."+set.Name, "Slurm does not know %s; add NodeName=%[1]s … State=CLOUD to slurm.conf (see slurmflex config slurm-conf)", slurm.Fold(missing))
 		}
 		if len(fixed) > 0 {
 			j.record(Fault, "NodeName", slurm.Fold(fixed), "Slurm does not power these nodes up and down; add State=CLOUD to their line")
@@ -114,7 +113,7 @@ func (j *judge) superfluous(set *config.NodeSet) {
 		}
 	}
 	if len(names) > 0 {
-		j.say(Fault, "nodeset."+set.Name+".node_count_dynamic_max", "Slurm has %s too, for which nobody gets a machine; set it to %d or take them out of slurm.conf",
+		j.say(Fault, "nodeset."+set.Name+".node_count_dynamic_max", "Slurm also has %s, for which slurmflex never requests machines; set this to %d or remove them from slurm.conf",
 			slurm.Fold(names), highest+1-set.Static)
 	}
 }

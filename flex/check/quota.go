@@ -18,9 +18,8 @@ type need struct {
 	machine        mig.MachineType // of the first of sets
 }
 
-// quotas holds what the nodesets may take against what the project has. Compute
-// does not show every quota with its region; of those that it does not,
-// nothing is said.
+// quotas compares what the nodesets may need with what the project has. Compute does
+// not show every quota with its region; those that it does not show are skipped.
 func (j *judge) quotas() {
 	for _, n := range j.needs() {
 		limit, shown := j.world.Regions[n.region].Is.Quota(n.metric)
@@ -39,17 +38,18 @@ func (j *judge) quotas() {
 		limit, shown := r.Is.Quota(mig.ActiveRequestsQuota)
 		switch {
 		case shown && float64(most) > limit:
-			j.say(Fault, key, "%d live requests in %s are more than the project's quota %s of %d; set it to %[4]d or ask Google for more",
+			j.say(Fault, key, "%d active requests in %s are more than the project's quota %s of %d; set this to %[4]d or ask Google for more",
 				most, region, mig.ActiveRequestsQuota, int(limit))
 		case !shown && most > mig.DefaultActiveRequests:
-			j.say(Advice, key, "%d live requests in %s are more than the %d that a project has at first, and Compute does not show its quota %s; look it up in the console",
+			j.say(Advice, key, "%d active requests in %s are more than the default quota of %d, and Compute does not show the project's quota %s; look it up in the console",
 				most, region, mig.DefaultActiveRequests, mig.ActiveRequestsQuota)
 		}
 	}
 }
 
-// groups holds the nodes of a region against its quotas of groups: each job that
-// waits or runs has a group of its own, and so has each node that comes by itself.
+// groups compares the nodes of a region with its quotas of groups: each job that
+// waits or runs has a group of its own, and so has each node that is requested by
+// itself.
 func (j *judge) groups(region string, r mig.Region) {
 	key, nodes := "", 0
 	for _, set := range j.cfg.FlexSets() {
@@ -61,7 +61,7 @@ func (j *judge) groups(region string, r mig.Region) {
 	}
 	for _, metric := range mig.GroupQuotas() {
 		if limit, shown := r.Quota(metric); shown && int(limit) < nodes {
-			j.say(Advice, key, "quota %s of %s is %d: each job on flex-start nodes has a group of its own, whether it waits or runs, so that at most %[3]d jobs have nodes at once, though there are %d nodes; ask Google for more if jobs are that small",
+			j.say(Advice, key, "quota %s of %s is %d: each waiting or running job on flex-start nodes has a group of its own, so at most %[3]d jobs can have nodes at once, although there are %d nodes; ask Google for more if jobs are that small",
 				metric, region, int(limit), nodes)
 		}
 	}
@@ -108,6 +108,6 @@ func (j *judge) gpus(n *need, limit int) {
 	if len(n.sets) == 1 {
 		instead = fmt.Sprintf(", or set the number of nodes to %d", limit/n.machine.GPUs)
 	}
-	j.say(Advice, key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so that some wait for others; ask Google for more%s",
+	j.say(Advice, key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so some nodes wait for others; ask Google for more%s",
 		n.metric, n.region, limit, n.gpus, n.nodes, instead)
 }

@@ -3,7 +3,9 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 
 	"slurmflex/config"
@@ -15,12 +17,12 @@ import (
 func (j *judge) slurm() {
 	conf := j.world.Conf
 	if conf.Err != nil {
-		j.say(Unread, "slurm_bin_dir", "%v; is slurmctld running, and SLURM_CONF the right one?", conf.Err)
+		j.say(Unread, "slurm_bin_dir", "%v; check that slurmctld is running and SLURM_CONF is correct", conf.Err)
 		return
 	}
 	version, err := conf.Is.Version()
 	if err != nil {
-		j.say(Unread, "slurm_bin_dir", "%v; which Slurm is this?", err)
+		j.say(Unread, "slurm_bin_dir", "%v; check which version of Slurm this is", err)
 		return
 	}
 	if old := slurmconf.TooOld(version); old != "" {
@@ -61,10 +63,10 @@ func (j *judge) record(level Level, key, name, format string, args ...any) {
 	j.found = append(j.found, Finding{level, at.File, at.Line, key + "=" + name, fmt.Sprintf(format, args...)})
 }
 
-// settings holds slurm.conf against what flex-start nodes need.
+// settings compares slurm.conf with what flex-start nodes need.
 func (j *judge) settings(version slurm.Version) {
 	needs := slurmconf.Needs{Config: j.cfg, Version: version}
-	// Where the file cannot be read, nobody knows, and nothing is said.
+	// If the file cannot be read, that is unknown, and no finding.
 	needs.PartitionsSuspend = j.world.File == nil || j.world.File.AnyHas("PartitionName", "SuspendTime")
 	for _, p := range j.world.Partitions.Is {
 		if slices.Contains(j.world.Conf.Is.List("SuspendExcParts"), p.Name) {
@@ -82,7 +84,7 @@ func (j *judge) settings(version slurm.Version) {
 		if rule.Advice {
 			level = Advice
 		}
-		j.conf(level, rule.Key, "%s; write %s=%s", wrong, rule.Key, write)
+		j.conf(level, rule.Key, "%s; set %s=%s", wrong, rule.Key, write)
 	}
 }
 
@@ -117,12 +119,12 @@ func (j *judge) hooks() {
 	for _, h := range slurmconf.Hooks() {
 		value := j.world.Conf.Is[h.Key]
 		if wrong := j.wrongHook(h, value); wrong != "" {
-			j.conf(Fault, h.Key, "%s; write %s=%s", wrong, h.Key, h.Program(j.programs()))
+			j.conf(Fault, h.Key, "%s; set %s=%s", wrong, h.Key, h.Program(j.programs()))
 		}
 	}
 }
 
-// programs is the folder of our hooks: that of one which slurm.conf names, else
+// programs is the folder of our hooks: that of one which slurm.conf names, otherwise
 // where they are.
 func (j *judge) programs() string {
 	for _, h := range slurmconf.Hooks() {
@@ -133,8 +135,7 @@ func (j *judge) programs() string {
 	return cmp.Or(j.world.Hooks, slurmconf.Folder)
 }
 
-// wrongHook is what is wrong with a program, so that Slurm does not call it, or
-// calls somebody else.
+// wrongHook is why Slurm does not call a program, or calls another than ours.
 func (j *judge) wrongHook(h slurmconf.Hook, value string) string {
 	path := programPath(value)
 	p := j.world.Programs[path]
@@ -148,7 +149,7 @@ func (j *judge) wrongHook(h slurmconf.Hook, value string) string {
 	case p.Mode&0o111 == 0:
 		return fmt.Sprintf("Slurm cannot call %s: it is not executable", path)
 	case p.Mode&0o022 != 0:
-		return fmt.Sprintf("Slurm does not call %s, which others may change (mode %04o)", path, p.Mode.Perm())
+		return fmt.Sprintf("Slurm does not call %s, because other users can write to it (mode %04o)", path, p.Mode.Perm())
 	case !p.Ours:
 		return path + " is not slurmflex's"
 	case p.Bare:
@@ -163,11 +164,19 @@ func (j *judge) wrongHook(h slurmconf.Hook, value string) string {
 	return ""
 }
 
-// user is about who looks: files and credentials are those of SlurmUser.
+// user is about the user of this check: files and credentials are those of SlurmUser.
 func (j *judge) user() {
 	name, uid, ok := j.world.Conf.Is.User("SlurmUser")
 	if ok && uid != j.world.User {
-		j.conf(Advice, "SlurmUser", "is %s and slurmflex runs as that user, but this check as uid %d, whose files and credentials may be others; run it by sudo -u %[1]s",
-			name, j.world.User)
+		j.conf(Advice, "SlurmUser", "slurmflex runs as %s, but this check runs as %s, which may have different files and credentials; run it with sudo -u %[1]s",
+			name, userName(j.world.User))
 	}
+}
+
+// userName is the name of a user, or the uid if there is none.
+func userName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return fmt.Sprintf("uid %d", uid)
 }

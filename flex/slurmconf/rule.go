@@ -19,15 +19,15 @@ type Rule struct {
 	Advice bool // it works without, but worse
 
 	// Judge says what is wrong with a value, as slurm.conf has it or scontrol
-	// shows it, and what to write instead; "" if nothing is. An empty value is
+	// shows it, and what to set instead; "" if nothing is. An empty value is
 	// one that is not set.
 	Judge func(value string) (wrong, write string)
 }
 
 // longestWait is the longest ResumeTimeout that every Slurm understands as
 // itself: 65534 means unset, and 65535 is infinite, which before 25.05 means
-// 65,535 s all the same, and is begun anew like any other. Source: trials on
-// 22.05 to 26.05, and slurm.conf(5).
+// 65,535 s all the same, and is restarted like any other. Source: trials on 22.05 to
+// 26.05, and slurm.conf(5).
 const longestWait = 65533
 
 // TooOld says so of a Slurm that is older than 22.05; it is empty for others.
@@ -65,8 +65,8 @@ func Rules(n Needs) []Rule {
 	rules = append(rules, []Rule{
 		{Key: "SuspendTimeout", Advice: true, Judge: suspendTimeout},
 		{Key: "SuspendTime", Judge: n.suspendTime},
-		{Key: "ResumeRate", Judge: rate("splits a job's nodes over several calls")},
-		{Key: "SuspendRate", Judge: rate("gives nodes back one by one")},
+		{Key: "ResumeRate", Judge: rate("splits a job's nodes across several calls")},
+		{Key: "SuspendRate", Judge: rate("powers nodes down one by one")},
 		{Key: "ReturnToService", Judge: returnToService},
 		{Key: "SlurmctldParameters", Judge: slurmctldParameters},
 	}...)
@@ -104,9 +104,9 @@ func (n Needs) ResumeTimeout(value string) (wrong, write string) {
 	case seconds < 0 || seconds == 65535:
 		return "", ""
 	case seconds > longestWait:
-		return fmt.Sprintf("%d is not a time for Slurm", seconds), write
+		return fmt.Sprintf("Slurm does not accept %d", seconds), write
 	case seconds < int(least.Seconds()):
-		return fmt.Sprintf("%d s are over before a machine has booted, which may take %s", seconds, clock(least)), write
+		return fmt.Sprintf("%d s is shorter than a boot, which may take %s", seconds, clock(least)), write
 	}
 	return "", ""
 }
@@ -124,14 +124,14 @@ func suspendTimeout(value string) (wrong, write string) {
 	if seconds, ok := Seconds(value); ok && (seconds < 0 || seconds >= 60) {
 		return "", ""
 	}
-	return said(value, "30 s") + " is less than the deletion of a machine takes, so that jobs get nodes that cannot come yet", "300"
+	return said(value, "30 s") + " is shorter than it takes to delete a machine, so jobs may be given nodes that are not available yet", "300"
 }
 
 func (n Needs) suspendTime(value string) (wrong, write string) {
 	if seconds, ok := Seconds(value); n.PartitionsSuspend || ok && seconds >= 0 {
 		return "", ""
 	}
-	return said(value, "INFINITE") + " turns power saving off: Slurm powers no node up or down", "300"
+	return said(value, "INFINITE") + " turns power saving off, so Slurm powers no node up or down", "300"
 }
 
 func rate(effect string) func(string) (string, string) {
@@ -147,7 +147,7 @@ func returnToService(value string) (wrong, write string) {
 	if value == "2" {
 		return "", ""
 	}
-	return said(value, "0") + " leaves a node DOWN that was taken for lost and is back", "2"
+	return said(value, "0") + " leaves a node DOWN that stopped answering and is back", "2"
 }
 
 func slurmctldParameters(value string) (wrong, write string) {
@@ -163,10 +163,10 @@ func slurmctldParameters(value string) (wrong, write string) {
 		return "", ""
 	}
 	why := map[string]string{
-		"idle_on_node_suspend": "a node that was DOWN does not come back",
+		"idle_on_node_suspend": "a node that was DOWN does not return to service",
 		"cloud_dns":            "Slurm does not find a node by its name",
 	}
-	return fmt.Sprintf("lacks %s, without which %s", strings.Join(lacks, " and "), why[lacks[0]]), strings.Join(append(has, lacks...), ",")
+	return fmt.Sprintf("lacks %s; without it %s", strings.Join(lacks, " and "), why[lacks[0]]), strings.Join(append(has, lacks...), ",")
 }
 
 func privateData(value string) (wrong, write string) {
@@ -174,7 +174,7 @@ func privateData(value string) (wrong, write string) {
 	if slices.Contains(has, "cloud") {
 		return "", ""
 	}
-	return "lacks cloud, without which Slurm before 23.02 hides powered-down nodes", strings.Join(append(has, "cloud"), ",")
+	return "lacks cloud; without it Slurm before 23.02 hides powered-down nodes", strings.Join(append(has, "cloud"), ",")
 }
 
 // counted is a part of SuspendExcNodes such as NODES:2, from Slurm 23.02 on: it
@@ -188,7 +188,7 @@ var (
 func suspendExcNodes(value string, static []string) (wrong, write string) {
 	some := counted.FindAllString(value, -1)
 	all := commas.ReplaceAllString(counted.ReplaceAllString(value, ""), ",")
-	exempt, _ := slurm.Expand(strings.Trim(all, ",")) // what is not understood exempts nobody
+	exempt, _ := slurm.Expand(strings.Trim(all, ",")) // what cannot be parsed exempts no node
 	missing := slices.DeleteFunc(slices.Clone(static), func(name string) bool { return slices.Contains(exempt, name) })
 	if len(missing) == 0 {
 		return "", ""
@@ -197,8 +197,8 @@ func suspendExcNodes(value string, static []string) (wrong, write string) {
 		strings.Join(append([]string{slurm.Fold(append(exempt, missing...))}, some...), ",")
 }
 
-// staticNodes are the static nodes of all nodesets, ours and others', for
-// slurm.conf has one list of them.
+// staticNodes are the static nodes of all nodesets, ours and others', because
+// slurm.conf has one list for all.
 func staticNodes(cfg *config.Config) []string {
 	var names []string
 	for _, set := range cfg.NodeSets {
@@ -221,12 +221,12 @@ func Hooks() []Hook {
 // Program is the path of a hook in the folder of our programs.
 func (h Hook) Program(folder string) string { return path.Join(folder, h.Verb) }
 
-// said is a value, or what it means that there is none.
+// said is a value, or what it means that none is set.
 func said(value, unset string) string {
 	if value == "" {
-		return "unset, which means " + unset + ","
+		return "not set, which means " + unset + ","
 	}
-	return value
+	return strings.Replace(value, " sec", " s", 1)
 }
 
 func list(value string) []string {

@@ -25,7 +25,7 @@ type family struct {
 	socket  int // virtual CPUs of a socket
 }
 
-// familyOf tells a machine type's family; false for one that is not known here.
+// familyOf is a machine type's family; false for one that is not known here.
 // Source: Compute's page "CPU platforms": A2 and G2 run on Cascade Lake, A3 High
 // and Mega on Sapphire Rapids, A3 Ultra and A4 on Emerald Rapids, H4D on Turin
 // without SMT, all of them with two sockets in the largest type.
@@ -51,8 +51,8 @@ func familyOf(machine string) (family, bool) {
 // less than its RealMemory.
 const usable = 94
 
-// shapeKeys are the parameters that say what CPUs a node has. Who gives one of
-// them gives all: they must fit together.
+// shapeKeys are the parameters that describe a node's CPUs. If one of them is given,
+// all must be, because they must fit together.
 func shapeKeys() []string {
 	return []string{"CPUs", "Procs", "Boards", "SocketsPerBoard", "Sockets", "CoresPerSocket", "ThreadsPerCore"}
 }
@@ -71,7 +71,7 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	var all []Parameter
 	if !given(shapeKeys()...) {
 		if m.Source == "" {
-			return nil, fmt.Errorf("nodeset %s: what its nodes have is not known: %w; give CPUs and RealMemory in nodeset.%[1]s.node_conf, or the machine type with --machine %[1]s=TYPE", set.Name, m.Err)
+			return nil, fmt.Errorf("nodeset %s: the CPUs and memory of its nodes are unknown: %w; set CPUs and RealMemory in nodeset.%[1]s.node_conf, or give the machine type with --machine %[1]s=TYPE", set.Name, m.Err)
 		}
 		all = shape(m.MachineType)
 	} else if !given("CPUs", "Procs") && m.CPUs > 0 {
@@ -87,7 +87,7 @@ func nodeParameters(set *config.NodeSet, m Machine) ([]Parameter, error) {
 	for key, value := range set.NodeConf {
 		switch {
 		case len(strings.Fields(value)) > 1:
-			return nil, fmt.Errorf("nodeset.%s.node_conf.%s: %q has a space, which slurm.conf cannot have here; take it out", set.Name, key, value)
+			return nil, fmt.Errorf("nodeset.%s.node_conf.%s: %q contains a space, which slurm.conf does not allow here; remove it", set.Name, key, value)
 		case value != "" && !strings.EqualFold(key, "State"):
 			all = append(all, Parameter{key, value})
 		}

@@ -54,7 +54,7 @@ func TestNodeConfWinsOverTheMachineType(t *testing.T) {
 func TestWithoutMachineTypeNodeConfMustSayWhatANodeHas(t *testing.T) {
 	unknown := Machine{Err: errors.New("no rights")}
 	_, err := nodeParameters(&config.NodeSet{Name: "a3"}, unknown)
-	require.EqualError(t, err, "nodeset a3: what its nodes have is not known: no rights; give CPUs and RealMemory in nodeset.a3.node_conf, or the machine type with --machine a3=TYPE")
+	require.EqualError(t, err, "nodeset a3: the CPUs and memory of its nodes are unknown: no rights; set CPUs and RealMemory in nodeset.a3.node_conf, or give the machine type with --machine a3=TYPE")
 	parameters, err := nodeParameters(&config.NodeSet{NodeConf: map[string]string{"CPUs": "4"}}, unknown)
 	require.NoError(t, err)
 	assert.Equal(t, " CPUs=4", joined(parameters))

@@ -22,10 +22,10 @@ type Input struct {
 	Extra map[string][]Parameter
 }
 
-// alwaysOn stands behind the last of the rules, SuspendExcNodes: only the admin
-// knows of nodes that no nodeset has.
-const alwaysOn = `# SuspendTime is for all nodes. Add what is always on and in no nodeset to
-# SuspendExcNodes, or its partition to SuspendExcParts: else Slurm powers it down.
+// alwaysOn follows the last of the rules, SuspendExcNodes, because only the admin
+// knows the nodes that are in no nodeset.
+const alwaysOn = `# SuspendTime applies to all nodes. Add nodes that are always on and in no nodeset to
+# SuspendExcNodes, or their partition to SuspendExcParts; otherwise Slurm powers them down.
 `
 
 // Text is the part of slurm.conf that this configuration needs on this version
@@ -36,7 +36,7 @@ func Text(in Input) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# For slurm.conf of Slurm %d.%02d, by slurmflex config slurm-conf. A setting that is\n# there already must be replaced: of one that is given twice the last counts.\n", in.Version.Major, in.Version.Minor)
+	fmt.Fprintf(&b, "# For slurm.conf of Slurm %d.%02d, written by slurmflex config slurm-conf. Replace\n# existing settings: if one appears twice, the last wins.\n", in.Version.Major, in.Version.Minor)
 	for _, h := range Hooks() {
 		setting(&b, h.Key, h.Program(in.Programs))
 	}
@@ -56,8 +56,8 @@ func Text(in Input) (string, error) {
 
 func setting(b *strings.Builder, key, value string) { fmt.Fprintf(b, "%s=%s\n", key, value) }
 
-// nodeLines are the lines of our nodesets, and what gres.conf must say of those
-// with GPUs, each line behind a #.
+// nodeLines are the lines of our nodesets, and those of gres.conf for nodesets with
+// GPUs, each as a comment.
 func nodeLines(in Input) (nodes, gres string, err error) {
 	var n, g strings.Builder
 	for _, set := range in.Config.NodeSets {
@@ -66,7 +66,7 @@ func nodeLines(in Input) (nodes, gres string, err error) {
 		}
 		names := slurm.Fold(Names(in.Config, set))
 		if set.Flex == nil {
-			fmt.Fprintf(&n, "# %s: not by flex-start; keep their NodeName line\n", names)
+			fmt.Fprintf(&n, "# %s: not flex-start nodes; keep their NodeName line\n", names)
 			continue
 		}
 		m := in.Machines[set.Name]
@@ -99,8 +99,8 @@ func Names(cfg *config.Config, set *config.NodeSet) []string {
 	return names
 }
 
-// gpusOf is how many GPUs the parameters of a line promise: of gpu:8 and
-// gpu:h100:8 the last part.
+// gpusOf is how many GPUs the parameters of a line have: the last part of gpu:8 and
+// gpu:h100:8.
 func gpusOf(parameters []Parameter) int {
 	for _, p := range parameters {
 		if strings.EqualFold(p.Key, "Gres") && strings.HasPrefix(p.Value, "gpu") {
@@ -125,7 +125,7 @@ func partitionLines(in Input) string {
 		sets := in.Config.SetsOf(p)
 		ours := slices.ContainsFunc(sets, func(s *config.NodeSet) bool { return s.Flex != nil && s.Size() > 0 })
 		if !ours {
-			fmt.Fprintf(&b, "# partition %s has no node by flex-start; keep its line\n", p.Name)
+			fmt.Fprintf(&b, "# partition %s has no flex-start nodes; keep its line\n", p.Name)
 			continue
 		}
 		var names []string
@@ -150,7 +150,7 @@ func partitionParameters(in Input, p config.Partition) []Parameter {
 }
 
 // merged are the parameters of a line with those of others in place of their
-// own. A ResumeTimeout is left out: the cluster's is the one that is right.
+// own. A ResumeTimeout is left out: the cluster's is correct.
 func merged(own, others []Parameter) []Parameter {
 	is := func(key string) func(Parameter) bool {
 		return func(p Parameter) bool { return strings.EqualFold(p.Key, key) }

@@ -1,5 +1,5 @@
-// Package slurmgcp tells what to do to bring a cluster of slurm-gcp's scripts
-// to slurmflex. It only tells.
+// Package slurmgcp describes how to move a cluster that slurm-gcp's scripts run to
+// slurmflex. It changes nothing.
 package slurmgcp
 
 import (
@@ -24,15 +24,15 @@ type Cluster struct {
 	keys *config.Keys // of the configuration
 }
 
-// Report says what changes, what is ignored, which lines to edit and in which
-// order to do it.
+// Report says what changes, what is ignored, which lines to edit, and the steps in
+// order.
 func Report(c Cluster) string {
 	c.keys = c.Config.Keys()
 	var b strings.Builder
 	ours, others := c.sets()
-	fmt.Fprintf(&b, "%s loads as it is: of cluster %s, %s will come by slurmflex", c.keys.File, c.Config.Cluster, counted(ours))
+	fmt.Fprintf(&b, "%s loads as it is. Cluster %s: slurmflex will provision %s", c.keys.File, c.Config.Cluster, counted(ours))
 	if len(others) > 0 {
-		fmt.Fprintf(&b, ", and %s stay with slurm-gcp's scripts", strings.Join(others, ", "))
+		fmt.Fprintf(&b, "; slurm-gcp's scripts keep %s", strings.Join(others, ", "))
 	}
 	b.WriteString(".\n")
 	found := slices.DeleteFunc(check.Advise(c.Config), func(f check.Finding) bool {
@@ -40,10 +40,10 @@ func Report(c Cluster) string {
 	})
 	section(&b, "What changes", c.changes())
 	section(&b, "What to consider in "+c.keys.File, texts(found.Of(check.Advice)))
-	section(&b, "What to write at the end of a copy of it", c.additions(others))
-	section(&b, "Which lines to edit, in cloud.conf or where they stand", c.edits())
-	section(&b, "What to do, in this order", c.steps(others))
-	section(&b, "Keys of the file that slurmflex ignores; slurm-gcp's scripts still use them", ignored(found.Of(check.Ignored)))
+	section(&b, "What to append to a copy of it", c.additions(others))
+	section(&b, "Lines to edit, in cloud.conf or the file that is named", c.edits())
+	section(&b, "Steps, in this order", c.steps(others))
+	section(&b, "Keys of the file that slurmflex ignores and slurm-gcp's scripts still use", ignored(found.Of(check.Ignored)))
 	return b.String()
 }
 
@@ -118,22 +118,22 @@ func counted(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// changes are what users and admins will see to be different.
+// changes are what users and admins will notice.
 func (c Cluster) changes() []string {
 	all := []string{
-		"Slurm's programs return at once; the work is done by slurmflex daemon, or by slurmflex sync from cron.",
-		fmt.Sprintf("A job's nodes come in a group %s-NODESET-job-ID with one request; all of them or none.", c.Config.Cluster),
-		"A job that waits says so in its AdminComment (scontrol show job), may wait longer than ResumeTimeout, and costs nothing once it is cancelled.",
-		fmt.Sprintf("The end of a lease is reserved as slurmflex-%s-EPOCH on every node, in place of dws-eol-NODE.", c.Config.Cluster),
-		"A job of less than 10 minutes gets a lease of its time limit and job_duration_margin, at least 10 minutes, not the longest one.",
+		"The programs that Slurm calls return at once; slurmflex daemon does the work, or slurmflex sync from cron.",
+		fmt.Sprintf("slurmflex requests all nodes of a job at once, or none, in a group %s-NODESET-job-ID.", c.Config.Cluster),
+		"A waiting job says so in its AdminComment (scontrol show job), can wait longer than ResumeTimeout, and costs nothing once it is cancelled.",
+		fmt.Sprintf("A reservation slurmflex-%s-EPOCH, in place of dws-eol-NODE, keeps jobs off the end of each node's lease.", c.Config.Cluster),
+		"A job of less than 10 minutes gets a lease of its time limit plus job_duration_margin, at least 10 minutes, instead of the longest one.",
 	}
 	for _, set := range c.Config.NodeSets {
 		switch {
 		case set.Flex == nil:
 		case set.Flex.UseBulkInsert:
-			all = append(all, fmt.Sprintf("%s comes by bulk insert as before, without a queue; take use_bulk_insert out to have its jobs wait for capacity.", set.Name))
+			all = append(all, fmt.Sprintf("%s still uses bulk insert, without a queue; remove use_bulk_insert to let its jobs wait for capacity.", set.Name))
 		case set.Static > 0:
-			all = append(all, fmt.Sprintf("The static nodes of %s get a new lease whenever the old one ends; renew_before has idle ones renewed earlier.", set.Name))
+			all = append(all, fmt.Sprintf("The static nodes of %s get a new lease whenever the old one ends; renew_before renews idle ones earlier.", set.Name))
 		}
 	}
 	return all
@@ -197,13 +197,13 @@ func (c Cluster) setting(key string) (at slurmconf.Place, value string, ok bool)
 
 func edit(at slurmconf.Place, key, value, write string) string {
 	if at.Line == 0 {
-		return fmt.Sprintf("%s: write %s=%s", at, key, write)
+		return fmt.Sprintf("%s: set %s=%s", at, key, write)
 	}
-	return fmt.Sprintf("%s: %s=%s: write %[2]s=%[4]s", at, key, value, write)
+	return fmt.Sprintf("%s: %s=%s: set %[2]s=%[4]s", at, key, value, write)
 }
 
-// resumeTimeout is what counts for a partition whose line has none: the
-// cluster's, and where cloud.conf is not given what slurm-gcp would write there.
+// resumeTimeout is what applies to a partition whose line has none: the cluster's, or
+// if cloud.conf is not given, what slurm-gcp would write there.
 func (c Cluster) resumeTimeout(p config.Partition) string {
 	if c.SlurmConf != nil {
 		_, value, _ := c.SlurmConf.Setting("ResumeTimeout")
@@ -238,10 +238,10 @@ func (c Cluster) partition(p config.Partition) []string {
 	}
 	timeout := cmp.Or(value("ResumeTimeout"), c.resumeTimeout(p))
 	if wrong, write := (slurmconf.Needs{Config: c.Config}).ResumeTimeout(timeout); wrong != "" {
-		say("write ResumeTimeout=" + write + " in it: " + wrong)
+		say("set ResumeTimeout=" + write + ": " + wrong)
 	}
 	if value("MaxTime") == "" {
-		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + ", the longest that every lease lasts")
+		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + ", the longest that every lease covers")
 	}
 	exclusive := slurmconf.Exclusive(c.Version)
 	if p.Exclusive && !strings.EqualFold(value(exclusive.Key), exclusive.Value) && known {
@@ -253,23 +253,23 @@ func (c Cluster) partition(p config.Partition) []string {
 	return all
 }
 
-// steps are the way from the one to the other.
+// steps are how to move from slurm-gcp to slurmflex.
 func (c Cluster) steps(others []string) []string {
 	all := []string{
-		"1. Copy " + c.keys.File + " to /etc/slurmflex/config.yaml, for slurm-gcp's scripts write theirs anew. What is to be written",
-		"   in it belongs into the copy.",
-		"2. Wait until no flex node is powering up: slurmflex does not know what slurm-gcp's scripts have asked for.",
-		"3. Edit the lines above. slurm-gcp's scripts write cloud.conf anew when they reconfigure; lines behind the include of",
-		"   cloud.conf in slurm.conf (slurm_conf_tpl) stay, and of a setting that is given twice the last counts. What stands",
-		"   in a partition's line comes from its partition_conf.",
-		"4. scontrol reconfigure; then, as the user that slurmctld runs as:  slurmflex config check --live",
+		"1. Copy " + c.keys.File + " to /etc/slurmflex/config.yaml, because slurm-gcp's scripts regenerate theirs.",
+		"   Make these additions in the copy.",
+		"2. Wait until no flex node is powering up: slurmflex does not know what slurm-gcp's scripts have requested.",
+		"3. Edit the lines above. slurm-gcp regenerates cloud.conf on reconfigure. Lines after the include in slurm.conf",
+		"   (slurm_conf_tpl) survive, and Slurm uses the last value it reads. Set the parameters of a partition in its",
+		"   partition_conf.",
+		"4. scontrol reconfigure; then, as SlurmUser:  slurmflex config check --live",
 		"5. Start the daemon:  systemctl enable --now slurmflex",
-		"6. When the flex jobs that ran at the time have ended:  slurmflex gc --adopt-slurm-gcp --dry-run  names the requests, machines",
-		"   and groups that slurm-gcp's scripts have left, and without --dry-run removes them.",
+		"6. When the flex jobs of that time have finished:  slurmflex gc --adopt-slurm-gcp --dry-run  lists the requests, machines",
+		"   and groups that slurm-gcp's scripts have left; without --dry-run it removes them.",
 	}
-	stays := "7. slurmsync stays in the crontab of slurm-gcp: it brings changes of the blueprint"
+	stays := "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint"
 	if len(others) == 0 {
 		return append(all, stays+".")
 	}
-	return append(all, stays+", and looks after "+strings.Join(others, ", ")+".")
+	return append(all, stays+", and manages "+strings.Join(others, ", ")+".")
 }

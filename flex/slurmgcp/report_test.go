@@ -38,9 +38,9 @@ func report(t *testing.T, text string, version slurm.Version) string {
 
 func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {
 	text := report(t, allFlex, slurm.Version{Major: 22, Minor: 5})
-	assert.Contains(t, text, "config.yaml loads as it is: of cluster hpc, a3 will come by slurmflex.\n")
-	assert.Contains(t, text, "7. slurmsync stays in the crontab of slurm-gcp: it brings changes of the blueprint.\n")
-	assert.Contains(t, text, "  cloud.conf: write PrivateData=cloud\n")
+	assert.Contains(t, text, "config.yaml loads as it is. Cluster hpc: slurmflex will provision a3.\n")
+	assert.Contains(t, text, "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint.\n")
+	assert.Contains(t, text, "  cloud.conf: set PrivateData=cloud\n")
 	assert.Contains(t, text, "  cloud.conf: PartitionName=train: add MaxTime=02:00:00, ")
 	assert.NotContains(t, text, "delegate")
 	assert.NotContains(t, text, "ignores")
@@ -48,9 +48,9 @@ func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {
 
 func TestTheResumeTimeoutOfAFlexPartitionIsAllThatMustBeLong(t *testing.T) {
 	v24 := slurm.Version{Major: 24, Minor: 11}
-	assert.Contains(t, report(t, allFlex, v24), "  cloud.conf: PartitionName=train: write ResumeTimeout=65533 in it: is not set, which means 60 s\n")
+	assert.Contains(t, report(t, allFlex, v24), "  cloud.conf: PartitionName=train: set ResumeTimeout=65533: is not set, which means 60 s\n")
 	cluster := allFlex + "cloud_parameters: {resume_timeout: 300}\n"
-	assert.Contains(t, report(t, cluster, v24), "  cloud.conf: PartitionName=train: write ResumeTimeout=65533 in it: 300 s are over before ")
+	assert.Contains(t, report(t, cluster, v24), "  cloud.conf: PartitionName=train: set ResumeTimeout=65533: 300 s is shorter than a boot")
 	own := strings.Replace(cluster, "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}", 1)
 	assert.NotContains(t, report(t, own, v24), "ResumeTimeout=")
 }
@@ -58,13 +58,13 @@ func TestTheResumeTimeoutOfAFlexPartitionIsAllThatMustBeLong(t *testing.T) {
 func TestADelegateThatIsThereIsNotAskedFor(t *testing.T) {
 	text := report(t, allFlex+"  cpu: {node_count_dynamic_max: 1}\nslurmflex:\n  delegate: {resume_program: /r, suspend_program: /s}\n", slurm.Version{Major: 24, Minor: 11})
 	assert.NotContains(t, text, "resume_program")
-	assert.Contains(t, text, "7. slurmsync stays in the crontab of slurm-gcp: it brings changes of the blueprint, and looks after cpu.\n")
+	assert.Contains(t, text, "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint, and manages cpu.\n")
 	assert.NotContains(t, text, "PrivateData")
 }
 
 func TestAClusterWithoutFlexNodesIsToldSo(t *testing.T) {
 	text := report(t, "slurm_cluster_name: hpc\nproject: demo\nnodeset:\n  cpu: {node_count_dynamic_max: 1}\n", slurm.Version{Major: 24, Minor: 11})
-	assert.Contains(t, text, "of cluster hpc, no nodeset will come by slurmflex, and cpu stay with slurm-gcp's scripts.\n")
+	assert.Contains(t, text, "Cluster hpc: slurmflex will provision no nodeset; slurm-gcp's scripts keep cpu.\n")
 }
 
 // A8: 26.05 has Exclusive=NODE instead of OverSubscribe=EXCLUSIVE.

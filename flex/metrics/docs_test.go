@@ -21,7 +21,7 @@ func rows(t *testing.T) (rows []string, names map[string]bool) {
 	w := busy(t)
 	w.Called("instances.aggregatedList", 200, 0)
 	w.Ran("scontrol update", 0, nil)
-	w.round(0)
+	w.pass(0)
 	families, err := w.registry.Gather()
 	require.NoError(t, err)
 	names = map[string]bool{}
@@ -71,7 +71,7 @@ func known(t *testing.T, names map[string]bool, expr string) {
 	}
 }
 
-func TestEachAlertIsOfMetricsThatThereAreAndLeadsToItsMend(t *testing.T) {
+func TestEachAlertIsOfMetricsThatExistAndLeadsToItsFix(t *testing.T) {
 	_, names := rows(t)
 	page := read(t, "docs/metrics.md")
 	var file struct {
@@ -150,7 +150,7 @@ func TestTheDashboardIsOfMetricsThatThereAre(t *testing.T) {
 	for name := range names {
 		base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
 		onPanel := slices.ContainsFunc(shown, func(s string) bool { return strings.HasPrefix(s, base) })
-		assert.True(t, onPanel || base == "slurmflex_round_interval_seconds" || base == "slurmflex_last_failure_timestamp_seconds",
+		assert.True(t, onPanel || base == "slurmflex_pass_interval_seconds" || base == "slurmflex_last_failure_timestamp_seconds",
 			"%s is not shown", name)
 	}
 }

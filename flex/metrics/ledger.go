@@ -12,10 +12,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// ledger counts what happens between rounds: machines that come, nodes that
-// register, requests that fail, time that machines are paid for. What is there
-// when a region is first looked at is only noted: when it came is not known, or
-// an earlier process has counted it.
+// ledger counts what happens between passes: machines that are created, nodes that
+// register, requests that fail, machine time. What exists when a region is first read
+// is only noted: when it came is not known, or an earlier process has counted it.
 type ledger struct {
 	queueWait *prometheus.HistogramVec // by nodeset
 	boot      *prometheus.HistogramVec // by nodeset
@@ -46,25 +45,25 @@ const (
 func newLedger(f promauto.Factory) ledger {
 	l := ledger{
 		queueWait: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_queue_wait_seconds", Help: "How long a machine was waited for: from its first resize request, attempts that failed included.",
+			Name: "slurmflex_queue_wait_seconds", Help: "Time from a machine's first resize request, even a failed one, to its creation.",
 			Buckets: []float64{10, 60, 300, 900, 1800, 3600, 7200, 14400, 28800, 57600, 86400, 172800, 345600, 604800},
 		}, []string{"nodeset"}),
 		boot: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_boot_seconds", Help: "How long a boot took: from when the machine was made to the round that saw its node registered.",
+			Name: "slurmflex_boot_seconds", Help: "Time from creating a machine to the pass that saw its node registered.",
 			Buckets: []float64{30, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800},
 		}, []string{"nodeset"}),
 		vmSeconds: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_vm_seconds_total", Help: "Seconds that machines were there: used while a job was on the node, idle else.",
+			Name: "slurmflex_vm_seconds_total", Help: "Machine-seconds, by whether a job was on the node.",
 		}, []string{"nodeset", "use"}),
 		losses: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_machines_lost_total", Help: "Machines that were gone, or stopped, while a job had them.",
+			Name: "slurmflex_machines_lost_total", Help: "Machines that disappeared or stopped under a job.",
 		}, []string{"nodeset", "cause"}),
 	}
 	l.forget()
 	return l
 }
 
-// begin has the counters of a nodeset there from the start.
+// begin creates the counters of a nodeset.
 func (l *ledger) begin(nodeset string) {
 	l.queueWait.WithLabelValues(nodeset)
 	l.boot.WithLabelValues(nodeset)

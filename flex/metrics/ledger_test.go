@@ -25,16 +25,16 @@ func (w *world) asked(state mig.RequestState) {
 func TestAWaitIsOverWhenTheMachineIsMadeAndABootWhenItsNodeRegisters(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
-	w.round(0)
+	w.pass(0)
 	w.asked(mig.Succeeded)
 	w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
 	assert.Zero(t, w.value("slurmflex_boot_seconds", "a3"), "it boots")
 
 	w.node("alpha-a3-0", "ALLOCATED+CLOUD")
 	for range 3 {
-		w.round(time.Minute)
+		w.pass(time.Minute)
 		assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"), "it is counted once")
 		assert.Equal(t, 120.0, w.value("slurmflex_boot_seconds", "a3"), "likewise")
 	}
@@ -62,11 +62,11 @@ func TestAWaitBeginsWithTheFirstAttempt(t *testing.T) {
 func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
 	for name, first := range map[string]func(*world){
 		"of a process":  func(*world) {},
-		"after standby": func(w *world) { w.round(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby)) },
+		"after standby": func(w *world) { w.pass(time.Minute); w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby)) },
 		"at a region": func(w *world) {
 			groups, machines := w.snap.Groups, w.snap.Instances
 			w.snap.Unseen, w.snap.Groups, w.snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
-			w.round(time.Minute)
+			w.pass(time.Minute)
 			w.snap.Unseen, w.snap.Groups, w.snap.Instances = nil, groups, machines
 		},
 	} {
@@ -77,7 +77,7 @@ func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
 			w.node("alpha-a3-0", "ALLOCATED+CLOUD")
 			w.group(us, "alpha-a3-job-2", "a3", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
 			first(w)
-			w.round(time.Hour)
+			w.pass(time.Hour)
 			assert.Zero(t, w.value("slurmflex_queue_wait_seconds", "a3"))
 			assert.Zero(t, w.value("slurmflex_boot_seconds", "a3"))
 			assert.Zero(t, w.value("slurmflex_failures_total", "quota"))
@@ -89,16 +89,16 @@ func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
 
 func TestWhatCouldNotBeReadForAWhileIsNotCountedAgain(t *testing.T) {
 	w := newWorld(t)
-	w.round(0)
+	w.pass(0)
 	w.asked(mig.Succeeded)
 	w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
 	w.group(us, "alpha-a3-job-2", "a3", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseQuota})
 	groups, machines := w.snap.Groups, w.snap.Instances
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	w.snap.Unseen, w.snap.Groups, w.snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	w.snap.Unseen, w.snap.Groups, w.snap.Instances = nil, groups, machines
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
 	assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "quota"))
 	assert.Equal(t, 180.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"), "it was there all the time")
@@ -107,43 +107,43 @@ func TestWhatCouldNotBeReadForAWhileIsNotCountedAgain(t *testing.T) {
 func TestTheTimeOfMachinesIsUsedWhileAJobIsOnTheNode(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)
-	w.round(0)
+	w.pass(0)
 	w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
 	for _, state := range []string{rising, "ALLOCATED+CLOUD", "MIXED+CLOUD+DRAIN", "IDLE+CLOUD", "IDLE+CLOUD+POWERING_DOWN"} {
 		w.node("alpha-a3-0", state)
-		w.round(time.Minute)
+		w.pass(time.Minute)
 	}
 	assert.Equal(t, 120.0, w.value("slurmflex_vm_seconds_total", "a3", "used"))
 	assert.Equal(t, 180.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"))
 
 	w.snap.Instances[0].Status = "TERMINATED"
-	w.round(time.Hour)
+	w.pass(time.Hour)
 	assert.Equal(t, 180.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"), "a stopped one is not paid for")
 }
 
 func TestAMachineIsCountedFromWhenItWasMade(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)
-	w.round(0)
+	w.pass(0)
 	w.machine(us, "alpha-a3-job-1", "alpha-a3-0").Created = noon.Add(50 * time.Second)
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	assert.Equal(t, 10.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"))
 }
 
 func TestARequestThatFailsIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Accepted)
-	w.round(0)
+	w.pass(0)
 	w.snap.Groups = nil
 	w.group(us, "alpha-a3-job-1", "a3", mig.Request{Name: "a1", State: mig.Failed, Cause: mig.CauseConfig})
 	for range 2 {
-		w.round(time.Minute)
+		w.pass(time.Minute)
 		assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "configuration"))
 		assert.InDelta(t, w.now.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), 0)
 	}
 	at := float64(w.now.Unix())
 	w.snap.Groups[0].Requests = append(w.snap.Groups[0].Requests, mig.Request{Name: "a2", State: mig.Accepted})
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	assert.Equal(t, at, w.value("slurmflex_last_failure_timestamp_seconds", "configuration"), "it is being tried again")
 }
 

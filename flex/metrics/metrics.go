@@ -1,6 +1,6 @@
-// Package metrics says in Prometheus' terms what rounds see and do.
+// Package metrics exports to Prometheus what reconcile passes see and do.
 // docs/metrics.md explains each metric; their names are stable. Counters and
-// histograms begin anew with each process.
+// histograms start at 0 with each process.
 package metrics
 
 import (
@@ -31,8 +31,8 @@ type Metrics struct {
 	apiTime       *prometheus.HistogramVec // by method
 	slurmCommands *prometheus.CounterVec   // by command and outcome
 	slurmTime     *prometheus.HistogramVec // by command
-	rounds        *prometheus.CounterVec   // by outcome
-	roundTime     prometheus.Histogram
+	passes        *prometheus.CounterVec   // by outcome
+	passTime      prometheus.Histogram
 	interval      prometheus.Gauge
 	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
@@ -40,17 +40,17 @@ type Metrics struct {
 
 	mu     sync.Mutex // guards what follows
 	ledger ledger
-	begun  time.Time // when the last round that saw anything began to look
+	begun  time.Time // when the last pass that saw anything began to read
 }
 
 var _ flex.Watcher = (*Metrics)(nil)
 
-// The outcomes of actions, rounds and commands.
+// The outcomes of actions, passes and commands.
 const (
 	done    = "done"
 	failed  = "failed"
-	told    = "told"    // of a job's nodes that were to be given back: its owner was told, no more
-	standby = "standby" // of a round that another controller's host makes
+	told    = "told"    // of a job's nodes that were to be returned to Slurm: only its owner was notified
+	standby = "standby" // of a pass: another controller's host reconciles
 )
 
 // causeSlurm is the cause of a failure that is not the cloud's.
@@ -63,50 +63,50 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 	m := &Metrics{
 		cfg: cfg, now: now,
 		actions: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_actions_total", Help: "Actions that are over, such as create_request.",
+			Name: "slurmflex_actions_total", Help: "Finished actions, such as create_request.",
 		}, []string{"kind", "outcome"}),
 		failures: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_failures_total", Help: "Resize requests and actions that failed.",
 		}, []string{"cause"}),
 		lastFailure: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "slurmflex_last_failure_timestamp_seconds",
-			Help: "When an action last failed so, or a round last saw that a group's newest request, or its last attempt, failed so; 0 before.",
+			Help: "Time of the last failure of an action, request or attempt by this cause; 0 if none.",
 		}, []string{"cause"}),
 		apiCalls: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_api_calls_total", Help: "Calls to Compute, each try by itself; the code is HTTP's, or none.",
+			Name: "slurmflex_api_calls_total", Help: "Calls to Compute, counting each retry, by HTTP status code or none.",
 		}, []string{"method", "code"}),
 		apiTime: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_api_call_duration_seconds", Help: "How long calls to Compute took.",
+			Name: "slurmflex_api_call_duration_seconds", Help: "Duration of calls to Compute.",
 			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 		}, []string{"method"}),
 		slurmCommands: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_slurm_commands_total", Help: "Slurm's commands that were run, such as scontrol update.",
+			Name: "slurmflex_slurm_commands_total", Help: "Slurm commands run, such as scontrol update.",
 		}, []string{"command", "outcome"}),
 		slurmTime: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "slurmflex_slurm_command_duration_seconds", Help: "How long Slurm's commands took.",
+			Name: "slurmflex_slurm_command_duration_seconds", Help: "Duration of Slurm commands.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"command"}),
-		rounds: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_rounds_total", Help: "Rounds that were made, could not be made, or were another controller's to make.",
+		passes: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_passes_total", Help: "Reconcile passes by outcome: done, failed, or standby.",
 		}, []string{"outcome"}),
-		roundTime: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "slurmflex_round_duration_seconds", Help: "How long rounds took, from the first look to the last action that was waited for.",
+		passTime: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "slurmflex_pass_duration_seconds", Help: "Duration of reconcile passes, including the actions that they wait for.",
 			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300},
 		}),
 		lastGood: f.NewGauge(prometheus.GaugeOpts{
-			Name: "slurmflex_last_good_round_timestamp_seconds",
-			Help: "When a round was last made, here or, as far as is known here, on another controller's host; 0 before.",
+			Name: "slurmflex_last_good_pass_timestamp_seconds",
+			Help: "Time of the last successful pass, here or, as far as known, on another controller; 0 if none.",
 		}),
 		ledger: newLedger(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "slurmflex_info", Help: "1, with what is running.",
+		Name: "slurmflex_info", Help: "Always 1, with the cluster and version as labels.",
 	}, []string{"cluster", "version"}).WithLabelValues(cfg.Cluster, version).Set(1)
 	m.interval = f.NewGauge(prometheus.GaugeOpts{
-		Name: "slurmflex_round_interval_seconds", Help: "How long the daemon waits between rounds, as configured.",
+		Name: "slurmflex_pass_interval_seconds", Help: "Configured interval between reconcile passes.",
 	})
 	m.configRead = f.NewGauge(prometheus.GaugeOpts{
-		Name: "slurmflex_config_valid", Help: "1 if the configuration file can be used, 0 if the daemon keeps an earlier one because it cannot.",
+		Name: "slurmflex_config_valid", Help: "1 if the configuration file is valid, 0 if the daemon keeps an earlier one.",
 	})
 	m.ConfigRead(true)
 	m.begin()
@@ -114,13 +114,13 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 	return m
 }
 
-// Use has what is counted from now on go by another configuration.
+// Use makes another configuration apply from now on.
 func (m *Metrics) Use(cfg *config.Config) {
 	m.cfg = cfg
 	m.begin()
 }
 
-// ConfigRead notes whether the configuration file can be used.
+// ConfigRead notes whether the configuration file is valid.
 func (m *Metrics) ConfigRead(valid bool) {
 	m.configRead.Set(0)
 	if valid {
@@ -128,8 +128,8 @@ func (m *Metrics) ConfigRead(valid bool) {
 	}
 }
 
-// begin has the counters there from the start: what appears with 1 has not
-// increased in Prometheus' eyes.
+// begin creates the counters: to Prometheus a counter that appears with 1 has not
+// increased.
 func (m *Metrics) begin() {
 	for _, kind := range plan.Kinds() {
 		for _, outcome := range []string{done, failed} {
@@ -146,7 +146,7 @@ func (m *Metrics) begin() {
 		m.lastFailure.WithLabelValues(cause)
 	}
 	for _, outcome := range []string{done, failed, standby} {
-		m.rounds.WithLabelValues(outcome)
+		m.passes.WithLabelValues(outcome)
 	}
 	m.interval.Set(m.cfg.Options.Interval.Seconds())
 	for _, set := range m.cfg.FlexSets() {
@@ -154,7 +154,7 @@ func (m *Metrics) begin() {
 	}
 }
 
-// Saw takes over what a round saw.
+// Saw takes over what a pass saw.
 func (m *Metrics) Saw(snap plan.Snapshot, p plan.Plan) {
 	m.sight.set(see(m.cfg, snap, p))
 	m.mu.Lock()
@@ -172,7 +172,7 @@ func (m *Metrics) Saw(snap plan.Snapshot, p plan.Plan) {
 }
 
 // fails reports whether a request has failed, or waits because its last attempt
-// has: a quota that is used up is a wait to Compute.
+// has: to Compute, a request that exceeds a quota is waiting.
 func fails(r mig.Request) bool {
 	return r.State == mig.Failed || r.State.Live() && r.Cause != mig.CauseNone
 }
@@ -206,8 +206,8 @@ func causeOf(err error) string {
 	return causeSlurm
 }
 
-// Stood counts a round. Where another host makes them, what was seen here is
-// out of date, and forgotten.
+// Stood counts a pass. If another host reconciles, what was seen here is out of date,
+// and is forgotten.
 func (m *Metrics) Stood(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,12 +220,12 @@ func (m *Metrics) Stood(err error) {
 	case err != nil:
 		outcome = failed
 	default:
-		m.roundTime.Observe(m.now().Sub(m.begun).Seconds())
+		m.passTime.Observe(m.now().Sub(m.begun).Seconds())
 	}
 	if outcome != failed {
 		m.lastGood.Set(seconds(m.now()))
 	}
-	m.rounds.WithLabelValues(outcome).Inc()
+	m.passes.WithLabelValues(outcome).Inc()
 }
 
 // Called counts a call to Compute; see gce.Options.

@@ -50,7 +50,7 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// world is metrics at a time that the test sets, and what the next round sees.
+// world is metrics at a time that the test sets, and what the next pass sees.
 type world struct {
 	*Metrics
 	t        *testing.T
@@ -99,8 +99,8 @@ func (w *world) machine(region, group, name string) *mig.Instance {
 	return &w.snap.Instances[len(w.snap.Instances)-1]
 }
 
-// round is a round of two seconds that comes so much after the last one.
-func (w *world) round(after time.Duration) {
+// pass is a pass of two seconds, that long after the last one.
+func (w *world) pass(after time.Duration) {
 	w.now = w.now.Add(after)
 	w.snap.Begun, w.snap.Now = w.now.Add(-time.Second), w.now
 	w.Saw(w.snap, w.plan)
@@ -164,7 +164,7 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 		assert.Equal(t, want, w.value("slurmflex_actions_total", "create_group", outcome), outcome)
 	}
 	assert.Equal(t, 1.0, w.value("slurmflex_actions_total", "give_back", "told"))
-	assert.Zero(t, w.value("slurmflex_actions_total", "give_back", "done"), "it was not given back")
+	assert.Zero(t, w.value("slurmflex_actions_total", "give_back", "done"), "it was not done")
 	for cause, want := range map[string]float64{"quota": 1, "slurm": 1, "permission": 0, "unknown": 0} {
 		assert.Equal(t, want, w.value("slurmflex_failures_total", cause), cause)
 	}
@@ -176,18 +176,18 @@ func TestAQuotaThatARequestWaitsForIsAFailureAsLongAsItDoes(t *testing.T) {
 	w := newWorld(t)
 	request := mig.Request{Name: "a1", State: mig.Accepted, Instances: []string{"alpha-a3-0"}}
 	w.snap.Groups = []mig.Group{{Name: "alpha-a3-job-812", Region: "us-central1", Requests: []mig.Request{request}}}
-	w.round(0)
+	w.pass(0)
 	assert.Zero(t, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), "it waits, and nothing is wrong")
 
 	requests := w.snap.Groups[0].Requests
 	requests[0].Cause = mig.CauseQuota
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	last := w.value("slurmflex_last_failure_timestamp_seconds", "quota")
 	assert.InDelta(t, noon.Add(time.Minute).Unix(), last, 1)
 	assert.Zero(t, w.value("slurmflex_failures_total", "quota"), "the request has not failed")
 
 	requests[0].State = mig.Succeeded
-	w.round(time.Minute)
+	w.pass(time.Minute)
 	assert.InDelta(t, last, w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0)
 }
 
@@ -206,23 +206,23 @@ slurmflex_slurm_commands_total{command="scontrol update",outcome="failed"} 1
 	assert.InDelta(t, 0.05, w.value("slurmflex_slurm_command_duration_seconds", "scontrol update"), 1e-9)
 }
 
-func TestRoundsAreCountedAndTheLastGoodOneIsKnown(t *testing.T) {
+func TestPassesAreCountedAndTheLastGoodOneIsKnown(t *testing.T) {
 	w := newWorld(t)
-	assert.Zero(t, w.value("slurmflex_last_good_round_timestamp_seconds"), "none yet")
-	w.round(time.Minute)
+	assert.Zero(t, w.value("slurmflex_last_good_pass_timestamp_seconds"), "none yet")
+	w.pass(time.Minute)
 	good := float64(w.now.Add(time.Second).Unix())
-	assert.Equal(t, good, w.value("slurmflex_last_good_round_timestamp_seconds"))
-	assert.Equal(t, 2.0, w.value("slurmflex_round_duration_seconds"))
+	assert.Equal(t, good, w.value("slurmflex_last_good_pass_timestamp_seconds"))
+	assert.Equal(t, 2.0, w.value("slurmflex_pass_duration_seconds"))
 
 	w.now = w.now.Add(time.Minute)
 	w.Stood(errors.New("read nodes: slurmctld is on fire"))
-	assert.Equal(t, good, w.value("slurmflex_last_good_round_timestamp_seconds"))
+	assert.Equal(t, good, w.value("slurmflex_last_good_pass_timestamp_seconds"))
 	assert.Equal(t, 1.0, w.value("slurmflex_nodes", "g2", "powered down"), "what was seen last stays")
 
 	w.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
-	assert.Equal(t, float64(w.now.Unix()), w.value("slurmflex_last_good_round_timestamp_seconds"))
-	w.has(`slurmflex_rounds_total{outcome="done"} 1
-slurmflex_rounds_total{outcome="failed"} 1
-slurmflex_rounds_total{outcome="standby"} 1
-`, "slurmflex_rounds_total", "slurmflex_nodes", "slurmflex_leases")
+	assert.Equal(t, float64(w.now.Unix()), w.value("slurmflex_last_good_pass_timestamp_seconds"))
+	w.has(`slurmflex_passes_total{outcome="done"} 1
+slurmflex_passes_total{outcome="failed"} 1
+slurmflex_passes_total{outcome="standby"} 1
+`, "slurmflex_passes_total", "slurmflex_nodes", "slurmflex_leases")
 }

@@ -15,14 +15,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// sight is what the last round saw, as gauges. All of them change at once. Of a
-// region that could not be read they are as last known.
+// sight is what the last pass saw, as gauges. All of them change at once. Those of a
+// region that could not be read are as last known.
 type sight struct {
 	mu   sync.Mutex
 	last []prometheus.Metric
 }
 
-// Describe tells which metrics there may be.
+// Describe lists the possible metrics.
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
@@ -47,7 +47,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 	s.last = seen
 }
 
-// described are the gauges that there may be.
+// described are the possible gauges.
 type described struct {
 	nodes, active, waiting, longest, leases, nextEnd, breaker, readable, lastRead, orphans, reservations, unread *prometheus.Desc
 }
@@ -57,22 +57,22 @@ func descriptions() described {
 		return prometheus.NewDesc("slurmflex_"+name, help, labels, nil)
 	}
 	return described{
-		nodes:        desc("nodes", "Nodes by what Slurm shows of them, in the words of slurmflex status.", "nodeset", "state"),
-		active:       desc("active_requests", "Resize requests that may still bring machines, by the API's state.", "nodeset", "state"),
-		waiting:      desc("waiting_nodes", "Nodes that somebody wants and that have no machine yet.", "nodeset"),
-		longest:      desc("longest_wait_seconds", "How long the nodes wait that have waited longest; 0 if none waits.", "nodeset"),
-		leases:       desc("leases", "Machines that there are, the ones that are going left out.", "nodeset"),
-		nextEnd:      desc("next_lease_end_timestamp_seconds", "When the next lease ends; absent if none does.", "nodeset"),
-		breaker:      desc("breaker_open", "1 while nothing is asked for, for too many machines in a row did not come up.", "nodeset"),
-		readable:     desc("region_readable", "1 if the last round could read the region, 0 if it did nothing in it.", "region"),
-		lastRead:     desc("region_last_read_timestamp_seconds", "When the region was last read; absent if it has not been.", "region"),
+		nodes:        desc("nodes", "Nodes by their state in Slurm, in the words of slurmflex status.", "nodeset", "state"),
+		active:       desc("active_requests", "Resize requests that can still provide machines, by state.", "nodeset", "state"),
+		waiting:      desc("waiting_nodes", "Nodes that are needed and have no machine yet.", "nodeset"),
+		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
+		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
+		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if there is none.", "nodeset"),
+		breaker:      desc("breaker_open", "1 while the nodeset is blocked after too many failed boots in a row.", "nodeset"),
+		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
+		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
-		reservations: desc("reservations", "Reservations of Slurm's that keep jobs off ends of leases."),
-		unread:       desc("unread_rows", "What the last round could not read and left alone: rows of Slurm's output, and groups, instances and policies of Compute.", "kind"),
+		reservations: desc("reservations", "Slurm reservations that keep jobs off the ends of leases."),
+		unread:       desc("unread_rows", "Records of Slurm and Compute that the last pass could not read and left alone.", "kind"),
 	}
 }
 
-// tally is what there is of one nodeset.
+// tally is the figures of one nodeset.
 type tally struct {
 	nodes   map[string]int // by state
 	active  map[string]int // by state
@@ -83,7 +83,7 @@ type tally struct {
 	blocked bool
 }
 
-// see makes gauges of what a round saw.
+// see makes gauges of what a pass saw.
 func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metric {
 	unseen := snap.Unseen
 	snap = snap.Recalled()
@@ -147,8 +147,8 @@ func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orph
 	return orphans
 }
 
-// gauges writes down what was counted. Of a region that could not be read, one of
-// unseen, it is as last known, or left out.
+// gauges are the figures as metrics. Those of a region that could not be read, one of
+// unseen, are as last known, or left out.
 func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
 	var all []prometheus.Metric
 	add := func(d *prometheus.Desc, value float64, labels ...string) {

@@ -50,9 +50,9 @@ var sightNames = []string{
 	"slurmflex_reservations", "slurmflex_unread_rows",
 }
 
-func TestTheGaugesSayWhatTheLastRoundSaw(t *testing.T) {
+func TestTheGaugesReflectTheLastPass(t *testing.T) {
 	w := busy(t)
-	w.round(0)
+	w.pass(0)
 	w.has(`slurmflex_nodes{nodeset="a3",state="in use"} 1
 slurmflex_nodes{nodeset="a3",state="not understood"} 1
 slurmflex_nodes{nodeset="a3",state="powering up"} 2
@@ -91,7 +91,7 @@ func TestOfARegionThatCouldNotBeReadNothingIsSaid(t *testing.T) {
 	w := busy(t)
 	w.snap.Unseen = map[string]error{us: errors.New("503 backendError")}
 	w.snap.Groups, w.snap.Instances = nil, nil
-	w.round(0)
+	w.pass(0)
 	w.has(`slurmflex_nodes{nodeset="a3",state="in use"} 1
 slurmflex_nodes{nodeset="a3",state="not understood"} 1
 slurmflex_nodes{nodeset="a3",state="powering up"} 2
@@ -121,14 +121,14 @@ slurmflex_unread_rows{kind="reservation"} 0
 // C4: the gauges of a region that was read before stay, with the time of that.
 func TestOfARegionThatWasReadBeforeTheGaugesAreAsLastKnown(t *testing.T) {
 	w := busy(t)
-	w.round(0)
+	w.pass(0)
 	leases := w.value("slurmflex_leases", "a3")
 	require.NotZero(t, leases)
 	at := w.snap.Now
 	w.snap.LastKnown = map[string]plan.LastKnown{us: {At: at, Groups: w.snap.Groups, Instances: w.snap.Instances}}
 	w.snap.Unseen = map[string]error{us: errors.New("503 backendError")}
 	w.snap.Groups, w.snap.Instances = nil, nil
-	w.round(time.Hour)
+	w.pass(time.Hour)
 	assert.Equal(t, leases, w.value("slurmflex_leases", "a3"))
 	assert.Zero(t, w.value("slurmflex_region_readable", us))
 	assert.Equal(t, seconds(at), w.value("slurmflex_region_last_read_timestamp_seconds", us))

@@ -57,7 +57,7 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 		{"metrics", "process_resident_memory_bytes ", &s.memory},
 		{"metrics", "go_goroutines ", &s.goroutines},
 		{"metrics", "process_open_fds ", &s.files},
-		{"metrics", `slurmflex_rounds_total{outcome="done"} `, &s.rounds},
+		{"metrics", `slurmflex_passes_total{outcome="done"} `, &s.rounds},
 	} {
 		_, rest, _ := strings.Cut(pages[f.page], "\n"+f.before)
 		if _, err := fmt.Sscan(rest, f.figure); err != nil {

@@ -1,7 +1,7 @@
-// Command slurmflex-fakegce is a Compute Engine to try things on: it keeps
-// managed instance groups, resize requests and instances in memory, lets time
-// do to them what it does to real ones, and can run a program when an instance
-// boots and when it is deleted. Its --help says the rest.
+// Command slurmflex-fakegce is a fake Compute Engine: it keeps managed instance
+// groups, resize requests and instances in memory, lets them change over time as
+// real ones do, and can run a program when an instance boots and when it is
+// deleted. See its --help.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 // usageError is a wrong flag or argument.
 type usageError struct{ error }
 
-// exitCode is 2 for wrong usage and 1 for all else that fails.
+// exitCode is 2 for wrong usage and 1 for other failures.
 func exitCode(err error) int {
 	if errors.As(err, new(usageError)) {
 		return 2
@@ -48,14 +48,14 @@ in a session of their own, with the instance's name as the argument and
 INSTANCE_NAME, INSTANCE_ZONE, INSTANCE_GROUP and INSTANCE_TEMPLATE in their
 environment, when an instance enters RUNNING and when it leaves it.
 
-The world can be looked at and changed under /fake/:
+Inspect and change its state under /fake/:
 
-  curl ADDRESS/fake/state                      everything there is
+  curl ADDRESS/fake/state                      everything that exists
   curl ADDRESS/fake/calls                      the calls of the API so far
-  curl ADDRESS/fake/counts                     how many of each method
-  curl -X DELETE ADDRESS/fake/calls            forget them
+  curl ADDRESS/fake/counts                     the number of calls of each method
+  curl -X DELETE ADDRESS/fake/calls            forget the calls
   curl ADDRESS/fake/capacity -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":4}'
-       ("" stands for every zone or type; -1 is no limit)
+       ("" means every zone or type; -1 is no limit)
   curl ADDRESS/fake/quota -d '{"region":"us-central1","metric":"PREEMPTIBLE_NVIDIA_H100_GPUS","limit":16}'
   curl ADDRESS/fake/faults -d '{"method":"instances.*","status":503,"times":3}'
        (also: object, skip, delay, drop, dropAfter, reason, message, lag,
@@ -63,10 +63,10 @@ The world can be looked at and changed under /fake/:
         doubled, endless "alternating" or "new", broken {name, field, value}, omitted)
   curl -X DELETE ADDRESS/fake/faults           disarm them all
   curl ADDRESS/fake/fail -d '{"group":"g","request":"r","code":"QUOTA_EXCEEDED","message":"none left"}'
-  curl ADDRESS/fake/advance -d '{"duration":"1h"}'     let time pass at once
-  curl -X POST ADDRESS/fake/vms/NAME/delete    gone, behind everyone's back
+  curl ADDRESS/fake/advance -d '{"duration":"1h"}'     advance the clock
+  curl -X POST ADDRESS/fake/vms/NAME/delete    delete the instance without an operation
   curl -X POST ADDRESS/fake/vms/NAME/stop      stopped, as in a crash
-  curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'  its lease ends then`
+  curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'  end its lease then`
 
 func newCommand() *cobra.Command {
 	var s settings
@@ -78,7 +78,7 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.NoArgs(c, args); err != nil {
-				return usageError{fmt.Errorf("%w; it takes flags only", err)}
+				return usageError{fmt.Errorf("%w; slurmflex-fakegce takes only flags", err)}
 			}
 			return nil
 		},

@@ -175,7 +175,7 @@ func TestWrongUsageNamesTheFlag(t *testing.T) {
 		{[]string{"--template", "a3=x@mars"}, `no region "mars"`},
 		{[]string{"--switches", `{"lateRefusal":true}`}, "lateRefusal"},
 		{[]string{"--boot-time", "soon"}, "see --help"},
-		{[]string{"up"}, "it takes flags only"},
+		{[]string{"up"}, "slurmflex-fakegce takes only flags"},
 	} {
 		cmd := newCommand()
 		cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, c.args...))

@@ -1,11 +1,11 @@
-// Command slurmflex-hook hands a call of slurmctld over to slurmflex's daemon,
-// in a fraction of the time and memory that slurmflex takes to start:
+// Command slurmflex-hook hands a call of slurmctld to slurmflex's daemon, in a
+// fraction of the time and memory that slurmflex takes to start:
 //
 //	slurmflex-hook resume|suspend|resume-fail --config FILE -- HOSTLIST
 //
-// Whatever else is to be done, it becomes slurmflex with the same arguments and
-// environment: for other arguments, for what cannot be read, for nodes that are
-// not all flex nodes, and where no daemon takes the call.
+// In every other case it executes slurmflex with the same arguments and
+// environment: for other arguments, if something cannot be read, if not all nodes
+// are flex nodes, and if the daemon is not reachable.
 package main
 
 import (
@@ -33,11 +33,11 @@ func main() {
 	if errors.As(err, &unreceipted) { // what was sent is not sent again
 		args = slices.Insert(slices.Clone(args), 1, "--unreceipted", err.Error())
 	}
-	fmt.Fprintln(os.Stderr, "slurmflex-hook:", becomeSlurmflex(args))
+	fmt.Fprintln(os.Stderr, "slurmflex-hook:", runSlurmflex(args))
 	os.Exit(1)
 }
 
-// errNotPlain is that slurmflex is needed: it finds out itself what for.
+// errNotPlain means that slurmflex is needed; slurmflex finds out why.
 var errNotPlain = errors.New("not a plain call for flex nodes")
 
 // handOver gives a plain call for flex nodes to the daemon.
@@ -46,9 +46,9 @@ func handOver(args []string) error {
 		return errNotPlain
 	}
 	verb, path, nodes := args[0], args[2], args[4]
-	// Slurm keeps the file only while the program runs, and not even so long
-	// around a reconfigure: read it before anything else. If it is gone when
-	// slurmflex reads it again, the round goes by what squeue says.
+	// Slurm keeps the file only while the program runs, and around a reconfigure not
+	// even that long: read it first. If it is gone when slurmflex reads it again, the
+	// jobs are found with squeue.
 	jobs, err := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 	switch verb {
 	case "resume":
@@ -74,11 +74,12 @@ func handOver(args []string) error {
 	return flex.Send(context.Background(), flex.SocketPath(cfg.Options.RunDir), flex.Hint{Cluster: cfg.Cluster, Verb: verb, Nodes: nodes, Jobs: jobs})
 }
 
-// systems is where slurmflex is unless it is beside this program.
+// systems is where slurmflex is unless it is in the folder of this program.
 const systems = "/usr/bin/slurmflex"
 
-// becomeSlurmflex returns only if that fails.
-func becomeSlurmflex(args []string) error {
+// runSlurmflex executes slurmflex in place of this program; it returns only if that
+// fails.
+func runSlurmflex(args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find slurmflex: %w", err)
@@ -87,8 +88,8 @@ func becomeSlurmflex(args []string) error {
 	for _, program := range []string{beside, systems} {
 		err = unix.Exec(program, append([]string{program}, args...), os.Environ())
 		if !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("become %s: %w", program, err)
+			return fmt.Errorf("run %s: %w", program, err)
 		}
 	}
-	return fmt.Errorf("neither %s nor %s is there; install slurmflex", beside, systems)
+	return fmt.Errorf("neither %s nor %s exists; install slurmflex", beside, systems)
 }

@@ -36,7 +36,7 @@ func TestOnlyAResumeNeedsAResumeFile(t *testing.T) {
 	assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "suspend", Nodes: "alpha-a3-7"}, <-hints)
 }
 
-func TestWhateverElseIsToBeDoneItBecomesSlurmflex(t *testing.T) {
+func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes string // empty: alpha-a3-[0-1]
 		spoil func(t *testing.T, w *world)
@@ -113,7 +113,7 @@ func TestWhatWasSentIsNotSentAgain(t *testing.T) {
 		says    string
 	}{
 		"a daemon that hangs":   {"", "no receipt from the daemon at "},
-		"a daemon that says no": {"no\n", `refused the hint: "no\n"`},
+		"a daemon that says no": {"no\n", `: "no\n"`},
 		"a daemon that dies":    {"half of it", "no receipt from the daemon at "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestWhatWasSentIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// answer reads the hint of one caller and hangs up with these words.
+// answer reads the wake-up of one caller and hangs up with this answer.
 func answer(listener net.Listener, words string) {
 	conn, err := listener.Accept()
 	if err != nil {
@@ -165,12 +165,12 @@ func TestItNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	assert.Equal(t, args[3:], w.lines(t, "arguments"))
 }
 
-func TestASlurmflexThatCannotBeBecomeIsNamed(t *testing.T) {
+func TestASlurmflexThatCannotBeRunIsNamed(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Chmod(w.path("slurmflex"), 0o644))
 	code, printed := run(t, w.env(), w.path("slurmflex-hook"), "version")
 	assert.Equal(t, 1, code)
-	assert.Equal(t, "slurmflex-hook: become "+w.path("slurmflex")+": permission denied\n", printed)
+	assert.Equal(t, "slurmflex-hook: run "+w.path("slurmflex")+": permission denied\n", printed)
 
 	if _, err := os.Stat(systems); err == nil {
 		t.Skip(systems + " is there: this machine runs slurmflex")
@@ -178,7 +178,7 @@ func TestASlurmflexThatCannotBeBecomeIsNamed(t *testing.T) {
 	require.NoError(t, os.Remove(w.path("slurmflex")))
 	code, printed = run(t, w.env(), w.path("slurmflex-hook"), "version")
 	assert.Equal(t, 1, code)
-	assert.Equal(t, "slurmflex-hook: neither "+w.path("slurmflex")+" nor "+systems+" is there; install slurmflex\n", printed)
+	assert.Equal(t, "slurmflex-hook: neither "+w.path("slurmflex")+" nor "+systems+" exists; install slurmflex\n", printed)
 }
 
 // mostMemory is twice what the hook takes. slurmflex takes 26 MiB for the same.

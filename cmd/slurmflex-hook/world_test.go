@@ -85,7 +85,7 @@ func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
 	require.NoError(t, os.WriteFile(w.path(name), []byte(strings.ReplaceAll(text, "DIR", w.dir)), mode))
 }
 
-// listen is a daemon that only takes hints.
+// listen is a daemon that only takes wake-ups.
 func (w *world) listen(t *testing.T) <-chan flex.Hint {
 	t.Helper()
 	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())

@@ -25,9 +25,9 @@ const askLimit = 10 * time.Second
 // thousand jobs.
 const answerSize = 64 << 20
 
-// see returns what there is to see: what the daemon saw last, which any user
-// may ask for, or where none answers, what this process finds by itself.
-// The daemon's word does not take a configuration that can be used.
+// see returns what the daemon saw last, which any user may ask for, or if none
+// answers, what this process finds by itself. Asking the daemon does not take a
+// configuration that is valid.
 func (a *app) see(ctx context.Context) (view.View, error) {
 	cfg, err := a.config()
 	daemon := config.GlanceAt(a.configPath)
@@ -51,7 +51,7 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 		return err
 	})
 	if err != nil {
-		return view.View{}, fmt.Errorf("%w; and without it: %w", daemonErr, err)
+		return view.View{}, fmt.Errorf("%w; reading Slurm and Compute directly failed too: %w", daemonErr, err)
 	}
 	return v, nil
 }
@@ -65,7 +65,7 @@ func askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
 	if err != nil {
 		return view.View{}, fmt.Errorf("ask the daemon at %s: %w", address, err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is here
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy, because the daemon is local
 	answer, err := client.Do(r)
 	if err != nil {
 		return view.View{}, fmt.Errorf("no daemon answers at %s (%w)", address, cause(err))
@@ -82,9 +82,9 @@ func askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
 	var v view.View
 	switch err := json.Unmarshal(body, &v); {
 	case err != nil:
-		return view.View{}, fmt.Errorf("what answers at %s is no slurmflex daemon: %w; correct slurmflex.http_address", address, err)
+		return view.View{}, fmt.Errorf("the server at %s is not a slurmflex daemon: %w; correct slurmflex.http_address", address, err)
 	case at.Cluster != "" && v.Cluster != at.Cluster:
-		return view.View{}, fmt.Errorf("the daemon at %s is of cluster %q; give each cluster a slurmflex.http_address of its own",
+		return view.View{}, fmt.Errorf("the daemon at %s serves cluster %q; give each cluster its own slurmflex.http_address",
 			address, view.Printable(v.Cluster))
 	}
 	return v, nil

@@ -44,8 +44,8 @@ var unreachable = map[string]struct {
 	},
 }
 
-// inside runs a command in this process, where time passes only while nothing
-// else happens, over the given wire. It returns what it printed and logged.
+// inside runs a command in this process, where time passes only while everything
+// is idle, over the given wire. It returns what it printed and logged.
 func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -64,7 +64,7 @@ func (w *world) inside(t *testing.T, wire wireFunc, command ...string) (stdout, 
 	return out.String(), string(logged), err
 }
 
-func TestWithoutComputeARoundSaysWhoWaitsAndDeletesNothing(t *testing.T) {
+func TestWithoutComputeAPassSaysWhoWaitsAndDeletesNothing(t *testing.T) {
 	for name, c := range unreachable {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -74,7 +74,7 @@ func TestWithoutComputeARoundSaysWhoWaitsAndDeletesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
 				_, log, err := w.inside(t, c.wire, "sync")
-				require.ErrorContains(t, err, "1 regions could not be read; the next round tries again")
+				require.ErrorContains(t, err, "1 region could not be read; the next pass retries")
 				assert.Contains(t, log, "region us-central1 could not be read, and nothing is done in it: ")
 				assert.Contains(t, log, c.says)
 				assert.NotContains(t, log, "waits for region", "one line for the region, not one for each group")
@@ -151,7 +151,7 @@ func TestAHookIsOverBeforeComputeAnswers(t *testing.T) {
 	w.requireAsked(t)
 }
 
-func TestARoundThatWaitsForComputeCanBeStopped(t *testing.T) {
+func TestAPassThatWaitsForComputeCanBeStopped(t *testing.T) {
 	w, compute := gated(t)
 	w.waiting(t)
 	r := w.flex(t, "sync")
@@ -159,11 +159,11 @@ func TestARoundThatWaitsForComputeCanBeStopped(t *testing.T) {
 	compute.await(t)
 	require.NoError(t, r.Process.Signal(unix.SIGTERM))
 	r.exits(t, exitFailed)
-	assert.Contains(t, r.stderr.String(), "slurmflex: round cut short: terminated signal received; the next one goes on from there\n")
+	assert.Contains(t, r.stderr.String(), "slurmflex: pass interrupted: terminated signal received; the next one continues from there\n")
 	w.assertUntouched(t)
 }
 
-func TestWhatComputeRefusesToDoIsAFailureWithItsWords(t *testing.T) {
+func TestWhatComputeRefusesToDoIsAFailureWithItsError(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
@@ -171,7 +171,7 @@ func TestWhatComputeRefusesToDoIsAFailureWithItsWords(t *testing.T) {
 	}))
 	r := w.flex(t, "sync").exits(t, exitFailed)
 	assert.Contains(t, r.stderr.String(), "Required 'compute.instances.delete' permission")
-	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next round tries again\n$`, r.stderr.String())
+	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next pass retries\n$`, r.stderr.String())
 	assert.Len(t, w.machines(), 2)
 }
 

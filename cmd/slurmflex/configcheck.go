@@ -17,9 +17,9 @@ import (
 
 func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "config", Short: "Check the configuration, and write what goes with it", GroupID: "ask",
-		Long: `Check the configuration, print the part of slurm.conf that goes with it, or say
-what to change in a cluster of slurm-gcp's scripts. Nothing is written.`,
+		Use: "config", Short: "Check the configuration and print what goes with it", GroupID: "ask",
+		Long: `Check the configuration, print the matching part of slurm.conf, or list what to
+change in a cluster that slurm-gcp's scripts run. Changes nothing.`,
 		Example: `  slurmflex config check
   slurmflex config slurm-conf`,
 		Args: onlyCommands,
@@ -32,13 +32,14 @@ what to change in a cluster of slurm-gcp's scripts. Nothing is written.`,
 func newCheck(a *app) *cobra.Command {
 	live, effective := false, false
 	cmd := &cobra.Command{
-		Use: "check", Short: "Say what is wrong with the configuration, what would be better, and what is ignored",
-		Long: `Says what is wrong with the configuration, what would be better ("advice"), and
-what of it is ignored, each in a line with its place in the file and its mend.
-Nothing is asked and nothing is changed; with --live Slurm and Compute are
-asked, and slurm.conf is held against the configuration too.
+		Use: "check", Short: "Report errors, advice and ignored keys of the configuration",
+		Long: `Reports what is wrong with the configuration, what could be better ("advice") and
+which keys are ignored, one a line with its place in the file and its fix. Works
+offline and changes nothing. With --live, also queries Slurm and Compute and
+compares slurm.conf with the configuration.
 
-Exit code: 0 right, be it with advice; 1 something could not be checked; 2 wrong.`,
+Exit status: 0 if the configuration is valid (advice does not count), 1 if
+something could not be checked, 2 if it is invalid.`,
 		Example: `  slurmflex config check
   slurmflex config check --live
   slurmflex --config new.yaml config check --effective`,
@@ -59,14 +60,14 @@ Exit code: 0 right, be it with advice; 1 something could not be checked; 2 wrong
 			return a.check(cmd.Context(), cmd.OutOrStdout(), cfg, live)
 		},
 	}
-	cmd.Flags().BoolVar(&live, "live", false, "also ask Slurm and Compute, on the controller and as the user that slurmctld runs as")
-	cmd.Flags().BoolVar(&effective, "effective", false, "print the configuration as it counts, with all defaults, as YAML")
+	cmd.Flags().BoolVar(&live, "live", false, "also query Slurm and Compute; run it on the controller as SlurmUser")
+	cmd.Flags().BoolVar(&effective, "effective", false, "print the effective configuration, defaults included, as YAML")
 	cmd.MarkFlagsMutuallyExclusive("live", "effective")
 	return cmd
 }
 
-// check prints what is to know about the configuration; what is wrong with it
-// is the error.
+// check prints what there is to know about the configuration; what is wrong with
+// it is the error.
 func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, live bool) error {
 	found := check.Advise(cfg)
 	world := ""
@@ -84,8 +85,12 @@ func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, live b
 	}
 	wrong := found.Of(check.Fault, check.Unread)
 	if len(wrong) == 0 {
-		fmt.Fprintf(&text, "%s: OK: cluster %s: flex-start in %d of %s%s\n",
-			a.configPath, cfg.Cluster, len(cfg.FlexSets()), view.Count(len(cfg.NodeSets), "nodeset"), world)
+		n, uses := len(cfg.FlexSets()), "use"
+		if n == 1 {
+			uses = "uses"
+		}
+		fmt.Fprintf(&text, "%s: OK: cluster %s: %d of %s %s flex-start%s\n",
+			a.configPath, cfg.Cluster, n, view.Count(len(cfg.NodeSets), "nodeset"), uses, world)
 	}
 	if _, err := io.WriteString(w, text.String()); err != nil {
 		return err
@@ -99,8 +104,8 @@ func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, live b
 	return usageError{wrong.Problems()}
 }
 
-// liveLimit bounds how long a check waits for Slurm and Compute: somebody sits
-// before it.
+// liveLimit bounds how long a check waits for Slurm and Compute, because somebody
+// is waiting for it.
 const liveLimit = time.Minute
 
 // observe looks at Slurm and Compute.
@@ -113,14 +118,14 @@ func (a *app) observe(ctx context.Context, cfg *config.Config) (check.World, err
 		defer client.Close()
 		cloud = client
 	}
-	defer a.foot.begin("asking Slurm and Compute")()
+	defer a.foot.begin("querying Slurm and Compute")()
 	seen := check.Observe(bounded, cfg, a.scheduler(cfg), cloud, time.Now)
 	seen.Client = err
 	if seen.Hooks, err = hooksFolder(); err != nil {
 		return check.World{}, err
 	}
 	if ctx.Err() != nil {
-		return check.World{}, fmt.Errorf("check cut short: %w", context.Cause(ctx))
+		return check.World{}, fmt.Errorf("check interrupted: %w", context.Cause(ctx))
 	}
 	return seen, nil
 }

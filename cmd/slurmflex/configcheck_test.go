@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// updateGolden in the environment has golden files written anew: UPDATE=1 go test.
+// updateGolden in the environment rewrites the golden files: UPDATE=1 go test.
 const updateGolden = "UPDATE"
 
 // requireGolden holds a text against a golden file.
@@ -39,36 +39,36 @@ func (w *world) margin(t *testing.T) {
 	w.configure(t, "{use_job_duration: true}", "{use_job_duration: true, job_duration_margin: 600}")
 }
 
-func TestARightConfigurationIsOneLine(t *testing.T) {
+func TestAValidConfigurationIsOneLine(t *testing.T) {
 	w := newWorld(t)
 	w.margin(t)
 	r := w.flex(t, "config", "check").exits(t, exitDone)
-	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: flex-start in 1 of 1 nodeset\n", r.stdout.String())
+	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 1 of 1 nodeset uses flex-start\n", r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.calls(t))
 }
 
-func TestAdviceIsGivenAndTheConfigurationIsRightAllTheSame(t *testing.T) {
+func TestAConfigurationWithAdviceIsValid(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "config", "check").exits(t, exitDone)
-	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: a lease that is exactly the job's time limit ends before the job, for it begins first; set it to 600, longer than a machine boots
-config.yaml: OK: cluster alpha: flex-start in 1 of 1 nodeset
+	assert.Equal(t, `config.yaml:14: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)
+config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start
 `, w.within(r.stdout.String()))
 	assert.Empty(t, r.stderr.String())
 }
 
-func TestSlurmGCPsConfigurationIsRightAndWhatIsIgnoredIsListed(t *testing.T) {
+func TestSlurmGCPsConfigurationIsValidAndIgnoredKeysAreListed(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	r := prepare(t, nil, os.Args[0], "config", "check", "--config", path).exits(t, exitDone)
 	lines := strings.Split(strings.TrimSuffix(r.stdout.String(), "\n"), "\n")
-	require.Equal(t, path+": OK: cluster hpc: flex-start in 3 of 6 nodesets", lines[len(lines)-1])
+	require.Equal(t, path+": OK: cluster hpc: 3 of 6 nodesets use flex-start", lines[len(lines)-1])
 
 	ignored, err := os.ReadFile("../../config/testdata/slurm-gcp.ignored")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(ignored)) {
 		number, key, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		says := path + ":" + number + ": " + key + ": ignored: slurmflex does not use it"
+		says := path + ":" + number + ": " + key + ": ignored (used only by slurm-gcp)"
 		used := strings.HasSuffix(key, ".partition_conf") || key == "cloud_parameters" // by config slurm-conf, and by advice
 		assert.Equal(t, !used, slices.Contains(lines, says), says)
 	}
@@ -96,17 +96,17 @@ func TestFromSlurmGCPSaysWhatToEditAndWritesNothing(t *testing.T) {
 	requireGolden(t, "from-slurm-gcp.golden", report("--slurm-conf", "testdata/slurm-gcp/slurm.conf"))
 
 	without := report()
-	assert.Contains(t, without, "\n  cloud.conf: write ResumeProgram=/usr/libexec/slurmflex/resume\n")
+	assert.Contains(t, without, "\n  cloud.conf: set ResumeProgram=/usr/libexec/slurmflex/resume\n")
 	assert.Contains(t, without, "resume_program: /slurm/scripts/resume_wrapper.sh\n")
 }
 
 func TestFromSlurmGCPNamesWhatItCannotRead(t *testing.T) {
 	const path = "../../config/testdata/slurm-gcp.yaml"
 	for want, args := range map[string][]string{
-		"gone.yaml: no such file or directory":        {"gone.yaml"},
-		"gone.conf: no such file or directory":        {path, "--slurm-version", "24.11", "--slurm-conf", "gone.conf"},
-		`--slurm-version: version "new": not like`:    {path, "--slurm-version", "new"},
-		"it takes slurm-gcp's configuration, such as": {},
+		"gone.yaml: no such file or directory":                                                 {"gone.yaml"},
+		"gone.conf: no such file or directory":                                                 {path, "--slurm-version", "24.11", "--slurm-conf", "gone.conf"},
+		`--slurm-version: version "new": not like`:                                             {path, "--slurm-version", "new"},
+		"usage: slurmflex config from-slurm-gcp FILE (for example /slurm/scripts/config.yaml)": {},
 	} {
 		r := prepare(t, nil, os.Args[0], append([]string{"config", "from-slurm-gcp"}, args...)...).exits(t, exitUsage)
 		r.complains(t, want)

@@ -51,7 +51,7 @@ func TestNodesOfOthersGoToTheirProgramAsSlurmGaveThem(t *testing.T) {
 			environ, err := os.ReadFile(w.path("environ"))
 			require.NoError(t, err)
 			assert.ElementsMatch(t, r.Env, strings.Split(strings.TrimSpace(string(environ)), "\n"))
-			assert.Empty(t, w.calls(t), "no round began")
+			assert.Empty(t, w.calls(t), "no pass started")
 		})
 	}
 }
@@ -119,7 +119,7 @@ func TestAProgramForOthersThatAnybodyCouldChangeIsNotRun(t *testing.T) {
 	w := delegating(t)
 	require.NoError(t, os.Chmod(w.path("bin/others-resume"), 0o777))
 	r := w.hook(t, "resume", "alpha-cpu-0", w.resumeFile(t)).exits(t, exitFailed)
-	r.complains(t, "delegate "+w.path("bin/others-resume")+" alpha-cpu-0: ", "has mode 0777: others could change what it says; chmod go-w ")
+	r.complains(t, "delegate "+w.path("bin/others-resume")+" alpha-cpu-0: ", "is writable by other users (mode 0777); run chmod go-w ")
 	assert.NoFileExists(t, w.path("delegated"))
 	assert.Len(t, w.log(t, "error"), 1)
 }

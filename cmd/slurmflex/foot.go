@@ -9,19 +9,19 @@ import (
 	"slurmflex/flex/plan"
 )
 
-// footAfter is how long somebody before a terminal is left without a word.
+// footAfter is how long somebody at a terminal waits without a message.
 const footAfter = 2 * time.Second
 
 // foot is stderr: on a terminal its last line says what takes so long. It is a
-// zapcore.WriteSyncer, so that what is logged comes above that line, and a
-// flex.Watcher that tells how far a round is.
+// zapcore.WriteSyncer, so that log lines come above that line, and a flex.Watcher
+// that shows the progress of a pass.
 type foot struct {
 	mu    sync.Mutex
 	what  string    // that takes so long
 	since time.Time // when it began
 	shown bool
-	due   int // actions of the round
-	over  int // those of them that are over
+	due   int // actions of the pass
+	over  int // how many of them have finished
 }
 
 // begin shows what is being done until the function that it returns is called.
@@ -55,8 +55,8 @@ func (f *foot) begin(what string) (end func()) {
 	return func() { close(stop); <-stopped }
 }
 
-// draw writes the line anew. A terminal that is gone is no reason to stop. The
-// lock is held.
+// draw rewrites the line. A terminal that is gone is no reason to stop. The lock is
+// held.
 func (f *foot) draw() {
 	if f.shown {
 		_, _ = fmt.Fprintf(os.Stderr, "\r%s%s, %s …", clearLine, f.what, time.Since(f.since).Round(time.Second))
@@ -90,7 +90,7 @@ func (f *foot) Saw(_ plan.Snapshot, p plan.Plan) {
 	f.count()
 }
 
-// Did shows that an action is over.
+// Did shows that an action has finished.
 func (f *foot) Did(plan.Action, time.Time, time.Duration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,11 +98,11 @@ func (f *foot) Did(plan.Action, time.Time, time.Duration, error) {
 	f.count()
 }
 
-// Stood shows nothing: the round is over.
+// Stood shows nothing: the pass is over.
 func (f *foot) Stood(error) {}
 
-// count says how far the round is. The lock is held.
+// count shows the progress of the pass. The lock is held.
 func (f *foot) count() {
-	f.what = fmt.Sprintf("%d of %d actions are over", f.over, f.due)
+	f.what = fmt.Sprintf("%d of %d actions done", f.over, f.due)
 	f.draw()
 }

@@ -14,13 +14,13 @@ func newFromSlurmGCP(a *app) *cobra.Command {
 	o := slurmConfOptions{}
 	conf := ""
 	cmd := &cobra.Command{
-		Use: "from-slurm-gcp FILE", Short: "Say what to change in a cluster of slurm-gcp's scripts, whose config.yaml is FILE",
-		Long: `Says what changes when slurmflex takes over the flex-start nodes of a cluster
-that slurm-gcp's scripts run, what of its config.yaml is ignored, which lines of
-cloud.conf to edit, and in which order to do it. Nothing is written.`,
+		Use: "from-slurm-gcp FILE", Short: "List what to change to move a slurm-gcp cluster, whose config.yaml is FILE, to slurmflex",
+		Long: `Prints what changes when slurmflex takes over the flex-start nodes of a cluster
+that slurm-gcp's scripts run: the keys of config.yaml that are ignored, the lines
+of cloud.conf to edit, and the steps in order. Changes nothing.`,
 		Example: `  slurmflex config from-slurm-gcp /slurm/scripts/config.yaml
   slurmflex config from-slurm-gcp --slurm-conf /usr/local/etc/slurm/slurm.conf /slurm/scripts/config.yaml`,
-		Args: exactly(1, "it takes slurm-gcp's configuration, such as /slurm/scripts/config.yaml"),
+		Args: exactly(1, "/slurm/scripts/config.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.configPath = args[0]
 			text, err := a.fromSlurmGCP(cmd.Context(), conf, o)
@@ -31,9 +31,9 @@ cloud.conf to edit, and in which order to do it. Nothing is written.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&conf, "slurm-conf", "", "the slurm.conf that includes cloud.conf, or cloud.conf itself: its lines are named then; the `file`")
-	cmd.Flags().StringVar(&o.version, "slurm-version", "", "Slurm's `version`, such as 24.11; default: what scontrol -V says")
-	cmd.Flags().StringVar(&o.programs, "programs", slurmconf.Folder, "the `folder` of slurmflex's resume, suspend and resume-fail")
+	cmd.Flags().StringVar(&conf, "slurm-conf", "", "the `file` slurm.conf that includes cloud.conf, or cloud.conf itself, to name the lines to edit")
+	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 24.11; default: that of scontrol -V")
+	cmd.Flags().StringVar(&o.programs, "programs", slurmconf.Folder, "`folder` of slurmflex's resume, suspend and resume-fail")
 	return cmd
 }
 

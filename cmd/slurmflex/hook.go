@@ -34,14 +34,14 @@ func newHook(a *app, verb, short string) *cobra.Command {
 		Use: verb + " HOSTLIST", Short: short, GroupID: "hook",
 		Long: short + `.
 
-It hands over to the daemon, or begins a round of its own where none runs, and
-ends at once. What is done goes by what Slurm says of the nodes, not by the
-arguments, so it does no harm to call it by hand. It runs as SlurmUser.`,
+It wakes up the daemon, or starts a reconcile pass of its own if none is running,
+and returns at once. slurmflex acts on the state of the nodes in Slurm, not on the
+arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 		Example: "  slurmflex " + verb + " 'alpha-a3-[0-3]'",
-		Args:    exactly(1, "it takes one hostlist, such as alpha-a3-[0-3]"),
+		Args:    exactly(1, "alpha-a3-[0-3]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Slurm keeps this file only while the program runs, and not even
-			// so long around a reconfigure: read it before anything else.
+			// Slurm keeps this file only while the program runs, and around a
+			// reconfigure not even that long: read it first.
 			jobs, fileErr := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 			cfg, err := a.config()
 			if err != nil {
@@ -50,28 +50,28 @@ arguments, so it does no harm to call it by hand. It runs as SlurmUser.`,
 			log := a.logIfPossible(cfg.Options)
 			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0])), unreceipted: unreceipted}
 			if fileErr != nil && verb == resume {
-				h.log.Warn("the round goes by what squeue says", zap.Error(fileErr))
+				h.log.Warn("SLURM_RESUME_FILE not read; finding the jobs with squeue", zap.Error(fileErr))
 			}
 			return h.run(cmd.Context(), flex.Hint{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs})
 		},
 	}
-	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was told already, and `why` there is no receipt")
+	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was called already, and `why` it has not answered")
 	_ = cmd.Flags().MarkHidden("unreceipted") // slurmflex-hook's; it fails for unknown flags only
 	return cmd
 }
 
-// onlyHandOver gives a call to the daemon, which has a configuration, where there
-// is none that the hook could use: nobody but the daemon knows whose the nodes are.
+// onlyHandOver gives a call to the daemon, which has a valid configuration, when
+// the hook has none: only the daemon knows then whose the nodes are.
 func (a *app) onlyHandOver(ctx context.Context, hint flex.Hint, wrong error) error {
 	log := a.logToSyslog().With(zap.String("hook", hint.Verb), zap.String("nodes", hint.Nodes),
 		zap.String("wrong", view.Clip(wrong.Error(), 2000))) // what does not fit into a message is lost
 	at := config.GlanceAt(a.configPath)
 	hint.Cluster = at.Cluster
 	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), hint); err != nil {
-		log.Error("nothing done: the configuration cannot be used, and no daemon took the call", zap.Error(err))
+		log.Error("nothing done: the configuration is invalid and the daemon is not reachable", zap.Error(err))
 		return wrong
 	}
-	log.Error("the configuration cannot be used; the daemon took the call, but nodes of a delegate are not served")
+	log.Error("configuration invalid; the daemon was woken up, but the delegate's nodes are not served")
 	return nil
 }
 
@@ -82,7 +82,7 @@ type hook struct {
 	cfg *config.Config
 	log *zap.Logger
 
-	unreceipted string // why the daemon, which was told already, gave no receipt; empty: it was not told
+	unreceipted string // why the daemon, which was called already, has not answered; empty: it was not called
 }
 
 func (h hook) run(ctx context.Context, hint flex.Hint) error {
@@ -111,25 +111,25 @@ func (h hook) run(ctx context.Context, hint flex.Hint) error {
 	return failed
 }
 
-// handOver gives the call to the daemon, or else to a round of its own. If
-// neither can be, the nodes go back to Slurm.
+// handOver gives the call to the daemon, or to a pass of its own. If neither is
+// possible, the nodes are returned to Slurm.
 func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error {
 	sent := h.send(ctx, hint)
 	if sent == nil {
 		return nil
 	}
 	if !errors.Is(sent, os.ErrNotExist) {
-		h.log.Warn("no daemon took the call; a round of its own begins", zap.Error(sent))
+		h.log.Warn("daemon not reachable; reconciling from the hook", zap.Error(sent))
 	}
-	started := h.startRound(hint)
+	started := h.startPass(hint)
 	if started == nil {
 		return nil
 	}
-	err := fmt.Errorf("%s %s: no daemon (%w) and no round of its own (%w)", hint.Verb, slurm.Fold(ours), sent, started)
+	err := fmt.Errorf("%s %s: daemon not reachable (%w) and no pass of its own (%w)", hint.Verb, slurm.Fold(ours), sent, started)
 	h.log.Error("not handed over", zap.Error(err))
 	if hint.Verb == resume {
 		if back := h.returnToSlurm(ctx, ours, started); back != nil {
-			h.log.Error("nodes not given back to Slurm", zap.Error(back))
+			h.log.Error("nodes not returned to Slurm", zap.Error(back))
 			return errors.Join(err, back)
 		}
 	}
@@ -137,11 +137,11 @@ func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error
 }
 
 // returnToSlurm powers down those of the nodes that nobody will request machines
-// for. The call may come from a shell, or late: what Slurm shows decides, and
-// without it no node is changed.
+// for. The call may come from a shell, or late: the state in Slurm decides, and if
+// that cannot be read no node is changed.
 func (h hook) returnToSlurm(ctx context.Context, called []string, why error) error {
 	client := h.app.scheduler(h.cfg)
-	nodes, err := client.Nodes(ctx) // before the jobs, so that a job that has just begun is seen
+	nodes, err := client.Nodes(ctx) // before the jobs, so that a job that has just started is seen
 	if err != nil {
 		return fmt.Errorf("read nodes: %w", err)
 	}
@@ -156,11 +156,11 @@ func (h hook) returnToSlurm(ctx context.Context, called []string, why error) err
 	if err := client.UpdateNodes(ctx, free, slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + why.Error()}); err != nil {
 		return err
 	}
-	h.log.Warn("nodes given back to Slurm", zap.String("returned", slurm.Fold(free)))
+	h.log.Warn("nodes returned to Slurm", zap.String("returned", slurm.Fold(free)))
 	return nil
 }
 
-// send tells the daemon, unless it was told already.
+// send calls the daemon, unless it was called already.
 func (h hook) send(ctx context.Context, hint flex.Hint) error {
 	if h.unreceipted != "" {
 		return errors.New(h.unreceipted)
@@ -168,10 +168,10 @@ func (h hook) send(ctx context.Context, hint flex.Hint) error {
 	return flex.Send(ctx, flex.SocketPath(h.cfg.Options.RunDir), hint)
 }
 
-// startRound starts a round that outlives this process. From 23.02 slurmctld
-// kills the program's process group when the program exits, so the round has a
-// session of its own, which it has before Start returns.
-func (h hook) startRound(hint flex.Hint) error {
+// startPass starts a pass that outlives this process. From 23.02 slurmctld kills
+// the program's process group when the program exits, so the pass has a session of
+// its own, and has it before Start returns.
+func (h hook) startPass(hint flex.Hint) error {
 	if err := h.app.lock(h.cfg).Usable(); err != nil {
 		return err
 	}
@@ -183,15 +183,15 @@ func (h hook) startRound(hint flex.Hint) error {
 	if err != nil {
 		return err
 	}
-	round := exec.Command(exe, "round", "--config", configPath, "--verb", hint.Verb, "--nodes", hint.Nodes)
-	round.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	round.Dir = "/"
+	pass := exec.Command(exe, "pass", "--config", configPath, "--verb", hint.Verb, "--nodes", hint.Nodes)
+	pass.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	pass.Dir = "/"
 	out, err := openLog(h.cfg.Options.LogFile)
 	if err == nil {
 		defer out.Close()
-		round.Stdout, round.Stderr = out, out
+		pass.Stdout, pass.Stderr = out, out
 	}
-	return round.Start()
+	return pass.Start()
 }
 
 // delegate becomes the program that serves other nodes, with their part of the
@@ -206,7 +206,7 @@ func (h hook) delegate(hint flex.Hint, calls flex.Calls) error {
 		list = slurm.Fold(calls.Others)
 	}
 	if program == "" {
-		h.log.Warn("nodes of nodesets without dws_flex are left alone: slurmflex.delegate names no program for them",
+		h.log.Warn("nodes of nodesets without dws_flex are left alone; slurmflex.delegate names no program for them",
 			zap.String("others", list))
 		return nil
 	}
@@ -215,6 +215,6 @@ func (h hook) delegate(hint flex.Hint, calls flex.Calls) error {
 		err = unix.Exec(program, []string{program, list}, os.Environ())
 	}
 	err = fmt.Errorf("delegate %s %s: %w", program, list, err)
-	h.log.Error("nodes of other nodesets not handed on", zap.Error(err))
+	h.log.Error("delegate not started for the nodes of other nodesets", zap.Error(err))
 	return err
 }

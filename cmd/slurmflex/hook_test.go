@@ -37,7 +37,7 @@ func (w *world) requireAsked(t *testing.T) {
 	assert.Equal(t, "2h0m0s", g.Requests[0].Duration.String())
 }
 
-func TestResumeWithoutADaemonBeginsARoundOfItsOwn(t *testing.T) {
+func TestResumeWithoutADaemonStartsAPassOfItsOwn(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
@@ -48,12 +48,12 @@ func TestResumeWithoutADaemonBeginsARoundOfItsOwn(t *testing.T) {
 	assert.Empty(t, w.log(t, "error"))
 
 	first := w.calls(t)[0]
-	assert.Equal(t, first.caller, first.session, "the round leads its own session")
+	assert.Equal(t, first.caller, first.session, "the pass leads its own session")
 	assert.NotEqual(t, strconv.Itoa(r.Process.Pid), first.caller, "it is not the hook")
 	assert.Equal(t, w.path("slurm.conf"), first.conf)
 }
 
-func TestSuspendWithoutADaemonBeginsARoundThatDeletes(t *testing.T) {
+func TestSuspendWithoutADaemonStartsAPassThatDeletes(t *testing.T) {
 	w := newWorld(t)
 	w.left(t)
 	r := w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitDone)
@@ -77,7 +77,7 @@ func TestResumeFailWithdrawsWhatWasAskedFor(t *testing.T) {
 	assert.Empty(t, w.log(t, "warn"))
 }
 
-func TestARelativePathOfTheConfigurationServesTheRoundToo(t *testing.T) {
+func TestARelativePathOfTheConfigurationServesThePassToo(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := prepare(t, w.env(w.resumeFile(t)), os.Args[0], "resume", "--config", "config.yaml", "alpha-a3-[0-1]")
@@ -86,7 +86,7 @@ func TestARelativePathOfTheConfigurationServesTheRoundToo(t *testing.T) {
 	w.requireAsked(t)
 }
 
-func TestTheRoundGoesOnWithoutALogFile(t *testing.T) {
+func TestThePassContinuesWithoutALogFile(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	require.NoError(t, os.Remove(w.path("log")))
@@ -96,7 +96,7 @@ func TestTheRoundGoesOnWithoutALogFile(t *testing.T) {
 	w.requireAsked(t)
 }
 
-func TestEachRoundsLogIsJSONWithTheFailureOnce(t *testing.T) {
+func TestEachPassLogsJSONWithTheFailureOnce(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	w.answer(t, "scontrol", "echo 'scontrol: error: slurmctld is on fire' >&2; exit 1")
@@ -107,7 +107,7 @@ func TestEachRoundsLogIsJSONWithTheFailureOnce(t *testing.T) {
 	assert.Empty(t, w.changes())
 }
 
-// listen is a daemon that only takes hints.
+// listen is a daemon that only takes wake-ups.
 func (w *world) listen(t *testing.T) <-chan flex.Hint {
 	t.Helper()
 	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
@@ -115,8 +115,8 @@ func (w *world) listen(t *testing.T) <-chan flex.Hint {
 	return hints
 }
 
-// handedOver runs a hook in a world with a daemon that only takes hints, and says
-// nothing. On a busy machine the daemon may be late, and the hook begins a round,
+// handedOver runs a hook in a world with a daemon that only takes wake-ups, and says
+// nothing. On a busy machine the daemon may be late, and the hook starts a pass,
 // with a warning: then there is another try in another world.
 func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex.Hint) {
 	t.Helper()
@@ -146,7 +146,7 @@ func TestWithADaemonAHookOnlyHandsOver(t *testing.T) {
 			})
 			require.Len(t, hints, 1)
 			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-hints)
-			assert.Empty(t, w.calls(t), "no round began")
+			assert.Empty(t, w.calls(t), "no pass started")
 			assert.Empty(t, w.cloud.Calls())
 		})
 	}
@@ -163,7 +163,7 @@ func TestADeadDaemonsSocketDoesNotStopAHook(t *testing.T) {
 	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
 	w.requireAsked(t)
 	require.Len(t, w.log(t, "warn"), 1)
-	assert.Contains(t, w.log(t, "warn")[0], "no daemon took the call")
+	assert.Contains(t, w.log(t, "warn")[0], "daemon not reachable")
 }
 
 func TestAResumeFileThatCannotBeReadIsOneWarning(t *testing.T) {
@@ -248,20 +248,20 @@ func TestAHostlistThatNamesNoNodesIsWrongUsage(t *testing.T) {
 	}
 }
 
-func TestNodesGoBackToSlurmIfNeitherDaemonNorRoundCanBe(t *testing.T) {
+func TestNodesAreReturnedToSlurmIfNeitherDaemonNorPassCanRun(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	w.waiting(t)
 	why := w.path("run") + ": no such file or directory"
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
-	r.complains(t, "resume alpha-a3-[0-1]: no daemon", why, "create folder "+w.path("run"), "set slurmflex.run_dir")
+	r.complains(t, "resume alpha-a3-[0-1]: daemon not reachable", why, "create folder "+w.path("run"), "set slurmflex.run_dir")
 	r.settle(t)
 	require.Len(t, w.updates(t), 1)
 	assert.Contains(t, w.updates(t)[0], "nodename=alpha-a3-[0-1] state=power_down_force reason=slurmflex: lstat "+why)
 	require.Len(t, w.log(t, "error"), 1)
 	assert.Contains(t, w.log(t, "error")[0], why)
 	require.Len(t, w.log(t, "warn"), 1)
-	assert.Contains(t, w.log(t, "warn")[0], "given back")
+	assert.Contains(t, w.log(t, "warn")[0], "returned to Slurm")
 	assert.Empty(t, w.cloud.Calls())
 }
 
@@ -271,7 +271,7 @@ func TestAResumeThatNobodyTakesPowersDownOnlyNodesWithoutWork(t *testing.T) {
 	const call = "alpha-a3-[0-4]"
 	for name, c := range map[string]struct {
 		given func(t *testing.T, w *world)
-		back  string // the nodes that are given back; empty: none
+		back  string // the nodes that are returned; empty: none
 		fails string
 	}{
 		"jobs run on some": {func(t *testing.T, w *world) {
@@ -296,7 +296,7 @@ func TestAResumeThatNobodyTakesPowersDownOnlyNodesWithoutWork(t *testing.T) {
 			w.waiting(t)
 			c.given(t, w)
 			r := w.hook(t, "resume", call, w.resumeFile(t)).exits(t, exitFailed)
-			r.complains(t, "resume "+call+": no daemon", c.fails)
+			r.complains(t, "resume "+call+": daemon not reachable", c.fails)
 			if c.back == "" {
 				assert.Empty(t, w.updates(t))
 				return
@@ -308,14 +308,14 @@ func TestAResumeThatNobodyTakesPowersDownOnlyNodesWithoutWork(t *testing.T) {
 	}
 }
 
-func TestNodesThatCannotBeGivenBackAreReportedWithSlurmsWords(t *testing.T) {
+func TestNodesThatCannotBeReturnedAreReportedWithSlurmsError(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	w.waiting(t)
 	w.answer(t, "scontrol", `case "$*" in update*) echo 'slurm_update error: Access/permission denied' >&2; exit 1 ;; esac
 `+knowing)
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitFailed)
-	r.complains(t, "no daemon", "Access/permission denied")
+	r.complains(t, "daemon not reachable", "Access/permission denied")
 	require.Len(t, w.log(t, "error"), 2)
 	assert.Contains(t, w.log(t, "error")[1], "Access/permission denied")
 }
@@ -324,7 +324,7 @@ func TestSuspendThatCannotBeHandedOverLeavesSlurmAlone(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	r := w.hook(t, "suspend", "alpha-a3-[0-1]").exits(t, exitFailed)
-	r.complains(t, "suspend alpha-a3-[0-1]: no daemon", "no such file or directory")
+	r.complains(t, "suspend alpha-a3-[0-1]: daemon not reachable", "no such file or directory")
 	assert.Len(t, w.log(t, "error"), 1)
 	assert.Empty(t, w.calls(t))
 }
@@ -362,7 +362,7 @@ func startBlocked(t *testing.T, r *process) {
 	require.NoError(t, <-started)
 }
 
-func TestARoundBlocksNoSignalsThoughItsHookWasStartedWithSome(t *testing.T) {
+func TestAPassBlocksNoSignalsThoughItsHookWasStartedWithSome(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t))

@@ -24,16 +24,16 @@ func TestADaemonOutlivesAHungScontrolAndDestroysNothing(t *testing.T) {
 	d := w.flex(t, "daemon")
 	d.Env = append(d.Env, slurmLimit+"=300ms")
 	require.NoError(t, d.Start())
-	require.Eventually(t, func() bool { return len(w.hung(t)) >= 2*2 }, slack, poll, "two rounds")
+	require.Eventually(t, func() bool { return len(w.hung(t)) >= 2*2 }, slack, poll, "two passes")
 	w.answer(t, "scontrol", knowing)
-	require.Eventually(t, func() bool { return len(w.machines()) == 0 }, slack, poll, "rounds go on")
+	require.Eventually(t, func() bool { return len(w.machines()) == 0 }, slack, poll, "passes continue")
 	for _, pid := range w.hung(t) {
 		assert.True(t, gone(pid), "process %s of a hung scontrol", pid)
 	}
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone).settle(t)
 	said := d.stderr.String()
-	assert.Equal(t, 1, strings.Count(said, "no round"), said)
+	assert.Equal(t, 1, strings.Count(said, "no answer within 300ms"), said)
 	assert.Less(t, strings.Index(said, "no answer within 300ms"), strings.Index(said, "delete instances"), "nothing before Slurm could be read")
 }
 

@@ -30,17 +30,17 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 			plant: func(t *testing.T, w *world) {
 				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.list", Status: 403, Message: "Required 'compute.instanceGroupManagers.list' permission"}))
 			},
-			fault: "config.yaml:2: project: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission; are the project's id and the credentials right? They need the role of scripts/iam/slurmflex-role.yaml",
+			fault: "config.yaml:2: project: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission; check the project id and the credentials, which need the role in scripts/iam/slurmflex-role.yaml",
 		},
 		"credentials that are not there": {
 			plant: func(t *testing.T, w *world) {
 				w.configure(t, "  compute_endpoint: ", "  credentials_file: DIR/key.json #")
 			},
-			fault: "config.yaml:17: slurmflex.credentials_file: compute client: credentials: open key.json: no such file or directory; Compute was not asked",
+			fault: "config.yaml:17: slurmflex.credentials_file: compute client: credentials: open key.json: no such file or directory; Compute was not queried",
 		},
 		"no such template": {
 			plant: func(t *testing.T, w *world) { w.configure(t, "instanceTemplates/a3", "instanceTemplates/a4") },
-			fault: "config.yaml:11: nodeset.a3.instance_template: read instance template projects/demo/regions/us-central1/instanceTemplates/a4: 404 notFound: The resource 'projects/demo/regions/us-central1/instanceTemplates/a4' was not found; give a template that there is, and that the credentials may read",
+			fault: "config.yaml:11: nodeset.a3.instance_template: read instance template projects/demo/regions/us-central1/instanceTemplates/a4: 404 notFound: The resource 'projects/demo/regions/us-central1/instanceTemplates/a4' was not found; give an existing template that the credentials may read",
 		},
 		"a template of standard machines": {
 			plant: template(func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" }),
@@ -66,17 +66,17 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 		},
 		"a template with a shorter maxRunDuration": {
 			plant:  template(func(p *compute.InstanceProperties) { p.Scheduling.MaxRunDuration.Seconds = 7200 }),
-			advice: "config.yaml:14: nodeset.a3.dws_flex.max_run_duration: advice: the template's maxRunDuration is 7200 s, and Google does not say which of the two counts; set both to the same",
+			advice: "config.yaml:14: nodeset.a3.dws_flex.max_run_duration: advice: the template's maxRunDuration is 7200 s, and Google does not document which of the two applies; set both to the same value",
 		},
 		"machines that flex-start does not have": {
 			plant: template(func(p *compute.InstanceProperties) { p.MachineType = "n2-standard-2" }),
-			fault: "config.yaml:11: nodeset.a3.instance_template: flex-start has no n2-standard-2, only types with GPUs, but for A4X, and H4D; make a template with one of them",
+			fault: "config.yaml:11: nodeset.a3.instance_template: flex-start does not offer n2-standard-2, only H4D and types with GPUs other than A4X; use a template with one of them",
 		},
 		"machines that cannot be placed close together": {
 			plant: func(t *testing.T, w *world) {
 				w.configure(t, "    dws_flex:", "    enable_placement: true\n    dws_flex:")
 			},
-			fault: "config.yaml:14: nodeset.a3.enable_placement: a3-highgpu-8g machines cannot be placed as close together as that; set it to false",
+			fault: "config.yaml:14: nodeset.a3.enable_placement: a3-highgpu-8g machines cannot be placed that close together; set this to false",
 		},
 		"a region that is not there": {
 			plant: func(t *testing.T, w *world) {
@@ -84,19 +84,19 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 				w.configure(t, "[us-central1-a, us-central1-b]", "[us-centrel1-a]")
 				w.configure(t, "projects/demo/regions/us-central1/instanceTemplates", "projects/demo/global/instanceTemplates")
 			},
-			fault: "config.yaml:2: project: list groups of us-centrel1: 400 invalid: Invalid value for field 'region': 'us-centrel1'. Unknown region.; are the project's id and the credentials right? They need the role of scripts/iam/slurmflex-role.yaml",
+			fault: "config.yaml:2: project: list groups of us-centrel1: 400 invalid: Invalid value for field 'region': 'us-centrel1'. Unknown region.; check the project id and the credentials, which need the role in scripts/iam/slurmflex-role.yaml",
 		},
 		"a zone that is not there": {
 			plant: func(t *testing.T, w *world) { w.configure(t, "us-central1-b]", "us-central1-z]") },
-			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: there is no zone us-central1-z; give another one of us-central1",
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-z does not exist; give another one of us-central1",
 		},
 		"a zone that is down": {
 			plant: func(_ *testing.T, w *world) { w.cloud.SetZoneUp("us-central1-b", false) },
-			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-b is DOWN, as Compute says; wait, or take it out",
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[1]: zone us-central1-b is DOWN according to Compute; wait, or remove it",
 		},
 		"a zone without such machines": {
 			plant: func(_ *testing.T, w *world) { w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g") },
-			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[0]: zone us-central1-a has no a3-highgpu-8g; take it out, or give a template with a machine type that it has",
+			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[0]: zone us-central1-a has no a3-highgpu-8g; remove it, or give a template with a machine type that it has",
 		},
 		"no quota for a single machine": {
 			plant: func(_ *testing.T, w *world) { w.cloud.SetQuota("us-central1", h100, 0) },
@@ -104,15 +104,15 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 		},
 		"quota for some of the machines": {
 			plant:  func(_ *testing.T, w *world) { w.cloud.SetQuota("us-central1", h100, 20) },
-			advice: "config.yaml:10: nodeset.a3.node_count_dynamic_max: advice: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 20, less than the 64 GPUs of all 8 nodes, so that some wait for others; ask Google for more, or set the number of nodes to 2",
+			advice: "config.yaml:10: nodeset.a3.node_count_dynamic_max: advice: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 20, less than the 64 GPUs of all 8 nodes, so some nodes wait for others; ask Google for more, or set the number of nodes to 2",
 		},
 		"more live requests than a project has": {
 			plant:  func(t *testing.T, w *world) { w.configure(t, "  interval: 1h", "  max_active_requests: 200") },
-			advice: "config.yaml:16: slurmflex.max_active_requests: advice: 200 live requests in us-central1 are more than the 100 that a project has at first, and Compute does not show its quota ACTIVE_RESIZE_REQUESTS; look it up in the console",
+			advice: "config.yaml:16: slurmflex.max_active_requests: advice: 200 active requests in us-central1 are more than the default quota of 100, and Compute does not show the project's quota ACTIVE_RESIZE_REQUESTS; look it up in the console",
 		},
 		"a clock that is behind": {
 			plant: func(_ *testing.T, w *world) { w.cloud.Advance(10*time.Minute + 500*time.Millisecond) },
-			fault: "config.yaml: clock: this host's is 10m0s behind Compute's, by which leases end; have chrony or ntpd set it",
+			fault: "config.yaml: clock: this host's clock is 10m0s behind Compute's, by which leases end; synchronize it with chrony or ntpd",
 		},
 	} {
 		t.Run(name, m.check)

@@ -35,11 +35,11 @@ func (a *app) logIfPossible(o config.Options) *zap.Logger {
 	if o.LogFormat == "console" {
 		encoder = readable()
 	}
-	// Whoever rotates the file needs to tell nobody: no process has it open for
-	// longer than a hook, or a round without a daemon, lasts.
+	// Rotating the file needs no signal: no process keeps it open for longer than a
+	// hook, or a pass without a daemon, lasts.
 	file, err := openLog(o.LogFile)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "slurmflex: open log: %v; create its folder for the user that runs slurmctld, or set slurmflex.log_file\n", err)
+		fmt.Fprintf(os.Stderr, "slurmflex: open log: %v; create its folder for SlurmUser, or set slurmflex.log_file\n", err)
 		log := a.logToSyslog()
 		log.Error("log file cannot be opened; logging to syslog", zap.Error(err))
 		return log
@@ -52,8 +52,8 @@ func (a *app) logIfPossible(o config.Options) *zap.Logger {
 	return log
 }
 
-// openLog opens the file of hooks, which must be no link: it may lead elsewhere.
-// A pipe that nobody reads is an error.
+// openLog opens the log file of hooks, which must not be a link, because that may
+// lead anywhere. A pipe that nobody reads is an error.
 func openLog(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o640)
 }
@@ -62,8 +62,7 @@ func openLog(path string) (*os.File, error) {
 const syslogSocket = "/dev/log"
 
 // logToSyslog is the log of hooks that have no file, or no configuration to name
-// it: slurmctld throws away what they print. Where there is no syslog either,
-// nothing is logged.
+// it: slurmctld discards what they print. Without syslog nothing is logged.
 func (a *app) logToSyslog() *zap.Logger {
 	conn, err := net.Dial("unixgram", cmp.Or(a.syslog, syslogSocket))
 	if err != nil {
@@ -165,7 +164,7 @@ func (a *app) toggleDebug() (stop func()) {
 			if a.level.Level() == now {
 				now = usual
 			}
-			a.level.SetLevel(min(now, zapcore.InfoLevel)) // so that it is said
+			a.level.SetLevel(min(now, zapcore.InfoLevel)) // so that it is logged
 			a.log.Info("log level changed by SIGUSR1", zap.Stringer("level", now))
 			a.level.SetLevel(now)
 		}

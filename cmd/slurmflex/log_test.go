@@ -58,7 +58,7 @@ func TestDebugShowsEachCallAndEachCommand(t *testing.T) {
 	assert.Contains(t, loud, ` debug compute {"method": "regionInstanceGroupManagers.list", "path": "/compute/v1/projects/demo/`)
 	assert.Contains(t, loud, ` debug slurm {"command": "scontrol -a -o show nodes", "took": "`)
 	w.flex(t, "--log-level", "loud", "plan").exits(t, exitUsage).complains(t,
-		`--log-level "loud" is not known; give debug, info, warn or error`)
+		`unknown --log-level "loud"; choose one of: debug, info, warn, error`)
 }
 
 func TestSIGUSR1SwitchesTheDaemonsLogToDebugAndBack(t *testing.T) {
@@ -101,7 +101,7 @@ func TestTheJournalGetsPrioritiesAndNoTimes(t *testing.T) {
 	assert.NotContains(t, r.exits(t, exitDone).stderr.String(), "<6>")
 }
 
-func TestALogThatWasRotatedIsBegunAnew(t *testing.T) {
+func TestALogThatWasRotatedIsStartedAgain(t *testing.T) {
 	w := newWorld(t)
 	log := w.path("log/slurmflex.log")
 	w.hook(t, "suspend", "").exits(t, exitUsage)

@@ -16,7 +16,7 @@ import (
 	"slurmflex/config"
 )
 
-// The exit codes of every command.
+// The exit statuses of every command.
 const (
 	exitDone   = 0
 	exitFailed = 1
@@ -25,7 +25,7 @@ const (
 
 func main() { os.Exit(run(&app{})) }
 
-// run does what the command line says and returns the exit code.
+// run executes the command line and returns the exit status.
 func run(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()

@@ -15,7 +15,7 @@ import (
 )
 
 // beProgram in the environment makes the test binary slurmflex: as a test
-// starts it, and as it starts itself for a detached round.
+// starts it, and as it starts itself for a detached pass.
 const beProgram = "SLURMFLEX_RUN_MAIN=1"
 
 // slurmLimit is the variable that shortens the patience with Slurm's commands.

@@ -18,7 +18,7 @@ func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text)
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") { // else a request
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") { // otherwise it is a request
 			b.WriteString(`\&`)
 		}
 		b.WriteString(line)

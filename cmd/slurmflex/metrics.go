@@ -19,8 +19,8 @@ import (
 	"slurmflex/flex/metrics"
 )
 
-// measures are the metrics of this process. The zero value is of one that makes
-// no rounds, and counts nothing.
+// measures are the metrics of this process. The zero value is of one that does not
+// reconcile, and counts nothing.
 type measures struct {
 	*metrics.Metrics
 	registry *prometheus.Registry
@@ -64,21 +64,21 @@ func (f *textfile) flag(cmd *cobra.Command) {
 	cmd.Flags().StringVar((*string)(f), "textfile", "", "write metrics into this `file` for node_exporter, such as /var/lib/prometheus/node-exporter/slurmflex.prom")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if *f != "" && filepath.Ext(string(*f)) != ".prom" {
-			return usageError{fmt.Errorf("--textfile %s: node_exporter reads files that end with .prom only; name it so", *f)}
+			return usageError{fmt.Errorf("--textfile %s: node_exporter only reads files whose names end in .prom", *f)}
 		}
 		return nil
 	}
 }
 
-// write counts a round with that outcome and writes the file, whole or not at
-// all. Where no round was made the old file stays, and shows its age.
-func (m measures) write(file textfile, round error) error {
-	if file == "" || round != nil && !errors.Is(round, flex.ErrStandby) {
+// write counts a pass with that outcome and writes the file, whole or not at all.
+// After a failed pass the old file stays, and shows its age.
+func (m measures) write(file textfile, pass error) error {
+	if file == "" || pass != nil && !errors.Is(pass, flex.ErrStandby) {
 		return nil
 	}
-	m.Stood(round)
+	m.Stood(pass)
 	if err := prometheus.WriteToTextfile(string(file), m.registry); err != nil {
-		return fmt.Errorf("write metrics: %w; let this user write to the folder, or give another --textfile", err)
+		return fmt.Errorf("write metrics: %w; make the folder writable for this user, or give another --textfile", err)
 	}
 	return nil
 }

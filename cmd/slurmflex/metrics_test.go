@@ -27,7 +27,7 @@ func TestTheDaemonShowsItsMetrics(t *testing.T) {
 		defer answer.Body.Close()
 		body, err := io.ReadAll(answer.Body)
 		page = string(body)
-		return err == nil && answer.StatusCode == http.StatusOK && strings.Contains(page, "slurmflex_rounds_total{outcome=\"done\"} 1\n")
+		return err == nil && answer.StatusCode == http.StatusOK && strings.Contains(page, "slurmflex_passes_total{outcome=\"done\"} 1\n")
 	}, slack, 20*time.Millisecond)
 	for _, line := range []string{
 		`slurmflex_actions_total{kind="create_request",outcome="done"} 1`,
@@ -40,7 +40,7 @@ func TestTheDaemonShowsItsMetrics(t *testing.T) {
 	} {
 		assert.Contains(t, page, "\n"+line)
 	}
-	assert.NotContains(t, page, "slurmflex_last_good_round_timestamp_seconds 0\n")
+	assert.NotContains(t, page, "slurmflex_last_good_pass_timestamp_seconds 0\n")
 }
 
 func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
@@ -52,7 +52,7 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "slurmflex_actions_total{kind=\"create_request\",outcome=\"done\"} 1\n")
-	assert.Contains(t, string(text), "slurmflex_rounds_total{outcome=\"done\"} 1\n")
+	assert.Contains(t, string(text), "slurmflex_passes_total{outcome=\"done\"} 1\n")
 	assert.NotContains(t, string(text), "go_goroutines", "node_exporter has its own")
 	info, err := os.Stat(file)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestSyncWritesMetricsForNodeExporter(t *testing.T) {
 	w.flex(t, "sync", "--textfile", file).exits(t, exitFailed).complains(t, "Unable to contact slurm controller")
 	again, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.Equal(t, string(text), string(again), "that of the last good round stays, and shows its age")
+	assert.Equal(t, string(text), string(again), "that of the last good pass stays, and shows its age")
 	left, err := filepath.Glob(w.path("prom/*"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{file}, left)
@@ -76,12 +76,12 @@ func TestGCWritesMetricsToo(t *testing.T) {
 	assert.Contains(t, string(text), "slurmflex_actions_total{kind=\"delete_instances\",outcome=\"done\"} 1\n")
 }
 
-func TestAFolderThatMetricsCannotBeWrittenToKeepsNoRoundFromBeingMade(t *testing.T) {
+func TestAFolderThatMetricsCannotBeWrittenToStopsNoPass(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	r := w.flex(t, "sync", "--textfile", w.path("none/slurmflex.prom")).exits(t, exitFailed)
 	assert.Contains(t, r.stderr.String(), "slurmflex: write metrics: open "+w.path("none/slurmflex.prom"))
-	assert.Contains(t, r.stderr.String(), "; let this user write to the folder, or give another --textfile\n")
+	assert.Contains(t, r.stderr.String(), "; make the folder writable for this user, or give another --textfile\n")
 	w.requireAsked(t)
 }
 
@@ -89,7 +89,7 @@ func TestAFileThatNodeExporterWouldNotReadIsRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, command := range []string{"sync", "gc"} {
 		r := w.flex(t, command, "--textfile", w.path("slurmflex.txt")).exits(t, exitUsage)
-		r.complains(t, "--textfile "+w.path("slurmflex.txt")+": node_exporter reads files that end with .prom only; name it so")
+		r.complains(t, "--textfile "+w.path("slurmflex.txt")+": node_exporter only reads files whose names end in .prom")
 	}
 	assert.Empty(t, w.calls(t))
 }

@@ -19,22 +19,22 @@ import (
 	"slurmflex/mig"
 )
 
-// Between two rounds that a healthy daemon makes lies its wait, which is the
-// interval but up to longestWait while Slurm cannot be read, and then the work:
-// another process' round, which gives up its actions after six minutes, and its
-// own, in which each of Slurm's commands is given up after 30 s and each call to
-// Compute after a few tries of 30 s.
+// The longest that a healthy daemon takes from one pass to the next: its wait,
+// which is the interval, or up to longestWait while Slurm cannot be read, and then
+// the work: another process' pass, which gives up its actions after six minutes,
+// and its own, in which each of Slurm's commands is given up after 30 s and each
+// call to Compute after a few tries of 30 s.
 const (
 	longestWait = 5 * time.Minute
 	longestWork = 20 * time.Minute
 )
 
-// notifyLimit bounds a message to systemd, which may have no room for it.
+// notifyLimit bounds a message to systemd, whose queue may be full.
 const notifyLimit = time.Second
 
-// supervisor is systemd, which is told that the daemon serves, how its rounds
-// go, and that it stops. It is fed by the rounds themselves, so that a daemon
-// whose rounds hang is started anew. Source: sd_notify(3).
+// supervisor notifies systemd that the daemon is ready, how its passes go, and that
+// it stops. The passes themselves feed the watchdog, so that a daemon whose passes
+// hang is restarted. Source: sd_notify(3).
 type supervisor struct {
 	socket string // NOTIFY_SOCKET; one that begins with @ is abstract
 	log    *zap.Logger
@@ -43,12 +43,12 @@ type supervisor struct {
 	watched  time.Duration        // the interval that the watchdog was asked to suit; only passes use it
 
 	mu   sync.Mutex
-	seen string // what the round that is under way saw
-	deaf bool   // it was said that systemd does not hear us
+	seen string // what the running pass saw
+	deaf bool   // it was logged that systemd does not answer
 }
 
-// superviseBySystemd has systemd told, if it has started us and wants to be,
-// until ctx ends. What it returns waits for the last word.
+// superviseBySystemd notifies systemd until ctx ends, if it started us and wants
+// that. What it returns waits for the last message.
 func superviseBySystemd(ctx context.Context, r *flex.Reconciler) (wait func()) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
@@ -56,14 +56,13 @@ func superviseBySystemd(ctx context.Context, r *flex.Reconciler) (wait func()) {
 	}
 	s := &supervisor{socket: socket, log: r.Log, interval: func() time.Duration { return r.Config.Options.Interval }}
 	r.Watch = flex.Watchers{r.Watch, s}
-	s.tell(s.suitWatchdog("READY=1", "STATUS=listening; the first round is under way")...)
+	s.tell(s.suitWatchdog("READY=1", "STATUS=ready; first pass running")...)
 	stopping := sync.OnceFunc(func() { s.tell("STOPPING=1", "STATUS=stopping") })
 	context.AfterFunc(ctx, stopping)
 	return stopping
 }
 
-// suitWatchdog adds to what is told what to ask of the watchdog, if the interval
-// is another one than before.
+// suitWatchdog adds what to ask of the watchdog, if the interval has changed.
 func (s *supervisor) suitWatchdog(state ...string) []string {
 	if s.interval() == s.watched {
 		return state
@@ -76,7 +75,7 @@ func (s *supervisor) suitWatchdog(state ...string) []string {
 }
 
 // watchdogFor is the time to ask of the watchdog in place of the given one, in
-// µs, if that might end a healthy daemon; else 0. No number is no watchdog.
+// µs, if that might end a healthy daemon; otherwise 0. No number is no watchdog.
 func watchdogFor(given string, interval time.Duration) time.Duration {
 	usec, err := strconv.ParseInt(given, 10, 64)
 	need := max(interval, longestWait) + longestWork
@@ -102,30 +101,30 @@ func (s *supervisor) Saw(snap plan.Snapshot, _ plan.Plan) {
 		view.Count(len(snap.Instances), "machine"), view.Count(waiting, "request"), snap.Now.UTC().Format(time.RFC3339))
 }
 
-// Did is not told: a round says how much it begins.
+// Did does nothing: a pass says what it saw.
 func (s *supervisor) Did(plan.Action, time.Time, time.Duration, error) {}
 
-// Stood tells how rounds go, and that they go on.
+// Stood reports how the last pass went, and feeds the watchdog.
 func (s *supervisor) Stood(err error) {
 	s.mu.Lock()
 	status := s.seen
 	s.mu.Unlock()
 	switch {
 	case errors.Is(err, flex.ErrStandby):
-		status = "standing by: " + err.Error()
+		status = "standby: " + err.Error()
 	case err != nil:
-		status = "no round: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		status = "cannot reconcile: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	s.tell(s.suitWatchdog("WATCHDOG=1", "STATUS="+status)...)
 }
 
-// tell sends assignments. That it cannot is logged once.
+// tell sends assignments. A failure is logged once.
 func (s *supervisor) tell(state ...string) {
 	err := send(s.socket, strings.Join(state, "\n"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil && !s.deaf {
-		s.log.Warn("systemd does not hear how the daemon is", zap.String("socket", s.socket), zap.Error(err))
+		s.log.Warn("cannot notify systemd", zap.String("socket", s.socket), zap.Error(err))
 	}
 	s.deaf = err != nil
 }

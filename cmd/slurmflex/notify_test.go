@@ -56,7 +56,7 @@ func (w *world) service(t *testing.T, socket string) *process {
 	return d
 }
 
-func TestTheDaemonTellsSystemdHowItIs(t *testing.T) {
+func TestTheDaemonNotifiesSystemd(t *testing.T) {
 	for name, socket := range map[string]func(*world) string{
 		"over a file":             func(w *world) string { return w.path("notify") },
 		"over an abstract socket": func(w *world) string { return "@slurmflex-test-" + w.dir },
@@ -68,7 +68,7 @@ func TestTheDaemonTellsSystemdHowItIs(t *testing.T) {
 			d := w.service(t, socket(w))
 			require.NoError(t, d.Start())
 			assert.Equal(t, map[string]string{
-				"READY": "1", "STATUS": "listening; the first round is under way",
+				"READY": "1", "STATUS": "ready; first pass running",
 				"WATCHDOG_USEC": "4800000000", // an interval of 1 h, and 20 min for the work
 			}, m.hears(t))
 			state := m.hears(t)
@@ -96,7 +96,7 @@ func (w *world) locked(t *testing.T, name string) bool {
 	return strings.Contains(string(locks), fmt.Sprintf(":%d ", stat.Ino))
 }
 
-func TestOnlyARoundFeedsTheWatchdog(t *testing.T) {
+func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	w := newWorld(t)
 	m := newManager(t, w.path("notify"))
 	d := w.service(t, w.path("notify"))
@@ -110,7 +110,7 @@ func TestOnlyARoundFeedsTheWatchdog(t *testing.T) {
 	require.NoError(t, unix.Flock(int(holder.Fd()), unix.LOCK_EX))
 	begun := w.count(t, "squeue")
 	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
-	require.Eventually(t, func() bool { return w.locked(t, "run/next.lock") }, slack, poll, "the round waits for its turn")
+	require.Eventually(t, func() bool { return w.locked(t, "run/next.lock") }, slack, poll, "the pass waits for its turn")
 	m.hearsNothing(t)
 	require.Equal(t, begun, w.count(t, "squeue"))
 
@@ -120,13 +120,13 @@ func TestOnlyARoundFeedsTheWatchdog(t *testing.T) {
 	d.exits(t, exitDone).settle(t)
 }
 
-func TestSystemdIsToldWhyNoRoundIsMade(t *testing.T) {
+func TestSystemdIsNotifiedWhyNoPassSucceeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func(*world)
 		says  string
 	}{
-		"Slurm is down":                 {func(w *world) { w.withoutSlurm(t) }, "no round: read slurm.conf: scontrol show config: Unable to contact slurm controller"},
-		"another host's slurmctld acts": {func(w *world) { w.standingBy(t, "UP") }, "standing by: slurmctld is active on ctl1"},
+		"Slurm is down":                 {func(w *world) { w.withoutSlurm(t) }, "cannot reconcile: read slurm.conf: scontrol show config: Unable to contact slurm controller"},
+		"another host's slurmctld acts": {func(w *world) { w.standingBy(t, "UP") }, "standby: slurmctld is active on ctl1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -149,7 +149,7 @@ func TestADaemonThatSystemdDoesNotHearSaysSoOnceAndServes(t *testing.T) {
 	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll)
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone).settle(t)
-	assert.Equal(t, 1, strings.Count(d.stderr.String(), "systemd does not hear how the daemon is"), "%s", &d.stderr)
+	assert.Equal(t, 1, strings.Count(d.stderr.String(), "cannot notify systemd"), "%s", &d.stderr)
 }
 
 // A watchdog that has waited in vain sends ABRT. Go would answer it with exit

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,25 +12,26 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
 
-// settleLimit bounds how long a round without a daemon stays to see deletions
-// through. Cron's next sync goes on from there.
+// settleLimit bounds how long a pass without a daemon waits for deletions. Cron's
+// next sync continues from there.
 const settleLimit = 5 * time.Minute
 
 func newDaemon(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "daemon", Short: "Make rounds until stopped; hooks hand over to it", GroupID: "run", Args: noArguments,
-		Long: `Make rounds until stopped: one every slurmflex.interval, at once when slurmctld
+		Use: "daemon", Short: "Run the reconcile loop", GroupID: "run", Args: noArguments,
+		Long: `Run the reconcile loop: a pass every slurmflex.interval, at once when slurmctld
 calls a hook, and sooner while something is expected to change.
 
-It runs as SlurmUser on the host of slurmctld. With backup controllers it runs
-on their hosts too, and acts where slurmctld is active. TERM stops it; the next
-start goes on from there. HUP has it use the configuration file as it is now, if
-it is valid; USR1 switches its log to debug and back.
+It runs as SlurmUser on the host of slurmctld. With backup controllers, run it on
+their hosts too; only the one on the active controller acts. TERM stops it, and the
+next start continues where it stopped. HUP makes it reload the configuration file
+if that is valid; USR1 switches its log to debug and back.
 
-systemd (Type=notify) is told when it serves and how its rounds go. Each round
+It notifies systemd (Type=notify) when it is ready and how its passes go. Each pass
 feeds the watchdog.`,
 		Example: `  systemctl enable --now slurmflex
   systemctl reload slurmflex
@@ -57,15 +59,15 @@ feeds the watchdog.`,
 func newSync(a *app) *cobra.Command {
 	var file textfile
 	cmd := &cobra.Command{
-		Use: "sync", Short: "Make one round, for cron", GroupID: "run", Args: noArguments,
-		Long: `Make one round, and wait for what it begins. For cron, or slurmflex-sync.timer,
-where no daemon runs; beside a daemon it waits for its turn. It runs as
-SlurmUser.`,
+		Use: "sync", Short: "Run one reconcile pass, for cron", GroupID: "run", Args: noArguments,
+		Long: `Run one reconcile pass and wait for its actions to finish. For cron or
+slurmflex-sync.timer, when no daemon is running; with a daemon it waits for its
+turn. It must run as SlurmUser.`,
 		Example: `  slurmflex sync
   slurmflex sync --textfile /var/lib/prometheus/node-exporter/slurmflex.prom`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				return a.oneRound(ctx, r, file)
+				return a.onePass(ctx, r, file)
 			})
 		},
 	}
@@ -77,10 +79,10 @@ func newGC(a *app) *cobra.Command {
 	dryRun, adopt := false, false
 	var file textfile
 	cmd := &cobra.Command{
-		Use: "gc", Short: "Only collect: what nobody wants any more and what is empty", GroupID: "run", Args: noArguments,
-		Long: `Make a round that only collects: requests and instances that no node of Slurm
-wants, and groups, policies and reservations of this cluster that serve nobody.
-Nothing is asked for, and no node is changed. It runs as SlurmUser.`,
+		Use: "gc", Short: "Clean up requests, machines and groups that are no longer needed", GroupID: "run", Args: noArguments,
+		Long: `Run a reconcile pass that only cleans up: it deletes requests and machines that no
+node in Slurm needs, and groups, policies and reservations of this cluster that are
+no longer used. It requests nothing and changes no node. It must run as SlurmUser.`,
 		Example: `  slurmflex gc --dry-run
   slurmflex gc --adopt-slurm-gcp`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -89,32 +91,32 @@ Nothing is asked for, and no node is changed. It runs as SlurmUser.`,
 				if dryRun {
 					return a.printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
 				}
-				return a.oneRound(ctx, r, file, flex.OnlyCollect)
+				return a.onePass(ctx, r, file, flex.OnlyCollect)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be collected")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be cleaned up")
 	file.flag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "textfile")
-	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also what slurm-gcp's scripts have left for this cluster's flex nodesets")
+	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
 	return cmd
 }
 
 func newUnblock(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "unblock NODESET", Short: "Ask for a nodeset's instances again after boots that failed", GroupID: "run",
-		Long: `Forget the boots that failed on a nodeset's nodes. After boot_failures of them
-in a row slurmflex asks for no more of its instances until one comes up or an
-hour passes. It runs as SlurmUser.`,
+		Use: "unblock NODESET", Short: "Lift a nodeset's block after failed boots", GroupID: "run",
+		Long: `Clear the record of failed boots of a nodeset's nodes. After boot_failures of them
+in a row, slurmflex requests no more machines for the nodeset until one joins Slurm
+or an hour passes. It must run as SlurmUser.`,
 		Example: "  slurmflex unblock a3",
-		Args:    exactly(1, "it takes one nodeset, such as a3"),
+		Args:    exactly(1, "a3"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
 			if !cfg.HasFlexSet(args[0]) {
-				return usageError{fmt.Errorf("%s has no flex nodeset %q", a.configPath, args[0])}
+				return unknownNodeSet(args[0], names(cfg))
 			}
 			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
 			if err != nil {
@@ -124,39 +126,52 @@ hour passes. It runs as SlurmUser.`,
 				fmt.Fprintf(cmd.OutOrStdout(), "nodeset %s has no record of failed boots\n", args[0])
 				return nil
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "nodeset %s: failed boots of %s forgotten\n", args[0], slurm.Fold(nodes))
+			fmt.Fprintf(cmd.OutOrStdout(), "nodeset %s unblocked (boot failures of %s cleared)\n", args[0], slurm.Fold(nodes))
 			return nil
 		},
 	}
 }
 
-// newRound is what a hook starts, detached, where no daemon runs.
-func newRound(a *app) *cobra.Command {
+// names are those of the flex-start nodesets.
+func names(cfg *config.Config) (names []string) {
+	for _, set := range cfg.FlexSets() {
+		names = append(names, set.Name)
+	}
+	return names
+}
+
+// unknownNodeSet is the error for a nodeset that is not among those.
+func unknownNodeSet(name string, known []string) error {
+	return usageError{fmt.Errorf("unknown flex-start nodeset %q; choose one of: %s", name, strings.Join(known, ", "))}
+}
+
+// newPass is what a hook starts, detached, when no daemon is running.
+func newPass(a *app) *cobra.Command {
 	hint := flex.Hint{}
 	cmd := &cobra.Command{
-		Use: "round", Hidden: true, Args: noArguments,
+		Use: "pass", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flex.UnblockSignals(); err != nil {
 				return err
 			}
 			cfg, err := a.config()
 			if err != nil {
-				a.logToSyslog().Error("no round", zap.Error(err))
+				a.logToSyslog().Error("cannot reconcile", zap.Error(err))
 				return err
 			}
 			log := a.logIfPossible(cfg.Options)
-			log.Info("round without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
+			log.Info("pass without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
 			err = a.with(cmd.Context(), cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
 				return r.Settle(ctx, a.lock(r.Config), settleLimit)
 			})
 			if err != nil {
-				log.Error("no round", zap.Error(err))
+				log.Error("cannot reconcile", zap.Error(err))
 				return loggedError{err}
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&hint.Verb, "verb", "", "the hook that asks")
+	cmd.Flags().StringVar(&hint.Verb, "verb", "", "the hook that was called")
 	cmd.Flags().StringVar(&hint.Nodes, "nodes", "", "the nodes that it was called for")
 	return cmd
 }
@@ -184,29 +199,29 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do 
 	return do(ctx, r)
 }
 
-// oneRound does the work of one round, and writes its metrics into the file.
-func (a *app) oneRound(ctx context.Context, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
+// onePass runs one pass, and writes its metrics into the file.
+func (a *app) onePass(ctx context.Context, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
 	r.Watch = flex.Watchers{r.Watch, &a.foot}
-	over := a.foot.begin("looking at Slurm and Compute")
+	over := a.foot.begin("reading Slurm and Compute")
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	over()
 	return errors.Join(verdict(ctx, out, err), a.measures.write(file, err))
 }
 
-// verdict is what is wrong with a round. Another process that is about to begin
-// one does it in our place, or the one on the active controller's host.
+// verdict is what went wrong in a pass. It is no error if another process that is
+// about to start a pass does our work, or the one on the active controller's host.
 func verdict(ctx context.Context, out flex.Outcome, err error) error {
 	switch {
 	case errors.Is(err, flex.ErrQueued), errors.Is(err, flex.ErrStandby):
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("round cut short: %w; the next one goes on from there", context.Cause(ctx))
+		return fmt.Errorf("pass interrupted: %w; the next one continues from there", context.Cause(ctx))
 	case err != nil:
 		return err
 	case out.Failed > 0:
-		return fmt.Errorf("%d of %d actions failed; the next round tries again", out.Failed, len(out.Plan.Actions))
+		return fmt.Errorf("%d of %d actions failed; the next pass retries", out.Failed, len(out.Plan.Actions))
 	case out.Plan.Unseen > 0:
-		return fmt.Errorf("%d regions could not be read; the next round tries again", out.Plan.Unseen)
+		return fmt.Errorf("%s could not be read; the next pass retries", view.Count(out.Plan.Unseen, "region"))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestGCCanSayWhatItWouldCollect(t *testing.T) {
 	w.assertUntouched(t)
 }
 
-func TestSyncLeavesTheRoundToTheOneThatIsAboutToBegin(t *testing.T) {
+func TestSyncLeavesThePassToTheOneThatIsAboutToStart(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	next, err := os.Create(w.path("run/next.lock"))
@@ -76,7 +76,7 @@ func TestSyncLeavesTheRoundToTheOneThatIsAboutToBegin(t *testing.T) {
 	assert.Empty(t, w.cloud.Calls())
 }
 
-func TestSyncWithoutItsFolderNamesTheMend(t *testing.T) {
+func TestSyncWithoutItsFolderNamesTheFix(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(w.path("run")))
 	r := w.flex(t, "sync").exits(t, exitFailed)
@@ -131,10 +131,10 @@ func TestTheDaemonServesAHookAtOnceAndStopsWhenTold(t *testing.T) {
 	w := newWorld(t)
 	d, says := w.talking(t)
 	says("daemon ready")
-	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll, "its first round has read the nodes")
+	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll, "its first pass has read the nodes")
 	w.waiting(t)
 	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
-	says(`hint {"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
+	says(`{"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
 	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll)
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone).settle(t)
@@ -150,9 +150,9 @@ func TestThereIsOneDaemon(t *testing.T) {
 	first.exits(t, exitDone)
 }
 
-func TestUnblockForgetsTheFailedBootsOfANodeset(t *testing.T) {
+func TestUnblockClearsTheFailedBootsOfANodeset(t *testing.T) {
 	w := newWorld(t)
-	w.flex(t, "unblock", "a4").exits(t, exitUsage).complains(t, "has no flex nodeset", `"a4"`)
+	w.flex(t, "unblock", "a4").exits(t, exitUsage).complains(t, `unknown flex-start nodeset "a4"; choose one of: a3`, `"a4"`)
 	out := w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
 	assert.Equal(t, "nodeset a3 has no record of failed boots\n", out)
 	w.assertUntouched(t)
@@ -162,7 +162,7 @@ func TestUnblockForgetsTheFailedBootsOfANodeset(t *testing.T) {
 	w.write(t, "nodes", strings.ReplaceAll(string(nodes), "\n",
 		" Extra=slurmflex: 2 boots failed, the last of an instance made 2026-11-21T03:00:00Z\n"))
 	out = w.flex(t, "unblock", "a3").exits(t, exitDone).stdout.String()
-	assert.Equal(t, "nodeset a3: failed boots of alpha-a3-[0-7] forgotten\n", out)
+	assert.Equal(t, "nodeset a3 unblocked (boot failures of alpha-a3-[0-7] cleared)\n", out)
 	assert.Equal(t, []string{"nodename=alpha-a3-[0-7] extra="}, w.updates(t))
 }
 
@@ -170,7 +170,7 @@ func TestGCAdoptsWhatSlurmGCPHasLeftWhenTold(t *testing.T) {
 	w := newWorld(t)
 	w.insertGroup(t, "alpha-a3-job-7-0a1b2c3d")
 	w.flex(t, "gc").exits(t, exitDone)
-	assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagers.list"], "not unless told")
+	assert.Equal(t, 1, w.cloud.Counts()["regionInstanceGroupManagers.list"], "not without a reload")
 	w.flex(t, "gc", "--adopt-slurm-gcp").exits(t, exitDone)
 	assert.Equal(t, 3, w.cloud.Counts()["regionInstanceGroupManagers.list"])
 	assert.Len(t, w.cloud.State().Groups, 1, "B6: its template is of no cluster, and it is a second old")

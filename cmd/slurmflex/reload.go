@@ -17,20 +17,19 @@ import (
 	"slurmflex/flex/web"
 )
 
-// lookAgain is how often the daemon looks whether its configuration file has
+// lookAgain is how often the daemon checks whether its configuration file has
 // changed.
 const lookAgain = time.Second
 
-// reloader takes the configuration again when a HUP comes, and says how the file
-// differs from what the daemon runs with. A file that cannot be used changes
-// nothing.
+// reloader reads the configuration again on HUP, and reports how the file differs
+// from what the daemon runs with. An invalid file changes nothing.
 type reloader struct {
 	app     *app
 	r       *flex.Reconciler
 	board   *web.Board
 	between chan func()
 
-	running *config.Config // what the passes go by
+	running *config.Config // what the passes use
 	taken   *config.Config // the file as it was read for that
 	at      time.Time      // when
 	restart []string       // the keys of it that take a restart
@@ -63,7 +62,7 @@ func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Boar
 	return func() { <-over }
 }
 
-// reload has the passes from the next one on go by the file, if it can be used.
+// reload has the next pass and those after it use the file, if it is valid.
 func (l *reloader) reload(ctx context.Context) {
 	read, err := l.app.config()
 	if err != nil {
@@ -84,10 +83,10 @@ func (l *reloader) reload(ctx context.Context) {
 	l.r.Log.Info("configuration reloaded", zap.String("file", l.app.configPath))
 }
 
-// look reads the file if it is another one than before, and says what is to know
-// about it: once in the log, and in the status for as long as it lasts.
+// look reads the file if it has changed, and reports what is wrong with it: once in
+// the log, and in the status for as long as that lasts.
 func (l *reloader) look() {
-	now, _ := os.Stat(l.app.configPath) // why it cannot be read is said by who reads it
+	now, _ := os.Stat(l.app.configPath) // whoever reads it says why it cannot be read
 	if l.seen != nil && now != nil && os.SameFile(now, l.seen) && now.ModTime().Equal(l.seen.ModTime()) && now.Size() == l.seen.Size() {
 		return
 	}
@@ -98,12 +97,12 @@ func (l *reloader) look() {
 	since := l.at.UTC().Format(time.RFC3339)
 	switch {
 	case err != nil:
-		says = fmt.Sprintf("the configuration file cannot be used, and the daemon keeps what it read at %s: %s",
+		says = fmt.Sprintf("the configuration file is invalid; the daemon keeps the one from %s: %s",
 			since, strings.ReplaceAll(err.Error(), "\n", "; "))
 	case !reflect.DeepEqual(read, l.taken):
-		says = fmt.Sprintf("%s has changed since %s; to use it: systemctl reload slurmflex", l.app.configPath, since)
+		says = fmt.Sprintf("%s has changed since %s; to apply it: systemctl reload slurmflex", l.app.configPath, since)
 	case len(l.restart) > 0:
-		says = fmt.Sprintf("%s: a reload does not change %s; to use it: systemctl restart slurmflex",
+		says = fmt.Sprintf("%s: a reload does not apply %s; to apply it: systemctl restart slurmflex",
 			l.app.configPath, strings.Join(l.restart, ", "))
 	}
 	l.board.NoteConfig(says)

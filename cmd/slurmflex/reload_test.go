@@ -37,7 +37,7 @@ func shown(address, path string) string {
 func unwrapped(r *process) string { return strings.Join(strings.Fields(r.stdout.String()), " ") }
 
 // servedAt starts a daemon at an address of its own and waits until it shows its
-// first round.
+// first pass.
 func (w *world) servedAt(t *testing.T) (address string, d *process, says func(text string)) {
 	t.Helper()
 	address = w.listening(t)
@@ -54,14 +54,14 @@ func TestABrokenConfigurationFileIsNamedAndStopsNeitherTheDaemonNorItsReaders(t 
 	address, d, says := w.servedAt(t)
 	w.breakConfig(t)
 	says("configuration file differs from the running configuration")
-	const problem = "the configuration file cannot be used, and the daemon keeps what it read at "
+	const problem = "the configuration file is invalid; the daemon keeps the one from "
 	for _, command := range [][]string{{"status"}, {"status", "--nodeset", "a3"}, {"status", "--json"}} {
 		says := unwrapped(w.flex(t, command...).exits(t, exitDone))
 		assert.Contains(t, says, problem)
 		assert.Contains(t, says, "not YAML")
 		assert.Contains(t, says, "812", "what waits is shown as before")
 	}
-	assert.Contains(t, w.flex(t, "why", "812").exits(t, exitDone).stdout.String(), "job 812 of ada")
+	assert.Contains(t, w.flex(t, "why", "812").exits(t, exitDone).stdout.String(), "job 812 (ada)")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_config_valid 0\n")
 	assert.Equal(t, "ok, cluster alpha\n", shown(address, "/healthz"), "the daemon itself is well")
 
@@ -89,12 +89,12 @@ func TestAReloadTakesAValidConfigurationAndNamesWhatNeedsARestart(t *testing.T) 
 		}, slack, poll)
 	}
 	shows("config.yaml has changed since ")
-	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_round_interval_seconds 3600\n", "not unless told")
+	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_pass_interval_seconds 3600\n", "not without a reload")
 
 	require.NoError(t, d.Process.Signal(unix.SIGHUP))
 	says("configuration reloaded")
-	shows("config.yaml: a reload does not change slurmflex.log_format, slurmflex.api_calls_per_second; to use it: systemctl restart slurmflex")
-	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_round_interval_seconds 1800\n")
+	shows("config.yaml: a reload does not apply slurmflex.log_format, slurmflex.api_calls_per_second; to apply it: systemctl restart slurmflex")
+	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_pass_interval_seconds 1800\n")
 	shows("nodeset a3: 6 nodes")
 	w.waiting(t)
 	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
@@ -103,8 +103,8 @@ func TestAReloadTakesAValidConfigurationAndNamesWhatNeedsARestart(t *testing.T) 
 	d.exits(t, exitDone).settle(t)
 }
 
-// C6: a hook cannot do without its configuration what only that says, but the
-// daemon can; and slurmctld throws away what hooks print.
+// C6: a hook cannot serve a delegate without a valid configuration, but the daemon
+// can serve the flex nodes; and slurmctld discards what hooks print.
 func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, w *world)
@@ -128,7 +128,7 @@ func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 			}
 			printed, logged := resume(exitUsage)
 			assert.Contains(t, printed, w.path("config.yaml"))
-			assert.Regexp(t, `^<27>slurmflex\[\d+\]: nothing done: the configuration cannot be used, and no daemon took the call \{`, logged)
+			assert.Regexp(t, `^<27>slurmflex\[\d+\]: nothing done: the configuration is invalid and the daemon is not reachable \{`, logged)
 			assert.Contains(t, logged, c.names)
 			assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
 
@@ -136,7 +136,7 @@ func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 			for len(hints) == 0 { // a busy machine may let the daemon be late
 				_, logged = resume(exitDone)
 			}
-			assert.Contains(t, logged, "the daemon took the call")
+			assert.Contains(t, logged, "the daemon was woken up")
 			assert.Contains(t, logged, c.names)
 			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
 			w.assertUntouched(t)

@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// defaultConfig is where the configuration is looked for without --config.
+// defaultConfig is the configuration file without --config.
 const defaultConfig = "/etc/slurmflex/config.yaml"
 
 func newRoot(a *app) *cobra.Command {
@@ -18,39 +19,42 @@ Flex-Start: from a queue, all of a job's nodes at once, for 10 minutes to 7 days
 
 slurmctld calls resume and suspend to power nodes up and down. The daemon, or
 sync from cron, turns that into managed instance groups and resize requests, and
-puts in order what differs from what Slurm wants.`,
+reconciles the difference between what Slurm wants and what Compute has.`,
 		Example: `  slurmflex config check --live
   slurmflex status --watch
   slurmflex why 812`,
 		Args:          onlyCommands,
+		Version:       thisBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; %s --help tells what it takes", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s; see %s --help", strings.Replace(err.Error(), "unknown flag: ", "unknown flag ", 1), cmd.CommandPath())}
 	})
+	root.Flags().Bool("version", false, "print the version and exit")
+	root.SetVersionTemplate("{{.Version}}")
 	root.PersistentFlags().StringVar(&a.configPath, "config", defaultConfig, "the configuration `file`")
 	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "", "log at this `level` instead of the configured one: debug, info, warn or error")
 	root.AddGroup(
-		&cobra.Group{ID: "ask", Title: "To see and ask:"},
-		&cobra.Group{ID: "run", Title: "To run it (daemon or cron):"},
+		&cobra.Group{ID: "ask", Title: "Inspect:"},
+		&cobra.Group{ID: "run", Title: "Run (daemon or cron):"},
 		&cobra.Group{ID: "hook", Title: "Called by slurmctld:"},
 	)
 	root.AddCommand(
 		newStatus(a), newWhy(a), newPlan(a), newConfig(a), newVersion(),
-		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newRound(a),
-		newHook(a, resume, "ResumeProgram: obtain machines for nodes that Slurm powers up"),
+		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newPass(a),
+		newHook(a, resume, "ResumeProgram: request machines for nodes that Slurm powers up"),
 		newHook(a, suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
-		newHook(a, resumeFail, "ResumeFailProgram: withdraw what was asked for nodes that did not come up in time"),
+		newHook(a, resumeFail, "ResumeFailProgram: cancel the requests of nodes that did not boot in time"),
 	)
 	addCompletion(root)
 	refuseHelpOnNothing(a, root)
 	return root
 }
 
-// refuseHelpOnNothing has --help after a command that does not exist fail as
-// the command does without it: cobra checks no arguments before it helps.
+// refuseHelpOnNothing makes --help after a command that does not exist fail like
+// the command without it, because cobra prints help before it checks arguments.
 func refuseHelpOnNothing(a *app, root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -63,8 +67,8 @@ func refuseHelpOnNothing(a *app, root *cobra.Command) {
 	})
 }
 
-// addCompletion adds cobra's command of that name, which answers wrong usage
-// as ours do.
+// addCompletion adds cobra's command of that name, and has it report wrong usage
+// as our commands do.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -80,23 +84,31 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// exactly accepts n arguments and answers anything else with the usage.
-func exactly(n int, usage string) cobra.PositionalArgs {
+// exactly accepts n arguments; any other number is an error with the usage and an
+// example.
+func exactly(n int, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError{fmt.Errorf("%s: %d arguments given; %s", cmd.CommandPath(), len(args), usage)}
+			_, arguments, _ := strings.Cut(cmd.Use, " ")
+			return usageError{fmt.Errorf("usage: %s %s (for example %s)", cmd.CommandPath(), arguments, example)}
 		}
 		return nil
 	}
 }
 
-var noArguments = exactly(0, "it takes none")
+// noArguments is for commands that take flags only.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no arguments, not even %q; see %[1]s --help", cmd.CommandPath(), args[0])}
+	}
+	return nil
+}
 
-// onlyCommands is for what does nothing by itself: an argument is a command
-// that there is not.
+// onlyCommands is for commands that only have subcommands: an argument is an
+// unknown one.
 func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s has no command %q; %s --help lists them", cmd.CommandPath(), args[0], cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s has no command %q; see %[1]s --help", cmd.CommandPath(), args[0])}
 	}
 	return nil
 }

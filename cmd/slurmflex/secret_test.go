@@ -88,12 +88,12 @@ func TestCredentialsThatOthersCanReadAreRefused(t *testing.T) {
 	for _, command := range []string{"sync", "daemon", "plan", "status"} {
 		r := w.flex(t, command)
 		r.Env = append(r.Env, "GOOGLE_APPLICATION_CREDENTIALS="+w.path("key.json"))
-		r.exits(t, exitUsage).complains(t, "GOOGLE_APPLICATION_CREDENTIALS: ", "has mode 0644: others could read or change it; chmod 600 ")
+		r.exits(t, exitUsage).complains(t, "GOOGLE_APPLICATION_CREDENTIALS: ", "is accessible to other users (mode 0644); run chmod 600 ")
 	}
 	w.configure(t, "slurmflex:\n", "google_app_cred_path: DIR/key.json\nslurmflex:\n")
 	for _, command := range []string{"sync", "config check"} {
 		r := w.flex(t, strings.Fields(command)...).exits(t, exitUsage)
-		r.complains(t, "credentials file: ", "key.json has mode 0644")
+		r.complains(t, "credentials file: ", "key.json is accessible to other users (mode 0644)")
 	}
 	assert.Empty(t, w.calls(t))
 }
@@ -102,8 +102,8 @@ func TestAConfigurationThatOthersCanWriteIsRefused(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Chmod(w.path("config.yaml"), 0o664))
 	for _, command := range []string{"sync", "plan", "config check"} {
-		w.flex(t, strings.Fields(command)...).exits(t, exitUsage).complains(t, "config.yaml has mode 0664: others could change what it says")
+		w.flex(t, strings.Fields(command)...).exits(t, exitUsage).complains(t, "config.yaml is writable by other users (mode 0664)")
 	}
-	w.hook(t, "resume", "alpha-a3-0", w.resumeFile(t)).exits(t, exitUsage).complains(t, "config.yaml has mode 0664")
+	w.hook(t, "resume", "alpha-a3-0", w.resumeFile(t)).exits(t, exitUsage).complains(t, "config.yaml is writable by other users (mode 0664)")
 	assert.Empty(t, w.calls(t))
 }

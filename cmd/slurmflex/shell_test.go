@@ -30,8 +30,8 @@ var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 var programs = []string{
 	"cmd/slurmflex-fakegce/program.go", // the fake's --boot-command
 	"cmd/slurmflex-hook/main.go",       // slurmflex, which it becomes
-	"cmd/slurmflex/hook.go",            // a round of our own, and the delegate
-	"flex/signals.go",                  // ourselves anew
+	"cmd/slurmflex/hook.go",            // a pass of our own, and the delegate
+	"flex/signals.go",                  // ourselves again
 	"slurm/scontrol/run.go",            // Slurm's commands
 }
 

@@ -13,9 +13,9 @@ import (
 
 func newPlan(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "plan", Short: "Say what a round would do and why, and change nothing", GroupID: "ask", Args: noArguments,
-		Long: `Look at Slurm and Compute as a round does, and say what it would do and why.
-Nothing is changed. It needs credentials for Compute.`,
+		Use: "plan", Short: "Print what a reconcile pass would do and why, without doing it", GroupID: "ask", Args: noArguments,
+		Long: `Read Slurm and Compute as a reconcile pass does, and print what it would do and
+why. Changes nothing. It needs credentials for Compute.`,
 		Example: "  slurmflex plan",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
@@ -26,7 +26,7 @@ Nothing is changed. It needs credentials for Compute.`,
 }
 
 func (a *app) printPlan(ctx context.Context, w io.Writer, r *flex.Reconciler, only ...flex.Filter) error {
-	over := a.foot.begin("looking at Slurm and Compute")
+	over := a.foot.begin("reading Slurm and Compute")
 	p, err := r.Plan(ctx, only...)
 	over()
 	if err != nil {

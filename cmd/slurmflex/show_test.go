@@ -47,7 +47,7 @@ func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
 	assert.Empty(t, w.calls(t))
 }
 
-func TestPlanSaysWhatARoundWouldDoAndDoesNot(t *testing.T) {
+func TestPlanPrintsWhatAPassWouldDoAndDoesNothing(t *testing.T) {
 	w := mixed(t)
 	r := w.flex(t, "plan").exits(t, exitDone)
 	assert.Equal(t, `create group alpha-a3-job-813 in us-central1
@@ -78,23 +78,23 @@ func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
 	}
 }
 
-func TestWrongUsageIsOneLineThatSaysWhatWouldBeRight(t *testing.T) {
+func TestWrongUsageIsOneLineThatNamesTheFix(t *testing.T) {
 	for call, says := range map[string]string{
-		"snyc":                     `slurmflex has no command "snyc"; slurmflex --help lists them`,
-		"snyc --help":              `slurmflex has no command "snyc"; slurmflex --help lists them`, // C17
+		"snyc":                     `slurmflex has no command "snyc"; see slurmflex --help`,
+		"snyc --help":              `slurmflex has no command "snyc"; see slurmflex --help`, // C17
 		"config chekc --help":      `slurmflex config has no command "chekc"`,
-		"config chekc":             `slurmflex config has no command "chekc"; slurmflex config --help lists them`,
-		"sync --forec":             "unknown flag: --forec; slurmflex sync --help",
-		"--confg x sync":           "unknown flag: --confg; slurmflex sync --help",
+		"config chekc":             `slurmflex config has no command "chekc"; see slurmflex config --help`,
+		"sync --forec":             "unknown flag --forec; see slurmflex sync --help",
+		"--confg x sync":           "unknown flag --confg; see slurmflex sync --help",
 		"gc --dry-run=perhaps":     `invalid argument "perhaps"`,
 		"plan --config":            "flag needs an argument: --config",
-		"sync now":                 "slurmflex sync: 1 arguments given; it takes none",
-		"resume":                   "slurmflex resume: 0 arguments given; it takes one hostlist, such as alpha-a3-[0-3]",
-		"why":                      "slurmflex why: 0 arguments given; it takes one job, node or group, such as 812",
-		"suspend a-0 a-1":          "slurmflex suspend: 2 arguments given; it takes one hostlist",
-		"config check config.yaml": "slurmflex config check: 1 arguments given; it takes none",
+		"sync now":                 `slurmflex sync takes no arguments, not even "now"; see slurmflex sync --help`,
+		"resume":                   "usage: slurmflex resume HOSTLIST (for example alpha-a3-[0-3])",
+		"why":                      "usage: slurmflex why JOB|NODE|GROUP (for example 812, 812_3,",
+		"suspend a-0 a-1":          "usage: slurmflex suspend HOSTLIST (for example",
+		"config check config.yaml": `slurmflex config check takes no arguments, not even "config.yaml"`,
 		"completion csh":           `slurmflex completion has no command "csh"`,
-		"completion bash now":      "slurmflex completion bash: 1 arguments given; it takes none",
+		"completion bash now":      `slurmflex completion bash takes no arguments, not even "now"`,
 	} {
 		t.Run(call, func(t *testing.T) {
 			r := prepare(t, nil, os.Args[0], strings.Fields(call)...).exits(t, exitUsage)
@@ -113,7 +113,7 @@ func TestHelpListsTheCommandsAndNotTheHiddenOne(t *testing.T) {
 		} {
 			assert.Regexp(t, `(?m)^  `+command+` +\w`, r.stdout.String())
 		}
-		assert.NotRegexp(t, `(?m)^  round `, r.stdout.String())
+		assert.NotRegexp(t, `(?m)^  pass `, r.stdout.String())
 	}
 	r := prepare(t, nil, os.Args[0], "config").exits(t, exitDone)
 	assert.Regexp(t, `(?m)^  check +\w`, r.stdout.String())

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestWithoutSlurmThereIsNoRound(t *testing.T) {
+func TestWithoutSlurmNoPassSucceeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		program, does string
 		says          []string
@@ -64,7 +64,7 @@ func TestWithoutScontrolTheFolderIsNamed(t *testing.T) {
 	assert.Empty(t, w.changes())
 }
 
-func TestARoundThatWaitsForSlurmCanBeStopped(t *testing.T) {
+func TestAPassThatWaitsForSlurmCanBeStopped(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, unix.Mkfifo(w.path("reached"), 0o600))
 	w.answer(t, "scontrol", "echo >DIR/reached; exec sleep 600")
@@ -73,7 +73,7 @@ func TestARoundThatWaitsForSlurmCanBeStopped(t *testing.T) {
 	_, err := os.ReadFile(w.path("reached"))
 	require.NoError(t, err)
 	require.NoError(t, r.Process.Signal(unix.SIGTERM))
-	r.exits(t, exitFailed).complains(t, "round cut short: terminated signal received")
+	r.exits(t, exitFailed).complains(t, "pass interrupted: terminated signal received")
 	r.settle(t)
 	w.assertUntouched(t)
 }
@@ -83,5 +83,5 @@ func TestAHookWaitsNoLongerForSlurmThanItsLimit(t *testing.T) {
 	require.NoError(t, os.Remove(w.path("run")))
 	w.answer(t, "scontrol", "exec sleep 600")
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", slurmLimit+"=2s", w.resumeFile(t)).exits(t, exitFailed)
-	r.complains(t, "no daemon", "no answer within 2s")
+	r.complains(t, "daemon not reachable", "no answer within 2s")
 }

@@ -22,15 +22,14 @@ func newSlurmConf(a *app) *cobra.Command {
 	o := slurmConfOptions{}
 	output := ""
 	cmd := &cobra.Command{
-		Use: "slurm-conf", Short: "Print the part of slurm.conf that this configuration needs",
-		Long: `Prints the part of slurm.conf that this configuration needs: programs, times,
-nodes and partitions. What nodes have is in node_conf; what that does not say
-is that of the template's machine type, as Compute tells it, or a table in
-slurmflex where Compute cannot be asked. A parameter that node_conf gives as ""
-is left out.
+		Use: "slurm-conf", Short: "Print the part of slurm.conf that the configuration needs",
+		Long: `Prints the part of slurm.conf that the configuration needs: programs, times, nodes
+and partitions. Node parameters come from node_conf and, where it does not set them,
+from the template's machine type as Compute describes it, or from a built-in table
+if Compute cannot be queried. A parameter that is "" in node_conf is left out.
 
-With --output a file is replaced once the text is complete; after an error it
-is as it was.`,
+With --output, the file is replaced only once the text is complete; after an error
+it is unchanged.`,
 		Example: `  slurmflex config slurm-conf
   slurmflex config slurm-conf --output /etc/slurm/flex.conf
   slurmflex config slurm-conf --slurm-version 24.11 --machine a3=a3-megagpu-8g`,
@@ -52,10 +51,10 @@ is as it was.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of stdout")
-	cmd.Flags().StringVar(&o.version, "slurm-version", "", "Slurm's `version`, such as 22.05; default: what scontrol -V says")
-	cmd.Flags().StringVar(&o.programs, "programs", "", "the `folder` of resume, suspend and resume-fail; default: where slurmflex finds its own")
-	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "a nodeset's machine type, as `NODESET=TYPE`, so that Compute need not be asked for its template")
-	cmd.Flags().Lookup("machine").DefValue = "" // else the help says that [] is the default
+	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
+	cmd.Flags().StringVar(&o.programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
+	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "machine type of a nodeset, as `NODESET=TYPE`, instead of querying Compute for its template")
+	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
 	return cmd
 }
 
@@ -98,7 +97,7 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 	}
 	for name := range o.machines {
 		if !cfg.HasFlexSet(name) {
-			return "", usageError{fmt.Errorf("--machine %s=…: %s has no flex nodeset %q", name, a.configPath, name)}
+			return "", usageError{fmt.Errorf("--machine %s=…: %s has no flex-start nodeset %q", name, a.configPath, name)}
 		}
 	}
 	keys := cfg.Keys()
@@ -107,16 +106,16 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 			in.Extra[p.Name] = append(in.Extra[p.Name], slurmconf.Parameter(s))
 		}
 	}
-	over := a.foot.begin("asking Compute for machine types")
+	over := a.foot.begin("querying Compute for machine types")
 	in.Machines = a.machines(ctx, cfg, o.machines)
 	over()
 	return slurmconf.Text(in)
 }
 
-// checkPrograms sees to it that Slurm would take the folder.
+// checkPrograms checks that Slurm would accept the folder.
 func (o slurmConfOptions) checkPrograms() error {
 	if o.programs != "" && !filepath.IsAbs(o.programs) {
-		return usageError{fmt.Errorf("--programs %q is not an absolute path, and Slurm takes no other", o.programs)}
+		return usageError{fmt.Errorf("--programs %q is not an absolute path, which Slurm requires", o.programs)}
 	}
 	return nil
 }
@@ -130,7 +129,7 @@ func (a *app) slurmVersion(ctx context.Context, cfg *config.Config, given string
 		return v, usageError{fmt.Errorf("--slurm-version: %w", err)}
 	}
 	if old := slurmconf.TooOld(v); old != "" {
-		return v, usageError{errors.New(old + "; give the version that you upgrade to by --slurm-version")}
+		return v, usageError{errors.New(old + "; give the version that you upgrade to with --slurm-version")}
 	}
 	return v, nil
 }
@@ -152,9 +151,9 @@ func hooksFolder() (string, error) {
 	return beside, nil
 }
 
-// machines are the machine types of our nodesets: those that are given, else
-// those of the templates. What they have says the table in mig for those that
-// are given, and for the others Compute, or the table where that does not answer.
+// machines are the machine types of our nodesets: those that are given, otherwise
+// those of the templates. Given ones are described by the table in mig if it has
+// them, the others by Compute, or by the table if Compute does not answer.
 func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string]string) map[string]slurmconf.Machine {
 	all := map[string]slurmconf.Machine{}
 	cloud, noCloud := a.cloud(ctx, cfg, zap.NewNop())
@@ -165,7 +164,7 @@ func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string
 		name, err := given[set.Name], noCloud
 		m, known := mig.KnownMachine(name)
 		if known {
-			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's own table"}
+			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's built-in table"}
 			continue
 		}
 		if err == nil {
@@ -177,7 +176,7 @@ func (a *app) machines(ctx context.Context, cfg *config.Config, given map[string
 		}
 		all[set.Name] = slurmconf.Machine{Err: err}
 		if m, known := mig.KnownMachine(name); known {
-			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's own table; Compute does not tell: " + oneLine(err)}
+			all[set.Name] = slurmconf.Machine{MachineType: m, Source: "from slurmflex's built-in table, because Compute could not be queried: " + oneLine(err)}
 		}
 	}
 	return all

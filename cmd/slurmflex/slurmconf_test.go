@@ -78,21 +78,21 @@ func TestSlurmConfAsksSlurmForItsVersionAndNamesThePackagesProgramsWhereNoneAreB
 func TestSlurmConfTakesItsTableWhereComputeIsNotToBeAsked(t *testing.T) {
 	w := manyKindsWorld(t)
 	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a3=a4-highgpu-8g,g2=g2-standard-96").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), "# nodeset a3: a4-highgpu-8g, from slurmflex's own table\n"+
+	assert.Contains(t, r.stdout.String(), "# nodeset a3: a4-highgpu-8g, from slurmflex's built-in table\n"+
 		"NodeName=alpha-a3-[0-7] CPUs=224 Sockets=2 CoresPerSocket=56 ThreadsPerCore=2 RealMemory=3819438 Gres=gpu:8 State=CLOUD\n")
 	assert.Empty(t, w.cloud.Calls())
 
 	w.cloud.Withdraw("us-central1-a", "a3-highgpu-8g")
 	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
-	assert.Contains(t, r.stdout.String(), "# nodeset a3: a3-highgpu-8g, from slurmflex's own table; Compute does not tell: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
+	assert.Contains(t, r.stdout.String(), "# nodeset a3: a3-highgpu-8g, from slurmflex's built-in table, because Compute could not be queried: read machine type us-central1-a/a3-highgpu-8g: 404 notFound: ")
 }
 
 func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "instanceTemplates/a3", "instanceTemplates/gone")
 	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
-	r.complains(t, "nodeset a3: what its nodes have is not known: read instance template ", "404 notFound",
-		"give CPUs and RealMemory in nodeset.a3.node_conf, or the machine type with --machine a3=TYPE")
+	r.complains(t, "nodeset a3: the CPUs and memory of its nodes are unknown: read instance template ", "404 notFound",
+		"set CPUs and RealMemory in nodeset.a3.node_conf, or give the machine type with --machine a3=TYPE")
 
 	w.configure(t, "    dws_flex:", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex:")
 	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitDone)
@@ -100,19 +100,19 @@ func TestSlurmConfSaysWhatItDoesNotKnow(t *testing.T) {
 
 	w.configure(t, "CPUs: 4", "CPUs: 4, Feature: a b")
 	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11").exits(t, exitFailed)
-	r.complains(t, `nodeset.a3.node_conf.Feature: "a b" has a space, which slurm.conf cannot have here; take it out`)
+	r.complains(t, `nodeset.a3.node_conf.Feature: "a b" contains a space, which slurm.conf does not allow here; remove it`)
 
 	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--machine", "a4=a4-highgpu-8g").exits(t, exitUsage)
-	r.complains(t, `config.yaml has no flex nodeset "a4"`)
+	r.complains(t, `config.yaml has no flex-start nodeset "a4"`)
 }
 
 func TestSlurmConfWritesNothingThatSlurmWouldNotTake(t *testing.T) {
 	w := newWorld(t)
 	r := w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--programs", "bin").exits(t, exitUsage)
-	r.complains(t, `--programs "bin" is not an absolute path, and Slurm takes no other`)
+	r.complains(t, `--programs "bin" is not an absolute path, which Slurm requires`)
 
 	r = w.flex(t, "config", "slurm-conf", "--slurm-version", "21.08").exits(t, exitUsage)
-	r.complains(t, "Slurm 21.08.0 is older than 22.05, the oldest that slurmflex works with; give the version that you upgrade to by --slurm-version")
+	r.complains(t, "Slurm 21.08.0 is older than 22.05, the oldest that slurmflex works with; give the version that you upgrade to with --slurm-version")
 	w.answer(t, "scontrol", `[ "$*" = -V ] && echo slurm 20.11.9`)
 	r = w.flex(t, "config", "slurm-conf").exits(t, exitUsage)
 	r.complains(t, "Slurm 20.11.9 is older than 22.05")

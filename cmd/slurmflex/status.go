@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,12 +24,12 @@ type status struct {
 func newStatus(a *app) *cobra.Command {
 	s := status{}
 	cmd := &cobra.Command{
-		Use: "status", Short: "Show what waits and what runs, for how long still, and what went wrong", GroupID: "ask", Args: noArguments,
-		Long: `Show what waits and what runs, for how long still, and what went wrong.
+		Use: "status", Short: "Show waiting nodes, machines and their leases, and problems", GroupID: "ask", Args: noArguments,
+		Long: `Show the nodes that wait and for how long, the machines and when their leases end,
+held jobs, and problems.
 
-Any user may ask: the daemon answers, at slurmflex.http_address of the
-configuration. Where no daemon answers, slurmflex reads Slurm and Compute itself,
-which needs credentials.`,
+Any user can run it: the daemon answers, at slurmflex.http_address. If no daemon
+answers, the command reads Slurm and Compute itself, which needs credentials.`,
 		Example: `  slurmflex status
   slurmflex status --watch --nodeset a3
   slurmflex status --json`,
@@ -43,7 +41,7 @@ which needs credentials.`,
 			if s.watch {
 				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see)
 			}
-			over := a.foot.begin("looking at Slurm and Compute")
+			over := a.foot.begin("reading Slurm and Compute")
 			v, err := see(cmd.Context())
 			over()
 			if err != nil {
@@ -52,9 +50,9 @@ which needs credentials.`,
 			return s.write(cmd.OutOrStdout(), v)
 		},
 	}
-	cmd.Flags().BoolVar(&s.json, "json", false, "write JSON, as docs/status.md explains it")
-	cmd.Flags().BoolVar(&s.watch, "watch", false, "show it anew every two seconds, until q is pressed")
-	cmd.Flags().StringVar(&s.nodeset, "nodeset", "", "show the nodeset of that `name` only")
+	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON, as described in docs/status.md")
+	cmd.Flags().BoolVar(&s.watch, "watch", false, "refresh every two seconds until q is pressed")
+	cmd.Flags().StringVar(&s.nodeset, "nodeset", "", "show only the nodeset with this `name`")
 	return cmd
 }
 
@@ -68,7 +66,7 @@ func (s status) see(ctx context.Context, a *app) (view.View, error) {
 		names = append(names, set.Name)
 	}
 	if !slices.Contains(names, s.nodeset) {
-		return v, usageError{fmt.Errorf("unknown flex-start nodeset %q; choose one of: %s", s.nodeset, strings.Join(names, ", "))}
+		return v, unknownNodeSet(s.nodeset, names)
 	}
 	return v.Only(s.nodeset), nil
 }

@@ -29,7 +29,7 @@ func (w *world) listening(t *testing.T) (address string) {
 	return address
 }
 
-// served starts a daemon and waits until it shows its first round.
+// served starts a daemon and waits until it shows its first pass.
 func (w *world) served(t *testing.T) *process {
 	t.Helper()
 	address := w.listening(t)
@@ -57,14 +57,15 @@ func TestStatusShowsWhatWaitsAndWhatRuns(t *testing.T) {
 	w.waiting(t)
 	w.flex(t, "sync").exits(t, exitDone)
 	r := w.flex(t, "status").exits(t, exitDone)
-	assert.Regexp(t, `^cluster alpha at \S+ \S+, read just now: no daemon answers
-NODESET +JOB +USER +NODES +STATE +ASKED FOR +TIME
+	assert.Regexp(t, `^cluster alpha at \S+ \S+ \(live; the daemon is not running: systemctl start slurmflex\)
+jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; longest wait: .*
+
+NODESET +JOB +USER +NODES +STATE +LEASE +TIME
 a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:00:00 +for .*
-    last error: ZONE_RESOURCE_POOL_EXHAUSTED.*
-    enough resources.*
+    last error: capacity
 
 nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
-region us-central1: 1 of at most 100 active requests\n$`, r.stdout.String())
+region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
 
 	w.cloud.SetCapacity("", "", -1)
 	w.cloud.Advance(fakegce.DefaultAttemptInterval)
@@ -84,17 +85,17 @@ func TestWhoeverAsksTheDaemonNeedsNeitherSlurmNorCredentials(t *testing.T) {
 
 	status := w.flex(t, "status").exits(t, exitDone)
 	assert.Regexp(t, `\na3 +812 +ada +alpha-a3-\[0-1\] +(asking|queued) `, status.stdout.String())
-	assert.NotContains(t, status.stdout.String(), "no daemon")
+	assert.NotContains(t, status.stdout.String(), "the daemon is not running")
 
 	var v view.View
 	require.NoError(t, json.Unmarshal(w.flex(t, "status", "--json").exits(t, exitDone).stdout.Bytes(), &v))
 	assert.Equal(t, "alpha", v.Cluster)
-	assert.Equal(t, view.Seconds(time.Hour), v.Rounds.Interval)
+	assert.Equal(t, view.Seconds(time.Hour), v.Daemon.Interval)
 	require.NotEmpty(t, v.Actions)
 
-	why := w.flex(t, "why", "812").exits(t, exitDone)
-	assert.Contains(t, why.stdout.String(), "job 812 of ada, as seen at ")
-	assert.Contains(t, why.stdout.String(), "create group alpha-a3-job-812", "what was done of late")
+	why := w.flex(t, "why", "--verbose", "812").exits(t, exitDone)
+	assert.Contains(t, why.stdout.String(), "job 812 (ada), as of ")
+	assert.Contains(t, why.stdout.String(), "create group alpha-a3-job-812", "the recent actions")
 	assert.Empty(t, why.stderr.String())
 }
 
@@ -103,7 +104,7 @@ func TestWhoCanAskNobodyIsToldBothReasonsInOneLine(t *testing.T) {
 	w.withoutSlurm(t)
 	for _, command := range [][]string{{"status"}, {"status", "--json"}, {"why", "812"}} {
 		r := w.flex(t, command...).exits(t, exitFailed)
-		r.complains(t, "no daemon answers at 127.0.0.1:0 (", "; and without it: ", "Unable to contact slurm controller")
+		r.complains(t, "no daemon answers at 127.0.0.1:0 (", "; reading Slurm and Compute directly failed too: ", "Unable to contact slurm controller")
 		assert.Empty(t, r.stdout.String())
 	}
 }
@@ -113,11 +114,11 @@ func TestWhatIsNotThisClustersDaemonIsNotBelieved(t *testing.T) {
 		code         int
 		answer, says string
 	}{
-		"another program's page":   {http.StatusOK, "<html>", "is no slurmflex daemon"},
-		"another cluster's daemon": {http.StatusOK, `{"cluster":"beta"}`, `is of cluster "beta"; give each cluster a slurmflex.http_address of its own`},
-		"a daemon without a round": {
-			http.StatusServiceUnavailable, "the daemon has made no round yet: slurmctld is active on ctl2\n",
-			"answers 503 Service Unavailable: the daemon has made no round yet: slurmctld is active on ctl2; and",
+		"another program's page":   {http.StatusOK, "<html>", "is not a slurmflex daemon"},
+		"another cluster's daemon": {http.StatusOK, `{"cluster":"beta"}`, `serves cluster "beta"; give each cluster its own slurmflex.http_address`},
+		"a daemon without a pass": {
+			http.StatusServiceUnavailable, "the daemon has not completed a pass yet: slurmctld is active on ctl2\n",
+			"answers 503 Service Unavailable: the daemon has not completed a pass yet: slurmctld is active on ctl2; reading",
 		},
 		"an answer full of control characters": {http.StatusNotFound, "\x1b[2J", "answers 404 Not Found:"},
 	} {
@@ -129,7 +130,7 @@ func TestWhatIsNotThisClustersDaemonIsNotBelieved(t *testing.T) {
 			}))
 			defer server.Close()
 			w.configure(t, "http_address: 127.0.0.1:0", "http_address: "+server.Listener.Addr().String())
-			assert.Contains(t, w.flex(t, "status").exits(t, exitDone).stdout.String(), "no daemon answers")
+			assert.Contains(t, w.flex(t, "status").exits(t, exitDone).stdout.String(), "the daemon is not running")
 			w.withoutSlurm(t)
 			r := w.flex(t, "status").exits(t, exitFailed)
 			r.complains(t, c.says)
@@ -138,7 +139,7 @@ func TestWhatIsNotThisClustersDaemonIsNotBelieved(t *testing.T) {
 	}
 }
 
-func TestADaemonWhosePageCannotBeServedMakesItsRoundsAllTheSame(t *testing.T) {
+func TestADaemonThatCannotServeItsPageReconcilesAllTheSame(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	taken, err := net.Listen("tcp", w.listening(t))
@@ -148,15 +149,15 @@ func TestADaemonWhosePageCannotBeServedMakesItsRoundsAllTheSame(t *testing.T) {
 	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, 20*time.Millisecond)
 	require.NoError(t, d.Process.Signal(os.Interrupt))
 	d.exits(t, exitDone)
-	assert.Contains(t, d.stderr.String(), "set slurmflex.http_address to an address that is free on this host")
+	assert.Contains(t, d.stderr.String(), "cannot listen on http_address")
 }
 
-func TestWrongUsesOfStatusNameTheMend(t *testing.T) {
+func TestWrongUsesOfStatusNameTheFix(t *testing.T) {
 	w := newWorld(t)
 	for call, says := range map[string]string{
 		"--nodeset a4":   `unknown flex-start nodeset "a4"; choose one of: a3`,
 		"--json --watch": "--json and --watch exclude each other; give one of them",
-		"--watch":        "--watch needs a terminal; leave it out to write to a file or pipe",
+		"--watch":        "--watch needs a terminal; omit it to write to a file or pipe",
 	} {
 		r := w.flex(t, append([]string{"status"}, strings.Fields(call)...)...).exits(t, exitUsage)
 		r.complains(t, says)

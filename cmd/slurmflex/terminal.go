@@ -14,10 +14,10 @@ import (
 	"slurmflex/flex/view"
 )
 
-// watchPace is how often what is watched is shown anew.
+// watchPace is how often --watch refreshes.
 const watchPace = 2 * time.Second
 
-// What a terminal is told.
+// Escape sequences for a terminal.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l" // another page, and no cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
@@ -39,7 +39,7 @@ func isTerminal(w any) bool {
 // leaves the terminal as it was.
 func watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error)) (err error) {
 	if !isTerminal(in) || !isTerminal(out) {
-		return usageError{errors.New("--watch needs a terminal; leave it out to write to a file or pipe")}
+		return usageError{errors.New("--watch needs a terminal; omit it to write to a file or pipe")}
 	}
 	keyboard, screen := in.(*os.File), out.(*os.File)
 	restore, err := readKeys(keyboard)
@@ -127,7 +127,7 @@ func frame(screen *os.File, v view.View, err error) string {
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if room := max(rows-2, 1); len(lines) > room {
-		rest := fmt.Sprintf("… and %d lines more", len(lines)-room)
+		rest := fmt.Sprintf("… and %d more lines", len(lines)-room)
 		lines = append(lines[:room], view.Clip(rest, columns))
 	}
 	lines = append(lines, "q quits")

@@ -75,7 +75,7 @@ func (w *world) on(t *testing.T, term *terminal, args ...string) *process {
 	return r
 }
 
-func TestWatchShowsItAnewUntilQIsPressedAndLeavesTheTerminalAsItWas(t *testing.T) {
+func TestWatchRefreshesUntilQIsPressedAndLeavesTheTerminalAsItWas(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)
@@ -115,7 +115,7 @@ func TestWatchFitsTheTerminalAndSaysWhatGoesWrong(t *testing.T) {
 	term := newTerminal(t, 6, 40)
 	r := w.on(t, term, "status", "--watch")
 	require.NoError(t, r.Start())
-	require.Eventually(t, func() bool { return strings.Contains(term.shown(), "lines more") }, slack, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(term.shown(), "more lines") }, slack, 20*time.Millisecond)
 	w.withoutSlurm(t)
 	require.Eventually(t, func() bool { return strings.Contains(term.shown(), "no daemon answers at 127.0.0.1:0") }, slack, 20*time.Millisecond)
 	_, err := term.keyboard.WriteString("q")

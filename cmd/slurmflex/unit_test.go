@@ -72,7 +72,7 @@ func TestTheWatchdogOfTheUnitSuitsTheDefaultInterval(t *testing.T) {
 
 // The line is the timer for those who have no systemd, and does nothing before
 // somebody takes its # away.
-func TestTheCronLineMakesARoundEveryMinuteOnceItIsEnabled(t *testing.T) {
+func TestTheCronLineRunsAPassEveryMinuteOnceItIsEnabled(t *testing.T) {
 	text, err := os.ReadFile("../../scripts/cron/slurmflex")
 	require.NoError(t, err)
 	assert.Empty(t, unit(t, "../cron/slurmflex"), "it is disabled")

@@ -10,9 +10,9 @@ import (
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version, its commit and what it was built with", GroupID: "ask", Args: noArguments,
-		Long: `Print the version, the commit that it was built of with that commit's date,
-the Go that built it, and the version of the client for the Compute API.`,
+		Use: "version", Short: "Print the version, its commit and how it was built", GroupID: "ask", Args: noArguments,
+		Long: `Print the version, the commit that it was built from and the date of that commit,
+the Go version, and the version of the Compute API client.`,
 		Example: "  slurmflex version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(cmd.OutOrStdout(), thisBuild())
@@ -24,7 +24,7 @@ the Go that built it, and the version of the client for the Compute API.`,
 // computeModule is the client for the Compute API.
 const computeModule = "cloud.google.com/go/compute"
 
-// build is what a program was built of. What is not known is "unknown".
+// build is what a program was built from. What is not known is "unknown".
 type build struct {
 	version  string // of the module: a tag, or one made of the commit
 	commit   string
@@ -34,7 +34,7 @@ type build struct {
 	compute  string // version of computeModule
 }
 
-// thisBuild is what this program was built of.
+// thisBuild is what this program was built from.
 func thisBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok { // built without module support

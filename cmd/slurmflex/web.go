@@ -9,8 +9,8 @@ import (
 	"slurmflex/flex/web"
 )
 
-// serve lets people see over HTTP what the reconciler's rounds do, until ctx
-// ends. What it returns waits for that.
+// serve shows over HTTP what the reconciler does, until ctx ends. What it returns
+// waits for that.
 func (a *app) serve(ctx context.Context, r *flex.Reconciler) (board *web.Board, wait func()) {
 	board = web.NewBoard(r.Config, time.Now)
 	r.Watch = flex.Watchers{board, r.Watch}

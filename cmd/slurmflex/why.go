@@ -8,22 +8,24 @@ import (
 )
 
 func newWhy(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "why JOB|NODE|GROUP", Short: "Tell what a job waits for, what comes next, and what could be done", GroupID: "ask",
-		Args: exactly(1, "it takes one job, node or group, such as 812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
-		Long: `Tell the story of a job, a node or a managed instance group: what was asked for,
-what came of it, what happens next and when, and what its owner could do. A job is
-asked for by the number that squeue shows: 812, 812_3 for a task of an array, 812+1
-for a component of a heterogeneous job.
+	verbose := false
+	cmd := &cobra.Command{
+		Use: "why JOB|NODE|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
+		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
+		Long: `Explain the state of a job, a node or a managed instance group: in the first line its
+state, the cause and what happens next, then a few facts and what its owner can do.
+Give a job by the number that squeue shows: 812, 812_3 for a task of an array, 812+1
+for a component of a heterogeneous job. --verbose adds earlier attempts, Google's
+error messages in full and recent actions.
 
-Any user may ask: the daemon answers, at slurmflex.http_address of the
-configuration. Where no daemon answers, slurmflex reads Slurm and Compute itself,
-which needs credentials.`,
+Any user can run it: the daemon answers, at slurmflex.http_address. If no daemon
+answers, the command reads Slurm and Compute itself, which needs credentials.`,
 		Example: `  slurmflex why 812
+  slurmflex why --verbose 812
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			over := a.foot.begin("looking at Slurm and Compute")
+			over := a.foot.begin("reading Slurm and Compute")
 			v, err := a.see(cmd.Context())
 			over()
 			if err != nil {
@@ -33,8 +35,14 @@ which needs credentials.`,
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), story.String())
+			text := story.Text(verbose)
+			if !verbose && len(story.Details) > 0 {
+				text += "For more: " + cmd.CommandPath() + " --verbose " + args[0] + "\n"
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")
+	return cmd
 }

@@ -19,13 +19,13 @@ import (
 // app builds the real things from the configuration.
 type app struct {
 	configPath string
-	unhelped   error // --help was given to a command that there is not
+	unhelped   error // --help was given to a command that does not exist
 
 	transport  http.RoundTripper // carries the calls to Compute; nil for TCP
 	slurmLimit time.Duration     // for each of Slurm's commands; 0 for scontrol's own
 	syslog     string            // the socket of syslog; empty for the usual one
 
-	slurm *scontrol.Client // one, for it bounds how many commands run at once
+	slurm *scontrol.Client // only one, because it bounds how many commands run at once
 
 	logLevel string          // that the command line asks for; empty: the configuration's
 	level    zap.AtomicLevel // of log
@@ -41,7 +41,7 @@ func (a *app) config() (*config.Config, error) {
 	}
 	if a.logLevel != "" {
 		if _, err := zapcore.ParseLevel(a.logLevel); err != nil {
-			return nil, usageError{fmt.Errorf("--log-level %q is not known; give debug, info, warn or error", a.logLevel)}
+			return nil, usageError{fmt.Errorf("unknown --log-level %q; choose one of: debug, info, warn, error", a.logLevel)}
 		}
 		cfg.Options.LogLevel = a.logLevel
 	}
@@ -68,7 +68,7 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 }
 
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {
-	if cfg.Options.CredentialsFile == "" { // else it is checked already
+	if cfg.Options.CredentialsFile == "" { // otherwise it has been checked
 		if err := config.CheckSecret(os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")); err != nil {
 			return nil, usageError{fmt.Errorf("GOOGLE_APPLICATION_CREDENTIALS: %w", err)}
 		}

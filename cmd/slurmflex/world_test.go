@@ -266,7 +266,7 @@ func (w *world) calls(t *testing.T) []call {
 	return calls
 }
 
-// updates are the changes that scontrol was asked for.
+// updates are the changes that scontrol was requested.
 func (w *world) updates(t *testing.T) []string {
 	t.Helper()
 	var updates []string

@@ -60,7 +60,7 @@ func TestTheWrappersCallTheirHookWithWhatIsBesideThem(t *testing.T) {
 	}
 }
 
-func TestARoundThatAWrapperBeginsFindsTheConfigurationToo(t *testing.T) {
+func TestAPassThatAWrapperStartsFindsTheConfigurationToo(t *testing.T) {
 	w := newWorld(t)
 	w.install(t)
 	w.waiting(t)
@@ -129,7 +129,7 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 		w.requireDelegated(t, "others-resume", "alpha-cpu-1")
 		w.requireAsked(t)
 	})
-	t.Run("and tells a daemon that hangs only once", func(t *testing.T) {
+	t.Run("and calls a daemon that hangs only once", func(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
 		w.waiting(t)
@@ -148,13 +148,13 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 		prepare(t, w.env(w.resumeFile(t)), w.path("resume"), "alpha-a3-[0-1]").exits(t, exitDone).settle(t)
 		w.requireAsked(t)
 		require.Len(t, w.log(t, "warn"), 1)
-		assert.Contains(t, w.log(t, "warn")[0], "no daemon took the call")
+		assert.Contains(t, w.log(t, "warn")[0], "daemon not reachable")
 		assert.Contains(t, w.log(t, "warn")[0], "no receipt from the daemon")
 		hangs.Close()
 		<-counted
 		assert.Equal(t, 1, told)
 	})
-	t.Run("and says what it must in slurmflex's words", func(t *testing.T) {
+	t.Run("and reports errors as slurmflex does", func(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
 		prepare(t, nil, w.path("suspend")).exits(t, exitUsage).complains(t, "no nodes in hostlist")

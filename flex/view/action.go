@@ -44,8 +44,9 @@ type History struct {
 	actions []Action // the oldest first
 }
 
-// Add adds an action. What fails again and again is kept once, and counted. What
-// a job was told is not: it stands with the job, and would soon be all there is.
+// Add adds an action. What fails again and again is kept once, and counted.
+// Messages to jobs are left out: the job shows them, and they would soon fill the
+// history.
 func (h *History) Add(a Action) {
 	if a.Kind == (plan.TellJob{}).About().Kind && a.Error == "" {
 		return

@@ -40,14 +40,14 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 			given: func(s *scene) { s.snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
 			want:  "or partition twin, but",
 		},
-		"fewer nodes than the job's":                {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_dynamic_max: 1\n    instance"},
-		"nodes for less time":                       {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
-		"static nodes alone":                        {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_static: 2\n    instance"},
-		"also nodes that do not come by flex-start": {old: "[b3]", text: "[b3, cpu]"},
-		"also nodes of another machine type":        {old: "[b3]", text: "[b3, g2]"},
-		"the nodes that it waits for":               {old: "[b3]", text: "[b3, a3]"},
-		"no nodes":                                  {old: "partition_nodeset: [b3]", text: "partition_nodeset: []"},
-		"nodes of an unknown machine type":          {given: func(s *scene) { clear(s.snap.Templates) }},
+		"fewer nodes than the job's":         {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_dynamic_max: 1\n    instance"},
+		"nodes for less time":                {old: "max_run_duration: 14400", text: "max_run_duration: 14399"},
+		"static nodes alone":                 {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_static: 2\n    instance"},
+		"also nodes without flex-start":      {old: "[b3]", text: "[b3, cpu]"},
+		"also nodes of another machine type": {old: "[b3]", text: "[b3, g2]"},
+		"the nodes that it waits for":        {old: "[b3]", text: "[b3, a3]"},
+		"no nodes":                           {old: "partition_nodeset: [b3]", text: "partition_nodeset: []"},
+		"nodes of an unknown machine type":   {given: func(s *scene) { clear(s.snap.Templates) }},
 		"a job of any length": {given: func(s *scene) {
 			s.snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.Unlimited}
 			s.snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
@@ -78,7 +78,7 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 			}
 			story, err := v.Why("812", noon)
 			require.NoError(t, err)
-			text := strings.Join(story.Sentences, " ")
+			text := strings.Join(story.Sentences(), " ")
 			assert.Contains(t, text, "It may start sooner with ")
 			if test.want == "" {
 				assert.NotContains(t, text, "or partition")

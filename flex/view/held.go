@@ -31,7 +31,7 @@ func (v View) Held() []string {
 		if len(told[word]) > 1 {
 			noun = "jobs"
 		}
-		words[i] = fmt.Sprintf("held: %s %s: %s; when that is mended: scontrol release %s",
+		words[i] = fmt.Sprintf("held: %s %s: %s. Once fixed: scontrol release %s",
 			noun, jobs, strings.TrimSuffix(strings.TrimPrefix(word, memo.OwnComment), "."), strings.Join(let[word], ","))
 	}
 	return words

@@ -19,9 +19,8 @@ func (j Job) inSlurm() slurm.Job {
 	return slurm.Job{ID: j.ID, ArrayID: cmp.Or(j.ArrayID, j.ID), ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
 }
 
-// address is the number by which Slurm's commands change the job. A
-// heterogeneous job they change as a whole, and tasks that are not told apart
-// together.
+// address is the number by which Slurm's commands change the job. They change a
+// heterogeneous job as a whole, and tasks that are not split off yet together.
 func (j Job) address() string {
 	switch {
 	case j.HetID != 0:
@@ -35,13 +34,13 @@ func (j Job) address() string {
 // title is the job's name, and its raw id where that is another.
 func (j Job) title() string {
 	if name := j.Name(); name != fmt.Sprint(j.ID) {
-		return fmt.Sprintf("%s (job %d)", name, j.ID)
+		return fmt.Sprintf("%s, raw id %d", name, j.ID)
 	}
 	return j.Name()
 }
 
-// hasTask reports whether the job is that task of an array, or stands for it:
-// Slurm tells the pending ones apart late. A set that cannot be read may have it.
+// hasTask reports whether the job is that task of an array, or a set with it: Slurm
+// splits pending tasks off late. A set that cannot be read may have it.
 func (j Job) hasTask(task string) bool {
 	if j.ArrayTask == task {
 		return true

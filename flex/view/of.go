@@ -14,7 +14,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Of is the view of what a round saw and decided. It knows nothing of the
+// Of is the view of what a reconcile pass saw and decided. It knows nothing of the
 // daemon and of actions: whoever has them adds them.
 func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 	unseen := snap.Unseen
@@ -51,7 +51,7 @@ type builder struct {
 	machines  map[string][]mig.Instance // ours, by node
 	holders   map[string][]*slurm.Job   // by node, the most important first
 	owned     map[string]mig.Group      // by region/name
-	given     map[uint32]plan.GiveBack  // the jobs that are given back
+	given     map[uint32]plan.GiveBack  // the jobs whose nodes are returned to Slurm
 	cancelled map[string]bool           // region/group/request
 }
 
@@ -229,10 +229,7 @@ func (b *builder) groups() []Group {
 		for _, r := range g.Requests {
 			request := Request{
 				Name: r.Name, State: string(r.State), Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),
-				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Error: r.Message,
-			}
-			if r.Cause != mig.CauseNone {
-				request.Cause = r.Cause.String()
+				Lease: Seconds(r.Duration), CreatedAt: second(r.Created), Cause: causeOf(r.Cause), Error: r.Message,
 			}
 			group.Requests = append(group.Requests, request)
 		}
@@ -262,7 +259,7 @@ func (b *builder) jobs() []Job {
 	return all
 }
 
-// numbered is a job of which only the numbers are told.
+// numbered is a job of which only the numbers are given.
 func numbered(j *slurm.Job) Job {
 	job := Job{ID: j.ID, ArrayTask: j.ArrayTask, HetID: j.HetID, HetOffset: j.HetOffset}
 	if j.ArrayID != j.ID || j.ArrayTask != "" {

@@ -11,7 +11,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// rows are the nodes that wait and the machines that there are.
+// rows are the nodes that wait and the machines that exist.
 func (b *builder) rows() []Row {
 	all := []Row{}
 	served := map[string]bool{} // region/group/request
@@ -81,14 +81,14 @@ func (b *builder) waiting(w plan.Wait) Row {
 	group := b.owned[w.Region+"/"+w.Group]
 	for _, r := range group.Requests {
 		if r.Message != "" && (w.Request == "" && !r.State.Live() || r.Name == w.Request) {
-			row.Error = r.Message
+			row.Error, row.Cause = r.Message, causeOf(r.Cause)
 		}
 		if r.Name == w.Request && r.State != mig.Creating {
 			row.State = Queued
 		}
 	}
 	if refused, ok := b.snap.Refused[w.Group]; ok && w.Request == "" {
-		row.Error = refused.Message
+		row.Error, row.Cause = refused.Message, causeOf(refused.Cause)
 	}
 	given, back := b.given[w.Job]
 	switch {
@@ -105,7 +105,15 @@ func (b *builder) waiting(w plan.Wait) Row {
 	return row
 }
 
-// arrived reports whether each instance that the request asks for is there.
+// causeOf is the word for a cause, empty if there is none.
+func causeOf(c mig.Cause) string {
+	if c == mig.CauseNone {
+		return ""
+	}
+	return c.String()
+}
+
+// arrived reports whether each instance of the request exists.
 func (b *builder) arrived(r mig.Request) bool {
 	for _, name := range r.Instances {
 		if len(b.machines[name]) == 0 {
@@ -119,7 +127,7 @@ func (b *builder) arrived(r mig.Request) bool {
 func (b *builder) unserved(g mig.Group, r mig.Request, key string) Row {
 	row := b.row(r.Instances)
 	row.NodeSet, row.Region, row.Group, row.Request = g.Stamp.NodeSet, g.Region, g.Name, r.Name
-	row.Lease, row.Since, row.Error = Seconds(r.Duration), second(r.Created), r.Message
+	row.Lease, row.Since, row.Error, row.Cause = Seconds(r.Duration), second(r.Created), r.Message, causeOf(r.Cause)
 	switch {
 	case b.cancelled[key]:
 		row.State = Cancelling

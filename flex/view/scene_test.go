@@ -63,7 +63,7 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// scene is what a round at noon sees. It begins with every node powered down.
+// scene is what a pass at noon sees. It begins with every node powered down.
 type scene struct {
 	t    testing.TB
 	cfg  *config.Config
@@ -210,7 +210,7 @@ func (s *scene) done(a plan.Action, ago time.Duration, err error) {
 // view is what the daemon would show a minute after noon.
 func (s *scene) view() View {
 	v := Of(s.cfg, s.snap, plan.Compute(s.cfg, s.snap))
-	v.Rounds = &Rounds{LastGoodAt: noon, Interval: Seconds(30 * time.Second)}
+	v.Daemon = &Daemon{LastGoodAt: noon, Interval: Seconds(30 * time.Second)}
 	v.Actions = s.did.Last()
 	return v
 }
@@ -244,7 +244,7 @@ func busy(t testing.TB) *scene {
 	return s
 }
 
-// golden holds a text against a file, and writes that anew under UPDATE=1.
+// golden compares a text with a file, and rewrites the file under UPDATE=1.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

@@ -20,15 +20,17 @@ type Look struct {
 	Width int // of the terminal, in characters; 0: no terminal, as wide as it is
 }
 
-// Table is the view as text for a terminal: a line for each row, with what was
-// said of it last below, then a summary of each nodeset and region, and what an
-// admin should know. Where Look has a width, no line is longer than that.
+// Table is the view as text for a terminal: a summary, a line for each row with its
+// last error or obstacle below, then each nodeset and region, and what an admin
+// should know. Where Look has a width, no line is longer than that.
 func (v View) Table(look Look) string {
 	t := &table{look: look}
 	t.line(Plain, "%s", v.headline(look.Now))
-	if trouble := v.Rounds.Says(); trouble != "" {
+	t.paragraph(Plain, v.Summary())
+	if trouble := v.Daemon.Says(); trouble != "" {
 		t.paragraph(Bad, trouble)
 	}
+	t.line(Plain, "")
 	t.rows(v)
 	t.line(Plain, "")
 	for _, set := range v.NodeSets {
@@ -52,15 +54,15 @@ func (v View) Table(look Look) string {
 func (v View) headline(now time.Time) string {
 	text := fmt.Sprintf("cluster %s at %s %s", v.Cluster, Moment(v.SeenAt, now), now.Format("MST"))
 	switch old := now.Sub(v.SeenAt); {
-	case v.Rounds == nil:
-		text += ", read just now: no daemon answers"
+	case v.Daemon == nil:
+		text += " (live; the daemon is not running: systemctl start slurmflex)"
 	case old >= time.Minute:
 		text += ", " + Span(old) + " ago"
 	}
 	return text
 }
 
-// says reports whether a problem is one that the line of a row, a region or a nodeset tells.
+// says reports whether the line of a row, a region or a nodeset shows a problem.
 func (v View) says(problem string) bool {
 	return slices.ContainsFunc(v.Rows, func(r Row) bool {
 		return r.State == Lost && strings.HasPrefix(problem, r.Obstacle) || r.Obstacle != "" && problem == r.Group+": "+r.Obstacle
@@ -117,13 +119,13 @@ func (t *table) textWidth() int {
 }
 
 // columns are those of the rows. Where a terminal is too narrow, those with a
-// least width are clipped to it, the first of them in narrowing first; the
-// others hold numbers, which 80 characters have room for.
+// least width are clipped to it, the first of narrowing first; the others hold
+// numbers, for which 80 characters have room.
 var columns = []struct {
 	name  string
 	least int
 }{
-	{"NODESET", 7}, {"JOB", 0}, {"USER", 4}, {"NODES", 6}, {"STATE", 0}, {"ASKED FOR", 0}, {"TIME", 0},
+	{"NODESET", 7}, {"JOB", 0}, {"USER", 4}, {"NODES", 6}, {"STATE", 0}, {"LEASE", 0}, {"TIME", 0},
 }
 
 var narrowing = []int{3, 0, 2} // NODES, NODESET, USER
@@ -176,14 +178,13 @@ func (t *table) rows(v View) {
 	switch {
 	case len(v.Rows) > 0:
 	case v.Unread():
-		t.line(Plain, "no waits and no machines are known")
+		t.line(Plain, "the state of waiting nodes and machines is unknown")
 	default:
-		t.line(Plain, "no nodes wait and no machines run")
+		t.line(Plain, "no nodes waiting, no machines running")
 	}
 }
 
-// detail writes what more there is to know of a row, on two lines at most: they
-// hold the name of a quota and its limit.
+// detail writes what more there is to know of a row, on two lines at most.
 func (t *table) detail(text string) {
 	lines := wrap(Printable(text), "    ", t.textWidth())
 	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
@@ -197,13 +198,13 @@ func (t *table) detail(text string) {
 
 // cells are the row's columns.
 func (r Row) cells(seen time.Time) []string {
-	asked := "-"
+	lease := "-"
 	if r.Lease > 0 {
-		asked = r.Lease.Limit()
+		lease = r.Lease.Limit()
 	}
 	return []string{
 		cmp.Or(r.NodeSet, "-"), cmp.Or(r.firstJobs(), "-"), cmp.Or(strings.Join(r.Users, ","), "-"),
-		r.Nodes, string(r.State), asked, cmp.Or(r.When(seen), "-"),
+		r.Nodes, string(r.State), lease, cmp.Or(r.When(seen), "-"),
 	}
 }
 
@@ -228,7 +229,7 @@ func (r Row) firstJobs() string {
 	return text
 }
 
-// When says how long the row has waited, or has still to go.
+// When says how long the row has waited, or has left.
 func (r Row) When(seen time.Time) string {
 	switch {
 	case r.State == Lost:
@@ -241,23 +242,26 @@ func (r Row) When(seen time.Time) string {
 	return ""
 }
 
-// Detail says what more there is to know of a row; it may be nothing.
+// Detail says what more there is to know of a row: a word for the cause rather than
+// Google's error message. It may be nothing.
 func (r Row) Detail(now time.Time) string {
 	var parts []string
 	switch {
 	case r.State == Returned:
-		parts = append(parts, "given back: "+r.Obstacle)
+		parts = append(parts, "returned to Slurm: "+r.Obstacle)
+	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
+		parts = append(parts, fmt.Sprintf("attempt %d failed (%s)", r.Failed, r.Cause), "retrying at "+Moment(r.NextAt, now))
 	case r.Obstacle != "":
-		if !r.NextAt.IsZero() {
-			parts = append(parts, "next attempt at "+Moment(r.NextAt, now))
-		}
 		parts = append(parts, r.Obstacle)
-	default:
-		if r.State == Queued && !r.GiveUpAt.IsZero() {
-			parts = append(parts, "given up at "+Moment(r.GiveUpAt, now))
+		if !r.NextAt.IsZero() {
+			parts = append(parts, "retrying at "+Moment(r.NextAt, now))
 		}
+	default:
 		if r.Error != "" {
-			parts = append(parts, "last error: "+r.Error)
+			parts = append(parts, "last error: "+cmp.Or(r.Cause, r.Error))
+		}
+		if r.State == Queued && !r.GiveUpAt.IsZero() {
+			parts = append(parts, "gives up at "+Moment(r.GiveUpAt, now))
 		}
 	}
 	if !r.KnownAt.IsZero() {
@@ -279,15 +283,15 @@ func (s State) Tone() Tone {
 	return Plain
 }
 
-// nodeSet sums a nodeset up.
+// nodeSet sums up a nodeset.
 func (t *table) nodeSet(v View, set NodeSet) {
-	t.line(Plain, "%s", v.Summary(set))
+	t.line(Plain, "%s", v.SummaryOf(set))
 	for _, n := range set.States {
 		if (n.State == down || n.State == drained || n.State == draining || n.State == failing) && n.Reason != "" {
 			t.line(Bad, "  %s %s: %s", n.Nodes, n.State, n.Reason)
 		}
 		if n.State == notUnderstood {
-			t.line(Bad, "  %s: state %s is not understood", n.Nodes, n.Slurm)
+			t.line(Bad, "  %s: state %s is not known to slurmflex", n.Nodes, n.Slurm)
 		}
 	}
 	if set.Block != nil {
@@ -295,8 +299,8 @@ func (t *table) nodeSet(v View, set NodeSet) {
 	}
 }
 
-// Summary counts the nodes and requests of a nodeset.
-func (v View) Summary(s NodeSet) string {
+// SummaryOf counts the nodes and requests of a nodeset.
+func (v View) SummaryOf(s NodeSet) string {
 	counts := map[string]int{}
 	var words []string
 	for _, n := range s.States {
@@ -315,27 +319,27 @@ func (v View) Summary(s NodeSet) string {
 	known, unread := v.lastKnown(s.Region)
 	switch {
 	case unread && known.IsZero():
-		return text + "; its requests are not known"
+		return text + "; its requests are unknown"
 	case unread:
-		return text + "; " + Count(s.Active, "active request") + " as last known"
+		return text + "; last known: " + Count(s.Active, "active request")
 	}
 	return text + "; " + Count(s.Active, "active request")
 }
 
-// Blocked says that the nodeset is blocked, and what lifts that.
+// Blocked says that the nodeset is blocked, why, and what lifts the block.
 func (s NodeSet) Blocked(now time.Time) string {
-	return fmt.Sprintf("blocked until %s, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %s",
-		Moment(s.Block.Until, now), s.Block.Failed, s.Name)
+	return fmt.Sprintf("blocked until %s because %s in a row failed to boot; to unblock it: slurmflex unblock %s",
+		Moment(s.Block.Until, now), Count(s.Block.Failed, "machine"), s.Name)
 }
 
 func (t *table) region(r Region) {
 	if r.ReadFail != "" {
 		text := fmt.Sprintf("region %s could not be read: %s", r.Name, r.ReadFail)
 		if !r.KnownAt.IsZero() {
-			text += fmt.Sprintf("; last known at %s: %d of at most %d active requests", Moment(r.KnownAt, t.look.Now), r.Active, r.Most)
+			text += fmt.Sprintf("; last known at %s: %d of %d active requests", Moment(r.KnownAt, t.look.Now), r.Active, r.Most)
 		}
 		t.paragraph(Bad, text)
 		return
 	}
-	t.line(Plain, "region %s: %d of at most %d active requests", r.Name, r.Active, r.Most)
+	t.line(Plain, "region %s: %d of %d active requests", r.Name, r.Active, r.Most)
 }

@@ -21,8 +21,8 @@ func Clip(text string, width int) string {
 	return strings.TrimRight(string([]rune(text)[:width-1]), " ") + "…"
 }
 
-// Printable replaces what a terminal would take for a command: messages come
-// from others.
+// Printable replaces what a terminal would take for a command, because messages
+// come from others.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -46,16 +46,17 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// Moment says a time in the zone of now: the hour alone if it is that day's.
+// Moment says a time in the zone of now, as after "at" or "until": the time of day
+// alone if it is that day's.
 func Moment(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch {
 	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
 		return t.Format("15:04:05")
 	case t.Year() == now.Year():
-		return t.Format("Jan 2 15:04")
+		return t.Format("15:04 on Jan 2")
 	}
-	return t.Format("Jan 2 2006 15:04")
+	return t.Format("15:04 on Jan 2, 2006")
 }
 
 // Limit says a lease or a time limit as Slurm does: 02:00:00, 7-00:00:00.

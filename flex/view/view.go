@@ -1,7 +1,7 @@
-// Package view says what a cluster's flex-start nodes are doing in one value,
-// View, which everything that people look at is made of: the table and the
-// JSON of `slurmflex status`, the story of `slurmflex why`, the web page. It is
-// pure: no clock, no I/O.
+// Package view describes what a cluster's flex-start nodes are doing in one value,
+// View, from which everything that people look at is made: the table and the JSON
+// of `slurmflex status`, the story of `slurmflex why`, the web page. It is pure: no
+// clock, no I/O.
 //
 // The names of the JSON are stable; docs/status.md explains them. Times are in
 // UTC, durations in seconds. Jobs' names are not in it, and where Slurm hides
@@ -17,13 +17,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// View is a cluster as one round saw it.
+// View is a cluster as one reconcile pass saw it.
 type View struct {
 	Cluster  string    `json:"cluster"`
 	SeenAt   time.Time `json:"seen_at"`
-	Rounds   *Rounds   `json:"rounds,omitempty"` // nil unless a daemon answers
+	Daemon   *Daemon   `json:"daemon,omitempty"` // nil unless a daemon answers
 	Regions  []Region  `json:"regions"`
-	NodeSets []NodeSet `json:"nodesets"` // those that come by flex-start
+	NodeSets []NodeSet `json:"nodesets"` // the flex-start ones
 	Rows     []Row     `json:"rows"`
 	Groups   []Group   `json:"groups"`
 	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
@@ -32,38 +32,38 @@ type View struct {
 	Actions  []Action  `json:"actions"` // the last ones, the newest first
 
 	// OtherNodes is the nodes, as a hostlist, that Slurm has and slurmflex does
-	// not look after.
+	// not manage.
 	OtherNodes string `json:"other_nodes"`
 }
 
-// Rounds is how the daemon fares.
-type Rounds struct {
-	LastGoodAt time.Time `json:"last_good_at,omitzero"`
+// Daemon is how the daemon's reconcile passes go.
+type Daemon struct {
+	LastGoodAt time.Time `json:"last_good_pass_at,omitzero"`
 	Interval   Seconds   `json:"interval_seconds"`
-	Standby    bool      `json:"standby"`           // another host makes the rounds
-	Trouble    string    `json:"trouble,omitempty"` // why the last round was not made
-	TroubleAt  time.Time `json:"trouble_at,omitzero"`
+	Standby    bool      `json:"standby"`         // another host reconciles
+	Error      string    `json:"error,omitempty"` // why the last pass failed
+	ErrorAt    time.Time `json:"error_at,omitzero"`
 }
 
-// Says is what is wrong with the rounds; empty if nothing is, or no daemon
+// Says is what is wrong with the passes; empty if nothing is, or no daemon
 // answers.
-func (r *Rounds) Says() string {
+func (d *Daemon) Says() string {
 	switch {
-	case r == nil || r.Trouble == "":
+	case d == nil || d.Error == "":
 		return ""
-	case r.Standby:
-		return "this host makes no rounds (" + r.Trouble + "): ask there"
+	case d.Standby:
+		return "this host is on standby (" + d.Error + "): ask there"
 	}
-	return "no rounds are made: " + r.Trouble + r.at()
+	return "slurmflex has stopped reconciling: " + d.Error + d.at()
 }
 
-// at is when the trouble was seen: the next try to make a round may be minutes
-// away, and what stopped the last one over.
-func (r *Rounds) at() string {
-	if r.TroubleAt.IsZero() {
+// at is when the error was seen. The next attempt may be minutes away, and the
+// cause may be gone by then.
+func (d *Daemon) at() string {
+	if d.ErrorAt.IsZero() {
 		return ""
 	}
-	return " (as of " + r.TroubleAt.UTC().Format("15:04:05 MST") + ")"
+	return " (as of " + d.ErrorAt.UTC().Format("15:04:05 MST") + ")"
 }
 
 // Region is a region of Compute that has flex nodesets.
@@ -76,7 +76,7 @@ type Region struct {
 	KnownAt time.Time `json:"last_known_at,omitzero"` // when it was last read, if it could not be read now
 }
 
-// NodeSet is a nodeset whose nodes come by flex-start.
+// NodeSet is a nodeset whose nodes are provisioned by flex-start.
 type NodeSet struct {
 	Name       string   `json:"nodeset"`
 	Region     string   `json:"region"`
@@ -94,15 +94,15 @@ type NodeSet struct {
 }
 
 // Alternative is a partition that is up, has none of a nodeset's nodes, and only
-// nodes that come by flex-start with the same machine type.
+// flex-start nodes of the same machine type.
 type Alternative struct {
 	Partition string  `json:"partition"`
 	Size      int     `json:"nodes"`
 	Longest   Seconds `json:"longest_job_seconds"` // the time limit that every lease in it covers, or Slurm's MaxTime if that is less
 }
 
-// Block says that nothing is asked for, for too many instances in a row did
-// not come up.
+// Block says that nothing is requested, because too many machines in a row failed
+// to boot.
 type Block struct {
 	Failed int       `json:"failed_boots"`
 	Until  time.Time `json:"until"`
@@ -136,15 +136,16 @@ type Row struct {
 	Request string  `json:"request,omitempty"` // the live resize request in it
 	Lease   Seconds `json:"lease_seconds,omitempty"`
 
-	KnownAt  time.Time `json:"last_known_at,omitzero"`   // what is said of the cloud is of that time: its region could not be read since
+	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
 	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease
-	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is asked for now, or the machines are lost
+	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is requested now, or what became of lost machines
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
-	Then     string    `json:"then,omitempty"`  // what becomes of the job when it is given up
-	Error    string    `json:"error,omitempty"` // the last, in Google's words
+	Then     string    `json:"then,omitempty"`  // what is done with the job then
+	Cause    string    `json:"cause,omitempty"` // of the last error
+	Error    string    `json:"error,omitempty"` // the last of Google's error messages
 }
 
 // State says what the nodes of a row are doing.
@@ -154,11 +155,11 @@ type State string
 const (
 	Asking     State = "asking"     // their request is being made, or checked by Compute
 	Queued     State = "queued"     // their request waits for capacity
-	Waiting    State = "waiting"    // nothing is asked for; Obstacle says why
-	Returned   State = "returned"   // they go back to Slurm, with their job
-	Cancelling State = "cancelling" // nobody wants their request any more
+	Waiting    State = "waiting"    // nothing is requested; Obstacle says why
+	Returned   State = "returned"   // they are returned to Slurm, with their job
+	Cancelling State = "cancelling" // no job needs their request any more
 	Lost       State = "lost"       // their machines are gone under a job; Obstacle says why
-	Booting    State = "booting"    // their machines are there, and have not registered with Slurm
+	Booting    State = "booting"    // their machines exist, and have not registered with Slurm
 	Running    State = "running"    // a job has them
 	Idle       State = "idle"
 	Down       State = "down" // Slurm does not use them: down, drained, or not responding
@@ -240,7 +241,7 @@ func (v View) unread(region string) bool {
 	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.Name == region && r.ReadFail != "" })
 }
 
-// lastKnown tells when a region was last read that could not be read now; zero if it
+// lastKnown is when a region was last read that could not be read now; zero if it
 // never was. It reports false if it was read.
 func (v View) lastKnown(region string) (at time.Time, unread bool) {
 	for _, r := range v.Regions {
@@ -252,13 +253,13 @@ func (v View) lastKnown(region string) (at time.Time, unread bool) {
 }
 
 // Unread reports whether some region could not be read, so that what is not
-// seen may be there all the same.
+// seen may exist after all.
 func (v View) Unread() bool {
 	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.ReadFail != "" })
 }
 
-// Only is the part of the view that speaks of one nodeset; the jobs, problems
-// and actions stay all.
+// Only is the part of the view that is about one nodeset; all jobs, problems and
+// actions stay.
 func (v View) Only(nodeset string) View {
 	other := func(name string) bool { return name != nodeset }
 	v.Rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool { return other(r.NodeSet) })

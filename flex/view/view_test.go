@@ -46,22 +46,22 @@ func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
 	text := v.Table(Look{Now: noon.Add(time.Hour)})
 	narrow(t, text)
 	for _, line := range []string{
-		"    given back: not allowed\n",
-		"  alpha-a3-0: state IDLE+CLOUD+LEVITATING is not understood\n", "  alpha-a3-1 down: ResumeTimeout reached\n",
-		"a3 is blocked until 13:00:00, for 2 instances in a row did not come up; an admin lifts that with:\nslurmflex unblock a3\n",
+		"    returned to Slurm: not allowed\n",
+		"  alpha-a3-0: state IDLE+CLOUD+LEVITATING is not known to slurmflex\n", "  alpha-a3-1 down: ResumeTimeout reached\n",
+		"a3 is blocked until 13:00:00 because 2 machines in a row failed to boot; to unblock it: slurmflex\nunblock a3\n",
 		"problem: node alpha-a3-0 is left alone: state IDLE+CLOUD+LEVITATING is not understood\n",
 	} {
 		assert.Contains(t, text, line)
 	}
 }
 
-func TestWhatIsNotReadIsNotSaidToBeNothing(t *testing.T) {
+func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
 	s := newScene(t)
 	s.snap.Unseen[us] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
 	s.snap.Instances, s.snap.Groups = nil, nil
 	text := s.view().Table(Look{Now: noon})
-	assert.Contains(t, text, "\nno waits and no machines are known\n")
-	assert.Contains(t, text, "nodeset a3: 8 nodes, 8 powered down; its requests are not known\n")
+	assert.Contains(t, text, "\nthe state of waiting nodes and machines is unknown\n")
+	assert.Contains(t, text, "nodeset a3: 8 nodes, 8 powered down; its requests are unknown\n")
 	assert.Contains(t, strings.Join(strings.Fields(text), " "),
 		"region us-central1 could not be read: list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'", "the whole reason")
 }
@@ -78,8 +78,8 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 	s.snap.Told[820] = memo.OwnComment + "no capacity"
 	v := s.view()
 	want := []string{
-		"held: jobs 816,818: CONDITION_NOT_MET: Constraint violated; when that is mended: scontrol release 816,818",
-		"held: job 817: no template; when that is mended: scontrol release 817",
+		"held: jobs 816,818: CONDITION_NOT_MET: Constraint violated. Once fixed: scontrol release 816,818",
+		"held: job 817: no template. Once fixed: scontrol release 817",
 	}
 	assert.Equal(t, want, v.Held())
 	assert.Contains(t, v.Table(Look{Now: noon}), want[1]+"\n")
@@ -116,7 +116,7 @@ func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesT
 		s.snap.Told[s.snap.Jobs[i].ID] = memo.OwnComment + "no template"
 	}
 	assert.Equal(t, []string{
-		"held: jobs 820+0,820+1,900_[1-3%2],900_0: no template; when that is mended: scontrol release 820,900,900_0",
+		"held: jobs 820+0,820+1,900_[1-3%2],900_0: no template. Once fixed: scontrol release 820,900,900_0",
 	}, s.view().Held())
 }
 
@@ -173,7 +173,7 @@ func TestWithoutAnythingEveryListIsEmptyAndNoneIsNull(t *testing.T) {
 	text, err := json.Marshal(s.view())
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
-	assert.Contains(t, s.view().Table(Look{Now: noon}), "no nodes wait and no machines run\n")
+	assert.Contains(t, s.view().Table(Look{Now: noon}), "no nodes waiting, no machines running\n")
 	assert.Contains(t, s.view().Table(Look{Now: noon}), "nodeset a3: 8 nodes, none of them known to Slurm; 0 active requests\n")
 }
 
@@ -191,11 +191,11 @@ func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
 	}
 }
 
-func TestOfOneNodesetNothingElseIsShown(t *testing.T) {
+func TestOnlyOneNodesetIsShownIfOnlyThatIsWanted(t *testing.T) {
 	v := busy(t).view().Only("st")
 	text := v.Table(Look{Now: noon})
 	assert.Contains(t, text, "alpha-st-0")
-	assert.Contains(t, text, "region us-central1: 1 of at most 2 active requests")
+	assert.Contains(t, text, "region us-central1: 1 of 2 active requests")
 	assert.NotContains(t, text, "alpha-a3-0")
 	assert.NotContains(t, text, "region europe-west4: ")
 	assert.Len(t, v.Groups, 2)
@@ -425,8 +425,8 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	now := noon.In(berlin)
 	assert.Equal(t, "13:00:00", Moment(noon, now))
-	assert.Equal(t, "Nov 22 00:30", Moment(noon.Add(11*time.Hour+30*time.Minute), now))
-	assert.Equal(t, "Jan 1 2027 13:00", Moment(noon.AddDate(0, 0, 41), now))
+	assert.Equal(t, "00:30 on Nov 22", Moment(noon.Add(11*time.Hour+30*time.Minute), now))
+	assert.Equal(t, "13:00 on Jan 1, 2027", Moment(noon.AddDate(0, 0, 41), now))
 	assert.Equal(t, "ab…", Clip("ab cd", 4))
 	assert.Empty(t, Clip("ab", 0))
 	assert.Equal(t, "a [2Jb ü", Printable("a\x1b[2Jb\nü"))
@@ -452,7 +452,7 @@ func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
 	}
 	assert.Equal(t, before.Groups, after.Groups)
 	text := strings.Join(strings.Fields(after.Table(Look{Now: noon})), " ")
-	assert.Contains(t, text, "last known at 11:53:00; given up at Nov 22 10:30")
-	assert.Contains(t, text, "503 backendError; last known at 11:53:00: 1 of at most 2 active requests")
-	assert.Contains(t, text, "1 active request as last known")
+	assert.Contains(t, text, "last known at 11:53:00; gives up at 10:30 on Nov 22")
+	assert.Contains(t, text, "503 backendError; last known at 11:53:00: 1 of 2 active requests")
+	assert.Contains(t, text, "last known: 1 active request")
 }

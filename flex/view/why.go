@@ -6,37 +6,56 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // MaxQuery is the longest question, in bytes.
 const MaxQuery = 256
 
 // ErrUnknown says that a question is about nothing that the view knows.
-var ErrUnknown = errors.New("nothing is known of it")
+var ErrUnknown = errors.New("no such job, node or group")
 
-// Story answers why something is as it is, in sentences.
+// unknownError is an ErrUnknown that says what was asked and how to ask.
+type unknownError string
+
+func (e unknownError) Error() string { return string(e) }
+
+func (e unknownError) Is(target error) bool { return target == ErrUnknown }
+
+// Story answers why something is as it is, in three layers.
 type Story struct {
-	Subject   string   `json:"subject"`
-	Sentences []string `json:"sentences"`
+	Subject string   `json:"subject"`
+	Summary string   `json:"summary"` // state, cause, since when, and what comes next
+	Facts   []string `json:"facts"`   // the few facts that matter to the job's owner
+	Details []string `json:"details"` // earlier attempts, Google's whole error messages, recent actions
 }
 
-// String is the story as text. Each sentence begins a line, and no line is
-// longer than Width unless a word is.
-func (s Story) String() string {
+// Sentences is the whole story, the summary first.
+func (s Story) Sentences() []string { return slices.Concat([]string{s.Summary}, s.Facts, s.Details) }
+
+// String is the story as text, without its details.
+func (s Story) String() string { return s.Text(false) }
+
+// Text is the story as text, with its details if verbose. Each sentence begins a
+// line, and no line is longer than Width unless a word is.
+func (s Story) Text(verbose bool) string {
+	if !verbose {
+		s.Details = nil
+	}
 	var text strings.Builder
 	text.WriteString(s.Subject + ":\n")
-	for _, sentence := range s.Sentences {
+	for _, sentence := range s.Sentences() {
 		text.WriteString(wrap(sentence, "  ", Width))
 	}
 	return text.String()
 }
 
-// Why tells the story of a job (812, 812_3, 812+1), a node or a group. Times are
-// told in the zone of now.
+// Why explains a job (812, 812_3, 812+1), a node or a group. Times are
+// in the zone of now.
 func (v View) Why(subject string, now time.Time) (Story, error) {
 	subject = strings.TrimSpace(subject)
 	if subject == "" || len(subject) > MaxQuery {
-		return Story{}, fmt.Errorf("%w; give the number of a job, the name of a node, or of a group", ErrUnknown)
+		return Story{}, unknownError("give the number of a job, or the name of a node or group")
 	}
 	t := &teller{View: v, now: now}
 	group, _, _ := strings.Cut(subject, "/")
@@ -47,19 +66,36 @@ func (v View) Why(subject string, now time.Time) (Story, error) {
 	case t.node(subject):
 	case t.group(group):
 	case strings.Contains(subject, ",") || strings.HasSuffix(subject, "]"): // as status shows nodes that wait together
-		return Story{}, fmt.Errorf("%w: %q is several; ask for one of them", ErrUnknown, Printable(subject))
+		return Story{}, unknownError(fmt.Sprintf("%q names more than one; give one of them", Printable(subject)))
 	default:
-		return Story{}, fmt.Errorf("%w: %q; give the number of a job, the name of a node, or of a group, as slurmflex status shows them",
-			ErrUnknown, Printable(subject))
+		return Story{}, unknownError(fmt.Sprintf("no job, node or group named %q%s", Printable(subject), v.butUnread()))
 	}
 	t.epilogue()
-	for i, s := range t.story.Sentences {
-		t.story.Sentences[i] = Printable(s)
+	t.story.Summary = Printable(t.story.Summary)
+	for _, layer := range [][]string{t.story.Facts, t.story.Details} {
+		for i, s := range layer {
+			layer[i] = Printable(s)
+		}
 	}
 	return t.story, nil
 }
 
-// teller tells a story.
+// butUnread says which regions could not be read, where a group may be that is
+// not known.
+func (v View) butUnread() string {
+	var names []string
+	for _, r := range v.Regions {
+		if r.ReadFail != "" {
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(names, ", ") + " could not be read"
+}
+
+// teller gathers a story.
 type teller struct {
 	View
 	now   time.Time
@@ -68,18 +104,65 @@ type teller struct {
 	groups []string // that the story is about
 	nodes  []string // likewise
 	id     uint32   // likewise, 0: no job
+
+	ends time.Time // of a lease, if that was said
 }
 
 func (t *teller) subject(format string, args ...any) {
-	t.story.Subject = fmt.Sprintf(format, args...) + ", as seen at " + Moment(t.SeenAt, t.now) + t.now.Format(" MST")
+	t.story.Subject = fmt.Sprintf(format, args...) + ", as of " + Moment(t.SeenAt, t.now) + t.now.Format(" MST")
 }
 
-func (t *teller) say(format string, args ...any) {
-	t.story.Sentences = append(t.story.Sentences, fmt.Sprintf(format, args...))
+// lead says what the story is about in a line. What comes after the first lead is
+// a fact.
+func (t *teller) lead(format string, args ...any) {
+	if t.story.Summary == "" {
+		t.story.Summary = fmt.Sprintf(format, args...)
+		return
+	}
+	t.fact(format, args...)
 }
+
+// fact adds a fact, unless it was said.
+func (t *teller) fact(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(t.story.Facts, text) {
+		t.story.Facts = append(t.story.Facts, text)
+	}
+}
+
+// detail adds what few people need, unless it was said.
+func (t *teller) detail(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(t.story.Details, text) {
+		t.story.Details = append(t.story.Details, text)
+	}
+}
+
+// briefSize is how much of a long error is shown outside the details, in
+// characters.
+const briefSize = 120
+
+// brief is an error in a few words. What it leaves out is in the details.
+func (t *teller) brief(text string) string {
+	text = sentence(text)
+	if utf8.RuneCountInString(text) <= briefSize {
+		return text
+	}
+	t.detail("The whole message: %s.", text)
+	return Clip(text, briefSize)
+}
+
+// sentence is a text without its full stop.
+func sentence(text string) string { return strings.TrimSuffix(strings.TrimSpace(text), ".") }
 
 // at says when something was or will be.
 func (t *teller) at(when time.Time) string { return Moment(when, t.now) }
+
+// on says when something was or will be, and how far off that is.
+func (t *teller) on(when time.Time) string {
+	if when.After(t.SeenAt) {
+		return t.at(when) + " (in " + t.until(when) + ")"
+	}
+	return t.at(when) + " (" + t.since(when) + " ago)"
+}
 
 // since says how long ago something was at the view's time.
 func (t *teller) since(when time.Time) string { return Span(t.SeenAt.Sub(when)) }
@@ -87,27 +170,30 @@ func (t *teller) since(when time.Time) string { return Span(t.SeenAt.Sub(when)) 
 // until says how far off something is at the view's time.
 func (t *teller) until(when time.Time) string { return Span(when.Sub(t.SeenAt)) }
 
+// shownActions is how many of the recent actions a story has.
+const shownActions = 5
+
 // epilogue says what holds for every story: what an admin should know of it,
-// what was done last, and whether the rounds go on.
+// whether passes are made, and what was done last.
 func (t *teller) epilogue() {
 	for _, p := range t.Problems {
 		if t.isAbout(p) && !t.says(p) {
-			t.say("For the admin: %s.", strings.TrimSuffix(p, "."))
+			t.fact("For the admin: %s.", t.brief(p))
 		}
+	}
+	if trouble := t.Daemon.Says(); trouble != "" {
+		t.fact("This information is from %s: %s.", t.on(t.SeenAt), sentence(trouble))
 	}
 	done := 0
 	for _, a := range t.Actions {
-		if !t.concerns(a) || done == 5 {
+		if !t.concerns(a) || done == shownActions {
 			continue
 		}
 		if done == 0 {
-			t.say("What slurmflex did last about it:")
+			t.detail("Recent actions:")
 		}
 		done++
-		t.say("  %s", t.told(a))
-	}
-	if trouble := t.Rounds.Says(); trouble != "" {
-		t.say("All this is as of %s, for %s.", t.at(t.SeenAt), trouble)
+		t.detail("  %s", t.told(a))
 	}
 }
 
@@ -166,12 +252,12 @@ func (t *teller) groupsOf(job uint32) []string {
 	return slices.Compact(names)
 }
 
-// sayUnread says which regions could not be read, so that what is not seen may be
-// there all the same; it reports whether there are any.
+// sayUnread says which regions could not be read, so that what is not seen may
+// exist after all; it reports whether there are any.
 func (t *teller) sayUnread() bool {
 	for _, r := range t.Regions {
 		if r.ReadFail != "" {
-			t.say("What is in region %s is not known, for it could not be read: %s.", r.Name, strings.TrimSuffix(r.ReadFail, "."))
+			t.lead("The state of region %s is unknown, because it could not be read: %s.", r.Name, t.brief(r.ReadFail))
 		}
 	}
 	return t.Unread()

@@ -54,7 +54,7 @@ var stories = []struct {
 		request := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause = mig.CauseQuota
 		s.group(812, "alpha-a3-job-812", request)
-		s.done(plan.TellJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: "its owner should know"}, time.Minute, nil)
+		s.done(plan.TellJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
 	{"a job whose attempt has failed", func(s *scene) { *s = *busy(s.t) }, "814"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *scene) {
@@ -258,7 +258,7 @@ func (s *scene) booting(id uint32) {
 	}
 }
 
-func TestWhyTellsTheStoryOf(t *testing.T) {
+func TestWhyExplains(t *testing.T) {
 	var all strings.Builder
 	for _, test := range stories {
 		t.Run(test.name, func(t *testing.T) {
@@ -266,8 +266,12 @@ func TestWhyTellsTheStoryOf(t *testing.T) {
 			test.given(s)
 			story, err := s.view().Why(test.subject, noon)
 			require.NoError(t, err)
-			narrow(t, story.String())
-			all.WriteString("# " + test.name + ": why " + test.subject + "\n" + story.String() + "\n")
+			narrow(t, story.Text(true))
+			all.WriteString("# " + test.name + ": why " + test.subject + "\n" + story.String())
+			if more, found := strings.CutPrefix(story.Text(true), story.String()); found && more != "" {
+				all.WriteString("  --verbose:\n" + more)
+			}
+			all.WriteString("\n")
 		})
 	}
 	golden(t, "why.golden", all.String())
@@ -296,7 +300,7 @@ const pendingWords = `None Priority Dependency Resources PartitionNodeLimit Part
 func TestWhyExplainsEachWordThatSlurmHasForAWait(t *testing.T) {
 	for _, word := range append(strings.Fields(pendingWords), "job requeued in held state", "launch failed requeued held") {
 		text := pendingFor(Job{ID: 7, Reason: word, StartAt: noon}, "12:00:00")
-		assert.NotContains(t, text, "only Slurm knows", word)
+		assert.NotContains(t, text, "slurmflex does not know", word)
 		assert.NotContains(t, text, "JOB", word)
 	}
 }
@@ -306,30 +310,35 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 		text := pendingFor(Job{ID: 7, Reason: reason, StartAt: noon}, "12:00:00")
 		assert.NotContains(t, text, "%!", reason)
 		if reason != "None" {
-			assert.Contains(t, text, "(Slurm says "+reason+")")
+			assert.Contains(t, text, "(Slurm reason: "+reason+")")
 		}
 	}
 	for reason, says := range map[string]string{
-		"": "Slurm has not looked at it yet.", "BeginTime": "It may not begin yet", "QOSMaxCpuPerUserLimit": "A limit of its account",
+		"": "Slurm has not considered it yet.", "BeginTime": "It cannot start yet", "QOSMaxCpuPerUserLimit": "A limit of its account",
 		"AssocGrpGRES": "A limit of its account", "BurstBufferStageIn": "its burst buffer", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "down, drained or reserved",
-		"NoSuchReason": "only Slurm knows",
+		"NoSuchReason": "slurmflex does not know",
 	} {
 		assert.Contains(t, pendingFor(Job{ID: 7, Reason: reason}, ""), says)
 	}
 }
 
-func TestWhatNothingIsKnownOfIsAnErrorThatSaysWhatToAsk(t *testing.T) {
+func TestASubjectThatIsNotKnownIsAnErrorThatNamesIt(t *testing.T) {
 	v := newScene(t).view()
 	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+", "812_[", "812+1+1", "+1", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown, subject)
-		assert.Contains(t, err.Error(), "give the number of a job, the name of a node, or of a group")
+		assert.Contains(t, err.Error(), "no job, node or group named ")
 		assert.Equal(t, Printable(err.Error()), err.Error())
 	}
 	for _, subject := range []string{"", " ", strings.Repeat("x", MaxQuery+1)} {
 		_, err := v.Why(subject, noon)
-		assert.ErrorIs(t, err, ErrUnknown)
+		require.ErrorIs(t, err, ErrUnknown)
+		assert.EqualError(t, err, "give the number of a job, or the name of a node or group")
 	}
+	s := newScene(t)
+	s.unread(europe)
+	_, err := s.view().Why("alpha-a3-job-812", noon)
+	assert.EqualError(t, err, `no job, node or group named "alpha-a3-job-812"; europe-west4 could not be read`)
 }
 
 func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
@@ -337,29 +346,29 @@ func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
 	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown)
-		assert.EqualError(t, err, fmt.Sprintf("nothing is known of it: %q is several; ask for one of them", subject))
+		assert.EqualError(t, err, fmt.Sprintf("%q names more than one; give one of them", subject))
 	}
 }
 
-func TestAStoryIsToldInTheListenersZone(t *testing.T) {
+func TestAStoryIsInTheZoneOfWhoAsks(t *testing.T) {
 	story, err := busy(t).view().Why("813", noon.In(time.FixedZone("CET", 3600)))
 	require.NoError(t, err)
-	assert.Contains(t, story.Subject, "as seen at 13:00:00 CET")
-	assert.Contains(t, strings.Join(story.Sentences, " "), "Their lease ends at 15:00:00")
+	assert.Contains(t, story.Subject, "as of 13:00:00 CET")
+	assert.Contains(t, strings.Join(story.Sentences(), " "), "The lease ends at 15:00:00")
 }
 
-func TestADaemonThatMakesNoRoundsSaysSoInEveryStory(t *testing.T) {
+func TestADaemonThatHasStoppedReconcilingSaysSoInEveryStory(t *testing.T) {
 	v := busy(t).view()
-	v.Rounds.Trouble = "read nodes: slurmctld is on fire"
+	v.Daemon.Error = "read nodes: slurmctld is on fire"
 	for _, subject := range []string{"812", "alpha-a3-0", "alpha-a3-job-812"} {
 		story, err := v.Why(subject, noon)
 		require.NoError(t, err)
-		assert.Contains(t, strings.Join(story.Sentences, " "), "All this is as of 12:00:00, for no rounds are made: read nodes: slurmctld is on fire.")
+		assert.Contains(t, strings.Join(story.Sentences(), " "), "This information is from 12:00:00 (0s ago): slurmflex has stopped reconciling: read nodes: slurmctld is on fire.")
 	}
-	v.Rounds = &Rounds{Standby: true, Trouble: "slurmctld is active on ctl2"}
-	assert.Contains(t, v.Table(Look{Now: noon}), "\nthis host makes no rounds (slurmctld is active on ctl2): ask there\n")
-	v.Rounds.Standby, v.Rounds.Trouble = false, "read nodes: slurmctld is on fire"
-	assert.Contains(t, v.Table(Look{Now: noon}), "\nno rounds are made: read nodes: slurmctld is on fire\n")
+	v.Daemon = &Daemon{Standby: true, Error: "slurmctld is active on ctl2"}
+	assert.Contains(t, v.Table(Look{Now: noon}), "\nthis host is on standby (slurmctld is active on ctl2): ask there\n")
+	v.Daemon.Standby, v.Daemon.Error = false, "read nodes: slurmctld is on fire"
+	assert.Contains(t, v.Table(Look{Now: noon}), "\nslurmflex has stopped reconciling: read nodes: slurmctld is on fire\n")
 }
 
 func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
@@ -367,18 +376,17 @@ func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
 	v.Jobs = []Job{{ID: 7, State: "RUNNING", Nodes: "alpha-a3-0", Partition: "train"}, {ID: 8, State: "RUNNING", Partition: "train"}}
 	story, err := v.Why("7", noon)
 	require.NoError(t, err)
-	assert.Contains(t, strings.Join(story.Sentences, " "), "slurmflex knows of no machine there and of no request")
+	assert.Contains(t, strings.Join(story.Sentences(), " "), "slurmflex finds no machine and no request there")
 	v.Jobs[0].State = "COMPLETING"
 	story, err = v.Why("7", noon)
 	require.NoError(t, err)
-	assert.Contains(t, story.String(), "the next round looks again.")
+	assert.Contains(t, story.String(), "slurmflex looks again in the next reconcile pass.")
 	story, err = v.Why("8", noon)
 	require.NoError(t, err)
 	assert.Contains(t, story.String(), "Slurm shows it as RUNNING, without nodes.")
 }
 
-// Whatever is asked, and whatever the names in the cloud's messages, the answer
-// is one that a terminal can show.
+// Whatever the question and the cloud's messages, a terminal can show the answer.
 func FuzzWhy(f *testing.F) {
 	for _, test := range stories {
 		f.Add(test.subject, "none left")
@@ -398,7 +406,7 @@ func FuzzWhy(f *testing.F) {
 			assert.ErrorIs(t, err, ErrUnknown)
 			return
 		}
-		for _, sentence := range story.Sentences {
+		for _, sentence := range story.Sentences() {
 			assert.Equal(t, Printable(sentence), sentence)
 		}
 	})
@@ -412,7 +420,9 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		want  string
 	}{
 		"no capacity":                   {mig.CauseCapacity, "4:00:00", "a shorter --time (the machines are requested for 04:00:00) or fewer nodes (now 2), but"},
-		"a quota, which time is not of": {mig.CauseQuota, "4:00:00", "It may start sooner with fewer nodes (now 2), but"},
+		"a quota, whatever the time":    {mig.CauseQuota, "4:00:00", "It may start sooner with fewer nodes (now 2), but"},
+		"a permission":                  {mig.CausePermission, "4:00:00", "An admin has to fix the cause (permission)"},
+		"a configuration":               {mig.CauseConfig, "4:00:00", "An admin has to fix the cause (configuration)"},
 		"a limit that has been lowered": {mig.CauseCapacity, "0:05:00", "a shorter --time (the machines are requested for 04:00:00) or fewer nodes (now 2), but"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -424,7 +434,9 @@ func TestAdviceFitsTheCause(t *testing.T) {
 			s.group(812, "alpha-a3-job-812", r)
 			story, err := s.view().Why("812", noon)
 			require.NoError(t, err)
-			assert.Contains(t, strings.Join(story.Sentences, " "), c.want)
+			text := strings.Join(story.Sentences(), " ")
+			assert.Contains(t, text, c.want)
+			assert.Equal(t, c.cause == mig.CauseCapacity, strings.Contains(text, "a shorter --time"))
 		})
 	}
 }

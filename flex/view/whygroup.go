@@ -3,10 +3,9 @@ package view
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
-// group tells the story of a managed instance group, and reports whether
+// group explains a managed instance group, and reports whether
 // anything is known of one of that name.
 func (t *teller) group(name string) bool {
 	t.groups = []string{name}
@@ -22,7 +21,7 @@ func (t *teller) group(name string) bool {
 	t.subject("group %s", name)
 	rows := t.rowsOf(name)
 	if len(rows) == 0 && !t.sayUnread() {
-		t.say("There is none any more, or not yet.")
+		t.lead("There is no such group: it was deleted, or does not exist yet.")
 	}
 	for _, r := range rows {
 		t.row(r)
@@ -38,19 +37,13 @@ func (t *teller) oneGroup(g Group) {
 	t.subject("group %s", g.Name)
 	whose := "nodeset " + g.NodeSet
 	if g.Job != 0 {
-		whose = fmt.Sprintf("job %s, of %s", t.nameOf(g.Job), whose)
+		whose = fmt.Sprintf("job %s (nodeset %s)", t.nameOf(g.Job), g.NodeSet)
 	} else if g.Node != "" {
-		whose = fmt.Sprintf("node %s, of %s", g.Node, whose)
+		whose = fmt.Sprintf("node %s (nodeset %s)", g.Node, g.NodeSet)
 	}
 	made := ""
 	if !g.CreatedAt.IsZero() {
-		made = " made at " + t.at(g.CreatedAt)
-	}
-	t.say("It is a managed instance group in %s,%s for %s.", g.Region, made, whose)
-	for _, r := range g.Requests {
-		if r.State == "SUCCEEDED" || r.State == "CANCELLED" {
-			t.say("Request %s of %s, for %s, has %s.", r.Name, t.at(r.CreatedAt), r.Nodes, strings.ToLower(r.State))
-		}
+		made = " created at " + t.on(g.CreatedAt)
 	}
 	rows := t.rowsOf(g.Name)
 	for _, r := range rows {
@@ -60,15 +53,23 @@ func (t *teller) oneGroup(g Group) {
 		t.earlier(Row{Group: g.Name})
 		t.empty(g)
 	}
+	t.fact("Managed instance group in %s,%s for %s.", g.Region, made, whose)
+	for _, r := range g.Requests {
+		switch r.State {
+		case "SUCCEEDED":
+			t.fact("Request %s, made at %s for %s, succeeded.", r.Name, t.on(r.CreatedAt), r.Nodes)
+		case "CANCELLED":
+			t.fact("Request %s, made at %s for %s, was cancelled.", r.Name, t.on(r.CreatedAt), r.Nodes)
+		}
+	}
 }
 
-// empty tells what becomes of a group that nothing is in and nothing is asked
-// for.
+// empty says what becomes of a group without machines and live requests.
 func (t *teller) empty(g Group) {
 	inQueue := slices.ContainsFunc(t.Jobs, func(j Job) bool { return j.ID == g.Job })
 	if g.Job != 0 && inQueue {
-		t.say("It is empty. Next: it stays while job %s is in the queue and its record of attempts counts, and is deleted then.", t.nameOf(g.Job))
+		t.lead("It is empty. It stays while job %s is in the queue and its record of attempts counts, and is deleted then.", t.nameOf(g.Job))
 		return
 	}
-	t.say("It is empty. Next: it is deleted in one of the next rounds.")
+	t.lead("It is empty, and is deleted in one of the next reconcile passes.")
 }

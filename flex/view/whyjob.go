@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
-// job tells the story of a job, or of an array.
+// job explains a job, or of an array.
 func (t *teller) job(subject string, n number) {
 	var tasks []Job
 	for _, j := range t.Jobs {
@@ -45,9 +46,9 @@ func (t *teller) array(id uint32, tasks []Job) {
 		alike[shown] = append(alike[shown], set)
 	}
 	for _, shown := range slices.Sorted(maps.Keys(alike)) {
-		t.say("%s %s.", tasksOf(alike[shown]), shown)
+		t.lead("%s %s.", tasksOf(alike[shown]), shown)
 	}
-	t.say("Ask for one task to know more, such as %s.", tasks[0].example(id))
+	t.fact("Ask about one task for more, such as %s.", tasks[0].example(id))
 }
 
 // tasksOf names tasks of an array that are alike: "Tasks 0-3,7 are".
@@ -68,8 +69,8 @@ func (j Job) example(array uint32) string {
 	return fmt.Sprintf("%d_%s", array, strings.Join(first[:min(1, len(first))], ""))
 }
 
-// gone tells of a job that is not in the queue. Nobody knows any more which raw
-// id a task or component had, and the groups are named after that.
+// gone describes a job that is not in the queue. It is no longer known which raw id
+// a task or component had, and the groups are named after that.
 func (t *teller) gone(subject string, n number) {
 	if n.isRaw() {
 		t.id, t.groups = n.id, t.groupsOf(n.id)
@@ -77,12 +78,12 @@ func (t *teller) gone(subject string, n number) {
 	t.subject("job %s", subject)
 	for _, row := range t.Skipped {
 		if row.Kind == slurm.JobRow && n.isRaw() && row.Name == fmt.Sprint(n.id) {
-			t.say("It is in Slurm's queue, but slurmflex cannot read its row: %s.", row.Error)
-			t.say("slurmflex requests no machines for it, and leaves its nodes alone.")
+			t.lead("The job is in Slurm's queue, but slurmflex cannot read its row: %s.", t.brief(row.Error))
+			t.fact("slurmflex requests no machines for it, and leaves its nodes alone.")
 			return
 		}
 	}
-	t.say("It is not in Slurm's queue: it has ended, or there never was one of that number. `sacct -j %s` tells more where there is accounting.", subject)
+	t.lead("There is no such job in Slurm's queue; it has finished or never existed. Try `sacct -j %s` if accounting is enabled.", subject)
 	left := false
 	for _, name := range t.groups {
 		if g, ok := t.find(name); ok && g.Job == n.id {
@@ -91,69 +92,69 @@ func (t *teller) gone(subject string, n number) {
 		}
 	}
 	if !t.sayUnread() && !left && n.isRaw() {
-		t.say("Nothing of it is left in the cloud.")
+		t.fact("It has no machines and no requests left.")
 	}
 }
 
-// remains tells what is left of a group whose job is gone.
+// remains says what is left of a group whose job is gone.
 func (t *teller) remains(g Group) {
 	switch {
 	case g.Instances != "":
-		t.say("Group %s still has %s; they are deleted once Slurm powers their nodes down.", g.Name, g.Instances)
+		t.fact("Group %s still has %s, deleted once Slurm powers down the nodes.", g.Name, g.Instances)
 	default:
-		t.say("Group %s is left of it, and is deleted when nothing is in it.", g.Name)
+		t.fact("Its group %s is deleted once it is empty.", g.Name)
 	}
 }
 
-// oneJob tells the story of a job in the queue.
+// oneJob explains a job in the queue.
 func (t *teller) oneJob(j Job, name string) {
 	t.id, t.groups = j.ID, t.groupsOf(j.ID)
 	if j.User != "" {
-		name += " of " + j.User
+		name += " (" + j.User + ")"
 	}
 	t.subject("job %s", name)
-	limit := "no time limit that slurmflex knows"
-	if j.Limit > 0 {
-		limit = "a time limit of " + j.Limit.Limit()
-	}
-	t.say("It is in partition %s, with %s.", j.Partition, limit)
-	t.components(j)
 	if slurm.JobState(j.State).Waits() {
 		t.pending(j)
 	} else {
 		t.placed(j)
 	}
 	if j.Told != "" && slurm.JobState(j.State).Waits() {
-		t.say("slurmflex has told its owner: %s.", strings.TrimSuffix(j.Told, "."))
+		t.fact("Last message to the owner: %s.", t.brief(strings.TrimPrefix(j.Told, memo.OwnComment)))
 	}
+	limit := "no time limit that slurmflex knows"
+	if j.Limit > 0 {
+		limit = "time limit " + j.Limit.Limit()
+	}
+	t.fact("Partition %s, %s.", j.Partition, limit)
+	t.components(j)
 }
 
-// components tells of the others of a heterogeneous job.
+// components describes the others of a heterogeneous job.
 func (t *teller) components(j Job) {
 	if j.HetID == 0 {
 		return
 	}
-	text := fmt.Sprintf("It is a component of heterogeneous job %d, whose components begin together", j.HetID)
+	text := fmt.Sprintf("It is a component of heterogeneous job %d, whose components start together", j.HetID)
 	for _, other := range t.Jobs {
 		if other.HetID == j.HetID && other.ID != j.ID {
 			text += fmt.Sprintf("; %s is %s", other.Name(), other.State)
 		}
 	}
-	t.say("%s.", text)
+	t.fact("%s.", text)
 }
 
-// pending tells what a job waits for that has no nodes.
+// pending says what a job without nodes is waiting for.
 func (t *teller) pending(j Job) {
-	t.say("%s", pendingFor(j, t.at(j.StartAt)))
+	t.lead("%s", pendingFor(j, t.at(j.StartAt)))
 	sets := t.setsOf(j.Partition)
 	if len(sets) == 0 {
-		t.say("Its partition has no nodes of slurmflex, so this is between Slurm and the job.")
+		t.fact("Its partition has no flex-start nodes, so slurmflex has no part in this.")
 		return
 	}
-	t.say("Nothing is asked of Google for it yet: that begins when Slurm gives it nodes.")
+	t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
 	for _, set := range sets {
 		if set.Block != nil {
-			t.say("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
+			t.fact("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
 		}
 	}
 }
@@ -169,7 +170,7 @@ func (v View) setsOf(partition string) []NodeSet {
 	return sets
 }
 
-// placed tells of a job that has nodes.
+// placed describes a job that has nodes.
 func (t *teller) placed(j Job) {
 	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return !slices.Contains(r.Jobs, j.ID) })
 	for _, r := range rows {
@@ -180,22 +181,22 @@ func (t *teller) placed(j Job) {
 		t.placedElsewhere(j)
 		return
 	}
-	if !j.StartAt.IsZero() && slices.ContainsFunc(rows, Row.Waits) {
-		t.say("Slurm gave it %s at %s, and powers up those that have no machine.", j.Nodes, t.at(j.StartAt))
+	lost := slices.ContainsFunc(rows, func(r Row) bool { return r.State == Lost })
+	switch {
+	case slurm.JobState(j.State) == slurm.JobRunning && !j.StartAt.IsZero() && !lost:
+		t.lead("It has been running since %s.", t.on(j.StartAt))
+	case j.isReady(rows):
+		t.lead("All its nodes are up. Slurm starts the job within half a minute.")
+	case slurm.JobState(j.State) == slurm.JobCompleting:
+		t.lead("It is ending (COMPLETING). Its nodes are available again when Slurm has finished with it.")
 	}
-	if slurm.JobState(j.State) == slurm.JobRunning && !j.StartAt.IsZero() {
-		t.say("It has run since %s.", t.at(j.StartAt))
-	}
+	t.ends = t.early(j, rows)
 	for _, r := range rows {
 		t.row(r)
 	}
-	if j.isReady(rows) {
-		t.say("Next: Slurm begins the job, which takes up to half a minute.")
+	if !j.StartAt.IsZero() && slices.ContainsFunc(rows, Row.Waits) {
+		t.fact("Slurm allocated %s at %s and is powering up the nodes that have no machine.", j.Nodes, t.on(j.StartAt))
 	}
-	if slurm.JobState(j.State) == slurm.JobCompleting {
-		t.say("It is ending (COMPLETING); its nodes are free when Slurm is done with it.")
-	}
-	t.early(j, rows)
 	t.advise(j, rows)
 }
 
@@ -213,37 +214,38 @@ func (j Job) isReady(rows []Row) bool {
 	return slurm.JobState(j.State) == slurm.JobConfiguring && j.HetID == 0 && up == len(names)
 }
 
-// placedElsewhere tells of a job with nodes of which slurmflex has no machine
+// placedElsewhere describes a job with nodes of which slurmflex has no machine
 // and no wait.
 func (t *teller) placedElsewhere(j Job) {
 	switch names, _ := slurm.Expand(j.Nodes); {
 	case len(names) == 0:
-		t.say("Slurm shows it as %s, without nodes.", j.State)
+		t.lead("Slurm shows it as %s, without nodes.", j.State)
 	case !slices.ContainsFunc(names, func(n string) bool { return !holds(t.OtherNodes, n) }):
-		t.say("It is %s on %s, which slurmflex does not look after.", j.State, j.Nodes)
+		t.lead("It is %s on %s, which slurmflex does not manage.", j.State, j.Nodes)
 	default:
 		t.withoutMachines(j)
 	}
 }
 
-// withoutMachines tells of a job on nodes of slurmflex where no machine is seen.
+// withoutMachines describes a job on nodes of slurmflex where no machine is seen.
 func (t *teller) withoutMachines(j Job) {
 	for _, set := range t.setsOf(j.Partition) {
 		if t.unread(set.Region) {
-			t.say("Slurm shows it as %s on %s.", j.State, j.Nodes)
+			t.lead("Slurm shows it as %s on %s.", j.State, j.Nodes)
 			t.sayUnread()
 			return
 		}
 	}
-	next := "the next round looks again"
+	next := "slurmflex looks again in the next reconcile pass"
 	if slurm.JobState(j.State) == slurm.JobRunning {
-		next = "when their slurmd has not answered for SlurmdTimeout, Slurm requeues the job, or ends it where that may not be"
+		next = "After SlurmdTimeout, Slurm requeues the job (or ends it, if it cannot be requeued)"
 	}
-	t.say("Slurm shows it as %s on %s, and slurmflex knows of no machine there and of no request. Next: %s.", j.State, j.Nodes, next)
+	t.lead("Slurm shows the job as %s on %s, but slurmflex finds no machine and no request there. %s.", j.State, j.Nodes, next)
 }
 
-// early says that a job's nodes end before it may.
-func (t *teller) early(j Job, rows []Row) {
+// early says that a job's nodes end before its time limit, and when that is; zero if
+// they do not.
+func (t *teller) early(j Job, rows []Row) time.Time {
 	var first time.Time
 	for _, r := range rows {
 		if r.State != Lost && !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
@@ -251,18 +253,22 @@ func (t *teller) early(j Job, rows []Row) {
 		}
 	}
 	if first.IsZero() || slurm.JobState(j.State) != slurm.JobRunning || j.StartAt.IsZero() {
-		return
+		return time.Time{}
 	}
 	end := j.StartAt.Add(time.Duration(j.Limit))
 	switch {
 	case j.Limit == 0:
-		t.say("It ends with its lease at the latest, at %s: save what it has computed before.", t.at(first))
+		t.fact("The lease ends at %s, and the job with it at the latest: checkpoint before then.", t.on(first))
 	case end.After(first):
-		t.say("Its lease ends at %s, before its time limit at %s: save what it has computed before.", t.at(first), t.at(end))
+		t.fact("The lease ends at %s, before the job's time limit (%s): checkpoint before then.", t.on(first), t.at(end))
+	default:
+		return time.Time{}
 	}
+	return first
 }
 
-// advise says what the owner of a job could do about its wait.
+// advise says what the owner of a job could do about its wait. What an admin has to
+// change first no other job gets around.
 func (t *teller) advise(j Job, rows []Row) {
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.State == Queued || r.State == Waiting })
 	if at < 0 {
@@ -272,19 +278,25 @@ func (t *teller) advise(j Job, rows []Row) {
 	if !ok {
 		return
 	}
+	cause := t.cause(rows[at])
+	if cause == mig.CauseConfig.String() || cause == mig.CausePermission.String() {
+		t.fact("An admin has to fix the cause (%s); submitting the job differently does not help.", cause)
+		return
+	}
 	var could []string
-	scarce := rows[at].State == Queued || rows[at].Failed > 0 // otherwise less would not start sooner
-	if scarce && set.JobLease && rows[at].Lease > Seconds(mig.MinDuration) && t.cause(rows[at]) != mig.CauseQuota.String() {
+	short := rows[at].State == Queued || rows[at].Failed > 0 // otherwise less would not start sooner
+	capacity := short && (cause == "" || cause == mig.CauseCapacity.String())
+	if capacity && set.JobLease && rows[at].Lease > Seconds(mig.MinDuration) {
 		could = append(could, fmt.Sprintf("a shorter --time (the machines are requested for %s)", rows[at].Lease.Limit()))
 	}
-	if scarce && set.ByJob && rows[at].Count > 1 {
+	if (capacity || short && cause == mig.CauseQuota.String()) && set.ByJob && rows[at].Count > 1 {
 		could = append(could, fmt.Sprintf("fewer nodes (now %d)", rows[at].Count))
 	}
 	if others := t.otherPartitions(set, j); len(others) > 0 {
 		could = append(could, "partition "+strings.Join(others, " or "))
 	}
 	if len(could) > 0 {
-		t.say("It may start sooner with %s, but resubmitting loses the job's place.", strings.Join(could, " or "))
+		t.fact("It may start sooner with %s, but resubmitting loses the job's place.", strings.Join(could, " or "))
 	}
 }
 
@@ -299,8 +311,8 @@ func (t *teller) cause(r Row) string {
 	return ""
 }
 
-// otherPartitions are the alternatives to a nodeset that have nodes to ask for,
-// as many as the job has, and for as long as it may run.
+// otherPartitions are the alternatives to a nodeset that have as many nodes to
+// request as the job has, and for as long as it may run.
 func (t *teller) otherPartitions(set NodeSet, j Job) []string {
 	nodes, _ := slurm.Expand(j.Nodes)
 	var names []string
@@ -312,7 +324,7 @@ func (t *teller) otherPartitions(set NodeSet, j Job) []string {
 	return names
 }
 
-// mayGrow reports whether machines may be asked for when jobs want them.
+// mayGrow reports whether machines may be requested for jobs.
 func (s NodeSet) mayGrow() bool { return s.Block == nil && s.Size > s.Static }
 
 func inBrackets(text string) string {

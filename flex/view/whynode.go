@@ -7,11 +7,11 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// node tells the story of a node, and reports whether there is one of that name.
+// node explains a node, and reports whether there is one of that name.
 func (t *teller) node(name string) bool {
 	if holds(t.OtherNodes, name) {
 		t.subject("node %s", name)
-		t.say("slurmflex does not look after it: no nodeset with dws_flex has a node of that name.")
+		t.lead("slurmflex does not manage this node: no nodeset with dws_flex contains it.")
 		return true
 	}
 	for _, set := range t.NodeSets {
@@ -28,13 +28,13 @@ func (t *teller) node(name string) bool {
 func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
 	t.nodes = []string{name}
 	t.subject("node %s of nodeset %s", name, set.Name)
-	if n.Static {
-		t.say("It is a static node, which is always wanted.")
-	}
 	if n.State == notUnderstood {
-		t.say("Slurm shows it as %s: slurmflex does not understand that, and leaves it alone.", n.Slurm)
+		t.lead("Slurm shows it as %s, a state that this version of slurmflex does not know; slurmflex leaves the node alone.", n.Slurm)
 	} else {
-		t.say("Slurm shows it as %s (%s).", n.State, n.Slurm)
+		t.lead("Slurm shows it as %s (%s).", n.State, n.Slurm)
+	}
+	if n.Static {
+		t.fact("It is a static node, which slurmflex keeps running.")
 	}
 	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool { return !holds(r.Nodes, name) })
 	for _, r := range rows {
@@ -42,7 +42,7 @@ func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
 			t.groups = append(t.groups, r.Group)
 		}
 		if jobs := r.JobList(); jobs != "" && r.State != Leaving {
-			t.say("It is allocated to job %s%s.", jobs, ofUsers(r.Users))
+			t.fact("It is allocated to job %s%s.", jobs, ofUsers(r.Users))
 		}
 	}
 	t.outOfService(name, n)
@@ -54,54 +54,54 @@ func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
 	}
 }
 
-// outOfService tells who has taken a node out of service, and how it comes back.
+// outOfService says who took a node out of service, and what brings it back.
 func (t *teller) outOfService(name string, n Nodes) {
 	reason := n.Reason
 	switch {
 	case reason == "":
-		reason = "no reason is given"
+		reason = "no reason was given"
 	case n.ReasonBy != "":
-		reason = "the reason given by " + n.ReasonBy + " is: " + reason
+		reason = "reason given by " + n.ReasonBy + ": " + reason
 	default:
-		reason = "the reason given is: " + reason
+		reason = "reason: " + reason
 	}
 	switch n.State {
 	case drained, draining, failing:
-		t.say("It was taken out of service; %s.", reason)
-		t.say("slurmflex leaves that to the admin. Next: `scontrol update nodename=%s state=resume` puts it back.", name)
+		t.fact("It was taken out of service; %s.", t.brief(reason))
+		t.fact("slurmflex leaves that to the admin. To return it to service: `scontrol update nodename=%s state=resume`.", name)
 	case down:
-		t.say("Slurm has it down; %s.", reason)
+		t.fact("Slurm has set it down; %s.", t.brief(reason))
 		if !strings.HasPrefix(n.Reason, memo.ReasonPrefix) {
-			t.say("Next: unless Slurm or slurmflex brings it back by itself, `scontrol update nodename=%s state=resume` does.", name)
+			t.fact("If neither Slurm nor slurmflex brings it back: `scontrol update nodename=%s state=resume`.", name)
 		}
 	default:
 		if strings.HasPrefix(n.Reason, memo.ReasonPrefix) {
-			t.say("slurmflex last changed it with these words: %s.", strings.TrimPrefix(n.Reason, memo.ReasonPrefix))
+			t.fact("Reason for slurmflex's last change to it: %s.", t.brief(strings.TrimPrefix(n.Reason, memo.ReasonPrefix)))
 		}
 	}
 }
 
-// withoutMachine tells of a node that has no machine and waits for none.
+// withoutMachine describes a node that has no machine and no request.
 func (t *teller) withoutMachine(set NodeSet, n Nodes) {
 	at := slices.IndexFunc(t.Regions, func(r Region) bool { return r.Name == set.Region && r.ReadFail != "" })
 	switch {
 	case at >= 0:
-		t.say("Whether it has a machine is not known: region %s could not be read (%s).", set.Region, t.Regions[at].ReadFail)
+		t.fact("It is unknown whether it has a machine, because region %s could not be read: %s.", set.Region, t.brief(t.Regions[at].ReadFail))
 	case n.State == poweredDown && n.Static:
-		t.say("It has no machine. Next: slurmflex powers it up in the next round.")
+		t.fact("It has no machine; slurmflex powers it up in the next reconcile pass.")
 	case n.State == poweredDown:
-		t.say("It has no machine, and none is asked for: no job has been given it. Next: it is powered up when Slurm gives it to a job.")
+		t.fact("It has no machine and none is requested, because no job is using it. Slurm powers it up when it allocates it to a job.")
 	case n.State == poweringDown:
-		t.say("Its machine is gone. Next: it is free for jobs again within a minute or two.")
+		t.fact("Its machine is gone. Jobs can use the node again within a minute or two.")
 	case n.State == poweringUp:
-		t.say("It is powering up, no machine is asked for, and no job has it. Next: slurmflex powers it down again unless a job shows.")
+		t.fact("It is powering up, but no job has it and no machine is requested. slurmflex powers it down again unless a job turns up.")
 	case n.State == inUse || n.State == idle || n.State == notResponding:
-		t.say("It has no machine in the cloud. Next: when Slurm gets no answer from it and has no job there, slurmflex powers it down, and it is free again.")
+		t.fact("It has no machine. Once Slurm gets no answer from it and has no job on it, slurmflex powers it down, and jobs can use it again.")
 	default:
-		t.say("It has no machine in the cloud.")
+		t.fact("It has no machine.")
 	}
 	if set.Block != nil {
-		t.say("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
+		t.fact("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
 	}
 }
 
@@ -109,5 +109,5 @@ func ofUsers(users []string) string {
 	if len(users) == 0 {
 		return ""
 	}
-	return " of " + strings.Join(users, ", ")
+	return " (" + strings.Join(users, ", ") + ")"
 }

@@ -1,15 +1,16 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
 
-// row tells what the nodes of a row are doing, and what comes next.
+// row says what the nodes of a row are doing, why, and what comes next.
 func (t *teller) row(r Row) {
 	if !r.KnownAt.IsZero() {
 		t.sayLastKnown(r)
@@ -22,72 +23,99 @@ func (t *teller) row(r Row) {
 	case Waiting:
 		t.waiting(r)
 	case Returned:
-		t.say("Its nodes %s go back to Slurm, and the job is to %s: %s.", r.Nodes, becomes(r.Then), strings.TrimSuffix(r.Obstacle, "."))
+		t.returned(r)
 	case Cancelling:
-		t.say("Request %s/%s for %s is being cancelled, for nobody wants it any more.", r.Group, r.Request, r.Nodes)
+		t.lead("Request %s/%s for %s is being cancelled, because no job needs it any more.", r.Group, r.Request, r.Nodes)
 	case Lost:
-		t.say("%s.", strings.ToUpper(r.Obstacle[:1])+r.Obstacle[1:])
-		t.say("Next: after SlurmdTimeout without an answer, Slurm requeues the job, or ends it if it cannot be requeued.")
+		t.lead("%s. After SlurmdTimeout without an answer, Slurm requeues the job, or ends it if it cannot be requeued.",
+			strings.ToUpper(r.Obstacle[:1])+t.brief(r.Obstacle[1:]))
 	case Booting:
 		t.booting(r)
 	case Running, Idle, Down:
 		t.machine(r)
 	case Leaving:
-		t.say("The machines of %s are being deleted.", r.Nodes)
+		t.lead("%s being deleted.", r.machines("is", "are"))
 	case Stranded:
-		t.say("Machines %s run for no node that slurmflex knows; they are deleted ten minutes after they were made.", r.Nodes)
+		t.lead("%s to no node that slurmflex knows, and %s deleted ten minutes after creation.", r.machines("belongs", "belong"), r.one("is", "are"))
 	}
 }
 
-// sayLastKnown says, once for each region, that what follows is of an earlier time.
+// one is the first word for one node, the second for several.
+func (r Row) one(one, several string) string {
+	if r.Count == 1 {
+		return one
+	}
+	return several
+}
+
+// machines begins a sentence about the machines of a row.
+func (r Row) machines(one, several string) string {
+	if r.Count == 1 {
+		return "The machine of " + r.Nodes + " " + one
+	}
+	return "The machines of " + r.Nodes + " " + several
+}
+
+// sayLastKnown says that what follows is of an earlier time.
 func (t *teller) sayLastKnown(r Row) {
 	for _, region := range t.Regions {
-		text := fmt.Sprintf("Region %s could not be read (%s); what follows was last known at %s.",
-			r.Region, strings.TrimSuffix(region.ReadFail, "."), t.at(r.KnownAt))
-		if region.Name == r.Region && !slices.Contains(t.story.Sentences, text) {
-			t.say("%s", text)
+		if region.Name == r.Region {
+			t.lead("Region %s cannot be read; what follows was last known at %s. slurmflex tries again in each reconcile pass.", r.Region, t.on(r.KnownAt))
+			t.detail("Region %s could not be read: %s.", r.Region, sentence(region.ReadFail))
 		}
 	}
 }
 
-// asked says for what Google was or will be asked.
+// asked says what was or will be requested of Google.
 func (t *teller) asked(r Row) string {
-	machine := "machines"
+	machine := "machine"
 	if set, ok := t.NodeSet(r.NodeSet); ok && set.Machine != "" {
-		machine = "× " + set.Machine
+		machine = set.Machine + " machine"
 	}
-	return fmt.Sprintf("%d %s (%s) for %s", r.Count, machine, r.Nodes, r.Lease.Limit())
+	return fmt.Sprintf("%s (%s) for %s", Count(r.Count, machine), r.Nodes, r.Lease.Limit())
+}
+
+// requested says when a row's live request was made, and of what.
+func (t *teller) requested(r Row) {
+	t.fact("Requested at %s: %s, in request %s/%s.", t.on(t.live(r).CreatedAt), t.asked(r), r.Group, r.Request)
 }
 
 func (t *teller) asking(r Row) {
-	t.earlier(r)
 	if r.Request == "" {
-		t.say("slurmflex is about to ask Google for %s, in group %s.", t.asked(r), r.Group)
+		t.lead("slurmflex is about to request %s. Google then checks the request, which takes a minute or two, and queues it.", t.asked(r))
+		t.fact("The request will be in group %s.", r.Group)
 	} else {
-		t.say("At %s slurmflex asked Google for %s: request %s/%s.", t.at(t.live(r).CreatedAt), t.asked(r), r.Group, r.Request)
+		t.lead("Google is checking the request, which takes a minute or two, and then queues it.")
+		t.requested(r)
 	}
-	t.say("Next: Google checks the request, which takes a minute or two, and puts it into its queue.")
+	t.earlier(r)
 }
 
+// quotaForm finds the name of a quota in Google's error messages.
+var quotaForm = regexp.MustCompile(`[Qq]uota '([^']+)'`)
+
 func (t *teller) queued(r Row) {
-	t.earlier(r)
 	live := t.live(r)
-	t.say("At %s slurmflex asked Google for %s: request %s/%s.", t.at(live.CreatedAt), t.asked(r), r.Group, r.Request)
-	come := "all of them come at once"
+	lacks := "no capacity in " + r.Region + " yet"
+	next := "Google keeps retrying; all the nodes arrive together once it has capacity, and there is no estimate."
 	if r.Count == 1 {
-		come = "the machine comes"
+		next = "Google keeps retrying; the node arrives once it has capacity, and there is no estimate."
 	}
-	lacks, next := "there is no capacity for it yet", "When it has capacity, "+come+"; nobody can say when"
 	if live.Cause == mig.CauseQuota.String() {
-		lacks, next = "a quota of the project does not allow it yet", "When others have given back enough of the quota, or an admin has got more of it, "+come
+		quota := "a quota of the project"
+		if m := quotaForm.FindStringSubmatch(live.Error); m != nil {
+			quota = "quota " + m[1]
+		}
+		lacks, next = quota+" is used up", "Google keeps retrying; "+r.one("the node arrives", "all the nodes arrive together")+" once enough of the quota is free or an admin has it raised."
 	}
-	t.say("The request has been in Google's queue for %s: %s.", t.since(live.CreatedAt), lacks)
-	if r.Error != "" {
-		t.say("Google's last attempt said: %s.", strings.TrimSuffix(r.Error, "."))
-	}
-	t.say("Next: Google goes on trying by itself. %s.", next)
+	t.lead("Queued at Google for %s: %s. %s", t.since(live.CreatedAt), lacks, next)
+	t.requested(r)
 	if !r.GiveUpAt.IsZero() {
-		t.say("If they have not come by %s (provision_timeout), slurmflex gives up, and the job is to %s.", t.at(r.GiveUpAt), becomes(r.Then))
+		t.fact("If %s not arrived by %s, slurmflex gives up (provision_timeout) and the job is %s.", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then))
+	}
+	t.earlier(r)
+	if r.Error != "" {
+		t.detail("Google's last error message: %s.", sentence(r.Error))
 	}
 }
 
@@ -106,78 +134,89 @@ func (t *teller) live(r Row) Request {
 func (t *teller) waiting(r Row) {
 	if known, unread := t.lastKnown(r.Region); unread {
 		if known.IsZero() {
-			t.say("Whether machines for %s are requested is not known: %s.", r.Nodes, strings.TrimSuffix(r.Obstacle, "."))
+			t.lead("It is unknown whether machines for %s are requested: %s. slurmflex tries again in each reconcile pass.", r.Nodes, t.brief(r.Obstacle))
 		} else {
-			t.say("No request for %s was in Google's queue then, and slurmflex makes none until the region can be read.", r.Nodes)
+			t.fact("No request for %s was queued at Google then. slurmflex makes none until it can read the region.", r.Nodes)
 		}
-		t.say("Next: slurmflex reads region %s again in each reconcile pass, and goes on from what it finds.", r.Region)
-		return
-	}
-	if r.Failed == 0 { // else the obstacle tells of them
-		t.earlier(r)
-	}
-	t.say("Nothing is asked of Google for %s now: %s.", r.Nodes, strings.TrimSuffix(r.Obstacle, "."))
-	if r.Then == string(plan.Lose) {
-		t.say("Next: its nodes are taken at %s, and Slurm ends the job, for it would not requeue it. Its owner was told.", t.at(r.GiveUpAt))
 		return
 	}
 	switch set, _ := t.NodeSet(r.NodeSet); {
+	case r.Then == string(plan.Lose):
+		t.lead("Slurm ends the job at %s, because it cannot be requeued and slurmflex cannot get its nodes: %s. Its owner has been notified.",
+			t.on(r.GiveUpAt), t.brief(r.Obstacle))
 	case !r.NextAt.IsZero():
-		t.say("Next: slurmflex asks again at %s, for %s.", t.at(r.NextAt), t.asked(r))
+		t.lead("Attempt %d failed (%s). slurmflex retries at %s.", r.Failed, cmp.Or(t.cause(r), mig.CauseUnknown.String()), t.on(r.NextAt))
+		t.fact("It will request %s.", t.asked(r))
 	case set.Block != nil:
-		t.say("Next: slurmflex asks again at %s, or as soon as an instance of the nodeset comes up or an admin lifts the block.", t.at(set.Block.Until))
+		t.lead("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
+		t.fact("slurmflex then requests %s, or sooner if a machine of the nodeset joins Slurm.", t.asked(r))
 	default:
-		t.say("Next: slurmflex asks for %s as soon as that is over.", t.asked(r))
+		t.lead("No request yet: %s. slurmflex then requests %s.", t.brief(r.Obstacle), t.asked(r))
 	}
-	if !r.GiveUpAt.IsZero() {
-		t.say("If they have not come by %s (provision_timeout), the job is to %s.", t.at(r.GiveUpAt), becomes(r.Then))
+	if !r.GiveUpAt.IsZero() && r.Then != string(plan.Lose) {
+		t.fact("If %s not arrived by %s, the job is %s (provision_timeout).", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then))
+	}
+	t.earlier(r)
+	if r.Failed > 0 && !strings.Contains(strings.Join(t.story.Details, "\n"), sentence(r.Error)) {
+		t.detail("The last attempt: %s.", sentence(r.Error))
 	}
 }
 
-// earlier tells of the attempts that failed before.
+// earlier describes the attempts that failed before.
 func (t *teller) earlier(r Row) {
 	g, _ := t.find(r.Group)
 	for _, request := range g.Requests {
 		if request.State == "FAILED" && request.Name != r.Request {
-			t.say("An earlier attempt, request %s/%s of %s, failed (%s): %s.", g.Name, request.Name,
-				t.at(request.CreatedAt), request.Cause, strings.TrimSuffix(request.Error, "."))
+			t.detail("Request %s/%s, made at %s, failed (%s): %s.", g.Name, request.Name,
+				t.on(request.CreatedAt), request.Cause, sentence(request.Error))
+		}
+	}
+}
+
+// returned says why a job loses its nodes, and how it gets going again.
+func (t *teller) returned(r Row) {
+	t.lead("%s being returned to Slurm, and the job is %s: %s.", r.one("Node "+r.Nodes+" is", "Nodes "+r.Nodes+" are"), becomes(r.Then), t.brief(r.Obstacle))
+	if r.Then != string(plan.Hold) || len(r.Jobs) == 0 {
+		return
+	}
+	for _, j := range t.Jobs {
+		if j.ID == r.Jobs[0] {
+			t.fact("Once an admin has fixed the cause: `scontrol release %s`.", j.address())
 		}
 	}
 }
 
 func (t *teller) booting(r Row) {
-	t.say("The machines of %s came at %s%s, and are booting: their slurmd has not registered with Slurm yet.",
-		r.Nodes, t.at(r.Since), inZone(r.Zone))
+	t.lead("%s created at %s%s and %s booting; slurmd has not registered with Slurm yet. The job starts once %s.",
+		r.machines("was", "were"), t.on(r.Since), inZone(r.Zone), r.one("is", "are"), r.one("it has", "all have"))
 	if !r.GiveUpAt.IsZero() {
-		t.say("Next: the job begins when all have registered. Those that have not by %s (boot_timeout) are powered down.", t.at(r.GiveUpAt))
-	} else {
-		t.say("Next: the job begins when all have registered.")
+		t.fact("%s not registered by %s %s powered down (boot_timeout).", r.one("If it has", "Those that have"), t.on(r.GiveUpAt), r.one("it is", "are"))
 	}
 }
 
-// machine tells of machines that have come up.
+// machine describes machines that have come up.
 func (t *teller) machine(r Row) {
-	machines, are, their, them := "machines", "are", "Their", "them"
-	if r.Count == 1 {
-		machines, are, their, them = "machine", "is", "Its", "it"
-	}
-	text := fmt.Sprintf("The %s of %s came at %s%s", machines, r.Nodes, t.at(r.Since), inZone(r.Zone))
+	state := "Slurm is not using " + r.one("it", "them")
 	switch r.State {
 	case Running:
-		text += " and " + are + " in use"
+		state = r.one("is", "are") + " in use"
 	case Idle:
-		text += " and " + are + " idle"
-	default:
-		text += ", and Slurm does not use " + them + " now"
+		state = r.one("is", "are") + " idle"
 	}
+	text := fmt.Sprintf("%s created at %s%s and %s", r.machines("was", "were"), t.on(r.Since), inZone(r.Zone), state)
+	if r.State == Down {
+		text = strings.Replace(text, " and Slurm", ", and Slurm", 1)
+	}
+	t.lead("%s.", text)
 	if r.EndsAt.IsZero() {
-		t.say("%s. Google names no end of the lease yet.", text)
+		t.fact("Compute does not show yet when the lease ends.")
 		return
 	}
-	t.say("%s. %s lease ends at %s, in %s: then Google deletes %s, whatever still runs there.",
-		text, their, t.at(r.EndsAt), t.until(r.EndsAt), them)
+	if !r.EndsAt.Equal(t.ends) {
+		t.fact("The lease ends at %s. Google then deletes the %s, even if jobs are still running.", t.on(r.EndsAt), r.one("machine", "machines"))
+	}
 	if r.State == Idle && !r.Static {
-		t.say("Next: a job gets %s, or Slurm powers %s down after its SuspendTime.", them, them)
+		t.fact("Slurm gives %s to the next job, or powers %s down after SuspendTime.", r.one("it", "them"), r.one("it", "them"))
 	}
 }
 
@@ -188,13 +227,13 @@ func inZone(zone string) string {
 	return " in " + zone
 }
 
-// becomes says what a job is to do when its nodes are given up.
+// becomes says what is done with a job when its nodes are given up.
 func becomes(then string) string {
 	switch then {
 	case "hold":
-		return "be held"
+		return "held"
 	case "cancel":
-		return "be cancelled"
+		return "cancelled"
 	}
-	return "be requeued"
+	return "requeued"
 }

@@ -31,7 +31,7 @@ func FuzzAQuestion(f *testing.F) {
 		r.URL, r.Host = u, host
 		asBrowser(r)
 		w := newWorld(t)
-		w.round(text)
+		w.pass(text)
 		answer := httptest.NewRecorder()
 		w.Handler().ServeHTTP(answer, r)
 
@@ -42,7 +42,7 @@ func FuzzAQuestion(f *testing.F) {
 		}
 		if strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html") && strings.Contains(text, "<") {
 			own := newWorld(t)
-			own.round("plain")
+			own.pass("plain")
 			plain := httptest.NewRecorder()
 			own.Handler().ServeHTTP(plain, r)
 			assert.Equal(t, strings.Count(plain.Body.String(), "<script"), strings.Count(answer.Body.String(), "<script"))

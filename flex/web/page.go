@@ -28,6 +28,7 @@ type pageData struct {
 	Cluster  string
 	SeenAt   time.Time
 	At       string // when it was seen, in words
+	Summary  string
 	Bad      []string
 	Unread   bool // some region could not be read
 	Waits    []rowData
@@ -68,9 +69,9 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 func newPage(v view.View, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
-		Timeline: newTimeline(v, now), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
+		Summary: v.Summary(), Timeline: newTimeline(v, now), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
 	}
-	if trouble := v.Rounds.Says(); trouble != "" {
+	if trouble := v.Daemon.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}
 	for _, r := range v.Rows {
@@ -85,7 +86,7 @@ func newPage(v view.View, now time.Time) pageData {
 		}
 	}
 	for _, set := range v.NodeSets {
-		data := setData{Summary: v.Summary(set)}
+		data := setData{Summary: v.SummaryOf(set)}
 		if set.Block != nil {
 			data.Blocked = set.Blocked(now)
 		}
@@ -114,7 +115,7 @@ type answerData struct {
 func render(w http.ResponseWriter, status int, page *template.Template, data any) {
 	var text bytes.Buffer
 	if err := page.Execute(&text, data); err != nil {
-		http.Error(w, "the page cannot be made: "+strings.ReplaceAll(err.Error(), "\n", " "), http.StatusInternalServerError)
+		http.Error(w, "cannot render the page: "+strings.ReplaceAll(err.Error(), "\n", " "), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -1,6 +1,6 @@
 // Package web is the daemon's HTTP server: a page, its data as JSON, answers to
-// why, and its health. It only shows: nothing can be changed through it, so it
-// asks nobody who they are, and listens on loopback unless told otherwise.
+// why, and its health. It is read-only, so it does not authenticate, and listens on
+// loopback unless configured otherwise.
 package web
 
 import (
@@ -30,7 +30,7 @@ type Server struct {
 	again time.Duration // between attempts to listen; 0: listenAgain
 }
 
-// The limits of a connection. Nobody sends us anything but a short question.
+// The limits of a connection. Clients send nothing but a short question.
 const (
 	connections = 128 // at a time; others wait
 	readLimit   = 5 * time.Second
@@ -42,8 +42,8 @@ const (
 // listenAgain is how long the server waits where it cannot listen.
 const listenAgain = 30 * time.Second
 
-// Run serves until ctx ends. Where it cannot listen it says so once, and tries
-// again: nodes do not wait for a page.
+// Run serves until ctx ends. If it cannot listen it logs that once, and retries: the
+// page must not hold up nodes.
 func (s *Server) Run(ctx context.Context) {
 	told := false
 	for ctx.Err() == nil {
@@ -57,7 +57,7 @@ func (s *Server) Run(ctx context.Context) {
 			return
 		}
 		if !told {
-			s.Log.Error("no page, status and health for now: set slurmflex.http_address to an address that is free on this host",
+			s.Log.Error("cannot listen on http_address; status page, /metrics and /healthz are unavailable",
 				zap.String("http_address", s.Address), zap.Error(err))
 			told = true
 		}
@@ -73,7 +73,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: headerLimit,
-		ErrorLog:       zap.NewStdLog(zap.NewNop()), // what strangers do wrong is not the daemon's concern
+		ErrorLog:       zap.NewStdLog(zap.NewNop()), // mistakes of clients are not the daemon's concern
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
@@ -122,9 +122,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "slurmflex only shows: use GET", http.StatusMethodNotAllowed)
+			http.Error(w, "slurmflex is read-only: use GET", http.StatusMethodNotAllowed)
 		case !s.knows(r):
-			http.Error(w, "ask for this address by localhost or by its number", http.StatusMisdirectedRequest)
+			http.Error(w, "use localhost or the IP address for this host", http.StatusMisdirectedRequest)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -152,7 +152,7 @@ func hostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// view is what there is to see, or the answer that there is nothing yet.
+// view is what the daemon shows, or answers that there is nothing yet.
 func (s *Server) view(w http.ResponseWriter) (view.View, bool) {
 	v, err := s.Board.View()
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // it fails only if nobody reads any more
+	_ = json.NewEncoder(w).Encode(v) // it fails only if the client is gone
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
@@ -181,7 +181,8 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintf(w, "ok, cluster %s\n", s.Board.Cluster())
 }
 
-// why answers a browser with a page, and anybody else with text.
+// why answers a browser with a page, and other clients with text; verbose=1 adds the
+// details to the text, which the page always has.
 func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	v, ok := s.view(w)
 	if !ok {
@@ -209,5 +210,5 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(story.String()))
+	_, _ = w.Write([]byte(story.Text(r.URL.Query().Get("verbose") == "1")))
 }

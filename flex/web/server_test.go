@@ -64,9 +64,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// round is that a round saw job 812 wait and job 813 run. Every text in it that
-// comes from others is the given one.
-func (w *world) round(text string) {
+// pass is a pass that saw job 812 wait and job 813 run. Every text in it that comes
+// from others is the given one.
+func (w *world) pass(text string) {
 	stamp := mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
 	snap := plan.Snapshot{
 		Now: w.now,
@@ -129,15 +129,15 @@ func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)
 	assert.Contains(t, page, `<a href="/why?q=900_3">900_3</a>`)
-	assert.Contains(t, w.get("/why?q=820%2b1").Body.String(), "job 820+1, as seen at")
+	assert.Contains(t, w.get("/why?q=820%2b1").Body.String(), "job 820+1, as of")
 }
 
 func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 	w := newWorld(t)
-	w.round("none left")
+	w.pass("none left")
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
-		"<title>alpha · slurmflex</title>", "As seen at", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
+		"<title>alpha · slurmflex</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
 		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<rect class="bar" x="0.00%"`, "ends 13:00:00", "blocked until 13:00:00",
 		"failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
 	} {
@@ -149,24 +149,24 @@ func TestAPageWithNothingOnItSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.Board.Saw(plan.Snapshot{Now: noon}, plan.Plan{})
 	page := w.get("/").Body.String()
-	for _, says := range []string{"Nothing waits for machines.", "No machines run.", "None since the daemon began."} {
+	for _, says := range []string{"No nodes are waiting.", "No machines are running.", "None since the daemon started."} {
 		assert.Contains(t, page, says)
 	}
 }
 
 // C19: a cause is shown until the next attempt, which may be minutes away.
-func TestADaemonThatMakesNoRoundsSaysSoOnItsPage(t *testing.T) {
+func TestADaemonThatHasStoppedReconcilingSaysSoOnItsPage(t *testing.T) {
 	w := newWorld(t)
-	w.round("")
+	w.pass("")
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
 	w.now = noon.Add(time.Minute)
-	assert.Contains(t, w.get("/").Body.String(), "<li>no rounds are made: read nodes: slurmctld is on fire (as of 12:00:00 UTC)</li>")
+	assert.Contains(t, w.get("/").Body.String(), "<li>slurmflex has stopped reconciling: read nodes: slurmctld is on fire (as of 12:00:00 UTC)</li>")
 }
 
 func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
 	const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)>" onload="alert(1)`
 	w := newWorld(t)
-	w.round(hostile)
+	w.pass(hostile)
 	query := "/why?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+").Replace(hostile)
 	for _, target := range []string{"/", "/why?q=812", "/why?q=alpha-a3-0", query} {
 		answer := w.get(target, asBrowser)
@@ -183,25 +183,25 @@ func TestWhatOthersWriteIsTextAndNeverMarkup(t *testing.T) {
 
 func TestTheStatusIsTheView(t *testing.T) {
 	w := newWorld(t)
-	w.round("none left")
+	w.pass("none left")
 	var v view.View
 	require.NoError(t, json.Unmarshal(w.get("/status.json").Body.Bytes(), &v))
 	want, err := w.Board.View()
 	require.NoError(t, err)
 	assert.Equal(t, want, v)
-	assert.Equal(t, &view.Rounds{LastGoodAt: noon, Interval: view.Seconds(30 * time.Second)}, v.Rounds)
+	assert.Equal(t, &view.Daemon{LastGoodAt: noon, Interval: view.Seconds(30 * time.Second)}, v.Daemon)
 }
 
 func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 	w := newWorld(t)
-	w.round("none left")
+	w.pass("none left")
 	for target, want := range map[string]struct {
 		code int
 		says string
 	}{
-		"/why?q=812":                            {http.StatusOK, "job 812 of none left, as seen at 12:00:00 UTC"},
+		"/why?q=812":                            {http.StatusOK, "job 812 (none left), as of 12:00:00 UTC"},
 		"/why?q=alpha-a3-1":                     {http.StatusOK, "node alpha-a3-1 of nodeset a3"},
-		"/why?q=alpha-a3-9":                     {http.StatusNotFound, "nothing is known of it: "},
+		"/why?q=alpha-a3-9":                     {http.StatusNotFound, "no job, node or group named "},
 		"/why?q=":                               {http.StatusBadRequest, "give the number of a job"},
 		"/why":                                  {http.StatusBadRequest, "give the number of a job"},
 		"/why?q=" + strings.Repeat("x", 257):    {http.StatusBadRequest, "give the number of a job"},
@@ -218,18 +218,18 @@ func TestWhyAnswersPeopleAndPrograms(t *testing.T) {
 	}
 }
 
-func TestBeforeTheFirstRoundThereIsNothingToSeeAndItSaysWhy(t *testing.T) {
+func TestBeforeTheFirstPassThereIsNothingToShowAndItSaysWhy(t *testing.T) {
 	w := newWorld(t)
 	for _, target := range []string{"/", "/status.json", "/why?q=812"} {
 		answer := w.get(target)
 		assert.Equal(t, http.StatusServiceUnavailable, answer.Code)
-		assert.Contains(t, answer.Body.String(), "its first round is under way")
+		assert.Contains(t, answer.Body.String(), "its first pass is running")
 	}
 	w.Board.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
-	assert.Contains(t, w.get("/status.json").Body.String(), "the daemon has made no round yet: slurmctld is active on ctl2")
+	assert.Contains(t, w.get("/status.json").Body.String(), "the daemon has not completed a pass yet: slurmctld is active on ctl2")
 }
 
-func TestHealthIsARoundWithinThreeIntervalsAndAMargin(t *testing.T) {
+func TestHealthIsAPassWithinThreeIntervalsAndAMargin(t *testing.T) {
 	w := newWorld(t)
 	healthy := func(want int, says string) {
 		t.Helper()
@@ -242,20 +242,20 @@ func TestHealthIsARoundWithinThreeIntervalsAndAMargin(t *testing.T) {
 
 	healthy(http.StatusOK, "ok, cluster alpha\n")
 	later(limit + time.Second)
-	healthy(http.StatusServiceUnavailable, "no round was made since the daemon began 2m ago")
+	healthy(http.StatusServiceUnavailable, "no successful pass since the daemon started 2m ago")
 	w.Board.Stood(nil)
 	later(limit)
 	healthy(http.StatusOK, "ok")
 	w.Board.Stood(errors.New("read nodes: slurmctld is on fire"))
 	later(time.Second)
-	healthy(http.StatusServiceUnavailable, "the last round was made 2m ago: read nodes: slurmctld is on fire (as of 12:05:01 UTC)")
+	healthy(http.StatusServiceUnavailable, "last successful pass 2m ago: read nodes: slurmctld is on fire (as of 12:05:01 UTC)")
 	w.Board.Stood(fmt.Errorf("%w on ctl2", flex.ErrStandby))
 	healthy(http.StatusOK, "ok")
 }
 
 func TestOnlyReadingIsAllowed(t *testing.T) {
 	w := newWorld(t)
-	w.round("")
+	w.pass("")
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
 		answer := w.get("/", func(r *http.Request) { r.Method = method })
 		assert.Equal(t, http.StatusMethodNotAllowed, answer.Code, method)
@@ -271,7 +271,7 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 	w := newWorld(t)
 	w.Address = "ctl1:8918"
-	w.round("")
+	w.pass("")
 	over := func(ip, host string) int {
 		return w.get("/", func(r *http.Request) {
 			r.Host = host
@@ -289,9 +289,9 @@ func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 	assert.Equal(t, http.StatusMisdirectedRequest, unknown.Code, "a connection that is not known is taken for loopback")
 }
 
-func TestEveryAnswerTellsBrowsersWhatTheyMayDo(t *testing.T) {
+func TestEveryAnswerLimitsWhatBrowsersMayDo(t *testing.T) {
 	w := newWorld(t)
-	w.round("")
+	w.pass("")
 	for _, target := range []string{"/", "/status.json", "/why?q=812", "/why?q=x", "/healthz", "/page.js", "/style.css", "/icon.svg", "/nothing"} {
 		h := w.get(target, asBrowser).Header()
 		assert.Contains(t, h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'", target)
@@ -304,9 +304,9 @@ func TestEveryAnswerTellsBrowsersWhatTheyMayDo(t *testing.T) {
 	assert.Equal(t, "image/svg+xml", w.get("/icon.svg").Header().Get("Content-Type"))
 }
 
-func TestNothingOnThePagesComesFromElsewhereOrIsInline(t *testing.T) {
+func TestNothingOnThePagesIsFromAnotherHostOrInline(t *testing.T) {
 	w := newWorld(t)
-	w.round("none left")
+	w.pass("none left")
 	for _, target := range []string{"/", "/why?q=812"} {
 		page := w.get(target, asBrowser).Body.String()
 		for _, word := range []string{"://", "style=", "<style", "onclick", "<script>", "javascript:"} {
@@ -321,7 +321,7 @@ func TestMetricsAreAnsweredByWhoeverHasThem(t *testing.T) {
 	assert.Equal(t, "up 1\n", w.get("/metrics").Body.String())
 }
 
-func TestAnAddressThatIsTakenIsToldOnceAndServedWhenItIsFree(t *testing.T) {
+func TestAnAddressThatIsTakenIsLoggedOnceAndServedWhenItIsFree(t *testing.T) {
 	w := newWorld(t)
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -334,7 +334,7 @@ func TestAnAddressThatIsTakenIsToldOnceAndServedWhenItIsFree(t *testing.T) {
 	require.Eventually(t, func() bool { return len(told()) > 0 }, time.Minute, time.Millisecond)
 	time.Sleep(20 * w.again)
 	require.Len(t, told(), 1)
-	assert.Contains(t, told()[0].Message, "set slurmflex.http_address to an address that is free")
+	assert.Contains(t, told()[0].Message, "cannot listen on http_address")
 	assert.Contains(t, told()[0].ContextMap()["error"], "address already in use")
 
 	require.NoError(t, other.Close())

@@ -19,9 +19,9 @@ type timeline struct {
 }
 
 type bar struct {
-	X, Width           string
-	LabelY, Y          int
-	Class, Label, Tell string
+	X, Width            string
+	LabelY, Y           int
+	Class, Label, Title string
 }
 
 type tick struct {
@@ -69,15 +69,15 @@ func newTimeline(v view.View, now time.Time) *timeline {
 			label = append(label, "job "+jobs)
 		}
 		label = append(label, string(r.State))
-		tell := "made at " + view.Moment(r.Since, now)
+		title := "created at " + view.Moment(r.Since, now)
 		if !r.EndsAt.IsZero() {
 			label = append(label, "ends "+view.Moment(r.EndsAt, now))
-			tell += ", its lease ends at " + view.Moment(r.EndsAt, now)
+			title += ", lease ends at " + view.Moment(r.EndsAt, now)
 		}
 		t.Bars = append(t.Bars, bar{
 			X: percent(scale(r.Since)), Width: percent(max(scale(end)-scale(r.Since), 0.5)),
 			LabelY: axisHeight + barStep*i + labelLine, Y: axisHeight + barStep*i + barTop,
-			Class: string(r.State), Label: strings.Join(label, " · "), Tell: tell,
+			Class: string(r.State), Label: strings.Join(label, " · "), Title: title,
 		})
 	}
 	t.Ticks = []tick{{"0%", "start", view.Moment(from, now)}, {"100%", "end", view.Moment(to, now)}}
@@ -87,8 +87,8 @@ func newTimeline(v view.View, now time.Time) *timeline {
 	return t
 }
 
-// endOf is when a row's machines end as far as that is known: until they run,
-// when they would at most.
+// endOf is when a row's machines end as far as that is known: before they run, the
+// latest time.
 func endOf(r view.Row, now time.Time) time.Time {
 	switch {
 	case !r.EndsAt.IsZero():

@@ -112,7 +112,7 @@ func TestAResumeKilledAfterAnyOfItsCallsAndOneSyncEndAsIfUndisturbed(t *testing.
 	l, d := waiting(t)
 	ctx := context.Background()
 	for killAt := 1; ; killAt++ {
-		round := l.Command(ctx, nil, "round", "--verb", "resume", "--nodes", "alpha-a3-[0-1]")
+		round := l.Command(ctx, nil, "pass", "--verb", "resume", "--nodes", "alpha-a3-[0-1]")
 		d.fresh(killAt, func() { _ = round.Process.Kill() })
 		err := round.Run()
 		killed := d.calls >= killAt
@@ -158,7 +158,7 @@ func TestAResumeThatNobodyCanTakeLeavesARunningJobItsNodes(t *testing.T) {
 	require.NoError(t, l.StopDaemon())
 	require.NoError(t, os.Chmod(filepath.Join(l.Dir, "run"), 0o755))
 	_, err := l.Flex(context.Background(), "resume", "alpha-a3-[0-1]")
-	require.ErrorContains(t, err, "no daemon")
+	require.ErrorContains(t, err, "daemon not reachable")
 	assert.Equal(t, "RUNNING", jobField(t, l, id, "JobState"))
 	for _, node := range []string{"alpha-a3-0", "alpha-a3-1"} {
 		assert.NotContains(t, nodeState(t, l, node), "POWERING_DOWN")

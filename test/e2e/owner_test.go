@@ -30,8 +30,8 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 	})
 	assert.Regexp(t, `the other components`, jobField(t, l, leader+"+0", "AdminComment"))
 	assert.Regexp(t, `for 2 × g2-standard-48`, jobField(t, l, leader+"+1", "AdminComment"))
-	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 of root, .*a component of heterogeneous job `+leader+`, whose components begin together; `+
-		leader+`\+0 is CONFIGURING\..*for 2 × g2-standard-48`)
+	awaitWhy(t, l, leader+"+1", `job `+leader+`\+1 \(root\), .*2 g2-standard-48 machines.*a component of heterogeneous job `+leader+`, whose components start together; `+
+		leader+`\+0 is CONFIGURING\.`)
 	status, err := askAsNobody(t, l, "status")
 	require.NoError(t, err, status)
 	assert.Regexp(t, `a3 `+leader+`\+0 root alpha-a3-0 waiting .*g2 `+leader+`\+1 root alpha-g2-\[0-1\] queued`, status)

@@ -75,7 +75,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	assert.Equal(t, "alpha · slurmflex", b.eval("document.title"))
 	awaitOnPage(t, b, shown("running", running), "job "+running+" to run")
 	awaitOnPage(t, b, shown("queued", waiting), "job "+waiting+" to be queued")
-	awaitOnPage(t, b, `document.body.innerText.includes("ZONE_RESOURCE_POOL_EXHAUSTED")`, "the last error to show")
+	awaitOnPage(t, b, `document.body.innerText.includes("last error: capacity")`, "the cause of the last error to show")
 	assert.Equal(t, "true", b.eval(`document.querySelectorAll("svg.timeline rect.bar").length > 0`))
 	assert.Equal(t, "true", b.eval(`document.body.innerText.includes("alpha-st-0")`), "the static node")
 	b.eval(`document.getElementById("q").value = "` + waiting + `"`)
@@ -94,7 +94,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	assert.Empty(t, b.errors(), "on the console")
 
 	b.visit("http://" + l.HTTPAddress() + "/why?q=" + waiting)
-	assert.Contains(t, b.eval("document.body.innerText"), "job "+waiting+" of root, as seen at ")
+	assert.Contains(t, b.eval("document.body.innerText"), "job "+waiting+" (root), as of ")
 	assert.Empty(t, b.errors(), "on the console")
 
 	b.visit("http://" + l.HTTPAddress() + "/")

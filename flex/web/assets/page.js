@@ -1,7 +1,7 @@
 "use strict";
 
-// The page is made anew on the server; only its main part is exchanged, so that
-// what is being typed and where one has scrolled to stay.
+// The server renders the page again; only its main part is replaced, so that the
+// text being typed and the scroll position stay.
 async function refresh() {
   let next = null;
   if (!document.hidden) {
@@ -12,7 +12,7 @@ async function refresh() {
         next = page.querySelector("main");
       }
     } catch {
-      // The daemon is gone for now; the page says so.
+      // The daemon does not answer; the page says so.
     }
     if (next) {
       document.querySelector("main").replaceWith(next);

@@ -65,3 +65,9 @@ func TestTheBuildOfARepositoryKnowsItsCommit(t *testing.T) {
 	assert.Regexp(t, `(?m)^commit    [0-9a-f]{40}(, modified)?$`, string(out))
 	assert.Regexp(t, `(?m)^date      20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$`, string(out))
 }
+
+func TestTheFlagPrintsWhatTheCommandDoes(t *testing.T) {
+	flag := prepare(t, nil, os.Args[0], "--version").exits(t, exitDone)
+	command := prepare(t, nil, os.Args[0], "version").exits(t, exitDone)
+	assert.Equal(t, command.stdout.String(), flag.stdout.String())
+}

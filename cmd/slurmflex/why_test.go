@@ -31,3 +31,17 @@ func TestWhyOfSomethingUnknownIsAFailureThatNamesIt(t *testing.T) {
 	r.complains(t, `no job, node or group named "alpha-a3-8"`)
 	assert.Empty(t, r.stdout.String())
 }
+
+func TestWhyShowsWhatFewPeopleNeedOnlyIfItIsVerbose(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	w.flex(t, "sync").exits(t, exitDone)
+	const whole = "Google's last error message: ZONE_RESOURCE_POOL_EXHAUSTED"
+	brief := w.flex(t, "why", "812").exits(t, exitDone).stdout.String()
+	assert.NotContains(t, brief, whole)
+	assert.Contains(t, brief, "\nFor more: slurmflex why --verbose 812\n")
+	verbose := w.flex(t, "why", "-v", "812").exits(t, exitDone).stdout.String()
+	assert.Contains(t, verbose, whole)
+	assert.NotContains(t, verbose, "For more:")
+}

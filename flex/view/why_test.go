@@ -440,3 +440,26 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		})
 	}
 }
+
+func TestALongErrorIsWholeOnlyInTheDetails(t *testing.T) {
+	long := "403 forbidden: " + strings.Repeat("Required permission. ", 20)
+	s := newScene(t)
+	s.waiting(812, "alpha-a3-[0-1]")
+	s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CausePermission, Message: long, At: noon, Times: 1}
+	story, err := s.view().Why("812", noon)
+	require.NoError(t, err)
+	assert.NotContains(t, story.Text(false), strings.TrimSpace(long))
+	assert.Contains(t, story.Summary, "403 forbidden: Required")
+	assert.Contains(t, strings.Join(story.Details, "\n"), strings.TrimSuffix(strings.TrimSpace(long), "."))
+}
+
+func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
+	s := busy(t)
+	s.pending(817, "JobHeldUser")
+	s.snap.Jobs[len(s.snap.Jobs)-1].Partition = "train"
+	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine (40 GPUs); longest wait: 1h30m; "+
+		"next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
+	s = newScene(t)
+	s.snap = plan.Snapshot{Now: noon}
+	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())
+}

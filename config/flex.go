@@ -70,7 +70,7 @@ func readFlex(nodeset *section) *Flex {
 		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
 	}
 	if f.RenewBefore >= f.MaxRunDuration {
-		s.problem("renew_before", "%d s is no shorter than a lease of %d s, which would be renewed for ever; give less than max_run_duration",
+		s.problem("renew_before", "%d s is no shorter than a lease of %d s, so it would be renewed forever; give less than max_run_duration",
 			int(f.RenewBefore.Seconds()), int(f.MaxRunDuration.Seconds()))
 	}
 	s.finish()

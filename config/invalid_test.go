@@ -169,7 +169,7 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a renewal before a lease has begun": {
 			"max_run_duration: 604800", "max_run_duration: 600\n      renew_before: 600",
-			[]string{`config.yaml:14: nodeset.a3.dws_flex.renew_before: 600 s is no shorter than a lease of 600 s, which would be renewed for ever; give less than max_run_duration`},
+			[]string{`config.yaml:14: nodeset.a3.dws_flex.renew_before: 600 s is no shorter than a lease of 600 s, so it would be renewed forever; give less than max_run_duration`},
 		},
 		"a reservation together with dws_flex": {
 			"dws_flex:", "reservation_name: res-1\n    dws_flex:",

@@ -23,8 +23,8 @@ func described(c *cobra.Command) string {
 	case c.Parent() != nil && c.Parent().Name() == "completion":
 		return c.Short
 	case c.Name() == "completion":
-		return "Print what makes a shell complete slurmflex's commands and flags. The packages of\n" +
-			"slurmflex install it for bash, zsh and fish."
+		return "Print a script that makes a shell complete slurmflex's commands and flags. The\n" +
+			"packages install it for bash, zsh and fish."
 	}
 	return c.Long
 }
@@ -33,20 +33,20 @@ func described(c *cobra.Command) string {
 func reference(p *page, unset config.Options) {
 	p.section("EXIT STATUS")
 	p.item("0", "Done.")
-	p.item("1", "Failed, or cut short. A line on stderr says what, and what to do.")
+	p.item("1", "Failed or interrupted. A line on stderr says why and what to do.")
 	p.item("2", "Wrong usage or configuration. Nothing was done.")
 	p.section("FILES")
 	p.item(defaultConfig, "The configuration. Only root and SlurmUser may be able to write it.")
 	p.item(flex.SocketPath(unset.RunDir), "The daemon's socket for hooks, in slurmflex.run_dir.")
 	p.item(unset.LogFile, "The log of hooks, and of the passes that they start: slurmflex.log_file. The daemon logs to stderr.")
 	p.item(libexec+"/resume, suspend, resume-fail", "What slurm.conf names as ResumeProgram, SuspendProgram and ResumeFailProgram.")
-	p.item("/usr/share/doc/slurmflex", "The documentation, and an example of the configuration.")
+	p.item("/usr/share/doc/slurmflex", "The documentation and an example configuration.")
 	p.item("/usr/share/slurmflex", "The IAM role, Terraform, alert rules and the dashboard.")
 	p.section("ENVIRONMENT")
 	p.item("GOOGLE_APPLICATION_CREDENTIALS", "A file of credentials for Compute, if slurmflex.credentials_file names none.")
 	p.item("SLURM_CONF", "Where Slurm's commands find slurm.conf.")
 	p.item("SLURM_RESUME_FILE", "Names the jobs that wait for the nodes; set by Slurm for resume.")
-	p.item("NO_COLOR", "If it is not empty, status uses no colors.")
+	p.item("NO_COLOR", "If not empty, status does not use colors.")
 	p.item("NOTIFY_SOCKET, WATCHDOG_USEC", "Set by systemd for the daemon.")
 }
 

@@ -105,15 +105,15 @@ var mutants = []mutant{
 		"cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))", planner,
 	},
 	{
-		"a lease shorter than ten minutes", "flex/plan/match_lease.go",
+		"a lease shorter than ten minutes", "flex/plan/scene_lease.go",
 		"return min(max(need, mig.MinDuration), longest)", "return min(need, longest)", planner,
 	},
 	{
-		"the margin is forgotten", "flex/plan/match_lease.go",
+		"the margin is forgotten", "flex/plan/scene_lease.go",
 		"need = max(need, j.Limit.Duration+flex.JobDurationMargin)", "need = max(need, j.Limit.Duration)", planner,
 	},
 	{
-		"the shortest need of a shared node counts", "flex/plan/match_lease.go",
+		"the shortest need of a shared node counts", "flex/plan/scene_lease.go",
 		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
 	},
 	{
@@ -167,7 +167,7 @@ var mutants = []mutant{
 		"	if spared {\n		return ErrOnlyTold\n	}\n", "	_ = spared\n", rounds,
 	},
 	{
-		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_leases.go",
+		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_lease.go",
 		"s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "s.isOld(in.Created, limit)", planner,
 	},
 	{

@@ -228,7 +228,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // defaultTransport is Go's default transport with room for the calls that a
-// round makes side by side, and with pings that find dead connections.
+// pass makes side by side, and with pings that find dead connections.
 func defaultTransport() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

@@ -162,8 +162,8 @@ func instanceOf(m *computepb.Instance, region, zone string, wrong faulty) mig.In
 // is when its lease begins.
 const startDelay = 24 * time.Hour
 
-// mayEnd reports whether the instance's lease can end when Compute says. What
-// other value, such as the year 9999, is taken for not known.
+// mayEnd reports whether the instance's lease can end when Compute says. Any
+// other time, such as the year 9999, counts as unknown.
 func mayEnd(in mig.Instance) bool {
 	return !in.Terminates.Before(in.Created) &&
 		(!in.FlexStart || !in.Terminates.After(in.Created.Add(mig.MaxDuration+startDelay)))

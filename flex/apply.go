@@ -2,7 +2,6 @@ package flex
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -174,9 +173,6 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone in
 			r.Watch.Did(a, begun, took, err)
 		}
 		r.logAction(a, took, err)
-		if errors.Is(err, ErrOnlyTold) {
-			err = nil
-		}
 		r.retries.note(a, err, r.Now())
 		switch {
 		case err == nil:
@@ -206,20 +202,20 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 	switch {
 	case err == nil:
 		log.Log(severity(a), a.String())
-	case errors.Is(err, ErrOnlyTold):
-		log.Warn("not done: "+a.String(), zap.Error(err))
 	default:
 		log.Error("failed: "+a.String(), zap.Error(err))
 	}
 }
 
 // severity is how much an action that was done matters to an admin: one that
-// holds or ends a user's job is for a person to look at, and what a job's owner
-// was told is in the job's AdminComment.
+// holds or ends a user's job, or could not without its end, is for a person to look
+// at, and what a job's owner was told is in the job's AdminComment.
 func severity(a plan.Action) zapcore.Level {
 	switch a := a.(type) {
 	case plan.TellJob:
 		return zapcore.DebugLevel
+	case plan.WarnJob:
+		return zapcore.WarnLevel
 	case plan.GiveBack:
 		if a.Then != plan.Requeue {
 			return zapcore.WarnLevel
@@ -267,6 +263,8 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.Scheduler.DeleteReservation(ctx, a.Name)
 	case plan.TellJob:
 		return r.tellJob(ctx, a)
+	case plan.WarnJob:
+		return r.warnJob(ctx, a)
 	case plan.GiveBack:
 		return r.giveBack(ctx, a)
 	}
@@ -310,8 +308,8 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 // noteOutcome remembers what became of creating something for a job's group. What
 // an earlier process has seen fail stands in the job's AdminComment.
 func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
-	told, _ := r.owners.last(job)
-	r.refusals.note(group, err, r.Now(), memo.ParseFailed(told))
+	known, _ := r.owners.last(job)
+	r.refusals.note(group, err, r.Now(), memo.ParseFailed(known.told))
 }
 
 // lookAgain is for a thing whose name is taken: it may be our own, made by a

@@ -171,6 +171,10 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	if err == nil && r.Now().Sub(slurmSeen) > slurmAge {
 		err = r.observeSlurm(asked, &snap)
 	}
+	if err == nil {
+		r.observeOwners(asked, &snap)
+		err = asked.Err()
+	}
 	if err != nil {
 		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
@@ -183,7 +187,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
 	r.regions.recall(&snap, regions)
-	snap.Told = r.owners.keep(snap.Jobs)
+	r.owners.keep(&snap)
 	snap.ResumeTimeout, snap.Partitions, snap.Private = r.seldom.resumeTimeout, r.seldom.partitions, r.seldom.private
 	return snap, nil
 }
@@ -281,10 +285,6 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, p
 		return plan.Snapshot{}, plan.Plan{}, err
 	}
 	p := plan.Compute(r.Config, snap)
-	if r.recall(ctx, p) {
-		snap.Told = r.owners.keep(snap.Jobs)
-		p = plan.Compute(r.Config, snap)
-	}
 	if r.Adopt {
 		cloud, over := inTime(ctx)
 		defer over()

@@ -41,6 +41,7 @@ var kinds = []Action{
 	SetReservation{},
 	DeleteReservation{},
 	TellJob{},
+	WarnJob{},
 	GiveBack{},
 }
 

@@ -49,17 +49,17 @@ const (
 )
 
 // GiveBack powers down nodes of a job, so that Slurm takes the job back, and
-// does with it what Then says. Jobs that Slurm would not requeue are told first;
-// see flex.
+// does with it what Then says.
 type GiveBack struct {
 	OfJob
-	Name     string   // as squeue shows it
-	Others   []uint32 // that hold any of the nodes too
-	Nodes    []string
-	Extra    map[string]string // written to nodes, by their names; nil: none
-	Reason   string
-	Then     Then
-	Hopeless bool // a job is lost rather than left waiting
+	Name       string   // as squeue shows it
+	Others     []uint32 // that hold any of the nodes too
+	Components []uint32 // of heterogeneous jobs among these: Slurm takes such a job back as a whole
+	Lost       []uint32 // of the job and the others: those that Slurm would not requeue, and whose owners were warned
+	Nodes      []string
+	Extra      map[string]string // written to nodes, by their names; nil: none
+	Reason     string
+	Then       Then
 }
 
 func (a GiveBack) About() Subject { return Subject{Kind: "give_back", Job: a.Job, Nodes: a.Nodes} }
@@ -80,6 +80,18 @@ type TellJob struct {
 
 func (a TellJob) About() Subject { return Subject{Kind: "tell_job", Job: a.Job} }
 func (a TellJob) String() string { return fmt.Sprintf("tell job %d %q", a.Job, a.Text) }
+
+// WarnJob notifies the owner of a job that Slurm would not requeue, also on the
+// terminal, that the job cannot go on, before anything is taken from it.
+type WarnJob struct {
+	OfJob
+	Why
+}
+
+func (a WarnJob) About() Subject { return Subject{Kind: "warn_job", Job: a.Job} }
+func (a WarnJob) String() string {
+	return fmt.Sprintf("warn job %d, which Slurm would not requeue", a.Job)
+}
 
 // CreateReservation keeps jobs off nodes from the end of their lease on.
 type CreateReservation struct {

@@ -18,7 +18,6 @@ import (
 type model struct {
 	*world
 	fails  int            // requests that still find no capacity
-	salloc uint32         // the job that Slurm would not requeue; 0: none
 	fading map[string]int // steps that a node has been powering down
 }
 
@@ -115,6 +114,8 @@ func (m *model) act(a plan.Action) (done bool) {
 		m.Reservations = slices.Delete(m.Reservations, m.reservation(a.Name), m.reservation(a.Name)+1)
 	case plan.TellJob:
 		m.Told[a.Job] = a.Text
+	case plan.WarnJob:
+		m.Told[a.Job] = memo.Warning(m.Now, a.Because())
 	case plan.GiveBack:
 		m.giveBack(a)
 	case plan.SetNodes:
@@ -166,19 +167,9 @@ func (m *model) boot(in mig.Instance, lease time.Duration) {
 }
 
 // giveBack powers nodes down, and their jobs wait in the queue for other ones or
-// are gone. One that Slurm would not requeue is told first.
+// are gone.
 func (m *model) giveBack(a plan.GiveBack) {
-	holders := append([]uint32{a.Job}, a.Others...)
-	if slices.Contains(holders, m.salloc) {
-		if _, warned := memo.WarnedAt(m.Told[m.salloc]); !warned {
-			m.Told[m.salloc] = memo.Warning(m.Now, a.Reason)
-			return
-		}
-		if !a.Hopeless {
-			return
-		}
-	}
-	for _, id := range holders {
+	for _, id := range append([]uint32{a.Job}, a.Others...) {
 		m.Told[id] = memo.OwnComment + a.Reason
 	}
 	for _, name := range a.Nodes {
@@ -241,7 +232,7 @@ func (m *model) requeue(node string) {
 		}
 		j.State, j.Nodes = slurm.JobPending, nil
 		m.jobs[id] = j
-		if id == m.salloc {
+		if !m.Requeues[id] {
 			delete(m.jobs, id)
 		}
 	}

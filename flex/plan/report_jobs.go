@@ -32,7 +32,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	texts := map[uint32]string{}
 	for id, some := range waits {
 		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
-		if at, warned := memo.WarnedAt(w.snap.Told[id]); warned {
+		if at, warned := w.warnedAt(id); warned {
 			texts[id] = memo.Warning(at, strings.Join(slices.Compact(some), "; "))
 		}
 	}
@@ -49,13 +49,20 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}
+	warned := map[uint32]bool{}
 	for _, v := range verdicts {
-		if v.do != goesBack {
-			continue
+		if v.do == goesBack {
+			delete(texts, v.back.Job)
+			for _, id := range v.back.Others {
+				delete(texts, id)
+			}
 		}
-		delete(texts, v.back.Job)
-		for _, id := range v.back.Others {
+		for _, id := range v.warns {
 			delete(texts, id)
+			if !warned[id] {
+				warned[id] = true
+				d.add(WarnJob{OfJob{id}, Why(v.back.Reason)})
+			}
 		}
 	}
 	d.tell(w.snap.Told, texts)
@@ -128,7 +135,7 @@ func (s *scene) lossText(j *slurm.Job, losses []Loss) (text string) {
 // isLosing reports whether the job's owner was told that it would be lost, and
 // its nodes are not all up yet: what it was told stands.
 func (s *scene) isLosing(j *slurm.Job) bool {
-	_, warned := memo.WarnedAt(s.snap.Told[j.ID])
+	_, warned := s.warnedAt(j.ID)
 	return warned && slices.ContainsFunc(j.Nodes, func(name string) bool {
 		return s.nodes[name] != nil && s.nodes[name].power == rising
 	})

@@ -163,8 +163,16 @@ var mutants = []mutant{
 		"case limit > 0 && m.power == rising", "case m.power == rising", planner,
 	},
 	{
-		"a job is acted on before its owner is told", "flex/owner.go",
-		"	if spared {\n		return ErrOnlyTold\n	}\n", "	_ = spared\n", rounds,
+		"a job is lost before its owner was warned", "flex/plan/rule_giveup.go",
+		"		case warned:\n", "		case warned || read:\n", planner,
+	},
+	{
+		"a job of which no record could be read is given back", "flex/plan/rule_giveup.go",
+		"		case !read:\n", "		case !read && false:\n", planner,
+	},
+	{
+		"a job that may no longer be requeued is lost unwarned", "flex/owner.go",
+		"		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", rounds,
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_lease.go",
@@ -219,8 +227,8 @@ var mutants = []mutant{
 		"if !mayEnd(in) {", "if false {", client,
 	},
 	{
-		"a warning that somebody forged spares a job for ever", "flex/owner.go",
-		"if warned && (requeues(rec) || at.After(r.Now())) {", "if warned && rec.ID == 0 && at.IsZero() {", rounds,
+		"a warning that somebody forged spares a job for ever", "flex/plan/scene_owners.go",
+		"warned && !s.snap.Requeues[job] && !at.After(s.snap.Now)", "warned", planner,
 	},
 	{
 		"a line of an AdminComment passes for a job's record", "slurm/scontrol/jobrecords.go",

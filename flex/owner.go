@@ -77,16 +77,15 @@ func (o *owners) last(job uint32) (known owner, remembered bool) {
 // of those that wait for nodes of ours, and when this process begins of all that have
 // some.
 func (r *Reconciler) observeOwners(ctx context.Context, snap *plan.Snapshot) {
-	rising := make(map[string]bool, len(snap.Nodes))
+	counts := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
-		rising[n.Name] = n.State.Power() == slurm.Rising
+		counts[n.Name] = n.State.Power() == slurm.Rising || snap.Begun.Equal(snap.Started)
 	}
-	first := snap.Begun.Equal(snap.Started)
 	var ids []uint32
 	for _, j := range snap.Jobs {
 		if _, known := r.owners.last(j.ID); !known && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
 			set, _, ok := r.Config.Find(name)
-			return ok && set.Flex != nil && (first || rising[name])
+			return ok && set.Flex != nil && counts[name]
 		}) {
 			ids = append(ids, j.ID)
 		}
@@ -145,7 +144,7 @@ func (r *Reconciler) warnJob(ctx context.Context, a plan.WarnJob) error {
 // giveBack tells the owners why, then takes the nodes, unless the jobs are not what
 // they were when the plan was made.
 func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
-	records, err := r.records(ctx, slices.Concat([]uint32{a.Job}, a.Others, a.Components)...)
+	records, err := r.records(ctx, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
 		return err
 	}
@@ -154,7 +153,6 @@ func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
 	}
 	for _, rec := range records {
 		switch {
-		case slices.Contains(a.Components, rec.ID):
 		case rec.State == slurm.JobRunning: // nodes that have come up late are nobody's to take
 			return fmt.Errorf("job %d has begun", rec.ID)
 		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):

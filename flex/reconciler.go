@@ -171,13 +171,10 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	if err == nil && r.Now().Sub(slurmSeen) > slurmAge {
 		err = r.observeSlurm(asked, &snap)
 	}
-	if err == nil {
-		r.observeOwners(asked, &snap)
-		err = asked.Err()
-	}
 	if err != nil {
 		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
+	r.observeOwners(asked, &snap)
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
 	// What was read of a region is not to be judged by without the rest.
@@ -253,7 +250,7 @@ func (o Outcome) Soon() bool { return len(o.Plan.Expect) > 0 || o.Failed > 0 }
 
 // Round observes, plans and acts once, and waits until what it began is done.
 // It fails only if nothing could be observed; an action that fails is logged
-// and counted, and stops no other.
+// and counted, and stops none but those that need it.
 func (r *Reconciler) Round(ctx context.Context, only ...Filter) (Outcome, error) {
 	return r.round(ctx, 2*actionLimit, only...)
 }

@@ -33,8 +33,7 @@ func (a SetNodes) String() string {
 }
 
 // Queue is one for all nodes: slurmctld takes one update at a time anyway, and
-// one that comes late from an earlier plan must not undo a newer one. One that
-// fails stops no other: a plan changes no node twice.
+// one that comes late from an earlier plan must not undo a newer one.
 func (a SetNodes) Queue() string { return "slurm" }
 
 // Then says what becomes of a job whose nodes go back to Slurm.
@@ -52,14 +51,13 @@ const (
 // does with it what Then says.
 type GiveBack struct {
 	OfJob
-	Name       string   // as squeue shows it
-	Others     []uint32 // that hold any of the nodes too
-	Components []uint32 // of heterogeneous jobs among these: Slurm takes such a job back as a whole
-	Lost       []uint32 // of the job and the others: those that Slurm would not requeue, and whose owners were warned
-	Nodes      []string
-	Extra      map[string]string // written to nodes, by their names; nil: none
-	Reason     string
-	Then       Then
+	Name   string   // as squeue shows it
+	Others []uint32 // that hold any of the nodes too
+	Lost   []uint32 // of these and the job: those that Slurm would not requeue, and whose owners were warned
+	Nodes  []string
+	Extra  map[string]string // written to nodes, by their names; nil: none
+	Reason string
+	Then   Then
 }
 
 func (a GiveBack) About() Subject { return Subject{Kind: "give_back", Job: a.Job, Nodes: a.Nodes} }

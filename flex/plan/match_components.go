@@ -1,10 +1,7 @@
 package plan
 
 import (
-	"slices"
 	"time"
-
-	"slurmflex/slurm"
 )
 
 // noteComponents notes the heterogeneous jobs of which a component other than the
@@ -25,18 +22,6 @@ func (w *wanted) noteComponents() {
 			}
 		}
 	}
-}
-
-// otherComponents are the other components of a heterogeneous job that hold nodes, but
-// for those of these jobs.
-func (s *scene) otherComponents(job *slurm.Job, but []*slurm.Job) (ids []uint32) {
-	for i := range s.snap.Jobs {
-		j := &s.snap.Jobs[i]
-		if job.HetID != 0 && j.HetID == job.HetID && j.State.HoldsNodes() && j.State != slurm.JobCompleting && !slices.Contains(but, j) {
-			ids = append(ids, j.ID)
-		}
-	}
-	return ids
 }
 
 // isFirst reports whether the cohort is of a heterogeneous job's first component.

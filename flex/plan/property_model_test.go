@@ -57,13 +57,14 @@ func (m *model) goOnUntil(seen int) (unrest string) {
 	return ""
 }
 
-// do carries a plan out. As in a round, what is refused holds up the rest of its
-// queue and nothing else.
+// do carries a plan out. As in a pass, what is refused holds up what needs it and
+// nothing else.
 func (m *model) do(p plan.Plan) {
-	stuck := map[string]bool{}
+	left := map[string][]plan.Action{}
 	for _, a := range p.Actions {
-		if !stuck[a.Queue()] {
-			stuck[a.Queue()] = !m.act(a)
+		queue := a.Queue()
+		if slices.ContainsFunc(left[queue], func(undone plan.Action) bool { return plan.Needs(a, undone) }) || !m.act(a) {
+			left[queue] = append(left[queue], a)
 		}
 	}
 }

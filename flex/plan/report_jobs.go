@@ -18,8 +18,8 @@ import (
 const tellsAtOnce = 100
 
 // notify lets the owners of jobs know what their nodes wait for, and when
-// they end before the job may. What a job was told last is not told again, and
-// what the give-back of this plan tells it stands.
+// they end before the job may. What a job was told last is not told again, nor
+// anything beside a give-back or a warning.
 func (d *draft) notify(w *wanted, verdicts []verdict) {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
@@ -36,9 +36,16 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 			texts[id] = memo.Warning(at, strings.Join(slices.Compact(some), "; "))
 		}
 	}
-	waited := w.waited()
+	waited, back := w.waited(), map[uint32]string{} // by heterogeneous job, which Slurm takes back as a whole
+	for _, v := range verdicts {
+		if v.do == goesBack && v.cohort.job.HetID != 0 {
+			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Reason
+		}
+	}
 	for i := range w.snap.Jobs {
 		switch j := &w.snap.Jobs[i]; {
+		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
+			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil || w.isLosing(j):
 		case j.State.HoldsNodes():
 			texts[j.ID] = w.endText(j, waited[j.ID])
@@ -49,22 +56,6 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}
-	warned := map[uint32]bool{}
-	for _, v := range verdicts {
-		if v.do == goesBack {
-			delete(texts, v.back.Job)
-			for _, id := range v.back.Others {
-				delete(texts, id)
-			}
-		}
-		for _, id := range v.warns {
-			delete(texts, id)
-			if !warned[id] {
-				warned[id] = true
-				d.add(WarnJob{OfJob{id}, Why(v.back.Reason)})
-			}
-		}
-	}
 	d.tell(w.snap.Told, texts)
 }
 
@@ -72,7 +63,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 // Where there are too many, jobs that were told nothing yet come first.
 func (d *draft) tell(told, texts map[uint32]string) {
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
-		return texts[id] == "" || texts[id] == told[id]
+		return texts[id] == "" || texts[id] == told[id] || d.heard[id]
 	})
 	slices.SortStableFunc(ids, func(a, b uint32) int {
 		return cmp.Compare(min(len(told[a]), 1), min(len(told[b]), 1))

@@ -50,11 +50,8 @@ func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a GiveBack)
 		if j != job {
 			a.Others = append(a.Others, j.ID)
 		}
-		a.Components = append(a.Components, w.otherComponents(j, holders)...)
 	}
 	slices.Sort(a.Others)
-	slices.Sort(a.Components)
-	a.Components = slices.Compact(a.Components)
 	v.do, v.quiet, v.back = goesBack, false, &a
 }
 

@@ -196,11 +196,15 @@ var mutants = []mutant{
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",
-		"	if _, busy := f.asks[queue]; busy {\n", "	if _, busy := f.asks[queue]; busy && false {\n", rounds,
+		"if f.queues[name] != nil || ", "if ", rounds,
 	},
 	{
 		"a request that could not be made stops other groups", "flex/apply.go",
-		"		if actions := queues[queue]; r.flights.begin(queue, actions) {", "		if actions := queues[queue]; len(r.refusals.matter(r.Now())) == 0 && r.flights.begin(queue, actions) {", rounds,
+		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", rounds,
+	},
+	{
+		"a request is made though its group could not be", "flex/plan/action.go",
+		"		case CreatePolicy, CreateGroup:\n", "		case CreatePolicy:\n", rounds,
 	},
 	{
 		"of many nodes only the first batch is updated", "slurm/scontrol/update.go",
@@ -236,7 +240,7 @@ var mutants = []mutant{
 	},
 	{
 		"a refused node update starves all others", "flex/apply.go",
-		"case alone && r.Now().Sub(began) < actionLimit:", "case alone && began.IsZero():", rounds,
+		"case r.Now().Sub(began) >= actionLimit:", "case !began.IsZero():", rounds,
 	},
 	{
 		"what Slurm refuses is tried again in each pass", "flex/retries.go",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/api/compute/v1"
@@ -103,21 +102,15 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	if b.zones, err = s.bulkZones(c, spec.LocationPolicy); err != nil {
 		return b, err
 	}
-	b.names, err = s.bulkNames(spec, b.zones)
+	b.names, err = bulkNames(spec)
 	return b, err
 }
 
-// bulkNames are the names that the call gives, or makes from its pattern.
-func (s *Server) bulkNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
+// bulkNames are the names that the call gives.
+func bulkNames(spec *compute.BulkInsertInstanceResource) ([]string, error) {
 	names := slices.Sorted(maps.Keys(spec.PerInstanceProperties))
 	if spec.NamePattern != "" {
-		if len(names) > 0 {
-			return nil, invalid("Invalid value for field 'resource.namePattern'. It cannot be given together with perInstanceProperties.")
-		}
-		var err error
-		if names, err = s.patternNames(spec, zones); err != nil {
-			return nil, err
-		}
+		return nil, invalid("Invalid value for field 'resource.namePattern'. This fake takes perInstanceProperties only.")
 	}
 	if len(names) != int(spec.Count) {
 		return nil, invalid("Invalid value for field 'resource.count': '%d'. There are %d names in perInstanceProperties.", spec.Count, len(names))
@@ -126,29 +119,6 @@ func (s *Server) bulkNames(spec *compute.BulkInsertInstanceResource, zones []str
 		if err := checkName("resource.perInstanceProperties", n); err != nil {
 			return nil, err
 		}
-	}
-	return names, nil
-}
-
-// patternNames numbers names after the largest number that is in use.
-func (s *Server) patternNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
-	width := strings.Count(spec.NamePattern, "#")
-	hashes := strings.Repeat("#", width)
-	if width == 0 || width > 18 || !strings.Contains(spec.NamePattern, hashes) {
-		return nil, invalid("Invalid value for field 'resource.namePattern': '%s'. It must have one sequence of 1 to 18 '#'.", spec.NamePattern)
-	}
-	before, after, _ := strings.Cut(spec.NamePattern, hashes)
-	last := 0
-	for _, v := range s.instances.all() {
-		digits, ok := strings.CutPrefix(v.name, before)
-		digits, ok2 := strings.CutSuffix(digits, after)
-		if n, err := strconv.Atoi(digits); ok && ok2 && err == nil && slices.Contains(zones, v.at.zone) {
-			last = max(last, n)
-		}
-	}
-	var names []string
-	for i := range int(spec.Count) {
-		names = append(names, fmt.Sprintf("%s%0*d%s", before, width, last+1+i, after))
 	}
 	return names, nil
 }

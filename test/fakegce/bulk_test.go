@@ -39,8 +39,7 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 		"zones/us-central1-b": {Preference: proto.String("DENY")},
 	}}
 	b.InstanceProperties = &computepb.InstanceProperties{Labels: map[string]string{"job": "7"}}
-	op, err := w.bulkInsert(b)
-	require.NoError(t, err)
+	op := w.begun(w.bulkInsert(b))
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "RUNNING", w.outcome(op), "until the VMs exist")
 	w.Advance(10 * time.Second)
@@ -55,37 +54,21 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 func TestABulkInsertWithoutRoomCreatesNothingOrTheLeastItMay(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 2)
-	op, err := w.bulkInsert(bulkOf(3, "n0", "n1", "n2"))
-	require.NoError(t, err)
+	op := w.begun(w.bulkInsert(bulkOf(3, "n0", "n1", "n2")))
 	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", w.outcome(op))
 	assert.EqualValues(t, 503, w.operation(op.Name()).GetHttpErrorStatusCode())
 	assert.Empty(t, w.State().Instances)
 
 	b := bulkOf(3, "n0", "n1", "n2")
 	b.MinCount = proto.Int64(1)
-	op, err = w.bulkInsert(b)
-	require.NoError(t, err)
+	op = w.begun(w.bulkInsert(b))
 	assert.Empty(t, w.outcome(op))
 	assert.Len(t, w.State().Instances, 2)
 }
 
-func TestABulkInsertNumbersItsPatternAfterWhatIsThere(t *testing.T) {
-	w := newWorld(t, Options{})
-	for range 2 {
-		b := bulkOf(2)
-		b.NamePattern = proto.String("node-###")
-		_, err := w.bulkInsert(b)
-		require.NoError(t, err)
-	}
-	found, err := w.list(t.Context(), "")
-	require.NoError(t, err)
-	assert.Equal(t, map[string][]string{"zones/us-central1-a": {"node-001", "node-002", "node-003", "node-004"}}, found)
-}
-
 func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
 	w := newWorld(t, slow())
-	op, err := w.bulkInsert(bulkOf(1, "n0"))
-	require.NoError(t, err)
+	op := w.begun(w.bulkInsert(bulkOf(1, "n0")))
 	w.Advance(3 * time.Second)
 	require.NoError(t, w.DeleteVM("n0"))
 	w.Advance(time.Minute)

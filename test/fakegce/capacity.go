@@ -16,24 +16,10 @@ type quota struct{ region, metric string }
 
 // SetCapacity says how many VMs of a machine type fit into a zone in total;
 // less than 0 is no limit, which is how every zone begins. An empty zone or
-// machineType stands for each one that has no number of its own.
+// machineType stands for each one that has no number of its own. Queued requests
+// notice with their next attempt.
 func (s *Server) SetCapacity(zone, machineType string, n int) {
 	s.do(func() { s.capacity[spot{zone, machineType}] = n })
-}
-
-// RaiseCapacity makes room for more VMs of a machine type in a zone, which
-// must have a limit. Queued requests notice with their next attempt.
-func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
-	var err error
-	s.do(func() {
-		n := s.room(zone, machineType)
-		if n < 0 {
-			err = fmt.Errorf("raise capacity of %s in %s: it has no limit; set one first", machineType, zone)
-			return
-		}
-		s.capacity[spot{zone, machineType}] = n + by
-	})
-	return err
 }
 
 // SetQuota sets the limit of a quota's metric, such as INSTANCES,

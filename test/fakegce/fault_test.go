@@ -53,8 +53,8 @@ func TestADropOverTCPCutsTheConnection(t *testing.T) {
 	w := newWorld(t, Options{})
 	web := httptest.NewServer(w)
 	defer web.Close()
-	require.NoError(t, w.AddFault(Fault{Method: "regions.list", Drop: true}))
-	resp, err := http.Get(web.URL + "/compute/v1/projects/demo/regions")
+	require.NoError(t, w.AddFault(Fault{Method: "regions.get", Drop: true}))
+	resp, err := http.Get(web.URL + "/compute/v1/projects/demo/regions/us-central1")
 	if err == nil {
 		resp.Body.Close()
 	}
@@ -67,22 +67,19 @@ func TestAnOperationThatIsToFailDoesNothing(t *testing.T) {
 		require.NoError(t, w.AddFault(Fault{Method: method, Times: 1, OperationError: &Problem{Code: "PERMISSION_DENIED", Message: "no"}}))
 	}
 	doom("regionInstanceGroupManagers.insert")
-	op, err := w.insertGroup(flexGroup("m"))
-	require.NoError(t, err)
+	op := w.begun(w.insertGroup(flexGroup("m")))
 	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	assert.EqualValues(t, 403, w.operation(op.Name()).GetHttpErrorStatusCode())
 	assert.Empty(t, w.State().Groups)
 
 	w.givenGroup("m")
 	doom("regionInstanceGroupManagerResizeRequests.insert")
-	op, err = w.insertRequest("m", namedRequest("r", "n0"))
-	require.NoError(t, err)
+	op = w.begun(w.insertRequest("m", namedRequest("r", "n0")))
 	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	assert.Equal(t, "FAILED", w.request("m", "r").GetState())
 
 	doom("regionInstanceGroupManagers.delete")
-	op, err = w.deleteGroup("m")
-	require.NoError(t, err)
+	op = w.begun(w.deleteGroup("m"))
 	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	w.givenRequest("m", "works", "n1")
 	assert.Equal(t, "SUCCEEDED", w.request("m", "works").GetState(), "the group is as it was")
@@ -141,9 +138,7 @@ func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
 }
 
 func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, Options{}, "n0")
 	require.NoError(t, w.AddFault(Fault{Method: "instances.aggregatedList", Unreachable: []string{"us-central1"}}))
 	warnings := make(map[string]string)
 	for scope, err := range w.instances.AggregatedList(t.Context(), &computepb.AggregatedListInstancesRequest{Project: testProject}).All() {
@@ -158,13 +153,11 @@ func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
 }
 
 func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, Options{}, "n0")
 	require.NoError(t, w.AddFault(Fault{Method: "*.list", Unreachable: []string{"us-central1"}}))
 	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
 	for _, path := range []string{
-		"regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/m/resizeRequests", "zones/us-central1-a/instances",
+		"regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/m/resizeRequests",
 	} {
 		_, body := ask(t, client, http.MethodGet, path, "")
 		assert.Contains(t, body, `"code":"UNREACHABLE"`, path)

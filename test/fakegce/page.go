@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // defaultPage is the results a page that Compute gives, and gives at most.
@@ -73,7 +72,7 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 
 // aggregate answers an aggregatedList method: every place of the kinds where
 // such resources are, with its results or a warning that it has none.
-func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
+func (s *Server) aggregate(c *call, kind, collection string, all []resource, example any) (any, error) {
 	lost := func(r resource) bool { return slices.ContainsFunc(c.fault.Unreachable, unreachable(r.about().at)) }
 	p, err := s.page(c, slices.DeleteFunc(all, lost), example)
 	if err != nil {
@@ -81,7 +80,7 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	}
 	id := strings.TrimPrefix(c.path, "/compute/v1/")
 	answer := aggregateReply{
-		Kind: aggregateKinds()[collection], ID: id, SelfLink: apiRoot + id,
+		Kind: kind, ID: id, SelfLink: apiRoot + id,
 		NextPageToken: p.next, Items: make(map[string]map[string]any),
 	}
 	found := make(map[location][]any)
@@ -92,7 +91,7 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 		}
 		found[at] = append(found[at], c.fault.bodyOf(r))
 	}
-	for _, at := range s.scopes(collection, c.query.Get("includeAllScopes") == "true") {
+	for _, at := range s.scopes(collection) {
 		scope := at.String()
 		switch {
 		case slices.ContainsFunc(c.fault.Unreachable, unreachable(at)):
@@ -127,36 +126,17 @@ func notReached(scope string) map[string]any {
 	return warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
 }
 
-// aggregateKinds are the kinds of the aggregated lists by collection.
-func aggregateKinds() map[string]string {
-	return map[string]string{
-		"instances":             "compute#instanceAggregatedList",
-		"instanceGroupManagers": "compute#instanceGroupManagerAggregatedList",
-		"instanceTemplates":     "compute#instanceTemplateAggregatedList",
-		"resourcePolicies":      "compute#resourcePolicyAggregatedList",
-		"operations":            "compute#operationAggregatedList",
-		"machineTypes":          "compute#machineTypeAggregatedList",
-	}
-}
-
-// scopes are the places where resources of a collection can be, or all.
-func (s *Server) scopes(collection string, all bool) []location {
-	zonal := all || slices.Contains([]string{"instances", "instanceGroupManagers", "operations", "machineTypes"}, collection)
-	regional := all || slices.Contains([]string{"instanceGroupManagers", "instanceTemplates", "resourcePolicies", "operations"}, collection)
-	global := all || slices.Contains([]string{"instanceTemplates", "operations"}, collection)
+// scopes are the places where resources of a collection can be.
+func (s *Server) scopes(collection string) []location {
 	var scopes []location
-	if global {
+	if collection == "operations" {
 		scopes = append(scopes, location{})
-	}
-	if regional {
 		for _, r := range s.regions() {
 			scopes = append(scopes, location{region: r})
 		}
 	}
-	if zonal {
-		for _, z := range s.opts.Zones {
-			scopes = append(scopes, location{zone: z})
-		}
+	for _, z := range s.opts.Zones {
+		scopes = append(scopes, location{zone: z})
 	}
 	return scopes
 }
@@ -165,19 +145,14 @@ func (s *Server) scopes(collection string, all bool) []location {
 // question. A token that names results, not a number of them, loses none when
 // others go between two pages.
 type cursor struct {
-	Created time.Time `json:"c"`
-	Path    string    `json:"p"`
-	Query   string    `json:"q"`
-	Turn    int       `json:"t,omitempty"` // of a page that a fault gives again
+	Path  string `json:"p"`
+	Query string `json:"q"`
+	Turn  int    `json:"t,omitempty"` // of a page that a fault gives again
 }
 
-// match gives all the results that a call asks for, in its order, as one page.
-func (s *Server) match(c *call, all []resource, example any) (page, error) {
+// match gives all the results that a call asks for, by name, as one page.
+func match(c *call, all []resource, example any) (page, error) {
 	matches, err := parseFilter(c.query.Get("filter"), reflect.TypeOf(example))
-	if err != nil {
-		return page{}, err
-	}
-	order, err := parseOrder(c.query.Get("orderBy"))
 	if err != nil {
 		return page{}, err
 	}
@@ -187,13 +162,13 @@ func (s *Server) match(c *call, all []resource, example any) (page, error) {
 			p.results = append(p.results, r)
 		}
 	}
-	slices.SortFunc(p.results, func(a, b resource) int { return order(at(a), at(b)) })
+	slices.SortFunc(p.results, func(a, b resource) int { return cmp.Compare(a.about().path, b.about().path) })
 	return p, nil
 }
 
 // page gives one page of the results that a call asks for.
 func (s *Server) page(c *call, all []resource, example any) (page, error) {
-	p, err := s.match(c, all, example)
+	p, err := match(c, all, example)
 	if err != nil {
 		return page{}, err
 	}
@@ -207,16 +182,12 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 		if err != nil || last.Query != question(c) {
 			return page{}, invalid("Invalid value for field 'pageToken': '%s'. The page token is not one of this list's.", token)
 		}
-		order, err := parseOrder(c.query.Get("orderBy"))
-		if err != nil {
-			return page{}, err
-		}
-		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return last.Path != "" && order(at(r), last) <= 0 })
+		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return r.about().path <= last.Path })
 	}
 	switch {
 	case len(p.results) > limit:
 		p.results = p.results[:limit]
-		last = at(p.results[limit-1])
+		last.Path = p.results[limit-1].about().path
 	case c.fault.Doubled && last.Turn == 0:
 		last.Turn = 1
 	case c.fault.Endless == Alternating:
@@ -231,12 +202,9 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 	return p, nil
 }
 
-// at is the cursor that points at a result.
-func at(r resource) cursor { return cursor{Created: r.about().created, Path: r.about().path} }
-
 // question is the part of a call that must not change from page to page.
 func question(c *call) string {
-	return c.path + "?" + c.query.Get("filter") + "?" + c.query.Get("orderBy")
+	return c.path + "?" + c.query.Get("filter")
 }
 
 func (c cursor) token() string {
@@ -255,19 +223,6 @@ func parseToken(token string) (cursor, error) {
 	var c cursor
 	err = json.Unmarshal(b, &c)
 	return c, err
-}
-
-// parseOrder reads orderBy: by name unless it says otherwise.
-func parseOrder(by string) (func(a, b cursor) int, error) {
-	switch strings.Join(strings.Fields(by), " ") {
-	case "", "name":
-		return func(a, b cursor) int { return cmp.Compare(a.Path, b.Path) }, nil
-	case "creationTimestamp desc":
-		return func(a, b cursor) int {
-			return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.Path, b.Path))
-		}, nil
-	}
-	return nil, invalid("Invalid value for field 'orderBy': '%s'. Must be 'name' or 'creationTimestamp desc'.", by)
 }
 
 // pageSize reads maxResults, 0 to 500; 0 is the default.

@@ -7,12 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAPolicyIsInsertedOnceAndOfOneKind(t *testing.T) {
+func TestAPolicyIsInsertedOnceAndIsAWorkloadPolicy(t *testing.T) {
 	const at = "regions/us-central1/resourcePolicies"
-	w := newWorld(t, Options{})
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	post(t, client, at, `{"name":"compact","groupPlacementPolicy":{"collocation":"COLLOCATED","vmCount":2}}`)
-	_, body := ask(t, client, http.MethodGet, at+"/compact", "")
+	client := &http.Client{Transport: &schemaChecker{t: t, next: newWorld(t, Options{}).Transport()}}
+	post(t, client, at, `{"name":"near","workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"BLOCK"}}`)
+	_, body := ask(t, client, http.MethodGet, at, "")
 	assert.Contains(t, body, `"status":"READY"`)
 
 	for name, c := range map[string]struct {
@@ -20,10 +19,8 @@ func TestAPolicyIsInsertedOnceAndOfOneKind(t *testing.T) {
 		status int
 		says   string
 	}{
-		"a name in use":        {`{"name":"compact","groupPlacementPolicy":{"collocation":"COLLOCATED"}}`, 409, "already exists"},
-		"no kind":              {`{"name":"p"}`, 400, "groupPlacementPolicy"},
-		"two kinds":            {`{"name":"p","groupPlacementPolicy":{},"workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`, 400, "one kind"},
-		"a collocation":        {`{"name":"p","groupPlacementPolicy":{"collocation":"NEAR"}}`, 400, "NEAR"},
+		"a name in use":        {`{"name":"near","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`, 409, "already exists"},
+		"no kind":              {`{"name":"p"}`, 400, "workloadPolicy.type"},
 		"no type of workload":  {`{"name":"p","workloadPolicy":{"maxTopologyDistance":"BLOCK"}}`, 400, "workloadPolicy.type"},
 		"a type of workload":   {`{"name":"p","workloadPolicy":{"type":"FAST"}}`, 400, "FAST"},
 		"a topology's measure": {`{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"MILE"}}`, 400, "MILE"},

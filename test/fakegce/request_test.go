@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,8 +22,7 @@ func TestARequestIsCreatingUntilItsOperationEndsThenAccepted(t *testing.T) {
 	w := newWorld(t, slow())
 	w.SetCapacity("", "", 0)
 	w.givenGroup("m")
-	op, err := w.insertRequest("m", namedRequest("r", "n0", "n1"))
-	require.NoError(t, err)
+	op := w.begun(w.insertRequest("m", namedRequest("r", "n0", "n1")))
 
 	first := op.Proto()
 	assert.Equal(t, computepb.Operation_RUNNING, first.GetStatus())
@@ -59,7 +59,7 @@ func TestAStockedOutRequestStaysAcceptedAndSaysWhyUntilThereIsRoom(t *testing.T)
 	assert.Equal(t, "resource_availability", problem.GetErrorDetails()[0].GetErrorInfo().GetReason())
 	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", w.members("m")["n0"].GetLastAttempt().GetErrors().GetErrors()[0].GetCode())
 
-	require.NoError(t, w.RaiseCapacity("us-central1-c", testMachine, 1))
+	w.SetCapacity("us-central1-c", testMachine, 2)
 	w.Advance(30 * time.Second)
 	assert.Empty(t, w.State().Instances, "the next attempt is not yet")
 	w.Advance(40 * time.Second)
@@ -72,9 +72,7 @@ func TestAStockedOutRequestStaysAcceptedAndSaysWhyUntilThereIsRoom(t *testing.T)
 }
 
 func TestARequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, slow(), "n0")
 
 	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState())
 	assert.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
@@ -111,9 +109,7 @@ func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {
 }
 
 func TestAFailedRequestKeepsItsErrorAndGivesBackWhatItHad(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0", "n1")
+	w := granted(t, slow(), "n0", "n1")
 	require.Len(t, w.State().Instances, 2, "being created")
 
 	require.NoError(t, w.FailRequest("m", "r", "IP_SPACE_EXHAUSTED", "no addresses"))
@@ -129,12 +125,8 @@ func TestAFailedRequestKeepsItsErrorAndGivesBackWhatItHad(t *testing.T) {
 }
 
 func TestACancelledRequestTakesItsInstancesWithIt(t *testing.T) {
-	w := newWorld(t, slow())
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0", "n1")
-	op, err := w.cancelRequest("m", "r")
-	require.NoError(t, err)
+	w := waiting(t, slow(), "n0", "n1")
+	op := w.begun(w.cancelRequest("m", "r"))
 	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState(), "until the operation ends")
 
 	w.Advance(2 * time.Second)
@@ -148,12 +140,9 @@ func TestACancelledRequestTakesItsInstancesWithIt(t *testing.T) {
 }
 
 func TestACancelThatLosesTheRaceEndsInAnOperationErrorWithoutStatus(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, slow(), "n0")
 	w.Advance(9 * time.Second)
-	op, err := w.cancelRequest("m", "r")
-	require.NoError(t, err, "HTTP 200")
+	op := w.begun(w.cancelRequest("m", "r"))
 
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
@@ -168,15 +157,11 @@ func TestTheLastAttemptIsForgottenWhenARequestEnds(t *testing.T) {
 	for end, act := range map[string]func(w *world){
 		"FAILED": func(w *world) { require.NoError(w.t, w.FailRequest("m", "r", "LIMIT_EXCEEDED", "too late")) },
 		"CANCELLED": func(w *world) {
-			_, err := w.cancelRequest("m", "r")
-			require.NoError(w.t, err)
+			w.begun(w.cancelRequest("m", "r"))
 		},
 	} {
 		t.Run(end, func(t *testing.T) {
-			w := newWorld(t, Options{})
-			w.SetCapacity("", "", 0)
-			w.givenGroup("m")
-			w.givenRequest("m", "r", "n0")
+			w := waiting(t, Options{}, "n0")
 			require.NotNil(t, w.request("m", "r").GetStatus().GetLastAttempt())
 			act(w)
 			r := w.request("m", "r")
@@ -187,11 +172,8 @@ func TestTheLastAttemptIsForgottenWhenARequestEnds(t *testing.T) {
 }
 
 func TestADeletedRequestLeavesItsVMs(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	_, err := w.deleteRequest("m", "r")
-	require.NoError(t, err)
+	w := granted(t, Options{}, "n0")
+	w.begun(w.deleteRequest("m", "r"))
 
 	g, _ := w.State().Group("m")
 	assert.Empty(t, g.Requests)
@@ -204,8 +186,7 @@ func TestARequestInAFinalStateIsForgottenAfterFourteenDays(t *testing.T) {
 	w.givenGroup("m")
 	w.givenRequest("m", "ends", "n0")
 	w.givenRequest("m", "waits", "n1")
-	_, err := w.cancelRequest("m", "ends")
-	require.NoError(t, err)
+	w.begun(w.cancelRequest("m", "ends"))
 
 	w.Advance(14*24*time.Hour - time.Second)
 	assert.Equal(t, "CANCELLED", w.request("m", "ends").GetState())
@@ -217,9 +198,7 @@ func TestARequestInAFinalStateIsForgottenAfterFourteenDays(t *testing.T) {
 }
 
 func TestAVMLostWhileItIsCreatedFailsItsRequest(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0", "n1")
+	w := granted(t, slow(), "n0", "n1")
 	require.NoError(t, w.DeleteVM("n0"))
 
 	assert.Equal(t, "FAILED", w.request("m", "r").GetState())
@@ -234,8 +213,7 @@ func TestANameThatAnotherVMHoldsIsWaitedForUntilItIsGone(t *testing.T) {
 	w.givenGroup("new", "us-central1-a")
 	w.givenRequest("old", "r", "n0")
 	w.Advance(time.Minute)
-	_, err := w.deleteInstances("old", "zones/us-central1-a/instances/n0")
-	require.NoError(t, err)
+	w.begun(w.deleteInstances("old", "zones/us-central1-a/instances/n0"))
 	w.Advance(2 * time.Second)
 	w.givenRequest("new", "r", "n0")
 
@@ -244,20 +222,6 @@ func TestANameThatAnotherVMHoldsIsWaitedForUntilItIsGone(t *testing.T) {
 	assert.Equal(t, "The resource 'projects/demo/zones/us-central1-a/instances/n0' already exists", e.GetMessage())
 	w.Advance(2 * time.Minute)
 	assert.Equal(t, "SUCCEEDED", w.request("new", "r").GetState())
-}
-
-func TestARequestWithACountNamesItsInstancesAfterTheGroup(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	_, err := w.insertRequest("m", &computepb.InstanceGroupManagerResizeRequest{
-		Name: proto.String("r"), ResizeBy: proto.Int32(3), RequestedRunDuration: &computepb.Duration{Seconds: proto.Int64(600)},
-	})
-	require.NoError(t, err)
-	assert.Len(t, w.members("m"), 3)
-	for name, m := range w.members("m") {
-		assert.Regexp(t, `^m-[0-9a-f]{4}$`, name)
-		assert.Equal(t, "RUNNING", m.GetInstanceStatus())
-	}
 }
 
 func TestARequestThatCannotBeGrantedFailsWithItsOperation(t *testing.T) {
@@ -300,12 +264,10 @@ func TestARequestThatCannotBeGrantedFailsWithItsOperation(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, Options{})
 			givenTemplates(t, w)
-			_, err := w.insertGroup(c.group)
-			require.NoError(t, err)
+			w.begun(w.insertGroup(c.group))
 			r := namedRequest("r", "n0")
 			r.RequestedRunDuration = c.run
-			op, err := w.insertRequest("m", r)
-			require.NoError(t, err)
+			op := w.begun(w.insertRequest("m", r))
 
 			e := w.operation(op.Name()).GetError().GetErrors()
 			require.Len(t, e, 1)
@@ -324,8 +286,7 @@ func TestTheTemplatesLeaseServesARequestThatNamesNone(t *testing.T) {
 	w.givenGroup("m")
 	r := namedRequest("r", "n0")
 	r.RequestedRunDuration = nil
-	_, err := w.insertRequest("m", r)
-	require.NoError(t, err)
+	w.begun(w.insertRequest("m", r))
 	v, _ := w.State().Instance("n0")
 	assert.Equal(t, 7*24*time.Hour, v.Terminates.Sub(v.Created))
 }
@@ -337,14 +298,12 @@ func TestTheHundredAndFirstActiveRequestOfARegionExceedsItsQuota(t *testing.T) {
 	w.givenGroup("m")
 	w.givenRequest("m", "r1", "n1")
 	w.givenRequest("m", "r2", "n2")
-	op, err := w.insertRequest("m", namedRequest("r3", "n3"))
-	require.NoError(t, err)
+	op := w.begun(w.insertRequest("m", namedRequest("r3", "n3")))
 	e := w.operation(op.Name()).GetError().GetErrors()[0]
 	assert.Equal(t, "QUOTA_EXCEEDED", e.GetCode())
 	assert.Equal(t, "Quota 'ACTIVE_RESIZE_REQUESTS' exceeded.  Limit: 2.0 in region us-central1.", e.GetMessage())
 
-	_, err = w.cancelRequest("m", "r1")
-	require.NoError(t, err)
+	w.begun(w.cancelRequest("m", "r1"))
 	w.givenRequest("m", "r4", "n4")
 	assert.Equal(t, "ACCEPTED", w.request("m", "r4").GetState(), "cancelled requests do not count")
 }
@@ -353,15 +312,15 @@ func TestAGroupHoldsTwoThousandInstances(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 0)
 	w.givenGroup("m")
-	for _, name := range []string{"r1", "r2"} {
-		op, err := w.insertRequest("m", &computepb.InstanceGroupManagerResizeRequest{Name: proto.String(name), ResizeBy: proto.Int32(1000)})
-		require.NoError(t, err)
-		assert.Empty(t, w.outcome(op))
+	ask := func(name string, size int) string {
+		instances := make([]string, size)
+		for i := range instances {
+			instances[i] = fmt.Sprintf("%s-%d", name, i)
+		}
+		return w.outcome(w.begun(w.insertRequest("m", namedRequest(name, instances...))))
 	}
-	op, err := w.insertRequest("m", namedRequest("r3", "n0"))
-	require.NoError(t, err)
-	assert.Equal(t, "LIMIT_EXCEEDED", w.outcome(op))
-	op, err = w.insertRequest("m", &computepb.InstanceGroupManagerResizeRequest{Name: proto.String("r4"), ResizeBy: proto.Int32(1001)})
-	require.NoError(t, err)
-	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
+	assert.Equal(t, "INVALID_ARGUMENT", ask("r1", 1001))
+	assert.Empty(t, ask("r2", 1000))
+	assert.Empty(t, ask("r3", 1000))
+	assert.Equal(t, "LIMIT_EXCEEDED", ask("r4", 1))
 }

@@ -236,7 +236,7 @@ func TestEveryAnswerKeepsToTheSchema(t *testing.T) {
 	post(t, client, "regions/us-central1/resourcePolicies", `{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
 	post(t, client, "zones/us-central1-a/instanceGroupManagers", `{"name":"z","targetSize":0,"versions":[{"instanceTemplate":"global/instanceTemplates/global"}],
 		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
-	post(t, client, "zones/us-central1-a/instanceGroupManagers/z/resizeRequests", `{"name":"r","resizeBy":1}`)
+	post(t, client, "zones/us-central1-a/instanceGroupManagers/z/resizeRequests", `{"name":"r","instances":[{"name":"z0"}]}`)
 	operation := map[string]string{}
 	for _, o := range w.operations.all() {
 		operation[o.at.String()] = o.name

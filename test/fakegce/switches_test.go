@@ -22,8 +22,7 @@ func TestTheTargetSizeMayRiseLater(t *testing.T) {
 		t.Run("at "+at, func(t *testing.T) {
 			w := newWorld(t, switched(Switches{TargetSizeAt: at}))
 			w.givenGroup("m")
-			_, err := w.insertRequest("m", namedRequest("r", "n0"))
-			require.NoError(t, err)
+			w.begun(w.insertRequest("m", namedRequest("r", "n0")))
 			creating := w.group("m").GetTargetSize()
 			w.Advance(2 * time.Second)
 			accepted := w.group("m").GetTargetSize()
@@ -41,17 +40,14 @@ func TestACancelledRequestGivesBackOnlyWhatItTook(t *testing.T) {
 		w.Advance(time.Minute)
 		w.SetCapacity("", "", 0)
 		w.givenRequest("m", "waits", "n1")
-		_, err := w.cancelRequest("m", "waits")
-		require.NoError(t, err)
+		w.begun(w.cancelRequest("m", "waits"))
 		w.Advance(2 * time.Second)
 		assert.EqualValues(t, 1, w.group("m").GetTargetSize(), "raised at %q", at)
 	}
 }
 
 func TestAnEndedLeaseMayLeaveTheTargetSize(t *testing.T) {
-	w := newWorld(t, switched(Switches{ExpiryKeepsTargetSize: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, switched(Switches{ExpiryKeepsTargetSize: true}), "n0")
 	w.Advance(2 * time.Hour)
 	assert.Empty(t, w.State().Instances)
 	assert.Empty(t, w.members("m"))
@@ -59,9 +55,7 @@ func TestAnEndedLeaseMayLeaveTheTargetSize(t *testing.T) {
 }
 
 func TestALostInstanceMayLeaveItsGroup(t *testing.T) {
-	w := newWorld(t, switched(Switches{LostInstancesLeave: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, switched(Switches{LostInstancesLeave: true}), "n0")
 	w.Advance(time.Minute)
 	require.NoError(t, w.DeleteVM("n0"))
 	assert.Empty(t, w.members("m"))
@@ -69,20 +63,15 @@ func TestALostInstanceMayLeaveItsGroup(t *testing.T) {
 }
 
 func TestDeletingQueuedInstancesMayCancelTheirRequest(t *testing.T) {
-	w := newWorld(t, switched(Switches{QueuedDeletable: true}))
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	op, err := w.deleteInstances("m", "n0")
-	require.NoError(t, err)
+	w := waiting(t, switched(Switches{QueuedDeletable: true}), "n0")
+	op := w.begun(w.deleteInstances("m", "n0"))
 	w.Advance(2 * time.Second)
 	assert.Empty(t, w.outcome(op))
 	assert.Equal(t, "CANCELLED", w.request("m", "r").GetState())
 	assert.Zero(t, w.group("m").GetTargetSize())
 
 	w.givenRequest("m", "s", "n1")
-	op, err = w.deleteInstances("m", "n1", "zones/us-central1-a/instances/n1")
-	require.NoError(t, err)
+	op = w.begun(w.deleteInstances("m", "n1", "zones/us-central1-a/instances/n1"))
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op), "URLs and names do not mix")
 }
@@ -90,34 +79,22 @@ func TestDeletingQueuedInstancesMayCancelTheirRequest(t *testing.T) {
 func TestARequestMayBeCancelledWhileCreating(t *testing.T) {
 	w := newWorld(t, switched(Switches{CancelWhileCreating: true}))
 	w.givenGroup("m")
-	_, err := w.insertRequest("m", namedRequest("r", "n0"))
-	require.NoError(t, err)
-	op, err := w.cancelRequest("m", "r")
-	require.NoError(t, err)
+	w.begun(w.insertRequest("m", namedRequest("r", "n0")))
+	op := w.begun(w.cancelRequest("m", "r"))
 	w.Advance(2 * time.Second)
 	assert.Empty(t, w.outcome(op))
 	assert.Equal(t, "CANCELLED", w.request("m", "r").GetState())
 }
 
 func TestRefusalsMayComeLate(t *testing.T) {
-	w := newWorld(t, switched(Switches{LateRefusals: true, RequestErrorStatus: true}))
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	op, err := w.deleteRequest("m", "r")
-	require.NoError(t, err)
-	duplicate, err := w.insertRequest("m", namedRequest("r", "n1"))
-	require.NoError(t, err)
-	resized, err := w.groups.Resize(t.Context(), &computepb.ResizeRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: "m", Size: 0,
-	})
-	require.NoError(t, err)
+	w := waiting(t, switched(Switches{LateRefusals: true, RequestErrorStatus: true}), "n0")
+	op := w.begun(w.deleteRequest("m", "r"))
+	duplicate := w.begun(w.insertRequest("m", namedRequest("r", "n1")))
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "CONDITION_NOT_MET", w.outcome(op))
 	assert.EqualValues(t, http.StatusPreconditionFailed, w.operation(op.Name()).GetHttpErrorStatusCode())
 	assert.Error(t, op.Poll(t.Context()), "with a status Google's client sees the error")
 	assert.Equal(t, "RESOURCE_ALREADY_EXISTS", w.outcome(duplicate))
-	assert.Equal(t, "CONDITION_NOT_MET", w.outcome(resized))
 	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState(), "untouched")
 }
 
@@ -126,8 +103,7 @@ func TestARefusedRequestMayBeForgotten(t *testing.T) {
 	w.givenGroup("m")
 	r := namedRequest("r", "n0")
 	r.RequestedRunDuration = &computepb.Duration{Seconds: proto.Int64(1)}
-	op, err := w.insertRequest("m", r)
-	require.NoError(t, err)
+	op := w.begun(w.insertRequest("m", r))
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
 	g, _ := w.State().Group("m")
@@ -138,16 +114,13 @@ func TestARefusedRequestMayBeForgotten(t *testing.T) {
 func TestOperationsMayHaveZonalTypesAndNoClientID(t *testing.T) {
 	w := newWorld(t, switched(Switches{ZonalOperationTypes: true, NoClientOperationID: true}))
 	w.givenGroup("m")
-	op, err := w.insertRequest("m", namedRequest("r", "n0"))
-	require.NoError(t, err)
+	op := w.begun(w.insertRequest("m", namedRequest("r", "n0")))
 	assert.Equal(t, "compute.instanceGroupManagerResizeRequests.insert", op.Proto().GetOperationType())
 	assert.Nil(t, op.Proto().ClientOperationId)
 }
 
 func TestAnInstanceMayHaveNoActionOnceItIsCreated(t *testing.T) {
-	w := newWorld(t, switched(Switches{NoActionOnceCreated: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, switched(Switches{NoActionOnceCreated: true}), "n0")
 	assert.Equal(t, "CREATING", w.members("m")["n0"].GetCurrentAction())
 	w.Advance(10 * time.Second)
 	m := w.members("m")["n0"]
@@ -156,9 +129,7 @@ func TestAnInstanceMayHaveNoActionOnceItIsCreated(t *testing.T) {
 }
 
 func TestInstancesMaySkipStaging(t *testing.T) {
-	w := newWorld(t, switched(Switches{NoStaging: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, switched(Switches{NoStaging: true}), "n0")
 	w.Advance(10 * time.Second)
 	v, _ := w.State().Instance("n0")
 	assert.Equal(t, "PROVISIONING", v.Status)
@@ -168,9 +139,7 @@ func TestInstancesMaySkipStaging(t *testing.T) {
 }
 
 func TestTheTemplatesLeaseMayWin(t *testing.T) {
-	w := newWorld(t, Options{Switches: Switches{TemplateDuration: true}})
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, Options{Switches: Switches{TemplateDuration: true}}, "n0")
 	v, _ := w.State().Instance("n0")
 	assert.Equal(t, 7*24*time.Hour, v.Terminates.Sub(v.Created))
 }
@@ -181,10 +150,8 @@ func TestAWorkloadPolicyMayBeRefused(t *testing.T) {
 		post(t, &http.Client{Transport: w.Transport()}, "regions/us-central1/resourcePolicies", `{"name":"wp","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
 		g := flexGroup("m")
 		g.ResourcePolicies = &computepb.InstanceGroupManagerResourcePolicies{WorkloadPolicy: proto.String("projects/demo/regions/us-central1/resourcePolicies/wp")}
-		_, err := w.insertGroup(g)
-		require.NoError(t, err)
-		op, err := w.insertRequest("m", namedRequest("r", "n0"))
-		require.NoError(t, err)
+		w.begun(w.insertGroup(g))
+		op := w.begun(w.insertRequest("m", namedRequest("r", "n0")))
 		assert.Equal(t, want, w.outcome(op))
 	}
 }
@@ -199,11 +166,7 @@ func TestANameConflictMayFailTheRequest(t *testing.T) {
 }
 
 func TestAGroupMayHaveOneActiveRequestOnly(t *testing.T) {
-	w := newWorld(t, Options{Switches: Switches{RequestsPerGroup: 1}})
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	op, err := w.insertRequest("m", namedRequest("s", "n1"))
-	require.NoError(t, err)
+	w := waiting(t, Options{Switches: Switches{RequestsPerGroup: 1}}, "n0")
+	op := w.begun(w.insertRequest("m", namedRequest("s", "n1")))
 	assert.Equal(t, "LIMIT_EXCEEDED", w.outcome(op))
 }

@@ -18,8 +18,6 @@ func (t *template) body() any { return t.api }
 
 func (t *template) scheduling() *compute.Scheduling { return schedulingOf(t.api.Properties) }
 
-func (t *template) flexStart() bool { return t.scheduling().ProvisioningModel == "FLEX_START" }
-
 func (t *template) runDuration() time.Duration { return seconds(t.scheduling().MaxRunDuration) }
 
 // schedulingOf is the scheduling of properties that may have none.
@@ -97,21 +95,6 @@ func (s *Server) newTemplate(at location, spec *compute.InstanceTemplate) (*temp
 	return t, nil
 }
 
-func (s *Server) insertTemplate(c *call) (any, error) {
-	spec := new(compute.InstanceTemplate)
-	if err := c.decode(spec); err != nil {
-		return nil, err
-	}
-	t, err := s.newTemplate(c.at, spec)
-	if err != nil {
-		return nil, err
-	}
-	op := s.begin(c, &t.meta)
-	op.undo = func(*Problem) { s.templates.remove(t, s.now) }
-	s.complete(op, func() *Problem { t.ready = true; return nil })
-	return op.api, nil
-}
-
 func (s *Server) namedTemplate(c *call) (*template, error) {
 	path := s.path(c.at, "instanceTemplates", c.name())
 	t, ok := s.templates.get(path)
@@ -148,12 +131,4 @@ func (s *Server) deleteTemplate(c *call) (any, error) {
 	op.undo = func(*Problem) { t.ready = true }
 	s.complete(op, func() *Problem { s.templates.remove(t, s.now); return nil })
 	return op.api, nil
-}
-
-func (s *Server) listTemplates(c *call) (any, error) {
-	return s.list(c, "compute#instanceTemplateList", s.templates.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceTemplate{})
-}
-
-func (s *Server) aggregatedTemplates(c *call) (any, error) {
-	return s.aggregate(c, "instanceTemplates", s.templates.seen(s.now, c.fault.Lag, anywhere), compute.InstanceTemplate{})
 }

@@ -119,6 +119,32 @@ func (w *world) givenRequest(group, name string, instances ...string) {
 	require.Nil(w.t, w.operation(op.Name()).GetError())
 }
 
+// granted is a world where request r has got these machines for group m.
+func granted(t *testing.T, opts Options, machines ...string) *world {
+	t.Helper()
+	w := newWorld(t, opts)
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", machines...)
+	return w
+}
+
+// waiting is a world without room, where request r waits for these machines.
+func waiting(t *testing.T, opts Options, machines ...string) *world {
+	t.Helper()
+	w := newWorld(t, opts)
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", machines...)
+	return w
+}
+
+// begun is the operation of a call that must be taken.
+func (w *world) begun(op *compute.Operation, err error) *compute.Operation {
+	w.t.Helper()
+	require.NoError(w.t, err)
+	return op
+}
+
 func (w *world) request(group, name string) *computepb.InstanceGroupManagerResizeRequest {
 	w.t.Helper()
 	r, err := w.requests.Get(w.t.Context(), &computepb.GetRegionInstanceGroupManagerResizeRequestRequest{

@@ -100,6 +100,7 @@ func routes() []route {
 		{"instanceTemplates.", "global/"}, {"regionInstanceTemplates.", "regions/{region}/"},
 	} {
 		path := scope.at + "instanceTemplates"
+		add(scope.method+"insert", post, path, (*Server).insertTemplate, once)
 		add(scope.method+"get", get, path+"/{name}", (*Server).getTemplate)
 		add(scope.method+"delete", del, path+"/{name}", (*Server).deleteTemplate, once)
 	}

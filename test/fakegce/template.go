@@ -95,6 +95,21 @@ func (s *Server) newTemplate(at location, spec *compute.InstanceTemplate) (*temp
 	return t, nil
 }
 
+func (s *Server) insertTemplate(c *call) (any, error) {
+	spec := new(compute.InstanceTemplate)
+	if err := c.decode(spec); err != nil {
+		return nil, err
+	}
+	t, err := s.newTemplate(c.at, spec)
+	if err != nil {
+		return nil, err
+	}
+	op := s.begin(c, &t.meta)
+	op.undo = func(*Problem) { s.templates.remove(t, s.now) }
+	s.complete(op, func() *Problem { t.ready = true; return nil })
+	return op.api, nil
+}
+
 func (s *Server) namedTemplate(c *call) (*template, error) {
 	path := s.path(c.at, "instanceTemplates", c.name())
 	t, ok := s.templates.get(path)

@@ -74,3 +74,20 @@ func TestATemplateOrPolicyCannotGoBeforeTheGroupThatUsesIt(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, status)
 	}
 }
+
+func TestATemplateCanBeInsertedAndIsReadBackAsItWas(t *testing.T) {
+	w := newWorld(t, Options{})
+	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	body := `{"name":"t","properties":{"machineType":"a3-highgpu-8g","scheduling":{"provisioningModel":"FLEX_START","maxRunDuration":{"seconds":"7200"}}}}`
+	for _, at := range []string{"global/instanceTemplates", "regions/us-central1/instanceTemplates"} {
+		post(t, client, at, body)
+		status, got := ask(t, client, http.MethodGet, at+"/t", "")
+		assert.Equal(t, http.StatusOK, status)
+		assert.Contains(t, got, `"maxRunDuration":{"seconds":"7200"}`)
+		status, got = ask(t, client, http.MethodPost, at, body)
+		assert.Equal(t, http.StatusConflict, status, got)
+	}
+	status, got := ask(t, client, http.MethodPost, "global/instanceTemplates", `{"name":"u","properties":{}}`)
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, got, "machineType")
+}

@@ -11,7 +11,7 @@ import (
 func numbered(n int) day {
 	var d day
 	for i := range n {
-		d.script = append(d.script, appointment{no: i + 1, event: unblock{"gang"}})
+		d.script = append(d.script, appointment{no: i + 1, event: unblock("gang")})
 	}
 	return d
 }

@@ -135,22 +135,6 @@ func TestAQueuedRequestSaysWhatItWaitsForAndCanBeCancelledOnce(t *testing.T) {
 	})
 }
 
-func TestACancelThatLosesARaceIsAConflict(t *testing.T) {
-	for _, status := range []bool{false, true} {
-		t.Run(fmt.Sprintf("HTTP status in the operation: %v", status), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				ctx := t.Context()
-				require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
-				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
-				time.Sleep(time.Minute)
-				err := w.CancelRequest(ctx, region, "alpha-x", "a1")
-				require.ErrorContains(t, err, "cancel resize request alpha-x/a1: ")
-				assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
-			}, func(o *fakegce.Options) { o.Switches.LateRefusals, o.Switches.RequestErrorStatus = true, status })
-		})
-	}
-}
-
 func TestAGroupMayHaveTheLongestNameThatThereIs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		name := "alpha-" + strings.Repeat("x", 51) + "-" + strings.Repeat("y", 5)
@@ -256,48 +240,6 @@ func TestNothingIsMissedOnPagesOfOne(t *testing.T) {
 	}, func(o *fakegce.Options) { o.PageLimit = 1 })
 }
 
-func TestAGroupWithOurPrefixAndAnotherStampIsNotReturned(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		foreign := w.spec("alpha-y", 2)
-		foreign.Stamp.Cluster = "alpha-y"
-		require.NoError(t, w.CreateGroup(t.Context(), foreign))
-		assert.Equal(t, "alpha-x", w.group(t).Name)
-	})
-}
-
-func TestARegionThatTheAggregatedListDoesNotReachIsUnseen(t *testing.T) {
-	for _, place := range []string{region, "us-central1-b"} {
-		t.Run(place, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-				require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
-				time.Sleep(time.Minute)
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Unreachable: []string{place}}))
-				instances, unseen := w.Instances(t.Context(), "alpha", []string{region, "europe-west4"})
-				assert.Empty(t, instances)
-				require.Len(t, unseen, 1)
-				assert.ErrorContains(t, unseen[region], "incomplete answer")
-			})
-		})
-	}
-}
-
-func TestARegionThatAListDoesNotReachHasNoGroups(t *testing.T) {
-	for _, list := range []string{"regionInstanceGroupManagers.list", "regionInstanceGroupManagerResizeRequests.list"} {
-		t.Run(list, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Unreachable: []string{region}}))
-				groups, unseen := w.Groups(t.Context(), "alpha", []string{region, "europe-west4"})
-				assert.Empty(t, groups)
-				require.Len(t, unseen, 1)
-				assert.ErrorContains(t, unseen[region], "incomplete answer: UNREACHABLE")
-			})
-		})
-	}
-}
-
 func TestARequestThatFailsSaysWhy(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
@@ -309,17 +251,6 @@ func TestARequestThatFailsSaysWhy(t *testing.T) {
 		assert.Equal(t, mig.Failed, r.State)
 		assert.Equal(t, mig.CausePermission, r.Cause)
 		assert.Equal(t, "PERMISSIONS_ERROR: Required 'compute.images.useReadOnly' permission", r.Message)
-	})
-}
-
-func TestAUsedUpQuotaOfRequestsIsAQuota(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.cloud.SetQuota(region, "ACTIVE_RESIZE_REQUESTS", 0)
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		err := w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0"))
-		assert.Equal(t, mig.CauseQuota, mig.CauseOf(err), "%v", err)
-		assert.ErrorContains(t, err, "ACTIVE_RESIZE_REQUESTS")
 	})
 }
 

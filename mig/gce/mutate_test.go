@@ -147,14 +147,6 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 	}
 }
 
-func TestTheBaseNameOfALongGroupIsCutToWhatComputeAllows(t *testing.T) {
-	long := testGroup
-	long.Name = "alpha-" + strings.Repeat("x", 57)
-	body := groupBody(testProject, long)
-	assert.Len(t, body.GetName(), 63)
-	assert.Len(t, body.GetBaseInstanceName(), 58)
-}
-
 func TestDeleteInstancesSplitsWhatOneCallMayNotName(t *testing.T) {
 	instances := make([]mig.Instance, 2001)
 	for i := range instances {
@@ -174,40 +166,33 @@ func TestDeleteInstancesSplitsWhatOneCallMayNotName(t *testing.T) {
 	assert.Len(t, api.calls, 3, "nothing to delete is no call")
 }
 
-func TestAnOperationOfASecondIsKnownAfterASecondWithOneWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		held := func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(time.Second)
-			ok(done)(w, r)
+func TestAnOperationIsWaitedForUntilItIsDone(t *testing.T) {
+	held := func(by time.Duration, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(by)
+			ok(body)(w, r)
 		}
-		api, start := answers(ok(running), held), time.Now()
-		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
-		assert.Equal(t, time.Second, time.Since(start))
-		require.Len(t, api.calls, 2)
-		assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "", ""}, api.calls[1])
-	})
-}
-
-func TestAWaitThatEndsEarlyIsAskedAgainOnceASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api, start := answers(ok(running), ok(running), ok(running), ok(running), ok(done)), time.Now()
-		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
-		assert.Equal(t, 3*time.Second, time.Since(start))
-		assert.Len(t, api.calls, 5)
-	})
-}
-
-func TestAWaitMayBeHeldForTwoMinutes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		held := func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(2 * time.Minute)
-			ok(running)(w, r)
-		}
-		api, start := answers(ok(running), held, held, ok(done)), time.Now()
-		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
-		assert.Equal(t, 4*time.Minute, time.Since(start))
-		assert.Len(t, api.calls, 4)
-	})
+	}
+	for name, c := range map[string]struct {
+		waits []http.HandlerFunc
+		took  time.Duration
+	}{
+		"one of a second is known after a second, with one wait": {[]http.HandlerFunc{held(time.Second, done)}, time.Second},
+		"a wait that ends early is asked again once a second":    {[]http.HandlerFunc{ok(running), ok(running), ok(running), ok(done)}, 3 * time.Second},
+		"a wait may be held for two minutes": {
+			[]http.HandlerFunc{held(2*time.Minute, running), held(2*time.Minute, running), ok(done)}, 4 * time.Minute,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api, start := answers(append([]http.HandlerFunc{ok(running)}, c.waits...)...), time.Now()
+				require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
+				assert.Equal(t, c.took, time.Since(start))
+				require.Len(t, api.calls, 1+len(c.waits))
+				assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "", ""}, api.calls[1])
+			})
+		})
+	}
 }
 
 // Google's own Wait takes an operation with errors and no HTTP status for a

@@ -48,37 +48,31 @@ func TestAGroupMidOperationIsNotReadyForChanges(t *testing.T) {
 }
 
 func TestADeletedGroupTakesItsRequestsAndVMs(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "got", "n0")
+	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)
 	w.SetCapacity("", "", 0)
 	w.givenRequest("m", "waits", "n1")
 	op := w.begun(w.deleteGroup("m"))
 	_, err := w.cancelRequest("m", "waits")
 	assertRefused(t, err, http.StatusBadRequest, "resourceNotReady", "not ready")
-
 	w.Advance(2 * time.Second)
-	assert.Equal(t, "DELETING", w.members("m")["n0"].GetCurrentAction())
+	w.shows("size 2; r SUCCEEDED; waits ACCEPTED; n0 DELETING STOPPING")
 	assert.Equal(t, "RUNNING", w.outcome(op), "the VM is still stopping")
 	w.Advance(10 * time.Second)
 	assert.Empty(t, w.outcome(op))
 	assert.Empty(t, w.State().Groups)
-	assert.Empty(t, w.State().Instances)
 	w.SetCapacity("", "", -1)
 	w.Advance(time.Hour)
-	assert.Empty(t, w.State().Instances, "nothing comes after it")
+	w.vms("") // nothing comes after it
 }
 
 func TestADeletionWaitsForTheRequestThatIsBeingCreated(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	op := w.begun(w.deleteGroup("m"))
-
 	w.Advance(9 * time.Second)
-	assert.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
-	assert.Equal(t, "CREATING", w.members("m")["n0"].GetCurrentAction())
+	w.shows("size 1; r ACCEPTED; n0 CREATING PROVISIONING")
 	w.Advance(time.Second)
-	assert.Equal(t, "STOPPING", w.members("m")["n0"].GetInstanceStatus(), "only now does it go")
+	w.shows("size 1; r SUCCEEDED; n0 DELETING STOPPING") // only now does it go
 	w.Advance(10 * time.Second)
 	assert.Empty(t, w.outcome(op))
 }

@@ -2,7 +2,11 @@ package fakegce
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -204,6 +208,34 @@ func (w *world) members(group string) map[string]*computepb.ManagedInstance {
 		found[m.GetName()] = m
 	}
 	return found
+}
+
+// shows requires that Google's client sees group m so: its size, its requests, and
+// its members with what becomes of them, "size 1; r ACCEPTED; n0 CREATING PROVISIONING".
+func (w *world) shows(want string) {
+	w.t.Helper()
+	parts := []string{fmt.Sprint("size ", w.group("m").GetTargetSize())}
+	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: "m",
+	}).All() {
+		require.NoError(w.t, err)
+		parts = append(parts, r.GetName()+" "+r.GetState())
+	}
+	members := w.members("m")
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		parts = append(parts, strings.TrimSpace(name+" "+members[name].GetCurrentAction()+" "+members[name].GetInstanceStatus()))
+	}
+	require.Equal(w.t, want, strings.Join(parts, "; "))
+}
+
+// vms requires that these VMs are there, in a group or not: "n0 RUNNING; n1 STOPPING".
+func (w *world) vms(want string) {
+	w.t.Helper()
+	var all []string
+	for _, v := range w.State().Instances {
+		all = append(all, v.Name+" "+v.Status)
+	}
+	require.Equal(w.t, want, strings.Join(all, "; "))
 }
 
 func (w *world) operation(name string) *computepb.Operation {

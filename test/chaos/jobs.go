@@ -87,7 +87,7 @@ func (e submit) strike(w *world, _ int) {
 		w.jobs[e.job] = id
 	}
 	if err == nil && (e.srun || e.noRequeue) {
-		w.watch.stay(id)
+		w.watch.note(w.watch.staying, id)
 	}
 	w.journal.note("submitted job %d as %d: %v", e.job, id, err)
 }
@@ -103,7 +103,7 @@ func order(job int, what verb) event {
 		var err error
 		switch what {
 		case cancel:
-			w.watch.excuse(id)
+			w.watch.note(w.watch.excused, id)
 			err = w.slurm.Cancel(id)
 		case requeue:
 			err = w.slurm.Requeue(id)
@@ -112,7 +112,7 @@ func order(job int, what verb) event {
 		case release:
 			err = w.slurm.Release(id)
 		case raise:
-			w.watch.relimit(id)
+			w.watch.note(w.watch.relimited, id)
 			err = w.slurm.SetLimit(id, w.dice.minutes(40, 90, "raise", no))
 		case lower:
 			err = w.slurm.SetLimit(id, w.dice.minutes(5, 15, "lower", no))

@@ -66,3 +66,73 @@ func TestEveryEditionOfTheConfigurationIsValid(t *testing.T) {
 		}
 	}
 }
+
+func TestADrawDependsOnTheSeedAndItsSubjectAlone(t *testing.T) {
+	a, b := dice(7), dice(7)
+	for i := range 100 {
+		b.roll("something else", i)
+	}
+	assert.Equal(t, a.roll("way", 3), b.roll("way", 3))
+	assert.NotEqual(t, a.roll("way", 3), a.roll("way", 4))
+	assert.NotEqual(t, a.roll("way", 3), dice(8).roll("way", 3))
+	assert.NotEqual(t, a.roll("ab", "c"), a.roll("a", "bc"))
+}
+
+func TestDrawsAreSpread(t *testing.T) {
+	const draws = 10_000
+	hits := 0
+	seen := map[int]int{}
+	for i := range draws {
+		if dice(1).oneIn(8, "hit", i) {
+			hits++
+		}
+		seen[dice(1).number(2, 5, "number", i)]++
+		d := dice(1).span(time.Second, 2*time.Second, "span", i)
+		assert.True(t, time.Second <= d && d < 2*time.Second, "%v", d)
+	}
+	assert.InDelta(t, draws/8, hits, draws/50)
+	assert.Len(t, seen, 4)
+	for n, times := range seen {
+		assert.InDelta(t, draws/4, times, draws/50, "%d", n)
+	}
+}
+
+// numbered is a day of that many events.
+func numbered(n int) day {
+	var d day
+	for i := range n {
+		d.script = append(d.script, appointment{no: i + 1, event: unblock("gang")})
+	}
+	return d
+}
+
+// needs makes a day break if all these events are in it.
+func needs(numbers ...int) func(day) bool {
+	return func(d day) bool {
+		return !slices.ContainsFunc(numbers, func(n int) bool { return !slices.Contains(d.numbers(), n) })
+	}
+}
+
+func TestTheShortestDayHasNoEventThatItDoesNotNeed(t *testing.T) {
+	for name, wanted := range map[string][]int{
+		"one":               {17},
+		"the first":         {1},
+		"the last":          {50},
+		"two side by side":  {20, 21},
+		"three far apart":   {2, 25, 49},
+		"none of them":      nil,
+		"all in one corner": {1, 2, 3, 4, 5, 6, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			short := shortest(numbered(50), needs(wanted...), 1000)
+			assert.ElementsMatch(t, wanted, short.numbers())
+		})
+	}
+}
+
+func TestTheShortestDayIsLookedForSoManyTimesOnly(t *testing.T) {
+	tried := 0
+	short := shortest(numbered(50), func(d day) bool { tried++; return needs(2, 49)(d) }, 5)
+	assert.Equal(t, 5, tried)
+	assert.True(t, needs(2, 49)(short), "what it returns breaks still")
+}

@@ -255,3 +255,45 @@ func FuzzFilter(f *testing.F) {
 }
 
 func readCloser(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }
+
+func TestAZoneIsUpUntilItIsSaidToBeDown(t *testing.T) {
+	w := newWorld(t, Options{})
+	zones, err := compute.NewZonesRESTClient(t.Context(), w.options...)
+	require.NoError(t, err)
+	status := func(zone string) string {
+		z, err := zones.Get(t.Context(), &computepb.GetZoneRequest{Project: testProject, Zone: zone})
+		require.NoError(t, err)
+		return z.GetStatus()
+	}
+	assert.Equal(t, "UP", status("us-central1-a"))
+	w.SetZoneUp("us-central1-a", false)
+	assert.Equal(t, "DOWN", status("us-central1-a"))
+	assert.Equal(t, "UP", status("us-central1-b"))
+	w.SetZoneUp("us-central1-a", true)
+	assert.Equal(t, "UP", status("us-central1-a"))
+}
+
+func TestAMachineTypeThatIsWithdrawnIsNotInItsZone(t *testing.T) {
+	w := newWorld(t, Options{})
+	types, err := compute.NewMachineTypesRESTClient(t.Context(), w.options...)
+	require.NoError(t, err)
+	w.Withdraw("us-central1-a", testMachine)
+	for zone, has := range map[string]bool{"us-central1-a": false, "us-central1-b": true} {
+		_, err := types.Get(t.Context(), &computepb.GetMachineTypeRequest{Project: testProject, Zone: zone, MachineType: testMachine})
+		assert.Equal(t, has, err == nil, zone)
+	}
+}
+
+func TestEveryAnswerHasTheDateOfTheServersClock(t *testing.T) {
+	clock := NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
+	s := New(Options{Clock: clock})
+	s.Advance(time.Hour)
+	for _, path := range []string{"/compute/v1/projects/demo/regions/us-central1", "/compute/v1/projects/demo/regions/atlantis"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://fake"+path, http.NoBody)
+		require.NoError(t, err)
+		resp, err := s.Transport().RoundTrip(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, "Sun, 01 Nov 2026 09:00:00 GMT", resp.Header.Get("Date"))
+	}
+}

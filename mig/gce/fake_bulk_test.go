@@ -128,33 +128,6 @@ func TestABulkInsertHappensOnceWhateverBecomesOfTheAnswers(t *testing.T) {
 	}
 }
 
-func TestATemplateIsReadBackFromItsRegionOrTheWorld(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		spot := fakegce.FlexTemplate("spot", machine)
-		spot.Properties.Scheduling.ProvisioningModel = "SPOT"
-		spot.Properties.Scheduling.MaxRunDuration = nil
-		spot.Properties.ResourcePolicies = []string{"compact"}
-		global, err := w.cloud.AddTemplate("", spot)
-		require.NoError(t, err)
-
-		template, err := w.Template(t.Context(), w.template)
-		require.NoError(t, err)
-		assert.Equal(t, mig.Template{
-			Link: w.template, MachineType: machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,
-			Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-		}, template)
-		assert.Empty(t, template.Contradictions())
-
-		template, err = w.Template(t.Context(), "https://www.googleapis.com/compute/v1/"+global)
-		require.NoError(t, err)
-		assert.Equal(t, global, template.Link)
-		assert.Len(t, template.Contradictions(), 3)
-
-		_, err = w.Template(t.Context(), "global/instanceTemplates/none")
-		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
-	})
-}
-
 func TestABulkInsertIsMadeOnceForItsOccasion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		zones := []string{"us-central1-a", "us-central1-b"}

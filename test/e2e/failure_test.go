@@ -22,8 +22,7 @@ func TestAJobWhoseRequestCanNeverSucceedIsHeldAndToldWhy(t *testing.T) {
 	fail(t, l, "alpha-a3-job-"+id, "a1", "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
 	awaitJob(t, l, time.Minute, id, "Reason", "JobHeldAdmin")
 	assert.Contains(t, jobField(t, l, id, "AdminComment"), "vmExternalIpAccess")
-	cancel(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 }
 
 func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
@@ -38,9 +37,7 @@ func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
 	first := awaitRequestState(t, l, group, "a1", "FAILED")
 	assert.GreaterOrEqual(t, second.Created.Sub(first.Created), time.Minute)
 	capacity(t, l, "", 2)
-	awaitCompleted(t, l, id)
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
-	awaitNothingLeft(t, l)
+	awaitDoneAtOnce(t, l, id)
 }
 
 func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasBegunAnew(t *testing.T) {
@@ -58,8 +55,7 @@ func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasBegunAnew(t *te
 	first := awaitRequestState(t, l, group, "a1", "FAILED")
 	assert.GreaterOrEqual(t, second.Created.Sub(first.Created), time.Minute, "the job's next attempt is not sooner for that")
 	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
-	cancel(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 }
 
 func TestAJobWhoseNodesCannotComeByFlexStartIsHeldWithTheMendAndNothingIsMade(t *testing.T) {
@@ -107,8 +103,7 @@ func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	await(t, 60*time.Second, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
 	assert.Empty(t, state(t, l).Groups)
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }
 
 func TestTheLegacyPathTellsOfAStockoutAndTriesAgain(t *testing.T) {

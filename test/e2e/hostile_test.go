@@ -106,8 +106,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(shown, "\t", ""), "what somebody reads on a terminal")
 	assert.NotContains(t, shown, "2020-01-01")
 	assert.Less(t, len(shown), 1<<20)
-	cancel(t, l, append(slices.Collect(maps.Keys(jobs)), beside)...)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, append(slices.Collect(maps.Keys(jobs)), beside)...)
 }
 
 func TestJobsThatBeginAfterTheYear9999StopNobodyElse(t *testing.T) {
@@ -131,6 +130,5 @@ func TestJobsThatBeginAfterTheYear9999StopNobodyElse(t *testing.T) {
 	require.NoError(t, err)
 	out, err := l.Flex(context.Background(), "sync")
 	require.NoError(t, err, out)
-	cancel(t, l, far, rubbish)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, far, rubbish)
 }

@@ -19,6 +19,12 @@ import (
 const regionPath = "/compute/v1/projects/p/regions/us-central1"
 
 func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
+	const flexGroup = `{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
+		"description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
+		"versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
+		"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
+		"updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
+		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}`
 	tests := []struct {
 		name         string
 		do           func(context.Context, *Client) error
@@ -29,12 +35,7 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 			"a group as flex-start prescribes it",
 			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
 			"POST", regionPath + "/instanceGroupManagers",
-			`{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
-			 "description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
-			 "versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
-			 "distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
-			 "updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
-			 "instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`,
+			flexGroup + `}`,
 		},
 		{
 			"a group with a workload policy",
@@ -44,13 +45,7 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 				return c.CreateGroup(ctx, placed)
 			},
 			"POST", regionPath + "/instanceGroupManagers",
-			`{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
-			 "description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
-			 "versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
-			 "distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
-			 "updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
-			 "instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"},
-			 "resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`,
+			flexGroup + `,"resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`,
 		},
 		{
 			"a request that names its instances",

@@ -141,15 +141,6 @@ func TestCallsAreToldApartByWhatTheyMake(t *testing.T) {
 	assert.Equal(t, "x", apiCall{object: "x"}.subject())
 }
 
-func TestSleepEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		assert.True(t, sleep(ctx, time.Millisecond))
-		assert.False(t, sleep(ctx, time.Minute))
-	})
-}
-
 func TestCallsOfOneInstantHaveTheSameLotWhicheverComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := ails{dice: 17}
@@ -207,9 +198,4 @@ func TestAWorldAtRestIsLeftAlone(t *testing.T) {
 	busy := rest
 	busy.changes = 1
 	assert.Equal(t, "1 changes in 1h0m0s of rest, and 0 would do", busy.idle(time.Hour, time.Minute, 0))
-}
-
-func TestATollIsCountedFromAnother(t *testing.T) {
-	before, after := toll{1, 2, 3, 4, 5, 6}, toll{11, 22, 33, 44, 55, 66}
-	assert.Equal(t, toll{10, 20, 30, 40, 50, 60}, after.minus(before))
 }

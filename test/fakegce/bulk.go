@@ -15,8 +15,7 @@ type bulk struct {
 	props    *compute.InstanceProperties
 	template string
 	zones    []string
-	names    []string // in the order in which they are given up
-	minimum  int
+	names    []string
 }
 
 // bulkInsert creates many VMs at once. Its operation ends when they exist.
@@ -38,13 +37,13 @@ func (s *Server) bulkInsert(c *call) (any, error) {
 }
 
 func (s *Server) launchBulk(op *operation, b bulk) {
-	zone, names, p := s.bulkRoom(b)
+	zone, p := s.findRoom(b.zones, b.props, b.names)
 	if p != nil {
 		s.finish(op, p)
 		return
 	}
 	var vms []*vm
-	for _, name := range names {
+	for _, name := range b.names {
 		v := s.launch(zone, name, b.props)
 		v.template = b.template
 		vms = append(vms, v)
@@ -64,34 +63,14 @@ func (s *Server) launchBulk(op *operation, b bulk) {
 	})
 }
 
-// bulkRoom is the first zone that takes all of the VMs, or else the one that
-// takes most, if that is enough.
-func (s *Server) bulkRoom(b bulk) (zone string, names []string, p *Problem) {
-	most := 0
-	for _, z := range b.zones {
-		n, short := s.fits(z, b.props, b.names)
-		if n > most {
-			zone, most = z, n
-		}
-		p = short
-	}
-	if most < b.minimum {
-		return "", nil, p
-	}
-	return zone, b.names[:most], nil
-}
-
 func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bulk, error) {
 	var b bulk
 	var err error
 	if spec.Count < 1 || spec.Count > maxRequest {
 		return b, invalid("Invalid value for field 'resource.count': '%d'. Must be between 1 and %d.", spec.Count, maxRequest)
 	}
-	if b.minimum = int(spec.MinCount); b.minimum < 1 {
-		b.minimum = int(spec.Count)
-	}
-	if b.minimum > int(spec.Count) {
-		return b, invalid("Invalid value for field 'resource.minCount': '%d'. Must not be greater than count.", spec.MinCount)
+	if spec.MinCount != 0 && spec.MinCount != spec.Count {
+		return b, invalid("Invalid value for field 'resource.minCount': '%d'. This fake makes all that count says, or none.", spec.MinCount)
 	}
 	if spec.InstanceFlexibilityPolicy != nil {
 		return b, invalid("Invalid value for field 'resource.instanceFlexibilityPolicy'. This fake does not have it.")

@@ -53,12 +53,12 @@ func (s *Server) room(zone, machineType string) int {
 // nameTaken is the code of a problem with the name of a VM.
 const nameTaken = "RESOURCE_ALREADY_EXISTS"
 
-// findRoom is the first of the group's zones that can take all VMs of a
-// request, or why the last of them cannot.
-func (s *Server) findRoom(r *request) (zone string, p *Problem) {
-	for _, zone := range r.group.zones {
+// findRoom is the first of the zones that can take VMs of these names, all of
+// them, or why the last zone cannot.
+func (s *Server) findRoom(zones []string, props *compute.InstanceProperties, names []string) (zone string, p *Problem) {
+	for _, zone := range zones {
 		var n int
-		if n, p = s.fits(zone, r.group.template.api.Properties, r.names); n == len(r.names) {
+		if n, p = s.fits(zone, props, names); n == len(names) {
 			return zone, nil
 		}
 	}

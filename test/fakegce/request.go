@@ -181,7 +181,7 @@ func (s *Server) attempt(r *request) {
 		return
 	}
 	r.attempts++
-	zone, p := s.findRoom(r)
+	zone, p := s.findRoom(r.group.zones, r.group.template.api.Properties, r.names)
 	if p == nil {
 		s.launchAll(r, zone)
 		return

@@ -213,8 +213,7 @@ func TestOnlyARequestThatHasEndedCanBeTakenOffTheRecords(t *testing.T) {
 			inWorld(t, func(t *testing.T, w world) {
 				ctx := t.Context()
 				w.cloud.SetCapacity("", "", test.capacity)
-				require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
-				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
+				w.asked(t)
 				time.Sleep(time.Minute)
 				if test.cancel {
 					require.NoError(t, w.CancelRequest(ctx, region, "alpha-x", "a1"))

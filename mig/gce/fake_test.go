@@ -70,6 +70,13 @@ func request(instances ...string) mig.RequestSpec {
 	return mig.RequestSpec{Name: "a1", Instances: instances, Duration: 2 * time.Hour}
 }
 
+// asked has group alpha-x ask for one machine.
+func (w world) asked(t *testing.T) {
+	t.Helper()
+	require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+}
+
 func TestTheLifeOfACohort(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx, start := t.Context(), time.Now()
@@ -119,8 +126,7 @@ func TestAQueuedRequestSaysWhatItWaitsForAndCanBeCancelledOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
 		ctx := t.Context()
-		require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
-		require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
+		w.asked(t)
 		time.Sleep(time.Minute)
 		r := w.group(t).Requests[0]
 		assert.Equal(t, mig.Accepted, r.State)
@@ -172,8 +178,7 @@ func TestWhatIsThereAlreadyAndWhatIsNot(t *testing.T) {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, refused late: %v", name, late), func(t *testing.T) {
 				inWorld(t, func(t *testing.T, w world) {
-					require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-					require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+					w.asked(t)
 					err := test.do(t.Context(), w)
 					assert.Equal(t, test.want, mig.CauseOf(err), "%v", err)
 				}, func(o *fakegce.Options) { o.Switches.LateRefusals = late })
@@ -243,8 +248,7 @@ func TestNothingIsMissedOnPagesOfOne(t *testing.T) {
 func TestARequestThatFailsSaysWhy(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+		w.asked(t)
 		time.Sleep(time.Minute)
 		require.NoError(t, w.cloud.FailRequest("alpha-x", "a1", "PERMISSIONS_ERROR", "Required 'compute.images.useReadOnly' permission"))
 		r := w.group(t).Requests[0]

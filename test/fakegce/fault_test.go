@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -48,18 +47,6 @@ func TestADroppedCallDoesNothingAndOneDroppedAfterwardsDoes(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	assert.Len(t, w.State().Groups, 1)
 	assert.Zero(t, w.Calls()[1].Status, "nothing was answered")
-}
-
-func TestADropOverTCPCutsTheConnection(t *testing.T) {
-	w := newWorld(t, Options{})
-	web := httptest.NewServer(w)
-	defer web.Close()
-	require.NoError(t, w.AddFault(Fault{Method: "regions.get", Drop: true}))
-	resp, err := http.Get(web.URL + "/compute/v1/projects/demo/regions/us-central1")
-	if err == nil {
-		resp.Body.Close()
-	}
-	require.ErrorIs(t, err, io.EOF)
 }
 
 func TestAnOperationThatIsToFailDoesNothing(t *testing.T) {

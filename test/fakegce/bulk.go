@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/api/compute/v1"
@@ -15,7 +16,8 @@ type bulk struct {
 	props    *compute.InstanceProperties
 	template string
 	zones    []string
-	names    []string
+	names    []string // in the order in which they are given up
+	minimum  int
 }
 
 // bulkInsert creates many VMs at once. Its operation ends when they exist.
@@ -37,13 +39,13 @@ func (s *Server) bulkInsert(c *call) (any, error) {
 }
 
 func (s *Server) launchBulk(op *operation, b bulk) {
-	zone, p := s.findRoom(b.zones, b.props, b.names)
+	zone, names, p := s.bulkRoom(b)
 	if p != nil {
 		s.finish(op, p)
 		return
 	}
 	var vms []*vm
-	for _, name := range b.names {
+	for _, name := range names {
 		v := s.launch(zone, name, b.props)
 		v.template = b.template
 		vms = append(vms, v)
@@ -63,14 +65,34 @@ func (s *Server) launchBulk(op *operation, b bulk) {
 	})
 }
 
+// bulkRoom is the first zone that takes all of the VMs, or else the one that
+// takes most, if that is enough.
+func (s *Server) bulkRoom(b bulk) (zone string, names []string, p *Problem) {
+	most := 0
+	for _, z := range b.zones {
+		n, short := s.fits(z, b.props, b.names)
+		if n > most {
+			zone, most = z, n
+		}
+		p = short
+	}
+	if most < b.minimum {
+		return "", nil, p
+	}
+	return zone, b.names[:most], nil
+}
+
 func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bulk, error) {
 	var b bulk
 	var err error
 	if spec.Count < 1 || spec.Count > maxRequest {
 		return b, invalid("Invalid value for field 'resource.count': '%d'. Must be between 1 and %d.", spec.Count, maxRequest)
 	}
-	if spec.MinCount != 0 && spec.MinCount != spec.Count {
-		return b, invalid("Invalid value for field 'resource.minCount': '%d'. This fake makes all that count says, or none.", spec.MinCount)
+	if b.minimum = int(spec.MinCount); b.minimum < 1 {
+		b.minimum = int(spec.Count)
+	}
+	if b.minimum > int(spec.Count) {
+		return b, invalid("Invalid value for field 'resource.minCount': '%d'. Must not be greater than count.", spec.MinCount)
 	}
 	if spec.InstanceFlexibilityPolicy != nil {
 		return b, invalid("Invalid value for field 'resource.instanceFlexibilityPolicy'. This fake does not have it.")
@@ -81,15 +103,21 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	if b.zones, err = s.bulkZones(c, spec.LocationPolicy); err != nil {
 		return b, err
 	}
-	b.names, err = bulkNames(spec)
+	b.names, err = s.bulkNames(spec, b.zones)
 	return b, err
 }
 
-// bulkNames are the names that the call gives.
-func bulkNames(spec *compute.BulkInsertInstanceResource) ([]string, error) {
+// bulkNames are the names that the call gives, or makes from its pattern.
+func (s *Server) bulkNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
 	names := slices.Sorted(maps.Keys(spec.PerInstanceProperties))
 	if spec.NamePattern != "" {
-		return nil, invalid("Invalid value for field 'resource.namePattern'. This fake takes perInstanceProperties only.")
+		if len(names) > 0 {
+			return nil, invalid("Invalid value for field 'resource.namePattern'. It cannot be given together with perInstanceProperties.")
+		}
+		var err error
+		if names, err = s.patternNames(spec, zones); err != nil {
+			return nil, err
+		}
 	}
 	if len(names) != int(spec.Count) {
 		return nil, invalid("Invalid value for field 'resource.count': '%d'. There are %d names in perInstanceProperties.", spec.Count, len(names))
@@ -98,6 +126,29 @@ func bulkNames(spec *compute.BulkInsertInstanceResource) ([]string, error) {
 		if err := checkName("resource.perInstanceProperties", n); err != nil {
 			return nil, err
 		}
+	}
+	return names, nil
+}
+
+// patternNames numbers names after the largest number that is in use.
+func (s *Server) patternNames(spec *compute.BulkInsertInstanceResource, zones []string) ([]string, error) {
+	width := strings.Count(spec.NamePattern, "#")
+	hashes := strings.Repeat("#", width)
+	if width == 0 || width > 18 || !strings.Contains(spec.NamePattern, hashes) {
+		return nil, invalid("Invalid value for field 'resource.namePattern': '%s'. It must have one sequence of 1 to 18 '#'.", spec.NamePattern)
+	}
+	before, after, _ := strings.Cut(spec.NamePattern, hashes)
+	last := 0
+	for _, v := range s.instances.all() {
+		digits, ok := strings.CutPrefix(v.name, before)
+		digits, ok2 := strings.CutSuffix(digits, after)
+		if n, err := strconv.Atoi(digits); ok && ok2 && err == nil && slices.Contains(zones, v.at.zone) {
+			last = max(last, n)
+		}
+	}
+	var names []string
+	for i := range int(spec.Count) {
+		names = append(names, fmt.Sprintf("%s%0*d%s", before, width, last+1+i, after))
 	}
 	return names, nil
 }

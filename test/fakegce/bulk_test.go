@@ -39,7 +39,8 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 		"zones/us-central1-b": {Preference: proto.String("DENY")},
 	}}
 	b.InstanceProperties = &computepb.InstanceProperties{Labels: map[string]string{"job": "7"}}
-	op := w.begun(w.bulkInsert(b))
+	op, err := w.bulkInsert(b)
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "RUNNING", w.outcome(op), "until the VMs exist")
 	w.Advance(10 * time.Second)
@@ -51,18 +52,40 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 	assert.Equal(t, "FLEX_START", v.GetScheduling().GetProvisioningModel())
 }
 
-func TestABulkInsertWithoutRoomCreatesNothing(t *testing.T) {
+func TestABulkInsertWithoutRoomCreatesNothingOrTheLeastItMay(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 2)
-	op := w.begun(w.bulkInsert(bulkOf(3, "n0", "n1", "n2")))
+	op, err := w.bulkInsert(bulkOf(3, "n0", "n1", "n2"))
+	require.NoError(t, err)
 	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", w.outcome(op))
 	assert.EqualValues(t, 503, w.operation(op.Name()).GetHttpErrorStatusCode())
 	assert.Empty(t, w.State().Instances)
+
+	b := bulkOf(3, "n0", "n1", "n2")
+	b.MinCount = proto.Int64(1)
+	op, err = w.bulkInsert(b)
+	require.NoError(t, err)
+	assert.Empty(t, w.outcome(op))
+	assert.Len(t, w.State().Instances, 2)
+}
+
+func TestABulkInsertNumbersItsPatternAfterWhatIsThere(t *testing.T) {
+	w := newWorld(t, Options{})
+	for range 2 {
+		b := bulkOf(2)
+		b.NamePattern = proto.String("node-###")
+		_, err := w.bulkInsert(b)
+		require.NoError(t, err)
+	}
+	found, err := w.list(t.Context(), "")
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]string{"zones/us-central1-a": {"node-001", "node-002", "node-003", "node-004"}}, found)
 }
 
 func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
 	w := newWorld(t, slow())
-	op := w.begun(w.bulkInsert(bulkOf(1, "n0")))
+	op, err := w.bulkInsert(bulkOf(1, "n0"))
+	require.NoError(t, err)
 	w.Advance(3 * time.Second)
 	require.NoError(t, w.DeleteVM("n0"))
 	w.Advance(time.Minute)
@@ -75,10 +98,10 @@ func TestABulkInsertRefuses(t *testing.T) {
 		edit func(*computepb.BulkInsertInstanceResource)
 		says string
 	}{
-		"no count":                        {func(b *computepb.BulkInsertInstanceResource) { b.Count = nil }, "count"},
-		"more names than its count":       {func(b *computepb.BulkInsertInstanceResource) { b.Count = proto.Int64(1) }, "There are 2 names"},
-		"a minimum that is not its count": {func(b *computepb.BulkInsertInstanceResource) { b.MinCount = proto.Int64(3) }, "minCount"},
-		"names and a pattern":             {func(b *computepb.BulkInsertInstanceResource) { b.NamePattern = proto.String("n-#") }, "namePattern"},
+		"no count":                  {func(b *computepb.BulkInsertInstanceResource) { b.Count = nil }, "count"},
+		"more names than its count": {func(b *computepb.BulkInsertInstanceResource) { b.Count = proto.Int64(1) }, "There are 2 names"},
+		"a minimum above its count": {func(b *computepb.BulkInsertInstanceResource) { b.MinCount = proto.Int64(3) }, "minCount"},
+		"names and a pattern":       {func(b *computepb.BulkInsertInstanceResource) { b.NamePattern = proto.String("n-#") }, "namePattern"},
 		"a template that is not there": {func(b *computepb.BulkInsertInstanceResource) {
 			b.SourceInstanceTemplate = proto.String("global/instanceTemplates/none")
 		}, "was not found"},

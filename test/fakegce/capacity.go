@@ -16,10 +16,24 @@ type quota struct{ region, metric string }
 
 // SetCapacity says how many VMs of a machine type fit into a zone in total;
 // less than 0 is no limit, which is how every zone begins. An empty zone or
-// machineType stands for each one that has no number of its own. Queued requests
-// notice with their next attempt.
+// machineType stands for each one that has no number of its own.
 func (s *Server) SetCapacity(zone, machineType string, n int) {
 	s.do(func() { s.capacity[spot{zone, machineType}] = n })
+}
+
+// RaiseCapacity makes room for more VMs of a machine type in a zone, which
+// must have a limit. Queued requests notice with their next attempt.
+func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
+	var err error
+	s.do(func() {
+		n := s.room(zone, machineType)
+		if n < 0 {
+			err = fmt.Errorf("raise capacity of %s in %s: it has no limit; set one first", machineType, zone)
+			return
+		}
+		s.capacity[spot{zone, machineType}] = n + by
+	})
+	return err
 }
 
 // SetQuota sets the limit of a quota's metric, such as INSTANCES,
@@ -53,12 +67,12 @@ func (s *Server) room(zone, machineType string) int {
 // nameTaken is the code of a problem with the name of a VM.
 const nameTaken = "RESOURCE_ALREADY_EXISTS"
 
-// findRoom is the first of the zones that can take VMs of these names, all of
-// them, or why the last zone cannot.
-func (s *Server) findRoom(zones []string, props *compute.InstanceProperties, names []string) (zone string, p *Problem) {
-	for _, zone := range zones {
+// findRoom is the first of the group's zones that can take all VMs of a
+// request, or why the last of them cannot.
+func (s *Server) findRoom(r *request) (zone string, p *Problem) {
+	for _, zone := range r.group.zones {
 		var n int
-		if n, p = s.fits(zone, props, names); n == len(names) {
+		if n, p = s.fits(zone, r.group.template.api.Properties, r.names); n == len(r.names) {
 			return zone, nil
 		}
 	}

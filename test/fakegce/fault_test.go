@@ -2,9 +2,9 @@ package fakegce
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -49,25 +49,40 @@ func TestADroppedCallDoesNothingAndOneDroppedAfterwardsDoes(t *testing.T) {
 	assert.Zero(t, w.Calls()[1].Status, "nothing was answered")
 }
 
+func TestADropOverTCPCutsTheConnection(t *testing.T) {
+	w := newWorld(t, Options{})
+	web := httptest.NewServer(w)
+	defer web.Close()
+	require.NoError(t, w.AddFault(Fault{Method: "regions.list", Drop: true}))
+	resp, err := http.Get(web.URL + "/compute/v1/projects/demo/regions")
+	if err == nil {
+		resp.Body.Close()
+	}
+	require.ErrorIs(t, err, io.EOF)
+}
+
 func TestAnOperationThatIsToFailDoesNothing(t *testing.T) {
 	w := newWorld(t, Options{})
 	doom := func(method string) {
 		require.NoError(t, w.AddFault(Fault{Method: method, Times: 1, OperationError: &Problem{Code: "PERMISSION_DENIED", Message: "no"}}))
 	}
 	doom("regionInstanceGroupManagers.insert")
-	op := w.begun(w.insertGroup(flexGroup("m")))
+	op, err := w.insertGroup(flexGroup("m"))
+	require.NoError(t, err)
 	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	assert.EqualValues(t, 403, w.operation(op.Name()).GetHttpErrorStatusCode())
 	assert.Empty(t, w.State().Groups)
 
 	w.givenGroup("m")
 	doom("regionInstanceGroupManagerResizeRequests.insert")
-	op = w.begun(w.insertRequest("m", namedRequest("r", "n0")))
+	op, err = w.insertRequest("m", namedRequest("r", "n0"))
+	require.NoError(t, err)
 	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	assert.Equal(t, "FAILED", w.request("m", "r").GetState())
 
 	doom("regionInstanceGroupManagers.delete")
-	op = w.begun(w.deleteGroup("m"))
+	op, err = w.deleteGroup("m")
+	require.NoError(t, err)
 	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	w.givenRequest("m", "works", "n1")
 	assert.Equal(t, "SUCCEEDED", w.request("m", "works").GetState(), "the group is as it was")
@@ -126,7 +141,9 @@ func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
 }
 
 func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
-	w := granted(t, Options{}, "n0")
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
 	require.NoError(t, w.AddFault(Fault{Method: "instances.aggregatedList", Unreachable: []string{"us-central1"}}))
 	warnings := make(map[string]string)
 	for scope, err := range w.instances.AggregatedList(t.Context(), &computepb.AggregatedListInstancesRequest{Project: testProject}).All() {
@@ -141,11 +158,13 @@ func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
 }
 
 func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
-	w := granted(t, Options{}, "n0")
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
 	require.NoError(t, w.AddFault(Fault{Method: "*.list", Unreachable: []string{"us-central1"}}))
 	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
 	for _, path := range []string{
-		"regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/m/resizeRequests",
+		"regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/m/resizeRequests", "zones/us-central1-a/instances",
 	} {
 		_, body := ask(t, client, http.MethodGet, path, "")
 		assert.Contains(t, body, `"code":"UNREACHABLE"`, path)
@@ -199,96 +218,4 @@ func TestAFaultThatMakesNoSenseIsRefused(t *testing.T) {
 func (w *world) pending() (n int) {
 	w.do(func() { n = len(w.agenda.events) })
 	return n
-}
-
-const groupList = "regions/us-central1/instanceGroupManagers"
-
-// pages reads a list, at most so many pages, and gives what each names and its
-// token.
-func (w *world) pages(most int) (names [][]string, tokens []string) {
-	w.t.Helper()
-	client := &http.Client{Transport: w.Transport()}
-	path := groupList
-	for range most {
-		status, body := ask(w.t, client, http.MethodGet, path, "")
-		require.Equal(w.t, http.StatusOK, status, body)
-		var page struct {
-			Items         []struct{ Name string }
-			NextPageToken string
-		}
-		require.NoError(w.t, json.Unmarshal([]byte(body), &page))
-		var all []string
-		for _, item := range page.Items {
-			all = append(all, item.Name)
-		}
-		names, tokens = append(names, all), append(tokens, page.NextPageToken)
-		if page.NextPageToken == "" {
-			break
-		}
-		path = groupList + "?pageToken=" + page.NextPageToken
-	}
-	return names, tokens
-}
-
-func TestAListMayGiveItsLastPageTwice(t *testing.T) {
-	w := newWorld(t, Options{PageLimit: 2})
-	for _, name := range []string{"a", "b", "c"} {
-		w.givenGroup(name)
-	}
-	require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.list", Doubled: true}))
-	names, _ := w.pages(10)
-	assert.Equal(t, [][]string{{"a", "b"}, {"c"}, {"c"}}, names)
-}
-
-func TestAListMayLeaveThingsOut(t *testing.T) {
-	w := newWorld(t, Options{})
-	for _, name := range []string{"a-1", "b", "a-2"} {
-		w.givenGroup(name)
-	}
-	require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.list", Omitted: "a-"}))
-	names, _ := w.pages(10)
-	assert.Equal(t, [][]string{{"b"}}, names)
-}
-
-func TestAListMayNeverEnd(t *testing.T) {
-	for endless, different := range map[string]int{Alternating: 2, AlwaysNew: 6} {
-		w := newWorld(t, Options{})
-		w.givenGroup("a")
-		require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.list", Endless: endless}))
-		names, tokens := w.pages(6)
-		assert.Len(t, names, 6)
-		seen := map[string]bool{}
-		for _, token := range tokens {
-			seen[token] = true
-		}
-		assert.Len(t, seen, different, endless)
-		assert.NotContains(t, seen, "")
-	}
-}
-
-func TestARecordMayBeBroken(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("a1")
-	w.givenGroup("b1")
-	require.NoError(t, w.AddFault(Fault{Method: "*.list", Broken: &Broken{Name: "a", Field: "targetSize", Value: "many"}}))
-	_, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, groupList, "")
-	var page struct {
-		Items []map[string]any
-	}
-	require.NoError(t, json.Unmarshal([]byte(body), &page))
-	require.Len(t, page.Items, 2)
-	assert.Equal(t, "many", page.Items[0]["targetSize"])
-	assert.InDelta(t, 0, page.Items[1]["targetSize"], 0)
-}
-
-func TestAGroupBeyondTheQuotaIsRefused(t *testing.T) {
-	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
-		w := newWorld(t, Options{})
-		w.SetQuota(testRegion, metric, 1)
-		w.givenGroup("a")
-		_, err := w.insertGroup(flexGroup("b"))
-		assertRefused(t, err, 403, "quotaExceeded", "Quota '"+metric+"' exceeded.  Limit: 1.0 in region us-central1.")
-		_, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, "regions/us-central1", "")
-		assert.Contains(t, body, `{"limit":1,"metric":"`+metric+`","usage":1}`)
-	}
 }

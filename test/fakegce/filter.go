@@ -1,69 +1,354 @@
 package fakegce
 
 import (
+	"cmp"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 )
 
-// filterTerm is a list's filter: a field, what it is compared by, and with what.
-var filterTerm = regexp.MustCompile(`^\s*([A-Za-z.]+)\s*(=|\beq\b)\s*("[^"]*"|[^\s"'()*=<>!:]+)\s*$`)
+var (
+	regexpExpression = regexp.MustCompile(`^\s*([A-Za-z.]+)\s+(eq|ne)\s+(.+?)\s*$`)
+	regexpFactor     = regexp.MustCompile(`^\s*\(\s*([A-Za-z.]+)\s+(eq|ne)\s+("[^"]*"|'[^']*'|[^()\s]+)\s*\)`)
+	quotedLiteral    = regexp.MustCompile(`^("[^"]*"|'[^']*')$`)
+	comparisonWord   = regexp.MustCompile(`^\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|!=|<=|>=|[=<>:()]|-?[^\s"'!=<>:()]+)`)
+	comparisonSign   = regexp.MustCompile(`^(=|!=|<|<=|>|>=|:)$`)
+	escape           = regexp.MustCompile(`\\(.)`)
+)
 
 // predicate says whether a resource (a pointer to an API struct) matches.
 type predicate func(reflect.Value) bool
 
-// parseFilter reads a list's filter for items of type t. Of the two forms that
-// Compute has it knows one comparison each: a field that is equal to a value,
-// and one that matches a regular expression as a whole. It refuses what it does
-// not understand.
+// parseFilter reads a list's filter for items of type t, in either of the two
+// forms that Compute has: comparisons as of AIP-160, or eq and ne with a
+// regular expression. It refuses what it does not understand.
 func parseFilter(filter string, t reflect.Type) (predicate, error) {
 	if strings.TrimSpace(filter) == "" {
 		return func(reflect.Value) bool { return true }, nil
 	}
-	refused := invalid("Invalid value for field 'filter': '%s'. Invalid list filter expression.", filter)
-	term := filterTerm.FindStringSubmatch(filter)
-	if term == nil {
-		return nil, refused
-	}
-	get, ok := fieldReader(t, term[1])
+	matches, ok := parseRegexpFilter(filter, t)
 	if !ok {
-		return nil, refused
+		matches, ok = parseComparisons(filter, t)
 	}
-	value := strings.Trim(term[3], `"`)
-	if term[2] == "=" {
-		return func(v reflect.Value) bool { return get(v) == value }, nil
+	if !ok {
+		return nil, invalid("Invalid value for field 'filter': '%s'. Invalid list filter expression.", filter)
 	}
-	whole, err := regexp.Compile(`^(?:` + value + `)$`)
-	if err != nil {
-		return nil, refused
-	}
-	return func(v reflect.Value) bool { return whole.MatchString(get(v)) }, nil
+	return matches, nil
 }
 
-// fieldReader finds a field of text by its path, such as scheduling.onHostMaintenance,
-// in items of type t. Reading gives "" where the resource does not have the field.
-func fieldReader(t reflect.Type, path string) (get func(reflect.Value) string, ok bool) {
-	var steps []int
+// parseRegexpFilter reads `field eq regexp`, or several of these in
+// parentheses, all of which must hold and be of one field.
+func parseRegexpFilter(filter string, t reflect.Type) (predicate, bool) {
+	if m := regexpExpression.FindStringSubmatch(filter); m != nil {
+		return regexpTerm(t, m[1], m[2], m[3])
+	}
+	var terms []predicate
+	for field := ""; strings.TrimSpace(filter) != ""; {
+		m := regexpFactor.FindStringSubmatch(filter)
+		if m == nil || field != "" && field != m[1] {
+			return nil, false
+		}
+		term, ok := regexpTerm(t, m[1], m[2], m[3])
+		if !ok {
+			return nil, false
+		}
+		field, filter = m[1], filter[len(m[0]):]
+		terms = append(terms, term)
+	}
+	return every(terms), true
+}
+
+// regexpTerm matches when the whole field does, or with ne when it does not.
+func regexpTerm(t reflect.Type, field, op, literal string) (predicate, bool) {
+	get, ok := fieldReader(t, field)
+	if !ok {
+		return nil, false
+	}
+	if quotedLiteral.MatchString(literal) {
+		literal = literal[1 : len(literal)-1]
+	} else if strings.ContainsAny(literal, " \t\"'") { // a mixture of the two forms, or of two fields
+		return nil, false
+	}
+	re, err := regexp.Compile(`^(?:` + literal + `)$`)
+	if err != nil {
+		return nil, false
+	}
+	return func(v reflect.Value) bool { return re.MatchString(textOf(get(v))) == (op == "eq") }, true
+}
+
+func every(terms []predicate) predicate {
+	return func(v reflect.Value) bool {
+		for _, holds := range terms {
+			if !holds(v) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func either(terms []predicate) predicate {
+	return func(v reflect.Value) bool {
+		for _, holds := range terms {
+			if holds(v) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func not(holds predicate) predicate { return func(v reflect.Value) bool { return !holds(v) } }
+
+// comparisons is a parser of AIP-160 filters. OR binds tighter than AND, and
+// AND may be left out.
+type comparisons struct {
+	words []string
+	t     reflect.Type
+	depth int
+}
+
+// maxDepth is how deep parentheses may nest.
+const maxDepth = 50
+
+func parseComparisons(filter string, t reflect.Type) (predicate, bool) {
+	p := &comparisons{t: t}
+	for strings.TrimSpace(filter) != "" {
+		m := comparisonWord.FindStringSubmatch(filter)
+		if m == nil {
+			return nil, false
+		}
+		p.words = append(p.words, m[1])
+		filter = filter[len(m[0]):]
+	}
+	matches, ok := p.all()
+	if !ok || len(p.words) > 0 {
+		return nil, false
+	}
+	return matches, true
+}
+
+func (p *comparisons) peek() string {
+	if len(p.words) == 0 {
+		return ""
+	}
+	return p.words[0]
+}
+
+func (p *comparisons) next() string {
+	w := p.peek()
+	if w != "" {
+		p.words = p.words[1:]
+	}
+	return w
+}
+
+// all reads a sequence of alternatives, joined by AND or by nothing.
+func (p *comparisons) all() (predicate, bool) {
+	var terms []predicate
+	for {
+		term, ok := p.any()
+		if !ok {
+			return nil, false
+		}
+		terms = append(terms, term)
+		switch p.peek() {
+		case "", ")":
+			return every(terms), true
+		case "AND":
+			p.next()
+		}
+	}
+}
+
+// any reads one term, or several joined by OR.
+func (p *comparisons) any() (predicate, bool) {
+	var terms []predicate
+	for {
+		term, ok := p.term()
+		if !ok {
+			return nil, false
+		}
+		terms = append(terms, term)
+		if p.peek() != "OR" {
+			return either(terms), true
+		}
+		p.next()
+	}
+}
+
+// term reads a comparison, a parenthesis, or NOT before either.
+func (p *comparisons) term() (predicate, bool) {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxDepth {
+		return nil, false
+	}
+	switch w := p.next(); w {
+	case "NOT", "-":
+		inner, ok := p.term()
+		if !ok {
+			return nil, false
+		}
+		return not(inner), true
+	case "(":
+		inner, ok := p.all()
+		return inner, ok && p.next() == ")"
+	default:
+		return p.comparison(w)
+	}
+}
+
+func (p *comparisons) comparison(field string) (predicate, bool) {
+	field, negated := strings.CutPrefix(field, "-")
+	get, ok := fieldReader(p.t, field)
+	op, value := p.next(), p.next()
+	if !ok || value == "" || !comparisonSign.MatchString(op) {
+		return nil, false
+	}
+	holds, ok := comparison(get, op, value)
+	if ok && negated {
+		holds = not(holds)
+	}
+	return holds, ok
+}
+
+// comparison compares a field with a value as the field's type says. With ":"
+// a text need only contain the value, and "*" stands for any value at all.
+func comparison(get func(reflect.Value) any, op, value string) (predicate, bool) {
+	if op == ":" && value == "*" {
+		return func(v reflect.Value) bool { return textOf(get(v)) != "" }, true
+	}
+	if strings.ContainsAny(value[:1], `"'`) {
+		value = escape.ReplaceAllString(value[1:len(value)-1], "$1")
+	} else if strings.ContainsAny(value, `*()=<>:!`) {
+		return nil, false
+	}
+	return func(v reflect.Value) bool {
+		field := get(v)
+		if text, ok := field.(string); ok && op == ":" {
+			return strings.Contains(text, value)
+		}
+		sign, ok := compare(field, value)
+		switch op {
+		case "=", ":":
+			return ok && sign == 0
+		case "!=":
+			return !ok || sign != 0
+		case "<":
+			return ok && sign < 0
+		case "<=":
+			return ok && sign <= 0
+		case ">":
+			return ok && sign > 0
+		}
+		return ok && sign >= 0
+	}, true
+}
+
+// compare is false when the value cannot be compared with the field.
+func compare(field any, value string) (int, bool) {
+	switch field := field.(type) {
+	case string:
+		a, errA := time.Parse(time.RFC3339, field)
+		b, errB := time.Parse(time.RFC3339, value)
+		if errA == nil && errB == nil {
+			return a.Compare(b), true
+		}
+		return cmp.Compare(field, value), field != ""
+	case bool:
+		b, err := strconv.ParseBool(value)
+		if err != nil || b == field {
+			return 0, err == nil
+		}
+		return 1, true
+	case float64:
+		n, err := strconv.ParseFloat(value, 64)
+		return cmp.Compare(field, n), err == nil
+	}
+	return 0, false
+}
+
+// step leads from a value to a field of it: of a struct by index, of a map by
+// key.
+type step struct {
+	index int
+	key   string
+}
+
+// fieldReader finds a field by its path, such as scheduling.automaticRestart
+// or labels.owner, in items of type t. Reading gives a string, a float64, a
+// bool, or nil where the resource does not have the field.
+func fieldReader(t reflect.Type, path string) (func(reflect.Value) any, bool) {
+	var steps []step
 	for name := range strings.SplitSeq(path, ".") {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		if t.Kind() != reflect.Struct {
-			return nil, false
-		}
-		f, ok := jsonField(t, name)
-		if !ok {
-			return nil, false
-		}
-		steps, t = append(steps, f.Index[0]), f.Type
-	}
-	return func(v reflect.Value) string {
-		for _, step := range steps {
-			if v = reflect.Indirect(v); !v.IsValid() {
-				return ""
+		switch t.Kind() {
+		case reflect.Struct:
+			f, ok := jsonField(t, name)
+			if !ok {
+				return nil, false
 			}
-			v = v.Field(step)
+			steps = append(steps, step{index: f.Index[0]})
+			t = f.Type
+		case reflect.Map:
+			steps = append(steps, step{key: name})
+			t = t.Elem()
+		default:
+			return nil, false
 		}
+	}
+	return func(v reflect.Value) any { return read(v, steps) }, scalar(t)
+}
+
+// scalar reports whether a filter can compare fields of the type.
+func scalar(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int64, reflect.Uint64, reflect.Float64:
+		return true
+	}
+	return false
+}
+
+func read(v reflect.Value, steps []step) any {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem() // the zero Value for nil
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return read(v.Field(steps[0].index), steps[1:])
+	case reflect.Map:
+		return read(v.MapIndex(reflect.ValueOf(steps[0].key)), steps[1:])
+	case reflect.String:
 		return v.String()
-	}, t.Kind() == reflect.String
+	case reflect.Bool:
+		return v.Bool()
+	case reflect.Int64:
+		return float64(v.Int())
+	case reflect.Uint64: // an id, which travels as text
+		return strconv.FormatUint(v.Uint(), 10)
+	case reflect.Float64:
+		return v.Float()
+	}
+	return nil
+}
+
+// textOf is a field's value as a regular expression sees it.
+func textOf(field any) string {
+	switch field := field.(type) {
+	case string:
+		return field
+	case bool:
+		return strconv.FormatBool(field)
+	case float64:
+		return strconv.FormatFloat(field, 'f', -1, 64)
+	}
+	return ""
 }

@@ -1,6 +1,8 @@
 package fakegce
 
 import (
+	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ type group struct {
 	zones    []string // where it may place instances, in its order of preference
 	members  map[string]*member
 	requests shelf[*request]
+	revision int        // counts changes, for the fingerprint
 	deletion *operation // nil unless the group is being deleted
 	emptying bool       // the deletion has begun to take effect
 }
@@ -31,6 +34,8 @@ func (g *group) body() any {
 			actions.Creating++
 		case "DELETING":
 			actions.Deleting++
+		case "ABANDONING":
+			actions.Abandoning++
 		default:
 			actions.None++
 		}
@@ -43,7 +48,12 @@ func (g *group) body() any {
 		Stateful:        &compute.InstanceGroupManagerStatusStateful{ForceSendFields: []string{"HasStatefulConfig"}},
 		VersionTarget:   &compute.InstanceGroupManagerStatusVersionTarget{IsReached: true},
 	}
+	g.api.Fingerprint = g.fingerprint()
 	return g.api
+}
+
+func (g *group) fingerprint() string {
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%d", g.revision))
 }
 
 // creating reports whether one of its requests is being validated, or VMs are
@@ -54,7 +64,15 @@ func (g *group) creating() bool {
 	})
 }
 
-func (g *group) resize(by int) { g.api.TargetSize = max(g.api.TargetSize+int64(by), 0) }
+// queued reports whether one of its requests is ACCEPTED.
+func (g *group) queued() bool {
+	return slices.ContainsFunc(g.requests.all(), func(r *request) bool { return r.api.State == stateAccepted })
+}
+
+func (g *group) resize(by int) {
+	g.api.TargetSize = max(g.api.TargetSize+int64(by), 0)
+	g.revision++
+}
 
 // group is the group that a call names.
 func (s *Server) group(c *call) (*group, error) {
@@ -101,7 +119,7 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkPolicies(c, spec); err != nil {
+	if err := s.checkPolicies(c, spec, t); err != nil {
 		return nil, err
 	}
 	if err := s.checkGroupQuotas(c.at); err != nil {
@@ -225,7 +243,7 @@ func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]stri
 
 // checkPolicies refuses wrong words in a new group's policies, a workload
 // policy that is not there, and a size that is not left to resize requests.
-func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager) error {
+func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template) error {
 	var words []word
 	if p := spec.UpdatePolicy; p != nil {
 		words = append(words, word{"updatePolicy.type", p.Type, "OPPORTUNISTIC PROACTIVE"},
@@ -234,7 +252,7 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager) erro
 	if p := spec.InstanceLifecyclePolicy; p != nil {
 		words = append(words, word{"instanceLifecyclePolicy.defaultActionOnFailure", p.DefaultActionOnFailure, "DO_NOTHING REPAIR"})
 	}
-	words = append(words, word{"listManagedInstancesResults", spec.ListManagedInstancesResults, "PAGELESS"})
+	words = append(words, word{"listManagedInstancesResults", spec.ListManagedInstancesResults, "PAGELESS PAGINATED"})
 	if err := checkWords(words); err != nil {
 		return err
 	}
@@ -247,10 +265,21 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager) erro
 			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is of another region.", p.WorkloadPolicy)
 		}
 	}
-	if spec.TargetSize != 0 {
-		return invalid("Invalid value for field 'resource.targetSize'. A group whose template has provisioning model FLEX_START grows by resize requests only.")
+	if spec.TargetSize < 0 {
+		return invalid("Invalid value for field 'resource.targetSize': '%d'. Must be greater than or equal to 0.", spec.TargetSize)
+	}
+	if spec.TargetSize > 0 {
+		return growsByRequests(t)
 	}
 	return nil
+}
+
+// growsByRequests refuses a targetSize that would add instances.
+func growsByRequests(t *template) error {
+	if t.flexStart() {
+		return invalid("Invalid value for field 'resource.targetSize'. A group whose template has provisioning model FLEX_START grows by resize requests only.")
+	}
+	return &refusal{Status: 501, Reason: "notImplemented", Message: "This fake adds instances to a group by resize requests only."}
 }
 
 func (s *Server) getGroup(c *call) (any, error) {
@@ -269,49 +298,8 @@ func (s *Server) listGroups(c *call) (any, error) {
 	return s.list(c, kind, s.groups.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceGroupManager{})
 }
 
-// deleteGroup deletes a group with its requests and VMs. While VMs are being
-// created for a request it waits for that request to succeed.
-func (s *Server) deleteGroup(c *call) (any, error) {
-	g, err := s.idleGroup(c)
-	if err != nil {
-		return nil, err
-	}
-	op := s.begin(c, &g.meta)
-	g.deletion = op
-	op.undo = func(*Problem) { g.deletion = nil }
-	s.later(op, func() {
-		g.emptying = true
-		s.goOnDeleting(g)
-	})
-	return op.api, nil
-}
-
-// goOnDeleting does the next step of a group's deletion that can be done.
-func (s *Server) goOnDeleting(g *group) {
-	if !g.emptying || g.creating() {
-		return
-	}
-	for _, m := range g.sorted() {
-		switch {
-		case m.vm == nil:
-			delete(g.members, m.name)
-		case !m.leaving():
-			m.action = "DELETING"
-			s.remove(m.vm)
-		}
-	}
-	if len(g.members) > 0 {
-		return
-	}
-	for _, r := range g.requests.all() {
-		if r.active() {
-			r.api.State = stateCancelled
-		}
-		g.requests.remove(r, s.now)
-	}
-	g.emptying = false
-	s.groups.remove(g, s.now)
-	s.finish(g.deletion, nil)
+func (s *Server) aggregatedGroups(c *call) (any, error) {
+	return s.aggregate(c, "instanceGroupManagers", s.groups.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManager{})
 }
 
 // word is an enum's value in a body.

@@ -17,7 +17,8 @@ func TestAGroupIsReadBackAsItWasWrittenWithWhatComputeAdds(t *testing.T) {
 	w := newWorld(t, Options{})
 	spec := flexGroup("m", "us-central1-c", "us-central1-a")
 	spec.Description = proto.String(`{"cluster":"alpha"}`)
-	op := w.begun(w.insertGroup(spec))
+	op, err := w.insertGroup(spec)
+	require.NoError(t, err)
 	require.NoError(t, op.Wait(t.Context()))
 
 	g := w.group("m")
@@ -36,8 +37,9 @@ func TestAGroupIsReadBackAsItWasWrittenWithWhatComputeAdds(t *testing.T) {
 
 func TestAGroupMidOperationIsNotReadyForChanges(t *testing.T) {
 	w := newWorld(t, slow())
-	op := w.begun(w.insertGroup(flexGroup("m")))
-	_, err := w.insertRequest("m", namedRequest("r", "n0"))
+	op, err := w.insertGroup(flexGroup("m"))
+	require.NoError(t, err)
+	_, err = w.insertRequest("m", namedRequest("r", "n0"))
 	assertRefused(t, err, http.StatusBadRequest, "resourceNotReady", "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/m' is not ready")
 	_, err = w.insertGroup(flexGroup("m"))
 	assertRefused(t, err, http.StatusConflict, "alreadyExists", "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/m' already exists")
@@ -48,31 +50,41 @@ func TestAGroupMidOperationIsNotReadyForChanges(t *testing.T) {
 }
 
 func TestADeletedGroupTakesItsRequestsAndVMs(t *testing.T) {
-	w := granted(t, slow(), "n0")
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "got", "n0")
 	w.Advance(time.Minute)
 	w.SetCapacity("", "", 0)
 	w.givenRequest("m", "waits", "n1")
-	op := w.begun(w.deleteGroup("m"))
-	_, err := w.cancelRequest("m", "waits")
+	op, err := w.deleteGroup("m")
+	require.NoError(t, err)
+	_, err = w.cancelRequest("m", "waits")
 	assertRefused(t, err, http.StatusBadRequest, "resourceNotReady", "not ready")
+
 	w.Advance(2 * time.Second)
-	w.shows("size 2; r SUCCEEDED; waits ACCEPTED; n0 DELETING STOPPING")
+	assert.Equal(t, "DELETING", w.members("m")["n0"].GetCurrentAction())
 	assert.Equal(t, "RUNNING", w.outcome(op), "the VM is still stopping")
 	w.Advance(10 * time.Second)
 	assert.Empty(t, w.outcome(op))
 	assert.Empty(t, w.State().Groups)
+	assert.Empty(t, w.State().Instances)
 	w.SetCapacity("", "", -1)
 	w.Advance(time.Hour)
-	w.vms("") // nothing comes after it
+	assert.Empty(t, w.State().Instances, "nothing comes after it")
 }
 
 func TestADeletionWaitsForTheRequestThatIsBeingCreated(t *testing.T) {
-	w := granted(t, slow(), "n0")
-	op := w.begun(w.deleteGroup("m"))
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	op, err := w.deleteGroup("m")
+	require.NoError(t, err)
+
 	w.Advance(9 * time.Second)
-	w.shows("size 1; r ACCEPTED; n0 CREATING PROVISIONING")
+	assert.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
+	assert.Equal(t, "CREATING", w.members("m")["n0"].GetCurrentAction())
 	w.Advance(time.Second)
-	w.shows("size 1; r SUCCEEDED; n0 DELETING STOPPING") // only now does it go
+	assert.Equal(t, "STOPPING", w.members("m")["n0"].GetInstanceStatus(), "only now does it go")
 	w.Advance(10 * time.Second)
 	assert.Empty(t, w.outcome(op))
 }
@@ -80,9 +92,11 @@ func TestADeletionWaitsForTheRequestThatIsBeingCreated(t *testing.T) {
 func TestARequestStillCreatingWhenItsGroupGoesIsNotAccepted(t *testing.T) {
 	w := newWorld(t, slow())
 	w.givenGroup("m")
-	inserted := w.begun(w.insertRequest("m", namedRequest("r", "n0")))
+	inserted, err := w.insertRequest("m", namedRequest("r", "n0"))
+	require.NoError(t, err)
 	w.Advance(time.Second)
-	deleted := w.begun(w.deleteGroup("m"))
+	deleted, err := w.deleteGroup("m")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "RESOURCE_NOT_READY", w.outcome(inserted))
 	assert.Empty(t, w.outcome(deleted))
@@ -136,6 +150,57 @@ func TestInsertGroupRefuses(t *testing.T) {
 	}
 }
 
+func TestAGroupWithAQueuedRequestCannotBeResized(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	_, err := w.groups.Resize(t.Context(), &computepb.ResizeRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: "m", Size: 0,
+	})
+	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "accepted resize request")
+	_, err = w.patchGroup("m", &computepb.InstanceGroupManager{TargetSize: proto.Int32(0)})
+	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "accepted resize request")
+	version := flexGroup("m").Versions[0]
+	_, err = w.patchGroup("m", &computepb.InstanceGroupManager{Versions: []*computepb.InstanceGroupManagerVersion{version, version}})
+	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "second version")
+}
+
+func TestAGroupResizedDownGivesUpItsInstances(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0", "n1", "n2")
+	require.NoError(t, w.DeleteVM("n1"))
+	resize := func(size int32) error {
+		_, err := w.groups.Resize(t.Context(), &computepb.ResizeRegionInstanceGroupManagerRequest{
+			Project: testProject, Region: testRegion, InstanceGroupManager: "m", Size: size,
+		})
+		return err
+	}
+	require.NoError(t, resize(2))
+	assert.Len(t, w.State().Instances, 2, "the member without a VM went first")
+	require.NoError(t, resize(0))
+	assert.Empty(t, w.State().Instances)
+	assert.Zero(t, w.group("m").GetTargetSize())
+	assertRefused(t, resize(1), http.StatusBadRequest, "invalid", "grows by resize requests only")
+}
+
+func TestAPatchChangesPoliciesAndHoldsTheFingerprint(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	stale := w.group("m").GetFingerprint()
+	_, err := w.patchGroup("m", &computepb.InstanceGroupManager{
+		Fingerprint:  proto.String(stale),
+		UpdatePolicy: &computepb.InstanceGroupManagerUpdatePolicy{Type: proto.String("PROACTIVE")},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, "PROACTIVE", w.group("m").GetUpdatePolicy().GetType())
+	_, err = w.patchGroup("m", &computepb.InstanceGroupManager{Fingerprint: proto.String(stale)})
+	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "fingerprint")
+	_, err = w.patchGroup("m", &computepb.InstanceGroupManager{Description: proto.String("x")})
+	assertRefused(t, err, http.StatusBadRequest, "invalid", "description")
+}
+
 func TestAZonalGroupWorksAsARegionalOne(t *testing.T) {
 	w := newWorld(t, Options{})
 	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
@@ -154,7 +219,7 @@ func TestAZonalGroupWorksAsARegionalOne(t *testing.T) {
 	assert.Empty(t, w.State().Groups)
 }
 
-func TestGroupsAreListedOnPages(t *testing.T) {
+func TestGroupsAreListedByRegionAndAggregated(t *testing.T) {
 	w := newWorld(t, Options{PageLimit: 2})
 	for i := range 5 {
 		w.givenGroup(fmt.Sprintf("m%d", i))
@@ -166,4 +231,16 @@ func TestGroupsAreListedOnPages(t *testing.T) {
 	}
 	assert.Equal(t, []string{"m0", "m1", "m2", "m3", "m4"}, names)
 	assert.Equal(t, 3, w.Counts()["regionInstanceGroupManagers.list"])
+
+	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	_, body := ask(t, client, http.MethodGet, "aggregated/instanceGroupManagers?maxResults=1", "")
+	assert.Contains(t, body, `"name":"m0"`)
+	assert.Contains(t, body, `"nextPageToken":`)
+	assert.Contains(t, body, "There are no results for scope 'zones/us-central1-a' on this page.")
+}
+
+func (w *world) patchGroup(name string, change *computepb.InstanceGroupManager) (any, error) {
+	return w.groups.Patch(w.t.Context(), &computepb.PatchRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: name, InstanceGroupManagerResource: change,
+	})
 }

@@ -26,8 +26,12 @@ func (s *Server) getInstance(c *call) (any, error) {
 	return v.api, nil
 }
 
+func (s *Server) listInstances(c *call) (any, error) {
+	return s.list(c, "compute#instanceList", s.instances.seen(s.now, c.fault.Lag, in(c.at)), compute.Instance{})
+}
+
 func (s *Server) aggregatedInstances(c *call) (any, error) {
-	return s.aggregate(c, "compute#instanceAggregatedList", "instances", s.instances.seen(s.now, c.fault.Lag, anywhere), compute.Instance{})
+	return s.aggregate(c, "instances", s.instances.seen(s.now, c.fault.Lag, anywhere), compute.Instance{})
 }
 
 // deleteInstance deletes a VM without a word to the group that manages it. The

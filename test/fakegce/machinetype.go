@@ -101,10 +101,30 @@ func (s *Server) machineType(zone string, m machine) resource {
 	return &place{about, api}
 }
 
+func (s *Server) machineTypes(zones ...string) []resource {
+	var all []resource
+	for _, z := range zones {
+		for _, m := range s.machine {
+			if !s.withdrawn[spot{z, m.name}] {
+				all = append(all, s.machineType(z, m))
+			}
+		}
+	}
+	return all
+}
+
 func (s *Server) getMachineType(c *call) (any, error) {
 	m, ok := s.machine[c.name()]
 	if !ok || s.withdrawn[spot{c.at.zone, c.name()}] {
 		return nil, notFound(s.path(c.at, "machineTypes", c.name()))
 	}
 	return s.machineType(c.at.zone, m).body(), nil
+}
+
+func (s *Server) listMachineTypes(c *call) (any, error) {
+	return s.list(c, "compute#machineTypeList", s.machineTypes(c.at.zone), compute.MachineType{})
+}
+
+func (s *Server) aggregatedMachineTypes(c *call) (any, error) {
+	return s.aggregate(c, "machineTypes", s.machineTypes(s.opts.Zones...), compute.MachineType{})
 }

@@ -59,7 +59,7 @@ func (g *group) sorted() []*member {
 }
 
 // leaving reports whether the member is on its way out of its group.
-func (m *member) leaving() bool { return m.action == "DELETING" }
+func (m *member) leaving() bool { return m.action == "DELETING" || m.action == "ABANDONING" }
 
 // dismiss deletes a member with its VM, and lowers the group's targetSize.
 func (s *Server) dismiss(m *member) {
@@ -87,9 +87,30 @@ type named struct {
 	SkipInstancesOnValidationError bool     `json:"skipInstancesOnValidationError"`
 }
 
-// deleteMembers begins the operation that deletes the named members. The
-// operation is done when that is scheduled, not when it has come to pass.
 func (s *Server) deleteMembers(c *call) (any, error) {
+	return s.changeMembers(c, func(m *member) { s.dismiss(m) })
+}
+
+// abandonMembers takes instances out of their group, which takes as long as to
+// delete them, and leaves their VMs.
+func (s *Server) abandonMembers(c *call) (any, error) {
+	return s.changeMembers(c, func(m *member) {
+		if m.vm != nil {
+			m.vm.member = nil
+		}
+		m.action = "ABANDONING"
+		m.group.resize(-1)
+		s.after(s.opts.DeleteTime, func() {
+			delete(m.group.members, m.name)
+			s.goOnDeleting(m.group)
+		})
+	})
+}
+
+// changeMembers begins the operation that does what is asked to the named
+// members. The operation is done when that is scheduled, not when it has come
+// to pass.
+func (s *Server) changeMembers(c *call, do func(*member)) (any, error) {
 	g, err := s.idleGroup(c)
 	if err != nil {
 		return nil, err
@@ -118,7 +139,7 @@ func (s *Server) deleteMembers(c *call) (any, error) {
 				s.cancel(m.request)
 				continue
 			}
-			s.dismiss(m)
+			do(m)
 		}
 		return nil
 	})
@@ -126,7 +147,7 @@ func (s *Server) deleteMembers(c *call) (any, error) {
 }
 
 // namedMembers are the members that a call names. Members that a request still
-// waits for cannot be deleted: that request is to be cancelled.
+// waits for cannot be deleted or abandoned: that request is to be cancelled.
 func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
 	var members []*member
 	byName := false
@@ -184,10 +205,11 @@ func (s *Server) memberAt(g *group, ref string) (*member, *refusal) {
 
 // membersReply is the answer of listManagedInstances.
 type membersReply struct {
-	ManagedInstances []any `json:"managedInstances,omitempty"`
+	ManagedInstances []any  `json:"managedInstances,omitempty"`
+	NextPageToken    string `json:"nextPageToken,omitempty"`
 }
 
-// listMembers lists all members at once.
+// listMembers lists all members at once unless the group says PAGINATED.
 func (s *Server) listMembers(c *call) (any, error) {
 	g, err := s.group(c)
 	if err != nil {
@@ -197,9 +219,18 @@ func (s *Server) listMembers(c *call) (any, error) {
 	for _, m := range g.sorted() {
 		all = append(all, m)
 	}
-	p, err := match(c, all, compute.ManagedInstance{})
+	page, unsupported := s.page, []string{"orderBy"}
+	if g.api.ListManagedInstancesResults == "PAGELESS" {
+		page, unsupported = s.match, append(unsupported, "pageToken")
+	}
+	for _, parameter := range unsupported {
+		if c.query.Has(parameter) {
+			return nil, invalid("Invalid value for field '%s': '%s'. It is not supported here.", parameter, c.query.Get(parameter))
+		}
+	}
+	p, err := page(c, all, compute.ManagedInstance{})
 	if err != nil {
 		return nil, err
 	}
-	return membersReply{p.bodies(c.fault)}, nil
+	return membersReply{p.bodies(c.fault), p.next}, nil
 }

@@ -41,24 +41,35 @@ func TestAnInstanceSaysWhoMadeItAndWhenItEnds(t *testing.T) {
 }
 
 func TestAnEndedLeaseDeletesTheVMAndLowersTheTargetSize(t *testing.T) {
-	w := granted(t, slow(), "n0", "n1")
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0", "n1")
 	w.Advance(20*time.Second + time.Hour)
-	w.shows("size 0; r SUCCEEDED; n0 DELETING STOPPING; n1 DELETING STOPPING")
+	assert.Equal(t, "STOPPING", w.members("m")["n0"].GetInstanceStatus())
+	assert.Equal(t, "DELETING", w.members("m")["n0"].GetCurrentAction())
+	assert.Zero(t, w.group("m").GetTargetSize())
 	w.Advance(10 * time.Second)
-	w.shows("size 0; r SUCCEEDED") // no later death changes a request, and an empty group is left behind
-	w.vms("")
+	assert.Empty(t, w.State().Instances)
+	assert.Empty(t, w.members("m"))
+	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState(), "no later death changes a request")
+	_, stays := w.State().Group("m")
+	assert.True(t, stays, "an empty group is left behind")
 }
 
 func TestDeletedInstancesGoWithTheirVMs(t *testing.T) {
-	w := granted(t, slow(), "n0", "n1")
+	w := newWorld(t, slow())
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0", "n1")
 	w.Advance(time.Minute)
-	op := w.begun(w.deleteInstances("m", "projects/demo/zones/us-central1-a/instances/n0"))
+	op, err := w.deleteInstances("m", "projects/demo/zones/us-central1-a/instances/n0")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
 	assert.Empty(t, w.outcome(op), "done when it is scheduled")
-	w.shows("size 1; r SUCCEEDED; n0 DELETING STOPPING; n1 NONE RUNNING")
+	assert.EqualValues(t, 1, w.group("m").GetTargetSize())
+	assert.Equal(t, "STOPPING", w.members("m")["n0"].GetInstanceStatus())
 	w.Advance(10 * time.Second)
-	w.shows("size 1; r SUCCEEDED; n1 NONE RUNNING")
-	w.vms("n1 RUNNING")
+	assert.Len(t, w.members("m"), 1)
+	assert.Len(t, w.State().Instances, 1)
 }
 
 func TestDeletedCapacityCanBeUsedAgain(t *testing.T) {
@@ -66,7 +77,8 @@ func TestDeletedCapacityCanBeUsedAgain(t *testing.T) {
 	w.SetCapacity("", "", 1)
 	w.givenGroup("m", "us-central1-a")
 	w.givenRequest("m", "r1", "n0")
-	w.begun(w.deleteInstances("m", "zones/us-central1-a/instances/n0"))
+	_, err := w.deleteInstances("m", "zones/us-central1-a/instances/n0")
+	require.NoError(t, err)
 	w.givenRequest("m", "r2", "n1")
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r2").GetState())
 }
@@ -92,7 +104,9 @@ func TestDeleteInstancesRefuses(t *testing.T) {
 		{"none", nil, false, "", http.StatusBadRequest, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := granted(t, Options{}, "n0")
+			w := newWorld(t, Options{})
+			w.givenGroup("m", "us-central1-a")
+			w.givenRequest("m", "r", "n0")
 			op, err := w.groups.DeleteInstances(t.Context(), &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
 				Project: testProject, Region: testRegion, InstanceGroupManager: "m",
 				RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{
@@ -110,54 +124,119 @@ func TestDeleteInstancesRefuses(t *testing.T) {
 	}
 }
 
-func TestQueuedInstancesCannotBeDeleted(t *testing.T) {
-	w := waiting(t, Options{}, "n0")
+func TestQueuedInstancesCannotBeDeletedOrAbandoned(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
 	_, err := w.deleteInstances("m", "zones/us-central1-a/instances/n0")
+	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
+	_, err = w.abandonInstances("m", "zones/us-central1-a/instances/n0")
 	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
 }
 
+func TestAnAbandonedInstanceLivesOnWithoutItsGroup(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
+	_, err := w.abandonInstances("m", "zones/us-central1-a/instances/n0")
+	require.NoError(t, err)
+	assert.Empty(t, w.members("m"))
+	assert.Zero(t, w.group("m").GetTargetSize())
+	v, _ := w.State().Instance("n0")
+	assert.Equal(t, "RUNNING", v.Status)
+	_, err = w.deleteGroup("m")
+	require.NoError(t, err)
+	assert.Len(t, w.State().Instances, 1)
+	w.Advance(time.Hour)
+	assert.Empty(t, w.State().Instances, "its lease still ends")
+}
+
 func TestAnInstanceOnItsWayOutOfItsGroupIsNotDeletedAgain(t *testing.T) {
-	w := granted(t, slow(), "n0")
+	for _, c := range []struct{ method, action, status string }{
+		{"deleteInstances", "DELETING", "STOPPING"}, {"abandonInstances", "ABANDONING", "RUNNING"},
+	} {
+		t.Run(c.action, func(t *testing.T) {
+			w := newWorld(t, slow())
+			w.givenGroup("m", "us-central1-a")
+			w.givenRequest("m", "r", "n0")
+			w.Advance(time.Minute)
+			const ref = "zones/us-central1-a/instances/n0"
+			client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+			post(t, client, "regions/us-central1/instanceGroupManagers/m/"+c.method, `{"instances":["`+ref+`"]}`)
+			w.Advance(2 * time.Second)
+			assert.Equal(t, c.action, w.members("m")["n0"].GetCurrentAction())
+			assert.Equal(t, c.status, w.members("m")["n0"].GetInstanceStatus())
+			assert.Zero(t, w.group("m").GetTargetSize())
+
+			again, err := w.deleteInstances("m", ref)
+			require.NoError(t, err)
+			post(t, client, "regions/us-central1/instanceGroupManagers/m/deleteInstances", `{"instances":["`+ref+`"],"skipInstancesOnValidationError":true}`)
+			w.Advance(2 * time.Second)
+			assert.Equal(t, "INVALID_ARGUMENT", w.outcome(again))
+			assert.Equal(t, c.status, w.members("m")["n0"].GetInstanceStatus())
+			assert.Zero(t, w.group("m").GetTargetSize())
+			w.Advance(10 * time.Second)
+			assert.Empty(t, w.members("m"))
+		})
+	}
+}
+
+func TestAGroupIsGoneWhenTheLastInstanceIsAbandoned(t *testing.T) {
+	w := newWorld(t, slow())
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
 	w.Advance(time.Minute)
-	const ref = "zones/us-central1-a/instances/n0"
-	w.begun(w.deleteInstances("m", ref))
+	_, err := w.abandonInstances("m", "zones/us-central1-a/instances/n0")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
-	again := w.begun(w.deleteInstances("m", ref))
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	post(t, client, "regions/us-central1/instanceGroupManagers/m/deleteInstances", `{"instances":["`+ref+`"],"skipInstancesOnValidationError":true}`)
+	deleted, err := w.deleteGroup("m")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
-	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(again))
-	w.shows("size 0; r SUCCEEDED; n0 DELETING STOPPING")
-	w.Advance(10 * time.Second)
-	w.shows("size 0; r SUCCEEDED")
+	assert.Equal(t, "RUNNING", w.outcome(deleted))
+	w.Advance(8 * time.Second)
+	assert.Empty(t, w.outcome(deleted))
+	v, _ := w.State().Instance("n0")
+	assert.Equal(t, "RUNNING", v.Status)
 }
 
 func TestAVMLostBehindTheGroupsBackIsNotRepaired(t *testing.T) {
-	w := granted(t, Options{}, "lost", "stopped")
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "lost", "stopped")
 	require.NoError(t, w.DeleteVM("lost"))
 	require.NoError(t, w.StopVM("stopped"))
-	w.shows("size 2; r SUCCEEDED; lost NONE; stopped NONE TERMINATED")
-	assert.NotEmpty(t, w.members("m")["lost"].GetInstance(), "its URL stays")
-	w.Advance(2 * time.Hour)
-	w.shows("size 2; r SUCCEEDED; lost NONE; stopped NONE TERMINATED") // what does not run has no lease to end
-	v, _ := w.State().Instance("stopped")
-	assert.Zero(t, v.Terminates)
 
-	w.begun(w.deleteInstances("m", "zones/us-central1-a/instances/lost", "zones/us-central1-a/instances/stopped"))
-	w.shows("size 0; r SUCCEEDED")
+	members := w.members("m")
+	assert.Nil(t, members["lost"].InstanceStatus)
+	assert.NotEmpty(t, members["lost"].GetInstance(), "its URL stays")
+	assert.Equal(t, "TERMINATED", members["stopped"].GetInstanceStatus())
+	assert.EqualValues(t, 2, w.group("m").GetTargetSize(), "unchanged")
+
+	_, err := w.deleteInstances("m", "zones/us-central1-a/instances/lost", "zones/us-central1-a/instances/stopped")
+	require.NoError(t, err)
+	assert.Empty(t, w.members("m"))
+	assert.Zero(t, w.group("m").GetTargetSize())
 	assert.Error(t, w.DeleteVM("lost"))
 }
 
 func TestAVMLostWhileItBootsIsNotRepairedEither(t *testing.T) {
-	w := granted(t, slow(), "lost", "stopped")
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "lost", "stopped")
 	w.Advance(10 * time.Second)
+	require.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 	require.NoError(t, w.DeleteVM("lost"))
 	require.NoError(t, w.StopVM("stopped"))
-	w.shows("size 2; r SUCCEEDED; lost NONE; stopped NONE TERMINATED")
+	for name, m := range w.members("m") {
+		assert.Equal(t, "NONE", m.GetCurrentAction(), name)
+	}
 }
 
 func TestAnInstanceDeletedByNameIsDoneWhenItIsGone(t *testing.T) {
-	w := granted(t, slow(), "n0")
+	w := newWorld(t, slow())
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
 	w.Advance(time.Minute)
 	op, err := w.instances.Delete(t.Context(), &computepb.DeleteInstanceRequest{Project: testProject, Zone: "us-central1-a", Instance: "n0"})
 	require.NoError(t, err)
@@ -172,8 +251,57 @@ func TestAnInstanceDeletedByNameIsDoneWhenItIsGone(t *testing.T) {
 	assertRefused(t, err, http.StatusNotFound, "notFound", "The resource 'projects/demo/zones/us-central1-a/instances/n0' was not found")
 }
 
+func TestManagedInstancesArePagedOnlyIfTheGroupSaysSo(t *testing.T) {
+	for listing, calls := range map[string]int{"PAGELESS": 1, "PAGINATED": 3} {
+		t.Run(listing, func(t *testing.T) {
+			w := newWorld(t, Options{PageLimit: 1})
+			g := flexGroup("m")
+			g.ListManagedInstancesResults = proto.String(listing)
+			_, err := w.insertGroup(g)
+			require.NoError(t, err)
+			w.givenRequest("m", "r", "n0", "n1", "n2")
+			assert.Len(t, w.members("m"), 3)
+			assert.Equal(t, calls, w.Counts()["regionInstanceGroupManagers.listManagedInstances"])
+		})
+	}
+}
+
+func TestManagedInstancesHaveNoOrderAndWithoutPagesNoToken(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	for _, parameter := range []string{"orderBy=name", "pageToken=x"} {
+		status, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodPost,
+			"regions/us-central1/instanceGroupManagers/m/listManagedInstances?"+parameter, "")
+		assert.Equal(t, http.StatusBadRequest, status)
+		assert.Contains(t, body, "is not supported")
+	}
+}
+
+func (w *world) abandonInstances(group string, refs ...string) (any, error) {
+	return w.groups.AbandonInstances(w.t.Context(), &computepb.AbandonInstancesRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: group,
+		RegionInstanceGroupManagersAbandonInstancesRequestResource: &computepb.RegionInstanceGroupManagersAbandonInstancesRequest{Instances: refs},
+	})
+}
+
+func TestWhatDoesNotRunHasNoLeaseToEnd(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "lost", "stopped")
+	require.NoError(t, w.DeleteVM("lost"))
+	require.NoError(t, w.StopVM("stopped"))
+	w.Advance(2 * time.Hour)
+	v, _ := w.State().Instance("stopped")
+	assert.Equal(t, "TERMINATED", v.Status)
+	assert.Zero(t, v.Terminates)
+	assert.Len(t, w.members("m"), 2)
+	assert.EqualValues(t, 2, w.group("m").GetTargetSize())
+}
+
 func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
-	w := granted(t, Options{}, "sooner", "later", "stopped")
+	w := newWorld(t, Options{})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "sooner", "later", "stopped")
 	first, _ := w.State().Instance("sooner")
 	whole := first.Terminates.Sub(w.State().Now)
 	require.NoError(t, w.EndLease("sooner", time.Minute))

@@ -152,6 +152,10 @@ func (s *Server) getOperation(c *call) (any, error) {
 	return op.api, nil
 }
 
+func (s *Server) listOperations(c *call) (any, error) {
+	return s.list(c, "compute#operationList", s.operations.seen(s.now, c.fault.Lag, in(c.at)), compute.Operation{})
+}
+
 func (s *Server) aggregatedOperations(c *call) (any, error) {
-	return s.aggregate(c, "compute#operationAggregatedList", "operations", s.operations.seen(s.now, c.fault.Lag, anywhere), compute.Operation{})
+	return s.aggregate(c, "operations", s.operations.seen(s.now, c.fault.Lag, anywhere), compute.Operation{})
 }

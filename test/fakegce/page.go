@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // defaultPage is the results a page that Compute gives, and gives at most.
@@ -72,7 +73,7 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 
 // aggregate answers an aggregatedList method: every place of the kinds where
 // such resources are, with its results or a warning that it has none.
-func (s *Server) aggregate(c *call, kind, collection string, all []resource, example any) (any, error) {
+func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
 	lost := func(r resource) bool { return slices.ContainsFunc(c.fault.Unreachable, unreachable(r.about().at)) }
 	p, err := s.page(c, slices.DeleteFunc(all, lost), example)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Server) aggregate(c *call, kind, collection string, all []resource, exa
 	}
 	id := strings.TrimPrefix(c.path, "/compute/v1/")
 	answer := aggregateReply{
-		Kind: kind, ID: id, SelfLink: apiRoot + id,
+		Kind: aggregateKinds()[collection], ID: id, SelfLink: apiRoot + id,
 		NextPageToken: p.next, Items: make(map[string]map[string]any),
 	}
 	found := make(map[location][]any)
@@ -91,7 +92,7 @@ func (s *Server) aggregate(c *call, kind, collection string, all []resource, exa
 		}
 		found[at] = append(found[at], c.fault.bodyOf(r))
 	}
-	for _, at := range s.scopes(collection) {
+	for _, at := range s.scopes(collection, c.query.Get("includeAllScopes") == "true") {
 		scope := at.String()
 		switch {
 		case slices.ContainsFunc(c.fault.Unreachable, unreachable(at)):
@@ -126,17 +127,36 @@ func notReached(scope string) map[string]any {
 	return warning("UNREACHABLE", "The scope '"+scope+"' is unreachable.", scope)
 }
 
-// scopes are the places where resources of a collection can be.
-func (s *Server) scopes(collection string) []location {
+// aggregateKinds are the kinds of the aggregated lists by collection.
+func aggregateKinds() map[string]string {
+	return map[string]string{
+		"instances":             "compute#instanceAggregatedList",
+		"instanceGroupManagers": "compute#instanceGroupManagerAggregatedList",
+		"instanceTemplates":     "compute#instanceTemplateAggregatedList",
+		"resourcePolicies":      "compute#resourcePolicyAggregatedList",
+		"operations":            "compute#operationAggregatedList",
+		"machineTypes":          "compute#machineTypeAggregatedList",
+	}
+}
+
+// scopes are the places where resources of a collection can be, or all.
+func (s *Server) scopes(collection string, all bool) []location {
+	zonal := all || slices.Contains([]string{"instances", "instanceGroupManagers", "operations", "machineTypes"}, collection)
+	regional := all || slices.Contains([]string{"instanceGroupManagers", "instanceTemplates", "resourcePolicies", "operations"}, collection)
+	global := all || slices.Contains([]string{"instanceTemplates", "operations"}, collection)
 	var scopes []location
-	if collection == "operations" {
+	if global {
 		scopes = append(scopes, location{})
+	}
+	if regional {
 		for _, r := range s.regions() {
 			scopes = append(scopes, location{region: r})
 		}
 	}
-	for _, z := range s.opts.Zones {
-		scopes = append(scopes, location{zone: z})
+	if zonal {
+		for _, z := range s.opts.Zones {
+			scopes = append(scopes, location{zone: z})
+		}
 	}
 	return scopes
 }
@@ -145,14 +165,19 @@ func (s *Server) scopes(collection string) []location {
 // question. A token that names results, not a number of them, loses none when
 // others go between two pages.
 type cursor struct {
-	Path  string `json:"p"`
-	Query string `json:"q"`
-	Turn  int    `json:"t,omitempty"` // of a page that a fault gives again
+	Created time.Time `json:"c"`
+	Path    string    `json:"p"`
+	Query   string    `json:"q"`
+	Turn    int       `json:"t,omitempty"` // of a page that a fault gives again
 }
 
-// match gives all the results that a call asks for, by name, as one page.
-func match(c *call, all []resource, example any) (page, error) {
+// match gives all the results that a call asks for, in its order, as one page.
+func (s *Server) match(c *call, all []resource, example any) (page, error) {
 	matches, err := parseFilter(c.query.Get("filter"), reflect.TypeOf(example))
+	if err != nil {
+		return page{}, err
+	}
+	order, err := parseOrder(c.query.Get("orderBy"))
 	if err != nil {
 		return page{}, err
 	}
@@ -162,13 +187,13 @@ func match(c *call, all []resource, example any) (page, error) {
 			p.results = append(p.results, r)
 		}
 	}
-	slices.SortFunc(p.results, func(a, b resource) int { return cmp.Compare(a.about().path, b.about().path) })
+	slices.SortFunc(p.results, func(a, b resource) int { return order(at(a), at(b)) })
 	return p, nil
 }
 
 // page gives one page of the results that a call asks for.
 func (s *Server) page(c *call, all []resource, example any) (page, error) {
-	p, err := match(c, all, example)
+	p, err := s.match(c, all, example)
 	if err != nil {
 		return page{}, err
 	}
@@ -182,12 +207,16 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 		if err != nil || last.Query != question(c) {
 			return page{}, invalid("Invalid value for field 'pageToken': '%s'. The page token is not one of this list's.", token)
 		}
-		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return r.about().path <= last.Path })
+		order, err := parseOrder(c.query.Get("orderBy"))
+		if err != nil {
+			return page{}, err
+		}
+		p.results = slices.DeleteFunc(p.results, func(r resource) bool { return last.Path != "" && order(at(r), last) <= 0 })
 	}
 	switch {
 	case len(p.results) > limit:
 		p.results = p.results[:limit]
-		last.Path = p.results[limit-1].about().path
+		last = at(p.results[limit-1])
 	case c.fault.Doubled && last.Turn == 0:
 		last.Turn = 1
 	case c.fault.Endless == Alternating:
@@ -202,9 +231,12 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 	return p, nil
 }
 
+// at is the cursor that points at a result.
+func at(r resource) cursor { return cursor{Created: r.about().created, Path: r.about().path} }
+
 // question is the part of a call that must not change from page to page.
 func question(c *call) string {
-	return c.path + "?" + c.query.Get("filter")
+	return c.path + "?" + c.query.Get("filter") + "?" + c.query.Get("orderBy")
 }
 
 func (c cursor) token() string {
@@ -223,6 +255,19 @@ func parseToken(token string) (cursor, error) {
 	var c cursor
 	err = json.Unmarshal(b, &c)
 	return c, err
+}
+
+// parseOrder reads orderBy: by name unless it says otherwise.
+func parseOrder(by string) (func(a, b cursor) int, error) {
+	switch strings.Join(strings.Fields(by), " ") {
+	case "", "name":
+		return func(a, b cursor) int { return cmp.Compare(a.Path, b.Path) }, nil
+	case "creationTimestamp desc":
+		return func(a, b cursor) int {
+			return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.Path, b.Path))
+		}, nil
+	}
+	return nil, invalid("Invalid value for field 'orderBy': '%s'. Must be 'name' or 'creationTimestamp desc'.", by)
 }
 
 // pageSize reads maxResults, 0 to 500; 0 is the default.

@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 )
 
 func TestPagesLoseNothingWhenWhatTheyShowedIsGone(t *testing.T) {
-	w := granted(t, Options{PageLimit: 2}, "n0", "n1", "n2", "n3", "n4")
+	w := newWorld(t, Options{PageLimit: 2})
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0", "n1", "n2", "n3", "n4")
 	it := w.instances.AggregatedList(t.Context(), &computepb.AggregatedListInstancesRequest{Project: testProject})
 	seen := make(map[string]bool)
 	for scope, err := it.Next(); err == nil; scope, err = it.Next() {
@@ -26,6 +29,32 @@ func TestPagesLoseNothingWhenWhatTheyShowedIsGone(t *testing.T) {
 	assert.Equal(t, map[string]bool{"n0": true, "n1": true, "n2": true, "n3": true, "n4": true}, seen)
 }
 
+func TestAListIsOrderedByNameOrTheYoungestFirst(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m")
+	for i, name := range []string{"b", "c", "a"} {
+		w.givenRequest("m", name, fmt.Sprintf("n%d", i))
+		w.Advance(time.Second)
+	}
+	list := func(order string, page uint32) (names []string) {
+		r := &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
+			Project: testProject, Region: testRegion, InstanceGroupManager: "m", MaxResults: &page,
+		}
+		if order != "" {
+			r.OrderBy = &order
+		}
+		for one, err := range w.requests.List(t.Context(), r).All() {
+			require.NoError(t, err)
+			names = append(names, one.GetName())
+		}
+		return names
+	}
+	assert.Equal(t, []string{"a", "b", "c"}, list("", 2))
+	assert.Equal(t, []string{"a", "c", "b"}, list("creationTimestamp desc", 2))
+	assert.Equal(t, []string{"a", "c", "b"}, list("creationTimestamp desc", 1))
+}
+
 func TestAPageTokenIsGoodForItsOwnListOnly(t *testing.T) {
 	w := newWorld(t, Options{PageLimit: 1})
 	client := &http.Client{Transport: w.Transport()}
@@ -37,24 +66,6 @@ func TestAPageTokenIsGoodForItsOwnListOnly(t *testing.T) {
 	assert.Contains(t, body, "pageToken")
 }
 
-func TestRequestsAreFilteredByState(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	w.givenRequest("m", "got", "n0")
-	w.SetCapacity("", "", 0)
-	w.givenRequest("m", "waits", "n1")
-	for _, filter := range []string{"state=ACCEPTED", "state eq ACCEPTED", `state eq "(ACCEPTED|CREATING)"`} {
-		var names []string
-		for r, err := range w.requests.List(t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
-			Project: testProject, Region: testRegion, InstanceGroupManager: "m", Filter: proto.String(filter),
-		}).All() {
-			require.NoError(t, err)
-			names = append(names, r.GetName())
-		}
-		assert.Equal(t, []string{"waits"}, names, filter)
-	}
-}
-
 func TestFiltersPickWhatTheySay(t *testing.T) {
 	w := newWorld(t, Options{BootTime: time.Minute})
 	w.givenGroup("alpha", "us-central1-a")
@@ -62,19 +73,41 @@ func TestFiltersPickWhatTheySay(t *testing.T) {
 	w.Advance(time.Hour)
 	w.givenGroup("beta", "us-central1-b")
 	w.givenRequest("beta", "r", "beta-0")
+	found, err := w.list(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, found, 2)
 
-	alpha, beta := map[string][]string{"zones/us-central1-a": {"alpha-0", "alpha-1"}}, map[string][]string{"zones/us-central1-b": {"beta-0"}}
+	const zoneA, zoneB = "zones/us-central1-a", "zones/us-central1-b"
+	alpha, beta := map[string][]string{zoneA: {"alpha-0", "alpha-1"}}, map[string][]string{zoneB: {"beta-0"}}
+	both := map[string][]string{zoneA: alpha[zoneA], zoneB: beta[zoneB]}
 	none := map[string][]string{}
 	for filter, want := range map[string]map[string][]string{
-		`name = "beta-0"`:                      beta,
-		`name=beta-0`:                          beta,
-		`status = RUNNING`:                     alpha,
-		`scheduling.onHostMaintenance=MIGRATE`: none,
-		`resourceStatus.scheduling.terminationTimestamp=2026`: none,
-		`name eq "alpha-.*"`:    alpha,
-		`name eq "alpha-[1-9]"`: {"zones/us-central1-a": {"alpha-1"}},
-		`name eq alpha`:         none, // the whole field
-		`status eq RUNNING`:     alpha,
+		`name = "beta-0"`:                                  beta,
+		`name=beta-0`:                                      beta,
+		`name != beta-0`:                                   alpha,
+		`name:alpha`:                                       alpha,
+		`-name:alpha`:                                      beta,
+		`NOT name:alpha`:                                   beta,
+		`status = RUNNING`:                                 alpha,
+		`status = RUNNING AND name = beta-0`:               none,
+		`(status = RUNNING) (name:alpha)`:                  alpha,
+		`(status = RUNNING) OR (name = beta-0)`:            both,
+		`name:alpha OR name:beta AND status=RUNNING`:       alpha, // OR binds tighter
+		`creationTimestamp < "2026-11-01T08:30:00Z"`:       alpha,
+		`creationTimestamp >= 2026`:                        both,
+		`scheduling.automaticRestart = false`:              both,
+		`scheduling.maxRunDuration.seconds > 3000`:         both,
+		`resourceStatus.scheduling.terminationTimestamp:*`: alpha,
+		`labels.owner:*`:                                   none,
+		`zone:us-central1-b`:                               beta,
+		`id != 5`:                                          both,
+		`name eq alpha-.*`:                                 alpha,
+		`name eq "alpha-[1-9]"`:                            {zoneA: {"alpha-1"}},
+		`name eq alpha`:                                    none, // the whole field
+		`name ne 'alpha-.*'`:                               beta,
+		`status eq RUNNING`:                                alpha,
+		`(name ne alpha-0) (name eq .*-0)`:                 beta,
+		`zone eq .*/us-central1-a`:                         alpha,
 	} {
 		got, err := w.list(t.Context(), filter)
 		if assert.NoError(t, err, filter) {
@@ -86,11 +119,29 @@ func TestFiltersPickWhatTheySay(t *testing.T) {
 func TestAFilterThatIsNotUnderstoodIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, filter := range []string{
-		"name", "name =", "= x", "nme = x", "name == x", "name = x AND", "(name = x)", "name ~ x", "name != x", "name:x", "-name = x",
-		"name = alpha-*", "disks = x", "metadata = x", "labels = x", "labels.owner = x", `name eq "["`, "status.x = 1",
-		"name = x OR name = y", "name eq x AND status eq y", `name = "open`, "name eq", "nme eq x", "name ne x",
+		"name", "name =", "= x", "nme = x", "name == x", "name = x AND", "(name = x", "name = x)", "name ~ x", "OR", "NOT",
+		"name = alpha-*", "disks = x", "metadata = x", "labels = x", "name eq [", "name eq x AND status eq y", "status.x = 1",
+		"(name eq x) (status eq y)", "(name eq x) (status = y)", `name = "open`, "name eq", "nme eq x", "(name eq x) extra",
 	} {
 		_, err := w.list(t.Context(), filter)
 		assertRefused(t, err, http.StatusBadRequest, "invalid", "Invalid list filter expression")
+	}
+}
+
+func TestRequestsAreFilteredByState(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	w.givenRequest("m", "got", "n0")
+	w.SetCapacity("", "", 0)
+	w.givenRequest("m", "waits", "n1")
+	for _, filter := range []string{"state=ACCEPTED", "state eq ACCEPTED", "state eq (ACCEPTED|CREATING)"} {
+		var names []string
+		for r, err := range w.requests.List(t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
+			Project: testProject, Region: testRegion, InstanceGroupManager: "m", Filter: proto.String(filter),
+		}).All() {
+			require.NoError(t, err)
+			names = append(names, r.GetName())
+		}
+		assert.Equal(t, []string{"waits"}, names, filter)
 	}
 }

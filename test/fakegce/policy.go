@@ -4,7 +4,7 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// policy is a resource policy: a workload policy.
+// policy is a resource policy: a placement or a workload policy.
 type policy struct {
 	meta
 	api *compute.ResourcePolicy
@@ -36,13 +36,22 @@ func (s *Server) insertPolicy(c *call) (any, error) {
 	return op.api, nil
 }
 
-// checkPolicy refuses a policy of another kind than those that the fake has.
+// checkPolicy refuses a policy of no kind, or of a kind that the fake does not
+// have.
 func checkPolicy(spec *compute.ResourcePolicy) error {
 	if err := checkName("resource.name", spec.Name); err != nil {
 		return err
 	}
-	work := spec.WorkloadPolicy
-	if work == nil || work.Type == "" {
+	place, work := spec.GroupPlacementPolicy, spec.WorkloadPolicy
+	switch {
+	case place == nil && work == nil:
+		return required("resource.groupPlacementPolicy")
+	case place != nil && work != nil:
+		return invalid("Invalid value for field 'resource.workloadPolicy'. A resource policy is of one kind.")
+	case place != nil:
+		return checkWords([]word{{"groupPlacementPolicy.collocation", place.Collocation, "COLLOCATED UNSPECIFIED_COLLOCATION"}})
+	}
+	if work.Type == "" {
 		return required("resource.workloadPolicy.type")
 	}
 	return checkWords([]word{
@@ -60,7 +69,15 @@ func (s *Server) policy(c *call) (*policy, error) {
 	return p, nil
 }
 
-// deletePolicy deletes a policy that no group uses.
+func (s *Server) getPolicy(c *call) (any, error) {
+	p, err := s.policy(c)
+	if err != nil {
+		return nil, err
+	}
+	return p.api, nil
+}
+
+// deletePolicy deletes a policy that no group and no VM uses.
 func (s *Server) deletePolicy(c *call) (any, error) {
 	p, err := s.policy(c)
 	if err != nil {
@@ -74,6 +91,13 @@ func (s *Server) deletePolicy(c *call) (any, error) {
 			return nil, inUse("resource_policy", p.path, g.path)
 		}
 	}
+	for _, v := range s.instances.all() {
+		for _, ref := range v.api.ResourcePolicies {
+			if s.canonical(ref) == p.path {
+				return nil, inUse("resource_policy", p.path, v.path)
+			}
+		}
+	}
 	p.ready, p.api.Status = false, "DELETING"
 	op := s.begin(c, &p.meta)
 	op.undo = func(*Problem) { p.ready, p.api.Status = true, "READY" }
@@ -83,4 +107,8 @@ func (s *Server) deletePolicy(c *call) (any, error) {
 
 func (s *Server) listPolicies(c *call) (any, error) {
 	return s.list(c, "compute#resourcePolicyList", s.policies.seen(s.now, c.fault.Lag, in(c.at)), compute.ResourcePolicy{})
+}
+
+func (s *Server) aggregatedPolicies(c *call) (any, error) {
+	return s.aggregate(c, "resourcePolicies", s.policies.seen(s.now, c.fault.Lag, anywhere), compute.ResourcePolicy{})
 }

@@ -37,9 +37,10 @@ func TestCallsThatAStateForbidsAreRefused(t *testing.T) {
 	w.Advance(time.Minute)
 	w.SetCapacity("", "", 0)
 	w.givenRequest("m", "queued", "n1")
-	w.begun(w.insertRequest("m", namedRequest("fresh", "n2")))
+	_, err := w.insertRequest("m", namedRequest("fresh", "n2"))
+	require.NoError(t, err)
 
-	_, err := w.cancelRequest("m", "over")
+	_, err = w.cancelRequest("m", "over")
 	assertRefused(t, err, 412, "conditionNotMet", "Cancelling resize request that has reached a final state is not possible.")
 	_, err = w.cancelRequest("m", "fresh")
 	assertRefused(t, err, 412, "conditionNotMet", "only in the accepted state")
@@ -62,7 +63,9 @@ func TestCallsThatAStateForbidsAreRefused(t *testing.T) {
 }
 
 func TestARefusalHasGooglesEnvelope(t *testing.T) {
-	w := granted(t, Options{}, "n0")
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
 	status, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodPost, "regions/us-central1/instanceGroupManagers/m/resizeRequests/r/cancel", "")
 	assert.Equal(t, 412, status)
 	assert.JSONEq(t, `{"error":{"code":412,"message":"Cancelling resize request that has reached a final state is not possible.",
@@ -85,12 +88,12 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		{"a version", "GET", "http://fake/compute/v2/projects/demo/regions", "", 404, "was not found"},
 		{"a project", "GET", "http://fake/compute/v1/projects/other/regions", "", 404, "projects/other"},
 		{"a region", "GET", "regions/mars-north1/instanceGroupManagers", "", 400, "Unknown region"},
-		{"a zone", "GET", "zones/us-central1-z/instances/n0", "", 400, "Unknown zone"},
+		{"a zone", "GET", "zones/us-central1-z/instances", "", 400, "Unknown zone"},
 		{"a parameter", "GET", groups + "?returnPartialSuccess=true", "", 400, "returnPartialSuccess"},
 		{"a parameter given twice", "GET", groups + "?filter=a&filter=b", "", 400, "2 times"},
 		{"a body's field", "POST", groups, `{"name":"x","targetSize":0,"shape":"round",` + flex + `}`, 400, `Unknown name \"shape\"`},
 		{"a field deep in a body", "POST", groups, `{"name":"x","targetSize":0,"distributionPolicy":{"zones":[{"zne":"a"}]},` + flex + `}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
-		{"a field in another case", "POST", groups + "/m/resizeRequests", `{"name":"r","requested_run_duration":{"seconds":"600"},"instances":[{"name":"n"}]}`, 400, "requested_run_duration"},
+		{"a field in another case", "POST", groups + "/m/resizeRequests", `{"name":"r","requested_run_duration":{"seconds":"600"},"resizeBy":1}`, 400, "requested_run_duration"},
 		{"a value of the wrong type", "POST", groups, `{"name":7}`, 400, "Invalid value"},
 		{"a body that is no JSON", "POST", groups, `{"name":`, 400, "Invalid JSON"},
 		{"a body that is a list", "POST", groups, `[]`, 400, "Root element must be a message"},
@@ -98,6 +101,7 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		{"a requestId that is no UUID", "DELETE", groups + "/m?requestId=7", "", 400, "requestId"},
 		{"the zero UUID", "DELETE", groups + "/m?requestId=00000000-0000-0000-0000-000000000000", "", 400, "requestId"},
 		{"a page too large", "GET", groups + "?maxResults=501", "", 400, "maxResults"},
+		{"an order", "GET", groups + "?orderBy=size", "", 400, "orderBy"},
 		{"a page token", "GET", groups + "?pageToken=bad", "", 400, "pageToken"},
 		{"a machine type", "GET", "zones/us-central1-a/machineTypes/z9", "", 404, "z9"},
 		{"an operation", "POST", "regions/us-central1/operations/none/wait", "", 404, "none"},

@@ -78,3 +78,21 @@ func (s *Server) zone(name string) place {
 func (s *Server) getRegion(c *call) (any, error) { return s.region(c.at.region).api, nil }
 
 func (s *Server) getZone(c *call) (any, error) { return s.zone(c.at.zone).api, nil }
+
+func (s *Server) listRegions(c *call) (any, error) {
+	var all []resource
+	for _, r := range s.regions() {
+		p := s.region(r)
+		all = append(all, &p)
+	}
+	return s.list(c, "compute#regionList", all, compute.Region{})
+}
+
+func (s *Server) listZones(c *call) (any, error) {
+	var all []resource
+	for _, z := range s.opts.Zones {
+		p := s.zone(z)
+		all = append(all, &p)
+	}
+	return s.list(c, "compute#zoneList", all, compute.Zone{})
+}

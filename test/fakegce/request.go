@@ -113,8 +113,8 @@ func checkRequest(c *call, spec *compute.InstanceGroupManagerResizeRequest) erro
 	if len(spec.Instances) > 0 && c.has("resizeBy") {
 		return invalid("Invalid value for field 'resource.resizeBy': '%d'. It cannot be given together with instances.", spec.ResizeBy)
 	}
-	if len(spec.Instances) == 0 {
-		return invalid("Invalid value for field 'resource.instances'. This fake takes requests that name their instances only.")
+	if len(spec.Instances) == 0 && spec.ResizeBy <= 0 {
+		return required("resource.resizeBy")
 	}
 	seen := make(map[string]bool)
 	for i, n := range spec.Instances {
@@ -146,7 +146,11 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	for _, n := range spec.Instances {
 		r.names = append(r.names, n.Name)
 	}
-	spec.ResizeBy = int64(len(r.names))
+	if len(r.names) == 0 {
+		r.names = s.inventNames(g, int(min(spec.ResizeBy, maxGroup+1)))
+	} else {
+		spec.ResizeBy = int64(len(r.names))
+	}
 	for _, name := range r.names {
 		g.members[name] = &member{
 			meta: s.newMeta(location{}, "managedInstances", name), group: g, request: r,
@@ -158,6 +162,19 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	}
 	g.requests.add(r)
 	return r
+}
+
+// inventNames makes names as a group does: base-xxxx.
+func (s *Server) inventNames(g *group, n int) []string {
+	var names []string
+	for len(names) < n {
+		s.lastID++
+		name := fmt.Sprintf("%s-%04x", g.api.BaseInstanceName, s.lastID)
+		if g.members[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // accept puts a valid request in the queue for capacity.
@@ -181,7 +198,7 @@ func (s *Server) attempt(r *request) {
 		return
 	}
 	r.attempts++
-	zone, p := s.findRoom(r.group.zones, r.group.template.api.Properties, r.names)
+	zone, p := s.findRoom(r)
 	if p == nil {
 		s.launchAll(r, zone)
 		return

@@ -1,7 +1,6 @@
 package fakegce
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -22,19 +21,29 @@ func TestARequestIsCreatingUntilItsOperationEndsThenAccepted(t *testing.T) {
 	w := newWorld(t, slow())
 	w.SetCapacity("", "", 0)
 	w.givenGroup("m")
-	op := w.begun(w.insertRequest("m", namedRequest("r", "n0", "n1")))
+	op, err := w.insertRequest("m", namedRequest("r", "n0", "n1"))
+	require.NoError(t, err)
+
 	first := op.Proto()
 	assert.Equal(t, computepb.Operation_RUNNING, first.GetStatus())
 	assert.Equal(t, "compute.regionInstanceGroupManagerResizeRequests.insert", first.GetOperationType())
 	assert.Regexp(t, `^operation-\d{13}-[0-9a-f]{13}-[0-9a-f]{8}-[0-9a-f]{8}$`, first.GetName())
 	assert.NotNil(t, first.Progress)
 	assert.Contains(t, first.GetTargetLink(), "regions/us-central1/instanceGroupManagers/m/resizeRequests/r")
-	assert.NotNil(t, w.request("m", "r").Status, "status is always there")
-	assert.Nil(t, w.members("m")["n0"].Id)
-	w.shows("size 2; r CREATING; n0 CREATING; n1 CREATING")
+	r := w.request("m", "r")
+	assert.Equal(t, "CREATING", r.GetState())
+	assert.NotNil(t, r.Status, "status is always there")
+	assert.EqualValues(t, 2, w.group("m").GetTargetSize(), "raised at receipt")
+	for _, m := range w.members("m") {
+		assert.Equal(t, "CREATING", m.GetCurrentAction())
+		assert.Nil(t, m.Id)
+		assert.Nil(t, m.InstanceStatus)
+	}
+
 	w.Advance(2 * time.Second)
-	w.shows("size 2; r ACCEPTED; n0 CREATING; n1 CREATING")
+	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState())
 	assert.Empty(t, w.outcome(op))
+	assert.EqualValues(t, 2, w.group("m").GetTargetSize(), "raised once")
 }
 
 func TestAStockedOutRequestStaysAcceptedAndSaysWhyUntilThereIsRoom(t *testing.T) {
@@ -42,31 +51,44 @@ func TestAStockedOutRequestStaysAcceptedAndSaysWhyUntilThereIsRoom(t *testing.T)
 	w.SetCapacity("", testMachine, 1)
 	w.givenGroup("m", "us-central1-a", "us-central1-c")
 	w.givenRequest("m", "r", "n0", "n1")
-	problem := w.request("m", "r").GetStatus().GetLastAttempt().GetError().GetErrors()[0]
+
+	r := w.request("m", "r")
+	assert.Equal(t, "ACCEPTED", r.GetState())
+	problem := r.GetStatus().GetLastAttempt().GetError().GetErrors()[0]
 	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", problem.GetCode())
 	assert.Equal(t, "resource_availability", problem.GetErrorDetails()[0].GetErrorInfo().GetReason())
-	assert.Equal(t, problem.GetCode(), w.members("m")["n0"].GetLastAttempt().GetErrors().GetErrors()[0].GetCode())
+	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", w.members("m")["n0"].GetLastAttempt().GetErrors().GetErrors()[0].GetCode())
 
-	w.SetCapacity("us-central1-c", testMachine, 2)
+	require.NoError(t, w.RaiseCapacity("us-central1-c", testMachine, 1))
 	w.Advance(30 * time.Second)
-	w.vms("") // the next attempt is not yet
+	assert.Empty(t, w.State().Instances, "the next attempt is not yet")
 	w.Advance(40 * time.Second)
-	w.shows("size 2; r SUCCEEDED; n0 CREATING STAGING; n1 CREATING STAGING")
 	found, err := w.list(t.Context(), "")
 	require.NoError(t, err)
 	assert.Equal(t, map[string][]string{"zones/us-central1-c": {"n0", "n1"}}, found, "all in the one zone that takes all")
+	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 	assert.Nil(t, w.request("m", "r").GetStatus().GetLastAttempt(), "cleared")
+	assert.EqualValues(t, 2, w.group("m").GetTargetSize(), "unchanged by success")
 }
 
 func TestARequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
-	w := granted(t, slow(), "n0")
-	w.shows("size 1; r ACCEPTED; n0 CREATING PROVISIONING")
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+
+	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState())
+	assert.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
 	w.Advance(10 * time.Second)
-	w.shows("size 1; r SUCCEEDED; n0 CREATING STAGING")
+	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
+	m := w.members("m")["n0"]
+	assert.Equal(t, "STAGING", m.GetInstanceStatus())
+	assert.Equal(t, "CREATING", m.GetCurrentAction())
 	assert.EqualValues(t, 1, w.group("m").GetCurrentActions().GetCreating())
 	assert.False(t, w.group("m").GetStatus().GetIsStable())
 	w.Advance(10 * time.Second)
-	w.shows("size 1; r SUCCEEDED; n0 NONE RUNNING")
+	m = w.members("m")["n0"]
+	assert.Equal(t, "RUNNING", m.GetInstanceStatus())
+	assert.Equal(t, "NONE", m.GetCurrentAction())
 	assert.True(t, w.group("m").GetStatus().GetIsStable())
 }
 
@@ -75,46 +97,66 @@ func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {
 	w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 8)
 	w.givenGroup("m")
 	w.givenRequest("m", "r", "n0", "n1")
-	w.shows("size 2; r ACCEPTED; n0 CREATING; n1 CREATING")
-	e := w.request("m", "r").GetStatus().GetLastAttempt().GetError().GetErrors()[0]
+
+	r := w.request("m", "r")
+	assert.Equal(t, "ACCEPTED", r.GetState())
+	e := r.GetStatus().GetLastAttempt().GetError().GetErrors()[0]
 	assert.Equal(t, "QUOTA_EXCEEDED", e.GetCode())
 	assert.Equal(t, "Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded.  Limit: 8.0 in region us-central1.", e.GetMessage())
 	assert.InDelta(t, 8, e.GetErrorDetails()[0].GetQuotaInfo().GetLimit(), 0)
 
 	w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16)
 	w.Advance(80 * time.Second)
-	w.shows("size 2; r SUCCEEDED; n0 NONE RUNNING; n1 NONE RUNNING")
+	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 }
 
 func TestAFailedRequestKeepsItsErrorAndGivesBackWhatItHad(t *testing.T) {
-	w := granted(t, slow(), "n0", "n1")
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0", "n1")
+	require.Len(t, w.State().Instances, 2, "being created")
+
 	require.NoError(t, w.FailRequest("m", "r", "IP_SPACE_EXHAUSTED", "no addresses"))
-	assert.Equal(t, "IP_SPACE_EXHAUSTED", w.request("m", "r").GetStatus().GetError().GetErrors()[0].GetCode())
-	w.shows("size 0; r FAILED; n0 DELETING STOPPING; n1 DELETING STOPPING")
+	r := w.request("m", "r")
+	assert.Equal(t, "FAILED", r.GetState())
+	assert.Equal(t, "IP_SPACE_EXHAUSTED", r.GetStatus().GetError().GetErrors()[0].GetCode())
+	assert.Zero(t, w.group("m").GetTargetSize())
 	w.Advance(time.Hour)
-	w.shows("size 0; r FAILED")
-	w.vms("")
+	assert.Equal(t, "FAILED", w.request("m", "r").GetState(), "for good")
+	assert.Empty(t, w.State().Instances, "rolled back")
+	assert.Empty(t, w.members("m"))
 	assert.Error(t, w.FailRequest("m", "r", "X", ""), "it is not accepted any more")
 }
 
 func TestACancelledRequestTakesItsInstancesWithIt(t *testing.T) {
-	w := waiting(t, slow(), "n0", "n1")
-	op := w.begun(w.cancelRequest("m", "r"))
-	w.shows("size 2; r ACCEPTED; n0 CREATING; n1 CREATING") // until the operation ends
+	w := newWorld(t, slow())
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0", "n1")
+	op, err := w.cancelRequest("m", "r")
+	require.NoError(t, err)
+	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState(), "until the operation ends")
+
 	w.Advance(2 * time.Second)
 	assert.Empty(t, w.outcome(op))
-	w.shows("size 0; r CANCELLED")
+	assert.Equal(t, "CANCELLED", w.request("m", "r").GetState())
+	assert.Zero(t, w.group("m").GetTargetSize())
+	assert.Empty(t, w.members("m"))
 	w.SetCapacity("", "", -1)
 	w.Advance(time.Hour)
-	w.vms("") // it does not come back
+	assert.Empty(t, w.State().Instances, "it does not come back")
 }
 
 func TestACancelThatLosesTheRaceEndsInAnOperationErrorWithoutStatus(t *testing.T) {
-	w := granted(t, slow(), "n0")
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
 	w.Advance(9 * time.Second)
-	op := w.begun(w.cancelRequest("m", "r"))
+	op, err := w.cancelRequest("m", "r")
+	require.NoError(t, err, "HTTP 200")
+
 	w.Advance(2 * time.Second)
-	w.shows("size 1; r SUCCEEDED; n0 CREATING STAGING")
+	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 	now := w.operation(op.Name())
 	assert.Equal(t, "CONDITION_NOT_MET", now.GetError().GetErrors()[0].GetCode())
 	assert.Equal(t, finalStateText, now.GetError().GetErrors()[0].GetMessage())
@@ -124,57 +166,98 @@ func TestACancelThatLosesTheRaceEndsInAnOperationErrorWithoutStatus(t *testing.T
 
 func TestTheLastAttemptIsForgottenWhenARequestEnds(t *testing.T) {
 	for end, act := range map[string]func(w *world){
-		"FAILED":    func(w *world) { require.NoError(w.t, w.FailRequest("m", "r", "LIMIT_EXCEEDED", "too late")) },
-		"CANCELLED": func(w *world) { w.begun(w.cancelRequest("m", "r")) },
+		"FAILED": func(w *world) { require.NoError(w.t, w.FailRequest("m", "r", "LIMIT_EXCEEDED", "too late")) },
+		"CANCELLED": func(w *world) {
+			_, err := w.cancelRequest("m", "r")
+			require.NoError(w.t, err)
+		},
 	} {
-		w := waiting(t, Options{}, "n0")
-		require.NotNil(t, w.request("m", "r").GetStatus().GetLastAttempt())
-		act(w)
-		w.shows("size 0; r " + end)
-		assert.Nil(t, w.request("m", "r").GetStatus().GetLastAttempt())
+		t.Run(end, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.SetCapacity("", "", 0)
+			w.givenGroup("m")
+			w.givenRequest("m", "r", "n0")
+			require.NotNil(t, w.request("m", "r").GetStatus().GetLastAttempt())
+			act(w)
+			r := w.request("m", "r")
+			assert.Equal(t, end, r.GetState())
+			assert.Nil(t, r.GetStatus().GetLastAttempt())
+		})
 	}
 }
 
 func TestADeletedRequestLeavesItsVMs(t *testing.T) {
-	w := granted(t, Options{}, "n0")
-	w.begun(w.deleteRequest("m", "r"))
-	w.shows("size 1; n0 NONE RUNNING")
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	_, err := w.deleteRequest("m", "r")
+	require.NoError(t, err)
+
+	g, _ := w.State().Group("m")
+	assert.Empty(t, g.Requests)
+	assert.Equal(t, []Member{{Name: "n0", Action: "NONE", Status: "RUNNING", Request: "r"}}, g.Members)
 }
 
 func TestARequestInAFinalStateIsForgottenAfterFourteenDays(t *testing.T) {
-	w := waiting(t, Options{AttemptInterval: time.Hour}, "n0")
+	w := newWorld(t, Options{AttemptInterval: time.Hour})
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m")
+	w.givenRequest("m", "ends", "n0")
 	w.givenRequest("m", "waits", "n1")
-	w.begun(w.cancelRequest("m", "r"))
+	_, err := w.cancelRequest("m", "ends")
+	require.NoError(t, err)
+
 	w.Advance(14*24*time.Hour - time.Second)
-	w.shows("size 1; r CANCELLED; waits ACCEPTED; n1 CREATING")
+	assert.Equal(t, "CANCELLED", w.request("m", "ends").GetState())
 	w.Advance(time.Second)
-	w.shows("size 1; waits ACCEPTED; n1 CREATING") // no request expires while it waits
 	g, _ := w.State().Group("m")
+	require.Len(t, g.Requests, 1)
+	assert.Equal(t, "waits", g.Requests[0].Name, "no request expires while it waits")
 	assert.Equal(t, 14*24+1, g.Requests[0].Attempts)
 }
 
 func TestAVMLostWhileItIsCreatedFailsItsRequest(t *testing.T) {
-	w := granted(t, slow(), "n0", "n1")
+	w := newWorld(t, slow())
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0", "n1")
 	require.NoError(t, w.DeleteVM("n0"))
-	w.shows("size 0; r FAILED; n1 DELETING STOPPING")
+
+	assert.Equal(t, "FAILED", w.request("m", "r").GetState())
 	w.Advance(time.Minute)
-	w.vms("")
+	assert.Empty(t, w.State().Instances)
+	assert.Zero(t, w.group("m").GetTargetSize())
 }
 
 func TestANameThatAnotherVMHoldsIsWaitedForUntilItIsGone(t *testing.T) {
 	w := newWorld(t, slow())
 	w.givenGroup("old", "us-central1-a")
-	w.givenGroup("m", "us-central1-a")
+	w.givenGroup("new", "us-central1-a")
 	w.givenRequest("old", "r", "n0")
 	w.Advance(time.Minute)
-	w.begun(w.deleteInstances("old", "zones/us-central1-a/instances/n0"))
+	_, err := w.deleteInstances("old", "zones/us-central1-a/instances/n0")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
-	w.givenRequest("m", "r", "n0")
-	e := w.request("m", "r").GetStatus().GetLastAttempt().GetError().GetErrors()[0]
+	w.givenRequest("new", "r", "n0")
+
+	e := w.request("new", "r").GetStatus().GetLastAttempt().GetError().GetErrors()[0]
 	assert.Equal(t, "RESOURCE_ALREADY_EXISTS", e.GetCode())
 	assert.Equal(t, "The resource 'projects/demo/zones/us-central1-a/instances/n0' already exists", e.GetMessage())
 	w.Advance(2 * time.Minute)
-	w.shows("size 1; r SUCCEEDED; n0 NONE RUNNING")
+	assert.Equal(t, "SUCCEEDED", w.request("new", "r").GetState())
+}
+
+func TestARequestWithACountNamesItsInstancesAfterTheGroup(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	_, err := w.insertRequest("m", &computepb.InstanceGroupManagerResizeRequest{
+		Name: proto.String("r"), ResizeBy: proto.Int32(3), RequestedRunDuration: &computepb.Duration{Seconds: proto.Int64(600)},
+	})
+	require.NoError(t, err)
+	assert.Len(t, w.members("m"), 3)
+	for name, m := range w.members("m") {
+		assert.Regexp(t, `^m-[0-9a-f]{4}$`, name)
+		assert.Equal(t, "RUNNING", m.GetInstanceStatus())
+	}
 }
 
 func TestARequestThatCannotBeGrantedFailsWithItsOperation(t *testing.T) {
@@ -217,17 +300,21 @@ func TestARequestThatCannotBeGrantedFailsWithItsOperation(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, Options{})
 			givenTemplates(t, w)
-			w.begun(w.insertGroup(c.group))
+			_, err := w.insertGroup(c.group)
+			require.NoError(t, err)
 			r := namedRequest("r", "n0")
 			r.RequestedRunDuration = c.run
-			op := w.begun(w.insertRequest("m", r))
+			op, err := w.insertRequest("m", r)
+			require.NoError(t, err)
 
 			e := w.operation(op.Name()).GetError().GetErrors()
 			require.Len(t, e, 1)
 			assert.Equal(t, c.code, e[0].GetCode())
 			assert.Contains(t, e[0].GetMessage(), c.message)
+			assert.Equal(t, "FAILED", w.request("m", "r").GetState())
 			assert.Equal(t, c.code, w.request("m", "r").GetStatus().GetError().GetErrors()[0].GetCode())
-			w.shows("size 0; r FAILED")
+			assert.Zero(t, w.group("m").GetTargetSize())
+			assert.Empty(t, w.members("m"))
 		})
 	}
 }
@@ -237,7 +324,8 @@ func TestTheTemplatesLeaseServesARequestThatNamesNone(t *testing.T) {
 	w.givenGroup("m")
 	r := namedRequest("r", "n0")
 	r.RequestedRunDuration = nil
-	w.begun(w.insertRequest("m", r))
+	_, err := w.insertRequest("m", r)
+	require.NoError(t, err)
 	v, _ := w.State().Instance("n0")
 	assert.Equal(t, 7*24*time.Hour, v.Terminates.Sub(v.Created))
 }
@@ -249,12 +337,14 @@ func TestTheHundredAndFirstActiveRequestOfARegionExceedsItsQuota(t *testing.T) {
 	w.givenGroup("m")
 	w.givenRequest("m", "r1", "n1")
 	w.givenRequest("m", "r2", "n2")
-	op := w.begun(w.insertRequest("m", namedRequest("r3", "n3")))
+	op, err := w.insertRequest("m", namedRequest("r3", "n3"))
+	require.NoError(t, err)
 	e := w.operation(op.Name()).GetError().GetErrors()[0]
 	assert.Equal(t, "QUOTA_EXCEEDED", e.GetCode())
 	assert.Equal(t, "Quota 'ACTIVE_RESIZE_REQUESTS' exceeded.  Limit: 2.0 in region us-central1.", e.GetMessage())
 
-	w.begun(w.cancelRequest("m", "r1"))
+	_, err = w.cancelRequest("m", "r1")
+	require.NoError(t, err)
 	w.givenRequest("m", "r4", "n4")
 	assert.Equal(t, "ACCEPTED", w.request("m", "r4").GetState(), "cancelled requests do not count")
 }
@@ -263,15 +353,15 @@ func TestAGroupHoldsTwoThousandInstances(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 0)
 	w.givenGroup("m")
-	ask := func(name string, size int) string {
-		instances := make([]string, size)
-		for i := range instances {
-			instances[i] = fmt.Sprintf("%s-%d", name, i)
-		}
-		return w.outcome(w.begun(w.insertRequest("m", namedRequest(name, instances...))))
+	for _, name := range []string{"r1", "r2"} {
+		op, err := w.insertRequest("m", &computepb.InstanceGroupManagerResizeRequest{Name: proto.String(name), ResizeBy: proto.Int32(1000)})
+		require.NoError(t, err)
+		assert.Empty(t, w.outcome(op))
 	}
-	assert.Equal(t, "INVALID_ARGUMENT", ask("r1", 1001))
-	assert.Empty(t, ask("r2", 1000))
-	assert.Empty(t, ask("r3", 1000))
-	assert.Equal(t, "LIMIT_EXCEEDED", ask("r4", 1))
+	op, err := w.insertRequest("m", namedRequest("r3", "n0"))
+	require.NoError(t, err)
+	assert.Equal(t, "LIMIT_EXCEEDED", w.outcome(op))
+	op, err = w.insertRequest("m", &computepb.InstanceGroupManagerResizeRequest{Name: proto.String("r4"), ResizeBy: proto.Int32(1001)})
+	require.NoError(t, err)
+	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
 }

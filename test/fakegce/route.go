@@ -65,8 +65,9 @@ func routes() []route {
 	add := func(method, verb, path string, handle func(*Server, *call) (any, error), query ...string) {
 		all = append(all, route{method, verb, strings.Split(path, "/"), query, handle})
 	}
-	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
-	list := []string{"filter", "maxResults", "pageToken"}
+	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	list := []string{"filter", "maxResults", "orderBy", "pageToken"}
+	aggregated := append([]string{"includeAllScopes"}, list...)
 	const once, hasty = "requestId", "noGracefulShutdown"
 
 	for _, scope := range []struct{ prefix, at string }{
@@ -80,8 +81,11 @@ func routes() []route {
 		add(m+"list", get, groups, (*Server).listGroups, list...)
 		add(m+"get", get, name, (*Server).getGroup)
 		add(m+"delete", del, name, (*Server).deleteGroup, once, hasty)
+		add(m+"patch", patch, name, (*Server).patchGroup, once)
+		add(m+"resize", post, name+"/resize", (*Server).resizeGroup, once, "size")
 		add(m+"deleteInstances", post, name+"/deleteInstances", (*Server).deleteMembers, once, hasty)
-		add(m+"listManagedInstances", post, name+"/listManagedInstances", (*Server).listMembers, "filter", "maxResults")
+		add(m+"abandonInstances", post, name+"/abandonInstances", (*Server).abandonMembers, once)
+		add(m+"listManagedInstances", post, name+"/listManagedInstances", (*Server).listMembers, list...)
 		m = scope.prefix + "ResizeRequests."
 		add(m+"insert", post, requests, (*Server).insertRequest, once)
 		add(m+"list", get, requests, (*Server).listRequests, list...)
@@ -89,9 +93,11 @@ func routes() []route {
 		add(m+"delete", del, requests+"/{request}", (*Server).deleteRequest, once)
 		add(m+"cancel", post, requests+"/{request}/cancel", (*Server).cancelRequest, once)
 	}
+	add("instanceGroupManagers.aggregatedList", get, "aggregated/instanceGroupManagers", (*Server).aggregatedGroups, aggregated...)
 
-	add("instances.aggregatedList", get, "aggregated/instances", (*Server).aggregatedInstances, list...)
+	add("instances.aggregatedList", get, "aggregated/instances", (*Server).aggregatedInstances, aggregated...)
 	add("instances.bulkInsert", post, "zones/{zone}/instances/bulkInsert", (*Server).bulkInsert, once)
+	add("instances.list", get, "zones/{zone}/instances", (*Server).listInstances, list...)
 	add("instances.get", get, "zones/{zone}/instances/{name}", (*Server).getInstance)
 	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once, hasty)
 	add("regionInstances.bulkInsert", post, "regions/{region}/instances/bulkInsert", (*Server).bulkInsert, once)
@@ -101,26 +107,35 @@ func routes() []route {
 	} {
 		path := scope.at + "instanceTemplates"
 		add(scope.method+"insert", post, path, (*Server).insertTemplate, once)
+		add(scope.method+"list", get, path, (*Server).listTemplates, list...)
 		add(scope.method+"get", get, path+"/{name}", (*Server).getTemplate)
 		add(scope.method+"delete", del, path+"/{name}", (*Server).deleteTemplate, once)
 	}
+	add("instanceTemplates.aggregatedList", get, "aggregated/instanceTemplates", (*Server).aggregatedTemplates, aggregated...)
 
 	const policies = "regions/{region}/resourcePolicies"
 	add("resourcePolicies.insert", post, policies, (*Server).insertPolicy, once)
 	add("resourcePolicies.list", get, policies, (*Server).listPolicies, list...)
+	add("resourcePolicies.get", get, policies+"/{name}", (*Server).getPolicy)
 	add("resourcePolicies.delete", del, policies+"/{name}", (*Server).deletePolicy, once)
+	add("resourcePolicies.aggregatedList", get, "aggregated/resourcePolicies", (*Server).aggregatedPolicies, aggregated...)
 
 	for _, scope := range []struct{ method, at string }{
 		{"regionOperations.", "regions/{region}/"}, {"zoneOperations.", "zones/{zone}/"}, {"globalOperations.", "global/"},
 	} {
 		path := scope.at + "operations"
+		add(scope.method+"list", get, path, (*Server).listOperations, list...)
 		add(scope.method+"get", get, path+"/{name}", (*Server).getOperation)
 		add(scope.method+"wait", post, path+"/{name}/wait", (*Server).getOperation)
 	}
-	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, list...)
+	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, aggregated...)
 
+	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, aggregated...)
+	add("machineTypes.list", get, "zones/{zone}/machineTypes", (*Server).listMachineTypes, list...)
 	add("machineTypes.get", get, "zones/{zone}/machineTypes/{name}", (*Server).getMachineType)
+	add("regions.list", get, "regions", (*Server).listRegions, list...)
 	add("regions.get", get, "regions/{region}", (*Server).getRegion)
+	add("zones.list", get, "zones", (*Server).listZones, list...)
 	add("zones.get", get, "zones/{zone}", (*Server).getZone)
 	return all
 }

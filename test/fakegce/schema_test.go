@@ -149,11 +149,11 @@ func (c *schemaChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	called, _, err := New(Options{}).find(r.Method, r.URL.Path)
-	if err != nil {
-		return nil, err
+	m := d.find(r)
+	if m == nil {
+		c.t.Errorf("%s %s was accepted, and is not a method of the API", r.Method, r.URL.Path)
+		return resp, nil
 	}
-	m := d.method(called.method)
 	for name := range r.URL.Query() {
 		assert.Equal(c.t, "query", m.Parameters[name].Location, "%s: parameter %s was accepted", r.URL.Path, name)
 	}
@@ -169,6 +169,32 @@ func (c *schemaChecker) check(d *document, body []byte, s *schema, what string) 
 	if assert.NoError(c.t, json.Unmarshal(body, &v), what) {
 		assert.Empty(c.t, d.faults(v, s, what+" "+s.Ref))
 	}
+}
+
+// find is the method that a request calls.
+func (d *document) find(r *http.Request) *method {
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/compute/v1/"), "/")
+	var best *method
+	for _, resource := range d.Resources {
+		for _, m := range resource.Methods {
+			if m.HTTPMethod == r.Method && fits(strings.Split(m.Path, "/"), path) && (best == nil || strings.Count(m.Path, "{") < strings.Count(best.Path, "{")) {
+				best = m
+			}
+		}
+	}
+	return best
+}
+
+func fits(pattern, path []string) bool {
+	if len(pattern) != len(path) {
+		return false
+	}
+	for i, part := range pattern {
+		if !strings.HasPrefix(part, "{") && part != path[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func TestEveryRouteIsAMethodOfTheAPIWithItsParameters(t *testing.T) {
@@ -210,7 +236,7 @@ func TestEveryAnswerKeepsToTheSchema(t *testing.T) {
 	post(t, client, "regions/us-central1/resourcePolicies", `{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
 	post(t, client, "zones/us-central1-a/instanceGroupManagers", `{"name":"z","targetSize":0,"versions":[{"instanceTemplate":"global/instanceTemplates/global"}],
 		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
-	post(t, client, "zones/us-central1-a/instanceGroupManagers/z/resizeRequests", `{"name":"r","instances":[{"name":"z0"}]}`)
+	post(t, client, "zones/us-central1-a/instanceGroupManagers/z/resizeRequests", `{"name":"r","resizeBy":1}`)
 	operation := map[string]string{}
 	for _, o := range w.operations.all() {
 		operation[o.at.String()] = o.name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,24 @@ import (
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/api/option"
 )
+
+func TestGooglesClientWaitsForAnOperationOverTCP(t *testing.T) {
+	s := New(Options{OperationTime: 5 * time.Millisecond})
+	_, err := s.AddTemplate(testRegion, FlexTemplate("a3", testMachine))
+	require.NoError(t, err)
+	web := httptest.NewServer(s)
+	defer web.Close()
+	groups, err := compute.NewRegionInstanceGroupManagersRESTClient(t.Context(), option.WithEndpoint(web.URL), option.WithoutAuthentication())
+	require.NoError(t, err)
+	op, err := groups.Insert(t.Context(), &computepb.InsertRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManagerResource: flexGroup("m"),
+	})
+	require.NoError(t, err)
+	require.NoError(t, op.Wait(t.Context()))
+	assert.Equal(t, computepb.Operation_DONE, op.Proto().GetStatus())
+}
 
 func TestInABubbleTimeIsTheBubbles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -40,7 +58,8 @@ func TestInABubbleTimeIsTheBubbles(t *testing.T) {
 func TestWaitGivesUpAfterTwoMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options{Clock: NewWallClock(), OperationTime: time.Hour})
-		op := w.begun(w.insertGroup(flexGroup("m")))
+		op, err := w.insertGroup(flexGroup("m"))
+		require.NoError(t, err)
 		begun := time.Now()
 		now := w.wait(op, nil)
 		assert.Equal(t, 2*time.Minute, time.Since(begun))
@@ -48,7 +67,7 @@ func TestWaitGivesUpAfterTwoMinutes(t *testing.T) {
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := w.ops.Wait(ctx, &computepb.WaitRegionOperationRequest{Project: testProject, Region: testRegion, Operation: op.Name()})
+		_, err = w.ops.Wait(ctx, &computepb.WaitRegionOperationRequest{Project: testProject, Region: testRegion, Operation: op.Name()})
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, 2*time.Minute+time.Second, time.Since(begun))
 	})
@@ -64,7 +83,9 @@ func (w *world) wait(op *compute.Operation, err error) *computepb.Operation {
 }
 
 func TestTheWallClockCanBePutForward(t *testing.T) {
-	w := granted(t, Options{Clock: NewWallClock(), BootTime: time.Hour}, "n0")
+	w := newWorld(t, Options{Clock: NewWallClock(), BootTime: time.Hour})
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
 	w.Advance(2*time.Hour + time.Minute)
 	assert.Empty(t, w.State().Instances, "booted after an hour, and ended an hour later")
 }
@@ -83,8 +104,10 @@ func TestHooksAreCalledOncePerInstanceInOrder(t *testing.T) {
 	w.givenRequest("m", "s", "never-boots")
 	require.NoError(t, w.StopVM("stops"))
 	require.NoError(t, w.DeleteVM("vanishes"))
-	w.begun(w.deleteInstances("m", "zones/us-central1-f/instances/stops"))
-	w.begun(w.cancelRequest("m", "s"))
+	_, err := w.deleteInstances("m", "zones/us-central1-f/instances/stops")
+	require.NoError(t, err)
+	_, err = w.cancelRequest("m", "s")
+	require.NoError(t, err)
 	w.Advance(2 * time.Hour)
 	assert.Equal(t, []string{
 		"boot lives us-central1-f m RUNNING", "boot vanishes us-central1-f m RUNNING", "boot stops us-central1-f m RUNNING",
@@ -204,7 +227,9 @@ func FuzzServeHTTP(f *testing.F) {
 	f.Add("POST", "/fake/faults", "", `{"method":"*","status":500}`)
 	f.Add("POST", "/fake/capacity", "", `{"count":1}`)
 	f.Fuzz(func(t *testing.T, verb, path, query, body string) {
-		w := granted(t, Options{}, "n0")
+		w := newWorld(t, Options{})
+		w.givenGroup("m", "us-central1-a")
+		w.givenRequest("m", "r", "n0")
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://fake/", nil)
 		require.NoError(t, err)
 		r.Method, r.URL.Path, r.URL.RawQuery = verb, path, query
@@ -237,45 +262,3 @@ func FuzzFilter(f *testing.F) {
 }
 
 func readCloser(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }
-
-func TestAZoneIsUpUntilItIsSaidToBeDown(t *testing.T) {
-	w := newWorld(t, Options{})
-	zones, err := compute.NewZonesRESTClient(t.Context(), w.options...)
-	require.NoError(t, err)
-	status := func(zone string) string {
-		z, err := zones.Get(t.Context(), &computepb.GetZoneRequest{Project: testProject, Zone: zone})
-		require.NoError(t, err)
-		return z.GetStatus()
-	}
-	assert.Equal(t, "UP", status("us-central1-a"))
-	w.SetZoneUp("us-central1-a", false)
-	assert.Equal(t, "DOWN", status("us-central1-a"))
-	assert.Equal(t, "UP", status("us-central1-b"))
-	w.SetZoneUp("us-central1-a", true)
-	assert.Equal(t, "UP", status("us-central1-a"))
-}
-
-func TestAMachineTypeThatIsWithdrawnIsNotInItsZone(t *testing.T) {
-	w := newWorld(t, Options{})
-	types, err := compute.NewMachineTypesRESTClient(t.Context(), w.options...)
-	require.NoError(t, err)
-	w.Withdraw("us-central1-a", testMachine)
-	for zone, has := range map[string]bool{"us-central1-a": false, "us-central1-b": true} {
-		_, err := types.Get(t.Context(), &computepb.GetMachineTypeRequest{Project: testProject, Zone: zone, MachineType: testMachine})
-		assert.Equal(t, has, err == nil, zone)
-	}
-}
-
-func TestEveryAnswerHasTheDateOfTheServersClock(t *testing.T) {
-	clock := NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
-	s := New(Options{Clock: clock})
-	s.Advance(time.Hour)
-	for _, path := range []string{"/compute/v1/projects/demo/regions/us-central1", "/compute/v1/projects/demo/regions/atlantis"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://fake"+path, http.NoBody)
-		require.NoError(t, err)
-		resp, err := s.Transport().RoundTrip(req)
-		require.NoError(t, err)
-		resp.Body.Close()
-		assert.Equal(t, "Sun, 01 Nov 2026 09:00:00 GMT", resp.Header.Get("Date"))
-	}
-}

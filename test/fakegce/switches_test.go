@@ -22,7 +22,8 @@ func TestTheTargetSizeMayRiseLater(t *testing.T) {
 		t.Run("at "+at, func(t *testing.T) {
 			w := newWorld(t, switched(Switches{TargetSizeAt: at}))
 			w.givenGroup("m")
-			w.begun(w.insertRequest("m", namedRequest("r", "n0")))
+			_, err := w.insertRequest("m", namedRequest("r", "n0"))
+			require.NoError(t, err)
 			creating := w.group("m").GetTargetSize()
 			w.Advance(2 * time.Second)
 			accepted := w.group("m").GetTargetSize()
@@ -34,39 +35,54 @@ func TestTheTargetSizeMayRiseLater(t *testing.T) {
 
 func TestACancelledRequestGivesBackOnlyWhatItTook(t *testing.T) {
 	for _, at := range []string{"", AtAccepted, AtSucceeded} {
-		w := granted(t, switched(Switches{TargetSizeAt: at}), "n0")
+		w := newWorld(t, switched(Switches{TargetSizeAt: at}))
+		w.givenGroup("m")
+		w.givenRequest("m", "got", "n0")
 		w.Advance(time.Minute)
 		w.SetCapacity("", "", 0)
 		w.givenRequest("m", "waits", "n1")
-		w.begun(w.cancelRequest("m", "waits"))
+		_, err := w.cancelRequest("m", "waits")
+		require.NoError(t, err)
 		w.Advance(2 * time.Second)
-		w.shows("size 1; r SUCCEEDED; waits CANCELLED; n0 NONE RUNNING")
+		assert.EqualValues(t, 1, w.group("m").GetTargetSize(), "raised at %q", at)
 	}
 }
 
 func TestAnEndedLeaseMayLeaveTheTargetSize(t *testing.T) {
-	w := granted(t, switched(Switches{ExpiryKeepsTargetSize: true}), "n0")
+	w := newWorld(t, switched(Switches{ExpiryKeepsTargetSize: true}))
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
 	w.Advance(2 * time.Hour)
-	w.shows("size 1; r SUCCEEDED")
-	w.vms("")
+	assert.Empty(t, w.State().Instances)
+	assert.Empty(t, w.members("m"))
+	assert.EqualValues(t, 1, w.group("m").GetTargetSize())
 }
 
 func TestALostInstanceMayLeaveItsGroup(t *testing.T) {
-	w := granted(t, switched(Switches{LostInstancesLeave: true}), "n0")
+	w := newWorld(t, switched(Switches{LostInstancesLeave: true}))
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
 	w.Advance(time.Minute)
 	require.NoError(t, w.DeleteVM("n0"))
-	w.shows("size 0; r SUCCEEDED")
+	assert.Empty(t, w.members("m"))
+	assert.Zero(t, w.group("m").GetTargetSize())
 }
 
 func TestDeletingQueuedInstancesMayCancelTheirRequest(t *testing.T) {
-	w := waiting(t, switched(Switches{QueuedDeletable: true}), "n0")
-	op := w.begun(w.deleteInstances("m", "n0"))
+	w := newWorld(t, switched(Switches{QueuedDeletable: true}))
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", "n0")
+	op, err := w.deleteInstances("m", "n0")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
 	assert.Empty(t, w.outcome(op))
-	w.shows("size 0; r CANCELLED")
+	assert.Equal(t, "CANCELLED", w.request("m", "r").GetState())
+	assert.Zero(t, w.group("m").GetTargetSize())
 
 	w.givenRequest("m", "s", "n1")
-	op = w.begun(w.deleteInstances("m", "n1", "zones/us-central1-a/instances/n1"))
+	op, err = w.deleteInstances("m", "n1", "zones/us-central1-a/instances/n1")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op), "URLs and names do not mix")
 }
@@ -74,22 +90,35 @@ func TestDeletingQueuedInstancesMayCancelTheirRequest(t *testing.T) {
 func TestARequestMayBeCancelledWhileCreating(t *testing.T) {
 	w := newWorld(t, switched(Switches{CancelWhileCreating: true}))
 	w.givenGroup("m")
-	w.begun(w.insertRequest("m", namedRequest("r", "n0")))
-	w.begun(w.cancelRequest("m", "r"))
+	_, err := w.insertRequest("m", namedRequest("r", "n0"))
+	require.NoError(t, err)
+	op, err := w.cancelRequest("m", "r")
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
-	w.shows("size 0; r CANCELLED")
+	assert.Empty(t, w.outcome(op))
+	assert.Equal(t, "CANCELLED", w.request("m", "r").GetState())
 }
 
 func TestRefusalsMayComeLate(t *testing.T) {
-	w := waiting(t, switched(Switches{LateRefusals: true, RequestErrorStatus: true}), "n0")
-	op := w.begun(w.deleteRequest("m", "r"))
-	duplicate := w.begun(w.insertRequest("m", namedRequest("r", "n1")))
+	w := newWorld(t, switched(Switches{LateRefusals: true, RequestErrorStatus: true}))
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	op, err := w.deleteRequest("m", "r")
+	require.NoError(t, err)
+	duplicate, err := w.insertRequest("m", namedRequest("r", "n1"))
+	require.NoError(t, err)
+	resized, err := w.groups.Resize(t.Context(), &computepb.ResizeRegionInstanceGroupManagerRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: "m", Size: 0,
+	})
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "CONDITION_NOT_MET", w.outcome(op))
 	assert.EqualValues(t, http.StatusPreconditionFailed, w.operation(op.Name()).GetHttpErrorStatusCode())
 	assert.Error(t, op.Poll(t.Context()), "with a status Google's client sees the error")
 	assert.Equal(t, "RESOURCE_ALREADY_EXISTS", w.outcome(duplicate))
-	w.shows("size 1; r ACCEPTED; n0 CREATING")
+	assert.Equal(t, "CONDITION_NOT_MET", w.outcome(resized))
+	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState(), "untouched")
 }
 
 func TestARefusedRequestMayBeForgotten(t *testing.T) {
@@ -97,37 +126,51 @@ func TestARefusedRequestMayBeForgotten(t *testing.T) {
 	w.givenGroup("m")
 	r := namedRequest("r", "n0")
 	r.RequestedRunDuration = &computepb.Duration{Seconds: proto.Int64(1)}
-	op := w.begun(w.insertRequest("m", r))
+	op, err := w.insertRequest("m", r)
+	require.NoError(t, err)
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
-	w.shows("size 0")
+	g, _ := w.State().Group("m")
+	assert.Empty(t, g.Requests)
+	assert.Empty(t, g.Members)
 }
 
 func TestOperationsMayHaveZonalTypesAndNoClientID(t *testing.T) {
 	w := newWorld(t, switched(Switches{ZonalOperationTypes: true, NoClientOperationID: true}))
 	w.givenGroup("m")
-	op := w.begun(w.insertRequest("m", namedRequest("r", "n0")))
+	op, err := w.insertRequest("m", namedRequest("r", "n0"))
+	require.NoError(t, err)
 	assert.Equal(t, "compute.instanceGroupManagerResizeRequests.insert", op.Proto().GetOperationType())
 	assert.Nil(t, op.Proto().ClientOperationId)
 }
 
 func TestAnInstanceMayHaveNoActionOnceItIsCreated(t *testing.T) {
-	w := granted(t, switched(Switches{NoActionOnceCreated: true}), "n0")
-	w.shows("size 1; r ACCEPTED; n0 CREATING PROVISIONING")
+	w := newWorld(t, switched(Switches{NoActionOnceCreated: true}))
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	assert.Equal(t, "CREATING", w.members("m")["n0"].GetCurrentAction())
 	w.Advance(10 * time.Second)
-	w.shows("size 1; r SUCCEEDED; n0 NONE STAGING")
+	m := w.members("m")["n0"]
+	assert.Equal(t, "STAGING", m.GetInstanceStatus())
+	assert.Equal(t, "NONE", m.GetCurrentAction())
 }
 
 func TestInstancesMaySkipStaging(t *testing.T) {
-	w := granted(t, switched(Switches{NoStaging: true}), "n0")
+	w := newWorld(t, switched(Switches{NoStaging: true}))
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
 	w.Advance(10 * time.Second)
-	w.vms("n0 PROVISIONING")
+	v, _ := w.State().Instance("n0")
+	assert.Equal(t, "PROVISIONING", v.Status)
 	w.Advance(10 * time.Second)
-	w.vms("n0 RUNNING")
+	v, _ = w.State().Instance("n0")
+	assert.Equal(t, "RUNNING", v.Status)
 }
 
 func TestTheTemplatesLeaseMayWin(t *testing.T) {
-	w := granted(t, Options{Switches: Switches{TemplateDuration: true}}, "n0")
+	w := newWorld(t, Options{Switches: Switches{TemplateDuration: true}})
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
 	v, _ := w.State().Instance("n0")
 	assert.Equal(t, 7*24*time.Hour, v.Terminates.Sub(v.Created))
 }
@@ -138,21 +181,29 @@ func TestAWorkloadPolicyMayBeRefused(t *testing.T) {
 		post(t, &http.Client{Transport: w.Transport()}, "regions/us-central1/resourcePolicies", `{"name":"wp","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
 		g := flexGroup("m")
 		g.ResourcePolicies = &computepb.InstanceGroupManagerResourcePolicies{WorkloadPolicy: proto.String("projects/demo/regions/us-central1/resourcePolicies/wp")}
-		w.begun(w.insertGroup(g))
-		op := w.begun(w.insertRequest("m", namedRequest("r", "n0")))
+		_, err := w.insertGroup(g)
+		require.NoError(t, err)
+		op, err := w.insertRequest("m", namedRequest("r", "n0"))
+		require.NoError(t, err)
 		assert.Equal(t, want, w.outcome(op))
 	}
 }
 
 func TestANameConflictMayFailTheRequest(t *testing.T) {
-	w := granted(t, Options{Switches: Switches{NameConflictFails: true}}, "n0")
+	w := newWorld(t, Options{Switches: Switches{NameConflictFails: true}})
+	w.givenGroup("old", "us-central1-a")
 	w.givenGroup("new", "us-central1-a")
+	w.givenRequest("old", "r", "n0")
 	w.givenRequest("new", "r", "n0")
 	assert.Equal(t, "FAILED", w.request("new", "r").GetState())
 }
 
 func TestAGroupMayHaveOneActiveRequestOnly(t *testing.T) {
-	w := waiting(t, Options{Switches: Switches{RequestsPerGroup: 1}}, "n0")
-	op := w.begun(w.insertRequest("m", namedRequest("s", "n1")))
+	w := newWorld(t, Options{Switches: Switches{RequestsPerGroup: 1}})
+	w.SetCapacity("", "", 0)
+	w.givenGroup("m")
+	w.givenRequest("m", "r", "n0")
+	op, err := w.insertRequest("m", namedRequest("s", "n1"))
+	require.NoError(t, err)
 	assert.Equal(t, "LIMIT_EXCEEDED", w.outcome(op))
 }

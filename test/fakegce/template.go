@@ -18,6 +18,8 @@ func (t *template) body() any { return t.api }
 
 func (t *template) scheduling() *compute.Scheduling { return schedulingOf(t.api.Properties) }
 
+func (t *template) flexStart() bool { return t.scheduling().ProvisioningModel == "FLEX_START" }
+
 func (t *template) runDuration() time.Duration { return seconds(t.scheduling().MaxRunDuration) }
 
 // schedulingOf is the scheduling of properties that may have none.
@@ -146,4 +148,12 @@ func (s *Server) deleteTemplate(c *call) (any, error) {
 	op.undo = func(*Problem) { t.ready = true }
 	s.complete(op, func() *Problem { s.templates.remove(t, s.now); return nil })
 	return op.api, nil
+}
+
+func (s *Server) listTemplates(c *call) (any, error) {
+	return s.list(c, "compute#instanceTemplateList", s.templates.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceTemplate{})
+}
+
+func (s *Server) aggregatedTemplates(c *call) (any, error) {
+	return s.aggregate(c, "instanceTemplates", s.templates.seen(s.now, c.fault.Lag, anywhere), compute.InstanceTemplate{})
 }

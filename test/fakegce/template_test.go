@@ -47,7 +47,8 @@ func withTemplate(name string) *computepb.InstanceGroupManager {
 func TestH4DComesByFlexStartWithoutAccelerators(t *testing.T) {
 	w := newWorld(t, Options{})
 	givenTemplates(t, w)
-	w.begun(w.insertGroup(withTemplate("h4d")))
+	_, err := w.insertGroup(withTemplate("h4d"))
+	require.NoError(t, err)
 	w.givenRequest("m", "r", "n0")
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 }
@@ -58,7 +59,8 @@ func TestATemplateOrPolicyCannotGoBeforeTheGroupThatUsesIt(t *testing.T) {
 	post(t, client, "regions/us-central1/resourcePolicies", `{"name":"wp","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
 	g := flexGroup("m")
 	g.ResourcePolicies = &computepb.InstanceGroupManagerResourcePolicies{WorkloadPolicy: proto.String("projects/demo/regions/us-central1/resourcePolicies/wp")}
-	w.begun(w.insertGroup(g))
+	_, err := w.insertGroup(g)
+	require.NoError(t, err)
 
 	for _, path := range []string{"regions/us-central1/instanceTemplates/a3", "regions/us-central1/resourcePolicies/wp"} {
 		status, body := ask(t, client, http.MethodDelete, path, "")
@@ -66,7 +68,8 @@ func TestATemplateOrPolicyCannotGoBeforeTheGroupThatUsesIt(t *testing.T) {
 		assert.Contains(t, body, `"reason":"resourceInUseByAnotherResource"`)
 		assert.Contains(t, body, "is already being used by 'projects/demo/regions/us-central1/instanceGroupManagers/m'")
 	}
-	w.begun(w.deleteGroup("m"))
+	_, err = w.deleteGroup("m")
+	require.NoError(t, err)
 	for _, path := range []string{"regions/us-central1/instanceTemplates/a3", "regions/us-central1/resourcePolicies/wp"} {
 		status, body := ask(t, client, http.MethodDelete, path, "")
 		assert.Equal(t, http.StatusOK, status, body)
@@ -90,30 +93,4 @@ func TestATemplateCanBeInsertedAndIsReadBackAsItWas(t *testing.T) {
 	status, got := ask(t, client, http.MethodPost, "global/instanceTemplates", `{"name":"u","properties":{}}`)
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, got, "machineType")
-}
-
-func TestAPolicyIsInsertedOnceAndIsAWorkloadPolicy(t *testing.T) {
-	const at = "regions/us-central1/resourcePolicies"
-	client := &http.Client{Transport: &schemaChecker{t: t, next: newWorld(t, Options{}).Transport()}}
-	post(t, client, at, `{"name":"near","workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"BLOCK"}}`)
-	_, body := ask(t, client, http.MethodGet, at, "")
-	assert.Contains(t, body, `"status":"READY"`)
-
-	for name, c := range map[string]struct {
-		body   string
-		status int
-		says   string
-	}{
-		"a name in use":        {`{"name":"near","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`, 409, "already exists"},
-		"no kind":              {`{"name":"p"}`, 400, "workloadPolicy.type"},
-		"no type of workload":  {`{"name":"p","workloadPolicy":{"maxTopologyDistance":"BLOCK"}}`, 400, "workloadPolicy.type"},
-		"a type of workload":   {`{"name":"p","workloadPolicy":{"type":"FAST"}}`, 400, "FAST"},
-		"a topology's measure": {`{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"MILE"}}`, 400, "MILE"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			status, body := ask(t, client, http.MethodPost, at, c.body)
-			assert.Equal(t, c.status, status)
-			assert.Contains(t, body, c.says)
-		})
-	}
 }

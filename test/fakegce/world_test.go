@@ -2,11 +2,7 @@ package fakegce
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -123,32 +119,6 @@ func (w *world) givenRequest(group, name string, instances ...string) {
 	require.Nil(w.t, w.operation(op.Name()).GetError())
 }
 
-// granted is a world where request r has got these machines for group m.
-func granted(t *testing.T, opts Options, machines ...string) *world {
-	t.Helper()
-	w := newWorld(t, opts)
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", machines...)
-	return w
-}
-
-// waiting is a world without room, where request r waits for these machines.
-func waiting(t *testing.T, opts Options, machines ...string) *world {
-	t.Helper()
-	w := newWorld(t, opts)
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", machines...)
-	return w
-}
-
-// begun is the operation of a call that must be taken.
-func (w *world) begun(op *compute.Operation, err error) *compute.Operation {
-	w.t.Helper()
-	require.NoError(w.t, err)
-	return op
-}
-
 func (w *world) request(group, name string) *computepb.InstanceGroupManagerResizeRequest {
 	w.t.Helper()
 	r, err := w.requests.Get(w.t.Context(), &computepb.GetRegionInstanceGroupManagerResizeRequestRequest{
@@ -208,34 +178,6 @@ func (w *world) members(group string) map[string]*computepb.ManagedInstance {
 		found[m.GetName()] = m
 	}
 	return found
-}
-
-// shows requires that Google's client sees group m so: its size, its requests, and
-// its members with what becomes of them, "size 1; r ACCEPTED; n0 CREATING PROVISIONING".
-func (w *world) shows(want string) {
-	w.t.Helper()
-	parts := []string{fmt.Sprint("size ", w.group("m").GetTargetSize())}
-	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: "m",
-	}).All() {
-		require.NoError(w.t, err)
-		parts = append(parts, r.GetName()+" "+r.GetState())
-	}
-	members := w.members("m")
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		parts = append(parts, strings.TrimSpace(name+" "+members[name].GetCurrentAction()+" "+members[name].GetInstanceStatus()))
-	}
-	require.Equal(w.t, want, strings.Join(parts, "; "))
-}
-
-// vms requires that these VMs are there, in a group or not: "n0 RUNNING; n1 STOPPING".
-func (w *world) vms(want string) {
-	w.t.Helper()
-	var all []string
-	for _, v := range w.State().Instances {
-		all = append(all, v.Name+" "+v.Status)
-	}
-	require.Equal(w.t, want, strings.Join(all, "; "))
 }
 
 func (w *world) operation(name string) *computepb.Operation {

@@ -2,10 +2,10 @@ package flex
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,148 +22,137 @@ import (
 const actionLimit = 3 * time.Minute
 
 // flights are the queues that are being worked off. A queue in flight is not
-// begun again, and no two flights ask for the same instance. That holds for the
-// rest of a round also when a flight ends: the round may have looked too early
-// to see what came of it.
+// begun again, and no two flights ask for the same instance. That holds until the
+// next pass begins to look, also when a flight has ended: this one may have looked
+// too early to see what came of it. Only the pass itself uses them.
 type flights struct {
-	mu     sync.Mutex
-	asks   map[string][]string // by queue: the instances that it asks for
-	asked  map[string]bool     // these instances
-	ended  []string            // queues in asks that have ended
-	failed int                 // actions left undone since the last count
-	landed chan struct{}       // closed when no queue is in flight any more
+	queues map[string]*flight
+	failed atomic.Int64 // actions left undone since the last count
+}
+
+// flight is one queue on its way.
+type flight struct {
+	actions []plan.Action
+	asks    []string      // the instances that are requested
+	ended   chan struct{} // closed when it has
 }
 
 // apply begins to carry out the plan, queues side by side, and waits until all
 // queues in flight have ended or patience is over. What is in flight then goes
-// on beside the next rounds. It returns how many actions were left undone since
+// on beside the next passes. It returns how many actions were left undone since
 // it was last called.
 func (r *Reconciler) apply(ctx context.Context, p plan.Plan, patience time.Duration) (failed int) {
-	queues := map[string][]plan.Action{}
-	var order []string
-	for _, a := range p.Actions {
-		if queues[a.Queue()] == nil {
-			order = append(order, a.Queue())
-		}
-		queues[a.Queue()] = append(queues[a.Queue()], a)
+	for _, f := range r.flights.begin(p.Actions) {
+		go func() {
+			r.flights.failed.Add(int64(r.work(ctx, f.actions)))
+			close(f.ended)
+		}()
 	}
-	for _, queue := range order {
-		if actions := queues[queue]; r.flights.begin(queue, actions) {
-			go func() { r.flights.end(queue, r.work(ctx, actions)) }()
-		}
-	}
-	if landed := r.flights.busy(); landed != nil {
-		over := time.NewTimer(patience)
-		defer over.Stop()
+	if landed := r.flights.landed(); landed != nil {
 		select {
 		case <-landed:
-		case <-over.C:
+		case <-time.After(patience):
 		}
 	}
-	return r.flights.count()
+	return int(r.flights.failed.Swap(0))
 }
 
-// forget lets go of the queues that have ended. A round that begins to look now
+// begin notes the queues of actions as in flight, and returns them in their order,
+// but for those that are, or that ask for an instance for which another one does.
+func (f *flights) begin(actions []plan.Action) (begun []*flight) {
+	var order []string
+	queues, asked := map[string]*flight{}, map[string]bool{}
+	for _, q := range f.queues {
+		for _, name := range q.asks {
+			asked[name] = true
+		}
+	}
+	for _, a := range actions {
+		q := queues[a.Queue()]
+		if q == nil {
+			q = &flight{ended: make(chan struct{})}
+			queues[a.Queue()], order = q, append(order, a.Queue())
+		}
+		q.actions = append(q.actions, a)
+		if c, ok := a.(plan.CreateRequest); ok {
+			q.asks = append(q.asks, c.Spec.Instances...)
+		}
+	}
+	if f.queues == nil {
+		f.queues = map[string]*flight{}
+	}
+	for _, name := range order {
+		q := queues[name]
+		if f.queues[name] != nil || slices.ContainsFunc(q.asks, func(name string) bool { return asked[name] }) {
+			continue
+		}
+		for _, name := range q.asks {
+			asked[name] = true
+		}
+		f.queues[name], begun = q, append(begun, q)
+	}
+	return begun
+}
+
+// forget lets go of the queues that have ended. A pass that begins to look now
 // sees what came of them.
 func (f *flights) forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, queue := range f.ended {
-		for _, name := range f.asks[queue] {
-			delete(f.asked, name)
-		}
-		delete(f.asks, queue)
-	}
-	f.ended = nil
-}
-
-// begin notes a queue as in flight, unless it is, or another one asks for one
-// of its instances.
-func (f *flights) begin(queue string, actions []plan.Action) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, busy := f.asks[queue]; busy {
-		return false
-	}
-	var asks []string
-	for _, a := range actions {
-		if c, ok := a.(plan.CreateRequest); ok {
-			asks = append(asks, c.Spec.Instances...)
-		}
-	}
-	if slices.ContainsFunc(asks, func(name string) bool { return f.asked[name] }) {
-		return false
-	}
-	if f.asks == nil {
-		f.asks, f.asked = map[string][]string{}, map[string]bool{}
-	}
-	if len(f.asks) == len(f.ended) {
-		f.landed = make(chan struct{})
-	}
-	f.asks[queue] = asks
-	for _, name := range asks {
-		f.asked[name] = true
-	}
-	return true
+	maps.DeleteFunc(f.queues, func(_ string, q *flight) bool { return q.hasEnded() })
 }
 
 // asking returns the instances that the queues in flight ask for.
 func (f *flights) asking() map[string]bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	names := map[string]bool{}
-	for queue, asks := range f.asks {
-		if slices.Contains(f.ended, queue) {
+	for _, q := range f.queues {
+		if q.hasEnded() {
 			continue
 		}
-		for _, name := range asks {
+		for _, name := range q.asks {
 			names[name] = true
 		}
 	}
 	return names
 }
 
-func (f *flights) end(queue string, undone int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ended = append(f.ended, queue)
-	f.failed += undone
-	if len(f.asks) == len(f.ended) {
-		close(f.landed)
-	}
-}
-
-// busy returns nil if no queue is in flight, else what is closed when the last
-// one ends.
-func (f *flights) busy() (landed <-chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.asks) == len(f.ended) {
+// landed is closed when the last queue has ended; nil if none is in flight.
+func (f *flights) landed() <-chan struct{} {
+	flying := slices.DeleteFunc(slices.Collect(maps.Values(f.queues)), (*flight).hasEnded)
+	if len(flying) == 0 {
 		return nil
 	}
-	return f.landed
+	landed := make(chan struct{})
+	go func() {
+		for _, q := range flying {
+			<-q.ended
+		}
+		close(landed)
+	}()
+	return landed
 }
 
-func (f *flights) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := f.failed
-	f.failed = 0
-	return n
+func (f *flight) hasEnded() bool {
+	select {
+	case <-f.ended:
+		return true
+	default:
+		return false
+	}
 }
 
-// work does the actions of one queue in their order and returns how many are
-// left undone because one failed. That stops the queue, unless it is a change of
-// nodes: a plan changes no node twice, so that none depends on another.
-func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone int) {
+// work does the actions of one queue in their order, without those that need one
+// which was not done, and returns how many are left. A queue whose action fails after
+// actionLimit ends: then somebody is more likely to hang than to refuse.
+func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (failed int) {
 	began := r.Now()
+	var left []plan.Action
 	for i, a := range actions {
-		_, alone := a.(plan.SetNodes)
 		if !r.retries.isDue(a, r.Now()) {
-			if alone {
-				continue
-			}
-			return undone
+			left = append(left, a)
+			continue
+		}
+		if slices.ContainsFunc(left, func(undone plan.Action) bool { return plan.Needs(a, undone) }) {
+			left, failed = append(left, a), failed+1
+			continue
 		}
 		begun := r.Now()
 		actx, cancel := context.WithTimeout(ctx, actionLimit)
@@ -174,19 +163,16 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (undone in
 			r.Watch.Did(a, begun, took, err)
 		}
 		r.logAction(a, took, err)
-		if errors.Is(err, ErrOnlyTold) {
-			err = nil
-		}
 		r.retries.note(a, err, r.Now())
 		switch {
 		case err == nil:
-		case alone && r.Now().Sub(began) < actionLimit: // later, slurmctld is more likely to hang than to refuse
-			undone++
+		case r.Now().Sub(began) >= actionLimit:
+			return failed + len(actions) - i
 		default:
-			return undone + len(actions) - i
+			left, failed = append(left, a), failed+1
 		}
 	}
-	return undone
+	return failed
 }
 
 // logAction writes one line about an action that is over.
@@ -203,23 +189,22 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 		fields = append(fields, zap.String("group", about.Group))
 	}
 	log := r.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
-	switch {
-	case err == nil:
-		log.Log(severity(a), a.String())
-	case errors.Is(err, ErrOnlyTold):
-		log.Warn("not done: "+a.String(), zap.Error(err))
-	default:
+	if err != nil {
 		log.Error("failed: "+a.String(), zap.Error(err))
+		return
 	}
+	log.Log(severity(a), a.String())
 }
 
 // severity is how much an action that was done matters to an admin: one that
-// holds or ends a user's job is for a person to look at, and what a job's owner
-// was told is in the job's AdminComment.
+// holds or ends a user's job, or could not without its end, is for a person to look
+// at, and what a job's owner was told is in the job's AdminComment.
 func severity(a plan.Action) zapcore.Level {
 	switch a := a.(type) {
 	case plan.TellJob:
 		return zapcore.DebugLevel
+	case plan.WarnJob:
+		return zapcore.WarnLevel
 	case plan.GiveBack:
 		if a.Then != plan.Requeue {
 			return zapcore.WarnLevel
@@ -267,6 +252,8 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.Scheduler.DeleteReservation(ctx, a.Name)
 	case plan.TellJob:
 		return r.tellJob(ctx, a)
+	case plan.WarnJob:
+		return r.warnJob(ctx, a)
 	case plan.GiveBack:
 		return r.giveBack(ctx, a)
 	}
@@ -310,8 +297,8 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 // noteOutcome remembers what became of creating something for a job's group. What
 // an earlier process has seen fail stands in the job's AdminComment.
 func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
-	told, _ := r.owners.last(job)
-	r.refusals.note(group, err, r.Now(), memo.ParseFailed(told))
+	known, _ := r.owners.last(job)
+	r.refusals.note(group, err, r.Now(), memo.ParseFailed(known.told))
 }
 
 // lookAgain is for a thing whose name is taken: it may be our own, made by a

@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -332,21 +333,54 @@ func TestWhatEndsWhileARoundLooksIsJudgedByTheNext(t *testing.T) {
 	})
 }
 
-func TestAnActionThatFailsStopsItsQueue(t *testing.T) {
+func TestAnActionThatFailsStopsOnlyWhatNeedsIt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Status: http.StatusForbidden}))
+		for _, method := range []string{"resourcePolicies.insert", "regionInstanceGroupManagerResizeRequests.delete"} {
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Status: http.StatusForbidden}))
+		}
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.settle()
+		w.cloud.ResetCalls()
+		there := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}
+		made := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-2"}}
 		p := plan.Plan{Actions: []plan.Action{
 			plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}}, // gone already: done
-			plan.CreateGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}, Spec: mig.GroupSpec{
-				Name: "alpha-a3-job-1", Region: us, Template: w.slurm.cfg.NodeSets[0].Template,
-				Zones: []string{"us-central1-a"}, Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", Job: 1},
-			}},
-			plan.CreateRequest{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-0"}}},
+			plan.CreatePolicy{Of: made, Spec: mig.PolicySpec{Name: made.Group.Name, Region: us}},
+			plan.CreateGroup{Of: made, Spec: mig.GroupSpec{Name: made.Group.Name, Region: us}},
+			plan.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-1"}}},
+			plan.DeleteRequest{Of: there, Request: "a1"},
+			plan.CancelRequest{Of: there, Request: "a1"},
+			plan.DeleteGroup{Of: there},
 		}}
-		assert.Equal(t, 2, w.apply(t.Context(), p, time.Minute))
-		assert.NotContains(t, w.mutations(), "regionInstanceGroupManagerResizeRequests.insert")
+		assert.Equal(t, 5, w.apply(t.Context(), p, time.Minute))
+		assert.ElementsMatch(t, []string{
+			"regionInstanceGroupManagers.delete", "resourcePolicies.insert",
+			"regionInstanceGroupManagerResizeRequests.delete", "regionInstanceGroupManagerResizeRequests.cancel",
+		}, w.mutations(), "neither a group without its policy, nor a request without its group, nor the deletion of a group that is not empty")
 		assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
 	})
+}
+
+func TestAQueueInWhichActionsHangEndsAfterThreeMinutes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.Scheduler = hungSlurm{w.slurm}
+		var p plan.Plan
+		for range 10 {
+			p.Actions = append(p.Actions, plan.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
+		}
+		begun := time.Now()
+		assert.Equal(t, 10, w.apply(t.Context(), p, time.Hour))
+		assert.Equal(t, actionLimit, time.Since(begun), "three of a minute each")
+	})
+}
+
+// hungSlurm takes a minute to say that it does not answer.
+type hungSlurm struct{ *controller }
+
+func (hungSlurm) UpdateNodes(context.Context, []string, slurm.NodeChange) error {
+	time.Sleep(time.Minute)
+	return errors.New("Unable to contact slurm controller")
 }
 
 func TestAnUpdateThatSlurmRefusesStopsNothingInTheCloud(t *testing.T) {

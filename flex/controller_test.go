@@ -18,20 +18,22 @@ import (
 type controller struct {
 	cfg *config.Config
 
-	mu      sync.Mutex
-	nodes   map[string]*slurm.Node
-	jobs    map[uint32]*slurm.Job
-	updates []string
-	eol     map[string]slurm.Reservation
-	records map[uint32]slurm.JobRecord // what differs from a batch job that may be requeued
-	comment map[uint32]string          // AdminComments
-	notices []string                   // to interactive jobs
-	held    []uint32
-	reads   []time.Time // when the nodes were read
-	maxTime slurm.Limit // of each partition
-	down    error       // why it cannot be asked
-	deaf    bool        // no slurmd's registration is heard
-	frozen  string      // a node of which every update is refused
+	mu        sync.Mutex
+	nodes     map[string]*slurm.Node
+	jobs      map[uint32]*slurm.Job
+	updates   []string
+	eol       map[string]slurm.Reservation
+	records   map[uint32]slurm.JobRecord // what differs from a batch job that may be requeued
+	comment   map[uint32]string          // AdminComments
+	notices   []string                   // to interactive jobs
+	held      []uint32
+	reads     []time.Time // when the nodes were read
+	maxTime   slurm.Limit // of each partition
+	down      error       // why it cannot be asked
+	asked     [][]uint32  // the jobs whose records were read in one go
+	illegible error       // why no record can be read
+	deaf      bool        // no slurmd's registration is heard
+	frozen    string      // a node of which every update is refused
 }
 
 func newController(cfg *config.Config) *controller {
@@ -173,6 +175,10 @@ func (c *controller) DeleteReservation(_ context.Context, name string) error {
 func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRecord, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.asked = append(c.asked, ids)
+	if c.illegible != nil {
+		return nil, c.illegible
+	}
 	var records []slurm.JobRecord
 	for _, id := range ids {
 		if c.jobs[id] == nil {

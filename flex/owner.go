@@ -3,7 +3,6 @@ package flex
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,42 +16,96 @@ import (
 	"slurmflex/slurm"
 )
 
-// owners remembers what the owners of jobs were told. What is forgotten in a
-// restart is told again.
+// owners remembers what was read of jobs, and what their owners were told since.
+// What is forgotten in a restart is read again.
 type owners struct {
-	mu   sync.Mutex
-	told map[uint32]string // the AdminComment
+	mu    sync.Mutex
+	known map[uint32]owner
 }
 
-// keep forgets the jobs that are not in the queue any more, and returns what
-// the owners of the others were told.
-func (o *owners) keep(jobs []slurm.Job) map[uint32]string {
+type owner struct {
+	told     string // the AdminComment
+	requeues bool   // Slurm puts the job back into the queue when it loses its nodes
+}
+
+// keep forgets the jobs that are not in the queue any more, and adds to a snapshot
+// what is known of the others.
+func (o *owners) keep(snap *plan.Snapshot) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	queued := make(map[uint32]bool, len(jobs))
-	for _, j := range jobs {
+	queued := make(map[uint32]bool, len(snap.Jobs))
+	for _, j := range snap.Jobs {
 		queued[j.ID] = true
 	}
-	maps.DeleteFunc(o.told, func(id uint32, _ string) bool { return !queued[id] })
-	return maps.Clone(o.told)
+	maps.DeleteFunc(o.known, func(id uint32, _ owner) bool { return !queued[id] })
+	snap.Told, snap.Requeues = make(map[uint32]string, len(o.known)), make(map[uint32]bool, len(o.known))
+	for id, known := range o.known {
+		snap.Told[id], snap.Requeues[id] = known.told, known.requeues
+	}
 }
 
-// noteTold remembers a job's AdminComment.
+// note takes over a record as it is now, but for what the owner was told last.
+func (o *owners) note(rec slurm.JobRecord) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.known == nil {
+		o.known = map[uint32]owner{}
+	}
+	known, remembered := o.known[rec.ID]
+	if !remembered {
+		known.told = rec.AdminComment
+	}
+	o.known[rec.ID] = owner{known.told, rec.Requeues()}
+}
+
+// noteTold remembers what a job's owner was told, whoever wrote the AdminComment.
 func (o *owners) noteTold(job uint32, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.told == nil {
-		o.told = map[uint32]string{}
-	}
-	o.told[job] = text
+	o.known[job] = owner{text, o.known[job].requeues}
 }
 
-// last is what a job's owner was told last, if that is remembered.
-func (o *owners) last(job uint32) (text string, remembered bool) {
+// last is what is known of a job, if anything is.
+func (o *owners) last(job uint32) (known owner, remembered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	text, remembered = o.told[job]
-	return text, remembered
+	known, remembered = o.known[job]
+	return known, remembered
+}
+
+// observeOwners reads in one go the records of jobs of which nothing is known yet:
+// of those that wait for nodes of ours, and when this process begins of all that have
+// some.
+func (r *Reconciler) observeOwners(ctx context.Context, snap *plan.Snapshot) {
+	counts := make(map[string]bool, len(snap.Nodes))
+	for _, n := range snap.Nodes {
+		counts[n.Name] = n.State.Power() == slurm.Rising || snap.Begun.Equal(snap.Started)
+	}
+	var ids []uint32
+	for _, j := range snap.Jobs {
+		if _, known := r.owners.last(j.ID); !known && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
+			set, _, ok := r.Config.Find(name)
+			return ok && set.Flex != nil && counts[name]
+		}) {
+			ids = append(ids, j.ID)
+		}
+	}
+	if _, err := r.records(ctx, ids...); err != nil {
+		r.Log.Debug("job records not read", zap.Error(err)) // they are not given back, and read by the next pass
+	}
+}
+
+// records reads the records of jobs, and remembers them. Jobs that have gone are
+// not among them.
+func (r *Reconciler) records(ctx context.Context, ids ...uint32) ([]slurm.JobRecord, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	records, err := r.Scheduler.JobRecords(ctx, ids)
+	for _, rec := range records {
+		r.owners.note(rec)
+	}
+	return records, err
 }
 
 // tell writes a job's AdminComment, unless somebody else has written one.
@@ -68,85 +121,49 @@ func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string)
 
 // tellJob tells a job's owner something, if the job is there still.
 func (r *Reconciler) tellJob(ctx context.Context, a plan.TellJob) error {
-	rec, there, err := r.record(ctx, a.Job)
-	if err != nil || !there {
+	records, err := r.records(ctx, a.Job)
+	if err != nil || len(records) == 0 {
 		return err
 	}
-	return r.tell(ctx, rec, a.Text)
+	return r.tell(ctx, records[0], a.Text)
 }
 
-// ErrOnlyTold says that nodes were not given back: the owner of a job that would
-// be lost by it has been told, and the job keeps them for now.
-var ErrOnlyTold = errors.New("the owner was told, and the job keeps its nodes: Slurm would not requeue it")
+// warnJob notifies a job's owner, also on the terminal, unless the job has begun or
+// Slurm would requeue it by now.
+func (r *Reconciler) warnJob(ctx context.Context, a plan.WarnJob) error {
+	records, err := r.records(ctx, a.Job)
+	if err != nil || len(records) == 0 || records[0].State == slurm.JobRunning || records[0].Requeues() {
+		return err
+	}
+	if err := r.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
+		return err
+	}
+	return r.tell(ctx, records[0], memo.Warning(r.Now(), a.Because()))
+}
 
-// giveBack first tells, then acts. Jobs that Slurm would not requeue are only
-// told; they lose their nodes, after a grace, where waiting is of no use.
+// giveBack tells the owners why, then takes the nodes, unless the jobs are not what
+// they were when the plan was made.
 func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
-	records, err := r.Scheduler.JobRecords(ctx, append([]uint32{a.Job}, a.Others...))
+	records, err := r.records(ctx, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == a.Job }) {
 		return nil // it has gone
 	}
-	for _, rec := range records { // since the round looked: nodes that have come up late are nobody's to take
-		if rec.State == slurm.JobRunning {
-			return fmt.Errorf("job %d has begun", rec.ID)
-		}
-	}
-	spared := false
-	var refused error
 	for _, rec := range records {
-		if requeues(rec) {
-			continue
+		switch {
+		case rec.State == slurm.JobRunning: // nodes that have come up late are nobody's to take
+			return fmt.Errorf("job %d has begun", rec.ID)
+		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):
+			return fmt.Errorf("job %d would be lost by now, and its owner was not warned", rec.ID)
 		}
-		warned := r.isWarned(rec)
-		if !warned {
-			refused = cmp.Or(refused, r.warn(ctx, rec, a.Reason))
-		}
-		spared = spared || !warned || !a.Hopeless
-	}
-	if refused != nil {
-		return refused
-	}
-	if spared {
-		return ErrOnlyTold
-	}
-	if records, err = r.withComponents(ctx, records); err != nil {
-		return err
 	}
 	for _, rec := range records {
 		if err := r.tell(ctx, rec, memo.OwnComment+a.Reason); err != nil {
 			r.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", rec.ID), zap.Error(err))
 		}
 	}
-	return r.takeBack(ctx, a)
-}
-
-// withComponents adds the records of the other components of heterogeneous jobs
-// that have not ended: Slurm takes such a job back as a whole.
-func (r *Reconciler) withComponents(ctx context.Context, records []slurm.JobRecord) ([]slurm.JobRecord, error) {
-	var missing []uint32
-	for _, rec := range records {
-		missing = append(missing, rec.HetIDs...)
-	}
-	missing = slices.DeleteFunc(missing, func(id uint32) bool {
-		return slices.ContainsFunc(records, func(rec slurm.JobRecord) bool { return rec.ID == id })
-	})
-	if len(missing) == 0 {
-		return records, nil
-	}
-	others, err := r.Scheduler.JobRecords(ctx, missing)
-	for _, rec := range others {
-		if rec.State == slurm.JobConfiguring || rec.State == slurm.JobRunning {
-			records = append(records, rec)
-		}
-	}
-	return records, err
-}
-
-// takeBack takes the nodes of a job that has been told.
-func (r *Reconciler) takeBack(ctx context.Context, a plan.GiveBack) (err error) {
 	// Held first, it goes from CONFIGURING to held, and cannot start in between.
 	switch a.Then {
 	case plan.Hold:
@@ -169,83 +186,4 @@ func (r *Reconciler) takeBack(ctx context.Context, a plan.GiveBack) (err error) 
 		err = cmp.Or(err, r.Scheduler.UpdateNodes(ctx, byExtra[extra], change))
 	}
 	return err
-}
-
-// isWarned reports whether a job's owner has been told that it would be lost.
-func (r *Reconciler) isWarned(rec slurm.JobRecord) bool {
-	text, remembered := r.owners.last(rec.ID)
-	if !remembered {
-		text = r.toldBefore(rec)
-	}
-	_, warned := memo.WarnedAt(text)
-	return warned
-}
-
-// warn tells a job's owner, also on the terminal, what would become of it.
-func (r *Reconciler) warn(ctx context.Context, rec slurm.JobRecord, reason string) error {
-	if err := r.Scheduler.NotifyJob(ctx, rec.ID, memo.OwnComment+reason); err != nil {
-		return err
-	}
-	return r.tell(ctx, rec, memo.Warning(r.Now(), reason))
-}
-
-// recall reads what an earlier process has told the jobs that the plan would
-// tell something, or insert instances for, and reports whether that changes anything.
-func (r *Reconciler) recall(ctx context.Context, p plan.Plan) bool {
-	var ids []uint32
-	for _, a := range p.Actions {
-		var of []uint32
-		switch a := a.(type) {
-		case plan.TellJob:
-			of = []uint32{a.Job}
-		case plan.GiveBack:
-			of = append([]uint32{a.Job}, a.Others...)
-		case plan.BulkInsert: // whose occasion follows from what has failed
-			of = []uint32{a.Spec.Stamp.Job}
-		case plan.CreateGroup: // whose failures are counted on
-			of = []uint32{a.Spec.Stamp.Job}
-		}
-		for _, id := range of {
-			if _, remembered := r.owners.last(id); !remembered && id != 0 {
-				ids = append(ids, id)
-			}
-		}
-	}
-	if len(ids) == 0 {
-		return false
-	}
-	records, err := r.Scheduler.JobRecords(ctx, ids)
-	if err != nil {
-		r.Log.Debug("job records not read", zap.Error(err)) // they are told once more
-	}
-	for _, rec := range records {
-		r.owners.noteTold(rec.ID, r.toldBefore(rec))
-	}
-	return len(records) > 0
-}
-
-// toldBefore is what an earlier process has told a job's owner, as its
-// AdminComment has it. A program of the site may have copied a user's text into
-// that, so a warning there may make nobody worse off, and nobody immune: it
-// counts only for a job that Slurm would not requeue, which gets one anyway,
-// and not from the future.
-func (r *Reconciler) toldBefore(rec slurm.JobRecord) string {
-	at, warned := memo.WarnedAt(rec.AdminComment)
-	if warned && (requeues(rec) || at.After(r.Now())) {
-		return ""
-	}
-	return rec.AdminComment
-}
-
-// requeues reports whether Slurm puts the job back into the queue when it loses
-// its nodes.
-func requeues(rec slurm.JobRecord) bool { return rec.Batch && rec.Requeue }
-
-// record reads a job's record; there is false if the job has gone.
-func (r *Reconciler) record(ctx context.Context, job uint32) (rec slurm.JobRecord, there bool, err error) {
-	records, err := r.Scheduler.JobRecords(ctx, []uint32{job})
-	if err != nil || len(records) == 0 {
-		return slurm.JobRecord{}, false, err
-	}
-	return records[0], true, nil
 }

@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,19 +61,17 @@ func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
 func TestWhatTakesOneComponentOfAHeterogeneousJobIsToldToAll(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
-		component := slurm.JobRecord{Batch: true, Requeue: true, HetIDs: []uint32{1, 2, 3, 4}}
-		w.slurm.records = map[uint32]slurm.JobRecord{1: component, 2: component, 3: component}
 		w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
 		for id := range uint32(3) {
 			w.slurm.submit(id+1, "train", fmt.Sprint("alpha-a3-", id))
+			w.slurm.jobs[id+1].HetID, w.slurm.jobs[id+1].HetOffset = 1, id
 		}
-		w.slurm.jobs[4] = &slurm.Job{ID: 4, ArrayID: 4, State: slurm.JobCancelled}
+		w.slurm.jobs[4] = &slurm.Job{ID: 4, ArrayID: 4, HetID: 1, HetOffset: 3, State: slurm.JobCancelled}
 		w.settle()
-		assert.Contains(t, w.slurm.comment[1], "flex-start: waiting ")
 		assert.Contains(t, w.slurm.comment[2], "flex-start: waiting ")
 
 		assert.NoError(t, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
-		w.settle()
+		w.mustRound(t.Context())
 		assert.Equal(t, []uint32{2}, w.slurm.held)
 		assert.Equal(t, map[uint32]string{
 			1: "flex-start: INVALID_ARGUMENT: no",
@@ -101,45 +100,58 @@ func TestAJobThatBeginsJustBeforeItIsGivenBackKeepsItsNodes(t *testing.T) {
 	})
 }
 
-// A3: a warning of ours that somebody has got into the AdminComment keeps no
-// nodes: neither those of a job that Slurm would requeue, nor any until a day
-// that is yet to come.
-func TestAForgedWarningKeepsNoNodes(t *testing.T) {
-	for name, forged := range map[string]struct {
-		record  slurm.JobRecord
-		comment string
-	}{
-		"of a job that is requeued": {slurm.JobRecord{Batch: true, Requeue: true}, "flex-start: told 2020-01-01T00:00:00Z: x"},
-		"from the future":           {slurm.JobRecord{Batch: true}, "flex-start: told 9999-12-31T23:59:59Z: x"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				hopeless(t, w)
-				w.slurm.records = map[uint32]slurm.JobRecord{1: forged.record}
-				w.slurm.comment = map[uint32]string{1: forged.comment}
-				w.slurm.submit(1, "train", "alpha-a3-0")
-				for range 4 {
-					w.mustRound(t.Context())
-					time.Sleep(time.Minute)
-				}
-				assert.Equal(t, []uint32{1}, w.slurm.held, "it is given back")
-				assert.Equal(t, "flex-start: INVALID_ARGUMENT: no", w.slurm.comment[1])
-			})
-		})
-	}
+func TestAJobIsTakenOnlyIfItsRecordWasRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hopeless(t, w)
+		w.slurm.illegible = errors.New("squeue: Unable to contact slurm controller")
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.mustRound(t.Context())
+		out := w.mustRound(t.Context())
+		assert.Contains(t, out.Plan.Problems.Texts(),
+			"job 1 keeps its nodes for now, because the record of job 1 could not be read: INVALID_ARGUMENT: no")
+		assert.True(t, out.Soon())
+		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
+
+		w.slurm.illegible = nil
+		w.settle()
+		assert.Equal(t, []uint32{1}, w.slurm.held)
+	})
 }
 
-// A3: the same for the other limits, which spare a job whose owner was warned.
-func TestAForgedWarningStopsNoTimeout(t *testing.T) {
+func TestAJobThatMayNoLongerBeRequeuedIsWarnedBeforeItIsTaken(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.cfg.NodeSets[0].Flex.ProvisionTimeout = 10 * time.Minute
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.comment = map[uint32]string{1: "flex-start: told 2020-01-01T00:00:00Z: x"}
+		hopeless(t, w)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.settle()
-		time.Sleep(11 * time.Minute)
-		w.settle()
-		assert.Contains(t, strings.Join(w.slurm.updated(), "\n"), "alpha-a3-0 power_down_force slurmflex: no capacity")
+		w.mustRound(t.Context())
+		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: false}} // scontrol update
+		assert.Equal(t, 1, w.mustRound(t.Context()).Failed)
+		assert.Empty(t, w.slurm.held)
+		time.Sleep(time.Second)
+		w.mustRound(t.Context())
+		assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
+		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
+	})
+}
+
+func TestRecordsAreReadOnceAndTogether(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "shared", "alpha-one-0")
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(2, "train", "alpha-a3-0")
+		w.slurm.submit(3, "train", "alpha-a3-1")
+		w.slurm.asked = nil
+		w.mustRound(t.Context())
+		assert.Len(t, w.slurm.asked, 1)
+		assert.ElementsMatch(t, []uint32{2, 3}, w.slurm.asked[0])
+		w.settle() // they are told that they wait
+		w.slurm.asked = nil
+		w.mustRound(t.Context())
+		assert.Empty(t, w.slurm.asked)
+
+		w.begin()
+		w.mustRound(t.Context())
+		assert.Len(t, w.slurm.asked, 1)
+		assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, for it may know when they end")
 	})
 }
 
@@ -168,7 +180,7 @@ func TestAJobIsToldWhatItWaitsForAndThatOnlyWhenItChanges(t *testing.T) {
 		assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
 		w.slurm.cancel(1)
 		w.settle()
-		assert.Empty(t, w.owners.told, "what is no longer queued is forgotten")
+		assert.Empty(t, w.owners.known, "what is no longer queued is forgotten")
 	})
 }
 

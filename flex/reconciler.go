@@ -174,6 +174,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	if err != nil {
 		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
+	r.observeOwners(asked, &snap)
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
 	// What was read of a region is not to be judged by without the rest.
@@ -183,7 +184,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
 	r.regions.recall(&snap, regions)
-	snap.Told = r.owners.keep(snap.Jobs)
+	r.owners.keep(&snap)
 	snap.ResumeTimeout, snap.Partitions, snap.Private = r.seldom.resumeTimeout, r.seldom.partitions, r.seldom.private
 	return snap, nil
 }
@@ -249,7 +250,7 @@ func (o Outcome) Soon() bool { return len(o.Plan.Expect) > 0 || o.Failed > 0 }
 
 // Round observes, plans and acts once, and waits until what it began is done.
 // It fails only if nothing could be observed; an action that fails is logged
-// and counted, and stops no other.
+// and counted, and stops none but those that need it.
 func (r *Reconciler) Round(ctx context.Context, only ...Filter) (Outcome, error) {
 	return r.round(ctx, 2*actionLimit, only...)
 }
@@ -281,10 +282,6 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, p
 		return plan.Snapshot{}, plan.Plan{}, err
 	}
 	p := plan.Compute(r.Config, snap)
-	if r.recall(ctx, p) {
-		snap.Told = r.owners.keep(snap.Jobs)
-		p = plan.Compute(r.Config, snap)
-	}
 	if r.Adopt {
 		cloud, over := inTime(ctx)
 		defer over()

@@ -38,7 +38,7 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 		if err == nil {
 			out, err = r.round(ctx, patience)
 		}
-		landed := r.flights.busy()
+		landed := r.flights.landed()
 		if release != nil && landed == nil {
 			release()
 			release = nil

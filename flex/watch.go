@@ -12,8 +12,7 @@ type Watcher interface {
 	// Saw is called in each round before it acts.
 	Saw(snap plan.Snapshot, p plan.Plan)
 
-	// Did is called when an action is over. The error is nil if it was done;
-	// ErrOnlyTold is one of them.
+	// Did is called when an action is over. The error is nil if it was done.
 	Did(a plan.Action, begun time.Time, took time.Duration, err error)
 
 	// Stood is called when the daemon has made a round, with nil, or has not,

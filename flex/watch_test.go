@@ -98,7 +98,7 @@ func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
 	assert.Equal(t, zapcore.InfoLevel, severity(plan.GiveBack{Then: plan.Requeue}))
 }
 
-func TestAGiveBackThatOnlyWarnedIsNotSaidToBeDone(t *testing.T) {
+func TestAWarningIsSaidToBeOneAndNoGiveBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var told notes
 		w.Watch = &told
@@ -108,11 +108,11 @@ func TestAGiveBackThatOnlyWarnedIsNotSaidToBeDone(t *testing.T) {
 		w.mustRound(t.Context())
 		out := w.mustRound(t.Context())
 		assert.Zero(t, out.Failed, "nothing went wrong")
-		assert.Contains(t, told.lines, "did give_back: "+ErrOnlyTold.Error())
-		entries := w.log.FilterMessageSnippet("give back").All()
+		assert.Contains(t, told.lines, "did warn_job: <nil>")
+		assert.Empty(t, w.log.FilterMessageSnippet("give back").All())
+		entries := w.log.FilterMessage("warn job 1, which Slurm would not requeue").All()
 		require.Len(t, entries, 1)
-		assert.Equal(t, "not done: give back alpha-a3-0 and hold job 1", entries[0].Message)
 		assert.Equal(t, zapcore.WarnLevel, entries[0].Level)
-		assert.Equal(t, ErrOnlyTold.Error(), entries[0].ContextMap()["error"])
+		assert.Equal(t, "INVALID_ARGUMENT: no", entries[0].ContextMap()["why"])
 	})
 }

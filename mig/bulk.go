@@ -3,7 +3,7 @@ package mig
 import "time"
 
 // BulkSpec says which instances one bulk insert must make: all of them in one
-// zone, or none. No group manages them; Stamp stands in their labels.
+// zone, or none. No group manages them; their labels hold Stamp.
 type BulkSpec struct {
 	Region    string
 	Zones     []string      // short names of zones of Region; at least one

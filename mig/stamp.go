@@ -20,7 +20,7 @@ type Stamp struct {
 	Node    string `json:"node,omitempty"`
 }
 
-// String is the stamp as it stands in a group's description.
+// String is the stamp as written into a group's description.
 func (s Stamp) String() string {
 	b, err := json.Marshal(s)
 	if err != nil { // a struct of strings and numbers always encodes

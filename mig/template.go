@@ -21,7 +21,7 @@ type Template struct {
 }
 
 // Contradictions returns what in the template excludes flex-start, each with
-// its mend; none if the template is fit. Source: Compute's documentation "About
+// its fix; none if the template is fit. Source: Compute's documentation "About
 // resize requests in a MIG".
 func (t Template) Contradictions() []string {
 	var all []string

@@ -21,37 +21,27 @@ func cluster(b *testing.B, state func(*config.Config, time.Time) plan.Snapshot) 
 	return state(cfg, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 }
 
-func BenchmarkParseSqueue(b *testing.B) {
-	text := []byte(fakeslurm.PrintJobs(cluster(b, site.Steady).Jobs))
+// reads reads a text again and again.
+func reads[T any](b *testing.B, text []byte, parse func([]byte) (T, error)) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := slurm.ParseSqueue(text); err != nil {
+		if _, err := parse(text); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkParseSqueue(b *testing.B) {
+	reads(b, []byte(fakeslurm.PrintJobs(cluster(b, site.Steady).Jobs)), slurm.ParseSqueue)
 }
 
 func BenchmarkParseReservations(b *testing.B) {
-	text := []byte(fakeslurm.PrintReservations(cluster(b, site.Steady).Reservations))
-	b.ReportAllocs()
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, err := slurm.ParseReservations(text); err != nil {
-			b.Fatal(err)
-		}
-	}
+	reads(b, []byte(fakeslurm.PrintReservations(cluster(b, site.Steady).Reservations)), slurm.ParseReservations)
 }
 
 func BenchmarkResumedJobs(b *testing.B) {
-	text := site.ResumeFile(cluster(b, site.Rising).Jobs)
-	b.ReportAllocs()
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, err := slurm.ResumedJobs(text); err != nil {
-			b.Fatal(err)
-		}
-	}
+	reads(b, site.ResumeFile(cluster(b, site.Rising).Jobs), slurm.ResumedJobs)
 }
 
 func BenchmarkParseState(b *testing.B) {

@@ -206,11 +206,13 @@ func TestAnArraysTasksHaveIDsOfTheirOwn(t *testing.T) {
 	})
 }
 
-func TestACancelledJobLeavesItsNodesPoweringUp(t *testing.T) {
+func TestNodesPowerUpForNobodyOrByHand(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
-		nodes := readNodes(t, version, "03-cancelled-while-powering-up")
-		for _, name := range []string{"f0", "f1"} {
-			require.Equal(t, State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
+		for step, names := range map[string][]string{"03-cancelled-while-powering-up": {"f0", "f1"}, "08-static-power-up": {"s0", "s1"}} {
+			nodes := readNodes(t, version, step)
+			for _, name := range names {
+				require.Equal(t, State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State, step)
+			}
 		}
 		require.NotContains(t, readJobs(t, version, "03-cancelled-while-powering-up"), uint32(1))
 	})
@@ -253,15 +255,6 @@ func TestAwkwardReasonsAreReadToTheirEnd(t *testing.T) {
 		require.Equal(t, `quoted "reason" = x|y`, down.Reason)
 		require.Equal(t, "root", down.ReasonBy)
 		require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
-	})
-}
-
-func TestStaticNodesPowerUpByHand(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		nodes := readNodes(t, version, "08-static-power-up")
-		for _, name := range []string{"s0", "s1"} {
-			require.Equal(t, State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
-		}
 	})
 }
 

@@ -118,7 +118,7 @@ func writeGroup(list *strings.Builder, hosts []host) {
 	list.WriteByte(']')
 }
 
-// follows tells whether next can be in one range with the host before it, when
+// follows reports whether next can be in one range with the host before it, when
 // the range is printed with at least width digits.
 func follows(before, next host, width int) bool {
 	return next.number == before.number+1 &&

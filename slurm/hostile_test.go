@@ -25,23 +25,29 @@ func spoil(lines []string, sep string, row, field uint8, hostile string) string 
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// requireOthers makes sure that all rows but one are read as before. One whose
-// name the hostile text has may be unread, for there may be two of it.
-func requireOthers[T any](t *testing.T, parse func([]byte) ([]T, error), lines []string, row uint8, hostile, out string, nameOf func(T) string) {
-	t.Helper()
-	want := parsed(t, parse, strings.Join(lines, "\n")+"\n")
-	got, err := parse([]byte(out))
-	var unread Unread
-	require.NoError(t, unread.Take(err))
-	for i, other := range want {
-		name := nameOf(other)
-		if i == int(row) || strings.Contains(hostile, name) &&
-			slices.ContainsFunc(unread, func(r UnreadRow) bool { return r.Name == name }) {
-			continue
-		}
-		require.Contains(t, got, other)
-		require.Equal(t, 1, countOf(got, name, nameOf))
+// fuzzOneField puts hostile text in the place of one field of one of three lines,
+// and makes sure that the other rows are read as before. One whose name the hostile
+// text has may be unread, for there may be two of it.
+func fuzzOneField[T any](f *testing.F, lines []string, sep string, parse func([]byte) ([]T, error), nameOf func(T) string) {
+	for i, text := range forged {
+		f.Add(uint8(i), uint8(3*i), text)
 	}
+	f.Fuzz(func(t *testing.T, row, field uint8, hostile string) {
+		row %= 3
+		want := parsed(t, parse, strings.Join(lines, "\n")+"\n")
+		got, err := parse([]byte(spoil(lines, sep, row, field, hostile)))
+		var unread Unread
+		require.NoError(t, unread.Take(err))
+		for i, other := range want {
+			name := nameOf(other)
+			if i == int(row) || strings.Contains(hostile, name) &&
+				slices.ContainsFunc(unread, func(r UnreadRow) bool { return r.Name == name }) {
+				continue
+			}
+			require.Contains(t, got, other)
+			require.Equal(t, 1, countOf(got, name, nameOf))
+		}
+	})
 }
 
 func countOf[T any](rows []T, name string, nameOf func(T) string) (n int) {
@@ -61,19 +67,11 @@ var forged = []string{
 
 // A1
 func FuzzOneHostileFieldOfSqueue(f *testing.F) {
-	lines := []string{
+	fuzzOneField(f, []string{
 		"7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|BeginTime",
 		"8|8|N/A|15:00|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|ann|None",
 		"9|8+1|N/A|UNLIMITED|COMPLETING|f2|2026-11-21T03:00:00|42|flex|bob|None",
-	}
-	for i, text := range forged {
-		f.Add(uint8(i), uint8(2*i), text)
-	}
-	f.Fuzz(func(t *testing.T, row, field uint8, hostile string) {
-		row %= 3
-		out := spoil(lines, "|", row, field, hostile)
-		requireOthers(t, ParseSqueue, lines, row, hostile, out, func(j Job) string { return string(rune('0' + j.ID)) })
-	})
+	}, "|", ParseSqueue, func(j Job) string { return string(rune('0' + j.ID)) })
 }
 
 // A1
@@ -83,40 +81,19 @@ func FuzzOneHostileFieldOfANode(f *testing.F) {
 		line := nodeLine(name, plainOS, "IDLE+CLOUD", " Reason=bad [ann@2026-11-21T03:51:18] Comment=since Extra=x")
 		lines = append(lines, strings.TrimSuffix(line, "\n"))
 	}
-	for i, text := range forged {
-		f.Add(uint8(i), uint8(3*i), text)
-	}
-	f.Fuzz(func(t *testing.T, row, field uint8, hostile string) {
-		row %= 3
-		out := spoil(lines, " ", row, field, hostile)
-		requireOthers(t, ParseNodes, lines, row, hostile, out, func(n Node) string { return n.Name })
-	})
+	fuzzOneField(f, lines, " ", ParseNodes, func(n Node) string { return n.Name })
 }
 
 // A1
 func FuzzOneHostileFieldOfAReservation(f *testing.F) {
 	lines := strings.Split(strings.TrimSuffix(reservationA+strings.ReplaceAll(reservationA, "=a ", "=b ")+reservationC, "\n"), "\n")
-	for i, text := range forged {
-		f.Add(uint8(i), uint8(i), text)
-	}
-	f.Fuzz(func(t *testing.T, row, field uint8, hostile string) {
-		row %= 3
-		out := spoil(lines, " ", row, field, hostile)
-		requireOthers(t, ParseReservations, lines, row, hostile, out, func(r Reservation) string { return r.Name })
-	})
+	fuzzOneField(f, lines, " ", ParseReservations, func(r Reservation) string { return r.Name })
 }
 
 // A1
 func FuzzOneHostileFieldOfAPartition(f *testing.F) {
 	lines := strings.Split(strings.TrimSuffix(partitionA+strings.ReplaceAll(partitionA, "=a ", "=b ")+partitionC, "\n"), "\n")
-	for i, text := range forged {
-		f.Add(uint8(i), uint8(i), text)
-	}
-	f.Fuzz(func(t *testing.T, row, field uint8, hostile string) {
-		row %= 3
-		out := spoil(lines, " ", row, field, hostile)
-		requireOthers(t, ParsePartitions, lines, row, hostile, out, func(p Partition) string { return p.Name })
-	})
+	fuzzOneField(f, lines, " ", ParsePartitions, func(p Partition) string { return p.Name })
 }
 
 // A1

@@ -81,8 +81,8 @@ type Job struct {
 	ID, ArrayID uint32
 	ArrayTask   string // a task's index, or a set such as "3-9%2"; "" for no array
 
-	// HetID is the id of the heterogeneous job's first component, if the job is a
-	// component; else 0. HetOffset is its place among them, from 0.
+	// HetID is the id of the heterogeneous job's first component, 0 if the job is
+	// not a component. HetOffset is its place among them, from 0.
 	HetID, HetOffset uint32
 
 	Limit Limit

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -142,6 +143,151 @@ func FuzzParseSqueue(f *testing.F) {
 		requireUnread(t, err, jobs)
 		for _, job := range jobs {
 			require.NotZero(t, job.ID)
+		}
+	})
+}
+
+// C18: nobody knows the raw id of an array's task.
+func TestAJobIsNamedAsSqueueShowsIt(t *testing.T) {
+	for name, job := range map[string]Job{
+		"812":         {ID: 812, ArrayID: 812},
+		"900_3":       {ID: 903, ArrayID: 900, ArrayTask: "3"},
+		"900_[1-3%2]": {ID: 900, ArrayID: 900, ArrayTask: "1-3%2"},
+		"812+1":       {ID: 813, ArrayID: 813, HetID: 812, HetOffset: 1},
+	} {
+		assert.Equal(t, name, job.Name())
+	}
+}
+
+func TestParseJobAddress(t *testing.T) {
+	const array = "34|34_[2,7%2]\n35|34_1\n36|34_0\n"
+	for _, test := range []struct {
+		name, out string
+		id        uint32
+		want      JobAddress
+	}{
+		{"a job", "9|9\n", 9, JobAddress{Own: "9", Whole: "9"}},
+		{"a task with an id of its own", array, 35, JobAddress{Own: "34_1", Whole: "34_1"}},
+		{"the task that has its array's id", "26|24_1\n24|24_2\n", 24, JobAddress{Own: "24_2", Whole: "24_2"}},
+		{"the leader of a heterogeneous job", "39|38+1\n38|38+0\n", 38, JobAddress{Own: "38+0", Whole: "38"}},
+		{"a component of a heterogeneous job", "39|38+1\n", 39, JobAddress{Own: "38+1", Whole: "38"}},
+		{"a job that is not there", array, 3, JobAddress{}},
+		{"no job", "", 9, JobAddress{}},
+		{"A1: a job beside rows that cannot be read", "x|\n9|9\n8|<\n", 9, JobAddress{Own: "9", Whole: "9"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			address, err := ParseJobAddress(test.id, []byte(test.out))
+			require.NoError(t, err)
+			require.Equal(t, test.want, address)
+		})
+	}
+}
+
+func TestParseJobAddressRefuses(t *testing.T) {
+	for out, want := range map[string]string{
+		"34|34_[2,7%2]\n": `squeue: job 34 stands for tasks that have not been told apart yet`,
+		"34|34_[5]\n":     `squeue: job 34 stands for tasks that have not been told apart yet`,
+		"34|34+\n":        `squeue: "34|34+": not a job id and an address`,
+		"34|\n":           `squeue: "34|": not a job id and an address`,
+		"<html>\n":        `squeue: "<html>": not a job id and an address`,
+		"34|34\n34|35\n":  `squeue: job 34 is listed twice`,
+		"34|34_2":         `squeue: the output breaks off in its last line`,
+	} {
+		address, err := ParseJobAddress(34, []byte(out))
+		require.EqualError(t, err, want)
+		require.Empty(t, address)
+	}
+}
+
+func FuzzParseJobAddress(f *testing.F) {
+	f.Add(uint32(34), []byte("34|34_2\n35|34_[0-1]\n"))
+	f.Add(uint32(39), []byte("39|38+1\n"))
+	f.Fuzz(func(t *testing.T, id uint32, out []byte) {
+		address, err := ParseJobAddress(id, out)
+		if err != nil {
+			require.NotContains(t, err.Error(), "\n")
+			require.Empty(t, address)
+		}
+		require.Regexp(t, `^(\d+(_\d+)?(\+\d+)?)?$`, address.Own)
+		whole, _, _ := strings.Cut(address.Own, "+")
+		require.Equal(t, whole, address.Whole)
+	})
+}
+
+// recordRow is what squeue prints of a batch job that may be requeued.
+func recordRow(id, adminComment string) string {
+	return id + "|MARK|N/A|CONFIGURING|1|1|" + adminComment + "\n"
+}
+
+func TestTheFormatOfJobRecordsHasItsMarkInEachRow(t *testing.T) {
+	require.Equal(t, "JobID:|MARK|,HetJobIDSet:|,State:|,Requeue:|,BatchFlag:|,admin_comment:", JobRecordFormat("MARK"))
+}
+
+func TestOnlyTheRecordsAskedForAreRead(t *testing.T) {
+	records, err := ParseJobRecords([]byte(recordRow("7", "(null)")+recordRow("8", "waits\nfor Ops")+"9|MARK|rubbish\n"), "MARK", []uint32{6, 8})
+	require.NoError(t, err)
+	require.Equal(t, []JobRecord{{ID: 8, State: JobConfiguring, Requeue: true, Batch: true, AdminComment: "waits\nfor Ops"}}, records)
+}
+
+func TestNoOutputIsNoRecord(t *testing.T) {
+	records, err := ParseJobRecords(nil, "MARK", []uint32{7})
+	require.NoError(t, err)
+	require.Empty(t, records)
+}
+
+func TestOutputWithoutARowIsAnError(t *testing.T) {
+	for _, out := range []string{"\n", "slurm_load_jobs error: Invalid job id specified", "x\n" + recordRow("7", ""), recordRow("x", ""), recordRow("0", "")} {
+		records, err := ParseJobRecords([]byte(out), "MARK", []uint32{7})
+		require.Error(t, err)
+		require.Empty(t, records)
+	}
+}
+
+// A3: one record that cannot be read is no other job's matter.
+func TestARecordThatCannotBeReadCostsThatJobOnly(t *testing.T) {
+	for bad, want := range map[string]string{
+		"7|MARK|N/A|RUNNING|1|1":                 "6 fields, not 7",
+		"7|MARK|6-|RUNNING|1|1|(null)":           `HetJobIDSet: hostlist "[6-]": a number is missing at character 4`,
+		"7|MARK|6],x[7|RUNNING|1|1|(null)":       `HetJobIDSet: job id "x7": not a number from 1 up`,
+		"7|MARK|6],x[7|RUNNING|1|1|(null)\nmore": `HetJobIDSet: job id "x7": not a number from 1 up`,
+	} {
+		records, err := ParseJobRecords([]byte(bad+"\n"+recordRow("8", "(null)")), "MARK", []uint32{7, 8})
+		require.EqualError(t, err, "record of job 7: "+want)
+		var wrong *JobRecordError
+		require.ErrorAs(t, err, &wrong)
+		require.Equal(t, uint32(7), wrong.ID)
+		require.Len(t, records, 1)
+		require.Equal(t, uint32(8), records[0].ID)
+	}
+}
+
+// A3: an AdminComment with lines like rows of squeue, of whatever mark but the
+// one of this call, is its own job's.
+func FuzzAnAdminCommentForgesNoRecord(f *testing.F) {
+	for _, text := range []string{"x", "y\n8|SQUEUE|N/A|RUNNING|0|0|flex-start: told 2020-01-01T00:00:00Z: x", "8|MARK\n", "|\n|\r\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "|MARK|") {
+			t.Skip("nobody can foresee it")
+		}
+		records, err := ParseJobRecords([]byte(recordRow("7", text)+recordRow("8", "(null)")), "MARK", []uint32{7, 8})
+		require.NoError(t, err)
+		require.Len(t, records, 2)
+		require.Equal(t, JobRecord{ID: 8, State: JobConfiguring, Requeue: true, Batch: true}, records[1])
+	})
+}
+
+func FuzzParseJobRecords(f *testing.F) {
+	f.Add(fixture(f, "22.05.8", "15-records.txt"))
+	f.Add(fixture(f, "26.05.3", "15-records.txt"))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		records, err := ParseJobRecords(out, "MARK", []uint32{1, 2, 3})
+		if err != nil {
+			require.NotContains(t, err.Error(), "\n")
+		}
+		for _, record := range records {
+			require.Contains(t, []uint32{1, 2, 3}, record.ID)
 		}
 	})
 }

@@ -21,7 +21,7 @@ var jobAddress = regexp.MustCompile(`^(\d+(?:_\d+)?)(?:\+\d+)?$`)
 // held, requeued and cancelled only as a whole, by their leader's id.
 type JobAddress struct {
 	Own   string // of this job or component: "7", "5_2", "7+1"
-	Whole string // of what starts and ends as one: for "7+1" it is "7", else as Own
+	Whole string // of what starts and ends as one: for "7+1" it is "7", for any other job the same as Own
 }
 
 // ParseJobAddress finds, in what squeue -h -o with JobAddressFormat printed,

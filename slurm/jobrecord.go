@@ -17,6 +17,10 @@ type JobRecord struct {
 	AdminComment string // only operators can write it, and programs of the site that run as they do
 }
 
+// Requeues reports whether Slurm puts the job back into the queue when it loses
+// its nodes.
+func (r JobRecord) Requeues() bool { return r.Batch && r.Requeue }
+
 // JobRecordFormat is the -O argument of squeue for ParseJobRecords. Its fields
 // are the same in Slurm 22.05 to 26.05, and none but the AdminComment, the last,
 // holds text that somebody writes. That may have line breaks: a mark that

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// LimitKind tells what Slurm said about a time limit.
+// LimitKind is the kind of time limit that Slurm printed.
 type LimitKind uint8
 
 const (

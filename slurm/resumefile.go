@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// resumeFile is what SLURM_RESUME_FILE tells a ResumeProgram, as far as it is
+// resumeFile is what SLURM_RESUME_FILE gives a ResumeProgram, as far as it is
 // read. 22.05 has all_nodes, 23.02 and later have all_nodes_resume.
 type resumeFile struct {
 	AllNodes       *string           `json:"all_nodes"`

@@ -117,7 +117,7 @@ func ParseState(text string) State {
 	return state
 }
 
-// Has tells whether the state has all of the flags.
+// Has reports whether the state has all of the flags.
 func (s State) Has(flags Flags) bool { return s.Flags&flags == flags }
 
 // IsIdle reports whether the node's base state is idle. After a reconfigure Slurm

@@ -26,7 +26,7 @@ func ParseVersion(text string) (Version, error) {
 	return Version{Major: numbers[0], Minor: numbers[1], Patch: numbers[2]}, nil
 }
 
-// AtLeast tells whether the version is major.minor or later.
+// AtLeast reports whether the version is major.minor or later.
 func (v Version) AtLeast(major, minor int) bool {
 	return cmp.Or(cmp.Compare(v.Major, major), cmp.Compare(v.Minor, minor)) >= 0
 }

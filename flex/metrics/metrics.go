@@ -49,7 +49,6 @@ var _ flex.Watcher = (*Metrics)(nil)
 const (
 	done    = "done"
 	failed  = "failed"
-	told    = "told"    // of a job's nodes that were to be returned to Slurm: only its owner was notified
 	standby = "standby" // of a pass: another controller's host reconciles
 )
 
@@ -136,7 +135,6 @@ func (m *Metrics) begin() {
 			m.actions.WithLabelValues(kind, outcome)
 		}
 	}
-	m.actions.WithLabelValues(plan.GiveBack{}.About().Kind, told)
 	causes := []string{causeSlurm}
 	for c := mig.CauseCapacity; c <= mig.CauseUnknown; c++ {
 		causes = append(causes, c.String())
@@ -185,10 +183,7 @@ func (m *Metrics) noteFailure(cause string) {
 // Did counts an action.
 func (m *Metrics) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
 	outcome := done
-	switch {
-	case errors.Is(err, flex.ErrOnlyTold):
-		outcome = told
-	case err != nil:
+	if err != nil {
 		outcome = failed
 		cause := causeOf(err)
 		m.failures.WithLabelValues(cause).Inc()

@@ -16,8 +16,8 @@ type Action interface {
 	Because() string
 
 	// Queue names what the action works on. Actions of one queue are done in
-	// the plan's order and stop at the first that fails, unless it is a
-	// SetNodes; queues do not wait for each other.
+	// the plan's order, without those that need one which was not done; queues do
+	// not wait for each other.
 	Queue() string
 
 	// About says what kind of action it is, and on what.
@@ -41,6 +41,7 @@ var kinds = []Action{
 	SetReservation{},
 	DeleteReservation{},
 	TellJob{},
+	WarnJob{},
 	GiveBack{},
 }
 
@@ -58,6 +59,22 @@ type Subject struct {
 	Group string   // the managed instance group, or the workload policy of that name; empty: none
 	Job   uint32   // that the action is for, or that its group was made for; 0: none
 	Nodes []string // or the instances of that name
+}
+
+// Needs reports whether an action can only be done after an earlier one of its queue
+// that was not. Others stand by themselves: a plan changes no node twice, and
+// requests nothing that another request or an instance stands in the way of.
+func Needs(a, undone Action) bool {
+	switch a.(type) {
+	case CreateGroup, CreateRequest:
+		switch undone.(type) {
+		case CreatePolicy, CreateGroup:
+			return true
+		}
+	case DeleteGroup: // which must be empty
+		return true
+	}
+	return false
 }
 
 // Why is the reason for an action.

@@ -33,8 +33,7 @@ func (a SetNodes) String() string {
 }
 
 // Queue is one for all nodes: slurmctld takes one update at a time anyway, and
-// one that comes late from an earlier plan must not undo a newer one. One that
-// fails stops no other: a plan changes no node twice.
+// one that comes late from an earlier plan must not undo a newer one.
 func (a SetNodes) Queue() string { return "slurm" }
 
 // Then says what becomes of a job whose nodes go back to Slurm.
@@ -49,17 +48,16 @@ const (
 )
 
 // GiveBack powers down nodes of a job, so that Slurm takes the job back, and
-// does with it what Then says. Jobs that Slurm would not requeue are told first;
-// see flex.
+// does with it what Then says.
 type GiveBack struct {
 	OfJob
-	Name     string   // as squeue shows it
-	Others   []uint32 // that hold any of the nodes too
-	Nodes    []string
-	Extra    map[string]string // written to nodes, by their names; nil: none
-	Reason   string
-	Then     Then
-	Hopeless bool // a job is lost rather than left waiting
+	Name   string   // as squeue shows it
+	Others []uint32 // that hold any of the nodes too
+	Lost   []uint32 // of these and the job: those that Slurm would not requeue, and whose owners were warned
+	Nodes  []string
+	Extra  map[string]string // written to nodes, by their names; nil: none
+	Reason string
+	Then   Then
 }
 
 func (a GiveBack) About() Subject { return Subject{Kind: "give_back", Job: a.Job, Nodes: a.Nodes} }
@@ -80,6 +78,18 @@ type TellJob struct {
 
 func (a TellJob) About() Subject { return Subject{Kind: "tell_job", Job: a.Job} }
 func (a TellJob) String() string { return fmt.Sprintf("tell job %d %q", a.Job, a.Text) }
+
+// WarnJob notifies the owner of a job that Slurm would not requeue, also on the
+// terminal, that the job cannot go on, before anything is taken from it.
+type WarnJob struct {
+	OfJob
+	Why
+}
+
+func (a WarnJob) About() Subject { return Subject{Kind: "warn_job", Job: a.Job} }
+func (a WarnJob) String() string {
+	return fmt.Sprintf("warn job %d, which Slurm would not requeue", a.Job)
+}
 
 // CreateReservation keeps jobs off nodes from the end of their lease on.
 type CreateReservation struct {

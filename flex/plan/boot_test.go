@@ -161,7 +161,7 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
 	const reason = "no slurmd has registered from its instance within boot_timeout 00:10:00"
 	assert.Equal(t, []Action{GiveBack{
-		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue, Hopeless: true,
+		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue,
 		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
 	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
 }

@@ -38,10 +38,10 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 }
 
 func compute(cfg *config.Config, snap Snapshot) Plan {
-	s := look(cfg, snap)                   // what was seen
-	w := match(s)                          // who must arrive together, and the request that serves each
-	verdicts := judge(w)                   // what becomes of each cohort: the first rule that decides
-	verdicts = inTurn(w, perJob(verdicts)) // a job goes back as a whole; max_active_requests by rank
+	s := look(cfg, snap)                      // what was seen
+	w := match(s)                             // who must arrive together, and the request that serves each
+	verdicts := judge(w)                      // what becomes of each cohort: the first rule that decides
+	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole, its owner warned first; max_active_requests by rank
 
 	d := newDraft(s) // what is planned; nothing else changes
 	d.report(problemsOf(w))

@@ -14,6 +14,7 @@ import (
 type draft struct {
 	plan   Plan
 	claims map[string]string // what changes the node, by its name
+	heard  map[uint32]bool   // the jobs whose owners hear of a give-back or a warning
 }
 
 // step is what one sweep wants done.
@@ -24,7 +25,7 @@ type step struct {
 }
 
 func newDraft(s *scene) *draft {
-	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}}
+	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, heard: map[uint32]bool{}}
 }
 
 func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }

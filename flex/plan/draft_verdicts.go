@@ -15,10 +15,19 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 	for _, v := range verdicts {
 		d.report(v.problems)
 		d.expect(v.expect...)
+		for _, id := range v.warns {
+			if !d.heard[id] {
+				d.heard[id] = true
+				d.add(WarnJob{OfJob{id}, Why(v.why)})
+			}
+		}
 		switch v.do {
 		case goesBack:
 			for _, name := range v.back.Nodes {
 				d.claims[name] = "give back"
+			}
+			for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
+				d.heard[id] = true
 			}
 			d.add(*v.back)
 			d.expect(fmt.Sprintf("nodes of job %s to go back", v.back.Name))

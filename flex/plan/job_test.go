@@ -1,12 +1,15 @@
 package plan
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -197,6 +200,41 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 	assert.Equal(t, noon.Add(time.Second), p.Waits[0].Until)
 }
 
+// A3: a warning of ours that somebody has got into the AdminComment keeps no nodes,
+// neither those of a job that Slurm would requeue, nor any until a day yet to come.
+func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
+	const refused, late = "give back alpha-a3-0 and hold job 7: STOCKOUT: none", "give back alpha-a3-0 and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00); last attempt: STOCKOUT: none"
+	const warn = "warn job 7, which Slurm would not requeue"
+	for name, c := range map[string]struct {
+		requeues, unread bool
+		told             string
+		hopeless, not    []string // what is done where nothing could help it, and where something could
+	}{
+		"a job that is requeued":            {requeues: true, hopeless: []string{refused}, not: []string{late}},
+		"the same, with a forged warning":   {requeues: true, told: memo.Warning(noon.Add(-time.Hour), "x"), hopeless: []string{refused}, not: []string{late}},
+		"of salloc":                         {hopeless: []string{warn}, not: []string{warn}},
+		"of salloc, told something":         {told: "flex-start: waiting 5m", hopeless: []string{warn}, not: []string{warn}},
+		"of salloc, warned":                 {told: memo.Warning(noon.Add(-grace), "x"), hopeless: []string{refused}},
+		"of salloc, only just warned":       {told: memo.Warning(noon.Add(-time.Second), "x")},
+		"of salloc, warned in a time ahead": {told: memo.Warning(noon.Add(time.Second), "x"), hopeless: []string{warn}, not: []string{warn}},
+		"of which that is not known":        {unread: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), started(7, time.Hour),
+				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told))
+			if s.Requeues[7] = c.requeues; c.unread {
+				delete(s.Requeues, 7)
+			}
+			does := func(cfg *config.Config) []string {
+				return slices.DeleteFunc(actions(Compute(cfg, s)), func(a string) bool { return strings.HasPrefix(a, "tell job") || strings.HasPrefix(a, "set nodes") })
+			}
+			assert.ElementsMatch(t, c.hopeless, does(alphaConfig(t)), "of a request that is refused")
+			s.Groups[0].Requests[0].Cause = mig.CauseCapacity
+			assert.ElementsMatch(t, c.not, does(with(t, "provision_timeout: 600")), "of one that finds no capacity")
+		})
+	}
+}
+
 func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)))
@@ -209,7 +247,7 @@ func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *test
 	for _, then := range []string{"requeue", "hold", "cancel"} {
 		assert.Equal(t, noon.Add(time.Hour), ends(then), then)
 	}
-	s.Told = map[uint32]string{7: memo.Warning(noon.Add(-time.Minute), "no capacity")}
+	s.Told, s.Requeues = map[uint32]string{7: memo.Warning(noon.Add(-time.Minute), "no capacity")}, map[uint32]bool{7: false}
 	assert.Zero(t, ends("requeue"))
 	assert.Zero(t, ends("hold"))
 	assert.Equal(t, noon.Add(time.Hour), ends("cancel"), "which ends it all the same")
@@ -276,7 +314,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
-		give := GiveBack{OfJob: OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then), Hopeless: told}
+		give := GiveBack{OfJob: OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then)}
 		if p := Compute(cfg, given("")); told {
 			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
 		} else {
@@ -286,7 +324,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	s := given("")
 	s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, Compute(alphaConfig(t), s).Actions, GiveBack{
-		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold, Hopeless: true,
+		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold,
 	}, "nothing could help either of them")
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -82,6 +83,11 @@ func seen(parts ...func(*setting)) Snapshot {
 	}
 	for _, p := range parts {
 		p(s)
+	}
+	s.Requeues = map[uint32]bool{}
+	for _, j := range s.Jobs {
+		_, warned := memo.WarnedAt(s.Told[j.ID])
+		s.Requeues[j.ID] = !warned
 	}
 	return s.Snapshot
 }

@@ -143,6 +143,7 @@ func lone(state slurm.State, around []string) plan.Snapshot {
 		snap.Jobs = []slurm.Job{{
 			ID: 1, ArrayID: 1, Partition: "train", State: slurm.JobState(jobState), Nodes: []string{node}, Limit: slurm.ParseLimit("1:00:00"),
 		}}
+		snap.Requeues = map[uint32]bool{1: true}
 	}
 	g := mig.Group{
 		Name: "alpha-a3-job-1", Region: region, Created: noon.Add(-time.Hour),

@@ -18,7 +18,6 @@ import (
 type model struct {
 	*world
 	fails  int            // requests that still find no capacity
-	salloc uint32         // the job that Slurm would not requeue; 0: none
 	fading map[string]int // steps that a node has been powering down
 }
 
@@ -58,13 +57,14 @@ func (m *model) goOnUntil(seen int) (unrest string) {
 	return ""
 }
 
-// do carries a plan out. As in a round, what is refused holds up the rest of its
-// queue and nothing else.
+// do carries a plan out. As in a pass, what is refused holds up what needs it and
+// nothing else.
 func (m *model) do(p plan.Plan) {
-	stuck := map[string]bool{}
+	left := map[string][]plan.Action{}
 	for _, a := range p.Actions {
-		if !stuck[a.Queue()] {
-			stuck[a.Queue()] = !m.act(a)
+		queue := a.Queue()
+		if slices.ContainsFunc(left[queue], func(undone plan.Action) bool { return plan.Needs(a, undone) }) || !m.act(a) {
+			left[queue] = append(left[queue], a)
 		}
 	}
 }
@@ -115,6 +115,8 @@ func (m *model) act(a plan.Action) (done bool) {
 		m.Reservations = slices.Delete(m.Reservations, m.reservation(a.Name), m.reservation(a.Name)+1)
 	case plan.TellJob:
 		m.Told[a.Job] = a.Text
+	case plan.WarnJob:
+		m.Told[a.Job] = memo.Warning(m.Now, a.Because())
 	case plan.GiveBack:
 		m.giveBack(a)
 	case plan.SetNodes:
@@ -166,19 +168,9 @@ func (m *model) boot(in mig.Instance, lease time.Duration) {
 }
 
 // giveBack powers nodes down, and their jobs wait in the queue for other ones or
-// are gone. One that Slurm would not requeue is told first.
+// are gone.
 func (m *model) giveBack(a plan.GiveBack) {
-	holders := append([]uint32{a.Job}, a.Others...)
-	if slices.Contains(holders, m.salloc) {
-		if _, warned := memo.WarnedAt(m.Told[m.salloc]); !warned {
-			m.Told[m.salloc] = memo.Warning(m.Now, a.Reason)
-			return
-		}
-		if !a.Hopeless {
-			return
-		}
-	}
-	for _, id := range holders {
+	for _, id := range append([]uint32{a.Job}, a.Others...) {
 		m.Told[id] = memo.OwnComment + a.Reason
 	}
 	for _, name := range a.Nodes {
@@ -241,7 +233,7 @@ func (m *model) requeue(node string) {
 		}
 		j.State, j.Nodes = slurm.JobPending, nil
 		m.jobs[id] = j
-		if id == m.salloc {
+		if !m.Requeues[id] {
 			delete(m.jobs, id)
 		}
 	}

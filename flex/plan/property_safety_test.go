@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -64,6 +66,7 @@ var rules = map[string]rule{
 	"asks for no node twice":              asksForNoNodeTwice,
 	"asks for no node that it gives back": asksForNoNodeThatItGivesBack,
 	"keeps to max_active_requests":        keepsToMaxActiveRequests,
+	"loses no job unwarned":               losesNoJobUnwarned,
 	"keeps to max_deletions_per_round":    keepsToMaxDeletions,
 	"deletes only what is finished":       deletesOnlyWhatIsFinished,
 	"gives names that Compute takes":      givesFitNames,
@@ -157,6 +160,25 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
+// losesNoJobUnwarned: a job loses nodes only if Slurm requeues it, as was read, or if
+// its owner has had time to read that it is lost.
+func losesNoJobUnwarned(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		back, ok := a.(plan.GiveBack)
+		if !ok {
+			continue
+		}
+		for _, id := range append([]uint32{back.Job}, back.Others...) {
+			requeues, read := s.snap.Requeues[id]
+			at, warned := memo.WarnedAt(s.snap.Told[id])
+			if !requeues && (!read || !warned || s.snap.Now.Sub(at) < time.Minute || !slices.Contains(back.Lost, id)) {
+				wrong = append(wrong, fmt.Sprintf("job %d, told %q: %s", id, s.snap.Told[id], a))
+			}
+		}
+	}
+	return wrong
+}
+
 // atWork returns the nodes on which a job runs.
 func (s *sight) atWork(nodes []string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !s.busy(n, atWork) })
@@ -236,6 +258,8 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 		case plan.GiveBack:
 			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
 		case plan.TellJob:
+			ours = s.hasJob(a.Job)
+		case plan.WarnJob:
 			ours = s.hasJob(a.Job)
 		case plan.CreatePolicy:
 			ours = a.Spec.Stamp.Cluster == cluster

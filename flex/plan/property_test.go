@@ -101,7 +101,7 @@ func TestEveryWorldComesToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{
 			world: drawWorld(t), fading: map[string]int{},
-			fails: upTo(t, "requests that fail", 2), salloc: uint32(upTo(t, "job of salloc", 2)),
+			fails: upTo(t, "requests that fail", 2),
 		}
 		begun, seen := told(m.world), upTo(t, "steps until all is seen", 3)
 		if unrest := m.goOnUntil(seen); unrest != "" {

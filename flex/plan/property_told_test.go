@@ -45,7 +45,7 @@ func told(w *world) string {
 		t := s.Templates[link]
 		line("template %s %s %s, error %v", link, t.MachineType, t.Model, t.Err)
 	}
-	line("told %v, unseen %v, refused %v", s.Told, s.Unseen, s.Refused)
+	line("told %v, requeues %v, unseen %v, refused %v", s.Told, s.Requeues, s.Unseen, s.Refused)
 	line("ResumeTimeout %s, max_active_requests %d, max_deletions_per_round %d",
 		s.ResumeTimeout, w.cfg.Options.MaxActiveRequests, w.cfg.Options.MaxDeletions)
 	for _, set := range w.flexSets() {

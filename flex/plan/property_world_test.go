@@ -110,6 +110,7 @@ type world struct {
 	groups    map[string]mig.Group    // by region/name
 	instances map[string]mig.Instance // by zone/name
 	recalled  []string                // regions of which all was known before
+	unread    map[uint32]bool         // jobs whose record could not be read
 	plan.Snapshot
 }
 
@@ -125,6 +126,11 @@ func (w *world) snapshot() plan.Snapshot {
 	for _, in := range inOrder(w.instances) {
 		if s.Unseen[in.Region] == nil {
 			s.Instances = append(s.Instances, in)
+		}
+	}
+	for _, j := range s.Jobs {
+		if _, drawn := s.Requeues[j.ID]; !drawn && !w.unread[j.ID] {
+			s.Requeues[j.ID] = true
 		}
 	}
 	w.recall(&s)
@@ -169,7 +175,7 @@ func emptyWorld(cfg *config.Config) *world {
 		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: plan.Snapshot{
-			Now: noon, Told: map[uint32]string{}, Templates: map[string]plan.Template{},
+			Now: noon, Told: map[uint32]string{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
 			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{},
 		},
 	}
@@ -288,7 +294,14 @@ func (w *world) drawMemory(t *rapid.T) {
 			}
 		}
 	}
+	w.unread = map[uint32]bool{}
 	for _, j := range inOrder(w.jobs) {
+		switch {
+		case rarely(t, "of salloc"):
+			w.Requeues[j.ID] = false
+		case rarely(t, "record unread"):
+			w.unread[j.ID] = true
+		}
 		if rarely(t, "told") {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations",
 				memo.Warning(noon.Add(-5*time.Second), "all is lost"), memo.Warning(noon.Add(-time.Hour), "all is lost"))

@@ -18,8 +18,8 @@ import (
 const tellsAtOnce = 100
 
 // notify lets the owners of jobs know what their nodes wait for, and when
-// they end before the job may. What a job was told last is not told again, and
-// what the give-back of this plan tells it stands.
+// they end before the job may. What a job was told last is not told again, nor
+// anything beside a give-back or a warning.
 func (d *draft) notify(w *wanted, verdicts []verdict) {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
@@ -32,13 +32,20 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	texts := map[uint32]string{}
 	for id, some := range waits {
 		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
-		if at, warned := memo.WarnedAt(w.snap.Told[id]); warned {
+		if at, warned := w.warnedAt(id); warned {
 			texts[id] = memo.Warning(at, strings.Join(slices.Compact(some), "; "))
 		}
 	}
-	waited := w.waited()
+	waited, back := w.waited(), map[uint32]string{} // by heterogeneous job, which Slurm takes back as a whole
+	for _, v := range verdicts {
+		if v.do == goesBack && v.cohort.job.HetID != 0 {
+			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Reason
+		}
+	}
 	for i := range w.snap.Jobs {
 		switch j := &w.snap.Jobs[i]; {
+		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
+			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil || w.isLosing(j):
 		case j.State.HoldsNodes():
 			texts[j.ID] = w.endText(j, waited[j.ID])
@@ -49,15 +56,6 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}
-	for _, v := range verdicts {
-		if v.do != goesBack {
-			continue
-		}
-		delete(texts, v.back.Job)
-		for _, id := range v.back.Others {
-			delete(texts, id)
-		}
-	}
 	d.tell(w.snap.Told, texts)
 }
 
@@ -65,7 +63,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 // Where there are too many, jobs that were told nothing yet come first.
 func (d *draft) tell(told, texts map[uint32]string) {
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
-		return texts[id] == "" || texts[id] == told[id]
+		return texts[id] == "" || texts[id] == told[id] || d.heard[id]
 	})
 	slices.SortStableFunc(ids, func(a, b uint32) int {
 		return cmp.Compare(min(len(told[a]), 1), min(len(told[b]), 1))
@@ -128,7 +126,7 @@ func (s *scene) lossText(j *slurm.Job, losses []Loss) (text string) {
 // isLosing reports whether the job's owner was told that it would be lost, and
 // its nodes are not all up yet: what it was told stands.
 func (s *scene) isLosing(j *slurm.Job) bool {
-	_, warned := memo.WarnedAt(s.snap.Told[j.ID])
+	_, warned := s.warnedAt(j.ID)
 	return warned && slices.ContainsFunc(j.Nodes, func(name string) bool {
 		return s.nodes[name] != nil && s.nodes[name].power == rising
 	})

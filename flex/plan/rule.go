@@ -17,6 +17,7 @@ type verdict struct {
 	next    time.Time // when the next one comes
 	lost    time.Time // when the job is lost, as its owner was told; zero: it is not
 	back    *GiveBack // what to give back
+	warns   []uint32  // the jobs whose owners are warned instead
 	pending bool      // the request is being made
 	gone    bool      // the job goes back to Slurm in this pass
 	ousts   *ref      // a less important request that has to make room
@@ -95,8 +96,9 @@ func (w *wanted) verdict(c *cohort) verdict {
 }
 
 // perJob gives a job back as a whole, for the reason that comes first in the rules:
-// nothing is requested for its other cohorts.
-func perJob(verdicts []verdict) []verdict {
+// nothing is requested for its other cohorts. The owners of jobs that would be lost by
+// it are warned first.
+func perJob(w *wanted, verdicts []verdict) []verdict {
 	first := map[uint32]int{} // the verdict that decides, by job
 	for i, v := range verdicts {
 		if v.do != goesBack {
@@ -112,7 +114,10 @@ func perJob(verdicts []verdict) []verdict {
 			continue
 		}
 		decides, gone := first[v.cohort.job.ID]
-		if v.gone = gone; gone && decides != i && v.do >= requests {
+		switch v.gone = gone; {
+		case gone && decides == i:
+			v.warnFirst(w)
+		case gone && v.do >= requests:
 			v.do, v.why = waits, ""
 		}
 	}

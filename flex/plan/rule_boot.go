@@ -17,7 +17,7 @@ func bootLate(w *wanted, c *cohort) verdict {
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.late), func(name string) bool { return w.nodes[name].owner() != c.job })
 	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
-	v.takeBack(w, c.job, GiveBack{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue, Hopeless: true})
+	v.takeBack(w, c.job, true, GiveBack{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue})
 	return v
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"slurmflex/slurm"
@@ -24,7 +25,7 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 			v.lost = told.Add(grace)
 		}
 		if len(nodes) > 0 || then == Cancel {
-			v.takeBack(w, c.job, GiveBack{Nodes: nodes, Reason: reason, Then: then, Hopeless: hopeless})
+			v.takeBack(w, c.job, hopeless, GiveBack{Nodes: nodes, Reason: reason, Then: then})
 		}
 	}
 	return v
@@ -32,12 +33,12 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 
 // takeBack gives nodes of the job back, unless somebody would be lost by it who is to
 // be spared for now.
-func (v *verdict) takeBack(w *wanted, job *slurm.Job, a GiveBack) {
+func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a GiveBack) {
 	holders := w.holders(a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
 	}
-	spared, reading := w.spares(holders, a.Hopeless)
+	spared, reading := w.spares(holders, hopeless)
 	if reading {
 		v.expect = append(v.expect, "the owner of a job that is lost to have had time to read so")
 	}
@@ -52,6 +53,28 @@ func (v *verdict) takeBack(w *wanted, job *slurm.Job, a GiveBack) {
 	}
 	slices.Sort(a.Others)
 	v.do, v.quiet, v.back = goesBack, false, &a
+}
+
+// warnFirst lets jobs that Slurm would not requeue be lost only when their owners have
+// been warned, and none of which that is not known.
+func (v *verdict) warnFirst(w *wanted) {
+	for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
+		requeues, read := w.snap.Requeues[id]
+		_, warned := w.warnedAt(id)
+		switch {
+		case !read:
+			v.do, v.quiet = waits, true
+			v.expect = append(v.expect, fmt.Sprintf("the record of job %d to be read", id))
+			v.problems = append(v.problems, problem("unread-record", v.back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
+				v.back.Name, id, v.back.Reason))
+		case requeues:
+		case warned:
+			v.back.Lost = append(v.back.Lost, id)
+		default:
+			v.do, v.quiet, v.warns = waits, true, append(v.warns, id)
+			v.expect = append(v.expect, fmt.Sprintf("the owner of job %d to be warned", id))
+		}
+	}
 }
 
 // decided is a verdict after which nothing is requested, even if the job is spared.

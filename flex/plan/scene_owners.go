@@ -13,11 +13,21 @@ import (
 // told before anything is taken from it.
 const grace = time.Minute
 
+// warnedAt is when the owner of a job was told that it would be lost. It reports false
+// if that has not happened. A program of the site may have copied a user's text into
+// the AdminComment, so a warning there may make nobody worse off, and nobody immune: it
+// counts only for a job that Slurm would not requeue, which gets one anyway, and not
+// from the future.
+func (s *scene) warnedAt(job uint32) (time.Time, bool) {
+	at, warned := memo.WarnedAt(s.snap.Told[job])
+	return at, warned && !s.snap.Requeues[job] && !at.After(s.snap.Now)
+}
+
 // warned tells when the last of the jobs' owners was told that the job would be
 // lost. It reports false if none was.
 func (s *scene) warned(jobs []*slurm.Job) (last time.Time, any bool) {
 	for _, j := range jobs {
-		if at, warned := memo.WarnedAt(s.snap.Told[j.ID]); warned {
+		if at, warned := s.warnedAt(j.ID); warned {
 			last, any = later(last, at), true
 		}
 	}

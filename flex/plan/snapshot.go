@@ -46,6 +46,10 @@ type Snapshot struct {
 	// last told a job's owner.
 	Told map[uint32]string
 
+	// Requeues says of jobs whether Slurm puts them back into the queue when they
+	// lose their nodes. One that is not in it, for its record was not read, loses none.
+	Requeues map[uint32]bool
+
 	// Templates are the instance templates of our nodesets, by their link.
 	Templates map[string]Template
 

@@ -32,6 +32,7 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{SetReservation{Nodes: nodes}, Subject{"set_reservation", "", 0, nodes}},
 		{DeleteReservation{}, Subject{"delete_reservation", "", 0, nil}},
 		{TellJob{OfJob: OfJob{Job: 7}}, Subject{"tell_job", "", 7, nil}},
+		{WarnJob{OfJob: OfJob{Job: 7}}, Subject{"warn_job", "", 7, nil}},
 		{GiveBack{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"give_back", "", 7, nodes}},
 	}
 	var kinds []string

@@ -76,7 +76,7 @@ func newScene(t testing.TB) *scene {
 	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
 	require.NoError(t, err)
 	s := &scene{t: t, cfg: cfg, snap: plan.Snapshot{
-		Now: noon, Unseen: map[string]error{}, Refused: map[string]plan.Refusal{}, Told: map[uint32]string{},
+		Now: noon, Unseen: map[string]error{}, Refused: map[string]plan.Refusal{}, Told: map[uint32]string{}, Requeues: map[uint32]bool{},
 		Templates: map[string]plan.Template{},
 	}}
 	for _, link := range []string{"projects/demo/regions/us-central1/instanceTemplates/a3", "projects/demo/regions/europe-west4/instanceTemplates/g2"} {
@@ -129,6 +129,7 @@ func (s *scene) job(id uint32, partition, list string, state slurm.JobState) *sl
 		ID: id, ArrayID: id, Limit: slurm.ParseLimit("4:00:00"), State: state, Nodes: expand(s.t, list), User: "ada",
 		Partition: partition, Priority: uint64(1000 - id), Start: noon.Add(-90 * time.Minute),
 	})
+	s.snap.Requeues[id] = true
 	return &s.snap.Jobs[len(s.snap.Jobs)-1]
 }
 

@@ -62,12 +62,14 @@ var stories = []struct {
 		request := s.request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", time.Minute)
 		request.Cause = mig.CausePermission
 		s.group(812, "alpha-a3-job-812", request)
+		s.snap.Requeues[812] = false
 		s.snap.Told[812] = memo.Warning(noon.Add(-20*time.Second), request.Message)
 	}, "812"},
 	{"a job that Slurm would not requeue, and that waits on after provision_timeout", func(s *scene) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.snap.Jobs[0].Start = noon.Add(-25 * time.Hour)
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
+		s.snap.Requeues[812] = false
 		s.snap.Told[812] = memo.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
 	}, "812"},
 	{"a job whose one machine waits for capacity", func(s *scene) {

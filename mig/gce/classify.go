@@ -36,7 +36,7 @@ func (f fault) cause(want intent) mig.Cause {
 	return mig.CauseUnknown
 }
 
-// causeOf is the cause of several faults of one event. They stand in the order
+// causeOf is the cause of several faults of one event. They are in the order
 // of time, so the last that is known decides; but a quota stays before a lack
 // of capacity, because somebody can do something about it.
 func causeOf(faults []fault, want intent) mig.Cause {

@@ -4,7 +4,7 @@
 // API to a mig.Cause.
 //
 // A Client keeps no picture of the cloud but of what cannot change unseen (see
-// settled): each method asks anew, and what could not be read is reported as
+// settled): each method asks Compute again, and what could not be read is reported as
 // unseen, never as empty.
 package gce
 

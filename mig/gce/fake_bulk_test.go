@@ -128,33 +128,6 @@ func TestABulkInsertHappensOnceWhateverBecomesOfTheAnswers(t *testing.T) {
 	}
 }
 
-func TestATemplateIsReadBackFromItsRegionOrTheWorld(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		spot := fakegce.FlexTemplate("spot", machine)
-		spot.Properties.Scheduling.ProvisioningModel = "SPOT"
-		spot.Properties.Scheduling.MaxRunDuration = nil
-		spot.Properties.ResourcePolicies = []string{"compact"}
-		global, err := w.cloud.AddTemplate("", spot)
-		require.NoError(t, err)
-
-		template, err := w.Template(t.Context(), w.template)
-		require.NoError(t, err)
-		assert.Equal(t, mig.Template{
-			Link: w.template, MachineType: machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,
-			Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-		}, template)
-		assert.Empty(t, template.Contradictions())
-
-		template, err = w.Template(t.Context(), "https://www.googleapis.com/compute/v1/"+global)
-		require.NoError(t, err)
-		assert.Equal(t, global, template.Link)
-		assert.Len(t, template.Contradictions(), 3)
-
-		_, err = w.Template(t.Context(), "global/instanceTemplates/none")
-		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(err))
-	})
-}
-
 func TestABulkInsertIsMadeOnceForItsOccasion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		zones := []string{"us-central1-a", "us-central1-b"}
@@ -171,4 +144,85 @@ func TestABulkInsertIsMadeOnceForItsOccasion(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.Len(t, w.seen(t), 4, "the names are free in the other zone")
 	})
+}
+
+func (w world) policy(name string) mig.PolicySpec {
+	return mig.PolicySpec{Name: name, Region: region, Distance: "BLOCK", Stamp: w.spec(name, 812).Stamp}
+}
+
+func TestTheLifeOfAWorkloadPolicy(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		ctx := t.Context()
+		spec := w.spec("alpha-a3-job-812", 812)
+		spec.Policy = spec.Name
+		err := w.CreateGroup(ctx, spec)
+		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "not before its policy: %v", err)
+
+		require.NoError(t, w.CreatePolicy(ctx, w.policy(spec.Policy)))
+		assert.Equal(t, mig.CauseExists, mig.CauseOf(w.CreatePolicy(ctx, w.policy(spec.Policy))))
+		policies, unseen := w.Policies(ctx, "alpha", []string{region, "europe-west4"})
+		require.Empty(t, unseen)
+		require.Len(t, policies, 1)
+		assert.WithinDuration(t, time.Now(), policies[0].Created, time.Minute)
+		policies[0].Created = time.Time{}
+		assert.Equal(t, mig.Policy{Name: spec.Policy, Region: region, Stamp: spec.Stamp, Distance: "BLOCK"}, policies[0])
+
+		require.NoError(t, w.CreateGroup(ctx, spec))
+		assert.Equal(t, spec.Policy, w.group(t).Policy)
+		err = w.DeletePolicy(ctx, region, spec.Policy)
+		assert.Equal(t, mig.CauseConflict, mig.CauseOf(err), "not before its group: %v", err)
+
+		require.NoError(t, w.DeleteGroup(ctx, region, spec.Name))
+		require.NoError(t, w.DeletePolicy(ctx, region, spec.Policy))
+		assert.Empty(t, w.cloud.State().Policies)
+		assert.Equal(t, mig.CauseNotFound, mig.CauseOf(w.DeletePolicy(ctx, region, spec.Policy)))
+	})
+}
+
+func TestPoliciesAreReadFromAllPagesAndOnlyOurs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		for _, name := range []string{"alpha-x", "alpha-y", "beta-z"} {
+			require.NoError(t, w.CreatePolicy(t.Context(), w.policy(name)))
+		}
+		foreign := w.policy("alpha-foreign")
+		foreign.Stamp.Cluster = "beta"
+		require.NoError(t, w.CreatePolicy(t.Context(), foreign))
+		policies, unseen := w.Policies(t.Context(), "alpha", []string{region})
+		require.Empty(t, unseen)
+		var names []string
+		for _, p := range policies {
+			names = append(names, p.Name)
+		}
+		assert.Equal(t, []string{"alpha-x", "alpha-y"}, names)
+	}, func(o *fakegce.Options) { o.PageLimit = 1 })
+}
+
+func TestOnlyARequestThatHasEndedCanBeTakenOffTheRecords(t *testing.T) {
+	tests := map[string]struct {
+		capacity int
+		cancel   bool
+		cause    mig.Cause
+		left     int // requests on record
+	}{
+		"succeeded": {capacity: 1},
+		"waiting":   {cause: mig.CauseConflict, left: 1},
+		"cancelled": {cancel: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				ctx := t.Context()
+				w.cloud.SetCapacity("", "", test.capacity)
+				w.asked(t)
+				time.Sleep(time.Minute)
+				if test.cancel {
+					require.NoError(t, w.CancelRequest(ctx, region, "alpha-x", "a1"))
+				}
+				err := w.DeleteRequest(ctx, region, "alpha-x", "a1")
+				assert.Equal(t, test.cause, mig.CauseOf(err), "%v", err)
+				assert.Len(t, w.group(t).Requests, test.left)
+				assert.Len(t, w.seen(t), test.capacity, "its instances stay")
+			})
+		})
+	}
 }

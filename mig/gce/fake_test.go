@@ -70,6 +70,13 @@ func request(instances ...string) mig.RequestSpec {
 	return mig.RequestSpec{Name: "a1", Instances: instances, Duration: 2 * time.Hour}
 }
 
+// asked has group alpha-x ask for one machine.
+func (w world) asked(t *testing.T) {
+	t.Helper()
+	require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+}
+
 func TestTheLifeOfACohort(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx, start := t.Context(), time.Now()
@@ -119,8 +126,7 @@ func TestAQueuedRequestSaysWhatItWaitsForAndCanBeCancelledOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
 		ctx := t.Context()
-		require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
-		require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
+		w.asked(t)
 		time.Sleep(time.Minute)
 		r := w.group(t).Requests[0]
 		assert.Equal(t, mig.Accepted, r.State)
@@ -133,22 +139,6 @@ func TestAQueuedRequestSaysWhatItWaitsForAndCanBeCancelledOnce(t *testing.T) {
 		assert.Equal(t, mig.CauseNone, r.Cause)
 		assert.Equal(t, mig.CauseConflict, mig.CauseOf(w.CancelRequest(ctx, region, "alpha-x", "a1")))
 	})
-}
-
-func TestACancelThatLosesARaceIsAConflict(t *testing.T) {
-	for _, status := range []bool{false, true} {
-		t.Run(fmt.Sprintf("HTTP status in the operation: %v", status), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				ctx := t.Context()
-				require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))
-				require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-0")))
-				time.Sleep(time.Minute)
-				err := w.CancelRequest(ctx, region, "alpha-x", "a1")
-				require.ErrorContains(t, err, "cancel resize request alpha-x/a1: ")
-				assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
-			}, func(o *fakegce.Options) { o.Switches.LateRefusals, o.Switches.RequestErrorStatus = true, status })
-		})
-	}
 }
 
 func TestAGroupMayHaveTheLongestNameThatThereIs(t *testing.T) {
@@ -188,8 +178,7 @@ func TestWhatIsThereAlreadyAndWhatIsNot(t *testing.T) {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, refused late: %v", name, late), func(t *testing.T) {
 				inWorld(t, func(t *testing.T, w world) {
-					require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-					require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+					w.asked(t)
 					err := test.do(t.Context(), w)
 					assert.Equal(t, test.want, mig.CauseOf(err), "%v", err)
 				}, func(o *fakegce.Options) { o.Switches.LateRefusals = late })
@@ -256,70 +245,16 @@ func TestNothingIsMissedOnPagesOfOne(t *testing.T) {
 	}, func(o *fakegce.Options) { o.PageLimit = 1 })
 }
 
-func TestAGroupWithOurPrefixAndAnotherStampIsNotReturned(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		foreign := w.spec("alpha-y", 2)
-		foreign.Stamp.Cluster = "alpha-y"
-		require.NoError(t, w.CreateGroup(t.Context(), foreign))
-		assert.Equal(t, "alpha-x", w.group(t).Name)
-	})
-}
-
-func TestARegionThatTheAggregatedListDoesNotReachIsUnseen(t *testing.T) {
-	for _, place := range []string{region, "us-central1-b"} {
-		t.Run(place, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-				require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
-				time.Sleep(time.Minute)
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Unreachable: []string{place}}))
-				instances, unseen := w.Instances(t.Context(), "alpha", []string{region, "europe-west4"})
-				assert.Empty(t, instances)
-				require.Len(t, unseen, 1)
-				assert.ErrorContains(t, unseen[region], "incomplete answer")
-			})
-		})
-	}
-}
-
-func TestARegionThatAListDoesNotReachHasNoGroups(t *testing.T) {
-	for _, list := range []string{"regionInstanceGroupManagers.list", "regionInstanceGroupManagerResizeRequests.list"} {
-		t.Run(list, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w world) {
-				require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Unreachable: []string{region}}))
-				groups, unseen := w.Groups(t.Context(), "alpha", []string{region, "europe-west4"})
-				assert.Empty(t, groups)
-				require.Len(t, unseen, 1)
-				assert.ErrorContains(t, unseen[region], "incomplete answer: UNREACHABLE")
-			})
-		})
-	}
-}
-
 func TestARequestThatFailsSaysWhy(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", 0)
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0")))
+		w.asked(t)
 		time.Sleep(time.Minute)
 		require.NoError(t, w.cloud.FailRequest("alpha-x", "a1", "PERMISSIONS_ERROR", "Required 'compute.images.useReadOnly' permission"))
 		r := w.group(t).Requests[0]
 		assert.Equal(t, mig.Failed, r.State)
 		assert.Equal(t, mig.CausePermission, r.Cause)
 		assert.Equal(t, "PERMISSIONS_ERROR: Required 'compute.images.useReadOnly' permission", r.Message)
-	})
-}
-
-func TestAUsedUpQuotaOfRequestsIsAQuota(t *testing.T) {
-	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.cloud.SetQuota(region, "ACTIVE_RESIZE_REQUESTS", 0)
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
-		err := w.CreateRequest(t.Context(), region, "alpha-x", request("alpha-a3-0"))
-		assert.Equal(t, mig.CauseQuota, mig.CauseOf(err), "%v", err)
-		assert.ErrorContains(t, err, "ACTIVE_RESIZE_REQUESTS")
 	})
 }
 

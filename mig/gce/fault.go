@@ -179,7 +179,7 @@ func pairs(m map[string]string) []string {
 	return texts
 }
 
-// String is the fault in one line, in Google's words.
+// String is the fault in one line, as Google words it.
 func (f fault) String() string {
 	var head []string
 	if f.status != 0 {

@@ -38,7 +38,7 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 // a name of its pattern and no description, which it does not write, and whose
 // instance template has its label of this cluster: names of two clusters may look
 // alike. They have no stamp; whether their nodeset is one of this cluster's, as
-// mig.ParseForeign tells it, is for the caller to see. A region of which
+// mig.ParseForeign reads it, is for the caller to see. A region of which
 // anything could not be read is in unseen, as with Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {

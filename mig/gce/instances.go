@@ -48,7 +48,7 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 
 // waitsForCapacity is the status of a flex-start instance that Compute has no
 // machine for yet: the time that it waits is no time to boot, and the group's
-// request tells of it. Source: discovery document, Instance.status.
+// request names it. Source: discovery document, Instance.status.
 const waitsForCapacity = "PENDING"
 
 // view is what the pages read so far show of the regions asked for.
@@ -162,8 +162,8 @@ func instanceOf(m *computepb.Instance, region, zone string, wrong faulty) mig.In
 // is when its lease begins.
 const startDelay = 24 * time.Hour
 
-// mayEnd reports whether the instance's lease can end when Compute says. What
-// else it says, such as the year 9999, is taken for not known.
+// mayEnd reports whether the instance's lease can end when Compute says. Any
+// other time, such as the year 9999, counts as unknown.
 func mayEnd(in mig.Instance) bool {
 	return !in.Terminates.Before(in.Created) &&
 		(!in.FlexStart || !in.Terminates.After(in.Created.Add(mig.MaxDuration+startDelay)))

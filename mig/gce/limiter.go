@@ -2,8 +2,9 @@ package gce
 
 import (
 	"context"
+	"net/http"
+	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -19,17 +20,20 @@ const (
 	urgencies
 )
 
-// urgencyOf tells a method's urgency by its name in the API.
-func urgencyOf(method string) urgency {
-	_, verb, _ := strings.Cut(method, ".")
-	switch verb {
-	case "cancel", "delete", "deleteInstances":
+// urgencyOf is how urgent a call is.
+func urgencyOf(req *http.Request) urgency {
+	verb := path.Base(req.URL.Path)
+	switch {
+	case req.Method == http.MethodDelete, verb == "cancel", verb == "deleteInstances":
 		return toEnd
-	case "insert", "bulkInsert":
-		return toCreate
+	case req.Method == http.MethodGet, verb == "listManagedInstances", isWait(req):
+		return toLook
 	}
-	return toLook
+	return toCreate
 }
+
+// isWait reports whether a call is one of operations.wait.
+func isWait(req *http.Request) bool { return path.Base(req.URL.Path) == "wait" }
 
 // limiter lets calls through at a rate, after a pause a burst of them at once,
 // and of those that wait the most urgent first, in the order of their coming.

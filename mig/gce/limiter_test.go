@@ -2,6 +2,9 @@ package gce
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,25 +37,30 @@ func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1, 1)
 		require.NoError(t, l.wait(t.Context(), toLook))
-		order := make(chan string, 5)
-		come := func(method string) {
+		order := make(chan string, 7)
+		come := func(call string) {
+			method, path, _ := strings.Cut(call, " ")
 			go func() {
-				if assert.NoError(t, l.wait(t.Context(), urgencyOf(method))) {
-					order <- method
+				if assert.NoError(t, l.wait(t.Context(), urgencyOf(httptest.NewRequest(method, path, http.NoBody)))) {
+					order <- call
 				}
 			}()
 			synctest.Wait()
 		}
-		come("instances.aggregatedList")
-		come("regionInstanceGroupManagers.insert")
-		come("regionInstanceGroupManagerResizeRequests.cancel")
-		come("regionInstanceGroupManagers.deleteInstances")
-		come("regionInstances.bulkInsert")
-		for _, method := range []string{
-			"regionInstanceGroupManagerResizeRequests.cancel", "regionInstanceGroupManagers.deleteInstances",
-			"regionInstanceGroupManagers.insert", "regionInstances.bulkInsert", "instances.aggregatedList",
+		const group = "/compute/v1/projects/p/regions/r/instanceGroupManagers/g"
+		come("GET /compute/v1/projects/p/aggregated/instances?maxResults=500")
+		come("POST " + group + "/listManagedInstances")
+		come("POST " + group + "/resizeRequests")
+		come("POST " + group + "/resizeRequests/r/cancel")
+		come("POST " + group + "/deleteInstances")
+		come("DELETE " + group)
+		come("POST /compute/v1/projects/p/regions/r/instances/bulkInsert")
+		for _, call := range []string{
+			"POST " + group + "/resizeRequests/r/cancel", "POST " + group + "/deleteInstances", "DELETE " + group,
+			"POST " + group + "/resizeRequests", "POST /compute/v1/projects/p/regions/r/instances/bulkInsert",
+			"GET /compute/v1/projects/p/aggregated/instances?maxResults=500", "POST " + group + "/listManagedInstances",
 		} {
-			assert.Equal(t, method, <-order)
+			assert.Equal(t, call, <-order)
 		}
 	})
 }

@@ -105,7 +105,7 @@ func (c *Client) CreateRequest(ctx context.Context, region, group string, r mig.
 
 // CancelRequest cancels a resize request that is accepted. In any other state
 // it is an error with mig.CauseConflict: a request that has ended is read as
-// such in the next round, and one that is still being created is cancelled then.
+// such in the next pass, and one that is still being created is cancelled then.
 func (c *Client) CancelRequest(ctx context.Context, region, group, request string) error {
 	err := mutate(ctx, c.inRegion(region), "regionInstanceGroupManagerResizeRequests.cancel", func(ctx context.Context, id *string) (*compute.Operation, error) {
 		return c.requests.Cancel(ctx, &computepb.CancelRegionInstanceGroupManagerResizeRequestRequest{

@@ -19,6 +19,12 @@ import (
 const regionPath = "/compute/v1/projects/p/regions/us-central1"
 
 func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
+	const flexGroup = `{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
+		"description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
+		"versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
+		"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
+		"updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
+		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}`
 	tests := []struct {
 		name         string
 		do           func(context.Context, *Client) error
@@ -29,12 +35,7 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 			"a group as flex-start prescribes it",
 			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
 			"POST", regionPath + "/instanceGroupManagers",
-			`{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
-			 "description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
-			 "versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
-			 "distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
-			 "updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
-			 "instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`,
+			flexGroup + `}`,
 		},
 		{
 			"a group with a workload policy",
@@ -44,13 +45,7 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 				return c.CreateGroup(ctx, placed)
 			},
 			"POST", regionPath + "/instanceGroupManagers",
-			`{"name":"alpha-a3-job-812","baseInstanceName":"alpha-a3-job-812","targetSize":0,
-			 "description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
-			 "versions":[{"instanceTemplate":"projects/p/regions/us-central1/instanceTemplates/T"}],
-			 "distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
-			 "updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
-			 "instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"},
-			 "resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`,
+			flexGroup + `,"resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`,
 		},
 		{
 			"a request that names its instances",
@@ -147,14 +142,6 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 	}
 }
 
-func TestTheBaseNameOfALongGroupIsCutToWhatComputeAllows(t *testing.T) {
-	long := testGroup
-	long.Name = "alpha-" + strings.Repeat("x", 57)
-	body := groupBody(testProject, long)
-	assert.Len(t, body.GetName(), 63)
-	assert.Len(t, body.GetBaseInstanceName(), 58)
-}
-
 func TestDeleteInstancesSplitsWhatOneCallMayNotName(t *testing.T) {
 	instances := make([]mig.Instance, 2001)
 	for i := range instances {
@@ -174,40 +161,33 @@ func TestDeleteInstancesSplitsWhatOneCallMayNotName(t *testing.T) {
 	assert.Len(t, api.calls, 3, "nothing to delete is no call")
 }
 
-func TestAnOperationOfASecondIsKnownAfterASecondWithOneWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		held := func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(time.Second)
-			ok(done)(w, r)
+func TestAnOperationIsWaitedForUntilItIsDone(t *testing.T) {
+	held := func(by time.Duration, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(by)
+			ok(body)(w, r)
 		}
-		api, start := answers(ok(running), held), time.Now()
-		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
-		assert.Equal(t, time.Second, time.Since(start))
-		require.Len(t, api.calls, 2)
-		assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "", ""}, api.calls[1])
-	})
-}
-
-func TestAWaitThatEndsEarlyIsAskedAgainOnceASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api, start := answers(ok(running), ok(running), ok(running), ok(running), ok(done)), time.Now()
-		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
-		assert.Equal(t, 3*time.Second, time.Since(start))
-		assert.Len(t, api.calls, 5)
-	})
-}
-
-func TestAWaitMayBeHeldForTwoMinutes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		held := func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(2 * time.Minute)
-			ok(running)(w, r)
-		}
-		api, start := answers(ok(running), held, held, ok(done)), time.Now()
-		require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
-		assert.Equal(t, 4*time.Minute, time.Since(start))
-		assert.Len(t, api.calls, 4)
-	})
+	}
+	for name, c := range map[string]struct {
+		waits []http.HandlerFunc
+		took  time.Duration
+	}{
+		"one of a second is known after a second, with one wait": {[]http.HandlerFunc{held(time.Second, done)}, time.Second},
+		"a wait that ends early is asked again once a second":    {[]http.HandlerFunc{ok(running), ok(running), ok(running), ok(done)}, 3 * time.Second},
+		"a wait may be held for two minutes": {
+			[]http.HandlerFunc{held(2*time.Minute, running), held(2*time.Minute, running), ok(done)}, 4 * time.Minute,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api, start := answers(append([]http.HandlerFunc{ok(running)}, c.waits...)...), time.Now()
+				require.NoError(t, clientOf(t, inMemory{api}).CreateGroup(t.Context(), testGroup))
+				assert.Equal(t, c.took, time.Since(start))
+				require.Len(t, api.calls, 1+len(c.waits))
+				assert.Equal(t, call{"POST", regionPath + "/operations/operation-1/wait", "", ""}, api.calls[1])
+			})
+		})
+	}
 }
 
 // Google's own Wait takes an operation with errors and no HTTP status for a
@@ -348,4 +328,18 @@ func TestTheEndOfTheContextCanBeSeenInTheError(t *testing.T) {
 		require.EqualError(t, err, "create group alpha-a3-job-812: context deadline exceeded")
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
+}
+
+// C20: a group's name that another cluster has taken names that cluster.
+func TestAGroupThatIsThereAlreadySaysWhoseItIs(t *testing.T) {
+	theirs := testStamp
+	theirs.Cluster = "beta"
+	for description, owner := range map[string]string{theirs.String(): "beta", "by hand": ""} {
+		c := clientOf(t, inMemory{answers(refusal(409, "alreadyExists", "it exists"), ok(groupJSON("alpha-a3-job-812", description)))})
+		err := c.CreateGroup(t.Context(), testGroup)
+		var taken *mig.Error
+		require.ErrorAs(t, err, &taken)
+		assert.Equal(t, mig.CauseExists, taken.Cause)
+		assert.Equal(t, owner, taken.Owner)
+	}
 }

@@ -23,7 +23,7 @@ type wait func(ctx context.Context, operation string) (*computepb.Operation, err
 
 func (c *Client) inRegion(region string) wait {
 	return func(ctx context.Context, operation string) (*computepb.Operation, error) {
-		return c.regionOperations.Wait(calling(ctx, waitInRegion), &computepb.WaitRegionOperationRequest{
+		return c.regionOperations.Wait(calling(ctx, "regionOperations.wait"), &computepb.WaitRegionOperationRequest{
 			Project: c.project, Region: region, Operation: operation,
 		})
 	}
@@ -31,7 +31,7 @@ func (c *Client) inRegion(region string) wait {
 
 func (c *Client) inZone(zone string) wait {
 	return func(ctx context.Context, operation string) (*computepb.Operation, error) {
-		return c.zoneOperations.Wait(calling(ctx, waitInZone), &computepb.WaitZoneOperationRequest{
+		return c.zoneOperations.Wait(calling(ctx, "zoneOperations.wait"), &computepb.WaitZoneOperationRequest{
 			Project: c.project, Zone: zone, Operation: operation,
 		})
 	}

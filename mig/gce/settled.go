@@ -3,7 +3,6 @@ package gce
 import (
 	"hash/fnv"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ const settledAge = 30 * time.Minute
 // second of that name.
 type settled struct {
 	mu     sync.Mutex
-	groups map[string]settledGroup // by region/name
+	groups map[mig.GroupID]settledGroup
 }
 
 type settledGroup struct {
@@ -43,7 +42,7 @@ func (r settledGroup) isOf(g mig.Group, now time.Time) bool {
 func (s *settled) requestsOf(g mig.Group, now time.Time) (requests []mig.Request, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, ok := s.groups[g.Region+"/"+g.Name]
+	r, ok := s.groups[g.ID()]
 	if !ok || !r.isOf(g, now) {
 		return nil, false
 	}
@@ -56,23 +55,22 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.groups
-	s.groups = make(map[string]settledGroup, len(old))
-	for key, r := range old {
-		if !strings.HasPrefix(key, region+"/") {
-			s.groups[key] = r
+	s.groups = make(map[mig.GroupID]settledGroup, len(old))
+	for id, r := range old {
+		if id.Region != region {
+			s.groups[id] = r
 		}
 	}
 	for _, g := range groups {
-		key := g.Region + "/" + g.Name
 		if len(g.Live()) > 0 || g.Creating > 0 || g.Unread != "" { // the list of requests may lag behind that of groups
 			continue
 		}
-		r, ok := old[key]
+		r, ok := old[g.ID()]
 		if !ok || !r.isOf(g, now) {
 			r = settledGroup{g.Created, g.TargetSize, slices.Clone(g.Requests), now.Add(spread(g.Name))}
 		}
 		r.size = g.TargetSize
-		s.groups[key] = r
+		s.groups[g.ID()] = r
 	}
 }
 
@@ -80,7 +78,7 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 func (s *settled) forget(region, group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.groups, region+"/"+group)
+	delete(s.groups, mig.GroupID{Region: region, Name: group})
 }
 
 func spread(name string) time.Duration {

@@ -30,6 +30,9 @@ func TestTheRequestsOfASettledGroupAreReadOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.Equal(t, 1, reads(), "it has its machines")
 		assert.Zero(t, reads(), "and nothing more to say")
+		_, unseen := w.Groups(ctx, "alpha", []string{"europe-west4"})
+		require.Empty(t, unseen)
+		assert.Zero(t, reads(), "what is read of another region is no reason to forget it")
 		assert.Equal(t, mig.Succeeded, w.group(t).Requests[0].State)
 
 		instances, _ := w.Instances(ctx, "alpha", []string{region})

@@ -27,20 +27,16 @@ const (
 	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
 	answerLimit   = 64 << 20               // bytes: a page of 500 instances with their metadata stays well below it
 	userAgent     = "slurmflex"
-	waitInRegion  = "regionOperations.wait"
-	waitInZone    = "zoneOperations.wait"
 	unnamedMethod = "unknown"
 )
 
 // methodKey is the key of a context's value: the API's name of the method that
-// is being called.
+// is being called, under which the call is counted and logged.
 type methodKey struct{}
 
 func calling(ctx context.Context, method string) context.Context {
 	return context.WithValue(ctx, methodKey{}, method)
 }
-
-func isWait(method string) bool { return method == waitInRegion || method == waitInZone }
 
 func methodOf(ctx context.Context) string {
 	if m, ok := ctx.Value(methodKey{}).(string); ok {
@@ -80,14 +76,12 @@ func newWire(o Options, next http.RoundTripper, date *atomic.Int64) *wire {
 // RoundTrip makes a call. The request's body must have a GetBody, as those of
 // Google's client have.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	method := methodOf(ctx)
-	limiter := w.limiter
-	if isWait(method) {
+	ctx, limiter := req.Context(), w.limiter
+	if isWait(req) {
 		limiter = w.waits
 	}
 	for n := 1; ; n++ {
-		if err := limiter.wait(ctx, urgencyOf(method)); err != nil {
+		if err := limiter.wait(ctx, urgencyOf(req)); err != nil {
 			return nil, fmt.Errorf("waiting for the rate limit: %w", err)
 		}
 		resp, err := w.attempt(req)
@@ -104,7 +98,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 // attempt sends the request once and reports it.
 func (w *wire) attempt(req *http.Request) (*http.Response, error) {
 	method, start := methodOf(req.Context()), time.Now()
-	resp, err := w.exchange(req, method)
+	resp, err := w.exchange(req)
 	took, status := time.Since(start), 0
 	if resp != nil {
 		status = resp.StatusCode
@@ -117,9 +111,9 @@ func (w *wire) attempt(req *http.Request) (*http.Response, error) {
 
 // exchange sends the request and reads its whole answer within the time limit
 // of an attempt.
-func (w *wire) exchange(req *http.Request, method string) (*http.Response, error) {
+func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 	limit := answerTime
-	if isWait(method) {
+	if isWait(req) {
 		limit = waitTime
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
@@ -234,7 +228,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // defaultTransport is Go's default transport with room for the calls that a
-// round makes side by side, and with pings that find dead connections.
+// pass makes side by side, and with pings that find dead connections.
 func defaultTransport() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

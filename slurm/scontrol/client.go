@@ -1,4 +1,4 @@
-// Package scontrol asks slurmctld, and tells it, by running scontrol, squeue
+// Package scontrol reads from slurmctld and changes it by running scontrol, squeue
 // and scancel.
 package scontrol
 

@@ -2,6 +2,7 @@ package scontrol
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,24 +32,28 @@ func TestJobsAreReadByOneSqueue(t *testing.T) {
 	require.Len(t, calls(t, c), 1)
 }
 
+// reads are the client's, each of what it says of a fixture of 22.05.8.
+func reads() map[string]func(context.Context, *Client) (any, error) {
+	return map[string]func(context.Context, *Client) (any, error){
+		"version.txt": func(ctx context.Context, c *Client) (any, error) {
+			version, err := c.Version(ctx)
+			return version.String(), err
+		},
+		"config.txt":         func(ctx context.Context, c *Client) (any, error) { return c.Config(ctx) },
+		"partitions.txt":     func(ctx context.Context, c *Client) (any, error) { return c.Partitions(ctx) },
+		"09-reservation.txt": func(ctx context.Context, c *Client) (any, error) { return c.Reservations(ctx) },
+		"13-ping.txt":        func(ctx context.Context, c *Client) (any, error) { return c.Controllers(ctx) },
+	}
+}
+
 func TestTheOtherReads(t *testing.T) {
-	read := func(name string) *Client { return newClient(t, dummy{Stdout: fixture(t, "22.05.8", name)}) }
-
-	version, err := read("version.txt").Version(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, "22.05.8", version.String())
-
-	config, err := read("config.txt").Config(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, "t", config["ClusterName"])
-
-	partitions, err := read("partitions.txt").Partitions(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, "flex", partitions[0].Name)
-
-	reservations, err := read("09-reservation.txt").Reservations(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, "slurmflex-eol-x", reservations[0].Name)
+	for name, says := range map[string]string{
+		"version.txt": "22.05.8", "config.txt": "ClusterName:t ", "partitions.txt": "{flex ", "09-reservation.txt": "{slurmflex-eol-x ", "13-ping.txt": "{primary ctl true}",
+	} {
+		read, err := reads()[name](t.Context(), newClient(t, dummy{Stdout: fixture(t, "22.05.8", name)}))
+		require.NoError(t, err)
+		require.Contains(t, fmt.Sprint(read), says)
+	}
 }
 
 func TestControllersAreListedWithWhoAnswers(t *testing.T) {
@@ -99,16 +104,10 @@ func TestRubbishIsAnErrorAndNotAnEmptyCluster(t *testing.T) {
 		require.Error(t, err)
 		_, err = c.JobRecords(t.Context(), []uint32{1})
 		require.Equal(t, out == "", err == nil, "squeue prints nothing where there is no job")
-		_, err = c.Version(t.Context())
-		require.Error(t, err)
-		_, err = c.Config(t.Context())
-		require.Error(t, err)
-		_, err = c.Partitions(t.Context())
-		require.Error(t, err)
-		_, err = c.Reservations(t.Context())
-		require.Error(t, err)
-		_, err = c.Controllers(t.Context())
-		require.Error(t, err)
+		for name, read := range reads() {
+			_, err := read(t.Context(), c)
+			require.Error(t, err, name)
+		}
 	}
 }
 

@@ -177,7 +177,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 			p.check.resumeFailed([]string{node})
 		}, lostJob, "node alpha-gang-0 has met ResumeTimeout while it waited for its machine"},
 		"a stranger's machine is deleted": {func(p *planted) {
-			squat{node, byHand, time.Hour}.strike(p.world, 1)
+			squat(node, byHand, time.Hour).strike(p.world, 1)
 			time.Sleep(time.Minute)
 			p.check.before(p.p, apiCall{kind: "delete instance", object: "zones/us-central1-a/instances/" + node})
 		}, foreignChange, "daemon: delete instance zones/us-central1-a/instances/alpha-gang-0, which is a stranger's"},
@@ -270,7 +270,7 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 			p.check.resumeFailed([]string{node})
 		},
 		"an admin has powered a node up": func(p *planted) {
-			powerUp{node}.strike(p.world, 1)
+			powerUp(node).strike(p.world, 1)
 			p.is(node, "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
 			for range 5 {
 				p.check.round(p.p)

@@ -14,6 +14,15 @@ type event interface {
 	strike(w *world, no int)
 }
 
+// happening is an event in a sentence, and what it does.
+type happening struct {
+	text   string
+	happen func(w *world, no int)
+}
+
+func (h happening) String() string          { return h.text }
+func (h happening) strike(w *world, no int) { h.happen(w, no) }
+
 // appointment is an event and its time.
 type appointment struct {
 	no int           // in the script of the day's seed: it stays when others are taken out

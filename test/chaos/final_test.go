@@ -152,7 +152,7 @@ func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
 			require.NoError(p.t, p.slurm.Cancel(id))
 		}, true},
 		"cancelled by the script": {submit{}, func(p *planted, _ uint32) {
-			order{1, cancel}.strike(p.world, 2)
+			order(1, cancel).strike(p.world, 2)
 		}, false},
 		"cancelled as on_provision_timeout says": {submit{}, func(p *planted, id uint32) {
 			require.NoError(p.t, (&commands{process: p.p, next: p.slurm}).CancelJob(p.ctx, id))

@@ -50,32 +50,40 @@ type sickness struct {
 const everything = "all calls"
 
 // apiFault has calls to Compute go wrong.
-type apiFault struct{ sickness }
-
-func (e apiFault) String() string {
-	return fmt.Sprintf("Compute: %s %s, one in %d, for %v", e.calls, e.ailment, e.oneIn, e.lasts)
-}
-
-func (e apiFault) strike(w *world, no int) {
-	if e.ailment == notAllowed {
-		w.watch.despair(forbidden, e.lasts)
-	}
-	w.ails.catch(no, compute, e.sickness)
+func apiFault(e sickness) event {
+	text := fmt.Sprintf("Compute: %s %s, one in %d, for %v", e.calls, e.ailment, e.oneIn, e.lasts)
+	return happening{text, func(w *world, no int) {
+		if e.ailment == notAllowed {
+			w.watch.despair(forbidden, e.lasts)
+		}
+		w.ails.catch(no, compute, e)
+	}}
 }
 
 // slurmFault has calls to Slurm go wrong.
-type slurmFault struct{ sickness }
-
-func (e slurmFault) String() string {
-	return fmt.Sprintf("slurmctld: %s %s, one in %d, for %v", e.calls, e.ailment, e.oneIn, e.lasts)
+func slurmFault(e sickness) event {
+	text := fmt.Sprintf("slurmctld: %s %s, one in %d, for %v", e.calls, e.ailment, e.oneIn, e.lasts)
+	return happening{text, func(w *world, no int) {
+		w.ails.catch(no, controller, e)
+	}}
 }
 
-func (e slurmFault) strike(w *world, no int) { w.ails.catch(no, controller, e.sickness) }
-
 // slurmDown is slurmctld out of reach for a while.
-type slurmDown struct {
-	lasts time.Duration
-	then  comeback
+func slurmDown(lasts time.Duration, then comeback) event {
+	text := fmt.Sprintf("slurmctld %s %v later", then, lasts)
+	return happening{text, func(w *world, no int) {
+		w.slurm.Down(errNoController)
+		w.holds(slurmAway, no, lasts, func() {
+			switch then {
+			case restarted:
+				w.slurm.Restart()
+			case emptied:
+				w.forget()
+			}
+			w.slurm.Up()
+			w.ails.suffered(controller)
+		})
+	}}
 }
 
 // comeback is how slurmctld is there again.
@@ -87,22 +95,6 @@ const (
 	restarted comeback = "dies, and is started"
 	emptied   comeback = "dies, and is started without its state"
 )
-
-func (e slurmDown) String() string { return fmt.Sprintf("slurmctld %s %v later", e.then, e.lasts) }
-
-func (e slurmDown) strike(w *world, no int) {
-	w.slurm.Down(errNoController)
-	w.holds(slurmAway, no, e.lasts, func() {
-		switch e.then {
-		case restarted:
-			w.slurm.Restart()
-		case emptied:
-			w.forget()
-		}
-		w.slurm.Up()
-		w.ails.suffered(controller)
-	})
-}
 
 // forget has slurmctld lose its state. Nobody will ask for the jobs that it had.
 func (w *world) forget() {
@@ -117,21 +109,15 @@ func (w *world) forget() {
 
 // stubborn is a node of which slurmctld refuses every change, for a while. Those
 // that are changed with it are.
-type stubborn struct {
-	node  string
-	lasts time.Duration
-}
-
-func (e stubborn) String() string {
-	return fmt.Sprintf("slurmctld refuses to change %s, for %v", e.node, e.lasts)
-}
-
-func (e stubborn) strike(w *world, no int) {
-	w.slurm.Freeze(e.node, true)
-	w.holds("stubborn "+e.node, no, e.lasts, func() {
-		w.slurm.Freeze(e.node, false)
-		w.ails.suffered(controller)
-	})
+func stubborn(node string, lasts time.Duration) event {
+	text := fmt.Sprintf("slurmctld refuses to change %s, for %v", node, lasts)
+	return happening{text, func(w *world, no int) {
+		w.slurm.Freeze(node, true)
+		w.holds("stubborn "+node, no, lasts, func() {
+			w.slurm.Freeze(node, false)
+			w.ails.suffered(controller)
+		})
+	}}
 }
 
 // slurmAway is the key of the time in which slurmctld does not answer.
@@ -156,89 +142,74 @@ func (e kill) strike(w *world, _ int) { w.main.doom(e) }
 
 // reload stops the daemon and starts it with another edition of its
 // configuration.
-type reload struct {
-	edition edition
-	lasts   time.Duration // from one to the other
-}
-
-func (e reload) String() string {
-	return fmt.Sprintf("the daemon is stopped, and started %v later with configuration %d", e.lasts, e.edition)
-}
-
-func (e reload) strike(w *world, _ int) {
-	w.setEdition(e.edition)
-	w.main.restart(e.lasts)
+func reload(to edition, lasts time.Duration) event {
+	text := fmt.Sprintf("the daemon is stopped, and started %v later with configuration %d", lasts, to)
+	return happening{text, func(w *world, _ int) {
+		w.setEdition(to)
+		w.main.restart(lasts)
+	}}
 }
 
 // hangup is a SIGHUP after somebody has written another edition of the
 // configuration, or half of it.
-type hangup struct {
-	edition edition
-	half    bool
-}
-
-func (e hangup) String() string {
-	if e.half {
-		return "half a configuration is written, and the daemon gets a SIGHUP"
+func hangup(to edition, half bool) event {
+	if half {
+		return happening{"half a configuration is written, and the daemon gets a SIGHUP", func(w *world, _ int) {
+			file := w.setup.file(to)
+			w.main.hangUp(file[:len(file)/2] + "\n\t}")
+		}}
 	}
-	return fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", e.edition)
-}
-
-func (e hangup) strike(w *world, _ int) {
-	file := w.setup.file(e.edition)
-	if e.half {
-		w.main.hangUp(file[:len(file)/2] + "\n\t}")
-		return
-	}
-	w.setEdition(e.edition)
-	w.ails.suffered(program) // what is judged by the old one is not late by the new one
-	w.main.hangUp(file)
+	return happening{fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", to), func(w *world, _ int) {
+		w.setEdition(to)
+		w.ails.suffered(program) // what is judged by the old one is not late by the new one
+		w.main.hangUp(w.setup.file(to))
+	}}
 }
 
 // secondDaemon is another daemon on the same host for a while: somebody has
 // started one by hand, or a unit twice.
-type secondDaemon struct{ lasts time.Duration }
-
-func (e secondDaemon) String() string { return fmt.Sprintf("a second daemon runs for %v", e.lasts) }
-
-func (e secondDaemon) strike(w *world, no int) {
-	w.calls.hint()
-	p := w.newProcess("second", primary)
-	p.begin(p.daemon)
-	w.holds(fmt.Sprintf("second daemon %d", no), no, e.lasts, p.stop)
+func secondDaemon(lasts time.Duration) event {
+	text := fmt.Sprintf("a second daemon runs for %v", lasts)
+	return happening{text, func(w *world, no int) {
+		w.calls.hint()
+		p := w.newProcess("second", primary)
+		p.begin(p.daemon)
+		w.holds(fmt.Sprintf("second daemon %d", no), no, lasts, p.stop)
+	}}
 }
 
-// cron is what cron starts beside the daemon.
-type cron struct{ gc, adopts bool }
-
-func (e cron) String() string {
-	switch {
-	case e.adopts:
-		return "an admin starts slurmflex gc --adopt-slurm-gcp"
-	case e.gc:
-		return "cron starts slurmflex gc"
+// cron is what cron starts beside the daemon, or an admin: sync, gc, or gc that
+// adopts what slurm-gcp has left.
+func cron(command string) event {
+	text := "cron starts slurmflex " + command
+	if command == adopt {
+		text = "an admin starts slurmflex " + command
 	}
-	return "cron starts slurmflex sync"
+	return happening{text, func(w *world, _ int) {
+		var only []flex.Filter
+		if command != "sync" {
+			only = append(only, flex.OnlyCollect)
+		}
+		w.calls.hint()
+		p := w.newProcess("cron", primary)
+		p.reconciler.Adopt = command == adopt
+		p.begin(func() {
+			_, err := p.reconciler.Sync(p.ctx, p.lock, only...)
+			w.journal.note("%v: %v", text, err)
+		})
+	}}
 }
 
-func (e cron) strike(w *world, _ int) {
-	var only []flex.Filter
-	if e.gc {
-		only = append(only, flex.OnlyCollect)
-	}
-	w.calls.hint()
-	p := w.newProcess("cron", primary)
-	p.reconciler.Adopt = e.adopts
-	p.begin(func() {
-		_, err := p.reconciler.Sync(p.ctx, p.lock, only...)
-		w.journal.note("%v: %v", e, err)
-	})
-}
+// adopt is the gc that adopts.
+const adopt = "gc --adopt-slurm-gcp"
 
 // hookFault has Slurm's calls of its programs not come, come twice, or late.
-type hookFault struct {
-	fate  hookFate
-	lasts time.Duration
+func hookFault(fate hookFate, lasts time.Duration) event {
+	text := fmt.Sprintf("hooks %s, for %v", fate, lasts)
+	return happening{text, func(w *world, no int) {
+		w.setFate(fate)
+		w.holds("hooks", no, lasts, func() { w.setFate("") })
+	}}
 }
 
 // hookFate is what becomes of a hook's call.
@@ -251,60 +222,43 @@ const (
 	reordered hookFate = "come late and in no order"
 )
 
-func (e hookFault) String() string { return fmt.Sprintf("hooks %s, for %v", e.fate, e.lasts) }
-
-func (e hookFault) strike(w *world, no int) {
-	w.setFate(e.fate)
-	w.holds("hooks", no, e.lasts, func() { w.setFate("") })
-}
-
 // clockJump is a wrong clock on the daemon's host, for a while.
-type clockJump struct {
-	by    time.Duration
-	lasts time.Duration
-}
-
-func (e clockJump) String() string {
-	return fmt.Sprintf("the daemon's clock jumps by %v, for %v", e.by, e.lasts)
-}
-
-func (e clockJump) strike(w *world, no int) {
-	w.ahead.Store(int64(e.by))
-	w.holds("clock", no, e.lasts, func() {
-		w.ahead.Store(0)
-		w.ails.suffered(program)
-	})
+func clockJump(by, lasts time.Duration) event {
+	text := fmt.Sprintf("the daemon's clock jumps by %v, for %v", by, lasts)
+	return happening{text, func(w *world, no int) {
+		w.ahead.Store(int64(by))
+		w.holds("clock", no, lasts, func() {
+			w.ahead.Store(0)
+			w.ails.suffered(program)
+		})
+	}}
 }
 
 // unblock is an admin who has a nodeset asked for again.
-type unblock struct{ set string }
-
-func (e unblock) String() string { return "an admin unblocks " + e.set }
-
-func (e unblock) strike(w *world, _ int) {
-	nodes, err := flex.Unblock(w.ctx, w.slurm, w.config(), e.set)
-	w.journal.note("unblocked %v: %v", nodes, err)
+func unblock(set string) event {
+	text := "an admin unblocks " + set
+	return happening{text, func(w *world, _ int) {
+		nodes, err := flex.Unblock(w.ctx, w.slurm, w.config(), set)
+		w.journal.note("unblocked %v: %v", nodes, err)
+	}}
 }
 
 // takeover is the primary's slurmctld gone for a while: the backup's
 // slurmctld takes over, and hands back.
-type takeover struct{ lasts time.Duration }
-
-func (e takeover) String() string {
-	return fmt.Sprintf("the primary's slurmctld fails, and is back %v later", e.lasts)
-}
-
-func (e takeover) strike(w *world, no int) {
-	const pause = 40 * time.Second // SlurmctldTimeout, and what it takes to read the state
-	change := func(primary bool) {
-		w.primaryDown.Store(!primary)
-		w.slurm.Down(errNoController)
-		w.holds(slurmAway, no, pause, func() {
-			w.slurm.Restart()
-			w.slurm.Up()
-			w.ails.suffered(controller)
-		})
-	}
-	change(false)
-	w.holds("takeover", no, e.lasts, func() { change(true) })
+func takeover(lasts time.Duration) event {
+	text := fmt.Sprintf("the primary's slurmctld fails, and is back %v later", lasts)
+	return happening{text, func(w *world, no int) {
+		const pause = 40 * time.Second // SlurmctldTimeout, and what it takes to read the state
+		change := func(primary bool) {
+			w.primaryDown.Store(!primary)
+			w.slurm.Down(errNoController)
+			w.holds(slurmAway, no, pause, func() {
+				w.slurm.Restart()
+				w.slurm.Up()
+				w.ails.suffered(controller)
+			})
+		}
+		change(false)
+		w.holds("takeover", no, lasts, func() { change(true) })
+	}}
 }

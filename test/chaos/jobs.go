@@ -87,15 +87,42 @@ func (e submit) strike(w *world, _ int) {
 		w.jobs[e.job] = id
 	}
 	if err == nil && (e.srun || e.noRequeue) {
-		w.watch.stay(id)
+		w.watch.note(w.watch.staying, id)
 	}
 	w.journal.note("submitted job %d as %d: %v", e.job, id, err)
 }
 
 // order is a command about a job.
-type order struct {
-	job  int
-	verb verb
+func order(job int, what verb) event {
+	text := fmt.Sprintf("%s job %d", what, job)
+	return happening{text, func(w *world, no int) {
+		id, known := w.jobs[job]
+		if !known {
+			return
+		}
+		var err error
+		switch what {
+		case cancel:
+			w.watch.note(w.watch.excused, id)
+			err = w.slurm.Cancel(id)
+		case requeue:
+			err = w.slurm.Requeue(id)
+		case requeueHold:
+			err = w.slurm.RequeueHold(id)
+		case release:
+			err = w.slurm.Release(id)
+		case raise:
+			w.watch.note(w.watch.relimited, id)
+			err = w.slurm.SetLimit(id, w.dice.minutes(40, 90, "raise", no))
+		case lower:
+			err = w.slurm.SetLimit(id, w.dice.minutes(5, 15, "lower", no))
+		case prefer:
+			err = w.slurm.SetPriority(id, uint64(w.dice.number(1, 100, "prefer", no)))
+		case shrink:
+			err = w.slurm.Shrink(id, 1)
+		}
+		w.journal.note("%s job %d: %v", what, id, err)
+	}}
 }
 
 // verb is what an order says.
@@ -113,46 +140,14 @@ const (
 	shrink      verb = "shrink"
 )
 
-func (e order) String() string { return fmt.Sprintf("%s job %d", e.verb, e.job) }
-
-func (e order) strike(w *world, no int) {
-	id, known := w.jobs[e.job]
-	if !known {
-		return
-	}
-	var err error
-	switch e.verb {
-	case cancel:
-		w.watch.excuse(id)
-		err = w.slurm.Cancel(id)
-	case requeue:
-		err = w.slurm.Requeue(id)
-	case requeueHold:
-		err = w.slurm.RequeueHold(id)
-	case release:
-		err = w.slurm.Release(id)
-	case raise:
-		w.watch.relimit(id)
-		err = w.slurm.SetLimit(id, w.dice.minutes(40, 90, "raise", no))
-	case lower:
-		err = w.slurm.SetLimit(id, w.dice.minutes(5, 15, "lower", no))
-	case prefer:
-		err = w.slurm.SetPriority(id, uint64(w.dice.number(1, 100, "prefer", no)))
-	case shrink:
-		err = w.slurm.Shrink(id, 1)
-	}
-	w.journal.note("%s job %d: %v", e.verb, id, err)
-}
-
 // powerUp is an admin who powers a node up by hand.
-type powerUp struct{ node string }
-
-func (e powerUp) String() string { return "an admin powers " + e.node + " up" }
-
-func (e powerUp) strike(w *world, _ int) {
-	w.setByHand(e.node)
-	err := w.slurm.UpdateNodes(w.ctx, []string{e.node}, slurm.NodeChange{State: "power_up"})
-	w.journal.note("%v: %v", e, err)
+func powerUp(node string) event {
+	text := "an admin powers " + node + " up"
+	return happening{text, func(w *world, _ int) {
+		w.setByHand(node)
+		err := w.slurm.UpdateNodes(w.ctx, []string{node}, slurm.NodeChange{State: "power_up"})
+		w.journal.note("%v: %v", text, err)
+	}}
 }
 
 // randomJob is a job of any shape.

@@ -7,14 +7,6 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// lie has one of Compute's lists say what is not so, for a while.
-type lie struct {
-	method string
-	what   untruth
-	of     string // part of the names of the records that are lied about; empty for all
-	lasts  time.Duration
-}
-
 // untruth is what a list says, and what is not so.
 type untruth string
 
@@ -36,17 +28,16 @@ func anyList() []untruth {
 	return []untruth{namedTwice, namedTwice, noLastPage, pagesInRing, noCreation}
 }
 
-func (e lie) String() string {
-	return fmt.Sprintf("%s %s (%q), for %v", e.method, e.what, e.of, e.lasts)
-}
-
-func (e lie) strike(w *world, no int) {
-	f := fakegce.Fault{Method: e.method}
-	broken := func(field string, value any) { f.Broken = &fakegce.Broken{Name: e.of, Field: field, Value: value} }
+// lie has one of Compute's lists say what is not so, for a while. It is about the
+// records that have of in their names; about all if it is empty.
+func lie(method string, what untruth, of string, lasts time.Duration) event {
+	text := fmt.Sprintf("%s %s (%q), for %v", method, what, of, lasts)
+	f := fakegce.Fault{Method: method}
+	broken := func(field string, value any) { f.Broken = &fakegce.Broken{Name: of, Field: field, Value: value} }
 	leases := func(end string) {
 		broken("resourceStatus", map[string]any{"scheduling": map[string]any{"terminationTimestamp": end}})
 	}
-	switch e.what {
+	switch what {
 	case namedTwice:
 		f.Doubled = true
 	case noLastPage:
@@ -56,7 +47,7 @@ func (e lie) strike(w *world, no int) {
 	case noCreation:
 		broken("creationTimestamp", "yesterday")
 	case leftOut:
-		f.Omitted = e.of
+		f.Omitted = of
 	case ofNobody:
 		broken("metadata", nil)
 	case ofAnother:
@@ -67,20 +58,21 @@ func (e lie) strike(w *world, no int) {
 	case overdue:
 		leases("1970-01-01T00:00:00Z")
 	}
-	w.arm(no, e.lasts, f)
+	return happening{text, func(w *world, no int) { w.arm(no, lasts, f) }}
 }
 
 // randomLie is a lie of any kind. A list leaves machines out for a pass or some:
 // for longer than they lag Compute's do not.
-func (d dice) randomLie(i int, node string, lasts func(least, most int) time.Duration) lie {
+func (d dice) randomLie(i int, node string, lasts func(least, most int) time.Duration) event {
 	const machines = "instances.aggregatedList"
-	e := lie{pick(d, append(lists(), machines, machines), "list of lies", i), "", pick(d, []string{"", node}, "of", i), lasts(1, 15)}
-	e.what = pick(d, anyList(), "untruth", i)
-	if e.method == machines {
-		e.what = pick(d, append(anyList(), leftOut, leftOut, ofNobody, ofNobody, ofAnother, endless, overdue), "untruth", i)
+	method := pick(d, append(lists(), machines, machines), "list of lies", i)
+	of, takes := pick(d, []string{"", node}, "of", i), lasts(1, 15)
+	what := pick(d, anyList(), "untruth", i)
+	if method == machines {
+		what = pick(d, append(anyList(), leftOut, leftOut, ofNobody, ofNobody, ofAnother, endless, overdue), "untruth", i)
 	}
-	if e.what == leftOut {
-		e.of, e.lasts = node, d.span(5*time.Second, 90*time.Second, "left out", i).Truncate(time.Second)
+	if what == leftOut {
+		of, takes = node, d.span(5*time.Second, 90*time.Second, "left out", i).Truncate(time.Second)
 	}
-	return e
+	return lie(method, what, of, takes)
 }

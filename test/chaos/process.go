@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/mig/gce"
@@ -49,7 +47,7 @@ func (w *world) newProcess(name string, on host) *process {
 	slurm := &commands{process: p, next: w.slurm}
 	p.lock = flex.Lock{Dir: w.lockDirs[on], Seat: &flex.Seat{Slurm: slurm, Host: string(on)}}
 	p.reconciler = &flex.Reconciler{
-		Config: w.config(), Scheduler: slurm, Cloud: client, Log: zap.New(w.journal.core(name)), Now: w.now,
+		Config: w.config(), Scheduler: slurm, Cloud: client, Log: w.journal.log(name), Now: w.now,
 		Jitter: func(d time.Duration) time.Duration {
 			return w.dice.span(d-d/10, d+d/10, "jitter", name, time.Now().UnixNano())
 		},

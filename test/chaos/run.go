@@ -105,7 +105,7 @@ func (w *world) calm() {
 	w.cloud.SetCapacity("", "", -1)
 	for no := range w.jobs {
 		if no >= firstEver {
-			order{no, cancel}.strike(w, 0)
+			order(no, cancel).strike(w, 0)
 		}
 	}
 }

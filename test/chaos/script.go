@@ -22,18 +22,18 @@ func newDay(seed uint64) day {
 			verbs := []verb{cancel, cancel, cancel, requeue, requeueHold, release, raise, lower, prefer, shrink}
 			if d.oneIn(2, "ordered", job, i) {
 				soon := pick(d, []time.Duration{3 * time.Minute, 3 * time.Minute, storm / 3}, "how soon", job, i)
-				add(at+d.span(time.Second, soon, "order", job, i), order{job, pick(d, verbs, "verb", job, i)})
+				add(at+d.span(time.Second, soon, "order", job, i), order(job, pick(d, verbs, "verb", job, i)))
 			}
 		}
 	}
 	for i := range d.below(3, "jobs for ever") {
 		at := d.span(0, storm/2, "ever", i)
 		add(at, waitsForEver(d, i))
-		add(at+d.span(time.Minute, storm/2, "ever ends", i), order{firstEver + i, cancel})
+		add(at+d.span(time.Minute, storm/2, "ever ends", i), order(firstEver+i, cancel))
 	}
 	for _, zone := range zones() {
 		if d.oneIn(2, "scarce", zone) {
-			add(d.span(0, storm/4, "scarce", zone, "when"), capacity{zone, d.below(5, "scarce", zone, "room"), d.minutes(30, 90, "scarce", zone, "lasts")})
+			add(d.span(0, storm/4, "scarce", zone, "when"), capacity(zone, d.below(5, "scarce", zone, "room"), d.minutes(30, 90, "scarce", zone, "lasts")))
 		}
 	}
 	for i := range d.number(4, 26, "troubles") {
@@ -61,52 +61,52 @@ func (d dice) trouble(i int) event {
 	}
 	switch d.below(32, "kind of trouble", i) {
 	case 0, 1:
-		return capacity{pick(d, zones(), "zone", i), d.below(4, "room", i), lasts(5, 90)}
+		return capacity(pick(d, zones(), "zone", i), d.below(4, "room", i), lasts(5, 90))
 	case 2:
-		return quota{pick(d, []string{us, europe}, "region", i), float64(d.below(3, "limit", i)), lasts(5, 60)}
+		return quota(pick(d, []string{us, europe}, "region", i), float64(d.below(3, "limit", i)), lasts(5, 60))
 	case 3, 4:
-		return failRequest{d.below(3, "nth", i), pick(d, failureCodes(), "code", i)}
+		return failRequest(d.below(3, "nth", i), pick(d, failureCodes(), "code", i))
 	case 5:
-		return refuseCreation{pick(d, creations(), "method", i), pick(d, refusalCodes(), "code", i), lasts(1, 15)}
+		return refuseCreation(pick(d, creations(), "method", i), pick(d, refusalCodes(), "code", i), lasts(1, 15))
 	case 6:
-		return lag{pick(d, lists(), "method", i), d.span(time.Second, 30*time.Second, "behind", i).Truncate(time.Second), lasts(1, 15)}
+		return lag(pick(d, lists(), "method", i), d.span(time.Second, 30*time.Second, "behind", i).Truncate(time.Second), lasts(1, 15))
 	case 7:
-		return unreachable{pick(d, lists(), "list", i), pick(d, append(zones(), us, europe), "place", i), lasts(1, 15)}
+		return unreachable(pick(d, lists(), "list", i), pick(d, append(zones(), us, europe), "place", i), lasts(1, 15))
 	case 8:
-		return outage{pick(d, zones(), "zone", i)}
+		return outage(pick(d, zones(), "zone", i))
 	case 9:
-		return loseVM{d.below(6, "nth", i), d.oneIn(3, "stops", i)}
+		return loseVM(d.below(6, "nth", i), d.oneIn(3, "stops", i))
 	case 10:
-		return mute{lasts(5, 40)}
+		return mute(lasts(5, 40))
 	case 11:
-		return crash{node(), lasts(1, 20)}
+		return crash(node(), lasts(1, 20))
 	case 12, 13:
-		return apiFault{sick(apiAilments(), append([]string{everything, everything}, apiCalls()...))}
+		return apiFault(sick(apiAilments(), append([]string{everything, everything}, apiCalls()...)))
 	case 14:
-		return slurmFault{sick(slurmAilments(), []string{everything, everything, "update nodes", "show nodes", "squeue", "show jobs", "create reservation", "hold"})}
+		return slurmFault(sick(slurmAilments(), []string{everything, everything, "update nodes", "show nodes", "squeue", "show jobs", "create reservation", "hold"}))
 	case 15:
-		return slurmDown{lasts(1, 15), pick(d, []comeback{reached, restarted, reached, restarted, emptied}, "comes back", i)}
+		return slurmDown(lasts(1, 15), pick(d, []comeback{reached, restarted, reached, restarted, emptied}, "comes back", i))
 	case 16, 17:
 		return kill{d.below(40, "calls", i), d.oneIn(2, "acts", i), d.span(3*time.Second, 10*time.Minute, "lasts", i).Truncate(time.Second)}
 	case 18:
-		return reload{edition(d.number(1, 3, "edition", i)), d.span(time.Second, 2*time.Minute, "lasts", i).Truncate(time.Second)}
+		return reload(edition(d.number(1, 3, "edition", i)), d.span(time.Second, 2*time.Minute, "lasts", i).Truncate(time.Second))
 	case 19:
 		return d.company(i, lasts)
 	case 20:
-		return hookFault{pick(d, []hookFate{lost, twice, reordered}, "fate", i), lasts(5, 60)}
+		return hookFault(pick(d, []hookFate{lost, twice, reordered}, "fate", i), lasts(5, 60))
 	case 21, 22:
 		const day = 24 * time.Hour
-		return clockJump{pick(d, []time.Duration{-4 * time.Minute, -time.Minute, 30 * time.Second, 4 * time.Minute, day, -day}, "by", i), lasts(1, 20)}
+		return clockJump(pick(d, []time.Duration{-4 * time.Minute, -time.Minute, 30 * time.Second, 4 * time.Minute, day, -day}, "by", i), lasts(1, 20))
 	case 23, 24:
 		return spoil{pick(d, rowLists(), "spoilt list", i), pick(d, damages(), "damage", i), d.below(30, "row", i), lasts(1, 20)}
 	case 25:
-		return squat{node(), pick(d, []tenancy{byHand, stopped}, "tenancy", i), lasts(5, 60)}
+		return squat(node(), pick(d, []tenancy{byHand, stopped}, "tenancy", i), lasts(5, 60))
 	case 26:
-		return squat{fmt.Sprintf("%s-a3-pool-%d", cluster, d.below(4, "alike", i)), alikes, lasts(15, 60)}
+		return squat(fmt.Sprintf("%s-a3-pool-%d", cluster, d.below(4, "alike", i)), alikes, lasts(15, 60))
 	case 27:
-		return hangup{edition(d.number(1, 3, "edition", i)), d.oneIn(2, "half", i)}
+		return hangup(edition(d.number(1, 3, "edition", i)), d.oneIn(2, "half", i))
 	case 28:
-		return stubborn{node(), lasts(30, 80)}
+		return stubborn(node(), lasts(30, 80))
 	}
 	return d.randomLie(i, node(), lasts)
 }
@@ -120,18 +120,18 @@ func zones() []string {
 func (d dice) company(i int, lasts func(least, most int) time.Duration) event {
 	switch d.below(7, "company", i) {
 	case 0:
-		return secondDaemon{lasts(5, 40)}
+		return secondDaemon(lasts(5, 40))
 	case 1:
-		return cron{gc: true}
+		return cron("gc")
 	case 5:
-		return cron{gc: true, adopts: true}
+		return cron(adopt)
 	case 2:
-		return cron{}
+		return cron("sync")
 	case 3:
 		set := pick(d, nodeSets(), "set", i)
-		return powerUp{fmt.Sprintf("%s-%s-%d", cluster, set.name, d.below(set.static+set.dynamic, "node", i))}
+		return powerUp(fmt.Sprintf("%s-%s-%d", cluster, set.name, d.below(set.static+set.dynamic, "node", i)))
 	case 4:
-		return takeover{lasts(3, 30)}
+		return takeover(lasts(3, 30))
 	}
-	return unblock{pick(d, nodeSets(), "set", i).name}
+	return unblock(pick(d, nodeSets(), "set", i).name)
 }

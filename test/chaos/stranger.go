@@ -13,10 +13,34 @@ import (
 
 // squat is a machine of somebody else's with the name of one of the cluster's
 // nodes, for a while.
-type squat struct {
-	node  string
-	how   tenancy
-	lasts time.Duration
+func squat(node string, how tenancy, lasts time.Duration) event {
+	text := fmt.Sprintf("there is a machine %s, %s, for %v", node, how, lasts)
+	return happening{text, func(w *world, no int) {
+		for _, in := range w.cloud.State().Instances {
+			if in.Name == node {
+				return
+			}
+		}
+		var err error
+		if how == alikes {
+			err = populate(w.cloud, alikesGroup, fmt.Sprintf("b%d", no), []string{node})
+		} else {
+			set := setOf(node)
+			err = post(w.cloud, "/zones/"+set.zones[0]+"/instances/bulkInsert", map[string]any{
+				"count": "1", "sourceInstanceTemplate": "projects/" + project + "/regions/" + set.region + "/instanceTemplates/flex",
+				"perInstanceProperties": map[string]any{node: map[string]any{}},
+			})
+		}
+		w.journal.note("%v: %v", text, err)
+		if how == stopped {
+			time.AfterFunc(w.setup.cloud.BootTime+w.setup.cloud.OperationTime+time.Minute, func() {
+				if _, there := w.stranger(node); there {
+					w.journal.note("machine %s of a stranger stops: %v", node, w.cloud.StopVM(node))
+				}
+			})
+		}
+		w.holds("squat "+node, no, lasts, func() { w.evict(node) })
+	}}
 }
 
 // tenancy is whose the machine is, and what it does.
@@ -29,45 +53,14 @@ const (
 	alikes  tenancy = "of slurm-gcp's cluster alpha-a3, nodeset pool"
 )
 
-func (e squat) String() string {
-	return fmt.Sprintf("there is a machine %s, %s, for %v", e.node, e.how, e.lasts)
-}
-
-func (e squat) strike(w *world, no int) {
-	for _, in := range w.cloud.State().Instances {
-		if in.Name == e.node {
-			return
-		}
-	}
-	var err error
-	if e.how == alikes {
-		err = populate(w.cloud, alikesGroup, fmt.Sprintf("b%d", no), []string{e.node})
-	} else {
-		set := setOf(e.node)
-		err = post(w.cloud, "/zones/"+set.zones[0]+"/instances/bulkInsert", map[string]any{
-			"count": "1", "sourceInstanceTemplate": "projects/" + project + "/regions/" + set.region + "/instanceTemplates/flex",
-			"perInstanceProperties": map[string]any{e.node: map[string]any{}},
-		})
-	}
-	w.journal.note("%v: %v", e, err)
-	if e.how == stopped {
-		time.AfterFunc(w.setup.cloud.BootTime+w.setup.cloud.OperationTime+time.Minute, func() {
-			if _, there := w.stranger(e.node); there {
-				w.journal.note("machine %s of a stranger stops: %v", e.node, w.cloud.StopVM(e.node))
-			}
-		})
-	}
-	w.holds("squat "+e.node, no, e.lasts, func() { w.evict(e) })
-}
-
 // evict has the owner of a machine take it away.
-func (w *world) evict(e squat) {
-	in, there := w.stranger(e.node)
+func (w *world) evict(node string) {
+	in, there := w.stranger(node)
 	if !there {
 		return
 	}
 	w.ails.suffered(compute)
-	address := "/zones/" + in.Zone + "/instances/" + e.node
+	address := "/zones/" + in.Zone + "/instances/" + node
 	var err error
 	if in.Group != "" {
 		err = post(w.cloud, neighbourhood+"/"+in.Group+"/deleteInstances", map[string]any{
@@ -76,7 +69,7 @@ func (w *world) evict(e squat) {
 	} else {
 		err = call(w.cloud, http.MethodDelete, address, nil)
 	}
-	w.journal.note("a stranger deletes his machine %s: %v", e.node, err)
+	w.journal.note("a stranger deletes his machine %s: %v", node, err)
 }
 
 // setOf is the nodeset of a node.

@@ -104,18 +104,11 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 	return started
 }
 
-// excuse notes that the script ends a job.
-func (w *watch) excuse(id uint32) {
+// note enters a job in excused, staying or relimited.
+func (w *watch) note(which map[uint32]bool, id uint32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.excused[id] = true
-}
-
-// stay notes that Slurm would not requeue a job.
-func (w *watch) stay(id uint32) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.staying[id] = true
+	which[id] = true
 }
 
 // forget notes that slurmctld has forgotten all jobs, and takes all nodes for
@@ -131,13 +124,6 @@ func (w *watch) forget(nodes []string) {
 	for _, name := range nodes {
 		w.forgotten[name] = true
 	}
-}
-
-// relimit notes that the script changes a job's limit.
-func (w *watch) relimit(id uint32) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.relimited[id] = true
 }
 
 // take notes that the world takes a node from the jobs that hold it.
@@ -198,54 +184,42 @@ func (w *watch) drop(id uint32) {
 	}
 }
 
+// queued is a job of the queue of which that holds; nil if there is none.
+func (w *watch) queued(is func(*life) bool) *life {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lives {
+		if l.queued && is(l) {
+			one := *l
+			return &one
+		}
+	}
+	return nil
+}
+
 // runner is the job that has run on a node for a moment; nil if there is none.
 // The moment is that of a race that nobody can avoid: Slurm may start a job
 // between a round's look and its command.
 func (w *watch) runner(node string) *life {
 	const moment = 5 * time.Second
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, l := range w.lives {
-		if l.queued && !l.runs.IsZero() && time.Since(l.runs) >= moment && slices.Contains(l.Nodes, node) {
-			return l
-		}
-	}
-	return nil
+	return w.queued(func(l *life) bool {
+		return !l.runs.IsZero() && time.Since(l.runs) >= moment && slices.Contains(l.Nodes, node)
+	})
 }
 
 // waiter is the job that waits for a node; nil if there is none.
 func (w *watch) waiter(node string) *life {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, l := range w.lives {
-		if l.queued && l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) {
-			waits := *l
-			return &waits
-		}
-	}
-	return nil
+	return w.queued(func(l *life) bool { return l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) })
 }
 
 // running is the job of that id if it runs; nil if it does not.
 func (w *watch) running(id uint32) *life {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if l := w.lives[id]; l != nil && l.queued && !l.runs.IsZero() {
-		return l
-	}
-	return nil
+	return w.queued(func(l *life) bool { return l.ID == id && !l.runs.IsZero() })
 }
 
 // wanted reports whether a job holds the node.
 func (w *watch) wanted(node string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, l := range w.lives {
-		if l.queued && slices.Contains(l.Nodes, node) {
-			return true
-		}
-	}
-	return false
+	return w.queued(func(l *life) bool { return slices.Contains(l.Nodes, node) }) != nil
 }
 
 // asked reports whether Slurm has wanted the node's machine gone a while ago.

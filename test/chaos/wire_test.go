@@ -141,11 +141,61 @@ func TestCallsAreToldApartByWhatTheyMake(t *testing.T) {
 	assert.Equal(t, "x", apiCall{object: "x"}.subject())
 }
 
-func TestSleepEndsWithItsContext(t *testing.T) {
+func TestCallsOfOneInstantHaveTheSameLotWhicheverComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		assert.True(t, sleep(ctx, time.Millisecond))
-		assert.False(t, sleep(ctx, time.Minute))
+		a := ails{dice: 17}
+		first := a.next(compute, "list requests", "daemon g1")
+		assert.Equal(t, first, a.next(compute, "list requests", "daemon g1"))
+		other := a.next(compute, "list requests", "daemon g2")
+		assert.NotEqual(t, first.way, other.way, "another object has another lot")
+		time.Sleep(time.Nanosecond)
+		later := a.next(compute, "list requests", "daemon g1")
+		assert.NotEqual(t, first.way, later.way, "so has a later call")
 	})
+}
+
+func TestADigestDoesNotDependOnTheIdsOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		digest := func(text string) string {
+			j := journal{begun: time.Now()}
+			j.note("cannot read %s", text)
+			return j.digest()
+		}
+		assert.Equal(t, digest(`{"clientOperationId":"5f0c-1","name":"a"}`), digest(`{"clientOperationId":"77aa-2","name":"a"}`))
+		assert.Equal(t, digest(`{\"clientOperationId\":\"5f0c-1\"}`), digest(`{\"clientOperationId\":\"77aa-2\"}`))
+		assert.NotEqual(t, digest(`{"clientOperationId":"5f0c-1","name":"a"}`), digest(`{"clientOperationId":"5f0c-1","name":"b"}`))
+	})
+}
+
+func TestCallsWithoutReasonAreSeen(t *testing.T) {
+	usual := toll{rounds: 100, hints: 5, reads: 2500, changes: 40, struck: 3, due: 2000}
+	tests := map[string]struct {
+		change func(*toll)
+		want   string
+	}{
+		"as usual":                  {func(*toll) {}, ""},
+		"rounds that spin":          {func(t *toll) { t.rounds = 600 }, "600 rounds in 1h0m0s with 5 hints, and 500 would do"},
+		"rounds after hints":        {func(t *toll) { t.rounds, t.hints = 600, 20 }, ""},
+		"the same read many times":  {func(t *toll) { t.reads = 4164 }, "4164 calls that only look in 100 rounds, and 4163 would do"},
+		"what went wrong, repeated": {func(t *toll) { t.reads, t.struck = 4164, 4 }, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			day := usual
+			test.change(&day)
+			assert.Equal(t, test.want, day.excess(time.Hour))
+		})
+	}
+}
+
+func TestAWorldAtRestIsLeftAlone(t *testing.T) {
+	rest := toll{rounds: 60, reads: 900, due: 900}
+	assert.Empty(t, rest.idle(time.Hour, time.Minute, 0))
+	spins := rest
+	spins.rounds = 131
+	assert.Equal(t, "131 rounds in 1h0m0s of rest, and 130 would do", spins.idle(time.Hour, time.Minute, 0))
+	assert.Empty(t, spins.idle(time.Hour, time.Minute, 2), "leases are renewed")
+	busy := rest
+	busy.changes = 1
+	assert.Equal(t, "1 changes in 1h0m0s of rest, and 0 would do", busy.idle(time.Hour, time.Minute, 0))
 }

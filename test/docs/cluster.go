@@ -73,7 +73,7 @@ func (c *cluster) start(ctx context.Context, s setting) (err error) {
 		return err
 	}
 	if s.leftover != "" {
-		if err := c.leaveGroup(ctx, s.leftover); err != nil {
+		if err := c.CreateGroup(ctx, s.leftover, "", "a3"); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,7 @@ type page struct {
 //	yaml NAME   a file
 //	yaml        a part of config.yaml, which must load
 //	slurm       lines of slurm.conf, which Slurm must know; with a NAME a file too
+//	go          code; the tests follow the example of CONTRIBUTING.md
 //	text        output, or a picture
 type block struct {
 	language string
@@ -158,7 +159,7 @@ func (p *page) addAnchor(heading string) {
 
 // runs reports whether something on the page is to be run, written or loaded.
 func (p *page) runs() bool {
-	return slices.ContainsFunc(p.blocks, func(b block) bool { return b.language != "text" })
+	return slices.ContainsFunc(p.blocks, func(b block) bool { return b.language != "text" && b.language != "go" })
 }
 
 // types reports whether a command of the page has the word.

@@ -53,7 +53,7 @@ func (r *run) all(ctx context.Context) (err error) {
 	failed := false
 	for _, b := range r.page.blocks {
 		switch {
-		case b.language == "text":
+		case b.language == "text", b.language == "go":
 		case b.language == "sh" && failed:
 		case b.language == "sh":
 			failed = !r.typeIn(ctx, b)
@@ -70,7 +70,7 @@ func (r *run) all(ctx context.Context) (err error) {
 				r.write(ctx, b, 0o644)
 			}
 		default:
-			r.problem(b.line, "a block of %q: not one of sh, bash NAME, yaml, yaml NAME, slurm, slurm NAME and text", strings.TrimSpace(b.language+" "+b.name))
+			r.problem(b.line, "a block of %q: not one of sh, bash NAME, yaml, yaml NAME, slurm, slurm NAME, go and text", strings.TrimSpace(b.language+" "+b.name))
 		}
 	}
 	if !failed {

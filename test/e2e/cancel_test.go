@@ -22,8 +22,7 @@ func TestAJobCancelledWhileItsRequestWaitsCostsNothing(t *testing.T) {
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
-	cancel(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 	assert.Empty(t, booted(t, l), "no VM was ever made")
 }
 

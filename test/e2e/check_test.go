@@ -48,8 +48,7 @@ func TestASlurmConfThatSlurmflexWroteIsRightAndRunsAJob(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `^\S+: nodeset.cpu: ignored .*
 \S+: OK: cluster alpha: 2 of 3 nodesets use flex-start; Slurm and Compute match\n$`, out)
-	awaitCompleted(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15"))
 }
 
 func TestConfigCheckFindsEachMistakeInARealSlurm(t *testing.T) {

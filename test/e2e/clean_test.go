@@ -99,8 +99,7 @@ func TestARoundDeletesNoMoreOfItsOwnAccordThanItMay(t *testing.T) {
 		deleted += len(body.Instances)
 		assert.Equal(t, 1, deleted)
 	}
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }
 
 func running(s fakegce.State) (n int) {

@@ -3,19 +3,14 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/api/compute/v1"
 
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -67,36 +62,16 @@ func fail(t *testing.T, l *lab.Lab, group, request, code, message string) {
 }
 
 // create makes a resource of the cloud by a call of its API, as somebody else
-// would, and waits until it is made.
+// would.
 func create(t *testing.T, l *lab.Lab, collection string, resource any) {
 	t.Helper()
-	body, err := json.Marshal(resource)
-	require.NoError(t, err)
-	resp, err := http.Post(l.Endpoint+"/compute/v1/projects/demo/regions/us-central1/"+collection, "application/json", bytes.NewReader(body))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, resp.StatusCode, string(answer))
-	var operation compute.Operation
-	require.NoError(t, json.Unmarshal(answer, &operation))
-	await(t, 20*time.Second, "operation "+operation.Name, func() bool {
-		return slices.ContainsFunc(state(t, l).Operations, func(o fakegce.Operation) bool {
-			return o.Name == operation.Name && o.Status == "DONE"
-		})
-	})
+	require.NoError(t, l.Create(context.Background(), collection, resource))
 }
 
-// createGroup makes an empty group of template a3.
+// createGroup makes an empty group of a template.
 func createGroup(t *testing.T, l *lab.Lab, name, description, template string) {
 	t.Helper()
-	create(t, l, "instanceGroupManagers", &compute.InstanceGroupManager{
-		Name: name, Description: description, ForceSendFields: []string{"TargetSize"},
-		Versions:                []*compute.InstanceGroupManagerVersion{{InstanceTemplate: "projects/demo/regions/us-central1/instanceTemplates/" + template}},
-		DistributionPolicy:      &compute.DistributionPolicy{TargetShape: "ANY_SINGLE_ZONE"},
-		UpdatePolicy:            &compute.InstanceGroupManagerUpdatePolicy{InstanceRedistributionType: "NONE", Type: "OPPORTUNISTIC"},
-		InstanceLifecyclePolicy: &compute.InstanceGroupManagerInstanceLifecyclePolicy{DefaultActionOnFailure: "DO_NOTHING"},
-	})
+	require.NoError(t, l.CreateGroup(context.Background(), name, description, template))
 }
 
 // awaitRequest waits for the first request of a group.

@@ -21,8 +21,7 @@ func TestAJobInANodesetWithoutUseJobDurationGetsTheMaximum(t *testing.T) {
 	id := submit(t, l, "-p", "fixed", "-N1", "--time=15")
 	request := awaitRequest(t, l, "alpha-g2-job-"+id)
 	assert.Equal(t, time.Hour, request.Duration, "max_run_duration")
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }
 
 // The longest lease that there is.

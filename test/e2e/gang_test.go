@@ -30,8 +30,7 @@ func TestAGangThatSlurmPowersUpInPortionsIsOneRequest(t *testing.T) {
 	assert.Equal(t, []string{"alpha-a3-job-" + id + "/" + request.Name}, liveRequests(state(t, l)))
 	assert.Len(t, request.Instances, 5)
 	capacity(t, l, "", 5)
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }
 
 func TestPartOfAGangIsGivenBackWhenTheRestDoesNotComeInTime(t *testing.T) {
@@ -49,8 +48,7 @@ func TestPartOfAGangIsGivenBackWhenTheRestDoesNotComeInTime(t *testing.T) {
 	awaitJob(t, l, time.Minute, id, "Restarts", "1")
 	awaitTold(t, l, 10*time.Second, id, `gang_timeout`)
 	await(t, time.Minute, "the machines to be given back", func() bool { return len(state(t, l).Instances) == 0 })
-	cancel(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 	for _, part := range parts {
 		policy := madeAt(t, l, "resourcePolicies.insert", part, `"SUBBLOCK"`)
 		group := madeAt(t, l, "regionInstanceGroupManagers.insert", part, "resourcePolicies/"+part+`"`)
@@ -84,8 +82,7 @@ func TestAJobOfMoreThanAThousandNodesAsksForThemInParts(t *testing.T) {
 	t.Logf("asked for after %s", time.Since(begun))
 	awaitTold(t, l, 100*time.Second, id, `1000 × a3-highgpu-8g`)
 	begun = time.Now()
-	cancel(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 	t.Logf("nothing left %s after scancel", time.Since(begun))
 	assert.Empty(t, booted(t, l), "no VM was ever made")
 }
@@ -96,6 +93,5 @@ func TestNodeByNodeEachNodeIsAskedForByItself(t *testing.T) {
 	for node := range 2 {
 		assert.Len(t, awaitRequest(t, l, fmt.Sprint("alpha-a3-node-", node)).Instances, 1)
 	}
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }

@@ -18,8 +18,7 @@ func TestAnExclusiveJobGetsItsNodesRunsAndLeavesNothingBehind(t *testing.T) {
 	request := awaitRequest(t, l, "alpha-a3-job-"+id)
 	assert.Len(t, request.Instances, 2)
 	assert.Equal(t, 15*time.Minute, request.Duration, "use_job_duration: the job's TimeLimit")
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }
 
 func TestTwoJobsAtOnceGetAGroupEach(t *testing.T) {
@@ -31,8 +30,7 @@ func TestTwoJobsAtOnceGetAGroupEach(t *testing.T) {
 	assert.Len(t, two.Instances, 3)
 	assert.Equal(t, 20*time.Minute, two.Duration)
 	awaitCompleted(t, l, first)
-	awaitCompleted(t, l, second)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, second)
 }
 
 func TestTheSameWithoutADaemon(t *testing.T) {
@@ -40,8 +38,7 @@ func TestTheSameWithoutADaemon(t *testing.T) {
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	request := awaitRequest(t, l, "alpha-a3-job-"+id)
 	assert.Equal(t, 15*time.Minute, request.Duration)
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }
 
 func TestTheSameWithSlurmctldAsUserSlurm(t *testing.T) {
@@ -51,8 +48,7 @@ func TestTheSameWithSlurmctldAsUserSlurm(t *testing.T) {
 			l := cluster(t, lab.Options{User: "slurm", Daemon: daemon})
 			id := submit(t, l, "-p", "train", "-N2", "--time=15")
 			awaitRequest(t, l, "alpha-a3-job-"+id)
-			awaitCompleted(t, l, id)
-			awaitNothingLeft(t, l)
+			awaitDone(t, l, id)
 		})
 	}
 }

@@ -41,9 +41,7 @@ func TestAMachineThatStopsBeforeItsJobBeginsIsReplacedAndNoOther(t *testing.T) {
 	assert.Equal(t, []string{"alpha-a3-0"}, again.Instances)
 	kept, _ := state(t, l).Instance("alpha-a3-1")
 	assert.Equal(t, before.Created, kept.Created)
-	awaitCompleted(t, l, id)
-	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
-	awaitNothingLeft(t, l)
+	awaitDoneAtOnce(t, l, id)
 }
 
 func TestAJobWhoseMachineVanishesBeforeItBeginsIsRequeuedAtResumeTimeoutAndRuns(t *testing.T) {
@@ -53,8 +51,7 @@ func TestAJobWhoseMachineVanishesBeforeItBeginsIsRequeuedAtResumeTimeoutAndRuns(
 	awaitJob(t, l, 90*time.Second, id, "Reason", "BeginTime")
 	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
 	update(t, l, "jobid="+id, "starttime=now")
-	awaitCompleted(t, l, id)
-	awaitNothingLeft(t, l)
+	awaitDone(t, l, id)
 }
 
 // halfUp has a job wait for the first of its two nodes, alpha-a3-0, whose
@@ -80,8 +77,7 @@ func TestOnAMachineThatIsGoneTheJobIsRequeuedAndNothingIsLeft(t *testing.T) {
 		return !strings.Contains(nodeState(t, l, state(t, l).Instances[0].Name), "POWERING_UP")
 	})
 	tell(t, l, "vms/"+state(t, l).Instances[0].Name+"/delete", nil)
-	cancel(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 }
 
 func TestNodesThatNeverRegisterAreGivenBackAndTheirNodesetIsBlocked(t *testing.T) {
@@ -95,6 +91,5 @@ func TestNodesThatNeverRegisterAreGivenBackAndTheirNodesetIsBlocked(t *testing.T
 	_, err := l.Flex(context.Background(), "unblock", "a3")
 	require.NoError(t, err)
 	awaitRequest(t, l, "alpha-a3-job-"+next)
-	cancel(t, l, id, next)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id, next)
 }

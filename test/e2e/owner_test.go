@@ -42,8 +42,7 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 		awaitJob(t, l, 30*time.Second, component, "Reason", "JobHeldAdmin")
 		awaitTold(t, l, 30*time.Second, component, `vmExternalIpAccess`)
 	}
-	cancel(t, l, leader)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, leader)
 }
 
 func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *testing.T) {
@@ -58,9 +57,7 @@ func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *te
 	_, asked := state(t, l).Group("alpha-a3-job-" + first)
 	assert.False(t, asked, "there is capacity for it, and it would come too early")
 	capacity(t, l, "g2-standard-48", 8)
-	awaitCompleted(t, l, first)
-	assert.Equal(t, "0", jobField(t, l, first, "Restarts"))
-	awaitNothingLeft(t, l)
+	awaitDoneAtOnce(t, l, first)
 }
 
 func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *testing.T) {
@@ -84,9 +81,7 @@ func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *te
 	for _, i := range atTerminal {
 		assert.Zero(t, i.awaitEnd(t, 2*time.Minute), "%s runs in the end", i.name)
 	}
-	awaitCompleted(t, l, batch)
-	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
-	awaitNothingLeft(t, l)
+	awaitDoneAtOnce(t, l, batch)
 }
 
 func TestJobsThatSlurmWouldNotRequeueAreToldWhyBeforeTheirNodesAreTaken(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/slurm"
@@ -94,6 +95,28 @@ func awaitTold(t *testing.T, l *lab.Lab, limit time.Duration, id, pattern string
 func awaitCompleted(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
 	awaitJob(t, l, 150*time.Second, id, "JobState", "COMPLETED")
+}
+
+// awaitDone waits until a job has run and nothing of it is left.
+func awaitDone(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	awaitCompleted(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
+// awaitDoneAtOnce waits until a job has run, for which it was never requeued.
+func awaitDoneAtOnce(t *testing.T, l *lab.Lab, id string) {
+	t.Helper()
+	awaitCompleted(t, l, id)
+	assert.Equal(t, "0", jobField(t, l, id, "Restarts"))
+	awaitNothingLeft(t, l)
+}
+
+// cancelForGood cancels jobs and waits until nothing of them is left.
+func cancelForGood(t *testing.T, l *lab.Lab, ids ...string) {
+	t.Helper()
+	cancel(t, l, ids...)
+	awaitNothingLeft(t, l)
 }
 
 func flexNodes(t *testing.T, l *lab.Lab) []slurm.Node {

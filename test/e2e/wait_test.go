@@ -50,8 +50,7 @@ func TestNodesThatDidNotComeInTimeAreFreeAgainAndTheirRequestIsWithdrawn(t *test
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
 	awaitJob(t, l, time.Minute, id, "Restarts", "1")
-	cancel(t, l, id)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id)
 }
 
 func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
@@ -96,8 +95,7 @@ func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *test
 	awaitTold(t, l, 30*time.Second, low, `place 1 `)
 	cancel(t, l, high)
 	awaitOnly(low)
-	cancel(t, l, low)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, low)
 }
 
 // Slurm 25.11 and later start a job with --requeue=expedite again at once.

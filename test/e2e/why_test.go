@@ -77,6 +77,5 @@ func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
 
 	other := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
 	awaitWhy(t, l, other, `\(Slurm reason: (Resources|Priority|ReqNodeNotAvail).*slurmflex has not requested machines yet`)
-	cancel(t, l, id, other)
-	awaitNothingLeft(t, l)
+	cancelForGood(t, l, id, other)
 }

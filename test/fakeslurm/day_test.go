@@ -93,12 +93,11 @@ func (w *world) consistent(done string) {
 }
 
 func TestTheSameDayEndsTheSame(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		for seed := range uint64(6) {
-			first, second := day(t, version, seed), day(t, version, seed)
-			require.Equal(t, first, second, "seed %d", seed)
+	for _, version := range Releases() {
+		for seed := range uint64(2) {
+			require.Equal(t, day(t, version, seed), day(t, version, seed), "seed %d of %s", seed, version)
 		}
-	})
+	}
 }
 
 // large is a cluster of 4,000 nodes with 1,000 jobs, of which a part runs.

@@ -22,8 +22,7 @@ func (w *world) het() (first, second uint32) {
 }
 
 func TestAHeterogeneousJobIsOneForItsNodesAndItsEnd(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
+	onEachRelease(t, func(t *testing.T, w *world) {
 		first, second := w.het()
 		require.Equal(t, []string{"resume a0,b0 for job 1 for job 2"}, w.programs())
 		require.Equal(t, []uint32{first, first}, []uint32{w.queued(first).HetID, w.queued(second).HetID})
@@ -40,8 +39,7 @@ func TestAHeterogeneousJobIsOneForItsNodesAndItsEnd(t *testing.T) {
 }
 
 func TestAHeterogeneousJobIsTakenBackAsAWhole(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
+	onEachRelease(t, func(t *testing.T, w *world) {
 		first, second := w.het()
 		w.update("b0", "power_down_force")
 		require.Equal(t, slurm.JobPending, w.JobState(first))

@@ -37,21 +37,8 @@ func TestAnAllocatedNodeIsPoweredUpRunsItsJobAndIsPoweredDown(t *testing.T) {
 	require.Zero(t, w.node("a0").LastBusyTime)
 }
 
-func TestOn2205NoNodeIsMarkedToBePoweredDown(t *testing.T) {
-	w := newWorld(t, "22.05")
-	w.submit(train("a0"))
-	w.pass(2 * time.Second)
-	w.shows("a0", "ALLOCATED+CLOUD+POWERING_UP+NOT_RESPONDING")
-	w.update("a0", "power_down")
-	w.shows("a0", "ALLOCATED+CLOUD+POWER_DOWN+POWERING_UP+NOT_RESPONDING")
-	partitions, err := w.Partitions(t.Context())
-	require.NoError(t, err)
-	require.False(t, partitions[0].PowerDownOnIdle)
-}
-
 func TestANodeIsPoweredDownAfterSuspendTimeUnlessItIsExempt(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
+	onEachRelease(t, func(t *testing.T, w *world) {
 		w.powered("b0,s0")
 		w.pass(90 * time.Second)
 		w.shows("b0", "IDLE+CLOUD")
@@ -112,8 +99,7 @@ func TestAPartitionsResumeTimeoutCountsForItsNodes(t *testing.T) {
 }
 
 func TestPowerUpOfANodePoweringUpBeginsResumeTimeoutAnew(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
+	onEachRelease(t, func(t *testing.T, w *world) {
 		id := w.submit(train("a0"))
 		w.pass(2 * time.Second)
 		w.programs()
@@ -125,71 +111,6 @@ func TestPowerUpOfANodePoweringUpBeginsResumeTimeoutAnew(t *testing.T) {
 			require.Equal(t, []string{"resume a0"}, w.programs(), "and no job is named")
 		}
 		require.Equal(t, slurm.JobConfiguring, w.JobState(id))
-	})
-}
-
-func TestAMachineThatBootedBeforeItWasLastAskedForIsNotTaken(t *testing.T) {
-	w := newWorld(t, "24.11")
-	w.update("a0", "power_up")
-	w.pass(2 * time.Second)
-	boot := w.now
-	w.pass(10 * time.Second)
-	w.update("a0", "power_up")
-	w.pass(2 * time.Second)
-	w.Register("a0", boot)
-	w.pass(2 * time.Second)
-	w.shows("a0", "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
-	w.boot("a0")
-	w.shows("a0", "IDLE+CLOUD")
-}
-
-func TestPowerUpIsIgnoredWhileANodeIsPoweringDown(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
-		w.powered("b0")
-		w.update("b0", "power_down")
-		w.pass(time.Second)
-		w.programs()
-		w.update("b0", "power_up")
-		w.pass(2 * time.Second)
-		w.shows("b0", "IDLE+CLOUD+POWERING_DOWN")
-		require.Empty(t, w.programs())
-	})
-}
-
-func TestResumeWhileANodeIsPoweringDownHasItPoweredDownAtOnce(t *testing.T) {
-	w := newWorld(t, "24.11")
-	w.powered("b0")
-	w.update("b0", "power_down_force")
-	w.pass(time.Second)
-	w.update("b0", "resume")
-	w.shows("b0", "IDLE+CLOUD+POWERED_DOWN")
-}
-
-func TestAVanishedStaticNodeIsDownAndPowerUpDoesNothing(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
-		w.powered("s0")
-		w.Silence("s0")
-		w.pass(19 * time.Second)
-		w.shows("s0", "IDLE+CLOUD")
-		w.pass(2 * time.Second)
-		w.shows("s0", "IDLE+CLOUD+NOT_RESPONDING")
-		w.pass(30 * time.Second)
-		w.shows("s0", "DOWN+CLOUD+NOT_RESPONDING")
-		require.Equal(t, "Not responding", w.node("s0").Reason)
-		w.update("s0", "power_up")
-		w.pass(time.Hour)
-		w.shows("s0", "DOWN+CLOUD+NOT_RESPONDING") // it is exempt from SuspendTime
-		require.Empty(t, w.programs())
-
-		w.update("s0", "power_down_force")
-		w.pass(time.Second)
-		w.update("s0", "resume")
-		w.update("s0", "power_up")
-		w.pass(2 * time.Second)
-		w.boot("s0")
-		w.shows("s0", "IDLE+CLOUD")
 	})
 }
 
@@ -206,13 +127,6 @@ func TestAVanishedNodeOfAJobHealsItself(t *testing.T) {
 	w.shows("b0", "DOWN+CLOUD+NOT_RESPONDING")
 	w.pass(100 * time.Second)
 	require.Equal(t, []string{"suspend b0"}, w.programs())
-}
-
-func TestAMachineThatComesByItselfMakesItsNodeIdle(t *testing.T) {
-	w := newWorld(t, "24.11")
-	w.boot("b0")
-	w.shows("b0", "IDLE+CLOUD")
-	require.Equal(t, w.now, w.node("b0").LastBusyTime)
 }
 
 func TestAJobOnAMachineThatBootedAnewIsLost(t *testing.T) {
@@ -248,8 +162,7 @@ func TestARestartRunsNoProgramAgainAndOn2205NodesWereBusyThen(t *testing.T) {
 }
 
 func TestASlurmctldWithoutItsStateTakesAllNodesForPoweredDown(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
+	onEachRelease(t, func(t *testing.T, w *world) {
 		w.powered("a0")
 		first := w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour, Run: time.Hour})
 		w.pass(time.Minute)
@@ -262,4 +175,16 @@ func TestASlurmctldWithoutItsStateTakesAllNodesForPoweredDown(t *testing.T) {
 		require.Empty(t, w.calls, "nobody is called for what is forgotten")
 		require.Equal(t, first, w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour}), "ids begin again")
 	})
+}
+
+func TestOn2205NoNodeIsMarkedToBePoweredDown(t *testing.T) {
+	w := newWorld(t, "22.05")
+	w.submit(train("a0"))
+	w.pass(2 * time.Second)
+	w.shows("a0", "ALLOCATED+CLOUD+POWERING_UP+NOT_RESPONDING")
+	w.update("a0", "power_down")
+	w.shows("a0", "ALLOCATED+CLOUD+POWER_DOWN+POWERING_UP+NOT_RESPONDING")
+	partitions, err := w.Partitions(t.Context())
+	require.NoError(t, err)
+	require.False(t, partitions[0].PowerDownOnIdle)
 }

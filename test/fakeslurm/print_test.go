@@ -10,8 +10,7 @@ import (
 )
 
 func TestWhatIsPrintedIsReadBack(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
+	onEachRelease(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		id := w.submit(JobSpec{Partition: "train", Nodes: 2, Limit: 26 * time.Hour, User: "bob", AdminComment: "theirs"})
 		w.submit(JobSpec{Partition: "open", Tasks: 3, Limit: time.Minute})

@@ -15,20 +15,6 @@ func (w *world) reserveFrom(name string, in time.Duration, nodes ...string) erro
 	return w.CreateReservation(w.t.Context(), slurm.ReservationSpec{Name: name, Nodes: nodes, Start: w.now.Add(in)})
 }
 
-func TestAJobThatWouldRunIntoAReservationIsNotStarted(t *testing.T) {
-	w := newWorld(t, "24.11")
-	require.NoError(t, w.reserveFrom("eol", time.Hour, "a0", "a1"))
-	long, short := train("a0"), train("a1")
-	short.Limit = 59 * time.Minute
-	first, second := w.submit(long), w.submit(short)
-	w.pass(2 * time.Second)
-	require.Equal(t, "ReqNodeNotAvail, May be reserved for other job", w.queued(first).Reason, "its limit ends at the start, and a second has passed")
-	require.Equal(t, slurm.JobConfiguring, w.JobState(second))
-	require.NoError(t, w.DeleteReservation(t.Context(), "eol"))
-	w.pass(time.Second)
-	require.Equal(t, slurm.JobConfiguring, w.JobState(first))
-}
-
 func TestAReservationThatHasBegunMarksItsNodesAndStopsNothing(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b[0-1]")
@@ -48,9 +34,17 @@ func TestAReservationThatHasBegunMarksItsNodesAndStopsNothing(t *testing.T) {
 	w.shows("b1", "IDLE+CLOUD+POWERED_DOWN")
 }
 
+func TestAReservationIsGoneAfterAYear(t *testing.T) {
+	w := newWorld(t, "24.11")
+	require.NoError(t, w.reserveFrom("eol", time.Minute, "a0"))
+	w.now = w.now.Add(year + 2*time.Minute)
+	w.Step()
+	w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
+	require.ErrorIs(t, w.DeleteReservation(t.Context(), "eol"), scontrol.ErrUnknownReservation)
+}
+
 func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
-	eachVersion(t, func(t *testing.T, version string) {
-		w := newWorld(t, version)
+	onEachRelease(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		require.NoError(t, w.reserveFrom("eol", time.Hour, "a0"))
 		require.ErrorIs(t, w.reserveFrom("eol", time.Hour, "a1"), scontrol.ErrReservationExists)
@@ -64,7 +58,7 @@ func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
 		partly, whole := w.SetReservationNodes(ctx, "eol", []string{"a2", "a9"}), w.SetReservationNodes(ctx, "eol", []string{"a9"})
 		reservations, err := w.Reservations(ctx)
 		require.NoError(t, err)
-		if version == "22.05" {
+		if w.o.Version == "22.05" {
 			require.ErrorIs(t, partly, scontrol.ErrUnknownNode)
 			require.ErrorIs(t, whole, scontrol.ErrUnknownNode)
 			require.Equal(t, []string{"a0"}, reservations[0].Nodes)
@@ -74,13 +68,4 @@ func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
 			require.Equal(t, []string{"a2"}, reservations[0].Nodes)
 		}
 	})
-}
-
-func TestAReservationIsGoneAfterAYear(t *testing.T) {
-	w := newWorld(t, "24.11")
-	require.NoError(t, w.reserveFrom("eol", time.Minute, "a0"))
-	w.now = w.now.Add(year + 2*time.Minute)
-	w.Step()
-	w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
-	require.ErrorIs(t, w.DeleteReservation(t.Context(), "eol"), scontrol.ErrUnknownReservation)
 }

@@ -40,19 +40,6 @@ func TestASmallJobPassesALargeOneOnlyIfItDoesNotDelayIt(t *testing.T) {
 	w.shows("a3", "IDLE+CLOUD+POWERED_DOWN+PLANNED")
 }
 
-func TestTwoJobsShareANodeAndAThirdWaits(t *testing.T) {
-	w := newWorld(t, "24.11")
-	w.powered("b0")
-	first, _, third := w.submit(open("b0")), w.submit(open("b0")), w.submit(open("b0"))
-	w.pass(time.Second)
-	w.shows("b0", "ALLOCATED+CLOUD")
-	require.Equal(t, slurm.JobPending, w.JobState(third))
-	require.NoError(t, w.Cancel(first))
-	w.shows("b0", "MIXED+CLOUD")
-	w.pass(time.Second)
-	require.Equal(t, slurm.JobRunning, w.JobState(third), "at once, for the node is up")
-}
-
 func TestAJobDoesNotStartWhereItsNodesAreNotToBeHad(t *testing.T) {
 	for _, state := range []string{"down", "drain", "power_down_force"} {
 		w := newWorld(t, "24.11")

@@ -54,10 +54,10 @@ func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
 	return w
 }
 
-// eachVersion runs a test on each release that the model is held against.
-func eachVersion(t *testing.T, test func(t *testing.T, version string)) {
+// onEachRelease runs a test on each release that the model is held against.
+func onEachRelease(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, version := range []string{"22.05", "24.11", "26.05"} {
-		t.Run(version, func(t *testing.T) { test(t, version) })
+		t.Run(version, func(t *testing.T) { test(t, newWorld(t, version)) })
 	}
 }
 

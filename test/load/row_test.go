@@ -24,17 +24,6 @@ bench: 3 rows, 1 short
 `, out.String())
 }
 
-func TestTheRowsAreJSONForPrograms(t *testing.T) {
-	var out bytes.Buffer
-	require.NoError(t, writeJSON(&out, []row{measured("hook", 17.26, "ms", 30)}))
-	assert.JSONEq(t, `[{"name":"hook","value":17.26,"unit":"ms","target":30,"ok":true}]`, out.String())
-}
-
-func TestTheMedianIsTheMiddle(t *testing.T) {
-	assert.Equal(t, 3*time.Second, median([]time.Duration{9 * time.Second, time.Second, 3 * time.Second}))
-	assert.InDelta(t, 4, median([]float64{4}), 0)
-}
-
 func TestCallsThatLookOrWaitChangeNothing(t *testing.T) {
 	calls := map[string]int{
 		"regionInstanceGroupManagers.insert": 3, "regionInstanceGroupManagerResizeRequests.cancel": 2,

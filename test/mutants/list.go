@@ -105,15 +105,15 @@ var mutants = []mutant{
 		"cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))", planner,
 	},
 	{
-		"a lease shorter than ten minutes", "flex/plan/match_lease.go",
+		"a lease shorter than ten minutes", "flex/plan/scene_lease.go",
 		"return min(max(need, mig.MinDuration), longest)", "return min(need, longest)", planner,
 	},
 	{
-		"the margin is forgotten", "flex/plan/match_lease.go",
+		"the margin is forgotten", "flex/plan/scene_lease.go",
 		"need = max(need, j.Limit.Duration+flex.JobDurationMargin)", "need = max(need, j.Limit.Duration)", planner,
 	},
 	{
-		"the shortest need of a shared node counts", "flex/plan/match_lease.go",
+		"the shortest need of a shared node counts", "flex/plan/scene_lease.go",
 		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
 	},
 	{
@@ -163,11 +163,19 @@ var mutants = []mutant{
 		"case limit > 0 && m.power == rising", "case m.power == rising", planner,
 	},
 	{
-		"a job is acted on before its owner is told", "flex/owner.go",
-		"	if spared {\n		return ErrOnlyTold\n	}\n", "	_ = spared\n", rounds,
+		"a job is lost before its owner was warned", "flex/plan/rule_giveup.go",
+		"		case warned:\n", "		case warned || read:\n", planner,
 	},
 	{
-		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_leases.go",
+		"a job of which no record could be read is given back", "flex/plan/rule_giveup.go",
+		"		case !read:\n", "		case !read && false:\n", planner,
+	},
+	{
+		"a job that may no longer be requeued is lost unwarned", "flex/owner.go",
+		"		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", rounds,
+	},
+	{
+		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_lease.go",
 		"s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "s.isOld(in.Created, limit)", planner,
 	},
 	{
@@ -188,11 +196,15 @@ var mutants = []mutant{
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",
-		"	if _, busy := f.asks[queue]; busy {\n", "	if _, busy := f.asks[queue]; busy && false {\n", rounds,
+		"if f.queues[name] != nil || ", "if ", rounds,
 	},
 	{
 		"a request that could not be made stops other groups", "flex/apply.go",
-		"		if actions := queues[queue]; r.flights.begin(queue, actions) {", "		if actions := queues[queue]; len(r.refusals.matter(r.Now())) == 0 && r.flights.begin(queue, actions) {", rounds,
+		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", rounds,
+	},
+	{
+		"a request is made though its group could not be", "flex/plan/action.go",
+		"		case CreatePolicy, CreateGroup:\n", "		case CreatePolicy:\n", rounds,
 	},
 	{
 		"of many nodes only the first batch is updated", "slurm/scontrol/update.go",
@@ -219,8 +231,8 @@ var mutants = []mutant{
 		"if !mayEnd(in) {", "if false {", client,
 	},
 	{
-		"a warning that somebody forged spares a job for ever", "flex/owner.go",
-		"if warned && (requeues(rec) || at.After(r.Now())) {", "if warned && rec.ID == 0 && at.IsZero() {", rounds,
+		"a warning that somebody forged spares a job for ever", "flex/plan/scene_owners.go",
+		"warned && !s.snap.Requeues[job] && !at.After(s.snap.Now)", "warned", planner,
 	},
 	{
 		"a line of an AdminComment passes for a job's record", "slurm/scontrol/jobrecords.go",
@@ -228,7 +240,7 @@ var mutants = []mutant{
 	},
 	{
 		"a refused node update starves all others", "flex/apply.go",
-		"case alone && r.Now().Sub(began) < actionLimit:", "case alone && began.IsZero():", rounds,
+		"case r.Now().Sub(began) >= actionLimit:", "case !began.IsZero():", rounds,
 	},
 	{
 		"what Slurm refuses is tried again in each pass", "flex/retries.go",

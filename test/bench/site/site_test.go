@@ -9,8 +9,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
-	"slurmflex/slurm"
-	"slurmflex/test/fakeslurm"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -46,32 +44,4 @@ func TestEveryNodeOfARisingClusterIsAskedForAndEveryMachineOfALeavingOneDeleted(
 		}
 	}
 	assert.Equal(t, []int{400, 400}, []int{asked, deleted})
-}
-
-func TestWhatSlurmWouldPrintIsReadBack(t *testing.T) {
-	cfg := cluster(t, 500)
-	snap := Steady(cfg, noon)
-	snap.Nodes[7].Comment, snap.Nodes[8].Reason, snap.Nodes[8].ReasonBy = "slurmflex: waits", "slurmflex: no capacity", "root"
-	snap.Nodes[9].LastBusyTime = noon
-
-	nodes, err := slurm.ParseNodes([]byte(fakeslurm.PrintNodes(snap.Nodes)))
-	require.NoError(t, err)
-	assert.Equal(t, snap.Nodes, nodes)
-
-	jobs, err := slurm.ParseSqueue([]byte(fakeslurm.PrintJobs(snap.Jobs)))
-	require.NoError(t, err)
-	assert.Equal(t, snap.Jobs, jobs)
-
-	reservations, err := slurm.ParseReservations([]byte(fakeslurm.PrintReservations(snap.Reservations)))
-	require.NoError(t, err)
-	require.Len(t, reservations, len(snap.Reservations))
-	for i, r := range reservations {
-		want := snap.Reservations[i]
-		assert.Equal(t, []any{want.Name, want.Start}, []any{r.Name, r.Start})
-		assert.ElementsMatch(t, want.Nodes, r.Nodes)
-	}
-	resumed, err := slurm.ResumedJobs(ResumeFile(snap.Jobs))
-	require.NoError(t, err)
-	require.Len(t, resumed, len(snap.Jobs))
-	assert.Equal(t, snap.Jobs[3].ID, resumed[3])
 }

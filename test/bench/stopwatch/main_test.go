@@ -34,17 +34,3 @@ func TestEachRunIsTimedAndWhatItLeavesBehindIsWaitedFor(t *testing.T) {
 		assert.Positive(t, l.Memory)
 	}
 }
-
-func TestWhatCannotBeTimedIsNamed(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"3"}, "a number of runs and a command"},
-		{[]string{"none", "true"}, `"none" is not a number of runs`},
-		{[]string{"0", "true"}, `"0" is not a number of runs`},
-		{[]string{"1", "/bin/false"}, "/bin/false: exit status 1"},
-	} {
-		assert.ErrorContains(t, run(c.args, &bytes.Buffer{}), c.says)
-	}
-}

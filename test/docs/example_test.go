@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever follows CONTRIBUTING.md to add a rule ends with a test that passes.
+func TestTheExampleOfARuleIsGreen(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	contributing, err := parsePage("CONTRIBUTING.md", text)
+	require.NoError(t, err)
+	var code []string
+	for _, b := range contributing.blocks {
+		if b.language == "go" {
+			code = append(code, b.text)
+		}
+	}
+	require.GreaterOrEqual(t, len(code), 3)
+	rules, err := os.ReadFile(filepath.Join(root, "flex/plan/rule.go"))
+	require.NoError(t, err)
+	before, after, found := strings.Cut(string(rules), "\t{\"other components first\"")
+	require.True(t, found)
+
+	dir := t.TempDir()
+	overlay := map[string]string{}
+	for path, content := range map[string]string{
+		"flex/plan/rule_night.go":      code[0],
+		"flex/plan/rule.go":            before + code[1] + "\t{\"other components first\"" + after,
+		"flex/plan/rule_night_test.go": code[2],
+	} {
+		overlay[filepath.Join(root, path)] = filepath.Join(dir, filepath.Base(path))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(content), 0o600))
+	}
+	list, err := json.Marshal(map[string]any{"Replace": overlay})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600))
+	test := exec.Command("go", "test", "-overlay", filepath.Join(dir, "overlay.json"), "-run", "Night", "-v", "./flex/plan")
+	test.Dir = root
+	out, err := test.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestAJobOfTheNightWaitsByDay")
+}

@@ -53,6 +53,12 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 		"is there if the group says so, however long its request has waited": {
 			given: append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), saying("alpha-a3-0", "")),
 		},
+		"is there though the group's size may also be that of a machine which is leaving": {
+			given: []func(*setting){
+				nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", "IDLE+CLOUD"), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0"),
+				brought("alpha-a3-[0-1]", time.Minute), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING"), counting(1), saying("alpha-a3-0", ""),
+			},
+		},
 		"may be there as long as the group says nothing": {
 			given: append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), silent),
 		},

@@ -20,6 +20,7 @@ type scene struct {
 	instances map[string][]machine // the same, by name; a name is unique in a zone only
 	groups    map[mig.GroupID]*mig.Group
 	inGroup   map[mig.GroupID]int // how many instances
+	staying   map[mig.GroupID]int // of these, without those that are leaving
 	requests  map[string][]ref    // live requests, by the names they ask for
 	active    map[string]int      // live requests, by region
 	activeOf  map[string]int      // the same, by nodeset
@@ -45,6 +46,7 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		instances: make(map[string][]machine, len(snap.Instances)),
 		groups:    make(map[mig.GroupID]*mig.Group, len(snap.Groups)),
 		inGroup:   make(map[mig.GroupID]int, len(snap.Groups)),
+		staying:   make(map[mig.GroupID]int, len(snap.Groups)),
 		requests:  map[string][]ref{},
 		active:    map[string]int{},
 		activeOf:  map[string]int{},

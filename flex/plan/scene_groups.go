@@ -52,11 +52,14 @@ const lostAfter = 10 * time.Minute
 // Hidden returns the groups that count members of which neither an instance nor a
 // request shows, and that are not creating them. Only the group itself can say what
 // they are: instances that no list shows for now, that show without their group,
-// or that are lost.
+// or that are lost. An instance that is leaving may be counted or not, so it may
+// not stand for another.
 func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 	shown := map[mig.GroupID]int{}
 	for _, in := range s.Instances {
-		shown[in.GroupID()]++
+		if !in.Leaving() {
+			shown[in.GroupID()]++
+		}
 	}
 	var hidden []mig.Group
 	for _, g := range groups {
@@ -68,7 +71,7 @@ func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 }
 
 func (s *scene) hidden(g *mig.Group) (members int, creating bool) {
-	return g.Hidden(s.inGroup[g.ID()])
+	return g.Hidden(s.staying[g.ID()])
 }
 
 // membersOf are those that a group which hides some says it has. It reports false

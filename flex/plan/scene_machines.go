@@ -24,6 +24,9 @@ func (s *scene) addMachines() {
 		key := in.GroupID()
 		s.machines[i] = machine{Instance: in, group: s.groups[key]}
 		s.inGroup[key]++
+		if !in.Leaving() {
+			s.staying[key]++
+		}
 	}
 	slices.SortFunc(s.machines, func(a, b machine) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))

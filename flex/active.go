@@ -12,14 +12,14 @@ import (
 	"slurmflex/slurm"
 )
 
-// Controllers is what is asked of Slurm before a round, to know whether it is
+// Controllers is what is asked of Slurm before a pass, to know whether it is
 // ours to make.
 type Controllers interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Controllers(ctx context.Context) ([]slurm.Controller, error)
 }
 
-// Seat says whether this process may make rounds: as SlurmUser only, and where
+// Permission says whether this process may reconcile: as SlurmUser only, and where
 // a cluster has several controllers, on one of their hosts only.
 //
 // Of several controllers the first that is up acts, in the order of slurm.conf:
@@ -29,31 +29,31 @@ type Controllers interface {
 // one host acts and not two, for all of them see the same ones up. Two hosts
 // that cannot reach each other see different ones; but slurmctld does not take
 // over from one that still writes into the StateSaveLocation, and a host whose
-// slurmctld is in standby gets no answer to anything else, and makes no round.
+// slurmctld is in standby gets no answer to anything else, and does not reconcile.
 //
 // A host that is no controller acts, whoever is up: it was chosen by whoever
 // started slurmflex there, Slurm calls nobody on it, and no other host is
 // to take its place. If slurmflex runs there, it must not run on the
 // controllers. A single controller is not waited for either.
 //
-// A Seat is not for concurrent use.
-type Seat struct {
+// A Permission is not for concurrent use.
+type Permission struct {
 	Slurm Controllers
 	Host  string // as uname gives it; empty: this host's
 
 	ours bool // we are SlurmUser
 }
 
-// ErrStandby says that the rounds are made on another controller's host.
+// ErrStandby says that another controller's host reconciles.
 var ErrStandby = errors.New("slurmctld is active")
 
 // ErrNotSlurmUser says that this process runs as another user than slurmctld.
 // It does not pass.
 var ErrNotSlurmUser = errors.New("not SlurmUser")
 
-// check returns nil if a round may begin. It asks Slurm once, and the first
-// time twice. A nil Seat allows everything.
-func (s *Seat) check(ctx context.Context) error {
+// check returns nil if a pass may begin. It asks Slurm once, and the first
+// time twice. A nil Permission allows everything.
+func (s *Permission) check(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func isHost(controller, host string) bool {
 
 // checkUser returns an error unless this process runs as SlurmUser. The answer
 // is remembered: slurmctld cannot change its user without a restart of all.
-func (s *Seat) checkUser(ctx context.Context) error {
+func (s *Permission) checkUser(ctx context.Context) error {
 	if s.ours {
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// pair is a cluster with a backup controller, as a Seat asks it.
+// pair is a cluster with a backup controller, as a Permission asks it.
 type pair struct {
 	mu        sync.Mutex
 	user      string // SlurmUser as scontrol prints it; empty: ours
@@ -56,7 +56,7 @@ func (p *pair) set(primary, backup bool) {
 	p.primary, p.backup = primary, backup
 }
 
-func TestOnOneHostOfSeveralRoundsAreMade(t *testing.T) {
+func TestOnOneHostOfSeveralPassesAreMade(t *testing.T) {
 	up := func(hosts ...string) []slurm.Controller {
 		var all []slurm.Controller
 		for i, role := range []string{"primary", "backup1", "backup2"}[:len(hosts)] {
@@ -120,7 +120,7 @@ func TestHoweverManyAreUpExactlyOneControllerActs(t *testing.T) {
 	}
 }
 
-func TestARoundIsSlurmUsersOnly(t *testing.T) {
+func TestAPassIsSlurmUsersOnly(t *testing.T) {
 	us := userName(strconv.Itoa(os.Geteuid()))
 	for name, test := range map[string]struct{ user, want string }{
 		"us": {"", ""},
@@ -132,11 +132,11 @@ func TestARoundIsSlurmUsersOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &pair{primary: true, user: test.user}
-			seat := &Seat{Slurm: p, Host: "ctl1"}
-			err := seat.check(t.Context())
+			permission := &Permission{Slurm: p, Host: "ctl1"}
+			err := permission.check(t.Context())
 			if test.want == "" {
 				require.NoError(t, err)
-				require.NoError(t, seat.check(t.Context()))
+				require.NoError(t, permission.check(t.Context()))
 				assert.Equal(t, 1, p.usersRead, "once is enough")
 				assert.Equal(t, 2, p.asked)
 				return
@@ -150,20 +150,20 @@ func TestARoundIsSlurmUsersOnly(t *testing.T) {
 
 func TestWithoutAnAnswerNobodyIsTakenForActive(t *testing.T) {
 	p := &pair{primary: true, down: errors.New("scontrol: no answer within 30s")}
-	seat := &Seat{Slurm: p, Host: "ctl1"}
-	require.EqualError(t, seat.check(t.Context()), "read slurm.conf: scontrol: no answer within 30s")
+	permission := &Permission{Slurm: p, Host: "ctl1"}
+	require.EqualError(t, permission.check(t.Context()), "read slurm.conf: scontrol: no answer within 30s")
 	p.down = nil
-	require.NoError(t, seat.check(t.Context()))
+	require.NoError(t, permission.check(t.Context()))
 	p.down = errors.New("scontrol: no answer within 30s")
-	require.EqualError(t, seat.check(t.Context()), "read controllers: scontrol: no answer within 30s")
+	require.EqualError(t, permission.check(t.Context()), "read controllers: scontrol: no answer within 30s")
 }
 
 func TestASeatThatNamesNoHostIsThisHosts(t *testing.T) {
 	name, err := os.Hostname()
 	require.NoError(t, err)
 	me := slurm.Controller{Role: "backup", Host: name, Up: true}
-	seat := &Seat{Slurm: listed{&pair{}, []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
-	require.ErrorIs(t, seat.check(t.Context()), ErrStandby)
+	permission := &Permission{Slurm: listed{&pair{}, []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
+	require.ErrorIs(t, permission.check(t.Context()), ErrStandby)
 }
 
 // listed is a pair with other controllers.
@@ -174,24 +174,24 @@ type listed struct {
 
 func (l listed) Controllers(context.Context) ([]slurm.Controller, error) { return l.controllers, nil }
 
-// watched is a scheduler that notes who makes rounds.
+// watched is a scheduler that notes who reconciles.
 type watched struct {
 	Scheduler
-	rounds func()
+	passes func()
 }
 
 func (w watched) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	w.rounds()
+	w.passes()
 	return w.Scheduler.Nodes(ctx)
 }
 
 // second starts another daemon beside the world's, with a lock of its own. Both
-// note their rounds by name.
-func (w *world) second(name string, lock Lock, rounds func(name string)) (log *observer.ObservedLogs, stop func()) {
+// note their passes by name.
+func (w *world) second(name string, lock Lock, passes func(name string)) (log *observer.ObservedLogs, stop func()) {
 	core, log := observer.New(zapcore.InfoLevel)
 	r := &Reconciler{
 		Config: w.Config, Cloud: w.Cloud, Log: zap.New(core), Now: time.Now,
-		Scheduler: watched{w.slurm, func() { rounds(name) }},
+		Scheduler: watched{w.slurm, func() { passes(name) }},
 	}
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
@@ -199,7 +199,7 @@ func (w *world) second(name string, lock Lock, rounds func(name string)) (log *o
 	return log, func() { cancel(); require.NoError(w.t, <-ended) }
 }
 
-// tally counts rounds by who made them.
+// tally counts passes by who made them.
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -222,21 +222,21 @@ func (c *tally) since() map[string]int {
 
 func TestOfTwoDaemonsOnOneHostOneActsAtATime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		rounds := &tally{counts: map[string]int{}}
+		passes := &tally{counts: map[string]int{}}
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, stopFirst := w.second("first", w.lock, rounds.add)
+		_, stopFirst := w.second("first", w.lock, passes.add)
 		synctest.Wait()
-		_, stopSecond := w.second("second", w.lock, rounds.add)
+		_, stopSecond := w.second("second", w.lock, passes.add)
 		defer stopSecond()
 		time.Sleep(5 * time.Minute)
-		made := rounds.since()
+		made := passes.since()
 		assert.Greater(t, made["first"], 5)
 		assert.Zero(t, made["second"], "while the first has anything in flight")
 
 		stopFirst()
 		time.Sleep(time.Minute)
-		assert.NotZero(t, rounds.since()["second"], "it goes on where the first was stopped")
+		assert.NotZero(t, passes.since()["second"], "it goes on where the first was stopped")
 		close(h.let)
 		time.Sleep(time.Minute)
 		assert.Equal(t, []string{
@@ -249,19 +249,19 @@ func TestOfTwoDaemonsOnOneHostOneActsAtATime(t *testing.T) {
 func TestTheBackupTakesOverAndHandsBack(t *testing.T) {
 	backupsDir := privateFolder(t)
 	inWorld(t, func(t *testing.T, w *world) {
-		ctlds, rounds := &pair{primary: true, backup: true}, &tally{counts: map[string]int{}}
-		seat := func(host string) *Seat { return &Seat{Slurm: ctlds, Host: host} }
-		log1, stop1 := w.second("ctl1", Lock{Dir: w.lock.Dir, Seat: seat("ctl1")}, rounds.add)
-		log2, stop2 := w.second("ctl2", Lock{Dir: backupsDir, Seat: seat("ctl2")}, rounds.add)
+		ctlds, passes := &pair{primary: true, backup: true}, &tally{counts: map[string]int{}}
+		permission := func(host string) *Permission { return &Permission{Slurm: ctlds, Host: host} }
+		log1, stop1 := w.second("ctl1", Lock{Dir: w.lock.Dir, Permission: permission("ctl1")}, passes.add)
+		log2, stop2 := w.second("ctl2", Lock{Dir: backupsDir, Permission: permission("ctl2")}, passes.add)
 		defer stop1()
 		defer stop2()
-		const twoRounds = 2 * 33 * time.Second
+		const twoPasses = 2 * 33 * time.Second
 		for i, acting := range []string{"ctl1", "ctl2", "ctl1"} {
 			ctlds.set(acting == "ctl1", true)
-			time.Sleep(twoRounds)
-			rounds.since() // from here on only one acts
+			time.Sleep(twoPasses)
+			passes.since() // from here on only one acts
 			time.Sleep(10 * time.Minute)
-			made := rounds.since()
+			made := passes.since()
 			assert.InDelta(t, 20, made[acting], 3)
 			assert.Len(t, made, 1, "%d: only on %s", i, acting)
 		}
@@ -274,30 +274,30 @@ func TestTheBackupTakesOverAndHandsBack(t *testing.T) {
 			}
 			return lines
 		}
-		assert.Equal(t, []string{"standing by: slurmctld is active on ctl2", "rounds go on"}, told(log1))
-		assert.Equal(t, []string{"standing by: slurmctld is active on ctl1", "rounds go on", "standing by: slurmctld is active on ctl1"}, told(log2))
+		assert.Equal(t, []string{"standing by: slurmctld is active on ctl2", "reconciling again"}, told(log1))
+		assert.Equal(t, []string{"standing by: slurmctld is active on ctl1", "reconciling again", "standing by: slurmctld is active on ctl1"}, told(log2))
 	})
 }
 
-func TestTheBackupsHooksAndCronLeaveTheRoundToThePrimary(t *testing.T) {
+func TestTheBackupsHooksAndCronLeaveThePassToThePrimary(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.lock.Seat = &Seat{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
+		w.lock.Permission = &Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
 		require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
 		_, err := w.Sync(t.Context(), w.lock)
 		require.ErrorIs(t, err, ErrStandby)
-		assert.Empty(t, w.slurm.rounds())
+		assert.Empty(t, w.slurm.passes())
 		assert.Empty(t, w.mutations())
 		assert.False(t, w.locked())
 	})
 }
 
-func TestADaemonOfTheWrongUserEndsBeforeItsFirstRound(t *testing.T) {
+func TestADaemonOfTheWrongUserEndsBeforeItsFirstPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.lock.Seat = &Seat{Slurm: &pair{user: "slurm(4294967294)"}, Host: "ctl1"}
+		w.lock.Permission = &Permission{Slurm: &pair{user: "slurm(4294967294)"}, Host: "ctl1"}
 		require.ErrorIs(t, w.Run(t.Context(), w.lock, nil), ErrNotSlurmUser)
-		assert.Empty(t, w.slurm.rounds())
-		w.lock.Seat = nil
+		assert.Empty(t, w.slurm.passes())
+		w.lock.Permission = nil
 		assert.False(t, w.locked())
 	})
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // actionLimit bounds one action. Compute may take over a minute to validate a
-// resize request; what is not done by then is found by the next round.
+// resize request; what is not done by then is found by the next pass.
 const actionLimit = 3 * time.Minute
 
 // flights are the queues that are being worked off. A queue in flight is not
@@ -201,11 +201,11 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 // at, and what a job's owner was told is in the job's AdminComment.
 func severity(a plan.Action) zapcore.Level {
 	switch a := a.(type) {
-	case plan.TellJob:
+	case plan.CommentJob:
 		return zapcore.DebugLevel
 	case plan.WarnJob:
 		return zapcore.WarnLevel
-	case plan.GiveBack:
+	case plan.ReturnNodes:
 		if a.Then != plan.Requeue {
 			return zapcore.WarnLevel
 		}
@@ -250,14 +250,14 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.Scheduler.SetReservationNodes(ctx, a.Name, a.Nodes)
 	case plan.DeleteReservation:
 		return r.Scheduler.DeleteReservation(ctx, a.Name)
-	case plan.TellJob:
-		return r.tellJob(ctx, a)
+	case plan.CommentJob:
+		return r.commentJob(ctx, a)
 	case plan.WarnJob:
 		return r.warnJob(ctx, a)
-	case plan.GiveBack:
-		return r.giveBack(ctx, a)
+	case plan.ReturnNodes:
+		return r.returnNodes(ctx, a)
 	}
-	return fmt.Errorf("%T is not an action that a round knows", a)
+	return fmt.Errorf("%T is not a known action", a)
 }
 
 func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error {
@@ -270,7 +270,7 @@ func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error 
 }
 
 func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) error {
-	r.made.noteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now()) // a round that looks meanwhile counts it
+	r.made.noteRequest(a.Group.Region, a.Group.Name, a.Spec, r.Now()) // a pass that looks meanwhile counts it
 	err := r.Cloud.CreateRequest(ctx, a.Group.Region, a.Group.Name, a.Spec)
 	switch {
 	case mig.CauseOf(err) == mig.CauseExists:
@@ -295,15 +295,15 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 }
 
 // noteOutcome remembers what became of creating something for a job's group. What
-// an earlier process has seen fail stands in the job's AdminComment.
+// an earlier process has seen fail is in the job's AdminComment.
 func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
 	known, _ := r.owners.last(job)
 	r.refusals.note(group, err, r.Now(), memo.ParseFailed(known.told))
 }
 
 // lookAgain is for a thing whose name is taken: it may be our own, made by a
-// round that was cut off, or a stranger's. Only the next round's look at its
-// stamp tells.
+// pass that was cut off, or a stranger's. Only its stamp says, when the next pass
+// reads it.
 func lookAgain(err error) error {
 	if mig.CauseOf(err) == mig.CauseExists {
 		return fmt.Errorf("look at it again: %w", err)

@@ -29,7 +29,7 @@ func TestAGroupThatFailsStopsNoOther(t *testing.T) {
 		}))
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "shared", "alpha-one-0")
-		out := w.mustRound(t.Context())
+		out := w.mustPass(t.Context())
 		assert.Equal(t, 2, out.Failed, "the group, and the request that would have followed it")
 		assert.True(t, out.Soon())
 		assert.Equal(t, []string{
@@ -44,37 +44,37 @@ func TestAGroupThatFailsStopsNoOther(t *testing.T) {
 }
 
 // A4: what Slurm refuses for one node stops no update of another, and is tried
-// again, ever more seldom up to once a minute.
+// again, ever more rarely up to once a minute.
 func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.frozen = "alpha-one-0"
 		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERING_DOWN") // without a machine
 		w.slurm.submit(1, "train", "alpha-a3-0")               // whose nodes go when it ends
-		assert.Equal(t, 1, w.mustRound(t.Context()).Failed)
+		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
 		assert.True(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown), "in the same pass")
 		for range 600 {
 			time.Sleep(time.Second)
-			w.mustRound(t.Context())
+			w.mustPass(t.Context())
 		}
 		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return u != "alpha-one-0 resume " })
 		assert.InDelta(t, 10+5, len(tries), 2, "in ten minutes")
 
 		w.slurm.frozen = ""
 		time.Sleep(time.Minute)
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Equal(t, "IDLE+CLOUD+POWERED_DOWN", w.slurm.nodes["alpha-one-0"].State.String())
 	})
 }
 
-// A4: the same where a job is to be given back whose nodes Slurm does not take.
-func TestAGiveBackThatSlurmRefusesStopsNoOther(t *testing.T) {
+// A4: the same where a job is to be returned whose nodes Slurm does not take.
+func TestAReturnNodesThatSlurmRefusesStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(t, w)
 		w.slurm.frozen = "alpha-a3-0"
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "train", "alpha-a3-1")
 		for range 60 {
-			w.mustRound(t.Context())
+			w.mustPass(t.Context())
 			time.Sleep(time.Second)
 		}
 		assert.Equal(t, slurm.JobConfiguring, w.slurm.queue()[1])
@@ -109,7 +109,7 @@ func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T
 	}
 }
 
-func TestAMendedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
+func TestAFixedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(t, w)
 		w.slurm.submit(1, "train", "alpha-a3-0")
@@ -117,9 +117,9 @@ func TestAMendedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
 		require.Equal(t, []uint32{1}, w.slurm.held)
 
 		w.cloud.ClearFaults()
-		_, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("mended", "a3-highgpu-8g"))
+		_, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("fixed", "a3-highgpu-8g"))
 		require.NoError(t, err)
-		const mended = "projects/demo/regions/us-central1/instanceTemplates/mended"
+		const mended = "projects/demo/regions/us-central1/instanceTemplates/fixed"
 		w.slurm.cfg.NodeSets[0].Template = mended
 		w.begin()
 		time.Sleep(time.Minute)
@@ -128,7 +128,7 @@ func TestAMendedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
 		groups, _ := w.Cloud.Groups(t.Context(), "alpha", []string{us})
 		at := slices.IndexFunc(groups, func(g mig.Group) bool { return g.Name == "alpha-a3-job-1-r1" })
 		require.GreaterOrEqual(t, at, 0, "%v", w.owned())
-		assert.Equal(t, "regions/us-central1/instanceTemplates/mended", groups[at].Template)
+		assert.Equal(t, "regions/us-central1/instanceTemplates/fixed", groups[at].Template)
 		assert.Contains(t, w.owned(), "request alpha-a3-job-1-r1/a1 for alpha-a3-0: ACCEPTED")
 	})
 }
@@ -145,7 +145,7 @@ func TestAnExpeditedJobThatComesStraightBackWaitsForItsNextAttempt(t *testing.T)
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		back := 0
 		for range 20 * 60 {
-			w.mustRound(t.Context())
+			w.mustPass(t.Context())
 			time.Sleep(time.Second)
 			switch j := w.slurm.jobs[1]; j.State {
 			case slurm.JobPending:
@@ -175,7 +175,7 @@ func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {
 				var gaps []time.Duration
 				last := time.Now()
 				for tries := 0; w.slurm.queue()[1] != slurm.JobPending; time.Sleep(time.Second) {
-					w.mustRound(t.Context())
+					w.mustPass(t.Context())
 					if n := w.cloud.Counts()["regionInstanceGroupManagerResizeRequests.insert"]; n > tries {
 						tries, gaps, last = n, append(gaps, time.Since(last).Round(30*time.Second)), time.Now()
 					}
@@ -204,12 +204,12 @@ func TestAStrangersGroupOfOurNameIsNeitherUsedNorChanged(t *testing.T) {
 
 		w.cloud.ResetCalls()
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		assert.Equal(t, 2, w.mustRound(t.Context()).Failed)
+		assert.Equal(t, 2, w.mustPass(t.Context()).Failed)
 		for range 3 {
-			assert.Zero(t, w.mustRound(t.Context()).Failed)
+			assert.Zero(t, w.mustPass(t.Context()).Failed)
 		}
 		assert.Equal(t, before, w.cloud.State().Groups)
-		assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each round")
+		assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each pass")
 		assert.Equal(t, "flex-start: alpha-a3-job-1 is there already in us-central1 and does not bear the cluster's stamp; "+
 			"delete it or give it another name", w.slurm.comment[1])
 
@@ -229,7 +229,7 @@ func TestAGroupThatSomebodyDeletesUnderAWaitingRequestIsMadeAgain(t *testing.T) 
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.round(t.Context(), 2*time.Second)
+		_, err := w.pass(t.Context(), 2*time.Second)
 		require.NoError(t, err)
 		require.NoError(t, h.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
 		close(h.let)
@@ -249,7 +249,7 @@ func TestAnActionThatHangsHoldsNothingElseUp(t *testing.T) {
 		h := hang(w, "alpha-a3-job-1")
 		impatient := func() {
 			t.Helper()
-			_, err := w.round(t.Context(), 5*time.Second)
+			_, err := w.pass(t.Context(), 5*time.Second)
 			require.NoError(t, err)
 		}
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
@@ -291,7 +291,7 @@ func TestAHundredJobsWaitForTheRateLimitAndNotForEachOther(t *testing.T) {
 			w.slurm.submit(uint32(i+1), "train", fmt.Sprintf("alpha-a3-%d", i))
 		}
 		begun := time.Now()
-		assert.Zero(t, w.mustRound(t.Context()).Failed)
+		assert.Zero(t, w.mustPass(t.Context()).Failed)
 		assert.Less(t, time.Since(begun), 11*time.Second, "400 calls: 200 at once, then 20 a second; their operations alone take 200 s")
 		assert.Len(t, w.cloud.State().Groups, 100)
 	})
@@ -302,7 +302,7 @@ func TestAnActionIsGivenUpAfterThreeMinutes(t *testing.T) {
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "shared", "alpha-a3-0")
 		begun := time.Now()
-		assert.Equal(t, 1, w.mustRound(t.Context()).Failed)
+		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
 		assert.Equal(t, time.Second+3*time.Minute, time.Since(begun), "the group was there after a second")
 
 		close(h.let)
@@ -312,18 +312,18 @@ func TestAnActionIsGivenUpAfterThreeMinutes(t *testing.T) {
 	})
 }
 
-func TestWhatEndsWhileARoundLooksIsJudgedByTheNext(t *testing.T) {
+func TestWhatEndsWhileAPassLooksIsJudgedByTheNext(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
 		w.Cloud = &lateCloud{hungCloud: h}
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.round(t.Context(), 5*time.Second)
+		_, err := w.pass(t.Context(), 5*time.Second)
 		require.NoError(t, err)
 
 		w.slurm.cancel(1)
 		w.slurm.submit(2, "train", "alpha-a3-0")
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun(), "it looked before the request for job 1 was there")
 		w.settle()
 		assert.Equal(t, []string{
@@ -434,7 +434,7 @@ func TestWhatIsUnderWayIsNotBegunAgain(t *testing.T) {
 		w.Cloud = slow
 		w.slurm.cancel(1)
 		for range 20 {
-			_, err := w.round(t.Context(), 2*time.Second)
+			_, err := w.pass(t.Context(), 2*time.Second)
 			require.NoError(t, err)
 			time.Sleep(time.Second)
 		}

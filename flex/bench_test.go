@@ -34,7 +34,7 @@ func (s still) UpdateNodes(context.Context, []string, slurm.NodeChange) error {
 	return nil
 }
 
-// A round makes the groups and instances that are then read again and again,
+// A pass makes the groups and instances that are then read again and again,
 // from memory.
 func BenchmarkObserve(b *testing.B) {
 	for _, nodes := range []int{1_000, 5_000} {
@@ -60,7 +60,7 @@ func benchmarkObserve(b *testing.B, nodes int) {
 		}
 	}
 	connect(gce.Options{Transport: fake.Transport()})
-	if _, err := r.Round(b.Context()); err != nil {
+	if _, err := r.Pass(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	connect(gce.Options{Transport: replay.Of(fake.Transport())})

@@ -9,7 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Unblock has instances of a nodeset asked for again, from the next round on,
+// Unblock has instances of a nodeset asked for again, from the next pass on,
 // after too many did not come up. It returns the nodes whose record of that it
 // has cleared. A node of it that could not be read is an error.
 func Unblock(ctx context.Context, s Scheduler, cfg *config.Config, nodeset string) ([]string, error) {

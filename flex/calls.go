@@ -16,7 +16,7 @@ type Calls struct {
 	Unknown []string // of no nodeset
 }
 
-// Sort tells whom the nodes of a call concern.
+// Sort divides the nodes of a call by who creates their machines.
 func Sort(cfg *config.Config, names []string) Calls {
 	var c Calls
 	for _, name := range names {

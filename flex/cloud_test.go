@@ -61,7 +61,7 @@ func (l listingCloud) Groups(ctx context.Context, cluster string, regions []stri
 	return l.Cloud.Groups(ctx, cluster, regions)
 }
 
-// lateCloud is a hungCloud that is let go while the second round still reads
+// lateCloud is a hungCloud that is let go while the second pass still reads
 // its instances.
 type lateCloud struct {
 	*hungCloud

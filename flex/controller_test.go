@@ -14,7 +14,7 @@ import (
 )
 
 // controller stands for slurmctld: nodes, jobs, and what scontrol update does
-// to them as far as a round uses it.
+// to them as far as a pass uses it.
 type controller struct {
 	cfg *config.Config
 
@@ -291,8 +291,8 @@ func (c *controller) updated() []string {
 	return slices.Clone(c.updates)
 }
 
-// rounds is when rounds began.
-func (c *controller) rounds() []time.Time {
+// passes is when passes began.
+func (c *controller) passes() []time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.reads)

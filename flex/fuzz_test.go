@@ -22,7 +22,7 @@ func FuzzPieces(f *testing.F) {
 	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-0"}{"verb":"suspend","nodes":"alpha-a3-1"}`), uint8(30))
 	f.Add([]byte(`{"verb":"\ud800","jobs":[4294967296]}`), uint8(5))
 	f.Add([]byte(`{"jobs":`+strings.Repeat("[", 100)), uint8(50))
-	path, hints := listening(f)
+	path, wakeUps := listening(f)
 	f.Fuzz(func(t *testing.T, bytes []byte, size uint8) {
 		conn, err := net.Dial("unix", path)
 		require.NoError(t, err)
@@ -39,18 +39,18 @@ func FuzzPieces(f *testing.F) {
 			require.ErrorIs(t, err, unix.ECONNRESET)
 		}
 		select {
-		case <-hints:
+		case <-wakeUps:
 		default:
 			require.Empty(t, answer)
 		}
 		require.Contains(t, []string{"", "ok\n"}, string(answer))
-		require.NoError(t, send(t, path, someHint))
-		require.Equal(t, someHint, <-hints)
+		require.NoError(t, send(t, path, someWakeUp))
+		require.Equal(t, someWakeUp, <-wakeUps)
 	})
 }
 
 func TestManyWhoSayNothingAreHungUpOnAndLeaveNothing(t *testing.T) {
-	path, hints := listening(t)
+	path, wakeUps := listening(t)
 	before := runtime.NumGoroutine()
 	var mute []net.Conn
 	for range 200 {
@@ -58,8 +58,8 @@ func TestManyWhoSayNothingAreHungUpOnAndLeaveNothing(t *testing.T) {
 		require.NoError(t, err)
 		mute = append(mute, conn)
 	}
-	require.NoError(t, send(t, path, someHint), "while they say nothing")
-	assert.Equal(t, someHint, <-hints)
+	require.NoError(t, send(t, path, someWakeUp), "while they say nothing")
+	assert.Equal(t, someWakeUp, <-wakeUps)
 	var side sync.WaitGroup
 	for _, conn := range mute {
 		side.Go(func() {

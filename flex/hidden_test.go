@@ -19,10 +19,10 @@ func TestWhatAnOldRequestHasJustBroughtIsNotAskedForAgain(t *testing.T) {
 		w.settle()
 		time.Sleep(time.Hour)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: time.Minute}))
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		w.cloud.SetCapacity("", "", -1)
 		for range 30 {
-			w.mustRound(t.Context())
+			w.mustPass(t.Context())
 			time.Sleep(2 * time.Second)
 		}
 		w.cloud.ClearFaults()

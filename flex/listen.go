@@ -16,33 +16,33 @@ import (
 )
 
 const (
-	readTime   = 500 * time.Millisecond // for the daemon, to read a hint
-	hooksTaken = 64                     // whose hints are read at once; others wait for their turn
+	readTime   = 500 * time.Millisecond // for the daemon, to read a wake-up
+	hooksTaken = 64                     // whose wake-ups are read at once; others wait for their turn
 	sockCheck  = time.Second            // at the socket, whether it is there
 )
 
-// ear is where the daemon listens for hints.
+// ear is where the daemon listens for wake-ups.
 type ear struct {
 	path    string
 	cluster string
 	log     *zap.Logger
-	hints   chan Hint
+	wakeUps chan WakeUp
 	slots   chan struct{}
 
 	listener *net.UnixListener
 	file     os.FileInfo // the listener's socket
 }
 
-// Listen takes the hints of one cluster on a private socket until ctx ends, and
-// makes the socket again if somebody removes it. A hint that comes while another
-// waits to be seen is acknowledged and dropped: one round serves both.
-func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (<-chan Hint, error) {
-	e := &ear{path: path, cluster: cluster, log: log, hints: make(chan Hint, 1), slots: make(chan struct{}, hooksTaken)}
+// Listen takes the wake-ups of one cluster on a private socket until ctx ends, and
+// makes the socket again if somebody removes it. A wake-up that comes while another
+// waits to be seen is acknowledged and dropped: one pass serves both.
+func Listen(ctx context.Context, path, cluster string, log *zap.Logger) (<-chan WakeUp, error) {
+	e := &ear{path: path, cluster: cluster, log: log, wakeUps: make(chan WakeUp, 1), slots: make(chan struct{}, hooksTaken)}
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
 	go e.keep(ctx)
-	return e.hints, nil
+	return e.wakeUps, nil
 }
 
 // open makes the socket and serves it.
@@ -106,7 +106,7 @@ func (e *ear) keep(ctx context.Context) {
 	}
 }
 
-// serve takes hints until the listener is closed.
+// serve takes wake-ups until the listener is closed.
 func (e *ear) serve(listener net.Listener) {
 	trouble := ""
 	for {
@@ -132,28 +132,28 @@ func (e *ear) serve(listener net.Listener) {
 	}
 }
 
-// receive reads a hook's hint and acknowledges it.
+// receive reads a hook's wake-up and acknowledges it.
 func (e *ear) receive(conn net.Conn) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(readTime))
 	if err := knownPeer(conn); err != nil {
-		e.log.Warn("hint refused", zap.Error(err))
+		e.log.Warn("wake-up refused", zap.Error(err))
 		return
 	}
-	var h Hint
-	switch err := json.NewDecoder(io.LimitReader(conn, hintSize)).Decode(&h); {
+	var h WakeUp
+	switch err := json.NewDecoder(io.LimitReader(conn, wakeUpSize)).Decode(&h); {
 	case errors.Is(err, io.EOF): // another daemon has looked whether there is one
 		return
 	case err != nil:
-		e.log.Warn("hint refused: not readable", zap.Error(err))
+		e.log.Warn("wake-up refused: not readable", zap.Error(err))
 		return
 	case h.Cluster != "" && h.Cluster != e.cluster:
-		e.log.Warn("hint refused: it is for another cluster; give each cluster a slurmflex.run_dir of its own", zap.String("cluster", h.Cluster))
+		e.log.Warn("wake-up refused: it is for another cluster; give each cluster a slurmflex.run_dir of its own", zap.String("cluster", h.Cluster))
 		_, _ = fmt.Fprintf(conn, "cluster %s; give each cluster a slurmflex.run_dir of its own\n", e.cluster)
 		return
 	}
 	select {
-	case e.hints <- h:
+	case e.wakeUps <- h:
 	default:
 	}
 	_, _ = io.WriteString(conn, "ok\n")

@@ -18,12 +18,12 @@ import (
 func TestASocketThatIsRemovedIsMadeAgainAndThatIsLogged(t *testing.T) {
 	path := socketPath(t)
 	core, log := observer.New(zap.WarnLevel)
-	hints, err := Listen(t.Context(), path, "alpha", zap.New(core))
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.New(core))
 	require.NoError(t, err)
 	for range 2 {
 		require.NoError(t, os.Remove(path))
-		require.Eventually(t, func() bool { return Send(t.Context(), path, someHint) == nil }, time.Minute, time.Millisecond)
-		assert.Equal(t, someHint, <-hints)
+		require.Eventually(t, func() bool { return Send(t.Context(), path, someWakeUp) == nil }, time.Minute, time.Millisecond)
+		assert.Equal(t, someWakeUp, <-wakeUps)
 	}
 	require.Eventually(t, func() bool { return log.Len() == 2 }, time.Minute, time.Millisecond)
 	assert.Equal(t, "socket was removed; listening on a new one", log.All()[0].Message)
@@ -32,43 +32,43 @@ func TestASocketThatIsRemovedIsMadeAgainAndThatIsLogged(t *testing.T) {
 	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
 }
 
-// C12: what stands in the socket's place is not ours to remove, and said once.
+// C12: what is in the socket's place is not ours to remove, and said once.
 func TestASocketThatCannotBeMadeAgainIsToldOnceAndMadeWhenItCanBe(t *testing.T) {
 	path := socketPath(t)
 	core, log := observer.New(zap.WarnLevel)
-	hints, err := Listen(t.Context(), path, "alpha", zap.New(core))
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.New(core))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.Eventually(t, func() bool { return log.Len() > 0 }, time.Minute, time.Millisecond)
 	assert.ErrorContains(t, log.All()[0].Context[0].Interface.(error), path+" is not a socket; remove it")
 	require.NoError(t, os.Remove(path))
-	require.Eventually(t, func() bool { return Send(t.Context(), path, someHint) == nil }, time.Minute, time.Millisecond)
-	assert.Equal(t, someHint, <-hints)
+	require.Eventually(t, func() bool { return Send(t.Context(), path, someWakeUp) == nil }, time.Minute, time.Millisecond)
+	assert.Equal(t, someWakeUp, <-wakeUps)
 	require.Eventually(t, func() bool { return log.Len() == 2 }, time.Minute, time.Millisecond)
 	assert.Equal(t, "socket was removed; listening on a new one", log.All()[1].Message)
 }
 
 // C10: two clusters whose configurations have the same run_dir.
-func TestAHintOfAnotherClusterIsRefusedAndNamesTheDaemons(t *testing.T) {
+func TestAWakeUpOfAnotherClusterIsRefusedAndNamesTheDaemons(t *testing.T) {
 	path := socketPath(t)
 	core, log := observer.New(zap.WarnLevel)
-	hints, err := Listen(t.Context(), path, "beta", zap.New(core))
+	wakeUps, err := Listen(t.Context(), path, "beta", zap.New(core))
 	require.NoError(t, err)
-	err = send(t, path, someHint)
+	err = send(t, path, someWakeUp)
 	require.ErrorAs(t, err, new(UnreceiptedError), "the hook is to do the work itself")
-	assert.EqualError(t, err, "the daemon at "+path+` refused the hint: "cluster beta; give each cluster a slurmflex.run_dir of its own\n"`)
-	assert.Empty(t, hints)
+	assert.EqualError(t, err, "the daemon at "+path+` refused the wake-up: "cluster beta; give each cluster a slurmflex.run_dir of its own\n"`)
+	assert.Empty(t, wakeUps)
 	require.Equal(t, 1, log.Len())
 	assert.Contains(t, log.All()[0].Message, "it is for another cluster")
 
-	require.NoError(t, send(t, path, Hint{Verb: "resume"}), "a hook that cannot know its cluster may wake any daemon")
-	assert.Len(t, hints, 1)
+	require.NoError(t, send(t, path, WakeUp{Verb: "resume"}), "a hook that cannot know its cluster may wake any daemon")
+	assert.Len(t, wakeUps, 1)
 }
 
 // C11: callers who say nothing take no more than their share of the files.
-func TestOnlySoManyHintsAreReadAtOnce(t *testing.T) {
-	path, hints := listening(t)
+func TestOnlySoManyWakeUpsAreReadAtOnce(t *testing.T) {
+	path, wakeUps := listening(t)
 	before := openFiles(t)
 	for range 4 * hooksTaken {
 		conn, err := net.Dial("unix", path)
@@ -76,8 +76,8 @@ func TestOnlySoManyHintsAreReadAtOnce(t *testing.T) {
 		defer conn.Close()
 	}
 	assert.LessOrEqual(t, openFiles(t)-before-4*hooksTaken, hooksTaken, "the daemon's ends of them")
-	require.Eventually(t, func() bool { return Send(t.Context(), path, someHint) == nil }, time.Minute, time.Millisecond, "their turn passes")
-	assert.Equal(t, someHint, <-hints)
+	require.Eventually(t, func() bool { return Send(t.Context(), path, someWakeUp) == nil }, time.Minute, time.Millisecond, "their turn passes")
+	assert.Equal(t, someWakeUp, <-wakeUps)
 }
 
 func openFiles(t *testing.T) int {

@@ -11,21 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock lets one process make rounds. It serialises those on one host: the
+// Lock lets one process reconcile. It serialises those on one host: the
 // daemon's, those that hooks start, and cron's. For that it is two files in a
 // private folder; the kernel frees them when their holder dies. Between hosts
-// the Seat decides, whenever a round is about to begin.
+// the Permission decides, whenever a pass is about to begin.
 type Lock struct {
-	Dir  string // must exist, with mode 0700, and belong to the user that runs the rounds
-	Seat *Seat  // nil: whoever has the files may make rounds
+	Dir        string      // must exist, with mode 0700, and belong to the user that runs the passes
+	Permission *Permission // nil: whoever has the files may reconcile
 }
 
-// ErrQueued says that another process is already waiting to begin a round, so
+// ErrQueued says that another process is already waiting to begin a pass, so
 // that one more would see nothing that it does not.
-var ErrQueued = errors.New("another round is about to begin")
+var ErrQueued = errors.New("another pass is about to begin")
 
-// Take waits until no other round is under way. It returns ErrQueued at once if
-// somebody is waiting already: that round has not looked at the world yet.
+// Take waits until no other pass is under way. It returns ErrQueued at once if
+// somebody is waiting already: that pass has not looked at the world yet.
 func (l Lock) Take(ctx context.Context) (release func(), err error) {
 	next, err := l.open("next.lock")
 	if err != nil {
@@ -38,15 +38,15 @@ func (l Lock) Take(ctx context.Context) (release func(), err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", next.Name(), err)
 	}
-	round, err := l.open("round.lock")
+	pass, err := l.open("round.lock")
 	if err != nil {
 		return nil, err
 	}
-	if err := waitFor(ctx, round); err != nil {
-		round.Close()
-		return nil, fmt.Errorf("lock %s: %w", round.Name(), err)
+	if err := waitFor(ctx, pass); err != nil {
+		pass.Close()
+		return nil, fmt.Errorf("lock %s: %w", pass.Name(), err)
 	}
-	return func() { round.Close() }, nil
+	return func() { pass.Close() }, nil
 }
 
 // Usable reports why the lock could not be taken, whoever holds it.

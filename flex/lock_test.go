@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 )
 
-func TestOneRoundIsUnderWayAndOneWaits(t *testing.T) {
+func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
 		release, err := lock.Take(t.Context())
@@ -30,7 +30,7 @@ func TestOneRoundIsUnderWayAndOneWaits(t *testing.T) {
 		time.Sleep(time.Minute)
 		select {
 		case <-second:
-			t.Fatal("two rounds at once")
+			t.Fatal("two passes at once")
 		default:
 		}
 
@@ -95,7 +95,7 @@ func TestTheLockOfAProcessThatDiesIsFree(t *testing.T) {
 	assert.ErrorContains(t, holder.Wait(), "killed")
 }
 
-func TestALockThatCannotBeTakenNamesTheMend(t *testing.T) {
+func TestALockThatCannotBeTakenNamesTheFix(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	for name, problem := range map[string]func() error{
 		"take":   func() error { _, err := Lock{Dir: dir}.Take(t.Context()); return err },

@@ -21,7 +21,7 @@ func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
 				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Lag: 30 * time.Second}))
 				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 				for range 20 {
-					w.mustRound(t.Context())
+					w.mustPass(t.Context())
 					time.Sleep(2 * time.Second)
 				}
 				assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
@@ -43,7 +43,7 @@ func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		for range 20 {
-			w.mustRound(t.Context())
+			w.mustPass(t.Context())
 			time.Sleep(2 * time.Second)
 		}
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
@@ -57,14 +57,14 @@ func TestARequestThatIsBeingMadeCountsAsActive(t *testing.T) {
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.round(t.Context(), 2*time.Second)
+		_, err := w.pass(t.Context(), 2*time.Second)
 		require.NoError(t, err)
 		w.slurm.submit(2, "train", "alpha-a3-1")
-		_, err = w.round(t.Context(), 2*time.Second)
+		_, err = w.pass(t.Context(), 2*time.Second)
 		require.NoError(t, err)
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
 		close(h.let)
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
 	})
 }
@@ -74,14 +74,14 @@ func TestARequestWhoseGroupIsBeingMadeHasItsTurn(t *testing.T) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.round(t.Context(), 100*time.Millisecond) // the group takes a second
+		_, err := w.pass(t.Context(), 100*time.Millisecond) // the group takes a second
 		require.NoError(t, err)
 		w.slurm.submit(2, "train", "alpha-a3-1")
 		w.slurm.jobs[2].Priority = 100
-		_, err = w.round(t.Context(), 100*time.Millisecond)
+		_, err = w.pass(t.Context(), 100*time.Millisecond)
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		groups := w.cloud.State().Groups
 		require.Len(t, groups, 1)
 		assert.Equal(t, "alpha-a3-job-1", groups[0].Name)

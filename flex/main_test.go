@@ -16,7 +16,7 @@ const roleKey = "FLEX_TEST_ROLE"
 const (
 	roleHolder    = "takes the lock of its folder and holds it until its input ends"
 	roleBlocker   = "becomes an unblocker, started as Slurm starts programs"
-	roleUnblocker = "tells its signal mask, unblocks signals, tells that it has"
+	roleUnblocker = "says its signal mask, unblocks signals, says that it has"
 )
 
 func TestMain(m *testing.M) {

@@ -91,7 +91,7 @@ func (r *Reconciler) observeOwners(ctx context.Context, snap *plan.Snapshot) {
 		}
 	}
 	if _, err := r.records(ctx, ids...); err != nil {
-		r.Log.Debug("job records not read", zap.Error(err)) // they are not given back, and read by the next pass
+		r.Log.Debug("job records not read", zap.Error(err)) // they are not returned, and read by the next pass
 	}
 }
 
@@ -119,8 +119,8 @@ func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string)
 	return nil
 }
 
-// tellJob tells a job's owner something, if the job is there still.
-func (r *Reconciler) tellJob(ctx context.Context, a plan.TellJob) error {
+// commentJob writes a job's AdminComment, if the job still exists.
+func (r *Reconciler) commentJob(ctx context.Context, a plan.CommentJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 {
 		return err
@@ -141,9 +141,9 @@ func (r *Reconciler) warnJob(ctx context.Context, a plan.WarnJob) error {
 	return r.tell(ctx, records[0], memo.Warning(r.Now(), a.Because()))
 }
 
-// giveBack tells the owners why, then takes the nodes, unless the jobs are not what
+// returnNodes notifies the owners, then takes the nodes, unless the jobs are not what
 // they were when the plan was made.
-func (r *Reconciler) giveBack(ctx context.Context, a plan.GiveBack) error {
+func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error {
 	records, err := r.records(ctx, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
 		return err

@@ -36,15 +36,15 @@ func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
 				hopeless(t, w)
 				w.slurm.records = map[uint32]slurm.JobRecord{1: record}
 				w.slurm.submit(1, "train", "alpha-a3-0")
-				w.mustRound(t.Context())
-				w.mustRound(t.Context())
+				w.mustPass(t.Context())
+				w.mustPass(t.Context())
 				assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
 				assert.NotContains(t, w.slurm.updated(), "alpha-a3-0 power_down_force slurmflex: INVALID_ARGUMENT: no")
 
 				for range 5 { // each by a process that remembers nothing, as cron's are
 					time.Sleep(10 * time.Second)
 					w.begin()
-					w.mustRound(t.Context())
+					w.mustPass(t.Context())
 				}
 				assert.Len(t, w.slurm.notices, 1, "it is told once")
 				assert.Empty(t, w.slurm.held)
@@ -71,7 +71,7 @@ func TestWhatTakesOneComponentOfAHeterogeneousJobIsToldToAll(t *testing.T) {
 		assert.Contains(t, w.slurm.comment[2], "flex-start: waiting ")
 
 		assert.NoError(t, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Equal(t, []uint32{2}, w.slurm.held)
 		assert.Equal(t, map[uint32]string{
 			1: "flex-start: INVALID_ARGUMENT: no",
@@ -81,7 +81,7 @@ func TestWhatTakesOneComponentOfAHeterogeneousJobIsToldToAll(t *testing.T) {
 	})
 }
 
-func TestAJobThatBeginsJustBeforeItIsGivenBackKeepsItsNodes(t *testing.T) {
+func TestAJobThatBeginsJustBeforeItIsReturnedKeepsItsNodes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.deaf = true
 		w.slurm.submit(1, "shared", "alpha-a3-0")
@@ -90,7 +90,7 @@ func TestAJobThatBeginsJustBeforeItIsGivenBackKeepsItsNodes(t *testing.T) {
 		_, p, err := w.Look(t.Context())
 		require.NoError(t, err)
 		require.NotEmpty(t, p.Actions)
-		require.IsType(t, plan.GiveBack{}, p.Actions[0], "no slurmd has registered within boot_timeout")
+		require.IsType(t, plan.ReturnNodes{}, p.Actions[0], "no slurmd has registered within boot_timeout")
 
 		w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
 		w.slurm.jobs[1].State = slurm.JobRunning
@@ -105,8 +105,8 @@ func TestAJobIsTakenOnlyIfItsRecordWasRead(t *testing.T) {
 		hopeless(t, w)
 		w.slurm.illegible = errors.New("squeue: Unable to contact slurm controller")
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustRound(t.Context())
-		out := w.mustRound(t.Context())
+		w.mustPass(t.Context())
+		out := w.mustPass(t.Context())
 		assert.Contains(t, out.Plan.Problems.Texts(),
 			"job 1 keeps its nodes for now, because the record of job 1 could not be read: INVALID_ARGUMENT: no")
 		assert.True(t, out.Soon())
@@ -122,12 +122,12 @@ func TestAJobThatMayNoLongerBeRequeuedIsWarnedBeforeItIsTaken(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(t, w)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: false}} // scontrol update
-		assert.Equal(t, 1, w.mustRound(t.Context()).Failed)
+		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
 		assert.Empty(t, w.slurm.held)
 		time.Sleep(time.Second)
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
 		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
 	})
@@ -140,18 +140,18 @@ func TestRecordsAreReadOnceAndTogether(t *testing.T) {
 		w.slurm.submit(2, "train", "alpha-a3-0")
 		w.slurm.submit(3, "train", "alpha-a3-1")
 		w.slurm.asked = nil
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Len(t, w.slurm.asked, 1)
 		assert.ElementsMatch(t, []uint32{2, 3}, w.slurm.asked[0])
 		w.settle() // they are told that they wait
 		w.slurm.asked = nil
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Empty(t, w.slurm.asked)
 
 		w.begin()
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Len(t, w.slurm.asked, 1)
-		assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, for it may know when they end")
+		assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
 	})
 }
 
@@ -271,7 +271,7 @@ func TestAJobThatGivesUpTakesNoNodeFromAnother(t *testing.T) {
 		w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
 		w.settle()
 		time.Sleep(11 * time.Minute)
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Equal(t, map[uint32]slurm.JobState{2: slurm.JobConfiguring}, w.slurm.queue(), "job 2 waits on")
 		assert.Empty(t, w.slurm.notices)
 		for _, u := range w.slurm.updated() {
@@ -286,8 +286,8 @@ func TestAnInteractiveJobOnANodeThatNothingCanBringIsTold(t *testing.T) {
 		w.slurm.submit(1, "shared", "alpha-a3-0")
 		w.slurm.submit(2, "shared", "alpha-a3-0")
 		w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
-		w.mustRound(t.Context())
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
+		w.mustPass(t.Context())
 		assert.Equal(t, []string{"2: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
 		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "and has its grace")
 	})

@@ -14,21 +14,21 @@ const (
 )
 
 // rarest is the longest wait while Slurm cannot be read, unless the interval of
-// rounds is longer. A hint ends it: where slurmctld calls, it can be read.
+// passes is longer. A wake-up ends it: where slurmctld calls, it can be read.
 const rarest = 5 * time.Minute
 
-// pace is how long the daemon waits between its rounds.
+// pace is how long the daemon waits between its passes.
 type pace struct {
 	interval time.Duration
 	jitter   func(time.Duration) time.Duration
 	quick    time.Duration // the next wait while something is expected; 0: soonest
-	failed   int           // rounds in a row that could not be made
+	failed   int           // passes in a row that could not be made
 }
 
-// next is the wait after a round that ended with that error, and whether
+// next is the wait after a pass that ended with that error, and whether
 // something is expected to change soon.
 func (p *pace) next(err error, soon bool) time.Duration {
-	if errors.Is(err, ErrQueued) { // another process makes this round
+	if errors.Is(err, ErrQueued) { // another process makes this pass
 		return latest
 	}
 	if err != nil && !errors.Is(err, ErrStandby) {
@@ -47,7 +47,7 @@ func (p *pace) next(err error, soon bool) time.Duration {
 	return min(quick, wait)
 }
 
-// hurry begins anew with the quickest pace.
+// hurry starts over with the quickest pace.
 func (p *pace) hurry() { p.quick = 0 }
 
 // backOff is the wait after so many failures in a row: the interval at first,
@@ -63,7 +63,7 @@ func backOff(interval time.Duration, failures int) time.Duration {
 	return wait
 }
 
-// jitter is the round's Jitter, or sooner by a twentieth to a seventh, never
+// jitter is the pass's Jitter, or sooner by a twentieth to a seventh, never
 // later: what happens is seen, and a second's work done, within the interval.
 func (r *Reconciler) jitter(d time.Duration) time.Duration {
 	if r.Jitter != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // private checks that a folder is ours alone: what lies in it decides who makes
-// rounds, and whose word the daemon takes for Slurm's.
+// passes, and whose word the daemon takes for Slurm's.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

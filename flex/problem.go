@@ -9,14 +9,14 @@ import (
 // remindAfter is after how long the log names a problem again that lasts.
 const remindAfter = time.Hour
 
-// problems are those that the last round found, by their kind and what they are about,
+// problems are those that the last pass found, by their kind and what they are about,
 // with when the log last named them: what they say may change while they last.
 type problems map[problemKey]time.Time
 
 type problemKey struct{ kind, about string }
 
 // report logs what an admin should know: when it is new, and now and then while it
-// lasts. A round comes every few seconds, and one line is to be one event.
+// lasts. A pass comes every few seconds, and one line is to be one event.
 func (r *Reconciler) report(found plan.Problems) {
 	now := problems{}
 	for _, problem := range found {

@@ -1,6 +1,6 @@
 // Package flex keeps a cluster's flex-start nodes in order: it observes Slurm
-// and the cloud, lets flex/plan decide, and carries the plan out, round after
-// round. What a round finds is all it knows, so a lost call, a crash or a
+// and the cloud, lets flex/plan decide, and carries the plan out, pass after
+// pass. What a pass finds is all it knows, so a lost call, a crash or a
 // change by hand is healed by the next one.
 package flex
 
@@ -21,7 +21,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Scheduler is what a round needs of Slurm.
+// Scheduler is what a pass needs of Slurm.
 type Scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
@@ -33,7 +33,7 @@ type Scheduler interface {
 	Owners
 }
 
-// Settings is what a round needs to know of slurm.conf, now and then.
+// Settings is what a pass needs to know of slurm.conf, now and then.
 type Settings interface {
 	Config(ctx context.Context) (slurm.Config, error)
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
@@ -55,7 +55,7 @@ type Owners interface {
 	CancelJob(ctx context.Context, job uint32) error
 }
 
-// Cloud is what a round needs of Compute. Reading answers with the regions that
+// Cloud is what a pass needs of Compute. Reading answers with the regions that
 // could not be read beside what could; a change returns when it is done, or an
 // error with its mig.Cause.
 type Cloud interface {
@@ -80,23 +80,23 @@ type Cloud interface {
 	DeletePolicy(ctx context.Context, region, name string) error
 }
 
-// Reconciler makes rounds. Only one round may be under way at a time; see Lock.
+// Reconciler reconciles. Only one pass may be under way at a time; see Lock.
 type Reconciler struct {
 	Config    *config.Config
 	Scheduler Scheduler
 	Cloud     Cloud
 	Log       *zap.Logger
 	Now       func() time.Time
-	Jitter    func(time.Duration) time.Duration // spreads the rounds of many clusters over time; nil: by up to a seventh sooner
+	Jitter    func(time.Duration) time.Duration // spreads the passes of many clusters over time; nil: by up to a seventh sooner
 
 	Watch Watcher // nil: nobody watches
 
 	// Between is what Run is to do between two passes, such as to change Config.
 	Between <-chan func()
 
-	Adopt bool // rounds also remove what slurm-gcp's scripts have left
+	Adopt bool // passes also remove what slurm-gcp's scripts have left
 
-	started  time.Time // when the first round began to look
+	started  time.Time // when the first pass began to look
 	flights  flights
 	owners   owners
 	made     made
@@ -238,24 +238,24 @@ func (r *Reconciler) places() bool {
 	return slices.ContainsFunc(r.Config.FlexSets(), func(n *config.NodeSet) bool { return n.Placement })
 }
 
-// Outcome is what a round did.
+// Outcome is what a pass did.
 type Outcome struct {
 	Plan   plan.Plan
-	Failed int // actions that could not be carried out; the next round sees to them
+	Failed int // actions that could not be carried out; the next pass handles them
 }
 
-// Soon reports whether the next round should come in seconds: something is
+// Soon reports whether the next pass should come in seconds: something is
 // under way that will end without us.
 func (o Outcome) Soon() bool { return len(o.Plan.Expect) > 0 || o.Failed > 0 }
 
-// Round observes, plans and acts once, and waits until what it began is done.
+// Pass observes, plans and acts once, and waits until what it began is done.
 // It fails only if nothing could be observed; an action that fails is logged
 // and counted, and stops none but those that need it.
-func (r *Reconciler) Round(ctx context.Context, only ...Filter) (Outcome, error) {
-	return r.round(ctx, 2*actionLimit, only...)
+func (r *Reconciler) Pass(ctx context.Context, only ...Filter) (Outcome, error) {
+	return r.pass(ctx, 2*actionLimit, only...)
 }
 
-func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
+func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
 	r.flights.forget()
 	snap, p, err := r.Look(ctx, only...)
 	if err != nil {
@@ -269,13 +269,13 @@ func (r *Reconciler) round(ctx context.Context, patience time.Duration, only ...
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
 }
 
-// Plan says what a round would do, and changes nothing.
+// Plan says what a pass would do, and changes nothing.
 func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error) {
 	_, p, err := r.Look(ctx, only...)
 	return p, err
 }
 
-// Look says what a round would see and do, and changes nothing.
+// Look says what a pass would see and do, and changes nothing.
 func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, plan.Plan, error) {
 	snap, err := r.Observe(ctx)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestAResumedJobGetsOneGroupAndOneRequest(t *testing.T) {
 	})
 }
 
-func TestTheSameRoundAgainChangesNothing(t *testing.T) {
+func TestTheSamePassAgainChangesNothing(t *testing.T) {
 	stages := map[string]func(*world){
 		"while a job waits for capacity": func(w *world) {
 			w.cloud.SetCapacity("", "", 0)
@@ -56,7 +56,7 @@ func TestTheSameRoundAgainChangesNothing(t *testing.T) {
 				w.cloud.ResetCalls()
 				updates := w.slurm.updated()
 				for range 3 {
-					assert.False(t, w.mustRound(t.Context()).Soon())
+					assert.False(t, w.mustPass(t.Context()).Soon())
 					time.Sleep(time.Minute)
 				}
 				assert.Empty(t, w.mutations())
@@ -111,7 +111,7 @@ func TestACancelledJobsRequestsAreCancelledAndItsNodesGoBack(t *testing.T) {
 	}
 }
 
-func TestWithoutAnAnswerFromSlurmThereIsNoRound(t *testing.T) {
+func TestWithoutAnAnswerFromSlurmThereIsNoPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-0")
 		before := w.owned()
@@ -120,7 +120,7 @@ func TestWithoutAnAnswerFromSlurmThereIsNoRound(t *testing.T) {
 		w.slurm.refuse(down)
 		w.cloud.ResetCalls()
 
-		_, err := w.Round(t.Context())
+		_, err := w.Pass(t.Context())
 		require.ErrorIs(t, err, down)
 		assert.EqualError(t, err, "read nodes: "+down.Error())
 		snap, err := w.Observe(t.Context())
@@ -152,7 +152,7 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 				w.slurm.submit(4, "train", "alpha-a3-0")   // and one where all can be read
 
 				require.NoError(t, w.cloud.AddFault(fault))
-				out := w.mustRound(t.Context())
+				out := w.mustPass(t.Context())
 				assert.ElementsMatch(t, append(before,
 					"group alpha-a3-job-4 in us-central1 of size 1",
 					"request alpha-a3-job-4/a1 for alpha-a3-0: ACCEPTED",
@@ -177,7 +177,7 @@ func TestAJobThatBeginsWhileTheCloudIsSlowKeepsItsNodes(t *testing.T) {
 		w.settle()
 		w.slurm.cancel(1)
 		w.Cloud = listingCloud{w.Cloud, func() { w.slurm.submit(2, "shared", "alpha-a3-0") }}
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down", "job 2 has got the node that powered up for nobody")
 		assert.Contains(t, w.owned(), "request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED", "and what waits for it")
 	})
@@ -194,7 +194,7 @@ func (s slowSlurm) Nodes(ctx context.Context) ([]slurm.Node, error) {
 func TestASlowSlurmIsNotAskedTwice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Scheduler = slowSlurm{w.slurm}
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		assert.Len(t, w.slurm.reads, 1)
 	})
 }
@@ -224,10 +224,10 @@ func TestCollectingOnlyCreatesNothingAndSetsNoNode(t *testing.T) {
 		w.slurm.cancel(1)                        // a machine and a group to collect
 		w.slurm.submit(2, "train", "alpha-a3-1") // nothing to collect
 		w.slurm.submit(3, "train", "alpha-a3-2")
-		w.slurm.cancel(3) // a node to give back
+		w.slurm.cancel(3) // a node to return
 		updates := w.slurm.updated()
 		for range 5 {
-			w.mustRound(t.Context(), OnlyCollect)
+			w.mustPass(t.Context(), OnlyCollect)
 			time.Sleep(10 * time.Second)
 		}
 		assert.Empty(t, w.owned())
@@ -252,10 +252,10 @@ func TestAJobCancelledWhileItsRequestIsMadeLeavesNothingInTheQueue(t *testing.T)
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.round(t.Context(), 5*time.Second)
+		_, err := w.pass(t.Context(), 5*time.Second)
 		require.NoError(t, err)
 		w.slurm.cancel(1)
-		_, err = w.round(t.Context(), 5*time.Second)
+		_, err = w.pass(t.Context(), 5*time.Second)
 		require.NoError(t, err)
 		close(h.let)
 		time.Sleep(2 * time.Second)

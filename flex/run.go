@@ -8,15 +8,15 @@ import (
 	"go.uber.org/zap"
 )
 
-// patience is how long the daemon's round waits for what it began. Slow
-// operations go on beside the next rounds, so that one cannot hold up the rest.
+// patience is how long the daemon's pass waits for what it began. Slow
+// operations go on beside the next passes, so that one cannot hold up the rest.
 const patience = 5 * time.Second
 
-// Run makes rounds until ctx ends: one every interval, or up to a seventh sooner,
-// at once when a hint comes or something is expected to change, and ever more
-// seldom while Slurm cannot be read. It holds the lock as long as anything that
+// Run reconciles until ctx ends: one every interval, or up to a seventh sooner,
+// at once when a wake-up comes or something is expected to change, and ever more
+// rarely while Slurm cannot be read. It holds the lock as long as anything that
 // it began is in flight. It fails if it runs as another user than SlurmUser.
-func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) error {
+func (r *Reconciler) Run(ctx context.Context, lock Lock, wakeUps <-chan WakeUp) error {
 	var release func() // nil while the lock is not held
 	defer func() {
 		if release != nil {
@@ -33,10 +33,10 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 			release, err = lock.Take(ctx)
 		}
 		if err == nil {
-			err = lock.Seat.check(ctx)
+			err = lock.Permission.check(ctx)
 		}
 		if err == nil {
-			out, err = r.round(ctx, patience)
+			out, err = r.pass(ctx, patience)
 		}
 		landed := r.flights.landed()
 		if release != nil && landed == nil {
@@ -55,8 +55,8 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 		}
 		select {
 		case <-ctx.Done():
-		case h := <-hints:
-			r.Log.Info("hint", zap.String("verb", h.Verb), zap.String("nodes", h.Nodes), zap.Uint32s("jobs", h.Jobs))
+		case h := <-wakeUps:
+			r.Log.Info("wake-up", zap.String("verb", h.Verb), zap.String("nodes", h.Nodes), zap.Uint32s("jobs", h.Jobs))
 			pace.hurry()
 		case change := <-r.Between:
 			change()
@@ -69,11 +69,11 @@ func (r *Reconciler) Run(ctx context.Context, lock Lock, hints <-chan Hint) erro
 	return nil
 }
 
-// stance is why the daemon makes no rounds, empty while it does.
+// stance is why the daemon does not reconcile, empty while it does.
 type stance string
 
 // tell logs a change of stance, once. That another process is about to make the
-// round is none.
+// pass is none.
 func (s *stance) tell(log *zap.Logger, err error) {
 	var now stance
 	if err != nil {
@@ -83,23 +83,23 @@ func (s *stance) tell(log *zap.Logger, err error) {
 	case errors.Is(err, ErrQueued) || now == *s:
 		return
 	case err == nil:
-		log.Info("rounds go on")
+		log.Info("reconciling again")
 	case errors.Is(err, ErrStandby):
 		log.Info("standing by", zap.Error(err))
 	default:
-		log.Error("no round", zap.Error(err))
+		log.Error("cannot reconcile", zap.Error(err))
 	}
 	*s = now
 }
 
-// Settle makes rounds until nothing is under way that would soon need another,
+// Settle reconciles until nothing is under way that would soon need another,
 // or the limit has passed. It does what a hook asks where no daemon runs, and
 // leaves off at once if somebody else is about to, here or on another host.
 func (r *Reconciler) Settle(ctx context.Context, lock Lock, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pace := soonest; ; pace = min(2*pace, latest) {
-		out, err := r.LockedRound(ctx, lock)
+		out, err := r.LockedPass(ctx, lock)
 		switch {
 		case errors.Is(err, ErrQueued), errors.Is(err, ErrStandby):
 			return nil
@@ -116,14 +116,14 @@ func (r *Reconciler) Settle(ctx context.Context, lock Lock, limit time.Duration)
 	}
 }
 
-// syncTries is how many rounds Sync makes at most.
+// syncTries is how many passes Sync makes at most.
 const syncTries = 3
 
-// Sync makes one round, and another one where an action failed: most often
-// because a round that was cut off has left something half made.
+// Sync makes one pass, and another one where an action failed: most often
+// because a pass that was cut off has left something half made.
 func (r *Reconciler) Sync(ctx context.Context, lock Lock, only ...Filter) (out Outcome, err error) {
 	for try := range syncTries {
-		out, err = r.LockedRound(ctx, lock, only...)
+		out, err = r.LockedPass(ctx, lock, only...)
 		if err != nil || out.Failed == 0 || try == syncTries-1 {
 			break
 		}
@@ -136,15 +136,15 @@ func (r *Reconciler) Sync(ctx context.Context, lock Lock, only ...Filter) (out O
 	return out, err
 }
 
-// LockedRound makes one round under the lock.
-func (r *Reconciler) LockedRound(ctx context.Context, lock Lock, only ...Filter) (Outcome, error) {
+// LockedPass makes one pass under the lock.
+func (r *Reconciler) LockedPass(ctx context.Context, lock Lock, only ...Filter) (Outcome, error) {
 	release, err := lock.Take(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	defer release()
-	if err := lock.Seat.check(ctx); err != nil {
+	if err := lock.Permission.check(ctx); err != nil {
 		return Outcome{}, err
 	}
-	return r.Round(ctx, only...)
+	return r.Pass(ctx, only...)
 }

@@ -16,12 +16,12 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// daemon runs rounds in the background until stop is called, which waits for
+// daemon runs passes in the background until stop is called, which waits for
 // its end and returns how long that took.
-func (w *world) daemon(hints <-chan Hint) (stop func() time.Duration) {
+func (w *world) daemon(wakeUps <-chan WakeUp) (stop func() time.Duration) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx, w.lock, hints) }()
+	go func() { ended <- w.Run(ctx, w.lock, wakeUps) }()
 	return func() time.Duration {
 		begun := time.Now()
 		cancel()
@@ -30,7 +30,7 @@ func (w *world) daemon(hints <-chan Hint) (stop func() time.Duration) {
 	}
 }
 
-// locked reports whether a round that wants to begin has to wait.
+// locked reports whether a pass that wants to begin has to wait.
 func (w *world) locked() bool {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
@@ -44,50 +44,50 @@ func (w *world) locked() bool {
 	return false
 }
 
-func TestRoundsComeEveryInterval(t *testing.T) {
+func TestPassesComeEveryInterval(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		stop := w.daemon(nil)
 		time.Sleep(time.Hour)
 		stop()
-		rounds := w.slurm.rounds()
-		assert.InDelta(t, 133, len(rounds), 8)
-		for i := range rounds[1:] {
-			assert.InDelta(t, 27, rounds[i+1].Sub(rounds[i]).Seconds(), 1.501, "sooner, never later")
+		passes := w.slurm.passes()
+		assert.InDelta(t, 133, len(passes), 8)
+		for i := range passes[1:] {
+			assert.InDelta(t, 27, passes[i+1].Sub(passes[i]).Seconds(), 1.501, "sooner, never later")
 		}
 	})
 }
 
-func TestWhatEndsBetweenRoundsIsGoneOnWithAtOnce(t *testing.T) {
+func TestWhatEndsBetweenPassesIsGoneOnWithAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		defer w.daemon(nil)()
-		time.Sleep(time.Minute) // by now rounds come every ten seconds, and end after five
-		before := len(w.slurm.rounds())
-		for seen := before; before == seen; before = len(w.slurm.rounds()) {
+		time.Sleep(time.Minute) // by now passes come every ten seconds, and end after five
+		before := len(w.slurm.passes())
+		for seen := before; before == seen; before = len(w.slurm.passes()) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(patience + time.Second)
 		close(h.let)
 		time.Sleep(1100 * time.Millisecond) // an operation
-		assert.Len(t, w.slurm.rounds(), before+1)
+		assert.Len(t, w.slurm.passes(), before+1)
 	})
 }
 
-func TestAHintMakesTheNextRoundComeAtOnce(t *testing.T) {
+func TestAWakeUpMakesTheNextPassComeAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hints := make(chan Hint)
-		stop := w.daemon(hints)
+		wakeUps := make(chan WakeUp)
+		stop := w.daemon(wakeUps)
 		synctest.Wait()
-		require.Len(t, w.slurm.rounds(), 1)
+		require.Len(t, w.slurm.passes(), 1)
 
-		hints <- Hint{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
+		wakeUps <- WakeUp{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
 		synctest.Wait()
-		rounds := w.slurm.rounds()
-		require.Len(t, rounds, 2)
-		assert.Equal(t, rounds[0], rounds[1])
+		passes := w.slurm.passes()
+		require.Len(t, passes, 2)
+		assert.Equal(t, passes[0], passes[1])
 		assert.Equal(t, map[string]any{"verb": "resume", "nodes": "alpha-a3-0", "jobs": []any{uint32(812)}},
-			w.log.FilterMessage("hint").All()[0].ContextMap())
+			w.log.FilterMessage("wake-up").All()[0].ContextMap())
 		assert.Zero(t, stop())
 	})
 }
@@ -97,30 +97,30 @@ func TestWhatIsUnderWayIsLookedAtAgainInSeconds(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		stop := w.daemon(nil)
 		time.Sleep(5 * time.Second)
-		assert.Greater(t, len(w.slurm.rounds()), 1)
+		assert.Greater(t, len(w.slurm.passes()), 1)
 		time.Sleep(10 * time.Minute) // long running by now
-		n := len(w.slurm.rounds())
+		n := len(w.slurm.passes())
 		time.Sleep(10 * time.Minute)
-		assert.InDelta(t, 20, len(w.slurm.rounds())-n, 3, "only every interval once nothing is to be expected")
+		assert.InDelta(t, 20, len(w.slurm.passes())-n, 3, "only every interval once nothing is to be expected")
 		stop()
 	})
 }
 
-func TestARoundThatFailsIsFollowedByAnotherAfterTheInterval(t *testing.T) {
+func TestAPassThatFailsIsFollowedByAnotherAfterTheInterval(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		stop := w.daemon(nil)
 		synctest.Wait()
-		require.Len(t, w.slurm.rounds(), 1)
+		require.Len(t, w.slurm.passes(), 1)
 		reports := w.log.FilterLevelExact(zapcore.ErrorLevel).All()
 		require.Len(t, reports, 1)
 		assert.Equal(t, "read nodes: Unable to contact slurm controller", reports[0].ContextMap()["error"])
 
 		w.slurm.refuse(nil)
 		time.Sleep(25 * time.Second)
-		require.Len(t, w.slurm.rounds(), 1)
-		assert.False(t, w.locked(), "nobody is kept waiting between rounds")
+		require.Len(t, w.slurm.passes(), 1)
+		assert.False(t, w.locked(), "nobody is kept waiting between passes")
 		time.Sleep(10 * time.Second)
 		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
 		stop()
@@ -134,7 +134,7 @@ func TestTheLockIsHeldWhileAnythingIsInFlight(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		stop := w.daemon(nil)
 		time.Sleep(time.Minute)
-		assert.Greater(t, len(w.slurm.rounds()), 3, "rounds go on beside it")
+		assert.Greater(t, len(w.slurm.passes()), 3, "passes go on beside it")
 		assert.True(t, w.locked())
 
 		close(h.let)
@@ -159,11 +159,11 @@ func TestTheLockIsFreeWhenRunHasEnded(t *testing.T) {
 
 func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
 	places := map[string]func(*testing.T, *world){
-		"between rounds":        func(*testing.T, *world) {},
+		"between passes":        func(*testing.T, *world) {},
 		"while something hangs": func(_ *testing.T, w *world) { hang(w, "alpha-a3-job-1"); w.slurm.submit(1, "train", "alpha-a3-0") },
 		"without a lock":        func(t *testing.T, w *world) { w.lock.Dir = filepath.Join(t.TempDir(), "none") },
 		"standing by": func(_ *testing.T, w *world) {
-			w.lock.Seat = &Seat{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
+			w.lock.Permission = &Permission{Slurm: &pair{primary: true, backup: true}, Host: "ctl2"}
 		},
 		"waiting for its turn":     func(t *testing.T, w *world) { w.taken(t) },
 		"where somebody is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
@@ -180,7 +180,7 @@ func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
 	}
 }
 
-// taken has another process make a round that does not end before the test.
+// taken has another process make a pass that does not end before the test.
 func (w *world) taken(t *testing.T) {
 	t.Helper()
 	release, err := w.lock.Take(t.Context())
@@ -203,7 +203,7 @@ func TestSettleEndsWhenNothingIsToBeExpected(t *testing.T) {
 		begun := time.Now()
 		require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
 		assert.Zero(t, time.Since(begun), "there is nothing to do")
-		assert.Len(t, w.slurm.rounds(), 1)
+		assert.Len(t, w.slurm.passes(), 1)
 
 		w.running(1, "train", "alpha-a3-0")
 		w.slurm.cancel(1)
@@ -232,20 +232,20 @@ func TestSettleSaysWhyItCannotBegin(t *testing.T) {
 	})
 }
 
-func TestSettleLeavesTheRoundToWhoeverIsQueued(t *testing.T) {
+func TestSettleLeavesThePassToWhoeverIsQueued(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.taken(t)
 		w.queued(t)
 		begun := time.Now()
 		require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
 		assert.Zero(t, time.Since(begun))
-		assert.Empty(t, w.slurm.rounds())
+		assert.Empty(t, w.slurm.passes())
 	})
 }
 
 func TestSyncTriesAgainWhatFailed(t *testing.T) {
 	fault := fakegce.Fault{Method: "regionInstanceGroupManagers.insert", Status: http.StatusConflict, Reason: "resourceNotReady"}
-	tests := map[string]struct{ times, rounds, failed int }{
+	tests := map[string]struct{ times, passes, failed int }{
 		"not at all":  {0, 1, 0},
 		"once":        {1, 2, 0},
 		"three times": {3, 3, 2},
@@ -262,7 +262,7 @@ func TestSyncTriesAgainWhatFailed(t *testing.T) {
 				out, err := w.Sync(t.Context(), w.lock)
 				require.NoError(t, err)
 				assert.Equal(t, test.failed, out.Failed)
-				assert.Len(t, w.slurm.rounds(), test.rounds)
+				assert.Len(t, w.slurm.passes(), test.passes)
 				assert.False(t, w.locked())
 			})
 		})

@@ -10,11 +10,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// settingsAge is for how long what seldom changes is taken for read: slurm.conf
+// settingsAge is for how long what rarely changes is taken for read: slurm.conf
 // and instance templates.
 const settingsAge = 10 * time.Minute
 
-// seldom keeps what seldom changes between rounds. Rounds look one after the
+// rarely keeps what rarely changes between passes. Passes look one after the
 // other, and what Slurm and Compute say is read side by side, so the two halves
 // stay apart.
 type seldom struct {
@@ -57,7 +57,7 @@ func hidesJobs(conf slurm.Config) bool {
 }
 
 // infinite is what ResumeTimeout=INFINITE means before Slurm 25.05. From there on
-// nodes do power up for ever, and a count that begins anew does no harm.
+// nodes do power up for ever, and a count that starts over does no harm.
 const infinite = 65_535 * time.Second
 
 // waits are the ResumeTimeouts that count for nodes of ours: those of the
@@ -95,7 +95,7 @@ func shortest(limits []slurm.Limit) time.Duration {
 }
 
 // templates reads the instance templates of our nodesets, each once. What could
-// not be read is asked for again in the next round.
+// not be read is asked for again in the next pass.
 func (r *Reconciler) templates(ctx context.Context) map[string]plan.Template {
 	s := &r.seldom
 	if r.Now().Sub(s.templatesRead) >= settingsAge {

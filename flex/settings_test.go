@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func TestARoundKnowsSlurmsPartitionsAsTheyWereTenMinutesAgoAtMost(t *testing.T) {
+func TestAPassKnowsSlurmsPartitionsAsTheyWereTenMinutesAgoAtMost(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		known := func() slurm.Limit {
 			snap, err := w.Observe(t.Context())
@@ -24,7 +24,7 @@ func TestARoundKnowsSlurmsPartitionsAsTheyWereTenMinutesAgoAtMost(t *testing.T) 
 		assert.Equal(t, hour, known())
 		w.slurm.maxTime = day
 		time.Sleep(settingsAge - time.Second)
-		assert.Equal(t, hour, known(), "read seldom")
+		assert.Equal(t, hour, known(), "read rarely")
 		time.Sleep(time.Second)
 		assert.Equal(t, day, known())
 	})

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UnblockSignals begins the program anew with no signal blocked if it was
+// UnblockSignals begins the program again with no signal blocked if it was
 // started with some. Slurm 22.05 starts its programs with TERM, PIPE, USR1 and
 // others blocked. Go takes back those that end a program, such as TERM, but
 // hands the rest on to every child.

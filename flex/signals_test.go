@@ -16,7 +16,7 @@ import (
 // among them, but no others.
 const slurmMask = 0x887a27
 
-func TestAProcessThatSlurmStartedWithSignalsBlockedBeginsAnewWithNone(t *testing.T) {
+func TestAProcessThatSlurmStartedWithSignalsBlockedBeginsAgainWithNone(t *testing.T) {
 	out, err := as(t, roleBlocker).Output()
 	require.NoError(t, err)
 	said := strings.Fields(string(out))
@@ -33,7 +33,7 @@ func TestAProcessThatWasStartedWithNoSignalBlockedGoesOn(t *testing.T) {
 
 const noSignal = "0000000000000000"
 
-// becomeUnblocker blocks signals as Slurm does and begins this program anew. It returns only if
+// becomeUnblocker blocks signals as Slurm does and begins this program again. It returns only if
 // that fails.
 func becomeUnblocker() error {
 	runtime.LockOSThread() // exec hands on the mask of the thread that calls it

@@ -46,12 +46,12 @@ func (s spoiled) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 }
 
 // A1
-func TestARowThatCannotBeReadStopsNoRound(t *testing.T) {
+func TestARowThatCannotBeReadStopsNoPass(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.Scheduler = spoiled{w.slurm}
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		for range 2 { // partitions are read in the first only
-			out := w.mustRound(t.Context())
+			out := w.mustPass(t.Context())
 			for _, row := range []string{"node alpha-a3-2", "job 666", "reservation later", "partition spare"} {
 				assert.Contains(t, out.Plan.Problems.Texts(), "a row of Slurm's output was skipped: "+row+" cannot be read: rubbish")
 			}

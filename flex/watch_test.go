@@ -48,16 +48,16 @@ func TestAllWatchersAreToldTheSame(t *testing.T) {
 	assert.Equal(t, one.lines, other.lines)
 }
 
-func TestTheDaemonTellsItsWatcherHowItStands(t *testing.T) {
+func TestTheDaemonShowsItsWatcherHowItStands(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var told notes
 		w.Watch = &told
-		hints := make(chan Hint)
-		stop := w.daemon(hints)
+		wakeUps := make(chan WakeUp)
+		stop := w.daemon(wakeUps)
 		synctest.Wait()
 		assert.Equal(t, []string{"saw 14 nodes within 0s, 0 actions", "stood: <nil>"}, told.lines)
 		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
-		hints <- Hint{}
+		wakeUps <- WakeUp{}
 		synctest.Wait()
 		assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told.lines[len(told.lines)-1])
 		stop()
@@ -67,7 +67,7 @@ func TestTheDaemonTellsItsWatcherHowItStands(t *testing.T) {
 func TestAnActionIsLoggedWithWhatItIsAbout(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
 		entries := w.log.FilterMessageSnippet("request 2 nodes ").All()
 		require.Len(t, entries, 1)
 		fields := entries[0].ContextMap()
@@ -84,32 +84,32 @@ func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(t, w)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustRound(t.Context())
-		w.mustRound(t.Context())
+		w.mustPass(t.Context())
+		w.mustPass(t.Context())
 		failed := w.log.FilterMessageSnippet("failed: request 1 ").All()
 		require.Len(t, failed, 1)
 		assert.Equal(t, zapcore.ErrorLevel, failed[0].Level)
-		held := w.log.FilterMessage("give back alpha-a3-0 and hold job 1").All()
+		held := w.log.FilterMessage("return alpha-a3-0 to Slurm and hold job 1").All()
 		require.Len(t, held, 1)
 		assert.Equal(t, zapcore.WarnLevel, held[0].Level)
 		assert.Equal(t, "INVALID_ARGUMENT: no", held[0].ContextMap()["why"])
 	})
-	assert.Equal(t, zapcore.DebugLevel, severity(plan.TellJob{}))
-	assert.Equal(t, zapcore.InfoLevel, severity(plan.GiveBack{Then: plan.Requeue}))
+	assert.Equal(t, zapcore.DebugLevel, severity(plan.CommentJob{}))
+	assert.Equal(t, zapcore.InfoLevel, severity(plan.ReturnNodes{Then: plan.Requeue}))
 }
 
-func TestAWarningIsSaidToBeOneAndNoGiveBack(t *testing.T) {
+func TestAWarningIsSaidToBeOneAndNoReturnNodes(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var told notes
 		w.Watch = &told
 		hopeless(t, w)
 		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false, Requeue: true}}
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustRound(t.Context())
-		out := w.mustRound(t.Context())
+		w.mustPass(t.Context())
+		out := w.mustPass(t.Context())
 		assert.Zero(t, out.Failed, "nothing went wrong")
 		assert.Contains(t, told.lines, "did warn_job: <nil>")
-		assert.Empty(t, w.log.FilterMessageSnippet("give back").All())
+		assert.Empty(t, w.log.FilterMessageSnippet("return").All())
 		entries := w.log.FilterMessage("warn job 1, which Slurm would not requeue").All()
 		require.Len(t, entries, 1)
 		assert.Equal(t, zapcore.WarnLevel, entries[0].Level)

@@ -143,22 +143,22 @@ func (w *wire) onDeath(die context.CancelFunc) {
 	w.die = die
 }
 
-// mustRound makes a round that must succeed in looking.
-func (w *world) mustRound(ctx context.Context, only ...Filter) Outcome {
+// mustRound makes a pass that must succeed in looking.
+func (w *world) mustPass(ctx context.Context, only ...Filter) Outcome {
 	w.t.Helper()
-	out, err := w.Round(ctx, only...)
+	out, err := w.Pass(ctx, only...)
 	require.NoError(w.t, err)
 	return out
 }
 
-// settle makes rounds until nothing is to be expected soon. A process that
+// settle reconciles until nothing is to be expected soon. A process that
 // dies is followed by another.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 60 {
 		ctx, die := context.WithCancel(w.t.Context())
 		w.wire.onDeath(die)
-		out, err := w.Round(ctx)
+		out, err := w.Pass(ctx)
 		died := ctx.Err() != nil
 		die()
 		switch {
@@ -171,7 +171,7 @@ func (w *world) settle() {
 		require.NoError(w.t, err)
 		time.Sleep(time.Second)
 	}
-	w.t.Fatalf("not settled after 60 rounds; the cloud has %q", w.owned())
+	w.t.Fatalf("not settled after 60 passes; the cloud has %q", w.owned())
 }
 
 // running has a job's machines there and booted.

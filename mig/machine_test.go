@@ -51,7 +51,7 @@ func fit() Template {
 	}
 }
 
-func TestATemplateThatExcludesFlexStartSaysHowAndTheMend(t *testing.T) {
+func TestATemplateThatExcludesFlexStartSaysHowAndTheFix(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Template)
 		want   []string

@@ -64,7 +64,7 @@ func readJobs(t *testing.T, version, step string) map[uint32]Job {
 }
 
 // inSqueueFormat gives rows of a *.squeue.txt, whose columns testdata/README.md
-// tells, in those of SqueueFormat. What they do not have is left empty.
+// says, in those of SqueueFormat. What they do not have is left empty.
 func inSqueueFormat(rows []byte) []byte {
 	var out bytes.Buffer
 	for line := range strings.Lines(string(rows)) {

@@ -9,7 +9,7 @@ import (
 )
 
 // The targets below put hostile bytes in the place of one field of one row, and
-// see to it that all other rows come out as before.
+// make sure that all other rows come out as before.
 
 // spoil gives the lines with one field of one of them replaced; fields end at sep.
 func spoil(lines []string, sep string, row, field uint8, hostile string) string {
@@ -27,7 +27,7 @@ func spoil(lines []string, sep string, row, field uint8, hostile string) string 
 
 // fuzzOneField puts hostile text in the place of one field of one of three lines,
 // and makes sure that the other rows are read as before. One whose name the hostile
-// text has may be unread, for there may be two of it.
+// text has may be unread, because there may be two of it.
 func fuzzOneField[T any](f *testing.F, lines []string, sep string, parse func([]byte) ([]T, error), nameOf func(T) string) {
 	for i, text := range forged {
 		f.Add(uint8(i), uint8(3*i), text)

@@ -130,7 +130,7 @@ func sorted(names []string) []string {
 	return unique
 }
 
-func TestExpandGivesBackWhatFoldFolded(t *testing.T) {
+func TestExpandReturnsWhatFoldFolded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	prefixes := []string{"f", "a0", "rack1-n", "rack10-n", "", "x.y_", "123456789012345678901-"}
 	for range 2000 {

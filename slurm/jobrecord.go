@@ -24,7 +24,7 @@ func (r JobRecord) Requeues() bool { return r.Batch && r.Requeue }
 // JobRecordFormat is the -O argument of squeue for ParseJobRecords. Its fields
 // are the same in Slurm 22.05 to 26.05, and none but the AdminComment, the last,
 // holds text that somebody writes. That may have line breaks: a mark that
-// nobody can foresee tells the beginning of a row from such a line.
+// nobody can foresee tells the start of a row from such a line.
 func JobRecordFormat(mark string) string {
 	return "JobID:|" + mark + "|,HetJobIDSet:|,State:|,Requeue:|,BatchFlag:|,admin_comment:"
 }

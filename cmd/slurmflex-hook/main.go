@@ -71,7 +71,7 @@ func handOver(args []string) error {
 	if len(calls.Ours) == 0 || len(calls.Ours) < len(names) {
 		return errNotPlain
 	}
-	return flex.Send(context.Background(), flex.SocketPath(cfg.Options.RunDir), flex.Hint{Cluster: cfg.Cluster, Verb: verb, Nodes: nodes, Jobs: jobs})
+	return flex.Send(context.Background(), flex.SocketPath(cfg.Options.RunDir), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: nodes, Jobs: jobs})
 }
 
 // systems is where slurmflex is unless it is in the folder of this program.

@@ -21,19 +21,19 @@ func TestACallForFlexNodesIsHandedOver(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
 		t.Run(verb, func(t *testing.T) {
 			w := newWorld(t)
-			hints := w.listen(t)
+			wakeUps := w.listen(t)
 			assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
-			require.Len(t, hints, 1)
-			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+			require.Len(t, wakeUps, 1)
+			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 		})
 	}
 }
 
 func TestOnlyAResumeNeedsAResumeFile(t *testing.T) {
 	w := newWorld(t)
-	hints := w.listen(t)
+	wakeUps := w.listen(t)
 	w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain("suspend", "alpha-a3-7")...)
-	assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "suspend", Nodes: "alpha-a3-7"}, <-hints)
+	assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: "suspend", Nodes: "alpha-a3-7"}, <-wakeUps)
 }
 
 func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
@@ -57,7 +57,7 @@ func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			hints := w.listen(t)
+			wakeUps := w.listen(t)
 			if c.spoil != nil {
 				c.spoil(t, w)
 			}
@@ -69,7 +69,7 @@ func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
 			assert.Equal(t, becameSlurmflex, code)
 			assert.Empty(t, printed, "what is wrong is slurmflex's to say")
 			w.requireBecame(t, w.env(), args)
-			assert.Empty(t, hints, "nothing was handed over")
+			assert.Empty(t, wakeUps, "nothing was handed over")
 		})
 	}
 }
@@ -85,7 +85,7 @@ func TestArgumentsThatAreNotAPlainCallAreSlurmflexs(t *testing.T) {
 		{"status", "--config", "CONFIG", "--", "alpha-a3-0"},
 	} {
 		w := newWorld(t)
-		hints := w.listen(t)
+		wakeUps := w.listen(t)
 		for i := range args {
 			if args[i] == "CONFIG" {
 				args[i] = w.path("config.yaml")
@@ -95,7 +95,7 @@ func TestArgumentsThatAreNotAPlainCallAreSlurmflexs(t *testing.T) {
 		assert.Equal(t, becameSlurmflex, code, args)
 		assert.Empty(t, printed)
 		w.requireBecame(t, w.env(), args)
-		assert.Empty(t, hints)
+		assert.Empty(t, wakeUps)
 	}
 }
 
@@ -146,7 +146,7 @@ func answer(listener net.Listener, words string) {
 		return
 	}
 	defer conn.Close()
-	_ = json.NewDecoder(conn).Decode(&flex.Hint{})
+	_ = json.NewDecoder(conn).Decode(&flex.WakeUp{})
 	_, _ = io.WriteString(conn, words)
 }
 
@@ -154,10 +154,10 @@ func answer(listener net.Listener, words string) {
 func TestItNeedsNoOpenFilesAndNoEnvironment(t *testing.T) {
 	const closed = `exec "$0" "$@" <&- >&- 2>&-`
 	w := newWorld(t)
-	hints := w.listen(t)
+	wakeUps := w.listen(t)
 	args := append([]string{"-c", closed, w.path("slurmflex-hook")}, w.plain("suspend", "alpha-a3-[0-1]")...)
 	w.requireHandedOver(t, []string{beProgram}, "/bin/sh", args...)
-	assert.Len(t, hints, 1)
+	assert.Len(t, wakeUps, 1)
 
 	args[len(args)-1] = "alpha-cpu-0"
 	code, _ := run(t, []string{beProgram}, "/bin/sh", args...)
@@ -199,15 +199,15 @@ func TestTheHookOfAWholeClusterIsSmall(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 
 	// Without folding, for the longest hostlist.
-	hints := w.listen(t)
+	wakeUps := w.listen(t)
 	var list []byte
 	for _, name := range site.Nodes(0, nodes) {
 		list = append(append(list, name...), ',')
 	}
 	args := append([]string{"1", w.path("slurmflex-hook")}, w.plain("resume", string(list[:len(list)-1]))...)
 	printed := w.requireHandedOver(t, w.env(), w.path("stopwatch"), args...)
-	require.Len(t, hints, 1)
-	assert.Len(t, (<-hints).Jobs, jobs)
+	require.Len(t, wakeUps, 1)
+	assert.Len(t, (<-wakeUps).Jobs, jobs)
 	var laps []struct{ Memory int }
 	require.NoError(t, json.Unmarshal([]byte(printed), &laps))
 	assert.Less(t, laps[0].Memory, mostMemory)

@@ -86,11 +86,11 @@ func (w *world) write(t *testing.T, name, text string, mode os.FileMode) {
 }
 
 // listen is a daemon that only takes wake-ups.
-func (w *world) listen(t *testing.T) <-chan flex.Hint {
+func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	t.Helper()
-	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
+	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
-	return hints
+	return wakeUps
 }
 
 // plain are the arguments of a call such as the wrapper makes.

@@ -45,14 +45,14 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 			jobs, fileErr := flex.ResumedJobs(os.Getenv("SLURM_RESUME_FILE"))
 			cfg, err := a.config()
 			if err != nil {
-				return a.onlyHandOver(cmd.Context(), flex.Hint{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
+				return a.onlyHandOver(cmd.Context(), flex.WakeUp{Verb: verb, Nodes: args[0], Jobs: jobs}, err)
 			}
 			log := a.logIfPossible(cfg.Options)
 			h := hook{app: a, cfg: cfg, log: log.With(zap.String("hook", verb), zap.String("nodes", args[0])), unreceipted: unreceipted}
 			if fileErr != nil && verb == resume {
 				h.log.Warn("SLURM_RESUME_FILE not read; finding the jobs with squeue", zap.Error(fileErr))
 			}
-			return h.run(cmd.Context(), flex.Hint{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs})
+			return h.run(cmd.Context(), flex.WakeUp{Cluster: cfg.Cluster, Verb: verb, Nodes: args[0], Jobs: jobs})
 		},
 	}
 	cmd.Flags().StringVar(&unreceipted, "unreceipted", "", "the daemon was called already, and `why` it has not answered")
@@ -62,12 +62,12 @@ arguments, so calling it by hand does no harm. It must run as SlurmUser.`,
 
 // onlyHandOver gives a call to the daemon, which has a valid configuration, when
 // the hook has none: only the daemon knows then whose the nodes are.
-func (a *app) onlyHandOver(ctx context.Context, hint flex.Hint, wrong error) error {
-	log := a.logToSyslog().With(zap.String("hook", hint.Verb), zap.String("nodes", hint.Nodes),
+func (a *app) onlyHandOver(ctx context.Context, wakeUp flex.WakeUp, wrong error) error {
+	log := a.logToSyslog().With(zap.String("hook", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes),
 		zap.String("wrong", view.Clip(wrong.Error(), 2000))) // what does not fit into a message is lost
 	at := config.GlanceAt(a.configPath)
-	hint.Cluster = at.Cluster
-	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), hint); err != nil {
+	wakeUp.Cluster = at.Cluster
+	if err := flex.Send(ctx, flex.SocketPath(at.RunDir), wakeUp); err != nil {
 		log.Error("nothing done: the configuration is invalid and the daemon is not reachable", zap.Error(err))
 		return wrong
 	}
@@ -85,10 +85,10 @@ type hook struct {
 	unreceipted string // why the daemon, which was called already, has not answered; empty: it was not called
 }
 
-func (h hook) run(ctx context.Context, hint flex.Hint) error {
-	names, err := slurm.Expand(hint.Nodes)
+func (h hook) run(ctx context.Context, wakeUp flex.WakeUp) error {
+	names, err := slurm.Expand(wakeUp.Nodes)
 	if err == nil && len(names) == 0 {
-		err = fmt.Errorf("no nodes in hostlist %q; give one such as alpha-a3-[0-3]", hint.Nodes)
+		err = fmt.Errorf("no nodes in hostlist %q; give one such as alpha-a3-[0-3]", wakeUp.Nodes)
 	}
 	if err != nil {
 		h.log.Error("nothing done", zap.Error(err))
@@ -101,10 +101,10 @@ func (h hook) run(ctx context.Context, hint flex.Hint) error {
 	}
 	var failed error
 	if len(calls.Ours) > 0 {
-		failed = h.handOver(ctx, hint, calls.Ours)
+		failed = h.handOver(ctx, wakeUp, calls.Ours)
 	}
 	if len(calls.Others) > 0 {
-		if err := h.delegate(hint, calls); err != nil {
+		if err := h.delegate(wakeUp, calls); err != nil {
 			failed = errors.Join(failed, err)
 		}
 	}
@@ -113,21 +113,21 @@ func (h hook) run(ctx context.Context, hint flex.Hint) error {
 
 // handOver gives the call to the daemon, or to a pass of its own. If neither is
 // possible, the nodes are returned to Slurm.
-func (h hook) handOver(ctx context.Context, hint flex.Hint, ours []string) error {
-	sent := h.send(ctx, hint)
+func (h hook) handOver(ctx context.Context, wakeUp flex.WakeUp, ours []string) error {
+	sent := h.send(ctx, wakeUp)
 	if sent == nil {
 		return nil
 	}
 	if !errors.Is(sent, os.ErrNotExist) {
 		h.log.Warn("daemon not reachable; reconciling from the hook", zap.Error(sent))
 	}
-	started := h.startPass(hint)
+	started := h.startPass(wakeUp)
 	if started == nil {
 		return nil
 	}
-	err := fmt.Errorf("%s %s: daemon not reachable (%w) and no pass of its own (%w)", hint.Verb, slurm.Fold(ours), sent, started)
+	err := fmt.Errorf("%s %s: daemon not reachable (%w) and no pass of its own (%w)", wakeUp.Verb, slurm.Fold(ours), sent, started)
 	h.log.Error("not handed over", zap.Error(err))
-	if hint.Verb == resume {
+	if wakeUp.Verb == resume {
 		if back := h.returnToSlurm(ctx, ours, started); back != nil {
 			h.log.Error("nodes not returned to Slurm", zap.Error(back))
 			return errors.Join(err, back)
@@ -161,17 +161,17 @@ func (h hook) returnToSlurm(ctx context.Context, called []string, why error) err
 }
 
 // send calls the daemon, unless it was called already.
-func (h hook) send(ctx context.Context, hint flex.Hint) error {
+func (h hook) send(ctx context.Context, wakeUp flex.WakeUp) error {
 	if h.unreceipted != "" {
 		return errors.New(h.unreceipted)
 	}
-	return flex.Send(ctx, flex.SocketPath(h.cfg.Options.RunDir), hint)
+	return flex.Send(ctx, flex.SocketPath(h.cfg.Options.RunDir), wakeUp)
 }
 
 // startPass starts a pass that outlives this process. From 23.02 slurmctld kills
 // the program's process group when the program exits, so the pass has a session of
 // its own, and has it before Start returns.
-func (h hook) startPass(hint flex.Hint) error {
+func (h hook) startPass(wakeUp flex.WakeUp) error {
 	if err := h.app.lock(h.cfg).Usable(); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (h hook) startPass(hint flex.Hint) error {
 	if err != nil {
 		return err
 	}
-	pass := exec.Command(exe, "pass", "--config", configPath, "--verb", hint.Verb, "--nodes", hint.Nodes)
+	pass := exec.Command(exe, "pass", "--config", configPath, "--verb", wakeUp.Verb, "--nodes", wakeUp.Nodes)
 	pass.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pass.Dir = "/"
 	out, err := openLog(h.cfg.Options.LogFile)
@@ -196,12 +196,12 @@ func (h hook) startPass(hint flex.Hint) error {
 
 // delegate becomes the program that serves other nodes, with their part of the
 // hostlist as its argument and our environment. It returns only if that fails.
-func (h hook) delegate(hint flex.Hint, calls flex.Calls) error {
+func (h hook) delegate(wakeUp flex.WakeUp, calls flex.Calls) error {
 	program := h.cfg.Options.Delegate.ResumeProgram
-	if hint.Verb != resume {
+	if wakeUp.Verb != resume {
 		program = h.cfg.Options.Delegate.SuspendProgram
 	}
-	list := hint.Nodes
+	list := wakeUp.Nodes
 	if len(calls.Ours)+len(calls.Unknown) > 0 {
 		list = slurm.Fold(calls.Others)
 	}

@@ -108,27 +108,27 @@ func TestEachPassLogsJSONWithTheFailureOnce(t *testing.T) {
 }
 
 // listen is a daemon that only takes wake-ups.
-func (w *world) listen(t *testing.T) <-chan flex.Hint {
+func (w *world) listen(t *testing.T) <-chan flex.WakeUp {
 	t.Helper()
-	hints, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
+	wakeUps, err := flex.Listen(t.Context(), flex.SocketPath(w.path("run")), "alpha", zap.NewNop())
 	require.NoError(t, err)
-	return hints
+	return wakeUps
 }
 
 // handedOver runs a hook in a world with a daemon that only takes wake-ups, and says
 // nothing. On a busy machine the daemon may be late, and the hook starts a pass,
 // with a warning: then there is another try in another world.
-func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex.Hint) {
+func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex.WakeUp) {
 	t.Helper()
 	for begun := time.Now(); ; {
 		w := newWorld(t)
-		hints := w.listen(t)
+		wakeUps := w.listen(t)
 		r := hook(w).exits(t, exitDone)
 		r.saysNothing(t)
 		r.settle(t)
 		late := w.log(t, "warn")
 		if len(late) == 0 {
-			return w, hints
+			return w, wakeUps
 		}
 		require.Less(t, time.Since(begun), slack, "the daemon is late each time: %s", late)
 	}
@@ -137,15 +137,15 @@ func handedOver(t *testing.T, hook func(w *world) *process) (*world, <-chan flex
 func TestWithADaemonAHookOnlyHandsOver(t *testing.T) {
 	for verb, jobs := range map[string][]uint32{"resume": {812}, "suspend": nil, "resume-fail": nil} {
 		t.Run(verb, func(t *testing.T) {
-			w, hints := handedOver(t, func(w *world) *process {
+			w, wakeUps := handedOver(t, func(w *world) *process {
 				env := []string{}
 				if verb == "resume" {
 					env = append(env, w.resumeFile(t))
 				}
 				return w.hook(t, verb, "alpha-a3-[0-1]", env...)
 			})
-			require.Len(t, hints, 1)
-			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-hints)
+			require.Len(t, wakeUps, 1)
+			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: jobs}, <-wakeUps)
 			assert.Empty(t, w.calls(t), "no pass started")
 			assert.Empty(t, w.cloud.Calls())
 		})

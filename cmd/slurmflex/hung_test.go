@@ -61,5 +61,5 @@ func TestAllOfAProcessAsksSlurmThroughOneClient(t *testing.T) {
 	}, zap.NewNop())
 	require.NoError(t, err)
 	defer closeCloud()
-	assert.Same(t, r.Scheduler, a.lock(cfg).Seat.Slurm, "the limit of two commands at once is the client's")
+	assert.Same(t, r.Scheduler, a.lock(cfg).Permission.Slurm, "the limit of two commands at once is the client's")
 }

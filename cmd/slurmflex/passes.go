@@ -38,7 +38,7 @@ feeds the watchdog.`,
   slurmflex --log-level debug daemon`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				hints, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log)
+				wakeUps, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log)
 				if err != nil {
 					return err
 				}
@@ -50,7 +50,7 @@ feeds the watchdog.`,
 				defer func() { stop(); served(); reloaded() }()
 				defer superviseBySystemd(ctx, r)()
 				defer a.toggleDebug()()
-				return r.Run(ctx, a.lock(r.Config), hints)
+				return r.Run(ctx, a.lock(r.Config), wakeUps)
 			})
 		},
 	}
@@ -147,7 +147,7 @@ func unknownNodeSet(name string, known []string) error {
 
 // newPass is what a hook starts, detached, when no daemon is running.
 func newPass(a *app) *cobra.Command {
-	hint := flex.Hint{}
+	wakeUp := flex.WakeUp{}
 	cmd := &cobra.Command{
 		Use: "pass", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -160,7 +160,7 @@ func newPass(a *app) *cobra.Command {
 				return err
 			}
 			log := a.logIfPossible(cfg.Options)
-			log.Info("pass without a daemon", zap.String("verb", hint.Verb), zap.String("nodes", hint.Nodes))
+			log.Info("pass without a daemon", zap.String("verb", wakeUp.Verb), zap.String("nodes", wakeUp.Nodes))
 			err = a.with(cmd.Context(), cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
 				return r.Settle(ctx, a.lock(r.Config), settleLimit)
 			})
@@ -171,8 +171,8 @@ func newPass(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&hint.Verb, "verb", "", "the hook that was called")
-	cmd.Flags().StringVar(&hint.Nodes, "nodes", "", "the nodes that it was called for")
+	cmd.Flags().StringVar(&wakeUp.Verb, "verb", "", "the hook that was called")
+	cmd.Flags().StringVar(&wakeUp.Nodes, "nodes", "", "the nodes that it was called for")
 	return cmd
 }
 

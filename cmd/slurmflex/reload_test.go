@@ -132,13 +132,13 @@ func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 			assert.Contains(t, logged, c.names)
 			assert.Contains(t, logged, `"nodes": "alpha-a3-[0-1]"`)
 
-			hints := w.listen(t)
-			for len(hints) == 0 { // a busy machine may let the daemon be late
+			wakeUps := w.listen(t)
+			for len(wakeUps) == 0 { // a busy machine may let the daemon be late
 				_, logged = resume(exitDone)
 			}
 			assert.Contains(t, logged, "the daemon was woken up")
 			assert.Contains(t, logged, c.names)
-			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 			w.assertUntouched(t)
 		})
 	}

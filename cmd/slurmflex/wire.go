@@ -92,5 +92,5 @@ func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
 }
 
 func (a *app) lock(cfg *config.Config) flex.Lock {
-	return flex.Lock{Dir: cfg.Options.RunDir, Seat: &flex.Seat{Slurm: a.scheduler(cfg)}}
+	return flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: a.scheduler(cfg)}}
 }

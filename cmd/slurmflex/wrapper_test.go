@@ -47,15 +47,15 @@ func hookProgram(t *testing.T) []byte {
 func TestTheWrappersCallTheirHookWithWhatIsBesideThem(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
 		t.Run(verb, func(t *testing.T) {
-			_, hints := handedOver(t, func(w *world) *process {
+			_, wakeUps := handedOver(t, func(w *world) *process {
 				w.install(t)
 				r := prepare(t, []string{w.resumeFile(t)}, w.path(verb), "alpha-a3-[0-1]")
 				r.Dir = "/"
 				return r
 			})
-			require.Len(t, hints, 1)
-			hint := <-hints
-			assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, hint)
+			require.Len(t, wakeUps, 1)
+			wakeUp := <-wakeUps
+			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, wakeUp)
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 		w := newWorld(t)
 		installed(t, w)
 		require.NoError(t, os.Remove(w.path("slurmflex")))
-		hints := w.listen(t)
+		wakeUps := w.listen(t)
 		for code := -1; code != exitDone; { // a busy machine may let the daemon be late
 			r := prepare(t, []string{w.resumeFile(t)}, w.path("resume"), "alpha-a3-[0-1]")
 			require.NoError(t, r.Start())
@@ -106,7 +106,7 @@ func TestTheSlimHookBesideAWrapperIsPreferred(t *testing.T) {
 				require.Contains(t, r.stderr.String(), "slurmflex-hook: neither")
 			}
 		}
-		assert.Equal(t, flex.Hint{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-hints)
+		assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
 	})
 	t.Run("and becomes slurmflex where none does", func(t *testing.T) {
 		w := newWorld(t)

@@ -164,7 +164,7 @@ func TestActionsAreCountedByKindAndOutcome(t *testing.T) {
 		assert.Equal(t, want, w.value("slurmflex_actions_total", "create_group", outcome), outcome)
 	}
 	assert.Equal(t, 1.0, w.value("slurmflex_actions_total", "warn_job", "done"))
-	assert.Zero(t, w.value("slurmflex_actions_total", "give_back", "done"), "it was not given back")
+	assert.Zero(t, w.value("slurmflex_actions_total", "return_nodes", "done"), "it was not returned")
 	for cause, want := range map[string]float64{"quota": 1, "slurm": 1, "permission": 0, "unknown": 0} {
 		assert.Equal(t, want, w.value("slurmflex_failures_total", cause), cause)
 	}

@@ -40,9 +40,9 @@ var kinds = []Action{
 	CreateReservation{},
 	SetReservation{},
 	DeleteReservation{},
-	TellJob{},
+	CommentJob{},
 	WarnJob{},
-	GiveBack{},
+	ReturnNodes{},
 }
 
 // Kinds are the kinds of actions.
@@ -63,7 +63,7 @@ type Subject struct {
 
 // Needs reports whether an action can only be done after an earlier one of its queue
 // that was not. Others stand by themselves: a plan changes no node twice, and
-// requests nothing that another request or an instance stands in the way of.
+// requests nothing that another request or an instance is in the way of.
 func Needs(a, undone Action) bool {
 	switch a.(type) {
 	case CreateGroup, CreateRequest:

@@ -44,12 +44,12 @@ const (
 	Requeue Then = "requeue" // Slurm starts it again when it can
 	Hold    Then = "hold"    // it stays in the queue until an admin releases it
 	Cancel  Then = "cancel"  // it ends
-	Lose    Then = "lose"    // Slurm ends it, for it would not requeue it
+	Lose    Then = "lose"    // Slurm ends it, because it would not requeue it
 )
 
-// GiveBack powers down nodes of a job, so that Slurm takes the job back, and
+// ReturnNodes powers down nodes of a job, so that Slurm takes the job back, and
 // does with it what Then says.
-type GiveBack struct {
+type ReturnNodes struct {
 	OfJob
 	Name   string   // as squeue shows it
 	Others []uint32 // that hold any of the nodes too
@@ -60,24 +60,28 @@ type GiveBack struct {
 	Then   Then
 }
 
-func (a GiveBack) About() Subject { return Subject{Kind: "give_back", Job: a.Job, Nodes: a.Nodes} }
-func (a GiveBack) String() string {
-	return fmt.Sprintf("give back %s and %s job %s", slurm.Fold(a.Nodes), a.Then, a.Name)
+func (a ReturnNodes) About() Subject {
+	return Subject{Kind: "return_nodes", Job: a.Job, Nodes: a.Nodes}
+}
+func (a ReturnNodes) String() string {
+	return fmt.Sprintf("return %s to Slurm and %s job %s", slurm.Fold(a.Nodes), a.Then, a.Name)
 }
 
 // Because returns the reason.
-func (a GiveBack) Because() string { return a.Reason }
+func (a ReturnNodes) Because() string { return a.Reason }
 
-// TellJob writes a job's AdminComment, which its owner sees in scontrol show job
+// CommentJob writes a job's AdminComment, which its owner sees in scontrol show job
 // and in squeue -O admin_comment.
-type TellJob struct {
+type CommentJob struct {
 	OfJob
 	Text string
 	Why
 }
 
-func (a TellJob) About() Subject { return Subject{Kind: "tell_job", Job: a.Job} }
-func (a TellJob) String() string { return fmt.Sprintf("tell job %d %q", a.Job, a.Text) }
+func (a CommentJob) About() Subject { return Subject{Kind: "comment_job", Job: a.Job} }
+func (a CommentJob) String() string {
+	return fmt.Sprintf("set AdminComment of job %d: %q", a.Job, a.Text)
+}
 
 // WarnJob notifies the owner of a job that Slurm would not requeue, also on the
 // terminal, that the job cannot go on, before anything is taken from it.

@@ -40,7 +40,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 	}
 	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	isBlocked := func(n int) []string {
-		return []string{fmt.Sprintf(`tell job 7 "flex-start: nodeset a3 is blocked, for %d instances in a row did not come up; `+
+		return []string{fmt.Sprintf(`set AdminComment of job 7: "flex-start: nodeset a3 is blocked, for %d instances in a row did not come up; `+
 			`an admin lifts that with: slurmflex unblock a3"`, n)}
 	}
 	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
@@ -160,7 +160,7 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
 	const reason = "no slurmd has registered from its instance within boot_timeout 00:10:00"
-	assert.Equal(t, []Action{GiveBack{
+	assert.Equal(t, []Action{ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue,
 		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
 	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
@@ -177,7 +177,7 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 	}
 	cfg := with(t, "boot_timeout: 600")
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
-		actions(Compute(cfg, given(10*time.Minute, 9*time.Minute))), "makes room, for it can never register")
+		actions(Compute(cfg, given(10*time.Minute, 9*time.Minute))), "makes room, because it can never register")
 	assert.Empty(t, actions(Compute(cfg, given(10*time.Minute-time.Second, 9*time.Minute))), "it may be booting for a job that was cancelled")
 	assert.Empty(t, actions(Compute(cfg, given(9*time.Minute, 9*time.Minute))), "it came for this job, whatever its group says")
 	assert.NotContains(t, actions(Compute(cfg, given(10*time.Minute, 9*time.Minute, job(6, "shared", "1:00:00", configured, "alpha-a3-0")))),
@@ -236,7 +236,7 @@ func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
 		}, more...)...)
 	}
 	cfg := with(t, "gang_timeout: 0")
-	assert.Equal(t, []string{"give back alpha-a3-1 and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
+	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
 		"2026-11-21T12:50:00Z, before the job could be done"}, actions(Compute(cfg, given(6, 50*time.Minute))))
 	assert.Empty(t, actions(Compute(cfg, given(6, 55*time.Minute))), "a boot may take as much")
 	assert.Empty(t, actions(Compute(cfg, given(7, 50*time.Minute))), "gang_timeout is for nodes that came for the job itself")

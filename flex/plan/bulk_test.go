@@ -44,7 +44,7 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 		"inserts nothing in a region that could not be read": {given: wanted(unseen("us-central1"))},
 		"waits after a refusal": {
 			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
-			want: []string{`tell job 7 "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; ` +
+			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; ` +
 				`the next one comes 00:01:00 after it"`},
 		},
 		"then tries again": {
@@ -53,7 +53,7 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 		},
 		"gives the nodes back after max_attempts": {
 			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),
-			want:  []string{"give back alpha-bulk-[0-1] and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no"},
+			want:  []string{"return alpha-bulk-[0-1] to Slurm and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no"},
 		},
 		"deletes the instances of nodes that Slurm powers down by their names": {
 			given: seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
@@ -93,7 +93,7 @@ func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
 	later := func(s *setting) { s.Now = noon.Add(9 * time.Second) }
 	first := occasion(time.Minute)
 	assert.NotEmpty(t, first)
-	assert.Equal(t, first, occasion(time.Minute, later), "a round later, of whichever process")
+	assert.Equal(t, first, occasion(time.Minute, later), "a pass later, of whichever process")
 	assert.NotEqual(t, first, occasion(30*time.Second), "when the job has been given its nodes again")
 	assert.NotEqual(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after a refusal")
 	assert.Equal(t, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),

@@ -121,7 +121,7 @@ func TestRequestsOfSuspendedNodes(t *testing.T) {
 				job(9, "train", "15:00", configured, "alpha-a3-[2-10]"), waiting(9, "alpha-a3-[2-10]")),
 			want: []string{"cancel request alpha-a3-job-8/a1"},
 		},
-		"all of them are cancelled in one round": {
+		"all of them are cancelled in one pass": {
 			given: seen(nodes("alpha-a3-[0-2]", poweringDown), waiting(7, "alpha-a3-0"), waiting(8, "alpha-a3-1"), waiting(9, "alpha-a3-2")),
 			want: []string{
 				"cancel request alpha-a3-job-7/a1", "cancel request alpha-a3-job-8/a1", "cancel request alpha-a3-job-9/a1",

@@ -4,7 +4,7 @@ import (
 	"slurmflex/config"
 )
 
-// Plan is what a round is to do.
+// Plan is what a pass is to do.
 type Plan struct {
 	Actions []Action
 

@@ -14,7 +14,7 @@ import (
 type draft struct {
 	plan   Plan
 	claims map[string]string // what changes the node, by its name
-	heard  map[uint32]bool   // the jobs whose owners hear of a give-back or a warning
+	heard  map[uint32]bool   // the jobs whose owners hear of a return or a warning
 }
 
 // step is what one sweep wants done.

@@ -24,7 +24,7 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 		switch v.do {
 		case goesBack:
 			for _, name := range v.back.Nodes {
-				d.claims[name] = "give back"
+				d.claims[name] = "return"
 			}
 			for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
 				d.heard[id] = true
@@ -32,7 +32,7 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 			d.add(*v.back)
 			d.expect(fmt.Sprintf("nodes of job %s to go back", v.back.Name))
 		case powersDown:
-			d.setNodes(w.scene, "give back", SetNodes{
+			d.setNodes(w.scene, "return", SetNodes{
 				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
 				Why: Why(fmt.Sprintf("%s: %s", v.cohort.group, v.why)),
 			})
@@ -102,7 +102,7 @@ const occasionAge = 10 * time.Minute
 
 // occasion names an attempt to get a job's nodes, so that a process which knows
 // nothing of it, for the one that made it has died, makes no second machines.
-// It is empty for nodes that no job waits for: nothing tells their attempts apart.
+// It is empty for nodes that no job waits for: nothing says their attempts apart.
 func (s *scene) occasion(c *cohort, missing []string) string {
 	if c.job == nil || c.job.Start.IsZero() {
 		return ""

@@ -140,7 +140,7 @@ func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
 		"is another's if it was there before that request": {
 			given: append(waits, group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)),
 				counting(1), creating(1), vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Second)),
-			want: []string{"cancel request alpha-a3-job-7/a1", `tell job 7 "flex-start: instance alpha-a3-0 in us-central1-a has the name of ` +
+			want: []string{"cancel request alpha-a3-job-7/a1", `set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of ` +
 				`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`},
 		},
 	} {

@@ -40,5 +40,5 @@ func TestProvisionTimeoutCountsForAFirstComponentFromWhenTheOthersHaveTheirMachi
 	assert.Equal(t, noon.Add(119*time.Minute), ends(first))
 
 	assert.Contains(t, actions(Compute(cfg, given(running, came(2*time.Hour)))),
-		"give back alpha-a3-0 and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
+		"return alpha-a3-0 to Slurm and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
 }

@@ -8,7 +8,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// A2: what a hook whose call is lost may give back to Slurm.
+// A2: what a hook whose call is lost may return to Slurm.
 func TestOnlyANodeThatPowersUpWithoutAJobAtWorkIsPoweringUpForNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		state string

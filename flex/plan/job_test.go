@@ -91,7 +91,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 				"request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:15:00",
 			},
 		},
-		"a heterogeneous job's first component is asked for after the others, for it has the script": {
+		"a heterogeneous job's first component is asked for after the others, because it has the script": {
 			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-[0-1]", poweringUp),
 				job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
 				job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
@@ -101,7 +101,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
 				"create group alpha-fix-job-8 in us-central1",
 				"request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00",
-				`tell job 6 "flex-start: the other components of job 6 come first: the script is in this one, and Slurm takes it for lost if they come later"`,
+				`set AdminComment of job 6: "flex-start: the other components of job 6 come first: the script is in this one, and Slurm takes it for lost if they come later"`,
 			},
 		},
 		"a heterogeneous job's first component is asked for when the others have their machines": {
@@ -190,7 +190,7 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 	cfg := with(t, "max_attempts: 1")
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
 	s.Groups[0].Requests[0].Cause = mig.CauseConfig
-	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
 	s.Told[7] = memo.Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
 	p := Compute(cfg, s)
 	assert.Empty(t, actions(p), "its owner has only just been told")
@@ -203,7 +203,7 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 // A3: a warning of ours that somebody has got into the AdminComment keeps no nodes,
 // neither those of a job that Slurm would requeue, nor any until a day yet to come.
 func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
-	const refused, late = "give back alpha-a3-0 and hold job 7: STOCKOUT: none", "give back alpha-a3-0 and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00); last attempt: STOCKOUT: none"
+	const refused, late = "return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none", "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 1h00m (provision_timeout 00:10:00); last attempt: STOCKOUT: none"
 	const warn = "warn job 7, which Slurm would not requeue"
 	for name, c := range map[string]struct {
 		requeues, unread bool
@@ -226,7 +226,7 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 				delete(s.Requeues, 7)
 			}
 			does := func(cfg *config.Config) []string {
-				return slices.DeleteFunc(actions(Compute(cfg, s)), func(a string) bool { return strings.HasPrefix(a, "tell job") || strings.HasPrefix(a, "set nodes") })
+				return slices.DeleteFunc(actions(Compute(cfg, s)), func(a string) bool { return strings.HasPrefix(a, "set AdminComment") || strings.HasPrefix(a, "set nodes") })
 			}
 			assert.ElementsMatch(t, c.hopeless, does(alphaConfig(t)), "of a request that is refused")
 			s.Groups[0].Requests[0].Cause = mig.CauseCapacity
@@ -258,7 +258,7 @@ func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
 		s := seen(nodes("alpha-fix-0", running), job(7, "train", limit, slurm.JobRunning, "alpha-fix-0"),
 			group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-fix-0", noon.Add(time.Hour)))
-		assert.Equal(t, []string{`tell job 7 "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
+		assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
 			actions(Compute(alphaConfig(t), s)), "its limit is %s", limit)
 	}
 }
@@ -270,14 +270,14 @@ func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
 			func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
 	}
-	assert.Equal(t, []string{`tell job 7 "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
+	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
 		actions(Compute(alphaConfig(t), given(time.Second, slurm.JobRunning))), "it began a second after its lease")
 	assert.Empty(t, actions(Compute(alphaConfig(t), given(0, slurm.JobRunning))))
 	assert.Empty(t, actions(Compute(alphaConfig(t), given(time.Second, configured))), "its start is not known before it runs")
 }
 
 func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
-	const there = `tell job 7 "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
+	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
 	given := func(more ...func(*setting)) Snapshot {
 		return seen(append([]func(*setting){
 			nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
@@ -314,7 +314,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
-		give := GiveBack{OfJob: OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then)}
+		give := ReturnNodes{OfJob: OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then)}
 		if p := Compute(cfg, given("")); told {
 			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
 		} else {
@@ -323,7 +323,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	}
 	s := given("")
 	s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, Compute(alphaConfig(t), s).Actions, GiveBack{
+	assert.Contains(t, Compute(alphaConfig(t), s).Actions, ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold,
 	}, "nothing could help either of them")
 }
@@ -334,7 +334,7 @@ func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.
 			group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
 			func(s *setting) { s.Jobs[0].Start = noon.Add(started) })
 	}
-	assert.Equal(t, []string{"give back alpha-a3-0 and hold job 7: STOCKOUT: none"}, actions(Compute(alphaConfig(t), given(-61*time.Minute))))
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, actions(Compute(alphaConfig(t), given(-61*time.Minute))))
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
 		actions(Compute(alphaConfig(t), given(-time.Minute))), "an admin has released it since")
 }
@@ -347,6 +347,6 @@ func TestWhatAJobWasToldOfItsLossStandsUntilItsNodesAreUp(t *testing.T) {
 			told(7, memo.Warning(noon, "no slurmd has registered")))
 	}
 	assert.Empty(t, actions(Compute(alphaConfig(t), given(poweringUp))))
-	assert.Equal(t, []string{`tell job 7 "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`},
+	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`},
 		actions(Compute(alphaConfig(t), given(running))))
 }

@@ -133,7 +133,7 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 		},
 		"not while a job is on it, which is told": {
 			given: seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
-			want:  []string{`tell job 7 "flex-start: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`},
+			want:  []string{`set AdminComment of job 7: "flex-start: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`},
 		},
 		"not where the cloud could not be read": {
 			given: seen(nodes("alpha-one-0", givenUp), unseen("europe-west4")),
@@ -259,7 +259,7 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	}
 }
 
-func TestAPlaceInTheQueueSeldomChanges(t *testing.T) {
+func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
 	for n, want := range map[int]string{
 		1: "1", 9: "9", 10: "10 or later", 19: "10 or later", 20: "20 or later", 99: "90 or later",
 		100: "100 or later", 11_499: "10000 or later",
@@ -298,7 +298,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		"is not spoken of in the first minute": {given: waiting(59 * time.Second)},
 		"is told to the nodes and the job": {
 			given: waiting(ago),
-			want:  []string{`set nodes alpha-a3-[0-1] comment "` + comment + `"`, `tell job 7 "` + waited + `"`},
+			want:  []string{`set nodes alpha-a3-[0-1] comment "` + comment + `"`, `set AdminComment of job 7: "` + waited + `"`},
 		},
 		"for its turn, a back-off or the breaker outlasts ResumeTimeout too": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
@@ -316,7 +316,7 @@ func TestAWaitForCapacity(t *testing.T) {
 				job(8, "shared", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
 				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 6), commented("alpha-a3-0", armed("a3-job-7")),
 				told(8, sixth)),
-			want: []string{`set nodes alpha-a3-0 power_up comment "` + rearmed("a3-job-7") + `"`, `tell job 7 "` + sixth + `"`},
+			want: []string{`set nodes alpha-a3-0 power_up comment "` + rearmed("a3-job-7") + `"`, `set AdminComment of job 7: "` + sixth + `"`},
 		},
 		"is told once": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
@@ -325,20 +325,20 @@ func TestAWaitForCapacity(t *testing.T) {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 				s.Groups[0].Requests[0].Message = "ZONE_RESOURCE_POOL_EXHAUSTED: none"
 			}),
-			want: []string{`tell job 7 "` + waited + `; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`},
+			want: []string{`set AdminComment of job 7: "` + waited + `; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`},
 		},
 		"counts from when the job was given its nodes, whichever attempt it is": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) { s.Jobs[0].Start = noon.Add(-5 * time.Hour) }),
-			want:  []string{`tell job 7 "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`},
+			want:  []string{`set AdminComment of job 7: "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`},
 		},
 		"says if the lease will not be long enough": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 				s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
 				s.Groups[0].Requests[0].Duration = 7 * 24 * time.Hour
 			}),
-			want: []string{`tell job 7 "flex-start: waiting 2h10m for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`},
+			want: []string{`set AdminComment of job 7: "flex-start: waiting 2h10m for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`},
 		},
-		"outlasts ResumeTimeout: its count begins anew in good time": {
+		"outlasts ResumeTimeout: its count starts over in good time": {
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
 			want: []string{`set nodes alpha-a3-[0-1] power_up comment ` +
 				`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`},
@@ -365,7 +365,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		"ends at provision_timeout as is configured": {
 			keys:  "provision_timeout: 7200, on_provision_timeout: hold",
 			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
-			want:  []string{"give back alpha-a3-[0-1] and hold job 7: no capacity for 2 × a3-machine in 2h10m (provision_timeout 02:00:00)"},
+			want:  []string{"return alpha-a3-[0-1] to Slurm and hold job 7: no capacity for 2 × a3-machine in 2h10m (provision_timeout 02:00:00)"},
 		},
 		"not before provision_timeout": {
 			keys:  "provision_timeout: 9000",
@@ -384,7 +384,7 @@ func TestAWaitForCapacity(t *testing.T) {
 				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
 			}),
 			want: []string{
-				"give back alpha-a3-0 and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none",
+				"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none",
 			},
 		},
 		"not when machines are coming": {
@@ -414,8 +414,8 @@ func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 	assert.Equal(t, []string{
 		"create group alpha-a3-job-7 in us-central1",
 		"request 1 node (alpha-a3-2) in alpha-a3-job-7/a1 for 00:15:00",
-		`tell job 6 "flex-start: waiting for its turn: place 1 in us-central1, where 2 requests are active at most"`,
-		`tell job 8 "flex-start: waiting for its turn: place 2 in us-central1, where 2 requests are active at most"`,
+		`set AdminComment of job 6: "flex-start: waiting for its turn: place 1 in us-central1, where 2 requests are active at most"`,
+		`set AdminComment of job 8: "flex-start: waiting for its turn: place 2 in us-central1, where 2 requests are active at most"`,
 	}, actions(Compute(cfg, s)))
 }
 
@@ -429,7 +429,7 @@ func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
 	}
 	assert.Empty(t, actions(Compute(alphaConfig(t), half(9*time.Minute))))
 	assert.Equal(t, []string{
-		"give back alpha-a3-[1000-1099] and requeue job 7: 1000 nodes came at 11:50:00 and 100 others did not within gang_timeout 00:10:00",
+		"return alpha-a3-[1000-1099] to Slurm and requeue job 7: 1000 nodes came at 11:50:00 and 100 others did not within gang_timeout 00:10:00",
 	}, actions(Compute(alphaConfig(t), half(10*time.Minute))))
 	assert.Empty(t, actions(Compute(with(t, "gang_timeout: 0"), half(10*time.Hour))), "0 is off")
 }
@@ -439,7 +439,7 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
 	assert.Equal(t, []string{
-		"give back alpha-a3-1 and requeue job 7: no slurmd has registered from its instance within boot_timeout 00:10:00",
+		"return alpha-a3-1 to Slurm and requeue job 7: no slurmd has registered from its instance within boot_timeout 00:10:00",
 	}, actions(Compute(with(t, "boot_timeout: 600"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 601"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 0"), s)), "0 is off")
@@ -458,16 +458,16 @@ func TestATemplate(t *testing.T) {
 		given Snapshot
 		want  []string
 	}{
-		"that contradicts flex-start is named with the mend, and the job held": {
+		"that contradicts flex-start is named with the fix, and the job held": {
 			given: given(func(t *Template) { t.Model = "STANDARD" }),
-			want: []string{"give back alpha-a3-0 and hold job 7: instance template " + link +
+			want: []string{"return alpha-a3-0 to Slurm and hold job 7: instance template " + link +
 				" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START"},
 		},
 		"that does not exist is named, and the job held": {
 			given: given(func(t *Template) {
 				t.Err = &mig.Error{Op: "read instance template", Object: link, Cause: mig.CauseNotFound, Err: errors.New("404 notFound")}
 			}),
-			want: []string{"give back alpha-a3-0 and hold job 7: read instance template " + link + ": 404 notFound"},
+			want: []string{"return alpha-a3-0 to Slurm and hold job 7: read instance template " + link + ": 404 notFound"},
 		},
 		"that could not be read is waited for": {
 			given: given(func(t *Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }),
@@ -497,6 +497,6 @@ func TestARequestThatIsAboutToBeMadeHasItsTurn(t *testing.T) {
 			s.Jobs[1].Priority = 100
 			s.Asking = map[string]bool{"alpha-a3-0": true}
 		})
-	assert.Equal(t, []string{`tell job 8 "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most"`},
+	assert.Equal(t, []string{`set AdminComment of job 8: "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most"`},
 		actions(Compute(cfg, s)), "though the other job is more important")
 }

@@ -44,7 +44,7 @@ func (w *wanted) gather() {
 		part := 0
 		if queued {
 			// The part follows from the whole allocation, not from the nodes
-			// still to come, so it is the same in every round.
+			// still to come, so it is the same in every pass.
 			r := rank{job.ID, m.set.Name}
 			part = ranks[r] / w.partSize(m.set)
 			ranks[r]++
@@ -195,7 +195,7 @@ func (s *scene) partSize(set *config.NodeSet) int {
 }
 
 // isUnsized reports whether nobody can say now how many nodes one group of the
-// nodeset may hold, for its template has not been read.
+// nodeset may hold: its template has not been read.
 func (s *scene) isUnsized(set *config.NodeSet) bool {
 	return set.Placement && s.snap.Templates[set.Template].MachineType == ""
 }

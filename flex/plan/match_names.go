@@ -9,14 +9,14 @@ import (
 	"slurmflex/mig"
 )
 
-// place is the name of the first group for a cohort that is neither haunted nor
-// another job's nor made by a configuration that has changed since: name, or
+// place is the name of the first group for a cohort that neither counts a lost instance nor is
+// another job's or made by a configuration that has changed since: name, or
 // name-r1, name-r2 and so on.
 func (s *scene) place(set *config.NodeSet, name string, stamp mig.Stamp) string {
 	place := name
 	for again := 1; ; again++ {
 		g := s.groups[mig.GroupID{Region: set.Region, Name: place}]
-		if g == nil || !s.haunted(g) && g.Stamp.Job == stamp.Job && s.isOf(g, set) {
+		if g == nil || !s.countsLost(g) && g.Stamp.Job == stamp.Job && s.isOf(g, set) {
 			return place
 		}
 		place = memo.Replacement(name, again)

@@ -52,7 +52,7 @@ func (w *wanted) misfit(r ref) string {
 		case m.power == down:
 			return "node " + name + " is powered down"
 		case c == nil && m.State.Held():
-			continue // a job is coming or going: the next round will see clearly
+			continue // a job is coming or going: the next pass will see clearly
 		case c == nil:
 			return "no job wants node " + name + " any more"
 		case serves != nil && serves != c:

@@ -79,14 +79,14 @@ func TestPlacement(t *testing.T) {
 				"request 1 node (alpha-a3-150) in alpha-a3-job-7-p1/a1 for 00:15:00",
 			},
 		},
-		"machines that cannot be placed are not asked for, and the mend is named": {
+		"machines that cannot be placed are not asked for, and the fix is named": {
 			given: waiting("alpha-a3-0", machines("n2-standard-2")),
-			want: []string{"give back alpha-a3-0 and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 " +
+			want: []string{"return alpha-a3-0 to Slurm and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 " +
 				"is not to be had for n2-standard-2; set it to false"},
 		},
 		"a policy that was refused for good gives the nodes back": {
 			given: waiting("alpha-a3-0", a4, refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
-			want:  []string{"give back alpha-a3-0 and hold job 7: INVALID_ARGUMENT: no"},
+			want:  []string{"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no"},
 		},
 		"a policy stays as long as its group": {
 			given: seen(a4, nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),

@@ -195,7 +195,7 @@ func actions(p Plan) []string {
 	var lines []string
 	for _, a := range p.Actions {
 		line := a.String()
-		if back, ok := a.(GiveBack); ok {
+		if back, ok := a.(ReturnNodes); ok {
 			line += ": " + back.Reason
 		}
 		lines = append(lines, line)
@@ -203,7 +203,7 @@ func actions(p Plan) []string {
 	return lines
 }
 
-func TestARound(t *testing.T) {
+func TestAPass(t *testing.T) {
 	const min15 = 15 * time.Minute
 	for name, c := range map[string]struct {
 		given Snapshot
@@ -423,7 +423,7 @@ func TestARound(t *testing.T) {
 		"waits a minute after the first failure": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
-			want: []string{`tell job 7 "flex-start: attempt 1 failed (capacity): STOCKOUT: none; the next one comes 00:01:00 after it"`},
+			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; the next one comes 00:01:00 after it"`},
 		},
 		"then tries again under the next attempt's name": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
@@ -439,19 +439,19 @@ func TestARound(t *testing.T) {
 		"gives all unbooted nodes of a job back when its request can never succeed": {
 			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
-			want: []string{"give back alpha-a3-[0-1] and hold job 7: STOCKOUT: none"},
+			want: []string{"return alpha-a3-[0-1] to Slurm and hold job 7: STOCKOUT: none"},
 		},
 		"gives the nodes back when the cloud refuses the group for a reason that will not pass": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
-			want: []string{"give back alpha-a3-0 and hold job 7: INVALID_ARGUMENT: no"},
+			want: []string{"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no"},
 		},
 		"gives the nodes back after max_attempts": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
 					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
 					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
-			want: []string{"give back alpha-a3-0 and requeue job 7: 5 attempts failed, the last: STOCKOUT: none"},
+			want: []string{"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: STOCKOUT: none"},
 		},
 		"gives them back once for each attempt that fails, also when the job has been given nodes again": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
@@ -459,12 +459,12 @@ func TestARound(t *testing.T) {
 					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
 					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, 2*time.Minute)),
 				func(s *setting) { s.Jobs[0].Start = noon.Add(-time.Second) }),
-			want: []string{`tell job 7 "flex-start: attempt 5 failed (quota): STOCKOUT: none; the next one comes 00:16:00 after it"`},
+			want: []string{`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; the next one comes 00:16:00 after it"`},
 		},
-		"waits, and says what to mend, where a group of its name is somebody else's": {
+		"waits, and says what to fix, where a group of its name is somebody else's": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
-			want: []string{`tell job 7 "flex-start: alpha-a3-job-7 is there already in us-central1 and does not bear the cluster's stamp; ` +
+			want: []string{`set AdminComment of job 7: "flex-start: alpha-a3-job-7 is there already in us-central1 and does not bear the cluster's stamp; ` +
 				`delete it or give it another name"`},
 		},
 		"goes on at once where that group is its own after all": {

@@ -45,7 +45,7 @@ const answersFile = "testdata/answers.txt"
 
 // TestEveryCombinationHasAnAnswer holds every answer against all rules and
 // against those on record. After a change that is meant, UPDATE=1 writes the
-// record anew, to be read.
+// record again, to be read.
 func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	cfg := houseConfig(t)
 	answers := make([][]string, combinations(stateAxes)) // by state, then by what is around it
@@ -66,7 +66,7 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 	}
 }
 
-// answer finds the answers to all states with the base of that number, and tells
+// answer finds the answers to all states with the base of that number, and says
 // of the first that breaks a rule.
 func answer(t *testing.T, cfg *config.Config, answers [][]string, base int) {
 	part, wrong := len(answers)/len(stateAxes[0].values), []string(nil)
@@ -183,7 +183,7 @@ var letters = []struct {
 	{"C", "cancel the request", does[plan.CancelRequest]},
 	{"D", "delete the machine", does[plan.DeleteInstances]},
 	{"G", "delete the group", does[plan.DeleteGroup]},
-	{"T", "tell the job's owner", does[plan.TellJob]},
+	{"T", "tell the job's owner", does[plan.CommentJob]},
 	{"f", "power_down_force", sets("power_down_force")},
 	{"d", "power_down: when its job ends", sets("power_down")},
 	{"u", "power_up", sets("power_up")},

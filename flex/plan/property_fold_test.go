@@ -24,7 +24,7 @@ func combinations(axes []axis) int {
 	return n
 }
 
-// combination is the i-th one: the last axis goes round the fastest.
+// combination is the i-th one: the last axis goes around the fastest.
 func combination(axes []axis, i int) []string {
 	values := make([]string, len(axes))
 	for at := len(axes) - 1; at >= 0; at-- {

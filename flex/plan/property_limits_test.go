@@ -81,7 +81,7 @@ func asksForNoNodeThatItGivesBack(_ *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		var nodes []string
 		switch a := a.(type) {
-		case plan.GiveBack:
+		case plan.ReturnNodes:
 			nodes = a.Nodes
 		case plan.SetNodes:
 			if a.State == "power_down_force" || a.State == "resume" {

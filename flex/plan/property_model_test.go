@@ -29,7 +29,7 @@ const (
 	quiet    = 20
 )
 
-// keepsArmed reports whether an action only has Slurm count ResumeTimeout anew for
+// keepsArmed reports whether an action only has Slurm count ResumeTimeout again for
 // nodes that wait on, which goes on for as long as they do.
 func keepsArmed(a plan.Action) bool {
 	set, ok := a.(plan.SetNodes)
@@ -74,7 +74,7 @@ func (m *model) act(a plan.Action) (done bool) {
 	case plan.CreateGroup:
 		key := a.Spec.Region + "/" + a.Spec.Name
 		if _, taken := m.groups[key]; taken {
-			delete(m.groups, key) // a stranger's, and an admin does the mend that was named
+			delete(m.groups, key) // a stranger's, and an admin does the fix that was named
 			m.Refused[a.Spec.Name] = plan.Refusal{Cause: mig.CauseExists, At: m.Now, Times: 1}
 			return false
 		}
@@ -113,12 +113,12 @@ func (m *model) act(a plan.Action) (done bool) {
 		m.Reservations[m.reservation(a.Name)].Nodes = a.Nodes
 	case plan.DeleteReservation:
 		m.Reservations = slices.Delete(m.Reservations, m.reservation(a.Name), m.reservation(a.Name)+1)
-	case plan.TellJob:
+	case plan.CommentJob:
 		m.Told[a.Job] = a.Text
 	case plan.WarnJob:
 		m.Told[a.Job] = memo.Warning(m.Now, a.Because())
-	case plan.GiveBack:
-		m.giveBack(a)
+	case plan.ReturnNodes:
+		m.returnNodes(a)
 	case plan.SetNodes:
 		for _, name := range a.Nodes {
 			m.setNode(name, a)
@@ -167,9 +167,9 @@ func (m *model) boot(in mig.Instance, lease time.Duration) {
 	}
 }
 
-// giveBack powers nodes down, and their jobs wait in the queue for other ones or
+// returnNodes powers nodes down, and their jobs wait in the queue for other ones or
 // are gone.
-func (m *model) giveBack(a plan.GiveBack) {
+func (m *model) returnNodes(a plan.ReturnNodes) {
 	for _, id := range append([]uint32{a.Job}, a.Others...) {
 		m.Told[id] = memo.OwnComment + a.Reason
 	}

@@ -59,20 +59,20 @@ type rule func(s *sight, p plan.Plan) []string
 
 // rules are all that holds of every plan.
 var rules = map[string]rule{
-	"spares what a job runs on":           sparesWhatAJobRunsOn,
-	"changes no node twice":               changesNoNodeTwice,
-	"touches only what is ours":           touchesOnlyOurs,
-	"leaves unseen regions alone":         leavesUnseenRegions,
-	"asks for no node twice":              asksForNoNodeTwice,
-	"asks for no node that it gives back": asksForNoNodeThatItGivesBack,
-	"keeps to max_active_requests":        keepsToMaxActiveRequests,
-	"loses no job unwarned":               losesNoJobUnwarned,
-	"keeps to max_deletions_per_round":    keepsToMaxDeletions,
-	"deletes only what is finished":       deletesOnlyWhatIsFinished,
-	"gives names that Compute takes":      givesFitNames,
-	"says why":                            saysWhy,
-	"keeps a place for each nodeset":      keepsAPlaceForEachNodeset,
-	"leaves nothing in silence":           leavesNothingInSilence,
+	"spares what a job runs on":        sparesWhatAJobRunsOn,
+	"changes no node twice":            changesNoNodeTwice,
+	"touches only what is ours":        touchesOnlyOurs,
+	"leaves unseen regions alone":      leavesUnseenRegions,
+	"asks for no node twice":           asksForNoNodeTwice,
+	"asks for no node that it returns": asksForNoNodeThatItGivesBack,
+	"keeps to max_active_requests":     keepsToMaxActiveRequests,
+	"loses no job unwarned":            losesNoJobUnwarned,
+	"keeps to max_deletions_per_round": keepsToMaxDeletions,
+	"deletes only what is finished":    deletesOnlyWhatIsFinished,
+	"gives names that Compute takes":   givesFitNames,
+	"says why":                         saysWhy,
+	"keeps a place for each nodeset":   keepsAPlaceForEachNodeset,
+	"leaves nothing in silence":        leavesNothingInSilence,
 }
 
 // broken names all rules that a plan breaks, and how.
@@ -120,7 +120,7 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 		switch a := a.(type) {
 		case plan.SetNodes:
 			nodes = a.Nodes
-		case plan.GiveBack:
+		case plan.ReturnNodes:
 			nodes = a.Nodes
 		}
 		for _, n := range nodes {
@@ -134,7 +134,7 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 }
 
 // sparesWhatAJobRunsOn: no machine of a node that a job has is deleted unless it
-// has stopped, and no node that a job runs on is powered down or given back, nor
+// has stopped, and no node that a job runs on is powered down or returned, nor
 // loses the one request that brings its machine.
 func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
@@ -148,7 +148,7 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 			if a.State != "" && a.State != "power_down" && a.State != "power_up" {
 				nodes = s.atWork(a.Nodes)
 			}
-		case plan.GiveBack:
+		case plan.ReturnNodes:
 			nodes = s.atWork(a.Nodes)
 		case plan.CancelRequest:
 			nodes = s.atWork(s.broughtBy(a))
@@ -164,7 +164,7 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 // its owner has had time to read that it is lost.
 func losesNoJobUnwarned(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
-		back, ok := a.(plan.GiveBack)
+		back, ok := a.(plan.ReturnNodes)
 		if !ok {
 			continue
 		}
@@ -186,8 +186,8 @@ func (s *sight) atWork(nodes []string) []string {
 
 // spared returns the instances that are not to be deleted, unless they have
 // stopped: those whose node a job holds; and of those that came for a job which
-// has left, those on which one is at work, for on a node that is powered up anew
-// an old machine may be of no use.
+// has left, those on which one is at work, for on a node that is powered up again
+// an old machine may be no help.
 func (s *sight) spared(instances []mig.Instance) []string {
 	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
 		made, test := in.Stamp.Job, atWork
@@ -255,9 +255,9 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = s.hasGroup(a.Group.Region, a.Group.Name)
 		case plan.SetNodes:
 			ours = s.haveNodes(a.Nodes)
-		case plan.GiveBack:
+		case plan.ReturnNodes:
 			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
-		case plan.TellJob:
+		case plan.CommentJob:
 			ours = s.hasJob(a.Job)
 		case plan.WarnJob:
 			ours = s.hasJob(a.Job)

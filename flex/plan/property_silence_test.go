@@ -55,12 +55,12 @@ func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
 	return wrong
 }
 
-// takenBack are the nodes of jobs that a plan gives back to Slurm, which lose them as
+// takenBack are the nodes of jobs that a plan returns to Slurm, which lose them as
 // a whole, and those that it powers down.
 func (s *sight) takenBack(p plan.Plan) (names []string) {
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.GiveBack:
+		case plan.ReturnNodes:
 			names = append(names, a.Nodes...)
 			for _, j := range s.snap.Jobs {
 				if j.ID == a.Job {

@@ -114,7 +114,7 @@ type world struct {
 	plan.Snapshot
 }
 
-// snapshot is what a round sees: nothing of the cloud in unseen regions.
+// snapshot is what a pass sees: nothing of the cloud in unseen regions.
 func (w *world) snapshot() plan.Snapshot {
 	s := w.Snapshot
 	s.Nodes, s.Jobs, s.Groups, s.Instances = inOrder(w.nodes), inOrder(w.jobs), nil, nil

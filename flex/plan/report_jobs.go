@@ -13,13 +13,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// tellsAtOnce is how many AdminComments a round writes at most. Each is two of
+// tellsAtOnce is how many AdminComments a pass writes at most. Each is two of
 // slurmctld's calls, and a shared node may have hundreds of jobs.
 const tellsAtOnce = 100
 
 // notify lets the owners of jobs know what their nodes wait for, and when
 // they end before the job may. What a job was told last is not told again, nor
-// anything beside a give-back or a warning.
+// anything beside a return or a warning.
 func (d *draft) notify(w *wanted, verdicts []verdict) {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
@@ -73,7 +73,7 @@ func (d *draft) tell(told, texts map[uint32]string) {
 		d.expect(fmt.Sprintf("%d more jobs to be told what they wait for", more))
 	}
 	for _, id := range ids {
-		d.add(TellJob{OfJob: OfJob{id}, Text: texts[id], Why: "its owner should know"})
+		d.add(CommentJob{OfJob: OfJob{id}, Text: texts[id], Why: "its owner should know"})
 	}
 }
 
@@ -159,7 +159,7 @@ func (s *scene) haveCome(j *slurm.Job) bool {
 
 // outlives reports whether the job may run on after its nodes have ended. Until
 // it runs its start is not known, and only a limit longer than the longest lease
-// tells.
+// says.
 func (s *scene) outlives(j *slurm.Job, end time.Time) bool {
 	switch {
 	case j.Limit.Kind == slurm.LimitUnknown:
@@ -193,7 +193,7 @@ func (s *scene) waited() map[uint32]bool {
 }
 
 // roughly gives a wait in steps that grow with it, so that what a job is told
-// does not change every round: minutes, from an hour on tens of minutes.
+// does not change every pass: minutes, from an hour on tens of minutes.
 func roughly(d time.Duration) string {
 	step := time.Minute
 	if d >= time.Hour {

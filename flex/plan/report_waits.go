@@ -22,7 +22,7 @@ type Wait struct {
 	Request string    // the live request that is to bring them; empty if there is none
 	Since   time.Time // when they began to wait; zero if that is not known
 
-	Obstacle string    // why nothing is asked for now; empty if nothing stands in the way
+	Obstacle string    // why nothing is asked for now; empty if nothing is in the way
 	Failed   int       // attempts in a row that have failed, where that is the obstacle
 	Next     time.Time // when the next attempt comes, where that is known
 
@@ -140,7 +140,7 @@ func recallWaits(snap Snapshot, now, known []Wait) []Wait {
 	return waits
 }
 
-// waitEnds tells when provision_timeout ends a cohort's wait, and what becomes of
+// waitEnds says when provision_timeout ends a cohort's wait, and what becomes of
 // its job then. It is never where the job would be lost, and its owner was told.
 func (w *wanted) waitEnds(c *cohort) (at time.Time, then Then) {
 	limit, then := c.set.Flex.ProvisionTimeout, Then(c.set.Flex.OnProvisionTimeout)

@@ -68,10 +68,10 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 		"whose id is not known may be the one whose attempts are counted": {
 			given: seen(unread(unreadJob("", "")), group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Minute))),
 		},
-		"does not keep a job from being given back that has its nodes to itself": {
+		"does not keep a job from being returned that has its nodes to itself": {
 			given: seen(exclusive, unread(unreadJob("", "")), nodes("alpha-a3-0", poweringUp), job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-8", forJob("a3", 8), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second))),
-			want: []string{"give back alpha-a3-0 and hold job 8: STOCKOUT: none"},
+			want: []string{"return alpha-a3-0 to Slurm and hold job 8: STOCKOUT: none"},
 		},
 		"may share the nodes of a job of a partition that is shared": {
 			given: seen(exclusive, unread(unreadJob("", "")), nodes("alpha-a3-0", poweringUp), job(8, "shared", "15:00", slurm.JobConfiguring, "alpha-a3-0"),

@@ -11,16 +11,16 @@ type verdict struct {
 	do     deed
 	rule   int // the place in the rules of the one that decided
 
-	why     string    // what stands in the way of a request, or ends the wait
-	quiet   bool      // that is under way already, so that the job's owner need not know
-	failed  int       // attempts in a row that have failed, if that is why
-	next    time.Time // when the next one comes
-	lost    time.Time // when the job is lost, as its owner was told; zero: it is not
-	back    *GiveBack // what to give back
-	warns   []uint32  // the jobs whose owners are warned instead
-	pending bool      // the request is being made
-	gone    bool      // the job goes back to Slurm in this pass
-	ousts   *ref      // a less important request that has to make room
+	why     string       // what is in the way of a request, or ends the wait
+	quiet   bool         // that is under way already, so that the job's owner need not know
+	failed  int          // attempts in a row that have failed, if that is why
+	next    time.Time    // when the next one comes
+	lost    time.Time    // when the job is lost, as its owner was told; zero: it is not
+	back    *ReturnNodes // what to return
+	warns   []uint32     // the jobs whose owners are warned instead
+	pending bool         // the request is being made
+	gone    bool         // the job goes back to Slurm in this pass
+	ousts   *ref         // a less important request that has to make room
 
 	expect   []string
 	problems []Problem
@@ -124,7 +124,7 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 	return verdicts
 }
 
-// obstacle is what stands in the way and concerns the job's owner; empty if there is
+// obstacle is what is in the way and concerns the job's owner; empty if there is
 // nothing of that kind.
 func (v verdict) obstacle() string {
 	if v.quiet || v.do == goesBack || v.do == powersDown {

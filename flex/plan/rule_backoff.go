@@ -69,7 +69,7 @@ func occupied(w *wanted, c *cohort) verdict {
 	return verdict{do: waits, why: p.Text, problems: []Problem{p}}
 }
 
-// failures tells how many attempts for the cohort failed in a row, and why and
+// failures counts how many attempts for the cohort failed in a row, and why and
 // when the last one did. The requests on record count, or what the cloud
 // refused if that is more: it may keep a record of a refusal, or none. A
 // request's end is not recorded, so its creation stands for it: a request that

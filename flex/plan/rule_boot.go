@@ -8,7 +8,7 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// bootLate gives back the nodes of a job whose instance has run for boot_timeout and
+// bootLate returns the nodes of a job whose instance has run for boot_timeout and
 // no slurmd has registered from it, and keeps count of that in the nodes' Extra.
 func bootLate(w *wanted, c *cohort) verdict {
 	b := w.boots[c.set]
@@ -17,7 +17,7 @@ func bootLate(w *wanted, c *cohort) verdict {
 	}
 	nodes := slices.DeleteFunc(slices.Clone(b.late), func(name string) bool { return w.nodes[name].owner() != c.job })
 	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
-	v.takeBack(w, c.job, true, GiveBack{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue})
+	v.takeBack(w, c.job, true, ReturnNodes{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue})
 	return v
 }
 

@@ -9,7 +9,7 @@ import (
 
 // giveUp ends a cohort's wait. All nodes of its job that have no machine yet go
 // at once: had one been left out, another job could be placed on it without a
-// call. A static node keeps waiting, for nobody would request it again. It is only
+// call. A static node keeps waiting, because nobody would request it again. It is only
 // noted where the job, or another one that holds the nodes, is spared for now.
 func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string) verdict {
 	v := verdict{why: reason, problems: []Problem{problem(key, c.group, "%s: %s", c.group, reason)}}
@@ -25,7 +25,7 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 			v.lost = told.Add(grace)
 		}
 		if len(nodes) > 0 || then == Cancel {
-			v.takeBack(w, c.job, hopeless, GiveBack{Nodes: nodes, Reason: reason, Then: then})
+			v.takeBack(w, c.job, hopeless, ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
 		}
 	}
 	return v
@@ -33,7 +33,7 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 
 // takeBack gives nodes of the job back, unless somebody would be lost by it who is to
 // be spared for now.
-func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a GiveBack) {
+func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a ReturnNodes) {
 	holders := w.holders(a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)

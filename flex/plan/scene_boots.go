@@ -14,9 +14,9 @@ import (
 // breakerRest is how long a nodeset is blocked after the last failed boot.
 const breakerRest = time.Hour
 
-// boots is what a round sees of the instances of one nodeset that were to boot.
+// boots is what a pass sees of the instances of one nodeset that were to boot.
 type boots struct {
-	records   map[string]memo.Boots // of earlier rounds, by node
+	records   map[string]memo.Boots // of earlier passes, by node
 	newest    time.Time             // when the last instance on record was made
 	failed    map[time.Time]int     // failures on record, by when the last of them was made; those of a gang count once
 	up        time.Time             // when the newest instance that came up was made

@@ -81,10 +81,10 @@ func (s *scene) membersOf(g *mig.Group) ([]mig.Member, bool) {
 	return m.All, read && m.Err == nil
 }
 
-// haunted reports whether the group says that it has lost an instance that it
+// countsLost reports whether the group says that it has lost an instance that it
 // counts still. Compute keeps the place of a lost instance, and takes no other of
 // that name into the group.
-func (s *scene) haunted(g *mig.Group) bool {
+func (s *scene) countsLost(g *mig.Group) bool {
 	members, creating := s.hidden(g)
 	all, _ := s.membersOf(g)
 	return members > 0 && !creating && slices.ContainsFunc(all, mig.Member.Lost)

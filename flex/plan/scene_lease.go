@@ -73,7 +73,7 @@ func (in machine) end() time.Time {
 	return time.Time{}
 }
 
-// endOf tells when the node's lease ended, if a reservation of ours says so.
+// endOf says when the node's lease ended, if a reservation of ours says so.
 func (s *scene) endOf(node string) (end time.Time, ended bool) {
 	for _, r := range s.snap.Reservations {
 		at, ours := memo.ParseReservation(s.cfg.Cluster, r.Name)

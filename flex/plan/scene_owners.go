@@ -23,7 +23,7 @@ func (s *scene) warnedAt(job uint32) (time.Time, bool) {
 	return at, warned && !s.snap.Requeues[job] && !at.After(s.snap.Now)
 }
 
-// warned tells when the last of the jobs' owners was told that the job would be
+// warned is when the last of the jobs' owners was told that the job would be
 // lost. It reports false if none was.
 func (s *scene) warned(jobs []*slurm.Job) (last time.Time, any bool) {
 	for _, j := range jobs {
@@ -82,7 +82,7 @@ func (s *scene) takeable(job *slurm.Job, forAll bool) []string {
 	})
 }
 
-// came tells how many of a job's nodes have a machine that came for this job,
+// came counts how many of a job's nodes have a machine that came for this job,
 // and since when the first has been there for it: one of an earlier run, from
 // before the job was requeued, since the job was given its nodes.
 func (s *scene) came(job *slurm.Job) (n int, since time.Time) {

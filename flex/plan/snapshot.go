@@ -1,4 +1,4 @@
-// Package plan decides what a round does. Compute is one pure function of the
+// Package plan decides what a pass does. Compute is one pure function of the
 // configuration and of what was seen: no I/O, no clock, no memory, and an
 // answer for every combination of states. Who wants a node is what Slurm's
 // queue says now; what we own is what carries our stamp.
@@ -13,10 +13,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// Snapshot is what one round saw.
+// Snapshot is what one pass saw.
 type Snapshot struct {
 	Started   time.Time     // when this process first looked
-	Begun     time.Time     // when the round began to look
+	Begun     time.Time     // when the pass began to look
 	Now       time.Time     // when it had looked
 	Skew      time.Duration // by how much our clock is ahead of Compute's, as far as that is known
 	Nodes     []slurm.Node
@@ -47,7 +47,7 @@ type Snapshot struct {
 	Told map[uint32]string
 
 	// Requeues says of jobs whether Slurm puts them back into the queue when they
-	// lose their nodes. One that is not in it, for its record was not read, loses none.
+	// lose their nodes. One whose record was not read is not in it, and loses none.
 	Requeues map[uint32]bool
 
 	// Templates are the instance templates of our nodesets, by their link.
@@ -58,7 +58,7 @@ type Snapshot struct {
 	// created, cancelled or deleted.
 	Unseen map[string]error
 
-	// LastKnown holds what an earlier round read of the regions in Unseen, as far as
+	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as
 	// that is remembered. It is for people to read; nothing is decided by it.
 	LastKnown map[string]LastKnown
 
@@ -75,11 +75,11 @@ type Snapshot struct {
 	Inserted map[string]bool
 
 	// Asking holds the instances for which a request is about to be made: earlier
-	// rounds began that, and it is not done.
+	// passes began that, and it is not done.
 	Asking map[string]bool
 
 	// Refused holds, by group name, why the cloud refused to make a group or a
-	// request. A refusal leaves no record in the cloud, so the round's owner
+	// request. A refusal leaves no record in the cloud, so the pass's owner
 	// remembers it.
 	Refused map[string]Refusal
 }

@@ -25,7 +25,7 @@ func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 		"one of another cluster":                       given("RUNNING", time.Minute, mig.Stamp{Version: 1, Cluster: "beta", NodeSet: "a3", Job: 7}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, []string{`tell job 7 "flex-start: ` + named + `"`}, actions(p), "and nothing is requested")
+			assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: ` + named + `"`}, actions(p), "and nothing is requested")
 			assert.Contains(t, p.Problems.Texts(), "alpha-a3-job-7: "+named)
 			require.Len(t, p.Waits, 1)
 			assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, p.Waits[0].Nodes)
@@ -58,7 +58,7 @@ func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
 	for _, status := range []string{"RUNNING", "TERMINATED"} {
 		p := Compute(with(t, "provision_timeout: 7200"), seen(nodes("alpha-a3-0", poweringUp),
 			job(7, "train", "15:00", configured, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status)))
-		assert.Equal(t, []string{"give back alpha-a3-0 and requeue job 7: instance alpha-a3-0 in us-central1-a has the name of a node that waits, " +
+		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and requeue job 7: instance alpha-a3-0 in us-central1-a has the name of a node that waits, " +
 			"and slurmflex did not create it; unless it joins Slurm by itself, delete it (provision_timeout 02:00:00)"}, actions(p), status)
 	}
 }

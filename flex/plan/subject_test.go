@@ -31,9 +31,9 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{CreateReservation{Nodes: nodes}, Subject{"create_reservation", "", 0, nodes}},
 		{SetReservation{Nodes: nodes}, Subject{"set_reservation", "", 0, nodes}},
 		{DeleteReservation{}, Subject{"delete_reservation", "", 0, nil}},
-		{TellJob{OfJob: OfJob{Job: 7}}, Subject{"tell_job", "", 7, nil}},
+		{CommentJob{OfJob: OfJob{Job: 7}}, Subject{"comment_job", "", 7, nil}},
 		{WarnJob{OfJob: OfJob{Job: 7}}, Subject{"warn_job", "", 7, nil}},
-		{GiveBack{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"give_back", "", 7, nodes}},
+		{ReturnNodes{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"return_nodes", "", 7, nodes}},
 	}
 	var kinds []string
 	for _, test := range tests {

@@ -15,7 +15,7 @@ const (
 	youngAge = 30 * time.Second
 
 	// recordAge is that of a finished request, from when it was made. Compute
-	// keeps it for 14 days, and each round reads it.
+	// keeps it for 14 days, and each pass reads it.
 	recordAge = time.Hour
 )
 
@@ -44,7 +44,7 @@ func (s *scene) isYoung(to *step, what string, created time.Time) bool {
 
 // deleteRequests deletes the records of finished requests in groups that stay.
 // The newest stays, for the next attempt's name follows it; so do those that
-// failed while a job or node waits, for they are counted, and those that say whose
+// failed while a job or node waits, because they are counted, and those that say whose
 // the machines of the group are.
 func deleteRequests(w *wanted, _ []verdict) (s step) {
 	for _, key := range slices.SortedFunc(maps.Keys(w.groups), mig.GroupID.Compare) {

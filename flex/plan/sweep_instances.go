@@ -11,7 +11,7 @@ import (
 
 // deleteInstances deletes the instances of ours that stand behind nodes that
 // Slurm has powered down, and, as far as max_deletions_per_round allows, those
-// that are of no use to anybody. None goes that a job's node runs on.
+// that nobody needs. None goes that a job's node runs on.
 func deleteInstances(w *wanted, _ []verdict) (s step) {
 	b := budget{left: w.cfg.Options.MaxDeletions}
 	gone := map[mig.GroupID]*departure{} // those that no group made under none

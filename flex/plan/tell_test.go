@@ -13,11 +13,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// tells are the AdminComments that a plan writes.
+// says are the AdminComments that a plan writes.
 func tells(p Plan) map[uint32]string {
 	texts := map[uint32]string{}
 	for _, a := range p.Actions {
-		if a, ok := a.(TellJob); ok {
+		if a, ok := a.(CommentJob); ok {
 			texts[a.Job] = a.Text
 		}
 	}
@@ -78,8 +78,8 @@ func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 	}
 	t.Run("in the pass that gives them back for a failed boot", func(t *testing.T) {
 		p := Compute(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))
-		assert.Contains(t, p.Actions[0].String(), "give back alpha-a3-0 and requeue job 7")
-		assert.Empty(t, tells(p), "the give-back itself says why")
+		assert.Contains(t, p.Actions[0].String(), "return alpha-a3-0 to Slurm and requeue job 7")
+		assert.Empty(t, tells(p), "the return itself says why")
 	})
 	const why = "flex-start: no slurmd has registered from its instance within boot_timeout 00:30:00"
 	t.Run("while it leaves them", func(t *testing.T) {

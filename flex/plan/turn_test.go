@@ -34,7 +34,7 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 		job(9, "train", "15:00", configured, "alpha-a3-9")(s)
 	}
 	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
-	waits := []string{`tell job 9 "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
+	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
 	assert.Equal(t, asks, actions(Compute(cfg, seen(hogged(1, mig.Accepted), another))))
 	assert.Equal(t, waits, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
 	fix := func(s *setting) {

@@ -46,7 +46,7 @@ func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 			p := Compute(alphaConfig(t), c.seen)
 			for _, a := range p.Actions {
 				switch a.(type) {
-				case TellJob:
+				case CommentJob:
 				default:
 					assert.Fail(t, "nothing is to be done", "%s", a)
 				}

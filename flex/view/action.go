@@ -48,7 +48,7 @@ type History struct {
 // Messages to jobs are left out: the job shows them, and they would soon fill the
 // history.
 func (h *History) Add(a Action) {
-	if a.Kind == (plan.TellJob{}).About().Kind && a.Error == "" {
+	if a.Kind == (plan.CommentJob{}).About().Kind && a.Error == "" {
 		return
 	}
 	same := func(old Action) bool { return a.Error != "" && old.What == a.What && old.Error == a.Error }

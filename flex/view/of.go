@@ -48,18 +48,18 @@ type builder struct {
 	unseen map[string]error // the regions that could not be read, also those that snap recalls
 
 	nodes     map[string]slurm.Node
-	machines  map[string][]mig.Instance // ours, by node
-	holders   map[string][]*slurm.Job   // by node, the most important first
-	owned     map[string]mig.Group      // by region/name
-	given     map[uint32]plan.GiveBack  // the jobs whose nodes are returned to Slurm
-	cancelled map[string]bool           // region/group/request
+	machines  map[string][]mig.Instance   // ours, by node
+	holders   map[string][]*slurm.Job     // by node, the most important first
+	owned     map[string]mig.Group        // by region/name
+	given     map[uint32]plan.ReturnNodes // the jobs whose nodes are returned to Slurm
+	cancelled map[string]bool             // region/group/request
 }
 
 func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 	b := &builder{
 		cfg: cfg, snap: snap, plan: p,
 		nodes: map[string]slurm.Node{}, machines: map[string][]mig.Instance{}, holders: map[string][]*slurm.Job{},
-		owned: map[string]mig.Group{}, given: map[uint32]plan.GiveBack{}, cancelled: map[string]bool{},
+		owned: map[string]mig.Group{}, given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{},
 	}
 	for _, n := range snap.Nodes {
 		b.nodes[n.Name] = n
@@ -86,7 +86,7 @@ func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 	}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
-		case plan.GiveBack:
+		case plan.ReturnNodes:
 			b.given[a.Job] = a
 		case plan.CancelRequest:
 			b.cancelled[a.Group.String()+"/"+a.Request] = true

@@ -352,9 +352,9 @@ func TestWhatFailsAgainAndAgainIsOneActionThatIsCounted(t *testing.T) {
 
 func TestWhatJobsAreToldIsNoActionToRememberUnlessItFails(t *testing.T) {
 	var h History
-	h.Add(Record(plan.TellJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, nil))
+	h.Add(Record(plan.CommentJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, nil))
 	assert.Empty(t, h.Last())
-	h.Add(Record(plan.TellJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, errors.New("Invalid job id specified")))
+	h.Add(Record(plan.CommentJob{OfJob: plan.OfJob{Job: 7}}, noon, time.Second, errors.New("Invalid job id specified")))
 	assert.Equal(t, "Invalid job id specified", h.Last()[0].Error)
 }
 
@@ -370,7 +370,7 @@ func TestTheOldestActionsAreForgotten(t *testing.T) {
 }
 
 func TestAnActionSaysWhatItWasAbout(t *testing.T) {
-	a := Record(plan.GiveBack{OfJob: plan.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
+	a := Record(plan.ReturnNodes{OfJob: plan.OfJob{Job: 7}, Nodes: []string{"n-0", "n-1"}}, noon, 0, nil)
 	assert.Equal(t, uint32(7), a.Job)
 	assert.Equal(t, "n-[0-1]", a.Nodes)
 	assert.Equal(t, "g", Record(plan.CreateRequest{Of: plan.Of{Group: mig.GroupID{Name: "g"}}}, noon, 0, nil).Group)

@@ -35,7 +35,7 @@ var stories = []struct {
 	{"a job that slurmflex held", func(s *scene) {
 		s.pending(816, "JobHeldAdmin")
 		s.snap.Told[816] = memo.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
-		s.done(plan.GiveBack{
+		s.done(plan.ReturnNodes{
 			OfJob: plan.OfJob{Job: 816}, Name: "816", Nodes: []string{"alpha-a3-0"}, Reason: "403 forbidden: Required 'compute.instances.create' permission",
 			Then: plan.Hold,
 		}, 5*time.Minute, nil)
@@ -54,7 +54,7 @@ var stories = []struct {
 		request := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause = mig.CauseQuota
 		s.group(812, "alpha-a3-job-812", request)
-		s.done(plan.TellJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
+		s.done(plan.CommentJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
 	{"a job whose attempt has failed", func(s *scene) { *s = *busy(s.t) }, "814"},
 	{"a job that Slurm would not requeue, of a request that is refused", func(s *scene) {

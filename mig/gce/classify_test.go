@@ -99,7 +99,7 @@ func TestOfSeveralFaultsTheLastKnownOneDecidesButQuotaComesBeforeCapacity(t *tes
 		want   mig.Cause
 	}{
 		"out of time because of rights":       {[]fault{timedOut, permission}, mig.CausePermission},
-		"rights mended since":                 {[]fault{permission, capacity}, mig.CauseCapacity},
+		"rights fixed since":                  {[]fault{permission, capacity}, mig.CauseCapacity},
 		"quota in one zone, stock-out in one": {[]fault{quota, capacity}, mig.CauseQuota},
 		"in the other order":                  {[]fault{capacity, quota}, mig.CauseQuota},
 		"an unknown code last":                {[]fault{capacity, unknown}, mig.CauseCapacity},

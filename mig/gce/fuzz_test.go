@@ -18,7 +18,7 @@ import (
 	"slurmflex/mig"
 )
 
-// A list is one of those that a round reads: whose first page is asked for, and
+// A list is one of those that a pass reads: whose first page is asked for, and
 // what the client makes of it.
 type list struct {
 	path string

@@ -75,7 +75,7 @@ func TestAnInstanceOfAGroupThatWaitsForCapacityIsNotThereYet(t *testing.T) {
 	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+
 		pending("alpha-a3-0", createdBy(madeBy))+`,`+pending("alpha-a3-1", "")+`]}}}`, testRegion)
 	assert.Empty(t, unseen)
-	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "of one that no group made no request tells")
+	assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances), "of one that no group made no request says")
 }
 
 func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {

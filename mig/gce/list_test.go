@@ -223,7 +223,7 @@ func TestARegionThatCannotBeReadWhollyIsUnseen(t *testing.T) {
 			}},
 			"list groups of us-central1: 403 forbidden: no right",
 		},
-		"its pages go round in a circle": {
+		"its pages go around in a circle": {
 			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[],"nextPageToken":"t"}`)},
 			`list groups of us-central1: the list does not end: page token "t" came before`,
 		},

@@ -14,7 +14,7 @@ import (
 	"slurmflex/mig/gce"
 )
 
-func TestARegionTellsItsStateAndTheQuotasThatItShows(t *testing.T) {
+func TestARegionShowsItsStateAndTheQuotasThatItShows(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		w.cloud.SetQuota(region, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16)
 		r, err := w.Region(t.Context(), region)
@@ -32,7 +32,7 @@ func TestARegionTellsItsStateAndTheQuotasThatItShows(t *testing.T) {
 	})
 }
 
-func TestAZoneTellsWhetherItIsUp(t *testing.T) {
+func TestAZoneShowsWhetherItIsUp(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		z, err := w.Zone(t.Context(), "us-central1-a")
 		require.NoError(t, err)

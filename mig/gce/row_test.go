@@ -41,7 +41,7 @@ func unreadOf(one any) string {
 	return ""
 }
 
-// B2: whatever stands in one field of one record, the others come out as before,
+// B2: whatever is in one field of one record, the others come out as before,
 // and the record does not look absent.
 func FuzzARecord(f *testing.F) {
 	for i := range lists {

@@ -80,7 +80,7 @@ func TestALookThatFailsHalfwayIsGoneOnWith(t *testing.T) {
 	})
 }
 
-func TestAGroupMadeAnewUnderItsOldNameIsReadAnew(t *testing.T) {
+func TestAGroupMadeAgainUnderItsOldNameIsReadAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx := t.Context()
 		spec := w.spec("alpha-a3-job-812", 812)

@@ -17,23 +17,23 @@ type calls struct {
 
 // toll is how often the program did something.
 type toll struct {
-	rounds  int
-	hints   int // that made rounds come sooner: hooks, starts of a daemon, what cron does
+	passes  int
+	wakeUps int // that made passes come sooner: hooks, starts of a daemon, what cron does
 	reads   int // calls that only look, operations.wait included
 	changes int // calls that are to change something
 	struck  int // calls that went wrong
-	due     int // pages that the rounds had to read
+	due     int // pages that the passes had to read
 }
 
 func (t toll) minus(u toll) toll {
 	return toll{
-		t.rounds - u.rounds, t.hints - u.hints, t.reads - u.reads, t.changes - u.changes, t.struck - u.struck, t.due - u.due,
+		t.passes - u.passes, t.wakeUps - u.wakeUps, t.reads - u.reads, t.changes - u.changes, t.struck - u.struck, t.due - u.due,
 	}
 }
 
-// round counts a round that begins to look at the cloud, which gives so many
+// pass counts a pass that begins to look at the cloud, which gives so many
 // items a page.
-func (c *calls) round(st fakegce.State, limit int) {
+func (c *calls) pass(st fakegce.State, limit int) {
 	visible := func(name string) bool { return strings.HasPrefix(name, cluster+"-") }
 	pages := func(items int) int {
 		if limit == 0 {
@@ -58,14 +58,14 @@ func (c *calls) round(st fakegce.State, limit int) {
 	due += pages(groups[us]) + pages(groups[europe]) + pages(machines) + 2*pages(len(st.Policies))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rounds++
+	c.passes++
 	c.due += due
 }
 
-func (c *calls) hint() {
+func (c *calls) wakeUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hints++
+	c.wakeUps++
 }
 
 func (c *calls) api(call apiCall, wrong bool) {
@@ -88,29 +88,29 @@ func (c *calls) soFar() toll {
 	return c.toll
 }
 
-// excess says what was done too often in a while; empty if nothing was. Rounds
-// come every ten seconds at the most while something is expected, and a hint
-// makes half a dozen quick ones. A round reads everything once, and what is
+// excess says what was done too often in a while; empty if nothing was. Passes
+// come every ten seconds at the most while something is expected, and a wake-up
+// makes half a dozen quick ones. A pass reads everything once, and what is
 // made while it looks: twice at the most. A change is waited for with a call or
 // two for as long as its operation runs, and a call that goes wrong is made
 // again.
 func (t toll) excess(while time.Duration) string {
-	if most := 10 + int(while/(8*time.Second)) + 8*t.hints; t.rounds > most {
-		return fmt.Sprintf("%d rounds in %v with %d hints, and %d would do", t.rounds, while, t.hints, most)
+	if most := 10 + int(while/(8*time.Second)) + 8*t.wakeUps; t.passes > most {
+		return fmt.Sprintf("%d passes in %v with %d wake-ups, and %d would do", t.passes, while, t.wakeUps, most)
 	}
 	if most := 2*t.due + 4*t.changes + t.struck; t.reads > most {
-		return fmt.Sprintf("%d calls that only look in %d rounds, and %d would do", t.reads, t.rounds, most)
+		return fmt.Sprintf("%d calls that only look in %d passes, and %d would do", t.reads, t.passes, most)
 	}
 	return ""
 }
 
 // idle says what was done too often in a while of rest; empty if nothing was.
-// Rounds come at their interval, and nothing changes but the leases of static
-// nodes, each of which takes a dozen calls and some rounds.
+// Passes come at their interval, and nothing changes but the leases of static
+// nodes, each of which takes a dozen calls and some passes.
 func (t toll) idle(while, interval time.Duration, static int) string {
 	const renewal = 12
-	if most := 2*int(while/interval) + 10 + 30*static; t.rounds > most {
-		return fmt.Sprintf("%d rounds in %v of rest, and %d would do", t.rounds, while, most)
+	if most := 2*int(while/interval) + 10 + 30*static; t.passes > most {
+		return fmt.Sprintf("%d passes in %v of rest, and %d would do", t.passes, while, most)
 	}
 	if t.changes > renewal*static {
 		return fmt.Sprintf("%d changes in %v of rest, and %d would do", t.changes, while, renewal*static)

@@ -22,7 +22,7 @@ type check struct {
 
 	mu       sync.Mutex
 	found    []violation
-	unasked  map[string][]string  // by process: machines deleted in its present round that Slurm did not ask for
+	unasked  map[string][]string  // by process: machines deleted in its present pass that Slurm did not ask for
 	unwanted map[string]*unwanted // requests and nodes that nobody wants, by what they are
 	looked   time.Time            // when a process last began to look
 	saw      time.Time            // when a process last made a pass
@@ -31,7 +31,7 @@ type check struct {
 // unwanted is a live request, or a node that powers up, whose job has gone.
 type unwanted struct {
 	since  time.Time
-	rounds int  // begun since, while all calls were answered
+	passes int  // begun since, while all calls were answered
 	ended  bool // it has been cancelled
 }
 
@@ -142,7 +142,7 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 }
 
 // recent is how long ago Slurm may have wanted a machine gone that is deleted
-// now: an action may take three minutes, and a round looks before it.
+// now: an action may take three minutes, and a pass looks before it.
 const recent = 5 * time.Minute
 
 // brake counts a deletion that Slurm has not asked for.
@@ -157,7 +157,7 @@ func (c *check) brake(p *process, name string) {
 	n, most := len(c.unasked[p.name]), p.runsWith.Load().Options.MaxDeletions
 	c.mu.Unlock()
 	if n > most {
-		c.fail(wrongKill, "%s deletes %d machines in one round that Slurm did not ask to delete, and may delete %d", p.name, n, most)
+		c.fail(wrongKill, "%s deletes %d machines in one pass that Slurm did not ask to delete, and may delete %d", p.name, n, most)
 	}
 }
 
@@ -207,10 +207,10 @@ func (c *check) doubles(st fakegce.State) {
 
 func alive(r fakegce.Request) bool { return r.State == "CREATING" || r.State == "ACCEPTED" }
 
-// round judges, as a process begins to look, what its rounds so far have left.
-func (c *check) round(p *process) {
+// pass judges, as a process begins to look, what its passes so far have left.
+func (c *check) pass(p *process) {
 	st := c.w.state()
-	c.w.calls.round(st, c.w.setup.cloud.PageLimit)
+	c.w.calls.pass(st, c.w.setup.cloud.PageLimit)
 	well := c.w.well()
 	c.mu.Lock()
 	c.unasked[p.name] = nil
@@ -252,8 +252,8 @@ func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	return stamp.Job == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 
-// outstay counts the rounds that a request, or a node's powering up, outlives its
-// job by. Rounds may follow each other in half a second, and what one has begun
+// outstay counts the passes that a request, or a node's powering up, outlives its
+// job by. Passes may follow each other in half a second, and what one has begun
 // is not begun again, so a minute must have passed too.
 func (c *check) outstay(key string, well bool) {
 	c.mu.Lock()
@@ -263,11 +263,11 @@ func (c *check) outstay(key string, well bool) {
 		c.mu.Unlock()
 		return
 	}
-	u.rounds++
-	late := !u.ended && u.rounds > 2 && time.Since(u.since) > time.Minute
+	u.passes++
+	late := !u.ended && u.passes > 2 && time.Since(u.since) > time.Minute
 	c.mu.Unlock()
 	if late {
-		c.fail(orphan, "%s waits still, %d rounds after its job has gone", key, u.rounds)
+		c.fail(orphan, "%s waits still, %d passes after its job has gone", key, u.passes)
 	}
 }
 
@@ -275,7 +275,7 @@ func (c *check) outstay(key string, well bool) {
 // be done before the lease of one of its nodes ends. Of a node that was up when
 // the job was given it, Slurm judges by that time, though the job may have waited
 // for its other nodes since. A job that was put on nodes of another one after the
-// last round is excepted: Slurm calls nobody then.
+// last pass is excepted: Slurm calls nobody then.
 func (c *check) start(l life) {
 	c.mu.Lock()
 	unseen := l.given.After(c.looked)
@@ -297,7 +297,7 @@ func (c *check) start(l life) {
 }
 
 // resumeFailed judges that nodes have met ResumeTimeout, which they do not while
-// they wait for capacity. Slurm's count begins anew at a third of it.
+// they wait for capacity. Slurm's count starts over at a third of it.
 func (c *check) resumeFailed(nodes []string) {
 	if !c.w.wellFor(c.w.setup.slurm.ResumeTimeout) {
 		return

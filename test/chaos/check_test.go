@@ -118,7 +118,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		"a job is started that cannot be done before a lease ends": {func(p *planted) {
 			p.group(7, node) // for seven days
 			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
-			p.check.round(p.p)
+			p.check.pass(p.p)
 			p.check.start(life{Job: j, given: p.begun})
 		}, lostJob, "job 7 begins to run and has until"},
 		"more machines are deleted than the brake allows": {func(p *planted) {
@@ -129,7 +129,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 			}
 			p.group(7, names...)
 			p.check.before(p.p, deletes(groupOf(7), names...))
-		}, wrongKill, "machines in one round that Slurm did not ask to delete"},
+		}, wrongKill, "machines in one pass that Slurm did not ask to delete"},
 		"a group of a cluster whose name begins alike is deleted": {func(p *planted) {
 			p.check.before(p.p, deletesGroup("alpha-b-gang-job-1"))
 		}, foreignChange, "daemon: delete group regions/us-central1/instanceGroupManagers/alpha-b-gang-job-1, which is a neighbour's"},
@@ -161,17 +161,17 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 			p.cloud.SetCapacity("", "", 0)
 			p.group(7, node)
 			for range 5 {
-				p.check.round(p.p)
+				p.check.pass(p.p)
 				time.Sleep(time.Minute)
 			}
-		}, orphan, "request alpha-gang-job-7/a1 waits still, 3 rounds after its job has gone"},
+		}, orphan, "request alpha-gang-job-7/a1 waits still, 3 passes after its job has gone"},
 		"a cancelled job's node powers up for nobody": {func(p *planted) {
 			p.is(node, "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
 			for range 5 {
-				p.check.round(p.p)
+				p.check.pass(p.p)
 				time.Sleep(time.Minute)
 			}
-		}, orphan, "node alpha-gang-0 waits still, 3 rounds after its job has gone"},
+		}, orphan, "node alpha-gang-0 waits still, 3 passes after its job has gone"},
 		"a node that waits for capacity meets ResumeTimeout": {func(p *planted) {
 			time.Sleep(24 * time.Hour)
 			p.check.resumeFailed([]string{node})
@@ -258,7 +258,7 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 			require.NoError(p.t, p.cloud.StopVM(node))
 			p.check.before(p.p, deletes(groupOf(7), node))
 		},
-		"an old group is asked to delete a machine that another has made anew": func(p *planted) {
+		"an old group is asked to delete a machine that another has made again": func(p *planted) {
 			p.group(6)
 			p.group(7, node)
 			p.runs(7, node)
@@ -273,19 +273,19 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 			powerUp(node).strike(p.world, 1)
 			p.is(node, "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
 			for range 5 {
-				p.check.round(p.p)
+				p.check.pass(p.p)
 				time.Sleep(time.Minute)
 			}
 		},
 		"a job is started that can be done in its lease": func(p *planted) {
 			p.group(7, node)
 			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 6 * 24 * time.Hour}}
-			p.check.round(p.p)
+			p.check.pass(p.p)
 			p.check.start(life{Job: j, given: p.begun})
 		},
-		"a job is started on nodes that it was given after the last round": func(p *planted) {
+		"a job is started on nodes that it was given after the last pass": func(p *planted) {
 			p.group(7, node)
-			p.check.round(p.p)
+			p.check.pass(p.p)
 			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
 			p.check.start(life{Job: j, given: time.Now().Add(time.Second)})
 		},
@@ -294,7 +294,7 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 			p.group(7, node)
 			p.watch.look(nil, []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}})
 			for range 5 {
-				p.check.round(p.p)
+				p.check.pass(p.p)
 				time.Sleep(time.Minute)
 			}
 		},
@@ -303,7 +303,7 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 			p.group(7, node)
 			for range 5 {
 				p.ails.suffered(compute)
-				p.check.round(p.p)
+				p.check.pass(p.p)
 				time.Sleep(time.Minute)
 			}
 		},

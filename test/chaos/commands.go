@@ -52,7 +52,7 @@ func change(ctx context.Context, s *commands, kind, object string, do func(conte
 }
 
 func (s *commands) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	s.process.w.check.round(s.process)
+	s.process.w.check.pass(s.process)
 	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, slurm.ParseNodes)
 }
 

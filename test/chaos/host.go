@@ -171,7 +171,7 @@ func hangup(to edition, half bool) event {
 func secondDaemon(lasts time.Duration) event {
 	text := fmt.Sprintf("a second daemon runs for %v", lasts)
 	return happening{text, func(w *world, no int) {
-		w.calls.hint()
+		w.calls.wakeUp()
 		p := w.newProcess("second", primary)
 		p.begin(p.daemon)
 		w.holds(fmt.Sprintf("second daemon %d", no), no, lasts, p.stop)
@@ -190,7 +190,7 @@ func cron(command string) event {
 		if command != "sync" {
 			only = append(only, flex.OnlyCollect)
 		}
-		w.calls.hint()
+		w.calls.wakeUp()
 		p := w.newProcess("cron", primary)
 		p.reconciler.Adopt = command == adopt
 		p.begin(func() {

@@ -39,8 +39,8 @@ func neighbours() []neighbour {
 	}
 }
 
-// alikesGroup is the group of a cluster alpha-a3, which is slurm-gcp's, for its
-// nodeset pool. Its name, and those of its machines, could be of the cluster
+// alikesGroup is the group of a cluster alpha-a3, which is slurm-gcp's, of
+// its nodeset pool. Its name, and those of its machines, could be of the cluster
 // alpha and its nodeset a3-pool.
 const alikesGroup = "alpha-a3-pool-0123abcd"
 

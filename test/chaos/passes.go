@@ -36,7 +36,7 @@ func (c *check) named(cfg *config.Config, snap plan.Snapshot, does plan.Plan) {
 	}
 	given := map[uint32]bool{} // back to Slurm, which takes its nodes out of their cohorts for this pass
 	for _, a := range does.Actions {
-		if back, ok := a.(plan.GiveBack); ok {
+		if back, ok := a.(plan.ReturnNodes); ok {
 			given[back.Job] = true
 		}
 		for _, name := range a.About().Nodes {

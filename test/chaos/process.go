@@ -19,7 +19,7 @@ type process struct {
 	name       string
 	lock       flex.Lock
 	reconciler *flex.Reconciler
-	hints      chan flex.Hint
+	wakeUps    chan flex.WakeUp
 	between    chan func()
 	runsWith   atomic.Pointer[config.Config]
 	ctx        context.Context
@@ -35,7 +35,7 @@ type process struct {
 // newProcess makes a process with the present configuration, on a controller's
 // host.
 func (w *world) newProcess(name string, on host) *process {
-	p := &process{w: w, name: name, hints: make(chan flex.Hint, 1), between: make(chan func()), ended: make(chan struct{}), left: -1}
+	p := &process{w: w, name: name, wakeUps: make(chan flex.WakeUp, 1), between: make(chan func()), ended: make(chan struct{}), left: -1}
 	p.ctx, p.cancel = context.WithCancel(w.ctx)
 	client, err := gce.New(p.ctx, gce.Options{
 		Project: project, Endpoint: "http://compute.test", Transport: &wire{process: p, next: w.cloud.Transport()},
@@ -45,7 +45,7 @@ func (w *world) newProcess(name string, on host) *process {
 		panic(fmt.Sprintf("compute client: %v", err))
 	}
 	slurm := &commands{process: p, next: w.slurm}
-	p.lock = flex.Lock{Dir: w.lockDirs[on], Seat: &flex.Seat{Slurm: slurm, Host: string(on)}}
+	p.lock = flex.Lock{Dir: w.lockDirs[on], Permission: &flex.Permission{Slurm: slurm, Host: string(on)}}
 	p.reconciler = &flex.Reconciler{
 		Config: w.config(), Scheduler: slurm, Cloud: client, Log: w.journal.log(name), Now: w.now,
 		Jitter: func(d time.Duration) time.Duration {
@@ -67,16 +67,16 @@ func (p *process) begin(do func()) {
 
 // daemon is what slurmflex daemon does.
 func (p *process) daemon() {
-	if err := p.reconciler.Run(p.ctx, p.lock, p.hints); err != nil {
+	if err := p.reconciler.Run(p.ctx, p.lock, p.wakeUps); err != nil {
 		p.w.journal.note("%s: %v", p.name, err)
 	}
 }
 
-// hint hands a hint over, as the daemon's socket does: one that comes while
+// wake-up hands a wake-up over, as the daemon's socket does: one that comes while
 // another waits is dropped.
-func (p *process) hint(h flex.Hint) {
+func (p *process) wakeUp(h flex.WakeUp) {
 	select {
-	case p.hints <- h:
+	case p.wakeUps <- h:
 	default:
 	}
 }
@@ -155,7 +155,7 @@ type service struct {
 
 // start starts the daemon.
 func (s *service) start() {
-	s.w.calls.hint()
+	s.w.calls.wakeUp()
 	p := s.w.newProcess(s.name, s.host)
 	p.begin(p.daemon)
 	s.w.ails.suffered(program) // while it did not run
@@ -177,14 +177,14 @@ func (s *service) end(after time.Duration) {
 	s.process, s.ended, s.again = nil, time.Now(), time.Now().Add(after)
 }
 
-// hint hands a hint to the daemon, and reports whether there is one.
-func (s *service) hint(h flex.Hint) bool {
+// wake-up hands a wake-up to the daemon, and reports whether there is one.
+func (s *service) wakeUp(h flex.WakeUp) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process == nil || s.process.gone() {
 		return false
 	}
-	s.process.hint(h)
+	s.process.wakeUp(h)
 	return true
 }
 

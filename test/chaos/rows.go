@@ -13,7 +13,7 @@ import (
 type spoil struct {
 	list   string // a kind of command
 	damage damage
-	nth    int // of the list's rows, counted round
+	nth    int // of the list's rows, counted around
 	lasts  time.Duration
 }
 

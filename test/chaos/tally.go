@@ -40,7 +40,7 @@ func (t *tally) String() string {
 	return fmt.Sprintf("chaos: %d seeds, %d violations (%s)", t.days, total, strings.Join(parts, ", "))
 }
 
-// report tells of a day that broke: the invariant, the script that it takes,
+// report says of a day that broke: the invariant, the script that it takes,
 // and how to see it again.
 func report(out io.Writer, d day, o outcome) {
 	text := &strings.Builder{}

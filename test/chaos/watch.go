@@ -24,7 +24,7 @@ type watch struct {
 	relimited map[uint32]bool      // by array id: jobs whose limit the script has changed
 	down      map[string]time.Time // when nodes were last seen powered down, or on the way there
 	forgotten map[string]bool      // nodes that slurmctld takes for powered down since it has lost its state
-	desperate time.Time            // until when something may fail of which only an admin can mend the cause
+	desperate time.Time            // until when something may fail of which only an admin can fix the cause
 }
 
 // life is what became of a job, or of a task of an array.
@@ -34,7 +34,7 @@ type life struct {
 	runs     time.Time // since when it runs; zero while it does not
 	queued   bool      // it is still in the queue
 	taken    bool      // the world has taken a node from it
-	hopeless bool      // something failed in its time of which only an admin can mend the cause
+	hopeless bool      // something failed in its time of which only an admin can fix the cause
 	stays    bool      // Slurm would not requeue it
 	dropped  bool      // we have cancelled it, as on_provision_timeout says
 }
@@ -155,7 +155,7 @@ func (w *watch) parts(l *life) []*life {
 }
 
 // despair notes that something may fail with a code for a while. If only an
-// admin can mend its cause, jobs that Slurm would not requeue may be given up,
+// admin can fix its cause, jobs that Slurm would not requeue may be given up,
 // also by what is remembered of the failure later, or noticed when the daemon
 // runs again.
 func (w *watch) despair(code string, lasts time.Duration) {
@@ -199,7 +199,7 @@ func (w *watch) queued(is func(*life) bool) *life {
 
 // runner is the job that has run on a node for a moment; nil if there is none.
 // The moment is that of a race that nobody can avoid: Slurm may start a job
-// between a round's look and its command.
+// between a pass's look and its command.
 func (w *watch) runner(node string) *life {
 	const moment = 5 * time.Second
 	return w.queued(func(l *life) bool {

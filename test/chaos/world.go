@@ -87,12 +87,12 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		w.known[name] = true
 	}
 	w.setup.slurm.Resume = func(nodes []string, jobs []uint32) {
-		w.hook(flex.Hint{Verb: "resume", Nodes: slurm.Fold(nodes), Jobs: jobs})
+		w.hook(flex.WakeUp{Verb: "resume", Nodes: slurm.Fold(nodes), Jobs: jobs})
 	}
-	w.setup.slurm.Suspend = func(nodes []string) { w.hook(flex.Hint{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
+	w.setup.slurm.Suspend = func(nodes []string) { w.hook(flex.WakeUp{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
 	w.setup.slurm.ResumeFail = func(nodes []string) {
 		w.check.resumeFailed(nodes)
-		w.hook(flex.Hint{Verb: "resume-fail", Nodes: slurm.Fold(nodes)})
+		w.hook(flex.WakeUp{Verb: "resume-fail", Nodes: slurm.Fold(nodes)})
 	}
 	w.slurm = fakeslurm.New(w.setup.slurm)
 	w.watch = newWatch(w.slurm, &w.journal)
@@ -278,7 +278,7 @@ func (w *world) setFate(f hookFate) {
 }
 
 // hook is Slurm's call of one of our programs, which hands over to the daemon.
-func (w *world) hook(h flex.Hint) {
+func (w *world) hook(h flex.WakeUp) {
 	w.mu.Lock()
 	fate := w.fate
 	w.mu.Unlock()
@@ -296,23 +296,23 @@ func (w *world) hook(h flex.Hint) {
 	time.AfterFunc(late, func() { w.handOver(h) })
 }
 
-// settleLimit is how long the round of a hook without a daemon stays, as in
+// settleLimit is how long the pass of a hook without a daemon stays, as in
 // cmd/slurmflex.
 const settleLimit = 5 * time.Minute
 
-// handOver gives a hint to the daemon, or else to a round of its own.
-func (w *world) handOver(h flex.Hint) {
-	w.calls.hint()
+// handOver gives a wake-up to the daemon, or else to a pass of its own.
+func (w *world) handOver(h flex.WakeUp) {
+	w.calls.wakeUp()
 	at := w.main
 	if w.primaryDown.Load() {
 		at = w.other
 	}
-	if w.ctx.Err() != nil || at.hint(h) {
+	if w.ctx.Err() != nil || at.wakeUp(h) {
 		return
 	}
 	p := w.newProcess("hook", at.host)
 	p.begin(func() {
 		err := p.reconciler.Settle(p.ctx, p.lock, settleLimit)
-		w.journal.note("round of hook %s %s: %v", h.Verb, h.Nodes, err)
+		w.journal.note("pass of hook %s %s: %v", h.Verb, h.Nodes, err)
 	})
 }

@@ -82,7 +82,7 @@ func show(file, from, to string) error {
 	return fmt.Errorf("%s has no lines from %q to %q", file, from, to)
 }
 
-// follow submits the job, tells its story and says what is left at the end.
+// follow submits the job, says its story and says what is left at the end.
 func follow(ctx context.Context, l *lab.Lab) error {
 	const nodes = 2
 	if err := l.Tell(ctx, "capacity", map[string]any{"zone": "", "machineType": "", "count": 0}); err != nil {

@@ -35,7 +35,7 @@ func (s *story) tell(event string) {
 	}
 }
 
-// look reads Slurm and the cloud and tells what is new.
+// look reads Slurm and the cloud and says what is new.
 func (s *story) look(ctx context.Context) (err error) {
 	if s.state, err = stateOf(ctx, s.lab, s.job); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *story) lookAtCloud(ctx context.Context) error {
 	return nil
 }
 
-// lookAtNodes tells which nodes are up and reports whether all are powered down.
+// lookAtNodes says which nodes are up and reports whether all are powered down.
 func (s *story) lookAtNodes(nodes []slurm.Node) bool {
 	down := true
 	for _, n := range nodes {

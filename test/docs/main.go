@@ -1,7 +1,7 @@
-// Command docs holds the documentation against what it speaks of: every link
+// Command docs checks the documentation against the product: every link
 // inside the repository leads somewhere, every command runs in a cluster of the
-// page's own, every configuration loads. docs/testing.md tells the convention of
-// the pages. It needs root and, for its mounts, a mount namespace of its own:
+// page's own, every configuration loads. docs/testing.md has the conventions
+// of the pages. It needs root and a mount namespace of its own:
 // make docs-check.
 package main
 

@@ -104,7 +104,7 @@ func (r *run) typeIn(ctx context.Context, b block) bool {
 	limited, cancel := context.WithTimeout(ctx, blockLimit)
 	defer cancel()
 	if strings.Contains(b.text, "slurmflex why") {
-		if err := r.awaitRound(limited); err != nil {
+		if err := r.awaitPass(limited); err != nil {
 			r.problem(b.line, "%v", err)
 			return false
 		}
@@ -144,9 +144,9 @@ var stopsDaemon = regexp.MustCompile(`(?m)^systemctl (stop|disable --now) slurmf
 
 // awaitRound waits until the daemon has seen what the page did: a person takes
 // as long to type.
-func (r *run) awaitRound(ctx context.Context) error {
+func (r *run) awaitPass(ctx context.Context) error {
 	now := time.Now()
-	return lab.Until(ctx, 20*time.Second, "the daemon to make a round", func() (bool, error) {
+	return lab.Until(ctx, 20*time.Second, "the daemon to make a pass", func() (bool, error) {
 		out, err := r.cluster.Flex(ctx, "status", "--json")
 		if err != nil {
 			return false, err

@@ -228,13 +228,13 @@ func (p *pair) awaitPing(primary, backup string) {
 	})
 }
 
-// awaitOnlyActing waits until rounds come from one host and none from the other.
+// awaitOnlyActing waits until passes come from one host and none from the other.
 func (p *pair) awaitOnlyActing(acting, other *host) {
 	p.t.Helper()
-	await(p.t, 90*time.Second, "rounds to come from "+acting.name+" only", func() bool {
+	await(p.t, 90*time.Second, "passes to come from "+acting.name+" only", func() bool {
 		was, idle := acting.calls.Load(), other.calls.Load()
 		deadline := time.Now().Add(10 * time.Second)
-		for acting.calls.Load() < was+12 && time.Now().Before(deadline) { // several rounds' calls
+		for acting.calls.Load() < was+12 && time.Now().Before(deadline) { // several passes' calls
 			time.Sleep(50 * time.Millisecond)
 		}
 		return acting.calls.Load() >= was+12 && other.calls.Load() == idle

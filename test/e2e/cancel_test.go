@@ -116,29 +116,29 @@ func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 }
 
 func TestTheRequestOfACancelledJobServesTheNextOneOnItsNodesIfItsLeaseIsLongEnough(t *testing.T) {
-	l := cluster(t, lab.Options{NoHooks: true}) // each round is made here, so that none comes in between
+	l := cluster(t, lab.Options{NoHooks: true}) // each pass is made here, so that none comes in between
 	shut(t, l)
 	long, next := jobAfterJob(t, l, "--time=20", "--time=15")
 	adopted := "alpha-a3-job-" + long + "/a1"
-	oneRound(t, l)
+	onePass(t, l)
 	assert.Equal(t, []string{adopted}, liveRequests(state(t, l)), "it serves the shorter job as it is")
 	capacity(t, l, "", 2)
 	await(t, 2*time.Minute, "job "+next+" to complete", func() bool {
-		oneRound(t, l)
+		onePass(t, l)
 		return jobField(t, l, next, "JobState") == "COMPLETED"
 	})
 	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1)
-	await(t, time.Minute, "nothing to be left", func() bool { oneRound(t, l); return len(state(t, l).Groups) == 0 })
+	await(t, time.Minute, "nothing to be left", func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
 
 	shut(t, l)
 	short, next := jobAfterJob(t, l, "--time=15", "--time=20")
 	await(t, time.Minute, "the request to be replaced by a longer one", func() bool {
-		oneRound(t, l)
+		onePass(t, l)
 		return slices.Equal(liveRequests(state(t, l)), []string{"alpha-a3-job-" + next + "/a1"})
 	})
 	assert.Equal(t, 20*time.Minute, awaitRequest(t, l, "alpha-a3-job-"+next).Duration)
 	cancel(t, l, next)
-	await(t, time.Minute, "nothing to be left of job "+short, func() bool { oneRound(t, l); return len(state(t, l).Groups) == 0 })
+	await(t, time.Minute, "nothing to be left of job "+short, func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
 }
 
 // jobAfterJob has a job wait for machines, another one for the same nodes, and
@@ -148,7 +148,7 @@ func jobAfterJob(t *testing.T, l *lab.Lab, limit, nextLimit string) (first, next
 	first = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", limit)
 	awaitJob(t, l, 20*time.Second, first, "JobState", "CONFIGURING")
 	await(t, 30*time.Second, "the request of job "+first, func() bool {
-		oneRound(t, l)
+		onePass(t, l)
 		g, ok := state(t, l).Group("alpha-a3-job-" + first)
 		return ok && len(g.Requests) == 1 && g.Requests[0].State == "ACCEPTED"
 	})
@@ -159,7 +159,7 @@ func jobAfterJob(t *testing.T, l *lab.Lab, limit, nextLimit string) (first, next
 }
 
 // oneRound makes one.
-func oneRound(t *testing.T, l *lab.Lab) {
+func onePass(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	_, err := l.Flex(context.Background(), "sync")
 	require.NoError(t, err)

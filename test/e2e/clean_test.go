@@ -23,7 +23,7 @@ func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	awaitJob(t, l, 30*time.Second, id, "JobState", "CONFIGURING")
 	await(t, 30*time.Second, "sync to ask for them", func() bool {
-		oneRound(t, l)
+		onePass(t, l)
 		return len(state(t, l).Groups) == 1
 	})
 	cancel(t, l, id)
@@ -70,14 +70,14 @@ func TestGroupsThatAreNotOursAreLeftAlone(t *testing.T) {
 	awaitGroups(gcp, bare, beta)
 	_, err := l.Flex(ctx, "gc")
 	require.NoError(t, err)
-	awaitRounds(t, l, 2)
+	awaitPasses(t, l, 2)
 	awaitGroups(gcp, bare, beta)
 	_, err = l.Flex(ctx, "gc", "--adopt-slurm-gcp")
 	require.NoError(t, err)
 	awaitGroups(bare, beta)
 }
 
-func TestARoundDeletesNoMoreOfItsOwnAccordThanItMay(t *testing.T) {
+func TestAPassDeletesNoMoreOfItsOwnAccordThanItMay(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_deletions_per_round: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-2]", "-N3", "--time=15")
@@ -88,7 +88,7 @@ func TestARoundDeletesNoMoreOfItsOwnAccordThanItMay(t *testing.T) {
 	}
 	await(t, 2*time.Minute, "three other machines to run", func() bool { return running(state(t, l)) == 3 })
 	assert.Contains(t, readFile(l.Log("daemon.log")), "max_deletions_per_round")
-	deleted := 0 // in this round
+	deleted := 0 // in this pass
 	for _, call := range calls(t, l, look, "regionInstanceGroupManagers.deleteInstances") {
 		if call.Method == look {
 			deleted = 0

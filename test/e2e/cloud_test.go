@@ -32,7 +32,7 @@ func calls(t *testing.T, l *lab.Lab, methods ...string) []fakegce.Call {
 	return slices.DeleteFunc(all, func(c fakegce.Call) bool { return !slices.Contains(methods, c.Method) })
 }
 
-// look is the call by which a round sees the machines that there are.
+// look is the call by which a pass sees the machines that there are.
 const look = "instances.aggregatedList"
 
 // tell changes something in the cloud.
@@ -129,13 +129,13 @@ func liveRequests(s fakegce.State) (live []string) {
 	return live
 }
 
-// awaitRounds waits until so many rounds that begin from now on have looked at
+// awaitRounds waits until so many passes that begin from now on have looked at
 // the cloud, one of which may have begun before.
-func awaitRounds(t *testing.T, l *lab.Lab, n int) {
+func awaitPasses(t *testing.T, l *lab.Lab, n int) {
 	t.Helper()
 	looks := func() int { return len(calls(t, l, look)) }
 	before := looks()
-	await(t, time.Minute, fmt.Sprintf("%d rounds", n), func() bool { return looks() > before+n })
+	await(t, time.Minute, fmt.Sprintf("%d passes", n), func() bool { return looks() > before+n })
 }
 
 // withdraw cancels jobs and waits until nothing costs money on their account, so

@@ -112,9 +112,9 @@ func TestAResumeKilledAfterAnyOfItsCallsAndOneSyncEndAsIfUndisturbed(t *testing.
 	l, d := waiting(t)
 	ctx := context.Background()
 	for killAt := 1; ; killAt++ {
-		round := l.Command(ctx, nil, "pass", "--verb", "resume", "--nodes", "alpha-a3-[0-1]")
-		d.fresh(killAt, func() { _ = round.Process.Kill() })
-		err := round.Run()
+		pass := l.Command(ctx, nil, "pass", "--verb", "resume", "--nodes", "alpha-a3-[0-1]")
+		d.fresh(killAt, func() { _ = pass.Process.Kill() })
+		err := pass.Run()
 		killed := d.calls >= killAt
 		if !killed {
 			require.NoError(t, err)

@@ -59,7 +59,7 @@ func TestALeaseIsAsLongAsItsJobsNeedIt(t *testing.T) {
 		"for a heterogeneous job each component's own":         leasesOfAHeterogeneousJob,
 		"for a shared node the longest of its jobs":            leaseOfASharedNode,
 		"with --time-min what Slurm has allocated":             leaseOfAJobWithTimeMin,
-		"a limit that is raised while it waits is asked anew":  leaseOfAJobThatIsGivenMoreTime,
+		"a limit that is raised while it waits is asked again": leaseOfAJobThatIsGivenMoreTime,
 		"its owner is told when a longer job's nodes will end": endOfAJobThatIsTooLong,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, l) })
@@ -100,7 +100,7 @@ func leaseOfASharedNode(t *testing.T, l *lab.Lab) {
 	asked := awaitLease(t, l, group, 20*time.Minute)
 	short := one("--time=15")
 	awaitJob(t, l, 20*time.Second, short, "JobState", "CONFIGURING")
-	awaitRounds(t, l, 2)
+	awaitPasses(t, l, 2)
 	assert.Equal(t, asked.Name, awaitLease(t, l, group, 20*time.Minute).Name, "it serves the shorter job too")
 	cancel(t, l, long)
 	longer := one("--time=30")
@@ -144,7 +144,7 @@ func leaseOfAJobThatIsGivenMoreTime(t *testing.T, l *lab.Lab) {
 	assert.NotEqual(t, first.Name, second.Name)
 	awaitRequestState(t, l, group, first.Name, "CANCELLED")
 	update(t, l, "jobid="+id, "timelimit=20")
-	awaitRounds(t, l, 2)
+	awaitPasses(t, l, 2)
 	assert.Equal(t, second.Name, awaitLease(t, l, group, 30*time.Minute).Name, "a limit that is lowered changes nothing")
 	withdraw(t, l, id)
 }

@@ -40,7 +40,7 @@ func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
 	awaitDoneAtOnce(t, l, id)
 }
 
-func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasBegunAnew(t *testing.T) {
+func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasRestarted(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "max_attempts: 1"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
@@ -58,7 +58,7 @@ func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasBegunAnew(t *te
 	cancelForGood(t, l, id)
 }
 
-func TestAJobWhoseNodesCannotComeByFlexStartIsHeldWithTheMendAndNothingIsMade(t *testing.T) {
+func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingIsMade(t *testing.T) {
 	templates := map[string]func(*compute.InstanceProperties){
 		"standard": func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "STANDARD" },
 		"spot":     func(p *compute.InstanceProperties) { p.Scheduling.ProvisioningModel = "SPOT" },
@@ -106,7 +106,7 @@ func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestTheLegacyPathTellsOfAStockoutAndTriesAgain(t *testing.T) {
+func TestTheLegacyPathShowsOfAStockoutAndTriesAgain(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")

@@ -21,11 +21,11 @@ func TestAGangThatSlurmPowersUpInPortionsIsOneRequest(t *testing.T) {
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-w", "alpha-a3-[0-4]", "-N5", "--time=15")
 	request := awaitRequest(t, l, "alpha-a3-job-"+id)
-	portions := regexp.MustCompile(`hint.*"verb": ?"resume"`)
+	portions := regexp.MustCompile(`wake-up.*"verb": ?"resume"`)
 	await(t, 90*time.Second, "Slurm to power up the last node", func() bool {
 		return !strings.Contains(ask(t, l, "sinfo", "-h", "-N", "-n", "alpha-a3-[0-4]", "-o", "%T"), "~")
 	})
-	awaitRounds(t, l, 1)
+	awaitPasses(t, l, 1)
 	assert.Greater(t, len(portions.FindAllString(readFile(l.Log("daemon.log")), -1)), 1, "ResumeProgram was called more than once")
 	assert.Equal(t, []string{"alpha-a3-job-" + id + "/" + request.Name}, liveRequests(state(t, l)))
 	assert.Len(t, request.Instances, 5)
@@ -33,7 +33,7 @@ func TestAGangThatSlurmPowersUpInPortionsIsOneRequest(t *testing.T) {
 	awaitDone(t, l, id)
 }
 
-func TestPartOfAGangIsGivenBackWhenTheRestDoesNotComeInTime(t *testing.T) {
+func TestPartOfAGangIsReturnedWhenTheRestDoesNotComeInTime(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
 		Name: "a4", Machine: "a4-highgpu-8g", Size: 24,
 		Keys: []string{"enable_placement: true", "placement_max_distance: 1"}, FlexKeys: "use_job_duration: true, gang_timeout: 5",
@@ -47,7 +47,7 @@ func TestPartOfAGangIsGivenBackWhenTheRestDoesNotComeInTime(t *testing.T) {
 	await(t, time.Minute, "machines of one part", func() bool { return len(state(t, l).Instances) > 0 })
 	awaitJob(t, l, time.Minute, id, "Restarts", "1")
 	awaitTold(t, l, 10*time.Second, id, `gang_timeout`)
-	await(t, time.Minute, "the machines to be given back", func() bool { return len(state(t, l).Instances) == 0 })
+	await(t, time.Minute, "the machines to be returned", func() bool { return len(state(t, l).Instances) == 0 })
 	cancelForGood(t, l, id)
 	for _, part := range parts {
 		policy := madeAt(t, l, "resourcePolicies.insert", part, `"SUBBLOCK"`)

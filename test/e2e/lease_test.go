@@ -68,7 +68,7 @@ func TestAJobThatRunsWhenTheEndOfItsLeaseComesIsLeftAlone(t *testing.T) {
 	await(t, 100*time.Second, "the reservation to begin", func() bool {
 		return strings.Contains(nodeState(t, l, "alpha-g2-0"), "MAINTENANCE")
 	})
-	awaitRounds(t, l, 2)
+	awaitPasses(t, l, 2)
 	assert.Equal(t, "RUNNING", jobField(t, l, id, "JobState"))
 	require.NoError(t, os.WriteFile(over, nil, 0o644))
 	awaitDoneAtOnce(t, l, id)

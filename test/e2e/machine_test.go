@@ -80,7 +80,7 @@ func TestOnAMachineThatIsGoneTheJobIsRequeuedAndNothingIsLeft(t *testing.T) {
 	cancelForGood(t, l, id)
 }
 
-func TestNodesThatNeverRegisterAreGivenBackAndTheirNodesetIsBlocked(t *testing.T) {
+func TestNodesThatNeverRegisterAreReturnedAndTheirNodesetIsBlocked(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")

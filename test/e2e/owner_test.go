@@ -53,7 +53,7 @@ func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *te
 	require.NoError(t, err)
 	awaitRequest(t, l, fmt.Sprint("alpha-g2-job-", number+1))
 	awaitTold(t, l, time.Minute, first+"+0", `the other components`)
-	awaitRounds(t, l, 2)
+	awaitPasses(t, l, 2)
 	_, asked := state(t, l).Group("alpha-a3-job-" + first)
 	assert.False(t, asked, "there is capacity for it, and it would come too early")
 	capacity(t, l, "g2-standard-48", 8)
@@ -73,7 +73,7 @@ func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *te
 		awaitTold(t, l, 20*time.Second, i.id(t, l), `no capacity`)
 	}
 	awaitTold(t, l, 20*time.Second, batch, `no capacity`)
-	awaitRounds(t, l, 3)
+	awaitPasses(t, l, 3)
 	for _, id := range []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)} {
 		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
 	}

@@ -115,8 +115,8 @@ func TestAJobThatComesStraightBackAfterAFailedAttemptWaitsForTheNext(t *testing.
 	fail(t, l, "alpha-a3-job-"+id, "a1", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
 	awaitJob(t, l, time.Minute, id, "Restarts", "1")
 	awaitJob(t, l, 30*time.Second, id, "JobState", state)
-	awaitRounds(t, l, 3)
-	assert.Equal(t, "1", jobField(t, l, id, "Restarts"), "it is not given back again for the same failure")
+	awaitPasses(t, l, 3)
+	assert.Equal(t, "1", jobField(t, l, id, "Restarts"), "it is not returned again for the same failure")
 	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1, "nor asked for before its next attempt")
 
 	capacity(t, l, "", 8)

@@ -71,7 +71,7 @@ func (s *Server) StopVM(name string) error {
 // EndLease has the lease of the running instance of that name end after left:
 // nobody has to wait for the ten minutes that a lease takes at least.
 func (s *Server) EndLease(name string, left time.Duration) error {
-	err := fmt.Errorf("end lease of instance %s: it has none, for it does not run", name)
+	err := fmt.Errorf("end lease of instance %s: it has none, because it does not run", name)
 	missing := s.toVM("end lease of", name, func(v *vm) {
 		if !v.ends.IsZero() {
 			err = nil

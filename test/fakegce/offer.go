@@ -1,7 +1,7 @@
 package fakegce
 
 // SetZoneUp says whether a zone is UP, as every zone is at first, or DOWN. Only
-// its own resource tells.
+// its own resource says.
 func (s *Server) SetZoneUp(zone string, up bool) {
 	s.do(func() { s.closed[zone] = !up })
 }

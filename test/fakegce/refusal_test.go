@@ -91,7 +91,7 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		{"a zone", "GET", "zones/us-central1-z/instances", "", 400, "Unknown zone"},
 		{"a parameter", "GET", groups + "?returnPartialSuccess=true", "", 400, "returnPartialSuccess"},
 		{"a parameter given twice", "GET", groups + "?filter=a&filter=b", "", 400, "2 times"},
-		{"a body's field", "POST", groups, `{"name":"x","targetSize":0,"shape":"round",` + flex + `}`, 400, `Unknown name \"shape\"`},
+		{"a body's field", "POST", groups, `{"name":"x","targetSize":0,"shape":"pass",` + flex + `}`, 400, `Unknown name \"shape\"`},
 		{"a field deep in a body", "POST", groups, `{"name":"x","targetSize":0,"distributionPolicy":{"zones":[{"zne":"a"}]},` + flex + `}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
 		{"a field in another case", "POST", groups + "/m/resizeRequests", `{"name":"r","requested_run_duration":{"seconds":"600"},"resizeBy":1}`, 400, "requested_run_duration"},
 		{"a value of the wrong type", "POST", groups, `{"name":7}`, 400, "Invalid value"},

@@ -110,7 +110,7 @@ func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 }
 
-func TestAFailedRequestKeepsItsErrorAndGivesBackWhatItHad(t *testing.T) {
+func TestAFailedRequestKeepsItsErrorAndReturnsWhatItHad(t *testing.T) {
 	w := newWorld(t, slow())
 	w.givenGroup("m")
 	w.givenRequest("m", "r", "n0", "n1")

@@ -112,7 +112,7 @@ func (s *Server) setAlarm() {
 	}
 }
 
-// hook plans a call of one of the owner's hooks, after the lock is given back.
+// hook plans a call of one of the owner's hooks, after the lock is returned.
 func (s *Server) hook(f func(Instance), v *vm) {
 	if f == nil {
 		return

@@ -33,7 +33,7 @@ func TestTheTargetSizeMayRiseLater(t *testing.T) {
 	}
 }
 
-func TestACancelledRequestGivesBackOnlyWhatItTook(t *testing.T) {
+func TestACancelledRequestReturnsOnlyWhatItTook(t *testing.T) {
 	for _, at := range []string{"", AtAccepted, AtSucceeded} {
 		w := newWorld(t, switched(Switches{TargetSizeAt: at}))
 		w.givenGroup("m")

@@ -20,7 +20,7 @@ const (
 )
 
 // world is a fake with a manual clock, seen through Google's own client. Every
-// body that goes through it is held against the discovery document.
+// body that goes through it is compared with the discovery document.
 type world struct {
 	*Server
 	t         *testing.T

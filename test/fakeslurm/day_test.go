@@ -13,7 +13,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// day lives through a random day and tells it: what was done, and what became
+// day lives through a random day and says it: what was done, and what became
 // of it.
 func day(t *testing.T, version string, seed uint64) string {
 	w := newWorld(t, version)

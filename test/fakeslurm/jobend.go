@@ -8,7 +8,7 @@ import (
 )
 
 // begin gives a job its nodes. It runs at once if they are all up; else it is
-// configuring until they are, and its time begins anew then.
+// configuring until they are, and its time starts over then.
 func (c *Cluster) begin(j *job, nodes []*node, now time.Time) {
 	j.nodes, j.start, j.reason, j.state = nodes, now, reasonNone, slurm.JobRunning
 	if j.limit.Kind == slurm.Unlimited {

@@ -27,7 +27,7 @@ func TestAnAllocatedNodeIsPoweredUpRunsItsJobAndIsPoweredDown(t *testing.T) {
 	require.Equal(t, slurm.JobConfiguring, w.JobState(id), "until slurmctld's next period")
 	w.pass(30 * time.Second)
 	require.Equal(t, slurm.JobRunning, w.JobState(id))
-	require.True(t, w.queued(id).Start.After(allocated), "its time begins anew")
+	require.True(t, w.queued(id).Start.After(allocated), "its time starts over")
 
 	w.pass(10 * time.Minute)
 	require.Equal(t, slurm.JobCompleted, w.JobState(id))
@@ -98,7 +98,7 @@ func TestAPartitionsResumeTimeoutCountsForItsNodes(t *testing.T) {
 	w.shows("b0", "DOWN+CLOUD+POWERED_DOWN")
 }
 
-func TestPowerUpOfANodePoweringUpBeginsResumeTimeoutAnew(t *testing.T) {
+func TestPowerUpOfANodePoweringUpRestartsResumeTimeout(t *testing.T) {
 	onEachRelease(t, func(t *testing.T, w *world) {
 		id := w.submit(train("a0"))
 		w.pass(2 * time.Second)
@@ -129,7 +129,7 @@ func TestAVanishedNodeOfAJobHealsItself(t *testing.T) {
 	require.Equal(t, []string{"suspend b0"}, w.programs())
 }
 
-func TestAJobOnAMachineThatBootedAnewIsLost(t *testing.T) {
+func TestAJobOnAMachineThatBootedAgainIsLost(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")
 	id := w.submit(open("b0"))

@@ -190,7 +190,7 @@ func (c *Cluster) serve(n *node, now time.Time) {
 	}
 }
 
-// askAgain has slurmctld wait for the node's slurmd to register anew.
+// askAgain has slurmctld wait for the node's slurmd to register again.
 func (c *Cluster) askAgain(n *node, now time.Time) {
 	if n.has(slurm.PoweredDown) && !c.habits.expectsPoweredDown {
 		return

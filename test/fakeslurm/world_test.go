@@ -54,7 +54,7 @@ func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
 	return w
 }
 
-// onEachRelease runs a test on each release that the model is held against.
+// onEachRelease runs a test on each release that the model is compared with.
 func onEachRelease(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, version := range []string{"22.05", "24.11", "26.05"} {
 		t.Run(version, func(t *testing.T) { test(t, newWorld(t, version)) })

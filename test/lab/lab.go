@@ -271,7 +271,7 @@ func (l *Lab) Stop() {
 	if l.Dir == "" {
 		return // it was never set up
 	}
-	// A process may just be starting another: slurmctld starts itself anew when
+	// A process may just be starting another: slurmctld starts itself again when
 	// it is told to reconfigure, from 23.11 on.
 	for quiet, left := 0, 50; quiet < 5 && left > 0; left-- {
 		quiet++
@@ -297,7 +297,7 @@ func (l *Lab) Stop() {
 var daemons = []string{"slurmctld", "slurmscriptd", "slurmd", "slurmdbd", "slurmstepd", "slurmflex"}
 
 // debian is what Debian's programs have behind their names, and the kernel names
-// a slurmctld by that which has started itself anew.
+// a slurmctld by that which has started itself again.
 const debian = "-wlm"
 
 // processes are those of the cluster: programs that name its folder in their

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestASlurmctldThatHasStartedItselfAnewIsStoppedWithItsCluster(t *testing.T) {
+func TestASlurmctldThatHasRestartedItselfIsStoppedWithItsCluster(t *testing.T) {
 	l := &Lab{Dir: t.TempDir()}
 	cat, err := exec.LookPath("cat")
 	require.NoError(t, err)

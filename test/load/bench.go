@@ -41,9 +41,9 @@ func trials() []trial {
 		{"100 jobs of 1", (*bench).hundredJobs},
 		{"one job of 1000", (*bench).oneJobOf1000},
 		{"one job of 5000", (*bench).oneJobOf5000},
-		{"steady round", (*bench).steadyRound},
+		{"steady pass", (*bench).steadyPass},
 		{"planner", (*bench).planner},
-		{"reactions on a hint", (*bench).reactionsOnHint},
+		{"reactions on a wake-up", (*bench).reactionsOnWakeUp},
 		{"reactions within an interval", (*bench).reactionsWithinInterval},
 		{"4,000 nodes up and down", (*bench).upAndDown},
 		{"binary", (*bench).binary},
@@ -82,7 +82,7 @@ type host struct {
 type setting struct {
 	nodes    int
 	rate     int           // of the daemon's calls, per second
-	interval time.Duration // of the rounds that it makes by itself
+	interval time.Duration // of the passes that it makes by itself
 	cloud    fakegce.Options
 	room     int // for machines; 0: for all
 	front    func(http.Handler) http.Handler
@@ -155,7 +155,7 @@ func (h *host) begin(ctx context.Context) (err error) {
 	if h.daemon, err = h.startDaemon(cmd); err != nil {
 		return err
 	}
-	return h.await(ctx, "the first round", func() bool { return h.cloud.Counts()["instances.aggregatedList"] > 0 })
+	return h.await(ctx, "the first pass", func() bool { return h.cloud.Counts()["instances.aggregatedList"] > 0 })
 }
 
 // end ends all of the host.

@@ -87,7 +87,7 @@ func runDaemon(ctx context.Context, path string, c clock) error {
 	r := &flex.Reconciler{
 		Config: cfg, Scheduler: slurm, Cloud: cloud, Log: log, Now: c.now, Watch: flex.Watchers{board, measures},
 	}
-	hints, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log)
+	wakeUps, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log)
 	if err != nil {
 		return err
 	}
@@ -97,5 +97,5 @@ func runDaemon(ctx context.Context, path string, c clock) error {
 	var serving sync.WaitGroup
 	serving.Go(func() { page.Run(ctx) })
 	defer serving.Wait()
-	return r.Run(ctx, flex.Lock{Dir: cfg.Options.RunDir, Seat: &flex.Seat{Slurm: slurm}}, hints)
+	return r.Run(ctx, flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: slurm}}, wakeUps)
 }

@@ -31,7 +31,7 @@ func (b *bench) hookWithDaemon(ctx context.Context) ([]row, error) {
 	if err := h.begin(ctx); err != nil {
 		return nil, err
 	}
-	err = h.await(ctx, "the daemon to listen", func() bool { return h.hint(ctx, flex.Hint{Verb: "resume"}) == nil })
+	err = h.await(ctx, "the daemon to listen", func() bool { return h.wakeUp(ctx, flex.WakeUp{Verb: "resume"}) == nil })
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (b *bench) hookWithDaemon(ctx context.Context) ([]row, error) {
 }
 
 // hookWithoutDaemon calls the hook where no daemon runs, so that it starts a
-// detached round each time.
+// detached pass each time.
 func (b *bench) hookWithoutDaemon(ctx context.Context) ([]row, error) {
 	h, hook, err := b.hookHost(ctx)
 	if err != nil {

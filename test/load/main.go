@@ -9,7 +9,7 @@
 // how much, the target, and whether it is met. Operations of Compute take a
 // second.
 //
-// soak has one daemon live through model days, one after the other, and tells
+// soak has one daemon live through model days, one after the other, and says
 // whether it holds ever more memory, goroutines, open files or children.
 //
 // Each exits with 1 if anything is short of its target, or grows.

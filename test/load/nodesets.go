@@ -53,8 +53,8 @@ const longest = 2 * time.Hour
 
 func (s nodeSet) node(i int) string { return fmt.Sprintf("%s-%s-%d", cluster, s.name, i) }
 
-// soakConfig is the daemon's configuration. The interval of rounds is the
-// longest, for in the model's time a second is long: hints bring them about.
+// soakConfig is the daemon's configuration. The interval of passes is the
+// longest, for in the model's time a second is long: wake-ups bring them about.
 func soakConfig(w *world) string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\nslurm_bin_dir: %s/bin\n", cluster, project, w.dir)

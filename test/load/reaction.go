@@ -53,8 +53,8 @@ func cancelJob(_ context.Context, h *host, job uint32) error { return h.slurm.Ca
 func isCancelled(h *host, _ uint32) bool                     { return h.requests(mig.Cancelled) == 1 }
 
 // reactionTime is how long it takes from when something happens, just after a
-// round has looked, to what comes of it. A hint is given or not.
-func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Duration, hint bool) (time.Duration, error) {
+// pass has looked, to what comes of it. A wake-up is given or not.
+func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Duration, wakeUp bool) (time.Duration, error) {
 	h, err := b.newHost(setting{
 		nodes: 2, rate: usualRate, interval: interval, cloud: fakegce.Options{AttemptInterval: 100 * time.Millisecond},
 	})
@@ -76,7 +76,7 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 	h.deaf.Store(true)
 	first := h.slurmctld.looks.Load()
 	looked, at := first, time.Now()
-	err = h.await(ctx, "the round that sees it, and those that follow at once", func() bool {
+	err = h.await(ctx, "the pass that sees it, and those that follow at once", func() bool {
 		if looks := h.slurmctld.looks.Load(); looks != looked {
 			looked, at = looks, time.Now()
 		}
@@ -89,7 +89,7 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 		return 0, err
 	}
 	began := time.Now()
-	if hint {
+	if wakeUp {
 		h.deaf.Store(false)
 		h.hook(site.Nodes(0, 2), jobs)
 		h.deaf.Store(true)
@@ -98,24 +98,24 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 	return time.Since(began), err
 }
 
-// reactionsOnHint measures one after the other, where no round would come by
+// reactionsOnHint measures one after the other, where no pass would come by
 // itself.
-func (b *bench) reactionsOnHint(ctx context.Context) ([]row, error) {
+func (b *bench) reactionsOnWakeUp(ctx context.Context) ([]row, error) {
 	var rows []row
 	for _, r := range reactions() {
 		took, err := b.reactionTime(ctx, r, time.Hour, true)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, measured(r.name+", on a hint", took.Seconds(), "s", 3))
+		rows = append(rows, measured(r.name+", on a wake-up", took.Seconds(), "s", 3))
 	}
 	return rows, nil
 }
 
-// usualInterval is that of the rounds unless configured.
+// usualInterval is that of the passes unless configured.
 const usualInterval = 30 * time.Second
 
-// reactionsWithinInterval measures all at once, for they are mostly waiting.
+// reactionsWithinInterval measures all at once, because they are mostly waiting.
 func (b *bench) reactionsWithinInterval(ctx context.Context) ([]row, error) {
 	all := reactions()
 	rows := make([]row, len(all))
@@ -123,7 +123,7 @@ func (b *bench) reactionsWithinInterval(ctx context.Context) ([]row, error) {
 	for i, r := range all {
 		side.Go(func() error {
 			took, err := b.reactionTime(ctx, r, usualInterval, false)
-			rows[i] = measured(r.name+", no hint, interval 30 s", took.Seconds(), "s", usualInterval.Seconds())
+			rows[i] = measured(r.name+", no wake-up, interval 30 s", took.Seconds(), "s", usualInterval.Seconds())
 			return err
 		})
 	}

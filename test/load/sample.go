@@ -18,7 +18,7 @@ type sample struct {
 	goroutines float64
 	files      float64 // open file descriptors, of sockets and pipes too
 	children   float64 // processes, also those that have ended and were not waited for
-	rounds     float64 // made so far
+	passes     float64 // made so far
 }
 
 // String lists what is held.
@@ -27,7 +27,7 @@ func (s sample) String() string {
 	for _, h := range holdings() {
 		texts = append(texts, fmt.Sprintf("%s %s", h.name, h.amount(h.of(s))))
 	}
-	return fmt.Sprintf("%s, %.0f rounds", strings.Join(texts, ", "), s.rounds)
+	return fmt.Sprintf("%s, %.0f passes", strings.Join(texts, ", "), s.passes)
 }
 
 // takeSample has the daemon of that process tell what it holds, and keeps profiles
@@ -57,7 +57,7 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 		{"metrics", "process_resident_memory_bytes ", &s.memory},
 		{"metrics", "go_goroutines ", &s.goroutines},
 		{"metrics", "process_open_fds ", &s.files},
-		{"metrics", `slurmflex_passes_total{outcome="done"} `, &s.rounds},
+		{"metrics", `slurmflex_passes_total{outcome="done"} `, &s.passes},
 	} {
 		_, rest, _ := strings.Cut(pages[f.page], "\n"+f.before)
 		if _, err := fmt.Sscan(rest, f.figure); err != nil {
@@ -127,7 +127,7 @@ func (h holding) amount(n float64) string {
 // once, such as a metric with a new label or protobuf's tables for a message that
 // has not come before, to 0.1 MiB in all. The heap may grow by three times that:
 // by what 60 bytes a job come to in an hour. The resident set depends on when
-// garbage is collected too, and tells only of what is not in the heap.
+// garbage is collected too, and says only of what is not in the heap.
 func holdings() []holding {
 	return []holding{
 		{"heap", func(s sample) float64 { return s.heap / mebibyte }, "MiB", 0.02, 0.125},

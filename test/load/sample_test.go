@@ -17,10 +17,10 @@ func hour() []sample {
 	for i := range 60 {
 		samples = append(samples, sample{
 			heap: float64(12*mebibyte + i%7<<13), memory: float64((50 + i%5) * mebibyte),
-			goroutines: float64(20 + i%3), files: float64(14 + i%2), rounds: float64(300 * (i + 1)),
+			goroutines: float64(20 + i%3), files: float64(14 + i%2), passes: float64(300 * (i + 1)),
 		})
 	}
-	samples[0] = sample{heap: 9 * mebibyte, memory: 40 * mebibyte, goroutines: 12, files: 9, rounds: 300}
+	samples[0] = sample{heap: 9 * mebibyte, memory: 40 * mebibyte, goroutines: 12, files: 9, passes: 300}
 	return samples
 }
 
@@ -33,7 +33,7 @@ func judged(samples []sample) (string, error) {
 func TestAnHourInWhichNothingGrowsIsFlat(t *testing.T) {
 	text, err := judged(hour())
 	require.NoError(t, err)
-	assert.Equal(t, "soak: 1h0m0s, 60 days, 18000 rounds, heap 12.02→12.02 MiB, goroutines 21→21, files 14→15, children 0→0, "+
+	assert.Equal(t, "soak: 1h0m0s, 60 days, 18000 passes, heap 12.02→12.02 MiB, goroutines 21→21, files 14→15, children 0→0, "+
 		"memory 52.00→52.00 MiB, flat\n", text)
 }
 

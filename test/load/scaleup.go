@@ -17,7 +17,7 @@ type scaleUp struct {
 	rate       int // calls a second
 }
 
-// run tells how long it takes from the call of the hook until all requests are
+// run says how long it takes from the call of the hook until all requests are
 // ACCEPTED, and which calls of the API it cost.
 func (u scaleUp) run(b *bench, ctx context.Context) (took time.Duration, calls map[string]int, err error) {
 	h, err := b.newHostWithDaemon(ctx, setting{

@@ -67,7 +67,7 @@ func upTo(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }
 
-// newJob is a job, and its end if somebody cancels it or has it begin anew.
+// newJob is a job, and its end if somebody cancels it or has it start over.
 func newJob(at time.Duration, r *rand.Rand) []event {
 	set := nodeSets()[r.IntN(len(nodeSets()))]
 	run := time.Minute + upTo(r, longest*4/5)

@@ -15,8 +15,8 @@ import (
 )
 
 // speed is how much faster than real time the model's time passes: a day takes
-// a minute. Rounds take a tenth of a second and more, so they are some minutes
-// of the model apart, as seldom as a site might have them.
+// a minute. Passes take a tenth of a second and more, so they are some minutes
+// of the model apart, as rarely as a site might have them.
 const speed = 1440
 
 // day is a day of the model's time.
@@ -50,9 +50,9 @@ func newLife(dir string) (*life, error) {
 	l := &life{clock: clock{time.Now()}, static: map[string]bool{}}
 	l.time = fakegce.NewManualClock(l.clock.begun)
 	o := slurmOptions(l.time.Now)
-	o.Resume = func(nodes []string, _ []uint32) { l.hook(flex.Hint{Verb: "resume", Nodes: slurm.Fold(nodes)}) }
-	o.Suspend = func(nodes []string) { l.hook(flex.Hint{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
-	o.ResumeFail = func(nodes []string) { l.hook(flex.Hint{Verb: "resume-fail", Nodes: slurm.Fold(nodes)}) }
+	o.Resume = func(nodes []string, _ []uint32) { l.hook(flex.WakeUp{Verb: "resume", Nodes: slurm.Fold(nodes)}) }
+	o.Suspend = func(nodes []string) { l.hook(flex.WakeUp{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
+	o.ResumeFail = func(nodes []string) { l.hook(flex.WakeUp{Verb: "resume-fail", Nodes: slurm.Fold(nodes)}) }
 	for _, node := range o.SuspendExc {
 		l.static[node] = true
 	}
@@ -69,9 +69,9 @@ func newLife(dir string) (*life, error) {
 }
 
 // hook is Slurm's call of one of the programs. That the daemon has no time for it
-// within 60 ms loses nothing: the next round sees what there is to do.
-func (l *life) hook(h flex.Hint) {
-	l.running.Go(func() { _ = l.hint(context.Background(), h) })
+// within 60 ms loses nothing: the next pass sees what there is to do.
+func (l *life) hook(h flex.WakeUp) {
+	l.running.Go(func() { _ = l.wakeUp(context.Background(), h) })
 }
 
 // soak lives through days in a folder of their own and judges them. The folder
@@ -193,7 +193,7 @@ func judge(samples []sample, took time.Duration, out io.Writer) error {
 	if len(grown) > 0 {
 		verdict = "not flat: " + strings.Join(grown, ", ")
 	}
-	fmt.Fprintf(out, "soak: %v, %d days, %.0f rounds, %s, %s\n", took.Round(time.Second), len(samples), samples[len(samples)-1].rounds,
+	fmt.Fprintf(out, "soak: %v, %d days, %.0f passes, %s, %s\n", took.Round(time.Second), len(samples), samples[len(samples)-1].passes,
 		strings.Join(texts, ", "), verdict)
 	if len(grown) > 0 {
 		return errGrows

@@ -25,20 +25,20 @@ const (
 	page        = 500 // results a page, the most that Compute gives
 )
 
-// A steady round reads the pages of groups and instances, and each request
+// A steady pass reads the pages of groups and instances, and each request
 // that waits.
 const steadyCalls = (steadyJobs+waitingJobs+page-1)/page + (steadyJobs*steadySize+page-1)/page + waitingJobs
 
-// Rounds that a daemon makes before it is measured: the first read what later
+// Passes that a daemon makes before it is measured: the first read what later
 // ones know. And those that are measured.
 const (
-	warmRounds     = 3
-	measuredRounds = 9
+	warmPasses     = 3
+	measuredPasses = 9
 )
 
-// steadyRound has a new daemon make rounds over the steady cluster, in which
+// steadyRound has a new daemon reconcile over the steady cluster, in which
 // nothing is to be done in the cloud.
-func (b *bench) steadyRound(ctx context.Context) ([]row, error) {
+func (b *bench) steadyPass(ctx context.Context) ([]row, error) {
 	h, err := b.newHostWithDaemon(ctx, setting{nodes: steadyNodes, rate: 500, interval: time.Hour, room: steadyJobs * steadySize})
 	if err != nil {
 		return nil, err
@@ -54,25 +54,25 @@ func (b *bench) steadyRound(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	var took []time.Duration
-	for i := range warmRounds + measuredRounds {
-		if i == warmRounds {
+	for i := range warmPasses + measuredPasses {
+		if i == warmPasses {
 			h.cloud.ResetCalls()
 		}
 		before := cpuTime(clockOf(h.daemon.pid()))
-		if err := h.round(ctx); err != nil {
+		if err := h.pass(ctx); err != nil {
 			return nil, err
 		}
 		took = append(took, cpuTime(clockOf(h.daemon.pid()))-before)
 	}
 	calls := h.cloud.Counts()
 	if n := changes(calls); n > 0 {
-		return nil, fmt.Errorf("rounds over a steady cluster changed something: %v", calls)
+		return nil, fmt.Errorf("passes over a steady cluster changed something: %v", calls)
 	}
 	memory, err := mostMemory(h.daemon.pid())
 	return []row{
-		measured("steady round, 5,000 nodes, 1,020 groups: CPU", float64(median(took[warmRounds:]))/millisecond, "ms CPU", 500),
-		measured("steady round: memory of the process", float64(memory)/mebibyte, "MiB", 120),
-		measured("steady round: API calls, pages and waiting requests only", float64(total(calls))/measuredRounds, "calls", steadyCalls),
+		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", float64(median(took[warmPasses:]))/millisecond, "ms CPU", 500),
+		measured("steady pass: memory of the process", float64(memory)/mebibyte, "MiB", 120),
+		measured("steady pass: API calls, pages and waiting requests only", float64(total(calls))/measuredPasses, "calls", steadyCalls),
 	}, err
 }
 
@@ -92,21 +92,21 @@ func (h *host) fill(ctx context.Context) error {
 		return err
 	}
 	for range 3 { // what is left to be done, such as reservations
-		if err := h.round(ctx); err != nil {
+		if err := h.pass(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// round has the daemon make a round, and returns when it has long been at rest.
-func (h *host) round(ctx context.Context) error {
+// pass has the daemon make a pass, and returns when it has long been at rest.
+func (h *host) pass(ctx context.Context) error {
 	looks, calls, since := h.slurmctld.looks.Load(), 0, time.Now()
-	err := h.hint(ctx, flex.Hint{Verb: "resume"})
+	err := h.wakeUp(ctx, flex.WakeUp{Verb: "resume"})
 	if late := (flex.UnreceiptedError{}); err != nil && !errors.As(err, &late) { // a late one was told
 		return err
 	}
-	return h.await(ctx, "a round", func() bool {
+	return h.await(ctx, "a pass", func() bool {
 		if now := total(h.cloud.Counts()); now != calls {
 			calls, since = now, time.Now()
 		}
@@ -115,7 +115,7 @@ func (h *host) round(ctx context.Context) error {
 }
 
 // clockOf is the clock of the processors' time of a process, garbage collection
-// included, as clock_getcpuclockid tells it.
+// included, as clock_getcpuclockid says it.
 func clockOf(pid int) int32 { return int32(^pid<<3 | 2) }
 
 // cpuTime is the time of processors that a thread, or a process, has had so far,

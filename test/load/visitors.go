@@ -13,12 +13,12 @@ import (
 
 // How often visitors come, in real time.
 const (
-	hintPace = 100 * time.Millisecond
-	pagePace = 250 * time.Millisecond
-	rudePace = 200 * time.Millisecond
+	wakeUpPace = 100 * time.Millisecond
+	pagePace   = 250 * time.Millisecond
+	rudePace   = 200 * time.Millisecond
 )
 
-// visitors call the daemon: hooks that hand hints over, people and Prometheus
+// visitors call the daemon: hooks that hand wake-ups over, people and Prometheus
 // who look at its page, and those who hang up in the middle.
 type visitors struct {
 	socket string // of the daemon
@@ -36,7 +36,7 @@ func letIn(ctx context.Context, w *world) *visitors {
 		client: http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second},
 	}
 	ctx, v.stop = context.WithCancel(ctx)
-	v.each(ctx, hintPace, func(int) { _ = flex.Send(ctx, v.socket, flex.Hint{Verb: "resume"}) })
+	v.each(ctx, wakeUpPace, func(int) { _ = flex.Send(ctx, v.socket, flex.WakeUp{Verb: "resume"}) })
 	pages := []string{"/", "/status.json", "/metrics", "/healthz", "/why?of=alpha-gang-0", "/style.css"}
 	v.each(ctx, pagePace, func(n int) { v.look(ctx, pages[n%len(pages)]) })
 	v.each(ctx, rudePace, func(n int) { v.hangUp(ctx, n) })

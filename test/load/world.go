@@ -99,8 +99,8 @@ func (w *world) shut() {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// hint hands one over to the daemon, which may have no time for it.
-func (w *world) hint(ctx context.Context, h flex.Hint) error {
+// wake-up hands one over to the daemon, which may have no time for it.
+func (w *world) wakeUp(ctx context.Context, h flex.WakeUp) error {
 	return flex.Send(ctx, flex.SocketPath(w.path("run")), h)
 }
 

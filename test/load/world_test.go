@@ -47,7 +47,7 @@ func TestAWorldIsAtRestWhenTheDaemonHasItsStaticNodesUp(t *testing.T) {
 
 	s, err := l.takeSample(ctx, os.Getpid(), profiles, 1)
 	require.NoError(t, err)
-	for _, held := range []float64{s.heap, s.memory, s.goroutines, s.files, s.rounds} {
+	for _, held := range []float64{s.heap, s.memory, s.goroutines, s.files, s.passes} {
 		assert.Positive(t, held, "%v", s)
 	}
 	assert.FileExists(t, l.path("heap-1.pprof"))

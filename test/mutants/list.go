@@ -3,7 +3,7 @@ package main
 // Where the bugs are looked for.
 var (
 	planner   = []string{"flex/plan", "flex"}
-	rounds    = []string{"flex"}
+	passes    = []string{"flex"}
 	client    = []string{"mig/gce", "flex"}
 	scheduler = []string{"slurm", "slurm/scontrol"}
 )
@@ -56,7 +56,7 @@ var mutants = []mutant{
 	},
 	{
 		"what could not be read of a region's instances is forgotten", "flex/reconciler.go",
-		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", rounds,
+		"	maps.Copy(snap.Unseen, unseenInstances)\n", "	_ = unseenInstances\n", passes,
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/sweep_groups.go",
@@ -139,7 +139,7 @@ var mutants = []mutant{
 		`digits, ok := reservation[strings.LastIndex(reservation, "-")+1:], cluster != ""`, planner,
 	},
 	{
-		"ResumeTimeout begins anew while machines are being made", "flex/plan/sweep_waiting.go",
+		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
 		"r.State == mig.Accepted && !w.anyOurs(r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
@@ -167,12 +167,12 @@ var mutants = []mutant{
 		"		case warned:\n", "		case warned || read:\n", planner,
 	},
 	{
-		"a job of which no record could be read is given back", "flex/plan/rule_giveup.go",
+		"a job of which no record could be read is returned", "flex/plan/rule_giveup.go",
 		"		case !read:\n", "		case !read && false:\n", planner,
 	},
 	{
 		"a job that may no longer be requeued is lost unwarned", "flex/owner.go",
-		"		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", rounds,
+		"		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", passes,
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_lease.go",
@@ -183,7 +183,7 @@ var mutants = []mutant{
 		"	{\"lease too short\", leaseTooShort},\n", "", planner,
 	},
 	{
-		"nodes that stay though all attempts have failed are not armed anew", "flex/plan/rule_backoff.go",
+		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rule_backoff.go",
 		"!w.stays(c) && !c.startedAfter(last)", "!w.keeps(c) && !c.startedAfter(last)", planner,
 	},
 	{
@@ -196,15 +196,15 @@ var mutants = []mutant{
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",
-		"if f.queues[name] != nil || ", "if ", rounds,
+		"if f.queues[name] != nil || ", "if ", passes,
 	},
 	{
 		"a request that could not be made stops other groups", "flex/apply.go",
-		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", rounds,
+		"range r.flights.begin(p.Actions) {\n", "range r.flights.begin(p.Actions) {\n		if len(r.refusals.matter(r.Now())) != 0 {\n			close(f.ended)\n			continue\n		}\n", passes,
 	},
 	{
 		"a request is made though its group could not be", "flex/plan/action.go",
-		"		case CreatePolicy, CreateGroup:\n", "		case CreatePolicy:\n", rounds,
+		"		case CreatePolicy, CreateGroup:\n", "		case CreatePolicy:\n", passes,
 	},
 	{
 		"of many nodes only the first batch is updated", "slurm/scontrol/update.go",
@@ -240,11 +240,11 @@ var mutants = []mutant{
 	},
 	{
 		"a refused node update starves all others", "flex/apply.go",
-		"case r.Now().Sub(began) >= actionLimit:", "case !began.IsZero():", rounds,
+		"case r.Now().Sub(began) >= actionLimit:", "case !began.IsZero():", passes,
 	},
 	{
 		"what Slurm refuses is tried again in each pass", "flex/retries.go",
-		"return !refused || now.Sub(was.last)", "return true || !refused || now.Sub(was.last)", rounds,
+		"return !refused || now.Sub(was.last)", "return true || !refused || now.Sub(was.last)", passes,
 	},
 	{
 		"a resume that nobody takes powers down all the nodes that it names", "cmd/slurmflex/hook.go",
@@ -252,7 +252,7 @@ var mutants = []mutant{
 		[]string{"cmd/slurmflex"},
 	},
 	{
-		"a node that powers up under a running job is given back", "flex/plan/hook.go",
+		"a node that powers up under a running job is returned", "flex/plan/hook.go",
 		"return j.State != slurm.JobConfiguring && j.State != slurm.JobPending", "return false",
 		[]string{"flex/plan"},
 	},

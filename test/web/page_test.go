@@ -48,7 +48,7 @@ func submit(t *testing.T, l *lab.Lab, args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// awaitOnPage waits until the page says something, without loading it anew.
+// awaitOnPage waits until the page says something, without loading it again.
 func awaitOnPage(t *testing.T, b *browser, expression, what string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.eval(expression) == "true" }, 90*time.Second, 200*time.Millisecond,
@@ -89,7 +89,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	shoot(t, b, "phone.png")
 
 	capacity(t, l, 20)
-	awaitOnPage(t, b, shown("running", waiting), "job "+waiting+" to run, without loading the page anew")
+	awaitOnPage(t, b, shown("running", waiting), "job "+waiting+" to run, without loading the page again")
 	assert.Equal(t, waiting, b.eval(`document.getElementById("q").value`), "what is being typed stays")
 	assert.Empty(t, b.errors(), "on the console")
 

@@ -19,7 +19,7 @@ func Warning(at time.Time, text string) string {
 	return fmt.Sprintf(warnedForm, at.UTC().Format(time.RFC3339)) + text
 }
 
-// WarnedAt tells when the owner of a job with that AdminComment was told that
+// WarnedAt says when the owner of a job with that AdminComment was told that
 // it would be lost. It reports false if that has not happened.
 func WarnedAt(comment string) (time.Time, bool) {
 	text, told := strings.CutPrefix(comment, OwnComment+"told ")

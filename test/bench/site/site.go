@@ -1,5 +1,5 @@
 // Package site makes up clusters of any size in states that benchmarks begin
-// from, as a round would find them.
+// from, as a pass would find them.
 package site
 
 import (

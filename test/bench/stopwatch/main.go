@@ -3,7 +3,7 @@
 //
 //	stopwatch 50 build/slurmflex version
 //
-// What a run has left behind, such as a detached round, has ended before the
+// What a run has left behind, such as a detached pass, has ended before the
 // next begins. The stopwatch is a program of its own because Linux counts the
 // memory that the caller of exec had into that of the program: here it is next
 // to nothing.

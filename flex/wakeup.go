@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hint tells the daemon that Slurm has called one of our programs. It makes the
-// next round come at once, and decides nothing: who wants a node is what Slurm
-// says when the round looks.
-type Hint struct {
+// WakeUp notifies the daemon that Slurm has called one of our programs. It makes the
+// next pass come at once, and decides nothing: who wants a node is what Slurm
+// says when the pass looks.
+type WakeUp struct {
 	Cluster string   `json:"cluster,omitempty"` // whose slurmctld has called; empty if that cannot be known
 	Verb    string   `json:"verb"`              // resume, suspend or resume-fail
 	Nodes   string   `json:"nodes"`             // the hostlist of the call
@@ -25,27 +25,27 @@ type Hint struct {
 }
 
 const (
-	hintSize = 8 << 20               // bytes; a hint of 5,000 nodes and 1,000 jobs is far below 1 MiB
-	hintTime = 60 * time.Millisecond // a hook must not keep slurmctld waiting
+	wakeUpSize = 8 << 20               // bytes; a wake-up of 5,000 nodes and 1,000 jobs is far below 1 MiB
+	wakeUpTime = 60 * time.Millisecond // a hook must not keep slurmctld waiting
 )
 
 // SocketPath is where the daemon listens.
 func SocketPath(dir string) string { return filepath.Join(dir, "slurmflex.sock") }
 
-// UnreceiptedError is that a hint went to the daemon, who may have taken it, but
-// that no receipt came back. Whoever gets it need not send the hint again.
+// UnreceiptedError is that a wake-up went to the daemon, who may have taken it, but
+// that no receipt came back. Whoever gets it need not send the wake-up again.
 type UnreceiptedError struct{ error }
 
 func (e UnreceiptedError) Unwrap() error { return e.error }
 
-// Send hands a hint over to the daemon and waits for its receipt. It fails if
+// Send hands a wake-up over to the daemon and waits for its receipt. It fails if
 // no daemon answers within 60 ms, or if the socket is not to be trusted. From the
 // moment that it is connected, its errors are UnreceiptedErrors.
-func Send(ctx context.Context, path string, h Hint) error {
+func Send(ctx context.Context, path string, h WakeUp) error {
 	if err := trustworthy(path); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, hintTime)
+	ctx, cancel := context.WithTimeout(ctx, wakeUpTime)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
@@ -62,17 +62,17 @@ func Send(ctx context.Context, path string, h Hint) error {
 	return nil
 }
 
-// exchange sends a hint and reads its receipt.
-func exchange(conn net.Conn, path string, h Hint) error {
+// exchange sends a wake-up and reads its receipt.
+func exchange(conn net.Conn, path string, h WakeUp) error {
 	if err := json.NewEncoder(conn).Encode(h); err != nil {
-		return fmt.Errorf("send hint to %s: %w", path, err)
+		return fmt.Errorf("send wake-up to %s: %w", path, err)
 	}
 	receipt, err := bufio.NewReader(io.LimitReader(conn, 1024)).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("no receipt from the daemon at %s: %w", path, err)
 	}
 	if receipt != "ok\n" {
-		return fmt.Errorf("the daemon at %s refused the hint: %q", path, receipt)
+		return fmt.Errorf("the daemon at %s refused the wake-up: %q", path, receipt)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var someHint = Hint{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
+var someWakeUp = WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-3]", Jobs: []uint32{812, 813}}
 
 // socketPath is short: the kernel takes no path of more than 107 bytes.
 func socketPath(t testing.TB) string {
@@ -31,16 +31,16 @@ func socketPath(t testing.TB) string {
 }
 
 // listening is a daemon's ear, and where it is.
-func listening(t testing.TB) (path string, hints <-chan Hint) {
+func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
 	t.Helper()
 	path = socketPath(t)
-	hints, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.NoError(t, err)
-	return path, hints
+	return path, wakeUps
 }
 
-// send sends a hint, again where a busy machine lets the daemon be late.
-func send(t testing.TB, path string, h Hint) error {
+// send sends a wake-up, again where a busy machine lets the daemon be late.
+func send(t testing.TB, path string, h WakeUp) error {
 	t.Helper()
 	for {
 		err := Send(t.Context(), path, h)
@@ -64,39 +64,39 @@ func say(t testing.TB, path string, bytes []byte) string {
 	return string(answer)
 }
 
-func TestAHintArrivesAsItWasSent(t *testing.T) {
-	path, hints := listening(t)
-	require.NoError(t, send(t, path, someHint))
-	assert.Equal(t, someHint, <-hints)
+func TestAWakeUpArrivesAsItWasSent(t *testing.T) {
+	path, wakeUps := listening(t)
+	require.NoError(t, send(t, path, someWakeUp))
+	assert.Equal(t, someWakeUp, <-wakeUps)
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
 }
 
-func TestAHintBesideOneThatWaitsIsAcknowledgedAndDropped(t *testing.T) {
-	path, hints := listening(t)
-	require.NoError(t, send(t, path, someHint))
-	require.NoError(t, send(t, path, Hint{Verb: "suspend", Nodes: "alpha-a3-9"}))
-	assert.Equal(t, someHint, <-hints)
-	assert.Empty(t, hints)
+func TestAWakeUpBesideOneThatWaitsIsAcknowledgedAndDropped(t *testing.T) {
+	path, wakeUps := listening(t)
+	require.NoError(t, send(t, path, someWakeUp))
+	require.NoError(t, send(t, path, WakeUp{Verb: "suspend", Nodes: "alpha-a3-9"}))
+	assert.Equal(t, someWakeUp, <-wakeUps)
+	assert.Empty(t, wakeUps)
 }
 
-func TestAHintOfAWholeClusterFits(t *testing.T) {
-	path, hints := listening(t)
-	h := Hint{Verb: "resume", Nodes: strings.Repeat("alpha-a3-12345,", 5000), Jobs: make([]uint32, 1000)}
+func TestAWakeUpOfAWholeClusterFits(t *testing.T) {
+	path, wakeUps := listening(t)
+	h := WakeUp{Verb: "resume", Nodes: strings.Repeat("alpha-a3-12345,", 5000), Jobs: make([]uint32, 1000)}
 	require.NoError(t, send(t, path, h))
-	assert.Equal(t, h, <-hints)
+	assert.Equal(t, h, <-wakeUps)
 }
 
 func TestWithoutADaemonThereIsNoSocket(t *testing.T) {
 	path := socketPath(t)
-	require.ErrorIs(t, Send(t.Context(), path, someHint), os.ErrNotExist)
+	require.ErrorIs(t, Send(t.Context(), path, someWakeUp), os.ErrNotExist)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Listen(ctx, path, "alpha", zap.NewNop())
 	require.NoError(t, err)
 	cancel()
-	require.Eventually(t, func() bool { return errors.Is(Send(t.Context(), path, someHint), os.ErrNotExist) },
+	require.Eventually(t, func() bool { return errors.Is(Send(t.Context(), path, someWakeUp), os.ErrNotExist) },
 		time.Minute, time.Millisecond, "a daemon that has ended leaves none")
 }
 
@@ -128,11 +128,11 @@ func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
 	}
 	for name, s := range spoilt {
 		t.Run(name, func(t *testing.T) {
-			path, hints := listening(t)
+			path, wakeUps := listening(t)
 			require.NoError(t, s.spoil(t, path))
 			want := strings.ReplaceAll(s.want, "PATH", path)
-			assert.EqualError(t, Send(t.Context(), path, someHint), want)
-			assert.Empty(t, hints)
+			assert.EqualError(t, Send(t.Context(), path, someWakeUp), want)
+			assert.Empty(t, wakeUps)
 
 			_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 			require.EqualError(t, err, want, "nor taken away")
@@ -153,7 +153,7 @@ func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 	asRoot(t)
 	path := socketPath(t)
 	core, log := observer.New(zap.WarnLevel)
-	hints, err := Listen(t.Context(), path, "alpha", zap.New(core))
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.New(core))
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
 	require.NoError(t, os.Chmod(path, 0o666))
@@ -168,7 +168,7 @@ func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 		answer <- say(t, path, []byte(`{"verb":"resume"}`))
 	}()
 	assert.Empty(t, <-answer)
-	assert.Empty(t, hints)
+	assert.Empty(t, wakeUps)
 	require.Equal(t, 1, log.Len())
 	assert.EqualError(t, log.All()[0].Context[0].Interface.(error), "caller has uid 12345, not 0 or 0")
 }
@@ -181,12 +181,12 @@ func TestADaemonThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o600))
 
 	begun := time.Now()
-	err = Send(t.Context(), path, someHint)
+	err = Send(t.Context(), path, someWakeUp)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.ErrorAs(t, err, new(UnreceiptedError), "it may have taken it")
 	assert.ErrorContains(t, err, "no receipt from the daemon at "+path)
-	assert.GreaterOrEqual(t, time.Since(begun), hintTime)
-	assert.Less(t, time.Since(begun), 50*hintTime) // the machine may be busy
+	assert.GreaterOrEqual(t, time.Since(begun), wakeUpTime)
+	assert.Less(t, time.Since(begun), 50*wakeUpTime) // the machine may be busy
 }
 
 func TestAnotherReceiptThanOursIsNone(t *testing.T) {
@@ -200,33 +200,33 @@ func TestAnotherReceiptThanOursIsNone(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\n")
 		}
 	}()
-	err = send(t, path, someHint)
+	err = send(t, path, someWakeUp)
 	require.ErrorAs(t, err, new(UnreceiptedError))
 	assert.EqualError(t, err,
-		`the daemon at `+path+` refused the hint: "HTTP/1.1 400 Bad Request\n"`)
+		`the daemon at `+path+` refused the wake-up: "HTTP/1.1 400 Bad Request\n"`)
 }
 
 func TestNothingThatIsSaidStopsTheListener(t *testing.T) {
-	path, hints := listening(t)
+	path, wakeUps := listening(t)
 	for name, bytes := range map[string][]byte{
 		"nothing":        {},
 		"no JSON":        []byte("resume alpha-a3-0\n"),
-		"not a hint":     []byte(`["resume"]`),
-		"half a hint":    []byte(`{"verb":"resume"`),
+		"not a wake-up":  []byte(`["resume"]`),
+		"half a wake-up": []byte(`{"verb":"resume"`),
 		"a job below 0":  []byte(`{"jobs":[-1]}`),
 		"bytes":          {0, 0xff, 0xfe, '\n'},
-		"too long":       []byte(`{"verb":"` + strings.Repeat("x", hintSize) + `"}`),
+		"too long":       []byte(`{"verb":"` + strings.Repeat("x", wakeUpSize) + `"}`),
 		"deeply nested":  []byte(`{"nodes":` + strings.Repeat("[", 1<<20)),
-		"blanks for now": []byte(strings.Repeat(" ", hintSize+1)),
+		"blanks for now": []byte(strings.Repeat(" ", wakeUpSize+1)),
 	} {
 		assert.Empty(t, say(t, path, bytes), name)
-		assert.Empty(t, hints, name)
+		assert.Empty(t, wakeUps, name)
 	}
 	mute, err := net.Dial("unix", path)
 	require.NoError(t, err)
 	defer mute.Close()
-	require.NoError(t, send(t, path, someHint), "while somebody says nothing")
-	assert.Equal(t, someHint, <-hints)
+	require.NoError(t, send(t, path, someWakeUp), "while somebody says nothing")
+	assert.Equal(t, someWakeUp, <-wakeUps)
 	_, err = mute.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, io.EOF, "who says nothing is hung up on")
 }
@@ -238,25 +238,25 @@ func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
 	killed.SetUnlinkOnClose(false)
 	require.NoError(t, killed.Close())
 	require.NoError(t, os.Chmod(path, 0o600))
-	err = Send(t.Context(), path, someHint)
+	err = Send(t.Context(), path, someWakeUp)
 	require.ErrorIs(t, err, unix.ECONNREFUSED)
 	require.NotErrorAs(t, err, new(UnreceiptedError), "nothing was sent")
 
-	hints, err := Listen(t.Context(), path, "alpha", zap.NewNop())
+	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.NoError(t, err)
-	require.NoError(t, send(t, path, someHint))
-	assert.Equal(t, someHint, <-hints)
+	require.NoError(t, send(t, path, someWakeUp))
+	assert.Equal(t, someWakeUp, <-wakeUps)
 }
 
 func TestASecondDaemonIsRefused(t *testing.T) {
-	path, hints := listening(t)
+	path, wakeUps := listening(t)
 	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.EqualError(t, err, "another daemon listens on "+path+"; stop it first")
-	require.NoError(t, send(t, path, someHint), "the first one goes on")
-	assert.Equal(t, someHint, <-hints)
+	require.NoError(t, send(t, path, someWakeUp), "the first one goes on")
+	assert.Equal(t, someWakeUp, <-wakeUps)
 }
 
-func TestADaemonWithoutItsFolderNamesTheMend(t *testing.T) {
+func TestADaemonWithoutItsFolderNamesTheFix(t *testing.T) {
 	path := SocketPath(filepath.Join(t.TempDir(), "none"))
 	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -267,11 +267,11 @@ func FuzzReceive(f *testing.F) {
 	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-[0-3]","jobs":[812]}`))
 	f.Add([]byte(`{"verb":1}`))
 	f.Add([]byte("\x00\xff"))
-	path, hints := listening(f)
+	path, wakeUps := listening(f)
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		answer := say(t, path, bytes)
 		select {
-		case <-hints:
+		case <-wakeUps:
 			assert.Equal(t, "ok\n", answer)
 		default:
 			assert.Empty(t, answer)

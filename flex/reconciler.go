@@ -102,7 +102,7 @@ type Reconciler struct {
 	made     made
 	refusals refusals
 	retries  retries
-	seldom   seldom
+	settings settings
 	problems problems
 	regions  regions
 }
@@ -185,7 +185,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	r.made.complete(&snap)
 	r.regions.recall(&snap, regions)
 	r.owners.keep(&snap)
-	snap.ResumeTimeout, snap.Partitions, snap.Private = r.seldom.resumeTimeout, r.seldom.partitions, r.seldom.private
+	snap.ResumeTimeout, snap.Partitions, snap.Private = r.settings.resumeTimeout, r.settings.partitions, r.settings.private
 	return snap, nil
 }
 
@@ -229,7 +229,7 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err
 	if err := r.readSettings(ctx); err != nil {
 		return err
 	}
-	snap.Unread = append(snap.Unread, r.seldom.unread...)
+	snap.Unread = append(snap.Unread, r.settings.unread...)
 	return nil
 }
 

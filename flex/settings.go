@@ -14,10 +14,10 @@ import (
 // and instance templates.
 const settingsAge = 10 * time.Minute
 
-// rarely keeps what rarely changes between passes. Passes look one after the
+// settings keeps what rarely changes between passes. Passes look one after the
 // other, and what Slurm and Compute say is read side by side, so the two halves
 // stay apart.
-type seldom struct {
+type settings struct {
 	templates     map[string]plan.Template // those that could be read
 	templatesRead time.Time
 	resumeTimeout time.Duration // the shortest that Slurm has for nodes of ours; 0: they may power up for ever
@@ -30,7 +30,7 @@ type seldom struct {
 // readSettings reads slurm.conf as slurmctld has it, unless that was done of
 // late.
 func (r *Reconciler) readSettings(ctx context.Context) error {
-	s := &r.seldom
+	s := &r.settings
 	if !s.settingsRead.IsZero() && r.Now().Sub(s.settingsRead) < settingsAge {
 		return nil
 	}
@@ -97,7 +97,7 @@ func shortest(limits []slurm.Limit) time.Duration {
 // templates reads the instance templates of our nodesets, each once. What could
 // not be read is asked for again in the next pass.
 func (r *Reconciler) templates(ctx context.Context) map[string]plan.Template {
-	s := &r.seldom
+	s := &r.settings
 	if r.Now().Sub(s.templatesRead) >= settingsAge {
 		s.templates, s.templatesRead = map[string]plan.Template{}, r.Now()
 	}

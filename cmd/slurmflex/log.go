@@ -25,7 +25,7 @@ func (a *app) logToStderr(o config.Options) (*zap.Logger, error) {
 	case isJournal(os.Stderr):
 		encoder = forJournal()
 	}
-	return a.newLog(encoder, &a.foot, o.LogLevel)
+	return a.newLog(encoder, &a.progress, o.LogLevel)
 }
 
 // logIfPossible is the log, into the file, of what must do its work even if it

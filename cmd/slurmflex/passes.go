@@ -201,8 +201,8 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do 
 
 // onePass runs one pass, and writes its metrics into the file.
 func (a *app) onePass(ctx context.Context, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
-	r.Watch = flex.Watchers{r.Watch, &a.foot}
-	over := a.foot.begin("reading Slurm and Compute")
+	r.Watch = flex.Watchers{r.Watch, &a.progress}
+	over := a.progress.begin("reading Slurm and Compute")
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	over()
 	return errors.Join(verdict(ctx, out, err), a.measures.write(file, err))

@@ -106,7 +106,7 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 			in.Extra[p.Name] = append(in.Extra[p.Name], slurmconf.Parameter(s))
 		}
 	}
-	over := a.foot.begin("querying Compute for machine types")
+	over := a.progress.begin("querying Compute for machine types")
 	in.Machines = a.machines(ctx, cfg, o.machines)
 	over()
 	return slurmconf.Text(in)

@@ -41,7 +41,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if s.watch {
 				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see)
 			}
-			over := a.foot.begin("reading Slurm and Compute")
+			over := a.progress.begin("reading Slurm and Compute")
 			v, err := see(cmd.Context())
 			over()
 			if err != nil {

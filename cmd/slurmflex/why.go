@@ -25,7 +25,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			over := a.foot.begin("reading Slurm and Compute")
+			over := a.progress.begin("reading Slurm and Compute")
 			v, err := a.see(cmd.Context())
 			over()
 			if err != nil {

@@ -30,7 +30,7 @@ type app struct {
 	logLevel string          // that the command line asks for; empty: the configuration's
 	level    zap.AtomicLevel // of log
 	log      *zap.Logger     // nil before there is one
-	foot     foot
+	progress progress
 	measures measures
 }
 

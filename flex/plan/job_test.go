@@ -226,7 +226,9 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 				delete(s.Requeues, 7)
 			}
 			does := func(cfg *config.Config) []string {
-				return slices.DeleteFunc(actions(Compute(cfg, s)), func(a string) bool { return strings.HasPrefix(a, "set AdminComment") || strings.HasPrefix(a, "set nodes") })
+				return slices.DeleteFunc(actions(Compute(cfg, s)), func(a string) bool {
+					return strings.HasPrefix(a, "set AdminComment") || strings.HasPrefix(a, "set nodes")
+				})
 			}
 			assert.ElementsMatch(t, c.hopeless, does(alphaConfig(t)), "of a request that is refused")
 			s.Groups[0].Requests[0].Cause = mig.CauseCapacity

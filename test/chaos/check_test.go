@@ -213,7 +213,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 			p.rows.set("squeue", &spoil{"squeue", rubbish, 0, time.Hour})
 			time.Sleep(longest + time.Minute)
 			p.check.saw = p.begun
-			p.ails.sick[program] = p.begun
+			p.faults.sick[program] = p.begun
 			p.check.stalled()
 		}, stall, "no pass has been made for"},
 		"a job waits, and nothing says what for": {func(p *planted) {
@@ -302,7 +302,7 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 			p.cloud.SetCapacity("", "", 0)
 			p.group(7, node)
 			for range 5 {
-				p.ails.suffered(compute)
+				p.faults.suffered(compute)
 				p.check.pass(p.p)
 				time.Sleep(time.Minute)
 			}

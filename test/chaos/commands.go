@@ -31,7 +31,7 @@ func command[T any](ctx context.Context, s *commands, kind, object string, do fu
 	var none T
 	limited, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
-	t := s.process.w.ails.next(controller, kind, s.process.name+" "+object)
+	t := s.process.w.faults.next(controller, kind, s.process.name+" "+object)
 	answer, err := befall(limited, s.process, t, do, func() (T, error) {
 		return none, fmt.Errorf("nobody knows how commands %s", t.ailment)
 	})

@@ -56,7 +56,7 @@ func apiFault(e sickness) event {
 		if e.ailment == notAllowed {
 			w.watch.despair(forbidden, e.lasts)
 		}
-		w.ails.catch(no, compute, e)
+		w.faults.catch(no, compute, e)
 	}}
 }
 
@@ -64,7 +64,7 @@ func apiFault(e sickness) event {
 func slurmFault(e sickness) event {
 	text := fmt.Sprintf("slurmctld: %s %s, one in %d, for %v", e.calls, e.ailment, e.oneIn, e.lasts)
 	return happening{text, func(w *world, no int) {
-		w.ails.catch(no, controller, e)
+		w.faults.catch(no, controller, e)
 	}}
 }
 
@@ -81,7 +81,7 @@ func slurmDown(lasts time.Duration, then comeback) event {
 				w.forget()
 			}
 			w.slurm.Up()
-			w.ails.suffered(controller)
+			w.faults.suffered(controller)
 		})
 	}}
 }
@@ -115,7 +115,7 @@ func stubborn(node string, lasts time.Duration) event {
 		w.slurm.Freeze(node, true)
 		w.holds("stubborn "+node, no, lasts, func() {
 			w.slurm.Freeze(node, false)
-			w.ails.suffered(controller)
+			w.faults.suffered(controller)
 		})
 	}}
 }
@@ -161,7 +161,7 @@ func hangup(to edition, half bool) event {
 	}
 	return happening{fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", to), func(w *world, _ int) {
 		w.setEdition(to)
-		w.ails.suffered(program) // what is judged by the old one is not late by the new one
+		w.faults.suffered(program) // what is judged by the old one is not late by the new one
 		w.main.hangUp(w.setup.file(to))
 	}}
 }
@@ -229,7 +229,7 @@ func clockJump(by, lasts time.Duration) event {
 		w.ahead.Store(int64(by))
 		w.holds("clock", no, lasts, func() {
 			w.ahead.Store(0)
-			w.ails.suffered(program)
+			w.faults.suffered(program)
 		})
 	}}
 }
@@ -255,7 +255,7 @@ func takeover(lasts time.Duration) event {
 			w.holds(slurmAway, no, pause, func() {
 				w.slurm.Restart()
 				w.slurm.Up()
-				w.ails.suffered(controller)
+				w.faults.suffered(controller)
 			})
 		}
 		change(false)

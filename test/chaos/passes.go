@@ -83,7 +83,7 @@ func (c *check) stalled() {
 	c.mu.Unlock()
 	w := c.w
 	if begun && late > longest && !w.main.away() && !w.lasting(slurmAway) &&
-		w.ails.well(time.Now().Add(-longest), controller, program) {
+		w.faults.well(time.Now().Add(-longest), controller, program) {
 		c.fail(stall, "no pass has been made for %v", late.Truncate(time.Second))
 	}
 }

@@ -158,7 +158,7 @@ func (s *service) start() {
 	s.w.calls.wakeUp()
 	p := s.w.newProcess(s.name, s.host)
 	p.begin(p.daemon)
-	s.w.ails.suffered(program) // while it did not run
+	s.w.faults.suffered(program) // while it did not run
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process = p

@@ -101,7 +101,7 @@ func (w *world) step() bool {
 func (w *world) calm() {
 	w.journal.note("the storm is over")
 	w.shut(true)
-	w.ails.heal()
+	w.faults.heal()
 	w.cloud.SetCapacity("", "", -1)
 	for no := range w.jobs {
 		if no >= firstEver {

@@ -59,7 +59,7 @@ func (w *world) evict(node string) {
 	if !there {
 		return
 	}
-	w.ails.suffered(compute)
+	w.faults.suffered(compute)
 	address := "/zones/" + in.Zone + "/instances/" + node
 	var err error
 	if in.Group != "" {

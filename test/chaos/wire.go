@@ -117,7 +117,7 @@ func (l *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w, ctx := l.process.w, req.Context()
-	t := w.ails.next(compute, c.kind, l.process.name+" "+c.subject())
+	t := w.faults.next(compute, c.kind, l.process.name+" "+c.subject())
 	w.calls.api(c, t.ailment != "" || w.endless())
 	act := func(ctx context.Context) (*http.Response, error) { return l.act(ctx, req, c) }
 	return befall(ctx, l.process, t, act, func() (*http.Response, error) { return distort(ctx, w, t, act) })
@@ -151,8 +151,8 @@ func befall[T any](ctx context.Context, p *process, t turn, act func(context.Con
 	var none T
 	if t.ailment != "" {
 		w.journal.note("call %v: such calls %s", t.key, t.ailment)
-		w.ails.suffered(t.goal)
-		defer w.ails.suffered(t.goal)
+		w.faults.suffered(t.goal)
+		defer w.faults.suffered(t.goal)
 	}
 	lateness := func() time.Duration { return w.dice.span(time.Second, 25*time.Second, append(t.key, "late")...) }
 	if t.ailment == slow {

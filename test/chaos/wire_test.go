@@ -53,7 +53,7 @@ func TestWhatBefallsACallToCompute(t *testing.T) {
 		t.Run(string(what), func(t *testing.T) {
 			plant(t, func(p *planted) {
 				if what != "" {
-					p.ails.catch(1, compute, sickness{what, everything, 1, time.Hour})
+					p.faults.catch(1, compute, sickness{what, everything, 1, time.Hour})
 				}
 				ctx, cancel := context.WithTimeout(p.ctx, 40*time.Second)
 				defer cancel()
@@ -108,24 +108,24 @@ func TestAProcessIsKilledAtTheCallThatItIsToDieOf(t *testing.T) {
 func TestASicknessOfSlurmIsOneOfAllItsCommandsOrOfOneKind(t *testing.T) {
 	plant(t, func(p *planted) {
 		scheduler := &commands{process: p.p, next: p.slurm}
-		p.ails.catch(1, controller, sickness{unsent, "squeue", 1, time.Minute})
+		p.faults.catch(1, controller, sickness{unsent, "squeue", 1, time.Minute})
 		_, err := scheduler.Jobs(p.p.ctx)
 		require.ErrorIs(t, err, scontrol.ErrNoController)
 		_, err = scheduler.Nodes(p.p.ctx)
 		require.NoError(t, err)
-		assert.False(t, p.ails.well(p.begun, controller))
+		assert.False(t, p.faults.well(p.begun, controller))
 		time.Sleep(2 * time.Minute)
 		_, err = scheduler.Jobs(p.p.ctx)
 		require.NoError(t, err, "it has passed")
-		assert.False(t, p.ails.well(p.begun, controller))
-		assert.True(t, p.ails.well(time.Now().Add(-time.Minute), controller))
+		assert.False(t, p.faults.well(p.begun, controller))
+		assert.True(t, p.faults.well(time.Now().Add(-time.Minute), controller))
 	})
 }
 
 func TestACommandThatHangsIsGivenUp(t *testing.T) {
 	plant(t, func(p *planted) {
 		scheduler := &commands{process: p.p, next: p.slurm}
-		p.ails.catch(1, controller, sickness{hung, everything, 1, time.Minute})
+		p.faults.catch(1, controller, sickness{hung, everything, 1, time.Minute})
 		sent := time.Now()
 		require.ErrorIs(t, scheduler.UpdateNodes(p.p.ctx, []string{"alpha-gang-0"}, slurm.NodeChange{State: "power_up"}), scontrol.ErrNoController)
 		assert.Equal(t, commandTime, time.Since(sent))
@@ -143,7 +143,7 @@ func TestCallsAreToldApartByWhatTheyMake(t *testing.T) {
 
 func TestCallsOfOneInstantHaveTheSameLotWhicheverComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := ails{dice: 17}
+		a := faults{dice: 17}
 		first := a.next(compute, "list requests", "daemon g1")
 		assert.Equal(t, first, a.next(compute, "list requests", "daemon g1"))
 		other := a.next(compute, "list requests", "daemon g2")

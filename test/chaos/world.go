@@ -34,12 +34,12 @@ type world struct {
 	machines  machines
 	known     map[string]bool // the cluster's nodes
 
-	ails  ails
-	rows  rows
-	watch *watch
-	check check
-	calls calls
-	ahead atomic.Int64 // of the daemon's clock, ns
+	faults faults
+	rows   rows
+	watch  *watch
+	check  check
+	calls  calls
+	ahead  atomic.Int64 // of the daemon's clock, ns
 
 	primaryDown atomic.Bool    // the backup's slurmctld acts
 	jobs        map[int]uint32 // ids, by the script's numbers
@@ -66,7 +66,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 	w := &world{
 		ctx: ctx, begun: time.Now(), dice: d, setup: newSetup(d), journal: journal{begun: time.Now()},
 		lockDirs: map[host]string{}, known: map[string]bool{}, byHand: map[string]bool{}, jobs: map[int]uint32{}, windows: map[string]window{}, armed: map[int]fakegce.Fault{},
-		ails: ails{dice: d},
+		faults: faults{dice: d},
 	}
 	for _, h := range []host{primary, backup} {
 		dir, err := os.MkdirTemp("", "slurmflex-chaos-")
@@ -218,7 +218,7 @@ func (w *world) arm(no int, lasts time.Duration, f fakegce.Fault) {
 		w.mu.Lock()
 		delete(w.armed, no)
 		w.mu.Unlock()
-		w.ails.suffered(compute)
+		w.faults.suffered(compute)
 		w.rearm()
 	})
 }
@@ -256,7 +256,7 @@ func (w *world) wellFor(while time.Duration) bool {
 	faults := len(w.armed)
 	w.mu.Unlock()
 	return faults == 0 && !w.rows.any() && !w.main.away() && !w.lasting(slurmAway) && !w.lasting("clock") &&
-		w.ails.well(time.Now().Add(-while), compute, controller, program)
+		w.faults.well(time.Now().Add(-while), compute, controller, program)
 }
 
 func (w *world) setByHand(node string) {

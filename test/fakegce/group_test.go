@@ -130,8 +130,8 @@ func TestInsertGroupRefuses(t *testing.T) {
 			g.DistributionPolicy = flexGroup("", "europe-west4-a").DistributionPolicy
 		}, 400, "invalid", "europe-west4-a"},
 		{"a shape that is none", func(g *computepb.InstanceGroupManager) {
-			g.DistributionPolicy.TargetShape = proto.String("ROUND")
-		}, 400, "invalid", "ROUND"},
+			g.DistributionPolicy.TargetShape = proto.String("CIRCLE")
+		}, 400, "invalid", "CIRCLE"},
 		{"an update type that is none", func(g *computepb.InstanceGroupManager) { g.UpdatePolicy.Type = proto.String("SLOW") }, 400, "invalid", "SLOW"},
 		{"a workload policy that is not there", func(g *computepb.InstanceGroupManager) {
 			g.ResourcePolicies = &computepb.InstanceGroupManagerResourcePolicies{WorkloadPolicy: proto.String("regions/us-central1/resourcePolicies/wp")}

@@ -75,7 +75,7 @@ func TestOnlyOurWordsAreUsed(t *testing.T) {
 			return err
 		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata" || entry.Name() == "build"):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || path == "test/words/words.txt":
+		case !entry.Type().IsRegular() || strings.HasPrefix(path, "test/words/"): // which has the words themselves
 			return nil
 		}
 		content, err := fs.ReadFile(root, path)

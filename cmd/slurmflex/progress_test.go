@@ -41,7 +41,7 @@ func TestAFileIsToldNothing(t *testing.T) {
 	os.Stderr = file
 	defer func() { os.Stderr = was }()
 	synctest.Test(t, func(*testing.T) {
-		var f foot
+		var f progress
 		end := f.begin("looking at Slurm and Compute")
 		time.Sleep(time.Hour)
 		end()

@@ -12,10 +12,10 @@ import (
 // footAfter is how long somebody at a terminal waits without a message.
 const footAfter = 2 * time.Second
 
-// foot is stderr: on a terminal its last line says what takes so long. It is a
+// progress is stderr: on a terminal its last line says what takes so long. It is a
 // zapcore.WriteSyncer, so that log lines come above that line, and a flex.Watcher
 // that shows the progress of a pass.
-type foot struct {
+type progress struct {
 	mu    sync.Mutex
 	what  string    // that takes so long
 	since time.Time // when it began
@@ -26,7 +26,7 @@ type foot struct {
 
 // begin shows what is being done until the function that it returns is called.
 // Where stderr is no terminal it shows nothing.
-func (f *foot) begin(what string) (end func()) {
+func (f *progress) begin(what string) (end func()) {
 	if !isTerminal(os.Stderr) {
 		return func() {}
 	}
@@ -57,21 +57,21 @@ func (f *foot) begin(what string) (end func()) {
 
 // draw rewrites the line. A terminal that is gone is no reason to stop. The lock is
 // held.
-func (f *foot) draw() {
+func (f *progress) draw() {
 	if f.shown {
 		_, _ = fmt.Fprintf(os.Stderr, "\r%s%s, %s …", clearLine, f.what, time.Since(f.since).Round(time.Second))
 	}
 }
 
 // clear takes the line away. The lock is held.
-func (f *foot) clear() {
+func (f *progress) clear() {
 	if f.shown {
 		_, _ = fmt.Fprintf(os.Stderr, "\r%s", clearLine)
 	}
 }
 
-// Write writes whole lines above the foot.
-func (f *foot) Write(lines []byte) (int, error) {
+// Write writes whole lines above that line.
+func (f *progress) Write(lines []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.clear()
@@ -80,10 +80,10 @@ func (f *foot) Write(lines []byte) (int, error) {
 }
 
 // Sync does nothing: stderr is not buffered.
-func (f *foot) Sync() error { return nil }
+func (f *progress) Sync() error { return nil }
 
 // Saw shows how much there is to do.
-func (f *foot) Saw(_ plan.Snapshot, p plan.Plan) {
+func (f *progress) Saw(_ plan.Snapshot, p plan.Plan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.due, f.over = len(p.Actions), 0
@@ -91,7 +91,7 @@ func (f *foot) Saw(_ plan.Snapshot, p plan.Plan) {
 }
 
 // Did shows that an action has finished.
-func (f *foot) Did(plan.Action, time.Time, time.Duration, error) {
+func (f *progress) Did(plan.Action, time.Time, time.Duration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over++
@@ -99,10 +99,10 @@ func (f *foot) Did(plan.Action, time.Time, time.Duration, error) {
 }
 
 // Stood shows nothing: the pass is over.
-func (f *foot) Stood(error) {}
+func (f *progress) Stood(error) {}
 
 // count shows the progress of the pass. The lock is held.
-func (f *foot) count() {
+func (f *progress) count() {
 	f.what = fmt.Sprintf("%d of %d actions done", f.over, f.due)
 	f.draw()
 }

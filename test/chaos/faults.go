@@ -16,8 +16,8 @@ const (
 	program    goal = "slurmflex"
 )
 
-// ails knows what goes wrong with calls at the moment.
-type ails struct {
+// faults knows what goes wrong with calls at the moment.
+type faults struct {
 	dice dice
 
 	mu     sync.Mutex
@@ -40,14 +40,14 @@ type caught struct {
 	sickness
 }
 
-func (a *ails) catch(no int, of goal, s sickness) {
+func (a *faults) catch(no int, of goal, s sickness) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.caught = append(a.caught, caught{no, of, time.Now().Add(s.lasts), s})
 }
 
 // heal ends all sicknesses.
-func (a *ails) heal() {
+func (a *faults) heal() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.caught = nil
@@ -65,7 +65,7 @@ type turn struct {
 // next decides about a call. All calls of a kind on an object are counted, so
 // that each has a lot of its own, but that those made at one instant have the
 // same: nothing tells them apart.
-func (a *ails) next(of goal, kind, object string) turn {
+func (a *faults) next(of goal, kind, object string) turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.counts == nil {
@@ -90,7 +90,7 @@ func (a *ails) next(of goal, kind, object string) turn {
 }
 
 // suffered notes that something has gone wrong with calls for a goal.
-func (a *ails) suffered(of goal) {
+func (a *faults) suffered(of goal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sick == nil {
@@ -101,7 +101,7 @@ func (a *ails) suffered(of goal) {
 
 // well reports whether no call for these goals has gone wrong since then, and none
 // may now.
-func (a *ails) well(since time.Time, goals ...goal) bool {
+func (a *faults) well(since time.Time, goals ...goal) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, of := range goals {

@@ -63,6 +63,7 @@ type ReturnNodes struct {
 func (a ReturnNodes) About() Subject {
 	return Subject{Kind: "return_nodes", Job: a.Job, Nodes: a.Nodes}
 }
+
 func (a ReturnNodes) String() string {
 	return fmt.Sprintf("return %s to Slurm and %s job %s", slurm.Fold(a.Nodes), a.Then, a.Name)
 }

@@ -237,6 +237,15 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 	}
 }
 
+func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
+	s := seen(nodes("alpha-one-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-one-[0-1]"), started(7, time.Hour),
+		group("alpha-one-node-0", forNode("one", "alpha-one-0"), failed("a1", "alpha-one-0", mig.CauseConfig, time.Second)), told(7, ""))
+	s.Requeues[7] = false
+	p := Compute(alphaConfig(t), s)
+	assert.Contains(t, actions(p), "warn job 7, which Slurm would not requeue")
+	assert.Contains(t, actions(p), "request 1 node (alpha-one-1) in alpha-one-node-1/a1 for 02:00:00")
+}
+
 func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)))

@@ -95,9 +95,9 @@ func (w *wanted) verdict(c *cohort) verdict {
 	return said
 }
 
-// perJob gives a job back as a whole, for the reason that comes first in the rules:
+// perJob returns a job as a whole, for the reason that comes first in the rules:
 // nothing is requested for its other cohorts. The owners of jobs that would be lost by
-// it are warned first.
+// it are warned first; until then it keeps its nodes, and its other cohorts go on.
 func perJob(w *wanted, verdicts []verdict) []verdict {
 	first := map[uint32]int{} // the verdict that decides, by job
 	for i, v := range verdicts {
@@ -108,16 +108,17 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 			first[v.back.Job] = i
 		}
 	}
+	for _, i := range first {
+		verdicts[i].warnFirst(w)
+	}
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.cohort.job == nil {
 			continue
 		}
-		decides, gone := first[v.cohort.job.ID]
-		switch v.gone = gone; {
-		case gone && decides == i:
-			v.warnFirst(w)
-		case gone && v.do >= requests:
+		decides, decided := first[v.cohort.job.ID]
+		v.gone = decided && verdicts[decides].do == goesBack
+		if v.gone && decides != i && v.do >= requests {
 			v.do, v.why = waits, ""
 		}
 	}

@@ -67,7 +67,7 @@ func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
 }
 
 // A4: the same where a job is to be returned whose nodes Slurm does not take.
-func TestAReturnNodesThatSlurmRefusesStopsNoOther(t *testing.T) {
+func TestAReturnThatSlurmRefusesStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(t, w)
 		w.slurm.frozen = "alpha-a3-0"

@@ -164,6 +164,11 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue,
 		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
 	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
+	again := s.Instances[0]
+	again.Zone = "us-central1-b"
+	before := Compute(with(t, "boot_timeout: 600"), s).Actions
+	s.Instances = append(s.Instances, again)
+	assert.Equal(t, before, Compute(with(t, "boot_timeout: 600"), s).Actions, "one of its machines in each of two zones changes nothing")
 }
 
 func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {

@@ -121,12 +121,20 @@ func (s *scene) unshownWaits() (waits []Wait) {
 }
 
 // recallWaits are the waits as they are, and of regions that could not be read as
-// they were last known: of what was not requested then nothing is requested now.
+// they were last known: of what was not requested then nothing is requested now. A
+// node that waits in a region that was read, because its nodeset has moved there, waits
+// only there.
 func recallWaits(snap Snapshot, now, known []Wait) []Wait {
 	recalled := func(n Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
 	waits := slices.DeleteFunc(now, recalled)
+	read := map[string]bool{}
+	for _, n := range waits {
+		for _, name := range n.Nodes {
+			read[name] = true
+		}
+	}
 	for _, n := range known {
-		if !recalled(n) {
+		if n.Nodes = slices.DeleteFunc(slices.Clone(n.Nodes), func(name string) bool { return read[name] }); !recalled(n) || len(n.Nodes) == 0 {
 			continue
 		}
 		if n.Request == "" {

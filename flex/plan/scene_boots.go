@@ -89,6 +89,7 @@ func (s *scene) watchBoot(m *member, b *boots) {
 		b.failed[r.Last] = max(b.failed[r.Last], r.Failed)
 		b.newest = later(b.newest, r.Last)
 	}
+	late := false // one of several instances in as many zones is enough
 	for _, in := range m.machines {
 		if !s.ours(in) || in.Leaving() || in.Created.IsZero() || in.Unread != "" {
 			continue
@@ -98,9 +99,12 @@ func (s *scene) watchBoot(m *member, b *boots) {
 		case m.power == up && !m.State.Has(slurm.NotResponding):
 			b.up = later(b.up, in.Created)
 		case limit > 0 && m.power == rising && !m.doubted && m.State.Base != slurm.Down && s.isOld(m.wantedSince(in), limit):
-			b.late = append(b.late, m.Name)
+			late = true
 			b.gangs[in.gang()] = later(b.gangs[in.gang()], in.Created)
 		}
+	}
+	if late {
+		b.late = append(b.late, m.Name)
 	}
 }
 

@@ -221,7 +221,10 @@ func (s *Server) page(c *call, all []resource, example any) (page, error) {
 		last.Turn = 1
 	case c.fault.Endless == Alternating:
 		last.Turn = 1 + last.Turn%2
-	case c.fault.Endless == AlwaysNew:
+	case c.fault.Endless == AlwaysNew: // of pages without items, behind the last one that has some
+		if last.Turn > 0 {
+			p.results = nil
+		}
 		last.Turn++
 	default:
 		return p, nil

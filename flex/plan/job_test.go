@@ -246,6 +246,17 @@ func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
 	assert.Contains(t, actions(p), "request 1 node (alpha-one-1) in alpha-one-node-1/a1 for 02:00:00")
 }
 
+func TestOfAJobWithSeveralRefusedRequestsTheOwnerIsWarnedBeforeAnyNodeGoes(t *testing.T) {
+	refused := func(node string) func(*setting) {
+		return group("alpha-one-node-"+node, forNode("one", "alpha-one-"+node), failed("a1", "alpha-one-"+node, mig.CauseConfig, time.Second))
+	}
+	s := seen(nodes("alpha-one-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-one-[0-1]"), started(7, time.Hour),
+		refused("0"), refused("1"), told(7, ""))
+	s.Requeues[7] = false
+	does := slices.DeleteFunc(actions(Compute(alphaConfig(t), s)), func(a string) bool { return strings.HasPrefix(a, "set nodes") })
+	assert.Equal(t, []string{"warn job 7, which Slurm would not requeue"}, does)
+}
+
 func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)))

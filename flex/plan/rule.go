@@ -118,8 +118,12 @@ func perJob(w *wanted, verdicts []verdict) []verdict {
 		}
 		decides, decided := first[v.cohort.job.ID]
 		v.gone = decided && verdicts[decides].do == goesBack
-		if v.gone && decides != i && v.do >= requests {
+		switch {
+		case !decided || decides == i:
+		case v.gone && v.do >= requests:
 			v.do, v.why = waits, ""
+		case v.do == goesBack:
+			v.do, v.quiet = waits, true
 		}
 	}
 	return verdicts

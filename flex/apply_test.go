@@ -210,8 +210,7 @@ func TestAStrangersGroupOfOurNameIsNeitherUsedNorChanged(t *testing.T) {
 		}
 		assert.Equal(t, before, w.cloud.State().Groups)
 		assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each pass")
-		assert.Equal(t, "flex-start: alpha-a3-job-1 is there already in us-central1 and does not bear the cluster's stamp; "+
-			"delete it or give it another name", w.slurm.comment[1])
+		assert.Equal(t, "flex-start: alpha-a3-job-1 already exists in us-central1 without this cluster's stamp; delete or rename it", w.slurm.comment[1])
 
 		req, err = http.NewRequestWithContext(t.Context(), http.MethodDelete,
 			"http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers/alpha-a3-job-1", nil)

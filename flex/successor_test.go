@@ -37,7 +37,7 @@ func TestWhatASuccessorMadeIsLeftAlone(t *testing.T) {
 		stop()
 		assert.Equal(t, was, w.owned())
 		assert.Empty(t, w.mutations())
-		assert.NotZero(t, w.log.FilterMessageSnippet("group alpha-a3-job-1 in us-central1 is left alone: a newer slurmflex has made it").Len())
+		assert.NotZero(t, w.log.FilterMessageSnippet("group alpha-a3-job-1 in us-central1 is left alone because a newer slurmflex created it").Len())
 	})
 }
 
@@ -50,6 +50,6 @@ func TestAJobWhoseGroupASuccessorMadeIsToldSo(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		stop()
 		assert.Equal(t, was, w.owned())
-		assert.Contains(t, w.slurm.comment[1], "a newer slurmflex has made it")
+		assert.Contains(t, w.slurm.comment[1], "a newer slurmflex created it")
 	})
 }

@@ -40,8 +40,8 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 	}
 	asksFor := []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"}
 	isBlocked := func(n int) []string {
-		return []string{fmt.Sprintf(`set AdminComment of job 7: "flex-start: nodeset a3 is blocked, for %d instances in a row did not come up; `+
-			`an admin lifts that with: slurmflex unblock a3"`, n)}
+		return []string{fmt.Sprintf(`set AdminComment of job 7: "flex-start: nodeset a3 is blocked because %d machines in a row failed to boot; `+
+			`to unblock it: slurmflex unblock a3"`, n)}
 	}
 	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
 	waits := func(more ...func(*setting)) Snapshot {
@@ -159,7 +159,7 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 		extra("alpha-a3-1", "rack 7"), job(7, "shared", "1:00:00", configured, "alpha-a3-[0-1]"), job(8, "shared", "1:00:00", configured, "alpha-a3-1"),
 		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
-	const reason = "no slurmd has registered from its instance within boot_timeout 00:10:00"
+	const reason = "the machine did not join Slurm within boot_timeout 00:10:00"
 	assert.Equal(t, []Action{ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue,
 		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
@@ -242,7 +242,7 @@ func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
 	}
 	cfg := with(t, "gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
-		"2026-11-21T12:50:00Z, before the job could be done"}, actions(Compute(cfg, given(6, 50*time.Minute))))
+		"2026-11-21T12:50:00Z, before the job could finish"}, actions(Compute(cfg, given(6, 50*time.Minute))))
 	assert.Empty(t, actions(Compute(cfg, given(6, 55*time.Minute))), "a boot may take as much")
 	assert.Empty(t, actions(Compute(cfg, given(7, 50*time.Minute))), "gang_timeout is for nodes that came for the job itself")
 	assert.Empty(t, actions(Compute(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning }))))
@@ -253,5 +253,5 @@ func TestABlockedNodesetIsNamedWithoutAJob(t *testing.T) {
 	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
 		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339))))
 	assert.Len(t, p.Blocks, 1)
-	assert.Equal(t, []string{"nodeset a3 is blocked, for 5 instances in a row did not come up; an admin lifts that with: slurmflex unblock a3"}, p.Problems.Texts())
+	assert.Equal(t, []string{"nodeset a3 is blocked because 5 machines in a row failed to boot; to unblock it: slurmflex unblock a3"}, p.Problems.Texts())
 }

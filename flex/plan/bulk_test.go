@@ -45,7 +45,7 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 		"waits after a refusal": {
 			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
 			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; ` +
-				`the next one comes 00:01:00 after it"`},
+				`retrying at 2026-11-21T12:00:01Z"`},
 		},
 		"then tries again": {
 			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
@@ -97,7 +97,7 @@ func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
 	assert.NotEqual(t, first, occasion(30*time.Second), "when the job has been given its nodes again")
 	assert.NotEqual(t, first, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)), "after a refusal")
 	assert.Equal(t, occasion(time.Minute, refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
-		occasion(time.Minute, told(7, "flex-start: attempt 1 failed (capacity): none; the next one comes 00:01:00 after it")),
+		occasion(time.Minute, told(7, "flex-start: attempt 1 failed (capacity): none; retrying at 2026-11-21T12:00:01Z")),
 		"of a process that knows of the refusal only by what the owner was told")
 	assert.NotEqual(t, first, occasion(time.Minute, func(s *setting) { s.Now = noon.Add(9 * time.Minute) }), "when the machines must have been lost")
 	assert.Empty(t, occasion(time.Minute, func(s *setting) { s.Jobs[0].Start = time.Time{} }))

@@ -32,7 +32,7 @@ func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) 
 	}
 	assert.Empty(t, actions(Compute(alphaConfig(t), given(9*time.Minute))))
 	assert.Equal(t, []string{
-		"return alpha-a3-1 to Slurm and requeue job 7: 1 nodes came at 11:50:00 and 1 others did not within gang_timeout 00:10:00",
+		"return alpha-a3-1 to Slurm and requeue job 7: 1 nodes arrived at 11:50:00 but 1 others did not within gang_timeout 00:10:00",
 	}, actions(Compute(alphaConfig(t), given(10*time.Minute))))
 }
 
@@ -90,7 +90,7 @@ func TestNodesOfARegionThatCouldNotBeReadAreNotMissedInAGang(t *testing.T) {
 		ending("alpha-a3-0", "alpha-a3-job-5", time.Hour, time.Hour),
 		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)))
 	assert.Contains(t, actions(Compute(alphaConfig(t), short)), "return alpha-one-3 to Slurm and requeue job 7: "+
-		"the lease of node alpha-a3-0, which is up, ends at 2026-11-21T13:00:00Z, before the job could be done")
+		"the lease of node alpha-a3-0, which is up, ends at 2026-11-21T13:00:00Z, before the job could finish")
 	unseen("europe-west4")(&setting{short})
 	assert.NotContains(t, strings.Join(actions(Compute(alphaConfig(t), short)), "\n"), "return")
 }

@@ -87,7 +87,7 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 		})
 	}
 	p := Compute(alphaConfig(t), seen(append(wanted, brought("alpha-a3-0", time.Hour), counting(1), silent)...))
-	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that no list shows, and is left as it is until it says which: 503")
+	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that Compute does not list, and is left alone until its members can be listed: 503")
 }
 
 // B1: the list of instances alone says that the group is empty.

@@ -101,7 +101,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
 				"create group alpha-fix-job-8 in us-central1",
 				"request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00",
-				`set AdminComment of job 6: "flex-start: the other components of job 6 come first: the script is in this one, and Slurm takes it for lost if they come later"`,
+				`set AdminComment of job 6: "flex-start: the other components of job 6 are requested first, because this one runs the script"`,
 			},
 		},
 		"a heterogeneous job's first component is asked for when the others have their machines": {

@@ -279,7 +279,7 @@ func TestAWaitForCapacity(t *testing.T) {
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
 	const waited = "flex-start: waiting 2h10m for 2 × a3-machine for 00:15:00"
 	const ago = 2*time.Hour + 13*time.Minute
-	const sixth = "flex-start: attempt 6 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:30:00 after it"
+	const sixth = "flex-start: attempt 6 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:29:59Z"
 	armed := func(group string) string {
 		return "slurmflex: waits in alpha-" + group + " since 2026-11-21T11:40:00Z, armed 2026-11-21T11:40:00Z"
 	}
@@ -302,7 +302,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		},
 		"for its turn, a back-off or the breaker outlasts ResumeTimeout too": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
-				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4), told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:08:00 after it"),
+				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4), told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:07:59Z"),
 				func(s *setting) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) }),
 			want: []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`},
 		},
@@ -429,7 +429,7 @@ func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
 	}
 	assert.Empty(t, actions(Compute(alphaConfig(t), half(9*time.Minute))))
 	assert.Equal(t, []string{
-		"return alpha-a3-[1000-1099] to Slurm and requeue job 7: 1000 nodes came at 11:50:00 and 100 others did not within gang_timeout 00:10:00",
+		"return alpha-a3-[1000-1099] to Slurm and requeue job 7: 1000 nodes arrived at 11:50:00 but 100 others did not within gang_timeout 00:10:00",
 	}, actions(Compute(alphaConfig(t), half(10*time.Minute))))
 	assert.Empty(t, actions(Compute(with(t, "gang_timeout: 0"), half(10*time.Hour))), "0 is off")
 }
@@ -439,7 +439,7 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
 		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
 	assert.Equal(t, []string{
-		"return alpha-a3-1 to Slurm and requeue job 7: no slurmd has registered from its instance within boot_timeout 00:10:00",
+		"return alpha-a3-1 to Slurm and requeue job 7: the machine did not join Slurm within boot_timeout 00:10:00",
 	}, actions(Compute(with(t, "boot_timeout: 600"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 601"), s)))
 	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 0"), s)), "0 is off")

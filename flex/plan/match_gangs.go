@@ -28,7 +28,7 @@ func (w *wanted) tornGangs() map[*cohort]string {
 		if len(others) == 0 || hope && !w.isOld(since, 2*limit) {
 			continue
 		}
-		torn[c] = fmt.Sprintf("%d nodes came at %s and %d others did not within gang_timeout %s",
+		torn[c] = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
 			came, since.UTC().Format("15:04:05"), len(others), clock(limit))
 		if spared, _ := w.spares(w.holders(others), false); spared {
 			continue

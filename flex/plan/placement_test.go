@@ -82,7 +82,7 @@ func TestPlacement(t *testing.T) {
 		"machines that cannot be placed are not asked for, and the fix is named": {
 			given: waiting("alpha-a3-0", machines("n2-standard-2")),
 			want: []string{"return alpha-a3-0 to Slurm and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 " +
-				"is not to be had for n2-standard-2; set it to false"},
+				"is not available for n2-standard-2; set it to false"},
 		},
 		"a policy that was refused for good gives the nodes back": {
 			given: waiting("alpha-a3-0", a4, refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),

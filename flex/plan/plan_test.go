@@ -423,7 +423,7 @@ func TestAPass(t *testing.T) {
 		"waits a minute after the first failure": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
-			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; the next one comes 00:01:00 after it"`},
+			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; retrying at 2026-11-21T12:00:01Z"`},
 		},
 		"then tries again under the next attempt's name": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
@@ -459,13 +459,13 @@ func TestAPass(t *testing.T) {
 					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
 					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, 2*time.Minute)),
 				func(s *setting) { s.Jobs[0].Start = noon.Add(-time.Second) }),
-			want: []string{`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; the next one comes 00:16:00 after it"`},
+			want: []string{`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; retrying at 2026-11-21T12:14:00Z"`},
 		},
 		"waits, and says what to fix, where a group of its name is somebody else's": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
 				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
-			want: []string{`set AdminComment of job 7: "flex-start: alpha-a3-job-7 is there already in us-central1 and does not bear the cluster's stamp; ` +
-				`delete it or give it another name"`},
+			want: []string{`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; ` +
+				`delete or rename it"`},
 		},
 		"goes on at once where that group is its own after all": {
 			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),

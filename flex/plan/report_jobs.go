@@ -86,7 +86,7 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	}
 	if c.live == nil {
 		if refused := w.snap.Refused[c.group]; refused.Message != "" && refused.Times == 0 && v.do == requests {
-			return fmt.Sprintf("the request could not be made (%s): %s; trying again", refused.Cause, strings.TrimSuffix(refused.Message, "."))
+			return fmt.Sprintf("the request failed (%s): %s; trying again", refused.Cause, strings.TrimSuffix(refused.Message, "."))
 		}
 		return ""
 	}

@@ -30,7 +30,7 @@ func unseenRegions(s *scene) (ps []Problem) {
 func unreadMembers(s *scene) (ps []Problem) {
 	for _, key := range slices.SortedFunc(maps.Keys(s.snap.Members), mig.GroupID.Compare) {
 		if err := s.snap.Members[key].Err; err != nil {
-			ps = append(ps, problem("unread-members", key.String(), "group %s counts machines that no list shows, and is left as it is until it says which: %v", key, err))
+			ps = append(ps, problem("unread-members", key.String(), "group %s counts machines that Compute does not list, and is left alone until its members can be listed: %v", key, err))
 		}
 	}
 	return ps
@@ -38,7 +38,7 @@ func unreadMembers(s *scene) (ps []Problem) {
 
 // skewedClock names a clock that differs from Compute's.
 func skewedClock(s *scene) []Problem {
-	how, effect := "ahead of", "; nothing is given up by its age until it is right"
+	how, effect := "ahead of", "; slurmflex gives up nothing by age until it is correct"
 	switch {
 	case s.snap.Skew.Abs() <= maxSkew:
 		return nil

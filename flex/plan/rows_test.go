@@ -125,7 +125,7 @@ func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 				waits[slurm.Fold(w.Nodes)] = w.Obstacle
 			}
 			assert.Equal(t, map[string]string{
-				"alpha-a3-0": "the row of node alpha-a3-1 cannot be read, and all nodes of the job are asked for together",
+				"alpha-a3-0": "the row of node alpha-a3-1 cannot be read, and all nodes of the job are requested together",
 				"alpha-a3-1": c.wait,
 			}, waits)
 		})

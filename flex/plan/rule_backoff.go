@@ -45,10 +45,11 @@ func backOff(w *wanted, c *cohort) verdict {
 	case failures >= c.set.Flex.MaxAttempts && !w.stays(c) && !c.startedAfter(last):
 		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, message)).decided()
 	}
-	why := memo.Failed(failures, fmt.Sprintf("(%s): %s; the next one comes %s after it",
-		cause, strings.TrimSuffix(message, "."), clock(retryAfter(failures))))
+	next := last.Add(retryAfter(failures))
+	why := memo.Failed(failures, fmt.Sprintf("(%s): %s; retrying at %s",
+		cause, strings.TrimSuffix(message, "."), next.UTC().Format(time.RFC3339)))
 	return verdict{
-		do: waits, why: why, failed: failures, next: last.Add(retryAfter(failures)),
+		do: waits, why: why, failed: failures, next: next,
 		problems: []Problem{problem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},
 	}
 }
@@ -58,10 +59,10 @@ func backOff(w *wanted, c *cohort) verdict {
 func occupied(w *wanted, c *cohort) verdict {
 	for _, g := range w.snap.Groups {
 		if g.Name == c.group && g.Region == c.set.Region && g.Stamp.Newer() {
-			return verdict{do: waits, why: fmt.Sprintf("group %s in %s is left alone: a newer slurmflex has made it", g.Name, g.Region)}
+			return verdict{do: waits, why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
 		}
 	}
-	p := problem("group-name-taken", c.group, "%s is there already in %s and does not bear the cluster's stamp; delete it or give it another name", c.group, c.set.Region)
+	p := problem("group-name-taken", c.group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.group, c.set.Region)
 	if owner := w.snap.Refused[c.group].Owner; owner != "" && owner != w.cfg.Cluster {
 		p = problem("group-name-taken", c.group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
 			c.group, c.set.Region, owner, c.set.Name)

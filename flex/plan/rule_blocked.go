@@ -12,6 +12,6 @@ func nodesetBlocked(w *wanted, c *cohort) verdict {
 }
 
 func blockedText(nodeset string, n int) string {
-	return fmt.Sprintf("nodeset %s is blocked, for %d instances in a row did not come up; an admin lifts that with: slurmflex unblock %[1]s",
+	return fmt.Sprintf("nodeset %s is blocked because %d machines in a row failed to boot; to unblock it: slurmflex unblock %[1]s",
 		nodeset, n)
 }

@@ -22,7 +22,7 @@ func bootLate(w *wanted, c *cohort) verdict {
 }
 
 func bootText(set *config.NodeSet) string {
-	return fmt.Sprintf("no slurmd has registered from its instance within boot_timeout %s", clock(set.Flex.BootTimeout))
+	return fmt.Sprintf("the machine did not join Slurm within boot_timeout %s", clock(set.Flex.BootTimeout))
 }
 
 // failedBoots are the records of one more failure of the nodes' boots, by node. An

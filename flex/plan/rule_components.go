@@ -12,6 +12,6 @@ func componentsFirst(w *wanted, c *cohort) verdict {
 	if !c.isFirst() || !w.incomplete[c.job.HetID] {
 		return verdict{}
 	}
-	return verdict{do: waits, why: fmt.Sprintf("the other components of job %d come first: "+
-		"the script is in this one, and Slurm takes it for lost if they come later", c.job.HetID)}
+	return verdict{do: waits, why: fmt.Sprintf("the other components of job %d are requested first, because this one runs the script",
+		c.job.HetID)}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // leaseTooShort gives a job back that waits for nodes, while another of its nodes is up
-// that came for another job, and whose lease ends before the job could be done even
+// that came for another job, and whose lease ends before the job could finish even
 // if it began now: Slurm judged that when it gave it the nodes.
 func leaseTooShort(w *wanted, c *cohort) verdict {
 	if c.job == nil || c.job.State == slurm.JobRunning {
@@ -22,7 +22,7 @@ func leaseTooShort(w *wanted, c *cohort) verdict {
 		if len(w.takeable(c.job, false)) == 0 {
 			return verdict{}
 		}
-		return w.giveUp(c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could be done",
+		return w.giveUp(c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could finish",
 			name, end.UTC().Format(time.RFC3339)))
 	}
 	return verdict{}

@@ -28,7 +28,7 @@ func (s *scene) stranger(c *cohort) string {
 			what := "slurmflex did not create it"
 			switch {
 			case s.isNewers(in):
-				return fmt.Sprintf("instance %s in %s is left alone: a newer slurmflex has made it; run that version, or delete the instance", name, in.Zone)
+				return fmt.Sprintf("instance %s in %s is left alone because a newer slurmflex created it; run that version, or delete the instance", name, in.Zone)
 			case strings.HasPrefix(in.Group, s.cfg.Cluster+"-"):
 				what = "its group " + in.Group + " is not listed as one of this cluster"
 			}

@@ -63,7 +63,7 @@ func (s *scene) unshownOf(c *cohort) string {
 	for _, name := range slices.Sorted(slices.Values(c.job.Nodes)) {
 		set, _, _ := s.cfg.Find(name)
 		if set == c.set && (s.nodes[name] == nil || s.isSkipped(slurm.NodeRow, name)) {
-			return "the row of node " + name + " cannot be read, and all nodes of the job are asked for together"
+			return "the row of node " + name + " cannot be read, and all nodes of the job are requested together"
 		}
 	}
 	return ""

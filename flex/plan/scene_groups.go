@@ -19,7 +19,7 @@ func (s *scene) addGroup(g *mig.Group) {
 		return // the reader leaves these out already; what is not ours is never touched
 	}
 	if g.Stamp.Newer() {
-		s.leaveAlone("newer-group", g.Name, "group %s in %s is left alone: a newer slurmflex has made it; run that version, or delete it when its jobs are done", g.Name, g.Region)
+		s.leaveAlone("newer-group", g.Name, "group %s in %s is left alone because a newer slurmflex created it; run that version, or delete it when its jobs are done", g.Name, g.Region)
 		return
 	}
 	if g.Unread != "" {

@@ -37,7 +37,7 @@ const bootLoss = 5 * time.Minute
 // has left the node, is from before another job was given the node, and cannot
 // serve that one. Either it has had its time to boot: slurmctld hears no slurmd
 // that booted before the node was last powered up, so it can never register. Or
-// its lease ends before the job could be done.
+// its lease ends before the job could finish.
 func (s *scene) isLeftover(m *member, in machine) bool {
 	job, stamp := m.owner(), in.stamp()
 	if m.power != rising || job == nil || stamp.Job == 0 || in.Created.IsZero() || !in.Created.Before(job.Start) ||

@@ -53,7 +53,7 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 			cfg := with(t, "provision_timeout: 7200, renew_before: 600")
 			p := Compute(cfg, seen(append(given, ahead(day))...))
 			assert.Empty(t, actions(p))
-			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; nothing is given up by its age until it is right: "+
+			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; slurmflex gives up nothing by age until it is correct: "+
 				"synchronize it (chronyc tracking; chronyc makestep)")
 			old := seen(append(given, ahead(day))...)
 			old.Skew = 5 * time.Minute

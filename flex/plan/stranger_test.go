@@ -50,7 +50,7 @@ func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
 	newer := func(s *setting) {
 		s.Groups = append(s.Groups, mig.Group{Name: "theirs", Region: "us-central1", Stamp: mig.Stamp{Version: 99, Cluster: "alpha"}})
 	}
-	assert.Contains(t, given("theirs", newer), "a newer slurmflex has made it; run that version")
+	assert.Contains(t, given("theirs", newer), "a newer slurmflex created it; run that version")
 }
 
 // B7: provision_timeout ends that wait as any other, and takes the node.

@@ -72,7 +72,7 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 			case late && (before == "" || strings.HasPrefix(before, memo.ReasonPrefix)):
 				tooLate = append(tooLate, m.Name)
 			case late:
-				s.problems = append(s.problems, problem("resume-timeout", m.Name, "node %s did not come up in time and stays down, for somebody gave the reason %q: "+
+				s.problems = append(s.problems, problem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
 					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason))
 			}
 		}

@@ -43,7 +43,7 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 		}, tells(Compute(alphaConfig(t), given(in, asked(20*time.Minute)))))
 	})
 	t.Run("an obstacle", func(t *testing.T) {
-		const text = "flex-start: attempt 1 failed (quota): INVALID_ARGUMENT: no; the next one comes 00:01:00 after it"
+		const text = "flex-start: attempt 1 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:00:59Z"
 		assert.Equal(t, map[uint32]string{7: text, 8: text},
 			tells(Compute(alphaConfig(t), given(refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 1)))))
 	})
@@ -81,7 +81,7 @@ func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 		assert.Contains(t, p.Actions[0].String(), "return alpha-a3-0 to Slurm and requeue job 7")
 		assert.Empty(t, tells(p), "the return itself says why")
 	})
-	const why = "flex-start: no slurmd has registered from its instance within boot_timeout 00:30:00"
+	const why = "flex-start: the machine did not join Slurm within boot_timeout 00:30:00"
 	t.Run("while it leaves them", func(t *testing.T) {
 		for _, state := range []slurm.JobState{slurm.JobCompleting, configured} {
 			assert.Empty(t, tells(Compute(alphaConfig(t), given(state, poweringDown, told(7, why)))), state)

@@ -24,6 +24,6 @@ func TestANodeThatBootsIsNotPoweredUpAgainWithThoseThatWait(t *testing.T) {
 func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
 	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0)))
-	assert.Contains(t, actions(p), `set AdminComment of job 7: "flex-start: the request could not be made (rate): INVALID_ARGUMENT: no; trying again"`)
+	assert.Contains(t, actions(p), `set AdminComment of job 7: "flex-start: the request failed (rate): INVALID_ARGUMENT: no; trying again"`)
 	assert.Contains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "at once")
 }

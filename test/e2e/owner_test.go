@@ -21,7 +21,7 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
 	number, err := strconv.Atoi(leader)
 	require.NoError(t, err)
-	awaitTold(t, l, time.Minute, leader+"+0", `the other components of job `+leader+` come first`)
+	awaitTold(t, l, time.Minute, leader+"+0", `the other components of job `+leader+` are requested first`)
 	awaitTold(t, l, time.Minute, leader+"+1", `for 2 × g2-standard-48 for 01:00:00`)
 	awaitShown(t, 30*time.Second, "a plan with nothing in it", func() (string, bool) {
 		plan, err := l.Flex(context.Background(), "plan")

@@ -53,7 +53,8 @@ const (
 	alikes  tenancy = "of slurm-gcp's cluster alpha-a3, nodeset pool"
 )
 
-// evict has the owner of a machine take it away.
+// evict has the owner of a machine take it away, and try again while Compute refuses:
+// until the machine runs, its request may have to be cancelled instead.
 func (w *world) evict(node string) {
 	in, there := w.stranger(node)
 	if !there {
@@ -66,6 +67,7 @@ func (w *world) evict(node string) {
 		err = post(w.cloud, neighbourhood+"/"+in.Group+"/deleteInstances", map[string]any{
 			"instances": []string{"projects/" + project + address},
 		})
+		time.AfterFunc(5*time.Minute, func() { w.evict(node) })
 	} else {
 		err = call(w.cloud, http.MethodDelete, address, nil)
 	}

@@ -59,6 +59,9 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 				brought("alpha-a3-[0-1]", time.Minute), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING"), counting(1), saying("alpha-a3-0", ""),
 			},
 		},
+		"may be there as long as the group says nothing, also when the request that brought it is off the records": {
+			given: append(wanted, group("alpha-a3-job-7", forJob("a3", 7)), counting(1), silent),
+		},
 		"may be there as long as the group says nothing": {
 			given: append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), silent),
 		},

@@ -97,7 +97,8 @@ func (s *scene) isAhead(g *mig.Group) bool {
 }
 
 // noteHidden notes the instances that the group may have though none shows: those
-// that it does not say are lost, and those that it was to get of late.
+// that it does not say are lost, and those that it was to get of late. While it says
+// nothing, that is any of its job.
 func (s *scene) noteHidden(g *mig.Group) {
 	if n, _ := s.hidden(g); n <= 0 {
 		return
@@ -112,6 +113,16 @@ func (s *scene) noteHidden(g *mig.Group) {
 		if r.State == mig.Succeeded && (!read || !s.isOld(r.Created, lostAfter)) {
 			for _, name := range r.Instances {
 				s.mayShow[name] = true
+			}
+		}
+	}
+	if read {
+		return
+	}
+	for _, m := range s.members { // the records of its requests may be gone
+		for _, j := range m.jobs {
+			if j.ID == g.Stamp.Job && m.set.Name == g.Stamp.NodeSet {
+				s.mayShow[m.Name] = true
 			}
 		}
 	}

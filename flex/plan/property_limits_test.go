@@ -116,7 +116,7 @@ func keepsToMaxActiveRequests(s *sight, p plan.Plan) (wrong []string) {
 }
 
 // keepsToMaxDeletions: of the instances that a plan deletes, no more belong to
-// nodes that Slurm has not powered down than are allowed.
+// nodes that Slurm has not powered down, or given up at ResumeTimeout, than are allowed.
 func keepsToMaxDeletions(s *sight, p plan.Plan) []string {
 	var unasked []string
 	for _, a := range p.Actions {
@@ -130,7 +130,8 @@ func keepsToMaxDeletions(s *sight, p plan.Plan) []string {
 		for _, in := range instances {
 			n, shown := s.nodes[in.Name]
 			remembers := n.State.Has(slurm.PoweredDown) && !n.BootTime.IsZero() && !n.BootTime.Before(in.Created)
-			if !shown || !n.State.Has(slurm.PoweringDown) && !remembers && !(in.Stopped() && n.State.Has(slurm.PoweredDown)) {
+			timedOut := n.State.Base == slurm.Down && strings.HasSuffix(n.Reason, "ResumeTimeout reached")
+			if !shown || !n.State.Has(slurm.PoweringDown) && !remembers && !timedOut && !(in.Stopped() && n.State.Has(slurm.PoweredDown)) {
 				unasked = append(unasked, in.Name)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // ref is a live request and the group it is in.
@@ -98,7 +99,7 @@ func (s *scene) isAhead(g *mig.Group) bool {
 
 // noteHidden notes the instances that the group may have though none shows: those
 // that it does not say are lost, and those that it was to get of late. While it says
-// nothing, that is any of its job.
+// nothing, that is any of its job or node.
 func (s *scene) noteHidden(g *mig.Group) {
 	if n, _ := s.hidden(g); n <= 0 {
 		return
@@ -120,10 +121,8 @@ func (s *scene) noteHidden(g *mig.Group) {
 		return
 	}
 	for _, m := range s.members { // the records of its requests may be gone
-		for _, j := range m.jobs {
-			if j.ID == g.Stamp.Job && m.set.Name == g.Stamp.NodeSet {
-				s.mayShow[m.Name] = true
-			}
+		if m.Name == g.Stamp.Node || m.set.Name == g.Stamp.NodeSet && slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == g.Stamp.Job }) {
+			s.mayShow[m.Name] = true
 		}
 	}
 }

@@ -50,7 +50,7 @@ type Ignored struct {
 // Load reads and checks the file at path. Its errors name the path; if the
 // content is at fault they are Problems. It refuses a file that others than its
 // owner may write, and one that names a credentials file that others may read or
-// write, because whoever can change them decides what runs as SlurmUser.
+// write, because anyone who can change them decides what runs as SlurmUser.
 func Load(path string) (*Config, error) {
 	data, err := read(path)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 
 // CheckSecret returns an error if others than its owner may read or write the
 // file of a secret, or exchange it for another one. If it does not exist or
-// is not visible to us, whoever reads it reports that.
+// is not visible to us, its reader reports that.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestCredentialsInAFolderThatOthersMayWriteAreRefused(t *testing.T) {
 		"folder "+dir+"/open is writable by other users (mode 0777), who could replace "+dir+"/open/key.json; run chmod go-w "+dir+"/open")
 }
 
-func TestCredentialsThatAreNotThereAreForWhoeverReadsThemToName(t *testing.T) {
+func TestMissingCredentialsAreForTheirReaderToName(t *testing.T) {
 	dir := ownFolder(t)
 	require.NoError(t, os.WriteFile(dir+"/config.yaml", []byte(minimal+"google_app_cred_path: "+dir+"/none.json\n"), 0o600))
 	_, err := Load(dir + "/config.yaml")

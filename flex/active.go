@@ -31,7 +31,7 @@ type Controllers interface {
 // over from one that still writes into the StateSaveLocation, and a host whose
 // slurmctld is in standby gets no answer to anything else, and does not reconcile.
 //
-// A host that is no controller acts, whoever is up: it was chosen by whoever
+// A host that is no controller acts, no matter who is up: it was chosen by the one who
 // started slurmflex there, Slurm calls nobody on it, and no other host is
 // to take its place. If slurmflex runs there, it must not run on the
 // controllers. A single controller is not waited for either.

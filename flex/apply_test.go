@@ -119,8 +119,8 @@ func TestAFixedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
 		w.cloud.ClearFaults()
 		_, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("fixed", "a3-highgpu-8g"))
 		require.NoError(t, err)
-		const mended = "projects/demo/regions/us-central1/instanceTemplates/fixed"
-		w.slurm.cfg.NodeSets[0].Template = mended
+		const fixed = "projects/demo/regions/us-central1/instanceTemplates/fixed"
+		w.slurm.cfg.NodeSets[0].Template = fixed
 		w.begin()
 		time.Sleep(time.Minute)
 		w.slurm.submit(1, "train", "alpha-a3-0") // as scontrol release has it

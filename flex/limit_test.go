@@ -12,7 +12,7 @@ import (
 
 // B3: every observation, in the daemon, for cron, in a hook or only to ask, gives up
 // what does not end.
-func TestWhoeverLooksGivesUpAListThatDoesNotEnd(t *testing.T) {
+func TestAnyProcessThatLooksGivesUpAListThatDoesNotEnd(t *testing.T) {
 	for name, look := range map[string]func(*testing.T, *world) error{
 		"sync": func(t *testing.T, w *world) error {
 			_, err := w.Sync(t.Context(), w.lock)

@@ -17,7 +17,7 @@ import (
 // the Permission decides, whenever a pass is about to begin.
 type Lock struct {
 	Dir        string      // must exist, with mode 0700, and belong to the user that runs the passes
-	Permission *Permission // nil: whoever has the files may reconcile
+	Permission *Permission // nil: the process that has the files may reconcile
 }
 
 // ErrQueued says that another process is already waiting to begin a pass, so
@@ -49,7 +49,7 @@ func (l Lock) Take(ctx context.Context) (release func(), err error) {
 	return func() { pass.Close() }, nil
 }
 
-// Usable reports why the lock could not be taken, whoever holds it.
+// Usable reports why the lock could not be taken, no matter who holds it.
 func (l Lock) Usable() error {
 	f, err := l.open("next.lock")
 	if err != nil {

@@ -64,7 +64,7 @@ func TestWaitingForTheLockEndsWithItsContext(t *testing.T) {
 
 		release()
 		release, err = lock.Take(t.Context())
-		require.NoError(t, err, "whoever gave up is not in the way")
+		require.NoError(t, err, "one that gave up is not in the way")
 		release()
 	})
 }
@@ -172,7 +172,7 @@ func TestALockFileIsNeverReachedThroughALink(t *testing.T) {
 	assert.NoFileExists(t, target)
 }
 
-func TestALockIsUsableWhoeverHoldsIt(t *testing.T) {
+func TestALockIsUsableNoMatterWhoHoldsIt(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	release, err := lock.Take(t.Context())
 	require.NoError(t, err)

@@ -58,7 +58,7 @@ func (o *owners) note(rec slurm.JobRecord) {
 	o.known[rec.ID] = owner{known.told, rec.Requeues()}
 }
 
-// noteTold remembers what a job's owner was told, whoever wrote the AdminComment.
+// noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.
 func (o *owners) noteTold(job uint32, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -232,7 +232,7 @@ func TestSettleSaysWhyItCannotBegin(t *testing.T) {
 	})
 }
 
-func TestSettleLeavesThePassToWhoeverIsQueued(t *testing.T) {
+func TestSettleLeavesThePassToTheOneThatIsQueued(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.taken(t)
 		w.queued(t)

@@ -33,7 +33,7 @@ const (
 func SocketPath(dir string) string { return filepath.Join(dir, "slurmflex.sock") }
 
 // UnreceiptedError is that a wake-up went to the daemon, who may have taken it, but
-// that no receipt came back. Whoever gets it need not send the wake-up again.
+// that no receipt came back. The caller that gets it need not send the wake-up again.
 type UnreceiptedError struct{ error }
 
 func (e UnreceiptedError) Unwrap() error { return e.error }

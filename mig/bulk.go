@@ -13,6 +13,6 @@ type BulkSpec struct {
 	Stamp     Stamp
 
 	// Occasion names what the instances are made for. Of calls that bear the same
-	// one, whoever makes them, Compute acts on the first. Empty: each call acts.
+	// one, no matter who makes them, Compute acts on the first. Empty: each call acts.
 	Occasion string
 }

@@ -86,7 +86,7 @@ func (l *reloader) reload(ctx context.Context) {
 // look reads the file if it has changed, and reports what is wrong with it: once in
 // the log, and in the status for as long as that lasts.
 func (l *reloader) look() {
-	now, _ := os.Stat(l.app.configPath) // whoever reads it says why it cannot be read
+	now, _ := os.Stat(l.app.configPath) // reading it says why it cannot be read
 	if l.seen != nil && now != nil && os.SameFile(now, l.seen) && now.ModTime().Equal(l.seen.ModTime()) && now.Size() == l.seen.Size() {
 		return
 	}

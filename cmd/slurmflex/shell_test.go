@@ -58,7 +58,7 @@ func TestNoProgramIsStartedThroughAShell(t *testing.T) {
 		require.NoError(t, err)
 	}
 	slices.Sort(starting)
-	assert.Equal(t, programs, starting, "whoever starts programs is known")
+	assert.Equal(t, programs, starting, "the files that start programs are known")
 }
 
 // starts reports whether the file calls, or hands on, a function that starts a

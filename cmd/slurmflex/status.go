@@ -85,7 +85,7 @@ func (s status) write(w io.Writer, v view.View) error {
 	return err
 }
 
-// colors reports whether whoever reads what is written wants it in colors.
+// colors reports whether the reader of what is written wants it in colors.
 func colors(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

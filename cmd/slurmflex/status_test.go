@@ -75,7 +75,7 @@ region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
 	assert.Empty(t, r.stderr.String())
 }
 
-func TestWhoeverAsksTheDaemonNeedsNeitherSlurmNorCredentials(t *testing.T) {
+func TestAnyoneWhoAsksTheDaemonNeedsNeitherSlurmNorCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.SetCapacity("", "", 0)
 	w.waiting(t)

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// told is a world in some lines, for whoever reads of a rule that was broken.
+// told is a world in some lines, for the reader of a rule that was broken.
 func told(w *world) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "  "+format+"\n", args...) }

@@ -15,7 +15,7 @@ import (
 )
 
 // Of is the view of what a reconcile pass saw and decided. It knows nothing of the
-// daemon and of actions: whoever has them adds them.
+// daemon and of actions: their owner adds them.
 func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 	unseen := snap.Unseen
 	snap = snap.Recalled()

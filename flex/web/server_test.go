@@ -283,7 +283,7 @@ func TestOverLoopbackItAnswersToNamesOfLoopbackOnly(t *testing.T) {
 	}
 	for _, host := range []string{"evil.example", "evil.example:8918", "localhost.evil.example", "10.0.0.7", "", ":8918", "127.0.0.1.evil.example"} {
 		assert.Equal(t, http.StatusMisdirectedRequest, over("::1", host), host)
-		assert.Equal(t, http.StatusOK, over("10.0.0.7", host), "whoever made it listen there wants it to be reached")
+		assert.Equal(t, http.StatusOK, over("10.0.0.7", host), "the admin made it listen there to be reached")
 	}
 	unknown := w.get("/", func(r *http.Request) { r.Host = "evil.example" })
 	assert.Equal(t, http.StatusMisdirectedRequest, unknown.Code, "a connection that is not known is taken for loopback")
@@ -315,7 +315,7 @@ func TestNothingOnThePagesIsFromAnotherHostOrInline(t *testing.T) {
 	}
 }
 
-func TestMetricsAreAnsweredByWhoeverHasThem(t *testing.T) {
+func TestMetricsAreAnsweredByTheirOwner(t *testing.T) {
 	w := newWorld(t)
 	w.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 	assert.Equal(t, "up 1\n", w.get("/metrics").Body.String())

@@ -21,7 +21,7 @@ import (
 // says of each zone that it tried, and one cause for all of it.
 //
 // A name that is taken is an error with mig.CauseConflict, but names are taken
-// zone by zone: of several zones another one may be chosen. So whoever does not
+// zone by zone: of several zones another one may be chosen. So a caller that does not
 // know how an earlier call ended must look at the instances before the next, or
 // repeat it with the same Occasion.
 func (c *Client) BulkInsert(ctx context.Context, b mig.BulkSpec) error {

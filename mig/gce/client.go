@@ -147,7 +147,7 @@ func (c *Client) Close() error {
 }
 
 // noRedirect makes a redirect an answer like any other: the API sends none, so
-// whoever does is not the API.
+// a server that does is not the API.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func (o Options) limiter() *limiter {

@@ -154,7 +154,7 @@ func recordFaults(e *computepb.Error) []fault {
 	return faults
 }
 
-// detailTexts are the parts of a detail that help whoever reads the error.
+// detailTexts are the parts of a detail that help the reader of the error.
 func detailTexts(d *computepb.ErrorDetails) []string {
 	var texts []string
 	if info := d.GetErrorInfo(); info.GetReason() != "" {

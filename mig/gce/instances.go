@@ -19,7 +19,7 @@ import (
 )
 
 // Instances reads the instances of the regions whose names begin with the
-// cluster's and a hyphen, whoever made them, sorted by name. One that no group
+// cluster's and a hyphen, no matter who made them, sorted by name. One that no group
 // made has the stamp of its labels, if that is the cluster's. Those of groups that
 // wait for capacity are left out. One that could be read in part only says so. A
 // region of which anything else could not be read is in unseen, with the reason,

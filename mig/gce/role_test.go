@@ -19,7 +19,7 @@ import (
 // role is the custom role that the controllers' service account is given.
 const role = "../../scripts/iam/slurmflex-role.yaml"
 
-// creatingInstances is what Compute checks of whoever has instances created
+// creatingInstances is what Compute checks of an account that has instances created
 // from a template. Source: "Create VMs in bulk", Required permissions, for a
 // template with image, subnetwork, metadata, tags, labels and service account;
 // iam.serviceAccounts.actAs is for the one account, and not in the role.
@@ -32,7 +32,7 @@ var creatingInstances = []string{
 // permissions are what each method of the API checks. Sources:
 //   - R: the method's page in the API reference, IAM permissions; it was read.
 //   - M: "Create a MIG with A4 or A3 Ultra", Required permissions; it was read.
-//   - E: roles that others give to whoever creates groups have it; a group is an
+//   - E: roles that others give to accounts that create groups have it; a group is an
 //     instance group too, and its creator also needs what creating instances does.
 //   - K: known from the API's names for methods and permissions; read nowhere.
 var permissions = map[string][]string{

@@ -35,7 +35,7 @@ resource "google_project_iam_member" "controller" {
   member  = "serviceAccount:${var.controller_service_account}"
 }
 
-# Whoever creates an instance with a service account must be allowed to act as
+# An account that creates an instance with a service account must be allowed to act as
 # that account: here as that one, and no other.
 resource "google_service_account_iam_member" "controller_acts_as_nodes" {
   service_account_id = "projects/${var.project}/serviceAccounts/${var.nodes_service_account}"

@@ -78,7 +78,7 @@ func (c *Client) requeue(ctx context.Context, verb string, id uint32) error {
 }
 
 // CancelJob cancels a job of any state and kind; salloc and srun say so to
-// whoever waits in them. Nodes that were POWERING_UP for it stay so. A job that
+// no matter who waits in them. Nodes that were POWERING_UP for it stay so. A job that
 // is over, or gone, is as good as cancelled.
 func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 	address, err := c.address(ctx, id)

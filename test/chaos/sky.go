@@ -148,7 +148,7 @@ func refusalCodes() []string {
 		"QUEUING_INFEASIBLE_NO_CAPACITY", "AGGREGATE_RESERVATION_NOT_EXIST", "UNSUPPORTED_OPERATION")
 }
 
-// hopeless reports whether whoever meets a code is right to give up: an admin
+// hopeless reports whether a process that meets a code is right to give up: an admin
 // must change something.
 func hopeless(code string) bool {
 	switch code {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever follows CONTRIBUTING.md to add a rule ends with a test that passes.
+// A reader who follows CONTRIBUTING.md to add a rule ends with a test that passes.
 func TestTheExampleOfARuleIsGreen(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingI
 			p.ReservationAffinity = &compute.ReservationAffinity{ConsumeReservationType: "ANY_RESERVATION"}
 		},
 	}
-	mends := map[string]string{
+	fixes := map[string]string{
 		"standard": `instanceTemplates/standard .*provisioningModel.* with FLEX_START`,
 		"spot":     `instanceTemplates/spot .*provisioningModel.* with FLEX_START`,
 		"stop":     `instanceTemplates/stop .*instanceTerminationAction.* with DELETE`,
@@ -86,12 +86,12 @@ func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingI
 	}
 	require.NoError(t, l.StartDaemon(context.Background()))
 	jobs := map[string]string{}
-	for set := range mends {
+	for set := range fixes {
 		jobs[set] = submit(t, l, "-p", set, "-N1", "--time=15")
 	}
-	for set, mend := range mends {
+	for set, fix := range fixes {
 		awaitJob(t, l, time.Minute, jobs[set], "Reason", "JobHeldAdmin")
-		assert.Regexp(t, mend, jobField(t, l, jobs[set], "AdminComment"))
+		assert.Regexp(t, fix, jobField(t, l, jobs[set], "AdminComment"))
 		cancel(t, l, jobs[set])
 	}
 	awaitNothingLeft(t, l)

@@ -85,7 +85,7 @@ func (s *slurmctld) answer(conn net.Conn) {
 	if err != nil {
 		status, text = "1\n", "slurm error: "+err.Error()+"\n"
 	}
-	_, _ = io.WriteString(conn, status+text) // whoever has gone needs no answer
+	_, _ = io.WriteString(conn, status+text) // a client that has gone needs no answer
 }
 
 // question is a command's name and its arguments, behind the number of these.

@@ -46,7 +46,7 @@ func throttle(next http.Handler) http.Handler {
 		if refused {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
-			_, _ = io.WriteString(w, tooMany) // whoever has gone needs no answer
+			_, _ = io.WriteString(w, tooMany) // a client that has gone needs no answer
 			return
 		}
 		next.ServeHTTP(w, r)

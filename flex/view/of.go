@@ -78,10 +78,11 @@ func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 	}
 	slices.SortFunc(jobs, plan.ByImportance)
 	for _, j := range jobs {
+		if !j.State.HoldsNodes() {
+			continue
+		}
 		for _, name := range j.Nodes {
-			if !j.State.Waits() {
-				b.holders[name] = append(b.holders[name], j)
-			}
+			b.holders[name] = append(b.holders[name], j)
 		}
 	}
 	for _, a := range p.Actions {

@@ -18,7 +18,7 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 web-test dashboard-test alerts-test docs-check lint demo play fuzz chaos soak race nightly bench bench-compare clean
+.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test docs-check lint demo play fuzz chaos soak race nightly bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ e2e-24.11: build ## run the end-to-end tests on Slurm 24.11 in a Debian trixie o
 e2e-26.05: build ## run the end-to-end tests on the Slurm of Debian testing, 26.05 or later, in a root folder of its own
 	scripts/setup-slurm-root testing $(TESTING)
 	SLURM_ROOT=$(TESTING) scripts/e2e
+
+accounting-test: build ## run the end-to-end tests with slurmdbd and MariaDB; installs them and Slurm if they are missing
+	scripts/setup-slurm
+	set -o pipefail; scripts/e2e -test.run Accounting | sed 's/^e2e: Slurm [^:]*/accounting/'
 
 web-test: build ## open the daemon's page in a headless Chromium and the dashboard's queries in Prometheus; installs both and Slurm if they are missing
 	scripts/setup-slurm

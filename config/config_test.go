@@ -78,6 +78,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 			APICalls:          20,
 			HTTPAddress:       "127.0.0.1:8918",
 			RunDir:            "/run/slurmflex",
+			StateDir:          "/var/lib/slurmflex",
 			LogFile:           "/var/log/slurm/slurmflex.log",
 			LogFormat:         "auto",
 			LogLevel:          "info",
@@ -129,6 +130,7 @@ slurmflex:
   compute_endpoint: http://127.0.0.1:8080
   delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
   run_dir: /tmp/flex
+  state_dir: /tmp/state
   log_file: /tmp/flex.log
   log_format: console
   log_level: debug
@@ -157,7 +159,7 @@ slurmflex:
 		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, APICalls: 40, HTTPAddress: "[::1]:80",
 		ComputeEndpoint: "http://127.0.0.1:8080",
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
-		RunDir:          "/tmp/flex", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
+		RunDir:          "/tmp/flex", StateDir: "/tmp/state", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
 	}, c.Options)
 }
 

@@ -295,10 +295,11 @@ func TestInvalidFiles(t *testing.T) {
 			`18: slurmflex.compute_endpoint: "localhost:8080" is not http://HOST:PORT or https://HOST; give one of them, without a path`,
 		},
 		"relative paths": {
-			"interval: 30s", `{run_dir: a, log_file: b, credentials_file: c, delegate: {resume_program: d, suspend_program: e}}`,
+			"interval: 30s", `{run_dir: a, state_dir: f, log_file: b, credentials_file: c, delegate: {resume_program: d, suspend_program: e}}`,
 			`18: slurmflex.delegate.resume_program: "d" is not an absolute path; begin it with /` + "\n" +
 				`18: slurmflex.delegate.suspend_program: "e" is not an absolute path; begin it with /` + "\n" +
 				`18: slurmflex.run_dir: "a" is not an absolute path; begin it with /` + "\n" +
+				`18: slurmflex.state_dir: "f" is not an absolute path; begin it with /` + "\n" +
 				`18: slurmflex.log_file: "b" is not an absolute path; begin it with /` + "\n" +
 				`18: slurmflex.credentials_file: "c" is not an absolute path; begin it with /`,
 		},

@@ -9,6 +9,7 @@ import (
 // The defaults by which hooks and people find the daemon.
 const (
 	defaultRunDir  = "/run/slurmflex"
+	defaultState   = "/var/lib/slurmflex"
 	defaultAddress = "127.0.0.1:8918"
 )
 
@@ -22,6 +23,7 @@ type Options struct {
 	ComputeEndpoint   string        // http(s)://host[:port] in place of Google's; empty: Google's
 	Delegate          Delegate
 	RunDir            string // of the socket and the lock; absolute, default /run/slurmflex
+	StateDir          string // of the history, which is only for people to read; absolute, default /var/lib/slurmflex
 	LogFile           string // absolute, default slurmflex.log in slurm_log_dir
 	LogFormat         string // json, console, or by default auto: JSON in the file, readable lines on stderr
 	LogLevel          string // debug, info, warn or error; default info
@@ -47,6 +49,7 @@ func readOptions(s *section, unset Options) Options {
 		ComputeEndpoint:   s.endpoint("compute_endpoint"),
 		Delegate:          readDelegate(s.section("delegate")),
 		RunDir:            s.absolute("run_dir", defaultRunDir),
+		StateDir:          s.absolute("state_dir", defaultState),
 		LogFile:           s.absolute("log_file", unset.LogFile),
 		LogFormat:         choice(s, "log_format", "auto", "json", "console"),
 		LogLevel:          choice(s, "log_level", "info", "debug", "warn", "error"),

@@ -13,6 +13,7 @@ func (c *Config) Reload(read *Config) (next *Config, restart []string) {
 		{"project", &c.Project, &merged.Project},
 		{"slurm_bin_dir", &c.SlurmBinDir, &merged.SlurmBinDir},
 		{"slurmflex.run_dir", &c.Options.RunDir, &merged.Options.RunDir},
+		{"slurmflex.state_dir", &c.Options.StateDir, &merged.Options.StateDir},
 		{"slurmflex.http_address", &c.Options.HTTPAddress, &merged.Options.HTTPAddress},
 		{"slurmflex.compute_endpoint", &c.Options.ComputeEndpoint, &merged.Options.ComputeEndpoint},
 		{"slurmflex.credentials_file", &c.Options.CredentialsFile, &merged.Options.CredentialsFile},

@@ -78,6 +78,7 @@ func (l *reloader) reload(ctx context.Context) {
 		l.r.Config = next
 		l.board.Use(next)
 		l.app.measures.Use(next)
+		l.app.history.Use(next)
 	}:
 	}
 	l.r.Log.Info("configuration reloaded", zap.String("file", l.app.configPath))

@@ -45,6 +45,8 @@ func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
 		assert.Contains(t, lines, "RuntimeDirectory="+strings.TrimPrefix(cfg.Options.RunDir, "/run/"), name)
 		assert.Contains(t, lines, "RuntimeDirectoryMode=0700", name)
 		assert.Contains(t, lines, "RuntimeDirectoryPreserve=yes", "hooks and cron need it too")
+		assert.Contains(t, lines, "StateDirectory="+strings.TrimPrefix(cfg.Options.StateDir, "/var/lib/"), name)
+		assert.Contains(t, lines, "StateDirectoryMode=0755", "everybody may read the history")
 		assert.Contains(t, lines, "ExecStart=/usr/bin/slurmflex --config "+defaultConfig+" "+verb, name)
 		assert.Contains(t, lines, "User=slurm", name)
 		// C11: whatever the daemon is fed, it does not take the host's memory.
@@ -56,7 +58,7 @@ func TestTheUnitsFitTheDefaultsAndTheHooksWrapper(t *testing.T) {
 		"ExecReload=/usr/bin/slurmflex --config "+defaultConfig+" config check\nExecReload=/bin/kill -HUP $MAINPID\n")
 	assert.Contains(t, string(wrapper), "program=/usr/bin/slurmflex\n")
 	assert.Contains(t, string(wrapper), "config="+defaultConfig+"\n")
-	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
+	assert.Equal(t, []string{"d " + cfg.Options.RunDir + " 0700 slurm slurm -", "d " + cfg.Options.StateDir + " 0755 slurm slurm -"}, unit(t, "slurmflex.tmpfiles"))
 }
 
 func TestTheWatchdogOfTheUnitSuitsTheDefaultInterval(t *testing.T) {

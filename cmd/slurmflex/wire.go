@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/history"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
 )
@@ -32,6 +33,7 @@ type app struct {
 	log      *zap.Logger     // nil before there is one
 	progress progress
 	measures measures
+	history  *history.Recorder // nil before there are passes
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -56,13 +58,14 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 	if err != nil {
 		return nil, nil, err
 	}
+	a.history = history.New(cfg, log, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) })
 	r = &flex.Reconciler{
 		Config:    cfg,
 		Scheduler: a.scheduler(cfg),
 		Cloud:     cloud,
 		Log:       log,
 		Now:       time.Now,
-		Watch:     a.measures.Metrics,
+		Watch:     flex.Watchers{a.measures.Metrics, a.history},
 	}
 	return r, func() { _ = cloud.Close() }, nil
 }

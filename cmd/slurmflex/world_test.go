@@ -46,6 +46,7 @@ slurmflex:
   interval: 1h
   compute_endpoint: ENDPOINT
   run_dir: DIR/run
+  state_dir: DIR/history
   http_address: 127.0.0.1:0
 `
 

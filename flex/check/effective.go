@@ -69,6 +69,7 @@ type effectiveOptions struct {
 	HTTPAddress       string            `yaml:"http_address"`
 	ComputeEndpoint   string            `yaml:"compute_endpoint,omitempty"`
 	RunDir            string            `yaml:"run_dir"`
+	StateDir          string            `yaml:"state_dir"`
 	LogFile           string            `yaml:"log_file"`
 	LogFormat         string            `yaml:"log_format"`
 	LogLevel          string            `yaml:"log_level"`
@@ -89,7 +90,7 @@ func Effective(cfg *config.Config) ([]byte, error) {
 		Partitions: map[string]effectivePartition{}, NodeSets: map[string]effectiveNodeSet{},
 		Options: effectiveOptions{
 			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions,
-			APICalls: o.APICalls, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir,
+			APICalls: o.APICalls, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir, StateDir: o.StateDir,
 			LogFile: o.LogFile, LogFormat: o.LogFormat, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
 			Delegate: effectiveDelegate(o.Delegate),
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"slurmflex/config"
+	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -150,7 +151,7 @@ func (l *ledger) knows(region string) bool { return !l.looked[region].IsZero() }
 // enterMachine counts one machine, and returns whether its node has registered.
 func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset string, node slurm.State, requests []mig.Request, now time.Time) bool {
 	was, there := l.machines[key]
-	is := was || registered(node) && !in.Leaving()
+	is := was || history.Registered(node) && !in.Leaving()
 	if !l.knows(in.Region) {
 		return is
 	}
@@ -167,21 +168,13 @@ func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset string, node
 		since = in.Created
 	}
 	use := idle
-	if registered(node) && node.Base != slurm.Idle {
+	if history.Registered(node) && node.Base != slurm.Idle {
 		use = used
 	}
 	if !in.Stopped() {
 		l.vmSeconds.WithLabelValues(nodeset, use).Add(max(0, now.Sub(since)).Seconds())
 	}
 	return is
-}
-
-// registered reports whether the slurmd of a node in that state has registered,
-// and answers still.
-func registered(s slurm.State) bool {
-	const without = slurm.PoweredDown | slurm.PoweringDown | slurm.PoweringUp | slurm.PowerUp | slurm.NotResponding
-	up := s.Base == slurm.Idle || s.Base == slurm.Allocated || s.Base == slurm.Mixed
-	return up && s.Flags&without == 0
 }
 
 // askedAt is when the machine was first requested: when the request was made that

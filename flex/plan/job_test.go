@@ -324,6 +324,25 @@ func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	}
 }
 
+// slurmdbd keeps what a job was told last, so sacct has it.
+func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
+	const end = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
+	given := func(told string, requests ...mig.Request) Snapshot {
+		return seen(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+			group("alpha-a3-job-7", forJob("a3", 7), requests...), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 0, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)),
+			func(s *setting) { s.Told = map[uint32]string{7: told} })
+	}
+	records := []mig.Request{failed("a1", "alpha-a3-[0-1]", mig.CauseCapacity, 130*time.Minute), request("a2", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)}
+	waiting := given("flex-start: waiting 2h for 2 × a3", records...)
+	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(Compute(alphaConfig(t), waiting))[7])
+	assert.Empty(t, tells(Compute(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine"))), "the records are gone")
+
+	coming := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "8-00:00:00", configured, "alpha-a3-[0-1]"),
+		group("alpha-a3-job-7", forJob("a3", 7), request("a2", mig.Accepted, "alpha-a3-1", mig.MaxDuration)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour))
+	assert.Equal(t, "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit", tells(Compute(alphaConfig(t), coming))[7], "one is coming")
+}
+
 func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	const reason = "no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)"
 	given := func(comment string) Snapshot {

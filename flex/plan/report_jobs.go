@@ -98,7 +98,7 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
 		waited = w.snap.Now.Sub(since) // also for earlier requests
 	}
-	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c), clock(r.Duration))
+	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c.set), clock(r.Duration))
 	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
 		text += ", less than its time limit of " + clock(limit.Duration)
 	}
@@ -135,16 +135,55 @@ func (s *scene) isLosing(j *slurm.Job) bool {
 // endText says when a job's nodes end, if that is before its time limit, or if
 // its owner was told that it waits, which it does no longer; else it is empty.
 func (s *scene) endText(j *slurm.Job, waited bool) string {
-	end := s.firstEnd(j)
+	end, text := s.firstEnd(j), memo.OwnComment
 	switch {
 	case end.IsZero():
 		return ""
 	case s.outlives(j, end):
-		return memo.OwnComment + memo.End + end.UTC().Format(time.RFC3339) + ", before its time limit"
+		text += memo.End + end.UTC().Format(time.RFC3339) + ", before its time limit"
 	case waited && s.haveCome(j):
-		return memo.OwnComment + memo.There + end.UTC().Format(time.RFC3339)
+		text += memo.There + end.UTC().Format(time.RFC3339)
+	default:
+		return ""
 	}
-	return ""
+	if told := s.snap.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) {
+		return told // it stays as it is when the records that say so go
+	}
+	if !s.haveCome(j) {
+		return text
+	}
+	return text + s.waitText(j)
+}
+
+// waitText says how long the job has waited for its machines, from its first request to
+// the last machine; empty if the records do not say, or others' machines were there.
+// slurmdbd stores it with the job's end, so that sacct has it.
+func (s *scene) waitText(j *slurm.Job) string {
+	var first, last time.Time
+	var types []string
+	count := 0
+	for _, name := range j.Nodes {
+		for _, in := range s.instances[name] {
+			if in.group == nil || in.group.Stamp.Job != j.ID || in.member == nil {
+				continue
+			}
+			count++
+			if in.Created.After(last) {
+				last = in.Created
+			}
+			for _, r := range in.group.Requests {
+				if first.IsZero() || r.Created.Before(first) {
+					first = r.Created
+				}
+			}
+			types = append(types, s.machineType(in.member.set))
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	slices.Sort(types)
+	return fmt.Sprintf(memo.Waited+"%s for %d × %s", roughly(last.Sub(first)), count, strings.Join(slices.Compact(types), ", "))
 }
 
 // haveCome reports whether each of the job's nodes has its machine, and is up or

@@ -20,7 +20,7 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 		return verdict{}
 	}
 	reason := fmt.Sprintf("no capacity for %d × %s in %s (provision_timeout %s)",
-		len(c.nodes), w.machineType(c), roughly(w.snap.Now.Sub(since)), clock(limit))
+		len(c.nodes), w.machineType(c.set), roughly(w.snap.Now.Sub(since)), clock(limit))
 	if message := w.lastAttempt(c); message != "" {
 		reason += "; last attempt: " + message
 	}

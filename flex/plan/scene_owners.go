@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
@@ -101,6 +102,6 @@ func (s *scene) came(job *slurm.Job) (n int, since time.Time) {
 }
 
 // machineType is the nodeset's, from its template, or else the nodeset's name.
-func (s *scene) machineType(c *cohort) string {
-	return cmp.Or(s.snap.Templates[c.set.Template].Template.MachineType, c.set.Name)
+func (s *scene) machineType(set *config.NodeSet) string {
+	return cmp.Or(s.snap.Templates[set.Template].Template.MachineType, set.Name)
 }

@@ -59,7 +59,7 @@ func (r *run) ownConfig(text string) (string, error) {
 	}
 	program, _ := old["slurmflex"].(map[string]any)
 	own := map[string]any{}
-	for _, key := range []string{"compute_endpoint", "run_dir", "http_address", "interval"} {
+	for _, key := range []string{"compute_endpoint", "run_dir", "state_dir", "http_address", "interval"} {
 		own[key] = program[key]
 	}
 	over, err := yaml.Marshal(map[string]any{"slurmflex": own, "slurm_log_dir": old["slurm_log_dir"]})

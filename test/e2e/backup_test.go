@@ -66,7 +66,7 @@ nodeset:
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
     dws_flex: {use_job_duration: true}
-slurmflex: {interval: 1s, compute_endpoint: "ENDPOINT", run_dir: DIR/run}
+slurmflex: {interval: 1s, compute_endpoint: "ENDPOINT", run_dir: DIR/run, state_dir: DIR/history}
 `
 
 // host is one controller's host: a UTS namespace with a name of its own, and for

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"slurmflex/flex"
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
@@ -54,14 +52,9 @@ func TestModelNodesPoweredByHand(t *testing.T) {
 	w.update("alpha-a3-4", "nonsense", "")
 }
 
-// A10: when a reason ends hangs on whether there is a slurmdbd. That of Debian
-// testing does not start: its libmariadb 11.8.9 refuses its first query (error 5027).
+// A10: when a reason ends hangs on whether there is a slurmdbd.
 func TestModelReasonsWithASlurmdbd(t *testing.T) {
-	version, err := lab.SlurmVersion(t.Context())
-	require.NoError(t, err)
-	if version.AtLeast(26, 5) {
-		t.Skip("no slurmdbd of 26.05 that starts")
-	}
+	skipWithoutSlurmdbd(t)
 	w := newTwins(t, lab.Options{Accounting: true})
 	w.update("alpha-a3-0", "drain", "an admin's")
 	w.update("alpha-a3-0", "resume", "")

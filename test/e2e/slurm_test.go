@@ -39,7 +39,7 @@ func run(t *testing.T, l *lab.Lab, command string, args ...string) string {
 	return out
 }
 
-// ask runs a command that only shows something. A slurmctld that is busy writing
+// ask runs a command that may be run again, such as one that only shows something. A slurmctld that is busy writing
 // its state answers late.
 func ask(t *testing.T, l *lab.Lab, command string, args ...string) (out string) {
 	t.Helper()
@@ -59,7 +59,7 @@ func update(t *testing.T, l *lab.Lab, args ...string) {
 
 func cancel(t *testing.T, l *lab.Lab, ids ...string) {
 	t.Helper()
-	run(t, l, "scancel", ids...)
+	ask(t, l, "scancel", ids...)
 }
 
 // jobField is what scontrol show job prints for a key: to the next key.

@@ -127,6 +127,7 @@ slurmflex:
 {{- end}}
   compute_endpoint: {{.Endpoint}}
   run_dir: {{.Dir}}/run
+  state_dir: {{.Dir}}/history
   http_address: {{.HTTPAddress}}
   delegate:
     resume_program: {{.Dir}}/bin/delegate

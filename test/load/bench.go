@@ -110,9 +110,9 @@ func (b *bench) newHost(s setting) (*host, error) {
 		},
 		cloud: s.cloud, front: s.front,
 		config: func(w *world) string {
-			return site.Text(s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n"+
+			return site.Text(s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
 				"  log_file: %s\n  http_address: %s\nslurm_bin_dir: %s\n",
-				s.interval, s.rate, w.endpoint, w.path("run"), w.path("slurmflex.log"), w.page, w.path("bin")))
+				s.interval, s.rate, w.endpoint, w.path("run"), w.path("history"), w.path("slurmflex.log"), w.page, w.path("bin")))
 		},
 	})
 	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"slurmflex/flex/cost"
+	"slurmflex/flex/history"
+	"slurmflex/flex/view"
+)
+
+// defaultPrices is where prices are looked for without --prices.
+const defaultPrices = "/etc/slurmflex/prices.yaml"
+
+// billing is how the command cost was called.
+type billing struct {
+	from, to, by string
+	prices       string
+	json, csv    bool
+}
+
+func newCost(a *app) *cobra.Command {
+	b := billing{}
+	cmd := &cobra.Command{
+		Use: "cost", Short: "Show what machines were used for, and what that cost", GroupID: "ask", Args: noArguments,
+		Long: `Show how many machine hours and GPU hours were used by jobs, spent booting, kept
+idle and wasted (boots that failed, and machines of jobs whose other machines did
+not come), by account, user, partition, nodeset, job or day. Overhead is charged
+to the job that the machine was obtained for; jobs that share a machine share its
+time evenly. Leases that have not ended count up to now.
+
+With a price file the cost is shown too: /etc/slurmflex/prices.yaml, or --prices.
+See the example prices.yaml in the documentation. Prices are not looked up
+anywhere; discounts, disks and networks are not in them.
+
+It reads the history in slurmflex.state_dir and asks Google nothing. Where Slurm
+hides jobs from other users, it runs as SlurmUser.`,
+		Example: `  slurmflex cost --from 2026-11-01 --to 2026-12-01
+  slurmflex cost --by user
+  slurmflex cost --by day --csv`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if b.json && b.csv {
+				return usageError{errors.New("--json and --csv exclude each other; give one of them")}
+			}
+			report, err := b.report(a, cmd.Flags().Changed("prices"))
+			switch {
+			case err != nil:
+				return err
+			case b.json:
+				return writeJSON(cmd.OutOrStdout(), report)
+			case b.csv:
+				return writeCSV(cmd.OutOrStdout(), report)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), costText(report))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&b.from, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
+	cmd.Flags().StringVar(&b.to, "to", "", "count up to this `time`, which is not in it")
+	cmd.Flags().StringVar(&b.by, "by", string(cost.Account), "a row for each `key`: account, user, partition, nodeset, job or day")
+	cmd.Flags().StringVar(&b.prices, "prices", defaultPrices, "the price `file`")
+	cmd.Flags().BoolVar(&b.json, "json", false, "write JSON, as docs/status.md explains it")
+	cmd.Flags().BoolVar(&b.csv, "csv", false, "write comma-separated values, in seconds")
+	return cmd
+}
+
+// report makes the bill. A price file that is not there is an error only if it was
+// asked for.
+func (b billing) report(a *app, pricesWanted bool) (cost.Report, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return cost.Report{}, err
+	}
+	if !slices.Contains(cost.Ways(), cost.By(b.by)) {
+		return cost.Report{}, usageError{fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", b.by)}
+	}
+	from, err := moment("--from", b.from)
+	if err != nil {
+		return cost.Report{}, err
+	}
+	to, err := moment("--to", b.to)
+	if err != nil {
+		return cost.Report{}, err
+	}
+	if from != 0 && to != 0 && to <= from {
+		return cost.Report{}, usageError{fmt.Errorf("--to %s is not after --from %s", b.to, b.from)}
+	}
+	prices, err := readPrices(b.prices, pricesWanted)
+	if err != nil {
+		return cost.Report{}, err
+	}
+	bill := cost.NewBill(cost.By(b.by), from, to, time.Local)
+	ongoing := 0
+	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Lease, func(e *history.Entry) {
+		if bill.Take(e); e.Ongoing {
+			ongoing++
+		}
+	})
+	if err != nil {
+		return cost.Report{}, whoMayRead(err)
+	}
+	report := bill.Report(cfg.Cluster, prices)
+	report.Ongoing, report.Bad = ongoing, tally.Bad
+	return report, nil
+}
+
+// moment reads a local time; 0 if none is given.
+func moment(flag, text string) (history.Time, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for _, form := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if at, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return history.At(at), nil
+		}
+	}
+	return 0, usageError{fmt.Errorf("%s %s: give a day or a time, such as 2026-11-01 or 2026-11-01T12:00:00", flag, text)}
+}
+
+// readPrices reads the price file; nil if there is none and none was asked for.
+func readPrices(path string, wanted bool) (*cost.Prices, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !wanted:
+		return nil, nil
+	case err != nil:
+		return nil, usageError{fmt.Errorf("read prices: %w", err)}
+	}
+	prices, err := cost.ParsePrices(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", path, err)}
+	}
+	return prices, nil
+}
+
+// keyOf is a row's key for people.
+func keyOf(l cost.Line) string {
+	if l.Key == "" {
+		return "(none)"
+	}
+	return view.Printable(l.Key)
+}
+
+// costText is the report for people: hours with a decimal.
+func costText(r cost.Report) string {
+	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
+	if r.Currency != "" {
+		head = append(head, r.Currency)
+	}
+	rows := [][]string{head}
+	for _, l := range r.Rows {
+		rows = append(rows, cells(keyOf(l), l))
+	}
+	rows = append(rows, cells("total", r.Total))
+	widths := make([]int, len(head))
+	for _, row := range rows {
+		for column, cell := range row {
+			widths[column] = max(widths[column], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		fmt.Fprintf(&b, "%-*s", widths[0], row[0])
+		for column, cell := range row[1:] {
+			fmt.Fprintf(&b, "  %*s", widths[column+1], cell)
+		}
+		b.WriteString("\n")
+	}
+	costNotes(&b, r)
+	return b.String()
+}
+
+// cells are a row of the table.
+func cells(key string, l cost.Line) []string {
+	row := []string{key}
+	for _, seconds := range []int64{l.Machine.Used, l.Machine.Booting, l.Machine.Idle, l.Machine.Wasted, l.Machine.All, l.GPU.All} {
+		row = append(row, hours(seconds))
+	}
+	switch {
+	case l.Partial:
+		row = append(row, "≥ "+l.Cost)
+	case l.Cost != "":
+		row = append(row, l.Cost)
+	}
+	return row
+}
+
+// costNotes says what the numbers are not.
+func costNotes(b *strings.Builder, r cost.Report) {
+	var others []string
+	if r.AsSpot != "" {
+		others = append(others, fmt.Sprintf("%s at spot prices", r.AsSpot))
+	}
+	if r.AsDemand != "" {
+		others = append(others, fmt.Sprintf("%s at on-demand prices", r.AsDemand))
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(b, "the same machine hours: %s\n", strings.Join(others, ", "))
+	}
+	if r.Priced != "" {
+		fmt.Fprintf(b, "prices of %s\n", r.Priced)
+	}
+	if len(r.Unpriced) > 0 {
+		fmt.Fprintf(b, "without a price, and not in the cost: %s\n", strings.Join(r.Unpriced, ", "))
+	}
+	if r.Ongoing > 0 {
+		fmt.Fprintf(b, "%s still running, counted up to now\n", view.Count(r.Ongoing, "lease"))
+	}
+	if r.Bad > 0 {
+		fmt.Fprintf(b, "%s of the history could not be read\n", view.Count(r.Bad, "line"))
+	}
+}
+
+// hours are seconds in hours, rounded to a tenth.
+func hours(seconds int64) string {
+	tenths := (seconds + 180) / 360
+	return fmt.Sprintf("%d.%d", tenths/10, tenths%10)
+}
+
+// writeCSV writes the rows, without a total: its reader adds them up.
+func writeCSV(w io.Writer, r cost.Report) error {
+	c := csv.NewWriter(w)
+	head := []string{string(r.By)}
+	for _, unit := range []string{"machine", "gpu"} {
+		for _, purpose := range []string{"used", "booting", "idle", "wasted"} {
+			head = append(head, unit+"_seconds_"+purpose)
+		}
+	}
+	if r.Currency != "" {
+		head = append(head, "cost_"+r.Currency)
+	}
+	rows := [][]string{head}
+	for _, l := range r.Rows {
+		row := []string{l.Key}
+		for _, s := range []cost.Seconds{l.Machine, l.GPU} {
+			for _, seconds := range []int64{s.Used, s.Booting, s.Idle, s.Wasted} {
+				row = append(row, fmt.Sprint(seconds))
+			}
+		}
+		if r.Currency != "" {
+			row = append(row, l.Cost)
+		}
+		rows = append(rows, row)
+	}
+	if err := c.WriteAll(rows); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}

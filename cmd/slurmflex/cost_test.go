@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/cost"
+	"slurmflex/flex/history"
+)
+
+// leases writes a history of two leases: ada's, used, and bob's, wasted.
+func (w *world) leases(t *testing.T) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
+	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
+	ada := history.Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
+	lease := history.Entry{
+		Version: history.Version, Kind: history.Lease, ID: "1", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1", Node: "alpha-a3-0",
+		Count: 1, GPUs: 8, From: from, To: from + 7200, Who: ada, FlexStart: true, Booting: 360, Used: 6480, Idle: 360,
+		Uses: []history.Use{{Who: ada, From: from + 360, To: from + 6840}},
+	}
+	wasted := lease
+	wasted.ID, wasted.Who, wasted.Uses = "2", history.Who{Job: 813, User: "bob"}, nil
+	wasted.Booting, wasted.Used, wasted.Idle, wasted.Wasted = 0, 0, 0, 7200
+	require.NoError(t, history.Append(w.path("history"), "alpha", false, []history.Entry{lease, wasted}))
+	w.write(t, "prices.yaml", "currency: USD\ndate: 2026-11-01\nmachines: {a3-highgpu-8g: {flex: 40, on_demand: 80}}\n")
+}
+
+func TestTheBillIsATable(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	assert.Equal(t, `account  used h  booting h  idle h  wasted h  machine h  GPU h     USD
+(none)      0.0        0.0     0.0       2.0        2.0   16.0   80.00
+ml          1.8        0.1     0.1       0.0        2.0   16.0   80.00
+total       1.8        0.1     0.1       2.0        4.0   32.0  160.00
+the same machine hours: 320.00 at on-demand prices
+prices of 2026-11-01
+`, w.flex(t, "cost", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String())
+}
+
+func TestTheBillIsOfATime(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	text := w.flex(t, "cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--csv").exits(t, exitDone).stdout.String()
+	assert.Equal(t, []string{
+		"user,machine_seconds_used,machine_seconds_booting,machine_seconds_idle,machine_seconds_wasted,gpu_seconds_used,gpu_seconds_booting,gpu_seconds_idle,gpu_seconds_wasted",
+		"ada,3240,0,360,0,25920,0,2880,0", "bob,0,0,0,3600,0,0,0,28800",
+	}, strings.Split(strings.TrimSpace(text), "\n"))
+}
+
+func TestTheBillInJSON(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	var r cost.Report
+	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--by=job", "--json").exits(t, exitDone).stdout.Bytes(), &r))
+	assert.Equal(t, 1, r.Version)
+	assert.Equal(t, "812", r.Rows[0].Key)
+	assert.EqualValues(t, 6480, r.Rows[0].Machine.Used)
+	assert.Empty(t, r.Currency)
+}
+
+// What sync sees is on the bill: a machine that is there counts up to then.
+func TestAMachineIsOnTheBillWhileItRuns(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]")
+	w.nodes(t, "ALLOCATED+CLOUD", 0, 1)
+	w.flex(t, "sync").exits(t, exitDone)
+	text := w.flex(t, "cost", "--by", "user").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "\nada ")
+	assert.Contains(t, text, "2 leases still running, counted up to now\n")
+}
+
+func TestWrongUsesOfCostNameTheFix(t *testing.T) {
+	w := newWorld(t)
+	w.write(t, "bad.yaml", "currency: USD\nmachines: {a3: {flex: cheap}}\n")
+	for says, args := range map[string][]string{
+		"--by week: choose account, user":                        {"--by", "week"},
+		"--from noon: give a day or a time":                      {"--from", "noon"},
+		"--to 2026-11-01 is not after --from 2026-11-02":         {"--from", "2026-11-02", "--to", "2026-11-01"},
+		"read prices: open /none":                                {"--prices", "/none"},
+		`bad.yaml: line 2: flex of a3: "cheap" is not an amount`: {"--prices", w.path("bad.yaml")},
+		"--json and --csv exclude each other":                    {"--json", "--csv"},
+	} {
+		w.flex(t, append([]string{"cost"}, args...)...).exits(t, exitUsage).complains(t, says)
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/estimate"
+	"slurmflex/flex/history"
+)
+
+// past writes a history of that many waits of two nodes, a minute longer each.
+func (w *world) past(t *testing.T, waits int) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
+	var entries []history.Entry
+	for i := range waits {
+		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
+		entries = append(entries, history.Entry{
+			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
+			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i+1)), End: history.Granted, Attempts: 1,
+		})
+	}
+	require.NoError(t, history.Append(w.path("history"), "alpha", false, entries))
+}
+
+func TestAnEstimateIsFromTheHistory(t *testing.T) {
+	w := newWorld(t)
+	w.past(t, 39)
+	text := w.flex(t, "estimate", "-p", "train", "-N", "2", "-t", "2:00:00").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "partition train, nodeset a3 (a3-highgpu-8g): 2 nodes, lease 2h00m\n"+
+		"  half of such requests get machines within 20m, nine of ten within 36m\n  from 39 requests (39 got machines)")
+	assert.Regexp(t, `(?m)^  --time  1 node +2 nodes +4 nodes$`, text)
+	assert.Regexp(t, `(?m)^  1h00m   20m / 36m +20m / 36m +20m / 36m$`, text)
+
+	var report estimate.Report
+	out := w.flex(t, "estimate", "--partition=train", "--nodes=2", "--time=120", "--json").exits(t, exitDone).stdout
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	assert.Equal(t, 1, report.Version)
+	assert.EqualValues(t, 20*60, *report.Estimates[0].Half)
+	assert.Len(t, report.Estimates[0].WhatIf, 12)
+}
+
+func TestWithoutHistoryThereIsNoEstimate(t *testing.T) {
+	w := newWorld(t)
+	text := w.flex(t, "estimate", "-p", "train").exits(t, exitDone).stdout.String()
+	assert.Equal(t, "partition train, nodeset a3: 1 node, lease 7d00h\n  no history: too few requests like this are known\n", text)
+}
+
+// A job that waits is recorded by sync, and its estimate is for the rest.
+func TestTheEstimateOfAJobRegardsHowLongItHasWaited(t *testing.T) {
+	w := newWorld(t)
+	w.past(t, 39)
+	w.waiting(t)
+	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 0)
+	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
+	w.flex(t, "sync").exits(t, exitDone)
+	text := w.flex(t, "estimate", "812").exits(t, exitDone).stdout.String()
+	assert.Regexp(t, `^job 812, nodeset a3 \(a3-highgpu-8g\): 2 nodes, lease 2h00m, waiting for \d+[smhd]`, text)
+}
+
+func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	w.jobs(t, "812 2:00:00 RUNNING alpha-a3-[0-1]", "813 2:00:00 PENDING (null)")
+	w.nodes(t, "ALLOCATED+CLOUD", 0, 1)
+	w.flex(t, "estimate", "812").exits(t, exitFailed).complains(t, "job 812 has its machines")
+	w.flex(t, "estimate", "814").exits(t, exitFailed).complains(t, "job 814 is not in Slurm's queue")
+}
+
+func TestWrongUsesOfEstimateNameTheFix(t *testing.T) {
+	w := newWorld(t)
+	for says, args := range map[string][]string{
+		"usage: slurmflex estimate JOB, or":                    {},
+		"usage: slurmflex estimate JOB, or slurmflex":          {"812", "-p", "train"},
+		`partition "night" has no flex-start nodes; choose`:    {"-p", "night"},
+		"--nodes 9: partition train has nodesets of up to 8":   {"-p", "train", "-N", "9"},
+		"--nodes 0: partition train has nodesets of up to 8":   {"-p", "train", "-N", "0"},
+		`--time: time "4h": give it as sbatch --time takes it`: {"-p", "train", "-t", "4h"},
+	} {
+		w.flex(t, append([]string{"estimate"}, args...)...).exits(t, exitUsage).complains(t, says)
+	}
+}

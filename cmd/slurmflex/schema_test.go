@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/cost"
+	"slurmflex/flex/estimate"
+	"slurmflex/flex/history"
+)
+
+// namesOf are the names in the JSON of a type, those of embedded ones too.
+func namesOf(of reflect.Type) (names []string) {
+	for f := range of.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+			names = append(names, namesOf(f.Type)...)
+		case name != "-":
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestThePageOfTheHistoryHasEachOfItsNames(t *testing.T) {
+	page, err := os.ReadFile("../../docs/status.md")
+	require.NoError(t, err)
+	for heading, types := range map[string][]reflect.Type{
+		"The history":          {reflect.TypeFor[history.Entry](), reflect.TypeFor[history.Use]()},
+		"The JSON of estimate": {reflect.TypeFor[estimate.Report](), reflect.TypeFor[estimate.Answer](), reflect.TypeFor[estimate.Other](), reflect.TypeFor[estimate.Chance]()},
+		"The JSON of cost":     {reflect.TypeFor[cost.Report](), reflect.TypeFor[cost.Line](), reflect.TypeFor[cost.Seconds]()},
+	} {
+		_, section, found := strings.Cut(string(page), "\n## "+heading+"\n")
+		require.True(t, found, heading)
+		section, _, _ = strings.Cut(section, "\n## ")
+		documented := map[string]bool{}
+		for _, quoted := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(section, -1) {
+			documented[quoted[1]] = true
+		}
+		for _, of := range types {
+			for _, name := range namesOf(of) {
+				assert.True(t, documented[name], "%s: %s of %s", heading, name, of)
+			}
+		}
+	}
+}

@@ -1,0 +1,210 @@
+// Package cost adds up what machines were used for, by whom, and what that cost. It
+// is pure: no clock, no I/O. All sums are of whole seconds and exact.
+package cost
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"slurmflex/flex/history"
+)
+
+// By says what there is a row of the bill for.
+type By string
+
+// What a bill can be by. What is not a job's, or not known, has an empty key.
+const (
+	Account   By = "account"
+	User      By = "user"
+	Partition By = "partition"
+	NodeSet   By = "nodeset"
+	Job       By = "job"
+	Day       By = "day"
+)
+
+// Ways are all that a bill can be by.
+func Ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
+
+// Sum is what a row, or the whole bill, comes to.
+type Sum struct {
+	Machine [purposes]int64 // machine seconds by purpose
+	GPU     [purposes]int64 // GPU seconds by purpose
+	priced  []priced
+}
+
+// priced are machine seconds that have one price.
+type priced struct {
+	machine string // type
+	model   Model
+	seconds int64
+}
+
+// All are the machine seconds of all purposes.
+func (s *Sum) All() (seconds int64) {
+	for _, n := range s.Machine {
+		seconds += n
+	}
+	return seconds
+}
+
+// AllGPU are the GPU seconds of all purposes.
+func (s *Sum) AllGPU() (seconds int64) {
+	for _, n := range s.GPU {
+		seconds += n
+	}
+	return seconds
+}
+
+func (s *Sum) add(e *history.Entry, purpose Purpose, seconds int64) {
+	s.Machine[purpose] += seconds * int64(e.Count)
+	s.GPU[purpose] += seconds * int64(e.GPUs)
+	model := OnDemand
+	if e.FlexStart {
+		model = Flex
+	}
+	s.price(e.Machine, model, seconds*int64(e.Count))
+}
+
+// price notes machine seconds that have a price.
+func (s *Sum) price(machine string, model Model, seconds int64) {
+	for i := range s.priced { // they are few
+		if p := &s.priced[i]; p.model == model && p.machine == machine {
+			p.seconds += seconds
+			return
+		}
+	}
+	s.priced = append(s.priced, priced{machine, model, seconds})
+}
+
+// plus adds another sum.
+func (s *Sum) plus(other *Sum) {
+	for purpose := range purposes {
+		s.Machine[purpose] += other.Machine[purpose]
+		s.GPU[purpose] += other.GPU[purpose]
+	}
+	for _, p := range other.priced {
+		s.price(p.machine, p.model, p.seconds)
+	}
+}
+
+// Row is what one key comes to.
+type Row struct {
+	Key string
+	Sum
+}
+
+// Bill is what the leases of a time come to.
+type Bill struct {
+	by       By
+	from, to history.Time
+	zone     *time.Location
+	rows     map[string]*Sum
+
+	day     dayOf  // the last that was asked for
+	lastKey string // likewise
+	last    *Sum   // its row; nil before there is one
+}
+
+// dayOf is a day and its name.
+type dayOf struct {
+	from, to history.Time
+	name     string
+}
+
+// never is later than all that is billed.
+const never = history.Time(math.MaxInt64)
+
+// NewBill is an empty bill for the time between two moments, where 0 is no bound.
+// Days are those of the zone.
+func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
+	if to == 0 {
+		to = never
+	}
+	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]*Sum{}}
+}
+
+// Take adds the seconds of a lease that are in the bill's time.
+func (b *Bill) Take(e *history.Entry) {
+	if e.To <= b.from || e.From >= b.to {
+		return
+	}
+	parts(e, func(p part) {
+		if b.by != Day {
+			b.add(e, p, b.key(e, p.who), b.from, b.to)
+			return
+		}
+		for at := max(p.from, b.from); at < min(p.to, b.to); at = b.day.to {
+			b.setDay(at)
+			b.add(e, p, b.day.name, max(b.day.from, b.from), min(b.day.to, b.to))
+		}
+	})
+}
+
+func (b *Bill) add(e *history.Entry, p part, key string, from, to history.Time) {
+	seconds := p.seconds(from, to)
+	if seconds == 0 {
+		return
+	}
+	if b.last == nil || key != b.lastKey {
+		if b.rows[key] == nil {
+			b.rows[key] = &Sum{}
+		}
+		b.lastKey, b.last = key, b.rows[key]
+	}
+	b.last.add(e, p.purpose, seconds)
+}
+
+// key is the row of a part.
+func (b *Bill) key(e *history.Entry, who *history.Who) string {
+	switch {
+	case b.by == Account:
+		return who.Account
+	case b.by == User:
+		return who.User
+	case b.by == Partition:
+		return who.Partition
+	case b.by == NodeSet:
+		return e.NodeSet
+	case who.Name != "":
+		return who.Name
+	case who.Job != 0:
+		return fmt.Sprint(who.Job)
+	}
+	return ""
+}
+
+// setDay finds the day of a moment in the bill's zone.
+func (b *Bill) setDay(at history.Time) {
+	if b.day.from <= at && at < b.day.to {
+		return
+	}
+	year, month, day := at.Time().In(b.zone).Date()
+	first := time.Date(year, month, day, 0, 0, 0, 0, b.zone)
+	b.day = dayOf{history.At(first), history.At(time.Date(year, month, day+1, 0, 0, 0, 0, b.zone)), first.Format(time.DateOnly)}
+}
+
+// Rows are the bill's, the largest first; days in their order.
+func (b *Bill) Rows() []Row {
+	rows := make([]Row, 0, len(b.rows))
+	for key, sum := range b.rows {
+		rows = append(rows, Row{key, *sum})
+	}
+	slices.SortFunc(rows, func(x, y Row) int {
+		if b.by == Day {
+			return cmp.Compare(x.Key, y.Key)
+		}
+		return cmp.Or(cmp.Compare(y.All(), x.All()), cmp.Compare(x.Key, y.Key))
+	})
+	return rows
+}
+
+// Total is the sum of all rows.
+func (b *Bill) Total() (total Sum) {
+	for _, sum := range b.rows {
+		total.plus(sum)
+	}
+	return total
+}

@@ -1,0 +1,220 @@
+package cost
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slurmflex/flex/history"
+)
+
+const start = history.Time(1793491200) // 2026-11-01 00:00 UTC
+
+// ada and bob have jobs.
+var (
+	ada = history.Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
+	bob = history.Who{Job: 815, Name: "813_2", User: "bob", Account: "physics", Partition: "train"}
+)
+
+// lease is one of a machine that was obtained for ada and lasted so many seconds.
+func lease(took int64, uses ...history.Use) *history.Entry {
+	return &history.Entry{
+		NodeSet: "a3", Machine: "a3-highgpu-8g", Count: 1, GPUs: 8, From: start, To: start + history.Time(took), Who: ada, FlexStart: true, Uses: uses,
+	}
+}
+
+func use(who history.Who, from, to history.Time) history.Use {
+	return history.Use{Who: who, From: start + from, To: start + to}
+}
+
+// rowsOf are the machine seconds by key: used, booting, idle, wasted.
+func rowsOf(b *Bill) map[string][4]int64 {
+	rows := map[string][4]int64{}
+	for _, r := range b.Rows() {
+		rows[r.Key] = [4]int64(r.Machine[:])
+	}
+	return rows
+}
+
+func TestWhatNoJobUsedIsForTheJobThatTheMachineWasObtainedFor(t *testing.T) {
+	e := lease(1000, use(ada, 100, 400), use(bob, 500, 900))
+	e.Booting, e.Used, e.Idle = 100, 700, 200
+	for by, want := range map[By]map[string][4]int64{
+		User:      {"ada": {300, 100, 200, 0}, "bob": {400, 0, 0, 0}},
+		Account:   {"ml": {300, 100, 200, 0}, "physics": {400, 0, 0, 0}},
+		Job:       {"812": {300, 100, 200, 0}, "813_2": {400, 0, 0, 0}},
+		Partition: {"train": {700, 100, 200, 0}},
+		NodeSet:   {"a3": {700, 100, 200, 0}},
+		Day:       {"2026-11-01": {700, 100, 200, 0}},
+	} {
+		b := NewBill(by, 0, 0, time.UTC)
+		b.Take(e)
+		assert.Equal(t, want, rowsOf(b), by)
+		total := b.Total()
+		assert.EqualValues(t, 8000, total.AllGPU())
+	}
+}
+
+func TestALeaseThatServedNobodyIsAllWasted(t *testing.T) {
+	e := lease(1000)
+	e.Wasted = 1000
+	b := NewBill(User, 0, 0, time.UTC)
+	b.Take(e)
+	assert.Equal(t, map[string][4]int64{"ada": {0, 0, 0, 1000}}, rowsOf(b))
+}
+
+func TestAStaticNodeIsNobodysUntilItIsUsed(t *testing.T) {
+	e := lease(1000, use(bob, 100, 400))
+	e.Who, e.Booting, e.Used, e.Idle = history.Who{}, 100, 300, 600
+	b := NewBill(User, 0, 0, time.UTC)
+	b.Take(e)
+	assert.Equal(t, map[string][4]int64{"": {0, 100, 600, 0}, "bob": {300, 0, 0, 0}}, rowsOf(b))
+}
+
+func TestJobsThatShareAMachineShareItsSeconds(t *testing.T) {
+	e := lease(11, use(ada, 0, 11), use(bob, 4, 11))
+	e.Used = 11
+	b := NewBill(User, 0, 0, time.UTC)
+	b.Take(e)
+	assert.Equal(t, map[string][4]int64{"ada": {8, 0, 0, 0}, "bob": {3, 0, 0, 0}}, rowsOf(b), "4 alone, and of 7 the odd one is the first job's")
+}
+
+func TestOnlyTheTimeOfTheBillIsCounted(t *testing.T) {
+	e := lease(1000, use(ada, 100, 900))
+	e.Booting, e.Used, e.Idle = 100, 800, 100
+	b := NewBill(User, start+50, start+950, time.UTC)
+	b.Take(e)
+	assert.Equal(t, map[string][4]int64{"ada": {800, 50, 50, 0}}, rowsOf(b))
+	for _, window := range [][2]history.Time{{start - 10, start}, {start + 1000, 0}} {
+		b := NewBill(User, window[0], window[1], time.UTC)
+		b.Take(e)
+		assert.Empty(t, b.Rows())
+	}
+}
+
+func TestDaysAreThoseOfTheZone(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Skip("there is no time zone database")
+	}
+	e := lease(12 * hour) // from 20:00 of the day before, and the clock goes back at night
+	e.Idle = 12 * hour
+	b := NewBill(Day, 0, 0, zone)
+	b.Take(e)
+	assert.Equal(t, map[string][4]int64{"2026-10-31": {0, 0, 4 * hour, 0}, "2026-11-01": {0, 0, 8 * hour, 0}}, rowsOf(b))
+}
+
+// month is a simulated month of machines that come, boot or do not, and are shared.
+func month(random *rand.Rand) (leases []*history.Entry) {
+	for range 2000 {
+		e := lease(int64(random.IntN(7 * 24 * hour)))
+		shift := history.Time(random.IntN(30 * 24 * hour))
+		e.From, e.To = e.From+shift, e.To+shift
+		if random.IntN(5) == 0 {
+			e.Who = history.Who{}
+		}
+		if random.IntN(10) == 0 {
+			e.Wasted = e.Took()
+			leases = append(leases, e)
+			continue
+		}
+		e.Booting = random.Int64N(min(e.Took(), 600) + 1)
+		covered := map[history.Time]bool{}
+		for range random.IntN(6) {
+			left := e.To - e.From - history.Time(e.Booting)
+			from := e.From + history.Time(e.Booting) + history.Time(random.Int64N(int64(left)+1))
+			to := from + history.Time(random.Int64N(min(int64(e.To-from), 2000)+1))
+			who := []history.Who{ada, bob, {Job: 900, User: "eve", Account: "ml"}}[random.IntN(3)]
+			e.Uses = append(e.Uses, history.Use{Who: who, From: from, To: to})
+			for at := from; at < to; at++ {
+				covered[at] = true
+			}
+		}
+		e.Used = int64(len(covered))
+		e.Idle = e.Took() - e.Booting - e.Used
+		leases = append(leases, e)
+	}
+	return leases
+}
+
+// Of a simulated month, jobs plus overhead are the leases' seconds, however the bill is
+// made, and days add up to what the month is as a whole, key by key.
+func TestJobsPlusOverheadAreTheLeasesSeconds(t *testing.T) {
+	leases := month(rand.New(rand.NewPCG(1, 2)))
+	var want [4]int64
+	for _, e := range leases {
+		for purpose, seconds := range []int64{e.Used, e.Booting, e.Idle, e.Wasted} {
+			want[purpose] += seconds
+		}
+	}
+	for _, by := range Ways() {
+		b := NewBill(by, 0, 0, time.UTC)
+		for _, e := range leases {
+			b.Take(e)
+		}
+		total := b.Total()
+		require.Equal(t, want, [4]int64(total.Machine[:]), by)
+		require.Equal(t, 8*total.All(), total.AllGPU(), by)
+
+		daily := map[string][4]int64{}
+		for at := start; at < start+38*24*hour; at += 24 * hour {
+			day := NewBill(by, at, at+24*hour, time.UTC)
+			for _, e := range leases {
+				day.Take(e)
+			}
+			for key, row := range rowsOf(day) {
+				sum := daily[key]
+				for purpose := range sum {
+					sum[purpose] += row[purpose]
+				}
+				daily[key] = sum
+			}
+		}
+		require.Equal(t, rowsOf(b), daily, by)
+	}
+}
+
+func TestSharersTakeTurnsWhereverTheTimeIsCut(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.Int64Range(1, 7).Draw(r, "sharers")
+		from, to := history.Time(rapid.IntRange(0, 50).Draw(r, "from")), history.Time(rapid.IntRange(50, 100).Draw(r, "to"))
+		cut := history.Time(rapid.IntRange(0, 100).Draw(r, "cut"))
+		var all int64
+		for place := range n {
+			p := part{Used, &ada, 10, 90, place, n}
+			require.Equal(r, p.seconds(from, to), p.seconds(from, min(max(cut, from), to))+p.seconds(max(min(cut, to), from), to))
+			all += p.seconds(from, to)
+		}
+		require.EqualValues(r, max(0, min(to, 90)-max(from, 10)), all)
+	})
+}
+
+func TestTheLargestRowComesFirst(t *testing.T) {
+	b := NewBill(User, 0, 0, time.UTC)
+	small, large := lease(10), lease(20)
+	small.Idle, large.Idle, large.User = 10, 20, "bob"
+	b.Take(small)
+	b.Take(large)
+	assert.Equal(t, []string{"bob", "ada"}, []string{b.Rows()[0].Key, b.Rows()[1].Key})
+}
+
+// BenchmarkBill is a bill of a million leases.
+func BenchmarkBill(b *testing.B) {
+	for _, by := range []By{Account, Day} {
+		b.Run(fmt.Sprint(by), func(b *testing.B) {
+			e := lease(2*24*hour, use(ada, 120, 86400), use(bob, 86400, 100000))
+			e.Booting, e.Used, e.Idle = 120, 99880, 2*24*hour-100000
+			for b.Loop() {
+				bill := NewBill(by, 0, 0, time.UTC)
+				for range 1_000_000 {
+					bill.Take(e)
+				}
+			}
+		})
+	}
+}

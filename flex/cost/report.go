@@ -1,0 +1,89 @@
+package cost
+
+import (
+	"math/big"
+
+	"slurmflex/flex/history"
+)
+
+// Version is that of the report's JSON.
+const Version = 1
+
+// Report is a bill as the command shows it.
+type Report struct {
+	Version  int          `json:"version"`
+	Cluster  string       `json:"cluster"`
+	By       By           `json:"by"`
+	From     history.Time `json:"from,omitzero"` // absent: from the first lease on
+	To       history.Time `json:"to,omitzero"`   // absent: to the last look
+	Currency string       `json:"currency,omitempty"`
+	Priced   string       `json:"prices_of,omitempty"`
+	Rows     []Line       `json:"rows"`
+	Total    Line         `json:"total"`
+	AsSpot   string       `json:"total_at_spot_prices,omitempty"`
+	AsDemand string       `json:"total_at_on_demand_prices,omitempty"`
+	Unpriced []string     `json:"machine_types_without_price"`
+	Ongoing  int          `json:"ongoing_leases"` // counted up to the last look
+	Bad      int          `json:"unread_lines"`   // of the history
+}
+
+// Line is a row of a report. Costs are amounts with two decimals; a row's is absent
+// without a price file. They are rounded each by itself.
+type Line struct {
+	Key     string  `json:"key"` // empty for what is of no job, or not known
+	Machine Seconds `json:"machine_seconds"`
+	GPU     Seconds `json:"gpu_seconds"`
+	Cost    string  `json:"cost,omitempty"`
+	Partial bool    `json:"cost_is_partial,omitempty"` // some of its machines have no price
+}
+
+// Seconds are seconds by purpose.
+type Seconds struct {
+	Used    int64 `json:"used"`
+	Booting int64 `json:"booting"`
+	Idle    int64 `json:"idle"`
+	Wasted  int64 `json:"wasted"`
+	All     int64 `json:"all"`
+}
+
+// Report is the bill with its prices; nil for none.
+func (b *Bill) Report(cluster string, prices *Prices) Report {
+	r := Report{Version: Version, Cluster: cluster, By: b.by, From: b.from, Rows: []Line{}, Unpriced: []string{}}
+	if b.to != never {
+		r.To = b.to
+	}
+	for _, row := range b.Rows() {
+		r.Rows = append(r.Rows, line(row.Key, &row.Sum, prices))
+	}
+	total := b.Total()
+	r.Total = line("", &total, prices)
+	if prices != nil {
+		r.Currency, r.Priced = prices.Currency, prices.Date
+		if _, unpriced := prices.Of(&total); unpriced != nil {
+			r.Unpriced = unpriced
+		}
+		r.AsSpot, r.AsDemand = text(prices.As(&total, Spot)), text(prices.As(&total, OnDemand))
+	}
+	return r
+}
+
+func line(key string, s *Sum, prices *Prices) Line {
+	l := Line{Key: key, Machine: seconds(s.Machine, s.All()), GPU: seconds(s.GPU, s.AllGPU())}
+	if prices != nil {
+		cost, unpriced := prices.Of(s)
+		l.Cost, l.Partial = text(cost), len(unpriced) > 0
+	}
+	return l
+}
+
+func seconds(by [purposes]int64, all int64) Seconds {
+	return Seconds{Used: by[Used], Booting: by[Booting], Idle: by[Idle], Wasted: by[Wasted], All: all}
+}
+
+// text is an amount with two decimals; empty for none.
+func text(amount *big.Rat) string {
+	if amount == nil {
+		return ""
+	}
+	return amount.FloatString(2)
+}

@@ -1,0 +1,126 @@
+package estimate
+
+import (
+	"fmt"
+	"strings"
+
+	"slurmflex/flex/history"
+	"slurmflex/mig"
+)
+
+// reach says which waits are taken for ones like a request.
+type reach struct {
+	anySet bool    // those of other nodesets with the same machine type too
+	size   float64 // as many nodes, up to this factor more or fewer
+	lease  float64 // as long, up to this factor longer or shorter; 0: however long
+	days   int     // begun in so many days
+}
+
+// reaches are tried one after the other until there are enough waits. None goes so
+// far as to take one node for many: that is another kind of wait.
+var reaches = []reach{
+	{size: 1.5, lease: 2, days: 90},
+	{size: 1.5, lease: 2, days: 365},
+	{size: 3, lease: 6, days: 365},
+	{size: 3, days: 365},
+	{anySet: true, size: 3, lease: 6, days: 365},
+	{anySet: true, size: 3, days: 365},
+}
+
+// How many waits must have been granted: enough ends the search, and with fewer than
+// the least at its end there is no estimate.
+const (
+	enough = 30
+	least  = 10
+)
+
+// Estimate is how long a request may wait.
+type Estimate struct {
+	Like    string // which waits it is of, in words
+	Samples int    // waits, those included that were given up or go on
+	Granted int    // of them
+	Oldest  history.Time
+	Newest  history.Time // when they were begun
+	Curve   Curve
+}
+
+// For estimates how long the request waits. It reports false if there is no
+// history that says.
+func (s *Samples) For(r Request, now history.Time) (Estimate, bool) {
+	var widest Estimate
+	for _, reach := range reaches {
+		e := s.of(r, reach, now)
+		if e.Granted > widest.Granted {
+			widest = e
+		}
+		if e.Granted >= enough {
+			break
+		}
+	}
+	return widest, widest.Granted >= least
+}
+
+// of is the estimate by the waits of one reach.
+func (s *Samples) of(r Request, reach reach, now history.Time) Estimate {
+	e := Estimate{Like: s.says(reach, r)}
+	var like []Sample
+	since := now - history.Time(reach.days*24*3600)
+	for _, sample := range s.all {
+		if sample.Begun < since || !sample.sameSet && !reach.anySet ||
+			!near(float64(sample.count), float64(r.Count), reach.size) || !near(float64(sample.lease), float64(r.Lease), reach.lease) {
+			continue
+		}
+		like = append(like, sample)
+		if sample.Granted {
+			e.Granted++
+		}
+		if e.Oldest == 0 || sample.Begun < e.Oldest {
+			e.Oldest = sample.Begun
+		}
+		e.Newest = max(e.Newest, sample.Begun)
+	}
+	e.Samples, e.Curve = len(like), KaplanMeier(like)
+	return e
+}
+
+// near reports whether two are alike up to a factor; 0: any two are.
+func near(a, b, factor float64) bool { return factor == 0 || a <= b*factor && b <= a*factor }
+
+// says names the waits of a reach for a request.
+func (s *Samples) says(r reach, of Request) string {
+	what := "nodeset " + s.NodeSet
+	if r.anySet {
+		what = "machine type " + s.Machine
+	}
+	low, high := around(float64(of.Count), r.size)
+	nodes := fmt.Sprintf("%d to %d nodes", low, high)
+	switch {
+	case high == 1:
+		nodes = "1 node"
+	case low == high:
+		nodes = fmt.Sprintf("%d nodes", low)
+	}
+	lease := "any lease"
+	if r.lease != 0 {
+		lease = fmt.Sprintf("leases of %s to %s", hours(float64(of.Lease)/r.lease), hours(min(float64(of.Lease)*r.lease, mig.MaxDuration.Seconds())))
+	}
+	return fmt.Sprintf("%s, %s, %s, the last %d days", what, nodes, lease, r.days)
+}
+
+// around is the range of whole numbers that are near one.
+func around(n, factor float64) (low, high int) {
+	low = int(n / factor)
+	for !near(float64(low), n, factor) || low < 1 {
+		low++
+	}
+	return low, int(n * factor)
+}
+
+// hours says a number of seconds in hours with a decimal, or in minutes if it is
+// short.
+func hours(seconds float64) string {
+	if seconds < 3*hour {
+		return fmt.Sprintf("%.0f min", seconds/60)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", seconds/hour), ".0") + " h"
+}

@@ -1,0 +1,63 @@
+package estimate
+
+import "slurmflex/flex/history"
+
+// hour is an hour in seconds.
+const hour = 3600
+
+// Cell is what another request would wait.
+type Cell struct {
+	Request  Request
+	Estimate *Estimate // nil: there is no history that says
+}
+
+// WhatIf is a table of requests for the same nodeset: a row for each of these
+// leases, in seconds, and in it half as many nodes, the same and twice as many, of
+// at least 1 and at most so many.
+func (s *Samples) WhatIf(r Request, leases []int64, most int, now history.Time) (rows [][]Cell) {
+	var counts []int
+	for _, count := range []int{(r.Count + 1) / 2, r.Count, 2 * r.Count} {
+		if n := len(counts); count <= most && (n == 0 || counts[n-1] != count) {
+			counts = append(counts, count)
+		}
+	}
+	for _, lease := range leases {
+		var row []Cell
+		for _, count := range counts {
+			cell := Cell{Request: Request{count, lease}}
+			if e, ok := s.For(cell.Request, now); ok {
+				cell.Estimate = &e
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Chance is that machines come within some hours.
+type Chance struct {
+	Hours  int     `json:"hours"`
+	Chance float64 `json:"chance"` // 0 to 1
+}
+
+// chanceHours are the hours for which a chance is given.
+var chanceHours = []int{1, 2, 4, 8, 12, 24, 48, 96, 168}
+
+// Chances says how likely machines come within some hours, for one of the waits that
+// has lasted so many seconds. It ends with what the history knows, and is nil if
+// fewer than the least are known to have waited so long.
+func (e Estimate) Chances(waited int64) (chances []Chance) {
+	rest := e.Curve.After(waited)
+	if rest.samples < least {
+		return nil
+	}
+	for _, hours := range chanceHours {
+		c := Chance{Hours: hours, Chance: 1 - rest.Longer(int64(hours)*hour)}
+		chances = append(chances, c)
+		if int64(hours)*hour >= rest.Known() {
+			break
+		}
+	}
+	return chances
+}

@@ -1,0 +1,205 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// maxUses bounds the jobs in one line: a lease with more of them is cut into
+// several lines.
+const maxUses = 1000
+
+// openLease is a lease that has not ended. Uses that go on have no To.
+type openLease struct {
+	Entry
+	Made  Time `json:"made"`            // with the zone and the name it says which machine it is
+	Up    Time `json:"up,omitempty"`    // when its node was first at Slurm's disposal; 0: not yet
+	Stops Time `json:"stops,omitempty"` // when the lease ends at the latest; 0 if that is not known
+	Gone  Time `json:"gone,omitempty"`  // the first look that did not show it
+	Part  int  `json:"part,omitempty"`  // how often it was cut
+}
+
+// machine names an instance: its name alone may come again.
+type machine struct {
+	zone, name string
+	made       Time
+}
+
+func (o *openLease) machine() machine { return machine{o.Zone, o.Node, o.Made} }
+
+// leases brings the open leases up to date, and returns those that have ended.
+func (m *memory) leases(l *look) (ended []Entry) {
+	shown := make(map[machine]bool, len(l.machines))
+	for _, in := range l.machines {
+		if in.Unread != "" || in.Created.IsZero() {
+			continue
+		}
+		key := machine{in.Zone, in.Name, At(in.Created)}
+		o := m.openLeases[key]
+		switch {
+		case in.Stopped():
+			continue // nobody pays for it any more
+		case o == nil:
+			o = l.open(in)
+			m.openLeases[key], m.changed = o, true
+		}
+		shown[key] = true
+		if o.follow(l, in) {
+			m.changed = true
+		}
+		if len(o.Uses) >= maxUses {
+			ended = append(ended, o.cut(l.now))
+		}
+	}
+	for key, o := range m.openLeases {
+		switch {
+		case shown[key] || !l.reads(o.Region):
+			continue
+		case o.Gone == 0:
+			o.Gone, m.changed = l.now, true
+			o.release(l.now, nil)
+			continue
+		case l.now-o.Gone < goneAfter:
+			continue
+		}
+		delete(m.openLeases, key)
+		m.changed = true
+		ended = append(ended, o.end(o.over()))
+	}
+	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.ID, b.ID)) })
+	return ended
+}
+
+// open is the lease of a machine that was not seen before.
+func (l *look) open(in *mig.Instance) *openLease {
+	o := &openLease{Made: At(in.Created)}
+	stamp := in.Stamp
+	if g := l.groups[in.GroupID()]; g != nil {
+		stamp = g.Stamp
+		for _, r := range g.Requests {
+			if r.Names(in.Name) && !r.Created.After(in.Created) {
+				o.Seconds = int64(r.Duration / time.Second)
+			}
+		}
+	}
+	nodeset := stamp.NodeSet
+	if set := l.cfg.FlexSetOf(in.Name); set != nil {
+		nodeset = set.Name
+	}
+	l.place(&o.Entry, nodeset, in.Region, 1)
+	o.Kind, o.Zone, o.Node, o.From, o.FlexStart = Lease, in.Zone, in.Name, o.Made, in.FlexStart
+	o.ID = fmt.Sprintf("%s/%s@%d", in.Zone, in.Name, o.Made)
+	if stamp.Job != 0 {
+		o.Who = l.who(stamp.Job)
+	}
+	return o
+}
+
+// follow brings the lease up to date, and reports whether anything has changed.
+func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
+	if o.Gone != 0 {
+		o.Gone, changed = 0, true
+	}
+	if stops := At(in.Terminates); stops != o.Stops {
+		o.Stops, changed = stops, true
+	}
+	jobs := l.atWork[o.Node]
+	if o.release(l.now, func(job uint32) bool {
+		return slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == job })
+	}) {
+		changed = true
+	}
+	for _, j := range jobs {
+		if slices.ContainsFunc(o.Uses, func(u Use) bool { return u.To == 0 && u.Job == j.ID }) {
+			continue
+		}
+		since := l.now
+		if start := At(j.Start); start != 0 {
+			since = min(max(start, o.From), l.now)
+		}
+		o.Uses = append(o.Uses, Use{Who: l.who(j.ID), From: since})
+		changed = true
+	}
+	if o.Up == 0 && (len(o.Uses) > 0 || Registered(l.nodes[o.Node]) && !l.coming[o.Node]) {
+		o.Up, changed = l.now, true
+	}
+	return changed
+}
+
+// release ends the uses of the jobs that have left the machine.
+func (o *openLease) release(now Time, stays func(job uint32) bool) (changed bool) {
+	for i := range o.Uses {
+		if u := &o.Uses[i]; u.To == 0 && (stays == nil || !stays(u.Job)) {
+			u.To, changed = now, true
+		}
+	}
+	return changed
+}
+
+// over is when a lease ended that is not shown any more.
+func (o *openLease) over() Time {
+	if o.Stops != 0 && o.Stops < o.Gone {
+		return max(o.Stops, o.From)
+	}
+	return max(o.Gone, o.From)
+}
+
+// end is the line of the lease if it ended at that time. Each of its seconds is
+// one of four: those before its node was at Slurm's disposal, those with a job,
+// the others, and if no job ever came to a machine that was obtained for one, or
+// the machine never came up, all are wasted.
+func (o *openLease) end(at Time) Entry {
+	e := o.Entry
+	e.To, e.Uses = at, nil
+	for _, u := range o.Uses {
+		if u.To == 0 || u.To > at {
+			u.To = at
+		}
+		if u.From < at {
+			e.Uses = append(e.Uses, u)
+		}
+	}
+	slices.SortStableFunc(e.Uses, func(a, b Use) int { return cmp.Compare(a.From, b.From) })
+	if len(e.Uses) == 0 && o.Part == 0 && (o.Up == 0 || o.Job != 0) {
+		e.Wasted = e.Took()
+		return e
+	}
+	up := min(max(o.Up, e.From), at)
+	if len(e.Uses) > 0 {
+		up = min(up, e.Uses[0].From)
+	}
+	e.Booting, e.Used = int64(up-e.From), covered(e.Uses)
+	e.Idle = e.Took() - e.Booting - e.Used
+	return e
+}
+
+// covered counts the seconds in which there was a job. The uses are in the order
+// of their beginnings.
+func covered(uses []Use) (seconds int64) {
+	var until Time
+	for _, u := range uses {
+		if u.To > until {
+			seconds += int64(u.To - max(u.From, until))
+			until = u.To
+		}
+	}
+	return seconds
+}
+
+// cut ends the line of a lease that goes on, and begins the next.
+func (o *openLease) cut(now Time) Entry {
+	e := o.end(now)
+	o.Part++
+	o.ID = fmt.Sprintf("%s/%s@%d+%d", o.Zone, o.Node, o.Made, o.Part)
+	o.From, o.Up = now, now
+	o.Uses = slices.DeleteFunc(o.Uses, func(u Use) bool { return u.To != 0 })
+	for i := range o.Uses {
+		o.Uses[i].From = now
+	}
+	return e
+}

@@ -1,0 +1,195 @@
+package history
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slurmflex/flex"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+const node = "alpha-a3-1"
+
+// booting is a machine that was made at noon for job 812.
+func booting(t *testing.T) *world {
+	w := newWorld(t)
+	w.requests(812, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
+	w.node(node, rising)
+	w.job(812, slurm.JobConfiguring, noon, node)
+	w.machine(node)
+	w.look(0)
+	return w
+}
+
+func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
+	w := booting(t)
+	w.look(2 * time.Minute)
+	w.node(node, busy)
+	w.look(time.Minute) // registered, and its job waits for another node
+	w.job(812, slurm.JobRunning, noon.Add(4*time.Minute), node)
+	w.look(2 * time.Minute)
+	w.look(time.Hour)
+	w.snap.Jobs = nil
+	w.node(node, free)
+	w.look(0)
+	w.look(10 * time.Minute)
+	w.gone()
+	w.gone()
+	e := w.only(Lease)
+	assert.Equal(t, Entry{
+		Version: 1, Kind: Lease, ID: "us-central1-a/alpha-a3-1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us,
+		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon.Add(75 * time.Minute)),
+		Who: Who{Job: 812, User: "ada", Partition: "train"}, FlexStart: true, Booting: 240, Used: 61 * 60, Idle: 600,
+		Uses: []Use{{Who{Job: 812, User: "ada", Partition: "train"}, At(noon.Add(4 * time.Minute)), At(noon.Add(65 * time.Minute))}},
+	}, e)
+}
+
+func TestALeaseThatServedNobodyIsWasted(t *testing.T) {
+	for name, c := range map[string]func(*world){
+		"the machine does not come up":    func(*world) {},
+		"the gang does not complete":      func(w *world) { w.node(node, busy) },
+		"the job left before it came up":  func(w *world) { w.snap.Jobs = nil; w.node(node, free) },
+		"it is stopped before it came up": func(w *world) { w.snap.Instances[0].Status = "TERMINATED" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := booting(t)
+			c(w)
+			w.look(10 * time.Minute)
+			w.gone()
+			e := w.only(Lease)
+			assert.Equal(t, e.Took(), e.Wasted)
+			assert.EqualValues(t, 600, e.Wasted)
+			assert.EqualValues(t, 812, e.Job)
+		})
+	}
+}
+
+func TestAStaticNodeThatWaitsForJobsIsIdle(t *testing.T) {
+	w := newWorld(t)
+	w.requests(0, request("a1", mig.Succeeded, noon.Add(-time.Hour), node))
+	w.machine(node)
+	w.node(node, rising)
+	w.look(0)
+	w.node(node, free)
+	w.look(2 * time.Minute)
+	w.look(time.Hour)
+	w.gone()
+	e := w.only(Lease)
+	assert.EqualValues(t, 120, e.Booting)
+	assert.EqualValues(t, 3600, e.Idle)
+	assert.Zero(t, e.Job)
+}
+
+func TestALeaseEndsWithItsTermEvenIfItIsSeenLater(t *testing.T) {
+	w := booting(t)
+	w.snap.Instances[0].Terminates = noon.Add(time.Hour)
+	w.job(812, slurm.JobRunning, noon.Add(time.Minute), node)
+	w.look(50 * time.Minute)
+	w.snap.Instances = nil
+	w.look(time.Hour)
+	w.look(time.Hour)
+	e := w.only(Lease)
+	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
+	assert.EqualValues(t, 59*60, e.Used)
+}
+
+func TestAnotherProcessGoesOnFromWhatIsSaved(t *testing.T) {
+	w := booting(t)
+	w.restart()
+	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
+	w.look(4 * time.Minute)
+	w.restart()
+	w.snap.Jobs = nil
+	w.look(time.Minute)
+	w.restart()
+	w.gone()
+	w.restart()
+	w.gone()
+	assert.EqualValues(t, 120, w.only(Lease).Used)
+}
+
+func TestAProcessThatKnowsNothingFindsWhatSlurmAndComputeKnow(t *testing.T) {
+	w := booting(t)
+	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
+	w.look(time.Hour)
+	w.cfg.Options.StateDir = t.TempDir() // the state is lost
+	w.dir = w.cfg.Options.StateDir
+	w.restart()
+	w.look(time.Minute)
+	w.snap.Jobs = nil
+	w.gone()
+	e := w.only(Lease)
+	assert.EqualValues(t, 180, e.Booting)
+	assert.EqualValues(t, 58*60, e.Used)
+}
+
+func TestAHostThatStoodByForgetsWhatItSaw(t *testing.T) {
+	w := booting(t)
+	w.recorder.Stood(flex.ErrStandby)
+	w.snap.Instances[0].Created = noon.Add(time.Hour) // another machine of that name came and is there
+	w.look(2 * time.Hour)
+	w.look(2 * time.Minute)
+	lease := w.only(Lease)
+	assert.EqualValues(t, 7200, (&lease).Took(), "and takes up what is in the folder")
+}
+
+func TestALeaseOfManyJobsIsCutIntoLines(t *testing.T) {
+	w := booting(t)
+	const jobs = 2*maxUses + 10
+	for id := range uint32(jobs) {
+		w.snap.Jobs = nil
+		w.job(1000+id, slurm.JobRunning, w.snap.Now, node)
+		w.look(30 * time.Second)
+	}
+	w.snap.Jobs = nil
+	w.gone()
+	lines := w.read(Lease)
+	require.Len(t, lines, 3)
+	var took, used, uses int64
+	ids := map[string]bool{}
+	for i, e := range lines {
+		took += e.Took()
+		used += e.Used
+		uses += int64(len(e.Uses))
+		ids[e.ID] = true
+		assert.LessOrEqual(t, len(e.Uses), maxUses)
+		if i > 0 {
+			assert.Equal(t, lines[i-1].To, e.From)
+			assert.Zero(t, e.Booting)
+		}
+	}
+	assert.Len(t, ids, 3)
+	assert.EqualValues(t, jobs*30, took)
+	assert.Equal(t, took, used)
+}
+
+// Whatever passes see, the parts of each line are its whole.
+func TestTheLinesOfAnyLifeAreSound(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		w := booting(t)
+		states := []string{rising, busy, free, "DOWN+CLOUD", "IDLE+CLOUD+POWERING_DOWN"}
+		jobStates := []slurm.JobState{slurm.JobConfiguring, slurm.JobRunning, slurm.JobCompleting, slurm.JobPending}
+		for range rapid.IntRange(1, 12).Draw(r, "looks") {
+			w.node(node, rapid.SampledFrom(states).Draw(r, "state"))
+			w.snap.Jobs = nil
+			for id := range rapid.Uint32Range(0, 3).Draw(r, "jobs") {
+				start := w.ago(time.Duration(rapid.IntRange(-60, 7200).Draw(r, "start")) * time.Second)
+				w.job(812+id, rapid.SampledFrom(jobStates).Draw(r, "job state"), start, node)
+			}
+			if rapid.Bool().Draw(r, "restart") {
+				w.restart()
+			}
+			w.look(time.Duration(rapid.IntRange(0, 600).Draw(r, "later")) * time.Second)
+		}
+		ends := At(w.snap.Now)
+		w.gone()
+		e := w.only(Lease) // reading checks it
+		require.Equal(r, ends-At(noon), e.To-e.From, fmt.Sprint(e))
+	})
+}

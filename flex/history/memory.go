@@ -1,0 +1,133 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"slurmflex/mig"
+)
+
+// memory is what has not ended yet. It is kept in a file beside the ledger, for
+// passes that cron begins know nothing of each other. Without the file the next
+// look finds most of it again: when machines and requests were made, and since
+// when jobs have run.
+type memory struct {
+	looked     map[string]Time // by region: the last look
+	openWaits  map[mig.GroupID][]*openWait
+	openLeases map[machine]*openLease
+
+	changed bool // since it was saved
+}
+
+// saved is the memory as the file has it.
+type saved struct {
+	Version int             `json:"v"`
+	Looked  map[string]Time `json:"looked"`
+	Waits   []*openWait     `json:"waits"`
+	Leases  []*openLease    `json:"leases"`
+}
+
+func newMemory() *memory {
+	return &memory{looked: map[string]Time{}, openWaits: map[mig.GroupID][]*openWait{}, openLeases: map[machine]*openLease{}}
+}
+
+// openPath is the file of a cluster's memory.
+func openPath(dir, cluster string) string { return filepath.Join(dir, "open-"+cluster+".json") }
+
+// load reads the memory. No file is an empty one.
+func load(dir, cluster string) (*memory, error) {
+	m := newMemory()
+	text, err := os.ReadFile(openPath(dir, cluster))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	var s saved
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err == nil && s.Version != Version {
+		err = fmt.Errorf("version %d is not known", s.Version)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read %s: %w", openPath(dir, cluster), err)
+	}
+	for region, at := range s.Looked {
+		m.looked[region] = at
+	}
+	for _, o := range s.Waits {
+		if o != nil && o.Count > 0 {
+			m.openWaits[o.id()] = append(m.openWaits[o.id()], o)
+		}
+	}
+	for _, o := range s.Leases {
+		if o != nil {
+			m.openLeases[o.machine()] = o
+		}
+	}
+	return m, nil
+}
+
+// save replaces the file, whole or not at all.
+func (m *memory) save(dir, cluster string, private bool) error {
+	s := saved{Version: Version, Looked: m.looked, Waits: []*openWait{}, Leases: []*openLease{}}
+	for _, open := range m.openWaits {
+		s.Waits = append(s.Waits, open...)
+	}
+	for _, o := range m.openLeases {
+		s.Leases = append(s.Leases, o)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write what is open: %w", err)
+	}
+	mode := os.FileMode(openMode)
+	if private {
+		mode = privateMode
+	}
+	f, err := os.CreateTemp(dir, "open-*.tmp")
+	if err != nil {
+		return fmt.Errorf("write what is open: %w", err)
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(mode), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), openPath(dir, cluster))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("write what is open: %w", err)
+	}
+	m.changed = false
+	return nil
+}
+
+// ongoing are the waits or leases that had not ended when a pass last looked, as
+// they were then; none if nobody has looked yet.
+func ongoing(dir, cluster string, kind Kind) (entries []Entry, err error) {
+	m, err := load(dir, cluster)
+	if kind == Wait {
+		for _, open := range m.openWaits {
+			for _, o := range open {
+				if e := o.Entry; !o.Over {
+					e.To, e.Ongoing = max(m.looked[o.Region], e.From), true
+					entries = append(entries, e)
+				}
+			}
+		}
+		return entries, err
+	}
+	for _, o := range m.openLeases {
+		at := max(m.looked[o.Region], o.From)
+		if o.Gone != 0 {
+			at = o.over()
+		}
+		e := o.end(at)
+		e.Ongoing = true
+		entries = append(entries, e)
+	}
+	return entries, err
+}

@@ -1,0 +1,303 @@
+package history
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"pgregory.net/rapid"
+
+	"slurmflex/slurm"
+)
+
+// granted is a wait of an hour with that id.
+func granted(id string) Entry {
+	return Entry{
+		Version: 1, Kind: Wait, ID: id, NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us, Zone: "us-central1-a", Count: 2, GPUs: 16,
+		Seconds: 14400, From: At(noon), To: At(noon.Add(time.Hour)), End: Granted, Attempts: 1,
+		Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"},
+	}
+}
+
+// used is a lease of an hour with that id and two jobs.
+func used(id string) Entry {
+	return Entry{
+		Version: 1, Kind: Lease, ID: id, NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us, Zone: "us-central1-a", Node: node,
+		Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon) + 3600, FlexStart: true,
+		Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, Booting: 120, Used: 3000, Idle: 480,
+		Uses: []Use{
+			{Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, At(noon) + 120, At(noon) + 1120},
+			{Who{Job: 815, Name: "813_2", User: "bob", Partition: "train"}, At(noon) + 1120, At(noon) + 3120},
+		},
+	}
+}
+
+// write puts text into a file of the folder, that long before noon.
+func write(t *testing.T, dir, name, text string, before time.Duration) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(t, os.Chtimes(path, noon, noon.Add(-before)))
+}
+
+func line(t *testing.T, e Entry) string {
+	t.Helper()
+	text, err := json.Marshal(e)
+	require.NoError(t, err)
+	return string(text) + "\n"
+}
+
+func idsOf(t *testing.T, dir string, kind Kind) (ids []string, tally Tally) {
+	t.Helper()
+	tally, err := Read(dir, "alpha", kind, func(e *Entry) { ids = append(ids, e.ID) })
+	require.NoError(t, err)
+	return ids, tally
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("a"), used("b")}))
+	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
+	w := world{t: t, dir: dir}
+	assert.Equal(t, []Entry{granted("a"), granted("c")}, w.read(Wait))
+	assert.Equal(t, []Entry{used("b")}, w.read(Lease))
+}
+
+func TestLinesThatAreNoEntryAreCountedAndPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	good := line(t, granted("a"))
+	for name, bad := range map[string]string{
+		"no JSON":                  "rubbish\n",
+		"cut short and written on": good[:40] + "\n",
+		"a newer version":          strings.Replace(line(t, granted("x")), `"v":1`, `"v":2`, 1),
+		"a kind of its own":        strings.Replace(line(t, granted("x")), `"wait"`, `"walk"`, 1),
+		"an end of its own":        strings.Replace(line(t, granted("x")), `"granted"`, `"lost"`, 1),
+		"an end before its start":  strings.Replace(line(t, granted("x")), "T13:", "T11:", 1),
+		"a day that is none":       strings.Replace(line(t, granted("x")), "2026-11-21T13", "2026-02-29T13", 1),
+		"a line without end":       strings.Repeat("x", 3*maxLine) + "\n",
+		"another type":             strings.Replace(line(t, granted("x")), `"count":2`, `"count":[2]`, 1),
+	} {
+		write(t, dir, "history-alpha.jsonl", bad+good, 0)
+		ids, tally := idsOf(t, dir, Wait)
+		assert.Equal(t, []string{"a"}, ids, name)
+		assert.Equal(t, Tally{Entries: 1, Bad: 1}, tally, name)
+	}
+	lease := used("x")
+	lease.Idle++
+	write(t, dir, "history-alpha.jsonl", line(t, lease), 0)
+	_, tally := idsOf(t, dir, Lease)
+	assert.Equal(t, 1, tally.Bad, "parts that are more than the whole")
+}
+
+func TestATornLastLineIsPassedOverAndTheNextBeginsAnother(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "history-alpha.jsonl", line(t, granted("a"))+line(t, granted("b"))[:50], 0)
+	ids, tally := idsOf(t, dir, Wait)
+	assert.Equal(t, []string{"a"}, ids)
+	assert.Zero(t, tally.Bad, "it may be being written")
+	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
+	ids, tally = idsOf(t, dir, Wait)
+	assert.Equal(t, []string{"a", "c"}, ids)
+	assert.Equal(t, 1, tally.Bad)
+}
+
+func TestRotatedAndPackedFilesAreReadTheOldestFirst(t *testing.T) {
+	dir := t.TempDir()
+	var packed strings.Builder
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte(line(t, granted("a"))))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	write(t, dir, "history-alpha.jsonl.2.gz", packed.String(), 2*time.Hour)
+	write(t, dir, "history-alpha.jsonl-20261101", line(t, granted("b")), time.Hour)
+	write(t, dir, "history-alpha.jsonl", line(t, granted("c")), 0)
+	write(t, dir, "history-beta.jsonl", line(t, granted("d")), 0)
+	ids, _ := idsOf(t, dir, Wait)
+	assert.Equal(t, []string{"a", "b", "c"}, ids)
+}
+
+func TestOfLinesWithOneIDTheFirstCounts(t *testing.T) {
+	dir := t.TempDir()
+	again := granted("a")
+	again.To++
+	write(t, dir, "history-alpha.jsonl", line(t, granted("a"))+line(t, again)+line(t, granted("b")), 0)
+	w := world{t: t, dir: dir}
+	assert.Equal(t, []Entry{granted("a"), granted("b")}, w.read(Wait))
+	_, tally := idsOf(t, dir, Wait)
+	assert.Equal(t, Tally{Entries: 2, Repeated: 1}, tally)
+}
+
+func TestNoFolderIsNoHistory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	ids, tally := idsOf(t, dir, Wait)
+	assert.Empty(t, ids)
+	assert.Zero(t, tally)
+}
+
+func TestSeveralMayAppendAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var side sync.WaitGroup
+	for writer := range 4 {
+		side.Go(func() {
+			for i := range 50 {
+				assert.NoError(t, Append(dir, "alpha", false, []Entry{granted(fmt.Sprint(writer, i)), used(fmt.Sprint(writer, i))}))
+			}
+		})
+	}
+	side.Wait()
+	ids, tally := idsOf(t, dir, Wait)
+	assert.Len(t, ids, 200)
+	assert.Equal(t, Tally{Entries: 200}, tally)
+}
+
+func TestEverybodyMayReadItUnlessSlurmHidesJobs(t *testing.T) {
+	dir := t.TempDir()
+	mode := func() os.FileMode {
+		info, err := os.Stat(Path(dir, "alpha"))
+		require.NoError(t, err)
+		return info.Mode()
+	}
+	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("a")}))
+	assert.Equal(t, os.FileMode(0o644), mode())
+	require.NoError(t, Append(dir, "alpha", true, []Entry{granted("b")}))
+	assert.Equal(t, os.FileMode(0o640), mode())
+	require.NoError(t, os.Chmod(Path(dir, "alpha"), 0o600))
+	require.NoError(t, Append(dir, "alpha", false, []Entry{granted("c")}))
+	assert.Equal(t, os.FileMode(0o600), mode(), "what an admin has set stays")
+}
+
+func TestAFolderThatCannotBeWrittenIsOneWarning(t *testing.T) {
+	w := booting(t)
+	core, seen := observer.New(zapcore.WarnLevel)
+	w.log, w.cfg.Options.StateDir = zap.New(core), "/proc/none"
+	w.restart()
+	w.look(time.Minute)
+	w.gone()
+	w.gone()
+	require.Len(t, seen.All(), 1)
+	assert.Contains(t, seen.All()[0].Message, "set slurmflex.state_dir")
+}
+
+func TestALeaseIsReadWhileItGoesOn(t *testing.T) {
+	w := booting(t)
+	w.job(812, slurm.JobRunning, noon.Add(3*time.Minute), node)
+	w.look(time.Hour)
+	lines, ongoing := w.all(Lease)
+	assert.Empty(t, lines)
+	require.Len(t, ongoing, 1)
+	assert.EqualValues(t, 57*60, ongoing[0].Used)
+	ended := ongoing[0]
+	require.NoError(t, Append(w.dir, "alpha", false, []Entry{ended}))
+	lines, ongoing = w.all(Lease)
+	assert.Len(t, lines, 1, "the file of what goes on is older than its line")
+	assert.Empty(t, ongoing)
+}
+
+func TestAStateFileThatCannotBeReadIsReplaced(t *testing.T) {
+	w := booting(t)
+	require.NoError(t, os.WriteFile(openPath(w.dir, "alpha"), []byte("{"), 0o644))
+	w.restart()
+	w.look(time.Minute)
+	_, leases := w.all(Lease)
+	assert.Len(t, leases, 1)
+}
+
+// The fast way reads each line that this program writes, and as encoding/json does.
+func TestTheFastWayReadsWhatJSONReads(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		texts := rapid.SampledFrom([]string{"", "a3", "ada", "ünï", "us-central1-a", "quota"})
+		second := rapid.Int64Range(1, 253402300799) // to the end of year 9999
+		who := func() Who {
+			return Who{rapid.Uint32().Draw(r, "job"), texts.Draw(r, "name"), texts.Draw(r, "user"), texts.Draw(r, "account"), texts.Draw(r, "partition")}
+		}
+		e := Entry{
+			Version: 1, Kind: rapid.SampledFrom([]Kind{Wait, Lease}).Draw(r, "kind"), ID: "x" + texts.Draw(r, "id"),
+			NodeSet: texts.Draw(r, "nodeset"), Machine: texts.Draw(r, "machine"), Region: texts.Draw(r, "region"), Zone: texts.Draw(r, "zone"),
+			Node: texts.Draw(r, "node"), Count: rapid.IntRange(1, 2000).Draw(r, "count"), GPUs: rapid.IntRange(0, 9).Draw(r, "gpus"),
+			Seconds: second.Draw(r, "lease"), From: Time(second.Draw(r, "from")), To: Time(second.Draw(r, "to")), End: Granted,
+			Attempts: rapid.IntRange(0, 9).Draw(r, "attempts"), Cause: texts.Draw(r, "cause"), Who: who(), FlexStart: rapid.Bool().Draw(r, "flex"),
+			Booting: second.Draw(r, "booting"), Used: second.Draw(r, "used"), Idle: second.Draw(r, "idle"), Wasted: second.Draw(r, "wasted"),
+		}
+		for range rapid.IntRange(0, 3).Draw(r, "uses") {
+			e.Uses = append(e.Uses, Use{who(), Time(second.Draw(r, "use from")), Time(second.Draw(r, "use to"))})
+		}
+		text, err := json.Marshal(e)
+		require.NoError(r, err)
+		var fast Entry
+		require.True(r, new(decoder).fast(text, &fast), "%s", text)
+		require.Equal(r, e, fast)
+	})
+}
+
+func TestALineWithEscapesAndKeysOfLaterVersionsIsRead(t *testing.T) {
+	dir := t.TempDir()
+	e := granted("a")
+	e.User = `a"b\c`
+	text := strings.Replace(line(t, e), `"v":1,`, `"v":1,"color":"red","more":{"a":[1,2]},`, 1)
+	write(t, dir, "history-alpha.jsonl", text, 0)
+	w := world{t: t, dir: dir}
+	assert.Equal(t, e, w.only(Wait))
+}
+
+func FuzzDecode(f *testing.F) {
+	wait, lease := granted("a"), used("b")
+	for _, e := range []Entry{wait, lease} {
+		text, err := json.Marshal(e)
+		require.NoError(f, err)
+		f.Add(text)
+		f.Add(text[:len(text)/2])
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var d decoder
+		var e Entry
+		if d.decode(text, &e) == nil {
+			require.NoError(t, e.check())
+		}
+	})
+}
+
+// BenchmarkRead reads waits and leases as they alternate in a file.
+func BenchmarkRead(b *testing.B) {
+	dir := b.TempDir()
+	const lines = 1_000_000
+	f, err := os.Create(Path(dir, "alpha"))
+	require.NoError(b, err)
+	var text []byte
+	for i := range lines / 2 {
+		for _, e := range []Entry{granted(fmt.Sprintf("us-central1/alpha-a3-job-%d/a1@1795262400", i)), used(fmt.Sprintf("us-central1-a/alpha-a3-%d@1795262400", i))} {
+			one, err := json.Marshal(e)
+			require.NoError(b, err)
+			text = append(append(text, one...), '\n')
+		}
+		if len(text) > 1<<20 {
+			_, err = f.Write(text)
+			require.NoError(b, err)
+			text = text[:0]
+		}
+	}
+	_, err = f.Write(text)
+	require.NoError(b, err)
+	require.NoError(b, f.Close())
+	for _, kind := range []Kind{Wait, Lease} {
+		b.Run(string(kind), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				tally, err := Read(dir, "alpha", kind, func(*Entry) {})
+				require.NoError(b, err)
+				require.Equal(b, lines/2, tally.Entries)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/lines, "ns/line")
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package history
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+// saveEvery is how often a process saves what is open: a lost minute of it is found
+// again by the next look.
+const saveEvery = time.Minute
+
+// Recorder writes the history of what passes see. It is a flex.Watcher. A folder that
+// cannot be written is a warning, and no reason to do anything differently.
+type Recorder struct {
+	cfg      *config.Config
+	dir      string
+	log      *zap.Logger
+	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts that jobs are charged to
+
+	memory  *memory   // nil before the first look
+	saved   time.Time // when the memory was last saved
+	failing bool      // the last attempt to write has failed
+	known   map[uint32]string
+}
+
+var _ flex.Watcher = (*Recorder)(nil)
+
+// New makes a recorder that writes into the configuration's state folder. Accounts
+// says which accounts jobs are charged to; it is asked once for each job that has a
+// machine or waits for one.
+func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error)) *Recorder {
+	return &Recorder{cfg: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, known: map[uint32]string{}}
+}
+
+// Use has the recorder go by another configuration; the folder stays.
+func (r *Recorder) Use(cfg *config.Config) { r.cfg = cfg }
+
+// Saw records what has ended since the last look.
+func (r *Recorder) Saw(snap plan.Snapshot, p plan.Plan) {
+	if r.memory == nil {
+		_ = os.Mkdir(r.dir, 0o755) // if it cannot be made, writing says so
+		m, err := load(r.dir, r.cfg.Cluster)
+		r.memory = m
+		r.report(err)
+	}
+	m := r.memory
+	l := newLook(r.cfg, snap, p, r.accountsOf(snap))
+	ended := append(m.waits(l), m.leases(l)...)
+	for _, region := range r.cfg.FlexRegions() {
+		if l.reads(region) {
+			m.looked[region] = l.now
+		}
+	}
+	var err error
+	if len(ended) > 0 {
+		err = Append(r.dir, r.cfg.Cluster, snap.Private, ended)
+	}
+	if err == nil && m.changed && (r.saved.IsZero() || snap.Now.Sub(r.saved) >= saveEvery) {
+		r.saved = snap.Now
+		err = m.save(r.dir, r.cfg.Cluster, snap.Private)
+	}
+	r.report(err)
+}
+
+// report says once that the history cannot be kept, and again only after it could.
+func (r *Recorder) report(err error) {
+	if err != nil && !r.failing {
+		r.log.Warn("history is not kept; give SlurmUser a folder to write into, or set slurmflex.state_dir; nothing else depends on it",
+			zap.String("folder", r.dir), zap.Error(err))
+	}
+	r.failing = err != nil
+}
+
+// accountsOf are the accounts of the jobs that the look speaks of.
+func (r *Recorder) accountsOf(snap plan.Snapshot) map[uint32]string {
+	known := make(map[uint32]string, len(r.known))
+	var unknown []uint32
+	for _, j := range snap.Jobs {
+		account, ok := r.known[j.ID]
+		switch {
+		case ok:
+			known[j.ID] = account
+		case j.State.HoldsNodes() && r.hasFlex(j):
+			unknown = append(unknown, j.ID)
+		}
+	}
+	r.known = known
+	if len(unknown) == 0 || r.accounts == nil {
+		return known
+	}
+	found, err := r.accounts(unknown)
+	if err != nil {
+		r.log.Debug("accounts of jobs are not known", zap.Error(err))
+	}
+	for _, job := range unknown {
+		known[job] = found[job]
+	}
+	return known
+}
+
+// hasFlex reports whether the job has a node of ours.
+func (r *Recorder) hasFlex(j slurm.Job) bool {
+	return len(j.Nodes) > 0 && r.cfg.FlexSetOf(j.Nodes[0]) != nil
+}
+
+// Did records nothing: what came of an action the next look shows.
+func (r *Recorder) Did(plan.Action, time.Time, time.Duration, error) {}
+
+// Stood forgets what was seen here once another host makes the passes: it is out of
+// date by the time this one does again.
+func (r *Recorder) Stood(err error) {
+	if errors.Is(err, flex.ErrStandby) {
+		r.memory = nil
+	}
+}

@@ -1,0 +1,244 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// openWait is a wait that has not ended, or whose requests are on record still.
+type openWait struct {
+	Entry
+	Group    string   `json:"group"`
+	Requests []string `json:"requests"`          // their names, the oldest first
+	Failing  bool     `json:"failing,omitempty"` // the last of them has failed
+	Over     bool     `json:"over,omitempty"`    // it has its line, or is to have none
+	Gone     Time     `json:"gone,omitempty"`    // the first look that did not show its requests
+}
+
+func (o *openWait) id() mig.GroupID { return mig.GroupID{Region: o.Region, Name: o.Group} }
+
+// waits brings the open waits up to date, and returns those that have ended.
+func (m *memory) waits(l *look) (ended []Entry) {
+	shown := map[*openWait]bool{}
+	for id, g := range l.groups {
+		if !l.reads(id.Region) || g.Stamp.Newer() {
+			continue
+		}
+		for _, run := range runsOf(g.Requests) {
+			o := m.waitOf(id, run)
+			if o == nil {
+				o = l.begin(g, run)
+				m.openWaits[id], m.changed = append(m.openWaits[id], o), true
+			}
+			shown[o] = true
+			if o.Over {
+				continue
+			}
+			if o.follow(run) {
+				m.changed = true
+			}
+			if end, at := l.endOf(o, g, run, m.looked[id.Region] != 0); end != "" {
+				o.Over, m.changed = true, true
+				if at != 0 {
+					ended = append(ended, o.end(end, at, l, run))
+				}
+			}
+		}
+	}
+	return append(ended, m.goneWaits(l, shown)...)
+}
+
+// goneWaits ends the waits whose requests are not there any more.
+func (m *memory) goneWaits(l *look, shown map[*openWait]bool) (ended []Entry) {
+	for id, open := range m.openWaits {
+		if g := l.groups[id]; !l.reads(id.Region) || g != nil && g.Unread != "" {
+			continue
+		}
+		kept := slices.DeleteFunc(open, func(o *openWait) bool {
+			switch {
+			case shown[o]:
+				m.changed = m.changed || o.Gone != 0
+				o.Gone = 0
+				return false
+			case o.Over:
+				return true
+			case o.Gone == 0:
+				o.Gone, m.changed = l.now, true
+				return false
+			case l.now-o.Gone < goneAfter:
+				return false
+			}
+			ended = append(ended, o.end(l.givenUp(o), o.Gone, l, nil))
+			return true
+		})
+		m.changed = m.changed || len(kept) != len(open)
+		if m.openWaits[id] = kept; len(kept) == 0 {
+			delete(m.openWaits, id)
+		}
+	}
+	slices.SortFunc(ended, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+	return ended
+}
+
+// waitOf is the open wait that a run of requests belongs to; nil if it is new.
+func (m *memory) waitOf(id mig.GroupID, run []mig.Request) *openWait {
+	for _, o := range m.openWaits[id] {
+		for _, r := range run {
+			if slices.Contains(o.Requests, r.Name) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// begin is the wait that a run of requests begins.
+func (l *look) begin(g *mig.Group, run []mig.Request) *openWait {
+	o := &openWait{Group: g.Name}
+	l.place(&o.Entry, g.Stamp.NodeSet, g.Region, 1)
+	o.Kind, o.From = Wait, At(run[0].Created)
+	o.ID = fmt.Sprintf("%s/%s/%s@%d", g.Region, g.Name, run[0].Name, o.From)
+	if g.Stamp.Job != 0 {
+		o.Who = l.who(g.Stamp.Job)
+	}
+	return o
+}
+
+// follow takes over what the requests say, and reports whether anything of it is
+// new.
+func (o *openWait) follow(run []mig.Request) (changed bool) {
+	for _, r := range run {
+		if !slices.Contains(o.Requests, r.Name) {
+			o.Requests, o.Attempts, changed = append(o.Requests, r.Name), o.Attempts+1, true
+		}
+		if r.Cause != mig.CauseNone && o.Cause != r.Cause.String() {
+			o.Cause, changed = r.Cause.String(), true
+		}
+	}
+	last := run[len(run)-1]
+	if failing := last.State == mig.Failed; failing != o.Failing {
+		o.Failing, changed = failing, true
+	}
+	each := o.GPUs / o.Count
+	o.Count, o.Seconds = max(last.Size(), 1), int64(last.Duration/time.Second)
+	o.GPUs = each * o.Count
+	return changed
+}
+
+// endOf says how the wait has ended and when; empty if it goes on. What a first
+// look finds ended has a time only if machines are there to say it.
+func (l *look) endOf(o *openWait, g *mig.Group, run []mig.Request, known bool) (end End, at Time) {
+	last := run[len(run)-1]
+	now := l.now
+	if !known {
+		now = 0
+	}
+	if made := l.made(g, last); made != 0 {
+		return Granted, max(made, o.From)
+	}
+	switch {
+	case last.State == mig.Succeeded:
+		return Granted, now
+	case last.State == mig.Cancelled:
+		return l.givenUp(o), now
+	case last.State == mig.Failed && (isFinal(last.Cause) || l.left(o.Job)):
+		return Failed, now
+	}
+	return "", 0
+}
+
+// isFinal reports whether a request that failed so is not made again before an
+// admin has changed something.
+func isFinal(cause mig.Cause) bool { return cause == mig.CauseConfig || cause == mig.CausePermission }
+
+// made is when the first of the machines was made that the request has brought; 0
+// if none shows.
+func (l *look) made(g *mig.Group, r mig.Request) (first Time) {
+	if !brings(r) {
+		return 0
+	}
+	for _, name := range r.Instances {
+		in := l.machines[name]
+		if in == nil || in.GroupID() != g.ID() || in.Created.IsZero() || in.Created.Before(r.Created) {
+			continue
+		}
+		if slices.ContainsFunc(g.Requests, func(later mig.Request) bool {
+			return brings(later) && later.Created.After(r.Created) && !later.Created.After(in.Created) && later.Names(name)
+		}) {
+			continue // it is the later one's
+		}
+		if at := At(in.Created); first == 0 || at < first {
+			first = at
+		}
+	}
+	return first
+}
+
+// brings reports whether the request has brought machines, or may.
+func brings(r mig.Request) bool { return r.State == mig.Succeeded || r.State.Live() }
+
+// left reports whether the job has left the queue.
+func (l *look) left(job uint32) bool {
+	return job != 0 && l.jobs[job] == nil && len(l.snap.Unread) == 0
+}
+
+// givenUp says why requests without machines are not wanted any more.
+func (l *look) givenUp(o *openWait) End {
+	j := l.jobs[o.Job]
+	switch {
+	case o.Job != 0 && j != nil && (j.Partition != o.Partition || l.waitsElsewhere(o)):
+		return Moved
+	case o.Failing:
+		return Failed
+	}
+	return Withdrawn
+}
+
+// waitsElsewhere reports whether the wait's job now waits for nodes of another
+// nodeset, and for none of this one.
+func (l *look) waitsElsewhere(o *openWait) (elsewhere bool) {
+	for _, w := range l.plan.Waits {
+		switch {
+		case w.Job != o.Job:
+		case w.NodeSet == o.NodeSet:
+			return false
+		default:
+			elsewhere = true
+		}
+	}
+	return elsewhere
+}
+
+// end is the wait's line.
+func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
+	e := o.Entry
+	e.End, e.To = end, max(at, o.From)
+	if end == Granted && len(run) > 0 {
+		for _, name := range run[len(run)-1].Instances {
+			if in := l.machines[name]; in != nil {
+				e.Zone = in.Zone
+			}
+		}
+	}
+	return e
+}
+
+// runsOf cuts the requests of a group, the oldest first, into those of one wait: an
+// attempt that failed for a while is followed by the next.
+func runsOf(requests []mig.Request) (runs [][]mig.Request) {
+	begin := 0
+	for i, r := range requests {
+		if r.State != mig.Failed || isFinal(r.Cause) {
+			runs = append(runs, requests[begin:i+1])
+			begin = i + 1
+		}
+	}
+	if begin < len(requests) {
+		runs = append(runs, requests[begin:])
+	}
+	return runs
+}

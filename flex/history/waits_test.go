@@ -1,0 +1,185 @@
+package history
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+var both = []string{"alpha-a3-0", "alpha-a3-1"}
+
+// waiting is job 812 that waits for two nodes from noon on.
+func waiting(t *testing.T) *world {
+	w := newWorld(t)
+	w.accounts[812] = "ml"
+	w.job(812, slurm.JobConfiguring, noon, both...)
+	w.requests(812, request("a1", mig.Accepted, noon, both...))
+	w.look(time.Minute)
+	return w
+}
+
+func TestAWaitIsGrantedWhenItsFirstMachineIsMade(t *testing.T) {
+	w := waiting(t)
+	w.look(2 * time.Hour)
+	w.requests(812, request("a1", mig.Succeeded, noon, both...))
+	w.machine("alpha-a3-0")
+	w.machine("alpha-a3-1")
+	w.look(20 * time.Second)
+	w.look(time.Hour)
+	assert.Equal(t, Entry{
+		Version: 1, Kind: Wait, ID: "us-central1/alpha-a3-job-812/a1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g",
+		Region: us, Zone: "us-central1-a", Count: 2, GPUs: 16, Seconds: 14400, From: At(noon), To: At(noon.Add(2*time.Hour + time.Minute)),
+		End: Granted, Attempts: 1, Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"},
+	}, w.only(Wait))
+}
+
+func TestAttemptsThatFailedForAWhileAreOfOneWait(t *testing.T) {
+	w := waiting(t)
+	failed := request("a1", mig.Failed, noon, both...)
+	failed.Cause = mig.CauseCapacity
+	w.requests(812, failed)
+	w.look(time.Hour)
+	w.job(812, slurm.JobPending, time.Time{}) // requeued
+	w.look(time.Hour)
+	second := noon.Add(3 * time.Hour)
+	w.requests(812, failed, request("a2", mig.Accepted, second, both...))
+	w.look(2 * time.Hour)
+	w.requests(812, request("a2", mig.Succeeded, second, both...)) // the record of a1 is deleted
+	w.machine("alpha-a3-0")
+	w.look(time.Minute)
+	e := w.only(Wait)
+	assert.Equal(t, At(noon), e.From)
+	assert.Equal(t, 2, e.Attempts)
+	assert.Equal(t, "capacity", e.Cause)
+	assert.Equal(t, Granted, e.End)
+}
+
+func TestAWaitThatNobodyWantsAnyMoreIsWithdrawn(t *testing.T) {
+	for name, c := range map[string]func(*world){
+		"its request is cancelled": func(w *world) {
+			w.requests(812, request("a1", mig.Cancelled, noon, both...))
+			w.look(0)
+		},
+		"its group is gone": func(w *world) {
+			w.requests(812)
+			w.look(0)
+			w.look(2 * time.Minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := waiting(t)
+			w.snap.Jobs = nil
+			c(w)
+			w.look(time.Hour)
+			e := w.only(Wait)
+			assert.Equal(t, Withdrawn, e.End)
+			assert.Equal(t, At(noon.Add(time.Minute)), e.To)
+			assert.Equal(t, "ada", e.User, "as it was while the job was there")
+		})
+	}
+}
+
+func TestAWaitFailsForGoodOrWithItsJob(t *testing.T) {
+	for name, c := range map[string]func(*world){
+		"a cause that does not pass": func(w *world) {
+			failed := request("a1", mig.Failed, noon, both...)
+			failed.Cause = mig.CausePermission
+			w.requests(812, failed)
+		},
+		"the job leaves after an attempt that failed": func(w *world) {
+			failed := request("a1", mig.Failed, noon, both...)
+			failed.Cause = mig.CauseQuota
+			w.requests(812, failed)
+			w.look(0)
+			assert.Empty(w.t, w.read(Wait), "another attempt follows")
+			w.snap.Jobs = nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := waiting(t)
+			c(w)
+			w.look(time.Hour)
+			w.look(time.Hour)
+			assert.Equal(t, Failed, w.only(Wait).End)
+		})
+	}
+}
+
+func TestAWaitIsMovedIfItsJobWaitsElsewhere(t *testing.T) {
+	for name, c := range map[string]func(*world){
+		"in another partition": func(w *world) { w.snap.Jobs[0].Partition = "other" },
+		"for another nodeset":  func(w *world) { w.plan.Waits = []plan.Wait{{Job: 812, NodeSet: "g2"}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := waiting(t)
+			c(w)
+			w.requests(812, request("a1", mig.Cancelled, noon, both...))
+			w.look(time.Minute)
+			assert.Equal(t, Moved, w.only(Wait).End)
+		})
+	}
+}
+
+func TestARequestAfterACancelledOneIsAnotherWait(t *testing.T) {
+	w := waiting(t)
+	later := noon.Add(time.Hour)
+	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Accepted, later, both...))
+	w.look(time.Hour)
+	assert.Equal(t, Withdrawn, w.only(Wait).End)
+	_, waits := w.all(Wait)
+	require.Len(t, waits, 1)
+	assert.Equal(t, At(later), waits[0].From)
+	assert.Empty(t, waits[0].End)
+}
+
+func TestWhatCannotBeReadHasNotEnded(t *testing.T) {
+	w := waiting(t)
+	w.machine("alpha-a3-9")
+	w.look(time.Minute)
+	groups, machines := w.snap.Groups, w.snap.Instances
+	w.snap.Unseen, w.snap.Groups, w.snap.Instances = map[string]error{us: errors.New("503")}, nil, nil
+	w.look(time.Minute)
+	w.look(time.Hour)
+	w.snap.Unseen, w.snap.Groups, w.snap.Instances = nil, groups, machines
+	w.look(time.Minute)
+	assert.Empty(t, w.read(Wait))
+	assert.Empty(t, w.read(Lease))
+}
+
+func TestAListThatIsWrongOnceEndsNothing(t *testing.T) {
+	w := waiting(t)
+	w.machine("alpha-a3-9")
+	w.look(time.Minute)
+	groups, machines := w.snap.Groups, w.snap.Instances
+	w.snap.Groups, w.snap.Instances = nil, nil
+	w.look(time.Second)
+	w.look(time.Second)
+	w.snap.Groups, w.snap.Instances = groups, machines
+	w.look(time.Hour)
+	w.look(time.Hour)
+	assert.Empty(t, w.read(Wait))
+	assert.Empty(t, w.read(Lease))
+}
+
+func TestWhatEndedBeforeTheFirstLookIsTakenOnlyIfMachinesSayWhen(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Options.StateDir = t.TempDir()
+	w.dir = w.cfg.Options.StateDir
+	w.requests(812, request("a1", mig.Cancelled, noon, both...), request("a2", mig.Succeeded, noon.Add(time.Minute), "alpha-a3-7"),
+		request("a3", mig.Succeeded, noon.Add(time.Minute), "alpha-a3-0"))
+	w.snap.Now = noon.Add(time.Hour)
+	w.machine("alpha-a3-0")
+	w.restart()
+	w.look(time.Hour)
+	w.look(time.Hour)
+	e := w.only(Wait)
+	assert.Equal(t, "us-central1/alpha-a3-job-812/a3@1795262460", e.ID)
+	assert.Equal(t, At(noon.Add(time.Hour)), e.To)
+}

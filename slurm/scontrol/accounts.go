@@ -1,0 +1,26 @@
+package scontrol
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"slurmflex/slurm"
+)
+
+// Accounts says which accounts these jobs are charged to, by raw id. Jobs without
+// one, and those that slurmctld no longer knows, are not in the answer.
+func (c *Client) Accounts(ctx context.Context, ids []uint32) (map[uint32]string, error) {
+	args := []string{"-h", "-a", "-o", slurm.AccountFormat}
+	if len(ids) == 1 { // of more, squeue asks slurmctld for all jobs anyway
+		args = append(args, "-j", strconv.FormatUint(uint64(ids[0]), 10))
+	}
+	out, err := c.run(ctx, "squeue", args...)
+	if errors.Is(err, ErrUnknownJob) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slurm.ParseAccounts(out), nil
+}

@@ -1,0 +1,23 @@
+package scontrol
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheAccountsOfJobsAreAsked(t *testing.T) {
+	c := newClient(t, dummy{Stdout: "812|ml\n813|(null)\n"})
+	accounts, err := c.Accounts(t.Context(), []uint32{812, 813})
+	require.NoError(t, err)
+	require.Equal(t, map[uint32]string{812: "ml"}, accounts)
+	require.Equal(t, []string{"squeue", "-h", "-a", "-o", "%A|%a"}, calls(t, c)[0].Args)
+}
+
+func TestAJobThatHasLeftHasNoAccount(t *testing.T) {
+	c := newClient(t, dummy{Stderr: "slurm_load_jobs error: Invalid job id specified\n", Exit: 1})
+	accounts, err := c.Accounts(t.Context(), []uint32{812})
+	require.NoError(t, err)
+	require.Empty(t, accounts)
+	require.Equal(t, []string{"squeue", "-h", "-a", "-o", "%A|%a", "-j", "812"}, calls(t, c)[0].Args)
+}

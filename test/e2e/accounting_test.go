@@ -1,0 +1,53 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
+	skipWithoutSlurmdbd(t)
+	l := cluster(t, lab.Options{Daemon: true, Accounting: true})
+	ctx := context.Background()
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=15", "-A", "ml")
+	awaitTold(t, l, 2*time.Minute, id, `waiting 1m for 2 × a3-megagpu-8g`)
+	capacity(t, l, "", 8)
+	awaitTold(t, l, 2*time.Minute, id, `its nodes are there, until .*; waited [12]m for 2 × a3-megagpu-8g$`)
+	awaitCompleted(t, l, id)
+	sacct := func() (string, bool) {
+		text := strings.TrimSpace(run(t, l, "sacct", "-nPX", "-o", "admincomment", "-j", id))
+		return text, strings.Contains(text, "; waited ")
+	}
+	awaitShown(t, 30*time.Second, "sacct to have what job "+id+" was told last", sacct)
+	awaitNothingLeft(t, l)
+
+	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
+		out, err := l.Flex(ctx, "cost", "--by", "account", "--csv")
+		require.NoError(t, err)
+		return out, strings.Contains(out, "\nml,")
+	})
+	out, err := l.Flex(ctx, "cost", "--by", "job", "--json")
+	require.NoError(t, err)
+	assert.Contains(t, out, `"key": "`+id+`"`)
+}
+
+// skipWithoutSlurmdbd skips a test on Debian testing, whose slurmdbd does not start: its
+// libmariadb 11.8.9 refuses the first query (error 5027).
+func skipWithoutSlurmdbd(t *testing.T) {
+	t.Helper()
+	version, err := lab.SlurmVersion(t.Context())
+	require.NoError(t, err)
+	if version.AtLeast(26, 5) {
+		t.Skip("no slurmdbd of 26.05 that starts")
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slurmflex/config"
 	"slurmflex/flex/cost"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
@@ -99,19 +100,37 @@ func (b billing) report(a *app, pricesWanted bool) (cost.Report, error) {
 	if err != nil {
 		return cost.Report{}, err
 	}
-	bill := cost.NewBill(cost.By(b.by), from, to, time.Local)
+	reports, err := bills(cfg, prices, from, to, cost.By(b.by))
+	if err != nil {
+		return cost.Report{}, err
+	}
+	return reports[0], nil
+}
+
+// bills reads the leases once and makes a bill for each way.
+func bills(cfg *config.Config, prices *cost.Prices, from, to history.Time, ways ...cost.By) ([]cost.Report, error) {
+	bills := make([]*cost.Bill, len(ways))
+	for i, by := range ways {
+		bills[i] = cost.NewBill(by, from, to, time.Local)
+	}
 	ongoing := 0
 	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Lease, func(e *history.Entry) {
-		if bill.Take(e); e.Ongoing {
+		for _, bill := range bills {
+			bill.Take(e)
+		}
+		if e.Ongoing && (to == 0 || e.From < to) {
 			ongoing++
 		}
 	})
 	if err != nil {
-		return cost.Report{}, whoMayRead(err)
+		return nil, whoMayRead(err)
 	}
-	report := bill.Report(cfg.Cluster, prices)
-	report.Ongoing, report.Bad = ongoing, tally.Bad
-	return report, nil
+	reports := make([]cost.Report, len(ways))
+	for i, bill := range bills {
+		reports[i] = bill.Report(cfg.Cluster, prices)
+		reports[i].Ongoing, reports[i].Bad = ongoing, tally.Bad
+	}
+	return reports, nil
 }
 
 // moment reads a local time; 0 if none is given.

@@ -91,3 +91,17 @@ func TestWrongUsesOfCostNameTheFix(t *testing.T) {
 		w.flex(t, append([]string{"cost"}, args...)...).exits(t, exitUsage).complains(t, says)
 	}
 }
+
+func TestTheMonthIsOnePage(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	november := w.path("november.html")
+	w.flex(t, "report", "--month", "2026-11", "--prices", w.path("prices.yaml"), "--output", november).exits(t, exitDone)
+	page, err := os.ReadFile(november)
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "<b>160.00</b> USD")
+	assert.Contains(t, w.flex(t, "report", "--month", "2026-10").exits(t, exitDone).stdout.String(), "<b>0.0</b> machine hours")
+
+	w.flex(t, "report", "--month", "november").exits(t, exitUsage).complains(t, "--month november: give a month, such as 2026-11")
+	w.flex(t, "report", "--output", "/none/x.html").exits(t, exitFailed).complains(t, "write /none/x.html: ")
+}

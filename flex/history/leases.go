@@ -22,6 +22,10 @@ type openLease struct {
 	Stops Time `json:"stops,omitempty"` // when the lease ends at the latest; 0 if that is not known
 	Gone  Time `json:"gone,omitempty"`  // the first look that did not show it
 	Part  int  `json:"part,omitempty"`  // how often it was cut
+
+	// Presumed is the job that is about to run, as all its nodes are up, and Slurm does not
+	// show yet when it started: it may be over at the next look.
+	Presumed uint32 `json:"presumed,omitempty"`
 }
 
 // machine names an instance: its name alone may come again.
@@ -115,14 +119,25 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 		changed = true
 	}
 	for _, j := range jobs {
-		if slices.ContainsFunc(o.Uses, func(u Use) bool { return u.To == 0 && u.Job == j.ID }) {
-			continue
-		}
 		since := l.now
-		if start := At(j.Start); start != 0 {
+		if start := At(j.Start); start != 0 && j.State.AtWork() {
 			since = min(max(start, o.From), l.now)
 		}
-		o.Uses = append(o.Uses, Use{Who: l.who(j.ID), From: since})
+		at := slices.IndexFunc(o.Uses, func(u Use) bool { return u.To == 0 && u.Job == j.ID })
+		switch {
+		case at < 0:
+			o.Uses = append(o.Uses, Use{Who: l.who(j.ID), From: since})
+			if !j.State.AtWork() {
+				o.Presumed = j.ID
+			}
+		case o.Presumed == j.ID && j.State.AtWork():
+			if o.Up == o.Uses[at].From {
+				o.Up = since
+			}
+			o.Uses[at].From, o.Presumed = since, 0
+		default:
+			continue
+		}
 		changed = true
 	}
 	if o.Up == 0 && (len(o.Uses) > 0 || Registered(l.nodes[o.Node]) && !l.coming[o.Node]) {

@@ -31,7 +31,7 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w := booting(t)
 	w.look(2 * time.Minute)
 	w.node(node, busy)
-	w.look(time.Minute) // registered, and its job waits for another node
+	w.look(time.Minute) // registered, and its job is about to start
 	w.job(812, slurm.JobRunning, noon.Add(4*time.Minute), node)
 	w.look(2 * time.Minute)
 	w.look(time.Hour)
@@ -50,10 +50,26 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	}, e)
 }
 
+func TestAJobThatIsOverBeforeItIsSeenToRunHasUsedItsMachine(t *testing.T) {
+	w := booting(t)
+	w.node(node, busy)
+	w.look(2 * time.Minute)
+	w.snap.Jobs = nil
+	w.look(time.Minute)
+	w.gone()
+	e := w.only(Lease)
+	assert.EqualValues(t, 120, e.Booting)
+	assert.EqualValues(t, 60, e.Used)
+	assert.Len(t, e.Uses, 1)
+}
+
 func TestALeaseThatServedNobodyIsWasted(t *testing.T) {
 	for name, c := range map[string]func(*world){
-		"the machine does not come up":    func(*world) {},
-		"the gang does not complete":      func(w *world) { w.node(node, busy) },
+		"the machine does not come up": func(*world) {},
+		"the gang does not complete": func(w *world) {
+			w.node(node, busy)
+			w.job(812, slurm.JobConfiguring, noon, node, "alpha-a3-2")
+		},
 		"the job left before it came up":  func(w *world) { w.snap.Jobs = nil; w.node(node, free) },
 		"it is stopped before it came up": func(w *world) { w.snap.Instances[0].Status = "TERMINATED" },
 	} {

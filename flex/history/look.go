@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"slurmflex/config"
@@ -19,7 +20,7 @@ type look struct {
 
 	nodes    map[string]slurm.State
 	jobs     map[uint32]*slurm.Job
-	atWork   map[string][]*slurm.Job // by node: the jobs that run there
+	atWork   map[string][]*slurm.Job // by node: the jobs that run there, or are about to
 	coming   map[string]bool         // nodes of jobs that have not all their nodes yet
 	groups   map[mig.GroupID]*mig.Group
 	machines map[string]*mig.Instance // ours, by name; the newest of one name
@@ -39,11 +40,14 @@ func newLook(cfg *config.Config, snap plan.Snapshot, p plan.Plan, accounts map[u
 	for i := range snap.Jobs {
 		j := &snap.Jobs[i]
 		l.jobs[j.ID] = j
+		if !j.State.HoldsNodes() {
+			continue
+		}
+		runs := j.State.AtWork() || !slices.ContainsFunc(j.Nodes, func(name string) bool { return !Registered(l.nodes[name]) })
 		for _, name := range j.Nodes {
-			switch {
-			case j.State.AtWork():
+			if runs {
 				l.atWork[name] = append(l.atWork[name], j)
-			case j.State.HoldsNodes():
+			} else {
 				l.coming[name] = true
 			}
 		}

@@ -18,6 +18,8 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 	skipWithoutSlurmdbd(t)
 	l := cluster(t, lab.Options{Daemon: true, Accounting: true})
 	ctx := context.Background()
+	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml")
+	run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml")
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "-A", "ml")
 	awaitTold(t, l, 2*time.Minute, id, `waiting 1m for 2 × a3-megagpu-8g`)

@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
+	"slurmflex/flex/view"
 )
 
 // past writes a history of that many waits of two nodes, a minute longer each.
@@ -62,6 +63,20 @@ func TestTheEstimateOfAJobRegardsHowLongItHasWaited(t *testing.T) {
 	w.flex(t, "sync").exits(t, exitDone)
 	text := w.flex(t, "estimate", "812").exits(t, exitDone).stdout.String()
 	assert.Regexp(t, `^job 812, nodeset a3 \(a3-highgpu-8g\): 2 nodes, lease 2h00m, waiting for \d+[smhd]`, text)
+}
+
+func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
+	w := newWorld(t)
+	w.past(t, 39)
+	now := time.Now().UTC()
+	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-5 * time.Minute), Lease: view.Seconds(2 * time.Hour)}
+	older, waiting := queued, queued
+	older.Since, waiting.State = now.Add(-time.Hour), view.Waiting
+	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting}}
+	(&forecaster{dir: w.path("history"), cluster: "alpha"}).fill(&v)
+	assert.Equal(t, "Half of such requests get machines within another 18m, nine of ten within 32m, by 39 requests like this one", v.Rows[0].Estimate.String())
+	assert.Nil(t, v.Rows[1].Estimate, "none has waited so long")
+	assert.Nil(t, v.Rows[2].Estimate, "nothing is requested")
 }
 
 func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {

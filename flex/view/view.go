@@ -143,7 +143,8 @@ type Row struct {
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
-	Then     string    `json:"then,omitempty"`  // what is done with the job then
+	Then     string    `json:"then,omitempty"`     // what is done with the job then
+	Estimate *Estimate `json:"estimate,omitempty"` // of a wait, where the history says
 	Cause    string    `json:"cause,omitempty"` // of the last error
 	Error    string    `json:"error,omitempty"` // the last of Google's error messages
 }

@@ -97,10 +97,11 @@ var quotaForm = regexp.MustCompile(`[Qq]uota '([^']+)'`)
 func (t *teller) queued(r Row) {
 	live := t.live(r)
 	lacks := "no capacity in " + r.Region + " yet"
-	next := "Google keeps retrying; all the nodes arrive together once it has capacity, and there is no estimate."
-	if r.Count == 1 {
-		next = "Google keeps retrying; the node arrives once it has capacity, and there is no estimate."
+	next := "Google keeps retrying; " + r.one("the node arrives", "all the nodes arrive together") + " once it has capacity"
+	if r.Estimate == nil {
+		next += ", and there is no estimate"
 	}
+	next += "."
 	if live.Cause == mig.CauseQuota.String() {
 		quota := "a quota of the project"
 		if m := quotaForm.FindStringSubmatch(live.Error); m != nil {
@@ -110,6 +111,9 @@ func (t *teller) queued(r Row) {
 	}
 	t.lead("Queued at Google for %s: %s. %s", t.since(live.CreatedAt), lacks, next)
 	t.requested(r)
+	if r.Estimate != nil {
+		t.fact("%s.", r.Estimate)
+	}
 	if !r.GiveUpAt.IsZero() {
 		t.fact("If %s not arrived by %s, slurmflex gives up (provision_timeout) and the job is %s.", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then))
 	}

@@ -15,6 +15,8 @@ import (
 // Board holds what the daemon's last pass saw and the recent actions. It is a
 // flex.Watcher.
 type Board struct {
+	Estimate func(*view.View) // adds estimates to what a pass saw; nil: none
+
 	now func() time.Time
 
 	mu      sync.Mutex
@@ -40,6 +42,9 @@ func (b *Board) Saw(snap plan.Snapshot, p plan.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := view.Of(b.cfg, snap, p)
+	if b.Estimate != nil {
+		b.Estimate(&seen)
+	}
 	b.seen = &seen
 }
 

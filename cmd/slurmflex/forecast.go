@@ -1,0 +1,64 @@
+package main
+
+import (
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/estimate"
+	"slurmflex/flex/history"
+	"slurmflex/flex/view"
+)
+
+// bookAge is how old the waits may be that estimates are from.
+const bookAge = time.Hour
+
+// forecaster estimates the waits of a view by the history. Where the history cannot be
+// read there are no estimates.
+type forecaster struct {
+	dir, cluster string
+
+	read  time.Time // when the history was read; zero: never
+	waits map[string]*estimate.Samples
+	book  *estimate.Book
+}
+
+func newForecaster(cfg *config.Config) *forecaster {
+	return &forecaster{dir: cfg.Options.StateDir, cluster: cfg.Cluster}
+}
+
+// fill adds estimates to the rows that wait for capacity.
+func (f *forecaster) fill(v *view.View) {
+	now := v.SeenAt
+	for i := range v.Rows {
+		row := &v.Rows[i]
+		if row.State != view.Queued || row.Lease <= 0 || row.Since.IsZero() {
+			continue
+		}
+		if f.read.IsZero() || now.Sub(f.read) > bookAge {
+			f.read, f.waits, f.book = now, map[string]*estimate.Samples{}, estimate.NewBook(history.At(now))
+			if _, err := history.Read(f.dir, f.cluster, history.Wait, f.book.Take); err != nil {
+				f.book = estimate.NewBook(history.At(now))
+			}
+		}
+		samples := f.waits[row.NodeSet]
+		if samples == nil {
+			set, _ := v.NodeSet(row.NodeSet)
+			samples = f.book.Of(row.NodeSet, set.Machine)
+			f.waits[row.NodeSet] = samples
+		}
+		a := samples.Answer(estimate.Question{
+			Request: estimate.Request{Count: row.Count, Lease: int64(time.Duration(row.Lease).Seconds())},
+			Waited:  max(int64(now.Sub(row.Since).Seconds()), 1),
+		}, history.At(now))
+		if a.History {
+			row.Estimate = &view.Estimate{Half: secondsOf(a.Half), Ninety: secondsOf(a.Ninety), Requests: a.Samples}
+		}
+	}
+}
+
+func secondsOf(n *int64) view.Seconds {
+	if n == nil {
+		return 0
+	}
+	return view.Seconds(time.Duration(*n) * time.Second)
+}

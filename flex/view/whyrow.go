@@ -212,6 +212,9 @@ func (t *teller) machine(r Row) {
 		text = strings.Replace(text, " and Slurm", ", and Slurm", 1)
 	}
 	t.lead("%s.", text)
+	if r.State == Running {
+		t.fact("So far: %s.", t.hours(r))
+	}
 	if r.EndsAt.IsZero() {
 		t.fact("Compute does not show yet when the lease ends.")
 		return
@@ -222,6 +225,17 @@ func (t *teller) machine(r Row) {
 	if r.State == Idle && !r.Static {
 		t.fact("Slurm gives %s to the next job, or powers %s down after SuspendTime.", r.one("it", "them"), r.one("it", "them"))
 	}
+}
+
+// hours says what a row's machines have come to since they were created.
+func (t *teller) hours(r Row) string {
+	machineHours := float64(r.Count) * t.SeenAt.Sub(r.Since).Hours()
+	text := fmt.Sprintf("%.1f machine hours", machineHours)
+	set, _ := t.NodeSet(r.NodeSet)
+	if machine, known := mig.KnownMachine(set.Machine); known && machine.GPUs > 0 {
+		text += fmt.Sprintf(", %.1f GPU hours", machineHours*float64(machine.GPUs))
+	}
+	return text
 }
 
 func inZone(zone string) string {

@@ -157,6 +157,7 @@ const (
 	Queued     State = "queued"     // their request waits for capacity
 	Waiting    State = "waiting"    // nothing is requested; Obstacle says why
 	Returned   State = "returned"   // they are returned to Slurm, with their job
+	Pending    State = "pending"    // the jobs have no nodes yet; only in the table
 	Cancelling State = "cancelling" // no job needs their request any more
 	Lost       State = "lost"       // their machines are gone under a job; Obstacle says why
 	Booting    State = "booting"    // their machines exist, and have not registered with Slurm
@@ -256,19 +257,6 @@ func (v View) lastKnown(region string) (at time.Time, unread bool) {
 // seen may exist after all.
 func (v View) Unread() bool {
 	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.ReadFail != "" })
-}
-
-// Only is the part of the view that is about one nodeset; all jobs, problems and
-// actions stay.
-func (v View) Only(nodeset string) View {
-	other := func(name string) bool { return name != nodeset }
-	v.Rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool { return other(r.NodeSet) })
-	v.Groups = slices.DeleteFunc(slices.Clone(v.Groups), func(g Group) bool { return other(g.NodeSet) })
-	v.NodeSets = slices.DeleteFunc(slices.Clone(v.NodeSets), func(s NodeSet) bool { return other(s.Name) })
-	v.Regions = slices.DeleteFunc(slices.Clone(v.Regions), func(r Region) bool {
-		return !slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool { return s.Region == r.Name })
-	})
-	return v
 }
 
 // Seconds is a duration that is a number of seconds in JSON.

@@ -459,8 +459,8 @@ func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	s := busy(t)
 	s.pending(817, "JobHeldUser")
 	s.snap.Jobs[len(s.snap.Jobs)-1].Partition = "train"
-	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine (40 GPUs); longest wait: 1h30m; "+
-		"next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
+	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine; "+
+		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
 	s = newScene(t)
 	s.snap = plan.Snapshot{Now: noon}
 	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())

@@ -25,6 +25,13 @@ var stories = []struct {
 }{
 	{"a pending job that others come before", func(s *scene) { s.pending(816, "Priority") }, "816"},
 	{"a pending job that waits for free nodes", func(s *scene) { s.pending(816, "Resources") }, "816"},
+	{"a pending job of a nodeset whose nodes others have", func(s *scene) {
+		*s = *busy(s.t)
+		for i := range uint32(2) {
+			j := s.job(820+i, "train", "alpha-a3-7", slurm.JobRunning)
+			j.Limit, j.User = slurm.ParseLimit(fmt.Sprintf("%d:00:00", 2+i)), "grace"
+		}
+	}, "816"},
 	{"a job whose row cannot be read", func(s *scene) {
 		s.snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
 	}, "816"},

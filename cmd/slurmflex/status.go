@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,7 +53,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			return s.write(cmd.OutOrStdout(), v)
 		},
 	}
-	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON, as described in docs/status.md")
+	jsonFlag(cmd, &s.json)
 	cmd.Flags().BoolVar(&s.watch, "watch", false, "refresh every two seconds until q is pressed")
 	cmd.Flags().BoolVar(&s.me, "me", false, "show only your own jobs")
 	cmd.Flags().StringVar(&s.filter.User, "user", "", "show only jobs of the user with this `name`")
@@ -144,13 +143,6 @@ func (s *status) write(w io.Writer, v view.View) error {
 	}
 	_, err := io.WriteString(w, v.Table(look))
 	return err
-}
-
-// writeJSON writes a document for programs.
-func writeJSON(w io.Writer, document any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
 }
 
 // colors reports whether the reader of what is written wants it in colors.

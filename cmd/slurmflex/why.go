@@ -8,7 +8,7 @@ import (
 )
 
 func newWhy(a *app) *cobra.Command {
-	verbose := false
+	verbose, asJSON := false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
 		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
@@ -35,6 +35,9 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), story)
+			}
 			text := story.Text(verbose)
 			if !verbose && len(story.Details) > 0 {
 				text += "For more: " + cmd.CommandPath() + " --verbose " + args[0] + "\n"
@@ -43,6 +46,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			return err
 		},
 	}
+	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")
 	return cmd
 }

@@ -19,6 +19,7 @@ import (
 
 // View is a cluster as one reconcile pass saw it.
 type View struct {
+	Envelope
 	Cluster  string    `json:"cluster"`
 	SeenAt   time.Time `json:"seen_at"`
 	Daemon   *Daemon   `json:"daemon,omitempty"` // nil unless a daemon answers

@@ -133,6 +133,8 @@ in a row, slurmflex requests no more machines for the nodeset until one joins Sl
 or an hour passes. It must run as SlurmUser.`,
 		Example: "  slurmflex unblock a3",
 		Args:    exactly(1, "a3"),
+
+		ValidArgsFunction: a.complete(nodeSets),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {

@@ -61,6 +61,12 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	cmd.Flags().StringVar(&s.filter.NodeSet, "nodeset", "", "show only the nodeset with this `name`")
 	cmd.Flags().StringVar(&s.order, "sort", "nodeset", "sort by this `key`: "+orders())
 	cmd.Flags().StringVarP(&s.output, "output", "o", "", "`wide` shows more columns")
+	completeFlags(cmd, map[string]cobra.CompletionFunc{
+		"user":      a.complete(func(v view.View, _ string) []string { return v.Users() }),
+		"partition": a.complete(func(v view.View, _ string) []string { return v.Partitions() }),
+		"nodeset":   a.complete(nodeSets),
+		"sort":      choices(orders()), "output": choices("wide"),
+	})
 	return cmd
 }
 
@@ -102,28 +108,16 @@ func (s *status) see(ctx context.Context, a *app) (view.View, error) {
 	if err != nil {
 		return v, err
 	}
-	var partitions []string
-	for _, set := range v.NodeSets {
-		partitions = append(partitions, set.Partitions...)
-	}
-	slices.Sort(partitions)
+	sets, partitions := v.NodeSetNames(), v.Partitions()
 	switch {
-	case s.filter.NodeSet != "" && !slices.Contains(nodeSets(v), s.filter.NodeSet):
-		return v, unknownNodeSet(s.filter.NodeSet, nodeSets(v))
+	case s.filter.NodeSet != "" && !slices.Contains(sets, s.filter.NodeSet):
+		return v, unknownNodeSet(s.filter.NodeSet, sets)
 	case s.filter.Partition != "" && !slices.Contains(partitions, s.filter.Partition):
-		return v, usageError{fmt.Errorf("unknown flex-start partition %q; choose one of: %s",
-			s.filter.Partition, strings.Join(slices.Compact(partitions), ", "))}
+		return v, usageError{fmt.Errorf("unknown flex-start partition %q; choose one of: %s", s.filter.Partition, strings.Join(partitions, ", "))}
 	case s.filter.User != "" && v.HidesUsers():
 		return v, errors.New("--me and --user do not work here, because Slurm hides whose jobs these are (PrivateData)")
 	}
 	return v.Only(s.filter), nil
-}
-
-func nodeSets(v view.View) (names []string) {
-	for _, set := range v.NodeSets {
-		names = append(names, set.Name)
-	}
-	return names
 }
 
 // look is how the table is to look, but for the terminal's width.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"slurmflex/flex/view"
 )
 
 func newWhy(a *app) *cobra.Command {
@@ -24,6 +26,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex why --verbose 812
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
+		ValidArgsFunction: a.complete(view.View.Subjects),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			over := a.progress.begin("reading Slurm and Compute")
 			v, err := a.see(cmd.Context())

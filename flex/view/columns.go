@@ -38,7 +38,9 @@ var columns = []column{
 	{"GROUP", 0, true, func(_ View, r Row) string { return strings.TrimSuffix(r.Group+"/"+r.Request, "/") }},
 }
 
-var narrowing = []int{3, 0, 2} // NODES, NODESET, USER
+const nodesAt = 3
+
+var narrowing = []int{nodesAt, 0, 2} // NODES, NODESET, USER
 
 // gap is between two columns.
 const gap = 2
@@ -90,6 +92,7 @@ func (t *table) rows(v View) {
 	t.row(Head, cells[0], widths)
 	remarks := details(rows, t.look.Now)
 	for i, r := range rows {
+		cells[i+1][nodesAt] = clipStart(cells[i+1][nodesAt], widths[nodesAt])
 		t.row(r.State.Tone(), cells[i+1], widths)
 		t.detail(remarks[i])
 	}

@@ -27,6 +27,23 @@ func Clip(text string, width int) string {
 	return strings.TrimRight(cut, " ") + "…"
 }
 
+// clipStart cuts text likewise, but keeps its end: what tells nodes apart.
+func clipStart(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	at := len(runes) - width + 1
+	rest := string(runes[at:])
+	if unicode.IsDigit(runes[at-1]) {
+		rest = strings.TrimLeft(rest, "0123456789")
+	}
+	return "…" + rest
+}
+
 // Printable replaces what a terminal would take for a command, because messages
 // come from others.
 func Printable(text string) string {

@@ -395,7 +395,12 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 	assert.Equal(t, "00:30 on Nov 22", Moment(noon.Add(11*time.Hour+30*time.Minute), now))
 	assert.Equal(t, "13:00 on Jan 1, 2027", Moment(noon.AddDate(0, 0, 41), now))
 	assert.Equal(t, "ab…", Clip("ab cd", 4))
+	assert.Equal(t, "a3-…", Clip("a3-[64]", 4))
+	assert.Equal(t, "a-…", Clip("a-1234", 5), "no number is cut in two")
 	assert.Empty(t, Clip("ab", 0))
+	assert.Equal(t, "…[2-4]", clipStart("alpha-a3-[2-4]", 6))
+	assert.Equal(t, "…-4]", clipStart("alpha-a3-[123-4]", 6))
+	assert.Equal(t, "ab", clipStart("ab", 2))
 	assert.Equal(t, "a [2Jb ü", Printable("a\x1b[2Jb\nü"))
 }
 

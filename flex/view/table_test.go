@@ -80,10 +80,11 @@ func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testin
 	}
 	s.pending(840, "Resources").User = "grace"
 	s.pending(841, "Priority").Partition = "cpu"
-	s.snap.Jobs[0].Start, s.snap.Jobs[12].Start = time.Time{}, noon.Add(time.Hour)
+	s.snap.Jobs[11].Start, s.snap.Jobs[12].Start = noon.Add(2*time.Hour), noon.Add(time.Hour)
 	text := s.view().Table(Look{Now: noon})
-	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority\n`, text)
+	assert.Regexp(t, `\na3 +820,821,822 \+8 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority\n`, text)
 	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: Resources; expected to start at 13:00:00\n`, text)
+	assert.Regexp(t, `\na3 +831 +ada .*\n    pending in partition train: Priority; expected to start at 14:00:00\n`, text)
 	assert.NotContains(t, text, "841", "slurmflex has no part in it")
 	assert.Contains(t, text, "\njobs: 13 waiting, ")
 }
@@ -94,18 +95,23 @@ func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
 	s.job(818, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
 	s.nodes("alpha-st-0", "ALLOCATED+CLOUD")
 	all := s.view()
+	all.NodeSets[0].Partitions = []string{"train", "night"}
+	all.Jobs[3].Partition = "night"
 	for _, c := range []struct {
 		filter            Filter
 		jobs              []uint32 // of the rows
 		nodesets, regions string
+		groups            int
 	}{
-		{Filter{}, []uint32{814, 815, 812, 816, 817, 813, 817, 818}, "a3 g2 st", "europe-west4 us-central1"},
-		{Filter{NodeSet: "st"}, []uint32{818}, "st", "us-central1"},
-		{Filter{Partition: "train"}, []uint32{814, 815, 812, 816, 817, 813}, "a3", "us-central1"},
-		{Filter{Partition: "short"}, []uint32{817}, "g2", "europe-west4"},
-		{Filter{User: "grace"}, []uint32{816, 818}, "a3 g2 st", "europe-west4 us-central1"},
-		{Filter{User: "grace", Partition: "always"}, []uint32{818}, "st", "us-central1"},
-		{Filter{User: "nobody"}, nil, "a3 g2 st", "europe-west4 us-central1"},
+		{Filter{}, []uint32{814, 815, 812, 816, 817, 813, 817, 818}, "a3 g2 st", "europe-west4 us-central1", 5},
+		{Filter{NodeSet: "st"}, []uint32{818}, "st", "us-central1", 2},
+		{Filter{Partition: "train"}, []uint32{814, 812, 816, 817, 813}, "a3", "us-central1", 3},
+		{Filter{Partition: "night"}, []uint32{815}, "a3", "us-central1", 3},
+		{Filter{Partition: "short"}, []uint32{817}, "g2", "europe-west4", 0},
+		{Filter{User: "grace"}, []uint32{816, 818}, "a3 g2 st", "europe-west4 us-central1", 0},
+		{Filter{User: "ada", Partition: "train"}, []uint32{814, 812, 817, 813}, "a3", "us-central1", 3},
+		{Filter{User: "grace", Partition: "always"}, []uint32{818}, "st", "us-central1", 0},
+		{Filter{User: "nobody"}, nil, "a3 g2 st", "europe-west4 us-central1", 0},
 	} {
 		t.Run(fmt.Sprint(c.filter), func(t *testing.T) {
 			v := all.Only(c.filter)
@@ -123,6 +129,7 @@ func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
 			}
 			assert.Equal(t, c.nodesets, strings.Join(sets, " "))
 			assert.Equal(t, c.regions, strings.Join(regions, " "))
+			assert.Len(t, v.Groups, c.groups)
 			assert.Equal(t, all.Problems, v.Problems)
 		})
 	}

@@ -114,7 +114,7 @@ func (t *teller) holdersOf(set NodeSet) []holder {
 	for _, j := range t.Jobs {
 		names, _ := slurm.Expand(j.Nodes)
 		names = keep(names, func(name string) bool { return in[name] })
-		if len(names) > 0 && slurm.JobState(j.State).HoldsNodes() {
+		if len(names) > 0 {
 			all = append(all, holder{Job: j, nodes: slurm.Fold(names), until: t.end(j)})
 		}
 	}

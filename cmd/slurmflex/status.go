@@ -122,7 +122,7 @@ func (s *status) see(ctx context.Context, a *app) (view.View, error) {
 
 // look is how the table is to look, but for the terminal's width.
 func (s *status) look() view.Look {
-	return view.Look{Wide: s.output == "wide", Order: view.Order(s.order)}
+	return view.Look{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
 }
 
 func (s *status) write(w io.Writer, v view.View) error {

@@ -177,6 +177,7 @@ func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {
 	for call, shown := range map[string]bool{"--user ada": true, "--user grace": false, "--partition train": true, "--me": false} {
 		text := w.flex(t, append([]string{"status"}, strings.Fields(call)...)...).exits(t, exitDone).stdout.String()
 		assert.Equal(t, shown, strings.Contains(text, " 812 "), call)
+		assert.Equal(t, !shown, strings.Contains(text, "\nno jobs, nodes or machines match\n"), call)
 	}
 	r := w.flex(t, "status", "-o", "wide", "--sort", "wait").exits(t, exitDone)
 	assert.Regexp(t, `\nNODESET .* GPUS `, r.stdout.String())

@@ -100,6 +100,8 @@ func (t *table) rows(v View) {
 	case len(rows) > 0:
 	case v.Unread():
 		t.line(Plain, "the state of waiting nodes and machines is unknown")
+	case t.look.Filtered:
+		t.line(Plain, "no jobs, nodes or machines match")
 	default:
 		t.line(Plain, "no nodes waiting, no machines running")
 	}

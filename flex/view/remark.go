@@ -61,15 +61,20 @@ func (m remark) said(now time.Time, later bool) string {
 // Detail says what more there is to know of a row.
 func (r Row) Detail(now time.Time) string { return r.remark(now).said(now, false) }
 
-// details are the lines to be put below rows. What is to be said of several is
-// said once, below the last of them.
+// details are the lines to be put below rows. What is to be said of several of one
+// nodeset is said once, below the last of them.
 func details(rows []Row, now time.Time) []string {
 	lines := make([]string, len(rows))
-	alike := map[remark][]int{} // rows by their remarks without the time
+	type likeness struct {
+		nodeset string
+		remark  remark // without the time
+	}
+	alike := map[likeness][]int{} // rows
 	for i, r := range rows {
 		m := r.remark(now)
 		m.at = time.Time{}
-		alike[m] = append(alike[m], i)
+		key := likeness{r.NodeSet, m}
+		alike[key] = append(alike[key], i)
 	}
 	for _, at := range alike {
 		var names []string

@@ -19,6 +19,8 @@ type Look struct {
 	Width int   // of the terminal, in characters; 0: no terminal, as wide as it is
 	Wide  bool  // with more columns, and nothing clipped
 	Order Order // of the rows; empty: by nodeset, state and time
+
+	Filtered bool // the view is only a part, so that no rows do not mean that there are none
 }
 
 // Table is the view as text for a terminal: a summary, a line for each row with its

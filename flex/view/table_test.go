@@ -71,6 +71,13 @@ func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
 	text := s.view().Table(Look{Now: noon})
 	assert.Equal(t, 1, strings.Count(text, "failed (capacity)"))
 	assert.Regexp(t, `\na3 +815 .*\n    812,813,814,815: attempt 1 failed \(capacity\); retrying at 12:00:40 and later\n`, text)
+
+	row := func(nodeset, nodes, lost string) Row {
+		return Row{NodeSet: nodeset, Nodes: nodes, State: Lost, Obstacle: lost}
+	}
+	assert.Equal(t, []string{"", "a-0,a-1: gone", "other", "gone"},
+		details([]Row{row("a", "a-0", "gone"), row("a", "a-1", "gone"), row("a", "a-2", "other"), row("b", "b-0", "gone")}, noon),
+		"each nodeset for itself")
 }
 
 func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testing.T) {

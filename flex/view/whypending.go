@@ -82,10 +82,10 @@ func (t *teller) holders(set NodeSet) {
 	for i, h := range all {
 		text := fmt.Sprintf("Job %s%s has %s", h.Name(), inBrackets(h.User), h.nodes)
 		switch {
-		case !slurm.JobState(h.State).AtWork():
-			text += ", not started yet"
 		case !h.until.IsZero():
 			text += " until " + t.on(h.until) + " at the latest"
+		case !slurm.JobState(h.State).AtWork():
+			text += ", not started yet"
 		}
 		if i == shownHolders {
 			say("%s.", moreJobs(len(all)-i, set))

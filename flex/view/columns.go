@@ -164,7 +164,6 @@ func (v View) pending() []Row {
 	type likeness struct {
 		partition, user, reason string
 		limit                   Seconds
-		start                   time.Time
 	}
 	at := map[likeness]int{} // in rows
 	var rows []Row
@@ -173,7 +172,7 @@ func (v View) pending() []Row {
 		if len(sets) == 0 || !slurm.JobState(j.State).Waits() {
 			continue
 		}
-		key := likeness{j.Partition, j.User, cmp.Or(j.Reason, "None"), j.Limit, j.StartAt}
+		key := likeness{j.Partition, j.User, cmp.Or(j.Reason, "None"), j.Limit}
 		if _, ok := at[key]; !ok {
 			var names []string
 			for _, set := range sets {
@@ -182,7 +181,7 @@ func (v View) pending() []Row {
 			at[key] = len(rows)
 			rows = append(rows, Row{
 				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit,
-				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.reason), NextAt: j.StartAt,
+				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.reason),
 			})
 			if j.User != "" {
 				rows[at[key]].Users = []string{j.User}
@@ -190,6 +189,9 @@ func (v View) pending() []Row {
 		}
 		r := &rows[at[key]]
 		r.Jobs, r.ShownAs = append(r.Jobs, j.ID), append(r.ShownAs, j.Name())
+		if !j.StartAt.IsZero() && (r.NextAt.IsZero() || j.StartAt.Before(r.NextAt)) {
+			r.NextAt = j.StartAt
+		}
 	}
 	return rows
 }

@@ -27,6 +27,9 @@ func (r Row) remark(now time.Time) remark {
 		m.text = "returned to Slurm: " + r.Obstacle
 	case r.State == Pending:
 		m.text, m.next, m.at = r.Obstacle, "expected to start", r.NextAt
+		if len(r.Jobs) > 1 {
+			m.next = "the first is expected to start"
+		}
 	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
 		m.text, m.next, m.at = fmt.Sprintf("attempt %d failed (%s)", r.Failed, r.Cause), "retrying", r.NextAt
 	case r.Obstacle != "":

@@ -87,11 +87,10 @@ func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testin
 	}
 	s.pending(840, "Resources").User = "grace"
 	s.pending(841, "Priority").Partition = "cpu"
-	s.snap.Jobs[11].Start, s.snap.Jobs[12].Start = noon.Add(2*time.Hour), noon.Add(time.Hour)
+	s.snap.Jobs[10].Start, s.snap.Jobs[11].Start, s.snap.Jobs[12].Start = noon.Add(3*time.Hour), noon.Add(2*time.Hour), noon.Add(time.Hour)
 	text := s.view().Table(Look{Now: noon})
-	assert.Regexp(t, `\na3 +820,821,822 \+8 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority\n`, text)
+	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority; the first is expected to start at 14:00:00\n`, text)
 	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: Resources; expected to start at 13:00:00\n`, text)
-	assert.Regexp(t, `\na3 +831 +ada .*\n    pending in partition train: Priority; expected to start at 14:00:00\n`, text)
 	assert.NotContains(t, text, "841", "slurmflex has no part in it")
 	assert.Contains(t, text, "\njobs: 13 waiting, ")
 }

@@ -104,20 +104,22 @@ func TestThePageOfTheJSONHasEachOfItsFieldsAndNoOther(t *testing.T) {
 }
 
 func TestEveryCommandThatShowsSomethingPrintsItsDocument(t *testing.T) {
-	w := mixed(t)
-	w.nodes(t, poweringUp, 2, 2)
-	for _, d := range documents {
-		for _, command := range d.commands {
-			r := w.flex(t, append(strings.Fields(command), "--json")...).exits(t, exitDone)
-			text := r.stdout.String()
-			decoder := json.NewDecoder(strings.NewReader(text))
-			decoder.DisallowUnknownFields()
-			document := reflect.New(reflect.TypeOf(d.of)).Interface()
-			require.NoError(t, decoder.Decode(document), "%s: %s", command, text)
-			assert.False(t, decoder.More(), "%s: it is one object", command)
-			assert.True(t, strings.HasPrefix(text, fmt.Sprintf("{\n  \"schema_version\": %d,\n  \"kind\": %q,\n", view.Schema, d.kind)), "%s: %s", command, text)
-			assert.NotContains(t, text, "null", command)
-		}
+	for name, w := range map[string]*world{"with nothing to do": newWorld(t), "with much to do": mixed(t)} {
+		t.Run(name, func(t *testing.T) {
+			for _, d := range documents {
+				for _, command := range d.commands {
+					r := w.flex(t, append(strings.Fields(command), "--json")...).exits(t, exitDone)
+					text := r.stdout.String()
+					decoder := json.NewDecoder(strings.NewReader(text))
+					decoder.DisallowUnknownFields()
+					require.NoError(t, decoder.Decode(reflect.New(reflect.TypeOf(d.of)).Interface()), "%s: %s", command, text)
+					assert.False(t, decoder.More(), "%s: it is one object", command)
+					envelope := fmt.Sprintf("{\n  \"schema_version\": %d,\n  \"kind\": %q,\n", view.Schema, d.kind)
+					assert.True(t, strings.HasPrefix(text, envelope), "%s: %s", command, text)
+					assert.NotContains(t, text, "null", command)
+				}
+			}
+		})
 	}
 }
 

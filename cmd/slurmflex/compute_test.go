@@ -171,6 +171,7 @@ func TestWhatComputeRefusesToDoIsAFailureWithItsError(t *testing.T) {
 	}))
 	r := w.flex(t, "sync").exits(t, exitFailed)
 	assert.Contains(t, r.stderr.String(), "Required 'compute.instances.delete' permission")
+	assert.Equal(t, "0 actions done, 1 failed\n", r.stdout.String())
 	assert.Regexp(t, `\nslurmflex: 1 of 1 actions failed; the next pass retries\n$`, r.stderr.String())
 	assert.Len(t, w.machines(), 2)
 }

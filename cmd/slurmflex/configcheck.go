@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -30,7 +31,7 @@ change in a cluster that slurm-gcp's scripts run. Changes nothing.`,
 }
 
 func newCheck(a *app) *cobra.Command {
-	live, effective := false, false
+	live, effective, asJSON := false, false, false
 	cmd := &cobra.Command{
 		Use: "check", Short: "Report errors, advice and ignored keys of the configuration",
 		Long: `Reports what is wrong with the configuration, what could be better ("advice") and
@@ -45,30 +46,47 @@ something could not be checked, 2 if it is invalid.`,
   slurmflex --config new.yaml config check --effective`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
 			cfg, err := a.config()
-			if err != nil {
+			var problems config.Problems
+			switch {
+			case asJSON && errors.As(err, &problems):
+				return errors.Join(writeJSON(out, newCheckReport(a.configPath, "", false, faultsOf(problems))), err)
+			case err != nil:
 				return err
+			case effective:
+				return a.effective(out, asJSON, cfg)
 			}
-			if effective {
-				text, err := check.Effective(cfg)
-				if err != nil {
-					return err
-				}
-				_, err = cmd.OutOrStdout().Write(text)
-				return err
-			}
-			return a.check(cmd.Context(), cmd.OutOrStdout(), cfg, live)
+			return a.check(cmd.Context(), out, asJSON, cfg, live)
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "also query Slurm and Compute; run it on the controller as SlurmUser")
 	cmd.Flags().BoolVar(&effective, "effective", false, "print the effective configuration, defaults included, as YAML")
 	cmd.MarkFlagsMutuallyExclusive("live", "effective")
+	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// effective prints the effective configuration.
+func (a *app) effective(w io.Writer, asJSON bool, cfg *config.Config) error {
+	text, err := check.Effective(cfg)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		_, err = w.Write(text)
+		return err
+	}
+	report, err := newEffectiveReport(a.configPath, text)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, report)
 }
 
 // check prints what there is to know about the configuration; what is wrong with
 // it is the error.
-func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, live bool) error {
+func (a *app) check(ctx context.Context, w io.Writer, asJSON bool, cfg *config.Config, live bool) error {
 	found := check.Advise(cfg)
 	world := ""
 	if live {
@@ -92,10 +110,15 @@ func (a *app) check(ctx context.Context, w io.Writer, cfg *config.Config, live b
 		fmt.Fprintf(&text, "%s: OK: cluster %s: %d of %s %s flex-start%s\n",
 			a.configPath, cfg.Cluster, n, view.Count(len(cfg.NodeSets), "nodeset"), uses, world)
 	}
-	if _, err := io.WriteString(w, text.String()); err != nil {
-		return err
+	var err error
+	if asJSON {
+		err = writeJSON(w, newCheckReport(a.configPath, cfg.Cluster, live, found))
+	} else {
+		_, err = io.WriteString(w, text.String())
 	}
 	switch {
+	case err != nil:
+		return err
 	case len(wrong) == 0:
 		return nil
 	case len(found.Of(check.Fault)) == 0:

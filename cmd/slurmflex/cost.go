@@ -57,20 +57,17 @@ hides jobs from other users, it runs as SlurmUser.`,
 			switch {
 			case err != nil:
 				return err
-			case b.json:
-				return writeJSON(cmd.OutOrStdout(), report)
 			case b.csv:
 				return writeCSV(cmd.OutOrStdout(), report)
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), costText(report))
-			return err
+			return write(cmd.OutOrStdout(), b.json, bill{view.EnvelopeOf("cost"), report})
 		},
 	}
 	cmd.Flags().StringVar(&b.from, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
 	cmd.Flags().StringVar(&b.to, "to", "", "count up to this `time`, which is not in it")
 	cmd.Flags().StringVar(&b.by, "by", string(cost.Account), "a row for each `key`: account, user, partition, nodeset, job or day")
 	cmd.Flags().StringVar(&b.prices, "prices", defaultPrices, "the price `file`")
-	cmd.Flags().BoolVar(&b.json, "json", false, "write JSON, as docs/status.md explains it")
+	jsonFlag(cmd, &b.json)
 	cmd.Flags().BoolVar(&b.csv, "csv", false, "write comma-separated values, in seconds")
 	return cmd
 }
@@ -115,8 +112,8 @@ func bills(cfg *config.Config, prices *cost.Prices, from, to history.Time, ways 
 	}
 	ongoing := 0
 	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Lease, func(e *history.Entry) {
-		for _, bill := range bills {
-			bill.Take(e)
+		for _, b := range bills {
+			b.Take(e)
 		}
 		if e.Ongoing && (to == 0 || e.From < to) {
 			ongoing++
@@ -126,8 +123,8 @@ func bills(cfg *config.Config, prices *cost.Prices, from, to history.Time, ways 
 		return nil, whoMayRead(err)
 	}
 	reports := make([]cost.Report, len(ways))
-	for i, bill := range bills {
-		reports[i] = bill.Report(cfg.Cluster, prices)
+	for i, b := range bills {
+		reports[i] = b.Report(cfg.Cluster, prices)
 		reports[i].Ongoing, reports[i].Bad = ongoing, tally.Bad
 	}
 	return reports, nil
@@ -170,8 +167,14 @@ func keyOf(l cost.Line) string {
 	return view.Printable(l.Key)
 }
 
-// costText is the report for people: hours with a decimal.
-func costText(r cost.Report) string {
+// bill is what the command prints.
+type bill struct {
+	view.Envelope
+	cost.Report
+}
+
+// String is the bill for people: hours with a decimal.
+func (r bill) String() string {
 	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
 	if r.Currency != "" {
 		head = append(head, r.Currency)
@@ -195,7 +198,7 @@ func costText(r cost.Report) string {
 		}
 		b.WriteString("\n")
 	}
-	costNotes(&b, r)
+	costNotes(&b, r.Report)
 	return b.String()
 }
 

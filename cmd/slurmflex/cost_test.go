@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/cost"
 	"slurmflex/flex/history"
+	"slurmflex/flex/view"
 )
 
 // leases writes a history of two leases: ada's, used, and bob's, wasted.
@@ -57,9 +57,9 @@ func TestTheBillIsOfATime(t *testing.T) {
 func TestTheBillInJSON(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
-	var r cost.Report
+	var r bill
 	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--by=job", "--json").exits(t, exitDone).stdout.Bytes(), &r))
-	assert.Equal(t, 1, r.Version)
+	assert.Equal(t, view.EnvelopeOf("cost"), r.Envelope)
 	assert.Equal(t, "812", r.Rows[0].Key)
 	assert.EqualValues(t, 6480, r.Rows[0].Machine.Used)
 	assert.Empty(t, r.Currency)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -68,17 +66,13 @@ history: see slurmflex.state_dir. It asks Google nothing.`,
 			if err != nil {
 				return err
 			}
-			if e.json {
-				return writeJSON(cmd.OutOrStdout(), report)
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), estimateText(report))
-			return err
+			return write(cmd.OutOrStdout(), e.json, estimated{view.EnvelopeOf("estimate"), report})
 		},
 	}
 	cmd.Flags().StringVarP(&e.partition, "partition", "p", "", "the `partition` of the job")
 	cmd.Flags().IntVarP(&e.nodes, "nodes", "N", 1, "its `number` of nodes")
 	cmd.Flags().StringVarP(&e.time, "time", "t", "", "its time limit, as sbatch takes it; without one its lease is the longest")
-	cmd.Flags().BoolVar(&e.json, "json", false, "write JSON, as docs/status.md explains it")
+	jsonFlag(cmd, &e.json)
 	return cmd
 }
 
@@ -225,7 +219,7 @@ func answers(cfg *config.Config, questions []question, now time.Time) (estimate.
 	if err != nil {
 		return estimate.Report{}, whoMayRead(err)
 	}
-	r := estimate.Report{Version: estimate.Version, Cluster: cfg.Cluster, Bad: tally.Bad}
+	r := estimate.Report{Cluster: cfg.Cluster, Bad: tally.Bad}
 	for _, q := range questions {
 		r.Estimates = append(r.Estimates, book.Of(q.nodeset, q.machine).Answer(q.Question, history.At(now)))
 	}
@@ -237,14 +231,14 @@ func whoMayRead(err error) error {
 	return fmt.Errorf("%w; where Slurm hides jobs from other users (PrivateData), run it as SlurmUser", err)
 }
 
-func writeJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
+// estimated is what the command prints.
+type estimated struct {
+	view.Envelope
+	estimate.Report
 }
 
-// estimateText is the report for people.
-func estimateText(r estimate.Report) string {
+// String is the report for people.
+func (r estimated) String() string {
 	var b strings.Builder
 	for i, a := range r.Estimates {
 		if i > 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 )
@@ -39,10 +38,10 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	assert.Regexp(t, `(?m)^  --time  1 node +2 nodes +4 nodes$`, text)
 	assert.Regexp(t, `(?m)^  1h00m   20m / 36m +20m / 36m +20m / 36m$`, text)
 
-	var report estimate.Report
+	var report estimated
 	out := w.flex(t, "estimate", "--partition=train", "--nodes=2", "--time=120", "--json").exits(t, exitDone).stdout
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
-	assert.Equal(t, 1, report.Version)
+	assert.Equal(t, view.EnvelopeOf("estimate"), report.Envelope)
 	assert.EqualValues(t, 20*60, *report.Estimates[0].Half)
 	assert.Len(t, report.Estimates[0].WhatIf, 12)
 }

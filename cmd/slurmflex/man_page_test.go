@@ -57,7 +57,11 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 			first = false
 		}
 		value, usage := pflag.UnquoteUsage(f)
-		fmt.Fprintf(p, ".TP\n.B %s", roff("--"+f.Name))
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		fmt.Fprintf(p, ".TP\n.B %s", roff(name))
 		if value != "" {
 			fmt.Fprintf(p, "\\fI %s\\fR", roff(value))
 		}

@@ -23,8 +23,9 @@ func described(c *cobra.Command) string {
 	case c.Parent() != nil && c.Parent().Name() == "completion":
 		return c.Short
 	case c.Name() == "completion":
-		return "Print a script that makes a shell complete slurmflex's commands and flags. The\n" +
-			"packages install it for bash, zsh and fish."
+		return "Print a script that makes a shell complete slurmflex's commands and flags, and\n" +
+			"jobs, nodes, nodesets, partitions and users that the daemon knows. The packages\n" +
+			"install it for bash, zsh and fish."
 	}
 	return c.Long
 }

@@ -28,7 +28,7 @@ type measures struct {
 
 func newMeasures(cfg *config.Config) measures {
 	registry := prometheus.NewRegistry()
-	return measures{metrics.New(registry, cfg, thisBuild().version, time.Now), registry}
+	return measures{metrics.New(registry, cfg, thisBuild().Version, time.Now), registry}
 }
 
 // called counts a call to Compute.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -58,58 +59,82 @@ feeds the watchdog.`,
 
 func newSync(a *app) *cobra.Command {
 	var file textfile
+	asJSON := false
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Run one reconcile pass, for cron", GroupID: "run", Args: noArguments,
 		Long: `Run one reconcile pass and wait for its actions to finish. For cron or
 slurmflex-sync.timer, when no daemon is running; with a daemon it waits for its
-turn. It must run as SlurmUser.`,
+turn. It must run as SlurmUser.
+
+Each action is a line of the log, on stderr; the last line, on stdout, counts them.`,
 		Example: `  slurmflex sync
   slurmflex sync --textfile /var/lib/prometheus/node-exporter/slurmflex.prom`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				return a.onePass(ctx, r, file)
+				return a.onePass(ctx, cmd.OutOrStdout(), asJSON, r, file)
 			})
 		},
 	}
 	file.flag(cmd)
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func newGC(a *app) *cobra.Command {
-	dryRun, adopt := false, false
+	dryRun, adopt, asJSON := false, false, false
 	var file textfile
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Clean up requests, machines and groups that are no longer needed", GroupID: "run", Args: noArguments,
 		Long: `Run a reconcile pass that only cleans up: it deletes requests and machines that no
 node in Slurm needs, and groups, policies and reservations of this cluster that are
-no longer used. It requests nothing and changes no node. It must run as SlurmUser.`,
+no longer used. It requests nothing and changes no node. It must run as SlurmUser.
+
+Each action is a line of the log, on stderr; the last line, on stdout, counts them.`,
 		Example: `  slurmflex gc --dry-run
   slurmflex gc --adopt-slurm-gcp`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
 				r.Adopt = adopt
 				if dryRun {
-					return a.printPlan(ctx, cmd.OutOrStdout(), r, flex.OnlyCollect)
+					return a.printPlan(ctx, cmd.OutOrStdout(), asJSON, r, flex.OnlyCollect)
 				}
-				return a.onePass(ctx, r, file, flex.OnlyCollect)
+				return a.onePass(ctx, cmd.OutOrStdout(), asJSON, r, file, flex.OnlyCollect)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would be cleaned up")
 	file.flag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "textfile")
+	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&adopt, "adopt-slurm-gcp", false, "also clean up what slurm-gcp's scripts have left of this cluster's flex nodesets")
 	return cmd
 }
 
+// unblocked is what unblock has done.
+type unblocked struct {
+	view.Envelope
+	NodeSet string `json:"nodeset"`
+	Nodes   string `json:"nodes"` // a hostlist: those whose record is cleared
+}
+
+func (u unblocked) String() string {
+	if u.Nodes == "" {
+		return fmt.Sprintf("nodeset %s has no record of failed boots\n", u.NodeSet)
+	}
+	return fmt.Sprintf("nodeset %s unblocked (boot failures of %s cleared)\n", u.NodeSet, u.Nodes)
+}
+
 func newUnblock(a *app) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use: "unblock NODESET", Short: "Lift a nodeset's block after failed boots", GroupID: "run",
 		Long: `Clear the record of failed boots of a nodeset's nodes. After boot_failures of them
 in a row, slurmflex requests no more machines for the nodeset until one joins Slurm
 or an hour passes. It must run as SlurmUser.`,
 		Example: "  slurmflex unblock a3",
 		Args:    exactly(1, "a3"),
+
+		ValidArgsFunction: a.complete(nodeSets),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {
@@ -118,18 +143,17 @@ or an hour passes. It must run as SlurmUser.`,
 			if !cfg.HasFlexSet(args[0]) {
 				return unknownNodeSet(args[0], names(cfg))
 			}
+			over := a.progress.begin("reading Slurm")
 			nodes, err := flex.Unblock(cmd.Context(), a.scheduler(cfg), cfg, args[0])
+			over()
 			if err != nil {
 				return fmt.Errorf("unblock %s: %w", args[0], err)
 			}
-			if len(nodes) == 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "nodeset %s has no record of failed boots\n", args[0])
-				return nil
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "nodeset %s unblocked (boot failures of %s cleared)\n", args[0], slurm.Fold(nodes))
-			return nil
+			return write(cmd.OutOrStdout(), asJSON, unblocked{view.EnvelopeOf("unblock"), args[0], slurm.Fold(nodes)})
 		},
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 // names are those of the flex-start nodesets.
@@ -199,13 +223,15 @@ func (a *app) with(ctx context.Context, cfg *config.Config, log *zap.Logger, do 
 	return do(ctx, r)
 }
 
-// onePass runs one pass, and writes its metrics into the file.
-func (a *app) onePass(ctx context.Context, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
-	r.Watch = flex.Watchers{r.Watch, &a.progress}
+// onePass runs one pass, says what it has done, and writes its metrics into the file.
+func (a *app) onePass(ctx context.Context, w io.Writer, asJSON bool, r *flex.Reconciler, file textfile, only ...flex.Filter) error {
+	did := newDid(r.Config.Cluster)
+	r.Watch = flex.Watchers{r.Watch, &a.progress, did}
 	over := a.progress.begin("reading Slurm and Compute")
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	over()
-	return errors.Join(verdict(ctx, out, err), a.measures.write(file, err))
+	said := did.say(w, asJSON, err)
+	return errors.Join(verdict(ctx, out, err), said, a.measures.write(file, err))
 }
 
 // verdict is what went wrong in a pass. It is no error if another process that is

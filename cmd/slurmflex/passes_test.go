@@ -48,10 +48,13 @@ func mixed(t *testing.T) *world {
 
 func TestGCOnlyCollects(t *testing.T) {
 	w := mixed(t)
-	w.flex(t, "gc").exits(t, exitDone)
+	r := w.flex(t, "gc").exits(t, exitDone)
+	assert.Equal(t, "1 action done\n", r.stdout.String())
+	assert.Contains(t, r.stderr.String(), " info delete instances alpha-a3-[0-1] of alpha-a3-job-812 ", "the log has the action")
 	assert.Empty(t, w.machines())
 	w.flex(t, "gc").exits(t, exitDone)
 	assert.Empty(t, w.cloud.State().Groups)
+	assert.Equal(t, "nothing to do\n", w.flex(t, "gc").exits(t, exitDone).stdout.String())
 	assert.Equal(t, []string{"regionInstanceGroupManagers.deleteInstances", "regionInstanceGroupManagers.delete"}, w.changes())
 	assert.Empty(t, w.updates(t))
 }
@@ -71,7 +74,9 @@ func TestSyncLeavesThePassToTheOneThatIsAboutToStart(t *testing.T) {
 	require.NoError(t, err)
 	defer next.Close()
 	require.NoError(t, unix.Flock(int(next.Fd()), unix.LOCK_EX))
-	w.flex(t, "sync").exits(t, exitDone).saysNothing(t)
+	r := w.flex(t, "sync").exits(t, exitDone)
+	assert.Equal(t, "nothing done: another pass is about to begin\n", r.stdout.String())
+	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.calls(t))
 	assert.Empty(t, w.cloud.Calls())
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // footAfter is how long somebody at a terminal waits without a message.
-const footAfter = 2 * time.Second
+const footAfter = time.Second
 
 // progress is stderr: on a terminal its last line says what takes so long. It is a
 // zapcore.WriteSyncer, so that log lines come above that line, and a flex.Watcher

@@ -49,6 +49,8 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 		newHook(a, resumeFail, "ResumeFailProgram: cancel the requests of nodes that did not boot in time"),
 	)
 	addCompletion(root)
+	completeNoFiles(root)
+	completeFlags(root, map[string]cobra.CompletionFunc{"log-level": choices("debug, info, warn, error")})
 	refuseHelpOnNothing(a, root)
 	return root
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,9 +18,9 @@ import (
 
 // status is how the command of that name was called.
 type status struct {
-	json    bool
-	watch   bool
-	nodeset string
+	json, watch, me bool
+	filter          view.Filter
+	order, output   string
 }
 
 func newStatus(a *app) *cobra.Command {
@@ -26,20 +28,21 @@ func newStatus(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show waiting nodes, machines and their leases, and problems", GroupID: "ask", Args: noArguments,
 		Long: `Show the nodes that wait and for how long, the machines and when their leases end,
-held jobs, and problems.
+jobs to which Slurm has allocated no nodes yet, held jobs, and problems.
 
 Any user can run it: the daemon answers, at slurmflex.http_address. If no daemon
 answers, the command reads Slurm and Compute itself, which needs credentials.`,
 		Example: `  slurmflex status
-  slurmflex status --watch --nodeset a3
+  slurmflex status --me
+  slurmflex status --watch --nodeset a3 --sort wait
   slurmflex status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if s.json && s.watch {
-				return usageError{errors.New("--json and --watch exclude each other; give one of them")}
+			if err := s.check(); err != nil {
+				return usageError{err}
 			}
 			see := func(ctx context.Context) (view.View, error) { return s.see(ctx, a) }
 			if s.watch {
-				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see)
+				return watch(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), see, s.look())
 			}
 			over := a.progress.begin("reading Slurm and Compute")
 			v, err := see(cmd.Context())
@@ -50,34 +53,85 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			return s.write(cmd.OutOrStdout(), v)
 		},
 	}
-	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON, as described in docs/status.md")
+	jsonFlag(cmd, &s.json)
 	cmd.Flags().BoolVar(&s.watch, "watch", false, "refresh every two seconds until q is pressed")
-	cmd.Flags().StringVar(&s.nodeset, "nodeset", "", "show only the nodeset with this `name`")
+	cmd.Flags().BoolVar(&s.me, "me", false, "show only your own jobs")
+	cmd.Flags().StringVar(&s.filter.User, "user", "", "show only jobs of the user with this `name`")
+	cmd.Flags().StringVar(&s.filter.Partition, "partition", "", "show only the partition with this `name`")
+	cmd.Flags().StringVar(&s.filter.NodeSet, "nodeset", "", "show only the nodeset with this `name`")
+	cmd.Flags().StringVar(&s.order, "sort", "nodeset", "sort by this `key`: "+orders())
+	cmd.Flags().StringVarP(&s.output, "output", "o", "", "`wide` shows more columns")
+	completeFlags(cmd, map[string]cobra.CompletionFunc{
+		"user":      a.complete(func(v view.View, _ string) []string { return v.Users() }),
+		"partition": a.complete(func(v view.View, _ string) []string { return v.Partitions() }),
+		"nodeset":   a.complete(nodeSets),
+		"sort":      choices(orders()), "output": choices("wide"),
+	})
 	return cmd
 }
 
-func (s status) see(ctx context.Context, a *app) (view.View, error) {
-	v, err := a.see(ctx)
-	if err != nil || s.nodeset == "" {
-		return v, err
+// check finds flags that cannot be obeyed, and replaces --me by the user.
+func (s *status) check() error {
+	switch {
+	case s.json && s.watch:
+		return errors.New("--json and --watch exclude each other; give one of them")
+	case s.json && s.output != "":
+		return errors.New("--json and --output exclude each other; give one of them")
+	case s.me && s.filter.User != "":
+		return errors.New("--me and --user exclude each other; give one of them")
+	case s.output != "" && s.output != "wide":
+		return fmt.Errorf("unknown --output %q; choose one of: wide", s.output)
+	case !slices.Contains(view.Orders, view.Order(s.order)):
+		return fmt.Errorf("unknown --sort %q; choose one of: %s", s.order, orders())
+	case !s.me:
+		return nil
 	}
-	var names []string
-	for _, set := range v.NodeSets {
-		names = append(names, set.Name)
+	me, err := user.Current()
+	if err != nil {
+		return fmt.Errorf("find out your name: %w; give it with --user", err)
 	}
-	if !slices.Contains(names, s.nodeset) {
-		return v, unknownNodeSet(s.nodeset, names)
-	}
-	return v.Only(s.nodeset), nil
+	s.filter.User = me.Username
+	return nil
 }
 
-func (s status) write(w io.Writer, v view.View) error {
-	if s.json {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(v)
+// orders are the keys of --sort.
+func orders() string {
+	var names []string
+	for _, order := range view.Orders {
+		names = append(names, string(order))
 	}
-	look := view.Look{Now: time.Now(), Color: colors(w)}
+	return strings.Join(names, ", ")
+}
+
+func (s *status) see(ctx context.Context, a *app) (view.View, error) {
+	v, err := a.see(ctx)
+	if err != nil {
+		return v, err
+	}
+	sets, partitions := v.NodeSetNames(), v.Partitions()
+	switch {
+	case s.filter.NodeSet != "" && !slices.Contains(sets, s.filter.NodeSet):
+		return v, unknownNodeSet(s.filter.NodeSet, sets)
+	case s.filter.Partition != "" && !slices.Contains(partitions, s.filter.Partition):
+		return v, usageError{fmt.Errorf("unknown flex-start partition %q; choose one of: %s", s.filter.Partition, strings.Join(partitions, ", "))}
+	case s.filter.User != "" && v.HidesUsers():
+		return v, errors.New("--me and --user do not work here, because Slurm hides whose jobs these are (PrivateData)")
+	}
+	return v.Only(s.filter), nil
+}
+
+// look is how the table is to look, but for the terminal's width.
+func (s *status) look() view.Look {
+	return view.Look{Wide: s.output == "wide", Order: view.Order(s.order), Filtered: s.filter != view.Filter{}}
+}
+
+func (s *status) write(w io.Writer, v view.View) error {
+	look := s.look()
+	if s.json {
+		v.Rows = look.Order.Sort(v.Rows)
+		return writeJSON(w, v)
+	}
+	look.Now, look.Color = time.Now(), colors(w)
 	if screen, isFile := w.(*os.File); isFile {
 		_, look.Width, _ = sizeOf(screen)
 	}

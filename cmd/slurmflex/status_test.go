@@ -58,7 +58,7 @@ func TestStatusShowsWhatWaitsAndWhatRuns(t *testing.T) {
 	w.flex(t, "sync").exits(t, exitDone)
 	r := w.flex(t, "status").exits(t, exitDone)
 	assert.Regexp(t, `^cluster alpha at \S+ \S+ \(live; the daemon is not running: systemctl start slurmflex\)
-jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; longest wait: .*
+jobs: 1 waiting, 0 running, 0 held; nodes: 2 waiting, 0 with a machine; GPUs: 0 in use, 0 idle, 16 requested; longest wait: .*
 
 NODESET +JOB +USER +NODES +STATE +LEASE +TIME
 a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:00:00 +for .*
@@ -158,10 +158,32 @@ func TestWrongUsesOfStatusNameTheFix(t *testing.T) {
 		"--nodeset a4":   `unknown flex-start nodeset "a4"; choose one of: a3`,
 		"--json --watch": "--json and --watch exclude each other; give one of them",
 		"--watch":        "--watch needs a terminal; omit it to write to a file or pipe",
+
+		"--partition cpu":    `unknown flex-start partition "cpu"; choose one of: train`,
+		"--sort age":         `unknown --sort "age"; choose one of: nodeset, job, user, nodes, state, wait, lease`,
+		"-o narrow":          `unknown --output "narrow"; choose one of: wide`,
+		"-o wide --json":     "--json and --output exclude each other; give one of them",
+		"--me --user grace":  "--me and --user exclude each other; give one of them",
+		"--nodeset a3 extra": `slurmflex status takes no arguments, not even "extra"`,
 	} {
 		r := w.flex(t, append([]string{"status"}, strings.Fields(call)...)...).exits(t, exitUsage)
 		r.complains(t, says)
 	}
+}
+
+func TestStatusShowsOneUsersJobsIfSlurmSaysWhoseTheyAre(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	for call, shown := range map[string]bool{"--user ada": true, "--user grace": false, "--partition train": true, "--me": false} {
+		text := w.flex(t, append([]string{"status"}, strings.Fields(call)...)...).exits(t, exitDone).stdout.String()
+		assert.Equal(t, shown, strings.Contains(text, " 812 "), call)
+		assert.Equal(t, !shown, strings.Contains(text, "\nno jobs, nodes or machines match\n"), call)
+	}
+	r := w.flex(t, "status", "-o", "wide", "--sort", "wait").exits(t, exitDone)
+	assert.Regexp(t, `\nNODESET .* GPUS `, r.stdout.String())
+
+	w.answer(t, "scontrol", strings.Replace(knowing, "ResumeTimeout ", "PrivateData = jobs\\nResumeTimeout ", 1))
+	w.flex(t, "status", "--user", "ada").exits(t, exitFailed).complains(t, "Slurm hides whose jobs these are (PrivateData)")
 }
 
 func TestADaemonThatListensEverywhereIsAskedHere(t *testing.T) {

@@ -37,7 +37,7 @@ func isTerminal(w any) bool {
 
 // watch shows the cluster on a terminal until q is pressed or ctx ends, and
 // leaves the terminal as it was.
-func watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error)) (err error) {
+func watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Context) (view.View, error), look view.Look) (err error) {
 	if !isTerminal(in) || !isTerminal(out) {
 		return usageError{errors.New("--watch needs a terminal; omit it to write to a file or pipe")}
 	}
@@ -60,7 +60,7 @@ func watch(ctx context.Context, in io.Reader, out io.Writer, see func(context.Co
 		if ctx.Err() != nil {
 			break
 		}
-		if _, err := io.WriteString(screen, frame(screen, v, seeErr)); err != nil {
+		if _, err := io.WriteString(screen, frame(screen, v, seeErr, look)); err != nil {
 			return err
 		}
 		select {
@@ -115,12 +115,12 @@ func sizeOf(screen *os.File) (rows, columns int, ok bool) {
 }
 
 // frame is what replaces the page on the screen.
-func frame(screen *os.File, v view.View, err error) string {
+func frame(screen *os.File, v view.View, err error, look view.Look) string {
 	rows, columns, ok := sizeOf(screen)
 	if !ok {
 		rows, columns = 24, 80
 	}
-	look := view.Look{Now: time.Now(), Color: colors(screen), Width: columns}
+	look.Now, look.Color, look.Width = time.Now(), colors(screen), columns
 	text := v.Table(look)
 	if err != nil {
 		text = view.Clip(view.Printable(err.Error()), columns) + "\n"

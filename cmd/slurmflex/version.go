@@ -6,19 +6,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"slurmflex/flex/view"
 )
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version, its commit and how it was built", GroupID: "ask", Args: noArguments,
 		Long: `Print the version, the commit that it was built from and the date of that commit,
 the Go version, and the version of the Compute API client.`,
 		Example: "  slurmflex version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(cmd.OutOrStdout(), thisBuild())
-			return err
+			return write(cmd.OutOrStdout(), asJSON, thisBuild())
 		},
 	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
 }
 
 // computeModule is the client for the Compute API.
@@ -26,12 +30,14 @@ const computeModule = "cloud.google.com/go/compute"
 
 // build is what a program was built from. What is not known is "unknown".
 type build struct {
-	version  string // of the module: a tag, or one made of the commit
-	commit   string
-	date     string // of the commit, RFC 3339, UTC
-	goTool   string
-	platform string // such as linux/amd64
-	compute  string // version of computeModule
+	view.Envelope
+	Version  string `json:"version"` // of the module: a tag, or one made of the commit
+	Commit   string `json:"commit"`
+	Modified bool   `json:"modified"` // there were changes that are not in the commit
+	Date     string `json:"date"`     // of the commit, RFC 3339, UTC
+	Go       string `json:"go"`
+	Platform string `json:"platform"` // such as linux/amd64
+	Compute  string `json:"compute"`  // version of computeModule
 }
 
 // thisBuild is what this program was built from.
@@ -55,19 +61,18 @@ func buildOf(info *debug.BuildInfo) build {
 		return s
 	}
 	b := build{
-		version:  known(info.Main.Version),
-		commit:   known(settings["vcs.revision"]),
-		date:     known(settings["vcs.time"]),
-		goTool:   known(info.GoVersion),
-		platform: known(settings["GOOS"]) + "/" + known(settings["GOARCH"]),
-		compute:  "unknown",
-	}
-	if settings["vcs.modified"] == "true" {
-		b.commit += ", modified"
+		Envelope: view.EnvelopeOf("version"),
+		Version:  known(info.Main.Version),
+		Commit:   known(settings["vcs.revision"]),
+		Date:     known(settings["vcs.time"]),
+		Go:       known(info.GoVersion),
+		Platform: known(settings["GOOS"]) + "/" + known(settings["GOARCH"]),
+		Compute:  "unknown",
+		Modified: settings["vcs.modified"] == "true",
 	}
 	for _, m := range info.Deps {
 		if m.Path == computeModule {
-			b.compute = m.Version
+			b.Compute = m.Version
 		}
 	}
 	return b
@@ -75,10 +80,14 @@ func buildOf(info *debug.BuildInfo) build {
 
 func (b build) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "slurmflex %s\n", b.version)
-	fmt.Fprintf(&text, "commit    %s\n", b.commit)
-	fmt.Fprintf(&text, "date      %s\n", b.date)
-	fmt.Fprintf(&text, "go        %s %s\n", b.goTool, b.platform)
-	fmt.Fprintf(&text, "compute   %s %s\n", computeModule, b.compute)
+	commit := b.Commit
+	if b.Modified {
+		commit += ", modified"
+	}
+	fmt.Fprintf(&text, "slurmflex %s\n", b.Version)
+	fmt.Fprintf(&text, "commit    %s\n", commit)
+	fmt.Fprintf(&text, "date      %s\n", b.Date)
+	fmt.Fprintf(&text, "go        %s %s\n", b.Go, b.Platform)
+	fmt.Fprintf(&text, "compute   %s %s\n", computeModule, b.Compute)
 	return text.String()
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/view"
 )
 
 func TestVersionNamesWhatItWasBuiltOf(t *testing.T) {
@@ -40,12 +42,12 @@ go        go1.26.8 linux/arm64
 compute   cloud.google.com/go/compute v1.72.0
 `, buildOf(info).String())
 	info.Settings[4].Value = "true"
-	assert.Equal(t, "6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63, modified", buildOf(info).commit)
+	assert.Contains(t, buildOf(info).String(), "commit    6a815ea448d532a66fb3d62d6a5e9d4f8f27cf63, modified\n")
 }
 
 func TestABuildThatSaysNothingIsUnknown(t *testing.T) {
 	assert.Equal(t, build{
-		version: "unknown", commit: "unknown", date: "unknown", goTool: "unknown", platform: "unknown/unknown", compute: "unknown",
+		Envelope: view.EnvelopeOf("version"), Version: "unknown", Commit: "unknown", Date: "unknown", Go: "unknown", Platform: "unknown/unknown", Compute: "unknown",
 	}, buildOf(&debug.BuildInfo{}))
 }
 

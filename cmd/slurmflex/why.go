@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"slurmflex/flex/view"
 )
 
 func newWhy(a *app) *cobra.Command {
-	verbose := false
+	verbose, asJSON := false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
 		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
@@ -24,6 +26,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
   slurmflex why --verbose 812
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
+		ValidArgsFunction: a.complete(view.View.Subjects),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			over := a.progress.begin("reading Slurm and Compute")
 			v, err := a.see(cmd.Context())
@@ -35,6 +38,9 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), story)
+			}
 			text := story.Text(verbose)
 			if !verbose && len(story.Details) > 0 {
 				text += "For more: " + cmd.CommandPath() + " --verbose " + args[0] + "\n"
@@ -43,6 +49,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			return err
 		},
 	}
+	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")
 	return cmd
 }

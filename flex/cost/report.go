@@ -6,12 +6,8 @@ import (
 	"slurmflex/flex/history"
 )
 
-// Version is that of the report's JSON.
-const Version = 1
-
 // Report is a bill as the command shows it.
 type Report struct {
-	Version  int          `json:"version"`
 	Cluster  string       `json:"cluster"`
 	By       By           `json:"by"`
 	From     history.Time `json:"from,omitzero"` // absent: from the first lease on
@@ -48,7 +44,7 @@ type Seconds struct {
 
 // Report is the bill with its prices; nil for none.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
-	r := Report{Version: Version, Cluster: cluster, By: b.by, From: b.from, Rows: []Line{}, Unpriced: []string{}}
+	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: []Line{}, Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}

@@ -4,12 +4,8 @@ import (
 	"slurmflex/flex/history"
 )
 
-// Version is that of the report's JSON.
-const Version = 1
-
 // Report is what the command shows. Durations are in seconds.
 type Report struct {
-	Version   int      `json:"version"`
 	Cluster   string   `json:"cluster"`
 	Estimates []Answer `json:"estimates"`
 	Bad       int      `json:"unread_lines"` // of the history

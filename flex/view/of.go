@@ -22,7 +22,7 @@ func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 	b := newBuilder(cfg, snap, p)
 	b.unseen = unseen
 	v := View{
-		Cluster: cfg.Cluster, SeenAt: second(snap.Now),
+		Envelope: EnvelopeOf("status"), Cluster: cfg.Cluster, SeenAt: second(snap.Now),
 		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(),
 		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Actions: []Action{},
 	}

@@ -39,18 +39,23 @@ func (b *builder) rows() []Row {
 	for i := range all {
 		all[i].KnownAt = b.knownAt(all[i].Region)
 	}
-	slices.SortFunc(all, func(a, b Row) int {
+	return sorted(all)
+}
+
+// sorted sorts rows by nodeset, state and time.
+func sorted(rows []Row) []Row {
+	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
 			a.Since.Compare(b.Since), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Request, b.Request),
-			cmp.Compare(a.Nodes, b.Nodes))
+			cmp.Compare(a.Nodes, b.Nodes), slices.Compare(a.Jobs, b.Jobs))
 	})
-	return all
+	return rows
 }
 
 // rank puts what waits before what runs, and what goes last.
 func rank(s State) int {
 	return slices.Index([]State{
-		Waiting, Asking, Queued, Returned, Lost, Booting, Running, Idle, Down, Cancelling, Leaving, Stranded,
+		Waiting, Asking, Queued, Returned, Pending, Lost, Booting, Running, Idle, Down, Cancelling, Leaving, Stranded,
 	}, s)
 }
 

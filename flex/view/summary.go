@@ -6,19 +6,21 @@ import (
 	"strings"
 	"time"
 
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
-// Summary is the view in a line: jobs and nodes that wait and run, GPUs, the
-// longest wait, the next end of a lease, jobs that are held, problems.
+// Summary is the view in a line: jobs and nodes that wait and run, GPUs in use, idle
+// and requested, the longest wait, the next end of a lease, jobs that are held, problems.
 func (v View) Summary() string {
 	var longest time.Duration
 	var ends time.Time
-	waiting, up, gpus := 0, 0, 0
-	unknown := false // the GPUs of some machine
+	waiting, up := 0, 0
+	gpus, unknown := map[State]int{}, false // unknown: those of some machine
 	waits, runs := map[uint32]bool{}, map[uint32]bool{}
 	for _, r := range v.Rows {
+		n, known := v.gpus(r)
+		gpus[r.State] += n
+		unknown = unknown || !known && slices.Contains([]State{Running, Idle, Asking, Queued}, r.State)
 		switch {
 		case r.Waits():
 			waiting += r.Count
@@ -35,12 +37,6 @@ func (v View) Summary() string {
 			continue
 		}
 		up += r.Count
-		set, _ := v.NodeSet(r.NodeSet)
-		if machine, known := mig.KnownMachine(set.Machine); known {
-			gpus += r.Count * machine.GPUs
-		} else {
-			unknown = true
-		}
 		if !r.EndsAt.IsZero() && (ends.IsZero() || r.EndsAt.Before(ends)) {
 			ends = r.EndsAt
 		}
@@ -62,8 +58,9 @@ func (v View) Summary() string {
 		fmt.Sprintf("jobs: %d waiting, %d running, %d held", len(waits), len(runs), held),
 		fmt.Sprintf("nodes: %d waiting, %d with a machine", waiting, up),
 	}
-	if gpus > 0 && !unknown {
-		parts[1] += fmt.Sprintf(" (%s)", Count(gpus, "GPU"))
+	used, free, requested := gpus[Running], gpus[Idle], gpus[Asking]+gpus[Queued]
+	if used+free+requested > 0 && !unknown {
+		parts = append(parts, fmt.Sprintf("GPUs: %d in use, %d idle, %d requested", used, free, requested))
 	}
 	if longest > 0 {
 		parts = append(parts, "longest wait: "+Span(longest))

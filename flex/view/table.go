@@ -1,12 +1,11 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Width is how wide a text is at most, in characters. A table's rows may be
@@ -17,15 +16,20 @@ const Width = 100
 type Look struct {
 	Now   time.Time // when it is looked at, in the zone of the person who looks
 	Color bool
-	Width int // of the terminal, in characters; 0: no terminal, as wide as it is
+	Width int   // of the terminal, in characters; 0: no terminal, as wide as it is
+	Wide  bool  // with more columns, and nothing clipped
+	Order Order // of the rows; empty: by nodeset, state and time
+
+	Filtered bool // the view is only a part, so that no rows do not mean that there are none
 }
 
 // Table is the view as text for a terminal: a summary, a line for each row with its
 // last error or obstacle below, then each nodeset and region, and what an admin
-// should know. Where Look has a width, no line is longer than that.
+// should know. Where Look has a width, no line is longer than that; otherwise no
+// line is broken.
 func (v View) Table(look Look) string {
 	t := &table{look: look}
-	t.line(Plain, "%s", v.headline(look.Now))
+	t.paragraph(Plain, v.headline(look.Now))
 	t.paragraph(Plain, v.Summary())
 	if trouble := v.Daemon.Says(); trouble != "" {
 		t.paragraph(Bad, trouble)
@@ -113,185 +117,20 @@ func (t *table) paragraph(tone Tone, text string) {
 // textWidth is how wide running text is.
 func (t *table) textWidth() int {
 	if t.look.Width == 0 {
-		return Width
+		return math.MaxInt
 	}
 	return min(t.look.Width, Width)
 }
 
-// columns are those of the rows. Where a terminal is too narrow, those with a
-// least width are clipped to it, the first of narrowing first; the others hold
-// numbers, for which 80 characters have room.
-var columns = []struct {
-	name  string
-	least int
-}{
-	{"NODESET", 7}, {"JOB", 0}, {"USER", 4}, {"NODES", 6}, {"STATE", 0}, {"LEASE", 0}, {"TIME", 0},
-}
-
-var narrowing = []int{3, 0, 2} // NODES, NODESET, USER
-
-// gap is between two columns.
-const gap = 2
-
-// fit gives the widths of the columns for these cells.
-func (t *table) fit(cells [][]string) []int {
-	widths := make([]int, len(columns))
-	total := gap * (len(columns) - 1)
-	for i := range columns {
-		for _, row := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-		total += widths[i]
-	}
-	for _, i := range narrowing {
-		if over := total - t.look.Width; t.look.Width > 0 && over > 0 {
-			less := min(over, max(widths[i]-columns[i].least, 0))
-			widths[i] -= less
-			total -= less
-		}
-	}
-	return widths
-}
-
-func (t *table) rows(v View) {
-	cells := [][]string{{}}
-	for _, c := range columns {
-		cells[0] = append(cells[0], c.name)
-	}
-	for _, r := range v.Rows {
-		cells = append(cells, r.cells(v.SeenAt))
-	}
-	widths := t.fit(cells)
-	for i, row := range cells {
-		var line strings.Builder
-		for c, cell := range row {
-			cell = Clip(cell, widths[c])
-			line.WriteString(cell + strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell)+gap))
-		}
-		if i == 0 {
-			t.line(Head, "%s", strings.TrimRight(line.String(), " "))
-			continue
-		}
-		t.line(v.Rows[i-1].State.Tone(), "%s", strings.TrimRight(line.String(), " "))
-		t.detail(v.Rows[i-1].Detail(t.look.Now))
-	}
-	switch {
-	case len(v.Rows) > 0:
-	case v.Unread():
-		t.line(Plain, "the state of waiting nodes and machines is unknown")
-	default:
-		t.line(Plain, "no nodes waiting, no machines running")
-	}
-}
-
-// detail writes what more there is to know of a row, on two lines at most.
-func (t *table) detail(text string) {
-	lines := wrap(Printable(text), "    ", t.textWidth())
-	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
-	if first != "" {
-		t.line(Plain, "%s", first)
-	}
-	if rest != "" {
-		t.line(Plain, "    %s", strings.Join(strings.Fields(rest), " "))
-	}
-}
-
-// cells are the row's columns.
-func (r Row) cells(seen time.Time) []string {
-	lease := "-"
-	if r.Lease > 0 {
-		lease = r.Lease.Limit()
-	}
-	return []string{
-		cmp.Or(r.NodeSet, "-"), cmp.Or(r.firstJobs(), "-"), cmp.Or(strings.Join(r.Users, ","), "-"),
-		r.Nodes, string(r.State), lease, cmp.Or(r.When(seen), "-"),
-	}
-}
-
-// JobList is the row's jobs as squeue shows them.
-func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
-
-// firstJobs are as many of the row's jobs as have room in a table, and how many
-// more there are.
-func (r Row) firstJobs() string {
-	const room = 14
-	text := ""
-	for i, name := range r.ShownAs {
-		next := name
-		if i > 0 {
-			next = text + "," + name
-		}
-		if i > 0 && len(next) > room {
-			return fmt.Sprintf("%s +%d", text, len(r.ShownAs)-i)
-		}
-		text = next
-	}
-	return text
-}
-
-// When says how long the row has waited, or has left.
-func (r Row) When(seen time.Time) string {
-	switch {
-	case r.State == Lost:
-		return ""
-	case !r.EndsAt.IsZero():
-		return "ends in " + Span(r.EndsAt.Sub(seen))
-	case !r.Since.IsZero():
-		return "for " + Span(seen.Sub(r.Since))
-	}
-	return ""
-}
-
-// Detail says what more there is to know of a row: a word for the cause rather than
-// Google's error message. It may be nothing.
-func (r Row) Detail(now time.Time) string {
-	var parts []string
-	switch {
-	case r.State == Returned:
-		parts = append(parts, "returned to Slurm: "+r.Obstacle)
-	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
-		parts = append(parts, fmt.Sprintf("attempt %d failed (%s)", r.Failed, r.Cause), "retrying at "+Moment(r.NextAt, now))
-	case r.Obstacle != "":
-		parts = append(parts, r.Obstacle)
-		if !r.NextAt.IsZero() {
-			parts = append(parts, "retrying at "+Moment(r.NextAt, now))
-		}
-	default:
-		if r.Error != "" {
-			parts = append(parts, "last error: "+cmp.Or(r.Cause, r.Error))
-		}
-		if r.State == Queued && !r.GiveUpAt.IsZero() {
-			parts = append(parts, "gives up at "+Moment(r.GiveUpAt, now))
-		}
-	}
-	if !r.KnownAt.IsZero() {
-		parts = append([]string{"last known at " + Moment(r.KnownAt, now)}, parts...)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Tone is how a state is shown.
-func (s State) Tone() Tone {
-	switch s {
-	case Running, Idle:
-		return Good
-	case Asking, Queued, Waiting, Booting:
-		return Warn
-	case Returned, Lost, Down, Stranded:
-		return Bad
-	}
-	return Plain
-}
-
 // nodeSet sums up a nodeset.
 func (t *table) nodeSet(v View, set NodeSet) {
-	t.line(Plain, "%s", v.SummaryOf(set))
+	t.paragraph(Plain, v.SummaryOf(set))
 	for _, n := range set.States {
 		if (n.State == down || n.State == drained || n.State == draining || n.State == failing) && n.Reason != "" {
-			t.line(Bad, "  %s %s: %s", n.Nodes, n.State, n.Reason)
+			t.paragraph(Bad, fmt.Sprintf("  %s %s: %s", n.Nodes, n.State, n.Reason))
 		}
 		if n.State == notUnderstood {
-			t.line(Bad, "  %s: state %s is not known to slurmflex", n.Nodes, n.Slurm)
+			t.paragraph(Bad, fmt.Sprintf("  %s: state %s is not known to slurmflex", n.Nodes, n.Slurm))
 		}
 	}
 	if set.Block != nil {
@@ -341,5 +180,5 @@ func (t *table) region(r Region) {
 		t.paragraph(Bad, text)
 		return
 	}
-	t.line(Plain, "region %s: %d of %d active requests", r.Name, r.Active, r.Most)
+	t.paragraph(Plain, fmt.Sprintf("region %s: %d of %d active requests", r.Name, r.Active, r.Most))
 }

@@ -10,7 +10,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Clip cuts text to a number of characters. What is cut ends in an ellipsis.
+// Clip cuts text to a number of characters, but no number in two. What is cut ends in
+// an ellipsis.
 func Clip(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
@@ -18,7 +19,29 @@ func Clip(text string, width int) string {
 	if width < 1 {
 		return ""
 	}
-	return strings.TrimRight(string([]rune(text)[:width-1]), " ") + "…"
+	runes := []rune(text)
+	cut := string(runes[:width-1])
+	if unicode.IsDigit(runes[width-1]) {
+		cut = strings.TrimRight(cut, "0123456789")
+	}
+	return strings.TrimRight(cut, " ") + "…"
+}
+
+// clipStart cuts text likewise, but keeps its end: what tells nodes apart.
+func clipStart(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	at := len(runes) - width + 1
+	rest := string(runes[at:])
+	if unicode.IsDigit(runes[at-1]) {
+		rest = strings.TrimLeft(rest, "0123456789")
+	}
+	return "…" + rest
 }
 
 // Printable replaces what a terminal would take for a command, because messages

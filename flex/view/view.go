@@ -19,6 +19,7 @@ import (
 
 // View is a cluster as one reconcile pass saw it.
 type View struct {
+	Envelope
 	Cluster  string    `json:"cluster"`
 	SeenAt   time.Time `json:"seen_at"`
 	Daemon   *Daemon   `json:"daemon,omitempty"` // nil unless a daemon answers
@@ -145,8 +146,8 @@ type Row struct {
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
 	Then     string    `json:"then,omitempty"`     // what is done with the job then
 	Estimate *Estimate `json:"estimate,omitempty"` // of a wait, where the history says
-	Cause    string    `json:"cause,omitempty"` // of the last error
-	Error    string    `json:"error,omitempty"` // the last of Google's error messages
+	Cause    string    `json:"cause,omitempty"`    // of the last error
+	Error    string    `json:"error,omitempty"`    // the last of Google's error messages
 }
 
 // State says what the nodes of a row are doing.
@@ -158,6 +159,7 @@ const (
 	Queued     State = "queued"     // their request waits for capacity
 	Waiting    State = "waiting"    // nothing is requested; Obstacle says why
 	Returned   State = "returned"   // they are returned to Slurm, with their job
+	Pending    State = "pending"    // the jobs have no nodes yet; only in the table
 	Cancelling State = "cancelling" // no job needs their request any more
 	Lost       State = "lost"       // their machines are gone under a job; Obstacle says why
 	Booting    State = "booting"    // their machines exist, and have not registered with Slurm
@@ -257,19 +259,6 @@ func (v View) lastKnown(region string) (at time.Time, unread bool) {
 // seen may exist after all.
 func (v View) Unread() bool {
 	return slices.ContainsFunc(v.Regions, func(r Region) bool { return r.ReadFail != "" })
-}
-
-// Only is the part of the view that is about one nodeset; all jobs, problems and
-// actions stay.
-func (v View) Only(nodeset string) View {
-	other := func(name string) bool { return name != nodeset }
-	v.Rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r Row) bool { return other(r.NodeSet) })
-	v.Groups = slices.DeleteFunc(slices.Clone(v.Groups), func(g Group) bool { return other(g.NodeSet) })
-	v.NodeSets = slices.DeleteFunc(slices.Clone(v.NodeSets), func(s NodeSet) bool { return other(s.Name) })
-	v.Regions = slices.DeleteFunc(slices.Clone(v.Regions), func(r Region) bool {
-		return !slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool { return s.Region == r.Name })
-	})
-	return v
 }
 
 // Seconds is a duration that is a number of seconds in JSON.

@@ -21,17 +21,17 @@ import (
 
 func TestTheTableShowsWhatWaitsWhatRunsAndWhatIsWrong(t *testing.T) {
 	v := busy(t).view()
-	look := Look{Now: noon.Add(90 * time.Second)}
+	look := Look{Now: noon.Add(90 * time.Second), Width: Width}
 	text := v.Table(look)
 	golden(t, "table.golden", text)
 	narrow(t, text)
 
-	colored := v.Table(Look{Now: look.Now, Color: true})
+	colored := v.Table(Look{Now: look.Now, Width: Width, Color: true})
 	for _, code := range []Tone{Good, Warn, Bad, Head, reset} {
 		colored = strings.ReplaceAll(colored, string(code), "")
 	}
 	assert.Equal(t, text, colored, "colors change nothing else")
-	assert.NotEqual(t, text, v.Table(Look{Now: look.Now, Color: true}))
+	assert.NotEqual(t, text, v.Table(Look{Now: look.Now, Width: Width, Color: true}))
 }
 
 func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
@@ -43,7 +43,7 @@ func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
 	s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
 	v := s.view()
 	v.Rows[0].State, v.Rows[0].Obstacle = Returned, "not allowed"
-	text := v.Table(Look{Now: noon.Add(time.Hour)})
+	text := v.Table(Look{Now: noon.Add(time.Hour), Width: Width})
 	narrow(t, text)
 	for _, line := range []string{
 		"    returned to Slurm: not allowed\n",
@@ -83,7 +83,7 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 	}
 	assert.Equal(t, want, v.Held())
 	assert.Contains(t, v.Table(Look{Now: noon}), want[1]+"\n")
-	assert.Empty(t, v.Only("g2").Held(), "a3 has their partition")
+	assert.Empty(t, v.Only(Filter{NodeSet: "g2"}).Held(), "a3 has their partition")
 }
 
 // A6: a job with --requeue=expedite is EXPEDITING while it is held.
@@ -131,28 +131,6 @@ func TestTheTableNamesTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	}
 }
 
-func TestTheTableFitsANarrowTerminal(t *testing.T) {
-	for line := range strings.Lines(busy(t).view().Table(Look{Now: noon, Width: 40})) {
-		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), 40, line)
-	}
-}
-
-// C8
-func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
-	v := View{Rows: []Row{{
-		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: "alpha-a-nodeset-of-a-long-name-[0-63]",
-		ShownAs: []string{"4294967290_17", "4294967290_18", "4294967290_19"}, State: Cancelling, Lease: Seconds(7 * 24 * time.Hour),
-		EndsAt: noon.Add(11*time.Hour + 59*time.Minute),
-	}}, SeenAt: noon}
-	for _, width := range []int{0, 80, 100, 132, 200} {
-		text := v.Table(Look{Now: noon, Width: width})
-		assert.Regexp(t, ` 4294967290_17 \+2 .* 7-00:00:00 +ends in 11h59m\n`, text, "width %d", width)
-	}
-	for _, width := range []int{0, 200} {
-		assert.Contains(t, v.Table(Look{Now: noon, Width: width}), " "+v.Rows[0].Nodes+" ", "width %d", width)
-	}
-}
-
 func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
 	v := busy(t).view()
 	var text bytes.Buffer
@@ -189,17 +167,6 @@ func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
 		assert.NotContains(t, shown, "ada")
 		assert.Contains(t, shown, "812")
 	}
-}
-
-func TestOnlyOneNodesetIsShownIfOnlyThatIsWanted(t *testing.T) {
-	v := busy(t).view().Only("st")
-	text := v.Table(Look{Now: noon})
-	assert.Contains(t, text, "alpha-st-0")
-	assert.Contains(t, text, "region us-central1: 1 of 2 active requests")
-	assert.NotContains(t, text, "alpha-a3-0")
-	assert.NotContains(t, text, "region europe-west4: ")
-	assert.Len(t, v.Groups, 2)
-	assert.Len(t, v.Jobs, 5)
 }
 
 func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
@@ -428,7 +395,12 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 	assert.Equal(t, "00:30 on Nov 22", Moment(noon.Add(11*time.Hour+30*time.Minute), now))
 	assert.Equal(t, "13:00 on Jan 1, 2027", Moment(noon.AddDate(0, 0, 41), now))
 	assert.Equal(t, "ab…", Clip("ab cd", 4))
+	assert.Equal(t, "a3-…", Clip("a3-[64]", 4))
+	assert.Equal(t, "a-…", Clip("a-1234", 5), "no number is cut in two")
 	assert.Empty(t, Clip("ab", 0))
+	assert.Equal(t, "…[2-4]", clipStart("alpha-a3-[2-4]", 6))
+	assert.Equal(t, "…-4]", clipStart("alpha-a3-[123-4]", 6))
+	assert.Equal(t, "ab", clipStart("ab", 2))
 	assert.Equal(t, "a [2Jb ü", Printable("a\x1b[2Jb\nü"))
 }
 

@@ -24,6 +24,7 @@ func (e unknownError) Is(target error) bool { return target == ErrUnknown }
 
 // Story answers why something is as it is, in three layers.
 type Story struct {
+	Envelope
 	Subject string   `json:"subject"`
 	Summary string   `json:"summary"` // state, cause, since when, and what comes next
 	Facts   []string `json:"facts"`   // the few facts that matter to the job's owner
@@ -57,7 +58,7 @@ func (v View) Why(subject string, now time.Time) (Story, error) {
 	if subject == "" || len(subject) > MaxQuery {
 		return Story{}, unknownError("give the number of a job, or the name of a node or group")
 	}
-	t := &teller{View: v, now: now}
+	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}}}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
 	switch {

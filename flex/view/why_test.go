@@ -25,6 +25,13 @@ var stories = []struct {
 }{
 	{"a pending job that others come before", func(s *scene) { s.pending(816, "Priority") }, "816"},
 	{"a pending job that waits for free nodes", func(s *scene) { s.pending(816, "Resources") }, "816"},
+	{"a pending job of a nodeset whose nodes others have", func(s *scene) {
+		*s = *busy(s.t)
+		for i := range uint32(2) {
+			j := s.job(820+i, "train", "alpha-a3-7", slurm.JobRunning)
+			j.Limit, j.User = slurm.ParseLimit(fmt.Sprintf("%d:00:00", 2+i)), "grace"
+		}
+	}, "816"},
 	{"a job whose row cannot be read", func(s *scene) {
 		s.snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
 	}, "816"},
@@ -455,12 +462,27 @@ func TestALongErrorIsWholeOnlyInTheDetails(t *testing.T) {
 	assert.Contains(t, strings.Join(story.Details, "\n"), strings.TrimSuffix(strings.TrimSpace(long), "."))
 }
 
+func TestFreeNodesAreOfInterestOnlyToAJobThatLacksNodes(t *testing.T) {
+	for reason, want := range map[string]bool{
+		"Resources": true, "Priority": true, "Nodes required for job are DOWN, DRAINED or reserved": true, "ReqNodeNotAvail, May be reserved": true,
+		"Dependency": false, "JobHeldUser": false, "QOSMaxJobsPerUserLimit": false, "None": false,
+	} {
+		s := newScene(t)
+		s.pending(816, reason)
+		story, err := s.view().Why("816", noon)
+		require.NoError(t, err)
+		assert.Equal(t, want, strings.Contains(story.Text(true), "Free in nodeset a3: 8 of 8 nodes with 64 GPUs"), reason)
+	}
+}
+
 func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	s := busy(t)
 	s.pending(817, "JobHeldUser")
 	s.snap.Jobs[len(s.snap.Jobs)-1].Partition = "train"
-	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine (40 GPUs); longest wait: 1h30m; "+
-		"next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
+	assert.Equal(t, "jobs: 4 waiting, 1 running, 1 held; nodes: 4 waiting, 5 with a machine; "+
+		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
+	clear(s.snap.Templates)
+	assert.NotContains(t, s.view().Summary(), "GPU", "the machine types are unknown")
 	s = newScene(t)
 	s.snap = plan.Snapshot{Now: noon}
 	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())

@@ -143,22 +143,6 @@ func (t *teller) components(j Job) {
 	t.fact("%s.", text)
 }
 
-// pending says what a job without nodes is waiting for.
-func (t *teller) pending(j Job) {
-	t.lead("%s", pendingFor(j, t.at(j.StartAt)))
-	sets := t.setsOf(j.Partition)
-	if len(sets) == 0 {
-		t.fact("Its partition has no flex-start nodes, so slurmflex has no part in this.")
-		return
-	}
-	t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
-	for _, set := range sets {
-		if set.Block != nil {
-			t.fact("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
-		}
-	}
-}
-
 // setsOf are the flex nodesets of a partition, or of several joined by commas.
 func (v View) setsOf(partition string) []NodeSet {
 	var sets []NodeSet

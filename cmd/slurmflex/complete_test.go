@@ -1,0 +1,45 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"golang.org/x/sys/unix"
+)
+
+func TestAShellCompletesWhatTheDaemonKnows(t *testing.T) {
+	w := newWorld(t)
+	w.cloud.SetCapacity("", "", 0)
+	w.waiting(t)
+	w.flex(t, "sync").exits(t, exitDone)
+	d := w.served(t)
+	completed := func(line string) string {
+		t.Helper()
+		r := w.flex(t, append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...).exits(t, exitDone)
+		words, found := strings.CutSuffix(r.stdout.String(), ":4\n") // 4: no file names
+		assert.True(t, found, "%s: %s", line, r.stdout.String())
+		return strings.Join(strings.Fields(words), " ")
+	}
+	for line, want := range map[string]string{
+		"why ":                "812 alpha-a3-job-812",
+		"why alpha-a3-7":      "alpha-a3-7",
+		"why 9":               "",
+		"why 812 ":            "",
+		"unblock ":            "a3",
+		"status --nodeset ":   "a3",
+		"status --partition ": "train",
+		"status --user ":      "ada",
+		"status --sort ":      "nodeset job user nodes state wait lease",
+		"status -o ":          "wide",
+		"plan --log-level ":   "debug info warn error",
+		"sync ":               "",
+	} {
+		assert.Equal(t, want, completed(line), line)
+	}
+	assert.NoError(t, d.Process.Signal(unix.SIGTERM))
+	d.exits(t, exitDone)
+	assert.Empty(t, completed("why "), "without a daemon")
+	w.configure(t, "project: demo", "project: [")
+	assert.Empty(t, completed("why "), "without a configuration that can be read")
+}

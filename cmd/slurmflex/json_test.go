@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/view"
+	"slurmflex/test/fakegce"
+)
+
+// documents has each object that --json prints, with the commands that print it.
+var documents = []struct {
+	kind     string
+	of       any
+	commands []string
+}{
+	{"status", view.View{}, []string{"status", "status --nodeset a3 --sort wait"}},
+	{"why", view.Story{}, []string{"why 812", "why alpha-a3-0", "why 99"}},
+	{"plan", view.Plan{}, []string{"plan", "gc --dry-run"}},
+	{"pass", view.Pass{}, []string{"gc", "sync", "sync"}},
+	{"unblock", unblocked{}, []string{"unblock a3"}},
+	{"check", checkReport{}, []string{"config check"}},
+	{"effective_config", effectiveReport{}, []string{"config check --effective"}},
+	{"version", build{}, []string{"version"}},
+}
+
+// fields are the rows that docs/status.md must have of a JSON object, and of
+// those in it that it has not described before: "rows.zone string?".
+func fields(of reflect.Type, path string, described map[reflect.Type]bool) []string {
+	described[of] = true
+	var rows, inner []string
+	for f := range of.Fields() {
+		if f.Anonymous { // the envelope
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		kind, object := kindOf(f.Type)
+		if options != "" {
+			kind += "?"
+		}
+		rows = append(rows, fmt.Sprintf("%s.%s %s", path, name, kind))
+		if object != nil && !described[object] {
+			inner = append(inner, fields(object, strings.TrimPrefix(path+"."+name, "status."), described)...)
+		}
+	}
+	return append(rows, inner...)
+}
+
+// kindOf is the word for a type, and the type of the objects in it.
+func kindOf(of reflect.Type) (word string, object reflect.Type) {
+	switch {
+	case of == reflect.TypeFor[time.Time]():
+		return "time", nil
+	case of == reflect.TypeFor[view.Seconds]():
+		return "seconds", nil
+	case of.Kind() == reflect.Slice:
+		word, object = kindOf(of.Elem())
+		return word + "s", object
+	case of.Kind() == reflect.Pointer:
+		return kindOf(of.Elem())
+	case of.Kind() == reflect.Struct:
+		return "object", of
+	case of.Kind() == reflect.Map:
+		return "object", nil
+	case of.Kind() == reflect.String:
+		return "string", nil
+	case of.Kind() == reflect.Bool:
+		return "boolean", nil
+	}
+	return "number", nil
+}
+
+func TestThePageOfTheJSONHasEachOfItsFieldsAndNoOther(t *testing.T) {
+	page, err := os.ReadFile("../../docs/status.md")
+	require.NoError(t, err)
+	row := regexp.MustCompile("^\\| `(\\w+)` \\| (\\w+\\??) \\| .+ \\|$")
+	var documented []string
+	object := ""
+	for line := range strings.Lines(string(page)) {
+		line = strings.TrimSpace(line)
+		if heading, ok := strings.CutPrefix(line, "### "); ok {
+			object = heading
+		}
+		if strings.HasPrefix(line, "## ") {
+			object = "" // of another JSON
+		}
+		if m := row.FindStringSubmatch(line); m != nil && object != "" {
+			documented = append(documented, fmt.Sprintf("%s.%s %s", object, m[1], strings.Replace(m[2], "hostlist", "string", 1)))
+		}
+	}
+	var want []string
+	described := map[reflect.Type]bool{}
+	for _, d := range documents {
+		want = append(want, fields(reflect.TypeOf(d.of), d.kind, described)...)
+	}
+	assert.ElementsMatch(t, want, documented)
+	assert.Contains(t, string(page), fmt.Sprintf("| `schema_version` | number | %d; ", view.Schema))
+}
+
+func TestEveryCommandThatShowsSomethingPrintsItsDocument(t *testing.T) {
+	for name, w := range map[string]*world{"with nothing to do": newWorld(t), "with much to do": mixed(t)} {
+		t.Run(name, func(t *testing.T) {
+			for _, d := range documents {
+				for _, command := range d.commands {
+					r := w.flex(t, append(strings.Fields(command), "--json")...).exits(t, exitDone)
+					text := r.stdout.String()
+					decoder := json.NewDecoder(strings.NewReader(text))
+					decoder.DisallowUnknownFields()
+					require.NoError(t, decoder.Decode(reflect.New(reflect.TypeOf(d.of)).Interface()), "%s: %s", command, text)
+					assert.False(t, decoder.More(), "%s: it is one object", command)
+					envelope := fmt.Sprintf("{\n  \"schema_version\": %d,\n  \"kind\": %q,\n", view.Schema, d.kind)
+					assert.True(t, strings.HasPrefix(text, envelope), "%s: %s", command, text)
+					assert.NotContains(t, text, "null", command)
+				}
+			}
+		})
+	}
+}
+
+func TestAFailureIsInTheDocumentAndInTheExitStatus(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		Method: "*.deleteInstances", Status: 403, Message: "Required 'compute.instances.delete' permission",
+	}))
+	r := w.flex(t, "gc", "--json").exits(t, exitFailed)
+	var pass view.Pass
+	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &pass))
+	require.Len(t, pass.Actions, 1)
+	assert.Contains(t, pass.Actions[0].Error, "Required 'compute.instances.delete' permission")
+	assert.Equal(t, 3, pass.Actions[0].Times)
+
+	w.configure(t, "project: demo\n", "")
+	var report checkReport
+	r = w.flex(t, "config", "check", "--json").exits(t, exitUsage)
+	require.NoError(t, json.Unmarshal(r.stdout.Bytes(), &report))
+	assert.False(t, report.Valid)
+	require.Len(t, report.Findings, 1)
+	assert.Equal(t, finding{Level: "fault", File: w.path("config.yaml"), Line: 1, Key: "project", Text: report.Findings[0].Text}, report.Findings[0])
+	assert.Contains(t, r.stderr.String(), "project: missing")
+}

@@ -1,0 +1,226 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// column is one of a table's.
+type column struct {
+	name  string
+	least int // its width where the terminal is narrow; 0: it holds numbers, which are never clipped
+	wide  bool
+	cell  func(v View, r Row) string
+}
+
+// columns are those of the rows. Those with a least width are clipped to it where a
+// terminal is too narrow, the first of narrowing first.
+var columns = []column{
+	{"NODESET", 7, false, func(_ View, r Row) string { return r.NodeSet }},
+	{"JOB", 0, false, func(_ View, r Row) string { return abridged(r.ShownAs, 14) }},
+	{"USER", 4, false, func(_ View, r Row) string { return strings.Join(r.Users, ",") }},
+	{"NODES", 6, false, func(_ View, r Row) string { return r.Nodes }},
+	{"STATE", 0, false, func(_ View, r Row) string { return string(r.State) }},
+	{"LEASE", 0, false, func(_ View, r Row) string { return limitOf(r.Lease) }},
+	{"TIME", 0, false, func(v View, r Row) string { return r.When(v.SeenAt) }},
+	{"COUNT", 0, true, func(_ View, r Row) string { return numberOf(r.Count) }},
+	{"GPUS", 0, true, func(v View, r Row) string { gpus, _ := v.gpus(r); return numberOf(gpus) }},
+	{"PLACE", 0, true, func(_ View, r Row) string { return cmp.Or(r.Zone, r.Region) }},
+	{"SINCE", 0, true, func(_ View, r Row) string { return stamp(r.Since) }},
+	{"ENDS", 0, true, func(_ View, r Row) string { return stamp(r.EndsAt) }},
+	{"GROUP", 0, true, func(_ View, r Row) string { return strings.TrimSuffix(r.Group+"/"+r.Request, "/") }},
+}
+
+const nodesAt = 3
+
+var narrowing = []int{nodesAt, 0, 2} // NODES, NODESET, USER
+
+// gap is between two columns.
+const gap = 2
+
+func limitOf(s Seconds) string {
+	if s == 0 {
+		return ""
+	}
+	return s.Limit()
+}
+
+func numberOf(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// gpus are those of a row's nodes, if their machine type is known.
+func (v View) gpus(r Row) (n int, known bool) {
+	set, _ := v.NodeSet(r.NodeSet)
+	machine, known := mig.KnownMachine(set.Machine)
+	return r.Count * machine.GPUs, known
+}
+
+// rows writes the rows, and below them what more there is to know.
+func (t *table) rows(v View) {
+	rows := t.look.Order.Sort(sorted(slices.Concat(v.Rows, v.pending())))
+	shown := keep(columns, func(c column) bool { return t.look.Wide || !c.wide })
+	cells := [][]string{nil}
+	for _, c := range shown {
+		cells[0] = append(cells[0], c.name)
+	}
+	for _, r := range rows {
+		var row []string
+		for _, c := range shown {
+			row = append(row, cmp.Or(c.cell(v, r), "-"))
+		}
+		cells = append(cells, row)
+	}
+	widths := t.fit(cells)
+	t.row(Head, cells[0], widths)
+	remarks := details(rows, t.look.Now)
+	for i, r := range rows {
+		cells[i+1][nodesAt] = clipStart(cells[i+1][nodesAt], widths[nodesAt])
+		t.row(r.State.Tone(), cells[i+1], widths)
+		t.detail(remarks[i])
+	}
+	switch {
+	case len(rows) > 0:
+	case v.Unread():
+		t.line(Plain, "the state of waiting nodes and machines is unknown")
+	case t.look.Filtered:
+		t.line(Plain, "no jobs, nodes or machines match")
+	default:
+		t.line(Plain, "no nodes waiting, no machines running")
+	}
+}
+
+// fit gives the widths of the columns for these cells.
+func (t *table) fit(cells [][]string) []int {
+	widths := make([]int, len(cells[0]))
+	total := gap * (len(widths) - 1)
+	for i := range widths {
+		for _, row := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+		total += widths[i]
+	}
+	if t.look.Wide {
+		return widths
+	}
+	for _, i := range narrowing {
+		if over := total - t.look.Width; t.look.Width > 0 && over > 0 {
+			less := min(over, max(widths[i]-columns[i].least, 0))
+			widths[i] -= less
+			total -= less
+		}
+	}
+	return widths
+}
+
+// row writes cells, and on another line those that the terminal has no room for.
+func (t *table) row(tone Tone, cells []string, widths []int) {
+	const indent = 4
+	line, used := "", 0
+	for i, cell := range cells {
+		if t.look.Width > 0 && line != "" && used+widths[i] > t.look.Width {
+			t.line(tone, "%s", strings.TrimRight(line, " "))
+			line, used = strings.Repeat(" ", indent), indent
+		}
+		cell = Clip(cell, widths[i])
+		line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+gap)
+		used += widths[i] + gap
+	}
+	t.line(tone, "%s", strings.TrimRight(line, " "))
+}
+
+// detail writes what more there is to know of a row, on two lines at most.
+func (t *table) detail(text string) {
+	lines := wrap(Printable(text), "    ", t.textWidth())
+	first, rest, _ := strings.Cut(strings.TrimSuffix(lines, "\n"), "\n")
+	if first != "" {
+		t.line(Plain, "%s", first)
+	}
+	if rest != "" {
+		t.line(Plain, "    %s", strings.Join(strings.Fields(rest), " "))
+	}
+}
+
+// pending are rows for the jobs to which Slurm has allocated no nodes yet, in
+// partitions with flex-start nodes. Those of one user that are alike are one row.
+func (v View) pending() []Row {
+	type likeness struct {
+		partition, user, reason string
+		limit                   Seconds
+	}
+	at := map[likeness]int{} // in rows
+	var rows []Row
+	for _, j := range v.Jobs {
+		sets := v.setsOf(j.Partition)
+		if len(sets) == 0 || !slurm.JobState(j.State).Waits() {
+			continue
+		}
+		key := likeness{j.Partition, j.User, cmp.Or(j.Reason, "None"), j.Limit}
+		if _, ok := at[key]; !ok {
+			var names []string
+			for _, set := range sets {
+				names = append(names, set.Name)
+			}
+			at[key] = len(rows)
+			rows = append(rows, Row{
+				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit,
+				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.reason),
+			})
+			if j.User != "" {
+				rows[at[key]].Users = []string{j.User}
+			}
+		}
+		r := &rows[at[key]]
+		r.Jobs, r.ShownAs = append(r.Jobs, j.ID), append(r.ShownAs, j.Name())
+		if !j.StartAt.IsZero() && (r.NextAt.IsZero() || j.StartAt.Before(r.NextAt)) {
+			r.NextAt = j.StartAt
+		}
+	}
+	return rows
+}
+
+// JobList is the row's jobs as squeue shows them.
+func (r Row) JobList() string { return strings.Join(r.ShownAs, ",") }
+
+// When says how long the row has waited, or has left.
+func (r Row) When(seen time.Time) string {
+	switch {
+	case r.State == Lost:
+		return ""
+	case !r.EndsAt.IsZero():
+		return "ends in " + Span(r.EndsAt.Sub(seen))
+	case !r.Since.IsZero():
+		return "for " + Span(seen.Sub(r.Since))
+	}
+	return ""
+}
+
+// Tone is how a state is shown.
+func (s State) Tone() Tone {
+	switch s {
+	case Running, Idle:
+		return Good
+	case Asking, Queued, Waiting, Booting:
+		return Warn
+	case Returned, Lost, Down, Stranded:
+		return Bad
+	}
+	return Plain
+}

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+// Schema is the version of all JSON. It rises when a name goes or its meaning
+// changes, not when one is added.
+const Schema = 1
+
+// Envelope begins every JSON object that a command prints or the daemon answers.
+type Envelope struct {
+	Schema int    `json:"schema_version"`
+	Kind   string `json:"kind"` // which object it is
+}
+
+// EnvelopeOf is that of an object of that kind.
+func EnvelopeOf(kind string) Envelope { return Envelope{Schema, kind} }
+
+// Plan is what a reconcile pass would do.
+type Plan struct {
+	Envelope
+	Cluster  string    `json:"cluster"`
+	Actions  []Planned `json:"actions"`
+	Problems []string  `json:"problems"`
+}
+
+// Planned is an action that a reconcile pass would take.
+type Planned struct {
+	Kind  string `json:"kind"`
+	What  string `json:"what"`
+	Why   string `json:"why"`
+	Group string `json:"group,omitempty"`
+	Job   uint32 `json:"job,omitzero"`
+	Nodes string `json:"nodes,omitempty"` // a hostlist
+}
+
+// PlanOf is what a plan says.
+func PlanOf(cluster string, p plan.Plan) Plan {
+	of := Plan{EnvelopeOf("plan"), cluster, []Planned{}, append([]string{}, p.Problems.Texts()...)}
+	for _, a := range p.Actions {
+		about := a.About()
+		of.Actions = append(of.Actions, Planned{about.Kind, a.String(), a.Because(), about.Group, about.Job, slurm.Fold(about.Nodes)})
+	}
+	return of
+}
+
+// String is the plan for people: each action and its reason, then the problems.
+func (p Plan) String() string {
+	var text strings.Builder
+	for _, a := range p.Actions {
+		fmt.Fprintf(&text, "%s\n    because %s\n", a.What, a.Why)
+	}
+	if len(p.Actions) == 0 {
+		fmt.Fprintln(&text, "nothing to do")
+	}
+	for _, problem := range p.Problems {
+		fmt.Fprintln(&text, "problem:", problem)
+	}
+	return text.String()
+}
+
+// Pass is what a reconcile pass has done.
+type Pass struct {
+	Envelope
+	Cluster  string   `json:"cluster"`
+	Skipped  string   `json:"skipped,omitempty"` // why there was no pass
+	Actions  []Action `json:"actions"`           // in the order in which they ended
+	Problems []string `json:"problems"`
+}
+
+// String counts in a line what was done: the log has said each action.
+func (p Pass) String() string {
+	failed := 0
+	for _, a := range p.Actions {
+		if a.Error != "" {
+			failed++
+		}
+	}
+	switch done := len(p.Actions) - failed; {
+	case p.Skipped != "":
+		return "nothing done: " + p.Skipped + "\n"
+	case done+failed == 0:
+		return "nothing to do\n"
+	case failed == 0:
+		return Count(done, "action") + " done\n"
+	default:
+		return fmt.Sprintf("%s done, %d failed\n", Count(done, "action"), failed)
+	}
+}

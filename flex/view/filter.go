@@ -1,0 +1,115 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Filter says which part of a view is wanted; what is empty is no condition.
+type Filter struct {
+	NodeSet   string
+	Partition string // also of a job that may choose among several
+	User      string
+}
+
+// Only is the part of the view that the filter lets through. Problems and actions
+// stay, and all jobs of a nodeset's partitions.
+func (v View) Only(f Filter) View {
+	if f == (Filter{}) {
+		return v
+	}
+	if f.Partition != "" {
+		v.Jobs = keep(v.Jobs, func(j Job) bool { return j.mayUse(f.Partition) })
+	}
+	if f.User != "" {
+		v.Jobs = keep(v.Jobs, func(j Job) bool { return j.User == f.User })
+	}
+	v.NodeSets = keep(v.NodeSets, func(s NodeSet) bool {
+		return (f.NodeSet == "" || s.Name == f.NodeSet) && (f.Partition == "" || slices.Contains(s.Partitions, f.Partition))
+	})
+	shown := func(nodeset string) bool { _, ok := v.NodeSet(nodeset); return ok }
+	v.Rows = keep(v.Rows, func(r Row) bool { return shown(r.NodeSet) && v.hasJobOf(r, f) })
+	v.Groups = keep(v.Groups, func(g Group) bool {
+		return shown(g.NodeSet) && (f.User == "" || slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.ID == g.Job }))
+	})
+	v.Regions = keep(v.Regions, func(r Region) bool {
+		return slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool { return s.Region == r.Name })
+	})
+	return v
+}
+
+// hasJobOf reports whether a row has one of the jobs that are left, or may get one.
+func (v View) hasJobOf(r Row, f Filter) bool {
+	if f.User == "" && (f.Partition == "" || len(r.Jobs) == 0) {
+		return true
+	}
+	return slices.ContainsFunc(v.Jobs, func(j Job) bool { return slices.Contains(r.Jobs, j.ID) })
+}
+
+// mayUse reports whether the job may run in a partition.
+func (j Job) mayUse(partition string) bool {
+	return slices.Contains(strings.Split(j.Partition, ","), partition)
+}
+
+// HidesUsers reports whether Slurm hides whose jobs these are.
+func (v View) HidesUsers() bool {
+	return len(v.Jobs) > 0 && !slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.User != "" })
+}
+
+// keep is what of a list is wanted; the list stays as it is.
+func keep[T any](list []T, wanted func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(item T) bool { return !wanted(item) })
+}
+
+// Order is a way to sort rows.
+type Order string
+
+// orders compare rows. Those that compare equal keep their order, which is by
+// nodeset, state and time.
+var orders = map[Order]func(a, b Row) int{
+	"nodeset": func(a, b Row) int { return cmp.Compare(a.NodeSet, b.NodeSet) },
+	"state":   func(a, b Row) int { return cmp.Compare(rank(a.State), rank(b.State)) },
+	"nodes":   func(a, b Row) int { return cmp.Compare(b.Count, a.Count) },
+	"job": func(a, b Row) int {
+		return cmp.Or(emptyLast(len(a.Jobs), len(b.Jobs)), slices.Compare(a.Jobs, b.Jobs))
+	},
+	"user": func(a, b Row) int {
+		return cmp.Or(emptyLast(len(a.Users), len(b.Users)), slices.Compare(a.Users, b.Users))
+	},
+	"wait": func(a, b Row) int {
+		switch a, b := a.Waits() && !a.Since.IsZero(), b.Waits() && !b.Since.IsZero(); {
+		case a != b && a:
+			return -1
+		case a != b:
+			return 1
+		}
+		return a.Since.Compare(b.Since)
+	},
+	"lease": func(a, b Row) int {
+		switch a, b := a.EndsAt.IsZero(), b.EndsAt.IsZero(); {
+		case a != b && b:
+			return -1
+		case a != b:
+			return 1
+		}
+		return a.EndsAt.Compare(b.EndsAt)
+	},
+}
+
+func emptyLast(a, b int) int {
+	return cmp.Compare(min(b, 1), min(a, 1))
+}
+
+// Orders are the names of all orders.
+var Orders = []Order{"nodeset", "job", "user", "nodes", "state", "wait", "lease"}
+
+// Sort sorts rows: those with the most nodes, the longest wait or the next end of
+// a lease first.
+func (o Order) Sort(rows []Row) []Row {
+	rows = slices.Clone(rows)
+	if compare := orders[o]; compare != nil {
+		slices.SortStableFunc(rows, compare)
+	}
+	return rows
+}

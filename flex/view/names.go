@@ -1,0 +1,59 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"slurmflex/slurm"
+)
+
+// NodeSetNames are the names of the flex-start nodesets.
+func (v View) NodeSetNames() (names []string) {
+	for _, set := range v.NodeSets {
+		names = append(names, set.Name)
+	}
+	return names
+}
+
+// Partitions are those with flex-start nodes.
+func (v View) Partitions() (names []string) {
+	for _, set := range v.NodeSets {
+		names = append(names, set.Partitions...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Users are the owners of jobs.
+func (v View) Users() (names []string) {
+	for _, j := range v.Jobs {
+		if j.User != "" {
+			names = append(names, j.User)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Subjects are the jobs, groups and nodes that Why can be asked about and that begin
+// so. Nodes, of which there may be thousands, are left out unless something is given.
+func (v View) Subjects(prefix string) []string {
+	var names []string
+	for _, j := range v.Jobs {
+		if name := j.Name(); !strings.Contains(name, "[") { // tasks that are not split off yet
+			names = append(names, name)
+		}
+	}
+	for _, g := range v.Groups {
+		names = append(names, g.Name)
+	}
+	for _, set := range v.NodeSets {
+		for _, n := range set.States {
+			nodes, _ := slurm.Expand(n.Nodes)
+			if prefix != "" {
+				names = append(names, nodes...)
+			}
+		}
+	}
+	return keep(names, func(name string) bool { return strings.HasPrefix(name, prefix) })
+}

@@ -1,0 +1,126 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// remark is what more there is to know of a row: a word for the cause rather than
+// Google's error message. It may be nothing.
+type remark struct {
+	known string // "last known at …"; empty: it is known now
+	text  string
+	next  string // what is done at a time, such as "retrying"
+	at    time.Time
+}
+
+func (r Row) remark(now time.Time) remark {
+	var m remark
+	if !r.KnownAt.IsZero() {
+		m.known = "last known at " + Moment(r.KnownAt, now)
+	}
+	switch {
+	case r.State == Returned:
+		m.text = "returned to Slurm: " + r.Obstacle
+	case r.State == Pending:
+		m.text, m.next, m.at = r.Obstacle, "expected to start", r.NextAt
+		if len(r.Jobs) > 1 {
+			m.next = "the first is expected to start"
+		}
+	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
+		m.text, m.next, m.at = fmt.Sprintf("attempt %d failed (%s)", r.Failed, r.Cause), "retrying", r.NextAt
+	case r.Obstacle != "":
+		m.text, m.next, m.at = r.Obstacle, "retrying", r.NextAt
+	default:
+		if r.Error != "" {
+			m.text = "last error: " + cmp.Or(r.Cause, r.Error)
+		}
+		if r.State == Queued {
+			m.next, m.at = "gives up", r.GiveUpAt
+		}
+	}
+	if m.at.IsZero() {
+		m.next = ""
+	}
+	return m
+}
+
+// said is the remark about some rows, of which the others' times are later.
+func (m remark) said(now time.Time, later bool) string {
+	parts := []string{m.known, m.text}
+	if m.next != "" {
+		when := m.next + " at " + Moment(m.at, now)
+		if later {
+			when += " and later"
+		}
+		parts = append(parts, when)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
+}
+
+// Detail says what more there is to know of a row.
+func (r Row) Detail(now time.Time) string { return r.remark(now).said(now, false) }
+
+// details are the lines to be put below rows. What is to be said of several of one
+// nodeset is said once, below the last of them.
+func details(rows []Row, now time.Time) []string {
+	lines := make([]string, len(rows))
+	type likeness struct {
+		nodeset string
+		remark  remark // without the time
+	}
+	alike := map[likeness][]int{} // rows
+	for i, r := range rows {
+		m := r.remark(now)
+		m.at = time.Time{}
+		key := likeness{r.NodeSet, m}
+		alike[key] = append(alike[key], i)
+	}
+	for _, at := range alike {
+		var names []string
+		first := rows[at[0]].remark(now)
+		later := false
+		for _, i := range at {
+			m := rows[i].remark(now)
+			later = later || !m.at.Equal(first.at)
+			if m.at.Before(first.at) {
+				first = m
+			}
+			names = append(names, rows[i].names()...)
+		}
+		text := first.said(now, later)
+		if text != "" && len(at) > 1 {
+			text = abridged(names, 40) + ": " + text
+		}
+		lines[at[len(at)-1]] = text
+	}
+	return lines
+}
+
+// names are what a row is called by: its jobs, or nodes.
+func (r Row) names() []string {
+	if len(r.ShownAs) > 0 {
+		return r.ShownAs
+	}
+	return []string{r.Nodes}
+}
+
+// abridged are as many of the names as have room, at least one, and how many more
+// there are.
+func abridged(names []string, room int) string {
+	text := ""
+	for i, name := range names {
+		next := name
+		if i > 0 {
+			next = text + "," + name
+		}
+		if i > 0 && len(next) > room {
+			return fmt.Sprintf("%s +%d", text, len(names)-i)
+		}
+		text = next
+	}
+	return text
+}

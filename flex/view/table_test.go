@@ -1,0 +1,162 @@
+package view
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// wide is a view with a row that no usual terminal has room for.
+func wide(t testing.TB) View {
+	v := busy(t).view()
+	v.Rows = append(v.Rows, Row{
+		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: "alpha-a-nodeset-of-a-long-name-[0-63]",
+		ShownAs: []string{"4294967290_17", "4294967290_18", "4294967290_19"}, State: Cancelling, Lease: Seconds(7 * 24 * time.Hour),
+		EndsAt: noon.Add(11*time.Hour + 59*time.Minute),
+	})
+	return v
+}
+
+// C8
+func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
+	v := wide(t)
+	number := regexp.MustCompile(`\d+`)
+	for _, look := range []Look{{Now: noon}, {Now: noon, Wide: true}} {
+		whole := number.FindAllString(v.Table(look), -1)
+		for width := 24; width <= 260; width++ {
+			look.Width = width
+			text := v.Table(look)
+			for line := range strings.Lines(text) {
+				assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+			}
+			assert.Subset(t, whole, number.FindAllString(text, -1), "width %d", width)
+			inOneLine := strings.Join(strings.Fields(text), " ")
+			for _, cell := range []string{" 4294967290_17 +2 ", " 7-00:00:00 ", " ends in 11h59m "} {
+				assert.Contains(t, inOneLine, cell, "width %d", width)
+			}
+		}
+	}
+}
+
+func TestAFileHasEachParagraphInOneLine(t *testing.T) {
+	text := wide(t).Table(Look{Now: noon})
+	assert.Regexp(t, `(?m)^jobs: 4 waiting.* some regions could not be read$`, text)
+	assert.Regexp(t, `(?m)^a-nodeset-of-a-long-name +4294967290_17 \+2 +somebody-with-a-long-name +alpha-a-nodeset-of-a-long-name-\[0-63\] .* ends in 11h59m$`, text)
+}
+
+func TestTheWideTableHasMoreColumns(t *testing.T) {
+	text := busy(t).view().Table(Look{Now: noon, Wide: true})
+	assert.Regexp(t, `(?m)^NODESET .* TIME +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
+	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
+	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
+	assert.NotContains(t, busy(t).view().Table(Look{Now: noon}), "GPUS")
+}
+
+func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
+	s := newScene(t)
+	for i := range uint32(4) {
+		node := fmt.Sprintf("alpha-a3-%d", i)
+		s.waiting(812+i, node)
+		s.group(812+i, fmt.Sprintf("alpha-a3-job-%d", 812+i),
+			s.request("a1", mig.Failed, node, "RESOURCE_POOL_EXHAUSTED: none left", time.Duration(4-i)*5*time.Second))
+	}
+	text := s.view().Table(Look{Now: noon})
+	assert.Equal(t, 1, strings.Count(text, "failed (capacity)"))
+	assert.Regexp(t, `\na3 +815 .*\n    812,813,814,815: attempt 1 failed \(capacity\); retrying at 12:00:40 and later\n`, text)
+
+	row := func(nodeset, nodes, lost string) Row {
+		return Row{NodeSet: nodeset, Nodes: nodes, State: Lost, Obstacle: lost}
+	}
+	assert.Equal(t, []string{"", "a-0,a-1: gone", "other", "gone"},
+		details([]Row{row("a", "a-0", "gone"), row("a", "a-1", "gone"), row("a", "a-2", "other"), row("b", "b-0", "gone")}, noon),
+		"each nodeset for itself")
+}
+
+func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testing.T) {
+	s := newScene(t)
+	for id := range uint32(12) {
+		s.pending(820+id, "Priority")
+	}
+	s.pending(840, "Resources").User = "grace"
+	s.pending(841, "Priority").Partition = "cpu"
+	s.snap.Jobs[10].Start, s.snap.Jobs[11].Start, s.snap.Jobs[12].Start = noon.Add(3*time.Hour), noon.Add(2*time.Hour), noon.Add(time.Hour)
+	text := s.view().Table(Look{Now: noon})
+	assert.Regexp(t, `\na3 +820,821,822 \+9 +ada +- +pending +04:00:00 +-\n    pending in partition train: Priority; the first is expected to start at 14:00:00\n`, text)
+	assert.Regexp(t, `\na3 +840 +grace +- +pending +04:00:00 +-\n    pending in partition train: Resources; expected to start at 13:00:00\n`, text)
+	assert.NotContains(t, text, "841", "slurmflex has no part in it")
+	assert.Contains(t, text, "\njobs: 13 waiting, ")
+}
+
+func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
+	s := busy(t)
+	s.pending(817, "Resources").Partition = "train,short"
+	s.job(818, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
+	s.nodes("alpha-st-0", "ALLOCATED+CLOUD")
+	all := s.view()
+	all.NodeSets[0].Partitions = []string{"train", "night"}
+	all.Jobs[3].Partition = "night"
+	for _, c := range []struct {
+		filter            Filter
+		jobs              []uint32 // of the rows
+		nodesets, regions string
+		groups            int
+	}{
+		{Filter{}, []uint32{814, 815, 812, 816, 817, 813, 817, 818}, "a3 g2 st", "europe-west4 us-central1", 5},
+		{Filter{NodeSet: "st"}, []uint32{818}, "st", "us-central1", 2},
+		{Filter{Partition: "train"}, []uint32{814, 812, 816, 817, 813}, "a3", "us-central1", 3},
+		{Filter{Partition: "night"}, []uint32{815}, "a3", "us-central1", 3},
+		{Filter{Partition: "short"}, []uint32{817}, "g2", "europe-west4", 0},
+		{Filter{User: "grace"}, []uint32{816, 818}, "a3 g2 st", "europe-west4 us-central1", 0},
+		{Filter{User: "ada", Partition: "train"}, []uint32{814, 812, 817, 813}, "a3", "us-central1", 3},
+		{Filter{User: "grace", Partition: "always"}, []uint32{818}, "st", "us-central1", 0},
+		{Filter{User: "nobody"}, nil, "a3 g2 st", "europe-west4 us-central1", 0},
+	} {
+		t.Run(fmt.Sprint(c.filter), func(t *testing.T) {
+			v := all.Only(c.filter)
+			var jobs []uint32
+			for _, r := range sorted(slices.Concat(v.Rows, v.pending())) {
+				jobs = append(jobs, r.Jobs...)
+			}
+			assert.ElementsMatch(t, slices.Compact(slices.Sorted(slices.Values(c.jobs))), slices.Compact(slices.Sorted(slices.Values(jobs))))
+			var sets, regions []string
+			for _, set := range v.NodeSets {
+				sets = append(sets, set.Name)
+			}
+			for _, r := range v.Regions {
+				regions = append(regions, r.Name)
+			}
+			assert.Equal(t, c.nodesets, strings.Join(sets, " "))
+			assert.Equal(t, c.regions, strings.Join(regions, " "))
+			assert.Len(t, v.Groups, c.groups)
+			assert.Equal(t, all.Problems, v.Problems)
+		})
+	}
+	assert.Len(t, all.Rows, 6, "the view itself stays as it is")
+}
+
+func TestRowsAreSortedByWhatIsAskedFor(t *testing.T) {
+	rows := []Row{
+		{Nodes: "a", NodeSet: "z", State: Running, Jobs: []uint32{9}, Users: []string{"b"}, Count: 2, Since: noon, EndsAt: noon.Add(2 * time.Hour)},
+		{Nodes: "b", NodeSet: "y", State: Queued, Jobs: []uint32{8}, Users: []string{"a"}, Count: 3, Since: noon.Add(-time.Hour)},
+		{Nodes: "c", NodeSet: "x", State: Idle, Count: 1, Since: noon.Add(-9 * time.Hour), EndsAt: noon.Add(time.Hour)},
+		{Nodes: "d", NodeSet: "x", State: Waiting, Jobs: []uint32{7}, Users: []string{"c"}, Count: 1, Since: noon.Add(-2 * time.Hour)},
+	}
+	want := map[Order]string{"nodeset": "cdba", "job": "dbac", "user": "badc", "nodes": "bacd", "state": "dbac", "wait": "dbca", "lease": "cabd"}
+	assert.Len(t, want, len(Orders))
+	for _, order := range Orders {
+		nodes := ""
+		for _, r := range order.Sort(rows) {
+			nodes += r.Nodes
+		}
+		assert.Equal(t, want[order], nodes, order)
+	}
+	assert.Equal(t, "a", rows[0].Nodes, "the rows themselves stay as they are")
+}

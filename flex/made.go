@@ -90,8 +90,8 @@ func (m *made) put(key string, g madeGroup) {
 func (m *made) complete(snap *plan.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return snap.Now.Sub(g.at) > listsLag })
-	maps.DeleteFunc(m.inserted, func(_ string, at time.Time) bool { return snap.Now.Sub(at) > listsLag })
+	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return age(snap.Now, g.at) > listsLag })
+	maps.DeleteFunc(m.inserted, func(_ string, at time.Time) bool { return age(snap.Now, at) > listsLag })
 	for _, in := range snap.Instances {
 		delete(m.inserted, in.Name)
 	}

@@ -22,7 +22,7 @@ func (r *Reconciler) report(found plan.Problems) {
 	for _, problem := range found {
 		key := problemKey{problem.Key, problem.About}
 		at, known := r.problems[key]
-		if !known || r.Now().Sub(at) >= remindAfter {
+		if !known || age(r.Now(), at) >= remindAfter {
 			r.Log.Warn(problem.Text)
 			at = r.Now()
 		}

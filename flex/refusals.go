@@ -25,7 +25,7 @@ type refusals struct {
 func (f *refusals) matter(now time.Time) map[string]plan.Refusal {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.byGroup, func(_ string, r plan.Refusal) bool { return now.Sub(r.At) > refusalMatters })
+	maps.DeleteFunc(f.byGroup, func(_ string, r plan.Refusal) bool { return age(now, r.At) > refusalMatters })
 	return maps.Clone(f.byGroup)
 }
 

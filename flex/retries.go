@@ -32,7 +32,7 @@ func (r *retries) isDue(a plan.Action, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, refused := r.refused[changed(a)]
-	return !refused || now.Sub(was.last) >= min(time.Second<<min(was.times-1, 10), rarestRetry)
+	return !refused || age(now, was.last) >= min(time.Second<<min(was.times-1, 10), rarestRetry)
 }
 
 // note remembers what came of an action. What Compute refuses is not its matter:
@@ -45,7 +45,7 @@ func (r *retries) note(a plan.Action, err error, now time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.refused, func(_ string, was refusedChange) bool { return now.Sub(was.last) > 10*rarestRetry })
+	maps.DeleteFunc(r.refused, func(_ string, was refusedChange) bool { return age(now, was.last) > 10*rarestRetry })
 	key := changed(a)
 	if err == nil {
 		delete(r.refused, key)

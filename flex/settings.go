@@ -31,7 +31,7 @@ type settings struct {
 // late.
 func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.settings
-	if !s.settingsRead.IsZero() && r.Now().Sub(s.settingsRead) < settingsAge {
+	if !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge {
 		return nil
 	}
 	conf, err := r.Scheduler.Config(ctx)
@@ -98,7 +98,7 @@ func shortest(limits []slurm.Limit) time.Duration {
 // not be read is asked for again in the next pass.
 func (r *Reconciler) templates(ctx context.Context) map[string]plan.Template {
 	s := &r.settings
-	if r.Now().Sub(s.templatesRead) >= settingsAge {
+	if age(r.Now(), s.templatesRead) >= settingsAge {
 		s.templates, s.templatesRead = map[string]plan.Template{}, r.Now()
 	}
 	all := map[string]plan.Template{}

@@ -1,0 +1,30 @@
+package flex
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+)
+
+// The clock of a host may be ahead for a while; what was noted then must not hold until
+// that time has come.
+func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	ahead := now.Add(24 * time.Hour)
+
+	var tries retries
+	change := plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "resume"}
+	tries.note(change, errors.New("Invalid node state specified"), ahead)
+	assert.False(t, tries.isDue(change, ahead))
+	assert.True(t, tries.isDue(change, now))
+
+	var refused refusals
+	refused.note("alpha-a3-job-7", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("403 quota")}, ahead, 0)
+	assert.Len(t, refused.matter(ahead), 1)
+	assert.Empty(t, refused.matter(now))
+}

@@ -5,6 +5,7 @@
 package past
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -57,7 +58,7 @@ func (d *Day) See(v view.View) {
 // is. It reports false if there is none.
 func (d *Day) Job(name string) (job Job, ok bool) {
 	for _, j := range d.jobs {
-		if j.Name() == name {
+		if j.Name() == name || fmt.Sprint(j.ID) == name && j.ID != j.ArrayID { // that would be the array
 			return j, true
 		}
 	}

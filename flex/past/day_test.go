@@ -59,6 +59,7 @@ func TestAJobsStoryIsToldFromTheQueueToItsEnd(t *testing.T) {
 		seen(6, asked, job(slurm.JobConfiguring, "n[0-1]", at(1))),
 		seen(9, row(view.Booting, at(8)), job(slurm.JobConfiguring, "n[0-1]", at(1))),
 		seen(11, row(view.Running, at(8)), job(slurm.JobConfiguring, "n[0-1]", at(1))),
+		seen(12, row(view.Running, at(8)), job(slurm.JobConfiguring, "n[0-1]", at(1))),
 		seen(13, row(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12))),
 		seen(14, row(view.Running, at(8)), job(slurm.JobRunning, "n[0-1]", at(12))),
 		seen(20, row(view.Leaving, at(8))),
@@ -99,6 +100,28 @@ func TestAJobThatIsRequeuedBeginsAgain(t *testing.T) {
 		"12:04 machines requested 2 nodes for 01:00:00 (g812/a2)", "12:05 machines lost machines of n[0-1] are gone",
 		"12:07 back in Slurm's queue BeginTime", "12:08 machines created 2 of 2 nodes", "12:09 running on n[0-1]",
 	}, eventsOf(story))
+}
+
+func TestOfMachinesThatWereThereOnlyTheNewOnesAreCreatedForAJob(t *testing.T) {
+	var d Day
+	machines := append(row(view.Running, at(-9)), row(view.Booting, at(2))...)
+	machines[0].Nodes, machines[0].Count, machines[0].Group = "n0", 1, "g700"
+	machines[1].Nodes, machines[1].Count, machines[1].Group = "n1", 1, "g701"
+	d.See(seen(3, machines, job(slurm.JobConfiguring, "n[0-1]", at(1))))
+	story, _ := d.Job("812")
+	assert.Equal(t, []string{"12:01 nodes allocated n[0-1]", "12:02 machines created 1 of 2 nodes"}, eventsOf(story))
+}
+
+func TestATaskOfAnArrayHasAStoryByItsNameAndItsRawID(t *testing.T) {
+	var d Day
+	task, last := job(slurm.JobPending, "", time.Time{}), job(slurm.JobPending, "", time.Time{})
+	task.ArrayID, task.ArrayTask = 811, "3"
+	last.ID, last.ArrayID, last.ArrayTask = 811, 811, "9"
+	d.See(seen(0, nil, task, last))
+	for name, want := range map[string]bool{"812": true, "811_3": true, "811_9": true, "811": false, "811_4": false} {
+		_, ok := d.Job(name)
+		assert.Equal(t, want, ok, name)
+	}
 }
 
 func TestAJobWhoseRowCannotBeReadHasNotEnded(t *testing.T) {
@@ -193,4 +216,7 @@ func TestALeaseIsRememberedByWhatItWasUsedFor(t *testing.T) {
 	d = Day{}
 	d.See(seen(9, row(view.Running, at(1)), job(slurm.JobRunning, "n[0-1]", at(3))))
 	assert.Equal(t, []string{"12:03 running 812"}, uses(running), "what it did before is not known")
+	d = Day{}
+	d.See(seen(9, running, job(slurm.JobRunning, "n[0-1]", time.Time{})))
+	assert.Equal(t, []string{"12:09 running 812"}, uses(running), "nor since when it has run")
 }

@@ -19,7 +19,6 @@ type Job struct {
 	allocated time.Time // when Slurm gave it its present nodes; zero if it has none, or it is not known
 	placed    bool      // it has nodes
 	machines  int       // of its nodes, how many were made for it
-	booted    bool      // all of them
 }
 
 // Event is something that happened to a job.
@@ -117,7 +116,7 @@ func (j *Job) see(at time.Time, rows []view.Row, groups map[string]view.Group) {
 	switch {
 	case state.Waits() && j.placed:
 		j.note(at, Requeued, j.Reason)
-		j.allocated, j.placed, j.machines, j.booted = time.Time{}, false, 0, false
+		j.allocated, j.placed, j.machines = time.Time{}, false, 0
 		return
 	case state.Waits():
 		if len(j.events) == 0 {
@@ -183,9 +182,8 @@ func (j *Job) seeMachines(at time.Time, rows []view.Row, groups map[string]view.
 		j.note(last, Granted, fmt.Sprintf("%d of %s", made, view.Count(len(names), "node")))
 		j.machines = made
 	}
-	if !j.booted && up == len(names) && up > 0 && !slurm.JobState(j.State).AtWork() {
-		j.note(at, Booted, j.Nodes)
-		j.booted = true
+	if up == len(names) && up > 0 && !slurm.JobState(j.State).AtWork() {
+		j.once(at, Booted, j.Nodes)
 	}
 }
 

@@ -26,7 +26,7 @@ func (d *Day) Uses(r view.Row) []Use { return d.leases[lease{r.Group, r.Nodes}] 
 func (d *Day) use(v view.View) {
 	now := map[lease][]Use{}
 	for _, r := range v.Rows {
-		if r.Group == "" || r.Waits() || r.State == view.Cancelling {
+		if r.Group == "" || r.Waits() {
 			continue
 		}
 		key := lease{r.Group, r.Nodes}

@@ -56,6 +56,10 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 	assert.Equal(t, []tick{{"25.00%", "middle", "12:00"}, {"50.00%", "middle", "18:00"}, {"75.00%", "middle", "00:00"}}, got.Ticks)
 	assert.Nil(t, newTimeline(nil, nil, day, filter{}, noon))
 
+	short := row("d", view.Running, 3*time.Hour)
+	assert.Equal(t, []string{"unknown 12.50% 12.50%", "running 25.00% 12.50% planned"},
+		shapes(newTimeline([]view.Row{short}, jobs, day, filterOf(nil), noon).Bars[0]), "a lease that ends before the time limit")
+	assert.Empty(t, newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {"1h"}}), noon).Bars[0].End, "outside")
 	for zoom, width := range map[string]string{"1h": "75.00%", "7d": "3.57%"} {
 		planned := newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {zoom}}), noon).Bars[0].Pieces
 		assert.Equal(t, width, planned[len(planned)-len(planned)/2].Width, zoom)
@@ -63,7 +67,9 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 	for range mostBars + 2 {
 		rows = append(rows, running)
 	}
-	assert.Equal(t, 5, newTimeline(rows, jobs, day, filterOf(nil), noon).More)
+	full := newTimeline(rows, jobs, day, filterOf(nil), noon)
+	assert.Len(t, full.Bars, mostBars)
+	assert.Equal(t, 5, full.More)
 }
 
 func TestTheHistoryStacksWhatWasSeenAndLeavesGaps(t *testing.T) {
@@ -116,6 +122,11 @@ func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
 	} {
 		assert.Equal(t, want, shown(query), query)
 	}
+	v, err := w.Board.View()
+	require.NoError(t, err)
+	idle := view.Row{NodeSet: "a3", State: view.Idle}
+	assert.True(t, filter{Partition: "train"}.shows(v, idle), "its nodeset is in it")
+	assert.False(t, filter{Partition: "other"}.shows(v, idle))
 	page := w.get("/?user=grace&zoom=7d").Body.String()
 	assert.Contains(t, page, "<option selected>grace</option>", "what is chosen can be seen")
 	assert.Contains(t, page, "<option>train</option>")
@@ -132,11 +143,14 @@ func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
 	assert.Contains(t, story, `role="img" aria-labelledby="story-title story-desc"`)
 	w.now = noon.Add(time.Hour)
 	w.Board.Saw(plan.Snapshot{Now: w.now}, plan.Plan{})
+	w.now = w.now.Add(time.Hour)
 	story = w.get("/why?q=812", asBrowser).Body.String()
+	assert.Equal(t, 1, strings.Count(story, `<rect x="0.00%" y="20" width="50.00%" height="18" fill="url(#p-waiting)">`), "until its end")
 	assert.Contains(t, story, "no such job in Slurm")
 	assert.Contains(t, story, `<time datetime="2026-11-21T13:00:00Z">13:00:00</time> <b>ended</b> <small>+1h00m</small>`)
 	assert.Contains(t, w.get("/").Body.String(), `Ended jobs (1)`, "of a partition with flex-start nodes")
 	assert.NotContains(t, w.get("/?state=running").Body.String(), `Ended jobs`)
+	assert.Nil(t, newStory(past.Job{}, past.Day{}, noon))
 	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "Timeline")
 }
 
@@ -154,15 +168,18 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 	rows := []rowData{
 		{Row: view.Row{ShownAs: []string{"7"}}, Detail: "last error: capacity; gives up at 13:00:00"},
 		{Row: view.Row{ShownAs: []string{"8"}}, Detail: "last error: capacity; gives up at 14:00:00"},
-		{Row: view.Row{Nodes: "a"}, Detail: "last error: capacity"},
-		{Row: view.Row{Nodes: "b"}},
+		{Row: view.Row{Nodes: "a"}, Detail: "its turn"},
+		{Row: view.Row{Nodes: "b"}, Detail: "its turn"},
+		{Row: view.Row{Nodes: "c"}},
 	}
-	assert.Equal(t, []note{{"last error: capacity", []string{"7", "8", "a"}}}, takeNotes(rows))
+	assert.Equal(t, []note{{"last error: capacity", []string{"7", "8"}}, {"its turn", []string{"a", "b"}}}, takeNotes(rows))
 	assert.Equal(t, "gives up at 13:00:00", rows[0].Detail)
 	assert.Empty(t, rows[2].Detail)
 
 	w := newWorld(t)
 	w.pass("403 forbidden")
+	w.Board.NoteConfig("403 forbidden")
+	assert.Equal(t, 1, strings.Count(w.get("/").Body.String(), "<li>403 forbidden</li>"))
 	for _, group := range []string{"g1", "g2"} {
 		w.Board.Did(plan.DeleteGroup{Why: plan.Why(group)}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
 	}

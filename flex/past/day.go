@@ -43,7 +43,7 @@ func (d *Day) See(v view.View) {
 	}
 	n := len(d.Samples)
 	if !v.Unread() && (n == 0 || v.SeenAt.Truncate(pace).After(d.Samples[n-1].At.Truncate(pace))) {
-		d.Samples = append(d.Samples, sampleOf(v))
+		d.Samples = append(d.Samples, SampleOf(v))
 	}
 	for len(d.Samples) > 0 && v.SeenAt.Sub(d.Samples[0].At) > Length {
 		d.Samples = d.Samples[1:]

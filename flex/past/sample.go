@@ -20,8 +20,8 @@ type Counts struct{ Waiting, Booting, Running, Idle int }
 // Sum is how many there are in all of these states.
 func (c Counts) Sum() int { return c.Waiting + c.Booting + c.Running + c.Idle }
 
-// sampleOf counts what a view shows.
-func sampleOf(v view.View) Sample {
+// SampleOf counts what a view shows.
+func SampleOf(v view.View) Sample {
 	s := Sample{At: v.SeenAt}
 	for _, r := range v.Rows {
 		if s.Nodes.add(r, r.Count) {

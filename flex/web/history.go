@@ -24,10 +24,10 @@ type column struct {
 }
 
 const (
-	plotHeight  = 96               // of history's columns, in pixels; see page.html
-	plotTop     = 18               // above them
-	mostColumns = 200              // next to each other
-	shortest    = 10 * time.Minute // that is shown
+	plotHeight  = 96              // of history's columns, in pixels; see page.html
+	plotTop     = 18              // above them
+	mostColumns = 200             // next to each other
+	shortest    = 2 * time.Minute // that is shown
 )
 
 // historyKeys are the patterns of the history, from the bottom up.

@@ -66,7 +66,7 @@ type endedData struct {
 // How much of the past the page shows.
 const (
 	actionsShown = 50
-	actionsFirst = 5 // without a click
+	actionsFirst = 3 // without a click
 	endedShown   = 50
 )
 
@@ -95,8 +95,12 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
 		Tiles: tilesOf(v), Filter: f, Choices: f.choices(v), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
-		History: newHistories(day, time.Duration(v.Daemon.Interval), now), Keys: historyKeys, Since: view.Moment(day.Since, now),
+		Keys: historyKeys, Since: view.Moment(day.Since, now),
 	}
+	if !v.Unread() {
+		day.Samples = append(slices.Clip(day.Samples), past.SampleOf(v))
+	}
+	p.History = newHistories(day, time.Duration(v.Daemon.Interval), now)
 	if trouble := v.Daemon.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}

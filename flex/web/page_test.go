@@ -44,16 +44,17 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 	young := row("b", view.Booting, 0)
 	young.Since, young.EndsAt, young.Lease = noon.Add(-time.Hour), time.Time{}, view.Seconds(7*time.Hour)
 	rows := []view.Row{
-		{State: view.Queued, Since: noon.Add(-9 * time.Hour)}, running, young, row("c", view.Leaving, -time.Minute),
+		{State: view.Queued, Since: noon.Add(-9 * time.Hour)}, running, young, row("c", view.Leaving, time.Hour),
 	}
 	got := newTimeline(rows, jobs, day, filterOf(nil), noon)
 	require.Len(t, got.Bars, 3, "what waits has no lease")
-	assert.Equal(t, "c · job 7 · leaving · ends 11:59:00", got.Bars[0].Label, "the first end is on top")
+	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the first end is on top")
+	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "nothing is left of its lease")
 	assert.Equal(t, []string{"booting 12.50% 4.17%", "running 16.67% 8.33%", "running 25.00% 25.00% planned", "left 50.00% 25.00%"}, shapes(got.Bars[2]))
 	assert.Equal(t, "75.00%", got.Bars[2].End)
 	assert.Equal(t, []string{"unknown 20.83% 4.17%", "left 25.00% 25.00%"}, shapes(got.Bars[1]), "nothing is known before the daemon looked")
 	assert.Equal(t, tick{"25.00%", "middle", "now, 12:00"}, got.Now)
-	assert.Equal(t, []tick{{"25.00%", "middle", "12:00"}, {"50.00%", "middle", "18:00"}, {"75.00%", "middle", "00:00"}}, got.Ticks)
+	assert.Equal(t, []tick{{"50.00%", "middle", "18:00"}, {"75.00%", "middle", "00:00"}}, got.Ticks)
 	assert.Nil(t, newTimeline(nil, nil, day, filter{}, noon))
 
 	short := row("d", view.Running, 3*time.Hour)

@@ -138,12 +138,20 @@ func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
 		"<title>alpha · slurmflex</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
-		`<a href="/why?q=813">813</a>`, "<b>running</b>", "<dt>jobs waiting</dt><dd>1</dd>", "<dt>next lease ends</dt><dd>in 1h00m</dd>",
+		`<a href="/why?q=813">813</a>`, "<b>running</b>", "<dt>jobs waiting</dt><dd>1</dd>", "<dt>lease ends</dt><dd>in 1h00m</dd>",
 		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
 		"Nodes in the last day", "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
 	} {
 		assert.Contains(t, page, shown)
 	}
+}
+
+func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
+	w := newWorld(t)
+	w.Board.Saw(plan.Snapshot{Now: noon}, plan.Plan{})
+	w.now = noon.Add(30 * time.Second)
+	w.pass("none left")
+	assert.Contains(t, w.get("/").Body.String(), "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
 }
 
 func TestAPageWithNothingOnItSaysSo(t *testing.T) {

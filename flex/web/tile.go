@@ -30,6 +30,6 @@ func tilesOf(v view.View) []tile {
 		{"nodes waiting", fmt.Sprint(t.WaitingNodes)},
 		{"nodes up", fmt.Sprint(t.Machines)},
 		{"GPUs up", gpus},
-		{"next lease ends", end},
+		{"lease ends", end},
 	}
 }

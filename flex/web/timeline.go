@@ -1,6 +1,7 @@
 package web
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ var leaseKeys = []key{
 	{"idle", "idle"},
 	{"ending", "being deleted"},
 	{"trouble", "down"},
-	{"unknown", "before the daemon started"},
+	{"unknown", "not recorded"},
 	{"left", "rest of the lease"},
 }
 
@@ -92,19 +93,21 @@ func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now t
 	}
 	t.Keys = slices.DeleteFunc(slices.Clone(leaseKeys), func(k key) bool { return !used[k.Kind] })
 	t.Now = tick{percent(shown.at(now)), "middle", "now, " + now.Format("15:04")}
-	t.Ticks = ticks(shown, f.Zoom, now.Location())
+	t.Ticks = ticks(shown, f.Zoom, now)
 	for _, z := range zooms {
 		t.Zooms = append(t.Zooms, zoomLink{z.Text, f.With(z), z == f.Zoom})
 	}
 	return t
 }
 
-// ticks are at even times of the reader's day.
-func ticks(shown span, z zoom, zone *time.Location) (all []tick) {
+// ticks are at even times of the reader's day, where neither an edge nor the
+// now-line is in their way.
+func ticks(shown span, z zoom, current time.Time) (all []tick) {
+	zone, now := current.Location(), shown.at(current)
 	day := shown.from.In(zone)
 	at := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
 	for ; at.Before(shown.to); at = at.Add(z.tick) {
-		if x := shown.at(at); x > 4 && x < 96 {
+		if x := shown.at(at); x > 4 && x < 96 && math.Abs(x-now) > 3 {
 			all = append(all, tick{percent(x), "middle", at.Format(z.form)})
 		}
 	}
@@ -162,9 +165,11 @@ func plannedEnd(r view.Row, jobs []view.Job, now time.Time) time.Time {
 }
 
 // endOf is when a row's machines end as far as that is known: before they run, the
-// latest time.
+// latest time, and now once they are being deleted.
 func endOf(r view.Row, now time.Time) time.Time {
 	switch {
+	case r.State == view.Leaving:
+		return now
 	case !r.EndsAt.IsZero():
 		return r.EndsAt
 	case r.Lease > 0:

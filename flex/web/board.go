@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/view"
 )
@@ -24,6 +25,7 @@ type Board struct {
 	problem string     // of the configuration file; empty if there is none
 	seen    *view.View // nil before the first pass
 	history view.History
+	day     past.Day
 	begun   time.Time
 	good    time.Time // when a pass last succeeded, here or on another host
 	failed  error     // why the last pass failed
@@ -46,6 +48,14 @@ func (b *Board) Saw(snap plan.Snapshot, p plan.Plan) {
 		b.Estimate(&seen)
 	}
 	b.seen = &seen
+	b.day.See(seen)
+}
+
+// Day is what passes saw in the last day.
+func (b *Board) Day() past.Day {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.day.Clone()
 }
 
 // Use has the board go by another configuration.

@@ -5,39 +5,42 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"slurmflex/flex/past"
 	"slurmflex/flex/view"
 )
 
 //go:embed assets
 var assets embed.FS
 
-var (
-	statusPage = parse("page.html")
-	answerPage = parse("answer.html")
-)
-
-func parse(name string) *template.Template {
-	return template.Must(template.New(name).ParseFS(assets, "assets/"+name))
-}
+var pages = template.Must(template.ParseFS(assets, "assets/*.html"))
 
 // pageData is what the page shows.
 type pageData struct {
 	Cluster  string
 	SeenAt   time.Time
 	At       string // when it was seen, in words
-	Summary  string
+	Tiles    []tile
+	Filter   filter
+	Choices  []choice
 	Bad      []string
 	Unread   bool // some region could not be read
 	Waits    []rowData
+	Notes    []note
 	Machines []rowData
 	Timeline *timeline // nil if there are no machines
+	History  []history
+	Keys     []key // of the history
+	Since    string
+	Ended    []endedData
 	Static   []view.Nodes
 	NodeSets []setData
 	Regions  []view.Region
-	Actions  []actionData
+	Actions  []actionData // the last ones
+	Earlier  []actionData
 }
 
 type rowData struct {
@@ -52,29 +55,59 @@ type setData struct {
 type actionData struct {
 	view.Action
 	When, Ran string
+	Known     bool // a later action has failed with the same error
 }
 
-// actionsShown is how many of the last actions the page shows.
-const actionsShown = 50
+type endedData struct {
+	past.Job
+	When string
+}
 
-func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
+// How much of the past the page shows.
+const (
+	actionsShown = 50
+	actionsFirst = 3 // without a click
+	endedShown   = 50
+)
+
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	v, ok := s.view(w)
 	if !ok {
 		return
 	}
-	render(w, http.StatusOK, statusPage, newPage(v, s.Now()))
+	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), filterOf(r.URL.Query()), s.now(r)))
+}
+
+// now is the time in the reader's zone, which page.js names; the daemon's if it
+// does not.
+func (s *Server) now(r *http.Request) time.Time {
+	now := s.Now()
+	if name := r.Header.Get("Time-Zone"); name != "" {
+		if zone, err := time.LoadLocation(name); err == nil {
+			return now.In(zone)
+		}
+	}
+	return now
 }
 
 // newPage is the view for a person who looks now.
-func newPage(v view.View, now time.Time) pageData {
+func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
-		Summary: v.Summary(), Timeline: newTimeline(v, now), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
+		Tiles: tilesOf(v), Filter: f, Choices: f.choices(v), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
+		Keys: historyKeys, Since: view.Moment(day.Since, now),
 	}
+	if !v.Unread() {
+		day.Samples = append(slices.Clip(day.Samples), past.SampleOf(v))
+	}
+	p.History = newHistories(day, time.Duration(v.Daemon.Interval), now)
 	if trouble := v.Daemon.Says(); trouble != "" {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}
-	for _, r := range v.Rows {
+	p.Bad = once(p.Bad)
+	rows := slices.DeleteFunc(slices.Clone(v.Rows), func(r view.Row) bool { return !f.shows(v, r) })
+	p.Timeline = newTimeline(rows, v.Jobs, day, f, now)
+	for _, r := range rows {
 		row := rowData{Row: r, When: r.When(v.SeenAt), Detail: r.Detail(now), Group: r.Group, Asked: r.Lease.Limit()}
 		if r.Request != "" {
 			row.Group += "/" + r.Request
@@ -85,6 +118,7 @@ func newPage(v view.View, now time.Time) pageData {
 			p.Machines = append(p.Machines, row)
 		}
 	}
+	p.Notes = takeNotes(p.Waits)
 	for _, set := range v.NodeSets {
 		data := setData{Summary: v.SummaryOf(set)}
 		if set.Block != nil {
@@ -97,24 +131,75 @@ func newPage(v view.View, now time.Time) pageData {
 			}
 		}
 	}
-	for _, a := range v.Actions[:min(actionsShown, len(v.Actions))] {
-		p.Actions = append(p.Actions, actionData{
-			Action: a, When: view.Moment(a.At, now), Ran: time.Duration(a.Took).Round(100 * time.Millisecond).String(),
-		})
+	for _, j := range day.Ended() {
+		if f.showsEnded(j) && len(p.Ended) < endedShown {
+			p.Ended = append(p.Ended, endedData{j, view.Moment(j.EndedAt, now)})
+		}
+	}
+	failed := map[string]bool{}
+	for i, a := range v.Actions[:min(actionsShown, len(v.Actions))] {
+		data := actionData{
+			Action: a, When: view.Moment(a.At, now), Ran: time.Duration(a.Took).Round(100 * time.Millisecond).String(), Known: failed[a.Error],
+		}
+		failed[a.Error] = a.Error != ""
+		if i < actionsFirst {
+			p.Actions = append(p.Actions, data)
+		} else {
+			p.Earlier = append(p.Earlier, data)
+		}
 	}
 	return p
 }
 
-// answerData is what the answer to why shows.
-type answerData struct {
-	Cluster, Query, Error string
-	Story                 view.Story
+// once is the texts without those that came before.
+func once(texts []string) (all []string) {
+	for _, text := range texts {
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// note is what several waits have in common.
+type note struct {
+	Text string
+	Of   []string // jobs, or nodes without one
+}
+
+// takeNotes takes out of the rows' details what is the same for several of them.
+func takeNotes(rows []rowData) (notes []note) {
+	const and = "; " // as view.Row.Detail joins them
+	of := map[string][]string{}
+	for _, r := range rows {
+		names := r.ShownAs
+		if len(names) == 0 {
+			names = []string{r.Nodes}
+		}
+		for _, part := range once(strings.Split(r.Detail, and)) {
+			of[part] = append(of[part], names...)
+		}
+	}
+	for i, r := range rows {
+		var own []string
+		for _, part := range once(strings.Split(r.Detail, and)) {
+			switch names := once(of[part]); {
+			case part == "":
+			case len(names) < 2:
+				own = append(own, part)
+			case !slices.ContainsFunc(notes, func(n note) bool { return n.Text == part }):
+				notes = append(notes, note{part, names})
+			}
+		}
+		rows[i].Detail = strings.Join(own, and)
+	}
+	return notes
 }
 
 // render writes a page, or nothing of it.
-func render(w http.ResponseWriter, status int, page *template.Template, data any) {
+func render(w http.ResponseWriter, status int, name string, data any) {
 	var text bytes.Buffer
-	if err := page.Execute(&text, data); err != nil {
+	if err := pages.ExecuteTemplate(&text, name, data); err != nil {
 		http.Error(w, "cannot render the page: "+strings.ReplaceAll(err.Error(), "\n", " "), http.StatusInternalServerError)
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -179,36 +178,4 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = fmt.Fprintf(w, "ok, cluster %s\n", s.Board.Cluster())
-}
-
-// why answers a browser with a page, and other clients with text; verbose=1 adds the
-// details to the text, which the page always has.
-func (s *Server) why(w http.ResponseWriter, r *http.Request) {
-	v, ok := s.view(w)
-	if !ok {
-		return
-	}
-	query := r.URL.Query().Get("q")
-	story, err := v.Why(query, s.Now())
-	status := http.StatusOK
-	switch {
-	case errors.Is(err, view.ErrUnknown) && (query == "" || len(query) > view.MaxQuery):
-		status = http.StatusBadRequest
-	case err != nil:
-		status = http.StatusNotFound
-	}
-	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		answer := answerData{Cluster: v.Cluster, Query: query, Story: story}
-		if err != nil {
-			answer.Error = err.Error()
-		}
-		render(w, status, answerPage, answer)
-		return
-	}
-	if err != nil {
-		http.Error(w, err.Error(), status)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(story.Text(r.URL.Query().Get("verbose") == "1")))
 }

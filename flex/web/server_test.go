@@ -138,11 +138,20 @@ func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
 		"<title>alpha · slurmflex</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
-		`<a href="/why?q=813">813</a>`, "<b>running</b>", `<rect class="bar" x="0.00%"`, "ends 13:00:00", "blocked until 13:00:00",
-		"failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
+		`<a href="/why?q=813">813</a>`, "<b>running</b>", "<dt>jobs waiting</dt><dd>1</dd>", "<dt>lease ends</dt><dd>in 1h00m</dd>",
+		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
+		"Nodes in the last day", "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
 	} {
 		assert.Contains(t, page, shown)
 	}
+}
+
+func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
+	w := newWorld(t)
+	w.Board.Saw(plan.Snapshot{Now: noon}, plan.Plan{})
+	w.now = noon.Add(30 * time.Second)
+	w.pass("none left")
+	assert.Contains(t, w.get("/").Body.String(), "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
 }
 
 func TestAPageWithNothingOnItSaysSo(t *testing.T) {
@@ -349,30 +358,6 @@ func TestAnAddressThatIsTakenIsLoggedOnceAndServedWhenItIsFree(t *testing.T) {
 	<-ended
 	_, err = net.Dial("tcp", w.Address)
 	assert.Error(t, err, "nobody listens any more")
-}
-
-func TestTheTimelineReachesFromTheFirstMachineToTheLastEnd(t *testing.T) {
-	v := view.View{Rows: []view.Row{
-		{State: view.Queued, Since: noon.Add(-9 * time.Hour)},
-		{State: view.Running, Nodes: "a", Since: noon.Add(-time.Hour), EndsAt: noon.Add(3 * time.Hour)},
-		{State: view.Booting, Nodes: "b", Since: noon, Lease: view.Seconds(2 * time.Hour)},
-		{State: view.Leaving, Nodes: "c", Since: noon.Add(-time.Hour)},
-	}}
-	got := newTimeline(v, noon)
-	require.Len(t, got.Bars, 3, "what waits has no lease")
-	var bars []string
-	for _, b := range got.Bars {
-		bars = append(bars, b.Label+" "+b.X+" "+b.Width)
-	}
-	assert.Equal(t, []string{
-		"a · running · ends 15:00:00 0.00% 100.00%", "b · booting 25.00% 50.00%", "c · leaving 0.00% 25.00%",
-	}, bars)
-	assert.Equal(t, "25.00%", got.Now)
-	assert.Equal(t, "11:00:00", got.Ticks[0].Text)
-	assert.Equal(t, "15:00:00", got.Ticks[1].Text)
-	assert.Nil(t, newTimeline(view.View{}, noon))
-	assert.Len(t, newTimeline(v, noon.Add(time.Hour)).Ticks, 3, "now is named where there is room")
-	assert.Equal(t, "100.00%", newTimeline(v, noon.Add(9*time.Hour)).Now, "what should have ended long ago")
 }
 
 func TestEachPathIsDocumented(t *testing.T) {

@@ -1,96 +1,175 @@
 package web
 
 import (
-	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"slurmflex/flex/past"
 	"slurmflex/flex/view"
 )
 
-// timeline is the leases as bars, from when the first machine was made to when
-// the last lease ends. Along it, places are in percent of its width, so that
-// it fits any screen; down it, in pixels.
+// timeline is the leases as bars, the one that ends first on top.
 type timeline struct {
 	Height int
 	Bars   []bar
 	Ticks  []tick
-	Now    string
+	Now    tick
+	Zooms  []zoomLink
+	More   int // leases that there is no room for
+	Keys   []key
 }
 
+// bar is a lease.
 type bar struct {
-	X, Width            string
-	LabelY, Y           int
-	Class, Label, Title string
+	LabelY, Y    int
+	Label, Title string
+	Pieces       []piece
+	End          string // its place; empty if that is outside or not known
 }
 
-type tick struct {
-	X, Anchor, Text string
+// zoom is how much time the timeline shows; a quarter of it is past.
+type zoom struct {
+	Name, Text string
+	length     time.Duration
+	tick       time.Duration
+	form       string // of a tick's time
+}
+
+var zooms = []zoom{
+	{"1h", "1 h", time.Hour, 15 * time.Minute, "15:04"},
+	{"1d", "1 d", 24 * time.Hour, 6 * time.Hour, "15:04"},
+	{"7d", "7 d", 7 * 24 * time.Hour, 48 * time.Hour, "Jan 2"},
+}
+
+type zoomLink struct {
+	Text, URL string
+	Current   bool
 }
 
 // The measures of the timeline, in pixels.
 const (
-	axisHeight = 22
+	axisHeight = 36
 	barStep    = 38 // from one bar to the next: the label is between them
 	labelLine  = 14 // from a step's top to its label's base line
 	barTop     = 19 // from there to its bar, which is 14 high; see page.html
+
+	mostBars = 30
 )
 
-// newTimeline draws the machines of a view; nil if there are none.
-func newTimeline(v view.View, now time.Time) *timeline {
-	var rows []view.Row
-	var from, to time.Time
-	for _, r := range v.Rows {
-		if r.Waits() || r.Since.IsZero() {
-			continue
-		}
-		rows = append(rows, r)
-		if from.IsZero() || r.Since.Before(from) {
-			from = r.Since
-		}
-		if end := endOf(r, now); end.After(to) {
-			to = end
-		}
-	}
+// leaseKeys are the patterns of the timeline.
+var leaseKeys = []key{
+	{"booting", "booting"},
+	{"running", "running a job"},
+	{"idle", "idle"},
+	{"ending", "being deleted"},
+	{"trouble", "down"},
+	{"unknown", "not recorded"},
+	{"left", "rest of the lease"},
+}
+
+// newTimeline draws the machines of these rows; nil if there are none.
+func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now time.Time) *timeline {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r view.Row) bool {
+		return r.Waits() || r.Since.IsZero() || r.State == view.Cancelling
+	})
 	if len(rows) == 0 {
 		return nil
 	}
-	if now.After(to) {
-		to = now
-	}
-	scale := func(t time.Time) float64 {
-		return 100 * min(max(float64(t.Sub(from))/float64(max(to.Sub(from), time.Second)), 0), 1)
-	}
-	t := &timeline{Height: axisHeight + barStep*len(rows), Now: percent(scale(now))}
+	slices.SortStableFunc(rows, func(a, b view.Row) int { return endOf(a, now).Compare(endOf(b, now)) })
+	t := &timeline{More: max(0, len(rows)-mostBars)}
+	rows = rows[:len(rows)-t.More]
+	t.Height = axisHeight + barStep*len(rows)
+	shown := span{from: now.Add(-f.Zoom.length / 4), to: now.Add(3 * f.Zoom.length / 4)}
+	used := map[string]bool{}
 	for i, r := range rows {
-		end := endOf(r, now)
-		label := []string{r.Nodes}
-		if jobs := r.JobList(); jobs != "" {
-			label = append(label, "job "+jobs)
+		b := newBar(r, jobs, day.Uses(r), shown, now)
+		b.LabelY, b.Y = axisHeight+barStep*i+labelLine, axisHeight+barStep*i+barTop
+		t.Bars = append(t.Bars, b)
+		for _, p := range b.Pieces {
+			used[p.Kind] = true
 		}
-		label = append(label, string(r.State))
-		title := "created at " + view.Moment(r.Since, now)
-		if !r.EndsAt.IsZero() {
-			label = append(label, "ends "+view.Moment(r.EndsAt, now))
-			title += ", lease ends at " + view.Moment(r.EndsAt, now)
-		}
-		t.Bars = append(t.Bars, bar{
-			X: percent(scale(r.Since)), Width: percent(max(scale(end)-scale(r.Since), 0.5)),
-			LabelY: axisHeight + barStep*i + labelLine, Y: axisHeight + barStep*i + barTop,
-			Class: string(r.State), Label: strings.Join(label, " · "), Title: title,
-		})
 	}
-	t.Ticks = []tick{{"0%", "start", view.Moment(from, now)}, {"100%", "end", view.Moment(to, now)}}
-	if at := scale(now); at > 25 && at < 75 {
-		t.Ticks = append(t.Ticks, tick{percent(at), "middle", "now"})
+	t.Keys = slices.DeleteFunc(slices.Clone(leaseKeys), func(k key) bool { return !used[k.Kind] })
+	t.Now = tick{percent(shown.at(now)), "middle", "now, " + now.Format("15:04")}
+	t.Ticks = ticks(shown, f.Zoom, now)
+	for _, z := range zooms {
+		t.Zooms = append(t.Zooms, zoomLink{z.Text, f.With(z), z == f.Zoom})
 	}
 	return t
 }
 
+// ticks are at even times of the reader's day, where neither an edge nor the
+// now-line is in their way.
+func ticks(shown span, z zoom, current time.Time) (all []tick) {
+	zone, now := current.Location(), shown.at(current)
+	day := shown.from.In(zone)
+	at := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
+	for ; at.Before(shown.to); at = at.Add(z.tick) {
+		if x := shown.at(at); x > 4 && x < 96 && math.Abs(x-now) > 3 {
+			all = append(all, tick{percent(x), "middle", at.Format(z.form)})
+		}
+	}
+	return all
+}
+
+func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.Time) bar {
+	label := []string{r.Nodes}
+	if list := r.JobList(); list != "" {
+		label = append(label, "job "+list)
+	}
+	label = append(label, string(r.State))
+	b := bar{Title: "created at " + view.Moment(r.Since, now)}
+	if !r.EndsAt.IsZero() {
+		label = append(label, "ends "+view.Moment(r.EndsAt, now))
+		b.Title += ", lease ends at " + view.Moment(r.EndsAt, now)
+		if shown.from.Before(r.EndsAt) && r.EndsAt.Before(shown.to) {
+			b.End = percent(shown.at(r.EndsAt))
+		}
+	}
+	b.Label = strings.Join(label, " · ")
+	from, kind := r.Since, "unknown"
+	for _, u := range uses {
+		if u.From.After(from) {
+			b.Pieces = append(b.Pieces, shown.piece(from, u.From, kind))
+			from = u.From
+		}
+		kind = kindOf(u.State)
+	}
+	b.Pieces = append(b.Pieces, shown.piece(from, now, kind))
+	end, done := endOf(r, now), plannedEnd(r, jobs, now)
+	b.Pieces = append(b.Pieces, shown.piece(now, done, "running"), shown.piece(done, end, "left"))
+	b.Pieces[len(b.Pieces)-2].Planned = true
+	b.Pieces = slices.DeleteFunc(b.Pieces, func(p piece) bool { return p.empty })
+	return b
+}
+
+// plannedEnd is when the last of a running row's jobs reaches its time limit, at
+// most the end of the lease; now if none runs.
+func plannedEnd(r view.Row, jobs []view.Job, now time.Time) time.Time {
+	last := now
+	for _, j := range jobs {
+		if r.State != view.Running || !slices.Contains(r.Jobs, j.ID) {
+			continue
+		}
+		end := endOf(r, now)
+		if limit := j.StartAt.Add(time.Duration(j.Limit)); j.Limit > 0 && limit.Before(end) {
+			end = limit
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
 // endOf is when a row's machines end as far as that is known: before they run, the
-// latest time.
+// latest time, and now once they are being deleted.
 func endOf(r view.Row, now time.Time) time.Time {
 	switch {
+	case r.State == view.Leaving:
+		return now
 	case !r.EndsAt.IsZero():
 		return r.EndsAt
 	case r.Lease > 0:
@@ -98,5 +177,3 @@ func endOf(r view.Row, now time.Time) time.Time {
 	}
 	return now
 }
-
-func percent(f float64) string { return fmt.Sprintf("%.2f%%", f) }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func openBrowser(t *testing.T) *browser {
 	var attached struct{ SessionID string }
 	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
-	for _, domain := range []string{"Runtime", "Log", "Page", "Network"} {
+	for _, domain := range []string{"Runtime", "Log", "Page", "Network", "Accessibility"} {
 		b.call(domain+".enable", nil, nil)
 	}
 	return b
@@ -179,6 +180,27 @@ func (b *browser) shoot(path string) {
 	image, err := base64.StdEncoding.DecodeString(shot.Data)
 	require.NoError(b.t, err)
 	require.NoError(b.t, os.WriteFile(path, image, 0o644))
+}
+
+// zone has the browser be in a time zone.
+func (b *browser) zone(name string) {
+	b.t.Helper()
+	b.call("Emulation.setTimezoneOverride", map[string]any{"timezoneId": name}, nil)
+}
+
+// scripts allows the pages' scripts, or not.
+func (b *browser) scripts(allowed bool) {
+	b.t.Helper()
+	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": !allowed}, nil)
+}
+
+// click clicks on the first element that a selector finds, and waits for the page
+// that this leads to.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.eval("window.stays = true; document.querySelector(" + strconv.Quote(selector) + ").click()")
+	require.Eventually(b.t, func() bool { return b.eval(`!window.stays && document.readyState == "complete"`) == "true" },
+		20*time.Second, 100*time.Millisecond, selector)
 }
 
 // errors are the errors on the console so far.

@@ -6,6 +6,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,12 +19,12 @@ import (
 	"slurmflex/test/lab"
 )
 
-func cluster(t *testing.T) *lab.Lab {
+func cluster(t *testing.T, sets ...lab.NodeSet) *lab.Lab {
 	t.Helper()
 	stage := os.Getenv("WEB_STAGE")
 	require.NotEmpty(t, stage, "run scripts/web-test, which builds what the test needs")
 	l, err := lab.Start(context.Background(), lab.Options{
-		Build: stage, Scripts: filepath.Join(stage, "scripts"), Name: "web", Daemon: true, Static: 1,
+		Build: stage, Scripts: filepath.Join(stage, "scripts"), Name: "web", Daemon: true, Static: 1, NodeSets: sets,
 	})
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -55,51 +56,139 @@ func awaitOnPage(t *testing.T, b *browser, expression, what string) {
 		"%s; the page says:\n%s", what, b.eval("document.body.innerText"))
 }
 
+// waiting is how many jobs wait on the picture of the page on a phone.
+const waiting = 10
+
 func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
-	l := cluster(t)
+	l := cluster(t, lab.NodeSet{Name: "a2", Machine: "a2-highgpu-1g", Size: 8})
 	b := openBrowser(t)
+	page := "http://" + l.HTTPAddress() + "/"
 	capacity(t, l, 3)
-	running := submit(t, l, "-p", "fixed", "-N2", "--wrap", "sleep 300")
+	first := submit(t, l, "-p", "fixed", "-N2", "--time=30", "--wrap", "sleep 300")
 	shown := func(state, job string) string {
-		return `[...document.querySelectorAll("tr.` + state + `")].some(r => r.innerText.includes("` + job + `"))`
+		return `[...document.querySelectorAll("tr.` + state + `")].some(r => r.cells[0].innerText.trim() == "` + job + `")`
 	}
 	require.Eventually(t, func() bool {
 		out, err := l.Flex(t.Context(), "status")
 		return err == nil && strings.Contains(out, "running")
 	},
 		90*time.Second, time.Second)
-	waiting := submit(t, l, "-p", "train", "-N4", "--time=2:00:00", "--wrap", "sleep 300")
+	second := submit(t, l, "-p", "train", "-N4", "--time=2:00:00", "--wrap", "sleep 300")
 
-	b.screen(1100, 1150, "light")
-	b.visit("http://" + l.HTTPAddress() + "/")
+	b.screen(1100, 900, "light")
+	b.visit(page)
 	assert.Equal(t, "alpha · slurmflex", b.eval("document.title"))
-	awaitOnPage(t, b, shown("running", running), "job "+running+" to run")
-	awaitOnPage(t, b, shown("queued", waiting), "job "+waiting+" to be queued")
+	assert.Equal(t, page+"icon.svg", b.eval(`document.querySelector("link[rel=icon]").href`))
+	awaitOnPage(t, b, shown("running", first), "job "+first+" to run")
+	awaitOnPage(t, b, shown("queued", second), "job "+second+" to be queued")
 	awaitOnPage(t, b, `document.body.innerText.includes("last error: capacity")`, "the cause of the last error to show")
-	assert.Equal(t, "true", b.eval(`document.querySelectorAll("svg.timeline rect.bar").length > 0`))
+	awaitOnPage(t, b, drawn("timeline", "booting")+"&&"+drawn("timeline", "running")+"&&"+drawn("chart:not(.timeline)", "waiting"),
+		"the timeline and the history to be drawn")
+	assert.Equal(t, "1 1", b.eval(`[...document.querySelectorAll(".tiles dd")].slice(0, 2).map(e => e.innerText).join(" ")`), "waiting and running")
+	assert.Equal(t, "true", b.eval(`/^now, \d\d:\d\d$/.test(document.querySelector(".timeline .tick.now").textContent)`), "the now-line has a label")
+	assert.Equal(t, "true", b.eval(`["Nodes", "GPUs"].every(what => document.body.innerText.includes(what + " in the last day"))`))
 	assert.Equal(t, "true", b.eval(`document.body.innerText.includes("alpha-st-0")`), "the static node")
-	b.eval(`document.getElementById("q").value = "` + waiting + `"`)
-	shoot(t, b, "page.png")
+	accessible(t, b, 1100)
+	b.eval(`document.getElementById("q").value = "` + second + `"`)
 
+	capacity(t, l, 0)
+	for range waiting - 1 - 1 {
+		submit(t, l, "-p", "a2", "--time=10:00", "--wrap", "sleep 300")
+	}
+	submit(t, l, "-p", "train", "--wrap", "sleep 300")
+	b.screen(390, 1300, "dark")
+	awaitOnPage(t, b, fmt.Sprintf(`document.querySelectorAll("main section:first-of-type tr.queued").length == %d`, waiting), "ten jobs to wait")
+	awaitOnPage(t, b, `document.body.innerText.split("last error: capacity").length == 2`, "an error of all to show once")
+	shoot(t, b, "phone.png")
+	accessible(t, b, 390)
 	for name, width := range map[string]int{"a phone": 390, "a desk": 1100} {
 		b.screen(width, 900, "dark")
 		assert.Equal(t, "true", b.eval("document.documentElement.scrollWidth <= innerWidth"), "fits "+name)
 	}
-	b.screen(390, 1300, "dark")
-	shoot(t, b, "phone.png")
+	b.screen(390, 900, "light")
+	assert.Equal(t, "true", b.eval("document.documentElement.scrollHeight < 2500"), "%s px high", b.eval("document.documentElement.scrollHeight"))
 
-	capacity(t, l, 20)
-	awaitOnPage(t, b, shown("running", waiting), "job "+waiting+" to run, without loading the page again")
-	assert.Equal(t, waiting, b.eval(`document.getElementById("q").value`), "what is being typed stays")
+	require.NoError(t, l.Tell(t.Context(), "capacity", map[string]any{"zone": "", "machineType": "a3-megagpu-8g", "count": 5}))
+	awaitOnPage(t, b, shown("running", second), "job "+second+" to run, without loading the page again")
+	assert.Equal(t, second, b.eval(`document.getElementById("q").value`), "what is being typed stays")
+
+	t.Run("filter and zoom", func(t *testing.T) {
+		b.scripts(false) // they are links and a form
+		defer b.scripts(true)
+		b.visit(page)
+		b.eval(`document.querySelector("select[name=partition]").value = "fixed"`)
+		b.click(".filter button")
+		assert.Equal(t, "true", b.eval(shown("running", first)))
+		assert.Equal(t, "false", b.eval(shown("running", second)))
+		b.click(`.zoom a[href*="zoom=7d"]`)
+		assert.Equal(t, "7 d", b.eval(`document.querySelector(".zoom [aria-current]").innerText`))
+		assert.Equal(t, "false", b.eval(shown("running", second)), "the filter stays")
+		assert.Equal(t, "fixed", b.eval(`document.querySelector("select[name=partition]").value`))
+		for _, query := range []string{"?user=nobody", "?state=idle"} {
+			b.visit(page + query)
+			assert.Equal(t, "false", b.eval(shown("running", first)))
+		}
+		assert.Equal(t, "true", b.eval(`document.querySelector("noscript").innerHTML.includes("refresh")`))
+	})
+	t.Run("the reader's zone", func(t *testing.T) {
+		b.zone("Asia/Tokyo")
+		defer b.zone("")
+		for _, target := range []string{"", "why?q=" + second} {
+			b.visit(page + target)
+			awaitOnPage(t, b, `document.querySelector("main").innerText.includes("JST")`, "times to be those of Tokyo")
+		}
+	})
+	t.Run("a job's story", func(t *testing.T) {
+		b.screen(1100, 1000, "light")
+		b.visit(page + "why?q=" + second)
+		assert.Contains(t, b.eval("document.body.innerText"), "job "+second+" (root), as of ")
+		awaitOnPage(t, b, drawn("chart", "waiting")+"&&"+drawn("chart", "booting")+"&&"+drawn("chart", "running"), "the story to be drawn")
+		for _, kind := range []string{"nodes allocated", "machines requested", "machines created", "running"} {
+			assert.Equal(t, "true", b.eval(happened(kind)), kind)
+		}
+		accessible(t, b, 1100)
+		accessible(t, b, 390)
+		b.screen(1100, 720, "light")
+		shoot(t, b, "story.png")
+		_, err := l.Slurm(t.Context(), "scancel", second)
+		require.NoError(t, err)
+		awaitOnPage(t, b, happened("ended"), "the job to end, without loading the page again")
+		b.visit(page)
+		awaitOnPage(t, b, `document.getElementById("ended").textContent.includes("`+second+`")`, "it to be listed")
+	})
 	assert.Empty(t, b.errors(), "on the console")
 
-	b.visit("http://" + l.HTTPAddress() + "/why?q=" + waiting)
-	assert.Contains(t, b.eval("document.body.innerText"), "job "+waiting+" (root), as of ")
-	assert.Empty(t, b.errors(), "on the console")
-
-	b.visit("http://" + l.HTTPAddress() + "/")
+	makeHistory(t, l)
+	b.visit(page + "?zoom=1h")
+	for name, scheme := range map[string]string{"page.png": "light", "dark.png": "dark"} {
+		b.screen(1100, 1750, scheme)
+		shoot(t, b, name)
+	}
+	b.visit(page + "why?q=nothing")
+	accessible(t, b, 390)
+	b.visit(page)
 	require.NoError(t, l.StopDaemon())
 	awaitOnPage(t, b, `document.body.innerText.includes("the daemon does not answer")`, "the page to say that nobody answers")
+}
+
+// drawn is whether a chart of a class has a piece with the pattern of a kind.
+func drawn(class, kind string) string {
+	return `document.querySelector("svg.` + class + ` rect[fill='url(#p-` + kind + `)']") !== null`
+}
+
+// happened is whether a job's story has an event.
+func happened(kind string) string {
+	return `[...document.querySelectorAll(".events b")].some(e => e.innerText == "` + kind + `")`
+}
+
+// makeHistory lets two more jobs run each minute, if pictures are wanted: they
+// show the last minutes.
+func makeHistory(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	for machines := 2; machines <= 6 && os.Getenv("WEB_SHOTS") != ""; machines += 2 {
+		require.NoError(t, l.Tell(t.Context(), "capacity", map[string]any{"zone": "", "machineType": "a2-highgpu-1g", "count": machines}))
+		time.Sleep(time.Minute)
+	}
 }
 
 // shoot keeps what the page looks like, for the documentation.

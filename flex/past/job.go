@@ -1,0 +1,209 @@
+package past
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/flex/view"
+	"slurmflex/slurm"
+)
+
+// Job is the story of a job in Slurm's queue, or of one that has left it.
+type Job struct {
+	view.Job           // as it was last seen
+	EndedAt  time.Time // when it was first missed in the queue; zero if it is there
+	events   []Event
+
+	allocated time.Time // when Slurm gave it its present nodes; zero if it has none, or it is not known
+	placed    bool      // it has nodes
+	machines  int       // of its nodes, how many were made for it
+}
+
+// Event is something that happened to a job.
+type Event struct {
+	At   time.Time
+	Kind Kind
+	Text string // what more there is to know of it
+}
+
+// Kind is what happened.
+type Kind string
+
+// The events of a job, in their usual order. Slurm and Compute have dated some of
+// them; others are dated by the pass that first saw them.
+const (
+	Submitted Kind = "seen in Slurm's queue" // for the first time
+	Allocated Kind = "nodes allocated"
+	Requested Kind = "machines requested"
+	Failed    Kind = "attempt failed"
+	Granted   Kind = "machines created"
+	Booted    Kind = "nodes up"
+	Running   Kind = "running"
+	Lost      Kind = "machines lost"
+	Returned  Kind = "nodes returned to Slurm"
+	Requeued  Kind = "back in Slurm's queue"
+	Ended     Kind = "ended"
+)
+
+// Events are what happened to the job, the oldest first.
+func (j Job) Events() []Event {
+	return slices.SortedStableFunc(slices.Values(j.events), func(a, b Event) int { return a.At.Compare(b.At) })
+}
+
+// follow brings the stories of jobs up to date.
+func (d *Day) follow(v view.View) {
+	rows := map[uint32][]view.Row{}
+	for _, r := range v.Rows {
+		for _, id := range r.Jobs {
+			rows[id] = append(rows[id], r)
+		}
+	}
+	groups := map[string]view.Group{}
+	for _, g := range v.Groups {
+		groups[g.Name] = g
+	}
+	ended := d.Ended() // of too many jobs the one that ended first makes room
+	queued := map[uint32]bool{}
+	for _, j := range v.Jobs {
+		queued[j.ID] = true
+		story, known := d.jobs[j.ID]
+		if !known || !story.EndedAt.IsZero() {
+			if !v.OnFlexNodes(j) {
+				continue
+			}
+			if !known && len(d.jobs) >= mostJobs {
+				if len(ended) == 0 {
+					continue
+				}
+				delete(d.jobs, ended[len(ended)-1].ID)
+				ended = ended[:len(ended)-1]
+			}
+			story = Job{}
+		}
+		story.Job = j
+		story.see(v.SeenAt, rows[j.ID], groups)
+		d.jobs[j.ID] = story
+	}
+	d.miss(v, queued)
+}
+
+// miss ends the stories of jobs that are not in the queue, and drops those that
+// ended a day ago. A row that could not be read may be a job's.
+func (d *Day) miss(v view.View, queued map[uint32]bool) {
+	unread := func(id uint32) bool {
+		return slices.ContainsFunc(v.Skipped, func(s view.Skipped) bool {
+			return s.Kind == slurm.JobRow && (s.Name == "" || s.Name == fmt.Sprint(id))
+		})
+	}
+	for id, j := range d.jobs {
+		switch {
+		case queued[id] || j.EndedAt.IsZero() && unread(id):
+		case j.EndedAt.IsZero():
+			j.EndedAt = v.SeenAt
+			j.note(v.SeenAt, Ended, "")
+			d.jobs[id] = j
+		case v.SeenAt.Sub(j.EndedAt) > Length:
+			delete(d.jobs, id)
+		}
+	}
+}
+
+// see notes what is new about a job in the queue. The rows are those of its nodes.
+func (j *Job) see(at time.Time, rows []view.Row, groups map[string]view.Group) {
+	state := slurm.JobState(j.State)
+	switch {
+	case state.Waits() && j.placed:
+		j.note(at, Requeued, j.Reason)
+		j.allocated, j.placed, j.machines = time.Time{}, false, 0
+		return
+	case state.Waits():
+		if len(j.events) == 0 {
+			j.note(at, Submitted, "")
+		}
+		return
+	case !j.placed && !state.AtWork():
+		j.allocated = j.StartAt
+		if j.allocated.IsZero() {
+			j.allocated = at
+		}
+		j.note(j.allocated, Allocated, j.Nodes)
+	}
+	j.placed = true
+	for _, r := range rows {
+		j.seeRequests(at, r, groups[r.Group])
+		switch r.State {
+		case view.Lost:
+			j.once(at, Lost, r.Obstacle)
+		case view.Returned:
+			j.once(at, Returned, r.Obstacle)
+		}
+	}
+	j.seeMachines(at, rows, groups)
+	if state.AtWork() && !j.StartAt.IsZero() {
+		j.once(j.StartAt, Running, "on "+j.Nodes)
+	}
+}
+
+// seeRequests notes the requests for a row, and their failures.
+func (j *Job) seeRequests(at time.Time, r view.Row, g view.Group) {
+	for _, request := range g.Requests {
+		if g.Job == j.ID || request.Name == r.Request {
+			j.once(request.CreatedAt, Requested, fmt.Sprintf("%s for %s (%s/%s)",
+				view.Count(request.Count, "node"), request.Lease.Limit(), g.Name, request.Name))
+		}
+	}
+	if r.Waits() && r.Failed > 0 {
+		j.once(at, Failed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Cause, "unknown")))
+	}
+}
+
+// seeMachines notes machines that were made for the job, and when all are up.
+func (j *Job) seeMachines(at time.Time, rows []view.Row, groups map[string]view.Group) {
+	names, _ := slurm.Expand(j.Nodes)
+	made, up := 0, 0
+	var last time.Time
+	for _, r := range rows {
+		if r.Waits() || r.State == view.Lost || r.State == view.Cancelling {
+			continue
+		}
+		if groups[r.Group].Job == j.ID || !j.allocated.IsZero() && !r.Since.Before(j.allocated) {
+			made += r.Count
+			if r.Since.After(last) {
+				last = r.Since
+			}
+		}
+		if r.State == view.Running {
+			up += r.Count
+		}
+	}
+	if made > j.machines {
+		j.note(last, Granted, fmt.Sprintf("%d of %s", made, view.Count(len(names), "node")))
+		j.machines = made
+	}
+	if up == len(names) && up > 0 && !slurm.JobState(j.State).AtWork() {
+		j.once(at, Booted, j.Nodes)
+	}
+}
+
+// once notes an event, unless it is known: with that time, or since the job was
+// last requeued.
+func (j *Job) once(at time.Time, kind Kind, text string) {
+	earlier := false
+	for _, e := range slices.Backward(j.events) {
+		if e.Kind == kind && e.Text == text && (!earlier || e.At.Equal(at)) {
+			return
+		}
+		earlier = earlier || e.Kind == Requeued
+	}
+	j.note(at, kind, text)
+}
+
+// note notes an event. The first stays; of too many, those after it go.
+func (j *Job) note(at time.Time, kind Kind, text string) {
+	j.events = append(slices.Clip(j.events), Event{at, kind, text})
+	if len(j.events) > mostEvents {
+		j.events = slices.Delete(slices.Clone(j.events), 1, 2)
+	}
+}

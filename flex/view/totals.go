@@ -1,0 +1,87 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// Totals is the view in numbers.
+type Totals struct {
+	Waiting, Running, Held int // jobs
+	WaitingNodes, Machines int
+	GPUs                   GPUs // zero also if the machine type of some is not known
+	LongestWait            time.Duration
+	NextEnd                time.Time // of a lease; zero if none is known
+}
+
+// GPUs are those of machines and requests.
+type GPUs struct{ Used, Idle, Requested int }
+
+// Totals counts what the view shows.
+func (v View) Totals() Totals {
+	var t Totals
+	unknown := false // how many GPUs some have
+	waits, runs := map[uint32]bool{}, map[uint32]bool{}
+	for _, r := range v.Rows {
+		gpus, known := v.gpus(r)
+		switch r.State {
+		case Running:
+			t.GPUs.Used += gpus
+		case Idle:
+			t.GPUs.Idle += gpus
+		case Asking, Queued:
+			t.GPUs.Requested += gpus
+		default:
+			known = true // none of these
+		}
+		unknown = unknown || !known
+		switch {
+		case r.Waits():
+			t.WaitingNodes += r.Count
+			add(waits, r.Jobs)
+			if !r.Since.IsZero() {
+				t.LongestWait = max(t.LongestWait, v.SeenAt.Sub(r.Since))
+			}
+		case r.State == Booting:
+			add(waits, r.Jobs)
+		case r.State == Running:
+			add(runs, r.Jobs)
+		}
+		if r.Waits() || slices.Contains([]State{Cancelling, Lost, Leaving}, r.State) {
+			continue
+		}
+		t.Machines += r.Count
+		if !r.EndsAt.IsZero() && (t.NextEnd.IsZero() || r.EndsAt.Before(t.NextEnd)) {
+			t.NextEnd = r.EndsAt
+		}
+	}
+	if unknown {
+		t.GPUs = GPUs{}
+	}
+	for _, j := range v.Jobs {
+		switch {
+		case !slurm.JobState(j.State).Waits() || !v.OnFlexNodes(j):
+		case strings.HasPrefix(j.Reason, "JobHeld"):
+			t.Held++
+		default:
+			waits[j.ID] = true
+		}
+	}
+	for id := range waits {
+		delete(runs, id)
+	}
+	t.Waiting, t.Running = len(waits), len(runs)
+	return t
+}
+
+// OnFlexNodes reports whether the job is of a partition with flex-start nodes.
+func (v View) OnFlexNodes(j Job) bool { return len(v.setsOf(j.Partition)) > 0 }
+
+func add(set map[uint32]bool, ids []uint32) {
+	for _, id := range ids {
+		set[id] = true
+	}
+}

@@ -1,0 +1,54 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"slurmflex/flex/view"
+)
+
+// answerData is what the answer to why shows.
+type answerData struct {
+	Cluster, Query, Error string
+	SeenAt                time.Time
+	Answer                view.Story
+	Story                 *jobStory // nil unless it is about a job of the last day
+}
+
+// why answers a browser with a page, and other clients with text; verbose=1 adds the
+// details to the text, which the page always has.
+func (s *Server) why(w http.ResponseWriter, r *http.Request) {
+	v, ok := s.view(w)
+	if !ok {
+		return
+	}
+	query, now := r.URL.Query().Get("q"), s.now(r)
+	story, err := v.Why(query, now)
+	status := http.StatusOK
+	switch {
+	case errors.Is(err, view.ErrUnknown) && (query == "" || len(query) > view.MaxQuery):
+		status = http.StatusBadRequest
+	case err != nil:
+		status = http.StatusNotFound
+	}
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		answer := answerData{Cluster: v.Cluster, Query: query, SeenAt: v.SeenAt, Answer: story}
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		day := s.Board.Day()
+		if job, ok := day.Job(strings.TrimSpace(query)); ok {
+			answer.Story = newStory(job, day, now)
+		}
+		render(w, status, "answer.html", answer)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte(story.Text(r.URL.Query().Get("verbose") == "1")))
+}

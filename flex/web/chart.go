@@ -1,0 +1,55 @@
+package web
+
+import (
+	"fmt"
+	"time"
+
+	"slurmflex/flex/view"
+)
+
+// Along a chart, places are in percent of its width, so that it fits any screen;
+// down it, in pixels.
+
+// span is the time that a chart shows.
+type span struct{ from, to time.Time }
+
+// at is the place of a time, in percent; a time outside is at the edge.
+func (s span) at(t time.Time) float64 {
+	return 100 * min(max(float64(t.Sub(s.from))/float64(max(s.to.Sub(s.from), time.Second)), 0), 1)
+}
+
+// piece is the piece of a bar from a time to another; its width is 0 if that is
+// outside.
+func (s span) piece(from, to time.Time, kind string) piece {
+	x := s.at(from)
+	return piece{X: percent(x), Width: percent(s.at(to) - x), Kind: kind, empty: s.at(to)-x < 0.005}
+}
+
+// piece is a piece of a bar. The page has a pattern for each kind.
+type piece struct {
+	X, Width, Kind string
+	Planned        bool
+	empty          bool
+}
+
+type tick struct {
+	X, Anchor, Text string
+}
+
+// kindOf is the pattern of a state.
+func kindOf(s view.State) string {
+	switch s {
+	case view.Booting, view.Running, view.Idle:
+		return string(s)
+	case view.Leaving:
+		return "ending"
+	case view.Down, view.Stranded, view.Lost:
+		return "trouble"
+	}
+	return "waiting"
+}
+
+// key says what a pattern stands for.
+type key struct{ Kind, Text string }
+
+func percent(f float64) string { return fmt.Sprintf("%.2f%%", f) }

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/past"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/view"
+	"slurmflex/slurm"
+)
+
+// shapes are a bar's pieces in a line.
+func shapes(b bar) (all []string) {
+	for _, p := range b.Pieces {
+		text := p.Kind + " " + p.X + " " + p.Width
+		if p.Planned {
+			text += " planned"
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
+	row := func(nodes string, state view.State, ends time.Duration) view.Row {
+		return view.Row{NodeSet: "a3", Nodes: nodes, State: state, Since: noon.Add(-3 * time.Hour), EndsAt: noon.Add(ends), Group: nodes, Jobs: []uint32{7}, ShownAs: []string{"7"}}
+	}
+	running := row("a", view.Running, 12*time.Hour)
+	jobs := []view.Job{{ID: 7, State: "RUNNING", StartAt: noon, Limit: view.Seconds(6 * time.Hour)}}
+	var day past.Day
+	for _, state := range []view.State{view.Booting, view.Running} {
+		r := running
+		r.State = state
+		day.See(view.View{SeenAt: noon.Add(-2 * time.Hour), Rows: []view.Row{r, {State: view.Waiting}}})
+	}
+	young := row("b", view.Booting, 0)
+	young.Since, young.EndsAt, young.Lease = noon.Add(-time.Hour), time.Time{}, view.Seconds(7*time.Hour)
+	rows := []view.Row{
+		{State: view.Queued, Since: noon.Add(-9 * time.Hour)}, running, young, row("c", view.Leaving, time.Hour),
+	}
+	got := newTimeline(rows, jobs, day, filterOf(nil), noon)
+	require.Len(t, got.Bars, 3, "what waits has no lease")
+	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the first end is on top")
+	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "nothing is left of its lease")
+	assert.Equal(t, []string{"booting 12.50% 4.17%", "running 16.67% 8.33%", "running 25.00% 25.00% planned", "left 50.00% 25.00%"}, shapes(got.Bars[2]))
+	assert.Equal(t, "75.00%", got.Bars[2].End)
+	assert.Equal(t, []string{"unknown 20.83% 4.17%", "left 25.00% 25.00%"}, shapes(got.Bars[1]), "nothing is known before the daemon looked")
+	assert.Equal(t, tick{"25.00%", "middle", "now, 12:00"}, got.Now)
+	assert.Equal(t, []tick{{"50.00%", "middle", "18:00"}, {"75.00%", "middle", "00:00"}}, got.Ticks)
+	assert.Nil(t, newTimeline(nil, nil, day, filter{}, noon))
+
+	short := row("d", view.Running, 3*time.Hour)
+	assert.Equal(t, []string{"unknown 12.50% 12.50%", "running 25.00% 12.50% planned"},
+		shapes(newTimeline([]view.Row{short}, jobs, day, filterOf(nil), noon).Bars[0]), "a lease that ends before the time limit")
+	assert.Empty(t, newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {"1h"}}), noon).Bars[0].End, "outside")
+	for zoom, width := range map[string]string{"1h": "75.00%", "7d": "3.57%"} {
+		planned := newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {zoom}}), noon).Bars[0].Pieces
+		assert.Equal(t, width, planned[len(planned)-len(planned)/2].Width, zoom)
+	}
+	for range mostBars + 2 {
+		rows = append(rows, running)
+	}
+	full := newTimeline(rows, jobs, day, filterOf(nil), noon)
+	assert.Len(t, full.Bars, mostBars)
+	assert.Equal(t, 5, full.More)
+}
+
+func TestTheHistoryStacksWhatWasSeenAndLeavesGaps(t *testing.T) {
+	sample := func(minutes int, running, waiting int) past.Sample {
+		return past.Sample{At: noon.Add(time.Duration(minutes) * time.Minute), Nodes: past.Counts{Running: running, Waiting: waiting}}
+	}
+	day := past.Day{Samples: []past.Sample{sample(-60, 2, 2), sample(-59, 2, 2), sample(-30, 1, 0), sample(-29, 1, 0), sample(-28, 0, 0)}}
+	all := newHistories(day, time.Minute, noon)
+	require.Len(t, all, 1, "there were no GPUs")
+	h := all[0]
+	assert.Equal(t, 4, h.Most)
+	var columns []string
+	for _, c := range h.Columns {
+		columns = append(columns, fmt.Sprintf("%s %s+%s %s+%s", c.Kind, c.X, c.Width, c.Y, c.Height))
+	}
+	assert.Equal(t, []string{
+		"running 0.00%+6.67% 66.0+48.0", "waiting 0.00%+6.67% 18.0+48.0", "running 50.00%+3.33% 90.0+24.0",
+	}, columns, "no sample for three minutes is a gap")
+	assert.Equal(t, "Since 11:00:00: at most 4 at a time. Last: 0 running, 0 idle, 0 booting, 0 waiting.", h.Desc)
+	assert.Equal(t, []tick{{"0%", "start", "11:00"}, {"50%", "middle", "11:30"}, {"100%", "end", "now"}}, h.Ticks)
+
+	var long past.Day
+	for minute := range 24 * 60 {
+		s := sample(minute-24*60, minute%7, 1)
+		s.GPUs = past.Counts{Idle: 8}
+		long.Samples = append(long.Samples, s)
+	}
+	all = newHistories(long, time.Minute, noon)
+	require.Len(t, all, 2)
+	assert.LessOrEqual(t, len(all[0].Columns), 4*mostColumns)
+	assert.Len(t, all[1].Columns, 1, "what does not change is one column")
+	assert.Empty(t, newHistories(past.Day{}, time.Minute, noon))
+}
+
+func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
+	w := newWorld(t)
+	w.pass("ada")
+	shown := func(query string) (jobs string) {
+		page := w.get("/" + query).Body.String()
+		for _, job := range []string{"812", "813"} {
+			if strings.Contains(page, `<a href="/why?q=`+job+`">`) {
+				jobs += job + " "
+			}
+		}
+		return jobs
+	}
+	for query, want := range map[string]string{
+		"": "812 813 ", "?user=ada": "812 813 ", "?user=grace": "", "?partition=ada": "812 ", "?partition=train": "",
+		"?state=running": "813 ", "?state=queued&user=ada": "812 ", "?state=queued&zoom=7d": "812 ", "?user=&zoom=x&state=": "812 813 ",
+	} {
+		assert.Equal(t, want, shown(query), query)
+	}
+	v, err := w.Board.View()
+	require.NoError(t, err)
+	idle := view.Row{NodeSet: "a3", State: view.Idle}
+	assert.True(t, filter{Partition: "train"}.shows(v, idle), "its nodeset is in it")
+	assert.False(t, filter{Partition: "other"}.shows(v, idle))
+	page := w.get("/?user=grace&zoom=7d").Body.String()
+	assert.Contains(t, page, "<option selected>grace</option>", "what is chosen can be seen")
+	assert.Contains(t, page, "<option>train</option>")
+	assert.Contains(t, page, "No nodes are waiting that the filter shows.")
+	assert.Contains(t, page, `<a href="/?zoom=7d">show all</a>`)
+	assert.Contains(t, w.get("/?user=ada&zoom=7d").Body.String(), `<a href="/?user=ada&amp;zoom=1h">1 h</a>`, "zooming keeps the filter")
+}
+
+func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
+	w := newWorld(t)
+	w.pass("train")
+	story := w.get("/why?q=812", asBrowser).Body.String()
+	assert.Contains(t, story, `<time datetime="2026-11-21T11:00:00Z">11:00:00</time> <b>machines requested</b>: 1 node for 01:00:00 (alpha-a3-job-812/a1)`)
+	assert.Contains(t, story, `role="img" aria-labelledby="story-title story-desc"`)
+	w.now = noon.Add(time.Hour)
+	w.Board.Saw(plan.Snapshot{Now: w.now}, plan.Plan{})
+	w.now = w.now.Add(time.Hour)
+	story = w.get("/why?q=812", asBrowser).Body.String()
+	assert.Equal(t, 1, strings.Count(story, `<rect x="0.00%" y="20" width="50.00%" height="18" fill="url(#p-waiting)">`), "until its end")
+	assert.Contains(t, story, "no such job in Slurm")
+	assert.Contains(t, story, `<time datetime="2026-11-21T13:00:00Z">13:00:00</time> <b>ended</b> <small>+1h00m</small>`)
+	assert.Contains(t, w.get("/").Body.String(), `Ended jobs (1)`, "of a partition with flex-start nodes")
+	assert.NotContains(t, w.get("/?state=running").Body.String(), `Ended jobs`)
+	assert.Nil(t, newStory(past.Job{}, past.Day{}, noon))
+	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "Timeline")
+}
+
+func TestTimesAreInTheZoneThatTheReaderNames(t *testing.T) {
+	w := newWorld(t)
+	w.pass("ada")
+	for name, says := range map[string]string{"": ">12:00:00 UTC<", "Asia/Tokyo": ">21:00:00 JST<", "../etc/passwd": ">12:00:00 UTC<", "nowhere": ">12:00:00 UTC<"} {
+		in := func(r *http.Request) { r.Header.Set("Time-Zone", name) }
+		assert.Contains(t, w.get("/", in).Body.String(), says, name)
+		assert.Contains(t, w.get("/why?q=812", in).Body.String(), strings.Trim(says, "<>"), name)
+	}
+}
+
+func TestEqualErrorsAreShownOnce(t *testing.T) {
+	rows := []rowData{
+		{Row: view.Row{ShownAs: []string{"7"}}, Detail: "last error: capacity; gives up at 13:00:00"},
+		{Row: view.Row{ShownAs: []string{"8"}}, Detail: "last error: capacity; gives up at 14:00:00"},
+		{Row: view.Row{Nodes: "a"}, Detail: "its turn"},
+		{Row: view.Row{Nodes: "b"}, Detail: "its turn"},
+		{Row: view.Row{Nodes: "c"}},
+	}
+	assert.Equal(t, []note{{"last error: capacity", []string{"7", "8"}}, {"its turn", []string{"a", "b"}}}, takeNotes(rows))
+	assert.Equal(t, "gives up at 13:00:00", rows[0].Detail)
+	assert.Empty(t, rows[2].Detail)
+
+	w := newWorld(t)
+	w.pass("403 forbidden")
+	w.Board.NoteConfig("403 forbidden")
+	assert.Equal(t, 1, strings.Count(w.get("/").Body.String(), "<li>403 forbidden</li>"))
+	for _, group := range []string{"g1", "g2"} {
+		w.Board.Did(plan.DeleteGroup{Why: plan.Why(group)}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
+	}
+	w.Board.Did(plan.DeletePolicy{}, noon, time.Second, fmt.Errorf("503 %s", slurm.JobRunning))
+	page := w.get("/").Body.String()
+	assert.Equal(t, 1, strings.Count(page, "failed: 503 RUNNING"))
+	assert.Contains(t, page, "failed with the same error")
+}

@@ -1,0 +1,82 @@
+package web
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/flex/past"
+	"slurmflex/flex/view"
+)
+
+// jobStory is what happened to a job, as a bar and as a list.
+type jobStory struct {
+	Since  string // when the daemon began to look
+	Events []eventData
+	Pieces []piece
+	Ticks  []tick
+	Keys   []key
+	Desc   string
+}
+
+type eventData struct {
+	At        time.Time
+	When, Gap string // the time, and how long it took from the one before
+	Kind      past.Kind
+	Text      string
+}
+
+// phases is how a job's bar goes on after an event; after others as before.
+var phases = map[past.Kind]string{
+	past.Submitted: "pending", past.Requeued: "pending", past.Allocated: "waiting", past.Requested: "waiting",
+	past.Granted: "booting", past.Running: "running", past.Lost: "trouble", past.Returned: "trouble",
+}
+
+// phaseKeys are the patterns of the bar.
+var phaseKeys = []key{
+	{"pending", "in Slurm's queue"},
+	{"waiting", "waiting for machines"},
+	{"booting", "booting"},
+	{"running", "running"},
+	{"trouble", "without its machines"},
+}
+
+// newStory is what the day knows of a job; nil if that is nothing.
+func newStory(j past.Job, day past.Day, now time.Time) *jobStory {
+	events := j.Events()
+	if len(events) == 0 {
+		return nil
+	}
+	s := &jobStory{Since: view.Moment(day.Since, now)}
+	shown := span{from: events[0].At, to: now}
+	if !j.EndedAt.IsZero() {
+		shown.to = j.EndedAt
+	}
+	kind := "waiting"
+	used := map[string]bool{}
+	for i, e := range events {
+		data := eventData{At: e.At, When: view.Moment(e.At, now), Kind: e.Kind, Text: e.Text}
+		if i > 0 {
+			data.Gap = view.Span(e.At.Sub(events[i-1].At))
+		}
+		s.Events = append(s.Events, data)
+		if phase, known := phases[e.Kind]; known {
+			kind = phase
+		}
+		end := shown.to
+		if i+1 < len(events) {
+			end = events[i+1].At
+		}
+		if p := shown.piece(e.At, end, kind); !p.empty {
+			s.Pieces = append(s.Pieces, p)
+			used[kind] = true
+		}
+	}
+	s.Keys = slices.DeleteFunc(slices.Clone(phaseKeys), func(k key) bool { return !used[k.Kind] })
+	last := "now"
+	if !j.EndedAt.IsZero() {
+		last = view.Moment(j.EndedAt, now)
+	}
+	s.Ticks = []tick{{"0%", "start", s.Events[0].When}, {"100%", "end", last}}
+	s.Desc = "From " + s.Events[0].When + " to " + last + "; the list has each event."
+	return s
+}

@@ -2,6 +2,7 @@ package fakegce
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -11,62 +12,54 @@ import (
 
 const groupList = "regions/us-central1/instanceGroupManagers"
 
-// pages reads a list, at most so many pages, and gives what each names and its
-// token.
-func (w *world) pages(most int) (names [][]string, tokens []string) {
+// listing is a page of the list of groups.
+type listing struct {
+	Items         []map[string]any
+	NextPageToken string
+}
+
+func (w *world) listing(token string) (p listing) {
 	w.t.Helper()
-	client := &http.Client{Transport: w.Transport()}
-	path := groupList
-	for range most {
-		status, body := ask(w.t, client, http.MethodGet, path, "")
-		require.Equal(w.t, http.StatusOK, status, body)
-		var page struct {
-			Items         []struct{ Name string }
-			NextPageToken string
-		}
-		require.NoError(w.t, json.Unmarshal([]byte(body), &page))
-		var all []string
-		for _, item := range page.Items {
-			all = append(all, item.Name)
-		}
-		names, tokens = append(names, all), append(tokens, page.NextPageToken)
-		if page.NextPageToken == "" {
-			break
-		}
-		path = groupList + "?pageToken=" + page.NextPageToken
-	}
-	return names, tokens
+	status, body := w.ask(http.MethodGet, groupList+"?pageToken="+token, "")
+	require.Equal(w.t, http.StatusOK, status, body)
+	require.NoError(w.t, json.Unmarshal([]byte(body), &p))
+	return p
 }
 
-func TestAListMayGiveItsLastPageTwice(t *testing.T) {
+// broken is a world with these groups, whose lists have a fault.
+func broken(t *testing.T, f Fault, groups ...string) *world {
+	t.Helper()
 	w := newWorld(t, Options{PageLimit: 2})
-	for _, name := range []string{"a", "b", "c"} {
+	w.http = &http.Client{Transport: w.Transport()} // what is broken breaks the schema too
+	for _, name := range groups {
 		w.givenGroup(name)
 	}
-	require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.list", Doubled: true}))
-	names, _ := w.pages(10)
-	assert.Equal(t, [][]string{{"a", "b"}, {"c"}, {"c"}}, names)
+	f.Method = "regionInstanceGroupManagers.list"
+	require.NoError(t, w.AddFault(f))
+	return w
 }
 
-func TestAListMayLeaveThingsOut(t *testing.T) {
-	w := newWorld(t, Options{})
-	for _, name := range []string{"a-1", "b", "a-2"} {
-		w.givenGroup(name)
+func TestAListMayRepeatItsLastPageOrLeaveThingsOut(t *testing.T) {
+	for want, f := range map[string]Fault{"a b c c ": {Doubled: true}, "b c ": {Omitted: "a"}} {
+		w := broken(t, f, "a", "b", "c")
+		names, token := "", ""
+		for more := true; more; more = token != "" {
+			p := w.listing(token)
+			for _, item := range p.Items {
+				names += fmt.Sprint(item["name"], " ")
+			}
+			token = p.NextPageToken
+		}
+		assert.Equal(t, want, names)
 	}
-	require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.list", Omitted: "a-"}))
-	names, _ := w.pages(10)
-	assert.Equal(t, [][]string{{"b"}}, names)
 }
 
 func TestAListMayNeverEnd(t *testing.T) {
 	for endless, different := range map[string]int{Alternating: 2, AlwaysNew: 6} {
-		w := newWorld(t, Options{})
-		w.givenGroup("a")
-		require.NoError(t, w.AddFault(Fault{Method: "regionInstanceGroupManagers.list", Endless: endless}))
-		names, tokens := w.pages(6)
-		assert.Len(t, names, 6)
-		seen := map[string]bool{}
-		for _, token := range tokens {
+		w := broken(t, Fault{Endless: endless}, "a")
+		token, seen := "", map[string]bool{}
+		for range 6 {
+			token = w.listing(token).NextPageToken
 			seen[token] = true
 		}
 		assert.Len(t, seen, different, endless)
@@ -75,18 +68,10 @@ func TestAListMayNeverEnd(t *testing.T) {
 }
 
 func TestARecordMayBeBroken(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("a1")
-	w.givenGroup("b1")
-	require.NoError(t, w.AddFault(Fault{Method: "*.list", Broken: &Broken{Name: "a", Field: "targetSize", Value: "many"}}))
-	_, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, groupList, "")
-	var page struct {
-		Items []map[string]any
-	}
-	require.NoError(t, json.Unmarshal([]byte(body), &page))
-	require.Len(t, page.Items, 2)
-	assert.Equal(t, "many", page.Items[0]["targetSize"])
-	assert.InDelta(t, 0, page.Items[1]["targetSize"], 0)
+	items := broken(t, Fault{Broken: &Broken{Name: "a", Field: "targetSize", Value: "many"}}, "a1", "b1").listing("").Items
+	require.Len(t, items, 2)
+	assert.Equal(t, "many", items[0]["targetSize"])
+	assert.InDelta(t, 0, items[1]["targetSize"], 0)
 }
 
 func TestAGroupBeyondTheQuotaIsRefused(t *testing.T) {
@@ -96,7 +81,7 @@ func TestAGroupBeyondTheQuotaIsRefused(t *testing.T) {
 		w.givenGroup("a")
 		_, err := w.insertGroup(flexGroup("b"))
 		assertRefused(t, err, 403, "quotaExceeded", "Quota '"+metric+"' exceeded.  Limit: 1.0 in region us-central1.")
-		_, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, "regions/us-central1", "")
+		_, body := w.ask(http.MethodGet, "regions/us-central1", "")
 		assert.Contains(t, body, `{"limit":1,"metric":"`+metric+`","usage":1}`)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,29 +64,21 @@ func TestADropOverTCPCutsTheConnection(t *testing.T) {
 
 func TestAnOperationThatIsToFailDoesNothing(t *testing.T) {
 	w := newWorld(t, Options{})
-	doom := func(method string) {
-		require.NoError(t, w.AddFault(Fault{Method: method, Times: 1, OperationError: &Problem{Code: "PERMISSION_DENIED", Message: "no"}}))
+	denied := func(method string, call func() (*compute.Operation, error)) {
+		t.Helper()
+		f := Fault{Method: method, Times: 1, OperationError: &Problem{Code: "PERMISSION_DENIED", Message: "no"}}
+		require.NoError(t, w.AddFault(f))
+		op := w.begun(call())
+		assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	}
-	doom("regionInstanceGroupManagers.insert")
-	op, err := w.insertGroup(flexGroup("m"))
-	require.NoError(t, err)
-	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
-	assert.EqualValues(t, 403, w.operation(op.Name()).GetHttpErrorStatusCode())
+	denied("regionInstanceGroupManagers.insert", func() (*compute.Operation, error) { return w.insertGroup(flexGroup("m")) })
 	assert.Empty(t, w.State().Groups)
-
+	assert.EqualValues(t, 403, w.operation(w.State().Operations[0].Name).GetHttpErrorStatusCode())
 	w.givenGroup("m")
-	doom("regionInstanceGroupManagerResizeRequests.insert")
-	op, err = w.insertRequest("m", namedRequest("r", "n0"))
-	require.NoError(t, err)
-	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
-	assert.Equal(t, "FAILED", w.request("m", "r").GetState())
-
-	doom("regionInstanceGroupManagers.delete")
-	op, err = w.deleteGroup("m")
-	require.NoError(t, err)
-	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
+	denied("*ResizeRequests.insert", func() (*compute.Operation, error) { return w.insertRequest("m", namedRequest("r", "n0")) })
+	denied("regionInstanceGroupManagers.delete", func() (*compute.Operation, error) { return w.deleteGroup("m") })
 	w.givenRequest("m", "works", "n1")
-	assert.Equal(t, "SUCCEEDED", w.request("m", "works").GetState(), "the group is as it was")
+	assert.Equal(t, "1; r FAILED; works SUCCEEDED; n1 NONE RUNNING;", w.shows(), "the group is as it was")
 }
 
 func TestALaggingListShowsWhatWasThereBefore(t *testing.T) {
@@ -114,93 +107,70 @@ func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
 	require.NoError(t, w.AddFault(Fault{Method: "*ist", Lag: time.Minute}))
 	w.givenRequest("m", "r", "n0")
 	w.SetCapacity("", "", -1)
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	const groups = "regions/us-central1/instanceGroupManagers"
 	shows := func(path, want string) {
 		t.Helper()
-		_, body := ask(t, client, http.MethodGet, path, "")
+		_, body := w.ask(http.MethodGet, path, "")
 		assert.Contains(t, body, want)
 	}
-	shows(groups, `"targetSize":0`)
+	shows(groupList, `"targetSize":0`)
 
 	w.Advance(61 * time.Second) // the second attempt found room a second ago
 	require.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
-	shows(groups, `"targetSize":1`)
-	shows(groups+"/m/resizeRequests", `"lastAttempt"`)
+	shows(groupList, `"targetSize":1`)
+	shows(groupList+"/m/resizeRequests", `"lastAttempt"`)
 	w.Advance(10 * time.Second)
 	require.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
-	shows(groups+"/m/resizeRequests", `"state":"ACCEPTED"`)
-	shows(groups+"/m/resizeRequests?filter=state=ACCEPTED", `"name":"r"`)
+	shows(groupList+"/m/resizeRequests", `"state":"ACCEPTED"`)
+	shows(groupList+"/m/resizeRequests?filter=state=ACCEPTED", `"name":"r"`)
 
 	w.Advance(time.Minute)
 	require.NoError(t, w.StopVM("n0"))
-	shows(groups+"/m/resizeRequests", `"state":"SUCCEEDED"`)
+	shows(groupList+"/m/resizeRequests", `"state":"SUCCEEDED"`)
 	shows("aggregated/instances", `"status":"STAGING"`)
 	w.ClearFaults()
 	shows("aggregated/instances", `"status":"TERMINATED"`)
 }
 
-func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	require.NoError(t, w.AddFault(Fault{Method: "instances.aggregatedList", Unreachable: []string{"us-central1"}}))
-	warnings := make(map[string]string)
-	for scope, err := range w.instances.AggregatedList(t.Context(), &computepb.AggregatedListInstancesRequest{Project: testProject}).All() {
-		require.NoError(t, err)
-		assert.Empty(t, scope.Value.GetInstances())
-		warnings[scope.Key] = scope.Value.GetWarning().GetCode()
-	}
-	assert.Equal(t, "UNREACHABLE", warnings["zones/us-central1-a"])
-	assert.Equal(t, "NO_RESULTS_ON_PAGE", warnings["zones/europe-west4-a"])
-	_, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, "aggregated/instances", "")
-	assert.Contains(t, body, `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/zones/us-central1-a"`)
-}
-
 func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	require.NoError(t, w.AddFault(Fault{Method: "*.list", Unreachable: []string{"us-central1"}}))
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	for _, path := range []string{
-		"regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/m/resizeRequests", "zones/us-central1-a/instances",
+	w := granted(t, Options{}, "n0")
+	require.NoError(t, w.AddFault(Fault{Method: "*ist", Unreachable: []string{"us-central1"}}))
+	const here = `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/`
+	for path, unreachables := range map[string]string{
+		groupList: "", pathM + "/resizeRequests": here + `regions/us-central1"]`, "zones/us-central1-a/instances": "",
+		"aggregated/instances": here + `zones/us-central1-a"`,
 	} {
-		_, body := ask(t, client, http.MethodGet, path, "")
+		_, body := w.ask(http.MethodGet, path, "")
 		assert.Contains(t, body, `"code":"UNREACHABLE"`, path)
-		assert.NotContains(t, body, `"items"`, path)
-		assert.Equal(t, strings.HasSuffix(path, "resizeRequests"), strings.Contains(body, `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/regions/us-central1"]`))
+		assert.NotContains(t, body, `n0`, path)
+		assert.Contains(t, body, unreachables, path)
+		assert.Equal(t, unreachables != "", strings.Contains(body, "unreachables"), path)
 	}
-	_, body := ask(t, client, http.MethodGet, "regions/europe-west4/instanceGroupManagers", "")
+	_, body := w.ask(http.MethodGet, "regions/europe-west4/instanceGroupManagers", "")
 	assert.NotContains(t, body, "warning")
+	_, body = w.ask(http.MethodGet, "aggregated/instances", "")
+	assert.Regexp(t, `"zones/europe-west4-a":\{"warning":\{"code":"NO_RESULTS_ON_PAGE"`, body)
 }
 
-func TestADelayedCallActsWhenTheDelayIsOver(t *testing.T) {
+func TestADelayedCallActsWhenTheDelayIsOverAndEndsWithItsContext(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.AddFault(Fault{Method: "*", Delay: time.Minute}))
 	answered := make(chan error)
-	go func() {
-		_, err := w.insertGroup(flexGroup("m"))
+	insert := func(ctx context.Context) {
+		_, err := w.groups.Insert(ctx, &computepb.InsertRegionInstanceGroupManagerRequest{
+			Project: testProject, Region: testRegion, InstanceGroupManagerResource: flexGroup("m"),
+		})
 		answered <- err
-	}()
-	require.Eventually(t, func() bool { return w.Counts()["regionInstanceGroupManagers.insert"] == 1 && w.pending() > 0 }, time.Minute, time.Millisecond)
+	}
+	go insert(t.Context())
+	require.Eventually(t, func() bool { return w.pending() == 1 }, time.Minute, time.Millisecond)
 	assert.Empty(t, w.State().Groups)
 	w.Advance(time.Minute)
 	require.NoError(t, <-answered)
 	assert.Len(t, w.State().Groups, 1)
-}
 
-func TestADelayedCallEndsWithItsContext(t *testing.T) {
-	w := newWorld(t, Options{})
-	require.NoError(t, w.AddFault(Fault{Method: "*", Delay: time.Hour}))
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	answered := make(chan error)
-	go func() {
-		_, err := w.instances.Get(ctx, &computepb.GetInstanceRequest{Project: testProject, Zone: "us-central1-a", Instance: "n0"})
-		answered <- err
-	}()
-	require.Eventually(t, func() bool { return w.pending() > 0 }, time.Minute, time.Millisecond)
+	go insert(ctx)
+	require.Eventually(t, func() bool { return w.pending() == 1 }, time.Minute, time.Millisecond)
 	cancel()
 	assert.ErrorIs(t, <-answered, context.Canceled)
 }

@@ -10,9 +10,8 @@ import (
 func TestAPolicyIsInsertedOnceAndOfOneKind(t *testing.T) {
 	const at = "regions/us-central1/resourcePolicies"
 	w := newWorld(t, Options{})
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	post(t, client, at, `{"name":"compact","groupPlacementPolicy":{"collocation":"COLLOCATED","vmCount":2}}`)
-	_, body := ask(t, client, http.MethodGet, at+"/compact", "")
+	w.post(at, `{"name":"compact","groupPlacementPolicy":{"collocation":"COLLOCATED","vmCount":2}}`)
+	_, body := w.ask(http.MethodGet, at+"/compact", "")
 	assert.Contains(t, body, `"status":"READY"`)
 
 	for name, c := range map[string]struct {
@@ -29,7 +28,7 @@ func TestAPolicyIsInsertedOnceAndOfOneKind(t *testing.T) {
 		"a topology's measure": {`{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"MILE"}}`, 400, "MILE"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, body := ask(t, client, http.MethodPost, at, c.body)
+			status, body := w.ask(http.MethodPost, at, c.body)
 			assert.Equal(t, c.status, status)
 			assert.Contains(t, body, c.says)
 		})

@@ -2,7 +2,11 @@ package fakegce
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +32,7 @@ type world struct {
 	requests  *compute.RegionInstanceGroupManagerResizeRequestsClient
 	instances *compute.InstancesClient
 	ops       *compute.RegionOperationsClient
+	http      *http.Client
 	options   []option.ClientOption // for further clients
 }
 
@@ -40,10 +45,8 @@ func newWorld(t *testing.T, opts Options) *world {
 	w := &world{Server: New(opts), t: t}
 	_, err := w.AddTemplate(testRegion, FlexTemplate("a3", testMachine))
 	require.NoError(t, err)
-	w.options = []option.ClientOption{
-		option.WithEndpoint("http://fake"),
-		option.WithHTTPClient(&http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}),
-	}
+	w.http = &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	w.options = []option.ClientOption{option.WithEndpoint("http://fake"), option.WithHTTPClient(w.http)}
 	ctx := t.Context()
 	w.groups, err = compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...)
 	require.NoError(t, err)
@@ -53,6 +56,27 @@ func newWorld(t *testing.T, opts Options) *world {
 	require.NoError(t, err)
 	w.ops, err = compute.NewRegionOperationsRESTClient(ctx, w.options...)
 	require.NoError(t, err)
+	return w
+}
+
+// granted is a world whose group m has a request r for these instances, which
+// has been accepted.
+func granted(t *testing.T, opts Options, instances ...string) *world {
+	t.Helper()
+	return newWorld(t, opts).given(instances)
+}
+
+// queued is such a world where there is no capacity.
+func queued(t *testing.T, opts Options, instances ...string) *world {
+	t.Helper()
+	w := newWorld(t, opts)
+	w.SetCapacity("", "", 0)
+	return w.given(instances)
+}
+
+func (w *world) given(instances []string) *world {
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", instances...)
 	return w
 }
 
@@ -87,8 +111,7 @@ func (w *world) insertGroup(g *computepb.InstanceGroupManager) (*compute.Operati
 // givenGroup has a flex-start group in place.
 func (w *world) givenGroup(name string, zones ...string) {
 	w.t.Helper()
-	_, err := w.insertGroup(flexGroup(name, zones...))
-	require.NoError(w.t, err)
+	w.begun(w.insertGroup(flexGroup(name, zones...)))
 	w.Advance(w.opts.OperationTime)
 }
 
@@ -113,8 +136,7 @@ func (w *world) insertRequest(group string, r *computepb.InstanceGroupManagerRes
 // givenRequest has a resize request accepted.
 func (w *world) givenRequest(group, name string, instances ...string) {
 	w.t.Helper()
-	op, err := w.insertRequest(group, namedRequest(name, instances...))
-	require.NoError(w.t, err)
+	op := w.begun(w.insertRequest(group, namedRequest(name, instances...)))
 	w.Advance(w.opts.OperationTime)
 	require.Nil(w.t, w.operation(op.Name()).GetError())
 }
@@ -178,6 +200,45 @@ func (w *world) members(group string) map[string]*computepb.ManagedInstance {
 		found[m.GetName()] = m
 	}
 	return found
+}
+
+// begun is the operation of a call that was taken.
+func (w *world) begun(op *compute.Operation, err error) *compute.Operation {
+	w.t.Helper()
+	require.NoError(w.t, err)
+	return op
+}
+
+// shows is what group m shows: its size, the states of its requests, and what is
+// done with each member and what that is.
+func (w *world) shows() string {
+	w.t.Helper()
+	text := fmt.Sprint(w.group("m").GetTargetSize())
+	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: "m",
+	}).All() {
+		require.NoError(w.t, err)
+		text += fmt.Sprintf("; %s %s", r.GetName(), r.GetState())
+	}
+	members := w.members("m")
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		text += fmt.Sprintf("; %s %s %s", name, members[name].GetCurrentAction(), members[name].GetInstanceStatus())
+	}
+	return strings.ReplaceAll(text+";", " ;", ";")
+}
+
+// hindrance is why the last attempt of request r found nothing.
+func (w *world) hindrance(group string) *computepb.Errors {
+	w.t.Helper()
+	all := w.request(group, "r").GetStatus().GetLastAttempt().GetError().GetErrors()
+	require.Len(w.t, all, 1)
+	return all[0]
+}
+
+// vm is an instance as it is, also if it is gone.
+func (w *world) vm(name string) Instance {
+	v, _ := w.State().Instance(name)
+	return v
 }
 
 func (w *world) operation(name string) *computepb.Operation {

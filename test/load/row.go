@@ -64,8 +64,7 @@ func figure(v float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
-func short(rows []row) int {
-	n := 0
+func short(rows []row) (n int) {
 	for _, r := range rows {
 		if !r.OK {
 			n++

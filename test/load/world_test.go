@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestADayHasTheSameScriptWheneverItIsMade(t *testing.T) {
@@ -24,29 +23,20 @@ func TestADayHasTheSameScriptWheneverItIsMade(t *testing.T) {
 }
 
 func TestAWorldIsAtRestWhenTheDaemonHasItsStaticNodesUp(t *testing.T) {
-	l, err := newLife(t.TempDir())
-	require.NoError(t, err)
+	l := newLife(t.TempDir())
 	defer l.shut()
-	left, err := l.left(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, "node alpha-base-0 is IDLE+CLOUD+POWERED_DOWN ()", left)
+	assert.Equal(t, "node alpha-base-0 is IDLE+CLOUD+POWERED_DOWN ()", l.left(t.Context()))
 
-	profiles, err := freeAddress()
-	require.NoError(t, err)
+	profiles := freeAddress()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- showAndRun(ctx, l.path("config.yaml"), l.clock, profiles) }()
+	go func() { ended <- attempt(func() { showAndRun(ctx, l.path("config.yaml"), l.clock, profiles) }) }()
 	guests := letIn(ctx, &l.world)
-	err = l.passUntil(ctx, func() (bool, error) {
-		left, err := l.left(ctx)
-		return left == "", err
-	})
+	l.passUntil(ctx, func() bool { return l.left(ctx) == "" })
 	guests.sendAway()
-	require.NoError(t, err)
 
-	s, err := l.takeSample(ctx, os.Getpid(), profiles, 1)
-	require.NoError(t, err)
+	s := l.takeSample(ctx, os.Getpid(), profiles, 1)
 	for _, held := range []float64{s.heap, s.memory, s.goroutines, s.files, s.passes} {
 		assert.Positive(t, held, "%v", s)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
 )
 
@@ -20,10 +21,7 @@ func TestAStaticNodeIsPoweredUpAndGetsANewLeaseWhenItsOldOneEnds(t *testing.T) {
 	awaitUp(t, l, "alpha-st-0")
 	first, _ := state(t, l).Instance("alpha-st-0")
 	tell(t, l, "advance", map[string]string{"duration": "61m"})
-	await(t, 150*time.Second, "the static node to be back on another machine", func() bool {
-		now, ok := state(t, l).Instance("alpha-st-0")
-		return ok && now.Created.After(first.Created) && nodeState(t, l, "alpha-st-0") == "IDLE+CLOUD"
-	})
+	awaitAnotherMachine(t, l, first)
 }
 
 func TestAStaticNodeThatIsIdleShortlyBeforeItsLeaseEndsIsRenewedEarly(t *testing.T) {
@@ -32,10 +30,7 @@ func TestAStaticNodeThatIsIdleShortlyBeforeItsLeaseEndsIsRenewedEarly(t *testing
 	first, _ := state(t, l).Instance("alpha-st-0")
 	end := time.Now().Add(4 * time.Minute)
 	endLease(t, l, "alpha-st-0", time.Until(end))
-	await(t, 150*time.Second, "the static node to be back on another machine", func() bool {
-		now, ok := state(t, l).Instance("alpha-st-0")
-		return ok && now.Created.After(first.Created) && nodeState(t, l, "alpha-st-0") == "IDLE+CLOUD"
-	})
+	awaitAnotherMachine(t, l, first)
 	assert.True(t, time.Now().Before(end), "before the old lease would have ended")
 }
 
@@ -72,6 +67,15 @@ func TestAJobThatRunsWhenTheEndOfItsLeaseComesIsLeftAlone(t *testing.T) {
 	assert.Equal(t, "RUNNING", jobField(t, l, id, "JobState"))
 	require.NoError(t, os.WriteFile(over, nil, 0o644))
 	awaitDoneAtOnce(t, l, id)
+}
+
+// awaitAnotherMachine waits until a node is up again, on another machine.
+func awaitAnotherMachine(t *testing.T, l *lab.Lab, first fakegce.Instance) {
+	t.Helper()
+	await(t, 150*time.Second, first.Name+" to be back on another machine", func() bool {
+		now, ok := state(t, l).Instance(first.Name)
+		return ok && now.Created.After(first.Created) && nodeState(t, l, first.Name) == "IDLE+CLOUD"
+	})
 }
 
 // endLease has the lease of a machine end after left.

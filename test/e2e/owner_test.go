@@ -60,21 +60,28 @@ func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *te
 	awaitDoneAtOnce(t, l, first)
 }
 
+// notRequeued are a batch job and two at a terminal that Slurm would not requeue,
+// and the ids of all three.
+func notRequeued(t *testing.T, l *lab.Lab) (batch string, atTerminal []*interactive, ids []string) {
+	t.Helper()
+	batch = submit(t, l, "-p", "train", "-N1", "--time=15", "--no-requeue")
+	for _, command := range [][]string{{"salloc", "srun", "hostname"}, {"srun", "hostname"}} {
+		atTerminal = append(atTerminal, begin(t, l, command[0], "by-"+command[0], command[1:]...))
+	}
+	return batch, atTerminal, []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)}
+}
+
 func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 10"})
 	shut(t, l)
-	batch := submit(t, l, "-p", "train", "-N1", "--time=15", "--no-requeue")
-	atTerminal := []*interactive{
-		begin(t, l, "salloc", "by-salloc", "srun", "hostname"),
-		begin(t, l, "srun", "by-srun", "hostname"),
-	}
+	batch, atTerminal, ids := notRequeued(t, l)
 	for _, i := range atTerminal {
 		i.awaitOnTerminal(t, time.Minute, `flex-start.*capacity`)
 		awaitTold(t, l, 20*time.Second, i.id(t, l), `no capacity`)
 	}
 	awaitTold(t, l, 20*time.Second, batch, `no capacity`)
 	awaitPasses(t, l, 3)
-	for _, id := range []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)} {
+	for _, id := range ids {
 		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
 	}
 	capacity(t, l, "", 8)
@@ -90,12 +97,7 @@ func TestJobsThatSlurmWouldNotRequeueAreToldWhyBeforeTheirNodesAreTaken(t *testi
 		"method":         "regionInstanceGroupManagerResizeRequests.insert",
 		"operationError": map[string]string{"code": "CONDITION_NOT_MET", "message": "Constraint constraints/compute.vmExternalIpAccess violated."},
 	})
-	batch := submit(t, l, "-p", "train", "-N1", "--time=15", "--no-requeue")
-	atTerminal := []*interactive{
-		begin(t, l, "salloc", "by-salloc", "srun", "hostname"),
-		begin(t, l, "srun", "by-srun", "hostname"),
-	}
-	ids := []string{batch, atTerminal[0].id(t, l), atTerminal[1].id(t, l)}
+	batch, atTerminal, ids := notRequeued(t, l)
 	for _, i := range atTerminal {
 		i.awaitOnTerminal(t, 30*time.Second, `vmExternalIpAccess`)
 	}

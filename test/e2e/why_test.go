@@ -4,9 +4,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os/user"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,18 +18,23 @@ import (
 	"slurmflex/test/lab"
 )
 
+// nobody is a user who may do nothing.
+func nobody(t *testing.T) *syscall.Credential {
+	t.Helper()
+	u, err := user.Lookup("nobody")
+	require.NoError(t, err)
+	var c syscall.Credential
+	_, err = fmt.Sscan(u.Uid+" "+u.Gid, &c.Uid, &c.Gid)
+	require.NoError(t, err)
+	return &c
+}
+
 // askAsNobody runs a command of slurmflex as a user who may do nothing, in an
 // environment that names no Slurm, and returns what it printed, unwrapped.
 func askAsNobody(t *testing.T, l *lab.Lab, args ...string) (string, error) {
 	t.Helper()
-	nobody, err := user.Lookup("nobody")
-	require.NoError(t, err)
-	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
-	require.NoError(t, err)
-	gid, err := strconv.ParseUint(nobody.Gid, 10, 32)
-	require.NoError(t, err)
 	cmd := l.Command(context.Background(), nil, args...)
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	cmd.SysProcAttr.Credential = nobody(t)
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	out, err := cmd.CombinedOutput()
 	return strings.Join(strings.Fields(string(out)), " "), err

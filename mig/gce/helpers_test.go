@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -106,6 +107,11 @@ func aList(fields string) http.HandlerFunc {
 		return ok(`{"kind":"compute#list"}`)
 	}
 	return ok(`{"kind":"compute#list",` + fields[1:])
+}
+
+// items is an answer with these items.
+func items(all ...string) http.HandlerFunc {
+	return aList(`{"items":[` + strings.Join(all, ",") + `]}`)
 }
 
 // refusal is an answer in Google's envelope.

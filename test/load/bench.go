@@ -17,6 +17,7 @@ import (
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // bench is one run of the trials.
@@ -90,7 +91,7 @@ func (b *bench) newHost(s setting) *host {
 	h := &host{bench: b}
 	nodes := site.Nodes(0, s.nodes)
 	s.cloud.Project, s.cloud.OperationTime = site.Project, time.Second
-	h.start(sure(os.MkdirTemp(b.dir, "host-")), models{
+	h.start(must.Get(os.MkdirTemp(b.dir, "host-")), models{
 		slurm: fakeslurm.Options{
 			Nodes:         nodes,
 			Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: true}},
@@ -106,9 +107,9 @@ func (b *bench) newHost(s setting) *host {
 		},
 	})
 	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
-		must(os.Symlink(filepath.Join(from, name), h.path(name)))
+		must.Do(os.Symlink(filepath.Join(from, name), h.path(name)))
 	}
-	sure(h.cloud.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
+	must.Get(h.cloud.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
 	h.cloud.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests)
 	if s.room != 0 {
 		h.cloud.SetCapacity(site.Zone, site.Machine, s.room)
@@ -137,7 +138,7 @@ func (h *host) end() {
 func (h *host) submit(n, size int) (jobs []uint32) {
 	for range n {
 		spec := fakeslurm.JobSpec{Partition: "train", Nodes: size, Limit: site.Limit, Run: site.Limit, User: "ada"}
-		jobs = append(jobs, sure(h.slurm.Submit(spec)))
+		jobs = append(jobs, must.Get(h.slurm.Submit(spec)))
 	}
 	return jobs
 }
@@ -150,10 +151,10 @@ func (h *host) hook(nodes []string, ids []uint32) {
 	if h.deaf.Load() || h.daemon == nil {
 		return
 	}
-	err := attempt(func() {
-		jobs := sure(h.slurm.Jobs(context.Background()))
+	err := must.Try(func() {
+		jobs := must.Get(h.slurm.Jobs(context.Background()))
 		jobs = slices.DeleteFunc(jobs, func(j slurm.Job) bool { return !slices.Contains(ids, j.ID) })
-		must(h.call(context.Background(), nodes, jobs).Run())
+		must.Do(h.call(context.Background(), nodes, jobs).Run())
 	})
 	if err != nil {
 		h.failed.Store(&err)
@@ -163,7 +164,7 @@ func (h *host) hook(nodes []string, ids []uint32) {
 // call prepares a call of slurm.conf's ResumeProgram for these jobs and nodes,
 // as slurmctld makes it.
 func (h *host) call(ctx context.Context, nodes []string, jobs []slurm.Job) *exec.Cmd {
-	must(os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600))
+	must.Do(os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600))
 	cmd := exec.CommandContext(ctx, h.path("resume"), slurm.Fold(nodes))
 	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf"), "SLURM_RESUME_FILE=" + h.path("resume.json")}
 	cmd.Stderr = os.Stderr
@@ -187,14 +188,14 @@ func (h *host) await(ctx context.Context, what string, holds func() bool) {
 			stepped = time.Now()
 		}
 		if err := h.failed.Load(); err != nil {
-			must(*err)
+			must.Do(*err)
 		}
 		if holds() {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			must(fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx)))
+			must.Do(fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx)))
 		case <-time.After(pollPace):
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/test/bench/site"
+	"slurmflex/test/must"
 )
 
 // What a hook is called for.
@@ -48,7 +49,7 @@ func (b *bench) hookWithoutDaemon(ctx context.Context) []row {
 // there is nothing to do.
 func (b *bench) hookHost(ctx context.Context) (*host, *exec.Cmd) {
 	h := b.newHost(setting{nodes: hookNodes, rate: usualRate, interval: time.Hour})
-	jobs := site.Rising(sure(site.Config(hookNodes)), time.Now()).Jobs
+	jobs := site.Rising(must.Get(site.Config(hookNodes)), time.Now()).Jobs
 	return h, h.call(ctx, site.Nodes(0, hookNodes), jobs[:hookJobs])
 }
 
@@ -61,7 +62,7 @@ func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took, memory
 		Took   time.Duration `json:"took"`
 		Memory int64         `json:"memory"` // bytes
 	}
-	must(json.Unmarshal(sure(watch.Output()), &laps))
+	must.Do(json.Unmarshal(must.Get(watch.Output()), &laps))
 	var all []time.Duration
 	for _, l := range laps {
 		all, memory = append(all, l.Took), max(memory, float64(l.Memory)/mebibyte)
@@ -72,7 +73,7 @@ func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took, memory
 // binary looks at the program itself, which make build has made.
 func (b *bench) binary(ctx context.Context) []row {
 	program := filepath.Join(b.build, "slurmflex")
-	size := sure(os.Stat(program)).Size()
+	size := must.Get(os.Stat(program)).Size()
 	took, _ := b.laps(ctx, hookRuns, exec.CommandContext(ctx, program, "version"))
 	return []row{
 		measured("binary: size", float64(size)/mebibyte, "MiB", 60),

@@ -9,23 +9,24 @@ import (
 
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // left is what keeps the world from being at rest: a job, a node that is up
 // without being static or down though it is, or what is in the cloud for none.
 // It is empty at rest.
 func (l *life) left(ctx context.Context) string {
-	if jobs := sure(l.slurm.Jobs(ctx)); len(jobs) > 0 {
+	if jobs := must.Get(l.slurm.Jobs(ctx)); len(jobs) > 0 {
 		j := jobs[0]
 		return fmt.Sprintf("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes))
 	}
-	for _, n := range sure(l.slurm.Nodes(ctx)) {
+	for _, n := range must.Get(l.slurm.Nodes(ctx)) {
 		up := !n.State.Has(slurm.PoweredDown) && !n.State.Has(slurm.PoweringDown) && !n.State.Has(slurm.PoweringUp)
 		if l.static[n.Name] != up || !up && !n.State.Has(slurm.PoweredDown) {
 			return fmt.Sprintf("node %s is %s (%s)", n.Name, n.State, n.Reason)
 		}
 	}
-	for _, r := range sure(l.slurm.Reservations(ctx)) {
+	for _, r := range must.Get(l.slurm.Reservations(ctx)) {
 		if !slices.ContainsFunc(r.Nodes, l.isStatic) {
 			return "reservation " + r.Name + " is there"
 		}
@@ -82,9 +83,9 @@ func (l *life) machines() []string {
 
 // release releases the jobs that are held, as an admin does now and then.
 func (l *life) release(ctx context.Context) {
-	for _, j := range sure(l.slurm.Jobs(ctx)) {
+	for _, j := range must.Get(l.slurm.Jobs(ctx)) {
 		if j.State == slurm.JobPending && strings.Contains(strings.ToLower(j.Reason), "held") {
-			must(l.slurm.Release(j.ID))
+			must.Do(l.slurm.Release(j.ID))
 		}
 	}
 }

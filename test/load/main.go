@@ -28,6 +28,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 // What is wrong with slurmflex; the output says so already.
@@ -100,13 +102,13 @@ func parse(flags *flag.FlagSet, args []string) error {
 
 // measure makes the trials that are wanted, one after the other.
 func measure(ctx context.Context, build, scripts string, wanted *regexp.Regexp, write func([]row) error) error {
-	return attempt(func() {
-		b := &bench{build: sure(filepath.Abs(build)), scripts: sure(filepath.Abs(scripts)), dir: sure(os.MkdirTemp("", "slurmflex-bench-"))}
+	return must.Try(func() {
+		b := &bench{build: must.Get(filepath.Abs(build)), scripts: must.Get(filepath.Abs(scripts)), dir: must.Get(os.MkdirTemp("", "slurmflex-bench-"))}
 		defer os.RemoveAll(b.dir)
 		rows := b.measure(ctx, wanted)
-		must(write(rows))
+		must.Do(write(rows))
 		if short(rows) > 0 {
-			must(errShort)
+			must.Do(errShort)
 		}
 	})
 }

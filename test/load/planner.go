@@ -12,6 +12,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/test/bench/site"
+	"slurmflex/test/must"
 )
 
 // planner computes plans for clusters of three sizes in three states, and
@@ -22,7 +23,7 @@ func (*bench) planner(context.Context) (rows []row) {
 		nodes  int
 		target float64 // ms
 	}{{1_000, 2}, {10_000, 25}, {100_000, 300}} {
-		cfg := sure(site.Config(p.nodes))
+		cfg := must.Get(site.Config(p.nodes))
 		var longest time.Duration
 		for _, state := range []func(*config.Config, time.Time) plan.Snapshot{site.Steady, site.Rising, site.Leaving} {
 			snap := state(cfg, time.Now())

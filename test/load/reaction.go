@@ -11,6 +11,7 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // reaction is something that happens to a job of two nodes that waits for
@@ -44,12 +45,12 @@ func isReserved(h *host, _ uint32) bool {
 }
 
 func refuseCapacity(_ context.Context, h *host, job uint32) {
-	must(h.cloud.FailRequest(fmt.Sprintf("%s-%s-job-%d", site.Cluster, site.NodeSet, job), "a1",
+	must.Do(h.cloud.FailRequest(fmt.Sprintf("%s-%s-job-%d", site.Cluster, site.NodeSet, job), "a1",
 		"RESOURCE_POOL_EXHAUSTED", "There are currently not enough resources available to fulfill the request."))
 }
 
 func isPending(h *host, job uint32) bool               { return h.slurm.JobState(job) == slurm.JobPending }
-func cancelJob(_ context.Context, h *host, job uint32) { must(h.slurm.Cancel(job)) }
+func cancelJob(_ context.Context, h *host, job uint32) { must.Do(h.slurm.Cancel(job)) }
 func isCancelled(h *host, _ uint32) bool               { return h.requests(mig.Cancelled) == 1 }
 
 // reactionTime is how long it takes from when something happens, just after a
@@ -102,12 +103,12 @@ func (b *bench) reactionsWithinInterval(ctx context.Context) []row {
 	side, ctx := errgroup.WithContext(ctx)
 	for i, r := range all {
 		side.Go(func() error {
-			return attempt(func() {
+			return must.Try(func() {
 				took := b.reactionTime(ctx, r, usualInterval, false)
 				rows[i] = measured(r.name+", no wake-up, interval 30 s", took, "s", usualInterval.Seconds())
 			})
 		})
 	}
-	must(side.Wait())
+	must.Do(side.Wait())
 	return rows
 }

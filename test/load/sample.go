@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"slurmflex/test/must"
 )
 
 // sample is what a process holds at one instant.
@@ -42,7 +44,7 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 	} {
 		text := fetch(ctx, page.address)
 		pages[page.name] = "\n" + string(text)
-		must(os.WriteFile(w.path(fmt.Sprintf("%s-%d.pprof", page.name, number)), text, 0o600))
+		must.Do(os.WriteFile(w.path(fmt.Sprintf("%s-%d.pprof", page.name, number)), text, 0o600))
 	}
 	for _, f := range []struct {
 		page, before string
@@ -56,7 +58,7 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 	} {
 		_, rest, _ := strings.Cut(pages[f.page], "\n"+f.before)
 		if _, err := fmt.Sscan(rest, f.figure); err != nil {
-			must(fmt.Errorf("the daemon's page of %s has no %s: %w", f.page, f.before, err))
+			must.Do(fmt.Errorf("the daemon's page of %s has no %s: %w", f.page, f.before, err))
 		}
 	}
 	s.children = countChildren(pid)
@@ -65,21 +67,21 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 
 // fetch reads a page, by a connection of its own.
 func fetch(ctx context.Context, address string) []byte {
-	req := sure(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, nil))
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, nil))
 	req.Close = true
-	resp := sure(http.DefaultClient.Do(req))
+	resp := must.Get(http.DefaultClient.Do(req))
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		must(fmt.Errorf("%s: %s", address, resp.Status))
+		must.Do(fmt.Errorf("%s: %s", address, resp.Status))
 	}
-	return sure(io.ReadAll(resp.Body))
+	return must.Get(io.ReadAll(resp.Body))
 }
 
 func countChildren(pid int) (n float64) {
-	for _, list := range sure(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))) {
+	for _, list := range must.Get(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))) {
 		pids, err := os.ReadFile(list)
 		if !os.IsNotExist(err) { // a thread that has ended has no such file
-			must(err)
+			must.Do(err)
 		}
 		n += float64(len(bytes.Fields(pids)))
 	}

@@ -11,6 +11,7 @@ import (
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // How a day goes: people work and things fail until the afternoon, and what has
@@ -102,7 +103,7 @@ func toJob(id uint32, order func(uint32) error) {
 // mayBeRefused leaves out what people are told when they ask for what cannot be.
 func mayBeRefused(err error) {
 	if !errors.Is(err, errNoController) && !errors.Is(err, scontrol.ErrUnknownJob) && !errors.Is(err, scontrol.ErrJobEnded) {
-		must(err)
+		must.Do(err)
 	}
 }
 
@@ -115,7 +116,7 @@ func loseMachine(at time.Duration, r *rand.Rand) []event {
 			lose = l.cloud.StopVM
 		}
 		if len(names) > 0 {
-			must(lose(names[which%len(names)]))
+			must.Do(lose(names[which%len(names)]))
 		}
 	}}}
 }
@@ -127,7 +128,7 @@ func failRequest(at time.Duration, r *rand.Rand) []event {
 	return []event{{at, func(_ context.Context, l *life) {
 		if all := l.waiting(); len(all) > 0 {
 			one := all[which%len(all)]
-			must(l.cloud.FailRequest(one.group, one.name, code, "it fails for the soak"))
+			must.Do(l.cloud.FailRequest(one.group, one.name, code, "it fails for the soak"))
 		}
 	}}}
 }
@@ -150,7 +151,7 @@ func failCalls(at time.Duration, r *rand.Rand) []event {
 	case 5:
 		f.Lag = time.Minute
 	}
-	return []event{{at, func(_ context.Context, l *life) { must(l.cloud.AddFault(f)) }}}
+	return []event{{at, func(_ context.Context, l *life) { must.Do(l.cloud.AddFault(f)) }}}
 }
 
 // hangCommand is a command of Slurm's that hangs until it is killed.

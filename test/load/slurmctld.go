@@ -19,6 +19,7 @@ import (
 
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // What commands say while slurmctld does not answer, and of a job that it does
@@ -81,7 +82,7 @@ func (s *slurmctld) answer(conn net.Conn) {
 		return
 	}
 	text, status := "", "0\n"
-	if err := attempt(func() { text = s.run(context.Background(), args[0], args[1:]) }); err != nil {
+	if err := must.Try(func() { text = s.run(context.Background(), args[0], args[1:]) }); err != nil {
 		status, text = "1\n", "slurm error: "+err.Error()+"\n"
 	}
 	_, _ = io.WriteString(conn, status+text) // a client that has gone needs no answer
@@ -110,12 +111,12 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		must(fmt.Errorf("%s: nothing to do", program))
+		must.Do(fmt.Errorf("%s: nothing to do", program))
 	}
 	last := args[len(args)-1]
 	switch verb := program + " " + args[0]; {
 	case program == "squeue" && strings.HasSuffix(last, slurm.JobAddressFormat):
-		records := sure(s.model.JobRecords(ctx, asked(args)))
+		records := must.Get(s.model.JobRecords(ctx, asked(args)))
 		if len(records) == 0 {
 			return ""
 		}
@@ -123,19 +124,19 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":
-		return fakeslurm.PrintJobs(sure(s.model.Jobs(ctx)))
+		return fakeslurm.PrintJobs(must.Get(s.model.Jobs(ctx)))
 	case program == "scancel":
-		must(s.model.CancelJob(ctx, jobID(last)))
+		must.Do(s.model.CancelJob(ctx, jobID(last)))
 	case verb == "scontrol ping":
 		return "Slurmctld(primary) at localhost is UP\n"
 	case verb == "scontrol show":
 		return s.show(ctx, args[1])
 	case verb == "scontrol hold":
-		must(s.model.HoldJob(ctx, jobID(last)))
+		must.Do(s.model.HoldJob(ctx, jobID(last)))
 	case verb == "scontrol notify":
-		must(s.model.NotifyJob(ctx, jobID(args[1]), last))
+		must.Do(s.model.NotifyJob(ctx, jobID(args[1]), last))
 	default:
-		must(s.change(ctx, args[0], settings(args[1:])))
+		must.Do(s.change(ctx, args[0], settings(args[1:])))
 	}
 	return ""
 }
@@ -152,17 +153,18 @@ func (s *slurmctld) show(ctx context.Context, what string) string {
 	switch what {
 	case "nodes":
 		s.looks.Add(1)
-		return fakeslurm.PrintNodes(sure(s.model.Nodes(ctx)))
+		return fakeslurm.PrintNodes(must.Get(s.model.Nodes(ctx)))
 	case "reservation":
-		return fakeslurm.PrintReservations(sure(s.model.Reservations(ctx)))
+		return fakeslurm.PrintReservations(must.Get(s.model.Reservations(ctx)))
 	case "partition":
-		return partitionsText(sure(s.model.Partitions(ctx)))
+		return partitionsText(must.Get(s.model.Partitions(ctx)))
 	case "config":
-		config := sure(s.model.Config(ctx))
+		config := must.Get(s.model.Config(ctx))
 		config["SlurmUser"] = fmt.Sprintf("slurm(%d)", os.Geteuid())
 		return configText(config, s.now())
 	}
-	panic(failure{fmt.Errorf("scontrol show %s: not known", what)})
+	must.Do(fmt.Errorf("scontrol show %s: not known", what))
+	return ""
 }
 
 // records answers for one job, or for all.
@@ -171,23 +173,23 @@ func (s *slurmctld) records(ctx context.Context, args []string) string {
 	mark, _, _ := strings.Cut(format, "|")
 	ids := asked(args)
 	if len(ids) == 0 {
-		for _, j := range sure(s.model.Jobs(ctx)) {
+		for _, j := range must.Get(s.model.Jobs(ctx)) {
 			ids = append(ids, j.ID)
 		}
 	}
-	records := sure(s.model.JobRecords(ctx, ids))
+	records := must.Get(s.model.JobRecords(ctx, ids))
 	if len(records) == 0 && slices.Contains(args, "-j") {
-		must(errNoJob)
+		must.Do(errNoJob)
 	}
 	return fakeslurm.PrintJobRecords(records, mark)
 }
 
 // change is create, update or delete, with settings.
 func (s *slurmctld) change(ctx context.Context, verb string, set map[string]string) error {
-	nodes, reservation := sure(slurm.Expand(set["nodes"]+set["nodename"])), set["reservationname"]
+	nodes, reservation := must.Get(slurm.Expand(set["nodes"]+set["nodename"])), set["reservationname"]
 	switch {
 	case verb == "create":
-		start := sure(strconv.ParseInt(strings.TrimPrefix(set["starttime"], "uts"), 10, 64))
+		start := must.Get(strconv.ParseInt(strings.TrimPrefix(set["starttime"], "uts"), 10, 64))
 		return s.model.CreateReservation(ctx, slurm.ReservationSpec{Name: reservation, Nodes: nodes, Start: time.Unix(start, 0).UTC()})
 	case verb == "delete":
 		return s.model.DeleteReservation(ctx, reservation)
@@ -222,7 +224,7 @@ func settings(args []string) map[string]string {
 func jobID(text string) uint32 {
 	id, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		must(errNoJob)
+		must.Do(errNoJob)
 	}
 	return uint32(id)
 }

@@ -12,6 +12,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // speed is how much faster than real time the model's time passes: a day takes
@@ -58,7 +59,7 @@ func newLife(dir string) *life {
 	}
 	l.start(dir, models{slurm: o, cloud: cloudOptions(l.time), config: soakConfig})
 	for _, machine := range []string{loose, tight} {
-		sure(l.cloud.AddTemplate(region, fakegce.FlexTemplate(machine, machine)))
+		must.Get(l.cloud.AddTemplate(region, fakegce.FlexTemplate(machine, machine)))
 	}
 	return l
 }
@@ -78,7 +79,7 @@ func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
 	}
 	begun := time.Now()
 	var samples []sample
-	err = attempt(func() {
+	err = must.Try(func() {
 		l := newLife(dir)
 		defer l.shut()
 		samples = l.days(ctx, begun.Add(lasts), out)
@@ -98,7 +99,7 @@ func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
 func (l *life) days(ctx context.Context, until time.Time, out io.Writer) (samples []sample) {
 	profiles := freeAddress()
 	d := l.startDaemon(l.daemonOfSoak(ctx, l.clock, profiles))
-	err := attempt(func() {
+	err := must.Try(func() {
 		for number := 1; time.Now().Before(until); number++ {
 			dawn := l.time.Now()
 			l.live(ctx, newScript(number))
@@ -109,9 +110,9 @@ func (l *life) days(ctx context.Context, until time.Time, out io.Writer) (sample
 	})
 	stopped := d.stop()
 	if err != nil {
-		must(fmt.Errorf("day %d: %w", len(samples)+1, err))
+		must.Do(fmt.Errorf("day %d: %w", len(samples)+1, err))
 	}
-	must(stopped)
+	must.Do(stopped)
 	return samples
 }
 
@@ -132,7 +133,7 @@ func (l *life) live(ctx context.Context, script []event) {
 		}
 		left := l.left(ctx)
 		if left != "" && now > latest {
-			must(fmt.Errorf("not at rest after %v: %s", now, left))
+			must.Do(fmt.Errorf("not at rest after %v: %s", now, left))
 		}
 		return left == ""
 	})
@@ -148,7 +149,7 @@ func (l *life) passUntil(ctx context.Context, holds func() bool) {
 	for done := false; !done; done = holds() {
 		select {
 		case <-ctx.Done():
-			must(context.Cause(ctx))
+			must.Do(context.Cause(ctx))
 		case <-ticks.C:
 		}
 		l.cloud.Advance(l.clock.now().Sub(l.time.Now()))

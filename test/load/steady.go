@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 // The steady cluster: 5,000 nodes, of which 4,000 run 1,000 jobs, 200 wait for
@@ -43,7 +44,7 @@ func (b *bench) steadyPass(ctx context.Context) []row {
 	defer h.end()
 	h.begin(ctx)
 	h.fill(ctx)
-	must(h.daemon.stop())
+	must.Do(h.daemon.stop())
 	h.begin(ctx)
 	var took []time.Duration
 	for i := range warmPasses + measuredPasses {
@@ -56,7 +57,7 @@ func (b *bench) steadyPass(ctx context.Context) []row {
 	}
 	calls := h.cloud.Counts()
 	if n := changes(calls); n > 0 {
-		must(fmt.Errorf("passes over a steady cluster changed something: %v", calls))
+		must.Do(fmt.Errorf("passes over a steady cluster changed something: %v", calls))
 	}
 	return []row{
 		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", float64(median(took[warmPasses:]))/millisecond, "ms CPU", 500),
@@ -81,7 +82,7 @@ func (h *host) pass(ctx context.Context) {
 	looks := h.slurmctld.looks.Load()
 	err := h.wakeUp(ctx, flex.WakeUp{Verb: "resume"})
 	if !errors.As(err, new(flex.UnreceiptedError)) { // a late one was told
-		must(err)
+		must.Do(err)
 	}
 	h.await(ctx, "a pass", func() bool { return h.slurmctld.looks.Load() > looks })
 	h.awaitRest(ctx, "the end of a pass", time.Second)
@@ -104,8 +105,8 @@ func cpuTime(clock int32) time.Duration {
 
 // mostMemory is the maximum resident set of a process, in MiB.
 func mostMemory(pid int) float64 {
-	_, rest, _ := strings.Cut(string(sure(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))), "\nVmHWM:")
+	_, rest, _ := strings.Cut(string(must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))), "\nVmHWM:")
 	var kib float64
-	sure(fmt.Sscanf(rest, "%g kB", &kib))
+	must.Get(fmt.Sscanf(rest, "%g kB", &kib))
 	return kib / 1024
 }

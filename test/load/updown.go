@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"slurmflex/test/must"
 )
 
 // The scale-up and scale-down.
@@ -78,7 +80,7 @@ func (b *bench) upAndDown(ctx context.Context) []row {
 	h.awaitRest(ctx, "calls to be saved up", savingTime)
 	h.called.Store(nil)
 	for _, id := range jobs {
-		must(h.slurm.Cancel(id))
+		must.Do(h.slurm.Cancel(id))
 	}
 	h.await(ctx, "nothing to be left", func() bool {
 		st := h.cloud.State()

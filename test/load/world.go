@@ -16,6 +16,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // world is the Slurm and the Compute that slurmflex is given, and the host that
@@ -59,13 +60,13 @@ func (w *world) start(dir string, m models) {
 	w.cloud, w.slurm = fakegce.New(m.cloud), fakeslurm.New(m.slurm)
 	w.slurmctld = &slurmctld{model: w.slurm, now: now}
 	for _, folder := range []string{"bin", "run"} {
-		must(os.Mkdir(w.path(folder), 0o700))
+		must.Do(os.Mkdir(w.path(folder), 0o700))
 	}
-	commands := sure(net.Listen("tcp", "127.0.0.1:0"))
+	commands := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	w.running.Go(func() { w.slurmctld.serve(commands) })
 	w.close = append(w.close, func() { commands.Close() })
-	must(writeCommands(w.path("bin"), commands.Addr()))
-	compute := sure(net.Listen("tcp", "127.0.0.1:0"))
+	must.Do(writeCommands(w.path("bin"), commands.Addr()))
+	compute := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	server := &http.Server{Handler: w.cloud, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: idleTime}
 	if m.front != nil {
 		server.Handler = m.front(w.cloud)
@@ -73,7 +74,7 @@ func (w *world) start(dir string, m models) {
 	w.running.Go(func() { _ = server.Serve(compute) })
 	w.close = append(w.close, func() { server.Close() })
 	w.endpoint, w.page = "http://"+compute.Addr().String(), freeAddress()
-	must(os.WriteFile(w.path("config.yaml"), []byte(m.config(w)), 0o600))
+	must.Do(os.WriteFile(w.path("config.yaml"), []byte(m.config(w)), 0o600))
 }
 
 // shut ends what start has begun.
@@ -93,8 +94,8 @@ func (w *world) wakeUp(ctx context.Context, h flex.WakeUp) error {
 
 // freeAddress is one on which nobody listens at the moment.
 func freeAddress() string {
-	listener := sure(net.Listen("tcp", "127.0.0.1:0"))
-	must(listener.Close())
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))
+	must.Do(listener.Close())
 	return listener.Addr().String()
 }
 
@@ -108,11 +109,11 @@ type daemon struct {
 // startDaemon has a daemon run until it is stopped, or ctx ends. Its log goes into
 // the world's folder.
 func (w *world) startDaemon(cmd *exec.Cmd) *daemon {
-	d := &daemon{cmd: cmd, log: sure(os.Create(w.path("daemon.log")))}
+	d := &daemon{cmd: cmd, log: must.Get(os.Create(w.path("daemon.log")))}
 	cmd.Stderr = d.log
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	must(cmd.Start())
+	must.Do(cmd.Start())
 	return d
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"slurmflex/test/must"
 )
 
 func TestADayHasTheSameScriptWheneverItIsMade(t *testing.T) {
@@ -31,7 +33,7 @@ func TestAWorldIsAtRestWhenTheDaemonHasItsStaticNodesUp(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- attempt(func() { showAndRun(ctx, l.path("config.yaml"), l.clock, profiles) }) }()
+	go func() { ended <- must.Try(func() { showAndRun(ctx, l.path("config.yaml"), l.clock, profiles) }) }()
 	guests := letIn(ctx, &l.world)
 	l.passUntil(ctx, func() bool { return l.left(ctx) == "" })
 	guests.sendAway()

@@ -57,20 +57,15 @@ func TestATimeAfterTheYear9000IsFar(t *testing.T) {
 
 // A1
 func TestAJobThatBeginsAfterTheYear9999IsReadAsTheOthersAre(t *testing.T) {
-	jobs, err := ParseSqueue([]byte(rowWith("%S", "11609-05-28T03:06:55") + "\n"))
-	require.NoError(t, err)
-	require.Equal(t, Far, jobs[0].Start)
-
-	nodes, err := ParseNodes([]byte(nodeLine("f0", plainOS, "IDLE", " Reason=x [ann@11609-05-28T03:06:55] Comment=y")))
-	require.NoError(t, err)
+	require.Equal(t, Far, parsed(t, ParseSqueue, rowWith("%S", "11609-05-28T03:06:55")+"\n")[0].Start)
+	nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE", " Reason=x [ann@11609-05-28T03:06:55] Comment=y"))
 	require.Equal(t, []string{"x", "ann", "y"}, []string{nodes[0].Reason, nodes[0].ReasonBy, nodes[0].Comment})
 }
 
 // A5: the end of a reservation that begins in 9999.
 func TestAReservationThatEndsAfterTheYear9999IsRead(t *testing.T) {
-	reservations, err := ParseReservations([]byte(
-		"ReservationName=slurmflex-alpha-253402300740 StartTime=9999-12-31T23:59:00 EndTime=10000-12-30T23:59:00 Nodes=f0\n"))
-	require.NoError(t, err)
+	reservations := parsed(t, ParseReservations,
+		"ReservationName=slurmflex-alpha-253402300740 StartTime=9999-12-31T23:59:00 EndTime=10000-12-30T23:59:00 Nodes=f0\n")
 	require.Equal(t, Far, reservations[0].Start)
 	require.Equal(t, Far, reservations[0].End)
 }
@@ -84,22 +79,24 @@ const (
 
 // A1
 func TestARowThatCannotBeReadCostsThatReservationOrPartitionOnly(t *testing.T) {
-	for row, want := range map[string]UnreadRow{
+	costsOnly(t, ParseReservations, reservationA, reservationC, map[string]UnreadRow{
 		"ReservationName=b StartTime=soon EndTime=None Nodes=f0\n": {Kind: ReservationRow, Name: "b", Why: `StartTime: time "soon": not like 2006-01-02T15:04:05`},
 		"ReservationName=b Nodes=f0\n":                             {Kind: ReservationRow, Name: "b", Why: "it has no StartTime="},
 		"x\n":                                                      {Kind: ReservationRow, Why: `"x": not a reservation record`},
-	} {
-		reservations, err := ParseReservations([]byte(reservationA + row + reservationC))
-		require.Equal(t, Unread{want}, err)
-		require.Equal(t, parsed(t, ParseReservations, reservationA+reservationC), reservations)
-	}
-	for row, want := range map[string]UnreadRow{
+	})
+	costsOnly(t, ParsePartitions, partitionA, partitionC, map[string]UnreadRow{
 		"PartitionName=b Nodes=f[ State=UP\n": {Kind: PartitionRow, Name: "b", Why: `hostlist "f[": a number is missing at character 3`},
 		"x\n":                                 {Kind: PartitionRow, Why: `"x": not a partition record`},
-	} {
-		partitions, err := ParsePartitions([]byte(partitionA + row + partitionC))
+	})
+}
+
+// costsOnly checks that each row is unread and those around it are read.
+func costsOnly[T any](t *testing.T, parse func([]byte) ([]T, error), before, after string, rows map[string]UnreadRow) {
+	t.Helper()
+	for row, want := range rows {
+		read, err := parse([]byte(before + row + after))
 		require.Equal(t, Unread{want}, err)
-		require.Equal(t, parsed(t, ParsePartitions, partitionA+partitionC), partitions)
+		require.Equal(t, parsed(t, parse, before+after), read)
 	}
 }
 

@@ -18,6 +18,7 @@ func TestEveryCommandIsObservedWithoutWhatItIsAbout(t *testing.T) {
 	core, log := observer.New(zap.DebugLevel)
 	var seen []string
 	c.Log = zap.New(core)
+	succeeds := newClient(t, dummy{Stdout: "slurm 22.05.8\n"})
 	c.Observe = func(command string, took time.Duration, err error) {
 		assert.Positive(t, took)
 		seen = append(seen, fmt.Sprintf("%s: %t", command, err == nil))
@@ -27,20 +28,14 @@ func TestEveryCommandIsObservedWithoutWhatItIsAbout(t *testing.T) {
 	_, _ = c.Version(t.Context())
 	_, _ = c.Controllers(t.Context())
 	_ = c.UpdateNodes(t.Context(), []string{"alpha-a3-0"}, slurm.NodeChange{State: "resume"})
+	succeeds.Observe = c.Observe
+	_, err := succeeds.Version(t.Context())
+	require.NoError(t, err)
 	assert.Equal(t, []string{
-		"scontrol show nodes: false", "squeue: false", "scontrol: false", "scontrol ping: false", "scontrol update: false",
+		"scontrol show nodes: false", "squeue: false", "scontrol: false", "scontrol ping: false", "scontrol update: false", "scontrol: true",
 	}, seen)
 	entries := log.All()
 	require.Len(t, entries, 5)
 	assert.Equal(t, "scontrol update nodename=alpha-a3-0 state=resume", entries[4].ContextMap()["command"])
 	assert.Contains(t, entries[4].ContextMap()["error"], "Invalid node name specified")
-}
-
-func TestACommandThatSucceedsIsObservedSo(t *testing.T) {
-	c := newClient(t, dummy{Stdout: "slurm 22.05.8\n"})
-	var failure error = assert.AnError
-	c.Observe = func(_ string, _ time.Duration, err error) { failure = err }
-	_, err := c.Version(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, failure)
 }

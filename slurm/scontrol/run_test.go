@@ -10,32 +10,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCommandsGetACleanEnvironment(t *testing.T) {
+func TestCommandsGetACleanEnvironmentAndInheritSlurmConfUnlessToldOtherwise(t *testing.T) {
 	t.Setenv("SQUEUE_FORMAT", "%i")
 	t.Setenv("SLURM_TIME_FORMAT", "relative")
 	c := newClient(t, dummy{})
-	_, err := c.Jobs(t.Context())
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC", "SLURM_CONF=" + c.Conf}, calls(t, c)[0].Env)
-}
-
-func TestCommandsInheritSlurmConfUnlessToldOtherwise(t *testing.T) {
-	c := newClient(t, dummy{})
 	conf := c.Conf
-	c.Conf = ""
-	t.Setenv("SLURM_CONF", conf)
-	_, err := c.Jobs(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, calls(t, c)[0].Env, "SLURM_CONF="+conf)
+	for _, told := range []string{conf, ""} {
+		c.Conf = told
+		_, err := c.Jobs(t.Context())
+		require.NoError(t, err)
+		t.Setenv("SLURM_CONF", conf)
+	}
+	for _, call := range calls(t, c) {
+		require.ElementsMatch(t, []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC", "SLURM_CONF=" + conf}, call.Env)
+	}
+	require.Len(t, calls(t, c), 2)
 }
 
-func TestACommandThatHangsIsKilledWithAllItStarted(t *testing.T) {
-	c := newClient(t, dummy{Hang: true, Stderr: "scontrol: error: retrying\n"})
-	c.Timeout = 2 * time.Second
-	_, err := c.Nodes(t.Context())
-	require.EqualError(t, err, "scontrol -a -o show nodes: no answer within 2s: retrying")
-	for _, call := range awaitCalls(t, c, 2) {
-		requireGone(t, call.PID)
+func TestACommandThatDoesNotEndWellIsKilledWithAllItStarted(t *testing.T) {
+	for want, command := range map[string]dummy{
+		"scontrol -V: no answer within 2s: retrying":    {Hang: true, Stderr: "scontrol: error: retrying\n"},
+		"scontrol -V: ended, but left its output open":  {Leave: true, Stdout: "slurm 22.05.8\n"},
+		"scontrol -V: more than 100000 bytes of output": {Flood: true},
+	} {
+		c := newClient(t, command)
+		c.Timeout, c.MaxOutput = 2*time.Second, 100_000
+		_, err := c.Version(t.Context())
+		require.EqualError(t, err, want)
+		for _, call := range awaitCalls(t, c, map[bool]int{true: 1, false: 2}[command.Flood]) {
+			requireGone(t, call.PID)
+		}
 	}
 }
 
@@ -53,23 +57,6 @@ func TestACommandEndsWithItsContext(t *testing.T) {
 	for _, call := range running {
 		requireGone(t, call.PID)
 	}
-}
-
-func TestAProcessLeftBehindWithTheOutputOpenIsAnErrorAndIsKilled(t *testing.T) {
-	c := newClient(t, dummy{Leave: true, Stdout: "slurm 22.05.8\n"})
-	_, err := c.Version(t.Context())
-	require.EqualError(t, err, "scontrol -V: ended, but left its output open")
-	for _, call := range awaitCalls(t, c, 2) {
-		requireGone(t, call.PID)
-	}
-}
-
-func TestTooMuchOutputIsAnErrorAndEndsTheCommand(t *testing.T) {
-	c := newClient(t, dummy{Flood: true})
-	c.MaxOutput = 100_000
-	_, err := c.Nodes(t.Context())
-	require.EqualError(t, err, "scontrol -a -o show nodes: more than 100000 bytes of output")
-	requireGone(t, calls(t, c)[0].PID)
 }
 
 func TestOutputUpToTheLimitIsRead(t *testing.T) {

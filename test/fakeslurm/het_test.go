@@ -33,8 +33,7 @@ func TestAHeterogeneousJobIsOneForItsNodesAndItsEnd(t *testing.T) {
 		require.Equal(t, slurm.JobConfiguring, w.JobState(first))
 		w.boot("a0")
 		w.pass(3 * time.Minute)
-		require.Equal(t, slurm.JobCompleted, w.JobState(first))
-		require.Equal(t, slurm.JobCompleted, w.JobState(second))
+		w.are(slurm.JobCompleted, first, second)
 	})
 }
 
@@ -42,8 +41,7 @@ func TestAHeterogeneousJobIsTakenBackAsAWhole(t *testing.T) {
 	onEachRelease(t, func(t *testing.T, w *world) {
 		first, second := w.het()
 		w.update("b0", "power_down_force")
-		require.Equal(t, slurm.JobPending, w.JobState(first))
-		require.Equal(t, slurm.JobPending, w.JobState(second))
+		w.are(slurm.JobPending, first, second)
 		w.pass(time.Second)
 		require.Equal(t, slurm.Idle, w.node("a0").State.Base)
 		require.NoError(t, w.Cancel(first))
@@ -56,6 +54,5 @@ func TestAScriptIsTakenForLostWhereTheOtherComponentsComeLate(t *testing.T) {
 	first, second := w.het()
 	w.boot("a0")
 	w.pass(2 * time.Minute)
-	require.Equal(t, slurm.JobPending, w.JobState(first))
-	require.Equal(t, slurm.JobPending, w.JobState(second))
+	w.are(slurm.JobPending, first, second)
 }

@@ -141,10 +141,13 @@ func (w *world) lines(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// requireBecame checks that the hook became slurmflex with these arguments and
-// its own environment.
-func (w *world) requireBecame(t *testing.T, env, args []string) {
+// requireBecomes checks that the hook becomes slurmflex with its own arguments and
+// environment. What is wrong is slurmflex's to say.
+func (w *world) requireBecomes(t *testing.T, args ...string) {
 	t.Helper()
+	code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
+	assert.Equal(t, becameSlurmflex, code, args)
+	assert.Empty(t, printed)
 	require.Equal(t, args, w.lines(t, "arguments"))
-	assert.ElementsMatch(t, env, w.lines(t, "environ"))
+	assert.ElementsMatch(t, w.env(), w.lines(t, "environ"))
 }

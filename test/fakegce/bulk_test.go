@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+
+	"slurmflex/test/must"
 )
 
 func bulkOf(count int64, names ...string) *computepb.BulkInsertInstanceResource {
@@ -24,8 +26,7 @@ func bulkOf(count int64, names ...string) *computepb.BulkInsertInstanceResource 
 }
 
 func (w *world) bulkInsert(b *computepb.BulkInsertInstanceResource) (*compute.Operation, error) {
-	client, err := compute.NewRegionInstancesRESTClient(w.t.Context(), w.options...)
-	require.NoError(w.t, err)
+	client := must.Get(compute.NewRegionInstancesRESTClient(w.t.Context(), w.options...))
 	return client.BulkInsert(w.t.Context(), &computepb.BulkInsertRegionInstanceRequest{
 		Project: testProject, Region: testRegion, BulkInsertInstanceResourceResource: b,
 	})

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/option"
 	"google.golang.org/protobuf/proto"
+
+	"slurmflex/test/must"
 )
 
 const (
@@ -43,19 +45,14 @@ func newWorld(t *testing.T, opts Options) *world {
 		opts.Clock = NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
 	}
 	w := &world{Server: New(opts), t: t}
-	_, err := w.AddTemplate(testRegion, FlexTemplate("a3", testMachine))
-	require.NoError(t, err)
+	must.Get(w.AddTemplate(testRegion, FlexTemplate("a3", testMachine)))
 	w.http = &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
 	w.options = []option.ClientOption{option.WithEndpoint("http://fake"), option.WithHTTPClient(w.http)}
 	ctx := t.Context()
-	w.groups, err = compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...)
-	require.NoError(t, err)
-	w.requests, err = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, w.options...)
-	require.NoError(t, err)
-	w.instances, err = compute.NewInstancesRESTClient(ctx, w.options...)
-	require.NoError(t, err)
-	w.ops, err = compute.NewRegionOperationsRESTClient(ctx, w.options...)
-	require.NoError(t, err)
+	w.groups = must.Get(compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...))
+	w.requests = must.Get(compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, w.options...))
+	w.instances = must.Get(compute.NewInstancesRESTClient(ctx, w.options...))
+	w.ops = must.Get(compute.NewRegionOperationsRESTClient(ctx, w.options...))
 	return w
 }
 

@@ -3,6 +3,7 @@ package fakegce
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,41 +178,33 @@ func TestALeaseMayEndInAStop(t *testing.T) {
 }
 
 func TestDeleteInstancesRefuses(t *testing.T) {
-	many := make([]string, 1001)
-	for i := range many {
-		many[i] = fmt.Sprintf("zones/us-central1-a/instances/x%d", i)
-	}
-	for _, c := range []struct {
-		name     string
-		refs     []string
+	for name, c := range map[string]struct {
+		refs     string
 		skip     bool
-		code     string // of the operation
-		status   int    // of the call, if that fails
+		code     string // of the operation; empty: it ends well
+		refused  bool   // the call itself
 		survives bool
 	}{
-		{"a malformed URL, even when it may skip", []string{"zones//n0"}, true, "INVALID_ARGUMENT", 0, true},
-		{"another region's instance, even when it may skip", []string{"zones/europe-west4-a/instances/n0"}, true, "INVALID_ARGUMENT", 0, true},
-		{"an instance that is no member", []string{"zones/us-central1-a/instances/other"}, false, "INVALID_ARGUMENT", 0, true},
-		{"nothing, when it may skip who is no member", []string{"zones/us-central1-a/instances/other", "zones/us-central1-a/instances/n0"}, true, "", 0, false},
-		{"more than a thousand", many, false, "", http.StatusBadRequest, true},
-		{"none", nil, false, "", http.StatusBadRequest, true},
+		"a malformed URL, even when it may skip":           {`"zones//n0"`, true, "INVALID_ARGUMENT", false, true},
+		"another region's instance, even when it may skip": {`"zones/europe-west4-a/instances/n0"`, true, "INVALID_ARGUMENT", false, true},
+		"an instance that is no member":                    {`"zones/us-central1-a/instances/other"`, false, "INVALID_ARGUMENT", false, true},
+		"nothing, when it may skip who is no member":       {`"zones/us-central1-a/instances/other","` + refN0 + `"`, true, "", false, false},
+		"more than a thousand":                             {`"` + refN0 + `"` + strings.Repeat(`,"`+refN0+`"`, 1000), false, "", true, true},
+		"none":                                             {"", false, "", true, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := granted(t, Options{}, "n0")
-			op, err := w.groups.DeleteInstances(t.Context(), &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
-				Project: testProject, Region: testRegion, InstanceGroupManager: "m",
-				RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{
-					Instances: c.refs, SkipInstancesOnValidationError: proto.Bool(c.skip),
-				},
-			})
-			if c.status != 0 {
-				assertRefused(t, err, c.status, "", "instances")
-			} else {
-				require.NoError(t, err)
-				assert.Equal(t, c.code, w.outcome(op))
+		w := granted(t, Options{}, "n0")
+		body := fmt.Sprintf(`{"instances":[%s],"skipInstancesOnValidationError":%t}`, c.refs, c.skip)
+		status, answer := w.ask(http.MethodPost, pathM+"/deleteInstances", body)
+		assert.Equal(t, c.refused, status == http.StatusBadRequest && strings.Contains(answer, "instances"), name)
+		if !c.refused {
+			operations := w.State().Operations
+			code := ""
+			for _, e := range w.operation(operations[len(operations)-1].Name).GetError().GetErrors() {
+				code = e.GetCode()
 			}
-			assert.Equal(t, c.survives, len(w.State().Instances) == 1)
-		})
+			assert.Equal(t, c.code, code, name)
+		}
+		assert.Equal(t, c.survives, len(w.State().Instances) == 1, name)
 	}
 }
 

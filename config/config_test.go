@@ -48,46 +48,30 @@ func nodeSet(t *testing.T, c *Config, name string) *NodeSet {
 
 func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 	want := &Config{
-		Cluster:     "hpc",
-		Project:     "example-project",
-		SlurmLogDir: "/var/log/slurm",
+		Cluster: "hpc", Project: "example-project", SlurmLogDir: "/var/log/slurm",
 		NodeSets: []*NodeSet{{
 			Name:       "a3",
-			DynamicMax: 64,
-			Line:       6,
+			DynamicMax: 64, Line: 6, NodeConf: map[string]string{},
 			Template:   "projects/p/global/instanceTemplates/a3",
 			Subnetwork: "projects/p/regions/us-central1/subnetworks/default",
-			Region:     "us-central1",
-			Zones:      []string{"us-central1-a"},
-			NodeConf:   map[string]string{},
+			Region:     "us-central1", Zones: []string{"us-central1-a"},
 			Flex: &Flex{
-				MaxRunDuration:     604_800 * time.Second,
-				Provisioning:       Queued,
-				OnProvisionTimeout: Requeue,
-				MaxAttempts:        5,
-				GangTimeout:        600 * time.Second,
-				BootTimeout:        1800 * time.Second,
-				BootFailures:       5,
+				MaxRunDuration: 604_800 * time.Second, Provisioning: Queued, OnProvisionTimeout: Requeue, MaxAttempts: 5,
+				GangTimeout: 600 * time.Second, BootTimeout: 1800 * time.Second, BootFailures: 5,
 			},
 		}},
 		Partitions: []Partition{{Name: "train", Exclusive: true, NodeSets: []string{"a3"}, Line: 4}},
 		Options: Options{
-			Interval:          30 * time.Second,
-			MaxActiveRequests: 100,
-			MaxDeletions:      10,
-			APICalls:          20,
-			HTTPAddress:       "127.0.0.1:8918",
-			RunDir:            "/run/slurmflex",
-			StateDir:          "/var/lib/slurmflex",
-			LogFile:           "/var/log/slurm/slurmflex.log",
-			LogFormat:         "auto",
-			LogLevel:          "info",
+			Interval: 30 * time.Second, MaxActiveRequests: 100, MaxDeletions: 10, APICalls: 20, HTTPAddress: "127.0.0.1:8918",
+			RunDir: "/run/slurmflex", StateDir: "/var/lib/slurmflex", LogFile: "/var/log/slurm/slurmflex.log", LogFormat: "auto", LogLevel: "info",
 		},
 	}
 	c := parse(t, minimal)
 	c.file, c.root = "", nil
 	assert.Equal(t, want, c)
 	assert.Equal(t, want.Options, parse(t, minimal+"slurmflex:\n").Options, "an empty section says nothing")
+	o := parse(t, minimal+"slurm_log_dir: /logs/\ngoogle_app_cred_path: /etc/app.json\n").Options
+	assert.Equal(t, []string{"/logs/slurmflex.log", "/etc/app.json"}, []string{o.LogFile, o.CredentialsFile}, "where slurm-gcp has its own")
 }
 
 func TestEveryKeyOfOursIsRead(t *testing.T) {
@@ -161,12 +145,6 @@ slurmflex:
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
 		RunDir:          "/tmp/flex", StateDir: "/tmp/state", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
 	}, c.Options)
-}
-
-func TestFilesOfOursGoWhereSlurmGCPHasItsOwn(t *testing.T) {
-	o := parse(t, minimal+"slurm_log_dir: /logs/\ngoogle_app_cred_path: /etc/app.json\n").Options
-	assert.Equal(t, "/logs/slurmflex.log", o.LogFile)
-	assert.Equal(t, "/etc/app.json", o.CredentialsFile)
 }
 
 // loadExisting loads the file of a cluster of slurm-gcp from a folder that is
@@ -340,45 +318,25 @@ nodeset:
   gpu-8x: {node_count_dynamic_max: 12}
   none: {}
 `)
-	tests := map[string]struct {
+	for node, want := range map[string]struct {
 		nodeset string
 		index   int
 	}{
-		"hpc-n-1":                    {"n", 1},
-		"hpc-n-10":                   {"n", 10},
-		"hpc-n-1-0":                  {"n-1", 0},
-		"hpc-gpu-8x-11":              {"gpu-8x", 11},
-		"hpc-n-0":                    {"n", 0},
-		"hpc-n-11":                   {}, // beyond the last
-		"hpc-n-1-1":                  {},
-		"hpc-gpu-8x-12":              {},
-		"hpc-none-0":                 {},
-		"hpc-n-01":                   {},
-		"hpc-n--1":                   {},
-		"hpc-n-+1":                   {},
-		"hpc-n-":                     {},
-		"hpc-n":                      {},
-		"hpc-":                       {},
-		"hpc":                        {},
-		"":                           {},
-		"hpc-x-0":                    {},
-		"xhpc-n-1":                   {},
-		"hp-n-1":                     {},
-		"HPC-n-1":                    {},
-		"hpc-n-1 ":                   {},
-		"hpc-n-1_0":                  {},
-		"hpc-n-99999999999999999999": {},
-	}
-	for node, want := range tests {
+		"hpc-n-0": {"n", 0}, "hpc-n-1": {"n", 1}, "hpc-n-10": {"n", 10}, "hpc-n-1-0": {"n-1", 0}, "hpc-gpu-8x-11": {"gpu-8x", 11},
+	} {
 		ns, index, ok := c.Find(node)
-		if want.nodeset == "" {
-			assert.False(t, ok, "%q is nobody's", node)
-			continue
-		}
 		require.True(t, ok, "%q", node)
 		assert.Equal(t, want.nodeset, ns.Name, "%q", node)
 		assert.Equal(t, want.index, index, "%q", node)
 		assert.Equal(t, node, ns.NodeName(c.Cluster, index))
+	}
+	for _, node := range []string{
+		"hpc-n-11", "hpc-n-1-1", "hpc-gpu-8x-12", "hpc-none-0", // beyond the last
+		"hpc-n-01", "hpc-n--1", "hpc-n-+1", "hpc-n-1 ", "hpc-n-1_0", "hpc-n-99999999999999999999", // no index
+		"hpc-n-", "hpc-n", "hpc-", "hpc", "", "hpc-x-0", "xhpc-n-1", "hp-n-1", "HPC-n-1",
+	} {
+		_, _, ok := c.Find(node)
+		assert.False(t, ok, "%q is nobody's", node)
 	}
 	n := nodeSet(t, c, "n")
 	assert.True(t, n.IsStatic(0) && n.IsStatic(1))

@@ -21,6 +21,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/check"
+	"slurmflex/test/must"
 )
 
 const configurePage = "../docs/configure.md"
@@ -169,18 +170,12 @@ func unset(t *testing.T, section, key string) string {
 // with is the smallest configuration with one more key.
 func with(section, key string, value any) []byte {
 	var all map[string]any
-	if err := yaml.Unmarshal([]byte(smallest), &all); err != nil {
-		panic(err)
-	}
+	must.Do(yaml.Unmarshal([]byte(smallest), &all))
 	into := at(all, section)
 	if _, isMap := value.(map[string]any); !isMap || into[key] == nil {
 		into[key] = value
 	}
-	text, err := yaml.Marshal(all)
-	if err != nil {
-		panic(err)
-	}
-	return text
+	return must.Get(yaml.Marshal(all))
 }
 
 // at is a section of a configuration.

@@ -55,41 +55,29 @@ func lay(t *testing.T, dir, layout string) {
 
 // C16, C15: owner, mode and kind of the file and of each folder above it.
 func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
-	tests := map[string]struct {
+	const others, folder = " is writable by other users (mode ", "), who could replace DIR/config.yaml; run chmod go-w DIR"
+	for name, test := range map[string]struct {
 		layout string // of DIR, of which config.yaml is loaded
 		want   string // empty: it is read
 	}{
-		"others may read it":     {"config.yaml 0444", ""},
-		"its owner may write it": {"config.yaml 0644", ""},
-		"its group may write it": {
-			"config.yaml 0664",
-			"DIR/config.yaml is writable by other users (mode 0664); run chmod go-w DIR/config.yaml",
-		},
-		"all may write it": {
-			"config.yaml 0602",
-			"DIR/config.yaml is writable by other users (mode 0602); run chmod go-w DIR/config.yaml",
-		},
-		"all may write its folder": {
-			"config.yaml 0644; ./ 0757",
-			"folder DIR is writable by other users (mode 0757), who could replace DIR/config.yaml; run chmod go-w DIR",
-		},
+		"others may read it":       {"config.yaml 0444", ""},
+		"its owner may write it":   {"config.yaml 0644", ""},
+		"its group may write it":   {"config.yaml 0664", "DIR/config.yaml" + others + "0664); run chmod go-w DIR/config.yaml"},
+		"all may write it":         {"config.yaml 0602", "DIR/config.yaml" + others + "0602); run chmod go-w DIR/config.yaml"},
+		"all may write its folder": {"config.yaml 0644; ./ 0757", "folder DIR" + others + "0757" + folder},
 		"all may write its folder, but not exchange what is in it": {"config.yaml 0644; ./ 1777", ""},
 		"it is a link to a file as it should be":                   {"real.yaml 0644; config.yaml -> real.yaml", ""},
 		"it is a link to a file that others may write": {
-			"real.yaml 0666; config.yaml -> real.yaml",
-			"DIR/config.yaml is writable by other users (mode 0666); run chmod go-w DIR/config.yaml",
+			"real.yaml 0666; config.yaml -> real.yaml", "DIR/config.yaml" + others + "0666); run chmod go-w DIR/config.yaml",
 		},
 		"it is a link into a folder that others may write": {
-			"open/ 0777; open/real.yaml 0644; config.yaml -> open/real.yaml",
-			"folder DIR/open is writable by other users (mode 0777), who could replace DIR/config.yaml; run chmod go-w DIR/open",
+			"open/ 0777; open/real.yaml 0644; config.yaml -> open/real.yaml", "folder DIR/open" + others + "0777" + folder + "/open",
 		},
 		"it is a link that others may exchange": {
-			"safe/ 0755; safe/real.yaml 0644; config.yaml -> safe/real.yaml; ./ 0775",
-			"folder DIR is writable by other users (mode 0775), who could replace DIR/config.yaml; run chmod go-w DIR",
+			"safe/ 0755; safe/real.yaml 0644; config.yaml -> safe/real.yaml; ./ 0775", "folder DIR" + others + "0775" + folder,
 		},
 		"it belongs to another user": {
-			"config.yaml 0644 given",
-			"DIR/config.yaml is owned by uid 12345, who could change it; run chown root DIR/config.yaml",
+			"config.yaml 0644 given", "DIR/config.yaml is owned by uid 12345, who could change it; run chown root DIR/config.yaml",
 		},
 		"its folder belongs to another user": {
 			"his/ 0755 given; his/real.yaml 0644; config.yaml -> his/real.yaml",
@@ -98,10 +86,9 @@ func TestAFileIsOnlyReadIfItsOwnerAloneCanChangeIt(t *testing.T) {
 		"it is a device": {"config.yaml -> /dev/zero", "open DIR/config.yaml: is no regular file; give one"},
 		"its folder's folder is one that others may write": {
 			"open/ 0777; open/safe/ 0755; open/safe/real.yaml 0644; config.yaml -> DIR/open/safe/real.yaml",
-			"folder DIR/open is writable by other users (mode 0777), who could replace DIR/config.yaml; run chmod go-w DIR/open",
+			"folder DIR/open" + others + "0777" + folder + "/open",
 		},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := ownFolder(t)
 			lay(t, dir, test.layout)
@@ -127,27 +114,18 @@ func TestAPipeIsReadAsItIs(t *testing.T) {
 }
 
 func TestCredentialsAreSeenByTheirOwnerOnly(t *testing.T) {
-	for mode, want := range map[os.FileMode]string{
-		0o600: "", 0o400: "",
-		0o640: "DIR/key.json is accessible to other users (mode 0640); run chmod 600 DIR/key.json",
-		0o604: "DIR/key.json is accessible to other users (mode 0604); run chmod 600 DIR/key.json",
-		0o620: "DIR/key.json is accessible to other users (mode 0620); run chmod 600 DIR/key.json",
-	} {
-		for _, key := range []string{"google_app_cred_path: DIR/key.json", "slurmflex: {credentials_file: DIR/link.json}"} {
+	for mode, seen := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o620: true} {
+		for name, key := range map[string]string{"key.json": "google_app_cred_path: %s", "link.json": "slurmflex: {credentials_file: %s}"} {
 			dir := ownFolder(t)
 			lay(t, dir, fmt.Sprintf("key.json %04o; link.json -> key.json", mode))
-			config := minimal + strings.ReplaceAll(key, "DIR", dir) + "\n"
-			require.NoError(t, os.WriteFile(dir+"/config.yaml", []byte(config), 0o600))
+			path := dir + "/" + name
+			require.NoError(t, os.WriteFile(dir+"/config.yaml", []byte(minimal+fmt.Sprintf(key, path)+"\n"), 0o600))
 			_, err := Load(dir + "/config.yaml")
-			if want == "" {
+			if !seen {
 				require.NoError(t, err)
 				continue
 			}
-			want := strings.ReplaceAll(want, "DIR", dir)
-			if strings.Contains(key, "link") {
-				want = strings.ReplaceAll(want, "key.json", "link.json")
-			}
-			require.EqualError(t, err, dir+"/config.yaml: credentials file: "+want)
+			require.EqualError(t, err, fmt.Sprintf("%s/config.yaml: credentials file: %s is accessible to other users (mode %04o); run chmod 600 %[2]s", dir, path, mode))
 		}
 	}
 }

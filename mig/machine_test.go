@@ -1,7 +1,6 @@
 package mig
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -52,68 +51,38 @@ func fit() Template {
 }
 
 func TestATemplateThatExcludesFlexStartSaysHowAndTheFix(t *testing.T) {
-	tests := map[string]struct {
-		change func(*Template)
-		want   []string
+	const without = "without, and set enable_placement if nodes must be close together"
+	for name, test := range map[string]struct {
+		change  func(*Template)
+		is, fix string // empty: nothing is wrong
 	}{
-		"fit": {func(*Template) {}, nil},
-		"fit, with the shortest run": {
-			func(t *Template) { t.MaxRun = 600 * time.Second }, nil,
-		},
-		"fit, with the longest run": {
-			func(t *Template) { t.MaxRun = 7 * 24 * time.Hour }, nil,
-		},
-		"billed on demand": {
-			func(t *Template) { t.Model = "STANDARD" },
-			[]string{"provisioningModel is STANDARD; make a template with FLEX_START"},
-		},
+		"fit":                        {func(*Template) {}, "", ""},
+		"fit, with the shortest run": {func(t *Template) { t.MaxRun = 600 * time.Second }, "", ""},
+		"fit, with the longest run":  {func(t *Template) { t.MaxRun = 7 * 24 * time.Hour }, "", ""},
+		"billed on demand":           {func(t *Template) { t.Model = "STANDARD" }, "provisioningModel is STANDARD", "with FLEX_START"},
 		"billed on demand by default": {
-			func(t *Template) { t.Model = "" },
-			[]string{"provisioningModel is missing, which means STANDARD; make a template with FLEX_START"},
+			func(t *Template) { t.Model = "" }, "provisioningModel is missing, which means STANDARD", "with FLEX_START",
 		},
-		"spot": {
-			func(t *Template) { t.Model = "SPOT" },
-			[]string{"provisioningModel is SPOT; make a template with FLEX_START"},
-		},
-		"without an end": {
-			func(t *Template) { t.MaxRun = 0 },
-			[]string{"maxRunDuration is missing; make a template with 600 to 604800 s"},
-		},
-		"with too early an end": {
-			func(t *Template) { t.MaxRun = 599 * time.Second },
-			[]string{"maxRunDuration is 599 s; make a template with 600 to 604800 s"},
-		},
-		"with too late an end": {
-			func(t *Template) { t.MaxRun = 604801 * time.Second },
-			[]string{"maxRunDuration is 604801 s; make a template with 600 to 604800 s"},
-		},
-		"stopped at its end": {
-			func(t *Template) { t.Termination = "STOP" },
-			[]string{"instanceTerminationAction is STOP; make a template with DELETE"},
-		},
-		"moved for maintenance": {
-			func(t *Template) { t.Maintenance = "MIGRATE" },
-			[]string{"onHostMaintenance is MIGRATE; make a template with TERMINATE"},
-		},
+		"spot":                  {func(t *Template) { t.Model = "SPOT" }, "provisioningModel is SPOT", "with FLEX_START"},
+		"without an end":        {func(t *Template) { t.MaxRun = 0 }, "maxRunDuration is missing", "with 600 to 604800 s"},
+		"with too early an end": {func(t *Template) { t.MaxRun = 599 * time.Second }, "maxRunDuration is 599 s", "with 600 to 604800 s"},
+		"with too late an end":  {func(t *Template) { t.MaxRun = 604801 * time.Second }, "maxRunDuration is 604801 s", "with 600 to 604800 s"},
+		"stopped at its end":    {func(t *Template) { t.Termination = "STOP" }, "instanceTerminationAction is STOP", "with DELETE"},
+		"moved for maintenance": {func(t *Template) { t.Maintenance = "MIGRATE" }, "onHostMaintenance is MIGRATE", "with TERMINATE"},
 		"from a reservation": {
-			func(t *Template) { t.Reservation = "SPECIFIC_RESERVATION" },
-			[]string{"consumeReservationType is SPECIFIC_RESERVATION; make a template with NO_RESERVATION"},
+			func(t *Template) { t.Reservation = "SPECIFIC_RESERVATION" }, "consumeReservationType is SPECIFIC_RESERVATION", "with NO_RESERVATION",
 		},
 		"from any reservation by default": {
-			func(t *Template) { t.Reservation = "" },
-			[]string{"consumeReservationType is missing, which means ANY_RESERVATION; make a template with NO_RESERVATION"},
+			func(t *Template) { t.Reservation = "" }, "consumeReservationType is missing, which means ANY_RESERVATION", "with NO_RESERVATION",
 		},
-		"with a placement policy": {
-			func(t *Template) { t.Policies = []string{"compact", "near"} },
-			[]string{"resourcePolicies has compact, near; make a template without, and set enable_placement if nodes must be close together"},
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			template := fit()
-			test.change(&template)
-			assert.Equal(t, test.want, template.Contradictions())
-		})
+		"with a placement policy": {func(t *Template) { t.Policies = []string{"compact", "near"} }, "resourcePolicies has compact, near", without},
+	} {
+		template, want := fit(), []string(nil)
+		test.change(&template)
+		if test.is != "" {
+			want = []string{test.is + "; make a template " + test.fix}
+		}
+		assert.Equal(t, want, template.Contradictions(), name)
 	}
 }
 
@@ -148,11 +117,8 @@ func TestAPlacementHoldsWhatItsMachineTypeAndDistanceAllow(t *testing.T) {
 		{"", 0, 0, "", false},
 	}
 	for _, test := range tests {
-		t.Run(fmt.Sprintf("%s at %d", test.machineType, test.distance), func(t *testing.T) {
-			limit, name, ok := PlacementLimit(test.machineType, test.distance)
-			assert.Equal(t, test.limit, limit)
-			assert.Equal(t, test.name, name)
-			assert.Equal(t, test.ok, ok)
-		})
+		limit, name, ok := PlacementLimit(test.machineType, test.distance)
+		got := []any{limit, name, ok}
+		assert.Equal(t, []any{test.limit, test.name, test.ok}, got, "%s at %d", test.machineType, test.distance)
 	}
 }

@@ -1,17 +1,22 @@
 package mig
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestAStampIsReadBackAsItWasWritten(t *testing.T) {
 	for _, s := range []Stamp{
-		{Version: StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 812},
-		{Version: StampVersion, Cluster: "alpha", NodeSet: "a3", Node: "alpha-a3-0"},
+		{Version: StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 4294967295},
+		{Version: StampVersion, Cluster: "alpha", NodeSet: "a3-x", Node: "alpha-a3-x-7"},
 	} {
 		got, ours := ParseStamp(s.String())
+		assert.True(t, ours)
+		assert.Equal(t, s, got)
+		got, ours = StampOfLabels(s.Labels())
 		assert.True(t, ours)
 		assert.Equal(t, s, got)
 	}
@@ -44,22 +49,6 @@ func TestOfANewerStampOnlyWhatEveryVersionHasIsRead(t *testing.T) {
 	}
 }
 
-func TestALiveRequestIsOneThatMayStillBringInstances(t *testing.T) {
-	g := Group{Requests: []Request{
-		{Name: "a1", State: Failed},
-		{Name: "a2", State: Cancelled},
-		{Name: "a3", State: Succeeded},
-		{Name: "a4", State: Creating},
-		{Name: "a5", State: Accepted},
-		{Name: "a6", State: "PONDERING"},
-	}}
-	var live []string
-	for _, r := range g.Live() {
-		live = append(live, r.Name)
-	}
-	assert.Equal(t, []string{"a4", "a5", "a6"}, live, "a state that we do not know is not over")
-}
-
 func FuzzParseStamp(f *testing.F) {
 	f.Add(Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 7}.String())
 	f.Add(`{"slurmflex":1}`)
@@ -70,19 +59,6 @@ func FuzzParseStamp(f *testing.F) {
 			assert.Equal(t, s, again)
 		}
 	})
-}
-
-func TestAStampIsTheSameAfterItStoodInLabels(t *testing.T) {
-	for name, stamp := range map[string]Stamp{
-		"for a job":    {Version: StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 4294967295},
-		"for one node": {Version: StampVersion, Cluster: "alpha", NodeSet: "a3-x", Node: "alpha-a3-x-7"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, ok := StampOfLabels(stamp.Labels())
-			assert.True(t, ok)
-			assert.Equal(t, stamp, got)
-		})
-	}
 }
 
 func TestInstancesFromBeforeStampsHadAVersionAreStillOurs(t *testing.T) {
@@ -103,45 +79,36 @@ func TestLabelsOfOthersAreNoStamp(t *testing.T) {
 		"of version 0":        {labelVersion: "0", labelCluster: "alpha", labelNodeSet: "a3"},
 		"too large a job":     {labelCluster: "alpha", labelNodeSet: "a3", labelJob: "4294967296"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			stamp, ok := StampOfLabels(labels)
-			assert.False(t, ok)
-			assert.Zero(t, stamp)
-		})
+		stamp, ok := StampOfLabels(labels)
+		assert.False(t, ok, name)
+		assert.Zero(t, stamp, name)
 	}
 }
 
 func TestANameOfSlurmGCPSaysForWhomTheGroupIs(t *testing.T) {
-	tests := map[string]struct {
+	for name, want := range map[string]struct {
 		nodeset string
 		job     uint32
-		ok      bool
 	}{
-		"alpha-a3-0123abcd":                     {"a3", 0, true},
-		"alpha-a3-job-812-0123abcd":             {"a3", 812, true},
-		"alpha-b-a3-0123abcd":                   {"b-a3", 0, true},
-		"alpha-job-5-0123abcd":                  {"job-5", 0, true},
-		"alpha-a3-job-x-0123abcd":               {"a3-job-x", 0, true},
-		"alpha-a3-job-4294967296-0123abcd":      {"", 0, false},
-		"alpha-a3-job-812":                      {"", 0, false},
-		"alpha-a3-node-7":                       {"", 0, false},
-		"alpha-a3-0123abc":                      {"", 0, false},
-		"alpha-a3-0123abcg":                     {"", 0, false},
-		"alpha-a3-0123ABCD":                     {"", 0, false},
-		"alpha-0123abcd":                        {"", 0, false},
-		"alphabet-a3-0123abcd":                  {"", 0, false},
-		"beta-a3-0123abcd":                      {"", 0, false},
-		"alpha":                                 {"", 0, false},
-		"":                                      {"", 0, false},
-		"alpha-a3-job-812-0123abcd-deadbeef\nx": {"", 0, false},
+		"alpha-a3-0123abcd":         {"a3", 0},
+		"alpha-a3-job-812-0123abcd": {"a3", 812},
+		"alpha-b-a3-0123abcd":       {"b-a3", 0},
+		"alpha-job-5-0123abcd":      {"job-5", 0},
+		"alpha-a3-job-x-0123abcd":   {"a3-job-x", 0},
+	} {
+		nodeset, job, ok := ParseForeign("alpha", name)
+		assert.True(t, ok, name)
+		assert.Equal(t, want.nodeset, nodeset, name)
+		assert.Equal(t, want.job, job, name)
 	}
-	for name, want := range tests {
-		t.Run(name, func(t *testing.T) {
-			nodeset, job, ok := ParseForeign("alpha", name)
-			assert.Equal(t, want.ok, ok)
-			assert.Equal(t, want.nodeset, nodeset)
-			assert.Equal(t, want.job, job)
-		})
+	for _, name := range []string{
+		"alpha-a3-job-4294967296-0123abcd", "alpha-a3-job-812", "alpha-a3-node-7", "alpha-a3-0123abc", "alpha-a3-0123abcg",
+		"alpha-a3-0123ABCD", "alpha-0123abcd", "alphabet-a3-0123abcd", "beta-a3-0123abcd", "alpha", "", "alpha-a3-job-812-0123abcd-deadbeef\nx",
+	} {
+		nodeset, job, ok := ParseForeign("alpha", name)
+		assert.False(t, ok, name)
+		assert.Empty(t, nodeset, name)
+		assert.Zero(t, job, name)
 	}
 }
 
@@ -155,9 +122,56 @@ func TestARequestNamesItsInstancesAndNoneWhoseNameBeginsAlike(t *testing.T) {
 }
 
 func TestARequestLivesUntilItIsKnownToHaveEnded(t *testing.T) {
-	for state, want := range map[RequestState]bool{
-		Creating: true, Accepted: true, "PROVISIONING": true, "": true, Succeeded: false, Failed: false, Cancelled: false,
+	for state, want := range map[RequestState]int{
+		Creating: 1, Accepted: 1, "PROVISIONING": 1, "": 1, Succeeded: 0, Failed: 0, Cancelled: 0,
 	} {
-		assert.Equal(t, want, state.Live(), state)
+		assert.Equal(t, want == 1, state.Live(), state)
+		assert.Len(t, Group{Requests: []Request{{State: state}}}.Live(), want, state)
 	}
+}
+
+func FuzzParseForeign(f *testing.F) {
+	for _, name := range []string{
+		"alpha-a3-0123abcd", "alpha-a3-job-812-0123abcd", "alpha-job-1-job-2-0123abcd", "alpha-a3-job-4294967296-0123abcd",
+		"alpha-a3-job-812", "alpha--0123abcd", "alpha-a3-0123abcd\n", "alpha-a3-job-0-01234567",
+	} {
+		f.Add("alpha", name)
+	}
+	f.Add("alpha-a3", "alpha-a3-x-0123abcd")
+	f.Fuzz(func(t *testing.T, cluster, name string) {
+		nodeset, job, ok := ParseForeign(cluster, name)
+		if !ok {
+			require.Empty(t, nodeset)
+			require.Zero(t, job)
+			return
+		}
+		require.NotEmpty(t, nodeset)
+		rest, ours := strings.CutPrefix(name, cluster+"-"+nodeset+"-")
+		require.True(t, ours, "%q is of cluster %q and nodeset %q", name, cluster, nodeset)
+		require.Regexp(t, `^(job-[0-9]+-)?[0-9a-f]{8}$`, rest)
+	})
+}
+
+// A stamp comes back out of labels as it went in, and what is in no label
+// makes no stamp.
+func FuzzStampOfLabels(f *testing.F) {
+	f.Add("alpha", "a3", "812", "alpha-a3-0")
+	f.Add("alpha", "a3", "", "")
+	f.Add("", "a3", "-1", "x")
+	f.Add("alpha", "a3", "4294967296", "")
+	f.Fuzz(func(t *testing.T, cluster, nodeset, job, node string) {
+		labels := map[string]string{labelCluster: cluster, labelNodeSet: nodeset, labelJob: job, labelNode: node}
+		if job == "" {
+			delete(labels, labelJob)
+		}
+		stamp, ours := StampOfLabels(labels)
+		if !ours {
+			require.Zero(t, stamp)
+			return
+		}
+		again, ours := StampOfLabels(stamp.Labels())
+		require.True(t, ours)
+		require.Equal(t, stamp, again)
+		require.Equal(t, []string{cluster, nodeset, node}, []string{stamp.Cluster, stamp.NodeSet, stamp.Node})
+	})
 }

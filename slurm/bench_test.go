@@ -9,16 +9,13 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // cluster is a cluster of 5,000 nodes and 1,020 jobs.
 func cluster(b *testing.B, state func(*config.Config, time.Time) plan.Snapshot) plan.Snapshot {
 	b.Helper()
-	cfg, err := site.Config(5_000)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return state(cfg, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	return state(must.Get(site.Config(5_000)), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 }
 
 // reads reads a text again and again.

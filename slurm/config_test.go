@@ -19,12 +19,14 @@ func TestParseConfig(t *testing.T) {
 }
 
 func TestParseConfigRefuses(t *testing.T) {
-	_, err := ParseConfig(nil)
-	require.EqualError(t, err, `scontrol show config: "": not a configuration`)
-	_, err = ParseConfig([]byte("slurm_load_ctl_conf error: x"))
-	require.EqualError(t, err, `scontrol show config: "slurm_load_ctl_conf error: x": not a configuration`)
-	_, err = ParseConfig([]byte("Configuration data as of 2026-11-21T03:49:12\nSlurmUser = root(0)\n"))
-	require.EqualError(t, err, "scontrol show config: no SLURM_VERSION")
+	for out, want := range map[string]string{
+		"":                             `"": not a configuration`,
+		"slurm_load_ctl_conf error: x": `"slurm_load_ctl_conf error: x": not a configuration`,
+		"Configuration data as of 2026-11-21T03:49:12\nSlurmUser = root(0)\n": "no SLURM_VERSION",
+	} {
+		_, err := ParseConfig([]byte(out))
+		require.EqualError(t, err, "scontrol show config: "+want)
+	}
 }
 
 func TestAUserHasANameAndAUID(t *testing.T) {

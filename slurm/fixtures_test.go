@@ -41,26 +41,23 @@ func inEveryVersion(t *testing.T, test func(t *testing.T, version string)) {
 	}
 }
 
-func readNodes(t *testing.T, version, step string) map[string]Node {
-	t.Helper()
-	list, err := ParseNodes(fixture(t, version, step+".nodes.txt"))
-	require.NoError(t, err)
-	nodes := make(map[string]Node)
-	for _, node := range list {
-		nodes[node.Name] = node
-	}
-	return nodes
+// shown is what a version shows at a step.
+type shown struct {
+	version string
+	nodes   map[string]Node
+	jobs    map[uint32]Job
 }
 
-func readJobs(t *testing.T, version, step string) map[uint32]Job {
+func read(t *testing.T, version, step string) shown {
 	t.Helper()
-	list, err := ParseSqueue(inSqueueFormat(fixture(t, version, step+".squeue.txt")))
-	require.NoError(t, err)
-	jobs := make(map[uint32]Job)
-	for _, job := range list {
-		jobs[job.ID] = job
+	s := shown{version, map[string]Node{}, map[uint32]Job{}}
+	for _, node := range parsed(t, ParseNodes, string(fixture(t, version, step+".nodes.txt"))) {
+		s.nodes[node.Name] = node
 	}
-	return jobs
+	for _, job := range parsed(t, ParseSqueue, string(inSqueueFormat(fixture(t, version, step+".squeue.txt")))) {
+		s.jobs[job.ID] = job
+	}
+	return s
 }
 
 // inSqueueFormat gives rows of a *.squeue.txt, whose columns testdata/README.md
@@ -135,152 +132,103 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 	return err
 }
 
-func TestAtFirstAllNodesArePoweredDown(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		for name, node := range readNodes(t, version, "00-powered-down") {
-			require.Equal(t, State{Base: Idle, Flags: Cloud | PoweredDown}, node.State, name)
-			require.Equal(t, map[bool][]string{true: {"flex"}, false: {"static"}}[name[0] == 'f'], node.Partitions, name)
-			require.Zero(t, node.BootTime, name)
-			require.Zero(t, node.LastBusyTime, name)
-			require.Empty(t, node.Reason, name)
-		}
-		require.Empty(t, readJobs(t, version, "00-powered-down"))
-	})
-}
-
-func TestAJobsNodesPowerUpWhileItIsConfiguring(t *testing.T) {
-	// One step later than the job's own, since two versions were not as quick.
-	inEveryVersion(t, func(t *testing.T, version string) {
-		nodes, jobs := readNodes(t, version, "02-array"), readJobs(t, version, "02-array")
-		job := jobs[1]
-		require.Equal(t, JobConfiguring, job.State)
-		require.Equal(t, []string{"f0", "f1"}, job.Nodes)
-		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, job.Limit)
-		require.Equal(t, uint32(1), job.ArrayID)
-		require.Empty(t, job.ArrayTask)
-		require.Equal(t, "root", job.User)
-		require.NotZero(t, job.Priority)
-		for _, name := range job.Nodes {
-			require.Equal(t, State{Base: Allocated, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State)
-		}
-		require.True(t, nodes["f7"].State.Has(PoweredDown))
-	})
-}
-
-func TestTheFirstJobsLimitIsKnownAtOnce(t *testing.T) {
-	// 23.11 had not allocated it yet, 26.05 had not begun to power up.
-	want := map[string]JobState{"23.11.11": JobPending}
-	inEveryVersion(t, func(t *testing.T, version string) {
-		job := readJobs(t, version, "01-exclusive-job-configuring")[1]
-		require.Equal(t, Limit{Kind: LimitSet, Duration: 15 * time.Minute}, job.Limit)
-		if state, late := want[version]; late {
-			require.Equal(t, state, job.State)
-			require.Empty(t, job.Nodes)
-			return
-		}
-		require.Equal(t, JobConfiguring, job.State)
-		require.Equal(t, []string{"f0", "f1"}, job.Nodes)
-		nodes := readNodes(t, version, "01-exclusive-job-configuring")
-		for _, name := range job.Nodes {
-			require.Equal(t, Allocated, nodes[name].State.Base)
-			require.Equal(t, version != "26.05.3", nodes[name].State.Has(PoweringUp))
-		}
-	})
-}
-
-func TestAnArraysTasksHaveIDsOfTheirOwn(t *testing.T) {
-	limit := Limit{Kind: LimitSet, Duration: 26*time.Hour + 4*time.Minute}
-	inEveryVersion(t, func(t *testing.T, version string) {
-		jobs := readJobs(t, version, "02-array")
-		require.Len(t, jobs, 4)
-		for id, task := range map[uint32]string{3: "0", 4: "1"} {
-			require.Equal(t, uint32(2), jobs[id].ArrayID)
-			require.Equal(t, task, jobs[id].ArrayTask)
-			require.Equal(t, limit, jobs[id].Limit)
-		}
-		last := jobs[2]
-		require.Equal(t, JobPending, last.State)
-		require.Equal(t, "JobArrayTaskLimit", last.Reason)
-		require.Contains(t, []string{"2", "2%2"}, last.ArrayTask)
-		require.Empty(t, last.Nodes)
-	})
-}
-
-func TestNodesPowerUpForNobodyOrByHand(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		for step, names := range map[string][]string{"03-cancelled-while-powering-up": {"f0", "f1"}, "08-static-power-up": {"s0", "s1"}} {
-			nodes := readNodes(t, version, step)
-			for _, name := range names {
-				require.Equal(t, State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}, nodes[name].State, step)
+func TestWhatEachVersionShows(t *testing.T) {
+	quarter := Limit{Kind: LimitSet, Duration: 15 * time.Minute}
+	powering := State{Base: Idle, Flags: Cloud | NotResponding | PoweringUp}
+	for sentence, c := range map[string]struct {
+		step  string
+		check func(t *testing.T, s shown)
+	}{
+		"at first all s.nodes are powered down": {"00-powered-down", func(t *testing.T, s shown) {
+			for name, node := range s.nodes {
+				partition := map[bool][]string{true: {"flex"}, false: {"static"}}[name[0] == 'f']
+				require.Equal(t, Node{Name: name, State: State{Base: Idle, Flags: Cloud | PoweredDown}, Partitions: partition}, node)
 			}
-		}
-		require.NotContains(t, readJobs(t, version, "03-cancelled-while-powering-up"), uint32(1))
-	})
-}
-
-func TestAJobWithoutALimitIsUnlimitedOrHasAYear(t *testing.T) {
-	year := Limit{Kind: LimitSet, Duration: 365 * 24 * time.Hour}
-	inEveryVersion(t, func(t *testing.T, version string) {
-		job := readJobs(t, version, "04-no-time-limit")[5]
-		require.Contains(t, []Limit{{Kind: Unlimited}, year}, job.Limit)
-	})
-}
-
-func TestNodesForcedDownShowWhyAndTheirJobIsRequeued(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		nodes := readNodes(t, version, "05-power-down-force")
-		for _, name := range []string{"f0", "f1"} {
-			require.Equal(t, State{Base: Idle, Flags: Cloud | PoweringDown}, nodes[name].State)
-			require.Equal(t, "flex-start: capacity", nodes[name].Reason)
-			require.Equal(t, "root", nodes[name].ReasonBy)
-		}
-		nodes = readNodes(t, version, "06-after-suspend-timeout")
-		require.Equal(t, State{Base: Idle, Flags: Cloud | PoweredDown}, nodes["f1"].State)
-		if version == "23.11.11" { // there the job was on f4
-			return
-		}
-		job := readJobs(t, version, "05-power-down-force")[5]
-		require.Equal(t, JobPending, job.State)
-		require.Equal(t, "BeginTime", job.Reason)
-	})
-}
-
-func TestAwkwardReasonsAreReadToTheirEnd(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		nodes := readNodes(t, version, "07-drain-down")
-		drained, down := nodes["f2"], nodes["f3"]
-		require.Equal(t, State{Base: Idle, Flags: Cloud | Drain | NotResponding | PoweringUp}, drained.State)
-		require.Equal(t, "admin: bad gpu [root@now]", drained.Reason)
-		require.Equal(t, State{Base: Down, Flags: Cloud | NotResponding | PoweringUp}, down.State)
-		require.Equal(t, `quoted "reason" = x|y`, down.Reason)
-		require.Equal(t, "root", down.ReasonBy)
-		require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
-	})
-}
-
-func TestAReservationUntilTheEndOfTime(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		reservations, err := ParseReservations(fixture(t, version, "09-reservation.txt"))
-		require.NoError(t, err)
-		require.Len(t, reservations, 1)
-		reservation := reservations[0]
-		require.Equal(t, "slurmflex-eol-x", reservation.Name)
-		require.Equal(t, []string{"f4", "f5"}, reservation.Nodes)
-		require.Equal(t, []string{"root"}, reservation.Users)
-		require.Equal(t, []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, reservation.Flags)
-		require.Equal(t, 365*24*time.Hour, reservation.End.Sub(reservation.Start))
-	})
-}
-
-func TestAHeterogeneousJobsComponentsAreJobs(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		jobs := readJobs(t, version, "10-het")
-		for id, limit := range map[uint32]time.Duration{6: 10 * time.Minute, 7: 20 * time.Minute} {
-			require.Equal(t, JobConfiguring, jobs[id].State)
-			require.Equal(t, Limit{Kind: LimitSet, Duration: limit}, jobs[id].Limit)
-			require.Len(t, jobs[id].Nodes, 1)
-		}
-	})
+			require.Empty(t, s.jobs)
+		}},
+		// 23.11 had not allocated it yet, 26.05 had not begun to power up.
+		"the first job's limit is known at once": {"01-exclusive-job-configuring", func(t *testing.T, s shown) {
+			require.Equal(t, quarter, s.jobs[1].Limit)
+			if s.version == "23.11.11" {
+				require.Equal(t, JobPending, s.jobs[1].State)
+				require.Empty(t, s.jobs[1].Nodes)
+				return
+			}
+			require.Equal(t, JobConfiguring, s.jobs[1].State)
+			require.Equal(t, []string{"f0", "f1"}, s.jobs[1].Nodes)
+			for _, name := range s.jobs[1].Nodes {
+				require.Equal(t, Allocated, s.nodes[name].State.Base)
+				require.Equal(t, s.version != "26.05.3", s.nodes[name].State.Has(PoweringUp))
+			}
+		}},
+		// One step later than the job's own, since two versions were not as quick.
+		"a job's s.nodes power up while it is configuring": {"02-array", func(t *testing.T, s shown) {
+			job := s.jobs[1]
+			require.NotZero(t, job.Priority)
+			job.Priority, job.Start, job.Reason, job.Partition = 0, time.Time{}, "", ""
+			require.Equal(t, Job{ID: 1, ArrayID: 1, Limit: quarter, State: JobConfiguring, Nodes: []string{"f0", "f1"}, User: "root"}, job)
+			for _, name := range job.Nodes {
+				require.Equal(t, State{Base: Allocated, Flags: Cloud | NotResponding | PoweringUp}, s.nodes[name].State)
+			}
+			require.True(t, s.nodes["f7"].State.Has(PoweredDown))
+		}},
+		"an array's tasks have ids of their own": {"02-array", func(t *testing.T, s shown) {
+			require.Len(t, s.jobs, 4)
+			for id, task := range map[uint32]string{3: "0", 4: "1"} {
+				require.Equal(t, uint32(2), s.jobs[id].ArrayID)
+				require.Equal(t, task, s.jobs[id].ArrayTask)
+				require.Equal(t, Limit{Kind: LimitSet, Duration: 26*time.Hour + 4*time.Minute}, s.jobs[id].Limit)
+			}
+			require.Equal(t, JobPending, s.jobs[2].State)
+			require.Equal(t, "JobArrayTaskLimit", s.jobs[2].Reason)
+			require.Contains(t, []string{"2", "2%2"}, s.jobs[2].ArrayTask)
+			require.Empty(t, s.jobs[2].Nodes)
+		}},
+		"a cancelled job's s.nodes power up for nobody": {"03-cancelled-while-powering-up", func(t *testing.T, s shown) {
+			require.Equal(t, []State{powering, powering}, []State{s.nodes["f0"].State, s.nodes["f1"].State})
+			require.NotContains(t, s.jobs, uint32(1))
+		}},
+		"s.nodes power up by hand": {"08-static-power-up", func(t *testing.T, s shown) {
+			require.Equal(t, []State{powering, powering}, []State{s.nodes["s0"].State, s.nodes["s1"].State})
+		}},
+		"a job without a limit is unlimited or has a year": {"04-no-time-limit", func(t *testing.T, s shown) {
+			require.Contains(t, []Limit{{Kind: Unlimited}, {Kind: LimitSet, Duration: 365 * 24 * time.Hour}}, s.jobs[5].Limit)
+		}},
+		"s.nodes forced down show why and their job is requeued": {"05-power-down-force", func(t *testing.T, s shown) {
+			for _, name := range []string{"f0", "f1"} {
+				require.Equal(t, State{Base: Idle, Flags: Cloud | PoweringDown}, s.nodes[name].State)
+				require.Equal(t, []string{"flex-start: capacity", "root"}, []string{s.nodes[name].Reason, s.nodes[name].ReasonBy})
+			}
+			if s.version != "23.11.11" { // there the job was on f4
+				require.Equal(t, JobPending, s.jobs[5].State)
+				require.Equal(t, "BeginTime", s.jobs[5].Reason)
+			}
+		}},
+		"after SuspendTimeout they are powered down": {"06-after-suspend-timeout", func(t *testing.T, s shown) {
+			require.Equal(t, State{Base: Idle, Flags: Cloud | PoweredDown}, s.nodes["f1"].State)
+		}},
+		"awkward reasons are read to their end": {"07-drain-down", func(t *testing.T, s shown) {
+			drained, down := s.nodes["f2"], s.nodes["f3"]
+			require.Equal(t, State{Base: Idle, Flags: Cloud | Drain | NotResponding | PoweringUp}, drained.State)
+			require.Equal(t, "admin: bad gpu [root@now]", drained.Reason)
+			require.Equal(t, State{Base: Down, Flags: Cloud | NotResponding | PoweringUp}, down.State)
+			require.Equal(t, []string{`quoted "reason" = x|y`, "root"}, []string{down.Reason, down.ReasonBy})
+			require.Equal(t, "2026-11-21", down.LastBusyTime.Format(time.DateOnly))
+		}},
+		"a heterogeneous job's components are jobs": {"10-het", func(t *testing.T, s shown) {
+			for id, limit := range map[uint32]time.Duration{6: 10 * time.Minute, 7: 20 * time.Minute} {
+				require.Equal(t, JobConfiguring, s.jobs[id].State)
+				require.Equal(t, Limit{Kind: LimitSet, Duration: limit}, s.jobs[id].Limit)
+				require.Len(t, s.jobs[id].Nodes, 1)
+			}
+		}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			inEveryVersion(t, func(t *testing.T, version string) {
+				c.check(t, read(t, version, c.step))
+			})
+		})
+	}
 }
 
 // A3: job 1 was called like a row of squeue, job 2 had a record's fields in its
@@ -307,22 +255,7 @@ func TestRecordsOfHostileJobsSayWhatSlurmSays(t *testing.T) {
 	}
 }
 
-func TestResumeFilesOfEveryVersion(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		files, err := filepath.Glob(filepath.Join("testdata", version, "resumefile-*.json"))
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, len(files), 4)
-		var all []uint32
-		for _, path := range files {
-			ids, err := ResumedJobs(fixture(t, version, filepath.Base(path)))
-			require.NoError(t, err)
-			all = append(all, ids...)
-		}
-		require.Subset(t, all, []uint32{1, 2, 3, 4, 6, 7})
-	})
-}
-
-func TestConfigurationsOfEveryVersion(t *testing.T) {
+func TestWhatEachVersionSaysOfItsCluster(t *testing.T) {
 	inEveryVersion(t, func(t *testing.T, version string) {
 		config, err := ParseConfig(fixture(t, version, "config.txt"))
 		require.NoError(t, err)
@@ -332,35 +265,35 @@ func TestConfigurationsOfEveryVersion(t *testing.T) {
 		commands, err := ParseVersion(string(fixture(t, version, "version.txt")))
 		require.NoError(t, err)
 		require.Equal(t, configured, commands)
-
 		require.Equal(t, Limit{Kind: LimitSet, Duration: time.Minute}, config.Seconds("ResumeTimeout"))
 		require.Equal(t, []string{"idle_on_node_suspend", "cloud_dns", "power_save_interval=1"}, config.List("SlurmctldParameters"))
 		require.Empty(t, config.List("SuspendExcParts"))
 		require.Equal(t, "t", config["ClusterName"])
-	})
-}
 
-func TestPartitionsOfEveryVersion(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		partitions, err := ParsePartitions(fixture(t, version, "partitions.txt"))
-		require.NoError(t, err)
+		unlimited := Limit{Kind: Unlimited}
 		require.Equal(t, []Partition{
-			{
-				Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"},
-				MaxTime: Limit{Kind: Unlimited}, Up: true, Exclusive: true,
-			},
-			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: Limit{Kind: Unlimited}, Up: true},
-		}, partitions)
-	})
-}
+			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Exclusive: true},
+			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true},
+		}, parsed(t, ParsePartitions, string(fixture(t, version, "partitions.txt"))))
+		for file, up := range map[string]bool{"13-ping.txt": true, "14-ping-down.txt": false} {
+			require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: up}}, parsed(t, ParsePing, string(fixture(t, version, file))))
+		}
 
-func TestPingsOfEveryVersion(t *testing.T) {
-	inEveryVersion(t, func(t *testing.T, version string) {
-		up, err := ParsePing(fixture(t, version, "13-ping.txt"))
+		reservations := parsed(t, ParseReservations, string(fixture(t, version, "09-reservation.txt")))
+		require.Len(t, reservations, 1)
+		start := reservations[0].Start
+		require.Equal(t, Reservation{
+			Name: "slurmflex-eol-x", Nodes: []string{"f4", "f5"}, Users: []string{"root"},
+			Flags: []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, Start: start, End: start.Add(365 * 24 * time.Hour),
+		}, reservations[0], "it lasts until the end of time")
+
+		files, err := filepath.Glob(filepath.Join("testdata", version, "resumefile-*.json"))
 		require.NoError(t, err)
-		require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: true}}, up)
-		down, err := ParsePing(fixture(t, version, "14-ping-down.txt"))
-		require.NoError(t, err)
-		require.Equal(t, []Controller{{Role: "primary", Host: "ctl"}}, down)
+		require.GreaterOrEqual(t, len(files), 4)
+		var all []uint32
+		for _, path := range files {
+			all = append(all, parsed(t, ResumedJobs, string(fixture(t, version, filepath.Base(path))))...)
+		}
+		require.Subset(t, all, []uint32{1, 2, 3, 4, 6, 7})
 	})
 }

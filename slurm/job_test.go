@@ -15,10 +15,6 @@ func TestSqueueFormat(t *testing.T) {
 }
 
 func TestParseSqueueReadsEveryColumn(t *testing.T) {
-	jobs, err := ParseSqueue([]byte(
-		"7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|BeginTime\n" +
-			"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|None\n"))
-	require.NoError(t, err)
 	require.Equal(t, []Job{
 		{
 			ID: 7, ArrayID: 5, ArrayTask: "3-9%2", Limit: Limit{Kind: LimitSet, Duration: 24 * time.Hour},
@@ -28,7 +24,10 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
 			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", Reason: "None",
 		},
-	}, jobs)
+	}, parsed(t, ParseSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|BeginTime\n"+
+		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|None\n"))
+	require.Equal(t, "a|b|", parsed(t, ParseSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
+	require.Empty(t, parsed(t, ParseSqueue, ""), "an empty queue")
 }
 
 // rowWith is a row of squeue with one field in place of a good one.
@@ -36,13 +35,6 @@ func rowWith(column, field string) string {
 	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|None", "|")
 	fields[slices.Index(strings.Split(SqueueFormat, "|"), column)] = field
 	return strings.Join(fields, "|")
-}
-
-func TestTheLastColumnMayHoldBars(t *testing.T) {
-	jobs, err := ParseSqueue([]byte(rowWith("%r", "a|b|") + "\n"))
-	require.NoError(t, err)
-	require.Len(t, jobs, 1)
-	require.Equal(t, "a|b|", jobs[0].Reason)
 }
 
 func TestAJobsAddressNamesItsArrayOrItsHeterogeneousJob(t *testing.T) {
@@ -54,18 +46,9 @@ func TestAJobsAddressNamesItsArrayOrItsHeterogeneousJob(t *testing.T) {
 		"7+0":              {ID: 7, ArrayID: 7, HetID: 7},
 		"6+1":              {ID: 7, ArrayID: 7, HetID: 6, HetOffset: 1},
 	} {
-		jobs, err := ParseSqueue([]byte(rowWith("%i", address) + "\n"))
-		require.NoError(t, err)
-		require.Len(t, jobs, 1)
-		got := jobs[0]
+		got := parsed(t, ParseSqueue, rowWith("%i", address)+"\n")[0]
 		require.Equal(t, want, Job{ID: got.ID, ArrayID: got.ArrayID, HetID: got.HetID, HetOffset: got.HetOffset}, address)
 	}
-}
-
-func TestAnEmptyQueueHasNoJobs(t *testing.T) {
-	jobs, err := ParseSqueue(nil)
-	require.NoError(t, err)
-	require.Empty(t, jobs)
 }
 
 func TestParseSqueueRefuses(t *testing.T) {
@@ -227,12 +210,9 @@ func TestOnlyTheRecordsAskedForAreRead(t *testing.T) {
 	records, err := ParseJobRecords([]byte(recordRow("7", "(null)")+recordRow("8", "waits\nfor Ops")+"9|MARK|rubbish\n"), "MARK", []uint32{6, 8})
 	require.NoError(t, err)
 	require.Equal(t, []JobRecord{{ID: 8, State: JobConfiguring, Requeue: true, Batch: true, AdminComment: "waits\nfor Ops"}}, records)
-}
-
-func TestNoOutputIsNoRecord(t *testing.T) {
-	records, err := ParseJobRecords(nil, "MARK", []uint32{7})
+	records, err = ParseJobRecords(nil, "MARK", []uint32{7})
 	require.NoError(t, err)
-	require.Empty(t, records)
+	require.Empty(t, records, "no output is no record")
 }
 
 func TestOutputWithoutARowIsAnError(t *testing.T) {

@@ -25,9 +25,9 @@ func nodeLine(name, os, state, texts string) string {
 const plainOS = "Linux 6.1.0 #1 SMP Debian"
 
 func TestParseNodesReadsANodeThatIsUp(t *testing.T) {
-	nodes, err := ParseNodes([]byte(nodeLine("f0", plainOS, "IDLE+CLOUD",
-		" Reason=bad gpu [ann@2026-11-21T03:51:18] Comment=since May Extra=x InstanceId=1 InstanceType=a3 ReservationName=eol")))
-	require.NoError(t, err)
+	require.Empty(t, parsed(t, ParseNodes, "No nodes in the system\n"))
+	nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE+CLOUD",
+		" Reason=bad gpu [ann@2026-11-21T03:51:18] Comment=since May Extra=x InstanceId=1 InstanceType=a3 ReservationName=eol"))
 	require.Equal(t, []Node{{
 		Name: "f0", State: State{Base: Idle, Flags: Cloud}, Partitions: []string{"flex", "all"},
 		Reason: "bad gpu", ReasonBy: "ann", Comment: "since May", Extra: "x",
@@ -59,8 +59,7 @@ func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
 		{"a reason without a stamp", " Reason=no one said it", texts{reason: "no one said it"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			nodes, err := ParseNodes([]byte(nodeLine("f0", plainOS, "IDLE", test.line)))
-			require.NoError(t, err)
+			nodes := parsed(t, ParseNodes, nodeLine("f0", plainOS, "IDLE", test.line))
 			require.Equal(t, State{Base: Idle}, nodes[0].State)
 			require.Equal(t, []string{"flex", "all"}, nodes[0].Partitions)
 			require.Equal(t, test.want, texts{nodes[0].Reason, nodes[0].ReasonBy, nodes[0].Comment})
@@ -69,12 +68,10 @@ func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
 }
 
 func TestAnOSMayLookLikeAStateButNotLikeMemory(t *testing.T) {
-	nodes, err := ParseNodes([]byte(nodeLine("f0", "Linux State=DOWN BootTime=None Reason=x", "IDLE", "")))
-	require.NoError(t, err)
+	nodes := parsed(t, ParseNodes, nodeLine("f0", "Linux State=DOWN BootTime=None Reason=x", "IDLE", ""))
 	require.Equal(t, State{Base: Idle}, nodes[0].State)
 	require.Empty(t, nodes[0].Reason)
-
-	_, err = ParseNodes([]byte(nodeLine("f0", "Linux RealMemory=1 State=DOWN", "IDLE", "")))
+	_, err := ParseNodes([]byte(nodeLine("f0", "Linux RealMemory=1 State=DOWN", "IDLE", "")))
 	require.EqualError(t, err, "node f0 cannot be read: it has RealMemory= 2 times, not once")
 }
 
@@ -127,12 +124,6 @@ func TestARowThatCannotBeReadCostsThatNodeOnly(t *testing.T) {
 			require.Equal(t, want, nodes)
 		})
 	}
-}
-
-func TestAClusterWithoutNodesHasNone(t *testing.T) {
-	nodes, err := ParseNodes([]byte("No nodes in the system\n"))
-	require.NoError(t, err)
-	require.Empty(t, nodes)
 }
 
 // fiveThousandNodes is a large cluster's output, made of a real line.

@@ -8,11 +8,10 @@ import (
 )
 
 func TestParseReservations(t *testing.T) {
-	reservations, err := ParseReservations([]byte(
-		"ReservationName=eol x y StartTime=2030-03-17T17:46:40 EndTime=2031-03-17T17:46:40 Duration=365-00:00:00 Nodes=f[4-5] " +
-			"NodeCnt=2 Features=(null) Flags=MAINT,IGNORE_JOBS TRES=cpu=2 Users=root,ann Groups=(null) State=INACTIVE\n" +
-			"ReservationName=licences StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T18:46:40 Nodes=(null) Flags= Users=(null)\n"))
-	require.NoError(t, err)
+	reservations := parsed(t, ParseReservations,
+		"ReservationName=eol x y StartTime=2030-03-17T17:46:40 EndTime=2031-03-17T17:46:40 Duration=365-00:00:00 Nodes=f[4-5] "+
+			"NodeCnt=2 Features=(null) Flags=MAINT,IGNORE_JOBS TRES=cpu=2 Users=root,ann Groups=(null) State=INACTIVE\n"+
+			"ReservationName=licences StartTime=2030-03-17T17:46:40 EndTime=2030-03-17T18:46:40 Nodes=(null) Flags= Users=(null)\n")
 	start := time.Unix(1900000000, 0).UTC()
 	require.Equal(t, []Reservation{
 		{
@@ -21,10 +20,7 @@ func TestParseReservations(t *testing.T) {
 		},
 		{Name: "licences", Start: start, End: start.Add(time.Hour)},
 	}, reservations)
-
-	reservations, err = ParseReservations([]byte("No reservations in the system\n"))
-	require.NoError(t, err)
-	require.Empty(t, reservations)
+	require.Empty(t, parsed(t, ParseReservations, "No reservations in the system\n"))
 }
 
 func TestParseReservationsRefuses(t *testing.T) {
@@ -55,11 +51,10 @@ func FuzzParseReservations(f *testing.F) {
 }
 
 func TestParsePartitions(t *testing.T) {
-	partitions, err := ParsePartitions([]byte(
-		"PartitionName=a AllocNodes=ALL Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] " +
-			"OverSubscribe=NO State=UP TotalNodes=2 ResumeTimeout=400 PowerDownOnIdle=YES\n" +
-			"PartitionName=b MaxTime=UNLIMITED Nodes=(null) OverSubscribe=EXCLUSIVE State=DRAIN ResumeTimeout=INFINITE PowerDownOnIdle=NO\n"))
-	require.NoError(t, err)
+	partitions := parsed(t, ParsePartitions,
+		"PartitionName=a AllocNodes=ALL Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] "+
+			"OverSubscribe=NO State=UP TotalNodes=2 ResumeTimeout=400 PowerDownOnIdle=YES\n"+
+			"PartitionName=b MaxTime=UNLIMITED Nodes=(null) OverSubscribe=EXCLUSIVE State=DRAIN ResumeTimeout=INFINITE PowerDownOnIdle=NO\n")
 	require.Equal(t, []Partition{
 		{
 			Name: "a", Nodes: []string{"f0", "f1"}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Up: true, Exclusive: true,
@@ -67,10 +62,7 @@ func TestParsePartitions(t *testing.T) {
 		},
 		{Name: "b", MaxTime: Limit{Kind: Unlimited}, Exclusive: true, ResumeTimeout: Limit{Kind: Unlimited}},
 	}, partitions)
-
-	partitions, err = ParsePartitions([]byte("No partitions in the system\n"))
-	require.NoError(t, err)
-	require.Empty(t, partitions)
+	require.Empty(t, parsed(t, ParsePartitions, "No partitions in the system\n"))
 }
 
 func TestParsePartitionsRefuses(t *testing.T) {

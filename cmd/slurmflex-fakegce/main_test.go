@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -20,21 +19,24 @@ import (
 
 // running is the command, serving.
 type running struct {
-	url    string
-	stderr *lockedBuffer
-	stop   func() error
+	url  string
+	log  string // the file of its standard error
+	stop func() error
 }
 
 // start runs the command until the test ends, or stop is called.
 func start(t *testing.T, args ...string) running {
 	t.Helper()
 	out, in := io.Pipe()
-	r := running{stderr: new(lockedBuffer)}
+	r := running{log: filepath.Join(t.TempDir(), "stderr")}
+	log, err := os.Create(r.log)
+	require.NoError(t, err)
+	t.Cleanup(func() { log.Close() })
 	ctx, cancel := context.WithCancel(t.Context())
 	c := newCommand()
 	c.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
 	c.SetOut(in)
-	c.SetErr(r.stderr)
+	c.SetErr(log)
 	ended := make(chan error, 1)
 	go func() {
 		err := c.ExecuteContext(ctx)
@@ -47,24 +49,6 @@ func start(t *testing.T, args ...string) running {
 	require.NoError(t, err)
 	r.url = line[strings.Index(line, "http://") : len(line)-1]
 	return r
-}
-
-// lockedBuffer is a buffer that several programs may write to.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func (r running) do(t *testing.T, verb, path, body string) string {
@@ -128,8 +112,12 @@ func TestAFailingProgramIsReported(t *testing.T) {
 	hook := script(t, "echo sad >&2; exit 3")
 	r := start(t, instant("--boot-command", hook)...)
 	r.grow(t)
-	require.Eventually(t, func() bool { return strings.Contains(r.stderr.String(), hook+" n0: exit status 3") }, time.Minute, time.Millisecond)
-	assert.Contains(t, r.stderr.String(), "sad")
+	said := func(text string) bool {
+		all, _ := os.ReadFile(r.log)
+		return strings.Contains(string(all), text)
+	}
+	require.Eventually(t, func() bool { return said(hook + " n0: exit status 3") }, time.Minute, time.Millisecond)
+	assert.True(t, said("sad"))
 }
 
 func TestTheCommandStopsCleanlyWhileACallWaits(t *testing.T) {

@@ -19,21 +19,16 @@ import (
 
 func TestACallForFlexNodesIsHandedOver(t *testing.T) {
 	for _, verb := range []string{"resume", "suspend", "resume-fail"} {
-		t.Run(verb, func(t *testing.T) {
-			w := newWorld(t)
-			wakeUps := w.listen(t)
-			assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
-			require.Len(t, wakeUps, 1)
-			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
-		})
+		w := newWorld(t)
+		wakeUps := w.listen(t)
+		assert.Empty(t, w.requireHandedOver(t, w.env(), w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-[0-1]")...))
+		require.Len(t, wakeUps, 1)
+		assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}, <-wakeUps)
+		if verb != "resume" { // which alone needs a resume file
+			w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain(verb, "alpha-a3-7")...)
+			assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: verb, Nodes: "alpha-a3-7"}, <-wakeUps)
+		}
 	}
-}
-
-func TestOnlyAResumeNeedsAResumeFile(t *testing.T) {
-	w := newWorld(t)
-	wakeUps := w.listen(t)
-	w.requireHandedOver(t, []string{beProgram}, w.path("slurmflex-hook"), w.plain("suspend", "alpha-a3-7")...)
-	assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: "suspend", Nodes: "alpha-a3-7"}, <-wakeUps)
 }
 
 func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
@@ -64,11 +59,7 @@ func TestInAllOtherCasesItExecutesSlurmflex(t *testing.T) {
 			if c.nodes == "" {
 				c.nodes = "alpha-a3-[0-1]"
 			}
-			args := w.plain("resume", c.nodes)
-			code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
-			assert.Equal(t, becameSlurmflex, code)
-			assert.Empty(t, printed, "what is wrong is slurmflex's to say")
-			w.requireBecame(t, w.env(), args)
+			w.requireBecomes(t, w.plain("resume", c.nodes)...)
 			assert.Empty(t, wakeUps, "nothing was handed over")
 		})
 	}
@@ -91,20 +82,14 @@ func TestArgumentsThatAreNotAPlainCallAreSlurmflexs(t *testing.T) {
 				args[i] = w.path("config.yaml")
 			}
 		}
-		code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
-		assert.Equal(t, becameSlurmflex, code, args)
-		assert.Empty(t, printed)
-		w.requireBecame(t, w.env(), args)
+		w.requireBecomes(t, args...)
 		assert.Empty(t, wakeUps)
 	}
 }
 
 func TestWithoutADaemonItBecomesSlurmflex(t *testing.T) {
 	w := newWorld(t)
-	args := w.plain("suspend", "alpha-a3-[0-1]")
-	code, _ := run(t, w.env(), w.path("slurmflex-hook"), args...)
-	assert.Equal(t, becameSlurmflex, code)
-	w.requireBecame(t, w.env(), args)
+	w.requireBecomes(t, w.plain("suspend", "alpha-a3-[0-1]")...)
 }
 
 func TestWhatWasSentIsNotSentAgain(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/flex"
+	"slurmflex/test/must"
 )
 
 // beProgram in the environment makes the test binary slurmflex-hook.
@@ -60,20 +61,15 @@ const becameSlurmflex = 7 // the dummy's exit code
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hook") // short: the kernel takes no path of a socket of more than 107 bytes
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	w := &world{dir: dir}
-	require.NoError(t, os.Chmod(w.dir, 0o755)) // whatever the umask is
-	require.NoError(t, os.Mkdir(w.path("run"), 0o700))
+	w := &world{dir: must.Get(os.MkdirTemp("", "hook"))} // short: the kernel takes no path of a socket of more than 107 bytes
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(w.dir)) })
+	must.Do(os.Chmod(w.dir, 0o755)) // whatever the umask is
+	must.Do(os.Mkdir(w.path("run"), 0o700))
 	w.write(t, "config.yaml", configText, 0o644)
 	w.write(t, "slurmflex", dummy, 0o755)
 	w.write(t, "resume.json", `{"jobs":[{"job_id":812,"nodes_resume":"alpha-a3-[0-1]"}],"all_nodes_resume":"alpha-a3-[0-1]"}`, 0o600)
-	self, err := os.Executable()
-	require.NoError(t, err)
-	program, err := os.ReadFile(self)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(w.path("slurmflex-hook"), program, 0o755))
+	program := must.Get(os.ReadFile(must.Get(os.Executable())))
+	must.Do(os.WriteFile(w.path("slurmflex-hook"), program, 0o755))
 	return w
 }
 
@@ -141,10 +137,13 @@ func (w *world) lines(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// requireBecame checks that the hook became slurmflex with these arguments and
-// its own environment.
-func (w *world) requireBecame(t *testing.T, env, args []string) {
+// requireBecomes checks that the hook becomes slurmflex with its own arguments and
+// environment. What is wrong is slurmflex's to say.
+func (w *world) requireBecomes(t *testing.T, args ...string) {
 	t.Helper()
+	code, printed := run(t, w.env(), w.path("slurmflex-hook"), args...)
+	assert.Equal(t, becameSlurmflex, code, args)
+	assert.Empty(t, printed)
 	require.Equal(t, args, w.lines(t, "arguments"))
-	assert.ElementsMatch(t, env, w.lines(t, "environ"))
+	assert.ElementsMatch(t, w.env(), w.lines(t, "environ"))
 }

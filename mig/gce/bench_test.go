@@ -10,6 +10,7 @@ import (
 	"slurmflex/mig/gce"
 	"slurmflex/test/bench/replay"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // full is a client of a project that has a page of groups, and in one of them
@@ -17,31 +18,21 @@ import (
 func full(b *testing.B) *gce.Client {
 	b.Helper()
 	fake := fakegce.New(fakegce.Options{})
-	if _, err := fake.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g")); err != nil {
-		b.Fatal(err)
-	}
-	c, err := gce.New(b.Context(), gce.Options{
+	must.Get(fake.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g")))
+	c := must.Get(gce.New(b.Context(), gce.Options{
 		Project: "demo", Endpoint: "http://compute.test", Rate: 1e6, Transport: replay.Of(fake.Transport()),
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))
 	var names []string
 	for i := range 500 {
 		names = append(names, fmt.Sprintf("alpha-a3-%d", i))
-		err := c.CreateGroup(b.Context(), mig.GroupSpec{
+		must.Do(c.CreateGroup(b.Context(), mig.GroupSpec{
 			Name: fmt.Sprintf("alpha-a3-job-%d", i+1), Region: "us-central1", Zones: []string{"us-central1-a"},
 			Template: "projects/demo/regions/us-central1/instanceTemplates/a3",
 			Stamp:    mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: uint32(i + 1)},
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		}))
 	}
 	spec := mig.RequestSpec{Name: "a1", Instances: names, Duration: time.Hour}
-	if err := c.CreateRequest(b.Context(), "us-central1", "alpha-a3-job-1", spec); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(c.CreateRequest(b.Context(), "us-central1", "alpha-a3-job-1", spec))
 	return c
 }
 

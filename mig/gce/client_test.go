@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 func TestOptionsThatCannotWorkAreRefusedInOneLine(t *testing.T) {
@@ -62,17 +63,16 @@ func bare(t *testing.T) {
 // tokenServer gives tokens, or refuses them with that status, and counts.
 type tokenServer struct {
 	*httptest.Server
-	asked  atomic.Int32
-	status int
+	asked atomic.Int32
 }
 
 func newTokenServer(t *testing.T, status int) *tokenServer {
 	t.Helper()
-	s := &tokenServer{status: status}
+	s := &tokenServer{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
-		if s.status != http.StatusOK {
-			answer(s.status, `{"error":"invalid_grant","error_description":"Invalid JWT Signature."}`)(w, r)
+		if status != http.StatusOK {
+			answer(status, `{"error":"invalid_grant","error_description":"Invalid JWT Signature."}`)(w, r)
 			return
 		}
 		ok(`{"access_token":"secret","token_type":"Bearer","expires_in":3600}`)(w, r)
@@ -85,18 +85,14 @@ func newTokenServer(t *testing.T, status int) *tokenServer {
 // from that server.
 func serviceAccount(t *testing.T, tokens *tokenServer) string {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	content, err := json.Marshal(map[string]string{
+	key := must.Get(rsa.GenerateKey(rand.Reader, 2048))
+	content := must.Get(json.Marshal(map[string]string{
 		"type": "service_account", "project_id": "p", "private_key_id": "1",
-		"private_key":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+		"private_key":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must.Get(x509.MarshalPKCS8PrivateKey(key))})),
 		"client_email": "slurm@p.iam.gserviceaccount.com", "token_uri": tokens.URL,
-	})
-	require.NoError(t, err)
+	}))
 	file := filepath.Join(t.TempDir(), "key.json")
-	require.NoError(t, os.WriteFile(file, content, 0o600))
+	must.Do(os.WriteFile(file, content, 0o600))
 	return file
 }
 

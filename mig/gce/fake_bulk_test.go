@@ -105,29 +105,6 @@ func TestABulkInsertThatFindsNoRoomMakesNothingAndNamesTheZone(t *testing.T) {
 	}
 }
 
-func TestABulkInsertHappensOnceWhateverBecomesOfTheAnswers(t *testing.T) {
-	for name, fault := range map[string]fakegce.Fault{
-		"cut before it acts": {Method: "*", Drop: true, Times: 3},
-		"cut after it acted": {Method: "*", DropAfter: true, Times: 3},
-		"overloaded":         {Method: "*", Status: 503, Times: 3},
-		"its wait is cut":    {Method: "*Operations.wait", Drop: true, Times: 3},
-	} {
-		for _, zones := range [][]string{{"us-central1-a"}, {"us-central1-a", "us-central1-b"}} {
-			t.Run(name, func(t *testing.T) {
-				inWorld(t, func(t *testing.T, w world) {
-					b := w.bulk(t, zones...)
-					require.NoError(t, w.cloud.AddFault(fault))
-					require.NoError(t, w.BulkInsert(t.Context(), b))
-					require.Len(t, w.seen(t), 2)
-					assert.Len(t, w.cloud.State().Operations, 1)
-					require.NoError(t, w.cloud.AddFault(fault))
-					require.NoError(t, w.DeleteVMs(t.Context(), w.seen(t)))
-				})
-			})
-		}
-	}
-}
-
 func TestABulkInsertIsMadeOnceForItsOccasion(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		zones := []string{"us-central1-a", "us-central1-b"}

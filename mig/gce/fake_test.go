@@ -195,8 +195,8 @@ func TestMutationsHappenOnceWhateverBecomesOfTheAnswers(t *testing.T) {
 		"too many calls":         {Method: "*", Status: 403, Reason: "rateLimitExceeded", Times: 3},
 		"slow":                   {Method: "*", Delay: 20 * time.Second, Times: 3},
 		"too slow, then acted":   {Method: "*insert", Delay: 40 * time.Second, Times: 1},
-		"its wait is cut":        {Method: "regionOperations.wait", Drop: true, Times: 3},
-		"its wait is overloaded": {Method: "regionOperations.wait", Status: 500, Times: 3},
+		"its wait is cut":        {Method: "*Operations.wait", Drop: true, Times: 3},
+		"its wait is overloaded": {Method: "*Operations.wait", Status: 500, Times: 3},
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -214,6 +214,17 @@ func TestMutationsHappenOnceWhateverBecomesOfTheAnswers(t *testing.T) {
 				require.NoError(t, w.DeleteGroup(ctx, region, "alpha-x"))
 				assert.Empty(t, w.cloud.State().Groups)
 				assert.Len(t, w.cloud.State().Operations, 3, "one operation for each mutation")
+				for i, zones := range [][]string{{"us-central1-a"}, {"us-central1-a", "us-central1-b"}} {
+					w.cloud.ClearFaults()
+					b := w.bulk(t, zones...)
+					require.NoError(t, w.cloud.AddFault(fault))
+					require.NoError(t, w.BulkInsert(ctx, b))
+					require.Len(t, w.seen(t), 2)
+					require.NoError(t, w.cloud.AddFault(fault))
+					require.NoError(t, w.DeleteVMs(ctx, w.seen(t)))
+					time.Sleep(time.Minute)
+					assert.Len(t, w.cloud.State().Operations, 6+3*i, "one for both, and one for the deletion of each")
+				}
 			})
 		})
 	}

@@ -22,6 +22,7 @@ import (
 // what the client makes of it.
 type list struct {
 	path string
+	what string // as errors call it
 	page string // with one item that counts
 	item string // one that counts, with its name left open
 	read func(context.Context, *Client) (found []any, unseen map[string]error)
@@ -33,6 +34,7 @@ type list struct {
 var lists = []list{
 	{
 		path: groupsPath,
+		what: "list groups of us-central1",
 		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"targetSize":2,"creationTimestamp":"` + createdText + `"}`,
 		page: `{"kind":"compute#regionInstanceGroupManagerList","items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", "") + `]}`,
 		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
@@ -43,6 +45,7 @@ var lists = []list{
 	},
 	{
 		path: requestsPath,
+		what: "list resize requests of alpha-x",
 		item: `{"name":%q,"state":"ACCEPTED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},"instances":[{"name":"n0"}]}`,
 		page: `{"kind":"compute#list","items":[{"name":"a1","state":"FAILED","creationTimestamp":"` + createdText + `","requestedRunDuration":{"seconds":"900"},` +
 			`"instances":[{"name":"n0"}],"status":{"error":{"errors":[{"code":"QUOTA_EXCEEDED","message":"no"}]}}}],"unreachables":[]}`,
@@ -58,6 +61,7 @@ var lists = []list{
 	},
 	{
 		path: "aggregated/instances",
+		what: "list instances of us-central1",
 		item: `{"name":%q,"status":"RUNNING","creationTimestamp":"` + createdText + `","resourceStatus":{"scheduling":{"terminationTimestamp":"` + createdText + `"}}}`,
 		page: `{"kind":"compute#list","items":{"zones/us-central1-a":{"instances":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText +
 			`"}]},"zones/us-central1-b":{"warning":{"code":"NO_RESULTS_ON_PAGE"}}}}`,
@@ -69,6 +73,7 @@ var lists = []list{
 	},
 	{
 		path: "regions/us-central1/resourcePolicies",
+		what: "list workload policies of us-central1",
 		item: `{"name":%q,"description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}`,
 		page: `{"kind":"compute#list","items":[{"name":"alpha-x","description":` + quotedJSON(testStamp.String()) + `,"creationTimestamp":"` + createdText + `"}]}`,
 		read: func(ctx context.Context, c *Client) ([]any, map[string]error) {
@@ -81,7 +86,12 @@ var lists = []list{
 
 // readPage has a client read the list from an API whose page has these bytes.
 func (l list) readPage(t *testing.T, page []byte) (found []any, unseen map[string]error) {
-	answers := map[string]http.HandlerFunc{l.path: ok(string(page))}
+	return l.readFrom(t, ok(string(page)))
+}
+
+// readFrom has a client read the list that is answered so.
+func (l list) readFrom(t *testing.T, answer http.HandlerFunc) (found []any, unseen map[string]error) {
+	answers := map[string]http.HandlerFunc{l.path: answer}
 	if l.path == requestsPath { // which is only read of a group that is there
 		answers[groupsPath] = ok(lists[0].page)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -102,10 +103,12 @@ func ok(body string) http.HandlerFunc { return answer(http.StatusOK, body) }
 
 // aList is an answer of the kind that every list has, with these fields too.
 func aList(fields string) http.HandlerFunc {
-	if fields == "{}" {
-		return ok(`{"kind":"compute#list"}`)
-	}
-	return ok(`{"kind":"compute#list",` + fields[1:])
+	return ok(strings.Replace(`{"kind":"compute#list",`+fields[1:], ",}", "}", 1))
+}
+
+// items is an answer with these items.
+func items(all ...string) http.HandlerFunc {
+	return aList(`{"items":[` + strings.Join(all, ",") + `]}`)
 }
 
 // refusal is an answer in Google's envelope.

@@ -3,7 +3,6 @@ package gce
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +40,7 @@ func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
 		`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"2026-03-01T20:00:00Z"}}`)+`]},
 		"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", `,"scheduling":{"provisioningModel":"STANDARD"}`)+`]},
 		"zones/us-central1-c":{"warning":{"code":"NO_RESULTS_ON_PAGE","message":"There are no results"}},
+		"zones/us-central1-f":{"instances":[`+instanceJSON("alphabet-0", "")+`]},
 		"zones/europe-west4-a":{"instances":[`+instanceJSON("alpha-a3-2", "")+`]}}}`, testRegion)
 	assert.Empty(t, unseen)
 	assert.Equal(t, []mig.Instance{
@@ -49,7 +49,16 @@ func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
 			Name: "alpha-a3-1", Zone: "us-central1-b", Region: testRegion, Status: "RUNNING", Created: created,
 			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), FlexStart: true,
 		},
-	}, instances)
+	}, instances, "a name of another cluster does not count even if it is listed, nor does another region's")
+}
+
+// listedOne is what Instances makes of alpha-a3-0 with these fields too.
+func listedOne(t *testing.T, more string) mig.Instance {
+	t.Helper()
+	instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", more)+`]}}}`, testRegion)
+	require.Empty(t, unseen)
+	require.Len(t, instances, 1)
+	return instances[0]
 }
 
 // A5: an end in 9999 became a reservation that Slurm could not print.
@@ -61,10 +70,8 @@ func TestAnEndThatALeaseCannotHaveIsNotKnown(t *testing.T) {
 		created.Add(mig.MaxDuration + startDelay).Format(time.RFC3339):               true,
 		created.Add(time.Minute).Format(time.RFC3339):                                true,
 	} {
-		instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0",
-			`,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"`+end+`"}}`)+`]}}}`, testRegion)
-		assert.Empty(t, unseen)
-		assert.Equal(t, known, !instances[0].Terminates.IsZero(), end)
+		in := listedOne(t, `,"scheduling":{"provisioningModel":"FLEX_START"},"resourceStatus":{"scheduling":{"terminationTimestamp":"`+end+`"}}`)
+		assert.Equal(t, known, !in.Terminates.IsZero(), end)
 	}
 }
 
@@ -89,12 +96,7 @@ func TestOnlyARegionalGroupOfTheSameRegionMadeAnInstance(t *testing.T) {
 		"alpha-a3-job-812": "",
 		"":                 "",
 	} {
-		t.Run(path, func(t *testing.T) {
-			instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", createdBy(path))+`]}}}`, testRegion)
-			assert.Empty(t, unseen)
-			require.Len(t, instances, 1)
-			assert.Equal(t, want, instances[0].Group)
-		})
+		assert.Equal(t, want, listedOne(t, createdBy(path)).Group, path)
 	}
 }
 
@@ -112,85 +114,52 @@ func TestOnlyLabelsOfTheClusterOnAnInstanceWithoutGroupAreAStamp(t *testing.T) {
 		"of a successor":       {`,"labels":{"slurmflex-version":"2","slurmflex-cluster":"alpha","slurmflex-nodeset":"a3"}`, mig.Stamp{}},
 		"with a stamp cut off": {`,"labels":{"slurmflex-cluster":"alpha"}`, mig.Stamp{}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", test.more)+`]}}}`, testRegion)
-			assert.Empty(t, unseen)
-			require.Len(t, instances, 1)
-			assert.Equal(t, test.want, instances[0].Stamp)
-		})
+		assert.Equal(t, test.want, listedOne(t, test.more).Stamp, name)
 	}
-}
-
-func TestInstancesAsksForTheNamesOfOneCluster(t *testing.T) {
-	api := answers(aList(`{"items":{"zones/us-central1-a":{"instances":[` + instanceJSON("alphabet-0", "") + `]}}}`))
-	instances, unseen := clientOf(t, inMemory{api}).Instances(t.Context(), "alpha", []string{testRegion})
-	assert.Empty(t, unseen)
-	assert.Empty(t, instances, "a name of another cluster does not count even if it is listed")
-	require.Len(t, api.calls, 1)
-	assert.Equal(t, "/compute/v1/projects/p/aggregated/instances", api.calls[0].path)
-	query, err := url.ParseQuery(api.calls[0].query)
-	require.NoError(t, err)
-	assert.Equal(t, url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}, query)
 }
 
 func TestARegionWhoseInstancesAreNotAllListedIsUnseen(t *testing.T) {
-	const (
-		here  = `"zones/us-central1-a":{"instances":[{"name":"alpha-a3-0","status":"RUNNING","creationTimestamp":"` + createdText + `"}]}`
-		there = `"zones/europe-west4-a":{"instances":[{"name":"alpha-a3-1","status":"RUNNING","creationTimestamp":"` + createdText + `"}]}`
-	)
-	all := []string{"europe-west4", testRegion}
-	tests := map[string]struct {
-		page   string
-		unseen []string
-		want   string
+	const both = "both regions"
+	for name, test := range map[string]struct {
+		in, beside string // the list's items, besides one of each region, and what it says beside them
+		unseen     string
+		want       string
 	}{
 		"a zone cannot be reached": {
-			`{"items":{` + here + `,` + there + `,"zones/us-central1-b":{"warning":{"code":"UNREACHABLE","message":"down"}}}}`,
-			[]string{testRegion},
-			"incomplete answer: UNREACHABLE: down",
+			`,"zones/us-central1-b":{"warning":{"code":"UNREACHABLE","message":"down"}}`, "", testRegion, "incomplete answer: UNREACHABLE: down",
 		},
 		"a zone lists its instances with a warning": {
-			`{"items":{` + there + `,"zones/us-central1-b":{"instances":[],"warning":{"code":"PARTIAL_SUCCESS","message":"some"}}}}`,
-			[]string{testRegion},
-			"zone us-central1-b: incomplete answer: PARTIAL_SUCCESS: some",
-		},
-		"the list names a zone that it could not reach": {
-			`{"items":{` + here + `,` + there + `},"unreachables":["projects/p/zones/us-central1-b"]}`,
-			[]string{testRegion},
-			"incomplete answer: unreachable: projects/p/zones/us-central1-b",
-		},
-		"the list names a region that it could not reach": {
-			`{"items":{` + here + `,` + there + `},"unreachables":["projects/p/regions/us-central1"]}`,
-			[]string{testRegion},
-			"incomplete answer: unreachable: projects/p/regions/us-central1",
-		},
-		"the list names something that it could not reach": {
-			`{"items":{` + here + `,` + there + `},"unreachables":["cell-7"]}`,
-			all, "incomplete answer: unreachable: cell-7",
-		},
-		"the whole list warns": {
-			`{"items":{` + here + `,` + there + `},"warning":{"code":"LIST_OVERHEAD_QUOTA_EXCEED","message":"filtered"}}`,
-			all, "incomplete answer: LIST_OVERHEAD_QUOTA_EXCEED: filtered",
-		},
-		"the list has another shape": {
-			`{"items":{"alpha-a3-0":{}}}`,
-			all, `answer not understood: instances in "alpha-a3-0", which is no zone`,
+			`,"zones/us-central1-b":{"instances":[],"warning":{"code":"PARTIAL_SUCCESS","message":"some"}}`, "",
+			testRegion, "zone us-central1-b: incomplete answer: PARTIAL_SUCCESS: some",
 		},
 		"an instance has no name": {
-			`{"items":{` + there + `,"zones/us-central1-b":{"instances":[{"status":"RUNNING","creationTimestamp":"` + createdText + `"}]}}}`,
-			[]string{testRegion},
-			"zone us-central1-b: answer not understood: a record without a name",
+			`,"zones/us-central1-b":{"instances":[{"status":"RUNNING"}]}`, "",
+			testRegion, "zone us-central1-b: answer not understood: a record without a name",
 		},
-	}
-	for name, test := range tests {
+		"the list names a zone that it could not reach": {
+			"", `,"unreachables":["projects/p/zones/us-central1-b"]`, testRegion, "incomplete answer: unreachable: projects/p/zones/us-central1-b",
+		},
+		"the list names a region that it could not reach": {
+			"", `,"unreachables":["projects/p/regions/us-central1"]`, testRegion, "incomplete answer: unreachable: projects/p/regions/us-central1",
+		},
+		"the list names something that it could not reach": {"", `,"unreachables":["cell-7"]`, both, "incomplete answer: unreachable: cell-7"},
+		"the whole list warns": {
+			"", `,"warning":{"code":"LIST_OVERHEAD_QUOTA_EXCEED","message":"filtered"}`, both, "incomplete answer: LIST_OVERHEAD_QUOTA_EXCEED: filtered",
+		},
+		"the list has another shape": {`,"alpha-a3-0":{}`, "", both, `answer not understood: instances in "alpha-a3-0", which is no zone`},
+	} {
 		t.Run(name, func(t *testing.T) {
-			instances, unseen := listed(t, test.page, all...)
-			require.Len(t, unseen, len(test.unseen))
-			for _, region := range test.unseen {
-				require.ErrorContains(t, unseen[region], "list instances of "+region+": ")
-				require.ErrorContains(t, unseen[region], test.want)
+			instances, unseen := listed(t, `{"items":{"zones/us-central1-a":{"instances":[`+instanceJSON("alpha-a3-0", "")+`]},
+				"zones/europe-west4-a":{"instances":[`+instanceJSON("alpha-a3-1", "")+`]}`+test.in+`}`+test.beside+`}`, "europe-west4", testRegion)
+			require.ErrorContains(t, unseen[testRegion], "list instances of us-central1: ")
+			require.ErrorContains(t, unseen[testRegion], test.want)
+			if test.unseen == both {
+				require.ErrorContains(t, unseen["europe-west4"], "list instances of europe-west4: "+test.want)
+				assert.Empty(t, instances)
+			} else {
+				assert.Len(t, unseen, 1)
+				assert.Equal(t, []string{"alpha-a3-1"}, mig.Names(instances))
 			}
-			assert.Len(t, instances, len(all)-len(test.unseen), "one instance of each region that was seen")
 		})
 	}
 }

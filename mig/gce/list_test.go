@@ -1,7 +1,6 @@
 package gce
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,50 +35,58 @@ func groupJSON(name, description string) string {
 
 const groupsPath, requestsPath = "regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/alpha-x/resizeRequests"
 
+// groupsOf are the groups that an API lists, with times in UTC.
+func groupsOf(t *testing.T, api http.Handler) []mig.Group {
+	t.Helper()
+	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
+	require.Empty(t, unseen)
+	for i := range groups {
+		groups[i].Created = groups[i].Created.UTC()
+		for k := range groups[i].Requests {
+			groups[i].Requests[k].Created = groups[i].Requests[k].Created.UTC()
+		}
+	}
+	return groups
+}
+
 func TestOnlyGroupsThatCarryOurStampAreReturned(t *testing.T) {
 	beta, newer := testStamp, testStamp
 	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
-	api := answers(aList(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`,`+
-		groupJSON("alpha-beta", beta.String())+`,`+
-		groupJSON("alpha-newer", newer.String())+`,`+
-		groupJSON("alpha-bare", "")+`,`+
-		groupJSON("alpha-by-hand", "group of team alpha")+`]}`), aList(`{}`))
-	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-	assert.Empty(t, unseen)
-	for i := range groups {
-		groups[i].Created = groups[i].Created.UTC()
-	}
 	assert.Equal(t, []mig.Group{
 		{Name: "alpha-x", Region: testRegion, Stamp: testStamp, TargetSize: 2, Created: created},
 		{Name: "alpha-newer", Region: testRegion, Stamp: mig.Stamp{Version: mig.StampVersion + 1, Cluster: "alpha"}, TargetSize: 2, Created: created},
-	}, groups)
-
-	query, err := url.ParseQuery(api.calls[0].query)
-	require.NoError(t, err)
-	assert.Equal(t, url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}, query)
+	}, groupsOf(t, answers(items(groupJSON("alpha-x", testStamp.String()), groupJSON("alpha-beta", beta.String()),
+		groupJSON("alpha-newer", newer.String()), groupJSON("alpha-bare", ""), groupJSON("alpha-by-hand", "group of team alpha")), aList(`{}`))))
 }
 
-func TestAGroupIsReadWithTheNameOfItsWorkloadPolicy(t *testing.T) {
-	placed := groupJSON("alpha-x", testStamp.String())
-	placed = placed[:len(placed)-1] + `,"resourcePolicies":{"workloadPolicy":"https://www.googleapis.com/compute/v1/projects/p/regions/us-central1/resourcePolicies/alpha-w"}}`
-	api := answers(aList(`{"items":[`+placed+`]}`), aList(`{}`))
-	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-	assert.Empty(t, unseen)
-	require.Len(t, groups, 1)
-	assert.Equal(t, "alpha-w", groups[0].Policy)
+func TestAListAsksForTheNamesOfOneCluster(t *testing.T) {
+	for _, l := range lists {
+		if l.path == requestsPath {
+			continue // a group's are all asked for
+		}
+		api := answers(aList(`{}`))
+		_, unseen := l.read(t.Context(), clientOf(t, inMemory{api}))
+		assert.Empty(t, unseen)
+		require.Len(t, api.calls, 1)
+		assert.Equal(t, "/compute/v1/projects/p/"+l.path, api.calls[0].path)
+		query, err := url.ParseQuery(api.calls[0].query)
+		require.NoError(t, err)
+		assert.Equal(t, url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}, query)
+	}
 }
 
-func TestAGroupIsReadWithItsTemplateAndItsZones(t *testing.T) {
-	const made = `,"versions":[{"instanceTemplate":"https://www.googleapis.com/compute/v1/projects/1234/regions/us-central1/instanceTemplates/a3"}],
-		"distributionPolicy":{"zones":[{"zone":"https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-b"},{"zone":"projects/p/zones/us-central1-a"}]}}`
+func TestAGroupIsReadWithItsTemplateItsZonesAndItsWorkloadPolicy(t *testing.T) {
+	const google = "https://www.googleapis.com/compute/v1/projects/"
+	const made = `,"versions":[{"instanceTemplate":"` + google + `1234/regions/us-central1/instanceTemplates/a3"}],
+		"distributionPolicy":{"zones":[{"zone":"` + google + `p/zones/us-central1-b"},{"zone":"projects/p/zones/us-central1-a"}]},
+		"resourcePolicies":{"workloadPolicy":"` + google + `p/regions/us-central1/resourcePolicies/alpha-w"}}`
 	group := groupJSON("alpha-x", testStamp.String())
-	api := answers(aList(`{"items":[`+group[:len(group)-1]+made+`,`+groupJSON("alpha-y", testStamp.String())+`]}`), aList(`{}`), aList(`{}`))
-	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-	assert.Empty(t, unseen)
+	groups := groupsOf(t, answers(items(group[:len(group)-1]+made, groupJSON("alpha-y", testStamp.String())), aList(`{}`)))
 	require.Len(t, groups, 2)
 	assert.Equal(t, "regions/us-central1/instanceTemplates/a3", groups[0].Template)
 	assert.Equal(t, []string{"us-central1-a", "us-central1-b"}, groups[0].Zones)
-	assert.Empty(t, groups[1].Template, "not known")
+	assert.Equal(t, "alpha-w", groups[0].Policy)
+	assert.Empty(t, groups[1].Template+groups[1].Policy, "not known")
 	assert.Nil(t, groups[1].Zones)
 }
 
@@ -158,107 +165,91 @@ func TestAResizeRequestSaysWhatItAskedForAndWhatWentWrong(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			api := atPaths(map[string]http.HandlerFunc{
-				groupsPath:   aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
+				groupsPath:   items(groupJSON("alpha-x", testStamp.String())),
 				requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `",` + test.json + `}]}`),
 			})
-			groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-			require.Empty(t, unseen)
-			require.Len(t, groups, 1)
-			require.Len(t, groups[0].Requests, 1)
-			got := groups[0].Requests[0]
-			got.Created = got.Created.UTC()
 			test.want.Name, test.want.Created = "a1", created
-			assert.Equal(t, test.want, got)
+			groups := groupsOf(t, api)
+			require.Len(t, groups, 1)
+			assert.Equal(t, []mig.Request{test.want}, groups[0].Requests)
 		})
 	}
 }
 
 func TestRequestsAreReturnedTheOldestFirst(t *testing.T) {
 	api := atPaths(map[string]http.HandlerFunc{
-		groupsPath: aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`),
+		groupsPath: items(groupJSON("alpha-x", testStamp.String())),
 		requestsPath: aList(`{"items":[
 			{"name":"a3","state":"ACCEPTED","creationTimestamp":"2026-03-01T12:00:00-08:00"},
 			{"name":"a1","state":"FAILED","creationTimestamp":"2026-03-01T19:00:00Z"},
 			{"name":"a2","state":"FAILED","creationTimestamp":"2026-03-01T12:00:00-08:00"}]}`),
 	})
-	groups, _ := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-	require.Len(t, groups, 1)
 	var names []string
-	for _, r := range groups[0].Requests {
+	for _, r := range groupsOf(t, api)[0].Requests {
 		names = append(names, r.Name)
 	}
 	assert.Equal(t, []string{"a1", "a2", "a3"}, names)
 }
 
-func TestARegionThatCannotBeReadWhollyIsUnseen(t *testing.T) {
-	const europe = "regions/europe-west4/instanceGroupManagers"
-	group := aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `]}`)
-	tests := map[string]struct {
-		answers map[string]http.HandlerFunc
-		want    string
-	}{
-		"its groups are refused": {
-			map[string]http.HandlerFunc{groupsPath: refusal(403, "forbidden", "no right")},
-			"list groups of us-central1: 403 forbidden: no right",
-		},
-		"the requests of one group are refused": {
-			map[string]http.HandlerFunc{groupsPath: group, requestsPath: refusal(403, "forbidden", "no right")},
-			"list resize requests of alpha-x: 403 forbidden: no right",
-		},
-		"its list warns": {
-			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[],"warning":{"code":"UNREACHABLE","message":"zone c is down"}}`)},
-			"list groups of us-central1: incomplete answer: UNREACHABLE: zone c is down",
-		},
-		"a list of requests names what it could not reach": {
-			map[string]http.HandlerFunc{groupsPath: group, requestsPath: aList(`{"unreachables":["zones/us-central1-c"]}`)},
-			"list resize requests of alpha-x: incomplete answer: unreachable: zones/us-central1-c",
-		},
-		"a second page is refused": {
-			map[string]http.HandlerFunc{groupsPath: func(w http.ResponseWriter, r *http.Request) {
+func TestARegionOfWhichAListCannotBeReadWhollyIsUnseen(t *testing.T) {
+	forbidden := refusal(403, "forbidden", "no right")
+	for _, l := range lists {
+		for name, test := range map[string]struct {
+			answer http.HandlerFunc
+			want   string
+		}{
+			"it is refused":                   {forbidden, "403 forbidden: no right"},
+			"it warns":                        {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
+			"its pages go around in a circle": {aList(`{"nextPageToken":"t"}`), `the list does not end: page token "t" came before`},
+			"a record has no name": {
+				ok(l.pageOf(strings.Replace(l.named("x"), `"name":"x",`, "", 1))), "answer not understood: a record without a name",
+			},
+			"a second page is refused": {func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Query().Get("pageToken") == "" {
-					aList(`{"items":[`+groupJSON("alpha-x", testStamp.String())+`],"nextPageToken":"t"}`)(w, r)
+					ok(strings.Replace(l.page, "{", `{"nextPageToken":"t",`, 1))(w, r)
 					return
 				}
-				refusal(403, "forbidden", "no right")(w, r)
-			}},
-			"list groups of us-central1: 403 forbidden: no right",
-		},
-		"its pages go around in a circle": {
-			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[],"nextPageToken":"t"}`)},
-			`list groups of us-central1: the list does not end: page token "t" came before`,
-		},
-		"a group's name is missing": {
-			map[string]http.HandlerFunc{groupsPath: aList(`{"items":[{"targetSize":0,"description":` + quoted(testStamp.String()) + `}]}`)},
-			"list groups of us-central1: answer not understood: a record without a name",
-		},
-		"nobody can say whose a group is, nor what was requested in it": {
-			map[string]http.HandlerFunc{
-				groupsPath:   aList(`{"items":[` + groupJSON("alpha-x", `{"slurmflex":1`) + `]}`),
-				requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`),
-			},
-			"list resize requests of alpha-x: resize request a1: state: it is missing",
-		},
+				forbidden(w, r)
+			}, "403 forbidden: no right"},
+		} {
+			t.Run(l.what+" "+name, func(t *testing.T) {
+				found, unseen := l.readFrom(t, test.answer)
+				assert.Empty(t, found)
+				require.ErrorContains(t, unseen[testRegion], l.what+": ")
+				require.ErrorContains(t, unseen[testRegion], test.want)
+			})
+		}
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			test.answers[europe] = aList(`{"items":[` + groupJSON("alpha-europe", testStamp.String()) + `]}`)
-			c := clientOf(t, inMemory{atPaths(test.answers)})
-			groups, unseen := c.Groups(t.Context(), "alpha", []string{testRegion, "europe-west4", testRegion})
-			require.Len(t, unseen, 1)
-			require.EqualError(t, unseen[testRegion], test.want)
-			require.Len(t, groups, 1, "the other region's group, once")
-			assert.Equal(t, "alpha-europe", groups[0].Name)
-		})
-	}
+	_, unseen := lists[1].readFrom(t, aList(`{"unreachables":["zones/us-central1-c"]}`))
+	require.EqualError(t, unseen[testRegion], lists[1].what+": incomplete answer: unreachable: zones/us-central1-c")
+}
+
+func TestOfARegionThatIsUnseenNothingIsReturnedAndOfTheOthersAll(t *testing.T) {
+	c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{
+		// Nobody can say whose the group is, nor what was requested in it.
+		groupsPath:   items(groupJSON("alpha-x", `{"slurmflex":1`)),
+		requestsPath: aList(`{"items":[{"name":"a1","creationTimestamp":"` + createdText + `"}]}`),
+		"regions/europe-west4/instanceGroupManagers": items(groupJSON("alpha-europe", testStamp.String())),
+		policiesPath:                            refusal(403, "forbidden", "no right"),
+		"regions/europe-west4/resourcePolicies": items(policyJSON("alpha-europe", testStamp.String(), "")),
+	})})
+	regions := []string{testRegion, "europe-west4", testRegion}
+	groups, unseen := c.Groups(t.Context(), "alpha", regions)
+	require.Len(t, unseen, 1)
+	require.EqualError(t, unseen[testRegion], "list resize requests of alpha-x: resize request a1: state: it is missing")
+	require.Len(t, groups, 1, "the other region's group, once")
+	assert.Equal(t, "alpha-europe", groups[0].Name)
+	policies, unseen := c.Policies(t.Context(), "alpha", regions)
+	require.Len(t, unseen, 1)
+	require.Len(t, policies, 1)
+	assert.Equal(t, "alpha-europe", policies[0].Name)
 }
 
 func TestAGroupDeletedBetweenTwoListsIsGoneAndItsRegionIsSeen(t *testing.T) {
-	api := atPaths(map[string]http.HandlerFunc{
-		groupsPath:   aList(`{"items":[` + groupJSON("alpha-x", testStamp.String()) + `,` + groupJSON("alpha-y", testStamp.String()) + `]}`),
+	groups := groupsOf(t, atPaths(map[string]http.HandlerFunc{
+		groupsPath:   items(groupJSON("alpha-x", testStamp.String()), groupJSON("alpha-y", testStamp.String())),
 		requestsPath: refusal(404, "notFound", "was not found"),
-	})
-	groups, unseen := clientOf(t, inMemory{api}).Groups(t.Context(), "alpha", []string{testRegion})
-	assert.Empty(t, unseen)
+	}))
 	require.Len(t, groups, 1)
 	assert.Equal(t, "alpha-y", groups[0].Name)
 }
@@ -268,31 +259,18 @@ func TestTheRequestsOfGroupsAreReadSideBySide(t *testing.T) {
 		time.Sleep(time.Second)
 		aList(`{}`)(w, r)
 	}
-	items := groupJSON("alpha-x", testStamp.String())
-	answers := map[string]http.HandlerFunc{}
+	answers, groups := map[string]http.HandlerFunc{}, []string{}
 	for i := range sideBySide {
 		name := fmt.Sprintf("alpha-%d", i)
-		if i > 0 {
-			items += "," + groupJSON(name, testStamp.String())
-		}
+		groups = append(groups, groupJSON(name, testStamp.String()))
 		answers[groupsPath+"/"+name+"/resizeRequests"] = slow
 	}
-	answers[groupsPath], answers[requestsPath] = aList(`{"items":[`+items+`]}`), slow
+	answers[groupsPath] = items(groups...)
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		groups, unseen := clientOf(t, inMemory{atPaths(answers)}).Groups(t.Context(), "alpha", []string{testRegion})
-		assert.Empty(t, unseen)
-		assert.Len(t, groups, sideBySide)
+		assert.Len(t, groupsOf(t, atPaths(answers)), sideBySide)
 		assert.Equal(t, time.Second, time.Since(start))
 	})
-}
-
-func quoted(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return err.Error()
-	}
-	return string(b)
 }
 
 func TestAGroupSaysWhichMembersItHasLost(t *testing.T) {
@@ -327,12 +305,9 @@ const policiesPath = "regions/us-central1/resourcePolicies"
 func TestOnlyWorkloadPoliciesThatCarryOurStampAreReturned(t *testing.T) {
 	beta, newer := testStamp, testStamp
 	beta.Cluster, newer.Version = "beta", mig.StampVersion+1
-	api := answers(aList(`{"items":[` + policyJSON("alpha-x", testStamp.String(), `,"maxTopologyDistance":"BLOCK"`) + `,` +
-		policyJSON("alpha-y", testStamp.String(), "") + `,` +
-		policyJSON("alpha-beta", beta.String(), "") + `,` +
-		policyJSON("alpha-newer", newer.String(), "") + `,` +
-		policyJSON("alpha-by-hand", "of team alpha", "") + `]}`))
-	policies, unseen := clientOf(t, inMemory{api}).Policies(t.Context(), "alpha", []string{testRegion})
+	policies, unseen := clientOf(t, inMemory{items(policyJSON("alpha-x", testStamp.String(), `,"maxTopologyDistance":"BLOCK"`),
+		policyJSON("alpha-y", testStamp.String(), ""), policyJSON("alpha-beta", beta.String(), ""),
+		policyJSON("alpha-newer", newer.String(), ""), policyJSON("alpha-by-hand", "of team alpha", ""))}).Policies(t.Context(), "alpha", []string{testRegion})
 	assert.Empty(t, unseen)
 	for i := range policies {
 		policies[i].Created = policies[i].Created.UTC()
@@ -341,33 +316,4 @@ func TestOnlyWorkloadPoliciesThatCarryOurStampAreReturned(t *testing.T) {
 		{Name: "alpha-x", Region: testRegion, Stamp: testStamp, Distance: "BLOCK", Created: created},
 		{Name: "alpha-y", Region: testRegion, Stamp: testStamp, Created: created},
 	}, policies)
-
-	require.Len(t, api.calls, 1)
-	assert.Equal(t, "/compute/v1/projects/p/"+policiesPath, api.calls[0].path)
-	query, err := url.ParseQuery(api.calls[0].query)
-	require.NoError(t, err)
-	assert.Equal(t, url.Values{"filter": {`name eq "alpha-.*"`}, "maxResults": {"500"}}, query)
-}
-
-func TestARegionWhosePoliciesCannotAllBeReadIsUnseen(t *testing.T) {
-	for name, test := range map[string]struct {
-		answer http.HandlerFunc
-		want   string
-	}{
-		"they are refused":      {refusal(403, "forbidden", "no right"), "403 forbidden: no right"},
-		"their list warns":      {aList(`{"warning":{"code":"UNREACHABLE","message":"down"}}`), "incomplete answer: UNREACHABLE: down"},
-		"one's name is missing": {aList(`{"items":[{"description":` + quoted(testStamp.String()) + `}]}`), "answer not understood: a record without a name"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			api := atPaths(map[string]http.HandlerFunc{
-				policiesPath:                            test.answer,
-				"regions/europe-west4/resourcePolicies": aList(`{"items":[` + policyJSON("alpha-europe", testStamp.String(), "") + `]}`),
-			})
-			policies, unseen := clientOf(t, inMemory{api}).Policies(t.Context(), "alpha", []string{testRegion, "europe-west4"})
-			require.Len(t, unseen, 1)
-			require.ErrorContains(t, unseen[testRegion], "list workload policies of us-central1: "+test.want)
-			require.Len(t, policies, 1)
-			assert.Equal(t, "alpha-europe", policies[0].Name)
-		})
-	}
 }

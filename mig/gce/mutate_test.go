@@ -25,73 +25,57 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 		"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"projects/p/zones/us-central1-a"},{"zone":"projects/p/zones/us-central1-b"}]},
 		"updatePolicy":{"type":"OPPORTUNISTIC","instanceRedistributionType":"NONE"},
 		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}`
-	tests := []struct {
-		name         string
-		do           func(context.Context, *Client) error
-		method, path string
-		body         string
+	const groups, stamped = regionPath + "/instanceGroupManagers", `"description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}"`
+	n0 := []mig.Instance{{Name: "n0", Zone: "us-central1-b"}}
+	placed := testGroup
+	placed.Policy = "alpha-a3-job-812"
+	for name, test := range map[string]struct {
+		do         func(context.Context, *Client) error
+		sent, body string
 	}{
-		{
-			"a group as flex-start prescribes it",
-			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
-			"POST", regionPath + "/instanceGroupManagers",
-			flexGroup + `}`,
+		"a group as flex-start prescribes it": {
+			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) }, "POST " + groups, flexGroup + `}`,
 		},
-		{
-			"a group with a workload policy",
-			func(ctx context.Context, c *Client) error {
-				placed := testGroup
-				placed.Policy = "alpha-a3-job-812"
-				return c.CreateGroup(ctx, placed)
-			},
-			"POST", regionPath + "/instanceGroupManagers",
+		"a group with a workload policy": {
+			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, placed) }, "POST " + groups,
 			flexGroup + `,"resourcePolicies":{"workloadPolicy":"projects/p/regions/us-central1/resourcePolicies/alpha-a3-job-812"}}`,
 		},
-		{
-			"a request that names its instances",
+		"a request that names its instances": {
 			func(ctx context.Context, c *Client) error {
-				return c.CreateRequest(ctx, testRegion, "alpha-a3-job-812", mig.RequestSpec{Name: "a1", Instances: []string{"n0", "n1"}, Duration: 2 * time.Hour})
+				spec := mig.RequestSpec{Name: "a1", Instances: []string{"n0", "n1"}, Duration: 2 * time.Hour}
+				return c.CreateRequest(ctx, testRegion, "alpha-a3-job-812", spec)
 			},
-			"POST", regionPath + "/instanceGroupManagers/alpha-a3-job-812/resizeRequests",
+			"POST " + groups + "/alpha-a3-job-812/resizeRequests",
 			`{"name":"a1","instances":[{"name":"n0"},{"name":"n1"}],"requestedRunDuration":{"seconds":"7200"}}`,
 		},
-		{
-			"a cancel without a body",
+		"a cancel without a body": {
 			func(ctx context.Context, c *Client) error { return c.CancelRequest(ctx, testRegion, "g", "a1") },
-			"POST", regionPath + "/instanceGroupManagers/g/resizeRequests/a1/cancel", "",
+			"POST " + groups + "/g/resizeRequests/a1/cancel", "",
 		},
-		{
-			"a deletion of a request",
+		"a deletion of a request": {
 			func(ctx context.Context, c *Client) error { return c.DeleteRequest(ctx, testRegion, "g", "a1") },
-			"DELETE", regionPath + "/instanceGroupManagers/g/resizeRequests/a1", "",
+			"DELETE " + groups + "/g/resizeRequests/a1", "",
 		},
-		{
-			"a workload policy with the longest distance",
+		"a workload policy with the longest distance": {
 			func(ctx context.Context, c *Client) error {
 				return c.CreatePolicy(ctx, mig.PolicySpec{Name: "alpha-a3-job-812", Region: testRegion, Distance: "BLOCK", Stamp: testStamp})
 			},
-			"POST", regionPath + "/resourcePolicies",
-			`{"name":"alpha-a3-job-812","description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
-			 "workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"BLOCK"}}`,
+			"POST " + regionPath + "/resourcePolicies",
+			`{"name":"alpha-a3-job-812",` + stamped + `,"workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"BLOCK"}}`,
 		},
-		{
-			"a workload policy that leaves the distance to Compute",
+		"a workload policy that leaves the distance to Compute": {
 			func(ctx context.Context, c *Client) error {
 				return c.CreatePolicy(ctx, mig.PolicySpec{Name: "w", Region: testRegion, Stamp: testStamp})
 			},
-			"POST", regionPath + "/resourcePolicies",
-			`{"name":"w","description":"{\"slurmflex\":1,\"cluster\":\"alpha\",\"nodeset\":\"a3\",\"job\":812}",
-			 "workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`,
+			"POST " + regionPath + "/resourcePolicies", `{"name":"w",` + stamped + `,"workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`,
 		},
-		{
-			"a deletion of a workload policy",
+		"a deletion of a workload policy": {
 			func(ctx context.Context, c *Client) error { return c.DeletePolicy(ctx, testRegion, "w") },
-			"DELETE", regionPath + "/resourcePolicies/w", "",
+			"DELETE " + regionPath + "/resourcePolicies/w", "",
 		},
-		{
-			"a bulk insert into one zone",
+		"a bulk insert into one zone": {
 			func(ctx context.Context, c *Client) error { return c.BulkInsert(ctx, testBulk("us-central1-b")) },
-			"POST", "/compute/v1/projects/p/zones/us-central1-b/instances/bulkInsert",
+			"POST /compute/v1/projects/p/zones/us-central1-b/instances/bulkInsert",
 			`{"count":"2","minCount":"2","perInstanceProperties":{"alpha-a3-0":{},"alpha-a3-1":{}},
 			 "sourceInstanceTemplate":"projects/p/global/instanceTemplates/T",
 			 "instanceProperties":{
@@ -100,35 +84,25 @@ func TestMutationsAreSentAsComputeWantsThem(t *testing.T) {
 			   "instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","automaticRestart":false},
 			  "reservationAffinity":{"consumeReservationType":"NO_RESERVATION"}}}`,
 		},
-		{
-			"a deletion of an instance that no group made",
-			func(ctx context.Context, c *Client) error {
-				return c.DeleteVMs(ctx, []mig.Instance{{Name: "n0", Zone: "us-central1-b"}})
-			},
-			"DELETE", "/compute/v1/projects/p/zones/us-central1-b/instances/n0", "",
+		"a deletion of an instance that no group made": {
+			func(ctx context.Context, c *Client) error { return c.DeleteVMs(ctx, n0) },
+			"DELETE /compute/v1/projects/p/zones/us-central1-b/instances/n0", "",
 		},
-		{
-			"a deletion of instances by their paths",
-			func(ctx context.Context, c *Client) error {
-				return c.DeleteInstances(ctx, testRegion, "g", []mig.Instance{{Name: "n0", Zone: "us-central1-b"}})
-			},
-			"POST", regionPath + "/instanceGroupManagers/g/deleteInstances",
+		"a deletion of instances by their paths": {
+			func(ctx context.Context, c *Client) error { return c.DeleteInstances(ctx, testRegion, "g", n0) },
+			"POST " + groups + "/g/deleteInstances",
 			`{"instances":["projects/p/zones/us-central1-b/instances/n0"],"skipInstancesOnValidationError":true}`,
 		},
-		{
-			"a deletion of a group",
-			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
-			"DELETE", regionPath + "/instanceGroupManagers/g", "",
+		"a deletion of a group": {
+			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") }, "DELETE " + groups + "/g", "",
 		},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+	} {
+		t.Run(name, func(t *testing.T) {
 			api := answers(ok(done))
 			require.NoError(t, test.do(t.Context(), clientOf(t, inMemory{api})))
 			require.Len(t, api.calls, 1)
 			sent := api.calls[0]
-			assert.Equal(t, test.method, sent.method)
-			assert.Equal(t, test.path, sent.path)
+			assert.Equal(t, test.sent, sent.method+" "+sent.path)
 			if test.body == "" {
 				assert.Empty(t, sent.body)
 			} else {
@@ -215,63 +189,57 @@ func TestAnOperationThatEndsWithErrorsFailsTheCall(t *testing.T) {
 
 // The Go client's apierror has no Reason for answers that carry "errors".
 func TestARefusalIsClassifiedByItsReason(t *testing.T) {
-	tests := []struct {
-		name   string
+	const (
+		ended = `{"error":{"code":412,"message":"Cancelling is not possible.","errors":[{"message":"Cancelling is not possible.","domain":"global",
+			"reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`
+		tooMany = `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"message":"Rate Limit Exceeded","domain":"usageLimits",
+			"reason":"rateLimitExceeded"}],"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"}]}}`
+		there  = "The resource 'projects/p/regions/us-central1/instanceGroupManagers/g' already exists"
+		create = "create group alpha-a3-job-812: "
+		remove = "delete group g: "
+		cancel = "cancel resize request g/a1: "
+		vms    = "delete instances of group g: "
+	)
+	calls := map[string]func(context.Context, *Client) error{
+		create: func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
+		remove: func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
+		cancel: func(ctx context.Context, c *Client) error { return c.CancelRequest(ctx, testRegion, "g", "a1") },
+		vms: func(ctx context.Context, c *Client) error {
+			return c.DeleteInstances(ctx, testRegion, "g", []mig.Instance{{Name: "n", Zone: "z"}})
+		},
+	}
+	for name, test := range map[string]struct {
 		answer http.HandlerFunc
-		do     func(context.Context, *Client) error
+		call   string
 		cause  mig.Cause
 		want   string
 	}{
-		{
-			"cancel a request that has ended",
-			answer(412, `{"error":{"code":412,"message":"Cancelling is not possible.","errors":[{"message":"Cancelling is not possible.","domain":"global","reason":"conditionNotMet","location":"If-Match","locationType":"header"}]}}`),
-			func(ctx context.Context, c *Client) error { return c.CancelRequest(ctx, testRegion, "g", "a1") },
-			mig.CauseConflict, "cancel resize request g/a1: 412 conditionNotMet: Cancelling is not possible.",
+		"cancel a request that has ended": {
+			answer(412, ended), cancel, mig.CauseConflict, "412 conditionNotMet: Cancelling is not possible.",
 		},
-		{
-			"too many calls, with details beside the reason",
-			answer(403, `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"message":"Rate Limit Exceeded","domain":"usageLimits","reason":"rateLimitExceeded"}],"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED"}]}}`),
-			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
-			mig.CauseRate, "create group alpha-a3-job-812: 403 rateLimitExceeded: Rate Limit Exceeded",
+		"too many calls, with details beside the reason": {
+			answer(403, tooMany), create, mig.CauseRate, "403 rateLimitExceeded: Rate Limit Exceeded",
 		},
-		{
-			"a group that is there already",
-			refusal(409, "alreadyExists", "The resource 'projects/p/regions/us-central1/instanceGroupManagers/g' already exists"),
-			func(ctx context.Context, c *Client) error { return c.CreateGroup(ctx, testGroup) },
-			mig.CauseExists, "create group alpha-a3-job-812: 409 alreadyExists: The resource 'projects/p/regions/us-central1/instanceGroupManagers/g' already exists",
+		"a group that is there already": {refusal(409, "alreadyExists", there), create, mig.CauseExists, "409 alreadyExists: " + there},
+		"a group that is not there": {
+			refusal(404, "notFound", "The resource was not found"), remove, mig.CauseNotFound, "404 notFound: The resource was not found",
 		},
-		{
-			"a group that is not there",
-			refusal(404, "notFound", "The resource was not found"),
-			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
-			mig.CauseNotFound, "delete group g: 404 notFound: The resource was not found",
-		},
-		{
-			"a group that is not there, in Google's newer form",
+		"a group that is not there, in Google's newer form": {
 			answer(404, `{"error":{"code":404,"message":"The resource was not found","status":"NOT_FOUND"}}`),
-			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
-			mig.CauseNotFound, "delete group g: 404 notFound: The resource was not found",
+			remove, mig.CauseNotFound, "404 notFound: The resource was not found",
 		},
-		{
-			"an endpoint that is not Google's does not say that a group is gone",
-			answer(404, "404 page not found\n"),
-			func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, testRegion, "g") },
-			mig.CauseUnavailable, `delete group g: 404 not Google's answer: Not Found: "404 page not found"`,
+		"an endpoint that is not Google's does not say that a group is gone": {
+			answer(404, "404 page not found\n"), remove, mig.CauseUnavailable, `404 not Google's answer: Not Found: "404 page not found"`,
 		},
-		{
-			"words over several lines",
+		"words over several lines": {
 			answer(403, `{"error":{"code":403,"message":"Required permission\nfor\n\tthis","errors":[{"reason":"forbidden","message":"x"}]}}`),
-			func(ctx context.Context, c *Client) error {
-				return c.DeleteInstances(ctx, testRegion, "g", []mig.Instance{{Name: "n", Zone: "z"}})
-			},
-			mig.CausePermission, "delete instances of group g: 403 forbidden: Required permission for this",
+			vms, mig.CausePermission, "403 forbidden: Required permission for this",
 		},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				err := test.do(t.Context(), clientOf(t, inMemory{answers(test.answer)}))
-				require.EqualError(t, err, test.want)
+				err := calls[test.call](t.Context(), clientOf(t, inMemory{answers(test.answer)}))
+				require.EqualError(t, err, test.call+test.want)
 				assert.Equal(t, test.cause, mig.CauseOf(err))
 				var e *mig.Error
 				require.ErrorAs(t, err, &e)

@@ -75,15 +75,15 @@ var permissions = map[string][]string{
 // uses call every method of the client in all the ways that reach another method
 // of the API, each in a world of its own where there is no capacity.
 var uses = map[string]func(t *testing.T, w world){
-	"Groups":    func(t *testing.T, w world) { w.requested(t); w.group(t) },
+	"Groups":    func(t *testing.T, w world) { w.asked(t); w.group(t) },
 	"Instances": func(t *testing.T, w world) { w.seen(t) },
 	"Foreign": func(t *testing.T, w world) {
 		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})
 		require.Empty(t, unseen)
 	},
 	"Members": func(t *testing.T, w world) {
-		w.requested(t)
-		_, err := w.Members(t.Context(), region, "alpha-a3-job-812")
+		w.asked(t)
+		_, err := w.Members(t.Context(), region, "alpha-x")
 		require.NoError(t, err)
 	},
 	"Policies": func(t *testing.T, w world) {
@@ -115,28 +115,28 @@ var uses = map[string]func(t *testing.T, w world){
 		require.NoError(t, err)
 	},
 	"CreateGroup": func(t *testing.T, w world) {
-		w.requested(t)
-		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-a3-job-812", 812)), "it is there: whose it is, is looked up")
+		w.asked(t)
+		require.Error(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)), "it is there: whose it is, is looked up")
 	},
-	"CreateRequest": func(t *testing.T, w world) { w.requested(t) },
+	"CreateRequest": func(t *testing.T, w world) { w.asked(t) },
 	"CancelRequest": func(t *testing.T, w world) {
-		w.requested(t)
-		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-a3-job-812", "a1"))
+		w.asked(t)
+		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
 	},
 	"DeleteRequest": func(t *testing.T, w world) {
-		w.requested(t)
-		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-a3-job-812", "a1"))
-		require.NoError(t, w.DeleteRequest(t.Context(), region, "alpha-a3-job-812", "a1"))
+		w.asked(t)
+		require.NoError(t, w.CancelRequest(t.Context(), region, "alpha-x", "a1"))
+		require.NoError(t, w.DeleteRequest(t.Context(), region, "alpha-x", "a1"))
 	},
 	"DeleteInstances": func(t *testing.T, w world) {
 		w.cloud.SetCapacity("", "", -1)
-		w.requested(t)
+		w.asked(t)
 		time.Sleep(time.Minute)
-		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-a3-job-812", w.seen(t)))
+		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-x", w.seen(t)))
 	},
 	"DeleteGroup": func(t *testing.T, w world) {
-		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-a3-job-812", 812)))
-		require.NoError(t, w.DeleteGroup(t.Context(), region, "alpha-a3-job-812"))
+		require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-x", 1)))
+		require.NoError(t, w.DeleteGroup(t.Context(), region, "alpha-x"))
 	},
 	"BulkInsert": func(t *testing.T, w world) {
 		require.Error(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-a")), "there is no room: the parts are asked why")
@@ -152,13 +152,6 @@ var uses = map[string]func(t *testing.T, w world){
 		require.NoError(t, w.CreatePolicy(t.Context(), w.policy("alpha-w")))
 		require.NoError(t, w.DeletePolicy(t.Context(), region, "alpha-w"))
 	},
-}
-
-// requested has a request that waits for capacity.
-func (w world) requested(t *testing.T) {
-	t.Helper()
-	require.NoError(t, w.CreateGroup(t.Context(), w.spec("alpha-a3-job-812", 812)))
-	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-a3-job-812", request("alpha-a3-0")))
 }
 
 // called are the API's methods that the uses of the client have called.

@@ -106,8 +106,7 @@ func TestWhatAListHasTwiceAndNotAlikeIsUnread(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			twice := l.pageOf(l.named("alpha-x"), strings.Replace(l.named("alpha-x"), createdText, later, 1))
 			if l.path == requestsPath {
-				c := clientOf(t, inMemory{atPaths(map[string]http.HandlerFunc{groupsPath: ok(lists[0].page), requestsPath: ok(twice)})})
-				groups, _ := c.Groups(t.Context(), "alpha", []string{testRegion})
+				groups := groupsOf(t, atPaths(map[string]http.HandlerFunc{groupsPath: ok(lists[0].page), requestsPath: ok(twice)}))
 				require.Len(t, groups, 1)
 				assert.Equal(t, "resize request alpha-x: the list has it twice, and not alike: ACCEPTED and ACCEPTED", groups[0].Unread)
 				assert.Len(t, groups[0].Requests, 1)

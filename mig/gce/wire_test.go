@@ -24,50 +24,45 @@ import (
 )
 
 func TestAFaultThatMayPassIsTriedAgain(t *testing.T) {
-	faults := map[string]http.HandlerFunc{
-		"408":                     answer(408, ""),
-		"429":                     refusal(429, "rateLimitExceeded", "Quota exceeded"),
-		"500":                     refusal(500, "backendError", "Internal error"),
-		"502 from a proxy":        answer(502, "<html>Bad Gateway</html>"),
-		"503":                     refusal(503, "backendError", "Try again"),
-		"504":                     answer(504, ""),
-		"403 rateLimitExceeded":   refusal(403, "rateLimitExceeded", "Rate Limit Exceeded"),
-		"concurrent operations":   answer(403, `{"error":{"code":403,"message":"Rate Limit Exceeded","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED","domain":"compute.googleapis.com"}]}}`),
-		"a page that is not JSON": answer(200, "<html>Log in</html>"),
-		"half a page":             answer(200, `{"items":[{"name":"alp`),
-		"an empty answer":         answer(200, ""),
-	}
-	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
+	const concurrent = `{"error":{"code":403,"message":"Rate Limit Exceeded","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo",
+		"reason":"CONCURRENT_OPERATIONS_QUOTA_EXCEEDED","domain":"compute.googleapis.com"}]}}`
+	for _, faults := range []struct {
+		pass bool
+		all  map[string]http.HandlerFunc
+	}{
+		{true, map[string]http.HandlerFunc{
+			"408":                     answer(408, ""),
+			"429":                     refusal(429, "rateLimitExceeded", "Quota exceeded"),
+			"500":                     refusal(500, "backendError", "Internal error"),
+			"502 from a proxy":        answer(502, "<html>Bad Gateway</html>"),
+			"503":                     refusal(503, "backendError", "Try again"),
+			"504":                     answer(504, ""),
+			"403 rateLimitExceeded":   refusal(403, "rateLimitExceeded", "Rate Limit Exceeded"),
+			"concurrent operations":   answer(403, concurrent),
+			"a page that is not JSON": answer(200, "<html>Log in</html>"),
+			"half a page":             answer(200, `{"items":[{"name":"alp`),
+			"an empty answer":         answer(200, ""),
+		}},
+		{false, map[string]http.HandlerFunc{
+			"400":                 refusal(400, "invalid", "Invalid value"),
+			"403 for want of IAM": refusal(403, "forbidden", "Required 'compute.instanceGroupManagers.delete' permission"),
+			"403 from a proxy":    answer(403, "<html>Forbidden</html>"),
+			"404":                 refusal(404, "notFound", "was not found"),
+			"409":                 refusal(409, "alreadyExists", "already exists"),
+			"412":                 refusal(412, "conditionNotMet", "final state"),
+			"a redirect": func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://elsewhere/", http.StatusFound)
+			},
+		}},
+	} {
+		for name, fault := range faults.all {
 			synctest.Test(t, func(t *testing.T) {
 				api := answers(fault, fault, ok(done))
-				require.NoError(t, clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x"))
-				assert.Len(t, api.calls, 3)
+				err := clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x")
+				assert.Equal(t, faults.pass, err == nil, name)
+				assert.Len(t, api.calls, map[bool]int{true: 3, false: 1}[faults.pass], name)
 			})
-		})
-	}
-}
-
-func TestAFaultThatLastsIsNotTriedAgain(t *testing.T) {
-	faults := map[string]http.HandlerFunc{
-		"400":                 refusal(400, "invalid", "Invalid value"),
-		"403 for want of IAM": refusal(403, "forbidden", "Required 'compute.instanceGroupManagers.delete' permission"),
-		"403 from a proxy":    answer(403, "<html>Forbidden</html>"),
-		"404":                 refusal(404, "notFound", "was not found"),
-		"409":                 refusal(409, "alreadyExists", "already exists"),
-		"412":                 refusal(412, "conditionNotMet", "final state"),
-		"a redirect": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://elsewhere/", http.StatusFound)
-		},
-	}
-	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				api := answers(fault, ok(done))
-				require.Error(t, clientOf(t, inMemory{api}).DeleteGroup(t.Context(), testRegion, "alpha-x"))
-				assert.Len(t, api.calls, 1)
-			})
-		})
+		}
 	}
 }
 

@@ -10,24 +10,17 @@ import (
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // A dummy prints 5,000 nodes: what is measured is the start of a program, its
 // output through a pipe, and reading that.
 func BenchmarkNodes(b *testing.B) {
-	cfg, err := site.Config(5_000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	nodes := site.Steady(must.Get(site.Config(5_000)), time.Now()).Nodes
 	dir := b.TempDir()
 	records := filepath.Join(dir, "nodes")
-	if err := os.WriteFile(records, []byte(fakeslurm.PrintNodes(site.Steady(cfg, time.Now()).Nodes)), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	dummy := fmt.Sprintf("#!/bin/sh\nexec cat %s\n", records)
-	if err := os.WriteFile(filepath.Join(dir, "scontrol"), []byte(dummy), 0o700); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(os.WriteFile(records, []byte(fakeslurm.PrintNodes(nodes)), 0o600))
+	must.Do(os.WriteFile(filepath.Join(dir, "scontrol"), fmt.Appendf(nil, "#!/bin/sh\nexec cat %s\n", records), 0o700))
 	client := &scontrol.Client{BinDir: dir}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"slurmflex/slurm"
 )
@@ -82,18 +83,12 @@ func TestControllersAreListedWithWhoAnswers(t *testing.T) {
 }
 
 func TestControllersThatCannotBeReadAreAnError(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		command dummy
-		want    string
-	}{
-		{"ping fails", dummy{Stderr: "scontrol: fatal: no configuration\n", Exit: 1}, "scontrol ping: no configuration"},
-		{"ping says nothing", dummy{}, `scontrol ping: "": about no slurmctld`},
+	for want, command := range map[string]dummy{
+		"scontrol ping: no configuration":       {Stderr: "scontrol: fatal: no configuration\n", Exit: 1},
+		`scontrol ping: "": about no slurmctld`: {},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := newClient(t, test.command).Controllers(t.Context())
-			require.EqualError(t, err, test.want)
-		})
+		_, err := newClient(t, command).Controllers(t.Context())
+		require.EqualError(t, err, want)
 	}
 }
 
@@ -165,20 +160,53 @@ func TestErrorsAreOneLineOfSlurmsOwnWords(t *testing.T) {
 
 func TestAClientIsSafeForManyAtOnce(t *testing.T) {
 	c := newClient(t, dummy{Stdout: "slurm 22.05.8\n"})
-	done := make(chan error)
+	var all errgroup.Group
 	for range 8 {
-		go func() {
-			_, err := c.Version(context.Background())
-			done <- err
-		}()
+		all.Go(func() error {
+			_, err := c.Version(t.Context())
+			return err
+		})
 	}
-	for range 8 {
-		select {
-		case err := <-done:
-			require.NoError(t, err)
-		case <-time.After(30 * time.Second):
-			t.Fatal("a call does not come back")
-		}
-	}
+	require.NoError(t, all.Wait())
 	require.Len(t, calls(t, c), 8)
+}
+
+// Whatever a command prints and however it ends, there are nodes or an error of
+// one line, and a command that failed has told of no nodes.
+func FuzzWhatACommandPrints(f *testing.F) {
+	f.Add("", "scontrol: error: slurm_load_node error: Unable to contact slurm controller (connect failure)\n", 1)
+	f.Add("No nodes in the system\n", "", 0)
+	f.Add("NodeName=f0 Arch=x86_64 OS=Linux RealMemory=1 State=IDLE+CLOUD Partitions=p BootTime=None LastBusyTime=Unknown\n", "a warning\n", 0)
+	f.Add("NodeName=f0 RealMemory=1 State=IDLE BootTime=None\nNodeName=f0 RealMemory=1 State=IDLE BootTime=None\n", "", 0)
+	f.Add("\x00\xff\n\n", "fatal: \x1b[31m\n\n\nsquint\u2028x", 255)
+	f.Fuzz(func(t *testing.T, stdout, stderr string, exit int) {
+		c := newClient(t, dummy{Stdout: stdout, Stderr: stderr, Exit: exit & 0xff})
+		nodes, err := c.Nodes(t.Context())
+		if exit&0xff != 0 {
+			require.Error(t, err)
+		}
+		if err != nil {
+			for _, node := range nodes { // of those that could not be read the names are known
+				require.Zero(t, exit&0xff)
+				require.ErrorAs(t, err, new(slurm.Unread))
+				require.NotEmpty(t, node.Name)
+			}
+			require.NotContains(t, err.Error(), "\n")
+			require.Less(t, len(err.Error()), maxCall+2*maxWords)
+		}
+	})
+}
+
+// The words of a failure are a short line, the same when they are read again.
+func FuzzOwnWords(f *testing.F) {
+	f.Add([]byte("scontrol: error: Invalid job id specified\n"))
+	f.Add([]byte("slurm_update error: Invalid node name specified\n\n\nfatal: x"))
+	f.Add([]byte("error: \xff\x00\n\u2028Duplicate reservation name"))
+	f.Fuzz(func(t *testing.T, printed []byte) {
+		words := ownWords(printed)
+		require.LessOrEqual(t, len(words), maxWords)
+		require.NotContains(t, words, "\n")
+		require.True(t, utf8.ValidString(words))
+		require.Equal(t, words, plain(words, maxWords))
+	})
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/must"
 )
 
 // dummy is what the commands of a test do. They are the test binary itself
@@ -52,14 +54,7 @@ func TestMain(m *testing.M) {
 func beDummy(name string) int {
 	conf := os.Getenv("SLURM_CONF")
 	var d dummy
-	b, err := os.ReadFile(conf)
-	if err == nil {
-		err = json.Unmarshal(b, &d)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 3
-	}
+	must.Do(json.Unmarshal(must.Get(os.ReadFile(conf)), &d))
 	if name == "scontrol" && len(os.Args) == 2 && os.Args[1] == "linger" {
 		record(conf, name)
 		time.Sleep(time.Hour)
@@ -76,9 +71,7 @@ func beDummy(name string) int {
 	if d.Hang || d.Leave {
 		child := exec.Command(os.Args[0], "linger")
 		child.Stdout = os.Stdout
-		if err := child.Start(); err != nil {
-			return 3
-		}
+		must.Do(child.Start())
 	}
 	if d.Hang {
 		time.Sleep(time.Hour)
@@ -106,33 +99,21 @@ func markIn(args []string) string {
 
 // record leaves a note of this run beside the configuration.
 func record(conf, name string) {
-	note, err := json.Marshal(call{Args: append([]string{name}, os.Args[1:]...), Env: os.Environ(), PID: os.Getpid()})
-	if err == nil {
-		path := fmt.Sprintf("%s.%d.%d", conf, time.Now().UnixNano(), os.Getpid())
-		err = os.WriteFile(path+".part", note, 0o600)
-		if err == nil {
-			err = os.Rename(path+".part", path+".call")
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(3)
-	}
+	note := must.Get(json.Marshal(call{Args: append([]string{name}, os.Args[1:]...), Env: os.Environ(), PID: os.Getpid()}))
+	path := fmt.Sprintf("%s.%d.%d", conf, time.Now().UnixNano(), os.Getpid())
+	must.Do(os.WriteFile(path+".part", note, 0o600))
+	must.Do(os.Rename(path+".part", path+".call"))
 }
 
 // newClient gives a client whose commands are dummies.
 func newClient(t *testing.T, d dummy) *Client {
 	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
 	dir := t.TempDir()
 	for _, name := range programs {
-		require.NoError(t, os.Symlink(self, filepath.Join(dir, name)))
+		must.Do(os.Symlink(must.Get(os.Executable()), filepath.Join(dir, name)))
 	}
 	conf := filepath.Join(dir, "conf")
-	b, err := json.Marshal(d)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(conf, b, 0o600))
+	must.Do(os.WriteFile(conf, must.Get(json.Marshal(d)), 0o600))
 	return &Client{BinDir: dir, Conf: conf}
 }
 
@@ -168,7 +149,5 @@ func requireGone(t *testing.T, pid int) {
 
 func fixture(t *testing.T, version, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "testdata", version, name))
-	require.NoError(t, err)
-	return string(b)
+	return string(must.Get(os.ReadFile(filepath.Join("..", "testdata", version, name))))
 }

@@ -1,6 +1,7 @@
 package scontrol
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,46 +18,35 @@ type jobVerb struct {
 }
 
 func jobVerbs() []jobVerb {
+	words := func(before ...string) func(string) []string {
+		return func(address string) []string { return append(slices.Clone(before), address) }
+	}
 	return []jobVerb{
-		{
-			"set the admin comment",
-			func(t *testing.T, c *Client, id uint32) error { return c.SetAdminComment(t.Context(), id, "a note") },
-			func(address string) []string {
-				return []string{"scontrol", "update", "jobid=" + address, "admincomment=a note"}
-			},
-		},
-		{
-			"hold",
-			func(t *testing.T, c *Client, id uint32) error { return c.HoldJob(t.Context(), id) },
-			func(address string) []string { return []string{"scontrol", "hold", address} },
-		},
-		{
-			"requeue",
-			func(t *testing.T, c *Client, id uint32) error { return c.RequeueJob(t.Context(), id) },
-			func(address string) []string { return []string{"scontrol", "requeue", "Incomplete", address} },
-		},
-		{
-			"requeuehold",
-			func(t *testing.T, c *Client, id uint32) error { return c.RequeueHoldJob(t.Context(), id) },
-			func(address string) []string { return []string{"scontrol", "requeuehold", "Incomplete", address} },
-		},
-		{
-			"cancel",
-			func(t *testing.T, c *Client, id uint32) error { return c.CancelJob(t.Context(), id) },
-			func(address string) []string { return []string{"scancel", address} },
-		},
-		{
-			"start now",
-			func(t *testing.T, c *Client, id uint32) error { return c.StartNow(t.Context(), id) },
-			func(address string) []string {
-				return []string{"scontrol", "update", "jobid=" + address, "starttime=now"}
-			},
-		},
-		{
-			"notify",
-			func(t *testing.T, c *Client, id uint32) error { return c.NotifyJob(t.Context(), id, "a note") },
-			func(address string) []string { return []string{"scontrol", "--", "notify", address, "a note"} },
-		},
+		{"set the admin comment", func(t *testing.T, c *Client, id uint32) error {
+			return c.SetAdminComment(t.Context(), id, "a note")
+		}, func(address string) []string {
+			return []string{"scontrol", "update", "jobid=" + address, "admincomment=a note"}
+		}},
+		{"start now", func(t *testing.T, c *Client, id uint32) error {
+			return c.StartNow(t.Context(), id)
+		}, func(address string) []string {
+			return []string{"scontrol", "update", "jobid=" + address, "starttime=now"}
+		}},
+		{"notify", func(t *testing.T, c *Client, id uint32) error {
+			return c.NotifyJob(t.Context(), id, "a note")
+		}, func(address string) []string { return []string{"scontrol", "--", "notify", address, "a note"} }},
+		{"hold", func(t *testing.T, c *Client, id uint32) error {
+			return c.HoldJob(t.Context(), id)
+		}, words("scontrol", "hold")},
+		{"requeue", func(t *testing.T, c *Client, id uint32) error {
+			return c.RequeueJob(t.Context(), id)
+		}, words("scontrol", "requeue", "Incomplete")},
+		{"requeuehold", func(t *testing.T, c *Client, id uint32) error {
+			return c.RequeueHoldJob(t.Context(), id)
+		}, words("scontrol", "requeuehold", "Incomplete")},
+		{"cancel", func(t *testing.T, c *Client, id uint32) error {
+			return c.CancelJob(t.Context(), id)
+		}, words("scancel")},
 	}
 }
 
@@ -67,64 +57,47 @@ func squeueSays(out string) map[string]dummy {
 
 func TestAJobIsChangedUnderItsOwnAddress(t *testing.T) {
 	for _, verb := range jobVerbs() {
-		t.Run(verb.name, func(t *testing.T) {
-			c := newClient(t, dummy{Instead: squeueSays("6|5_0\n5|5_2\n")})
-			require.NoError(t, verb.do(t, c, 5))
-			require.Equal(t, []string{"squeue", "-h", "-a", "-t", "all", "-j", "5", "-o", "%A|%i"}, calls(t, c)[0].Args)
-			require.Equal(t, verb.args("5_2"), calls(t, c)[1].Args, "not 5, which is the whole array")
-			require.Len(t, calls(t, c), 2)
-		})
+		c := newClient(t, dummy{Instead: squeueSays("6|5_0\n5|5_2\n")})
+		require.NoError(t, verb.do(t, c, 5))
+		require.Equal(t, []string{"squeue", "-h", "-a", "-t", "all", "-j", "5", "-o", "%A|%i"}, calls(t, c)[0].Args)
+		require.Equal(t, verb.args("5_2"), calls(t, c)[1].Args, "not 5, which is the whole array")
+		require.Len(t, calls(t, c), 2)
 	}
 }
 
 func TestAHeterogeneousJobIsOneJobButForTheAdminComments(t *testing.T) {
 	for _, verb := range jobVerbs() {
-		t.Run(verb.name, func(t *testing.T) {
-			for id, own := range map[uint32]string{10: "10+0", 11: "10+1"} {
-				c := newClient(t, dummy{Instead: squeueSays("11|10+1\n10|10+0\n")})
-				require.NoError(t, verb.do(t, c, id))
-				address := "10"
-				if verb.name == "set the admin comment" {
-					address = own
-				}
-				require.Equal(t, verb.args(address), calls(t, c)[1].Args)
+		for id, address := range map[uint32]string{10: "10+0", 11: "10+1"} {
+			c := newClient(t, dummy{Instead: squeueSays("11|10+1\n10|10+0\n")})
+			require.NoError(t, verb.do(t, c, id))
+			if verb.name != "set the admin comment" {
+				address = "10"
 			}
-		})
+			require.Equal(t, verb.args(address), calls(t, c)[1].Args)
+		}
 	}
 }
 
 func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 	down := dummy{Stderr: "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", Exit: 1}
 	for _, verb := range jobVerbs() {
-		t.Run(verb.name, func(t *testing.T) {
-			c := newClient(t, dummy{Instead: squeueSays("5|5_[0-3%2]\n")})
-			require.ErrorContains(t, verb.do(t, c, 5), verb.name+": squeue: ")
+		for _, squeue := range []dummy{{Stdout: "5|5_[0-3%2]\n"}, down, gone(), {Stdout: "6|5_0\n"}} {
+			c := newClient(t, dummy{Instead: map[string]dummy{slurm.JobAddressFormat: squeue}})
+			err := verb.do(t, c, 5)
 			require.Len(t, calls(t, c), 1)
-
-			c = newClient(t, dummy{Instead: map[string]dummy{slurm.JobAddressFormat: down}})
-			require.ErrorIs(t, verb.do(t, c, 5), ErrNoController)
-			require.Len(t, calls(t, c), 1)
-		})
-	}
-}
-
-func TestAJobThatIsGoneIsUnknownAndAsGoodAsCancelled(t *testing.T) {
-	for _, verb := range jobVerbs() {
-		t.Run(verb.name, func(t *testing.T) {
-			for name, instead := range map[string]map[string]dummy{
-				"the job is unknown":             {slurm.JobAddressFormat: gone()},
-				"only its array's others remain": squeueSays("6|5_0\n"),
-			} {
-				c := newClient(t, dummy{Instead: instead})
-				err := verb.do(t, c, 5)
+			switch squeue.Stderr + squeue.Stdout {
+			case down.Stderr:
+				require.ErrorIs(t, err, ErrNoController)
+			case "5|5_[0-3%2]\n":
+				require.ErrorContains(t, err, verb.name+": squeue: ")
+			default: // it is gone, or only its array's others remain
 				if verb.name == "cancel" {
-					require.NoError(t, err, name)
+					require.NoError(t, err, "as good as cancelled")
 				} else {
-					require.ErrorIs(t, err, ErrUnknownJob, name)
+					require.ErrorIs(t, err, ErrUnknownJob, verb.name)
 				}
-				require.Len(t, calls(t, c), 1)
 			}
-		})
+		}
 	}
 	err := newClient(t, dummy{Instead: squeueSays("")}).HoldJob(t.Context(), 5)
 	require.EqualError(t, err, "hold: job 5: no such job")

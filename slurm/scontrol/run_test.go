@@ -2,40 +2,50 @@ package scontrol
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"slurmflex/slurm"
 )
 
-func TestCommandsGetACleanEnvironment(t *testing.T) {
+func TestCommandsGetACleanEnvironmentAndInheritSlurmConfUnlessToldOtherwise(t *testing.T) {
 	t.Setenv("SQUEUE_FORMAT", "%i")
 	t.Setenv("SLURM_TIME_FORMAT", "relative")
 	c := newClient(t, dummy{})
-	_, err := c.Jobs(t.Context())
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC", "SLURM_CONF=" + c.Conf}, calls(t, c)[0].Env)
-}
-
-func TestCommandsInheritSlurmConfUnlessToldOtherwise(t *testing.T) {
-	c := newClient(t, dummy{})
 	conf := c.Conf
-	c.Conf = ""
-	t.Setenv("SLURM_CONF", conf)
-	_, err := c.Jobs(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, calls(t, c)[0].Env, "SLURM_CONF="+conf)
+	for _, told := range []string{conf, ""} {
+		c.Conf = told
+		_, err := c.Jobs(t.Context())
+		require.NoError(t, err)
+		t.Setenv("SLURM_CONF", conf)
+	}
+	for _, call := range calls(t, c) {
+		require.ElementsMatch(t, []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC", "SLURM_CONF=" + conf}, call.Env)
+	}
+	require.Len(t, calls(t, c), 2)
 }
 
-func TestACommandThatHangsIsKilledWithAllItStarted(t *testing.T) {
-	c := newClient(t, dummy{Hang: true, Stderr: "scontrol: error: retrying\n"})
-	c.Timeout = 2 * time.Second
-	_, err := c.Nodes(t.Context())
-	require.EqualError(t, err, "scontrol -a -o show nodes: no answer within 2s: retrying")
-	for _, call := range awaitCalls(t, c, 2) {
-		requireGone(t, call.PID)
+func TestACommandThatDoesNotEndWellIsKilledWithAllItStarted(t *testing.T) {
+	for want, command := range map[string]dummy{
+		"scontrol -V: no answer within 2s: retrying":    {Hang: true, Stderr: "scontrol: error: retrying\n"},
+		"scontrol -V: ended, but left its output open":  {Leave: true, Stdout: "slurm 22.05.8\n"},
+		"scontrol -V: more than 100000 bytes of output": {Flood: true},
+	} {
+		c := newClient(t, command)
+		c.Timeout, c.MaxOutput = 2*time.Second, 100_000
+		_, err := c.Version(t.Context())
+		require.EqualError(t, err, want)
+		for _, call := range awaitCalls(t, c, map[bool]int{true: 1, false: 2}[command.Flood]) {
+			requireGone(t, call.PID)
+		}
 	}
 }
 
@@ -53,23 +63,6 @@ func TestACommandEndsWithItsContext(t *testing.T) {
 	for _, call := range running {
 		requireGone(t, call.PID)
 	}
-}
-
-func TestAProcessLeftBehindWithTheOutputOpenIsAnErrorAndIsKilled(t *testing.T) {
-	c := newClient(t, dummy{Leave: true, Stdout: "slurm 22.05.8\n"})
-	_, err := c.Version(t.Context())
-	require.EqualError(t, err, "scontrol -V: ended, but left its output open")
-	for _, call := range awaitCalls(t, c, 2) {
-		requireGone(t, call.PID)
-	}
-}
-
-func TestTooMuchOutputIsAnErrorAndEndsTheCommand(t *testing.T) {
-	c := newClient(t, dummy{Flood: true})
-	c.MaxOutput = 100_000
-	_, err := c.Nodes(t.Context())
-	require.EqualError(t, err, "scontrol -a -o show nodes: more than 100000 bytes of output")
-	requireGone(t, calls(t, c)[0].PID)
 }
 
 func TestOutputUpToTheLimitIsRead(t *testing.T) {
@@ -134,4 +127,31 @@ func TestTheFolderOfTheCommandsIsAnAbsolutePath(t *testing.T) {
 		_, err := (&Client{BinDir: dir}).Nodes(t.Context())
 		require.ErrorContains(t, err, "is no absolute path")
 	}
+}
+
+func TestEveryCommandIsObservedWithoutWhatItIsAbout(t *testing.T) {
+	c := newClient(t, dummy{Stderr: "slurm_update error: Invalid node name specified", Exit: 1})
+	core, log := observer.New(zap.DebugLevel)
+	var seen []string
+	c.Log = zap.New(core)
+	succeeds := newClient(t, dummy{Stdout: "slurm 22.05.8\n"})
+	c.Observe = func(command string, took time.Duration, err error) {
+		assert.Positive(t, took)
+		seen = append(seen, fmt.Sprintf("%s: %t", command, err == nil))
+	}
+	_, _ = c.Nodes(t.Context())
+	_, _ = c.Jobs(t.Context())
+	_, _ = c.Version(t.Context())
+	_, _ = c.Controllers(t.Context())
+	_ = c.UpdateNodes(t.Context(), []string{"alpha-a3-0"}, slurm.NodeChange{State: "resume"})
+	succeeds.Observe = c.Observe
+	_, err := succeeds.Version(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"scontrol show nodes: false", "squeue: false", "scontrol: false", "scontrol ping: false", "scontrol update: false", "scontrol: true",
+	}, seen)
+	entries := log.All()
+	require.Len(t, entries, 5)
+	assert.Equal(t, "scontrol update nodename=alpha-a3-0 state=resume", entries[4].ContextMap()["command"])
+	assert.Contains(t, entries[4].ContextMap()["error"], "Invalid node name specified")
 }

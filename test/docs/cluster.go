@@ -7,11 +7,11 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
 	"slurmflex/test/lab"
+	"slurmflex/test/must"
 )
 
 // cloneName is the name in a scratch folder of what stands for a clone of this
@@ -50,140 +50,82 @@ var standIns = []string{
 	"nvidia-smi", "all_reduce_perf", "torchrun", "python3",
 }
 
-// startCluster sets up what a page needs. Remove must be called even if it fails.
-func startCluster(ctx context.Context, s setting) (*cluster, error) {
-	c := &cluster{}
-	return c, c.start(ctx, s)
-}
-
-func (c *cluster) start(ctx context.Context, s setting) (err error) {
-	build, err := filepath.Abs("build")
-	if err != nil {
-		return err
-	}
-	if c.cred, err = credential(s.user); err != nil {
-		return err
-	}
+// start sets up what a page needs. Remove must be called even if it fails.
+func (c *cluster) start(ctx context.Context, s setting) {
+	build := must.Get(filepath.Abs("build"))
+	c.cred = credential(s.user)
 	if s.bare {
-		c.Lab = &lab.Lab{}
-		if c.Lab.Dir, err = os.MkdirTemp("", "slurmflex-docs-"); err != nil {
-			return err
-		}
-	} else if err := c.startLab(ctx, s.lab, build); err != nil {
-		return err
+		c.Lab = &lab.Lab{Dir: must.Get(os.MkdirTemp("", "slurmflex-docs-"))}
+	} else {
+		c.startLab(ctx, s.lab, build)
 	}
 	if s.leftover != "" {
-		if err := c.CreateGroup(ctx, s.leftover, "", "a3"); err != nil {
-			return err
-		}
+		must.Do(c.CreateGroup(ctx, s.leftover, "", "a3"))
 	}
-	if c.root, err = newRoot(c.Lab.Dir); err != nil {
-		return err
-	}
-	if err := c.makeHome(); err != nil {
-		return err
-	}
-	return c.furnish(build, s)
+	c.root = &root{}
+	c.root.make(c.Lab.Dir)
+	c.makeHome()
+	c.furnish(build, s)
 }
 
 // makeHome makes the scratch folder, with the clone in it.
-func (c *cluster) makeHome() error {
+func (c *cluster) makeHome() {
 	c.home = filepath.Join(c.Lab.Dir, "home")
-	if err := os.Mkdir(c.home, 0o755); err != nil {
-		return err
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	if err := os.Symlink(here, filepath.Join(c.home, cloneName)); err != nil {
-		return err
-	}
-	return os.Chown(c.home, int(c.cred.Uid), int(c.cred.Gid))
+	must.Do(os.Mkdir(c.home, 0o755))
+	must.Do(os.Symlink(must.Get(os.Getwd()), filepath.Join(c.home, cloneName)))
+	must.Do(os.Chown(c.home, int(c.cred.Uid), int(c.cred.Gid)))
 }
 
 // startLab starts a lab, has its jobs numbered from firstJob on, and starts its
 // daemon.
-func (c *cluster) startLab(ctx context.Context, o lab.Options, build string) (err error) {
+func (c *cluster) startLab(ctx context.Context, o lab.Options, build string) {
 	daemon := o.Daemon
 	o.Build, o.Scripts, o.Name, o.Daemon = build, "scripts", "docs", false
-	if c.Lab, err = lab.Start(ctx, o); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(c.Conf())
-	if err != nil {
-		return err
-	}
-	text = append(text, fmt.Sprintf("\nFirstJobId=%d\n", firstJob)...)
-	if err := os.WriteFile(c.Conf(), text, 0o644); err != nil {
-		return err
-	}
-	if _, err := c.Slurm(ctx, "scontrol", "reconfigure"); err != nil {
-		return err
-	}
+	var err error
+	c.Lab, err = lab.Start(ctx, o)
+	must.Do(err)
+	text := append(must.Get(os.ReadFile(c.Conf())), fmt.Sprintf("\nFirstJobId=%d\n", firstJob)...)
+	must.Do(os.WriteFile(c.Conf(), text, 0o644))
+	must.Get(c.Slurm(ctx, "scontrol", "reconfigure"))
 	if daemon {
-		return c.StartDaemon(ctx)
+		must.Do(c.StartDaemon(ctx))
 	}
-	return nil
 }
 
 // furnish puts everything into the root folder that an installed cluster has.
-func (c *cluster) furnish(build string, s setting) error {
+func (c *cluster) furnish(build string, s setting) {
 	at := func(path string) string { return filepath.Join(c.path, path) }
 	for _, d := range []string{"/etc/slurmflex", "/etc/slurm"} {
-		if err := os.MkdirAll(at(d), 0o755); err != nil {
-			return err
-		}
+		must.Do(os.MkdirAll(at(d), 0o755))
 	}
-	if err := copyFile(filepath.Join(build, "slurmflex"), at("/usr/bin/slurmflex")); err != nil {
-		return err
-	}
+	copyFile(filepath.Join(build, "slurmflex"), at("/usr/bin/slurmflex"))
 	for from, to := range installed {
-		if err := copyFile(from, at(to)); err != nil {
-			return err
-		}
+		copyFile(from, at(to))
 	}
-	if err := os.CopyFS(at("/usr/share/slurmflex/terraform"), os.DirFS("scripts/terraform")); err != nil {
-		return err
-	}
-	if err := copyFile("test/docs/stand-in", filepath.Join(c.standInFolder(), "stand-in")); err != nil {
-		return err
-	}
+	must.Do(os.CopyFS(at("/usr/share/slurmflex/terraform"), os.DirFS("scripts/terraform")))
+	copyFile("test/docs/stand-in", filepath.Join(c.standInFolder(), "stand-in"))
 	for _, name := range standIns {
-		if err := os.Symlink("stand-in", filepath.Join(c.standInFolder(), name)); err != nil {
-			return err
-		}
+		must.Do(os.Symlink("stand-in", filepath.Join(c.standInFolder(), name)))
 	}
 	if s.bare {
-		return nil
+		return
 	}
 	for path, to := range map[string]string{
 		"/etc/slurm/slurm.conf": c.Conf(), configPath: c.Config(), "/run/slurmflex": filepath.Join(c.Lab.Dir, "run"),
 	} {
 		_ = os.Remove(at(path))
-		if err := os.Symlink(to, at(path)); err != nil {
-			return err
-		}
+		must.Do(os.Symlink(to, at(path)))
 	}
-	return c.bind(filepath.Join(c.Lab.Dir, "log"), "/var/log/slurm")
+	c.bind(filepath.Join(c.Lab.Dir, "log"), "/var/log/slurm")
 }
 
 // standInFolder is in the cluster's own folder, so that its jobs have it too.
 func (c *cluster) standInFolder() string { return filepath.Join(c.Lab.Dir, "stand-ins") }
 
 // copyFile copies a file for all users, whatever the umask of who made it was.
-func copyFile(from, to string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
+func copyFile(from, to string) {
+	text, info := must.Get(os.ReadFile(from)), must.Get(os.Stat(from))
+	must.Do(os.MkdirAll(filepath.Dir(to), 0o755))
 	mode := os.FileMode(0o644)
 	if info.Mode()&0o100 != 0 {
 		mode = 0o755
@@ -193,7 +135,7 @@ func copyFile(from, to string) error {
 	// until that one runs, exec would find the file busy.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(to, text, mode)
+	must.Do(os.WriteFile(to, text, mode))
 }
 
 // command prepares a program as the page's user runs it.
@@ -224,21 +166,11 @@ func (c *cluster) Remove() error {
 }
 
 // credential is that of a user of the machine; root without a name.
-func credential(name string) (*syscall.Credential, error) {
-	if name == "" {
-		return &syscall.Credential{}, nil
+func credential(name string) *syscall.Credential {
+	var c syscall.Credential
+	if name != "" {
+		u := must.Get(user.Lookup(name))
+		must.Get(fmt.Sscan(u.Uid+" "+u.Gid, &c.Uid, &c.Gid))
 	}
-	u, err := user.Lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return &c
 }

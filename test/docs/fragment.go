@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"slurmflex/config"
+	"slurmflex/test/must"
 )
 
 // configPath is where a page's configuration is.
@@ -29,15 +30,10 @@ func (r *run) load(b block) {
 		r.problem(b.line, "a part of config.yaml on a page without a cluster; name a file")
 		return
 	}
-	base, err := os.ReadFile(r.cluster.Config())
-	if err != nil {
-		r.problem(b.line, "%v", err)
-		return
-	}
-	text, err := merge(base, []byte(r.own(b.text)))
-	if err == nil {
-		_, err = config.Parse(fmt.Sprintf("%s:%d", r.page.path, b.line), text)
-	}
+	err := must.Try(func() {
+		text := merge(must.Get(os.ReadFile(r.cluster.Config())), []byte(r.own(b.text)))
+		must.Get(config.Parse(fmt.Sprintf("%s:%d", r.page.path, b.line), text))
+	})
 	if err != nil {
 		r.problem(b.line, "does not load: %v", err)
 	}
@@ -45,45 +41,27 @@ func (r *run) load(b block) {
 
 // ownConfig is a page's whole configuration, which must load by itself, over
 // that of the cluster, whose addresses and folders stay.
-func (r *run) ownConfig(text string) (string, error) {
-	if _, err := config.Parse(configPath, []byte(text)); err != nil {
-		return "", err
-	}
-	base, err := os.ReadFile(r.cluster.Config())
-	if err != nil {
-		return "", err
-	}
+func (r *run) ownConfig(text string) string {
+	must.Get(config.Parse(configPath, []byte(text)))
+	base := must.Get(os.ReadFile(r.cluster.Config()))
 	var old map[string]any
-	if err := yaml.Unmarshal(base, &old); err != nil {
-		return "", err
-	}
+	must.Do(yaml.Unmarshal(base, &old))
 	program, _ := old["slurmflex"].(map[string]any)
 	own := map[string]any{}
 	for _, key := range []string{"compute_endpoint", "run_dir", "state_dir", "http_address", "interval"} {
 		own[key] = program[key]
 	}
-	over, err := yaml.Marshal(map[string]any{"slurmflex": own, "slurm_log_dir": old["slurm_log_dir"]})
-	if err != nil {
-		return "", err
-	}
-	merged, err := merge(base, []byte(text))
-	if err == nil {
-		merged, err = merge(merged, over)
-	}
-	return string(merged), err
+	over := must.Get(yaml.Marshal(map[string]any{"slurmflex": own, "slurm_log_dir": old["slurm_log_dir"]}))
+	return string(merge(merge(base, []byte(text)), over))
 }
 
 // merge puts the keys of one YAML text over those of another.
-func merge(base, over []byte) ([]byte, error) {
+func merge(base, over []byte) []byte {
 	var below, above map[string]any
-	if err := yaml.Unmarshal(base, &below); err != nil {
-		return nil, err
-	}
-	if err := yaml.Unmarshal(over, &above); err != nil {
-		return nil, err
-	}
+	must.Do(yaml.Unmarshal(base, &below))
+	must.Do(yaml.Unmarshal(over, &above))
 	complete(below, above)
-	return yaml.Marshal(put(below, above))
+	return must.Get(yaml.Marshal(put(below, above)))
 }
 
 // complete gives each new nodeset the keys of the model.

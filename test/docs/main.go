@@ -79,30 +79,24 @@ func check(ctx context.Context, out io.Writer, asked []string) (right bool, err 
 
 // runPages runs the pages side by side, and returns how many commands ran.
 func runPages(ctx context.Context, out io.Writer, pages []*page, asked []string) (typed int, problems []problem, err error) {
-	type result struct {
-		typed    int
-		problems []problem
-	}
-	results := make([]result, len(pages))
+	results := make([]run, len(pages))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i, p := range pages {
 		if len(asked) > 0 && !slices.Contains(asked, p.path) || !p.runs() {
 			continue
 		}
-		setting, known := settings[p.path]
-		if !known {
-			first := p.blocks[0]
-			results[i].problems = []problem{{p.path, first.line, "the page has commands, and test/docs/settings.go does not say who types them"}}
+		r, known := &results[i], false
+		r.page = p
+		if r.setting, known = settings[p.path]; !known {
+			r.problem(p.blocks[0].line, "the page has commands, and test/docs/settings.go does not say who types them")
 			continue
 		}
 		group.Go(func() error {
 			begun := time.Now()
-			r := &run{page: p, setting: setting}
 			if err := r.all(ctx); err != nil {
 				return fmt.Errorf("%s: %w", p.path, err)
 			}
-			results[i] = result{r.typed, r.problems}
 			fmt.Fprintf(out, "%s: %d commands in %.0f s\n", p.path, r.typed, time.Since(begun).Seconds())
 			return nil
 		})

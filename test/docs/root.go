@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 // root is this machine's root folder as a page sees it: what the page changes
@@ -18,55 +20,39 @@ type root struct {
 	mounts []string
 }
 
-// newRoot makes a root folder that has the given folders, the devices and the
+// make makes a root folder that has the given folders, the devices and the
 // processes in common with the machine. Remove must be called even if it fails.
-func newRoot(common ...string) (*root, error) {
-	dir, err := os.MkdirTemp("", "slurmflex-docs-root-")
-	if err != nil {
-		return nil, err
-	}
-	r := &root{dir: dir, path: filepath.Join(dir, "root")}
-	upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+func (r *root) make(common ...string) {
+	r.dir = must.Get(os.MkdirTemp("", "slurmflex-docs-root-"))
+	r.path = filepath.Join(r.dir, "root")
+	upper, work := filepath.Join(r.dir, "upper"), filepath.Join(r.dir, "work")
 	for _, d := range []string{r.path, upper, work} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			return r, err
-		}
+		must.Do(os.Mkdir(d, 0o755))
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return r, err
-	}
-	options := fmt.Sprintf("lowerdir=/,upperdir=%s,workdir=%s", upper, work)
-	if err := r.mount("overlay", r.path, "overlay", 0, options); err != nil {
-		return r, err
-	}
+	must.Do(os.Chmod(r.dir, 0o755))
+	r.mount("overlay", r.path, "overlay", 0, fmt.Sprintf("lowerdir=/,upperdir=%s,workdir=%s", upper, work))
 	for _, d := range append([]string{"/proc", "/dev"}, common...) {
-		if err := r.bind(d, d); err != nil {
-			return r, err
-		}
+		r.bind(d, d)
 	}
-	return r, nil
 }
 
 // bind shows a folder of the machine at a path of the root folder.
-func (r *root) bind(from, at string) error {
+func (r *root) bind(from, at string) {
 	to := filepath.Join(r.path, at)
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
-	}
-	return r.mount(from, to, "", unix.MS_BIND, "")
+	must.Do(os.MkdirAll(to, 0o755))
+	r.mount(from, to, "", unix.MS_BIND, "")
 }
 
-func (r *root) mount(from, to, kind string, flags uintptr, options string) error {
+func (r *root) mount(from, to, kind string, flags uintptr, options string) {
 	if err := unix.Mount(from, to, kind, flags, options); err != nil {
-		return fmt.Errorf("mount %s on %s: %w", from, to, err)
+		must.Do(fmt.Errorf("mount %s on %s: %w", from, to, err))
 	}
 	r.mounts = append(r.mounts, to)
-	return nil
 }
 
 // Remove takes the root folder away. It deletes nothing that is still mounted.
 func (r *root) Remove() error {
-	if r == nil {
+	if r == nil || r.dir == "" {
 		return nil
 	}
 	for _, at := range slices.Backward(r.mounts) {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/test/lab"
+	"slurmflex/test/must"
 )
 
 const (
@@ -45,9 +46,9 @@ func (r *run) problem(line int, format string, args ...any) {
 // all goes through the page from its first block to its last. The first block
 // of commands that fails is the last that is run, for the others need it.
 func (r *run) all(ctx context.Context) (err error) {
-	r.cluster, err = startCluster(ctx, r.setting)
+	r.cluster = &cluster{}
 	defer func() { err = errors.Join(err, r.cluster.Remove()) }()
-	if err != nil {
+	if err := must.Try(func() { r.cluster.start(ctx, r.setting) }); err != nil {
 		return err
 	}
 	failed := false
@@ -103,17 +104,9 @@ func (r *run) dir() string {
 func (r *run) typeIn(ctx context.Context, b block) bool {
 	limited, cancel := context.WithTimeout(ctx, blockLimit)
 	defer cancel()
-	if strings.Contains(b.text, "slurmflex why") {
-		if err := r.awaitPass(limited); err != nil {
-			r.problem(b.line, "%v", err)
-			return false
-		}
-	}
-	if stopsDaemon.MatchString(b.text) { // which nobody does while jobs wait
-		if _, err := r.jobsEnd(limited); err != nil {
-			r.problem(b.line, "%v", err)
-			return false
-		}
+	if err := r.awaitBefore(limited, b.text); err != nil {
+		r.problem(b.line, "%v", err)
+		return false
 	}
 	r.typed += commands(b.text)
 	cmd := r.cluster.command(limited, r.dir(), "/bin/bash", "-e", "-c", r.own(b.text))
@@ -142,7 +135,18 @@ var slurmError = regexp.MustCompile(`(?m)^(?:sbatch|scontrol|sinfo|squeue): erro
 
 var stopsDaemon = regexp.MustCompile(`(?m)^systemctl (stop|disable --now) slurmflex$`)
 
-// awaitRound waits until the daemon has seen what the page did: a person takes
+// awaitBefore waits until a person would type the commands.
+func (r *run) awaitBefore(ctx context.Context, text string) (err error) {
+	if strings.Contains(text, "slurmflex why") {
+		err = r.awaitPass(ctx)
+	}
+	if err == nil && stopsDaemon.MatchString(text) { // which nobody does while jobs wait
+		_, err = r.jobsEnd(ctx)
+	}
+	return err
+}
+
+// awaitPass waits until the daemon has seen what the page did: a person takes
 // as long to type.
 func (r *run) awaitPass(ctx context.Context) error {
 	now := time.Now()
@@ -186,12 +190,10 @@ func (r *run) write(ctx context.Context, b block, mode os.FileMode) {
 	}
 	text := r.own(b.text)
 	if path == configPath {
-		merged, err := r.ownConfig(text)
-		if err != nil {
+		if err := must.Try(func() { text = r.ownConfig(text) }); err != nil {
 			r.problem(b.line, "%v", err)
 			return
 		}
-		text = merged
 	}
 	// The page's root folder has links that lead out of it on this side.
 	cmd := r.cluster.command(ctx, "/", "/bin/bash", "-e", "-c", `mkdir -p "${1%/*}"; cat >"$1"; chmod "$2" "$1"`, "bash", path, fmt.Sprintf("%o", mode))

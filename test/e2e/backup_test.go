@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // pairConf is slurm.conf of a cluster with a backup controller. Both listen on
@@ -89,28 +90,22 @@ type pair struct {
 
 func newPair(t *testing.T) *pair {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "slurmflex-pair-")
-	require.NoError(t, err)
+	dir := must.Get(os.MkdirTemp("", "slurmflex-pair-"))
 	p := &pair{t: t, dir: dir, cloud: fakegce.New(fakegce.Options{Project: "demo"})}
 	p.cloud.SetCapacity("", "", 0)
-	_, err = p.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-megagpu-8g"))
-	require.NoError(t, err)
+	must.Get(p.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-megagpu-8g")))
 	t.Cleanup(p.remove)
 	for _, folder := range []string{"state", "own", "etc"} {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, folder), 0o755))
+		must.Do(os.Mkdir(filepath.Join(dir, folder), 0o755))
 	}
-	free, err := net.Listen("tcp", "127.0.0.2:0")
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(free.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
+	free := must.Get(net.Listen("tcp", "127.0.0.2:0"))
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	must.Do(free.Close())
 	p.write("slurm.conf", strings.NewReplacer("DIR", dir, "PORT", port).Replace(pairConf), 0o644)
 	p.write("cgroup.conf", "CgroupPlugin=disabled\n", 0o644)
 	// Debian's way to slurmctld leads through the /etc that is covered below, and
 	// it heeds CommunicationParameters only under its own name.
-	program, err := filepath.EvalSymlinks("/usr/sbin/slurmctld")
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(program, filepath.Join(dir, "slurmctld")))
+	must.Do(os.Symlink(must.Get(filepath.EvalSymlinks("/usr/sbin/slurmctld")), filepath.Join(dir, "slurmctld")))
 	p.write("none", "#!/bin/sh\nexit 0\n", 0o755)
 	p.write("etc/hosts", "127.0.0.1 localhost\n127.0.0.2 ctl1\n127.0.0.3 ctl2\n", 0o644)
 	p.write("etc/nsswitch.conf", "hosts: files\n", 0o644)

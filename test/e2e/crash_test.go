@@ -20,6 +20,7 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/lab"
+	"slurmflex/test/must"
 )
 
 // door is a Compute API that can be exchanged under a running cluster, and that
@@ -51,9 +52,7 @@ func (d *door) fresh(killAt int, kill func()) {
 	cloud := fakegce.New(fakegce.Options{Project: "demo", OperationTime: 20 * time.Millisecond})
 	cloud.SetCapacity("", "", 0)
 	for name, machine := range map[string]string{"a3": "a3-megagpu-8g", "g2": "g2-standard-48"} {
-		if _, err := cloud.AddTemplate("us-central1", fakegce.FlexTemplate(name, machine)); err != nil {
-			panic(err)
-		}
+		must.Get(cloud.AddTemplate("us-central1", fakegce.FlexTemplate(name, machine)))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -6,13 +6,10 @@ import (
 	"context"
 	"maps"
 	"os"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,12 +27,8 @@ const forged = "x AdminComment=flex-start: told 2020-01-01T00:00:00Z: x UserId=r
 // takes it.
 func submitAsNobody(t *testing.T, l *lab.Lab, args ...string) (id string, taken bool) {
 	t.Helper()
-	nobody, err := user.Lookup("nobody")
-	require.NoError(t, err)
-	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
-	require.NoError(t, err)
 	cmd := l.Client(context.Background(), "sbatch", append([]string{"--parsable", "-N1", "--time=15"}, args...)...)
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
+	cmd.SysProcAttr.Credential = nobody(t)
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err == nil
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,10 +51,16 @@ func newTwins(t *testing.T, o lab.Options) *twins {
 	o.NoHooks, o.CPUs = true, 2
 	l := cluster(t, o)
 	w := &twins{t: t, lab: l, real: &scontrol.Client{BinDir: "/usr/bin", Conf: l.Conf()}, limit: usual}
+	nodes, err := w.real.Nodes(context.Background())
+	require.NoError(t, err)
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.Name)
+	}
+	partitions, err := w.real.Partitions(context.Background())
+	require.NoError(t, err)
 	w.model = fakeslurm.New(fakeslurm.Options{
-		Version: l.Version.String(), Accounting: o.Accounting,
-		Nodes:         modelNodes(t, w.real),
-		Partitions:    modelPartitions(t, w.real),
+		Version: l.Version.String(), Accounting: o.Accounting, Nodes: names, Partitions: partitions,
 		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: 5 * time.Second,
 		SuspendTime: 300 * time.Second, SlurmdTimeout: 30 * time.Second, PrivateCloud: true,
 		SuspendExc: []string{"alpha-st-0"},
@@ -77,22 +84,6 @@ func (w *twins) endJobs() {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
 		}
 	}
-}
-
-func modelNodes(t *testing.T, c *scontrol.Client) []string {
-	all, err := c.Nodes(context.Background())
-	require.NoError(t, err)
-	var names []string
-	for _, n := range all {
-		names = append(names, n.Name)
-	}
-	return names
-}
-
-func modelPartitions(t *testing.T, c *scontrol.Client) []slurm.Partition {
-	all, err := c.Partitions(context.Background())
-	require.NoError(t, err)
-	return all
 }
 
 // both gives a command to both ends. They must answer alike, and then be the
@@ -160,14 +151,9 @@ func (w *twins) describe(s flex.Scheduler) string {
 		}
 		fmt.Fprintf(&text, "%s %s busy=%t %s|%s|%s|%s\n", n.Name, n.State, !n.LastBusyTime.IsZero(), n.Reason, n.ReasonBy, n.Comment, n.Extra)
 	}
-	lines := make(map[uint32]string, len(jobs))
-	last := uint32(0)
+	slices.SortFunc(jobs, func(a, b slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
 	for _, j := range jobs {
-		lines[j.ID] = jobLine(j)
-		last = max(last, j.ID)
-	}
-	for id := range last + 1 {
-		text.WriteString(lines[id])
+		text.WriteString(jobLine(j))
 	}
 	return text.String()
 }
@@ -194,14 +180,18 @@ func jobLine(j slurm.Job) string {
 		j.ID, j.ArrayID, j.ArrayTask, limit, j.State, slurm.Fold(j.Nodes), started, j.Priority, reason)
 }
 
-// update is scontrol update nodename=… state=….
-func (w *twins) update(nodes, state, reason string) {
+// update is scontrol update nodename=… state=…, for one state after the other; after
+// a state, or without one, stands the reason.
+func (w *twins) update(nodes string, steps ...string) {
 	w.t.Helper()
 	names, err := slurm.Expand(nodes)
 	require.NoError(w.t, err)
-	w.both(fmt.Sprintf("update %s %s %q", nodes, state, reason), func(s flex.Scheduler) error {
-		return s.UpdateNodes(context.Background(), names, slurm.NodeChange{State: state, Reason: reason})
-	})
+	for _, step := range steps {
+		state, reason, _ := strings.Cut(step, " ")
+		w.both("update "+nodes+" "+step, func(s flex.Scheduler) error {
+			return s.UpdateNodes(context.Background(), names, slurm.NodeChange{State: state, Reason: reason})
+		})
+	}
 }
 
 // submit is sbatch, or salloc in the background.
@@ -249,12 +239,17 @@ func (w *twins) slurm(do func(*fakeslurm.Cluster) error, command string, args ..
 	w.same(w.limit)
 }
 
+// run runs a command for the real end alone.
+func (w *twins) run(command string, args ...string) {
+	w.t.Helper()
+	run(w.t, w.lab, command, args...)
+}
+
 // boot has the node's machine come up.
 func (w *twins) boot(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		_, err := w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/boot"), name)
-		require.NoError(w.t, err)
+		w.run(filepath.Join(w.lab.Dir, "bin/boot"), name)
 		w.model.Register(name, time.Now())
 	}
 	w.t.Logf("+ boot %s", slurm.Fold(names))
@@ -264,27 +259,23 @@ func (w *twins) boot(names ...string) {
 // bootLongAgo has a slurmd come up on a machine that has been there for long.
 func (w *twins) bootLongAgo(name string) {
 	w.t.Helper()
-	_, err := w.lab.Slurm(context.Background(), "slurmd", "-N", name)
-	require.NoError(w.t, err)
+	w.run("slurmd", "-N", name)
 	w.model.Register(name, time.Now().Add(-time.Hour))
 	w.t.Logf("+ %s has been there for long", name)
 	w.same(w.limit)
-	_, err = w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/delete"), name)
-	require.NoError(w.t, err)
+	w.run(filepath.Join(w.lab.Dir, "bin/delete"), name)
 }
 
 // restart ends slurmctld in good order, and starts it again.
 func (w *twins) restart() {
 	w.t.Helper()
 	ctx := context.Background()
-	_, err := w.lab.Slurm(ctx, "scontrol", "shutdown", "slurmctld")
-	require.NoError(w.t, err)
+	w.run("scontrol", "shutdown", "slurmctld")
 	require.NoError(w.t, lab.Until(ctx, usual, "slurmctld to have ended", func() (bool, error) {
 		_, err := os.Stat(filepath.Join(w.lab.Dir, "state/ctld.pid"))
 		return errors.Is(err, fs.ErrNotExist), nil
 	}))
-	_, err = w.lab.Slurm(ctx, "slurmctld")
-	require.NoError(w.t, err)
+	w.run("slurmctld")
 	w.model.Restart()
 	require.NoError(w.t, lab.Until(ctx, usual, "slurmctld to answer", func() (bool, error) {
 		_, err := w.real.Config(ctx)
@@ -299,8 +290,7 @@ func (w *twins) restart() {
 func (w *twins) vanish(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		_, err := w.lab.Slurm(context.Background(), filepath.Join(w.lab.Dir, "bin/delete"), name)
-		require.NoError(w.t, err)
+		w.run(filepath.Join(w.lab.Dir, "bin/delete"), name)
 		w.model.Silence(name)
 	}
 	w.t.Logf("+ %s vanish", slurm.Fold(names))

@@ -21,61 +21,37 @@ func hour(partition string, nodes ...string) fakeslurm.JobSpec {
 
 func TestModelNodesPoweredByHand(t *testing.T) {
 	w := newTwins(t, lab.Options{})
-	w.update("alpha-a3-0", "power_up", "")
-	w.update("alpha-a3-0", "power_up", "")
-	w.update("alpha-a3-0", "resume", "")
-	w.update("alpha-a3-0", "power_down", "enough")
-	w.update("alpha-a3-0", "power_up", "")
-	w.update("alpha-a3-0", "drain", "")
-	w.update("alpha-a3-0", "drain", "an admin's")
-	w.update("alpha-a3-0", "undrain", "")
-	w.update("alpha-a3-0", "power_down_asap", "")
-	w.update("alpha-a3-0", "down", "broken")
-	w.update("alpha-a3-0", "resume", "")
-	w.update("alpha-a3-[0-1]", "power_down_force", "it goes")
-	w.update("alpha-a3-0", "resume", "")
-	w.update("alpha-a3-[0-1]", "power_down", "")
-	w.update("alpha-a3-1", "power_up", "")
+	w.update("alpha-a3-0", "power_up", "power_up", "resume", "power_down enough", "power_up", "drain",
+		"drain an admin's", "undrain", "power_down_asap", "down broken", "resume")
+	w.update("alpha-a3-[0-1]", "power_down_force it goes")
+	w.update("alpha-a3-0", "resume")
+	w.update("alpha-a3-[0-1]", "power_down")
+	w.update("alpha-a3-1", "power_up")
 	w.await(usual, "a3-1 to be powered down", func() bool { return strings.Contains(w.node("alpha-a3-1"), "POWERED_DOWN") })
-	w.update("alpha-a3-2", "down", "broken")
-	w.update("alpha-a3-2", "power_up", "")
-	w.update("alpha-a3-2", "power_down", "")
-	w.update("alpha-a3-2", "resume", "")
-	w.update("alpha-a3-3", "drain", "an admin's")
-	w.update("alpha-a3-3", "resume", "")
-	w.update("alpha-a3-3", "idle", "")
-	w.update("alpha-a3-3", "power_up", "by hand")
-	w.update("alpha-a3-[3-4]", "resume", "")
-	w.update("alpha-a3-5", "", "a reason alone")
-	w.update("alpha-a3-4,alpha-a3-99", "power_up", "")
-	w.update("alpha-a3-99", "power_up", "")
-	w.update("alpha-a3-4", "nonsense", "")
+	w.update("alpha-a3-2", "down broken", "power_up", "power_down", "resume")
+	w.update("alpha-a3-3", "drain an admin's", "resume", "idle", "power_up by hand")
+	w.update("alpha-a3-[3-4]", "resume")
+	w.update("alpha-a3-5", " a reason alone")
+	w.update("alpha-a3-4,alpha-a3-99", "power_up")
+	w.update("alpha-a3-99", "power_up")
+	w.update("alpha-a3-4", "nonsense")
 }
 
 // A10: when a reason ends hangs on whether there is a slurmdbd.
 func TestModelReasonsWithASlurmdbd(t *testing.T) {
 	skipWithoutSlurmdbd(t)
 	w := newTwins(t, lab.Options{Accounting: true})
-	w.update("alpha-a3-0", "drain", "an admin's")
-	w.update("alpha-a3-0", "resume", "")
-	w.update("alpha-a3-1", "down", "broken")
-	w.update("alpha-a3-1", "power_up", "")
-	w.update("alpha-a3-1", "resume", "")
-	w.update("alpha-a3-2", "down", "broken")
-	w.update("alpha-a3-2", "undrain", "")
-	w.update("alpha-a3-2", "resume", "")
-	w.update("alpha-a3-3", "", "a reason alone")
-	w.update("alpha-a3-3", "power_up", "by hand")
-	w.update("alpha-a3-3", "resume", "")
-	w.update("alpha-a3-4", "power_down_force", "it goes")
-	w.update("alpha-a3-4", "power_up", "")
+	w.update("alpha-a3-0", "drain an admin's", "resume")
+	w.update("alpha-a3-1", "down broken", "power_up", "resume")
+	w.update("alpha-a3-2", "down broken", "undrain", "resume")
+	w.update("alpha-a3-3", " a reason alone", "power_up by hand", "resume")
+	w.update("alpha-a3-4", "power_down_force it goes", "power_up")
 }
 
 func TestModelAJobsNodes(t *testing.T) {
 	w := newTwins(t, lab.Options{})
 	w.submit(hour("train", "alpha-a3-0", "alpha-a3-1"))
-	w.update("alpha-a3-0", "power_down_force", "no capacity")
-	w.update("alpha-a3-0", "resume", "")
+	w.update("alpha-a3-0", "power_down_force no capacity", "resume")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(1) }, "scontrol", "update", "jobid=1", "starttime=now")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
 	w.submit(hour("train", "alpha-a3-1", "alpha-a3-2")) // one is powering up for nobody
@@ -85,7 +61,7 @@ func TestModelAJobsNodes(t *testing.T) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(2) }, "scontrol", "release", "2")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(2) }, "scontrol", "update", "jobid=2", "starttime=now")
 	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
-	w.update("alpha-a3-[1-2]", "power_down_force", "held")
+	w.update("alpha-a3-[1-2]", "power_down_force held")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Release(2) }, "scontrol", "release", "2")
 	w.both("cancel 2", func(s flex.Scheduler) error { return s.CancelJob(context.Background(), 2) })
 	w.both("hold 2", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 2) })
@@ -93,12 +69,9 @@ func TestModelAJobsNodes(t *testing.T) {
 	w.both("cancel 99", func(s flex.Scheduler) error { return s.CancelJob(context.Background(), 99) })
 
 	w.submit(hour("train", "alpha-a3-5"))
-	w.update("alpha-a3-5", "down", "broken")
-	w.update("alpha-a3-5", "power_down", "")
+	w.update("alpha-a3-5", "down broken", "power_down")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.StartNow(3) }, "scontrol", "update", "jobid=3", "starttime=now")
-	w.update("alpha-a3-5", "resume", "")
-	w.update("alpha-a3-5", "power_up", "")
-	w.update("alpha-a3-5", "drain", "an admin's")
+	w.update("alpha-a3-5", "resume", "power_up", "drain an admin's")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
 }
 
@@ -108,7 +81,7 @@ func TestModelJobsThatSlurmWouldNotRequeue(t *testing.T) {
 	batch.NoRequeue = true
 	w.submit(batch)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(1) }, "scontrol", "requeue", "Incomplete", "1")
-	w.update("alpha-g2-0", "power_down_force", "")
+	w.update("alpha-g2-0", "power_down_force")
 	w.both("comment on 1", func(s flex.Scheduler) error { return s.SetAdminComment(context.Background(), 1, "too late") })
 	salloc := hour("fixed", "alpha-g2-1")
 	salloc.Interactive = true
@@ -116,7 +89,7 @@ func TestModelJobsThatSlurmWouldNotRequeue(t *testing.T) {
 	w.both("notify 2", func(s flex.Scheduler) error { return s.NotifyJob(context.Background(), 2, "hello") })
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(2) }, "scontrol", "requeue", "Incomplete", "2")
 	w.both("comment on 2", func(s flex.Scheduler) error { return s.SetAdminComment(context.Background(), 2, "it waits") })
-	w.update("alpha-g2-1", "power_down_force", "")
+	w.update("alpha-g2-1", "power_down_force")
 	waits := hour("fixed", "alpha-g2-1")
 	waits.Begin = time.Now().Add(time.Hour)
 	w.submit(waits)
@@ -133,7 +106,7 @@ func TestModelJobsThatSlurmWouldNotRequeue(t *testing.T) {
 	endless := hour("open", "alpha-g2-2")
 	endless.Limit = 0
 	w.submit(endless)
-	w.update("alpha-g2-2", "power_down_force", "")
+	w.update("alpha-g2-2", "power_down_force")
 	nowhere := hour("nowhere")
 	w.submit(nowhere)
 	w.submit(hour("train", "alpha-g2-0"))
@@ -147,39 +120,36 @@ func TestModelResumeTimeout(t *testing.T) {
 	lost := hour("train", "alpha-a3-2")
 	lost.NoRequeue = true
 	w.submit(lost)
-	w.update("alpha-a3-3", "power_up", "by hand")
-	w.update("alpha-st-0", "power_up", "")
-	w.update("alpha-a3-3", "power_up", "") // once more
-	w.update("alpha-a3-4", "power_up", "")
-	w.update("alpha-a3-4", "drain", "an admin's")
+	w.update("alpha-a3-3", "power_up by hand")
+	w.update("alpha-st-0", "power_up")
+	w.update("alpha-a3-3", "power_up") // once more
+	w.update("alpha-a3-4", "power_up", "drain an admin's")
 	for _, name := range []string{"alpha-a3-1", "alpha-a3-2", "alpha-st-0", "alpha-a3-3", "alpha-a3-4"} {
 		w.await(periodic, name+" to be given up", func() bool { return strings.Contains(w.node(name), "DOWN+CLOUD+POWERED_DOWN") })
 	}
-	w.update("alpha-a3-0", "undrain", "")
-	w.update("alpha-a3-0", "resume", "")
-	w.update("alpha-a3-1", "power_down", "")
-	w.update("alpha-a3-2", "idle", "")
-	w.update("alpha-a3-3", "power_down_force", "again")
-	w.update("alpha-st-0", "power_up", "")
-	w.update("alpha-a3-2", "power_up", "")
+	w.update("alpha-a3-0", "undrain", "resume")
+	w.update("alpha-a3-1", "power_down")
+	w.update("alpha-a3-2", "idle")
+	w.update("alpha-a3-3", "power_down_force again")
+	w.update("alpha-st-0", "power_up")
+	w.update("alpha-a3-2", "power_up")
 	w.await(periodic, "the static node to be given up again", func() bool { return strings.Contains(w.node("alpha-st-0"), "DOWN+CLOUD+POWERED_DOWN") })
 	w.await(periodic, "a3-2 to be given up", func() bool { return strings.Contains(w.node("alpha-a3-2"), "DOWN+CLOUD+POWERED_DOWN") })
-	w.update("alpha-st-0", "power_up", "")
+	w.update("alpha-st-0", "power_up")
 	w.boot("alpha-st-0")
 }
 
 func TestModelSharedNodes(t *testing.T) {
 	w := newTwins(t, lab.Options{})
-	w.update("alpha-g2-[0-1]", "power_up", "")
+	w.update("alpha-g2-[0-1]", "power_up")
 	w.boot("alpha-g2-0", "alpha-g2-1")
-	w.update("alpha-g2-0", "power_up", "")
-	w.update("alpha-g2-0", "resume", "")
+	w.update("alpha-g2-0", "power_up", "resume")
 	w.boot("alpha-g2-2") // by itself
 	one := hour("open", "alpha-g2-0")
 	w.submit(one)
 	w.submit(one)
 	w.submit(one) // it waits
-	w.update("alpha-g2-0", "power_down", "")
+	w.update("alpha-g2-0", "power_down")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Requeue(1) }, "scontrol", "requeue", "Incomplete", "1")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(3) }, "scancel", "3")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "2")
@@ -188,14 +158,13 @@ func TestModelSharedNodes(t *testing.T) {
 	two.Limit = time.Minute
 	w.submit(two)
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Shrink(4, 1) }, "scontrol", "update", "jobid=4", "numnodes=1")
-	w.update("alpha-g2-2", "drain", "an admin's")
-	w.update("alpha-g2-2", "resume", "")
+	w.update("alpha-g2-2", "drain an admin's", "resume")
 	w.await(2*periodic, "the job's time to be over", func() bool { return w.model.JobState(4) == slurm.JobTimeout })
 }
 
 func TestModelMachinesComeAndGo(t *testing.T) {
 	w := newTwins(t, lab.Options{Static: 1})
-	w.update("alpha-st-0", "power_up", "")
+	w.update("alpha-st-0", "power_up")
 	w.boot("alpha-st-0")
 	short := hour("fixed", "alpha-g2-1", "alpha-g2-3")
 	short.Run = 5 * time.Second
@@ -206,10 +175,7 @@ func TestModelMachinesComeAndGo(t *testing.T) {
 	w.await(periodic, "the job to be done", func() bool { return w.model.JobState(1) == slurm.JobCompleted })
 	w.vanish("alpha-st-0")
 	w.await(2*periodic, "the static node to be missed", func() bool { return strings.HasPrefix(w.node("alpha-st-0"), "DOWN") })
-	w.update("alpha-st-0", "power_up", "")
-	w.update("alpha-st-0", "power_down_force", "vanished")
-	w.update("alpha-st-0", "resume", "")
-	w.update("alpha-st-0", "power_up", "")
+	w.update("alpha-st-0", "power_up", "power_down_force vanished", "resume", "power_up")
 	w.boot("alpha-st-0")
 }
 
@@ -247,8 +213,7 @@ func TestModelReservations(t *testing.T) {
 	set("later", "alpha-a3-99")
 	set("never", "alpha-a3-0")
 	w.await(periodic, "the next one to begin", func() bool { return strings.Contains(w.node("alpha-a3-6"), "MAINTENANCE") })
-	w.update("alpha-a3-6", "power_up", "")
-	w.update("alpha-a3-6", "power_down_force", "")
+	w.update("alpha-a3-6", "power_up", "power_down_force")
 	remove("begun")
 	remove("begun")
 	remove("later")
@@ -263,8 +228,7 @@ func TestModelArraysAndPriorities(t *testing.T) {
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(2) }, "scancel", "1_0")
 	w.both("hold the last task", func(s flex.Scheduler) error { return s.HoldJob(context.Background(), 1) })
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
-	w.update("alpha-a3-[0-7]", "power_down_force", "")
-	w.update("alpha-a3-[0-7]", "resume", "")
+	w.update("alpha-a3-[0-7]", "power_down_force", "resume")
 	all := hour("train")
 	all.Nodes = 8
 	w.submit(all)
@@ -281,7 +245,7 @@ func TestModelArraysAndPriorities(t *testing.T) {
 
 func TestModelSilentAndRestarted(t *testing.T) {
 	w := newTwins(t, lab.Options{})
-	w.update("alpha-g2-[0-3]", "power_up", "")
+	w.update("alpha-g2-[0-3]", "power_up")
 	w.boot("alpha-g2-0", "alpha-g2-1", "alpha-g2-2")
 	w.bootLongAgo("alpha-g2-3") // it is not taken for powered up
 	w.boot("alpha-g2-3")
@@ -292,9 +256,9 @@ func TestModelSilentAndRestarted(t *testing.T) {
 	w.submit(lost)
 	w.submit(hour("train", "alpha-a3-0"))
 	w.submit(hour("fixed", "alpha-g2-2")) // on 24.11 its node is to be powered down after it
-	w.update("alpha-a3-1", "power_up", "")
-	w.update("alpha-a3-2", "power_down_force", "")
-	w.update("alpha-a3-3", "down", "broken")
+	w.update("alpha-a3-1", "power_up")
+	w.update("alpha-a3-2", "power_down_force")
+	w.update("alpha-a3-3", "down broken")
 	w.restart()
 	w.vanish("alpha-g2-0", "alpha-g2-1", "alpha-g2-3")
 	w.limit = periodic // the real one notices a little sooner when it has a job to end there
@@ -302,10 +266,10 @@ func TestModelSilentAndRestarted(t *testing.T) {
 	w.await(2*periodic, "the nodes to be missed", func() bool {
 		return w.model.JobState(2) == slurm.JobPending && strings.HasPrefix(w.node("alpha-g2-0"), "DOWN")
 	})
-	w.update("alpha-g2-0", "resume", "")
-	w.update("alpha-g2-1", "power_up", "")
+	w.update("alpha-g2-0", "resume")
+	w.update("alpha-g2-1", "power_up")
 	w.boot("alpha-g2-1")
-	w.update("alpha-g2-1", "down", "an admin's")
+	w.update("alpha-g2-1", "down an admin's")
 	w.await(periodic, "it to be back", func() bool { return w.node("alpha-g2-1") == "IDLE+CLOUD" })
 	w.vanish("alpha-g2-2")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(5) }, "scancel", "5")

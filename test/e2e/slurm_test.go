@@ -3,12 +3,11 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -154,7 +153,7 @@ func awaitUp(t *testing.T, l *lab.Lab, node string) {
 type interactive struct {
 	cmd   *exec.Cmd
 	name  string
-	out   lockedBuffer
+	out   string // the file of what it prints
 	ended chan struct{}
 }
 
@@ -163,8 +162,11 @@ type interactive struct {
 func begin(t *testing.T, l *lab.Lab, command, name string, work ...string) *interactive {
 	t.Helper()
 	args := append([]string{"-J", name, "-p", "train", "-N1", "--time=15"}, work...)
-	i := &interactive{cmd: l.Client(context.Background(), command, args...), name: name, ended: make(chan struct{})}
-	i.cmd.Stdout, i.cmd.Stderr = &i.out, &i.out
+	i := &interactive{cmd: l.Client(context.Background(), command, args...), name: name, out: l.Log(name), ended: make(chan struct{})}
+	out, err := os.Create(i.out)
+	require.NoError(t, err)
+	defer out.Close()
+	i.cmd.Stdout, i.cmd.Stderr = out, out
 	require.NoError(t, i.cmd.Start())
 	go func() {
 		_ = i.cmd.Wait()
@@ -174,7 +176,7 @@ func begin(t *testing.T, l *lab.Lab, command, name string, work ...string) *inte
 		_ = i.cmd.Process.Kill()
 		<-i.ended
 		if t.Failed() {
-			t.Logf("--- on the terminal of %s %s:\n%s", command, name, i.out.String())
+			t.Logf("--- on the terminal of %s %s:\n%s", command, name, readFile(i.out))
 		}
 	})
 	return i
@@ -194,7 +196,7 @@ func (i *interactive) id(t *testing.T, l *lab.Lab) (id string) {
 func (i *interactive) awaitOnTerminal(t *testing.T, limit time.Duration, pattern string) {
 	t.Helper()
 	form := regexp.MustCompile(pattern)
-	await(t, limit, pattern+" on the terminal of "+i.name, func() bool { return form.MatchString(i.out.String()) })
+	await(t, limit, pattern+" on the terminal of "+i.name, func() bool { return form.MatchString(readFile(i.out)) })
 }
 
 // awaitEnd waits until the command is over and returns its exit code.
@@ -206,24 +208,6 @@ func (i *interactive) awaitEnd(t *testing.T, limit time.Duration) int {
 		require.Fail(t, i.name+" has not ended in "+limit.String())
 	}
 	return i.cmd.ProcessState.ExitCode()
-}
-
-// lockedBuffer is a buffer that is read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func await(t *testing.T, limit time.Duration, what string, yes func() bool) {

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+
+	"slurmflex/test/must"
 )
 
 func bulkOf(count int64, names ...string) *computepb.BulkInsertInstanceResource {
@@ -24,8 +26,7 @@ func bulkOf(count int64, names ...string) *computepb.BulkInsertInstanceResource 
 }
 
 func (w *world) bulkInsert(b *computepb.BulkInsertInstanceResource) (*compute.Operation, error) {
-	client, err := compute.NewRegionInstancesRESTClient(w.t.Context(), w.options...)
-	require.NoError(w.t, err)
+	client := must.Get(compute.NewRegionInstancesRESTClient(w.t.Context(), w.options...))
 	return client.BulkInsert(w.t.Context(), &computepb.BulkInsertRegionInstanceRequest{
 		Project: testProject, Region: testRegion, BulkInsertInstanceResourceResource: b,
 	})
@@ -39,13 +40,13 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 		"zones/us-central1-b": {Preference: proto.String("DENY")},
 	}}
 	b.InstanceProperties = &computepb.InstanceProperties{Labels: map[string]string{"job": "7"}}
-	op, err := w.bulkInsert(b)
-	require.NoError(t, err)
+	op := w.begun(w.bulkInsert(b))
 	w.Advance(2 * time.Second)
 	assert.Equal(t, "RUNNING", w.outcome(op), "until the VMs exist")
 	w.Advance(10 * time.Second)
 	assert.Empty(t, w.outcome(op))
-	assert.EqualValues(t, 2, w.operation(op.Name()).GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()["zones/us-central1-c"].GetCreatedVmCount())
+	created := w.operation(op.Name()).GetInstancesBulkInsertOperationMetadata().GetPerLocationStatus()
+	assert.EqualValues(t, 2, created["zones/us-central1-c"].GetCreatedVmCount())
 	v, err := w.instance("us-central1-c", "n1")
 	require.NoError(t, err)
 	assert.Equal(t, "7", v.GetLabels()["job"], "the call's own properties go over the template's")
@@ -55,16 +56,14 @@ func TestABulkInsertPutsItsVMsIntoOneZoneThatTakesThem(t *testing.T) {
 func TestABulkInsertWithoutRoomCreatesNothingOrTheLeastItMay(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 2)
-	op, err := w.bulkInsert(bulkOf(3, "n0", "n1", "n2"))
-	require.NoError(t, err)
+	op := w.begun(w.bulkInsert(bulkOf(3, "n0", "n1", "n2")))
 	assert.Equal(t, "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", w.outcome(op))
 	assert.EqualValues(t, 503, w.operation(op.Name()).GetHttpErrorStatusCode())
 	assert.Empty(t, w.State().Instances)
 
 	b := bulkOf(3, "n0", "n1", "n2")
 	b.MinCount = proto.Int64(1)
-	op, err = w.bulkInsert(b)
-	require.NoError(t, err)
+	op = w.begun(w.bulkInsert(b))
 	assert.Empty(t, w.outcome(op))
 	assert.Len(t, w.State().Instances, 2)
 }
@@ -74,8 +73,7 @@ func TestABulkInsertNumbersItsPatternAfterWhatIsThere(t *testing.T) {
 	for range 2 {
 		b := bulkOf(2)
 		b.NamePattern = proto.String("node-###")
-		_, err := w.bulkInsert(b)
-		require.NoError(t, err)
+		w.begun(w.bulkInsert(b))
 	}
 	found, err := w.list(t.Context(), "")
 	require.NoError(t, err)
@@ -84,8 +82,7 @@ func TestABulkInsertNumbersItsPatternAfterWhatIsThere(t *testing.T) {
 
 func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
 	w := newWorld(t, slow())
-	op, err := w.bulkInsert(bulkOf(1, "n0"))
-	require.NoError(t, err)
+	op := w.begun(w.bulkInsert(bulkOf(1, "n0")))
 	w.Advance(3 * time.Second)
 	require.NoError(t, w.DeleteVM("n0"))
 	w.Advance(time.Minute)
@@ -94,39 +91,27 @@ func TestAVMLostDuringABulkInsertIsAConflict(t *testing.T) {
 }
 
 func TestABulkInsertRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		edit func(*computepb.BulkInsertInstanceResource)
-		says string
-	}{
-		"no count":                  {func(b *computepb.BulkInsertInstanceResource) { b.Count = nil }, "count"},
-		"more names than its count": {func(b *computepb.BulkInsertInstanceResource) { b.Count = proto.Int64(1) }, "There are 2 names"},
-		"a minimum above its count": {func(b *computepb.BulkInsertInstanceResource) { b.MinCount = proto.Int64(3) }, "minCount"},
-		"names and a pattern":       {func(b *computepb.BulkInsertInstanceResource) { b.NamePattern = proto.String("n-#") }, "namePattern"},
-		"a template that is not there": {func(b *computepb.BulkInsertInstanceResource) {
-			b.SourceInstanceTemplate = proto.String("global/instanceTemplates/none")
-		}, "was not found"},
-		"no machine type": {func(b *computepb.BulkInsertInstanceResource) { b.SourceInstanceTemplate = nil }, "machineType"},
-		"a shape that it does not have": {func(b *computepb.BulkInsertInstanceResource) {
-			b.LocationPolicy = &computepb.LocationPolicy{TargetShape: proto.String("BALANCED")}
-		}, "BALANCED"},
+	const good = `{"count":"2","perInstanceProperties":{"n0":{},"n1":{}},"sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
+	for name, c := range map[string]struct{ change, says string }{
+		"no count":                      {`{"count":null}`, "count"},
+		"more names than its count":     {`{"count":"1"}`, "There are 2 names"},
+		"a minimum above its count":     {`{"minCount":"3"}`, "minCount"},
+		"names and a pattern":           {`{"namePattern":"n-#"}`, "namePattern"},
+		"a template that is not there":  {`{"sourceInstanceTemplate":"global/instanceTemplates/none"}`, "was not found"},
+		"no machine type":               {`{"sourceInstanceTemplate":null}`, "machineType"},
+		"a shape that it does not have": {`{"locationPolicy":{"targetShape":"BALANCED"}}`, "BALANCED"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
-			b := bulkOf(2, "n0", "n1")
-			c.edit(b)
-			_, err := w.bulkInsert(b)
-			require.Error(t, err)
-			assert.Contains(t, err.Error(), c.says)
-			assert.Empty(t, w.State().Instances)
-		})
+		w := newWorld(t, Options{})
+		_, answer := w.ask(http.MethodPost, "regions/us-central1/instances/bulkInsert", changed(t, good, c.change))
+		assert.Contains(t, answer, c.says, name)
+		assert.Contains(t, answer, `{"error":`, name)
+		assert.Empty(t, w.State().Instances, name)
 	}
 }
 
 func TestAZonalBulkInsertStaysInItsZone(t *testing.T) {
 	w := newWorld(t, Options{})
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	post(t, client, "zones/europe-west4-b/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},"instanceProperties":{"machineType":"n2-standard-2"}}`)
-	v, _ := w.State().Instance("n0")
-	assert.Equal(t, "europe-west4-b", v.Zone)
-	assert.Zero(t, v.Terminates, "no lease")
+	w.post("zones/europe-west4-b/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},"instanceProperties":{"machineType":"n2-standard-2"}}`)
+	assert.Equal(t, "europe-west4-b", w.vm("n0").Zone)
+	assert.Zero(t, w.vm("n0").Terminates, "no lease")
 }

@@ -13,7 +13,7 @@ import (
 // command sends one command of the control surface.
 func (w *world) command(verb, path, body string) (int, string) {
 	w.t.Helper()
-	return ask(w.t, &http.Client{Transport: w.Transport()}, verb, "http://fake/fake/"+path, body)
+	return w.ask(verb, "http://fake/fake/"+path, body)
 }
 
 func (w *world) commanded(verb, path, body string) {
@@ -47,8 +47,7 @@ func TestTheWorldIsRuledByHTTPToo(t *testing.T) {
 	assert.Equal(t, "SUCCEEDED", g.Requests[0].State)
 
 	w.commanded("POST", "vms/n2/lease", `{"left":"90s"}`)
-	v, _ = w.State().Instance("n2")
-	assert.Equal(t, 90*time.Second, v.Terminates.Sub(w.State().Now))
+	assert.Equal(t, 90*time.Second, w.vm("n2").Terminates.Sub(w.State().Now))
 
 	w.commanded("POST", "quota", `{"region":"us-central1","metric":"INSTANCES","limit":2}`)
 	w.givenRequest("m", "s", "n4")

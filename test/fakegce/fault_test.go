@@ -2,6 +2,8 @@ package fakegce
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,29 +66,21 @@ func TestADropOverTCPCutsTheConnection(t *testing.T) {
 
 func TestAnOperationThatIsToFailDoesNothing(t *testing.T) {
 	w := newWorld(t, Options{})
-	doom := func(method string) {
-		require.NoError(t, w.AddFault(Fault{Method: method, Times: 1, OperationError: &Problem{Code: "PERMISSION_DENIED", Message: "no"}}))
+	denied := func(method string, call func() (*compute.Operation, error)) {
+		t.Helper()
+		f := Fault{Method: method, Times: 1, OperationError: &Problem{Code: "PERMISSION_DENIED", Message: "no"}}
+		require.NoError(t, w.AddFault(f))
+		op := w.begun(call())
+		assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
 	}
-	doom("regionInstanceGroupManagers.insert")
-	op, err := w.insertGroup(flexGroup("m"))
-	require.NoError(t, err)
-	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
-	assert.EqualValues(t, 403, w.operation(op.Name()).GetHttpErrorStatusCode())
+	denied("regionInstanceGroupManagers.insert", func() (*compute.Operation, error) { return w.insertGroup(flexGroup("m")) })
 	assert.Empty(t, w.State().Groups)
-
+	assert.EqualValues(t, 403, w.operation(w.State().Operations[0].Name).GetHttpErrorStatusCode())
 	w.givenGroup("m")
-	doom("regionInstanceGroupManagerResizeRequests.insert")
-	op, err = w.insertRequest("m", namedRequest("r", "n0"))
-	require.NoError(t, err)
-	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
-	assert.Equal(t, "FAILED", w.request("m", "r").GetState())
-
-	doom("regionInstanceGroupManagers.delete")
-	op, err = w.deleteGroup("m")
-	require.NoError(t, err)
-	assert.Equal(t, "PERMISSION_DENIED", w.outcome(op))
+	denied("*ResizeRequests.insert", func() (*compute.Operation, error) { return w.insertRequest("m", namedRequest("r", "n0")) })
+	denied("regionInstanceGroupManagers.delete", func() (*compute.Operation, error) { return w.deleteGroup("m") })
 	w.givenRequest("m", "works", "n1")
-	assert.Equal(t, "SUCCEEDED", w.request("m", "works").GetState(), "the group is as it was")
+	assert.Equal(t, "1; r FAILED; works SUCCEEDED; n1 NONE RUNNING;", w.shows(), "the group is as it was")
 }
 
 func TestALaggingListShowsWhatWasThereBefore(t *testing.T) {
@@ -114,93 +109,70 @@ func TestALaggingListShowsThingsAsTheyWereBefore(t *testing.T) {
 	require.NoError(t, w.AddFault(Fault{Method: "*ist", Lag: time.Minute}))
 	w.givenRequest("m", "r", "n0")
 	w.SetCapacity("", "", -1)
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	const groups = "regions/us-central1/instanceGroupManagers"
 	shows := func(path, want string) {
 		t.Helper()
-		_, body := ask(t, client, http.MethodGet, path, "")
+		_, body := w.ask(http.MethodGet, path, "")
 		assert.Contains(t, body, want)
 	}
-	shows(groups, `"targetSize":0`)
+	shows(groupList, `"targetSize":0`)
 
 	w.Advance(61 * time.Second) // the second attempt found room a second ago
 	require.Equal(t, "PROVISIONING", w.members("m")["n0"].GetInstanceStatus())
-	shows(groups, `"targetSize":1`)
-	shows(groups+"/m/resizeRequests", `"lastAttempt"`)
+	shows(groupList, `"targetSize":1`)
+	shows(groupList+"/m/resizeRequests", `"lastAttempt"`)
 	w.Advance(10 * time.Second)
 	require.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
-	shows(groups+"/m/resizeRequests", `"state":"ACCEPTED"`)
-	shows(groups+"/m/resizeRequests?filter=state=ACCEPTED", `"name":"r"`)
+	shows(groupList+"/m/resizeRequests", `"state":"ACCEPTED"`)
+	shows(groupList+"/m/resizeRequests?filter=state=ACCEPTED", `"name":"r"`)
 
 	w.Advance(time.Minute)
 	require.NoError(t, w.StopVM("n0"))
-	shows(groups+"/m/resizeRequests", `"state":"SUCCEEDED"`)
+	shows(groupList+"/m/resizeRequests", `"state":"SUCCEEDED"`)
 	shows("aggregated/instances", `"status":"STAGING"`)
 	w.ClearFaults()
 	shows("aggregated/instances", `"status":"TERMINATED"`)
 }
 
-func TestAnUnreachableRegionIsSaidToBeSo(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	require.NoError(t, w.AddFault(Fault{Method: "instances.aggregatedList", Unreachable: []string{"us-central1"}}))
-	warnings := make(map[string]string)
-	for scope, err := range w.instances.AggregatedList(t.Context(), &computepb.AggregatedListInstancesRequest{Project: testProject}).All() {
-		require.NoError(t, err)
-		assert.Empty(t, scope.Value.GetInstances())
-		warnings[scope.Key] = scope.Value.GetWarning().GetCode()
-	}
-	assert.Equal(t, "UNREACHABLE", warnings["zones/us-central1-a"])
-	assert.Equal(t, "NO_RESULTS_ON_PAGE", warnings["zones/europe-west4-a"])
-	_, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, "aggregated/instances", "")
-	assert.Contains(t, body, `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/zones/us-central1-a"`)
-}
-
 func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	require.NoError(t, w.AddFault(Fault{Method: "*.list", Unreachable: []string{"us-central1"}}))
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-	for _, path := range []string{
-		"regions/us-central1/instanceGroupManagers", "regions/us-central1/instanceGroupManagers/m/resizeRequests", "zones/us-central1-a/instances",
+	w := granted(t, Options{}, "n0")
+	require.NoError(t, w.AddFault(Fault{Method: "*ist", Unreachable: []string{"us-central1"}}))
+	const here = `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/`
+	for path, unreachables := range map[string]string{
+		groupList: "", pathM + "/resizeRequests": here + `regions/us-central1"]`, "zones/us-central1-a/instances": "",
+		"aggregated/instances": here + `zones/us-central1-a"`,
 	} {
-		_, body := ask(t, client, http.MethodGet, path, "")
+		_, body := w.ask(http.MethodGet, path, "")
 		assert.Contains(t, body, `"code":"UNREACHABLE"`, path)
-		assert.NotContains(t, body, `"items"`, path)
-		assert.Equal(t, strings.HasSuffix(path, "resizeRequests"), strings.Contains(body, `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/regions/us-central1"]`))
+		assert.NotContains(t, body, `n0`, path)
+		assert.Contains(t, body, unreachables, path)
+		assert.Equal(t, unreachables != "", strings.Contains(body, "unreachables"), path)
 	}
-	_, body := ask(t, client, http.MethodGet, "regions/europe-west4/instanceGroupManagers", "")
+	_, body := w.ask(http.MethodGet, "regions/europe-west4/instanceGroupManagers", "")
 	assert.NotContains(t, body, "warning")
+	_, body = w.ask(http.MethodGet, "aggregated/instances", "")
+	assert.Regexp(t, `"zones/europe-west4-a":\{"warning":\{"code":"NO_RESULTS_ON_PAGE"`, body)
 }
 
-func TestADelayedCallActsWhenTheDelayIsOver(t *testing.T) {
+func TestADelayedCallActsWhenTheDelayIsOverAndEndsWithItsContext(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.AddFault(Fault{Method: "*", Delay: time.Minute}))
 	answered := make(chan error)
-	go func() {
-		_, err := w.insertGroup(flexGroup("m"))
+	insert := func(ctx context.Context) {
+		_, err := w.groups.Insert(ctx, &computepb.InsertRegionInstanceGroupManagerRequest{
+			Project: testProject, Region: testRegion, InstanceGroupManagerResource: flexGroup("m"),
+		})
 		answered <- err
-	}()
-	require.Eventually(t, func() bool { return w.Counts()["regionInstanceGroupManagers.insert"] == 1 && w.pending() > 0 }, time.Minute, time.Millisecond)
+	}
+	go insert(t.Context())
+	require.Eventually(t, func() bool { return w.pending() == 1 }, time.Minute, time.Millisecond)
 	assert.Empty(t, w.State().Groups)
 	w.Advance(time.Minute)
 	require.NoError(t, <-answered)
 	assert.Len(t, w.State().Groups, 1)
-}
 
-func TestADelayedCallEndsWithItsContext(t *testing.T) {
-	w := newWorld(t, Options{})
-	require.NoError(t, w.AddFault(Fault{Method: "*", Delay: time.Hour}))
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	answered := make(chan error)
-	go func() {
-		_, err := w.instances.Get(ctx, &computepb.GetInstanceRequest{Project: testProject, Zone: "us-central1-a", Instance: "n0"})
-		answered <- err
-	}()
-	require.Eventually(t, func() bool { return w.pending() > 0 }, time.Minute, time.Millisecond)
+	go insert(ctx)
+	require.Eventually(t, func() bool { return w.pending() == 1 }, time.Minute, time.Millisecond)
 	cancel()
 	assert.ErrorIs(t, <-answered, context.Canceled)
 }
@@ -218,4 +190,80 @@ func TestAFaultThatMakesNoSenseIsRefused(t *testing.T) {
 func (w *world) pending() (n int) {
 	w.do(func() { n = len(w.agenda.events) })
 	return n
+}
+
+const groupList = "regions/us-central1/instanceGroupManagers"
+
+// listing is a page of the list of groups.
+type listing struct {
+	Items         []map[string]any
+	NextPageToken string
+}
+
+func (w *world) listing(token string) (p listing) {
+	w.t.Helper()
+	status, body := w.ask(http.MethodGet, groupList+"?pageToken="+token, "")
+	require.Equal(w.t, http.StatusOK, status, body)
+	require.NoError(w.t, json.Unmarshal([]byte(body), &p))
+	return p
+}
+
+// broken is a world with these groups, whose lists have a fault.
+func broken(t *testing.T, f Fault, groups ...string) *world {
+	t.Helper()
+	w := newWorld(t, Options{PageLimit: 2})
+	w.http = &http.Client{Transport: w.Transport()} // what is broken breaks the schema too
+	for _, name := range groups {
+		w.givenGroup(name)
+	}
+	f.Method = "regionInstanceGroupManagers.list"
+	require.NoError(t, w.AddFault(f))
+	return w
+}
+
+func TestAListMayRepeatItsLastPageOrLeaveThingsOut(t *testing.T) {
+	for want, f := range map[string]Fault{"a b c c ": {Doubled: true}, "b c ": {Omitted: "a"}} {
+		w := broken(t, f, "a", "b", "c")
+		names, token := "", ""
+		for more := true; more; more = token != "" {
+			p := w.listing(token)
+			for _, item := range p.Items {
+				names += fmt.Sprint(item["name"], " ")
+			}
+			token = p.NextPageToken
+		}
+		assert.Equal(t, want, names)
+	}
+}
+
+func TestAListMayNeverEnd(t *testing.T) {
+	for endless, different := range map[string]int{Alternating: 2, AlwaysNew: 6} {
+		w := broken(t, Fault{Endless: endless}, "a")
+		token, seen := "", map[string]bool{}
+		for range 6 {
+			token = w.listing(token).NextPageToken
+			seen[token] = true
+		}
+		assert.Len(t, seen, different, endless)
+		assert.NotContains(t, seen, "")
+	}
+}
+
+func TestARecordMayBeBroken(t *testing.T) {
+	items := broken(t, Fault{Broken: &Broken{Name: "a", Field: "targetSize", Value: "many"}}, "a1", "b1").listing("").Items
+	require.Len(t, items, 2)
+	assert.Equal(t, "many", items[0]["targetSize"])
+	assert.InDelta(t, 0, items[1]["targetSize"], 0)
+}
+
+func TestAGroupBeyondTheQuotaIsRefused(t *testing.T) {
+	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
+		w := newWorld(t, Options{})
+		w.SetQuota(testRegion, metric, 1)
+		w.givenGroup("a")
+		_, err := w.insertGroup(flexGroup("b"))
+		assertRefused(t, err, 403, "quotaExceeded", "Quota '"+metric+"' exceeded.  Limit: 1.0 in region us-central1.")
+		_, body := w.ask(http.MethodGet, "regions/us-central1", "")
+		assert.Contains(t, body, `{"limit":1,"metric":"`+metric+`","usage":1}`)
+	}
 }

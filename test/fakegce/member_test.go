@@ -3,9 +3,11 @@ package fakegce
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,17 +15,15 @@ import (
 )
 
 func TestAnInstanceSaysWhoMadeItAndWhenItEnds(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m", "us-central1-b")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, slow(), "n0")
 	w.Advance(10 * time.Second)
-	v, err := w.instance("us-central1-b", "n0")
+	v, err := w.instance("us-central1-a", "n0")
 	require.NoError(t, err)
 	assert.Equal(t, "STAGING", v.GetStatus())
 	assert.Empty(t, v.GetResourceStatus().GetScheduling().GetTerminationTimestamp(), "set on entering RUNNING")
 
 	w.Advance(10 * time.Second)
-	v, err = w.instance("us-central1-b", "n0")
+	v, err = w.instance("us-central1-a", "n0")
 	require.NoError(t, err)
 	end, err := time.Parse(time.RFC3339, v.GetResourceStatus().GetScheduling().GetTerminationTimestamp())
 	require.NoError(t, err)
@@ -41,34 +41,28 @@ func TestAnInstanceSaysWhoMadeItAndWhenItEnds(t *testing.T) {
 }
 
 func TestAnEndedLeaseDeletesTheVMAndLowersTheTargetSize(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0", "n1")
+	w := granted(t, slow(), "n0", "n1")
 	w.Advance(20*time.Second + time.Hour)
-	assert.Equal(t, "STOPPING", w.members("m")["n0"].GetInstanceStatus())
-	assert.Equal(t, "DELETING", w.members("m")["n0"].GetCurrentAction())
-	assert.Zero(t, w.group("m").GetTargetSize())
+	assert.Equal(t, "0; r SUCCEEDED; n0 DELETING STOPPING; n1 DELETING STOPPING;", w.shows())
 	w.Advance(10 * time.Second)
 	assert.Empty(t, w.State().Instances)
-	assert.Empty(t, w.members("m"))
-	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState(), "no later death changes a request")
-	_, stays := w.State().Group("m")
-	assert.True(t, stays, "an empty group is left behind")
+	assert.Equal(t, "0; r SUCCEEDED;", w.shows(), "no later death changes a request, and an empty group is left behind")
 }
 
+const (
+	refN0 = "zones/us-central1-a/instances/n0"
+	pathM = "regions/us-central1/instanceGroupManagers/m"
+)
+
 func TestDeletedInstancesGoWithTheirVMs(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0", "n1")
+	w := granted(t, slow(), "n0", "n1")
 	w.Advance(time.Minute)
-	op, err := w.deleteInstances("m", "projects/demo/zones/us-central1-a/instances/n0")
-	require.NoError(t, err)
+	op := w.begun(w.deleteInstances("m", "projects/demo/"+refN0))
 	w.Advance(2 * time.Second)
 	assert.Empty(t, w.outcome(op), "done when it is scheduled")
-	assert.EqualValues(t, 1, w.group("m").GetTargetSize())
-	assert.Equal(t, "STOPPING", w.members("m")["n0"].GetInstanceStatus())
+	assert.Equal(t, "1; r SUCCEEDED; n0 DELETING STOPPING; n1 NONE RUNNING;", w.shows())
 	w.Advance(10 * time.Second)
-	assert.Len(t, w.members("m"), 1)
+	assert.Equal(t, "1; r SUCCEEDED; n1 NONE RUNNING;", w.shows())
 	assert.Len(t, w.State().Instances, 1)
 }
 
@@ -77,178 +71,141 @@ func TestDeletedCapacityCanBeUsedAgain(t *testing.T) {
 	w.SetCapacity("", "", 1)
 	w.givenGroup("m", "us-central1-a")
 	w.givenRequest("m", "r1", "n0")
-	_, err := w.deleteInstances("m", "zones/us-central1-a/instances/n0")
-	require.NoError(t, err)
+	w.begun(w.deleteInstances("m", refN0))
 	w.givenRequest("m", "r2", "n1")
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r2").GetState())
 }
 
-func TestDeleteInstancesRefuses(t *testing.T) {
-	many := make([]string, 1001)
-	for i := range many {
-		many[i] = fmt.Sprintf("zones/us-central1-a/instances/x%d", i)
-	}
-	for _, c := range []struct {
-		name     string
-		refs     []string
-		skip     bool
-		code     string // of the operation
-		status   int    // of the call, if that fails
-		survives bool
-	}{
-		{"a malformed URL, even when it may skip", []string{"zones//n0"}, true, "INVALID_ARGUMENT", 0, true},
-		{"another region's instance, even when it may skip", []string{"zones/europe-west4-a/instances/n0"}, true, "INVALID_ARGUMENT", 0, true},
-		{"an instance that is no member", []string{"zones/us-central1-a/instances/other"}, false, "INVALID_ARGUMENT", 0, true},
-		{"nothing, when it may skip who is no member", []string{"zones/us-central1-a/instances/other", "zones/us-central1-a/instances/n0"}, true, "", 0, false},
-		{"more than a thousand", many, false, "", http.StatusBadRequest, true},
-		{"none", nil, false, "", http.StatusBadRequest, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, Options{})
-			w.givenGroup("m", "us-central1-a")
-			w.givenRequest("m", "r", "n0")
-			op, err := w.groups.DeleteInstances(t.Context(), &computepb.DeleteInstancesRegionInstanceGroupManagerRequest{
-				Project: testProject, Region: testRegion, InstanceGroupManager: "m",
-				RegionInstanceGroupManagersDeleteInstancesRequestResource: &computepb.RegionInstanceGroupManagersDeleteInstancesRequest{
-					Instances: c.refs, SkipInstancesOnValidationError: proto.Bool(c.skip),
-				},
-			})
-			if c.status != 0 {
-				assertRefused(t, err, c.status, "", "instances")
-			} else {
-				require.NoError(t, err)
-				assert.Equal(t, c.code, w.outcome(op))
-			}
-			assert.Equal(t, c.survives, len(w.State().Instances) == 1)
-		})
-	}
-}
-
 func TestQueuedInstancesCannotBeDeletedOrAbandoned(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	_, err := w.deleteInstances("m", "zones/us-central1-a/instances/n0")
+	w := queued(t, Options{}, "n0")
+	_, err := w.deleteInstances("m", refN0)
 	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
-	_, err = w.abandonInstances("m", "zones/us-central1-a/instances/n0")
+	_, err = w.abandonInstances("m", refN0)
 	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
 }
 
 func TestAnAbandonedInstanceLivesOnWithoutItsGroup(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	_, err := w.abandonInstances("m", "zones/us-central1-a/instances/n0")
-	require.NoError(t, err)
-	assert.Empty(t, w.members("m"))
-	assert.Zero(t, w.group("m").GetTargetSize())
-	v, _ := w.State().Instance("n0")
-	assert.Equal(t, "RUNNING", v.Status)
-	_, err = w.deleteGroup("m")
-	require.NoError(t, err)
-	assert.Len(t, w.State().Instances, 1)
+	w := granted(t, slow(), "n0")
+	w.Advance(time.Minute)
+	w.begun(w.abandonInstances("m", refN0))
+	w.Advance(2 * time.Second)
+	deleted := w.begun(w.deleteGroup("m"))
+	w.Advance(2 * time.Second)
+	assert.Equal(t, "RUNNING", w.outcome(deleted), "it is not yet out of its group")
+	w.Advance(8 * time.Second)
+	assert.Empty(t, w.outcome(deleted))
+	assert.Equal(t, "RUNNING", w.vm("n0").Status)
 	w.Advance(time.Hour)
 	assert.Empty(t, w.State().Instances, "its lease still ends")
 }
 
 func TestAnInstanceOnItsWayOutOfItsGroupIsNotDeletedAgain(t *testing.T) {
-	for _, c := range []struct{ method, action, status string }{
-		{"deleteInstances", "DELETING", "STOPPING"}, {"abandonInstances", "ABANDONING", "RUNNING"},
-	} {
-		t.Run(c.action, func(t *testing.T) {
-			w := newWorld(t, slow())
-			w.givenGroup("m", "us-central1-a")
-			w.givenRequest("m", "r", "n0")
-			w.Advance(time.Minute)
-			const ref = "zones/us-central1-a/instances/n0"
-			client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
-			post(t, client, "regions/us-central1/instanceGroupManagers/m/"+c.method, `{"instances":["`+ref+`"]}`)
-			w.Advance(2 * time.Second)
-			assert.Equal(t, c.action, w.members("m")["n0"].GetCurrentAction())
-			assert.Equal(t, c.status, w.members("m")["n0"].GetInstanceStatus())
-			assert.Zero(t, w.group("m").GetTargetSize())
-
-			again, err := w.deleteInstances("m", ref)
-			require.NoError(t, err)
-			post(t, client, "regions/us-central1/instanceGroupManagers/m/deleteInstances", `{"instances":["`+ref+`"],"skipInstancesOnValidationError":true}`)
-			w.Advance(2 * time.Second)
-			assert.Equal(t, "INVALID_ARGUMENT", w.outcome(again))
-			assert.Equal(t, c.status, w.members("m")["n0"].GetInstanceStatus())
-			assert.Zero(t, w.group("m").GetTargetSize())
-			w.Advance(10 * time.Second)
-			assert.Empty(t, w.members("m"))
-		})
+	for method, going := range map[string]string{"deleteInstances": "DELETING STOPPING", "abandonInstances": "ABANDONING RUNNING"} {
+		w := granted(t, slow(), "n0")
+		w.Advance(time.Minute)
+		w.post(pathM+"/"+method, `{"instances":["`+refN0+`"]}`)
+		w.Advance(2 * time.Second)
+		assert.Equal(t, "0; r SUCCEEDED; n0 "+going+";", w.shows())
+		again := w.begun(w.deleteInstances("m", refN0))
+		w.post(pathM+"/deleteInstances", `{"instances":["`+refN0+`"],"skipInstancesOnValidationError":true}`)
+		w.Advance(2 * time.Second)
+		assert.Equal(t, "INVALID_ARGUMENT", w.outcome(again))
+		assert.Equal(t, "0; r SUCCEEDED; n0 "+going+";", w.shows())
+		w.Advance(10 * time.Second)
+		assert.Equal(t, "0; r SUCCEEDED;", w.shows())
 	}
 }
 
-func TestAGroupIsGoneWhenTheLastInstanceIsAbandoned(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	w.Advance(time.Minute)
-	_, err := w.abandonInstances("m", "zones/us-central1-a/instances/n0")
-	require.NoError(t, err)
-	w.Advance(2 * time.Second)
-	deleted, err := w.deleteGroup("m")
-	require.NoError(t, err)
-	w.Advance(2 * time.Second)
-	assert.Equal(t, "RUNNING", w.outcome(deleted))
-	w.Advance(8 * time.Second)
-	assert.Empty(t, w.outcome(deleted))
-	v, _ := w.State().Instance("n0")
-	assert.Equal(t, "RUNNING", v.Status)
-}
-
 func TestAVMLostBehindTheGroupsBackIsNotRepaired(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "lost", "stopped")
-	require.NoError(t, w.DeleteVM("lost"))
-	require.NoError(t, w.StopVM("stopped"))
+	for _, booting := range []bool{true, false} {
+		w := granted(t, slow(), "lost", "stopped")
+		w.Advance(10 * time.Second)
+		if !booting {
+			w.Advance(10 * time.Second)
+		}
+		require.NoError(t, w.DeleteVM("lost"))
+		require.NoError(t, w.StopVM("stopped"))
+		assert.Equal(t, "2; r SUCCEEDED; lost NONE; stopped NONE TERMINATED;", w.shows())
+		assert.Nil(t, w.members("m")["lost"].InstanceStatus)
+		assert.NotEmpty(t, w.members("m")["lost"].GetInstance(), "its URL stays")
+		w.Advance(2 * time.Hour)
+		assert.Equal(t, "2; r SUCCEEDED; lost NONE; stopped NONE TERMINATED;", w.shows(), "what does not run has no lease to end")
+		assert.Zero(t, w.vm("stopped").Terminates)
 
-	members := w.members("m")
-	assert.Nil(t, members["lost"].InstanceStatus)
-	assert.NotEmpty(t, members["lost"].GetInstance(), "its URL stays")
-	assert.Equal(t, "TERMINATED", members["stopped"].GetInstanceStatus())
-	assert.EqualValues(t, 2, w.group("m").GetTargetSize(), "unchanged")
-
-	_, err := w.deleteInstances("m", "zones/us-central1-a/instances/lost", "zones/us-central1-a/instances/stopped")
-	require.NoError(t, err)
-	assert.Empty(t, w.members("m"))
-	assert.Zero(t, w.group("m").GetTargetSize())
-	assert.Error(t, w.DeleteVM("lost"))
-}
-
-func TestAVMLostWhileItBootsIsNotRepairedEither(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "lost", "stopped")
-	w.Advance(10 * time.Second)
-	require.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
-	require.NoError(t, w.DeleteVM("lost"))
-	require.NoError(t, w.StopVM("stopped"))
-	for name, m := range w.members("m") {
-		assert.Equal(t, "NONE", m.GetCurrentAction(), name)
+		w.begun(w.deleteInstances("m", "zones/us-central1-a/instances/lost", "zones/us-central1-a/instances/stopped"))
+		w.Advance(time.Minute)
+		assert.Equal(t, "0; r SUCCEEDED;", w.shows())
+		assert.Error(t, w.DeleteVM("lost"))
 	}
 }
 
 func TestAnInstanceDeletedByNameIsDoneWhenItIsGone(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)
-	op, err := w.instances.Delete(t.Context(), &computepb.DeleteInstanceRequest{Project: testProject, Zone: "us-central1-a", Instance: "n0"})
-	require.NoError(t, err)
+	op := w.begun(w.instances.Delete(t.Context(), &computepb.DeleteInstanceRequest{
+		Project: testProject, Zone: "us-central1-a", Instance: "n0",
+	}))
 	w.Advance(11 * time.Second)
-	v, err := w.instance("us-central1-a", "n0")
-	require.NoError(t, err)
-	assert.Equal(t, "STOPPING", v.GetStatus())
+	assert.Equal(t, "STOPPING", w.vm("n0").Status)
 	w.Advance(time.Second)
 	require.NoError(t, op.Poll(t.Context()))
 	assert.True(t, op.Done())
-	_, err = w.instance("us-central1-a", "n0")
-	assertRefused(t, err, http.StatusNotFound, "notFound", "The resource 'projects/demo/zones/us-central1-a/instances/n0' was not found")
+	_, err := w.instance("us-central1-a", "n0")
+	assertRefused(t, err, http.StatusNotFound, "notFound", "The resource 'projects/demo/"+refN0+"' was not found")
+}
+
+func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
+	w := granted(t, Options{}, "sooner", "later", "stopped")
+	whole := w.vm("sooner").Terminates.Sub(w.State().Now)
+	require.NoError(t, w.EndLease("sooner", time.Minute))
+	require.NoError(t, w.EndLease("later", 2*whole))
+	require.NoError(t, w.StopVM("stopped"))
+	require.ErrorContains(t, w.EndLease("stopped", time.Minute), "stopped: it has none")
+	w.Advance(time.Minute)
+	assert.Len(t, w.members("m"), 2, "the one that ends sooner is gone")
+	w.Advance(whole)
+	assert.Equal(t, "RUNNING", w.vm("later").Status)
+	w.Advance(whole)
+	assert.Len(t, w.members("m"), 1, "only the stopped one is left")
+}
+
+func TestALeaseMayEndInAStop(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.post("zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},
+		"instanceProperties":{"machineType":"n2-standard-2","scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
+	w.Advance(time.Minute)
+	assert.Equal(t, "TERMINATED", w.vm("n0").Status)
+}
+
+func TestDeleteInstancesRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		refs     string
+		skip     bool
+		code     string // of the operation; empty: it ends well
+		refused  bool   // the call itself
+		survives bool
+	}{
+		"a malformed URL, even when it may skip":           {`"zones//n0"`, true, "INVALID_ARGUMENT", false, true},
+		"another region's instance, even when it may skip": {`"zones/europe-west4-a/instances/n0"`, true, "INVALID_ARGUMENT", false, true},
+		"an instance that is no member":                    {`"zones/us-central1-a/instances/other"`, false, "INVALID_ARGUMENT", false, true},
+		"nothing, when it may skip who is no member":       {`"zones/us-central1-a/instances/other","` + refN0 + `"`, true, "", false, false},
+		"more than a thousand":                             {`"` + refN0 + `"` + strings.Repeat(`,"`+refN0+`"`, 1000), false, "", true, true},
+		"none":                                             {"", false, "", true, true},
+	} {
+		w := granted(t, Options{}, "n0")
+		body := fmt.Sprintf(`{"instances":[%s],"skipInstancesOnValidationError":%t}`, c.refs, c.skip)
+		status, answer := w.ask(http.MethodPost, pathM+"/deleteInstances", body)
+		assert.Equal(t, c.refused, status == http.StatusBadRequest && strings.Contains(answer, "instances"), name)
+		if !c.refused {
+			operations := w.State().Operations
+			code := ""
+			for _, e := range w.operation(operations[len(operations)-1].Name).GetError().GetErrors() {
+				code = e.GetCode()
+			}
+			assert.Equal(t, c.code, code, name)
+		}
+		assert.Equal(t, c.survives, len(w.State().Instances) == 1, name)
+	}
 }
 
 func TestManagedInstancesArePagedOnlyIfTheGroupSaysSo(t *testing.T) {
@@ -257,8 +214,7 @@ func TestManagedInstancesArePagedOnlyIfTheGroupSaysSo(t *testing.T) {
 			w := newWorld(t, Options{PageLimit: 1})
 			g := flexGroup("m")
 			g.ListManagedInstancesResults = proto.String(listing)
-			_, err := w.insertGroup(g)
-			require.NoError(t, err)
+			w.begun(w.insertGroup(g))
 			w.givenRequest("m", "r", "n0", "n1", "n2")
 			assert.Len(t, w.members("m"), 3)
 			assert.Equal(t, calls, w.Counts()["regionInstanceGroupManagers.listManagedInstances"])
@@ -270,58 +226,16 @@ func TestManagedInstancesHaveNoOrderAndWithoutPagesNoToken(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
 	for _, parameter := range []string{"orderBy=name", "pageToken=x"} {
-		status, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodPost,
+		status, body := w.ask(http.MethodPost,
 			"regions/us-central1/instanceGroupManagers/m/listManagedInstances?"+parameter, "")
 		assert.Equal(t, http.StatusBadRequest, status)
 		assert.Contains(t, body, "is not supported")
 	}
 }
 
-func (w *world) abandonInstances(group string, refs ...string) (any, error) {
+func (w *world) abandonInstances(group string, refs ...string) (*compute.Operation, error) {
 	return w.groups.AbandonInstances(w.t.Context(), &computepb.AbandonInstancesRegionInstanceGroupManagerRequest{
 		Project: testProject, Region: testRegion, InstanceGroupManager: group,
 		RegionInstanceGroupManagersAbandonInstancesRequestResource: &computepb.RegionInstanceGroupManagersAbandonInstancesRequest{Instances: refs},
 	})
-}
-
-func TestWhatDoesNotRunHasNoLeaseToEnd(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "lost", "stopped")
-	require.NoError(t, w.DeleteVM("lost"))
-	require.NoError(t, w.StopVM("stopped"))
-	w.Advance(2 * time.Hour)
-	v, _ := w.State().Instance("stopped")
-	assert.Equal(t, "TERMINATED", v.Status)
-	assert.Zero(t, v.Terminates)
-	assert.Len(t, w.members("m"), 2)
-	assert.EqualValues(t, 2, w.group("m").GetTargetSize())
-}
-
-func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "sooner", "later", "stopped")
-	first, _ := w.State().Instance("sooner")
-	whole := first.Terminates.Sub(w.State().Now)
-	require.NoError(t, w.EndLease("sooner", time.Minute))
-	require.NoError(t, w.EndLease("later", 2*whole))
-	require.NoError(t, w.StopVM("stopped"))
-	require.ErrorContains(t, w.EndLease("stopped", time.Minute), "stopped: it has none")
-	w.Advance(time.Minute)
-	assert.Len(t, w.members("m"), 2, "the one that ends sooner is gone")
-	w.Advance(whole)
-	later, _ := w.State().Instance("later")
-	assert.Equal(t, "RUNNING", later.Status)
-	w.Advance(whole)
-	assert.Len(t, w.members("m"), 1, "only the stopped one is left")
-}
-
-func TestALeaseMayEndInAStop(t *testing.T) {
-	w := newWorld(t, Options{})
-	post(t, &http.Client{Transport: w.Transport()}, "zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},
-		"instanceProperties":{"machineType":"n2-standard-2","scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
-	w.Advance(time.Minute)
-	v, _ := w.State().Instance("n0")
-	assert.Equal(t, "TERMINATED", v.Status)
 }

@@ -2,49 +2,37 @@ package fakegce
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
-	compute "cloud.google.com/go/compute/apiv1"
-	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func TestAZoneIsUpUntilItIsSaidToBeDown(t *testing.T) {
 	w := newWorld(t, Options{})
-	zones, err := compute.NewZonesRESTClient(t.Context(), w.options...)
-	require.NoError(t, err)
-	status := func(zone string) string {
-		z, err := zones.Get(t.Context(), &computepb.GetZoneRequest{Project: testProject, Zone: zone})
-		require.NoError(t, err)
-		return z.GetStatus()
+	up := func(zone string) bool {
+		_, body := w.ask(http.MethodGet, "zones/"+zone, "")
+		return strings.Contains(body, `"status":"UP"`)
 	}
-	assert.Equal(t, "UP", status("us-central1-a"))
+	assert.True(t, up("us-central1-a"))
 	w.SetZoneUp("us-central1-a", false)
-	assert.Equal(t, "DOWN", status("us-central1-a"))
-	assert.Equal(t, "UP", status("us-central1-b"))
+	assert.False(t, up("us-central1-a"))
+	assert.True(t, up("us-central1-b"))
 	w.SetZoneUp("us-central1-a", true)
-	assert.Equal(t, "UP", status("us-central1-a"))
+	assert.True(t, up("us-central1-a"))
 }
 
 func TestAMachineTypeThatIsWithdrawnIsInNoListOfItsZone(t *testing.T) {
 	w := newWorld(t, Options{})
-	types, err := compute.NewMachineTypesRESTClient(t.Context(), w.options...)
-	require.NoError(t, err)
 	w.Withdraw("us-central1-a", testMachine)
-	has := func(zone string) (got, listed bool) {
-		_, err := types.Get(t.Context(), &computepb.GetMachineTypeRequest{Project: testProject, Zone: zone, MachineType: testMachine})
-		for m, err := range types.List(t.Context(), &computepb.ListMachineTypesRequest{Project: testProject, Zone: zone}).All() {
-			require.NoError(t, err)
-			listed = listed || m.GetName() == testMachine
-		}
-		return err == nil, listed
+	for zone, want := range map[string]bool{"us-central1-a": false, "us-central1-b": true} {
+		status, _ := w.ask(http.MethodGet, "zones/"+zone+"/machineTypes/"+testMachine, "")
+		assert.Equal(t, want, status == http.StatusOK, zone)
+		_, list := w.ask(http.MethodGet, "zones/"+zone+"/machineTypes", "")
+		assert.Equal(t, want, strings.Contains(list, `"name":"`+testMachine+`"`), zone)
 	}
-	got, listed := has("us-central1-a")
-	assert.False(t, got || listed)
-	got, listed = has("us-central1-b")
-	assert.True(t, got && listed)
 }
 
 func TestEveryAnswerHasTheDateOfTheServersClock(t *testing.T) {

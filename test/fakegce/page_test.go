@@ -9,13 +9,10 @@ import (
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestPagesLoseNothingWhenWhatTheyShowedIsGone(t *testing.T) {
-	w := newWorld(t, Options{PageLimit: 2})
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0", "n1", "n2", "n3", "n4")
+	w := granted(t, Options{PageLimit: 2}, "n0", "n1", "n2", "n3", "n4")
 	it := w.instances.AggregatedList(t.Context(), &computepb.AggregatedListInstancesRequest{Project: testProject})
 	seen := make(map[string]bool)
 	for scope, err := it.Next(); err == nil; scope, err = it.Next() {
@@ -29,6 +26,19 @@ func TestPagesLoseNothingWhenWhatTheyShowedIsGone(t *testing.T) {
 	assert.Equal(t, map[string]bool{"n0": true, "n1": true, "n2": true, "n3": true, "n4": true}, seen)
 }
 
+// requestNames are the names of group m's requests, as a list with these
+// parameters gives them.
+func (w *world) requestNames(filter, order string, page uint32) (names []string) {
+	w.t.Helper()
+	for one, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: "m", Filter: &filter, OrderBy: &order, MaxResults: &page,
+	}).All() {
+		require.NoError(w.t, err)
+		names = append(names, one.GetName())
+	}
+	return names
+}
+
 func TestAListIsOrderedByNameOrTheYoungestFirst(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.SetCapacity("", "", 0)
@@ -37,31 +47,17 @@ func TestAListIsOrderedByNameOrTheYoungestFirst(t *testing.T) {
 		w.givenRequest("m", name, fmt.Sprintf("n%d", i))
 		w.Advance(time.Second)
 	}
-	list := func(order string, page uint32) (names []string) {
-		r := &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
-			Project: testProject, Region: testRegion, InstanceGroupManager: "m", MaxResults: &page,
-		}
-		if order != "" {
-			r.OrderBy = &order
-		}
-		for one, err := range w.requests.List(t.Context(), r).All() {
-			require.NoError(t, err)
-			names = append(names, one.GetName())
-		}
-		return names
-	}
-	assert.Equal(t, []string{"a", "b", "c"}, list("", 2))
-	assert.Equal(t, []string{"a", "c", "b"}, list("creationTimestamp desc", 2))
-	assert.Equal(t, []string{"a", "c", "b"}, list("creationTimestamp desc", 1))
+	assert.Equal(t, []string{"a", "b", "c"}, w.requestNames("", "", 2))
+	assert.Equal(t, []string{"a", "c", "b"}, w.requestNames("", "creationTimestamp desc", 2))
+	assert.Equal(t, []string{"a", "c", "b"}, w.requestNames("", "creationTimestamp desc", 1))
 }
 
 func TestAPageTokenIsGoodForItsOwnListOnly(t *testing.T) {
 	w := newWorld(t, Options{PageLimit: 1})
-	client := &http.Client{Transport: w.Transport()}
 	w.givenGroup("a")
 	w.givenGroup("b")
 	token := cursor{Path: "projects/demo/regions/us-central1/instanceGroupManagers/a", Query: "/another/list??"}.token()
-	status, body := ask(t, client, http.MethodGet, "regions/us-central1/instanceGroupManagers?pageToken="+token, "")
+	status, body := w.ask(http.MethodGet, "regions/us-central1/instanceGroupManagers?pageToken="+token, "")
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, body, "pageToken")
 }
@@ -129,19 +125,10 @@ func TestAFilterThatIsNotUnderstoodIsRefused(t *testing.T) {
 }
 
 func TestRequestsAreFilteredByState(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	w.givenRequest("m", "got", "n0")
+	w := granted(t, Options{}, "n0")
 	w.SetCapacity("", "", 0)
 	w.givenRequest("m", "waits", "n1")
 	for _, filter := range []string{"state=ACCEPTED", "state eq ACCEPTED", "state eq (ACCEPTED|CREATING)"} {
-		var names []string
-		for r, err := range w.requests.List(t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
-			Project: testProject, Region: testRegion, InstanceGroupManager: "m", Filter: proto.String(filter),
-		}).All() {
-			require.NoError(t, err)
-			names = append(names, r.GetName())
-		}
-		assert.Equal(t, []string{"waits"}, names, filter)
+		assert.Equal(t, []string{"waits"}, w.requestNames(filter, "", 500), filter)
 	}
 }

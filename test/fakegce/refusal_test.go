@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/googleapi"
-	"google.golang.org/protobuf/proto"
 )
 
 // assertRefused holds an error of Google's client against a refusal; an empty
@@ -31,42 +30,37 @@ func assertRefused(t *testing.T, err error, status int, reason, message string) 
 }
 
 func TestCallsThatAStateForbidsAreRefused(t *testing.T) {
-	w := newWorld(t, slow())
-	w.givenGroup("m")
-	w.givenRequest("m", "over", "n0")
+	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)
 	w.SetCapacity("", "", 0)
 	w.givenRequest("m", "queued", "n1")
-	_, err := w.insertRequest("m", namedRequest("fresh", "n2"))
-	require.NoError(t, err)
+	w.begun(w.insertRequest("m", namedRequest("fresh", "n2")))
 
-	_, err = w.cancelRequest("m", "over")
+	_, err := w.cancelRequest("m", "r")
 	assertRefused(t, err, 412, "conditionNotMet", "Cancelling resize request that has reached a final state is not possible.")
 	_, err = w.cancelRequest("m", "fresh")
 	assertRefused(t, err, 412, "conditionNotMet", "only in the accepted state")
-	_, err = w.deleteRequest("m", "queued")
-	assertRefused(t, err, 412, "conditionNotMet", "has not reached a final state")
-	_, err = w.insertRequest("m", namedRequest("over", "n3"))
-	assertRefused(t, err, 409, "alreadyExists", "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/m/resizeRequests/over' already exists")
 	_, err = w.cancelRequest("m", "none")
 	assertRefused(t, err, 404, "notFound", "resizeRequests/none' was not found")
-	_, err = w.insertRequest("none", namedRequest("r", "n3"))
+	_, err = w.deleteRequest("m", "queued")
+	assertRefused(t, err, 412, "conditionNotMet", "has not reached a final state")
+	_, err = w.insertRequest("m", namedRequest("r", "n3"))
+	assertRefused(t, err, 409, "alreadyExists", "The resource 'projects/demo/"+pathM+"/resizeRequests/r' already exists")
+	_, err = w.insertRequest("none", namedRequest("s", "n3"))
 	assertRefused(t, err, 404, "notFound", "The resource 'projects/demo/regions/us-central1/instanceGroupManagers/none' was not found")
-	both := namedRequest("r", "n3")
-	both.ResizeBy = proto.Int32(1)
+	both := counted("s", 1)
+	both.Instances = namedRequest("s", "n3").Instances
 	_, err = w.insertRequest("m", both)
 	assertRefused(t, err, 400, "invalid", "resizeBy")
-	_, err = w.insertRequest("m", namedRequest("r", "n0"))
+	_, err = w.insertRequest("m", namedRequest("s", "n0"))
 	assertRefused(t, err, 400, "invalid", "n0")
-	_, err = w.insertRequest("m", namedRequest("r", "n3", "n3"))
+	_, err = w.insertRequest("m", namedRequest("s", "n3", "n3"))
 	assertRefused(t, err, 400, "invalid", "twice")
 }
 
 func TestARefusalHasGooglesEnvelope(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	status, body := ask(t, &http.Client{Transport: w.Transport()}, http.MethodPost, "regions/us-central1/instanceGroupManagers/m/resizeRequests/r/cancel", "")
+	w := granted(t, Options{}, "n0")
+	status, body := w.ask(http.MethodPost, "regions/us-central1/instanceGroupManagers/m/resizeRequests/r/cancel", "")
 	assert.Equal(t, 412, status)
 	assert.JSONEq(t, `{"error":{"code":412,"message":"Cancelling resize request that has reached a final state is not possible.",
 		"errors":[{"message":"Cancelling resize request that has reached a final state is not possible.","domain":"global",
@@ -76,38 +70,37 @@ func TestARefusalHasGooglesEnvelope(t *testing.T) {
 func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
-	const groups = "regions/us-central1/instanceGroupManagers"
 	const flex = `"versions":[{"instanceTemplate":"projects/demo/regions/us-central1/instanceTemplates/a3"}]`
 	for _, c := range []struct {
 		name, verb, path, body string
 		status                 int
 		says                   string
 	}{
-		{"a method", "POST", groups + "/m/explode", "", 404, "was not found"},
-		{"a verb", "PUT", groups + "/m", "", 404, "was not found"},
+		{"a method", "POST", groupList + "/m/explode", "", 404, "was not found"},
+		{"a verb", "PUT", groupList + "/m", "", 404, "was not found"},
 		{"a version", "GET", "http://fake/compute/v2/projects/demo/regions", "", 404, "was not found"},
 		{"a project", "GET", "http://fake/compute/v1/projects/other/regions", "", 404, "projects/other"},
 		{"a region", "GET", "regions/mars-north1/instanceGroupManagers", "", 400, "Unknown region"},
 		{"a zone", "GET", "zones/us-central1-z/instances", "", 400, "Unknown zone"},
-		{"a parameter", "GET", groups + "?returnPartialSuccess=true", "", 400, "returnPartialSuccess"},
-		{"a parameter given twice", "GET", groups + "?filter=a&filter=b", "", 400, "2 times"},
-		{"a body's field", "POST", groups, `{"name":"x","targetSize":0,"shape":"pass",` + flex + `}`, 400, `Unknown name \"shape\"`},
-		{"a field deep in a body", "POST", groups, `{"name":"x","targetSize":0,"distributionPolicy":{"zones":[{"zne":"a"}]},` + flex + `}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
-		{"a field in another case", "POST", groups + "/m/resizeRequests", `{"name":"r","requested_run_duration":{"seconds":"600"},"resizeBy":1}`, 400, "requested_run_duration"},
-		{"a value of the wrong type", "POST", groups, `{"name":7}`, 400, "Invalid value"},
-		{"a body that is no JSON", "POST", groups, `{"name":`, 400, "Invalid JSON"},
-		{"a body that is a list", "POST", groups, `[]`, 400, "Root element must be a message"},
-		{"no body", "POST", groups, ``, 400, "required"},
-		{"a requestId that is no UUID", "DELETE", groups + "/m?requestId=7", "", 400, "requestId"},
-		{"the zero UUID", "DELETE", groups + "/m?requestId=00000000-0000-0000-0000-000000000000", "", 400, "requestId"},
-		{"a page too large", "GET", groups + "?maxResults=501", "", 400, "maxResults"},
-		{"an order", "GET", groups + "?orderBy=size", "", 400, "orderBy"},
-		{"a page token", "GET", groups + "?pageToken=bad", "", 400, "pageToken"},
+		{"a parameter", "GET", groupList + "?returnPartialSuccess=true", "", 400, "returnPartialSuccess"},
+		{"a parameter given twice", "GET", groupList + "?filter=a&filter=b", "", 400, "2 times"},
+		{"a body's field", "POST", groupList, `{"name":"x","targetSize":0,"shape":"pass",` + flex + `}`, 400, `Unknown name \"shape\"`},
+		{"a field deep in a body", "POST", groupList, `{"name":"x","targetSize":0,"distributionPolicy":{"zones":[{"zne":"a"}]},` + flex + `}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
+		{"a field in another case", "POST", groupList + "/m/resizeRequests", `{"name":"r","requested_run_duration":{"seconds":"600"},"resizeBy":1}`, 400, "requested_run_duration"},
+		{"a value of the wrong type", "POST", groupList, `{"name":7}`, 400, "Invalid value"},
+		{"a body that is no JSON", "POST", groupList, `{"name":`, 400, "Invalid JSON"},
+		{"a body that is a list", "POST", groupList, `[]`, 400, "Root element must be a message"},
+		{"no body", "POST", groupList, ``, 400, "required"},
+		{"a requestId that is no UUID", "DELETE", groupList + "/m?requestId=7", "", 400, "requestId"},
+		{"the zero UUID", "DELETE", groupList + "/m?requestId=00000000-0000-0000-0000-000000000000", "", 400, "requestId"},
+		{"a page too large", "GET", groupList + "?maxResults=501", "", 400, "maxResults"},
+		{"an order", "GET", groupList + "?orderBy=size", "", 400, "orderBy"},
+		{"a page token", "GET", groupList + "?pageToken=bad", "", 400, "pageToken"},
 		{"a machine type", "GET", "zones/us-central1-a/machineTypes/z9", "", 404, "z9"},
 		{"an operation", "POST", "regions/us-central1/operations/none/wait", "", 404, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			status, body := ask(t, &http.Client{Transport: w.Transport()}, c.verb, c.path, c.body)
+			status, body := w.ask(c.verb, c.path, c.body)
 			assert.Equal(t, c.status, status)
 			assert.Contains(t, body, c.says)
 			assert.True(t, strings.HasPrefix(body, `{"error":{"code":`), body)
@@ -154,25 +147,23 @@ func TestTheRateQuotaIsRefilledWithTheNextMinute(t *testing.T) {
 
 func TestEachGroupOfMethodsHasARateQuotaOfItsOwn(t *testing.T) {
 	w := newWorld(t, Options{RateLimit: 2})
-	client := &http.Client{Transport: w.Transport()}
 	w.givenGroup("m")
 	w.givenGroup("n")
 	operation := w.State().Operations[0].Name
-	const groups = "regions/us-central1/instanceGroupManagers"
 	for _, c := range []struct{ group, verb, path string }{
-		{"Queries", http.MethodDelete, groups + "/m"},
-		{"Read requests", http.MethodGet, groups + "/m"},
+		{"Queries", http.MethodDelete, groupList + "/m"},
+		{"Read requests", http.MethodGet, groupList + "/m"},
 		{"List requests", http.MethodGet, "aggregated/instances"},
-		{"List requests", http.MethodPost, groups + "/m/listManagedInstances"},
+		{"List requests", http.MethodPost, groupList + "/m/listManagedInstances"},
 		{"Operation read requests", http.MethodPost, "regions/us-central1/operations/" + operation + "/wait"},
 		{"Operation read requests", http.MethodGet, "regions/us-central1/operations/" + operation},
 	} {
 		t.Run(c.verb+" "+c.path, func(t *testing.T) {
 			for w.minute.calls[c.group] < 2 {
-				status, body := ask(t, client, c.verb, c.path, "")
+				status, body := w.ask(c.verb, c.path, "")
 				require.Equal(t, http.StatusOK, status, body)
 			}
-			status, body := ask(t, client, c.verb, c.path, "")
+			status, body := w.ask(c.verb, c.path, "")
 			assert.Equal(t, http.StatusForbidden, status)
 			assert.Contains(t, body, "Quota exceeded for quota metric '"+c.group+"' and limit '"+c.group+" per minute'")
 		})

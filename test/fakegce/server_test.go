@@ -47,9 +47,8 @@ func TestInABubbleTimeIsTheBubbles(t *testing.T) {
 		assert.Equal(t, 2*time.Second, time.Since(begun), "wait answers as soon as an operation is done")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		v, _ := w.State().Instance("n0")
-		assert.Equal(t, "RUNNING", v.Status)
-		assert.True(t, v.Terminates.Equal(begun.Add(2*time.Second+time.Minute+time.Hour)))
+		assert.Equal(t, "RUNNING", w.vm("n0").Status)
+		assert.True(t, w.vm("n0").Terminates.Equal(begun.Add(2*time.Second+time.Minute+time.Hour)))
 		time.Sleep(62 * time.Minute)
 		assert.Empty(t, w.State().Instances)
 	})
@@ -58,8 +57,7 @@ func TestInABubbleTimeIsTheBubbles(t *testing.T) {
 func TestWaitGivesUpAfterTwoMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options{Clock: NewWallClock(), OperationTime: time.Hour})
-		op, err := w.insertGroup(flexGroup("m"))
-		require.NoError(t, err)
+		op := w.begun(w.insertGroup(flexGroup("m")))
 		begun := time.Now()
 		now := w.wait(op, nil)
 		assert.Equal(t, 2*time.Minute, time.Since(begun))
@@ -67,7 +65,7 @@ func TestWaitGivesUpAfterTwoMinutes(t *testing.T) {
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = w.ops.Wait(ctx, &computepb.WaitRegionOperationRequest{Project: testProject, Region: testRegion, Operation: op.Name()})
+		_, err := w.ops.Wait(ctx, &computepb.WaitRegionOperationRequest{Project: testProject, Region: testRegion, Operation: op.Name()})
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, 2*time.Minute+time.Second, time.Since(begun))
 	})
@@ -83,9 +81,7 @@ func (w *world) wait(op *compute.Operation, err error) *computepb.Operation {
 }
 
 func TestTheWallClockCanBePutForward(t *testing.T) {
-	w := newWorld(t, Options{Clock: NewWallClock(), BootTime: time.Hour})
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
+	w := granted(t, Options{Clock: NewWallClock(), BootTime: time.Hour}, "n0")
 	w.Advance(2*time.Hour + time.Minute)
 	assert.Empty(t, w.State().Instances, "booted after an hour, and ended an hour later")
 }
@@ -104,10 +100,8 @@ func TestHooksAreCalledOncePerInstanceInOrder(t *testing.T) {
 	w.givenRequest("m", "s", "never-boots")
 	require.NoError(t, w.StopVM("stops"))
 	require.NoError(t, w.DeleteVM("vanishes"))
-	_, err := w.deleteInstances("m", "zones/us-central1-f/instances/stops")
-	require.NoError(t, err)
-	_, err = w.cancelRequest("m", "s")
-	require.NoError(t, err)
+	w.begun(w.deleteInstances("m", "zones/us-central1-f/instances/stops"))
+	w.begun(w.cancelRequest("m", "s"))
 	w.Advance(2 * time.Hour)
 	assert.Equal(t, []string{
 		"boot lives us-central1-f m RUNNING", "boot vanishes us-central1-f m RUNNING", "boot stops us-central1-f m RUNNING",
@@ -179,7 +173,7 @@ func TestTheJournalKeepsEveryCallWithItsAnswer(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
 	_, _ = w.list(t.Context(), "name = n0")
-	ask(t, &http.Client{Transport: w.Transport()}, http.MethodGet, "nothing", "")
+	w.ask(http.MethodGet, "nothing", "")
 
 	calls := w.Calls()
 	require.Len(t, calls, 3)
@@ -202,18 +196,8 @@ func TestARegionShowsItsQuotas(t *testing.T) {
 	w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 64)
 	w.givenGroup("m")
 	w.givenRequest("m", "r", "n0", "n1")
-	regions, err := compute.NewRegionsRESTClient(t.Context(), w.options...)
-	require.NoError(t, err)
-	r, err := regions.Get(t.Context(), &computepb.GetRegionRequest{Project: testProject, Region: testRegion})
-	require.NoError(t, err)
-	for _, q := range r.GetQuotas() {
-		if q.GetMetric() == "PREEMPTIBLE_NVIDIA_H100_GPUS" {
-			assert.InDelta(t, 64, q.GetLimit(), 0)
-			assert.InDelta(t, 16, q.GetUsage(), 0)
-			return
-		}
-	}
-	t.Error("the quota is not there")
+	_, body := w.ask(http.MethodGet, "regions/us-central1", "")
+	assert.Contains(t, body, `{"limit":64,"metric":"PREEMPTIBLE_NVIDIA_H100_GPUS","usage":16}`)
 }
 
 func FuzzServeHTTP(f *testing.F) {
@@ -227,9 +211,7 @@ func FuzzServeHTTP(f *testing.F) {
 	f.Add("POST", "/fake/faults", "", `{"method":"*","status":500}`)
 	f.Add("POST", "/fake/capacity", "", `{"count":1}`)
 	f.Fuzz(func(t *testing.T, verb, path, query, body string) {
-		w := newWorld(t, Options{})
-		w.givenGroup("m", "us-central1-a")
-		w.givenRequest("m", "r", "n0")
+		w := granted(t, Options{}, "n0")
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://fake/", nil)
 		require.NoError(t, err)
 		r.Method, r.URL.Path, r.URL.RawQuery = verb, path, query

@@ -7,7 +7,6 @@ import (
 
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -19,191 +18,153 @@ func switched(s Switches) Options {
 
 func TestTheTargetSizeMayRiseLater(t *testing.T) {
 	for at, want := range map[string][3]int32{"": {1, 1, 1}, AtAccepted: {0, 1, 1}, AtSucceeded: {0, 0, 1}} {
-		t.Run("at "+at, func(t *testing.T) {
-			w := newWorld(t, switched(Switches{TargetSizeAt: at}))
-			w.givenGroup("m")
-			_, err := w.insertRequest("m", namedRequest("r", "n0"))
-			require.NoError(t, err)
-			creating := w.group("m").GetTargetSize()
-			w.Advance(2 * time.Second)
-			accepted := w.group("m").GetTargetSize()
-			w.Advance(10 * time.Second)
-			assert.Equal(t, want, [3]int32{creating, accepted, w.group("m").GetTargetSize()})
-		})
-	}
-}
-
-func TestACancelledRequestReturnsOnlyWhatItTook(t *testing.T) {
-	for _, at := range []string{"", AtAccepted, AtSucceeded} {
 		w := newWorld(t, switched(Switches{TargetSizeAt: at}))
 		w.givenGroup("m")
-		w.givenRequest("m", "got", "n0")
-		w.Advance(time.Minute)
+		w.begun(w.insertRequest("m", namedRequest("r", "n0")))
+		creating := w.group("m").GetTargetSize()
+		w.Advance(2 * time.Second)
+		accepted := w.group("m").GetTargetSize()
+		w.Advance(10 * time.Second)
+		assert.Equal(t, want, [3]int32{creating, accepted, w.group("m").GetTargetSize()}, "at %q", at)
 		w.SetCapacity("", "", 0)
 		w.givenRequest("m", "waits", "n1")
-		_, err := w.cancelRequest("m", "waits")
-		require.NoError(t, err)
+		w.begun(w.cancelRequest("m", "waits"))
 		w.Advance(2 * time.Second)
-		assert.EqualValues(t, 1, w.group("m").GetTargetSize(), "raised at %q", at)
+		assert.EqualValues(t, 1, w.group("m").GetTargetSize(), "what is cancelled returns only what it took, at %q", at)
 	}
 }
 
-func TestAnEndedLeaseMayLeaveTheTargetSize(t *testing.T) {
-	w := newWorld(t, switched(Switches{ExpiryKeepsTargetSize: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	w.Advance(2 * time.Hour)
-	assert.Empty(t, w.State().Instances)
-	assert.Empty(t, w.members("m"))
-	assert.EqualValues(t, 1, w.group("m").GetTargetSize())
-}
-
-func TestALostInstanceMayLeaveItsGroup(t *testing.T) {
-	w := newWorld(t, switched(Switches{LostInstancesLeave: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	w.Advance(time.Minute)
-	require.NoError(t, w.DeleteVM("n0"))
-	assert.Empty(t, w.members("m"))
-	assert.Zero(t, w.group("m").GetTargetSize())
-}
-
-func TestDeletingQueuedInstancesMayCancelTheirRequest(t *testing.T) {
-	w := newWorld(t, switched(Switches{QueuedDeletable: true}))
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m", "us-central1-a")
-	w.givenRequest("m", "r", "n0")
-	op, err := w.deleteInstances("m", "n0")
-	require.NoError(t, err)
-	w.Advance(2 * time.Second)
-	assert.Empty(t, w.outcome(op))
-	assert.Equal(t, "CANCELLED", w.request("m", "r").GetState())
-	assert.Zero(t, w.group("m").GetTargetSize())
-
-	w.givenRequest("m", "s", "n1")
-	op, err = w.deleteInstances("m", "n1", "zones/us-central1-a/instances/n1")
-	require.NoError(t, err)
-	w.Advance(2 * time.Second)
-	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op), "URLs and names do not mix")
-}
-
-func TestARequestMayBeCancelledWhileCreating(t *testing.T) {
-	w := newWorld(t, switched(Switches{CancelWhileCreating: true}))
-	w.givenGroup("m")
-	_, err := w.insertRequest("m", namedRequest("r", "n0"))
-	require.NoError(t, err)
-	op, err := w.cancelRequest("m", "r")
-	require.NoError(t, err)
-	w.Advance(2 * time.Second)
-	assert.Empty(t, w.outcome(op))
-	assert.Equal(t, "CANCELLED", w.request("m", "r").GetState())
-}
-
-func TestRefusalsMayComeLate(t *testing.T) {
-	w := newWorld(t, switched(Switches{LateRefusals: true, RequestErrorStatus: true}))
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	op, err := w.deleteRequest("m", "r")
-	require.NoError(t, err)
-	duplicate, err := w.insertRequest("m", namedRequest("r", "n1"))
-	require.NoError(t, err)
-	resized, err := w.groups.Resize(t.Context(), &computepb.ResizeRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: "m", Size: 0,
-	})
-	require.NoError(t, err)
-	w.Advance(2 * time.Second)
-	assert.Equal(t, "CONDITION_NOT_MET", w.outcome(op))
-	assert.EqualValues(t, http.StatusPreconditionFailed, w.operation(op.Name()).GetHttpErrorStatusCode())
-	assert.Error(t, op.Poll(t.Context()), "with a status Google's client sees the error")
-	assert.Equal(t, "RESOURCE_ALREADY_EXISTS", w.outcome(duplicate))
-	assert.Equal(t, "CONDITION_NOT_MET", w.outcome(resized))
-	assert.Equal(t, "ACCEPTED", w.request("m", "r").GetState(), "untouched")
-}
-
-func TestARefusedRequestMayBeForgotten(t *testing.T) {
-	w := newWorld(t, switched(Switches{ForgetRefused: true}))
-	w.givenGroup("m")
-	r := namedRequest("r", "n0")
-	r.RequestedRunDuration = &computepb.Duration{Seconds: proto.Int64(1)}
-	op, err := w.insertRequest("m", r)
-	require.NoError(t, err)
-	w.Advance(2 * time.Second)
-	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
-	g, _ := w.State().Group("m")
-	assert.Empty(t, g.Requests)
-	assert.Empty(t, g.Members)
-}
-
-func TestOperationsMayHaveZonalTypesAndNoClientID(t *testing.T) {
-	w := newWorld(t, switched(Switches{ZonalOperationTypes: true, NoClientOperationID: true}))
-	w.givenGroup("m")
-	op, err := w.insertRequest("m", namedRequest("r", "n0"))
-	require.NoError(t, err)
-	assert.Equal(t, "compute.instanceGroupManagerResizeRequests.insert", op.Proto().GetOperationType())
-	assert.Nil(t, op.Proto().ClientOperationId)
-}
-
-func TestAnInstanceMayHaveNoActionOnceItIsCreated(t *testing.T) {
-	w := newWorld(t, switched(Switches{NoActionOnceCreated: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	assert.Equal(t, "CREATING", w.members("m")["n0"].GetCurrentAction())
-	w.Advance(10 * time.Second)
-	m := w.members("m")["n0"]
-	assert.Equal(t, "STAGING", m.GetInstanceStatus())
-	assert.Equal(t, "NONE", m.GetCurrentAction())
-}
-
-func TestInstancesMaySkipStaging(t *testing.T) {
-	w := newWorld(t, switched(Switches{NoStaging: true}))
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	w.Advance(10 * time.Second)
-	v, _ := w.State().Instance("n0")
-	assert.Equal(t, "PROVISIONING", v.Status)
-	w.Advance(10 * time.Second)
-	v, _ = w.State().Instance("n0")
-	assert.Equal(t, "RUNNING", v.Status)
-}
-
-func TestTheTemplatesLeaseMayWin(t *testing.T) {
-	w := newWorld(t, Options{Switches: Switches{TemplateDuration: true}})
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	v, _ := w.State().Instance("n0")
-	assert.Equal(t, 7*24*time.Hour, v.Terminates.Sub(v.Created))
+// Each switch but those of when the size rises, and what is different with it.
+func TestWhatASwitchChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		switches Switches
+		noRoom   bool
+		happens  func(*testing.T, *world) // to a group whose request r for n0 has been accepted
+		passes   time.Duration
+		shows    string
+	}{
+		"an ended lease leaves the target size": {
+			switches: Switches{ExpiryKeepsTargetSize: true}, passes: 2 * time.Hour, shows: "1; r SUCCEEDED;",
+		},
+		"a lost instance leaves its group": {
+			switches: Switches{LostInstancesLeave: true},
+			happens: func(t *testing.T, w *world) {
+				w.Advance(time.Minute)
+				assert.NoError(t, w.DeleteVM("n0"))
+			},
+			shows: "0; r SUCCEEDED;",
+		},
+		"deleting queued instances cancels their request": {
+			switches: Switches{QueuedDeletable: true}, noRoom: true,
+			happens: func(_ *testing.T, w *world) { w.begun(w.deleteInstances("m", "n0")) },
+			passes:  2 * time.Second, shows: "0; r CANCELLED;",
+		},
+		"queued instances' URLs and names do not mix": {
+			switches: Switches{QueuedDeletable: true}, noRoom: true,
+			happens: func(t *testing.T, w *world) {
+				op := w.begun(w.deleteInstances("m", "n0", "zones/us-central1-a/instances/n0"))
+				w.Advance(2 * time.Second)
+				assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
+			},
+			shows: "1; r ACCEPTED; n0 CREATING;",
+		},
+		"a request is cancelled while creating": {
+			switches: Switches{CancelWhileCreating: true},
+			happens: func(_ *testing.T, w *world) {
+				w.begun(w.insertRequest("m", namedRequest("s", "n1")))
+				w.begun(w.cancelRequest("m", "s"))
+			},
+			passes: 2 * time.Second, shows: "1; r ACCEPTED; s CANCELLED; n0 CREATING PROVISIONING;",
+		},
+		"a refused request is forgotten": {
+			switches: Switches{ForgetRefused: true},
+			happens: func(t *testing.T, w *world) {
+				short := namedRequest("s", "n1")
+				short.RequestedRunDuration = &computepb.Duration{Seconds: proto.Int64(1)}
+				op := w.begun(w.insertRequest("m", short))
+				w.Advance(2 * time.Second)
+				assert.Equal(t, "INVALID_ARGUMENT", w.outcome(op))
+			},
+			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
+		},
+		"operations have zonal types and no client's id": {
+			switches: Switches{ZonalOperationTypes: true, NoClientOperationID: true},
+			happens: func(t *testing.T, w *world) {
+				op := w.begun(w.cancelRequest("m", "r"))
+				assert.Equal(t, "compute.instanceGroupManagerResizeRequests.cancel", op.Proto().GetOperationType())
+				assert.Nil(t, op.Proto().ClientOperationId)
+			},
+			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
+		},
+		"an instance has no action once it is created": {
+			switches: Switches{NoActionOnceCreated: true}, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 NONE STAGING;",
+		},
+		"instances skip staging": {
+			switches: Switches{NoStaging: true}, passes: 10 * time.Second, shows: "1; r SUCCEEDED; n0 CREATING PROVISIONING;",
+		},
+		"instances that skip staging run in the end": {
+			switches: Switches{NoStaging: true}, passes: 20 * time.Second, shows: "1; r SUCCEEDED; n0 NONE RUNNING;",
+		},
+		"the template's lease wins": {
+			switches: Switches{TemplateDuration: true},
+			happens: func(t *testing.T, w *world) {
+				w.Advance(20 * time.Second)
+				assert.Equal(t, 7*24*time.Hour, w.vm("n0").Terminates.Sub(w.State().Now))
+			},
+			shows: "1; r SUCCEEDED; n0 NONE RUNNING;",
+		},
+		"a name conflict fails the request": {
+			switches: Switches{NameConflictFails: true},
+			happens: func(t *testing.T, w *world) {
+				w.givenGroup("new", "us-central1-a")
+				w.givenRequest("new", "r", "n0")
+				assert.Equal(t, "FAILED", w.request("new", "r").GetState())
+			},
+			shows: "1; r ACCEPTED; n0 CREATING PROVISIONING;",
+		},
+		"a group has one active request only": {
+			switches: Switches{RequestsPerGroup: 1}, noRoom: true,
+			happens: func(t *testing.T, w *world) {
+				op := w.begun(w.insertRequest("m", namedRequest("s", "n1")))
+				w.Advance(2 * time.Second)
+				assert.Equal(t, "LIMIT_EXCEEDED", w.outcome(op))
+			},
+			shows: "1; r ACCEPTED; s FAILED; n0 CREATING;",
+		},
+		"refusals come late": {
+			switches: Switches{LateRefusals: true, RequestErrorStatus: true}, noRoom: true,
+			happens: func(t *testing.T, w *world) {
+				op := w.begun(w.deleteRequest("m", "r"))
+				duplicate, resized := w.begun(w.insertRequest("m", namedRequest("r", "n1"))), w.begun(w.resize("m", 0))
+				w.Advance(2 * time.Second)
+				assert.Equal(t, "CONDITION_NOT_MET", w.outcome(op))
+				assert.EqualValues(t, http.StatusPreconditionFailed, w.operation(op.Name()).GetHttpErrorStatusCode())
+				assert.Error(t, op.Poll(t.Context()), "with a status Google's client sees the error")
+				assert.Equal(t, "RESOURCE_ALREADY_EXISTS", w.outcome(duplicate))
+				assert.Equal(t, "CONDITION_NOT_MET", w.outcome(resized))
+			},
+			shows: "1; r ACCEPTED; n0 CREATING;",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := granted
+			if c.noRoom {
+				given = queued
+			}
+			w := given(t, switched(c.switches), "n0")
+			if c.happens != nil {
+				c.happens(t, w)
+			}
+			w.Advance(c.passes)
+			assert.Equal(t, c.shows, w.shows())
+		})
+	}
 }
 
 func TestAWorkloadPolicyMayBeRefused(t *testing.T) {
 	for refused, want := range map[bool]string{false: "", true: "UNSUPPORTED_OPERATION"} {
 		w := newWorld(t, Options{Switches: Switches{RefuseWorkloadPolicy: refused}})
-		post(t, &http.Client{Transport: w.Transport()}, "regions/us-central1/resourcePolicies", `{"name":"wp","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
-		g := flexGroup("m")
-		g.ResourcePolicies = &computepb.InstanceGroupManagerResourcePolicies{WorkloadPolicy: proto.String("projects/demo/regions/us-central1/resourcePolicies/wp")}
-		_, err := w.insertGroup(g)
-		require.NoError(t, err)
-		op, err := w.insertRequest("m", namedRequest("r", "n0"))
-		require.NoError(t, err)
-		assert.Equal(t, want, w.outcome(op))
+		w.givenPlaced()
+		assert.Equal(t, want, w.outcome(w.begun(w.insertRequest("m", namedRequest("r", "n0")))))
 	}
-}
-
-func TestANameConflictMayFailTheRequest(t *testing.T) {
-	w := newWorld(t, Options{Switches: Switches{NameConflictFails: true}})
-	w.givenGroup("old", "us-central1-a")
-	w.givenGroup("new", "us-central1-a")
-	w.givenRequest("old", "r", "n0")
-	w.givenRequest("new", "r", "n0")
-	assert.Equal(t, "FAILED", w.request("new", "r").GetState())
-}
-
-func TestAGroupMayHaveOneActiveRequestOnly(t *testing.T) {
-	w := newWorld(t, Options{Switches: Switches{RequestsPerGroup: 1}})
-	w.SetCapacity("", "", 0)
-	w.givenGroup("m")
-	w.givenRequest("m", "r", "n0")
-	op, err := w.insertRequest("m", namedRequest("s", "n1"))
-	require.NoError(t, err)
-	assert.Equal(t, "LIMIT_EXCEEDED", w.outcome(op))
 }

@@ -4,11 +4,9 @@ import (
 	"net/http"
 	"testing"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/compute/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // givenTemplates has templates in place that are each wrong for flex-start in
@@ -37,60 +35,80 @@ func givenTemplates(t *testing.T, w *world) {
 	}
 }
 
-// withTemplate is a flex-start group of another template.
-func withTemplate(name string) *computepb.InstanceGroupManager {
-	g := flexGroup("m")
-	g.Versions[0].InstanceTemplate = proto.String("projects/demo/regions/us-central1/instanceTemplates/" + name)
-	return g
+// givenPlaced has a flex-start group m with a workload policy in place.
+func (w *world) givenPlaced() {
+	w.t.Helper()
+	w.post("regions/us-central1/resourcePolicies", `{"name":"wp","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
+	w.post(groupList, changed(w.t, plainGroup, `{"resourcePolicies":{"workloadPolicy":"regions/us-central1/resourcePolicies/wp"}}`))
 }
 
 func TestH4DComesByFlexStartWithoutAccelerators(t *testing.T) {
 	w := newWorld(t, Options{})
 	givenTemplates(t, w)
-	_, err := w.insertGroup(withTemplate("h4d"))
-	require.NoError(t, err)
+	w.post(groupList, changed(t, plainGroup, `{"versions":[{"instanceTemplate":"regions/us-central1/instanceTemplates/h4d"}]}`))
 	w.givenRequest("m", "r", "n0")
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 }
 
 func TestATemplateOrPolicyCannotGoBeforeTheGroupThatUsesIt(t *testing.T) {
 	w := newWorld(t, Options{})
-	client := &http.Client{Transport: w.Transport()}
-	post(t, client, "regions/us-central1/resourcePolicies", `{"name":"wp","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
-	g := flexGroup("m")
-	g.ResourcePolicies = &computepb.InstanceGroupManagerResourcePolicies{WorkloadPolicy: proto.String("projects/demo/regions/us-central1/resourcePolicies/wp")}
-	_, err := w.insertGroup(g)
-	require.NoError(t, err)
-
-	for _, path := range []string{"regions/us-central1/instanceTemplates/a3", "regions/us-central1/resourcePolicies/wp"} {
-		status, body := ask(t, client, http.MethodDelete, path, "")
+	w.givenPlaced()
+	used := []string{"regions/us-central1/instanceTemplates/a3", "regions/us-central1/resourcePolicies/wp"}
+	for _, path := range used {
+		status, body := w.ask(http.MethodDelete, path, "")
 		assert.Equal(t, http.StatusBadRequest, status)
 		assert.Contains(t, body, `"reason":"resourceInUseByAnotherResource"`)
 		assert.Contains(t, body, "is already being used by 'projects/demo/regions/us-central1/instanceGroupManagers/m'")
 	}
-	_, err = w.deleteGroup("m")
-	require.NoError(t, err)
-	for _, path := range []string{"regions/us-central1/instanceTemplates/a3", "regions/us-central1/resourcePolicies/wp"} {
-		status, body := ask(t, client, http.MethodDelete, path, "")
+	w.begun(w.deleteGroup("m"))
+	for _, path := range used {
+		status, body := w.ask(http.MethodDelete, path, "")
 		assert.Equal(t, http.StatusOK, status, body)
-		status, _ = ask(t, client, http.MethodGet, path, "")
+		status, _ = w.ask(http.MethodGet, path, "")
 		assert.Equal(t, http.StatusNotFound, status)
 	}
 }
 
 func TestATemplateCanBeInsertedAndIsReadBackAsItWas(t *testing.T) {
 	w := newWorld(t, Options{})
-	client := &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
 	body := `{"name":"t","properties":{"machineType":"a3-highgpu-8g","scheduling":{"provisioningModel":"FLEX_START","maxRunDuration":{"seconds":"7200"}}}}`
 	for _, at := range []string{"global/instanceTemplates", "regions/us-central1/instanceTemplates"} {
-		post(t, client, at, body)
-		status, got := ask(t, client, http.MethodGet, at+"/t", "")
+		w.post(at, body)
+		status, got := w.ask(http.MethodGet, at+"/t", "")
 		assert.Equal(t, http.StatusOK, status)
 		assert.Contains(t, got, `"maxRunDuration":{"seconds":"7200"}`)
-		status, got = ask(t, client, http.MethodPost, at, body)
+		status, got = w.ask(http.MethodPost, at, body)
 		assert.Equal(t, http.StatusConflict, status, got)
 	}
-	status, got := ask(t, client, http.MethodPost, "global/instanceTemplates", `{"name":"u","properties":{}}`)
+	status, got := w.ask(http.MethodPost, "global/instanceTemplates", `{"name":"u","properties":{}}`)
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, got, "machineType")
+}
+
+func TestAPolicyIsInsertedOnceAndOfOneKind(t *testing.T) {
+	const at = "regions/us-central1/resourcePolicies"
+	w := newWorld(t, Options{})
+	w.post(at, `{"name":"compact","groupPlacementPolicy":{"collocation":"COLLOCATED","vmCount":2}}`)
+	_, body := w.ask(http.MethodGet, at+"/compact", "")
+	assert.Contains(t, body, `"status":"READY"`)
+
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		says   string
+	}{
+		"a name in use":        {`{"name":"compact","groupPlacementPolicy":{"collocation":"COLLOCATED"}}`, 409, "already exists"},
+		"no kind":              {`{"name":"p"}`, 400, "groupPlacementPolicy"},
+		"two kinds":            {`{"name":"p","groupPlacementPolicy":{},"workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`, 400, "one kind"},
+		"a collocation":        {`{"name":"p","groupPlacementPolicy":{"collocation":"NEAR"}}`, 400, "NEAR"},
+		"no type of workload":  {`{"name":"p","workloadPolicy":{"maxTopologyDistance":"BLOCK"}}`, 400, "workloadPolicy.type"},
+		"a type of workload":   {`{"name":"p","workloadPolicy":{"type":"FAST"}}`, 400, "FAST"},
+		"a topology's measure": {`{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT","maxTopologyDistance":"MILE"}}`, 400, "MILE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := w.ask(http.MethodPost, at, c.body)
+			assert.Equal(t, c.status, status)
+			assert.Contains(t, body, c.says)
+		})
+	}
 }

@@ -2,7 +2,11 @@ package fakegce
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/option"
 	"google.golang.org/protobuf/proto"
+
+	"slurmflex/test/must"
 )
 
 const (
@@ -28,6 +34,7 @@ type world struct {
 	requests  *compute.RegionInstanceGroupManagerResizeRequestsClient
 	instances *compute.InstancesClient
 	ops       *compute.RegionOperationsClient
+	http      *http.Client
 	options   []option.ClientOption // for further clients
 }
 
@@ -38,21 +45,35 @@ func newWorld(t *testing.T, opts Options) *world {
 		opts.Clock = NewManualClock(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
 	}
 	w := &world{Server: New(opts), t: t}
-	_, err := w.AddTemplate(testRegion, FlexTemplate("a3", testMachine))
-	require.NoError(t, err)
-	w.options = []option.ClientOption{
-		option.WithEndpoint("http://fake"),
-		option.WithHTTPClient(&http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}),
-	}
+	must.Get(w.AddTemplate(testRegion, FlexTemplate("a3", testMachine)))
+	w.http = &http.Client{Transport: &schemaChecker{t: t, next: w.Transport()}}
+	w.options = []option.ClientOption{option.WithEndpoint("http://fake"), option.WithHTTPClient(w.http)}
 	ctx := t.Context()
-	w.groups, err = compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...)
-	require.NoError(t, err)
-	w.requests, err = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, w.options...)
-	require.NoError(t, err)
-	w.instances, err = compute.NewInstancesRESTClient(ctx, w.options...)
-	require.NoError(t, err)
-	w.ops, err = compute.NewRegionOperationsRESTClient(ctx, w.options...)
-	require.NoError(t, err)
+	w.groups = must.Get(compute.NewRegionInstanceGroupManagersRESTClient(ctx, w.options...))
+	w.requests = must.Get(compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, w.options...))
+	w.instances = must.Get(compute.NewInstancesRESTClient(ctx, w.options...))
+	w.ops = must.Get(compute.NewRegionOperationsRESTClient(ctx, w.options...))
+	return w
+}
+
+// granted is a world whose group m has a request r for these instances, which
+// has been accepted.
+func granted(t *testing.T, opts Options, instances ...string) *world {
+	t.Helper()
+	return newWorld(t, opts).given(instances)
+}
+
+// queued is such a world where there is no capacity.
+func queued(t *testing.T, opts Options, instances ...string) *world {
+	t.Helper()
+	w := newWorld(t, opts)
+	w.SetCapacity("", "", 0)
+	return w.given(instances)
+}
+
+func (w *world) given(instances []string) *world {
+	w.givenGroup("m", "us-central1-a")
+	w.givenRequest("m", "r", instances...)
 	return w
 }
 
@@ -87,8 +108,7 @@ func (w *world) insertGroup(g *computepb.InstanceGroupManager) (*compute.Operati
 // givenGroup has a flex-start group in place.
 func (w *world) givenGroup(name string, zones ...string) {
 	w.t.Helper()
-	_, err := w.insertGroup(flexGroup(name, zones...))
-	require.NoError(w.t, err)
+	w.begun(w.insertGroup(flexGroup(name, zones...)))
 	w.Advance(w.opts.OperationTime)
 }
 
@@ -113,8 +133,7 @@ func (w *world) insertRequest(group string, r *computepb.InstanceGroupManagerRes
 // givenRequest has a resize request accepted.
 func (w *world) givenRequest(group, name string, instances ...string) {
 	w.t.Helper()
-	op, err := w.insertRequest(group, namedRequest(name, instances...))
-	require.NoError(w.t, err)
+	op := w.begun(w.insertRequest(group, namedRequest(name, instances...)))
 	w.Advance(w.opts.OperationTime)
 	require.Nil(w.t, w.operation(op.Name()).GetError())
 }
@@ -178,6 +197,45 @@ func (w *world) members(group string) map[string]*computepb.ManagedInstance {
 		found[m.GetName()] = m
 	}
 	return found
+}
+
+// begun is the operation of a call that was taken.
+func (w *world) begun(op *compute.Operation, err error) *compute.Operation {
+	w.t.Helper()
+	require.NoError(w.t, err)
+	return op
+}
+
+// shows is what group m shows: its size, the states of its requests, and what is
+// done with each member and what that is.
+func (w *world) shows() string {
+	w.t.Helper()
+	text := fmt.Sprint(w.group("m").GetTargetSize())
+	for r, err := range w.requests.List(w.t.Context(), &computepb.ListRegionInstanceGroupManagerResizeRequestsRequest{
+		Project: testProject, Region: testRegion, InstanceGroupManager: "m",
+	}).All() {
+		require.NoError(w.t, err)
+		text += fmt.Sprintf("; %s %s", r.GetName(), r.GetState())
+	}
+	members := w.members("m")
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		text += fmt.Sprintf("; %s %s %s", name, members[name].GetCurrentAction(), members[name].GetInstanceStatus())
+	}
+	return strings.ReplaceAll(text+";", " ;", ";")
+}
+
+// hindrance is why the last attempt of request r found nothing.
+func (w *world) hindrance(group string) *computepb.Errors {
+	w.t.Helper()
+	all := w.request(group, "r").GetStatus().GetLastAttempt().GetError().GetErrors()
+	require.Len(w.t, all, 1)
+	return all[0]
+}
+
+// vm is an instance as it is, also if it is gone.
+func (w *world) vm(name string) Instance {
+	v, _ := w.State().Instance(name)
+	return v
 }
 
 func (w *world) operation(name string) *computepb.Operation {

@@ -169,8 +169,7 @@ func TestASlurmctldWithoutItsStateTakesAllNodesForPoweredDown(t *testing.T) {
 		w.LoseState()
 		w.pass(time.Minute)
 		w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
-		jobs, err := w.Jobs(t.Context())
-		require.NoError(t, err)
+		jobs := listed(w, w.Jobs)
 		require.Empty(t, jobs)
 		require.Empty(t, w.calls, "nobody is called for what is forgotten")
 		require.Equal(t, first, w.submit(JobSpec{Partition: "train", Nodes: 1, Limit: time.Hour}), "ids begin again")
@@ -184,7 +183,6 @@ func TestOn2205NoNodeIsMarkedToBePoweredDown(t *testing.T) {
 	w.shows("a0", "ALLOCATED+CLOUD+POWERING_UP+NOT_RESPONDING")
 	w.update("a0", "power_down")
 	w.shows("a0", "ALLOCATED+CLOUD+POWER_DOWN+POWERING_UP+NOT_RESPONDING")
-	partitions, err := w.Partitions(t.Context())
-	require.NoError(t, err)
+	partitions := listed(w, w.Partitions)
 	require.False(t, partitions[0].PowerDownOnIdle)
 }

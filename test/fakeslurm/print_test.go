@@ -1,6 +1,8 @@
 package fakeslurm
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,46 +22,30 @@ func TestWhatIsPrintedIsReadBack(t *testing.T) {
 		require.NoError(t, w.UpdateNodes(ctx, []string{"b0"}, slurm.NodeChange{State: "drain", Reason: "a reason", Comment: &comment, Extra: &extra}))
 		require.NoError(t, w.CreateReservation(ctx, slurm.ReservationSpec{Name: "slurmflex-x-1", Nodes: []string{"a0", "a1"}, Start: w.now.Add(time.Hour)}))
 
-		nodes, err := w.Nodes(ctx)
-		require.NoError(t, err)
-		readNodes, err := slurm.ParseNodes([]byte(PrintNodes(nodes)))
-		require.NoError(t, err)
-		require.Equal(t, nodes, readNodes)
-
-		jobs, err := w.Jobs(ctx)
-		require.NoError(t, err)
-		readJobs, err := slurm.ParseSqueue([]byte(PrintJobs(jobs)))
-		require.NoError(t, err)
-		require.Len(t, readJobs, len(jobs))
-		for i := range jobs {
-			if len(jobs[i].Nodes) == 0 {
-				jobs[i].Nodes, readJobs[i].Nodes = nil, nil
-			}
-		}
-		require.Equal(t, jobs, readJobs)
-
-		reservations, err := w.Reservations(ctx)
-		require.NoError(t, err)
-		readReservations, err := slurm.ParseReservations([]byte(PrintReservations(reservations)))
-		require.NoError(t, err)
-		require.Equal(t, reservations, readReservations)
-
+		same(w, w.Nodes, PrintNodes, slurm.ParseNodes)
+		same(w, w.Jobs, PrintJobs, slurm.ParseSqueue)
+		same(w, w.Reservations, PrintReservations, slurm.ParseReservations)
 		for _, comment := range []string{"", "flex-start: soon", "two\nlines|N/A|"} {
 			w.jobs[id].adminComment = comment
-			records, err := w.JobRecords(ctx, []uint32{id})
-			require.NoError(t, err)
-			readRecords, err := slurm.ParseJobRecords([]byte(PrintJobRecords(records, "m4rk")), "m4rk", []uint32{id})
-			require.NoError(t, err)
-			require.Equal(t, records, readRecords)
+			same(w, func(ctx context.Context) ([]slurm.JobRecord, error) { return w.JobRecords(ctx, []uint32{id}) },
+				func(records []slurm.JobRecord) string { return PrintJobRecords(records, "m4rk") },
+				func(text []byte) ([]slurm.JobRecord, error) { return slurm.ParseJobRecords(text, "m4rk", []uint32{id}) })
 		}
 	})
+}
+
+// same requires that a list is read back as it is printed.
+func same[T any](w *world, list func(context.Context) ([]T, error), show func([]T) string, parse func([]byte) ([]T, error)) {
+	w.t.Helper()
+	all := listed(w, list)
+	read, err := parse([]byte(show(all)))
+	require.NoError(w.t, err)
+	require.Equal(w.t, fmt.Sprintf("%+v", all), fmt.Sprintf("%+v", read)) // for which no nodes are no nodes, nil or not
 }
 
 func TestATimeFarAheadIsPrintedWithAllItsDigits(t *testing.T) {
 	w := newWorld(t, "22.05")
 	w.submit(JobSpec{Partition: "open", Limit: time.Hour, Begin: w.now.AddDate(9583, 0, 0)})
 	w.pass(time.Second)
-	jobs, err := w.Jobs(t.Context())
-	require.NoError(t, err)
-	require.Contains(t, PrintJobs(jobs), "|11609-11-21T")
+	require.Contains(t, PrintJobs(listed(w, w.Jobs)), "|11609-11-21T")
 }

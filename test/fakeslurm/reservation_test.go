@@ -56,8 +56,7 @@ func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
 		require.ErrorIs(t, w.DeleteReservation(ctx, "never"), scontrol.ErrUnknownReservation)
 
 		partly, whole := w.SetReservationNodes(ctx, "eol", []string{"a2", "a9"}), w.SetReservationNodes(ctx, "eol", []string{"a9"})
-		reservations, err := w.Reservations(ctx)
-		require.NoError(t, err)
+		reservations := listed(w, w.Reservations)
 		if w.o.Version == "22.05" {
 			require.ErrorIs(t, partly, scontrol.ErrUnknownNode)
 			require.ErrorIs(t, whole, scontrol.ErrUnknownNode)

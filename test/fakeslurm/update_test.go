@@ -45,8 +45,7 @@ func TestOn2205NodesThatArePoweredDownAreHiddenWithoutPrivateCloud(t *testing.T)
 			w.update("a0", "power_up")
 			w.update("b0", "power_down_force")
 			w.pass(2 * time.Second)
-			nodes, err := w.Nodes(t.Context())
-			require.NoError(t, err)
+			nodes := listed(w, w.Nodes)
 			require.Len(t, nodes, shown)
 		})
 	}
@@ -89,8 +88,7 @@ func TestNothingAnswersWhileSlurmctldIsDownAndNothingHappens(t *testing.T) {
 func TestTheConfigurationIsAsScontrolShowsIt(t *testing.T) {
 	for version, full := range map[string]string{"22.05": "22.05.0", "25.05.8": "25.05.8", "": "24.11.5"} {
 		w := newWorld(t, version)
-		config, err := w.Config(t.Context())
-		require.NoError(t, err)
+		config := listed(w, w.Config)
 		v, err := config.Version()
 		require.NoError(t, err)
 		require.Equal(t, full, v.String())

@@ -1,7 +1,9 @@
 package fakeslurm
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 var _ flex.Scheduler = (*Cluster)(nil)
@@ -39,13 +42,7 @@ func newWorld(t *testing.T, version string, change ...func(*Options)) *world {
 		Suspend:    func(nodes []string) { w.called("suspend", nodes) },
 		ResumeFail: func(nodes []string) { w.called("resume-fail", nodes) },
 	}
-	o.Resume = func(nodes []string, jobs []uint32) {
-		call := "resume " + slurm.Fold(nodes)
-		for _, id := range jobs {
-			call += fmt.Sprintf(" for job %d", id)
-		}
-		w.calls = append(w.calls, call)
-	}
+	o.Resume = func(nodes []string, jobs []uint32) { w.called("resume", nodes, jobs...) }
 	for _, c := range change {
 		c(&o)
 	}
@@ -61,8 +58,12 @@ func onEachRelease(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-func (w *world) called(program string, nodes []string) {
-	w.calls = append(w.calls, program+" "+slurm.Fold(nodes))
+func (w *world) called(program string, nodes []string, jobs ...uint32) {
+	call := program + " " + slurm.Fold(nodes)
+	for _, id := range jobs {
+		call += fmt.Sprintf(" for job %d", id)
+	}
+	w.calls = append(w.calls, call)
 }
 
 // pass lets time pass, a step each second.
@@ -82,7 +83,7 @@ func (w *world) update(nodes, state string) {
 // refused is the answer to an update.
 func (w *world) refused(nodes, state, reason string) error {
 	w.t.Helper()
-	return w.UpdateNodes(w.t.Context(), expand(w.t, nodes), slurm.NodeChange{State: state, Reason: reason})
+	return w.UpdateNodes(w.t.Context(), must.Get(slurm.Expand(nodes)), slurm.NodeChange{State: state, Reason: reason})
 }
 
 // submit must be taken.
@@ -96,7 +97,7 @@ func (w *world) submit(spec JobSpec) uint32 {
 // boot has machines come up now.
 func (w *world) boot(nodes string) {
 	w.t.Helper()
-	for _, name := range expand(w.t, nodes) {
+	for _, name := range must.Get(slurm.Expand(nodes)) {
 		w.Register(name, w.now)
 	}
 	w.pass(time.Second)
@@ -111,6 +112,14 @@ func (w *world) powered(nodes string) {
 	w.calls = nil
 }
 
+// are requires that jobs are in states.
+func (w *world) are(state slurm.JobState, jobs ...uint32) {
+	w.t.Helper()
+	for _, id := range jobs {
+		require.Equal(w.t, state, w.JobState(id), "job %d", id)
+	}
+}
+
 // shows requires that a node shows a state.
 func (w *world) shows(name, state string) {
 	w.t.Helper()
@@ -119,38 +128,34 @@ func (w *world) shows(name, state string) {
 
 func (w *world) node(name string) slurm.Node {
 	w.t.Helper()
-	nodes, err := w.Nodes(w.t.Context())
-	require.NoError(w.t, err)
-	for _, n := range nodes {
-		if n.Name == name {
-			return n
-		}
-	}
-	w.t.Fatalf("node %s is not shown", name)
-	return slurm.Node{}
+	nodes := listed(w, w.Nodes)
+	i := slices.IndexFunc(nodes, func(n slurm.Node) bool { return n.Name == name })
+	require.GreaterOrEqual(w.t, i, 0, "node %s is shown", name)
+	return nodes[i]
 }
 
 // queued is the job in the queue.
 func (w *world) queued(id uint32) slurm.Job {
 	w.t.Helper()
-	jobs, err := w.Jobs(w.t.Context())
+	jobs := listed(w, w.Jobs)
+	i := slices.IndexFunc(jobs, func(j slurm.Job) bool { return j.ID == id })
+	require.GreaterOrEqual(w.t, i, 0, "job %d is in the queue", id)
+	return jobs[i]
+}
+
+// listed is what a list shows.
+func listed[T any](w *world, list func(context.Context) (T, error)) T {
+	w.t.Helper()
+	shown, err := list(w.t.Context())
 	require.NoError(w.t, err)
-	for _, j := range jobs {
-		if j.ID == id {
-			return j
-		}
-	}
-	w.t.Fatalf("job %d is not in the queue", id)
-	return slurm.Job{}
+	return shown
 }
 
 // squeue is the queue, a line for each job.
 func (w *world) squeue() string {
 	w.t.Helper()
-	jobs, err := w.Jobs(w.t.Context())
-	require.NoError(w.t, err)
 	var lines []string
-	for _, j := range jobs {
+	for _, j := range listed(w, w.Jobs) {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%d %s %s", j.ID, j.State, slurm.Fold(j.Nodes))))
 	}
 	return strings.Join(lines, "\n")
@@ -161,13 +166,6 @@ func (w *world) programs() []string {
 	calls := w.calls
 	w.calls = nil
 	return calls
-}
-
-func expand(t *testing.T, list string) []string {
-	t.Helper()
-	names, err := slurm.Expand(list)
-	require.NoError(t, err)
-	return names
 }
 
 // train is a job of an hour that takes ten minutes.

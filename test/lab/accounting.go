@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"slurmflex/test/must"
 )
 
 // dbdConf is the slurmdbd.conf of a lab with accounting.
@@ -39,48 +41,34 @@ func (d fileData) StoragePort() int { return d.port + 4 }
 
 // startAccounting starts a MariaDB and a slurmdbd of the lab's own, and has it know
 // the cluster.
-func (l *Lab) startAccounting(ctx context.Context) error {
+func (l *Lab) startAccounting(ctx context.Context) {
 	if l.User != "" {
-		return errors.New("a lab with accounting runs as root")
+		must.Do(errors.New("a lab with accounting runs as root"))
 	}
 	d := fileData{Lab: l}
 	conf := l.path("etc/slurmdbd.conf")
-	if err := write(conf, dbdConf, d); err != nil {
-		return err
-	}
-	if err := os.Chmod(conf, 0o600); err != nil {
-		return err
-	}
+	write(conf, dbdConf, d)
+	must.Do(os.Chmod(conf, 0o600))
 	data := "--datadir=" + l.path("db")
-	if _, err := l.run(ctx, nil, "/usr/bin/mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db", "--force", data); err != nil {
-		return err
-	}
+	must.Get(l.run(ctx, nil, "/usr/bin/mariadb-install-db", "--no-defaults", "--user=root",
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--force", data))
 	storage := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/mariadbd", "--no-defaults", "--user=root", data,
 		"--socket="+l.path("run/db.sock"), "--pid-file="+l.path("run/db.pid"), "--log-error="+l.Log("mariadb.log"),
 		"--bind-address=127.0.0.1", fmt.Sprint("--port=", d.StoragePort()))
-	if err := l.startServer(ctx, storage, d.StoragePort()); err != nil {
-		return err
-	}
-	dbd := l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/slurmdbd", "-D")
-	if err := l.startServer(ctx, dbd, d.DBDPort()); err != nil {
-		return err
-	}
-	_, err := l.Slurm(ctx, "sacctmgr", "--immediate", "add", "cluster", "alpha")
-	return err
+	startServer(ctx, storage, d.StoragePort())
+	startServer(ctx, l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/slurmdbd", "-D"), d.DBDPort())
+	must.Get(l.Slurm(ctx, "sacctmgr", "--immediate", "add", "cluster", "alpha"))
 }
 
 // startServer starts a server, which Stop kills, and waits until it listens.
-func (l *Lab) startServer(ctx context.Context, server *exec.Cmd, port int) error {
-	if err := server.Start(); err != nil {
-		return err
-	}
+func startServer(ctx context.Context, server *exec.Cmd, port int) {
+	must.Do(server.Start())
 	go func() { _ = server.Wait() }() // it is killed in the end
-	address := fmt.Sprint("127.0.0.1:", port)
-	return Until(ctx, 30*time.Second, server.Path+" to listen", func() (bool, error) {
-		conn, err := net.Dial("tcp", address)
+	must.Do(Until(ctx, 30*time.Second, server.Path+" to listen", func() (bool, error) {
+		conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
 		if err != nil {
 			return false, err
 		}
 		return true, conn.Close()
-	})
+	}))
 }

@@ -17,14 +17,12 @@ import (
 
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakegce/remote"
+	"slurmflex/test/must"
 )
 
 // startFake starts the fake Compute API, whose VMs are slurmds.
-func (l *Lab) startFake() error {
-	log, err := os.Create(l.Log("fakegce.log"))
-	if err != nil {
-		return err
-	}
+func (l *Lab) startFake() {
+	log := must.Get(os.Create(l.Log("fakegce.log")))
 	defer log.Close()
 	args := []string{
 		"--project", "demo", "--operation-time", cmp.Or(l.OperationTime, 500*time.Millisecond).String(),
@@ -36,45 +34,35 @@ func (l *Lab) startFake() error {
 			args = append(args, "--template", set.Name+"="+set.Machine+"@us-central1")
 		}
 	}
-	l.fake, err = remote.Start(filepath.Join(l.Build, "slurmflex-fakegce"), log, args...)
+	fake, err := remote.Start(filepath.Join(l.Build, "slurmflex-fakegce"), log, args...)
 	if err != nil {
-		return fmt.Errorf("%w; see %s", err, log.Name())
+		must.Do(fmt.Errorf("%w; see %s", err, log.Name()))
 	}
-	l.Endpoint = l.fake.Endpoint
-	return nil
+	l.fake, l.Endpoint = fake, fake.Endpoint
 }
 
 // Create makes a resource of the cloud by a call of its API, as somebody else would,
 // and returns when it is made. A collection is that of the region, such as
 // "instanceGroupManagers".
 func (l *Lab) Create(ctx context.Context, collection string, resource any) error {
-	body, err := json.Marshal(resource)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Endpoint+"/compute/v1/projects/demo/regions/us-central1/"+collection, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("create one of %s: %s: %s", collection, resp.Status, answer)
-	}
-	var operation compute.Operation
-	if err := json.Unmarshal(answer, &operation); err != nil {
-		return err
-	}
-	return Until(ctx, 20*time.Second, "operation "+operation.Name, func() (bool, error) {
-		var state fakegce.State
-		err := l.Ask(ctx, "state", &state)
-		return slices.ContainsFunc(state.Operations, func(o fakegce.Operation) bool {
-			return o.Name == operation.Name && o.Status == "DONE"
-		}), err
+	return must.Try(func() {
+		url := l.Endpoint + "/compute/v1/projects/demo/regions/us-central1/" + collection
+		req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(must.Get(json.Marshal(resource)))))
+		resp := must.Get(http.DefaultClient.Do(req))
+		defer resp.Body.Close()
+		answer := must.Get(io.ReadAll(resp.Body))
+		if resp.StatusCode != http.StatusOK {
+			must.Do(fmt.Errorf("create one of %s: %s: %s", collection, resp.Status, answer))
+		}
+		var operation compute.Operation
+		must.Do(json.Unmarshal(answer, &operation))
+		must.Do(Until(ctx, 20*time.Second, "operation "+operation.Name, func() (bool, error) {
+			var state fakegce.State
+			err := l.Ask(ctx, "state", &state)
+			return slices.ContainsFunc(state.Operations, func(o fakegce.Operation) bool {
+				return o.Name == operation.Name && o.Status == "DONE"
+			}), err
+		}))
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 // topConf is the part of slurm.conf that slurmflex has no say in, down to the
@@ -197,36 +198,21 @@ func (d fileData) MorePorts(i int) string {
 }
 
 // writeFiles writes the configuration of slurmflex, and with it that of Slurm.
-func (l *Lab) writeFiles(ctx context.Context) error {
-	host, err := os.Hostname()
-	if err != nil {
-		return err
-	}
-	d := fileData{Lab: l, Host: strings.SplitN(host, ".", 2)[0], Port: l.port, SlurmdPort: l.port + 1}
-	if err := write(l.Config(), configYAML, d); err != nil {
-		return err
-	}
-	if err := write(l.Conf(), topConf, d); err != nil { // Slurm's commands want one to tell their version
-		return err
-	}
-	part, err := l.ownPart(ctx)
-	if err != nil {
-		return err
-	}
-	if err := l.writeGPUs(part); err != nil {
-		return err
-	}
+func (l *Lab) writeFiles(ctx context.Context) {
+	host, _, _ := strings.Cut(must.Get(os.Hostname()), ".")
+	d := fileData{Lab: l, Host: host, Port: l.port, SlurmdPort: l.port + 1}
+	write(l.Config(), configYAML, d)
+	write(l.Conf(), topConf, d) // Slurm's commands want one to tell their version
+	part := l.ownPart(ctx)
+	l.writeGPUs(part)
 	text := topConf + part + endConf
 	if l.Accounting {
 		text += accountingConf
 	}
-	if err := write(l.Conf(), text, d); err != nil {
-		return err
-	}
+	write(l.Conf(), text, d)
 	if conf := cgroupConf(l.Version); conf != "" {
-		return os.WriteFile(l.path("etc/cgroup.conf"), []byte(conf), 0o644)
+		must.Do(os.WriteFile(l.path("etc/cgroup.conf"), []byte(conf), 0o644))
 	}
-	return nil
 }
 
 // cgroupConf keeps slurmd off the machine's cgroups, which it insists on from the
@@ -240,15 +226,12 @@ func cgroupConf(v slurm.Version) string {
 
 // ownPart is the part of slurm.conf that slurmflex prints, but for the single
 // values that a cluster on one machine, or the scenario, wants otherwise.
-func (l *Lab) ownPart(ctx context.Context) (string, error) {
+func (l *Lab) ownPart(ctx context.Context) string {
 	args := []string{"config", "slurm-conf"}
 	if l.NoHooks {
 		args = append(args, "--programs", l.path("bin/none"))
 	}
-	part, err := l.Flex(ctx, args...)
-	if err != nil {
-		return "", err
-	}
+	part := must.Get(l.Flex(ctx, args...))
 	for _, o := range []struct {
 		key   string
 		value string // behind it; empty: as it is printed
@@ -263,11 +246,11 @@ func (l *Lab) ownPart(ctx context.Context) (string, error) {
 		}
 		line := regexp.MustCompile(`(?m)^` + o.key + `=.*$`)
 		if !line.MatchString(part) {
-			return "", fmt.Errorf("slurmflex config slurm-conf does not print %s", o.key)
+			must.Do(fmt.Errorf("slurmflex config slurm-conf does not print %s", o.key))
 		}
 		part = line.ReplaceAllString(part, o.key+"="+o.value)
 	}
-	return part, nil
+	return part
 }
 
 // gpuLine is a line that slurmflex prints for gres.conf, behind a #.
@@ -278,21 +261,18 @@ const mostGPUs = 8
 
 // writeGPUs writes gres.conf as slurmflex prints it, with devices of the lab's
 // own that are as good as /dev/null.
-func (l *Lab) writeGPUs(part string) error {
+func (l *Lab) writeGPUs(part string) {
 	var conf strings.Builder
 	for _, line := range gpuLine.FindAllStringSubmatch(part, -1) {
 		conf.WriteString(line[1] + l.Dir + line[2] + "\n")
 	}
 	if conf.Len() == 0 {
-		return nil
+		return
 	}
 	for n := range mostGPUs {
-		device := l.path(fmt.Sprint("dev/nvidia", n))
-		if err := unix.Mknod(device, unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
-			return fmt.Errorf("make the device %s: %w", device, err)
-		}
+		must.Do(unix.Mknod(l.path(fmt.Sprint("dev/nvidia", n)), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))))
 	}
-	return os.WriteFile(l.path("etc/gres.conf"), []byte(conf.String()), 0o644)
+	must.Do(os.WriteFile(l.path("etc/gres.conf"), []byte(conf.String()), 0o644))
 }
 
 // number is a value of slurm.conf; none for 0.
@@ -304,31 +284,20 @@ func number(n int) string {
 }
 
 // writePrograms puts everything that others start into the cluster's bin.
-func (l *Lab) writePrograms(ctx context.Context) error {
+func (l *Lab) writePrograms(ctx context.Context) {
 	for name, text := range map[string]string{
 		"bin/boot": bootProgram, "bin/delete": deleteProgram, "bin/delegate": delegateProgram,
 		"bin/none/resume": noProgram, "bin/none/suspend": noProgram, "bin/none/resume-fail": noProgram,
 	} {
-		if err := write(l.path(name), text, fileData{Lab: l}); err != nil {
-			return err
-		}
+		write(l.path(name), text, fileData{Lab: l})
 	}
-	programs := map[string]string{}
+	must.Do(l.Mute(""))
 	for _, name := range []string{"slurmflex", "slurmflex-hook"} {
-		programs[name] = filepath.Join(l.Build, name)
+		must.Do(copyProgram(ctx, filepath.Join(l.Build, name), l.path("bin/"+name)))
 	}
 	for _, hook := range []string{"resume", "suspend", "resume-fail"} {
-		programs[hook] = filepath.Join(l.Scripts, hook)
+		must.Do(copyProgram(ctx, filepath.Join(l.Scripts, hook), l.path("bin/"+hook)))
 	}
-	if err := l.Mute(""); err != nil {
-		return err
-	}
-	for name, from := range programs {
-		if err := copyProgram(ctx, from, l.path("bin/"+name)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Mute has the VMs of the nodes whose name fits the extended regular expression
@@ -338,14 +307,12 @@ func (l *Lab) Mute(nodes string) error {
 	return os.WriteFile(l.path("run/mute"), []byte(nodes+"\n"), 0o644)
 }
 
-func write(path, text string, d fileData) error {
+func write(path, text string, d fileData) {
 	var b bytes.Buffer
-	if err := template.Must(template.New(filepath.Base(path)).Parse(text)).Execute(&b, d); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
+	must.Do(template.Must(template.New(filepath.Base(path)).Parse(text)).Execute(&b, d))
 	mode := os.FileMode(0o644)
 	if strings.HasPrefix(text, "#!") {
 		mode = 0o755
 	}
-	return os.WriteFile(path, b.Bytes(), mode)
+	must.Do(os.WriteFile(path, b.Bytes(), mode))
 }

@@ -23,6 +23,7 @@ import (
 
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce/remote"
+	"slurmflex/test/must"
 )
 
 // Options says what the cluster is like.
@@ -83,85 +84,55 @@ type Lab struct {
 // Start sets the cluster up. Stop or Remove must be called even if it fails.
 func Start(ctx context.Context, o Options) (*Lab, error) {
 	l := &Lab{Options: o, Endpoint: o.Endpoint}
-	return l, l.start(ctx)
+	err := must.Try(func() { l.start(ctx) })
+	return l, err
 }
 
-func (l *Lab) start(ctx context.Context) (err error) {
+func (l *Lab) start(ctx context.Context) {
 	if os.Geteuid() != 0 {
-		return errors.New("a lab needs root: slurmd sets the user of a job's processes")
+		must.Do(errors.New("a lab needs root: slurmd sets the user of a job's processes"))
 	}
-	if l.Version, err = SlurmVersion(ctx); err != nil {
-		return err
-	}
+	l.Version = must.Get(SlurmVersion(ctx))
 	unix.Umask(0o022) // other users' processes work in the folder, whatever that of our caller is
-	if l.Dir, err = os.MkdirTemp("", "slurmflex-"+l.Name+"-"); err != nil {
-		return err
-	}
-	if err := os.Chmod(l.Dir, 0o755); err != nil {
-		return err
-	}
-	if l.port, l.release, err = claimPorts(); err != nil {
-		return err
-	}
-	if err := l.makeFolders(); err != nil {
-		return err
-	}
-	if err := l.writePrograms(ctx); err != nil {
-		return err
-	}
+	l.Dir = must.Get(os.MkdirTemp("", "slurmflex-"+l.Name+"-"))
+	must.Do(os.Chmod(l.Dir, 0o755))
+	var err error
+	l.port, l.release, err = claimPorts()
+	must.Do(err)
+	l.makeFolders()
+	l.writePrograms(ctx)
 	if l.Endpoint == "" {
-		if err := l.startFake(); err != nil {
-			return err
-		}
+		l.startFake()
 	}
-	if err := l.writeFiles(ctx); err != nil {
-		return err
-	}
+	l.writeFiles(ctx)
 	if l.Accounting {
-		if err := l.startAccounting(ctx); err != nil {
-			return fmt.Errorf("start accounting: %w", err)
-		}
+		l.startAccounting(ctx)
 	}
-	if _, err := l.run(ctx, l.cred, "slurmctld", "-c"); err != nil {
-		return fmt.Errorf("start slurmctld: %w", err)
-	}
-	if err := Until(ctx, 10*time.Second, "slurmctld to answer", func() (bool, error) {
+	must.Get(l.run(ctx, l.cred, "slurmctld", "-c"))
+	must.Do(Until(ctx, 10*time.Second, "slurmctld to answer", func() (bool, error) {
 		out, err := l.Slurm(ctx, "scontrol", "ping")
 		return err == nil && strings.Contains(out, "is UP"), nil
-	}); err != nil {
-		return err
-	}
+	}))
 	if l.Daemon {
-		return l.StartDaemon(ctx)
+		must.Do(l.StartDaemon(ctx))
 	}
-	return nil
 }
 
-func (l *Lab) makeFolders() error {
+func (l *Lab) makeFolders() {
 	for _, d := range []string{"bin/none", "dev", "etc", "state", "log", "run", "spool"} {
-		if err := os.MkdirAll(l.path(d), 0o755); err != nil {
-			return err
-		}
+		must.Do(os.MkdirAll(l.path(d), 0o755))
 	}
-	if err := os.Chmod(l.path("run"), 0o700); err != nil { // as the socket in it needs
-		return err
-	}
+	must.Do(os.Chmod(l.path("run"), 0o700)) // as the socket in it needs
 	if l.User == "" {
-		return nil
+		return
 	}
-	u, err := user.Lookup(l.User)
-	if err != nil {
-		return err
-	}
+	u := must.Get(user.Lookup(l.User))
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
 	l.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	for _, d := range []string{"state", "log", "run"} {
-		if err := os.Chown(l.path(d), uid, gid); err != nil {
-			return err
-		}
+		must.Do(os.Chown(l.path(d), uid, gid))
 	}
-	return nil
 }
 
 // Conf is the path of slurm.conf.

@@ -17,6 +17,7 @@ import (
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // bench is one run of the trials.
@@ -29,7 +30,7 @@ type bench struct {
 // trial measures one or more rows.
 type trial struct {
 	name string
-	run  func(*bench, context.Context) ([]row, error)
+	run  func(*bench, context.Context) []row
 }
 
 // trials are in the order of the table.
@@ -51,20 +52,14 @@ func trials() []trial {
 }
 
 // measure makes the trials that are wanted, one after the other.
-func (b *bench) measure(ctx context.Context, wanted *regexp.Regexp) ([]row, error) {
-	var rows []row
+func (b *bench) measure(ctx context.Context, wanted *regexp.Regexp) (rows []row) {
 	for _, t := range trials() {
-		if !wanted.MatchString(t.name) {
-			continue
+		if wanted.MatchString(t.name) {
+			fmt.Fprintln(os.Stderr, "bench:", t.name)
+			rows = append(rows, t.run(b, ctx)...)
 		}
-		fmt.Fprintln(os.Stderr, "bench:", t.name)
-		some, err := t.run(b, ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, err)
-		}
-		rows = append(rows, some...)
 	}
-	return rows, nil
+	return rows
 }
 
 // host is the world of a trial: a cluster of package site, whose slurmctld calls
@@ -92,15 +87,11 @@ type setting struct {
 const usualRate = 20
 
 // newHost makes a host on which no daemon runs.
-func (b *bench) newHost(s setting) (*host, error) {
-	dir, err := os.MkdirTemp(b.dir, "host-")
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) newHost(s setting) *host {
 	h := &host{bench: b}
 	nodes := site.Nodes(0, s.nodes)
 	s.cloud.Project, s.cloud.OperationTime = site.Project, time.Second
-	err = h.start(dir, models{
+	h.start(must.Get(os.MkdirTemp(b.dir, "host-")), models{
 		slurm: fakeslurm.Options{
 			Nodes:         nodes,
 			Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: true}},
@@ -116,46 +107,23 @@ func (b *bench) newHost(s setting) (*host, error) {
 		},
 	})
 	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
-		if err == nil {
-			err = os.Symlink(filepath.Join(from, name), h.path(name))
-		}
+		must.Do(os.Symlink(filepath.Join(from, name), h.path(name)))
 	}
-	if err == nil {
-		_, err = h.cloud.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine))
-	}
-	if err != nil {
-		h.end()
-		return nil, err
-	}
+	must.Get(h.cloud.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
 	h.cloud.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests)
 	if s.room != 0 {
 		h.cloud.SetCapacity(site.Zone, site.Machine, s.room)
 	}
-	return h, nil
-}
-
-// newHostWithDaemon makes a host whose daemon has looked once.
-func (b *bench) newHostWithDaemon(ctx context.Context, s setting) (*host, error) {
-	h, err := b.newHost(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.begin(ctx); err != nil {
-		h.end()
-		return nil, err
-	}
-	return h, nil
+	return h
 }
 
 // begin starts a daemon, and returns when it has looked once.
-func (h *host) begin(ctx context.Context) (err error) {
+func (h *host) begin(ctx context.Context) {
 	h.cloud.ResetCalls()
 	cmd := exec.CommandContext(ctx, filepath.Join(h.build, "slurmflex"), "daemon", "--config", h.path("config.yaml"))
 	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf")}
-	if h.daemon, err = h.startDaemon(cmd); err != nil {
-		return err
-	}
-	return h.await(ctx, "the first pass", func() bool { return h.cloud.Counts()["instances.aggregatedList"] > 0 })
+	h.daemon = h.startDaemon(cmd)
+	h.await(ctx, "the first pass", func() bool { return h.cloud.Counts()["instances.aggregatedList"] > 0 })
 }
 
 // end ends all of the host.
@@ -167,15 +135,12 @@ func (h *host) end() {
 }
 
 // submit has n jobs of so many nodes each get nodes that are powered down.
-func (h *host) submit(n, size int) (jobs []uint32, err error) {
+func (h *host) submit(n, size int) (jobs []uint32) {
 	for range n {
-		id, err := h.slurm.Submit(fakeslurm.JobSpec{Partition: "train", Nodes: size, Limit: site.Limit, Run: site.Limit, User: "ada"})
-		if err != nil {
-			return nil, err
-		}
-		jobs = append(jobs, id)
+		spec := fakeslurm.JobSpec{Partition: "train", Nodes: size, Limit: site.Limit, Run: site.Limit, User: "ada"}
+		jobs = append(jobs, must.Get(h.slurm.Submit(spec)))
 	}
-	return jobs, nil
+	return jobs
 }
 
 // hook is slurmctld's call of a program. To the daemon, a call for suspended nodes
@@ -186,14 +151,11 @@ func (h *host) hook(nodes []string, ids []uint32) {
 	if h.deaf.Load() || h.daemon == nil {
 		return
 	}
-	jobs, err := h.slurm.Jobs(context.Background())
-	if err == nil {
+	err := must.Try(func() {
+		jobs := must.Get(h.slurm.Jobs(context.Background()))
 		jobs = slices.DeleteFunc(jobs, func(j slurm.Job) bool { return !slices.Contains(ids, j.ID) })
-		var cmd *exec.Cmd
-		if cmd, err = h.call(context.Background(), nodes, jobs); err == nil {
-			err = cmd.Run()
-		}
-	}
+		must.Do(h.call(context.Background(), nodes, jobs).Run())
+	})
 	if err != nil {
 		h.failed.Store(&err)
 	}
@@ -201,11 +163,12 @@ func (h *host) hook(nodes []string, ids []uint32) {
 
 // call prepares a call of slurm.conf's ResumeProgram for these jobs and nodes,
 // as slurmctld makes it.
-func (h *host) call(ctx context.Context, nodes []string, jobs []slurm.Job) (*exec.Cmd, error) {
+func (h *host) call(ctx context.Context, nodes []string, jobs []slurm.Job) *exec.Cmd {
+	must.Do(os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600))
 	cmd := exec.CommandContext(ctx, h.path("resume"), slurm.Fold(nodes))
 	cmd.Env = []string{"SLURM_CONF=" + h.path("slurm.conf"), "SLURM_RESUME_FILE=" + h.path("resume.json")}
 	cmd.Stderr = os.Stderr
-	return cmd, os.WriteFile(h.path("resume.json"), site.ResumeFile(jobs), 0o600)
+	return cmd
 }
 
 // How often a condition is looked at, and so how exact a time is; and how often
@@ -215,29 +178,38 @@ const (
 	stepPace = 500 * time.Millisecond
 )
 
-// await lets time pass until a condition holds, and fails if it does not within
-// some minutes.
-func (h *host) await(ctx context.Context, what string, holds func() bool) error {
+// await lets time pass until a condition holds, for some minutes at most.
+func (h *host) await(ctx context.Context, what string, holds func() bool) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	stepped := time.Time{}
-	for {
+	for stepped := (time.Time{}); ; {
 		if time.Since(stepped) > stepPace {
 			h.slurm.Step()
 			stepped = time.Now()
 		}
 		if err := h.failed.Load(); err != nil {
-			return *err
+			must.Do(*err)
 		}
 		if holds() {
-			return nil
+			return
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx))
+			must.Do(fmt.Errorf("waiting for %s: %w", what, context.Cause(ctx)))
 		case <-time.After(pollPace):
 		}
 	}
+}
+
+// awaitRest waits until no call has come to the cloud for so long.
+func (h *host) awaitRest(ctx context.Context, what string, rest time.Duration) {
+	calls, since := 0, time.Now()
+	h.await(ctx, what, func() bool {
+		if now := total(h.cloud.Counts()); now != calls {
+			calls, since = now, time.Now()
+		}
+		return time.Since(since) > rest
+	})
 }
 
 // sinceCall is how long ago slurmctld called a program for the first time.

@@ -24,6 +24,7 @@ import (
 	"slurmflex/flex/web"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
+	"slurmflex/test/must"
 )
 
 // daemonVerb has this program be the daemon of a soak.
@@ -34,9 +35,9 @@ const daemonVerb = "daemon"
 const commandLimit = 2 * time.Second
 
 // daemonOfSoak prepares the daemon of a world that goes by a clock.
-func (w *world) daemonOfSoak(ctx context.Context, c clock, profiles string) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	return exec.CommandContext(ctx, self, daemonVerb, w.path("config.yaml"), strconv.FormatInt(c.begun.UnixNano(), 10), profiles), err
+func (w *world) daemonOfSoak(ctx context.Context, c clock, profiles string) *exec.Cmd {
+	begun := strconv.FormatInt(c.begun.UnixNano(), 10)
+	return exec.CommandContext(ctx, must.Get(os.Executable()), daemonVerb, w.path("config.yaml"), begun, profiles)
 }
 
 // soakedDaemon is that daemon: its configuration, when its clock begins, and where
@@ -45,57 +46,40 @@ func soakedDaemon(ctx context.Context, args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("%s is for soak", daemonVerb)
 	}
-	begun, err := strconv.ParseInt(args[1], 10, 64)
-	if err != nil {
-		return fmt.Errorf("%q is not when the clock begins: %w", args[1], err)
-	}
-	return showAndRun(ctx, args[0], clock{time.Unix(0, begun)}, args[2])
+	return must.Try(func() {
+		begun := must.Get(strconv.ParseInt(args[1], 10, 64))
+		showAndRun(ctx, args[0], clock{time.Unix(0, begun)}, args[2])
+	})
 }
 
-// showAndRun runs the daemon, and shows profiles of this process at an address.
-func showAndRun(ctx context.Context, path string, c clock, profiles string) error {
-	listener, err := net.Listen("tcp", profiles)
-	if err != nil {
-		return err
-	}
+// showAndRun does what slurmflex daemon does, with all of its parts, but by the
+// model's clock, and shows profiles of this process at an address.
+func showAndRun(ctx context.Context, path string, c clock, profiles string) {
+	listener := must.Get(net.Listen("tcp", profiles))
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second} // its handler is pprof's, http.DefaultServeMux
 	defer server.Close()
 	go func() { _ = server.Serve(listener) }()
-	return runDaemon(ctx, path, c)
-}
 
-// runDaemon does what slurmflex daemon does, with all of its parts, but by the
-// model's clock.
-func runDaemon(ctx context.Context, path string, c clock) error {
-	cfg, err := config.Load(path)
-	if err != nil {
-		return err
-	}
+	cfg := must.Get(config.Load(path))
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), zap.InfoLevel))
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	measures := metrics.New(registry, cfg, "soak", c.now)
-	cloud, err := gce.New(ctx, gce.Options{
+	cloud := must.Get(gce.New(ctx, gce.Options{
 		Project: cfg.Project, Endpoint: cfg.Options.ComputeEndpoint, Rate: float64(cfg.Options.APICalls), Log: log, Observe: measures.Called,
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	defer cloud.Close()
 	slurm := &scontrol.Client{BinDir: cfg.SlurmBinDir, Timeout: commandLimit, Log: log, Observe: measures.Ran}
 	board := web.NewBoard(cfg, c.now)
 	r := &flex.Reconciler{
 		Config: cfg, Scheduler: slurm, Cloud: cloud, Log: log, Now: c.now, Watch: flex.Watchers{board, measures},
 	}
-	wakeUps, err := flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log)
-	if err != nil {
-		return err
-	}
+	wakeUps := must.Get(flex.Listen(ctx, flex.SocketPath(cfg.Options.RunDir), cfg.Cluster, log))
 	page := web.Server{
 		Board: board, Address: cfg.Options.HTTPAddress, Log: log, Now: c.now, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { page.Run(ctx) })
 	defer serving.Wait()
-	return r.Run(ctx, flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: slurm}}, wakeUps)
+	must.Do(r.Run(ctx, flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: slurm}}, wakeUps))
 }

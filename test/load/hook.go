@@ -11,6 +11,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/test/bench/site"
+	"slurmflex/test/must"
 )
 
 // What a hook is called for.
@@ -22,101 +23,60 @@ const (
 
 // hookWithDaemon calls the hook beside a daemon, which looks at 5,000 nodes
 // each time.
-func (b *bench) hookWithDaemon(ctx context.Context) ([]row, error) {
-	h, hook, err := b.hookHost(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) hookWithDaemon(ctx context.Context) []row {
+	h, hook := b.hookHost(ctx)
 	defer h.end()
-	if err := h.begin(ctx); err != nil {
-		return nil, err
-	}
-	err = h.await(ctx, "the daemon to listen", func() bool { return h.wakeUp(ctx, flex.WakeUp{Verb: "resume"}) == nil })
-	if err != nil {
-		return nil, err
-	}
-	took, memory, err := b.laps(ctx, hookRuns, hook)
-	if err != nil {
-		return nil, err
-	}
+	h.begin(ctx)
+	h.await(ctx, "the daemon to listen", func() bool { return h.wakeUp(ctx, flex.WakeUp{Verb: "resume"}) == nil })
+	took, memory := b.laps(ctx, hookRuns, hook)
 	return []row{
-		measured("hook, daemon alive, 5,000 nodes and 1,000 jobs: median", float64(median(took))/millisecond, "ms", 30),
-		measured("hook, daemon alive: most memory of 40 calls", float64(memory)/mebibyte, "MiB", 25),
-	}, nil
+		measured("hook, daemon alive, 5,000 nodes and 1,000 jobs: median", took, "ms", 30),
+		measured("hook, daemon alive: most memory of 40 calls", memory, "MiB", 25),
+	}
 }
 
 // hookWithoutDaemon calls the hook where no daemon runs, so that it starts a
 // detached pass each time.
-func (b *bench) hookWithoutDaemon(ctx context.Context) ([]row, error) {
-	h, hook, err := b.hookHost(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) hookWithoutDaemon(ctx context.Context) []row {
+	h, hook := b.hookHost(ctx)
 	defer h.end()
-	took, _, err := b.laps(ctx, hookRuns/4, hook)
-	if err != nil {
-		return nil, err
-	}
-	return []row{measured("hook, no daemon: median", float64(median(took))/millisecond, "ms", 100)}, nil
+	took, _ := b.laps(ctx, hookRuns/4, hook)
+	return []row{measured("hook, no daemon: median", took, "ms", 100)}
 }
 
 // hookHost is a host whose nodes are all powered down, and a call for all of
 // them, whose file speaks of 1,000 jobs. slurmctld has not started these, so that
 // there is nothing to do.
-func (b *bench) hookHost(ctx context.Context) (*host, *exec.Cmd, error) {
-	h, err := b.newHost(setting{nodes: hookNodes, rate: usualRate, interval: time.Hour})
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg, err := site.Config(hookNodes)
-	if err != nil {
-		h.end()
-		return nil, nil, err
-	}
-	call, err := h.call(ctx, site.Nodes(0, hookNodes), site.Rising(cfg, time.Now()).Jobs[:hookJobs])
-	if err != nil {
-		h.end()
-	}
-	return h, call, err
+func (b *bench) hookHost(ctx context.Context) (*host, *exec.Cmd) {
+	h := b.newHost(setting{nodes: hookNodes, rate: usualRate, interval: time.Hour})
+	jobs := site.Rising(must.Get(site.Config(hookNodes)), time.Now()).Jobs
+	return h, h.call(ctx, site.Nodes(0, hookNodes), jobs[:hookJobs])
 }
 
-// lap is one run of a program under the stopwatch.
-type lap struct {
-	Took   time.Duration `json:"took"`
-	Memory int64         `json:"memory"` // bytes
-}
-
-// laps runs a command so many times under the stopwatch.
-func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took []time.Duration, memory int64, err error) {
+// laps runs a command so many times under the stopwatch, and says how many ms it
+// took, in the median, and how many MiB at most.
+func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took, memory float64) {
 	watch := exec.CommandContext(ctx, filepath.Join(b.build, "stopwatch"), append([]string{fmt.Sprint(runs)}, cmd.Args...)...)
 	watch.Env, watch.Stderr = cmd.Env, os.Stderr
-	out, err := watch.Output()
-	if err != nil {
-		return nil, 0, err
+	var laps []struct {
+		Took   time.Duration `json:"took"`
+		Memory int64         `json:"memory"` // bytes
 	}
-	var laps []lap
-	if err := json.Unmarshal(out, &laps); err != nil {
-		return nil, 0, fmt.Errorf("stopwatch: %w", err)
-	}
+	must.Do(json.Unmarshal(must.Get(watch.Output()), &laps))
+	var all []time.Duration
 	for _, l := range laps {
-		took, memory = append(took, l.Took), max(memory, l.Memory)
+		all, memory = append(all, l.Took), max(memory, float64(l.Memory)/mebibyte)
 	}
-	return took, memory, nil
+	return float64(median(all)) / millisecond, memory
 }
 
-// binary looks at the program itself.
-func (b *bench) binary(ctx context.Context) ([]row, error) {
+// binary looks at the program itself, which make build has made.
+func (b *bench) binary(ctx context.Context) []row {
 	program := filepath.Join(b.build, "slurmflex")
-	info, err := os.Stat(program)
-	if err != nil {
-		return nil, fmt.Errorf("%w; run make build", err)
-	}
-	took, _, err := b.laps(ctx, hookRuns, exec.CommandContext(ctx, program, "version"))
-	if err != nil {
-		return nil, err
-	}
+	size := must.Get(os.Stat(program)).Size()
+	took, _ := b.laps(ctx, hookRuns, exec.CommandContext(ctx, program, "version"))
 	return []row{
-		measured("binary: size", float64(info.Size())/mebibyte, "MiB", 60),
-		measured("binary: slurmflex version, median", float64(median(took))/millisecond, "ms", 20),
-	}, nil
+		measured("binary: size", float64(size)/mebibyte, "MiB", 60),
+		measured("binary: slurmflex version, median", took, "ms", 20),
+	}
 }

@@ -9,43 +9,29 @@ import (
 
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // left is what keeps the world from being at rest: a job, a node that is up
 // without being static or down though it is, or what is in the cloud for none.
 // It is empty at rest.
-func (l *life) left(ctx context.Context) (string, error) {
-	jobs, err := l.slurm.Jobs(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(jobs) > 0 {
+func (l *life) left(ctx context.Context) string {
+	if jobs := must.Get(l.slurm.Jobs(ctx)); len(jobs) > 0 {
 		j := jobs[0]
-		return fmt.Sprintf("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes)), nil
+		return fmt.Sprintf("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes))
 	}
-	nodes, err := l.slurm.Nodes(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, n := range nodes {
+	for _, n := range must.Get(l.slurm.Nodes(ctx)) {
 		up := !n.State.Has(slurm.PoweredDown) && !n.State.Has(slurm.PoweringDown) && !n.State.Has(slurm.PoweringUp)
 		if l.static[n.Name] != up || !up && !n.State.Has(slurm.PoweredDown) {
-			return fmt.Sprintf("node %s is %s (%s)", n.Name, n.State, n.Reason), nil
+			return fmt.Sprintf("node %s is %s (%s)", n.Name, n.State, n.Reason)
 		}
 	}
-	if text := l.leftInCloud(l.cloud.State()); text != "" {
-		return text, nil
-	}
-	reservations, err := l.slurm.Reservations(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, r := range reservations {
+	for _, r := range must.Get(l.slurm.Reservations(ctx)) {
 		if !slices.ContainsFunc(r.Nodes, l.isStatic) {
-			return "reservation " + r.Name + " is there", nil
+			return "reservation " + r.Name + " is there"
 		}
 	}
-	return "", nil
+	return l.leftInCloud(l.cloud.State())
 }
 
 // leftInCloud is what is there for no static node.
@@ -96,17 +82,10 @@ func (l *life) machines() []string {
 }
 
 // release releases the jobs that are held, as an admin does now and then.
-func (l *life) release(ctx context.Context) error {
-	jobs, err := l.slurm.Jobs(ctx)
-	if err != nil {
-		return err
-	}
-	for _, j := range jobs {
+func (l *life) release(ctx context.Context) {
+	for _, j := range must.Get(l.slurm.Jobs(ctx)) {
 		if j.State == slurm.JobPending && strings.Contains(strings.ToLower(j.Reason), "held") {
-			if err := l.slurm.Release(j.ID); err != nil {
-				return err
-			}
+			must.Do(l.slurm.Release(j.ID))
 		}
 	}
-	return nil
 }

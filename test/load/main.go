@@ -28,6 +28,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"slurmflex/test/must"
 )
 
 // What is wrong with slurmflex; the output says so already.
@@ -99,27 +101,14 @@ func parse(flags *flag.FlagSet, args []string) error {
 }
 
 // measure makes the trials that are wanted, one after the other.
-func measure(ctx context.Context, build, scripts string, wanted *regexp.Regexp, write func([]row) error) (err error) {
-	b := &bench{}
-	if b.build, err = filepath.Abs(build); err != nil {
-		return err
-	}
-	if b.scripts, err = filepath.Abs(scripts); err != nil {
-		return err
-	}
-	if b.dir, err = os.MkdirTemp("", "slurmflex-bench-"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(b.dir)
-	rows, err := b.measure(ctx, wanted)
-	if err != nil {
-		return err
-	}
-	if err := write(rows); err != nil {
-		return err
-	}
-	if short(rows) > 0 {
-		return errShort
-	}
-	return nil
+func measure(ctx context.Context, build, scripts string, wanted *regexp.Regexp, write func([]row) error) error {
+	return must.Try(func() {
+		b := &bench{build: must.Get(filepath.Abs(build)), scripts: must.Get(filepath.Abs(scripts)), dir: must.Get(os.MkdirTemp("", "slurmflex-bench-"))}
+		defer os.RemoveAll(b.dir)
+		rows := b.measure(ctx, wanted)
+		must.Do(write(rows))
+		if short(rows) > 0 {
+			must.Do(errShort)
+		}
+	})
 }

@@ -12,21 +12,18 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/test/bench/site"
+	"slurmflex/test/must"
 )
 
 // planner computes plans for clusters of three sizes in three states, and
 // reports the state that takes longest. The times are those that its thread had
 // a processor, the median of some runs.
-func (*bench) planner(context.Context) ([]row, error) {
-	var rows []row
+func (*bench) planner(context.Context) (rows []row) {
 	for _, p := range []struct {
 		nodes  int
 		target float64 // ms
 	}{{1_000, 2}, {10_000, 25}, {100_000, 300}} {
-		cfg, err := site.Config(p.nodes)
-		if err != nil {
-			return nil, err
-		}
+		cfg := must.Get(site.Config(p.nodes))
 		var longest time.Duration
 		for _, state := range []func(*config.Config, time.Time) plan.Snapshot{site.Steady, site.Rising, site.Leaving} {
 			snap := state(cfg, time.Now())
@@ -36,7 +33,7 @@ func (*bench) planner(context.Context) ([]row, error) {
 	}
 	small, large := rows[0].Value, rows[len(rows)-1].Value
 	growth := math.Log(large/small) / math.Log(100)
-	return append(rows, measured("planner: power of its growth, 1,000 to 100,000 nodes", growth, "power", mostGrowth)), nil
+	return append(rows, measured("planner: power of its growth, 1,000 to 100,000 nodes", growth, "power", mostGrowth))
 }
 
 // mostGrowth is the largest power of the number of nodes with which the planner's

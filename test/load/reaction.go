@@ -11,13 +11,14 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // reaction is something that happens to a job of two nodes that waits for
 // capacity, and what is to come of it.
 type reaction struct {
 	name    string
-	happens func(context.Context, *host, uint32) error
+	happens func(context.Context, *host, uint32)
 	came    func(*host, uint32) bool
 }
 
@@ -30,9 +31,9 @@ func reactions() []reaction {
 }
 
 // grantCapacity returns when the job's machines run.
-func grantCapacity(ctx context.Context, h *host, _ uint32) error {
+func grantCapacity(ctx context.Context, h *host, _ uint32) {
 	h.cloud.SetCapacity(site.Zone, site.Machine, -1)
-	return h.await(ctx, "machines to run", func() bool {
+	h.await(ctx, "machines to run", func() bool {
 		machines := h.cloud.State().Instances
 		return len(machines) == 2 && machines[0].Status == "RUNNING"
 	})
@@ -43,89 +44,71 @@ func isReserved(h *host, _ uint32) bool {
 	return err == nil && len(reservations) == 1 && len(reservations[0].Nodes) == 2
 }
 
-func refuseCapacity(_ context.Context, h *host, job uint32) error {
-	return h.cloud.FailRequest(fmt.Sprintf("%s-%s-job-%d", site.Cluster, site.NodeSet, job), "a1",
-		"RESOURCE_POOL_EXHAUSTED", "There are currently not enough resources available to fulfill the request.")
+func refuseCapacity(_ context.Context, h *host, job uint32) {
+	must.Do(h.cloud.FailRequest(fmt.Sprintf("%s-%s-job-%d", site.Cluster, site.NodeSet, job), "a1",
+		"RESOURCE_POOL_EXHAUSTED", "There are currently not enough resources available to fulfill the request."))
 }
 
-func isPending(h *host, job uint32) bool                     { return h.slurm.JobState(job) == slurm.JobPending }
-func cancelJob(_ context.Context, h *host, job uint32) error { return h.slurm.Cancel(job) }
-func isCancelled(h *host, _ uint32) bool                     { return h.requests(mig.Cancelled) == 1 }
+func isPending(h *host, job uint32) bool               { return h.slurm.JobState(job) == slurm.JobPending }
+func cancelJob(_ context.Context, h *host, job uint32) { must.Do(h.slurm.Cancel(job)) }
+func isCancelled(h *host, _ uint32) bool               { return h.requests(mig.Cancelled) == 1 }
 
 // reactionTime is how long it takes from when something happens, just after a
-// pass has looked, to what comes of it. A wake-up is given or not.
-func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Duration, wakeUp bool) (time.Duration, error) {
-	h, err := b.newHost(setting{
+// pass has looked, to what comes of it, in seconds. A wake-up is given or not.
+func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Duration, wakeUp bool) float64 {
+	h := b.newHost(setting{
 		nodes: 2, rate: usualRate, interval: interval, cloud: fakegce.Options{AttemptInterval: 100 * time.Millisecond},
 	})
-	if err != nil {
-		return 0, err
-	}
 	defer h.end()
 	h.cloud.SetCapacity(site.Zone, site.Machine, 0)
-	if err := h.begin(ctx); err != nil {
-		return 0, err
-	}
-	jobs, err := h.submit(1, 2)
-	if err != nil {
-		return 0, err
-	}
-	if err := h.await(ctx, "the request to be accepted", func() bool { return h.requests(mig.Accepted) == 1 }); err != nil {
-		return 0, err
-	}
+	h.begin(ctx)
+	jobs := h.submit(1, 2)
+	h.await(ctx, "the request to be accepted", func() bool { return h.requests(mig.Accepted) == 1 })
 	h.deaf.Store(true)
 	first := h.slurmctld.looks.Load()
 	looked, at := first, time.Now()
-	err = h.await(ctx, "the pass that sees it, and those that follow at once", func() bool {
+	h.await(ctx, "the pass that sees it, and those that follow at once", func() bool {
 		if looks := h.slurmctld.looks.Load(); looks != looked {
 			looked, at = looks, time.Now()
 		}
 		return looked > first && time.Since(at) > time.Second
 	})
-	if err != nil {
-		return 0, err
-	}
-	if err := r.happens(ctx, h, jobs[0]); err != nil {
-		return 0, err
-	}
+	r.happens(ctx, h, jobs[0])
 	began := time.Now()
 	if wakeUp {
 		h.deaf.Store(false)
 		h.hook(site.Nodes(0, 2), jobs)
 		h.deaf.Store(true)
 	}
-	err = h.await(ctx, r.name, func() bool { return r.came(h, jobs[0]) })
-	return time.Since(began), err
+	h.await(ctx, r.name, func() bool { return r.came(h, jobs[0]) })
+	return time.Since(began).Seconds()
 }
 
-// reactionsOnHint measures one after the other, where no pass would come by
+// reactionsOnWakeUp measures one after the other, where no pass would come by
 // itself.
-func (b *bench) reactionsOnWakeUp(ctx context.Context) ([]row, error) {
-	var rows []row
+func (b *bench) reactionsOnWakeUp(ctx context.Context) (rows []row) {
 	for _, r := range reactions() {
-		took, err := b.reactionTime(ctx, r, time.Hour, true)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, measured(r.name+", on a wake-up", took.Seconds(), "s", 3))
+		rows = append(rows, measured(r.name+", on a wake-up", b.reactionTime(ctx, r, time.Hour, true), "s", 3))
 	}
-	return rows, nil
+	return rows
 }
 
 // usualInterval is that of the passes unless configured.
 const usualInterval = 30 * time.Second
 
 // reactionsWithinInterval measures all at once, because they are mostly waiting.
-func (b *bench) reactionsWithinInterval(ctx context.Context) ([]row, error) {
+func (b *bench) reactionsWithinInterval(ctx context.Context) []row {
 	all := reactions()
 	rows := make([]row, len(all))
 	side, ctx := errgroup.WithContext(ctx)
 	for i, r := range all {
 		side.Go(func() error {
-			took, err := b.reactionTime(ctx, r, usualInterval, false)
-			rows[i] = measured(r.name+", no wake-up, interval 30 s", took.Seconds(), "s", usualInterval.Seconds())
-			return err
+			return must.Try(func() {
+				took := b.reactionTime(ctx, r, usualInterval, false)
+				rows[i] = measured(r.name+", no wake-up, interval 30 s", took, "s", usualInterval.Seconds())
+			})
 		})
 	}
-	return rows, side.Wait()
+	must.Do(side.Wait())
+	return rows
 }

@@ -54,9 +54,7 @@ func writeTable(out io.Writer, rows []row) error {
 func figure(v float64) string {
 	digits := 2
 	switch {
-	case v == float64(int64(v)):
-		digits = 0
-	case v >= 100:
+	case v == float64(int64(v)), v >= 100:
 		digits = 0
 	case v >= 10:
 		digits = 1
@@ -64,8 +62,7 @@ func figure(v float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
-func short(rows []row) int {
-	n := 0
+func short(rows []row) (n int) {
 	for _, r := range rows {
 		if !r.OK {
 			n++

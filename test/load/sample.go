@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"slurmflex/test/must"
 )
 
 // sample is what a process holds at one instant.
@@ -32,7 +34,7 @@ func (s sample) String() string {
 
 // takeSample has the daemon of that process tell what it holds, and keeps profiles
 // of it under that number: they tell what it is that grows.
-func (w *world) takeSample(ctx context.Context, pid int, profiles string, number int) (s sample, err error) {
+func (w *world) takeSample(ctx context.Context, pid int, profiles string, number int) (s sample) {
 	pages := map[string]string{}
 	for _, page := range []struct{ name, address string }{
 		{"heap", profiles + "/debug/pprof/heap?gc=1&debug=1"},
@@ -40,14 +42,9 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 		{"goroutine", profiles + "/debug/pprof/goroutine"},
 		{"metrics", w.page + "/metrics"},
 	} {
-		text, err := fetch(ctx, page.address)
-		if err != nil {
-			return sample{}, fmt.Errorf("take a sample of the daemon: %w", err)
-		}
+		text := fetch(ctx, page.address)
 		pages[page.name] = "\n" + string(text)
-		if err := os.WriteFile(w.path(fmt.Sprintf("%s-%d.pprof", page.name, number)), text, 0o600); err != nil {
-			return sample{}, err
-		}
+		must.Do(os.WriteFile(w.path(fmt.Sprintf("%s-%d.pprof", page.name, number)), text, 0o600))
 	}
 	for _, f := range []struct {
 		page, before string
@@ -61,48 +58,34 @@ func (w *world) takeSample(ctx context.Context, pid int, profiles string, number
 	} {
 		_, rest, _ := strings.Cut(pages[f.page], "\n"+f.before)
 		if _, err := fmt.Sscan(rest, f.figure); err != nil {
-			return sample{}, fmt.Errorf("the daemon's page of %s has no %s: %w", f.page, f.before, err)
+			must.Do(fmt.Errorf("the daemon's page of %s has no %s: %w", f.page, f.before, err))
 		}
 	}
-	s.children, err = countChildren(pid)
-	return s, err
+	s.children = countChildren(pid)
+	return s
 }
 
 // fetch reads a page, by a connection of its own.
-func fetch(ctx context.Context, address string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, nil)
-	if err != nil {
-		return nil, err
-	}
+func fetch(ctx context.Context, address string) []byte {
+	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, nil))
 	req.Close = true
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
+	resp := must.Get(http.DefaultClient.Do(req))
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", address, resp.Status)
+	if resp.StatusCode != http.StatusOK {
+		must.Do(fmt.Errorf("%s: %s", address, resp.Status))
 	}
-	return text, err
+	return must.Get(io.ReadAll(resp.Body))
 }
 
-func countChildren(pid int) (n float64, err error) {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return 0, err
-	}
-	for _, list := range lists {
+func countChildren(pid int) (n float64) {
+	for _, list := range must.Get(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))) {
 		pids, err := os.ReadFile(list)
-		if os.IsNotExist(err) {
-			continue // a thread that has ended
-		}
-		if err != nil {
-			return 0, err
+		if !os.IsNotExist(err) { // a thread that has ended has no such file
+			must.Do(err)
 		}
 		n += float64(len(bytes.Fields(pids)))
 	}
-	return n, nil
+	return n
 }
 
 // holding is a thing that a process may hold ever more of.

@@ -11,6 +11,7 @@ import (
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // How a day goes: people work and things fail until the afternoon, and what has
@@ -35,7 +36,7 @@ const (
 // event is something that happens at a time of the day.
 type event struct {
 	at   time.Duration
-	what func(context.Context, *life) error
+	what func(context.Context, *life)
 }
 
 // newScript is what happens in a day of that number, by time. It is the same
@@ -55,9 +56,9 @@ func newScript(number int) []event {
 	put(hungCommands, hangCommand)
 	put(outages, stopSlurmctld)
 	put(droughts, stopCapacity)
-	all = append(all, event{trouble, func(_ context.Context, l *life) error { l.cloud.ClearFaults(); return nil }})
+	all = append(all, event{trouble, func(_ context.Context, l *life) { l.cloud.ClearFaults() }})
 	for at := trouble; at < latest; at += time.Hour {
-		all = append(all, event{at, func(ctx context.Context, l *life) error { return l.release(ctx) }})
+		all = append(all, event{at, func(ctx context.Context, l *life) { l.release(ctx) }})
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return int(a.at - b.at) })
 	return all
@@ -76,49 +77,47 @@ func newJob(at time.Duration, r *rand.Rand) []event {
 		Priority: uint64(1 + r.IntN(3)), Interactive: r.IntN(10) == 0, NoRequeue: r.IntN(10) == 0, User: "ada",
 	}
 	var id uint32
-	all := []event{{at, func(_ context.Context, l *life) (err error) {
+	all := []event{{at, func(_ context.Context, l *life) {
+		var err error
 		id, err = l.slurm.Submit(spec)
-		return refused(err)
+		mayBeRefused(err)
 	}}}
 	later := at + upTo(r, time.Hour)
 	switch r.IntN(10) {
 	case 0:
-		all = append(all, event{later, func(_ context.Context, l *life) error { return toJob(id, l.slurm.Cancel) }})
+		all = append(all, event{later, func(_ context.Context, l *life) { toJob(id, l.slurm.Cancel) }})
 	case 1:
 		spec.Interactive, spec.NoRequeue = false, false
-		all = append(all, event{later, func(_ context.Context, l *life) error { return toJob(id, l.slurm.Requeue) }})
+		all = append(all, event{later, func(_ context.Context, l *life) { toJob(id, l.slurm.Requeue) }})
 	}
 	return all
 }
 
 // toJob gives an order about a job, unless slurmctld did not take the job.
-func toJob(id uint32, order func(uint32) error) error {
-	if id == 0 {
-		return nil
+func toJob(id uint32, order func(uint32) error) {
+	if id != 0 {
+		mayBeRefused(order(id))
 	}
-	return refused(order(id))
 }
 
-// refused leaves out what people are told when they ask for what cannot be.
-func refused(err error) error {
-	if errors.Is(err, errNoController) || errors.Is(err, scontrol.ErrUnknownJob) || errors.Is(err, scontrol.ErrJobEnded) {
-		return nil
+// mayBeRefused leaves out what people are told when they ask for what cannot be.
+func mayBeRefused(err error) {
+	if !errors.Is(err, errNoController) && !errors.Is(err, scontrol.ErrUnknownJob) && !errors.Is(err, scontrol.ErrJobEnded) {
+		must.Do(err)
 	}
-	return err
 }
 
 // loseMachine is a machine that is deleted behind everyone's back, or crashes.
 func loseMachine(at time.Duration, r *rand.Rand) []event {
 	which, crash := r.Int(), r.IntN(2) == 0
-	return []event{{at, func(_ context.Context, l *life) error {
-		names := l.machines()
-		switch {
-		case len(names) == 0:
-			return nil
-		case crash:
-			return l.cloud.StopVM(names[which%len(names)])
+	return []event{{at, func(_ context.Context, l *life) {
+		names, lose := l.machines(), l.cloud.DeleteVM
+		if crash {
+			lose = l.cloud.StopVM
 		}
-		return l.cloud.DeleteVM(names[which%len(names)])
+		if len(names) > 0 {
+			must.Do(lose(names[which%len(names)]))
+		}
 	}}}
 }
 
@@ -126,12 +125,11 @@ func loseMachine(at time.Duration, r *rand.Rand) []event {
 func failRequest(at time.Duration, r *rand.Rand) []event {
 	codes := []string{"ZONE_RESOURCE_POOL_EXHAUSTED", "QUOTA_EXCEEDED", "INTERNAL_ERROR", "PERMISSIONS_ERROR"}
 	which, code := r.Int(), codes[r.IntN(len(codes))]
-	return []event{{at, func(_ context.Context, l *life) error {
+	return []event{{at, func(_ context.Context, l *life) {
 		if all := l.waiting(); len(all) > 0 {
 			one := all[which%len(all)]
-			return l.cloud.FailRequest(one.group, one.name, code, "it fails for the soak")
+			must.Do(l.cloud.FailRequest(one.group, one.name, code, "it fails for the soak"))
 		}
-		return nil
 	}}}
 }
 
@@ -153,26 +151,26 @@ func failCalls(at time.Duration, r *rand.Rand) []event {
 	case 5:
 		f.Lag = time.Minute
 	}
-	return []event{{at, func(_ context.Context, l *life) error { return l.cloud.AddFault(f) }}}
+	return []event{{at, func(_ context.Context, l *life) { must.Do(l.cloud.AddFault(f)) }}}
 }
 
 // hangCommand is a command of Slurm's that hangs until it is killed.
 func hangCommand(at time.Duration, _ *rand.Rand) []event {
-	return []event{{at, func(_ context.Context, l *life) error { l.slurmctld.mute.Store(1); return nil }}}
+	return []event{{at, func(_ context.Context, l *life) { l.slurmctld.mute.Store(1) }}}
 }
 
 // stopSlurmctld is slurmctld gone for a while.
 func stopSlurmctld(at time.Duration, _ *rand.Rand) []event {
 	return []event{
-		{at, func(_ context.Context, l *life) error { l.slurm.Down(errNoController); return nil }},
-		{at + 20*time.Minute, func(_ context.Context, l *life) error { l.slurm.Restart(); return nil }},
+		{at, func(_ context.Context, l *life) { l.slurm.Down(errNoController) }},
+		{at + 20*time.Minute, func(_ context.Context, l *life) { l.slurm.Restart() }},
 	}
 }
 
 // stopCapacity is an hour without capacity.
 func stopCapacity(at time.Duration, _ *rand.Rand) []event {
-	set := func(count int) func(context.Context, *life) error {
-		return func(_ context.Context, l *life) error { l.cloud.SetCapacity("", "", count); return nil }
+	set := func(count int) func(context.Context, *life) {
+		return func(_ context.Context, l *life) { l.cloud.SetCapacity("", "", count) }
 	}
 	return []event{{at, set(0)}, {at + time.Hour, set(-1)}}
 }

@@ -19,6 +19,7 @@ import (
 
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // What commands say while slurmctld does not answer, and of a job that it does
@@ -80,9 +81,8 @@ func (s *slurmctld) answer(conn net.Conn) {
 		_, _ = io.Copy(io.Discard, conn) // until it is killed
 		return
 	}
-	text, err := s.run(context.Background(), args[0], args[1:])
-	status := "0\n"
-	if err != nil {
+	text, status := "", "0\n"
+	if err := must.Try(func() { text = s.run(context.Background(), args[0], args[1:]) }); err != nil {
 		status, text = "1\n", "slurm error: "+err.Error()+"\n"
 	}
 	_, _ = io.WriteString(conn, status+text) // a client that has gone needs no answer
@@ -106,136 +106,90 @@ func question(in *bufio.Reader) ([]string, error) {
 }
 
 // run does what a command says.
-func (s *slurmctld) run(ctx context.Context, program string, args []string) (string, error) {
+func (s *slurmctld) run(ctx context.Context, program string, args []string) string {
 	for len(args) > 0 && program == "scontrol" && strings.HasPrefix(args[0], "-") {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return "", fmt.Errorf("%s: nothing to do", program)
+		must.Do(fmt.Errorf("%s: nothing to do", program))
 	}
 	last := args[len(args)-1]
 	switch verb := program + " " + args[0]; {
 	case program == "squeue" && strings.HasSuffix(last, slurm.JobAddressFormat):
-		return s.address(ctx, args)
+		records := must.Get(s.model.JobRecords(ctx, asked(args)))
+		if len(records) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d|%[1]d\n", records[0].ID)
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":
-		jobs, err := s.model.Jobs(ctx)
-		return fakeslurm.PrintJobs(jobs), err
+		return fakeslurm.PrintJobs(must.Get(s.model.Jobs(ctx)))
 	case program == "scancel":
-		id, err := jobID(last)
-		if err != nil {
-			return "", err
-		}
-		return "", s.model.CancelJob(ctx, id)
+		must.Do(s.model.CancelJob(ctx, jobID(last)))
 	case verb == "scontrol ping":
-		return "Slurmctld(primary) at localhost is UP\n", nil
+		return "Slurmctld(primary) at localhost is UP\n"
 	case verb == "scontrol show":
-		return s.show(ctx, args[1:])
-	case verb == "scontrol hold", verb == "scontrol notify":
-		return "", s.toJob(ctx, args)
+		return s.show(ctx, args[1])
+	case verb == "scontrol hold":
+		must.Do(s.model.HoldJob(ctx, jobID(last)))
+	case verb == "scontrol notify":
+		must.Do(s.model.NotifyJob(ctx, jobID(args[1]), last))
 	default:
-		return "", s.change(ctx, args[0], settings(args[1:]))
+		must.Do(s.change(ctx, args[0], settings(args[1:])))
 	}
+	return ""
 }
 
-// address answers with the address of a job that squeue knows.
-func (s *slurmctld) address(ctx context.Context, args []string) (string, error) {
-	for i, arg := range args[:len(args)-1] {
-		if arg != "-j" {
-			continue
-		}
-		id, err := jobID(args[i+1])
-		if err != nil {
-			return "", err
-		}
-		records, err := s.model.JobRecords(ctx, []uint32{id})
-		if err != nil || len(records) == 0 {
-			return "", err
-		}
-		return fmt.Sprintf("%d|%[1]d\n", id), nil
+// asked is the job that squeue is asked for, or none.
+func asked(args []string) (ids []uint32) {
+	if at := slices.Index(args, "-j"); at > 0 {
+		ids = append(ids, jobID(args[at+1]))
 	}
-	return "", errors.New("squeue: no job is named")
+	return ids
 }
 
-func (s *slurmctld) show(ctx context.Context, args []string) (string, error) {
-	switch args[0] {
+func (s *slurmctld) show(ctx context.Context, what string) string {
+	switch what {
 	case "nodes":
 		s.looks.Add(1)
-		nodes, err := s.model.Nodes(ctx)
-		return fakeslurm.PrintNodes(nodes), err
+		return fakeslurm.PrintNodes(must.Get(s.model.Nodes(ctx)))
 	case "reservation":
-		reservations, err := s.model.Reservations(ctx)
-		return fakeslurm.PrintReservations(reservations), err
+		return fakeslurm.PrintReservations(must.Get(s.model.Reservations(ctx)))
 	case "partition":
-		partitions, err := s.model.Partitions(ctx)
-		return partitionsText(partitions), err
+		return partitionsText(must.Get(s.model.Partitions(ctx)))
 	case "config":
-		config, err := s.model.Config(ctx)
-		if err != nil {
-			return "", err
-		}
+		config := must.Get(s.model.Config(ctx))
 		config["SlurmUser"] = fmt.Sprintf("slurm(%d)", os.Geteuid())
-		return configText(config, s.now()), nil
+		return configText(config, s.now())
 	}
-	return "", fmt.Errorf("scontrol show %s: not known", args[0])
+	must.Do(fmt.Errorf("scontrol show %s: not known", what))
+	return ""
 }
 
 // records answers for one job, or for all.
-func (s *slurmctld) records(ctx context.Context, args []string) (string, error) {
+func (s *slurmctld) records(ctx context.Context, args []string) string {
 	_, format, _ := strings.Cut(args[slices.Index(args, "-O")+1], "|")
 	mark, _, _ := strings.Cut(format, "|")
-	var ids []uint32
-	if at := slices.Index(args, "-j"); at > 0 {
-		id, err := jobID(args[at+1])
-		if err != nil {
-			return "", err
-		}
-		ids = []uint32{id}
-	} else {
-		jobs, err := s.model.Jobs(ctx)
-		if err != nil {
-			return "", err
-		}
-		for _, j := range jobs {
+	ids := asked(args)
+	if len(ids) == 0 {
+		for _, j := range must.Get(s.model.Jobs(ctx)) {
 			ids = append(ids, j.ID)
 		}
 	}
-	records, err := s.model.JobRecords(ctx, ids)
-	if err == nil && len(records) == 0 && slices.Contains(args, "-j") {
-		err = errNoJob
+	records := must.Get(s.model.JobRecords(ctx, ids))
+	if len(records) == 0 && slices.Contains(args, "-j") {
+		must.Do(errNoJob)
 	}
-	return fakeslurm.PrintJobRecords(records, mark), err
-}
-
-// toJob is a verb, a job, and perhaps a text.
-func (s *slurmctld) toJob(ctx context.Context, args []string) error {
-	if len(args) < 2 {
-		return fmt.Errorf("scontrol %s: no job", args[0])
-	}
-	id, err := jobID(args[1])
-	if err != nil {
-		return err
-	}
-	if args[0] == "hold" {
-		return s.model.HoldJob(ctx, id)
-	}
-	return s.model.NotifyJob(ctx, id, args[len(args)-1])
+	return fakeslurm.PrintJobRecords(records, mark)
 }
 
 // change is create, update or delete, with settings.
 func (s *slurmctld) change(ctx context.Context, verb string, set map[string]string) error {
-	nodes, err := slurm.Expand(set["nodes"] + set["nodename"])
-	if err != nil {
-		return err
-	}
-	reservation := set["reservationname"]
+	nodes, reservation := must.Get(slurm.Expand(set["nodes"]+set["nodename"])), set["reservationname"]
 	switch {
 	case verb == "create":
-		start, err := strconv.ParseInt(strings.TrimPrefix(set["starttime"], "uts"), 10, 64)
-		if err != nil {
-			return err
-		}
+		start := must.Get(strconv.ParseInt(strings.TrimPrefix(set["starttime"], "uts"), 10, 64))
 		return s.model.CreateReservation(ctx, slurm.ReservationSpec{Name: reservation, Nodes: nodes, Start: time.Unix(start, 0).UTC()})
 	case verb == "delete":
 		return s.model.DeleteReservation(ctx, reservation)
@@ -244,11 +198,7 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 	case reservation != "":
 		return s.model.SetReservationNodes(ctx, reservation, nodes)
 	case set["jobid"] != "":
-		id, err := jobID(set["jobid"])
-		if err != nil {
-			return err
-		}
-		return s.model.SetAdminComment(ctx, id, set["admincomment"])
+		return s.model.SetAdminComment(ctx, jobID(set["jobid"]), set["admincomment"])
 	}
 	change := slurm.NodeChange{State: set["state"], Reason: set["reason"]}
 	if comment, there := set["comment"]; there {
@@ -271,12 +221,12 @@ func settings(args []string) map[string]string {
 	return set
 }
 
-func jobID(text string) (uint32, error) {
+func jobID(text string) uint32 {
 	id, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		return 0, errNoJob
+		must.Do(errNoJob)
 	}
-	return uint32(id), nil
+	return uint32(id)
 }
 
 func partitionsText(partitions []slurm.Partition) string {

@@ -12,6 +12,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // speed is how much faster than real time the model's time passes: a day takes
@@ -46,32 +47,27 @@ type life struct {
 	static map[string]bool      // nodes
 }
 
-func newLife(dir string) (*life, error) {
+func newLife(dir string) *life {
 	l := &life{clock: clock{time.Now()}, static: map[string]bool{}}
 	l.time = fakegce.NewManualClock(l.clock.begun)
 	o := slurmOptions(l.time.Now)
-	o.Resume = func(nodes []string, _ []uint32) { l.hook(flex.WakeUp{Verb: "resume", Nodes: slurm.Fold(nodes)}) }
-	o.Suspend = func(nodes []string) { l.hook(flex.WakeUp{Verb: "suspend", Nodes: slurm.Fold(nodes)}) }
-	o.ResumeFail = func(nodes []string) { l.hook(flex.WakeUp{Verb: "resume-fail", Nodes: slurm.Fold(nodes)}) }
+	o.Resume = func(nodes []string, _ []uint32) { l.hook("resume", nodes) }
+	o.Suspend = func(nodes []string) { l.hook("suspend", nodes) }
+	o.ResumeFail = func(nodes []string) { l.hook("resume-fail", nodes) }
 	for _, node := range o.SuspendExc {
 		l.static[node] = true
 	}
-	err := l.start(dir, models{slurm: o, cloud: cloudOptions(l.time), config: soakConfig})
+	l.start(dir, models{slurm: o, cloud: cloudOptions(l.time), config: soakConfig})
 	for _, machine := range []string{loose, tight} {
-		if err == nil {
-			_, err = l.cloud.AddTemplate(region, fakegce.FlexTemplate(machine, machine))
-		}
+		must.Get(l.cloud.AddTemplate(region, fakegce.FlexTemplate(machine, machine)))
 	}
-	if err != nil {
-		l.shut()
-	}
-	return l, err
+	return l
 }
 
 // hook is Slurm's call of one of the programs. That the daemon has no time for it
 // within 60 ms loses nothing: the next pass sees what there is to do.
-func (l *life) hook(h flex.WakeUp) {
-	l.running.Go(func() { _ = l.wakeUp(context.Background(), h) })
+func (l *life) hook(verb string, nodes []string) {
+	l.running.Go(func() { _ = l.wakeUp(context.Background(), flex.WakeUp{Verb: verb, Nodes: slurm.Fold(nodes)}) })
 }
 
 // soak lives through days in a folder of their own and judges them. The folder
@@ -81,13 +77,13 @@ func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := newLife(dir)
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
-	}
 	begun := time.Now()
-	samples, err := l.days(ctx, begun.Add(lasts), out)
-	l.shut()
+	var samples []sample
+	err = must.Try(func() {
+		l := newLife(dir)
+		defer l.shut()
+		samples = l.days(ctx, begun.Add(lasts), out)
+	})
 	if err == nil {
 		err = judge(samples, time.Since(begun), out)
 	}
@@ -100,83 +96,64 @@ func soak(ctx context.Context, lasts time.Duration, out io.Writer) error {
 
 // days has a daemon live through days until then, and takes a sample of it at the
 // end of each.
-func (l *life) days(ctx context.Context, until time.Time, out io.Writer) (samples []sample, err error) {
-	profiles, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	cmd, err := l.daemonOfSoak(ctx, l.clock, profiles)
-	if err != nil {
-		return nil, err
-	}
-	d, err := l.startDaemon(cmd)
-	if err != nil {
-		return nil, err
-	}
-	for number := 1; err == nil && time.Now().Before(until); number++ {
-		dawn := l.time.Now()
-		var s sample
-		if err = l.live(ctx, newScript(number)); err == nil {
-			s, err = l.takeSample(ctx, d.pid(), profiles, number)
+func (l *life) days(ctx context.Context, until time.Time, out io.Writer) (samples []sample) {
+	profiles := freeAddress()
+	d := l.startDaemon(l.daemonOfSoak(ctx, l.clock, profiles))
+	err := must.Try(func() {
+		for number := 1; time.Now().Before(until); number++ {
+			dawn := l.time.Now()
+			l.live(ctx, newScript(number))
+			s := l.takeSample(ctx, d.pid(), profiles, number)
+			samples = append(samples, s)
+			fmt.Fprintf(out, "day %d, of %.0f h: %v\n", number, l.time.Now().Sub(dawn).Hours(), s)
 		}
-		if err != nil {
-			err = fmt.Errorf("day %d: %w", number, err)
-			break
-		}
-		samples = append(samples, s)
-		fmt.Fprintf(out, "day %d, of %.0f h: %v\n", number, l.time.Now().Sub(dawn).Hours(), s)
+	})
+	stopped := d.stop()
+	if err != nil {
+		must.Do(fmt.Errorf("day %d: %w", len(samples)+1, err))
 	}
-	if stopped := d.stop(); err == nil {
-		err = stopped
-	}
-	return samples, err
+	must.Do(stopped)
+	return samples
 }
 
 // live lives through a day, and returns when it is over, the world at rest and
 // nobody calls the daemon any more.
-func (l *life) live(ctx context.Context, script []event) error {
+func (l *life) live(ctx context.Context, script []event) {
 	begun := l.clock.now()
 	guests := letIn(ctx, &l.world)
-	err := l.passUntil(ctx, func() (bool, error) {
+	defer guests.sendAway() // also from a day that fails
+	l.passUntil(ctx, func() bool {
 		now := l.time.Now().Sub(begun)
 		for len(script) > 0 && script[0].at <= now {
-			if err := script[0].what(ctx, l); err != nil {
-				return false, err
-			}
+			script[0].what(ctx, l)
 			script = script[1:]
 		}
 		if now < day {
-			return false, nil
+			return false
 		}
-		left, err := l.left(ctx)
-		if err == nil && left != "" && now > latest {
-			err = fmt.Errorf("not at rest after %v: %s", now, left)
+		left := l.left(ctx)
+		if left != "" && now > latest {
+			must.Do(fmt.Errorf("not at rest after %v: %s", now, left))
 		}
-		return left == "", err
+		return left == ""
 	})
 	guests.sendAway()
-	if err != nil {
-		return err
-	}
 	gone := time.Now()
-	return l.passUntil(ctx, func() (bool, error) { return time.Since(gone) > settle, nil })
+	l.passUntil(ctx, func() bool { return time.Since(gone) > settle })
 }
 
 // passUntil lets time pass until something holds.
-func (l *life) passUntil(ctx context.Context, holds func() (bool, error)) error {
+func (l *life) passUntil(ctx context.Context, holds func() bool) {
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
-	for {
+	for done := false; !done; done = holds() {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			must.Do(context.Cause(ctx))
 		case <-ticks.C:
 		}
 		l.cloud.Advance(l.clock.now().Sub(l.time.Now()))
 		l.slurm.Step()
-		if ok, err := holds(); ok || err != nil {
-			return err
-		}
 	}
 }
 

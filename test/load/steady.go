@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/mig"
+	"slurmflex/test/must"
 )
 
 // The steady cluster: 5,000 nodes, of which 4,000 run 1,000 jobs, 200 wait for
@@ -36,82 +37,55 @@ const (
 	measuredPasses = 9
 )
 
-// steadyRound has a new daemon reconcile over the steady cluster, in which
+// steadyPass has a new daemon reconcile over the steady cluster, in which
 // nothing is to be done in the cloud.
-func (b *bench) steadyPass(ctx context.Context) ([]row, error) {
-	h, err := b.newHostWithDaemon(ctx, setting{nodes: steadyNodes, rate: 500, interval: time.Hour, room: steadyJobs * steadySize})
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) steadyPass(ctx context.Context) []row {
+	h := b.newHost(setting{nodes: steadyNodes, rate: 500, interval: time.Hour, room: steadyJobs * steadySize})
 	defer h.end()
-	if err := h.fill(ctx); err != nil {
-		return nil, fmt.Errorf("set the cluster up: %w", err)
-	}
-	if err := h.daemon.stop(); err != nil {
-		return nil, err
-	}
-	if err := h.begin(ctx); err != nil {
-		return nil, err
-	}
+	h.begin(ctx)
+	h.fill(ctx)
+	must.Do(h.daemon.stop())
+	h.begin(ctx)
 	var took []time.Duration
 	for i := range warmPasses + measuredPasses {
 		if i == warmPasses {
 			h.cloud.ResetCalls()
 		}
 		before := cpuTime(clockOf(h.daemon.pid()))
-		if err := h.pass(ctx); err != nil {
-			return nil, err
-		}
+		h.pass(ctx)
 		took = append(took, cpuTime(clockOf(h.daemon.pid()))-before)
 	}
 	calls := h.cloud.Counts()
 	if n := changes(calls); n > 0 {
-		return nil, fmt.Errorf("passes over a steady cluster changed something: %v", calls)
+		must.Do(fmt.Errorf("passes over a steady cluster changed something: %v", calls))
 	}
-	memory, err := mostMemory(h.daemon.pid())
 	return []row{
 		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", float64(median(took[warmPasses:]))/millisecond, "ms CPU", 500),
-		measured("steady pass: memory of the process", float64(memory)/mebibyte, "MiB", 120),
+		measured("steady pass: memory of the process", mostMemory(h.daemon.pid()), "MiB", 120),
 		measured("steady pass: API calls, pages and waiting requests only", float64(total(calls))/measuredPasses, "calls", steadyCalls),
-	}, err
+	}
 }
 
 // fill brings the steady cluster about.
-func (h *host) fill(ctx context.Context) error {
-	jobs, err := h.submit(steadyJobs, steadySize)
-	if err != nil {
-		return err
-	}
-	if err := h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) }); err != nil {
-		return err
-	}
-	if _, err := h.submit(waitingJobs, waitingSize); err != nil {
-		return err
-	}
-	if err := h.await(ctx, "requests to wait", func() bool { return h.requests(mig.Accepted) == waitingJobs }); err != nil {
-		return err
-	}
+func (h *host) fill(ctx context.Context) {
+	jobs := h.submit(steadyJobs, steadySize)
+	h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) })
+	h.submit(waitingJobs, waitingSize)
+	h.await(ctx, "requests to wait", func() bool { return h.requests(mig.Accepted) == waitingJobs })
 	for range 3 { // what is left to be done, such as reservations
-		if err := h.pass(ctx); err != nil {
-			return err
-		}
+		h.pass(ctx)
 	}
-	return nil
 }
 
 // pass has the daemon make a pass, and returns when it has long been at rest.
-func (h *host) pass(ctx context.Context) error {
-	looks, calls, since := h.slurmctld.looks.Load(), 0, time.Now()
+func (h *host) pass(ctx context.Context) {
+	looks := h.slurmctld.looks.Load()
 	err := h.wakeUp(ctx, flex.WakeUp{Verb: "resume"})
-	if late := (flex.UnreceiptedError{}); err != nil && !errors.As(err, &late) { // a late one was told
-		return err
+	if !errors.As(err, new(flex.UnreceiptedError)) { // a late one was told
+		must.Do(err)
 	}
-	return h.await(ctx, "a pass", func() bool {
-		if now := total(h.cloud.Counts()); now != calls {
-			calls, since = now, time.Now()
-		}
-		return h.slurmctld.looks.Load() > looks && time.Since(since) > time.Second
-	})
+	h.await(ctx, "a pass", func() bool { return h.slurmctld.looks.Load() > looks })
+	h.awaitRest(ctx, "the end of a pass", time.Second)
 }
 
 // clockOf is the clock of the processors' time of a process, garbage collection
@@ -129,16 +103,10 @@ func cpuTime(clock int32) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// mostMemory is the maximum resident set of a process, in bytes.
-func mostMemory(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(status), "\nVmHWM:")
-	var kib int64
-	if _, err := fmt.Sscanf(rest, "%d kB", &kib); err != nil {
-		return 0, fmt.Errorf("VmHWM of process %d: %w", pid, err)
-	}
-	return kib << 10, nil
+// mostMemory is the maximum resident set of a process, in MiB.
+func mostMemory(pid int) float64 {
+	_, rest, _ := strings.Cut(string(must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))), "\nVmHWM:")
+	var kib float64
+	must.Get(fmt.Sscanf(rest, "%g kB", &kib))
+	return kib / 1024
 }

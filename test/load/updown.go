@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"slurmflex/test/must"
 )
 
 // The scale-up and scale-down.
@@ -55,18 +57,12 @@ func throttle(next http.Handler) http.Handler {
 
 // upAndDown gives 4,000 nodes to 250 jobs at once, and takes them away again.
 // A fifth of the calls to the cloud is refused.
-func (b *bench) upAndDown(ctx context.Context) ([]row, error) {
-	h, err := b.newHostWithDaemon(ctx, setting{nodes: manyJobs * manySize, rate: usualRate, interval: usualInterval, front: throttle})
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) upAndDown(ctx context.Context) []row {
+	h := b.newHost(setting{nodes: manyJobs * manySize, rate: usualRate, interval: usualInterval, front: throttle})
 	defer h.end()
-	jobs, err := h.submit(manyJobs, manySize)
-	if err != nil {
-		return nil, err
-	}
-	most, calls, changed := 0, 0, time.Now()
-	err = h.await(ctx, "all nodes to be up", func() bool {
+	h.begin(ctx)
+	jobs, most := h.submit(manyJobs, manySize), 0
+	h.await(ctx, "all nodes to be up", func() bool {
 		st, asked, up := h.cloud.State(), 0, 0
 		for _, g := range st.Groups {
 			asked += max(g.TargetSize, len(g.Members))
@@ -79,39 +75,21 @@ func (b *bench) upAndDown(ctx context.Context) ([]row, error) {
 		most = max(most, asked)
 		return up == manyJobs*manySize
 	})
-	if err != nil {
-		return nil, err
-	}
 	up := h.sinceCall()
-	if err := h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) }); err != nil {
-		return nil, err
-	}
-	err = h.await(ctx, "calls to be saved up", func() bool {
-		if now := total(h.cloud.Counts()); now != calls {
-			calls, changed = now, time.Now()
-		}
-		return time.Since(changed) > savingTime
-	})
-	if err != nil {
-		return nil, err
-	}
+	h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) })
+	h.awaitRest(ctx, "calls to be saved up", savingTime)
 	h.called.Store(nil)
 	for _, id := range jobs {
-		if err := h.slurm.Cancel(id); err != nil {
-			return nil, err
-		}
+		must.Do(h.slurm.Cancel(id))
 	}
-	err = h.await(ctx, "nothing to be left", func() bool {
+	h.await(ctx, "nothing to be left", func() bool {
 		st := h.cloud.State()
 		return len(st.Instances)+len(st.Groups) == 0
 	})
-	if err != nil {
-		return nil, err
-	}
 	limit := 1.3 * floor().Seconds()
 	return []row{
 		measured("4,000 nodes for 250 jobs, a fifth of the calls refused: all up", up.Seconds(), "s", limit),
 		measured("the same 4,000 nodes: nothing left after scancel", h.sinceCall().Seconds(), "s", limit),
 		measured("the same: most machines asked for at once", float64(most), "VMs", manyJobs*manySize),
-	}, nil
+	}
 }

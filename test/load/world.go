@@ -16,6 +16,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 // world is the Slurm and the Compute that slurmflex is given, and the host that
@@ -48,7 +49,7 @@ const idleTime = time.Second
 
 // start fills a world whose folder is there and empty. The machines of its cloud
 // have the slurmds of its Slurm's nodes.
-func (w *world) start(dir string, m models) (err error) {
+func (w *world) start(dir string, m models) {
 	w.dir = dir
 	now := m.slurm.Now
 	if now == nil {
@@ -59,34 +60,21 @@ func (w *world) start(dir string, m models) (err error) {
 	w.cloud, w.slurm = fakegce.New(m.cloud), fakeslurm.New(m.slurm)
 	w.slurmctld = &slurmctld{model: w.slurm, now: now}
 	for _, folder := range []string{"bin", "run"} {
-		if err := os.Mkdir(w.path(folder), 0o700); err != nil {
-			return err
-		}
+		must.Do(os.Mkdir(w.path(folder), 0o700))
 	}
-	commands, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+	commands := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	w.running.Go(func() { w.slurmctld.serve(commands) })
 	w.close = append(w.close, func() { commands.Close() })
-	if err := writeCommands(w.path("bin"), commands.Addr()); err != nil {
-		return err
-	}
-	compute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+	must.Do(writeCommands(w.path("bin"), commands.Addr()))
+	compute := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	server := &http.Server{Handler: w.cloud, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: idleTime}
 	if m.front != nil {
 		server.Handler = m.front(w.cloud)
 	}
 	w.running.Go(func() { _ = server.Serve(compute) })
 	w.close = append(w.close, func() { server.Close() })
-	w.endpoint = "http://" + compute.Addr().String()
-	if w.page, err = freeAddress(); err != nil {
-		return err
-	}
-	return os.WriteFile(w.path("config.yaml"), []byte(m.config(w)), 0o600)
+	w.endpoint, w.page = "http://"+compute.Addr().String(), freeAddress()
+	must.Do(os.WriteFile(w.path("config.yaml"), []byte(m.config(w)), 0o600))
 }
 
 // shut ends what start has begun.
@@ -105,12 +93,10 @@ func (w *world) wakeUp(ctx context.Context, h flex.WakeUp) error {
 }
 
 // freeAddress is one on which nobody listens at the moment.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
+func freeAddress() string {
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))
+	must.Do(listener.Close())
+	return listener.Addr().String()
 }
 
 // daemon is slurmflex' daemon in a process of its own, so that what it takes is
@@ -122,15 +108,13 @@ type daemon struct {
 
 // startDaemon has a daemon run until it is stopped, or ctx ends. Its log goes into
 // the world's folder.
-func (w *world) startDaemon(cmd *exec.Cmd) (d *daemon, err error) {
-	d = &daemon{cmd: cmd}
-	if d.log, err = os.Create(w.path("daemon.log")); err != nil {
-		return nil, err
-	}
+func (w *world) startDaemon(cmd *exec.Cmd) *daemon {
+	d := &daemon{cmd: cmd, log: must.Get(os.Create(w.path("daemon.log")))}
 	cmd.Stderr = d.log
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	return d, cmd.Start()
+	must.Do(cmd.Start())
+	return d
 }
 
 func (d *daemon) pid() int { return d.cmd.Process.Pid }

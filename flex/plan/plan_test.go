@@ -149,6 +149,33 @@ func group(name string, stamp mig.Stamp, requests ...mig.Request) func(*setting)
 	}
 }
 
+// awaits has a job of the partition train wait for nodes that power up.
+func awaits(id uint32, list string) func(*setting) {
+	return and([]func(*setting){nodes(list, poweringUp), job(id, "train", "15:00", configured, list)})
+}
+
+// runsOn has such a job run on its nodes.
+func runsOn(id uint32, list string) func(*setting) {
+	return and([]func(*setting){nodes(list, running), job(id, "train", "15:00", slurm.JobRunning, list)})
+}
+
+func and(more []func(*setting)) func(*setting) {
+	return func(s *setting) {
+		for _, set := range more {
+			set(s)
+		}
+	}
+}
+
+// groupOf is the group that was made for a job's nodes of nodeset a3.
+func groupOf(id uint32, requests ...mig.Request) func(*setting) {
+	return group(memo.JobGroup("alpha", "a3", id, 0), forJob("a3", id), requests...)
+}
+
+func accepted(list string) mig.Request { return request("a1", mig.Accepted, list, 15*time.Minute) }
+
+func succeeded(list string) mig.Request { return request("a1", mig.Succeeded, list, 15*time.Minute) }
+
 func forJob(set string, id uint32) mig.Stamp { return mig.Stamp{NodeSet: set, Job: id} }
 
 func forNode(set, node string) mig.Stamp { return mig.Stamp{NodeSet: set, Node: node} }
@@ -203,309 +230,198 @@ func actions(p Plan) []string {
 	return lines
 }
 
-func TestAPass(t *testing.T) {
-	const min15 = 15 * time.Minute
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"does nothing when nothing is wanted": {
-			given: seen(nodes("alpha-a3-[0-9]", poweredDown)),
-		},
-		"asks for all nodes of an exclusive job at once, for the job's time limit": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"asks for max_run_duration where the job's duration is not used": {
-			given: seen(nodes("alpha-fix-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-fix-0")),
-			want: []string{
-				"create group alpha-fix-job-7 in us-central1",
-				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
-			},
-		},
-		"takes the nodes of a job whose resume calls have not all come yet": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", aboutToRise),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"gives two jobs a group each": {
-			given: seen(nodes("alpha-a3-[0-3]", poweringUp),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				job(8, "train", "20:00", slurm.JobConfiguring, "alpha-a3-[2-3]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
-				"create group alpha-a3-job-8 in us-central1",
-				"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-job-8/a1 for 00:20:00",
-			},
-		},
-		"never ties unrelated jobs of a shared node together": {
-			given: seen(nodes("alpha-a3-[0-2]", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
-				job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				job(8, "shared", "20:00", slurm.JobConfiguring, "alpha-a3-[1-2]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",
-				"create group alpha-a3-job-8 in us-central1",
-				"request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:20:00",
-			},
-		},
-		"asks node by node where the nodeset says so": {
-			given: seen(nodes("alpha-one-[2-3]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-one-[2-3]")),
-			want: []string{
-				"create group alpha-one-node-2 in europe-west4",
-				"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
-				"create group alpha-one-node-3 in europe-west4",
-				"request 1 node (alpha-one-3) in alpha-one-node-3/a1 for 02:00:00",
-			},
-		},
-		"asks for a node that an admin powered up": {
-			given: seen(nodes("alpha-a3-5", risingIdle)),
-			want: []string{
-				"create group alpha-a3-node-5 in us-central1",
-				"request 1 node (alpha-a3-5) in alpha-a3-node-5/a1 for 7-00:00:00",
-			},
-		},
-		"keeps what it asked for such a node, though Slurm forgets that no job had it": {
-			given: seen(freed("alpha-a3-5", risingIdle),
-				group("alpha-a3-node-5", forNode("a3", "alpha-a3-5"), request("a1", mig.Accepted, "alpha-a3-5", time.Hour))),
-		},
-		"asks for a static node that is powering up": {
-			given: seen(freed("alpha-one-0", risingIdle)),
-			want: []string{
-				"create group alpha-one-node-0 in europe-west4",
-				"request 1 node (alpha-one-0) in alpha-one-node-0/a1 for 02:00:00",
-			},
-		},
-		"asks only for the request when the group is there already": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7))),
-			want: []string{"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00"},
-		},
-		"asks for nothing twice": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-		},
-		"leaves a gang alone while its nodes come up one after the other": {
-			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15)),
-				vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-		},
-		"adopts a live request for another job's nodes if its lease is long enough": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-		},
-		"replaces a live request whose lease is too short for the job": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "30:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-			want: []string{"cancel request alpha-a3-job-7/a1"},
-		},
-		"replaces a live request that brings only a part of the job": {
-			given: seen(nodes("alpha-a3-[0-2]", poweringUp), job(8, "train", "10:00", slurm.JobConfiguring, "alpha-a3-[0-2]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-			want: []string{"cancel request alpha-a3-job-7/a1"},
-		},
-		"cancels the request of a job that was cancelled, and hands the nodes back": {
-			given: seen(freed("alpha-a3-[0-1]", risingIdle),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-			want: []string{
-				"cancel request alpha-a3-job-7/a1",
-				"set nodes alpha-a3-[0-1] power_down_force",
-			},
-		},
-		"does the same for a job whose nodes come each by itself": {
-			given: seen(freed("alpha-one-2", risingIdle),
-				group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7},
-					request("a1", mig.Accepted, "alpha-one-2", 2*time.Hour))),
-			want: []string{
-				"cancel request alpha-one-node-2/a1",
-				"set nodes alpha-one-2 power_down_force",
-			},
-		},
-		"waits until a request has left CREATING, then cancels it": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringDown),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Creating, "alpha-a3-[0-1]", min15))),
-		},
-		"cancels the second of two requests for the same nodes": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", min15),
-					request("a2", mig.Accepted, "alpha-a3-0", min15))),
-			want: []string{"cancel request alpha-a3-job-7/a2"},
-		},
-		"deletes the instances of nodes that Slurm powers down, and no others": {
-			given: seen(nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-10", running),
-				job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-10"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-1", min15)),
-				group("alpha-a3-job-8", forJob("a3", 8), request("a1", mig.Succeeded, "alpha-a3-10", min15)),
-				vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-10", "alpha-a3-job-8", "RUNNING")),
-			want: []string{"delete instances alpha-a3-1 of alpha-a3-job-7"},
-		},
-		"never deletes an instance that a job's node runs on": {
-			given: seen(nodes("alpha-a3-1", poweringDown), job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-1"),
-				group("alpha-a3-job-8", forJob("a3", 8)), vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")),
-		},
-		"leaves instances alone that no group of ours made": {
-			given: seen(nodes("alpha-a3-[1-2]", poweringDown),
-				vms("alpha-a3-1", "", "RUNNING"), vms("alpha-a3-2", "somebody-elses", "RUNNING")),
-		},
-		"leaves instances alone whose node Slurm does not show": {
-			given: seen(group("alpha-a3-job-8", forJob("a3", 8)), vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")),
-		},
-		"waits until the old instance of a node is gone before it asks for a new one": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING")),
-		},
-		"deletes a group that is empty": {
-			given: seen(nodes("alpha-a3-[0-1]", poweredDown),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
-			want: []string{"delete group alpha-a3-job-7"},
-		},
-		"keeps an empty group while a node in use could have its machine there unseen": {
-			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweredDown),
-				job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
-		},
-		"deletes a job's old group when its nodes have found their machines elsewhere": {
-			given: seen(nodes("alpha-a3-0", running), job(9, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", min15)),
-				group("alpha-a3-job-9", forJob("a3", 9), request("a1", mig.Succeeded, "alpha-a3-0", min15)),
-				vms("alpha-a3-0", "alpha-a3-job-9", "RUNNING")),
-			want: []string{"delete group alpha-a3-job-7"},
-		},
-		"never touches a group of another cluster": {
-			given: seen(nodes("alpha-a3-0", poweringDown), func(s *setting) {
-				s.Groups = append(s.Groups, mig.Group{
-					Name: "alpha-a3-job-7", Region: "us-central1",
-					Stamp:    mig.Stamp{Version: 1, Cluster: "alpha-a3", NodeSet: "a3", Job: 7},
-					Requests: []mig.Request{request("a1", mig.Accepted, "alpha-a3-0", min15)},
-				})
-			}, vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-		},
-		"creates nothing in a region that could not be read": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-one-2", poweringUp), unseen("us-central1"),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0,alpha-one-2")),
-			want: []string{
-				"create group alpha-one-node-2 in europe-west4",
-				"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
-			},
-		},
-		"hands no node back whose region could not be read": {
-			given: seen(freed("alpha-a3-0", risingIdle), unseen("us-central1")),
-		},
-		"marks the nodes of an exclusive job, where Slurm has not, so that they go when it ends": {
-			given: seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-			want: []string{"set nodes alpha-a3-0 power_down"},
-		},
-		"does not mark the nodes of a shared partition, nor static ones": {
-			given: seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				nodes("alpha-one-0", "ALLOCATED+CLOUD"), job(8, "train", "15:00", slurm.JobRunning, "alpha-one-0")),
-		},
-		"leaves a node to the admin who drained or downed it while it powers up": {
-			given: seen(freed("alpha-a3-0", risingIdle+"+DRAIN"), freed("alpha-a3-1", "DOWN+CLOUD+POWERING_UP")),
-		},
-		"leaves a node alone whose state it does not understand": {
-			given: seen(freed("alpha-a3-0", risingIdle+"+LEVITATING"), nodes("alpha-a3-1", poweringDown+"+LEVITATING"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", min15)),
-				vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING")),
-		},
-		"knows other nodesets' nodes and leaves them alone": {
-			given: seen(nodes("alpha-cpu-0", poweringUp), job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-cpu-0"),
-				freed("alpha-cpu-1", risingIdle), nodes("beta-a3-0", poweringUp)),
-		},
-		"waits a minute after the first failure": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
-			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; retrying at 2026-11-21T12:00:01Z"`},
-		},
-		"then tries again under the next attempt's name": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
-			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
-		},
-		"counts a refusal once that is on record too": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
-				refused("alpha-a3-job-7", mig.CauseCapacity, 60*time.Second, 1)),
-			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
-		},
-		"gives all unbooted nodes of a job back when its request can never succeed": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
-			want: []string{"return alpha-a3-[0-1] to Slurm and hold job 7: STOCKOUT: none"},
-		},
-		"gives the nodes back when the cloud refuses the group for a reason that will not pass": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
-			want: []string{"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no"},
-		},
-		"gives the nodes back after max_attempts": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
-					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
-					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
-			want: []string{"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: STOCKOUT: none"},
-		},
-		"gives them back once for each attempt that fails, also when the job has been given nodes again": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
-					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
-					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, 2*time.Minute)),
-				func(s *setting) { s.Jobs[0].Start = noon.Add(-time.Second) }),
-			want: []string{`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; retrying at 2026-11-21T12:14:00Z"`},
-		},
-		"waits, and says what to fix, where a group of its name is somebody else's": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
-			want: []string{`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; ` +
-				`delete or rename it"`},
-		},
-		"goes on at once where that group is its own after all": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), group("alpha-a3-job-7", forJob("a3", 7))),
-			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
-		},
-		"waits for a request of its own that the lists do not show yet": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7)), counting(2), creating(2)),
-		},
-		"also beside one that has failed": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Hour)), counting(1), creating(1)),
-		},
-		"lets such a group be, and the nodes that it may serve, when the job has gone": {
-			given: seen(nodes("alpha-a3-0", poweringDown), group("alpha-a3-job-7", forJob("a3", 7)), counting(1), creating(1)),
-		},
-		"keeps a group that counts the attempts of a job in the queue": {
-			given: seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
-		},
-		"keeps such a group of a single node": {
-			given: seen(nodes("alpha-one-2", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
-				group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7},
-					failed("a1", "alpha-one-2", mig.CauseCapacity, time.Second))),
-		},
-		"and deletes it when the job has left the queue": {
-			given: seen(nodes("alpha-a3-0", poweredDown),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
-			want: []string{"delete group alpha-a3-job-7"},
-		},
-	} {
+// planned is what is planned with alpha's configuration.
+func planned(t testing.TB, given Snapshot) []string {
+	t.Helper()
+	return actions(Compute(alphaConfig(t), given))
+}
+
+// situations are the subtests of one test: in the situation of a name, that is
+// planned, and each action has a reason.
+func situations(t *testing.T, cfg *config.Config) (in func(name string, given Snapshot, want ...string)) {
+	return func(name string, given Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(alphaConfig(t), c.given)
-			assert.Equal(t, c.want, actions(p))
+			p := Compute(cfg, given)
+			assert.Equal(t, want, actions(p))
 			for _, a := range p.Actions {
 				assert.NotEmpty(t, a.Because(), "%s gives no reason", a)
 			}
 		})
 	}
+}
+
+func TestAPass(t *testing.T) {
+	const min15 = 15 * time.Minute
+	in := situations(t, alphaConfig(t))
+	in("does nothing when nothing is wanted", seen(nodes("alpha-a3-[0-9]", poweredDown)))
+	in("asks for all nodes of an exclusive job at once, for the job's time limit", seen(awaits(7, "alpha-a3-[0-1]")),
+		"create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
+	in("asks for max_run_duration where the job's duration is not used", seen(awaits(7, "alpha-fix-0")),
+		"create group alpha-fix-job-7 in us-central1",
+		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00")
+	in("takes the nodes of a job whose resume calls have not all come yet", seen(nodes("alpha-a3-0", poweringUp),
+		nodes("alpha-a3-1", aboutToRise), job(7, "train", "15:00", configured, "alpha-a3-[0-1]")),
+		"create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
+	in("gives two jobs a group each", seen(nodes("alpha-a3-[0-3]", poweringUp),
+		job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
+		job(8, "train", "20:00", configured, "alpha-a3-[2-3]")),
+		"create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
+		"create group alpha-a3-job-8 in us-central1",
+		"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-job-8/a1 for 00:20:00")
+	in("never ties unrelated jobs of a shared node together",
+		seen(nodes("alpha-a3-[0-2]", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"),
+			job(8, "shared", "20:00", configured, "alpha-a3-[1-2]")),
+		"create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",
+		"create group alpha-a3-job-8 in us-central1",
+		"request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:20:00")
+	in("asks node by node where the nodeset says so", seen(awaits(7, "alpha-one-[2-3]")),
+		"create group alpha-one-node-2 in europe-west4",
+		"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
+		"create group alpha-one-node-3 in europe-west4",
+		"request 1 node (alpha-one-3) in alpha-one-node-3/a1 for 02:00:00")
+	in("asks for a node that an admin powered up", seen(nodes("alpha-a3-5", risingIdle)),
+		"create group alpha-a3-node-5 in us-central1",
+		"request 1 node (alpha-a3-5) in alpha-a3-node-5/a1 for 7-00:00:00")
+	in("keeps what it asked for such a node, though Slurm forgets that no job had it",
+		seen(freed("alpha-a3-5", risingIdle), group("alpha-a3-node-5", forNode("a3", "alpha-a3-5"), request("a1",
+			mig.Accepted, "alpha-a3-5", time.Hour))))
+	in("asks for a static node that is powering up", seen(freed("alpha-one-0", risingIdle)),
+		"create group alpha-one-node-0 in europe-west4",
+		"request 1 node (alpha-one-0) in alpha-one-node-0/a1 for 02:00:00")
+	in("asks only for the request when the group is there already", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7)),
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
+	in("asks for nothing twice", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]"))))
+	in("leaves a gang alone while its nodes come up one after the other", seen(nodes("alpha-a3-0", running),
+		nodes("alpha-a3-1", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
+		groupOf(7, accepted("alpha-a3-[0-1]")), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")))
+	in("adopts a live request for another job's nodes if its lease is long enough",
+		seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", configured, "alpha-a3-[0-1]"),
+			groupOf(7, accepted("alpha-a3-[0-1]"))))
+	in("replaces a live request whose lease is too short for the job", seen(nodes("alpha-a3-[0-1]", poweringUp),
+		job(8, "train", "30:00", configured, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"cancel request alpha-a3-job-7/a1")
+	in("replaces a live request that brings only a part of the job", seen(nodes("alpha-a3-[0-2]", poweringUp),
+		job(8, "train", "10:00", configured, "alpha-a3-[0-2]"), groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"cancel request alpha-a3-job-7/a1")
+	in("cancels the request of a job that was cancelled, and hands the nodes back",
+		seen(freed("alpha-a3-[0-1]", risingIdle), groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"cancel request alpha-a3-job-7/a1", "set nodes alpha-a3-[0-1] power_down_force")
+	in("does the same for a job whose nodes come each by itself", seen(freed("alpha-one-2", risingIdle),
+		group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7}, request("a1", mig.Accepted,
+			"alpha-one-2", 2*time.Hour))),
+		"cancel request alpha-one-node-2/a1", "set nodes alpha-one-2 power_down_force")
+	in("waits until a request has left CREATING, then cancels it", seen(nodes("alpha-a3-[0-1]", poweringDown),
+		groupOf(7, request("a1", mig.Creating, "alpha-a3-[0-1]", min15))))
+	in("cancels the second of two requests for the same nodes", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, accepted("alpha-a3-0"), request("a2", mig.Accepted, "alpha-a3-0", min15))),
+		"cancel request alpha-a3-job-7/a2")
+	in("deletes the instances of nodes that Slurm powers down, and no others", seen(nodes("alpha-a3-1", poweringDown),
+		runsOn(8, "alpha-a3-10"), groupOf(7, succeeded("alpha-a3-1")), groupOf(8, succeeded("alpha-a3-10")),
+		vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-10", "alpha-a3-job-8", "RUNNING")),
+		"delete instances alpha-a3-1 of alpha-a3-job-7")
+	in("never deletes an instance that a job's node runs on", seen(nodes("alpha-a3-1", poweringDown),
+		job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-1"), groupOf(8),
+		vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")))
+	in("leaves instances alone that no group of ours made", seen(nodes("alpha-a3-[1-2]", poweringDown),
+		vms("alpha-a3-1", "", "RUNNING"), vms("alpha-a3-2", "somebody-elses", "RUNNING")))
+	in("leaves instances alone whose node Slurm does not show", seen(groupOf(8),
+		vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")))
+	in("waits until the old instance of a node is gone before it asks for a new one",
+		seen(awaits(8, "alpha-a3-[0-1]"), groupOf(7), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING")))
+	in("deletes a group that is empty", seen(nodes("alpha-a3-[0-1]", poweredDown),
+		groupOf(7, succeeded("alpha-a3-[0-1]"))),
+		"delete group alpha-a3-job-7")
+	in("keeps an empty group while a node in use could have its machine there unseen",
+		seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweredDown),
+			job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), groupOf(7, succeeded("alpha-a3-[0-1]"))))
+	in("deletes a job's old group when its nodes have found their machines elsewhere", seen(runsOn(9, "alpha-a3-0"),
+		groupOf(7, succeeded("alpha-a3-0")), groupOf(9, succeeded("alpha-a3-0")),
+		vms("alpha-a3-0", "alpha-a3-job-9", "RUNNING")),
+		"delete group alpha-a3-job-7")
+	in("never touches a group of another cluster", seen(nodes("alpha-a3-0", poweringDown), func(s *setting) {
+		s.Groups = append(s.Groups, mig.Group{
+			Name: "alpha-a3-job-7", Region: "us-central1",
+			Stamp:    mig.Stamp{Version: 1, Cluster: "alpha-a3", NodeSet: "a3", Job: 7},
+			Requests: []mig.Request{accepted("alpha-a3-0")},
+		})
+	}, vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")))
+	in("creates nothing in a region that could not be read", seen(nodes("alpha-a3-0", poweringUp),
+		nodes("alpha-one-2", poweringUp), unseen("us-central1"),
+		job(7, "train", "15:00", configured, "alpha-a3-0,alpha-one-2")),
+		"create group alpha-one-node-2 in europe-west4",
+		"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00")
+	in("hands no node back whose region could not be read", seen(freed("alpha-a3-0", risingIdle),
+		unseen("us-central1")))
+	in("marks the nodes of an exclusive job, where Slurm has not, so that they go when it ends",
+		seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+			vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+		"set nodes alpha-a3-0 power_down")
+	in("does not mark the nodes of a shared partition, nor static ones", seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"),
+		job(7, "shared", "15:00", slurm.JobRunning, "alpha-a3-0"), nodes("alpha-one-0", "ALLOCATED+CLOUD"),
+		job(8, "train", "15:00", slurm.JobRunning, "alpha-one-0")))
+	in("leaves a node to the admin who drained or downed it while it powers up",
+		seen(freed("alpha-a3-0", risingIdle+"+DRAIN"), freed("alpha-a3-1", "DOWN+CLOUD+POWERING_UP")))
+	in("leaves a node alone whose state it does not understand", seen(freed("alpha-a3-0", risingIdle+"+LEVITATING"),
+		nodes("alpha-a3-1", poweringDown+"+LEVITATING"), groupOf(7, accepted("alpha-a3-0")),
+		vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING")))
+	in("knows other nodesets' nodes and leaves them alone", seen(nodes("alpha-cpu-0", poweringUp),
+		job(7, "shared", "15:00", configured, "alpha-cpu-0"), freed("alpha-cpu-1", risingIdle),
+		nodes("beta-a3-0", poweringUp)))
+	in("waits a minute after the first failure", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
+		`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; retrying at 2026-11-21T12:00:01Z"`)
+	in("then tries again under the next attempt's name", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
+	in("counts a refusal once that is on record too", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
+		refused("alpha-a3-job-7", mig.CauseCapacity, 60*time.Second, 1)),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
+	in("gives all unbooted nodes of a job back when its request can never succeed", seen(awaits(7, "alpha-a3-[0-1]"),
+		groupOf(7, failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
+		"return alpha-a3-[0-1] to Slurm and hold job 7: STOCKOUT: none")
+	in("gives the nodes back when the cloud refuses the group for a reason that will not pass",
+		seen(awaits(7, "alpha-a3-0"), refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
+		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
+	in("gives the nodes back after max_attempts", seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0",
+		mig.CauseCapacity, 5*time.Hour), failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3",
+		"alpha-a3-0", mig.CauseCapacity, 3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour),
+		failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
+		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: STOCKOUT: none")
+	in("gives them back once for each attempt that fails, also when the job has been given nodes again",
+		seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
+			failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity,
+				3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0",
+				mig.CauseQuota, 2*time.Minute)), started(7, time.Second)),
+		`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; retrying at 2026-11-21T12:14:00Z"`)
+	in("waits, and says what to fix, where a group of its name is somebody else's", seen(awaits(7, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
+		`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; `+
+			`delete or rename it"`)
+	in("goes on at once where that group is its own after all", seen(awaits(7, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), groupOf(7)),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
+	in("waits for a request of its own that the lists do not show yet", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7),
+		counting(2), creating(2)))
+	in("also beside one that has failed", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Hour)), counting(1), creating(1)))
+	in("lets such a group be, and the nodes that it may serve, when the job has gone",
+		seen(nodes("alpha-a3-0", poweringDown), groupOf(7), counting(1), creating(1)))
+	in("keeps a group that counts the attempts of a job in the queue", seen(nodes("alpha-a3-0", poweredDown),
+		job(7, "train", "15:00", slurm.JobPending, ""),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))))
+	in("keeps such a group of a single node", seen(nodes("alpha-one-2", poweredDown),
+		job(7, "train", "15:00", slurm.JobPending, ""), group("alpha-one-node-2",
+			mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7}, failed("a1", "alpha-one-2", mig.CauseCapacity,
+				time.Second))))
+	in("and deletes it when the job has left the queue", seen(nodes("alpha-a3-0", poweredDown),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
+		"delete group alpha-a3-job-7")
 }
 
 // creating has the last group create that many members.
@@ -519,7 +435,7 @@ func counting(n int) func(*setting) {
 }
 
 func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
-	whole := seen(nodes("alpha-a3-[0-2499]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"))
+	whole := seen(awaits(7, "alpha-a3-[0-2499]"))
 	want := []string{
 		"create group alpha-a3-job-7 in us-central1",
 		"request 1000 nodes (alpha-a3-[0-999]) in alpha-a3-job-7/a1 for 00:15:00",
@@ -528,23 +444,23 @@ func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
 		"create group alpha-a3-job-7-p2 in us-central1",
 		"request 500 nodes (alpha-a3-[2000-2499]) in alpha-a3-job-7-p2/a1 for 00:15:00",
 	}
-	assert.Equal(t, want, actions(Compute(alphaConfig(t), whole)))
+	assert.Equal(t, want, planned(t, whole))
 
 	// A part that has come changes nothing about the names of the others.
 	rest := seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-2499]", poweringUp),
-		job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"),
-		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-999]", 15*time.Minute)),
+		job(7, "train", "15:00", configured, "alpha-a3-[0-2499]"),
+		groupOf(7, succeeded("alpha-a3-[0-999]")),
 		vms("alpha-a3-[0-999]", "alpha-a3-job-7", "RUNNING"))
-	assert.Equal(t, want[2:], actions(Compute(alphaConfig(t), rest)))
+	assert.Equal(t, want[2:], planned(t, rest))
 }
 
 func TestTheOrderOfWhatIsSeenChangesNothing(t *testing.T) {
 	cfg := alphaConfig(t)
 	s := seen(nodes("alpha-a3-[0-9]", poweringUp), freed("alpha-a3-[10-12]", risingIdle), nodes("alpha-one-[0-5]", poweringUp),
-		nodes("alpha-a3-[20-29]", poweringDown), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-4]"),
-		job(8, "train", "20:00", slurm.JobConfiguring, "alpha-a3-[5-9],alpha-one-[0-5]"),
-		group("alpha-a3-job-3", forJob("a3", 3)), group("alpha-a3-job-4", forJob("a3", 4)),
-		group("alpha-a3-job-5", forJob("a3", 5), request("a1", mig.Accepted, "alpha-a3-[10-12]", time.Hour)),
+		nodes("alpha-a3-[20-29]", poweringDown), job(7, "train", "15:00", configured, "alpha-a3-[0-4]"),
+		job(8, "train", "20:00", configured, "alpha-a3-[5-9],alpha-one-[0-5]"),
+		groupOf(3), groupOf(4),
+		groupOf(5, request("a1", mig.Accepted, "alpha-a3-[10-12]", time.Hour)),
 		vms("alpha-a3-[20-24]", "alpha-a3-job-3", "RUNNING"), vms("alpha-a3-[25-29]", "alpha-a3-job-4", "RUNNING"))
 	want := actions(Compute(cfg, s))
 	require.NotEmpty(t, want)

@@ -32,8 +32,7 @@ type pair struct {
 }
 
 func (p *pair) Config(context.Context) (slurm.Config, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.usersRead++
 	user := p.user
 	if user == "" {
@@ -43,16 +42,14 @@ func (p *pair) Config(context.Context) (slurm.Config, error) {
 }
 
 func (p *pair) Controllers(context.Context) ([]slurm.Controller, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.asked++
 	return []slurm.Controller{{Role: "primary", Host: "ctl1", Up: p.primary}, {Role: "backup", Host: "ctl2", Up: p.backup}}, p.down
 }
 
 // set says which of the two is up.
 func (p *pair) set(primary, backup bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.primary, p.backup = primary, backup
 }
 
@@ -206,15 +203,13 @@ type tally struct {
 }
 
 func (c *tally) add(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.counts[name]++
 }
 
 // since returns the counts since it was last called.
 func (c *tally) since() map[string]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	was := c.counts
 	c.counts = map[string]int{}
 	return was

@@ -16,17 +16,19 @@ import (
 	"go.uber.org/zap"
 )
 
+// take takes a lock that can be had.
+func take(t *testing.T, lock Lock) (release func()) {
+	release, err := lock.Take(t.Context())
+	assert.NoError(t, err)
+	return release
+}
+
 func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
-		release, err := lock.Take(t.Context())
-		require.NoError(t, err)
+		release := take(t, lock)
 		second := make(chan func())
-		go func() {
-			release, err := lock.Take(t.Context())
-			assert.NoError(t, err)
-			second <- release
-		}()
+		go func() { second <- take(t, lock) }()
 		time.Sleep(time.Minute)
 		select {
 		case <-second:
@@ -34,17 +36,13 @@ func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 		default:
 		}
 
-		_, err = lock.Take(t.Context())
+		_, err := lock.Take(t.Context())
 		require.ErrorIs(t, err, ErrQueued, "a third one")
 
 		release()
 		release = <-second
 		third := make(chan func())
-		go func() {
-			release, err := lock.Take(t.Context())
-			assert.NoError(t, err)
-			third <- release
-		}()
+		go func() { third <- take(t, lock) }()
 		time.Sleep(time.Minute)
 		release()
 		(<-third)()
@@ -54,18 +52,15 @@ func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 func TestWaitingForTheLockEndsWithItsContext(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
-		release, err := lock.Take(t.Context())
-		require.NoError(t, err)
+		release := take(t, lock)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err = lock.Take(ctx)
+		_, err := lock.Take(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.EqualError(t, err, "lock "+filepath.Join(lock.Dir, "round.lock")+": context deadline exceeded")
 
 		release()
-		release, err = lock.Take(t.Context())
-		require.NoError(t, err, "one that gave up is not in the way")
-		release()
+		take(t, lock)() // one that gave up is not in the way
 	})
 }
 
@@ -89,8 +84,7 @@ func TestTheLockOfAProcessThatDiesIsFree(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	require.NoError(t, holder.Process.Kill())
-	release, err := lock.Take(t.Context())
-	require.NoError(t, err)
+	release := take(t, lock)
 	release()
 	assert.ErrorContains(t, holder.Wait(), "killed")
 }
@@ -174,16 +168,14 @@ func TestALockFileIsNeverReachedThroughALink(t *testing.T) {
 
 func TestALockIsUsableNoMatterWhoHoldsIt(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
-	release, err := lock.Take(t.Context())
-	require.NoError(t, err)
+	release := take(t, lock)
 	defer release()
 	assert.NoError(t, lock.Usable())
 }
 
 func TestLockFilesAreForTheirOwnerOnly(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
-	release, err := lock.Take(t.Context())
-	require.NoError(t, err)
+	release := take(t, lock)
 	release()
 	files, err := os.ReadDir(lock.Dir)
 	require.NoError(t, err)

@@ -39,6 +39,16 @@ func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
 	return path, wakeUps
 }
 
+// heard is the ear of a cluster's daemon, and its log of what is wrong.
+func heard(t *testing.T, cluster string) (path string, wakeUps <-chan WakeUp, log *observer.ObservedLogs) {
+	t.Helper()
+	path = socketPath(t)
+	core, log := observer.New(zap.WarnLevel)
+	wakeUps, err := Listen(t.Context(), path, cluster, zap.New(core))
+	require.NoError(t, err)
+	return path, wakeUps, log
+}
+
 // send sends a wake-up, again where a busy machine lets the daemon be late.
 func send(t testing.TB, path string, h WakeUp) error {
 	t.Helper()
@@ -151,10 +161,7 @@ func asRoot(t *testing.T) {
 
 func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 	asRoot(t)
-	path := socketPath(t)
-	core, log := observer.New(zap.WarnLevel)
-	wakeUps, err := Listen(t.Context(), path, "alpha", zap.New(core))
-	require.NoError(t, err)
+	path, wakeUps, log := heard(t, "alpha")
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
 	require.NoError(t, os.Chmod(path, 0o666))
 
@@ -277,4 +284,30 @@ func FuzzReceive(f *testing.F) {
 			assert.Empty(t, answer)
 		}
 	})
+}
+
+func TestTheNodesOfACallAreSortedByWhomTheyConcern(t *testing.T) {
+	assert.Equal(t, Calls{
+		Ours:    []string{"alpha-a3-0", "alpha-one-3"},
+		Others:  []string{"alpha-cpu-1"},
+		Unknown: []string{"alpha-a3-8", "beta-a3-0", "alpha-a3-00", ""},
+	}, Sort(alphaConfig(t), []string{
+		"alpha-a3-0", "alpha-a3-8", "alpha-cpu-1", "beta-a3-0", "alpha-one-3", "alpha-a3-00", "",
+	}))
+	assert.Equal(t, Calls{}, Sort(alphaConfig(t), nil))
+}
+
+func TestTheJobsOfACallAreThoseOfItsResumeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "resume.json")
+	_, err := ResumedJobs("")
+	require.EqualError(t, err, "SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")
+	_, err = ResumedJobs(path)
+	require.EqualError(t, err, "SLURM_RESUME_FILE: open "+path+": no such file or directory")
+	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],`), 0o600))
+	_, err = ResumedJobs(path)
+	require.EqualError(t, err, "SLURM_RESUME_FILE "+path+": resume file: unexpected end of JSON input")
+	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],"all_nodes_resume":"alpha-a3-0"}`), 0o600))
+	jobs, err := ResumedJobs(path)
+	require.NoError(t, err)
+	assert.Equal(t, []uint32{812, 813}, jobs)
 }

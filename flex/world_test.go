@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -97,6 +98,16 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 	})
 }
 
+// eachInWorld runs a test of cases, each in a world of its own.
+func eachInWorld[T any](t *testing.T, cases map[string]T, run func(*testing.T, *world, T)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) { run(t, w, c) })
+		})
+	}
+}
+
 // begin puts a reconciler in place that remembers nothing, as that of a
 // process that has just been started.
 func (w *world) begin() {
@@ -138,8 +149,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // onDeath names what ends the process.
 func (w *wire) onDeath(die context.CancelFunc) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	w.die = die
 }
 
@@ -149,6 +159,29 @@ func (w *world) mustPass(ctx context.Context, only ...Filter) Outcome {
 	out, err := w.Pass(ctx, only...)
 	require.NoError(w.t, err)
 	return out
+}
+
+// within makes a pass that is not waited for longer than that.
+func (w *world) within(patience time.Duration) {
+	w.t.Helper()
+	_, err := w.pass(w.t.Context(), patience)
+	require.NoError(w.t, err)
+}
+
+// observed is what is seen now.
+func (w *world) observed() plan.Snapshot {
+	w.t.Helper()
+	snap, err := w.Observe(w.t.Context())
+	require.NoError(w.t, err)
+	return snap
+}
+
+// refuses has operations of a method end with an error.
+func (w *world) refuses(method, code, words string) {
+	w.t.Helper()
+	require.NoError(w.t, w.cloud.AddFault(fakegce.Fault{
+		Method: method, OperationError: &fakegce.Problem{Code: code, Message: words},
+	}))
 }
 
 // settle reconciles until nothing is to be expected soon. A process that
@@ -209,4 +242,10 @@ func (w *world) owned() []string {
 		lines = append(lines, fmt.Sprintf("instance %s of %s: %s", in.Name, in.Group, in.Status))
 	}
 	return lines
+}
+
+// locked locks until the function that it returns is called.
+func locked(mu *sync.Mutex) (unlock func()) {
+	mu.Lock()
+	return mu.Unlock
 }

@@ -52,10 +52,7 @@ func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")               // whose nodes go when it ends
 		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
 		assert.True(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown), "in the same pass")
-		for range 600 {
-			time.Sleep(time.Second)
-			w.mustPass(t.Context())
-		}
+		w.passes(600, time.Second)
 		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return u != "alpha-one-0 resume " })
 		assert.InDelta(t, 10+5, len(tries), 2, "in ten minutes")
 
@@ -73,10 +70,7 @@ func TestAReturnThatSlurmRefusesStopsNoOther(t *testing.T) {
 		w.slurm.frozen = "alpha-a3-0"
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "train", "alpha-a3-1")
-		for range 60 {
-			w.mustPass(t.Context())
-			time.Sleep(time.Second)
-		}
+		w.passes(60, time.Second)
 		assert.Equal(t, slurm.JobConfiguring, w.slurm.queue()[1])
 		assert.Equal(t, slurm.JobPending, w.slurm.queue()[2])
 		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return !strings.HasPrefix(u, "alpha-a3-0 power_down_force") })
@@ -92,8 +86,7 @@ func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", words)
-				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-				w.settle()
+				w.served(1, "train", "alpha-a3-[0-1]")
 				assert.Equal(t, []string{
 					"alpha-a3-[0-1] power_down ", "alpha-a3-[0-1] power_down_force slurmflex: INVALID_ARGUMENT: " + words, "alpha-a3-[0-1] resume ",
 				}, w.slurm.updated())
@@ -110,8 +103,7 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"a fixed template counts for the job that was held for the old one": func(t *testing.T, w *world) {
 			hopeless(w)
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.settle()
+			w.served(1, "train", "alpha-a3-0")
 			require.Equal(t, []uint32{1}, w.slurm.held)
 
 			w.cloud.ClearFaults()
@@ -180,9 +172,7 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 			for _, method := range []string{"resourcePolicies.insert", "regionInstanceGroupManagerResizeRequests.delete"} {
 				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Status: http.StatusForbidden}))
 			}
-			w.cloud.SetCapacity("", "", 0)
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.settle()
+			w.waiting(1, "train", "alpha-a3-0")
 			w.cloud.ResetCalls()
 			there := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}
 			made := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-2"}}
@@ -213,9 +203,7 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 			assert.Equal(t, actionLimit, time.Since(begun), "three of a minute each")
 		},
 		"what is under way is not begun again": func(t *testing.T, w *world) {
-			w.cloud.SetCapacity("", "", 0)
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.settle()
+			w.waiting(1, "train", "alpha-a3-0")
 			time.Sleep(time.Minute)
 			slow := &slowCloud{Cloud: w.Cloud}
 			w.Cloud = slow

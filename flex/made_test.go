@@ -19,10 +19,7 @@ func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
 		w.cloud.SetCapacity("", "", 0)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Lag: 30 * time.Second}))
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		for range 20 {
-			w.mustPass(t.Context())
-			time.Sleep(2 * time.Second)
-		}
+		w.passes(20, 2*time.Second)
 		assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
 		assert.NotContains(t, w.slurm.comment[1], "there already")
 		w.slurm.cancel(1)
@@ -39,10 +36,7 @@ func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		for range 20 {
-			w.mustPass(t.Context())
-			time.Sleep(2 * time.Second)
-		}
+		w.passes(20, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
 		assert.Len(t, w.cloud.State().Instances, 2)
 	})
@@ -86,15 +80,13 @@ func TestAfterBootsThatFailNothingMoreIsAskedForUntilAnAdminLiftsIt(t *testing.T
 		set := w.slurm.cfg.NodeSets[0]
 		set.Flex.BootTimeout, set.Flex.BootFailures = time.Minute, 1
 		w.slurm.deaf = true // no slurmd registers
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.settle()
+		w.served(1, "train", "alpha-a3-0")
 		time.Sleep(2 * time.Minute)
 		w.settle()
 		assert.Empty(t, w.owned(), "it did not come up, and is deleted")
 
 		w.begin() // a process that remembers nothing
-		w.slurm.submit(2, "train", "alpha-a3-1")
-		w.settle()
+		w.served(2, "train", "alpha-a3-1")
 		assert.Empty(t, w.owned(), "nothing more is asked for")
 		assert.Contains(t, w.slurm.comment[2], "slurmflex unblock a3")
 
@@ -123,8 +115,7 @@ func TestAPlacementComesBeforeItsGroupAndGoesAfterIt(t *testing.T) {
 		placing(t, w)
 		w.running(1, "train", "alpha-a3-[0-1]")
 		require.Len(t, w.cloud.State().Policies, 1)
-		w.slurm.cancel(1)
-		w.settle()
+		w.cancelled(1)
 		assert.Empty(t, w.owned())
 		assert.Empty(t, w.cloud.State().Policies)
 	})
@@ -140,8 +131,7 @@ func TestAPlacementThatIsRefusedGivesTheNodesBackAndLeavesNothing(t *testing.T) 
 		placing(t, w)
 		fault.Method = "resourcePolicies.insert"
 		require.NoError(t, w.cloud.AddFault(fault))
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.settle()
+		w.served(1, "train", "alpha-a3-[0-1]")
 		assert.Empty(t, w.owned(), "no group without its placement")
 		assert.Equal(t, []uint32{1}, w.slurm.held)
 		assert.Contains(t, w.slurm.comment[1], words)

@@ -73,8 +73,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 		},
 		"a job that begins just before it is returned keeps its nodes": func(t *testing.T, w *world) {
 			w.slurm.deaf = true
-			w.slurm.submit(1, "shared", "alpha-a3-0")
-			w.settle()
+			w.served(1, "shared", "alpha-a3-0")
 			time.Sleep(31 * time.Minute)
 			_, p, err := w.Look(t.Context())
 			require.NoError(t, err)
@@ -136,15 +135,12 @@ func TestAJobAndItsOwner(t *testing.T) {
 		"an AdminComment of somebody else stays": func(t *testing.T, w *world) {
 			hopeless(w)
 			w.slurm.comment = map[uint32]string{1: "priority raised for the deadline"}
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.settle()
+			w.served(1, "train", "alpha-a3-0")
 			assert.Equal(t, "priority raised for the deadline", w.slurm.comment[1])
 			assert.Equal(t, []uint32{1}, w.slurm.held)
 		},
 		"a job is told what it waits for and that only when it changes": func(t *testing.T, w *world) {
-			w.cloud.SetCapacity("", "", 0)
-			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-			w.settle()
+			w.waiting(1, "train", "alpha-a3-[0-1]")
 			time.Sleep(3*time.Minute + 5*time.Second)
 			w.settle()
 			assert.Regexp(t, "^flex-start: waiting 3m for 2 × a3-highgpu-8g for 01:00:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED",
@@ -152,8 +148,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 			w.slurm.comment[1] = "flex-start: not written again"
 			w.settle()
 			assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
-			w.slurm.cancel(1)
-			w.settle()
+			w.cancelled(1)
 			assert.Empty(t, w.owners.known, "what is no longer queued is forgotten")
 		},
 		"an unfit template is named and nothing is created": func(t *testing.T, w *world) {
@@ -162,8 +157,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 			_, err := w.cloud.AddTemplate(us, template)
 			assert.NoError(t, err)
 			w.slurm.cfg.NodeSets[0].Template = "projects/demo/regions/us-central1/instanceTemplates/spot"
-			w.slurm.submit(1, "train", "alpha-a3-0")
-			w.settle()
+			w.served(1, "train", "alpha-a3-0")
 			assert.Empty(t, w.mutations())
 			assert.Contains(t, w.slurm.comment[1],
 				"projects/demo/regions/us-central1/instanceTemplates/spot cannot give flex-start nodes: provisioningModel is SPOT")
@@ -241,9 +235,7 @@ func TestTheShortestResumeTimeoutOfOurNodesCounts(t *testing.T) {
 
 func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "shared", "alpha-one-0")
-		w.settle()
+		w.waiting(1, "shared", "alpha-one-0")
 		time.Sleep(3 * time.Hour)
 		w.settle()
 		assert.Empty(t, w.slurm.eol, "nothing ends before it has begun")

@@ -20,9 +20,7 @@ import (
 func TestAPass(t *testing.T) {
 	eachInWorld(t, map[string]func(*testing.T, *world){
 		"a resumed job gets one group and one request": func(t *testing.T, w *world) {
-			w.cloud.SetCapacity("", "", 0)
-			w.slurm.submit(812, "train", "alpha-a3-[0-3]")
-			w.settle()
+			w.waiting(812, "train", "alpha-a3-[0-3]")
 
 			require.Equal(t, []string{
 				"group alpha-a3-job-812 in us-central1 of size 4",
@@ -53,9 +51,7 @@ func TestAPass(t *testing.T) {
 			assert.Equal(t, before, w.owned())
 		},
 		"a job that begins while the cloud is slow keeps its nodes": func(t *testing.T, w *world) {
-			w.cloud.SetCapacity("", "", 0)
-			w.slurm.submit(1, "shared", "alpha-a3-0")
-			w.settle()
+			w.waiting(1, "shared", "alpha-a3-0")
 			w.slurm.cancel(1)
 			w.Cloud = listingCloud{w.Cloud, func() { w.slurm.submit(2, "shared", "alpha-a3-0") }}
 			w.mustPass(t.Context())
@@ -139,9 +135,7 @@ func TestAPass(t *testing.T) {
 func TestTheSamePassAgainChangesNothing(t *testing.T) {
 	stages := map[string]func(*world){
 		"while a job waits for capacity": func(w *world) {
-			w.cloud.SetCapacity("", "", 0)
-			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-			w.settle()
+			w.waiting(1, "train", "alpha-a3-[0-1]")
 			time.Sleep(time.Minute) // then its nodes say so
 			w.settle()
 		},
@@ -165,8 +159,7 @@ func TestTheSamePassAgainChangesNothing(t *testing.T) {
 func TestASuspendedNodeLosesItsInstanceAndTheLastOneTheGroupToo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-a3-[0-1]")
-		w.slurm.cancel(1)
-		w.settle()
+		w.cancelled(1)
 
 		w.cloud.ResetCalls()
 		w.slurm.set("alpha-a3-1", "IDLE+CLOUD+POWERING_DOWN")
@@ -192,12 +185,9 @@ func TestACancelledJobsRequestsAreCancelledAndItsNodesGoBack(t *testing.T) {
 	for _, nodes := range []string{"alpha-a3-[0-1]", "alpha-one-[0-1]"} {
 		t.Run(nodes, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.cloud.SetCapacity("", "", 0)
-				w.slurm.submit(1, "shared", nodes)
-				w.settle()
+				w.waiting(1, "shared", nodes)
 				require.NotEmpty(t, w.owned())
-				w.slurm.cancel(1)
-				w.settle()
+				w.cancelled(1)
 				assert.Empty(t, w.owned())
 				assert.Equal(t, []string{
 					nodes + " power_down_force slurmflex: no job waits for this node any more", nodes + " resume ",
@@ -215,9 +205,7 @@ func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 	}
 	eachInWorld(t, unreadable, func(t *testing.T, w *world, fault fakegce.Fault) {
 		w.running(1, "shared", "alpha-one-0")
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(2, "shared", "alpha-one-1")
-		w.settle()
+		w.waiting(2, "shared", "alpha-one-1")
 		before := w.owned()
 		w.slurm.cancel(1) // a machine to delete
 		w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERED_DOWN")
@@ -311,19 +299,13 @@ func (w *world) successor() {
 func TestAClockThatJumpsGivesNoMachineBack(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		for range 20 {
-			w.mustPass(t.Context())
-			time.Sleep(time.Second)
-		}
+		w.passes(20, time.Second)
 		require.Len(t, w.cloud.State().Instances, 2)
 		made := w.mutations()
 		w.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
 		snap := w.observed()
 		assert.InDelta(t, 24*time.Hour, snap.Skew, float64(2*time.Second))
-		for range 5 {
-			w.mustPass(t.Context())
-			time.Sleep(time.Second)
-		}
+		w.passes(5, time.Second)
 		assert.Equal(t, made, w.mutations())
 		snap = w.observed()
 		assert.Equal(t, slurm.JobConfiguring, snap.Jobs[0].State)

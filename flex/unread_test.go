@@ -75,9 +75,7 @@ func TestARowThatCannotBeReadStopsNoPass(t *testing.T) {
 func TestWhatWasLastReadOfARegionStaysKnown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "shared", "alpha-one-0")
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(2, "shared", "alpha-one-1")
-		w.settle()
+		w.waiting(2, "shared", "alpha-one-1")
 		_, before, err := w.Look(t.Context())
 		require.NoError(t, err)
 		seen, owned := time.Now(), w.owned()
@@ -85,10 +83,7 @@ func TestWhatWasLastReadOfARegionStaysKnown(t *testing.T) {
 
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden}))
 		w.slurm.submit(3, "shared", "alpha-one-2")
-		for range 5 {
-			w.mustPass(t.Context())
-			time.Sleep(time.Minute)
-		}
+		w.passes(5, time.Minute)
 		snap, p, err := w.Look(t.Context())
 		require.NoError(t, err)
 		known := snap.LastKnown["europe-west4"]
@@ -110,17 +105,12 @@ func TestWhatWasLastReadOfARegionStaysKnown(t *testing.T) {
 // waited for longer than lists ever lag.
 func TestWhatAnOldRequestHasJustBroughtIsNotAskedForAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.settle()
+		w.waiting(1, "train", "alpha-a3-[0-1]")
 		time.Sleep(time.Hour)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: time.Minute}))
 		w.mustPass(t.Context())
 		w.cloud.SetCapacity("", "", -1)
-		for range 30 {
-			w.mustPass(t.Context())
-			time.Sleep(2 * time.Second)
-		}
+		w.passes(30, 2*time.Second)
 		w.cloud.ClearFaults()
 		w.settle()
 		assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
@@ -177,16 +167,11 @@ func TestNeitherDuplicatesNorEndlessPagesCostARequest(t *testing.T) {
 		"a request without state": {Method: "*ResizeRequests.list", Broken: &fakegce.Broken{Field: "state"}},
 		"a group without stamp":   {Method: "*Managers.list", Broken: &fakegce.Broken{Field: "description", Value: `{"slurmflex":1,`}},
 	}, func(t *testing.T, w *world, fault fakegce.Fault) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(7, "train", "alpha-a3-[0-1]")
-		w.settle()
+		w.waiting(7, "train", "alpha-a3-[0-1]")
 		before := w.mutations()
 		require.NotEmpty(t, before)
 		require.NoError(t, w.cloud.AddFault(fault))
-		for range 3 {
-			time.Sleep(3 * time.Minute)
-			w.mustPass(t.Context())
-		}
+		w.passes(4, 3*time.Minute)
 		assert.Equal(t, before, w.mutations())
 	})
 }

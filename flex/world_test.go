@@ -210,10 +210,39 @@ func (w *world) settle() {
 // running has a job's machines there and booted.
 func (w *world) running(job uint32, partition, nodes string) {
 	w.t.Helper()
-	w.slurm.submit(job, partition, nodes)
-	w.settle()
+	w.served(job, partition, nodes)
 	time.Sleep(time.Minute)
 	w.settle()
+}
+
+// served has a job submitted, and its nodes requested.
+func (w *world) served(job uint32, partition, nodes string) {
+	w.t.Helper()
+	w.slurm.submit(job, partition, nodes)
+	w.settle()
+}
+
+// waiting has a job wait for nodes that there is no capacity for.
+func (w *world) waiting(job uint32, partition, nodes string) {
+	w.t.Helper()
+	w.cloud.SetCapacity("", "", 0)
+	w.served(job, partition, nodes)
+}
+
+// cancelled has a job cancelled, and what it leaves put away.
+func (w *world) cancelled(job uint32) {
+	w.t.Helper()
+	w.slurm.cancel(job)
+	w.settle()
+}
+
+// passes makes so many, that far apart.
+func (w *world) passes(n int, apart time.Duration) {
+	w.t.Helper()
+	for range n {
+		w.mustPass(w.t.Context())
+		time.Sleep(apart)
+	}
 }
 
 // mutations are the methods that were called to change something.

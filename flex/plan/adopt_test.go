@@ -25,16 +25,14 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 	in("keeps a request for a node that powers up", asks, seen(nodes("alpha-a3-0", poweringUp)))
 	in("stays while it has an instance", left("alpha-a3-0a1b2c3d"), seen(runsOn(7, "alpha-a3-0"),
 		vms("alpha-a3-0", "alpha-a3-0a1b2c3d", "RUNNING")))
-	in("loses the instances of nodes that Slurm has powered down", left("alpha-a3-0a1b2c3d"), seen(
-		nodes("alpha-a3-[0-1]", poweredDown), vms("alpha-a3-[0-1]", "alpha-a3-0a1b2c3d", "RUNNING"),
-		nodes("alpha-a3-2", poweringDown), vms("alpha-a3-2", "alpha-a3-0a1b2c3d", "RUNNING"),
-		nodes("alpha-a3-3", poweredDown), vms("alpha-a3-3", "alpha-a3-0a1b2c3d", "STOPPING"),
-		nodes("alpha-a3-4", running), vms("alpha-a3-4", "alpha-a3-0a1b2c3d", "RUNNING"),
-		nodes("alpha-a3-5", poweredDown), vms("alpha-a3-5", "alpha-a3-precious", "RUNNING")),
-		"delete instances alpha-a3-[0-2] of alpha-a3-0a1b2c3d")
-	in("stays while a node in use could have its machine there unseen",
-		left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Succeeded, "alpha-a3-0", time.Hour)),
-		seen(nodes("alpha-a3-0", running)))
+	in("loses the instances of nodes that Slurm has powered down", left("alpha-a3-0a1b2c3d"),
+		seen(nodes("alpha-a3-[0-1]", poweredDown), vms("alpha-a3-[0-1]", "alpha-a3-0a1b2c3d", "RUNNING"),
+			nodes("alpha-a3-2", poweringDown), vms("alpha-a3-2", "alpha-a3-0a1b2c3d", "RUNNING"), nodes("alpha-a3-3",
+				poweredDown), vms("alpha-a3-3", "alpha-a3-0a1b2c3d", "STOPPING"), nodes("alpha-a3-4", running),
+			vms("alpha-a3-4", "alpha-a3-0a1b2c3d", "RUNNING"), nodes("alpha-a3-5", poweredDown), vms("alpha-a3-5",
+				"alpha-a3-precious", "RUNNING")), "delete instances alpha-a3-[0-2] of alpha-a3-0a1b2c3d")
+	in("stays while a node in use could have its machine there unseen", left("alpha-a3-0a1b2c3d",
+		request("initial-resize", mig.Succeeded, "alpha-a3-0", time.Hour)), seen(nodes("alpha-a3-0", running)))
 	young, counts := left("alpha-a3-0a1b2c3d"), left("alpha-a3-0a1b2c3d")
 	young.Created, counts.TargetSize = noon.Add(-29*time.Second), 1
 	in("B6: stays while it is young", young, seen())
@@ -94,7 +92,7 @@ func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testin
 	static := func(s *setting) {
 		nodes("alpha-one-0", mixed)(s)
 		job(8, "shared", "UNLIMITED", configured, "alpha-one-0")(s)
-		group("alpha-one-node-0", forNode("one", "alpha-one-0"), request("a1", mig.Accepted, "alpha-one-0", time.Hour))(s)
+		nodeGroup(0, request("a1", mig.Accepted, "alpha-one-0", time.Hour))(s)
 	}
 	assert.Empty(t, cancels(static), "a static node's is nobody's to cancel")
 }

@@ -63,12 +63,10 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 	in("B12: counts those that came together once", waits(extra("alpha-a3-[1-5]", record(1, time.Minute))),
 		asksFor...)
 	in("B12: and as often as they failed", waits(extra("alpha-a3-[1-3]", record(4, time.Minute)),
-		extra("alpha-a3-4", record(1, 2*time.Minute))),
-		isBlocked(5)...)
+		extra("alpha-a3-4", record(1, 2*time.Minute))), isBlocked(5)...)
 	in("counts a node as often as it failed", waits(extra("alpha-a3-1", record(6, time.Minute))), isBlocked(6)...)
 	in("is closed by an instance that came up and is younger", waits(apart("alpha-a3-[1-5]", 30*time.Minute),
-		up(29*time.Minute)),
-		append(asksFor, forgets("alpha-a3-[1-5]"))...)
+		up(29*time.Minute)), append(asksFor, forgets("alpha-a3-[1-5]"))...)
 	in("not by one that was up before", waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(31*time.Minute)),
 		isBlocked(5)...)
 	in("nor is another nodeset's", waits(extra("alpha-fix-0", record(5, time.Minute))), asksFor...)
@@ -89,7 +87,7 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 			id, list := uint32(i+1), fmt.Sprintf("alpha-a3-[%d-%d]", 10*i+10, 10*i+19)
 			name := fmt.Sprintf("alpha-a3-job-%d", id)
 			parts = append(parts, nodes(list, poweringUp), job(id, "train", "1:00:00", configured, list),
-				group(name, forJob("a3", id)), ending(list, name, 10*time.Minute, 50*time.Minute))
+				groupOf(id), ending(list, name, 10*time.Minute, 50*time.Minute))
 		}
 		return seen(parts...)
 	}
@@ -99,7 +97,7 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 
 func TestABootThatFailsIsOnRecord(t *testing.T) {
 	late := func(more ...func(*setting)) Snapshot {
-		return seen(nodes("alpha-a3-[0-2]", risingIdle), groupOf(7), leased("alpha-a3-[0-2]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute), and(more))
+		return seen(nodes("alpha-a3-[0-2]", risingIdle), leasedTo(7, "alpha-a3-[0-2]", 10*time.Minute, 50*time.Minute), and(more))
 	}
 	const made = "an instance made 2026-11-21T11:50:00Z"
 	in := situations(t, with(t, "boot_timeout: 600"))
@@ -115,7 +113,7 @@ func TestABootThatFailsIsOnRecord(t *testing.T) {
 func TestJobsAreToldOfABootThatFails(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String()),
 		extra("alpha-a3-1", "rack 7"), job(7, "shared", "1:00:00", configured, "alpha-a3-[0-1]"), job(8, "shared", "1:00:00", configured, "alpha-a3-1"),
-		groupOf(7), leased("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute))
+		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	const reason = "the machine did not join Slurm within boot_timeout 00:10:00"
 	assert.Equal(t, []Action{ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue,
@@ -130,9 +128,8 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 
 func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 	given := func(made, start time.Duration, jobs ...func(*setting)) Snapshot {
-		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
-			groupOf(6), leased("alpha-a3-0", "alpha-a3-job-6", made, 50*time.Minute),
-			started(7, start), and(jobs))
+		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(6,
+			"alpha-a3-0", made, 50*time.Minute), started(7, start), and(jobs))
 	}
 	cfg := with(t, "boot_timeout: 600")
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
@@ -152,7 +149,7 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 	grouped := func(job uint32, ends time.Duration) func(*setting) {
 		name := fmt.Sprintf("alpha-a3-job-%d", job)
 		return func(s *setting) {
-			group(name, forJob("a3", job))(s)
+			groupOf(job)(s)
 			ending("alpha-a3-0", name, 2*time.Minute, ends)(s)
 		}
 	}
@@ -184,11 +181,10 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
 	given := func(by uint32, ends time.Duration, more ...func(*setting)) Snapshot {
 		name := fmt.Sprintf("alpha-a3-job-%d", by)
-		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
-			started(7, 20*time.Minute),
-			group(name, forJob("a3", by)), ending("alpha-a3-0", name, time.Hour, ends),
-			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)),
-			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more))
+		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00",
+			configured, "alpha-a3-[0-1]"), started(7, 20*time.Minute), groupOf(by), ending("alpha-a3-0", name,
+			time.Hour, ends), reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0",
+			noon.Add(ends)), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more))
 	}
 	cfg := with(t, "gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +

@@ -26,14 +26,11 @@ func TestAnInstanceThatHasStopped(t *testing.T) {
 	job7 := job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")
 	in := situations(t, alphaConfig(t))
 	in("goes when its node is powering up, which it never will", seen(nodes("alpha-a3-0", poweringUp), job7, group7,
-		vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")),
-		"delete instances alpha-a3-0 of alpha-a3-job-7")
+		vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")), "delete instances alpha-a3-0 of alpha-a3-job-7")
 	in("goes when its node does not answer", seen(nodes("alpha-a3-0", givenUp), group7,
-		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPED")),
-		"delete instances alpha-a3-0 of alpha-a3-job-7")
+		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPED")), "delete instances alpha-a3-0 of alpha-a3-job-7")
 	in("goes when its node is powered down", seen(nodes("alpha-a3-0", poweringDown), group7,
-		vms("alpha-a3-0", "alpha-a3-job-7", "SUSPENDED")),
-		"delete instances alpha-a3-0 of alpha-a3-job-7")
+		vms("alpha-a3-0", "alpha-a3-job-7", "SUSPENDED")), "delete instances alpha-a3-0 of alpha-a3-job-7")
 	in("stays while its node answers: the list may be old", seen(nodes("alpha-a3-0", running), job7, group7,
 		vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	in("is waited for while it is only stopping", seen(nodes("alpha-a3-0", poweringUp), job7, group7,
@@ -62,8 +59,7 @@ func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 	in = situations(t, deleting(t, 0))
 	in("not when nothing may be deleted unasked", stranded(time.Hour))
 	in("counts by itself, and holds up nothing that Slurm asks for", seen(nodes("alpha-a3-[0-2]", poweringDown),
-		groupOf(7), vms("alpha-a3-[0-2]", "alpha-a3-job-7", "RUNNING")),
-		"delete instances alpha-a3-[0-2] of alpha-a3-job-7")
+		groupOf(7), machinesOf(7, "alpha-a3-[0-2]")), "delete instances alpha-a3-[0-2] of alpha-a3-job-7")
 	assert.Contains(t, Compute(deleting(t, 2), stranded(time.Hour)).Problems.Texts(),
 		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
 }
@@ -85,13 +81,12 @@ func TestRequestsOfSuspendedNodes(t *testing.T) {
 		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-[2-10]", poweringUp),
 			job(7, "train", "15:00", configured, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")),
 			groupOf(8, accepted("alpha-a3-1")), job(9, "train", "15:00", configured, "alpha-a3-[2-10]"),
-			groupOf(9, accepted("alpha-a3-[2-10]"))),
-		"cancel request alpha-a3-job-8/a1")
+			groupOf(9, accepted("alpha-a3-[2-10]"))), "cancel request alpha-a3-job-8/a1")
 	in("all of them are cancelled in one pass", seen(nodes("alpha-a3-[0-2]", poweringDown),
 		groupOf(7, accepted("alpha-a3-0")), groupOf(8, accepted("alpha-a3-1")), groupOf(9, accepted("alpha-a3-2"))),
 		"cancel request alpha-a3-job-7/a1", "cancel request alpha-a3-job-8/a1", "cancel request alpha-a3-job-9/a1")
 	in("a group that has brought some nodes of a job loses what is left of it",
-		seen(nodes("alpha-a3-[0-1]", poweringDown), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+		seen(nodes("alpha-a3-[0-1]", poweringDown), machinesOf(7, "alpha-a3-0"),
 			groupOf(7, accepted("alpha-a3-[0-1]"))),
 		"cancel request alpha-a3-job-7/a1", "delete instances alpha-a3-0 of alpha-a3-job-7")
 	in("a node is not resumed while its request lives", seen(nodes("alpha-a3-0", poweringDown),
@@ -102,7 +97,7 @@ func TestRequestsOfSuspendedNodes(t *testing.T) {
 func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 	const made = 3 * time.Hour
 	given := func(state string, change func(*slurm.Node)) Snapshot {
-		s := seen(nodes("alpha-a3-[0-2]", state), groupOf(7), vms("alpha-a3-[0-2]", "alpha-a3-job-7", "RUNNING"), aged(made))
+		s := seen(nodes("alpha-a3-[0-2]", state), groupOf(7), machinesOf(7, "alpha-a3-[0-2]"), aged(made))
 		for i := range s.Nodes {
 			change(&s.Nodes[i])
 		}
@@ -151,7 +146,7 @@ func TestARequestThatNamesNoInstances(t *testing.T) {
 // B14: a name is unique in a zone only.
 func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
 	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
+		machinesOf(7, "alpha-a3-0"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
 	const named = "node alpha-a3-0 has a machine in each of the zones us-central1-a, us-central1-b; " +
 		"see which one Slurm uses (scontrol getaddrs alpha-a3-0) and delete the others"
 	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(), named)
@@ -161,8 +156,7 @@ func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
 
 func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
 	for gone, there := range map[string]string{"alpha-a3-1": "alpha-a3-10", "alpha-a3-10": "alpha-a3-1"} {
-		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), groupOf(7),
-			vms(there, "alpha-a3-job-7", "RUNNING"))
+		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), groupOf(7), vms(there, "alpha-a3-job-7", "RUNNING"))
 		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, planned(t, s))
 	}
 }
@@ -182,12 +176,11 @@ func TestTheRecordOfARequest(t *testing.T) {
 		return mig.Request{Name: name, State: state, Instances: names("alpha-a3-0"), Created: noon.Add(-ago)}
 	}
 	given := func(requests ...mig.Request) Snapshot {
-		return seen(runsOn(7, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"), groupOf(7, requests...))
+		return seen(runsOn(7, "alpha-a3-0"), machinesOf(7, "alpha-a3-0"), groupOf(7, requests...))
 	}
 	in := situations(t, alphaConfig(t))
-	in("is deleted when it is finished and old, in a group that stays",
-		given(done("a1", mig.Cancelled, time.Hour), done("a2", mig.Succeeded, time.Hour)),
-		"delete record of request alpha-a3-job-7/a1")
+	in("is deleted when it is finished and old, in a group that stays", given(done("a1", mig.Cancelled, time.Hour),
+		done("a2", mig.Succeeded, time.Hour)), "delete record of request alpha-a3-job-7/a1")
 	in("not while it is young",
 		given(done("a1", mig.Cancelled, time.Hour-time.Second), done("a2", mig.Succeeded, time.Minute)))
 	in("not while it is live", given(done("a1", mig.Creating, 2*time.Hour), done("a2", mig.Succeeded, time.Hour)))

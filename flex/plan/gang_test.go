@@ -44,7 +44,7 @@ func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 			nodes(lacks, poweringUp)(s)
 			job(id, "train", "15:00", configured, has+","+lacks)(s)
 			started(id, time.Hour)(s)
-			group(name, forJob("a3", id), accepted(lacks))(s)
+			groupOf(id, accepted(lacks))(s)
 			ending(has, name, came, time.Hour)(s)
 		}
 	}
@@ -74,9 +74,8 @@ func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 
 func TestNodesOfARegionThatCouldNotBeReadAreNotMissedInAGang(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
-	booting := seen(nodes("alpha-a3-0", mixed), nodes("alpha-one-3", mixed),
-		job(7, "shared", "15:00", configured, "alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute),
-		groupOf(7, succeeded("alpha-a3-0")),
+	booting := seen(nodes("alpha-a3-0", mixed), nodes("alpha-one-3", mixed), job(7, "shared", "15:00", configured,
+		"alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute), groupOf(7, succeeded("alpha-a3-0")),
 		leased("alpha-a3-0", "alpha-a3-job-7", 11*time.Minute, time.Hour), unseen("europe-west4"))
 	assert.Empty(t, planned(t, booting), "the machine of alpha-one-3 may be there")
 

@@ -92,7 +92,7 @@ func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
 	in("or they show without a maker", seen(works, counting(2), saying("alpha-a3-[0-1]", ""),
 		vms("alpha-a3-[0-1]", "", "RUNNING")))
 	in("or with another, of which there is no request for them", seen(works, counting(2),
-		saying("alpha-a3-[0-1]", ""), vms("alpha-a3-[0-1]", "alpha-a3-job-8", "RUNNING"), groupOf(8),
+		saying("alpha-a3-[0-1]", ""), machinesOf(8, "alpha-a3-[0-1]"), groupOf(8),
 		job(8, "train", "1:00:00", slurm.JobPending, "")))
 	in("stays without a count too, by the record of its request", seen(works, vms("alpha-a3-[0-1]", "", "RUNNING")))
 	in("stays while one of its nodes is up for no job", seen(nodes("alpha-a3-0", "IDLE+CLOUD"),
@@ -100,15 +100,13 @@ func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
 	in("stays until they show, also when nobody needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
 		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("alpha-a3-[0-1]", "")))
 	in("goes when it has lost them, and nobody needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
-		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")),
-		gone...)
+		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")), gone...)
 	in("not if it does not say that it is these", seen(nodes("alpha-a3-[0-1]", poweredDown),
 		brought("alpha-a3-[0-1]", time.Minute), counting(2), silent))
 	in("goes when it has lost them, and their nodes have others", seen(works, counting(2),
 		saying("", "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)),
-		counting(2), vms("alpha-a3-[0-1]", "alpha-a3-job-7-r1", "RUNNING")),
-		gone...)
+		counting(2), vms("alpha-a3-[0-1]", "alpha-a3-job-7-r1", "RUNNING")), gone...)
 	in("stays when it has lost them, and nobody else has brought any", seen(works, counting(2),
 		saying("", "alpha-a3-[0-1]")))
 }
@@ -128,8 +126,7 @@ func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
 		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "RUNNING"),
 		aged(31*time.Second))...),
 		"cancel request alpha-a3-job-7/a1",
-		`set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of `+
-			`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`)
+		`set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of `+`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`)
 	booting := seen(append(waits, brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""),
 		vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Minute))...)
 	assert.Empty(t, Compute(alphaConfig(t), booting).Problems.Texts(), "it is not to be deleted as a stranger's")
@@ -184,7 +181,7 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 	assert.Len(t, answers.Losses, 1)
 	assert.Empty(t, tells(answers), "its owner is told when Slurm gets no answer either")
 	for name, p := range map[string]Plan{
-		"one that is there":              given(vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+		"one that is there":              given(machinesOf(7, "alpha-a3-0")),
 		"one that is not ours":           given(vms("alpha-a3-0", "", "RUNNING")),
 		"one of a region that is unread": given(unseen("us-central1"), func(s *setting) { s.Instances, s.Groups = nil, nil }),
 		"one that no job has":            given(func(s *setting) { s.Jobs[0].State = slurm.JobCompleting }),

@@ -67,8 +67,7 @@ func TestJobsOfManyKinds(t *testing.T) {
 		job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2)),
 		"create group alpha-a3-job-8 in us-central1",
 		"request 2 nodes (alpha-a3-[1-2]) in alpha-a3-job-8/a1 for 00:15:00",
-		"create group alpha-a3-job-7 in us-central1",
-		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
+		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
 	in("a more important job that comes later leaves the request for a shared node as it is, and asks for the rest",
 		seen(nodes("alpha-a3-[0-2]", mixed), job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
 			job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2),
@@ -105,23 +104,20 @@ func TestJobsOfManyKinds(t *testing.T) {
 		seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
 			job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
 			job(4, "train", "15:00", configured, "alpha-a3-1"), task(2, "1"),
-			job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9")),
-		"create group alpha-a3-job-3 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-3/a1 for 00:15:00",
-		"create group alpha-a3-job-4 in us-central1",
+			job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9")), "create group alpha-a3-job-3 in us-central1",
+		"request 1 node (alpha-a3-0) in alpha-a3-job-3/a1 for 00:15:00", "create group alpha-a3-job-4 in us-central1",
 		"request 1 node (alpha-a3-1) in alpha-a3-job-4/a1 for 00:15:00")
 	in("a job of a partition that the configuration does not know is served as any",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "nowhere", "15:00", configured, "alpha-a3-0"),
-			job(8, "train", "15:00", configured, "alpha-a3-1")),
-		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
-		"create group alpha-a3-job-8 in us-central1",
+			job(8, "train", "15:00", configured, "alpha-a3-1")), "create group alpha-a3-job-7 in us-central1",
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "create group alpha-a3-job-8 in us-central1",
 		"request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00")
 	in("a job is served beside unknown nodesets and nodes in states that nobody understands",
 		seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-new-0"), nodes("alpha-a3-1", poweringUp+"+LEVITATING"),
 			job(9, "train", "15:00", configured, "alpha-a3-1")),
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
 	in("a job in a state that nobody understands has its nodes still", seen(nodes("alpha-a3-0", poweringDown),
-		job(7, "train", "15:00", "LEVITATING", "alpha-a3-0"), groupOf(7),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")))
+		job(7, "train", "15:00", "LEVITATING", "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0")))
 }
 
 func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
@@ -136,8 +132,7 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 }
 
 func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-0"),
-		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
+	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
 		told(7, memo.Warning(noon.Add(-grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
@@ -191,7 +186,7 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 
 func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
 	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour),
-		group("alpha-one-node-0", forNode("one", "alpha-one-0"), failed("a1", "alpha-one-0", mig.CauseConfig, time.Second)), told(7, ""))
+		nodeGroup(0, failed("a1", "alpha-one-0", mig.CauseConfig, time.Second)), told(7, ""))
 	s.Requeues[7] = false
 	p := Compute(alphaConfig(t), s)
 	assert.Contains(t, actions(p), "warn job 7, which Slurm would not requeue")
@@ -202,16 +197,14 @@ func TestOfAJobWithSeveralRefusedRequestsTheOwnerIsWarnedBeforeAnyNodeGoes(t *te
 	refused := func(node string) func(*setting) {
 		return group("alpha-one-node-"+node, forNode("one", "alpha-one-"+node), failed("a1", "alpha-one-"+node, mig.CauseConfig, time.Second))
 	}
-	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour),
-		refused("0"), refused("1"), told(7, ""))
+	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour), refused("0"), refused("1"), told(7, ""))
 	s.Requeues[7] = false
 	does := slices.DeleteFunc(planned(t, s), func(a string) bool { return strings.HasPrefix(a, "set nodes") })
 	assert.Equal(t, []string{"warn job 7, which Slurm would not requeue"}, does)
 }
 
 func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-0"),
-		groupOf(7, accepted("alpha-a3-0")))
+	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")))
 	s.Jobs[0].Start = noon.Add(-time.Hour)
 	ends := func(then string) time.Time {
 		p := Compute(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s)
@@ -238,9 +231,8 @@ func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
 
 func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 	given := func(start time.Duration, state slurm.JobState) Snapshot {
-		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"),
-			groupOf(7), leased("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour),
-			func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
+		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"), leasedTo(7,
+			"alpha-a3-0", 0, time.Hour), func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
 	}
 	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
 		planned(t, given(time.Second, slurm.JobRunning)), "it began a second after its lease")
@@ -252,7 +244,7 @@ func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
 	given := func(more ...func(*setting)) Snapshot {
 		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
-			groupOf(7), leased("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour), and(more))
+			leasedTo(7, "alpha-a3-0", 0, time.Hour), and(more))
 	}
 	in := situations(t, alphaConfig(t))
 	in("if its AdminComment says that it waits", given(told(7, "flex-start: waiting 5m for 1 × a3")), there)
@@ -291,8 +283,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 
 func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.T) {
 	given := func(started time.Duration) Snapshot {
-		return seen(awaits(7, "alpha-a3-0"),
-			groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
+		return seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
 			func(s *setting) { s.Jobs[0].Start = noon.Add(started) })
 	}
 	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, planned(t, given(-61*time.Minute)))
@@ -302,9 +293,8 @@ func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.
 
 func TestWhatAJobWasToldOfItsLossStandsUntilItsNodesAreUp(t *testing.T) {
 	given := func(state string) Snapshot {
-		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
-			groupOf(7), leased("alpha-a3-0", "alpha-a3-job-7", time.Minute, time.Hour),
-			told(7, memo.Warning(noon, "no slurmd has registered")))
+		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(7,
+			"alpha-a3-0", time.Minute, time.Hour), told(7, memo.Warning(noon, "no slurmd has registered")))
 	}
 	assert.Empty(t, planned(t, given(poweringUp)))
 	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`},

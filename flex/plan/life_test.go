@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -48,6 +49,11 @@ func leased(list, group string, age, left time.Duration) func(*setting) {
 	return and([]func(*setting){
 		ending(list, group, age, left), reserved(fmt.Sprintf("slurmflex-alpha-%d", end.Truncate(time.Minute).Unix()), list, end),
 	})
+}
+
+// leasedTo are such instances of a job's group.
+func leasedTo(id uint32, list string, age, left time.Duration) func(*setting) {
+	return and([]func(*setting){groupOf(id), leased(list, memo.JobGroup("alpha", "a3", id, 0), age, left)})
 }
 
 func commented(list, comment string) func(*setting) {
@@ -102,23 +108,20 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 	in("but not against an admin who drained it", seen(nodes("alpha-one-[0-1]", poweredDown+"+DRAIN")))
 	in("nor where the cloud could not be read", seen(nodes("alpha-one-[0-1]", poweredDown), unseen("europe-west4")))
 	in("its failures are waited out, and never power it down", seen(nodes("alpha-one-0", risingIdle),
-		group("alpha-one-node-0", forNode("one", "alpha-one-0"), failed("a1", "alpha-one-0", mig.CauseConfig,
-			time.Second))),
+		nodeGroup(0, failed("a1", "alpha-one-0", mig.CauseConfig, time.Second))),
 		`set nodes alpha-one-0 comment "slurmflex: waits in alpha-one-node-0 since 2026-11-21T12:00:00Z, armed 2026-11-21T12:00:00Z"`)
 	in("it is powered down when its machine is gone from the cloud and does not answer",
-		seen(nodes("alpha-one-0", noAnswer)),
-		"set nodes alpha-one-0 power_down_force")
+		seen(nodes("alpha-one-0", noAnswer)), "set nodes alpha-one-0 power_down_force")
 	in("also when Slurm has given it up", seen(nodes("alpha-one-0", givenUp)),
 		"set nodes alpha-one-0 power_down_force")
 	in("as soon as its lease has ended and its machine is gone, before Slurm notices",
 		seen(nodes("alpha-one-0", "IDLE+CLOUD+MAINTENANCE+RESERVED"),
-			reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)),
-		"set nodes alpha-one-0 power_down_force")
+			reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)), "set nodes alpha-one-0 power_down_force")
 	in("not while a job still runs there", seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+MAINTENANCE+RESERVED"),
 		job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0"),
 		reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)))
 	in("not when it only does not answer", seen(nodes("alpha-one-0", noAnswer),
-		group("alpha-one-node-0", forNode("one", "alpha-one-0")), vms("alpha-one-0", "alpha-one-node-0", "RUNNING")))
+		nodeGroup(0), vms("alpha-one-0", "alpha-one-node-0", "RUNNING")))
 	in("not when the cloud's list alone lacks it", seen(nodes("alpha-one-0", staticUp)))
 	in("not while a job is on it, which is told", seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"),
 		job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
@@ -127,10 +130,9 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 	in("it is free again as soon as its machine is gone", seen(nodes("alpha-one-0", poweringDown)),
 		"set nodes alpha-one-0 resume")
 	in("but not while the machine is going", seen(nodes("alpha-one-0", poweringDown),
-		group("alpha-one-node-0", forNode("one", "alpha-one-0")), vms("alpha-one-0", "alpha-one-node-0", "STOPPING")))
+		nodeGroup(0), vms("alpha-one-0", "alpha-one-node-0", "STOPPING")))
 	in("it goes back into the pool when it did not come up in time",
-		seen(because("alpha-one-2", tooLate, "ResumeTimeout reached")),
-		"set nodes alpha-one-2 resume")
+		seen(because("alpha-one-2", tooLate, "ResumeTimeout reached")), "set nodes alpha-one-2 resume")
 	in("also when it had a reason of ours before", seen(because("alpha-one-2", tooLate,
 		"slurmflex: its lease ended at 2026-11-21T11:55:00Z : ResumeTimeout reached")),
 		"set nodes alpha-one-2 resume")
@@ -139,15 +141,11 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 	situations(t, with(t, "renew_before: 3600"))("it is renewed early where that is wanted, when idle",
 		seen(nodes("alpha-one-0", staticUp), nodes("alpha-one-1", "ALLOCATED+CLOUD"),
 			job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-1"),
-			reserved("slurmflex-alpha-1795265940", "alpha-one-[0-1]", noon),
-			group("alpha-one-node-0", forNode("one", "alpha-one-0")),
-			ending("alpha-one-0", "alpha-one-node-0", time.Hour, 59*time.Minute),
-			group("alpha-one-node-1", forNode("one", "alpha-one-1")),
-			ending("alpha-one-1", "alpha-one-node-1", time.Hour, 59*time.Minute)),
-		"set nodes alpha-one-0 power_down")
+			reserved("slurmflex-alpha-1795265940", "alpha-one-[0-1]", noon), nodeGroup(0),
+			ending("alpha-one-0", "alpha-one-node-0", time.Hour, 59*time.Minute), nodeGroup(1),
+			ending("alpha-one-1", "alpha-one-node-1", time.Hour, 59*time.Minute)), "set nodes alpha-one-0 power_down")
 	situations(t, with(t, "renew_before: 3600"))("and not earlier", seen(nodes("alpha-one-0", staticUp),
-		reserved("slurmflex-alpha-1795266060", "alpha-one-0", noon),
-		group("alpha-one-node-0", forNode("one", "alpha-one-0")),
+		reserved("slurmflex-alpha-1795266060", "alpha-one-0", noon), nodeGroup(0),
 		ending("alpha-one-0", "alpha-one-node-0", time.Hour, 61*time.Minute)))
 }
 
@@ -180,11 +178,9 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
 	in("one with other nodes is changed", seen(running7("alpha-a3-[0-1]"), group7,
 		ending("alpha-a3-[0-1]", "alpha-a3-job-7", time.Hour, time.Hour),
-		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-		"change reservation "+at13+" to alpha-a3-[0-1]")
+		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))), "change reservation "+at13+" to alpha-a3-[0-1]")
 	in("one that no node needs is deleted", seen(nodes("alpha-a3-0", poweredDown),
-		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-		"delete reservation "+at13)
+		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))), "delete reservation "+at13)
 	in("those of others are never touched", seen(nodes("alpha-a3-0", poweredDown),
 		reserved("maintenance", "alpha-a3-0", noon), reserved("slurmflex-alpha-a3-1795266000", "alpha-a3-0", noon),
 		reserved("slurmflex-alpha-soon", "alpha-a3-0", noon)))
@@ -215,10 +211,7 @@ func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
 
 func TestAWaitForCapacity(t *testing.T) {
 	waiting := func(ago time.Duration, more ...func(*setting)) Snapshot {
-		parts := []func(*setting){
-			awaits(7, "alpha-a3-[0-1]"),
-			groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago),
-		}
+		parts := []func(*setting){awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}
 		return seen(append(parts, more...)...)
 	}
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
@@ -252,8 +245,7 @@ func TestAWaitForCapacity(t *testing.T) {
 		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 6),
 		commented("alpha-a3-0", armed("a3-job-7")), told(8, sixth)),
-		`set nodes alpha-a3-0 power_up comment "`+rearmed("a3-job-7")+`"`, `set AdminComment of job 7: "`+
-			sixth+`"`)
+		`set nodes alpha-a3-0 power_up comment "`+rearmed("a3-job-7")+`"`, `set AdminComment of job 7: "`+sixth+`"`)
 	in("is told once", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)))
 	in("names what the last attempt met", waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
 		s.Groups[0].Requests[0].Message = "ZONE_RESOURCE_POOL_EXHAUSTED: none"
@@ -270,16 +262,14 @@ func TestAWaitForCapacity(t *testing.T) {
 		`set AdminComment of job 7: "flex-start: waiting 2h10m for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`)
 	in("outlasts ResumeTimeout: its count starts over in good time", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
-		`set nodes alpha-a3-[0-1] power_up comment `+
-			`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
+		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
 	in("not before", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(7*time.Hour)))
 	in("nor again", waiting(ago, commented("alpha-a3-[0-1]", strings.Replace(comment, "armed 2026-11-21T09:47",
 		"armed 2026-11-21T11:59", 1)), told(7, waited), resumeTimeout(6*time.Hour)))
 	in("nor once machines are being made", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited),
 		resumeTimeout(6*time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 	in("ends, and the nodes say so no longer", seen(runsOn(7, "alpha-a3-[0-1]"),
-		commented("alpha-a3-[0-1]", comment)),
-		`set nodes alpha-a3-[0-1] comment ""`)
+		commented("alpha-a3-[0-1]", comment)), `set nodes alpha-a3-[0-1] comment ""`)
 	in("leaves the comments of others alone", seen(nodes("alpha-a3-0", poweredDown),
 		commented("alpha-a3-0", "ask Operations first")))
 	situations(t, with(t,
@@ -305,10 +295,9 @@ func TestAWaitForCapacity(t *testing.T) {
 func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 2
-	s := seen(nodes("alpha-a3-[0-3]", poweringUp), job(5, "train", "15:00", configured, "alpha-a3-0"),
-		job(6, "train", "15:00", configured, "alpha-a3-1"), job(7, "train", "15:00", configured, "alpha-a3-2"),
-		job(8, "train", "15:00", configured, "alpha-a3-3"),
-		groupOf(5, accepted("alpha-a3-0")))
+	s := seen(nodes("alpha-a3-[0-3]", poweringUp), job(5, "train", "15:00", configured, "alpha-a3-0"), job(6, "train",
+		"15:00", configured, "alpha-a3-1"), job(7, "train", "15:00", configured, "alpha-a3-2"), job(8, "train",
+		"15:00", configured, "alpha-a3-3"), groupOf(5, accepted("alpha-a3-0")))
 	s.Jobs[2].Priority = 1000
 	assert.Equal(t, []string{
 		"create group alpha-a3-job-7 in us-central1",
@@ -320,9 +309,8 @@ func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 
 func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
 	half := func(age time.Duration) Snapshot {
-		return seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-1099]", poweringUp),
-			job(7, "train", "15:00", configured, "alpha-a3-[0-1099]"),
-			groupOf(7), leased("alpha-a3-[0-999]", "alpha-a3-job-7", age, time.Hour),
+		return seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-1099]", poweringUp), job(7, "train",
+			"15:00", configured, "alpha-a3-[0-1099]"), leasedTo(7, "alpha-a3-[0-999]", age, time.Hour),
 			group("alpha-a3-job-7-p1", forJob("a3", 7), accepted("alpha-a3-[1000-1099]")))
 	}
 	assert.Empty(t, planned(t, half(9*time.Minute)))
@@ -334,7 +322,7 @@ func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
 
 func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
-		groupOf(7), leased("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute))
+		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	assert.Equal(t, []string{
 		"return alpha-a3-1 to Slurm and requeue job 7: the machine did not join Slurm within boot_timeout 00:10:00",
 	}, actions(Compute(with(t, "boot_timeout: 600"), s)))
@@ -354,8 +342,7 @@ func TestATemplate(t *testing.T) {
 	in := situations(t, alphaConfig(t))
 	in("that contradicts flex-start is named with the fix, and the job held",
 		given(func(t *Template) { t.Model = "STANDARD" }),
-		"return alpha-a3-0 to Slurm and hold job 7: instance template "+link+
-			" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START")
+		"return alpha-a3-0 to Slurm and hold job 7: instance template "+link+" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START")
 	in("that does not exist is named, and the job held", given(func(t *Template) {
 		t.Err = &mig.Error{Op: "read instance template", Object: link, Cause: mig.CauseNotFound, Err: errors.New("404 notFound")}
 	}),
@@ -368,8 +355,7 @@ func TestATemplate(t *testing.T) {
 }
 
 func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
-	s := seen(runsOn(7, "alpha-a3-0"),
-		groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"))
+	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"))
 	s.Instances[0].FlexStart = false
 	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(),
 		"instance alpha-a3-0 is not FLEX_START, and billed otherwise: correct instance template "+

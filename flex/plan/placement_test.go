@@ -57,18 +57,16 @@ func TestPlacement(t *testing.T) {
 	in("a job of more nodes than a policy holds comes in parts, each with its own", waiting("alpha-a3-[0-150]", a4),
 		"create workload policy alpha-a3-job-7 in us-central1", "create group alpha-a3-job-7 in us-central1",
 		"request 150 nodes (alpha-a3-[0-149]) in alpha-a3-job-7/a1 for 00:15:00",
-		"create workload policy alpha-a3-job-7-p1 in us-central1",
-		"create group alpha-a3-job-7-p1 in us-central1",
+		"create workload policy alpha-a3-job-7-p1 in us-central1", "create group alpha-a3-job-7-p1 in us-central1",
 		"request 1 node (alpha-a3-150) in alpha-a3-job-7-p1/a1 for 00:15:00")
 	in("machines that cannot be placed are not asked for, and the fix is named", waiting("alpha-a3-0",
 		machines("n2-standard-2")),
-		"return alpha-a3-0 to Slurm and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 "+
-			"is not available for n2-standard-2; set it to false")
+		"return alpha-a3-0 to Slurm and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 "+"is not available for n2-standard-2; set it to false")
 	in("a policy that was refused for good gives the nodes back", waiting("alpha-a3-0", a4,
 		refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
 		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
 	in("a policy stays as long as its group", seen(a4, runsOn(7, "alpha-a3-0"), group7, policy7,
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")))
+		machinesOf(7, "alpha-a3-0")))
 	in("also while its group is being deleted", seen(a4, nodes("alpha-a3-0", poweredDown), group7, policy7),
 		"delete group alpha-a3-job-7")
 	in("and goes after it", seen(a4, nodes("alpha-a3-0", poweredDown), policy7),

@@ -35,25 +35,22 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-8/a1 for 00:15:00")
 	in("keeps the machine of its node when Slurm has powered that down",
 		seen(unread(unreadJob("7", slurm.JobRunning, "alpha-a3-0")), nodes("alpha-a3-[0-1]", poweredDown),
-			forJob7(mig.Succeeded), vms("alpha-a3-[0-1]", "alpha-a3-job-7", "RUNNING")),
-		"delete instances alpha-a3-1 of alpha-a3-job-7")
+			forJob7(mig.Succeeded), machinesOf(7, "alpha-a3-[0-1]")), "delete instances alpha-a3-1 of alpha-a3-job-7")
 	in("keeps its machine also where it has stopped", seen(unread(unreadJob("7", slurm.JobRunning, "alpha-a3-0")),
 		nodes("alpha-a3-0", stopped), forJob7(mig.Succeeded), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	in("keeps a request for its node", seen(unread(unreadJob("7", configured, "alpha-a3-0")),
 		freed("alpha-a3-0", risingIdle), forJob7(mig.Accepted)))
 	in("keeps its node powering up", seen(unread(unreadJob("7", configured, "alpha-a3-0")),
-		freed("alpha-a3-[0-1]", risingIdle)),
-		"set nodes alpha-a3-1 power_down_force")
+		freed("alpha-a3-[0-1]", risingIdle)), "set nodes alpha-a3-1 power_down_force")
 	in("holds no node once it is pending, though its row names some",
 		seen(unread(unreadJob("7", slurm.JobPending, "alpha-a3-0")), freed("alpha-a3-0", risingIdle)),
 		"set nodes alpha-a3-0 power_down_force")
 	in("whose nodes are not known holds every node that is not powered down", seen(unread(unreadJob("", "")),
 		nodes("alpha-a3-0", poweredDown), freed("alpha-a3-1", risingIdle), nodes("alpha-a3-2", aboutToRise),
-		groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
+		groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), machinesOf(7, "alpha-a3-0")),
 		"delete instances alpha-a3-0 of alpha-a3-job-7")
 	in("whose nodes are not known may be on one that the configuration knows no more",
-		seen(unread(unreadJob("", "")), forJob7(mig.Succeeded), vms("alpha-a3-3000", "alpha-a3-job-7", "RUNNING"), func(s *setting) {
+		seen(unread(unreadJob("", "")), forJob7(mig.Succeeded), machinesOf(7, "alpha-a3-3000"), func(s *setting) {
 			s.Instances[0].Created = noon.Add(-time.Hour)
 		}))
 	in("whose id is not known may be the one whose attempts are counted", seen(unread(unreadJob("", "")),
@@ -109,7 +106,7 @@ func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) {
 	end := time.Unix(1795266000, 0)
 	given := []func(*setting){
-		runsOn(7, "alpha-a3-0"), groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+		runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
 		func(s *setting) { s.Instances[0].Terminates = end },
 	}
 	assert.NotEmpty(t, planned(t, seen(given...)), "without the row it is made")
@@ -124,7 +121,7 @@ func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) 
 
 // A5: the end was in 9999, or 1970, for one pass.
 func TestAReservationStaysWhileTheEndOfItsNodesLeaseIsNotKnown(t *testing.T) {
-	assert.Empty(t, planned(t, seen(runsOn(7, "alpha-a3-0"), groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+	assert.Empty(t, planned(t, seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
 		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", time.Time{}))))
 }
 
@@ -132,7 +129,7 @@ func TestAReservationStaysWhileTheEndOfItsNodesLeaseIsNotKnown(t *testing.T) {
 func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 	const unknown = "UNKNOWN+CLOUD+POWERED_DOWN"
 	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
-		groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")))
+		groupOf(7), machinesOf(7, "alpha-a3-0")))
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-7", "set nodes alpha-one-0 power_up"}, actions(p))
 	assert.Empty(t, p.Problems.Texts())
 
@@ -145,8 +142,7 @@ func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T) {
 	given := func(parts ...func(*setting)) Snapshot {
 		return seen(append(parts, nodes("alpha-a3-0", "ALLOCATED+CLOUD+POWERED_DOWN"),
-			groupOf(2, accepted("alpha-a3-0")),
-			job(5, "shared", "365-00:00:00", configured, "alpha-a3-0"))...)
+			groupOf(2, accepted("alpha-a3-0")), job(5, "shared", "365-00:00:00", configured, "alpha-a3-0"))...)
 	}
 	assert.NotEmpty(t, cancelled(Compute(alphaConfig(t), given())), "its job has left the queue")
 	assert.Empty(t, cancelled(Compute(alphaConfig(t), given(unread(slurm.UnreadRow{Kind: slurm.JobRow, Name: "2", Why: "time"})))))
@@ -176,7 +172,7 @@ func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 	in("a group that another job had", seen(awaits(8, "alpha-a3-[0-1]"), theirs, spoilt), groupProblem)
 	in("an empty group", seen(groupOf(7), spoilt), groupProblem)
 	in("a group that has machines of nodes that are down", seen(nodes("alpha-a3-0", poweredDown), groupOf(7),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"), spoilt), groupProblem)
+		machinesOf(7, "alpha-a3-0"), spoilt), groupProblem)
 	in("a node that rises for nobody", seen(nodes("alpha-a3-[0-1]", risingIdle), theirs, spoilt), groupProblem)
 	in("a machine of a node that is down", seen(nodes("alpha-a3-0", poweredDown), groupOf(7),
 		vms("alpha-a3-0", "alpha-a3-job-7", ""), veiled), vmProblem)

@@ -69,7 +69,7 @@ func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 	const there = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
 	given := func(state slurm.JobState, node string, more ...func(*setting)) Snapshot {
 		return seen(nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),
-			groupOf(7), leased("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour), and(more))
+			leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), and(more))
 	}
 	t.Run("in the pass that gives them back for a failed boot", func(t *testing.T) {
 		p := Compute(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))

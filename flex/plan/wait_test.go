@@ -12,10 +12,8 @@ import (
 )
 
 func TestANodeThatBootsIsNotPoweredUpAgainWithThoseThatWait(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-[0-1]"), started(7, 4*time.Minute),
-		resumeTimeout(10*time.Minute),
-		groupOf(7, request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)), asked(4*time.Minute),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"))
+	s := seen(awaits(7, "alpha-a3-[0-1]"), started(7, 4*time.Minute), resumeTimeout(10*time.Minute), groupOf(7,
+		request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)), asked(4*time.Minute), machinesOf(7, "alpha-a3-0"))
 	assert.Equal(t, []string{
 		`set nodes alpha-a3-1 power_up comment "slurmflex: waits in alpha-a3-job-7/a2 since 2026-11-21T11:56:00Z, armed 2026-11-21T12:00:00Z"`,
 		`set AdminComment of job 7: "flex-start: waiting 4m for 1 × a3-machine for 00:15:00"`,
@@ -144,7 +142,7 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 		"machines that boot": {
 			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2),
-			vms("alpha-a3-[0-1]", "alpha-a3-job-7", "RUNNING"),
+			machinesOf(7, "alpha-a3-[0-1]"),
 		},
 		"a job that waits": {
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
@@ -156,14 +154,14 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
 			commented("alpha-a3-1", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
-			told(7, "flex-start: waiting 1d00h for 1 × a3-machine for 01:00:00"), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+			told(7, "flex-start: waiting 1d00h for 1 × a3-machine for 01:00:00"), machinesOf(7, "alpha-a3-0"),
 		},
 		"a static node whose lease is far from its end": {
 			nodes("alpha-one-0", "IDLE+CLOUD"), nodes("alpha-one-1", poweringDown),
-			group("alpha-one-node-0", forNode("one", "alpha-one-0")), leased("alpha-one-0", "alpha-one-node-0", time.Hour, time.Hour),
-			vms("alpha-one-1", "alpha-one-node-1", "STOPPING"), group("alpha-one-node-1", forNode("one", "alpha-one-1")),
+			nodeGroup(0), leased("alpha-one-0", "alpha-one-node-0", time.Hour, time.Hour),
+			vms("alpha-one-1", "alpha-one-node-1", "STOPPING"), nodeGroup(1),
 		},
-		"what no node is known for":     {groupOf(7), vms("alpha-a3-3000", "alpha-a3-job-7", "RUNNING")},
+		"what no node is known for":     {groupOf(7), machinesOf(7, "alpha-a3-3000")},
 		"a group that another has made": {groupOf(7), created(time.Second)},
 		"what a list does not show so far": {
 			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),

@@ -109,16 +109,14 @@ func (p *process) stop() {
 
 // doom has the process killed at one of its next calls.
 func (p *process) doom(k kill) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.left, p.fate = k.calls, k
 }
 
 // fatal counts a call, and reports whether the process is killed by it and
 // whether the call still reaches its goal.
 func (p *process) fatal() (killed, acts bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	if p.left < 0 || p.dead {
 		return false, false
 	}
@@ -159,16 +157,14 @@ func (s *service) start() {
 	p := s.w.newProcess(s.name, s.host)
 	p.begin(p.daemon)
 	s.w.faults.suffered(program) // while it did not run
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer locked(&s.mu)()
 	s.process = p
 	s.w.journal.note("%s started", s.name)
 }
 
 // away reports whether the daemon has ended and is to be started again.
 func (s *service) away() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer locked(&s.mu)()
 	return s.process == nil && !s.ended.IsZero() || s.process != nil && s.process.gone()
 }
 
@@ -179,8 +175,7 @@ func (s *service) end(after time.Duration) {
 
 // wake-up hands a wake-up to the daemon, and reports whether there is one.
 func (s *service) wakeUp(h flex.WakeUp) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer locked(&s.mu)()
 	if s.process == nil || s.process.gone() {
 		return false
 	}
@@ -189,8 +184,7 @@ func (s *service) wakeUp(h flex.WakeUp) bool {
 }
 
 func (s *service) doom(k kill) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer locked(&s.mu)()
 	if s.process != nil {
 		s.dooms = k
 		s.process.doom(k)
@@ -199,8 +193,7 @@ func (s *service) doom(k kill) {
 
 // hangUp sends the daemon a SIGHUP.
 func (s *service) hangUp(file string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer locked(&s.mu)()
 	if s.process != nil && !s.process.gone() {
 		s.process.hangUp(file)
 	}

@@ -27,26 +27,16 @@ const alpha = `
 slurm_cluster_name: alpha
 project: demo
 partitions:
-  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
-  shared: {partition_name: shared, partition_nodeset: [a3, one, cpu]}
+  train: {enable_job_exclusive: true, partition_nodeset: [a3]}
+  shared: {partition_nodeset: [a3, one, cpu]}
 nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_dynamic_max: 8
-    instance_template: projects/demo/regions/us-central1/instanceTemplates/flex
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {use_job_duration: true}
-  one:
-    nodeset_name: one
-    node_count_dynamic_max: 4
-    instance_template: projects/demo/regions/europe-west4/instanceTemplates/flex
-    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
-    zone_policy_allow: [europe-west4-b]
-    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}
-  cpu:
-    nodeset_name: cpu
-    node_count_dynamic_max: 2
+  a3: {node_count_dynamic_max: 8, instance_template: projects/demo/regions/us-central1/instanceTemplates/flex,
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: [us-central1-a],
+    dws_flex: {use_job_duration: true}}
+  one: {node_count_dynamic_max: 4, instance_template: projects/demo/regions/europe-west4/instanceTemplates/flex,
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b],
+    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}}
+  cpu: {node_count_dynamic_max: 2}
 `
 
 const (

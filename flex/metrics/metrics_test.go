@@ -23,23 +23,11 @@ const alpha = `
 slurm_cluster_name: alpha
 project: demo
 nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_dynamic_max: 4
-    instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {}
-  g2:
-    nodeset_name: g2
-    node_count_dynamic_max: 1
-    instance_template: projects/demo/regions/europe-west4/instanceTemplates/g2
-    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
-    zone_policy_allow: [europe-west4-b]
-    dws_flex: {}
-  cpu:
-    nodeset_name: cpu
-    node_count_dynamic_max: 1
+  a3: {node_count_dynamic_max: 4, instance_template: projects/demo/regions/us-central1/instanceTemplates/a3,
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: [us-central1-a], dws_flex: {}}
+  g2: {node_count_dynamic_max: 1, instance_template: projects/demo/regions/europe-west4/instanceTemplates/g2,
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b], dws_flex: {}}
+  cpu: {node_count_dynamic_max: 1}
 `
 
 const (

@@ -44,7 +44,7 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 
 func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
-	given := func(change func(*mig.Group), more ...func(*setting)) Snapshot {
+	given := func(change func(*mig.Group), more ...part) Snapshot {
 		return seen(append(more, awaits(7, "alpha-a3-0"), started(7, time.Second),
 			groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
 			func(s *setting) {
@@ -75,8 +75,8 @@ func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T
 func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	hour := request("a1", mig.Accepted, "alpha-a3-0", time.Hour)
-	cancels := func(more ...func(*setting)) []string {
-		return cancelled(Compute(alphaConfig(t), seen(nodes("alpha-a3-0", mixed), and(more))))
+	cancels := func(more ...part) []string {
+		return cancelled(Compute(alphaConfig(t), seen(nodes("alpha-a3-0", mixed), and(more...))))
 	}
 	seven := job(7, "shared", "1:00:00", configured, "alpha-a3-0")
 	ofSeven := groupOf(7, hour)

@@ -13,25 +13,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// extra gives nodes of the scene an Extra.
-func extra(list, text string) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Nodes {
-			for _, n := range names(list) {
-				if s.Nodes[i].Name == n {
-					s.Nodes[i].Extra = text
-				}
-			}
-		}
-	}
-}
-
 func TestTheBreakerOfANodeset(t *testing.T) {
 	// boot_failures is 5, the default.
 	record := func(n int, ago time.Duration) string {
 		return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-ago).Format(time.RFC3339))
 	}
-	apart := func(list string, ago time.Duration) func(*setting) { // each a second before the one before it
+	apart := func(list string, ago time.Duration) part { // each a second before the one before it
 		return func(s *setting) {
 			for i, n := range names(list) {
 				extra(n, record(1, ago+time.Duration(i)*time.Second))(s)
@@ -44,11 +31,11 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 			`to unblock it: slurmflex unblock a3"`, n)}
 	}
 	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
-	waits := func(more ...func(*setting)) Snapshot {
+	waits := func(more ...part) Snapshot {
 		return seen(awaits(7, "alpha-a3-0"),
-			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown), and(more))
+			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown), and(more...))
 	}
-	up := func(made time.Duration) func(*setting) { // made that long ago, by a group for an hour
+	up := func(made time.Duration) part { // made that long ago, by a group for an hour
 		return func(s *setting) {
 			nodes("alpha-a3-9", running)(s)
 			job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9")(s)
@@ -82,7 +69,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 // B12: a gang of as many nodes as boot_failures that does not register is one failure.
 func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 	given := func(jobs int) Snapshot {
-		parts := []func(*setting){awaits(99, "alpha-a3-9")}
+		parts := []part{awaits(99, "alpha-a3-9")}
 		for i := range jobs {
 			id, list := uint32(i+1), fmt.Sprintf("alpha-a3-[%d-%d]", 10*i+10, 10*i+19)
 			name := fmt.Sprintf("alpha-a3-job-%d", id)
@@ -96,8 +83,8 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 }
 
 func TestABootThatFailsIsOnRecord(t *testing.T) {
-	late := func(more ...func(*setting)) Snapshot {
-		return seen(nodes("alpha-a3-[0-2]", risingIdle), leasedTo(7, "alpha-a3-[0-2]", 10*time.Minute, 50*time.Minute), and(more))
+	late := func(more ...part) Snapshot {
+		return seen(nodes("alpha-a3-[0-2]", risingIdle), leasedTo(7, "alpha-a3-[0-2]", 10*time.Minute, 50*time.Minute), and(more...))
 	}
 	const made = "an instance made 2026-11-21T11:50:00Z"
 	in := situations(t, with(t, "boot_timeout: 600"))
@@ -127,9 +114,9 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 }
 
 func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
-	given := func(made, start time.Duration, jobs ...func(*setting)) Snapshot {
+	given := func(made, start time.Duration, jobs ...part) Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(6,
-			"alpha-a3-0", made, 50*time.Minute), started(7, start), and(jobs))
+			"alpha-a3-0", made, 50*time.Minute), started(7, start), and(jobs...))
 	}
 	cfg := with(t, "boot_timeout: 600")
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
@@ -141,12 +128,12 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 }
 
 func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing.T) {
-	given := func(ends time.Duration, limit string, machine ...func(*setting)) Snapshot {
+	given := func(ends time.Duration, limit string, machine ...part) Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
 			started(7, time.Minute),
-			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)), and(machine))
+			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)), and(machine...))
 	}
-	grouped := func(job uint32, ends time.Duration) func(*setting) {
+	grouped := func(job uint32, ends time.Duration) part {
 		name := fmt.Sprintf("alpha-a3-job-%d", job)
 		return func(s *setting) {
 			groupOf(job)(s)
@@ -179,12 +166,12 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 }
 
 func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
-	given := func(by uint32, ends time.Duration, more ...func(*setting)) Snapshot {
+	given := func(by uint32, ends time.Duration, more ...part) Snapshot {
 		name := fmt.Sprintf("alpha-a3-job-%d", by)
 		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00",
 			configured, "alpha-a3-[0-1]"), started(7, 20*time.Minute), groupOf(by), ending("alpha-a3-0", name,
 			time.Hour, ends), reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0",
-			noon.Add(ends)), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more))
+			noon.Add(ends)), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more...))
 	}
 	cfg := with(t, "gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +

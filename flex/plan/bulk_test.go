@@ -11,21 +11,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// inserted are instances of ours that no group made.
-func inserted(list string, job uint32) func(*setting) {
-	return func(s *setting) {
-		vms(list, "", "RUNNING")(s)
-		for i := range names(list) {
-			s.Instances[len(s.Instances)-1-i].Stamp = mig.Stamp{
-				Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: job,
-			}
-		}
-	}
-}
-
 func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 	const both = "alpha-bulk-[0-1]"
-	wanted := func(more ...func(*setting)) Snapshot {
+	wanted := func(more ...part) Snapshot {
 		return seen(append(more, nodes(both, poweringUp), job(7, "shared", "15:00", configured, both))...)
 	}
 	in := situations(t, alphaConfig(t))
@@ -61,9 +49,9 @@ func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
 }
 
 func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
-	occasion := func(start time.Duration, more ...func(*setting)) string {
+	occasion := func(start time.Duration, more ...part) string {
 		given := started(7, start)
-		s := seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given, and(more))
+		s := seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given, and(more...))
 		plan := Compute(with(t, ""), s)
 		require.Len(t, plan.Actions, 1)
 		return plan.Actions[0].(BulkInsert).Spec.Occasion

@@ -12,15 +12,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// aged makes all instances older.
-func aged(ago time.Duration) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Instances {
-			s.Instances[i].Created = noon.Add(-ago)
-		}
-	}
-}
-
 func TestAnInstanceThatHasStopped(t *testing.T) {
 	group7 := groupOf(7, succeeded("alpha-a3-0"))
 	job7 := job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")
@@ -65,9 +56,9 @@ func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 }
 
 func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
-	given := func(ago time.Duration, more ...func(*setting)) Snapshot {
+	given := func(ago time.Duration, more ...part) Snapshot {
 		waits := group("alpha-gone-job-7", forJob("gone", 7), accepted("alpha-gone-[0-1]"))
-		return seen(waits, asked(ago), and(more))
+		return seen(waits, asked(ago), and(more...))
 	}
 	in := situations(t, alphaConfig(t))
 	in("is cancelled", given(10*time.Minute), "cancel request alpha-gone-job-7/a1")

@@ -12,16 +12,6 @@ import (
 	"slurmflex/slurm"
 )
 
-func started(job uint32, ago time.Duration) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Jobs {
-			if s.Jobs[i].ID == job {
-				s.Jobs[i].Start = noon.Add(-ago)
-			}
-		}
-	}
-}
-
 func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) {
 	given := func(ago time.Duration) Snapshot {
 		return seen(nodes("alpha-a3-0", "MIXED+CLOUD"), nodes("alpha-a3-1", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
@@ -37,7 +27,7 @@ func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) 
 
 // B13: two gangs hold each other's half.
 func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
-	half := func(id uint32, has, lacks string, came time.Duration) func(*setting) {
+	half := func(id uint32, has, lacks string, came time.Duration) part {
 		name := memo.JobGroup("alpha", "a3", id, 0)
 		return func(s *setting) {
 			nodes(has, running)(s)
@@ -48,9 +38,9 @@ func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 			ending(has, name, came, time.Hour)(s)
 		}
 	}
-	given := func(came time.Duration, more ...func(*setting)) Snapshot {
+	given := func(came time.Duration, more ...part) Snapshot {
 		return seen(half(7, "alpha-a3-0", "alpha-a3-1", came), half(8, "alpha-a3-2", "alpha-a3-3", came),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)), and(more))
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)), and(more...))
 	}
 	givenBack := func(s Snapshot) (jobs []uint32) {
 		for _, a := range Compute(alphaConfig(t), s).Actions {

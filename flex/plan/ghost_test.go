@@ -14,7 +14,7 @@ import (
 
 // saying has the last group say what its members are: those that have a VM, and
 // those that have lost theirs.
-func saying(there, lost string) func(*setting) {
+func saying(there, lost string) part {
 	return func(s *setting) {
 		var all []mig.Member
 		for _, n := range names(there) {
@@ -38,7 +38,7 @@ func (s *setting) say(m Members) {
 	s.Members[g.ID()] = m
 }
 
-func brought(list string, ago time.Duration) func(*setting) {
+func brought(list string, ago time.Duration) part {
 	r := request("a1", mig.Succeeded, list, time.Hour)
 	r.Created = noon.Add(-ago)
 	return groupOf(7, r)
@@ -46,7 +46,7 @@ func brought(list string, ago time.Duration) func(*setting) {
 
 // B4: a request that has waited for long may have ended a moment ago.
 func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
-	wanted := []func(*setting){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
+	wanted := []part{nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
 	in := situations(t, alphaConfig(t))
 	in("is there if the group says so, however long its request has waited",
 		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), saying("alpha-a3-0", ""))...))
@@ -113,7 +113,7 @@ func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
 
 // B1: what shows without its maker for a moment is taken for nobody's.
 func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
-	waits := []func(*setting){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
+	waits := []part{nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
 	in := situations(t, alphaConfig(t))
 	in("does not cost the request that is bringing it", seen(append(waits, groupOf(7, request("a1", mig.Accepted,
 		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "PROVISIONING"),
@@ -139,19 +139,14 @@ func TestAJobKeepsItsNodesWhoseMachinesDoNotShow(t *testing.T) {
 	assert.Empty(t, actions(Compute(with(t, "provision_timeout: 7200"), s)))
 }
 
-// created makes the last group that old.
-func created(ago time.Duration) func(*setting) {
-	return func(s *setting) { s.Groups[len(s.Groups)-1].Created = noon.Add(-ago) }
-}
-
 // C5: a machine that is gone under a job is a problem, a loss with its cause, and
 // what its job is told.
 func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
-	given := func(more ...func(*setting)) Plan {
+	given := func(more ...part) Plan {
 		return Compute(alphaConfig(t), seen(nodes("alpha-a3-0", running+"+NOT_RESPONDING"), nodes("alpha-a3-1", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
 			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more)))
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...)))
 	}
 	for name, c := range map[string]struct {
 		plan  Plan

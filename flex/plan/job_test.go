@@ -15,27 +15,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// important gives the last job a priority.
-func important(priority uint64) func(*setting) {
-	return func(s *setting) { s.Jobs[len(s.Jobs)-1].Priority = priority }
-}
-
-// task makes the last job a task of an array.
-func task(array uint32, index string) func(*setting) {
-	return func(s *setting) {
-		j := &s.Jobs[len(s.Jobs)-1]
-		j.ArrayID, j.ArrayTask = array, index
-	}
-}
-
-// component makes the last job one of a heterogeneous job.
-func component(first, offset uint32) func(*setting) {
-	return func(s *setting) {
-		j := &s.Jobs[len(s.Jobs)-1]
-		j.HetID, j.HetOffset = first, offset
-	}
-}
-
 func TestWhatWaitsOutlastsAChangeOfTheConfiguration(t *testing.T) {
 	given := func(of uint32, limit string) Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
@@ -194,7 +173,7 @@ func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
 }
 
 func TestOfAJobWithSeveralRefusedRequestsTheOwnerIsWarnedBeforeAnyNodeGoes(t *testing.T) {
-	refused := func(node string) func(*setting) {
+	refused := func(node string) part {
 		return group("alpha-one-node-"+node, forNode("one", "alpha-one-"+node), failed("a1", "alpha-one-"+node, mig.CauseConfig, time.Second))
 	}
 	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour), refused("0"), refused("1"), told(7, ""))
@@ -242,9 +221,9 @@ func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 
 func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
-	given := func(more ...func(*setting)) Snapshot {
+	given := func(more ...part) Snapshot {
 		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
-			leasedTo(7, "alpha-a3-0", 0, time.Hour), and(more))
+			leasedTo(7, "alpha-a3-0", 0, time.Hour), and(more...))
 	}
 	in := situations(t, alphaConfig(t))
 	in("if its AdminComment says that it waits", given(told(7, "flex-start: waiting 5m for 1 × a3")), there)

@@ -10,88 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
-
-// with is alpha's configuration with other dws_flex keys for nodesets a3 and one.
-func with(t testing.TB, keys string) *config.Config {
-	t.Helper()
-	text := strings.NewReplacer("{use_job_duration: true}", "{use_job_duration: true, "+keys+"}",
-		"max_run_duration: 7200}", "max_run_duration: 7200, "+keys+"}").Replace(alpha)
-	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(t, err)
-	return cfg
-}
-
-// ending gives the instances an end and an age.
-func ending(list, group string, age, left time.Duration) func(*setting) {
-	return func(s *setting) {
-		vms(list, group, "RUNNING")(s)
-		for i := range names(list) {
-			in := &s.Instances[len(s.Instances)-1-i]
-			in.Created, in.Terminates = noon.Add(-age), noon.Add(left)
-		}
-	}
-}
-
-func reserved(name, list string, start time.Time) func(*setting) {
-	return func(s *setting) {
-		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start})
-	}
-}
-
-// leased are instances as ending has them, with a reservation from their end on.
-func leased(list, group string, age, left time.Duration) func(*setting) {
-	end := noon.Add(left)
-	return and([]func(*setting){
-		ending(list, group, age, left), reserved(fmt.Sprintf("slurmflex-alpha-%d", end.Truncate(time.Minute).Unix()), list, end),
-	})
-}
-
-// leasedTo are such instances of a job's group.
-func leasedTo(id uint32, list string, age, left time.Duration) func(*setting) {
-	return and([]func(*setting){groupOf(id), leased(list, memo.JobGroup("alpha", "a3", id, 0), age, left)})
-}
-
-func commented(list, comment string) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Nodes {
-			for _, n := range names(list) {
-				if s.Nodes[i].Name == n {
-					s.Nodes[i].Comment = comment
-				}
-			}
-		}
-	}
-}
-
-func because(list, state, reason string) func(*setting) {
-	return func(s *setting) {
-		nodes(list, state)(s)
-		for i := range names(list) {
-			s.Nodes[len(s.Nodes)-1-i].Reason = reason
-		}
-	}
-}
-
-func resumeTimeout(d time.Duration) func(*setting) { return func(s *setting) { s.ResumeTimeout = d } }
-
-func told(job uint32, text string) func(*setting) {
-	return func(s *setting) { s.Told = map[uint32]string{job: text} }
-}
-
-// asked makes the last group's requests older.
-func asked(ago time.Duration) func(*setting) {
-	return func(s *setting) {
-		g := &s.Groups[len(s.Groups)-1]
-		for i := range g.Requests {
-			g.Requests[i].Created = noon.Add(-ago)
-		}
-	}
-}
 
 const (
 	staticUp   = "IDLE+CLOUD"
@@ -162,7 +83,7 @@ func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000" // 13:00 on the same day
 	group7 := groupOf(7)
-	running7 := func(list string) func(*setting) {
+	running7 := func(list string) part {
 		return func(s *setting) {
 			nodes(list, running)(s)
 			job(7, "train", "1:00:00", slurm.JobRunning, list)(s)
@@ -210,8 +131,8 @@ func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
 }
 
 func TestAWaitForCapacity(t *testing.T) {
-	waiting := func(ago time.Duration, more ...func(*setting)) Snapshot {
-		parts := []func(*setting){awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}
+	waiting := func(ago time.Duration, more ...part) Snapshot {
+		parts := []part{awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}
 		return seen(append(parts, more...)...)
 	}
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"

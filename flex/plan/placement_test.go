@@ -17,15 +17,12 @@ import (
 // placed is alpha's configuration with placement of nodeset a3 within distance.
 func placed(t testing.TB, distance string) *config.Config {
 	t.Helper()
-	const size = "node_count_dynamic_max: 3000\n"
-	text := strings.Replace(alpha, size, size+"    enable_placement: true\n    placement_max_distance: "+distance+"\n", 1)
-	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(t, err)
-	return cfg
+	const size = "node_count_dynamic_max: 3000, "
+	return parsed(t, strings.Replace(alpha, size, size+"enable_placement: true, placement_max_distance: "+distance+", ", 1))
 }
 
 // machines gives nodeset a3's template a machine type.
-func machines(machineType string) func(*setting) {
+func machines(machineType string) part {
 	return func(s *setting) {
 		const link = "projects/demo/global/instanceTemplates/a3"
 		t := s.Templates[link]
@@ -34,16 +31,9 @@ func machines(machineType string) func(*setting) {
 	}
 }
 
-func policy(name string, stamp mig.Stamp) func(*setting) {
-	return func(s *setting) {
-		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
-		s.Policies = append(s.Policies, mig.Policy{Name: name, Region: "us-central1", Stamp: stamp})
-	}
-}
-
 func TestPlacement(t *testing.T) {
 	a4 := machines("a4-highgpu-8g")
-	waiting := func(list string, more ...func(*setting)) Snapshot {
+	waiting := func(list string, more ...part) Snapshot {
 		return seen(append(more, nodes(list, poweringUp), job(7, "train", "15:00", configured, list))...)
 	}
 	group7 := groupOf(7, succeeded("alpha-a3-0"))
@@ -89,19 +79,19 @@ func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
 	part0 := groupOf(7, accepted("alpha-a3-[0-149]"))
-	part1 := func(r mig.Request) func(*setting) { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
+	part1 := func(r mig.Request) part { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
 	waits := part1(accepted("alpha-a3-150"))
 	unread := func(s *setting) {
 		s.Templates[link] = Template{Err: &mig.Error{Op: "read", Object: link, Cause: mig.CauseUnavailable, Err: errors.New("503")}}
 	}
-	for name, more := range map[string][]func(*setting){
+	for name, more := range map[string][]part{
 		"as it was":                       {machines("a4-highgpu-8g"), waits},
 		"with another type of machine":    {machines("a3-ultragpu-8g"), waits},
 		"unread":                          {unread, waits},
 		"unread, and another part failed": {unread, part1(failed("a1", "alpha-a3-150", mig.CauseCapacity, time.Hour))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			given := append([]func(*setting){
+			given := append([]part{
 				awaits(7, "alpha-a3-[0-150]"), part0,
 				policy("alpha-a3-job-7", forJob("a3", 7)), policy("alpha-a3-job-7-p1", forJob("a3", 7)),
 			}, more...)

@@ -1,262 +1,17 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
-
-const alpha = `
-slurm_cluster_name: alpha
-project: demo
-partitions:
-  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3, one, fix]}
-  shared: {partition_name: shared, partition_nodeset: [a3, one, bulk, cpu]}
-nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_dynamic_max: 3000
-    instance_template: projects/demo/global/instanceTemplates/a3
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {use_job_duration: true}
-  one:
-    nodeset_name: one
-    node_count_static: 2
-    node_count_dynamic_max: 6
-    instance_template: projects/demo/global/instanceTemplates/one
-    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
-    zone_policy_allow: [europe-west4-b]
-    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}
-  fix:
-    nodeset_name: fix
-    node_count_dynamic_max: 4
-    instance_template: projects/demo/global/instanceTemplates/fix
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {max_run_duration: 3600}
-  bulk:
-    nodeset_name: bulk
-    node_count_dynamic_max: 2
-    instance_template: projects/demo/global/instanceTemplates/bulk
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {use_bulk_insert: true}
-  cpu:
-    nodeset_name: cpu
-    node_count_dynamic_max: 2
-    instance_template: projects/demo/global/instanceTemplates/cpu
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-`
-
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-func alphaConfig(t testing.TB) *config.Config {
-	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
-	require.NoError(t, err)
-	return cfg
-}
-
-// a setting is a snapshot in the making.
-type setting struct{ Snapshot }
-
-func seen(parts ...func(*setting)) Snapshot {
-	s := &setting{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}, Templates: map[string]Template{}}}
-	for _, set := range []string{"a3", "one", "fix", "bulk"} {
-		s.Templates["projects/demo/global/instanceTemplates/"+set] = Template{Template: mig.Template{
-			MachineType: set + "-machine", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
-			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-		}}
-	}
-	for _, p := range parts {
-		p(s)
-	}
-	s.Requeues = map[uint32]bool{}
-	for _, j := range s.Jobs {
-		_, warned := memo.WarnedAt(s.Told[j.ID])
-		s.Requeues[j.ID] = !warned
-	}
-	return s.Snapshot
-}
-
-func names(list string) []string {
-	all, err := slurm.Expand(list)
-	if err != nil {
-		panic(err)
-	}
-	return all
-}
-
-// The states that Slurm prints on a node's way.
-const (
-	poweredDown  = "IDLE+CLOUD+POWERED_DOWN"
-	aboutToRise  = "ALLOCATED+CLOUD+POWERED_DOWN"
-	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // marked already
-	risingIdle   = "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"
-	running      = "ALLOCATED+CLOUD+POWER_DOWN"
-	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
-)
-
-func nodes(list, state string) func(*setting) {
-	return func(s *setting) {
-		for _, n := range names(list) {
-			s.Nodes = append(s.Nodes, slurm.Node{Name: n, State: slurm.ParseState(state)})
-		}
-	}
-}
-
-// freed are nodes whose job left them a moment ago.
-func freed(list, state string) func(*setting) {
-	return func(s *setting) {
-		nodes(list, state)(s)
-		for i := range s.Nodes[len(s.Nodes)-len(names(list)):] {
-			s.Nodes[len(s.Nodes)-1-i].LastBusyTime = noon.Add(-5 * time.Second)
-		}
-	}
-}
-
-func job(id uint32, partition, limit string, state slurm.JobState, list string) func(*setting) {
-	return func(s *setting) {
-		s.Jobs = append(s.Jobs, slurm.Job{
-			ID: id, ArrayID: id, Partition: partition, Limit: slurm.ParseLimit(limit), State: state, Nodes: names(list),
-		})
-	}
-}
-
-func group(name string, stamp mig.Stamp, requests ...mig.Request) func(*setting) {
-	return func(s *setting) {
-		region := "us-central1"
-		if stamp.NodeSet == "one" {
-			region = "europe-west4"
-		}
-		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
-		s.Groups = append(s.Groups,
-			mig.Group{Name: name, Region: region, Stamp: stamp, Created: noon.Add(-time.Hour), Requests: requests})
-	}
-}
-
-// awaits has a job of the partition train wait for nodes that power up.
-func awaits(id uint32, list string) func(*setting) {
-	return and([]func(*setting){nodes(list, poweringUp), job(id, "train", "15:00", configured, list)})
-}
-
-// runsOn has such a job run on its nodes.
-func runsOn(id uint32, list string) func(*setting) {
-	return and([]func(*setting){nodes(list, running), job(id, "train", "15:00", slurm.JobRunning, list)})
-}
-
-func and(more []func(*setting)) func(*setting) {
-	return func(s *setting) {
-		for _, set := range more {
-			set(s)
-		}
-	}
-}
-
-// groupOf is the group that was made for a job's nodes of nodeset a3.
-func groupOf(id uint32, requests ...mig.Request) func(*setting) {
-	return group(memo.JobGroup("alpha", "a3", id, 0), forJob("a3", id), requests...)
-}
-
-// machinesOf are the machines of a job's group.
-func machinesOf(id uint32, list string) func(*setting) {
-	return vms(list, memo.JobGroup("alpha", "a3", id, 0), "RUNNING")
-}
-
-// nodeGroup is the group of a node of nodeset one.
-func nodeGroup(i int, requests ...mig.Request) func(*setting) {
-	return group(fmt.Sprint("alpha-one-node-", i), forNode("one", fmt.Sprint("alpha-one-", i)), requests...)
-}
-
-func accepted(list string) mig.Request { return request("a1", mig.Accepted, list, 15*time.Minute) }
-
-func succeeded(list string) mig.Request { return request("a1", mig.Succeeded, list, 15*time.Minute) }
-
-func forJob(set string, id uint32) mig.Stamp { return mig.Stamp{NodeSet: set, Job: id} }
-
-func forNode(set, node string) mig.Stamp { return mig.Stamp{NodeSet: set, Node: node} }
-
-func request(name string, state mig.RequestState, list string, d time.Duration) mig.Request {
-	return mig.Request{
-		Name: name, State: state, Instances: names(list), Duration: d, Created: noon.Add(-30 * time.Second),
-	}
-}
-
-func failed(name string, list string, cause mig.Cause, ago time.Duration) mig.Request {
-	return mig.Request{
-		Name: name, State: mig.Failed, Instances: names(list), Created: noon.Add(-ago), Cause: cause,
-		Message: "STOCKOUT: none",
-	}
-}
-
-func vms(list, group, status string) func(*setting) {
-	return func(s *setting) {
-		region, zone := "us-central1", "us-central1-a"
-		if strings.Contains(list, "-one-") {
-			region, zone = "europe-west4", "europe-west4-b"
-		}
-		for _, n := range names(list) {
-			s.Instances = append(s.Instances, mig.Instance{
-				Name: n, Zone: zone, Region: region, Group: group, Status: status, FlexStart: true,
-				Created: noon.Add(-time.Minute),
-			})
-		}
-	}
-}
-
-func unseen(region string) func(*setting) {
-	return func(s *setting) { s.Unseen[region] = errors.New("read instances: 503") }
-}
-
-func refused(group string, cause mig.Cause, ago time.Duration, times int) func(*setting) {
-	return func(s *setting) {
-		s.Refused[group] = Refusal{Cause: cause, Message: "INVALID_ARGUMENT: no", At: noon.Add(-ago), Times: times}
-	}
-}
-
-func actions(p Plan) []string {
-	var lines []string
-	for _, a := range p.Actions {
-		line := a.String()
-		if back, ok := a.(ReturnNodes); ok {
-			line += ": " + back.Reason
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// planned is what is planned with alpha's configuration.
-func planned(t testing.TB, given Snapshot) []string {
-	t.Helper()
-	return actions(Compute(alphaConfig(t), given))
-}
-
-// situations are the subtests of one test: in the situation of a name, that is
-// planned, and each action has a reason.
-func situations(t *testing.T, cfg *config.Config) (in func(name string, given Snapshot, want ...string)) {
-	return func(name string, given Snapshot, want ...string) {
-		t.Run(name, func(t *testing.T) {
-			p := Compute(cfg, given)
-			assert.Equal(t, want, actions(p))
-			for _, a := range p.Actions {
-				assert.NotEmpty(t, a.Because(), "%s gives no reason", a)
-			}
-		})
-	}
-}
 
 func TestAPass(t *testing.T) {
 	const min15 = 15 * time.Minute
@@ -421,16 +176,6 @@ func TestAPass(t *testing.T) {
 		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))), "delete group alpha-a3-job-7")
 }
 
-// creating has the last group create that many members.
-func creating(n int) func(*setting) {
-	return func(s *setting) { s.Groups[len(s.Groups)-1].Creating = n }
-}
-
-// counting sets the last group's target size.
-func counting(n int) func(*setting) {
-	return func(s *setting) { s.Groups[len(s.Groups)-1].TargetSize = n }
-}
-
 func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
 	whole := seen(awaits(7, "alpha-a3-[0-2499]"))
 	want := []string{
@@ -478,9 +223,7 @@ func TestPowerOfANode(t *testing.T) {
 
 func TestLease(t *testing.T) {
 	flex := func(s string) *config.Flex {
-		cfg, err := config.Parse("x", []byte(strings.Replace(alpha, "{use_job_duration: true}", s, 1)))
-		require.NoError(t, err)
-		return cfg.NodeSets[0].Flex
+		return parsed(t, strings.Replace(alpha, "{use_job_duration: true}", s, 1)).NodeSets[0].Flex
 	}
 	for _, c := range []struct {
 		flex   string

@@ -10,7 +10,7 @@ import (
 	"slurmflex/slurm"
 )
 
-func unread(rows ...slurm.UnreadRow) func(*setting) {
+func unread(rows ...slurm.UnreadRow) part {
 	return func(s *setting) { s.Unread = append(s.Unread, rows...) }
 }
 
@@ -22,7 +22,7 @@ func unreadJob(name string, state slurm.JobState, nodes ...string) slurm.UnreadR
 func TestAJobThatCannotBeRead(t *testing.T) {
 	const stopped = "ALLOCATED+CLOUD+NOT_RESPONDING"
 	exclusive := func(s *setting) { s.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}} }
-	forJob7 := func(state mig.RequestState) func(*setting) {
+	forJob7 := func(state mig.RequestState) part {
 		return groupOf(7, request("a1", state, "alpha-a3-0", time.Hour))
 	}
 	in := func(name string, given Snapshot, want ...string) {
@@ -105,7 +105,7 @@ func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 // A1
 func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) {
 	end := time.Unix(1795266000, 0)
-	given := []func(*setting){
+	given := []part{
 		runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),
 		func(s *setting) { s.Instances[0].Terminates = end },
 	}
@@ -140,7 +140,7 @@ func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 
 // A job whose row cannot be read may wait for what was requested for it.
 func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T) {
-	given := func(parts ...func(*setting)) Snapshot {
+	given := func(parts ...part) Snapshot {
 		return seen(append(parts, nodes("alpha-a3-0", "ALLOCATED+CLOUD+POWERED_DOWN"),
 			groupOf(2, accepted("alpha-a3-0")), job(5, "shared", "365-00:00:00", configured, "alpha-a3-0"))...)
 	}

@@ -12,7 +12,7 @@ import (
 
 // hogged has jobs of nodeset a3 wait for requests of theirs, from job 1 on, each of
 // the priority of its number.
-func hogged(n int, state mig.RequestState) func(*setting) {
+func hogged(n int, state mig.RequestState) part {
 	return func(s *setting) {
 		for i := range n {
 			id, node := uint32(i+1), fmt.Sprintf("alpha-a3-%d", i)
@@ -51,7 +51,7 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 4
-	fix := func(priority uint64) func(*setting) {
+	fix := func(priority uint64) part {
 		return func(s *setting) {
 			nodes("alpha-fix-[0-1]", poweringUp)(s)
 			job(20, "train", "15:00", configured, "alpha-fix-0")(s)
@@ -83,7 +83,7 @@ func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
 // B16: nobody has asked for its nodes before this process began.
 func TestAJobThatHasWaitedWhileNoDaemonRanIsAskedForFirst(t *testing.T) {
 	given := func(up time.Duration, requests ...mig.Request) Snapshot {
-		parts := []func(*setting){
+		parts := []part{
 			awaits(7, "alpha-a3-0"), started(7, 3*time.Hour),
 			func(s *setting) { s.Started = noon.Add(-up) },
 		}

@@ -30,12 +30,12 @@ func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
 
 func TestProvisionTimeoutCountsForAFirstComponentFromWhenTheOthersHaveTheirMachines(t *testing.T) {
 	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
-	given := func(other string, more ...func(*setting)) Snapshot {
+	given := func(other string, more ...part) Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", other),
 			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0), started(6, 3*time.Hour),
-			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1), started(7, 3*time.Hour), and(more))
+			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1), started(7, 3*time.Hour), and(more...))
 	}
-	came := func(ago time.Duration) func(*setting) {
+	came := func(ago time.Duration) part {
 		return func(s *setting) {
 			group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour))(s)
 			ending("alpha-fix-0", "alpha-fix-job-7", ago, time.Hour)(s)
@@ -86,8 +86,8 @@ func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 
 // B7: whose it is that it says is what is known: a group may be missing in a list.
 func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
-	given := func(group string, more ...func(*setting)) string {
-		p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more)))
+	given := func(group string, more ...part) string {
+		p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...)))
 		require.Len(t, p.Waits, 1)
 		return p.Waits[0].Obstacle
 	}
@@ -131,14 +131,14 @@ func TestAGroupOfAnotherClustersNamesThatCluster(t *testing.T) {
 }
 
 // ahead has our clock jump ahead of Compute's.
-func ahead(by time.Duration) func(*setting) {
+func ahead(by time.Duration) part {
 	return func(s *setting) { s.Now, s.Skew = s.Now.Add(by), by }
 }
 
 // B10: a clock that is wrong makes everything look old.
 func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 	const day = 24 * time.Hour
-	for name, given := range map[string][]func(*setting){
+	for name, given := range map[string][]part{
 		"machines that boot": {
 			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2),

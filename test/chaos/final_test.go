@@ -139,6 +139,6 @@ func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
 		func(p *planted, id uint32) { require.NoError(p.t, p.slurm.Cancel(id)) })
 	of("cancelled by the script", 0, submit{}, func(p *planted, _ uint32) { order(1, cancel).strike(p.world, 2) })
 	of("cancelled as on_provision_timeout says", 0, submit{}, func(p *planted, id uint32) {
-		require.NoError(p.t, (&commands{process: p.p, next: p.slurm}).CancelJob(p.ctx, id))
+		require.NoError(p.t, p.scheduler().CancelJob(p.ctx, id))
 	})
 }

@@ -26,8 +26,9 @@ type pair struct {
 	user      string // SlurmUser as scontrol prints it; empty: ours
 	primary   bool   // whether the primary is up
 	backup    bool
-	down      error // why nothing can be asked
-	asked     int   // how often the controllers were
+	others    []slurm.Controller // instead of these two
+	down      error              // why nothing can be asked
+	asked     int                // how often the controllers were
 	usersRead int
 }
 
@@ -44,6 +45,9 @@ func (p *pair) Config(context.Context) (slurm.Config, error) {
 func (p *pair) Controllers(context.Context) ([]slurm.Controller, error) {
 	defer locked(&p.mu)()
 	p.asked++
+	if p.others != nil {
+		return p.others, p.down
+	}
 	return []slurm.Controller{{Role: "primary", Host: "ctl1", Up: p.primary}, {Role: "backup", Host: "ctl2", Up: p.backup}}, p.down
 }
 
@@ -159,17 +163,9 @@ func TestASeatThatNamesNoHostIsThisHosts(t *testing.T) {
 	name, err := os.Hostname()
 	require.NoError(t, err)
 	me := slurm.Controller{Role: "backup", Host: name, Up: true}
-	permission := &Permission{Slurm: listed{&pair{}, []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
+	permission := &Permission{Slurm: &pair{others: []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
 	require.ErrorIs(t, permission.check(t.Context()), ErrStandby)
 }
-
-// listed is a pair with other controllers.
-type listed struct {
-	*pair
-	controllers []slurm.Controller
-}
-
-func (l listed) Controllers(context.Context) ([]slurm.Controller, error) { return l.controllers, nil }
 
 // watched is a scheduler that notes who reconciles.
 type watched struct {
@@ -234,10 +230,8 @@ func TestOfTwoDaemonsOnOneHostOneActsAtATime(t *testing.T) {
 		assert.NotZero(t, passes.since()["second"], "it goes on where the first was stopped")
 		close(h.let)
 		time.Sleep(time.Minute)
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1", "request alpha-a3-job-1/a1 for alpha-a3-0: SUCCEEDED",
-			"instance alpha-a3-0 of alpha-a3-job-1: RUNNING",
-		}, w.owned())
+		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: SUCCEEDED", "instance alpha-a3-0 of alpha-a3-job-1: RUNNING")
 	})
 }
 

@@ -32,10 +32,8 @@ func TestAGroupThatFailsStopsNoOther(t *testing.T) {
 		out := w.mustPass(t.Context())
 		assert.Equal(t, 2, out.Failed, "the group, and the request that would have followed it")
 		assert.True(t, out.Soon())
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1",
-			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
-		}, w.owned())
+		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED")
 
 		w.settle()
 		assert.Contains(t, w.slurm.updated(), "alpha-one-0 power_down_force slurmflex: 403 forbidden: "+
@@ -124,13 +122,16 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 		"a stranger's group of our name is neither used nor changed": func(t *testing.T, w *world) {
 			const body = `{"name": "alpha-a3-job-1", "baseInstanceName": "x", "targetSize": 0, "description": "by hand",
 			"versions": [{"instanceTemplate": "projects/demo/regions/us-central1/instanceTemplates/flex"}]}`
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-				"http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers", strings.NewReader(body))
-			require.NoError(t, err)
-			resp, err := w.cloud.Transport().RoundTrip(req)
-			require.NoError(t, err)
-			require.Equal(t, http.StatusOK, resp.StatusCode)
-			time.Sleep(time.Minute)
+			const groups = "http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers"
+			call := func(method, address string) {
+				req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+				require.NoError(t, err)
+				resp, err := w.cloud.Transport().RoundTrip(req)
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, resp.StatusCode)
+				time.Sleep(time.Minute)
+			}
+			call(http.MethodPost, groups)
 			before := w.cloud.State().Groups
 			require.Len(t, before, 1)
 
@@ -144,12 +145,7 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 			assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each pass")
 			assert.Equal(t, "flex-start: alpha-a3-job-1 already exists in us-central1 without this cluster's stamp; delete or rename it", w.slurm.comment[1])
 
-			req, err = http.NewRequestWithContext(t.Context(), http.MethodDelete,
-				"http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers/alpha-a3-job-1", nil)
-			require.NoError(t, err)
-			_, err = w.cloud.Transport().RoundTrip(req)
-			require.NoError(t, err)
-			time.Sleep(time.Minute)
+			call(http.MethodDelete, groups+"/alpha-a3-job-1")
 			w.settle()
 			assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1", "once it is gone")
 		},
@@ -162,10 +158,8 @@ func TestWhatIsPlannedIsDone(t *testing.T) {
 			close(h.let)
 			time.Sleep(time.Second)
 			w.settle()
-			assert.Equal(t, []string{
-				"group alpha-a3-job-1 in us-central1 of size 1",
-				"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
-			}, w.owned())
+			w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+				"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED")
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
 		},
 		"an action that fails stops only what needs it": func(t *testing.T, w *world) {
@@ -350,10 +344,8 @@ func TestWhatEndsWhileAPassLooksIsJudgedByTheNext(t *testing.T) {
 		w.mustPass(t.Context())
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun(), "it looked before the request for job 1 was there")
 		w.settle()
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1",
-			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
-		}, w.owned(), "job 2 takes it over")
+		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED") // job 2 takes it over
 	})
 }
 

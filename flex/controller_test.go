@@ -39,7 +39,10 @@ type controller struct {
 }
 
 func newController(cfg *config.Config) *controller {
-	c := &controller{cfg: cfg, nodes: map[string]*slurm.Node{}, jobs: map[uint32]*slurm.Job{}}
+	c := &controller{
+		cfg: cfg, nodes: map[string]*slurm.Node{}, jobs: map[uint32]*slurm.Job{},
+		eol: map[string]slurm.Reservation{}, comment: map[uint32]string{},
+	}
 	for _, set := range cfg.NodeSets {
 		for i := range set.Size() {
 			name := set.NodeName(cfg.Cluster, i)
@@ -146,9 +149,6 @@ func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) {
 
 func (c *controller) CreateReservation(_ context.Context, spec slurm.ReservationSpec) error {
 	defer locked(&c.mu)()
-	if c.eol == nil {
-		c.eol = map[string]slurm.Reservation{}
-	}
 	c.eol[spec.Name] = slurm.Reservation{Name: spec.Name, Nodes: spec.Nodes, Start: spec.Start}
 	return nil
 }
@@ -193,9 +193,6 @@ func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRec
 
 func (c *controller) SetAdminComment(_ context.Context, job uint32, text string) error {
 	defer locked(&c.mu)()
-	if c.comment == nil {
-		c.comment = map[uint32]string{}
-	}
 	c.comment[job] = text
 	return nil
 }

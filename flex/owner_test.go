@@ -29,8 +29,7 @@ func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
 		hopeless(w)
 		w.slurm.records = map[uint32]slurm.JobRecord{1: record}
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustPass(t.Context())
-		w.mustPass(t.Context())
+		w.passes(2, 0)
 		assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
 		assert.NotContains(t, w.slurm.updated(), "alpha-a3-0 power_down_force slurmflex: INVALID_ARGUMENT: no")
 
@@ -183,8 +182,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 			w.slurm.submit(1, "shared", "alpha-a3-0")
 			w.slurm.submit(2, "shared", "alpha-a3-0")
 			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
-			w.mustPass(t.Context())
-			w.mustPass(t.Context())
+			w.passes(2, 0)
 			assert.Equal(t, []string{"2: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
 			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "and has its grace")
 		},

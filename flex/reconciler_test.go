@@ -22,10 +22,8 @@ func TestAPass(t *testing.T) {
 		"a resumed job gets one group and one request": func(t *testing.T, w *world) {
 			w.waiting(812, "train", "alpha-a3-[0-3]")
 
-			require.Equal(t, []string{
-				"group alpha-a3-job-812 in us-central1 of size 4",
-				"request alpha-a3-job-812/a1 for alpha-a3-[0-3]: ACCEPTED",
-			}, w.owned())
+			w.owns("group alpha-a3-job-812 in us-central1 of size 4",
+				"request alpha-a3-job-812/a1 for alpha-a3-[0-3]: ACCEPTED")
 			g, _ := w.cloud.State().Group("alpha-a3-job-812")
 			assert.Equal(t, time.Hour, g.Requests[0].Duration, "the job's time limit")
 			assert.Equal(t, "projects/demo/regions/us-central1/instanceTemplates/flex", g.Template)
@@ -165,11 +163,9 @@ func TestASuspendedNodeLosesItsInstanceAndTheLastOneTheGroupToo(t *testing.T) {
 		w.slurm.set("alpha-a3-1", "IDLE+CLOUD+POWERING_DOWN")
 		w.settle()
 		assert.Equal(t, []string{"regionInstanceGroupManagers.deleteInstances"}, w.mutations())
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1",
+		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
 			"request alpha-a3-job-1/a1 for alpha-a3-[0-1]: SUCCEEDED",
-			"instance alpha-a3-0 of alpha-a3-job-1: RUNNING",
-		}, w.owned())
+			"instance alpha-a3-0 of alpha-a3-job-1: RUNNING")
 
 		w.cloud.ResetCalls()
 		w.slurm.set("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN")

@@ -119,8 +119,7 @@ func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hopeless(w)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustPass(t.Context())
-		w.mustPass(t.Context())
+		w.passes(2, 0)
 		failed := w.log.FilterMessageSnippet("failed: request 1 ").All()
 		require.Len(t, failed, 1)
 		assert.Equal(t, zapcore.ErrorLevel, failed[0].Level)

@@ -247,6 +247,12 @@ func (w *world) mutations() []string {
 	return methods
 }
 
+// owns holds what the cloud has against lines of owned.
+func (w *world) owns(lines ...string) {
+	w.t.Helper()
+	require.Equal(w.t, lines, w.owned())
+}
+
 // owned is what the cloud has, a line for each thing, without times.
 func (w *world) owned() []string {
 	lines := []string{}

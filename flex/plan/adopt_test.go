@@ -89,11 +89,8 @@ func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testin
 	all := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, all, cancels(job(7, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "an admin gave the job itself more time")
 	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "it serves nobody any more")
-	static := func(s *setting) {
-		nodes("alpha-one-0", mixed)(s)
-		job(8, "shared", "UNLIMITED", configured, "alpha-one-0")(s)
-		nodeGroup(0, request("a1", mig.Accepted, "alpha-one-0", time.Hour))(s)
-	}
+	static := and(nodes("alpha-one-0", mixed), job(8, "shared", "UNLIMITED", configured, "alpha-one-0"),
+		nodeGroup(0, request("a1", mig.Accepted, "alpha-one-0", time.Hour)))
 	assert.Empty(t, cancels(static), "a static node's is nobody's to cancel")
 }
 

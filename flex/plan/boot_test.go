@@ -36,13 +36,9 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown), and(more...))
 	}
 	up := func(made time.Duration) part { // made that long ago, by a group for an hour
-		return func(s *setting) {
-			nodes("alpha-a3-9", running)(s)
-			job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9")(s)
-			groupOf(8)(s)
-			ending("alpha-a3-9", "alpha-a3-job-8", made, time.Hour)(s)
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-9", noon)(s)
-		}
+		return and(nodes("alpha-a3-9", running), job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9"), groupOf(8),
+			ending("alpha-a3-9", "alpha-a3-job-8", made, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-9", noon))
 	}
 	in := situations(t, with(t, "boot_timeout: 600"))
 	in("is closed before as many failures in a row", waits(apart("alpha-a3-[1-4]", time.Minute)), asksFor...)
@@ -135,10 +131,7 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 	}
 	grouped := func(job uint32, ends time.Duration) part {
 		name := fmt.Sprintf("alpha-a3-job-%d", job)
-		return func(s *setting) {
-			groupOf(job)(s)
-			ending("alpha-a3-0", name, 2*time.Minute, ends)(s)
-		}
+		return and(groupOf(job), ending("alpha-a3-0", name, 2*time.Minute, ends))
 	}
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-6"
 	in := func(ends time.Duration, limit string, by uint32) []string {

@@ -29,14 +29,9 @@ func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) 
 func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 	half := func(id uint32, has, lacks string, came time.Duration) part {
 		name := memo.JobGroup("alpha", "a3", id, 0)
-		return func(s *setting) {
-			nodes(has, running)(s)
-			nodes(lacks, poweringUp)(s)
-			job(id, "train", "15:00", configured, has+","+lacks)(s)
-			started(id, time.Hour)(s)
-			groupOf(id, accepted(lacks))(s)
-			ending(has, name, came, time.Hour)(s)
-		}
+		return and(nodes(has, running), nodes(lacks, poweringUp),
+			job(id, "train", "15:00", configured, has+","+lacks), started(id, time.Hour),
+			groupOf(id, accepted(lacks)), ending(has, name, came, time.Hour))
 	}
 	given := func(came time.Duration, more ...part) Snapshot {
 		return seen(half(7, "alpha-a3-0", "alpha-a3-1", came), half(8, "alpha-a3-2", "alpha-a3-3", came),

@@ -77,11 +77,8 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 
 // B1: the list of instances alone says that the group is empty.
 func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
-	works := func(s *setting) {
-		nodes("alpha-a3-[0-1]", running)(s)
-		job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]")(s)
-		brought("alpha-a3-[0-1]", time.Hour)(s)
-	}
+	works := and(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+		brought("alpha-a3-[0-1]", time.Hour))
 	recordless := func(s *setting) { s.Groups[0].Requests = nil }
 	gone := []string{"delete group alpha-a3-job-7"}
 	in := situations(t, alphaConfig(t))
@@ -148,30 +145,21 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...)))
 	}
-	for name, c := range map[string]struct {
-		plan  Plan
-		cause LossCause
-		says  string
-	}{
-		"deleted by hand, or lost": {given(), Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google"},
-		"the lease has ended": {
-			given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute))), LeaseEnded,
-			"the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
-		},
-		"stopped": {
-			given(vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")), Stopped,
-			"the machine of alpha-a3-0 is stopped, and cannot be started again",
-		},
-	} {
+	in := func(name string, cause LossCause, says string, p Plan) {
 		t.Run(name, func(t *testing.T) {
-			require.Len(t, c.plan.Losses, 1)
-			assert.Equal(t, []string{"alpha-a3-0"}, c.plan.Losses[0].Nodes)
-			assert.Equal(t, []uint32{7}, c.plan.Losses[0].Jobs)
-			assert.Equal(t, c.cause, c.plan.Losses[0].Cause)
-			assert.Contains(t, c.plan.Problems.Texts(), c.says+"; it was in use by job 7")
-			assert.Equal(t, "flex-start: "+c.says, tells(c.plan)[7])
+			require.Len(t, p.Losses, 1)
+			assert.Equal(t, []string{"alpha-a3-0"}, p.Losses[0].Nodes)
+			assert.Equal(t, []uint32{7}, p.Losses[0].Jobs)
+			assert.Equal(t, cause, p.Losses[0].Cause)
+			assert.Contains(t, p.Problems.Texts(), says+"; it was in use by job 7")
+			assert.Equal(t, "flex-start: "+says, tells(p)[7])
 		})
 	}
+	in("deleted by hand, or lost", Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())
+	in("the lease has ended", LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
+		given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute))))
+	in("stopped", Stopped, "the machine of alpha-a3-0 is stopped, and cannot be started again",
+		given(vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	answers := given(func(s *setting) { s.Nodes[0].State = slurm.ParseState(running) })
 	assert.Len(t, answers.Losses, 1)
 	assert.Empty(t, tells(answers), "its owner is told when Slurm gets no answer either")

@@ -84,10 +84,7 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000" // 13:00 on the same day
 	group7 := groupOf(7)
 	running7 := func(list string) part {
-		return func(s *setting) {
-			nodes(list, running)(s)
-			job(7, "train", "1:00:00", slurm.JobRunning, list)(s)
-		}
+		return and(nodes(list, running), job(7, "train", "1:00:00", slurm.JobRunning, list))
 	}
 	in := situations(t, alphaConfig(t))
 	in("nodes with the same end, to the minute, share one", seen(running7("alpha-a3-[0-1]"), group7,
@@ -145,10 +142,8 @@ func TestAWaitForCapacity(t *testing.T) {
 	rearmed := func(group string) string {
 		return strings.Replace(armed(group), "armed 2026-11-21T11:40", "armed 2026-11-21T12:00", 1)
 	}
-	node1 := func(s *setting) { // the other static node is up
-		group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"})(s)
-		vms("alpha-one-1", "alpha-one-node-1", "RUNNING")(s)
-	}
+	node1 := and(group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"}),
+		vms("alpha-one-1", "alpha-one-node-1", "RUNNING"))
 	in := situations(t, alphaConfig(t))
 	in("is not spoken of in the first minute", waiting(59*time.Second))
 	in("is told to the nodes and the job", waiting(ago),

@@ -29,18 +29,12 @@ func hogged(n int, state mig.RequestState) part {
 func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	cfg := alphaConfig(t) // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
 	cfg.Options.MaxActiveRequests = 4
-	another := func(s *setting) {
-		nodes("alpha-a3-9", poweringUp)(s)
-		job(9, "train", "15:00", configured, "alpha-a3-9")(s)
-	}
+	another := and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"))
 	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
 	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
 	assert.Equal(t, asks, actions(Compute(cfg, seen(hogged(1, mig.Accepted), another))))
 	assert.Equal(t, waits, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
-	fix := func(s *setting) {
-		nodes("alpha-fix-0", poweringUp)(s)
-		job(20, "train", "15:00", configured, "alpha-fix-0")(s)
-	}
+	fix := and(nodes("alpha-fix-0", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"))
 	assert.Contains(t, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another, fix))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
 	cfg.Options.MaxActiveRequests = 1
 	assert.Equal(t, asks, actions(Compute(cfg, seen(another))), "with one place for all nobody waits for nothing")
@@ -52,13 +46,8 @@ func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 4
 	fix := func(priority uint64) part {
-		return func(s *setting) {
-			nodes("alpha-fix-[0-1]", poweringUp)(s)
-			job(20, "train", "15:00", configured, "alpha-fix-0")(s)
-			important(priority)(s)
-			job(21, "train", "15:00", configured, "alpha-fix-1")(s)
-			important(priority)(s)
-		}
+		return and(nodes("alpha-fix-[0-1]", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"),
+			important(priority), job(21, "train", "15:00", configured, "alpha-fix-1"), important(priority))
 	}
 	assert.Equal(t, []string{"cancel request alpha-a3-job-1/a1"}, cancelled(Compute(cfg, seen(hogged(4, mig.Accepted), fix(1000)))), "one, and the least important")
 	assert.Empty(t, cancelled(Compute(cfg, seen(hogged(4, mig.Accepted), fix(1)))), "not for one that is no more important")

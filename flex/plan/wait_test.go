@@ -36,10 +36,8 @@ func TestProvisionTimeoutCountsForAFirstComponentFromWhenTheOthersHaveTheirMachi
 			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1), started(7, 3*time.Hour), and(more...))
 	}
 	came := func(ago time.Duration) part {
-		return func(s *setting) {
-			group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour))(s)
-			ending("alpha-fix-0", "alpha-fix-job-7", ago, time.Hour)(s)
-		}
+		return and(group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
+			ending("alpha-fix-0", "alpha-fix-job-7", ago, time.Hour))
 	}
 	ends := func(p Plan) time.Time {
 		require.Equal(t, uint32(6), p.Waits[0].Job)

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -61,7 +62,11 @@ func TestADayIsTheSameWheneverItIsLivedThrough(t *testing.T) {
 func replay(t *testing.T, sum *tally) {
 	d := newDay(*seed)
 	if *keep != "all" {
-		d = d.only(numbersOf(t, *keep))
+		var numbers []int
+		if err := json.Unmarshal([]byte("["+*keep+"]"), &numbers); err != nil {
+			t.Fatalf("-keep=%s: %v; give numbers of events, such as 3,7,12", *keep, err)
+		}
+		d = d.only(numbers)
 	}
 	o := live(t, d)
 	sum.add(o)
@@ -80,21 +85,6 @@ func replay(t *testing.T, sum *tally) {
 		report(os.Stdout, d, o)
 		t.Fail()
 	}
-}
-
-func numbersOf(t *testing.T, list string) []int {
-	var numbers []int
-	for text := range strings.SplitSeq(list, ",") {
-		if text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("-keep=%s: %v; give numbers of events, such as 3,7,12", list, err)
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers
 }
 
 func TestASeedAlwaysHasTheSameScript(t *testing.T) {

@@ -229,7 +229,7 @@ func (c *check) pass(p *process) {
 		}
 	}
 	for _, name := range c.w.watch.forNobody() {
-		if !c.w.static(name) && !c.w.isByHand(name) && !c.w.lasting("stubborn "+name) {
+		if _, byHand := c.w.byHand.Load(name); !byHand && !c.w.static(name) && !c.w.lasting("stubborn "+name) {
 			seen["node "+name] = true
 			c.outstay("node "+name, well)
 		}

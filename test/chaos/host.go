@@ -100,9 +100,7 @@ func (w *world) forget() {
 	w.slurm.LoseState()
 	w.watch.forget(w.setup.slurm.Nodes)
 	clear(w.jobs)
-	w.mu.Lock()
-	clear(w.byHand)
-	w.mu.Unlock()
+	w.byHand.Clear()
 	w.journal.note("slurmctld has lost its state: %v", w.reserve())
 }
 
@@ -136,7 +134,12 @@ func (e kill) String() string {
 	return fmt.Sprintf("the daemon is killed %s its next call but %d, and started %v later", when, e.calls, e.lasts)
 }
 
-func (e kill) strike(w *world, _ int) { w.main.doom(e) }
+func (e kill) strike(w *world, _ int) {
+	w.main.alive(func(p *process) {
+		w.main.dooms = e
+		p.doom(e)
+	})
+}
 
 // reload stops the daemon and starts it with another edition of its
 // configuration.
@@ -154,13 +157,13 @@ func hangup(to edition, half bool) event {
 	if half {
 		return happening{"half a configuration is written, and the daemon gets a SIGHUP", func(w *world, _ int) {
 			file := w.setup.file(to)
-			w.main.hangUp(file[:len(file)/2] + "\n\t}")
+			w.main.alive(func(p *process) { p.hangUp(file[:len(file)/2] + "\n\t}") })
 		}}
 	}
 	return happening{fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", to), func(w *world, _ int) {
 		w.setEdition(to)
 		w.faults.suffered(program) // what is judged by the old one is not late by the new one
-		w.main.hangUp(w.setup.file(to))
+		w.main.alive(func(p *process) { p.hangUp(w.setup.file(to)) })
 	}}
 }
 
@@ -203,8 +206,8 @@ const adopt = "gc --adopt-slurm-gcp"
 // hookFault has Slurm's calls of its programs not come, come twice, or late.
 func hookFault(fate hookFate, lasts time.Duration) event {
 	return happening{fmt.Sprintf("hooks %s, for %v", fate, lasts), func(w *world, no int) {
-		w.setFate(fate)
-		w.holds("hooks", no, lasts, func() { w.setFate("") })
+		w.fate.Store(fate)
+		w.holds("hooks", no, lasts, func() { w.fate.Store(hookFate("")) })
 	}}
 }
 

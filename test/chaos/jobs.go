@@ -134,7 +134,7 @@ const (
 func powerUp(node string) event {
 	text := "an admin powers " + node + " up"
 	return happening{text, func(w *world, _ int) {
-		w.setByHand(node)
+		w.byHand.Store(node, true)
 		err := w.slurm.UpdateNodes(w.ctx, []string{node}, slurm.NodeChange{State: "power_up"})
 		w.journal.note("%v: %v", text, err)
 	}}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -162,11 +161,8 @@ func report(out io.Writer, d day, o outcome) {
 	for _, a := range d.script {
 		fmt.Fprintf(text, "  %v\n", a)
 	}
-	numbers := make([]string, len(d.script))
-	for i, n := range d.numbers() {
-		numbers[i] = strconv.Itoa(n)
-	}
+	numbers := strings.ReplaceAll(strings.Trim(fmt.Sprint(d.numbers()), "[]"), " ", ",")
 	fmt.Fprintf(text, "replay it: go test ./test/chaos -run '^TestChaos$' -count=1 -seed=%d -keep=%s -journal=/tmp/day\n",
-		d.seed, strings.Join(numbers, ","))
+		d.seed, numbers)
 	_, _ = io.WriteString(out, text.String()) // one write, for days run side by side
 }

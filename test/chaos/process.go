@@ -173,30 +173,14 @@ func (s *service) end(after time.Duration) {
 	s.process, s.ended, s.again = nil, time.Now(), time.Now().Add(after)
 }
 
-// wake-up hands a wake-up to the daemon, and reports whether there is one.
-func (s *service) wakeUp(h flex.WakeUp) bool {
+// alive has the daemon do something, and reports whether there is one.
+func (s *service) alive(do func(*process)) bool {
 	defer locked(&s.mu)()
 	if s.process == nil || s.process.gone() {
 		return false
 	}
-	s.process.wakeUp(h)
+	do(s.process)
 	return true
-}
-
-func (s *service) doom(k kill) {
-	defer locked(&s.mu)()
-	if s.process != nil {
-		s.dooms = k
-		s.process.doom(k)
-	}
-}
-
-// hangUp sends the daemon a SIGHUP.
-func (s *service) hangUp(file string) {
-	defer locked(&s.mu)()
-	if s.process != nil && !s.process.gone() {
-		s.process.hangUp(file)
-	}
 }
 
 // restart stops the daemon and has it started again after a while.

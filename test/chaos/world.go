@@ -41,16 +41,16 @@ type world struct {
 	calls  calls
 	ahead  atomic.Int64 // of the daemon's clock, ns
 
+	fate        atomic.Value   // the hookFate of the moment
+	byHand      sync.Map       // nodes that an admin has powered up; they need no job
 	primaryDown atomic.Bool    // the backup's slurmctld acts
 	jobs        map[int]uint32 // ids, by the script's numbers
 
 	mu      sync.Mutex
 	current *config.Config
 	active  int // the largest max_active_requests of the day so far
-	fate    hookFate
 	windows map[string]window
 	armed   map[int]fakegce.Fault
-	byHand  map[string]bool // nodes that an admin has powered up; they need no job
 }
 
 // window is something that lasts, and how it ends.
@@ -65,7 +65,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 	d := dice(seed)
 	w := &world{
 		ctx: ctx, begun: time.Now(), dice: d, setup: newSetup(d), journal: journal{begun: time.Now()},
-		lockDirs: map[host]string{}, known: map[string]bool{}, byHand: map[string]bool{}, jobs: map[int]uint32{}, windows: map[string]window{}, armed: map[int]fakegce.Fault{},
+		lockDirs: map[host]string{}, known: map[string]bool{}, jobs: map[int]uint32{}, windows: map[string]window{}, armed: map[int]fakegce.Fault{},
 		faults: faults{dice: d},
 	}
 	for _, h := range []host{primary, backup} {
@@ -252,26 +252,9 @@ func (w *world) wellFor(while time.Duration) bool {
 		w.faults.well(time.Now().Add(-while), compute, controller, program)
 }
 
-func (w *world) setByHand(node string) {
-	defer locked(&w.mu)()
-	w.byHand[node] = true
-}
-
-func (w *world) isByHand(node string) bool {
-	defer locked(&w.mu)()
-	return w.byHand[node]
-}
-
-func (w *world) setFate(f hookFate) {
-	defer locked(&w.mu)()
-	w.fate = f
-}
-
 // hook is Slurm's call of one of our programs, which hands over to the daemon.
 func (w *world) hook(h flex.WakeUp) {
-	w.mu.Lock()
-	fate := w.fate
-	w.mu.Unlock()
+	fate, _ := w.fate.Load().(hookFate)
 	now := time.Now().UnixNano()
 	w.journal.note("hook %s %s %v (%s)", h.Verb, h.Nodes, h.Jobs, fate)
 	late := w.dice.span(5*time.Millisecond, 300*time.Millisecond, "hook", h.Verb, h.Nodes, now)
@@ -297,7 +280,7 @@ func (w *world) handOver(h flex.WakeUp) {
 	if w.primaryDown.Load() {
 		at = w.other
 	}
-	if w.ctx.Err() != nil || at.wakeUp(h) {
+	if w.ctx.Err() != nil || at.alive(func(p *process) { p.wakeUp(h) }) {
 		return
 	}
 	p := w.newProcess("hook", at.host)

@@ -93,7 +93,7 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
 			for _, j := range c.jobs {
 				if slices.Contains(j.Nodes, name) {
-					c.requeue(j)
+					j.State, j.Nodes = slurm.JobPending, nil
 				}
 			}
 		case "resume":
@@ -110,22 +110,6 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 		return errors.New("slurm_update error: Invalid node state specified")
 	}
 	return nil
-}
-
-// requeue takes a job back, with the other components of a heterogeneous one,
-// whose nodes go on powering up for nobody.
-func (c *controller) requeue(j *slurm.Job) {
-	j.State, j.Nodes = slurm.JobPending, nil
-	for _, id := range c.records[j.ID].HetIDs {
-		other := c.jobs[id]
-		if other.State != slurm.JobConfiguring {
-			continue
-		}
-		for _, name := range other.Nodes {
-			c.nodes[name].State = slurm.ParseState("IDLE+CLOUD+NOT_RESPONDING+POWERING_UP")
-		}
-		other.State, other.Nodes = slurm.JobPending, nil
-	}
 }
 
 func (c *controller) Reservations(context.Context) ([]slurm.Reservation, error) {

@@ -26,14 +26,14 @@ type pair struct {
 	user      string // SlurmUser as scontrol prints it; empty: ours
 	primary   bool   // whether the primary is up
 	backup    bool
-	down      error // why nothing can be asked
-	asked     int   // how often the controllers were
+	others    []slurm.Controller // instead of these two
+	down      error              // why nothing can be asked
+	asked     int                // how often the controllers were
 	usersRead int
 }
 
 func (p *pair) Config(context.Context) (slurm.Config, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.usersRead++
 	user := p.user
 	if user == "" {
@@ -43,16 +43,17 @@ func (p *pair) Config(context.Context) (slurm.Config, error) {
 }
 
 func (p *pair) Controllers(context.Context) ([]slurm.Controller, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.asked++
+	if p.others != nil {
+		return p.others, p.down
+	}
 	return []slurm.Controller{{Role: "primary", Host: "ctl1", Up: p.primary}, {Role: "backup", Host: "ctl2", Up: p.backup}}, p.down
 }
 
 // set says which of the two is up.
 func (p *pair) set(primary, backup bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.primary, p.backup = primary, backup
 }
 
@@ -162,17 +163,9 @@ func TestASeatThatNamesNoHostIsThisHosts(t *testing.T) {
 	name, err := os.Hostname()
 	require.NoError(t, err)
 	me := slurm.Controller{Role: "backup", Host: name, Up: true}
-	permission := &Permission{Slurm: listed{&pair{}, []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
+	permission := &Permission{Slurm: &pair{others: []slurm.Controller{{Role: "primary", Host: "ctl1", Up: true}, me}}}
 	require.ErrorIs(t, permission.check(t.Context()), ErrStandby)
 }
-
-// listed is a pair with other controllers.
-type listed struct {
-	*pair
-	controllers []slurm.Controller
-}
-
-func (l listed) Controllers(context.Context) ([]slurm.Controller, error) { return l.controllers, nil }
 
 // watched is a scheduler that notes who reconciles.
 type watched struct {
@@ -206,15 +199,13 @@ type tally struct {
 }
 
 func (c *tally) add(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.counts[name]++
 }
 
 // since returns the counts since it was last called.
 func (c *tally) since() map[string]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	was := c.counts
 	c.counts = map[string]int{}
 	return was
@@ -239,10 +230,8 @@ func TestOfTwoDaemonsOnOneHostOneActsAtATime(t *testing.T) {
 		assert.NotZero(t, passes.since()["second"], "it goes on where the first was stopped")
 		close(h.let)
 		time.Sleep(time.Minute)
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1", "request alpha-a3-job-1/a1 for alpha-a3-0: SUCCEEDED",
-			"instance alpha-a3-0 of alpha-a3-job-1: RUNNING",
-		}, w.owned())
+		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: SUCCEEDED", "instance alpha-a3-0 of alpha-a3-job-1: RUNNING")
 	})
 }
 

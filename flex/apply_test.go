@@ -32,10 +32,8 @@ func TestAGroupThatFailsStopsNoOther(t *testing.T) {
 		out := w.mustPass(t.Context())
 		assert.Equal(t, 2, out.Failed, "the group, and the request that would have followed it")
 		assert.True(t, out.Soon())
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1",
-			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
-		}, w.owned())
+		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED")
 
 		w.settle()
 		assert.Contains(t, w.slurm.updated(), "alpha-one-0 power_down_force slurmflex: 403 forbidden: "+
@@ -52,10 +50,7 @@ func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-0")               // whose nodes go when it ends
 		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
 		assert.True(t, w.slurm.nodes["alpha-a3-0"].State.Has(slurm.PowerDown), "in the same pass")
-		for range 600 {
-			time.Sleep(time.Second)
-			w.mustPass(t.Context())
-		}
+		w.passes(600, time.Second)
 		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return u != "alpha-one-0 resume " })
 		assert.InDelta(t, 10+5, len(tries), 2, "in ten minutes")
 
@@ -69,14 +64,11 @@ func TestARefusedNodeUpdateStopsNoOther(t *testing.T) {
 // A4: the same where a job is to be returned whose nodes Slurm does not take.
 func TestAReturnThatSlurmRefusesStopsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hopeless(t, w)
+		hopeless(w)
 		w.slurm.frozen = "alpha-a3-0"
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.slurm.submit(2, "train", "alpha-a3-1")
-		for range 60 {
-			w.mustPass(t.Context())
-			time.Sleep(time.Second)
-		}
+		w.passes(60, time.Second)
 		assert.Equal(t, slurm.JobConfiguring, w.slurm.queue()[1])
 		assert.Equal(t, slurm.JobPending, w.slurm.queue()[2])
 		tries := slices.DeleteFunc(w.slurm.updated(), func(u string) bool { return !strings.HasPrefix(u, "alpha-a3-0 power_down_force") })
@@ -91,12 +83,8 @@ func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{
-					Method:         "regionInstanceGroupManagerResizeRequests.insert",
-					OperationError: &fakegce.Problem{Code: "INVALID_ARGUMENT", Message: words},
-				}))
-				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-				w.settle()
+				w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", words)
+				w.served(1, "train", "alpha-a3-[0-1]")
 				assert.Equal(t, []string{
 					"alpha-a3-[0-1] power_down ", "alpha-a3-[0-1] power_down_force slurmflex: INVALID_ARGUMENT: " + words, "alpha-a3-[0-1] resume ",
 				}, w.slurm.updated())
@@ -109,28 +97,121 @@ func TestARequestThatCanNeverSucceedGivesItsNodesBackInGooglesWords(t *testing.T
 	}
 }
 
-func TestAFixedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hopeless(t, w)
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.settle()
-		require.Equal(t, []uint32{1}, w.slurm.held)
+func TestWhatIsPlannedIsDone(t *testing.T) {
+	eachInWorld(t, map[string]func(*testing.T, *world){
+		"a fixed template counts for the job that was held for the old one": func(t *testing.T, w *world) {
+			hopeless(w)
+			w.served(1, "train", "alpha-a3-0")
+			require.Equal(t, []uint32{1}, w.slurm.held)
 
-		w.cloud.ClearFaults()
-		_, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("fixed", "a3-highgpu-8g"))
-		require.NoError(t, err)
-		const fixed = "projects/demo/regions/us-central1/instanceTemplates/fixed"
-		w.slurm.cfg.NodeSets[0].Template = fixed
-		w.begin()
-		time.Sleep(time.Minute)
-		w.slurm.submit(1, "train", "alpha-a3-0") // as scontrol release has it
-		w.settle()
-		groups, _ := w.Cloud.Groups(t.Context(), "alpha", []string{us})
-		at := slices.IndexFunc(groups, func(g mig.Group) bool { return g.Name == "alpha-a3-job-1-r1" })
-		require.GreaterOrEqual(t, at, 0, "%v", w.owned())
-		assert.Equal(t, "regions/us-central1/instanceTemplates/fixed", groups[at].Template)
-		assert.Contains(t, w.owned(), "request alpha-a3-job-1-r1/a1 for alpha-a3-0: ACCEPTED")
-	})
+			w.cloud.ClearFaults()
+			_, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("fixed", "a3-highgpu-8g"))
+			require.NoError(t, err)
+			const fixed = "projects/demo/regions/us-central1/instanceTemplates/fixed"
+			w.slurm.cfg.NodeSets[0].Template = fixed
+			w.begin()
+			time.Sleep(time.Minute)
+			w.slurm.submit(1, "train", "alpha-a3-0") // as scontrol release has it
+			w.settle()
+			groups, _ := w.Cloud.Groups(t.Context(), "alpha", []string{us})
+			at := slices.IndexFunc(groups, func(g mig.Group) bool { return g.Name == "alpha-a3-job-1-r1" })
+			require.GreaterOrEqual(t, at, 0, "%v", w.owned())
+			assert.Equal(t, "regions/us-central1/instanceTemplates/fixed", groups[at].Template)
+			assert.Contains(t, w.owned(), "request alpha-a3-job-1-r1/a1 for alpha-a3-0: ACCEPTED")
+		},
+		"a stranger's group of our name is neither used nor changed": func(t *testing.T, w *world) {
+			const body = `{"name": "alpha-a3-job-1", "baseInstanceName": "x", "targetSize": 0, "description": "by hand",
+			"versions": [{"instanceTemplate": "projects/demo/regions/us-central1/instanceTemplates/flex"}]}`
+			const groups = "http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers"
+			call := func(method, address string) {
+				req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+				require.NoError(t, err)
+				resp, err := w.cloud.Transport().RoundTrip(req)
+				require.NoError(t, err)
+				require.Equal(t, http.StatusOK, resp.StatusCode)
+				time.Sleep(time.Minute)
+			}
+			call(http.MethodPost, groups)
+			before := w.cloud.State().Groups
+			require.Len(t, before, 1)
+
+			w.cloud.ResetCalls()
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			assert.Equal(t, 2, w.mustPass(t.Context()).Failed)
+			for range 3 {
+				assert.Zero(t, w.mustPass(t.Context()).Failed)
+			}
+			assert.Equal(t, before, w.cloud.State().Groups)
+			assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each pass")
+			assert.Equal(t, "flex-start: alpha-a3-job-1 already exists in us-central1 without this cluster's stamp; delete or rename it", w.slurm.comment[1])
+
+			call(http.MethodDelete, groups+"/alpha-a3-job-1")
+			w.settle()
+			assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1", "once it is gone")
+		},
+		"a group that somebody deletes under a waiting request is made again": func(t *testing.T, w *world) {
+			w.cloud.SetCapacity("", "", 0)
+			h := hang(w, "alpha-a3-job-1")
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.within(2 * time.Second)
+			require.NoError(t, h.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
+			close(h.let)
+			time.Sleep(time.Second)
+			w.settle()
+			w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+				"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED")
+			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
+		},
+		"an action that fails stops only what needs it": func(t *testing.T, w *world) {
+			for _, method := range []string{"resourcePolicies.insert", "regionInstanceGroupManagerResizeRequests.delete"} {
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Status: http.StatusForbidden}))
+			}
+			w.waiting(1, "train", "alpha-a3-0")
+			w.cloud.ResetCalls()
+			there := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}
+			made := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-2"}}
+			p := plan.Plan{Actions: []plan.Action{
+				plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}}, // gone already: done
+				plan.CreatePolicy{Of: made, Spec: mig.PolicySpec{Name: made.Group.Name, Region: us}},
+				plan.CreateGroup{Of: made, Spec: mig.GroupSpec{Name: made.Group.Name, Region: us}},
+				plan.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-1"}}},
+				plan.DeleteRequest{Of: there, Request: "a1"},
+				plan.CancelRequest{Of: there, Request: "a1"},
+				plan.DeleteGroup{Of: there},
+			}}
+			assert.Equal(t, 5, w.apply(t.Context(), p, time.Minute))
+			assert.ElementsMatch(t, []string{
+				"regionInstanceGroupManagers.delete", "resourcePolicies.insert",
+				"regionInstanceGroupManagerResizeRequests.delete", "regionInstanceGroupManagerResizeRequests.cancel",
+			}, w.mutations(), "neither a group without its policy, nor a request without its group, nor the deletion of a group that is not empty")
+			assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
+		},
+		"a queue in which actions hang ends after three minutes": func(t *testing.T, w *world) {
+			w.Scheduler = hungSlurm{w.slurm}
+			var p plan.Plan
+			for range 10 {
+				p.Actions = append(p.Actions, plan.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
+			}
+			begun := time.Now()
+			assert.Equal(t, 10, w.apply(t.Context(), p, time.Hour))
+			assert.Equal(t, actionLimit, time.Since(begun), "three of a minute each")
+		},
+		"what is under way is not begun again": func(t *testing.T, w *world) {
+			w.waiting(1, "train", "alpha-a3-0")
+			time.Sleep(time.Minute)
+			slow := &slowCloud{Cloud: w.Cloud}
+			w.Cloud = slow
+			w.slurm.cancel(1)
+			for range 20 {
+				w.within(2 * time.Second)
+				time.Sleep(time.Second)
+			}
+			assert.EqualValues(t, 1, slow.deletions.Load())
+			time.Sleep(time.Minute)
+			w.settle()
+			assert.Empty(t, w.owned())
+		},
+	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
 // A6: Slurm starts a job with --requeue=expedite again at once, with nodes of any
@@ -138,10 +219,7 @@ func TestAFixedTemplateCountsForTheJobThatWasHeldForTheOldOne(t *testing.T) {
 func TestAnExpeditedJobThatComesStraightBackWaitsForItsNextAttempt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.slurm.cfg.NodeSets[0].Flex.MaxAttempts = 1
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
-			Method:         "regionInstanceGroupManagerResizeRequests.insert",
-			OperationError: &fakegce.Problem{Code: "QUEUING_INFEASIBLE_NO_CAPACITY", Message: "none"},
-		}))
+		w.refuses("regionInstanceGroupManagerResizeRequests.insert", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		back := 0
 		for range 20 * 60 {
@@ -167,10 +245,7 @@ func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{
-					Method:         "regionInstanceGroupManagerResizeRequests.insert",
-					OperationError: &fakegce.Problem{Code: "QUEUING_INFEASIBLE_NO_CAPACITY", Message: "none"},
-				}))
+				w.refuses("regionInstanceGroupManagerResizeRequests.insert", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
 				w.slurm.submit(1, "train", "alpha-a3-0")
 				var gaps []time.Duration
 				last := time.Now()
@@ -188,68 +263,13 @@ func TestARefusedRequestIsTriedAsOftenAsConfigured(t *testing.T) {
 	}
 }
 
-func TestAStrangersGroupOfOurNameIsNeitherUsedNorChanged(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		const body = `{"name": "alpha-a3-job-1", "baseInstanceName": "x", "targetSize": 0, "description": "by hand",
-			"versions": [{"instanceTemplate": "projects/demo/regions/us-central1/instanceTemplates/flex"}]}`
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
-			"http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers", strings.NewReader(body))
-		require.NoError(t, err)
-		resp, err := w.cloud.Transport().RoundTrip(req)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, resp.StatusCode)
-		time.Sleep(time.Minute)
-		before := w.cloud.State().Groups
-		require.Len(t, before, 1)
-
-		w.cloud.ResetCalls()
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		assert.Equal(t, 2, w.mustPass(t.Context()).Failed)
-		for range 3 {
-			assert.Zero(t, w.mustPass(t.Context()).Failed)
-		}
-		assert.Equal(t, before, w.cloud.State().Groups)
-		assert.Equal(t, []string{"regionInstanceGroupManagers.insert"}, w.mutations(), "it is not tried each pass")
-		assert.Equal(t, "flex-start: alpha-a3-job-1 already exists in us-central1 without this cluster's stamp; delete or rename it", w.slurm.comment[1])
-
-		req, err = http.NewRequestWithContext(t.Context(), http.MethodDelete,
-			"http://compute.test/compute/v1/projects/demo/regions/us-central1/instanceGroupManagers/alpha-a3-job-1", nil)
-		require.NoError(t, err)
-		_, err = w.cloud.Transport().RoundTrip(req)
-		require.NoError(t, err)
-		time.Sleep(time.Minute)
-		w.settle()
-		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1", "once it is gone")
-	})
-}
-
-func TestAGroupThatSomebodyDeletesUnderAWaitingRequestIsMadeAgain(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		h := hang(w, "alpha-a3-job-1")
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.pass(t.Context(), 2*time.Second)
-		require.NoError(t, err)
-		require.NoError(t, h.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
-		close(h.let)
-		time.Sleep(time.Second)
-		w.settle()
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1",
-			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
-		}, w.owned())
-		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
-	})
-}
-
 func TestAnActionThatHangsHoldsNothingElseUp(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
 		impatient := func() {
 			t.Helper()
-			_, err := w.pass(t.Context(), 5*time.Second)
-			require.NoError(t, err)
+			w.within(5 * time.Second)
 		}
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		start := time.Now()
@@ -317,60 +337,15 @@ func TestWhatEndsWhileAPassLooksIsJudgedByTheNext(t *testing.T) {
 		h := hang(w, "alpha-a3-job-1")
 		w.Cloud = &lateCloud{hungCloud: h}
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.pass(t.Context(), 5*time.Second)
-		require.NoError(t, err)
+		w.within(5 * time.Second)
 
 		w.slurm.cancel(1)
 		w.slurm.submit(2, "train", "alpha-a3-0")
 		w.mustPass(t.Context())
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun(), "it looked before the request for job 1 was there")
 		w.settle()
-		assert.Equal(t, []string{
-			"group alpha-a3-job-1 in us-central1 of size 1",
-			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED",
-		}, w.owned(), "job 2 takes it over")
-	})
-}
-
-func TestAnActionThatFailsStopsOnlyWhatNeedsIt(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		for _, method := range []string{"resourcePolicies.insert", "regionInstanceGroupManagerResizeRequests.delete"} {
-			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, Status: http.StatusForbidden}))
-		}
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.settle()
-		w.cloud.ResetCalls()
-		there := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-1"}}
-		made := plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-2"}}
-		p := plan.Plan{Actions: []plan.Action{
-			plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-none"}}}, // gone already: done
-			plan.CreatePolicy{Of: made, Spec: mig.PolicySpec{Name: made.Group.Name, Region: us}},
-			plan.CreateGroup{Of: made, Spec: mig.GroupSpec{Name: made.Group.Name, Region: us}},
-			plan.CreateRequest{Of: made, Spec: mig.RequestSpec{Name: "a1", Instances: []string{"alpha-a3-1"}}},
-			plan.DeleteRequest{Of: there, Request: "a1"},
-			plan.CancelRequest{Of: there, Request: "a1"},
-			plan.DeleteGroup{Of: there},
-		}}
-		assert.Equal(t, 5, w.apply(t.Context(), p, time.Minute))
-		assert.ElementsMatch(t, []string{
-			"regionInstanceGroupManagers.delete", "resourcePolicies.insert",
-			"regionInstanceGroupManagerResizeRequests.delete", "regionInstanceGroupManagerResizeRequests.cancel",
-		}, w.mutations(), "neither a group without its policy, nor a request without its group, nor the deletion of a group that is not empty")
-		assert.Zero(t, w.apply(t.Context(), plan.Plan{}, time.Minute), "each is counted once")
-	})
-}
-
-func TestAQueueInWhichActionsHangEndsAfterThreeMinutes(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.Scheduler = hungSlurm{w.slurm}
-		var p plan.Plan
-		for range 10 {
-			p.Actions = append(p.Actions, plan.SetNodes{Nodes: []string{fmt.Sprint("alpha-a3-", len(p.Actions))}, State: "resume"})
-		}
-		begun := time.Now()
-		assert.Equal(t, 10, w.apply(t.Context(), p, time.Hour))
-		assert.Equal(t, actionLimit, time.Since(begun), "three of a minute each")
+		w.owns("group alpha-a3-job-1 in us-central1 of size 1",
+			"request alpha-a3-job-1/a1 for alpha-a3-0: ACCEPTED") // job 2 takes it over
 	})
 }
 
@@ -421,25 +396,4 @@ func refusalsAfter(causes ...mig.Cause) map[string]plan.Refusal {
 		refused.note("g", err, time.Now(), 0)
 	}
 	return refused.matter(time.Now())
-}
-
-func TestWhatIsUnderWayIsNotBegunAgain(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.settle()
-		time.Sleep(time.Minute)
-		slow := &slowCloud{Cloud: w.Cloud}
-		w.Cloud = slow
-		w.slurm.cancel(1)
-		for range 20 {
-			_, err := w.pass(t.Context(), 2*time.Second)
-			require.NoError(t, err)
-			time.Sleep(time.Second)
-		}
-		assert.EqualValues(t, 1, slow.deletions.Load())
-		time.Sleep(time.Minute)
-		w.settle()
-		assert.Empty(t, w.owned())
-	})
 }

@@ -7,9 +7,11 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -37,7 +39,10 @@ type controller struct {
 }
 
 func newController(cfg *config.Config) *controller {
-	c := &controller{cfg: cfg, nodes: map[string]*slurm.Node{}, jobs: map[uint32]*slurm.Job{}}
+	c := &controller{
+		cfg: cfg, nodes: map[string]*slurm.Node{}, jobs: map[uint32]*slurm.Job{},
+		eol: map[string]slurm.Reservation{}, comment: map[uint32]string{},
+	}
 	for _, set := range cfg.NodeSets {
 		for i := range set.Size() {
 			name := set.NodeName(cfg.Cluster, i)
@@ -48,8 +53,7 @@ func newController(cfg *config.Config) *controller {
 }
 
 func (c *controller) Nodes(context.Context) ([]slurm.Node, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.reads = append(c.reads, time.Now())
 	var nodes []slurm.Node
 	for _, n := range c.nodes {
@@ -59,8 +63,7 @@ func (c *controller) Nodes(context.Context) ([]slurm.Node, error) {
 }
 
 func (c *controller) Jobs(context.Context) ([]slurm.Job, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	var jobs []slurm.Job
 	for _, j := range c.jobs {
 		jobs = append(jobs, *j)
@@ -69,8 +72,7 @@ func (c *controller) Jobs(context.Context) ([]slurm.Job, error) {
 }
 
 func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm.NodeChange) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.updates = append(c.updates, fmt.Sprintf("%s %s %s", slurm.Fold(names), change.State, change.Reason))
 	for _, name := range names {
 		if name == c.frozen {
@@ -91,7 +93,7 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
 			for _, j := range c.jobs {
 				if slices.Contains(j.Nodes, name) {
-					c.requeue(j)
+					j.State, j.Nodes = slurm.JobPending, nil
 				}
 			}
 		case "resume":
@@ -110,25 +112,8 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 	return nil
 }
 
-// requeue takes a job back, with the other components of a heterogeneous one,
-// whose nodes go on powering up for nobody.
-func (c *controller) requeue(j *slurm.Job) {
-	j.State, j.Nodes = slurm.JobPending, nil
-	for _, id := range c.records[j.ID].HetIDs {
-		other := c.jobs[id]
-		if other.State != slurm.JobConfiguring {
-			continue
-		}
-		for _, name := range other.Nodes {
-			c.nodes[name].State = slurm.ParseState("IDLE+CLOUD+NOT_RESPONDING+POWERING_UP")
-		}
-		other.State, other.Nodes = slurm.JobPending, nil
-	}
-}
-
 func (c *controller) Reservations(context.Context) ([]slurm.Reservation, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	return slices.Collect(maps.Values(c.eol)), c.down
 }
 
@@ -147,18 +132,13 @@ func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) {
 }
 
 func (c *controller) CreateReservation(_ context.Context, spec slurm.ReservationSpec) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.eol == nil {
-		c.eol = map[string]slurm.Reservation{}
-	}
+	defer locked(&c.mu)()
 	c.eol[spec.Name] = slurm.Reservation{Name: spec.Name, Nodes: spec.Nodes, Start: spec.Start}
 	return nil
 }
 
 func (c *controller) SetReservationNodes(_ context.Context, name string, nodes []string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	r := c.eol[name]
 	r.Nodes = nodes
 	c.eol[name] = r
@@ -166,15 +146,13 @@ func (c *controller) SetReservationNodes(_ context.Context, name string, nodes [
 }
 
 func (c *controller) DeleteReservation(_ context.Context, name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	delete(c.eol, name)
 	return nil
 }
 
 func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRecord, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.asked = append(c.asked, ids)
 	if c.illegible != nil {
 		return nil, c.illegible
@@ -198,25 +176,19 @@ func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRec
 }
 
 func (c *controller) SetAdminComment(_ context.Context, job uint32, text string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.comment == nil {
-		c.comment = map[uint32]string{}
-	}
+	defer locked(&c.mu)()
 	c.comment[job] = text
 	return nil
 }
 
 func (c *controller) NotifyJob(_ context.Context, job uint32, text string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.notices = append(c.notices, fmt.Sprintf("%d: %s", job, text))
 	return nil
 }
 
 func (c *controller) HoldJob(_ context.Context, job uint32) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.held = append(c.held, job)
 	return nil
 }
@@ -228,8 +200,7 @@ func (c *controller) CancelJob(_ context.Context, job uint32) error {
 
 // set puts nodes into a state.
 func (c *controller) set(list, state string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	for _, name := range names(list) {
 		c.nodes[name].State = slurm.ParseState(state)
 	}
@@ -237,8 +208,7 @@ func (c *controller) set(list, state string) {
 
 // submit places a job of an hour on nodes, and powers those up that are down.
 func (c *controller) submit(id uint32, partition, list string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.jobs[id] = &slurm.Job{
 		ID: id, ArrayID: id, Partition: partition, State: slurm.JobConfiguring, Nodes: names(list),
 		Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour},
@@ -251,8 +221,7 @@ func (c *controller) submit(id uint32, partition, list string) {
 // cancel takes a job out of the queue. Its nodes go on powering up for nobody,
 // or stay up, but for those that are marked to be powered down then.
 func (c *controller) cancel(id uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	for _, name := range c.jobs[id].Nodes {
 		n := c.nodes[name]
 		n.LastBusyTime = time.Now()
@@ -270,8 +239,7 @@ func (c *controller) cancel(id uint32) {
 
 // register is what slurmd does when it comes up on the machine.
 func (c *controller) register(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	if !c.deaf {
 		c.nodes[name].State.Flags &^= slurm.PoweringUp | slurm.NotResponding
 	}
@@ -279,29 +247,25 @@ func (c *controller) register(name string) {
 
 // refuse has every question answered with an error; nil ends that.
 func (c *controller) refuse(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.down = err
 }
 
 // updated is what nodes were updated to so far.
 func (c *controller) updated() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	return slices.Clone(c.updates)
 }
 
 // passes is when passes began.
 func (c *controller) passes() []time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	return slices.Clone(c.reads)
 }
 
 // queue is the jobs in the queue by their state.
 func (c *controller) queue() map[uint32]slurm.JobState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	states := map[uint32]slurm.JobState{}
 	for id, j := range c.jobs {
 		states[id] = j.State
@@ -315,4 +279,96 @@ func names(list string) []string {
 		panic(err)
 	}
 	return all
+}
+
+// hungCloud is a cloud whose CreateRequest for one group does not come back
+// until it is let go, and then acts.
+type hungCloud struct {
+	Cloud
+	group string
+	let   chan struct{}
+	mu    sync.Mutex
+	asked map[string]int // how often requests were created, by group
+}
+
+func hang(w *world, group string) *hungCloud {
+	h := &hungCloud{Cloud: w.Cloud, group: group, let: make(chan struct{}), asked: map[string]int{}}
+	w.Cloud = h
+	return h
+}
+
+func (h *hungCloud) CreateRequest(ctx context.Context, region, group string, spec mig.RequestSpec) error {
+	h.mu.Lock()
+	h.asked[group]++
+	h.mu.Unlock()
+	if group == h.group {
+		select {
+		case <-h.let:
+		case <-ctx.Done():
+			return &mig.Error{Op: "create resize request", Object: group, Cause: mig.CauseUnavailable, Err: ctx.Err()}
+		}
+	}
+	return h.Cloud.CreateRequest(ctx, region, group, spec)
+}
+
+// begun is how often requests were created, by group.
+func (h *hungCloud) begun() map[string]int {
+	defer locked(&h.mu)()
+	return maps.Clone(h.asked)
+}
+
+// listingCloud is a cloud that takes minutes to list its groups, in the middle of
+// which something happens.
+type listingCloud struct {
+	Cloud
+	meanwhile func()
+}
+
+func (l listingCloud) Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error) {
+	time.Sleep(time.Minute)
+	l.meanwhile()
+	time.Sleep(time.Minute)
+	return l.Cloud.Groups(ctx, cluster, regions)
+}
+
+// lateCloud is a hungCloud that is let go while the second pass still reads
+// its instances.
+type lateCloud struct {
+	*hungCloud
+	reads int
+}
+
+func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error) {
+	instances, unseen := l.hungCloud.Instances(ctx, cluster, regions)
+	if l.reads++; l.reads == 2 {
+		time.Sleep(time.Second)
+		close(l.let)
+		time.Sleep(10 * time.Second)
+	}
+	return instances, unseen
+}
+
+// slowCloud is a cloud whose DeleteGroup takes a minute.
+type slowCloud struct {
+	Cloud
+	deletions atomic.Int32
+}
+
+func (s *slowCloud) DeleteGroup(ctx context.Context, region, group string) error {
+	s.deletions.Add(1)
+	time.Sleep(time.Minute)
+	return s.Cloud.DeleteGroup(ctx, region, group)
+}
+
+// silentCloud is a cloud that answers no list of groups before the caller has
+// had enough.
+type silentCloud struct{ Cloud }
+
+func (silentCloud) Groups(ctx context.Context, _ string, regions []string) ([]mig.Group, map[string]error) {
+	<-ctx.Done()
+	unseen := map[string]error{}
+	for _, region := range regions {
+		unseen[region] = context.Cause(ctx)
+	}
+	return nil, unseen
 }

@@ -18,8 +18,7 @@ func story(w *world) (stages [][]string) {
 		w.settle()
 		stages = append(stages, w.owned())
 	}
-	w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-	w.settle()
+	w.served(1, "train", "alpha-a3-[0-1]")
 	time.Sleep(time.Minute)
 	stage()
 	w.cloud.SetCapacity("", "", 0)

@@ -2,24 +2,24 @@ package flex
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sys/unix"
 )
 
 // C12: hooks find the daemon again after somebody has cleaned run_dir.
 func TestASocketThatIsRemovedIsMadeAgainAndThatIsLogged(t *testing.T) {
-	path := socketPath(t)
-	core, log := observer.New(zap.WarnLevel)
-	wakeUps, err := Listen(t.Context(), path, "alpha", zap.New(core))
-	require.NoError(t, err)
+	path, wakeUps, log := heard(t, "alpha")
 	for range 2 {
 		require.NoError(t, os.Remove(path))
 		require.Eventually(t, func() bool { return Send(t.Context(), path, someWakeUp) == nil }, time.Minute, time.Millisecond)
@@ -34,10 +34,7 @@ func TestASocketThatIsRemovedIsMadeAgainAndThatIsLogged(t *testing.T) {
 
 // C12: what is in the socket's place is not ours to remove, and said once.
 func TestASocketThatCannotBeMadeAgainIsToldOnceAndMadeWhenItCanBe(t *testing.T) {
-	path := socketPath(t)
-	core, log := observer.New(zap.WarnLevel)
-	wakeUps, err := Listen(t.Context(), path, "alpha", zap.New(core))
-	require.NoError(t, err)
+	path, wakeUps, log := heard(t, "alpha")
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.Eventually(t, func() bool { return log.Len() > 0 }, time.Minute, time.Millisecond)
@@ -51,11 +48,8 @@ func TestASocketThatCannotBeMadeAgainIsToldOnceAndMadeWhenItCanBe(t *testing.T) 
 
 // C10: two clusters whose configurations have the same run_dir.
 func TestAWakeUpOfAnotherClusterIsRefusedAndNamesTheDaemons(t *testing.T) {
-	path := socketPath(t)
-	core, log := observer.New(zap.WarnLevel)
-	wakeUps, err := Listen(t.Context(), path, "beta", zap.New(core))
-	require.NoError(t, err)
-	err = send(t, path, someWakeUp)
+	path, wakeUps, log := heard(t, "beta")
+	err := send(t, path, someWakeUp)
 	require.ErrorAs(t, err, new(UnreceiptedError), "the hook is to do the work itself")
 	assert.EqualError(t, err, "the daemon at "+path+` refused the wake-up: "cluster beta; give each cluster a slurmflex.run_dir of its own\n"`)
 	assert.Empty(t, wakeUps)
@@ -100,4 +94,61 @@ func TestAFileThatCannotBeOpenedIsAdvisedUponByItsCause(t *testing.T) {
 		assert.EqualError(t, advised(cause), want)
 		assert.ErrorIs(t, advised(cause), cause)
 	}
+}
+
+// Whatever comes in whatever pieces is acknowledged or hung up on, and the next
+// caller is served.
+func FuzzPieces(f *testing.F) {
+	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-[0-3]","jobs":[812]}`+"\n"), uint8(1))
+	f.Add([]byte(`{"verb":"resume","nodes":"alpha-a3-0"}{"verb":"suspend","nodes":"alpha-a3-1"}`), uint8(30))
+	f.Add([]byte(`{"verb":"\ud800","jobs":[4294967296]}`), uint8(5))
+	f.Add([]byte(`{"jobs":`+strings.Repeat("[", 100)), uint8(50))
+	path, wakeUps := listening(f)
+	f.Fuzz(func(t *testing.T, bytes []byte, size uint8) {
+		conn, err := net.Dial("unix", path)
+		require.NoError(t, err)
+		defer conn.Close()
+		for piece := range slices.Chunk(bytes, int(size)+1) {
+			if _, err := conn.Write(piece); err != nil {
+				break // the daemon has read what it wants to
+			}
+		}
+		_ = conn.(*net.UnixConn).CloseWrite()
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*readTime)))
+		answer, err := io.ReadAll(conn)
+		if err != nil { // there was more than the daemon has read
+			require.ErrorIs(t, err, unix.ECONNRESET)
+		}
+		select {
+		case <-wakeUps:
+		default:
+			require.Empty(t, answer)
+		}
+		require.Contains(t, []string{"", "ok\n"}, string(answer))
+		require.NoError(t, send(t, path, someWakeUp))
+		require.Equal(t, someWakeUp, <-wakeUps)
+	})
+}
+
+func TestManyWhoSayNothingAreHungUpOnAndLeaveNothing(t *testing.T) {
+	path, wakeUps := listening(t)
+	before := runtime.NumGoroutine()
+	var mute []net.Conn
+	for range 200 {
+		conn, err := net.Dial("unix", path)
+		require.NoError(t, err)
+		mute = append(mute, conn)
+	}
+	arrives(t, path, wakeUps) // while they say nothing
+	var side sync.WaitGroup
+	for _, conn := range mute {
+		side.Go(func() {
+			defer conn.Close()
+			_, err := conn.Read(make([]byte, 1))
+			assert.ErrorIs(t, err, io.EOF, "hung up on")
+		})
+	}
+	side.Wait()
+	few := before + len(mute)/10
+	assert.Eventually(t, func() bool { return runtime.NumGoroutine() < few }, 20*readTime, time.Millisecond)
 }

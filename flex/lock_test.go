@@ -3,7 +3,6 @@ package flex
 import (
 	"bufio"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,17 +15,19 @@ import (
 	"go.uber.org/zap"
 )
 
+// take takes a lock that can be had.
+func take(t *testing.T, lock Lock) (release func()) {
+	release, err := lock.Take(t.Context())
+	assert.NoError(t, err)
+	return release
+}
+
 func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
-		release, err := lock.Take(t.Context())
-		require.NoError(t, err)
+		release := take(t, lock)
 		second := make(chan func())
-		go func() {
-			release, err := lock.Take(t.Context())
-			assert.NoError(t, err)
-			second <- release
-		}()
+		go func() { second <- take(t, lock) }()
 		time.Sleep(time.Minute)
 		select {
 		case <-second:
@@ -34,17 +35,13 @@ func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 		default:
 		}
 
-		_, err = lock.Take(t.Context())
+		_, err := lock.Take(t.Context())
 		require.ErrorIs(t, err, ErrQueued, "a third one")
 
 		release()
 		release = <-second
 		third := make(chan func())
-		go func() {
-			release, err := lock.Take(t.Context())
-			assert.NoError(t, err)
-			third <- release
-		}()
+		go func() { third <- take(t, lock) }()
 		time.Sleep(time.Minute)
 		release()
 		(<-third)()
@@ -54,18 +51,15 @@ func TestOnePassIsUnderWayAndOneWaits(t *testing.T) {
 func TestWaitingForTheLockEndsWithItsContext(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
 	synctest.Test(t, func(t *testing.T) {
-		release, err := lock.Take(t.Context())
-		require.NoError(t, err)
+		release := take(t, lock)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err = lock.Take(ctx)
+		_, err := lock.Take(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.EqualError(t, err, "lock "+filepath.Join(lock.Dir, "round.lock")+": context deadline exceeded")
 
 		release()
-		release, err = lock.Take(t.Context())
-		require.NoError(t, err, "one that gave up is not in the way")
-		release()
+		take(t, lock)() // one that gave up is not in the way
 	})
 }
 
@@ -89,8 +83,7 @@ func TestTheLockOfAProcessThatDiesIsFree(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	require.NoError(t, holder.Process.Kill())
-	release, err := lock.Take(t.Context())
-	require.NoError(t, err)
+	release := take(t, lock)
 	release()
 	assert.ErrorContains(t, holder.Wait(), "killed")
 }
@@ -114,44 +107,12 @@ func privateFolder(t testing.TB) string {
 	return dir
 }
 
-// spoiltFolders are the ways in which a folder is not ours alone; DIR stands
-// for its path.
-var spoiltFolders = map[string]struct {
-	spoil func(t *testing.T, dir string) error
-	want  string
-}{
-	"the group may write": {
-		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o720) },
-		"folder DIR has mode 0720, so that others can reach into it; chmod 700 DIR",
-	},
-	"others may look": {
-		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o705) },
-		"folder DIR has mode 0705, so that others can reach into it; chmod 700 DIR",
-	},
-	"it is another user's": {
-		func(t *testing.T, dir string) error { asRoot(t); return os.Chown(dir, 12345, -1) },
-		"folder DIR belongs to uid 12345, and this is uid 0; run as its owner, who must be SlurmUser",
-	},
-	"it is a link": {
-		func(_ *testing.T, dir string) error {
-			return errors.Join(os.Rename(dir, dir+".moved"), os.Symlink(dir+".moved", dir))
-		},
-		"DIR is not a folder; remove it, or set slurmflex.run_dir",
-	},
-	"it is a file": {
-		func(_ *testing.T, dir string) error {
-			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
-		},
-		"DIR is not a folder; remove it, or set slurmflex.run_dir",
-	},
-}
-
 func TestAFolderThatOthersCanReachIntoHoldsNoLockAndNoSocket(t *testing.T) {
-	for name, s := range spoiltFolders {
+	in := func(name, want string, spoil func(t *testing.T, dir string) error) {
 		t.Run(name, func(t *testing.T) {
 			dir := privateFolder(t)
-			require.NoError(t, s.spoil(t, dir))
-			want := strings.ReplaceAll(s.want, "DIR", dir)
+			require.NoError(t, spoil(t, dir))
+			want = strings.ReplaceAll(want, "DIR", dir)
 			_, err := Lock{Dir: dir}.Take(t.Context())
 			require.EqualError(t, err, want)
 			require.EqualError(t, Lock{Dir: dir}.Usable(), want)
@@ -161,6 +122,14 @@ func TestAFolderThatOthersCanReachIntoHoldsNoLockAndNoSocket(t *testing.T) {
 			assert.Empty(t, left)
 		})
 	}
+	in("the group may write", "folder DIR has mode 0720, so that others can reach into it; chmod 700 DIR",
+		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o720) })
+	in("others may look", "folder DIR has mode 0705, so that others can reach into it; chmod 700 DIR",
+		func(_ *testing.T, dir string) error { return os.Chmod(dir, 0o705) })
+	in("it is another user's",
+		"folder DIR belongs to uid 12345, and this is uid 0; run as its owner, who must be SlurmUser", anothers)
+	in("it is a link", "DIR is not a folder; remove it, or set slurmflex.run_dir", aLink)
+	in("it is a file", "DIR is not a folder; remove it, or set slurmflex.run_dir", aFile)
 }
 
 func TestALockFileIsNeverReachedThroughALink(t *testing.T) {
@@ -174,17 +143,13 @@ func TestALockFileIsNeverReachedThroughALink(t *testing.T) {
 
 func TestALockIsUsableNoMatterWhoHoldsIt(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
-	release, err := lock.Take(t.Context())
-	require.NoError(t, err)
-	defer release()
+	defer take(t, lock)()
 	assert.NoError(t, lock.Usable())
 }
 
 func TestLockFilesAreForTheirOwnerOnly(t *testing.T) {
 	lock := Lock{Dir: privateFolder(t)}
-	release, err := lock.Take(t.Context())
-	require.NoError(t, err)
-	release()
+	take(t, lock)()
 	files, err := os.ReadDir(lock.Dir)
 	require.NoError(t, err)
 	require.Len(t, files, 2)

@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -11,30 +12,23 @@ import (
 )
 
 func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
-	for name, list := range map[string]string{
+	eachInWorld(t, map[string]string{
 		"the list of groups":   "regionInstanceGroupManagers.list",
 		"the list of requests": "regionInstanceGroupManagerResizeRequests.list",
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.cloud.SetCapacity("", "", 0)
-				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Lag: 30 * time.Second}))
-				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-				for range 20 {
-					w.mustPass(t.Context())
-					time.Sleep(2 * time.Second)
-				}
-				assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
-				assert.NotContains(t, w.slurm.comment[1], "there already")
-				w.slurm.cancel(1)
-				time.Sleep(time.Minute)
-				w.settle()
-				time.Sleep(3 * time.Minute)
-				w.settle()
-				assert.Empty(t, w.owned())
-			})
-		})
-	}
+	}, func(t *testing.T, w *world, list string) {
+		w.cloud.SetCapacity("", "", 0)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Lag: 30 * time.Second}))
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		w.passes(20, 2*time.Second)
+		assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
+		assert.NotContains(t, w.slurm.comment[1], "there already")
+		w.slurm.cancel(1)
+		time.Sleep(time.Minute)
+		w.settle()
+		time.Sleep(3 * time.Minute)
+		w.settle()
+		assert.Empty(t, w.owned())
+	})
 }
 
 func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
@@ -42,10 +36,7 @@ func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {
 		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: 30 * time.Second}))
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		for range 20 {
-			w.mustPass(t.Context())
-			time.Sleep(2 * time.Second)
-		}
+		w.passes(20, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
 		assert.Len(t, w.cloud.State().Instances, 2)
 	})
@@ -57,11 +48,9 @@ func TestARequestThatIsBeingMadeCountsAsActive(t *testing.T) {
 		w.cloud.SetCapacity("", "", 0)
 		h := hang(w, "alpha-a3-job-1")
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.pass(t.Context(), 2*time.Second)
-		require.NoError(t, err)
+		w.within(2 * time.Second)
 		w.slurm.submit(2, "train", "alpha-a3-1")
-		_, err = w.pass(t.Context(), 2*time.Second)
-		require.NoError(t, err)
+		w.within(2 * time.Second)
 		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
 		close(h.let)
 		w.mustPass(t.Context())
@@ -74,16 +63,77 @@ func TestARequestWhoseGroupIsBeingMadeHasItsTurn(t *testing.T) {
 		w.slurm.cfg.Options.MaxActiveRequests = 1
 		w.cloud.SetCapacity("", "", 0)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		_, err := w.pass(t.Context(), 100*time.Millisecond) // the group takes a second
-		require.NoError(t, err)
+		w.within(100 * time.Millisecond) // the group takes a second
 		w.slurm.submit(2, "train", "alpha-a3-1")
 		w.slurm.jobs[2].Priority = 100
-		_, err = w.pass(t.Context(), 100*time.Millisecond)
-		require.NoError(t, err)
+		w.within(100 * time.Millisecond)
 		time.Sleep(10 * time.Second)
 		w.mustPass(t.Context())
 		groups := w.cloud.State().Groups
 		require.Len(t, groups, 1)
 		assert.Equal(t, "alpha-a3-job-1", groups[0].Name)
+	})
+}
+
+func TestAfterBootsThatFailNothingMoreIsAskedForUntilAnAdminLiftsIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		set := w.slurm.cfg.NodeSets[0]
+		set.Flex.BootTimeout, set.Flex.BootFailures = time.Minute, 1
+		w.slurm.deaf = true // no slurmd registers
+		w.served(1, "train", "alpha-a3-0")
+		time.Sleep(2 * time.Minute)
+		w.settle()
+		assert.Empty(t, w.owned(), "it did not come up, and is deleted")
+
+		w.begin() // a process that remembers nothing
+		w.served(2, "train", "alpha-a3-1")
+		assert.Empty(t, w.owned(), "nothing more is asked for")
+		assert.Contains(t, w.slurm.comment[2], "slurmflex unblock a3")
+
+		nodes, err := Unblock(t.Context(), w.slurm, w.Config, "a3")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"alpha-a3-0"}, nodes)
+		w.settle()
+		assert.Contains(t, w.owned(), "group alpha-a3-job-2 in us-central1 of size 1")
+		nodes, err = Unblock(t.Context(), w.slurm, w.Config, "a3")
+		require.NoError(t, err)
+		assert.Empty(t, nodes, "there is nothing left to forget")
+	})
+}
+
+// placing has the nodes of a3 come close together, on machines that can.
+func placing(t *testing.T, w *world) {
+	t.Helper()
+	link, err := w.cloud.AddTemplate(us, fakegce.FlexTemplate("close", "a4-highgpu-8g"))
+	require.NoError(t, err)
+	set := w.slurm.cfg.NodeSets[0]
+	set.Template, set.Placement, set.PlacementDistance = link, true, 2
+}
+
+func TestAPlacementComesBeforeItsGroupAndGoesAfterIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		placing(t, w)
+		w.running(1, "train", "alpha-a3-[0-1]")
+		require.Len(t, w.cloud.State().Policies, 1)
+		w.cancelled(1)
+		assert.Empty(t, w.owned())
+		assert.Empty(t, w.cloud.State().Policies)
+	})
+}
+
+func TestAPlacementThatIsRefusedGivesTheNodesBackAndLeavesNothing(t *testing.T) {
+	const words = "Required 'compute.resourcePolicies.create' permission for 'projects/demo'"
+	faults := map[string]fakegce.Fault{
+		"at once":          {Status: http.StatusForbidden, Message: words},
+		"in its operation": {OperationError: &fakegce.Problem{Code: "PERMISSION_DENIED", Message: words}},
+	}
+	eachInWorld(t, faults, func(t *testing.T, w *world, fault fakegce.Fault) {
+		placing(t, w)
+		fault.Method = "resourcePolicies.insert"
+		require.NoError(t, w.cloud.AddFault(fault))
+		w.served(1, "train", "alpha-a3-[0-1]")
+		assert.Empty(t, w.owned(), "no group without its placement")
+		assert.Equal(t, []uint32{1}, w.slurm.held)
+		assert.Contains(t, w.slurm.comment[1], words)
 	})
 }

@@ -6,7 +6,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // roleKey is the environment variable that has this program play another
@@ -55,4 +61,53 @@ func must(err error) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// slurmMask is the mask that a ResumeProgram of Slurm 22.05 is started with.
+// Go's runtime itself unblocks those of its signals that end a program, TERM
+// among them, but no others.
+const slurmMask = 0x887a27
+
+func TestAProcessThatSlurmStartedWithSignalsBlockedBeginsAgainWithNone(t *testing.T) {
+	out, err := as(t, roleBlocker).Output()
+	require.NoError(t, err)
+	said := strings.Fields(string(out))
+	require.Len(t, said, 3)
+	assert.NotEqual(t, noSignal, said[0])
+	assert.Equal(t, []string{noSignal, "unblocked"}, said[1:])
+}
+
+func TestAProcessThatWasStartedWithNoSignalBlockedGoesOn(t *testing.T) {
+	out, err := as(t, roleUnblocker).Output()
+	require.NoError(t, err)
+	assert.Equal(t, []string{noSignal, "unblocked"}, strings.Fields(string(out)))
+}
+
+const noSignal = "0000000000000000"
+
+// becomeUnblocker blocks signals as Slurm does and begins this program again. It returns only if
+// that fails.
+func becomeUnblocker() error {
+	runtime.LockOSThread() // exec hands on the mask of the thread that calls it
+	blocked := unix.Sigset_t{Val: [16]uint64{slurmMask}}
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &blocked, nil); err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.Setenv(roleKey, roleUnblocker); err != nil {
+		return err
+	}
+	return unix.Exec(exe, os.Args, os.Environ())
+}
+
+// blockedSignals is the process's mask as the kernel shows it, in hexadecimal.
+func blockedSignals() string {
+	status, err := os.ReadFile("/proc/self/status")
+	must(err)
+	_, rest, _ := strings.Cut(string(status), "SigBlk:\t")
+	mask, _, _ := strings.Cut(rest, "\n")
+	return mask
 }

@@ -17,171 +17,176 @@ import (
 )
 
 // hopeless has every request of the cloud fail for a reason that will not pass.
-func hopeless(t *testing.T, w *world) {
-	t.Helper()
-	err := w.cloud.AddFault(fakegce.Fault{
-		Method:         "regionInstanceGroupManagerResizeRequests.insert",
-		OperationError: &fakegce.Problem{Code: "INVALID_ARGUMENT", Message: "no"},
-	})
-	assert.NoError(t, err)
+func hopeless(w *world) {
+	w.refuses("regionInstanceGroupManagerResizeRequests.insert", "INVALID_ARGUMENT", "no")
 }
 
 func TestAnInteractiveJobIsToldBeforeAnythingIsTakenFromIt(t *testing.T) {
-	for name, record := range map[string]slurm.JobRecord{
+	eachInWorld(t, map[string]slurm.JobRecord{
 		"salloc":       {Batch: false, Requeue: true},
 		"--no-requeue": {Batch: true, Requeue: false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				hopeless(t, w)
-				w.slurm.records = map[uint32]slurm.JobRecord{1: record}
-				w.slurm.submit(1, "train", "alpha-a3-0")
-				w.mustPass(t.Context())
-				w.mustPass(t.Context())
-				assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
-				assert.NotContains(t, w.slurm.updated(), "alpha-a3-0 power_down_force slurmflex: INVALID_ARGUMENT: no")
-
-				for range 5 { // each by a process that remembers nothing, as cron's are
-					time.Sleep(10 * time.Second)
-					w.begin()
-					w.mustPass(t.Context())
-				}
-				assert.Len(t, w.slurm.notices, 1, "it is told once")
-				assert.Empty(t, w.slurm.held)
-
-				time.Sleep(10 * time.Second)
-				w.begin()
-				w.settle()
-				assert.Equal(t, []uint32{1}, w.slurm.held, "nothing could help it")
-			})
-		})
-	}
-}
-
-func TestWhatTakesOneComponentOfAHeterogeneousJobIsToldToAll(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
-		for id := range uint32(3) {
-			w.slurm.submit(id+1, "train", fmt.Sprint("alpha-a3-", id))
-			w.slurm.jobs[id+1].HetID, w.slurm.jobs[id+1].HetOffset = 1, id
-		}
-		w.slurm.jobs[4] = &slurm.Job{ID: 4, ArrayID: 4, HetID: 1, HetOffset: 3, State: slurm.JobCancelled}
-		w.settle()
-		assert.Contains(t, w.slurm.comment[2], "flex-start: waiting ")
-
-		assert.NoError(t, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
-		w.mustPass(t.Context())
-		assert.Equal(t, []uint32{2}, w.slurm.held)
-		assert.Equal(t, map[uint32]string{
-			1: "flex-start: INVALID_ARGUMENT: no",
-			2: "flex-start: INVALID_ARGUMENT: no",
-			3: "priority raised for the deadline",
-		}, w.slurm.comment, "component 4 has ended: Slurm would refuse it")
-	})
-}
-
-func TestAJobThatBeginsJustBeforeItIsReturnedKeepsItsNodes(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.deaf = true
-		w.slurm.submit(1, "shared", "alpha-a3-0")
-		w.settle()
-		time.Sleep(31 * time.Minute)
-		_, p, err := w.Look(t.Context())
-		require.NoError(t, err)
-		require.NotEmpty(t, p.Actions)
-		require.IsType(t, plan.ReturnNodes{}, p.Actions[0], "no slurmd has registered within boot_timeout")
-
-		w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
-		w.slurm.jobs[1].State = slurm.JobRunning
-		assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has begun")
-		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
-		assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
-	})
-}
-
-func TestAJobIsTakenOnlyIfItsRecordWasRead(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hopeless(t, w)
-		w.slurm.illegible = errors.New("squeue: Unable to contact slurm controller")
+	}, func(t *testing.T, w *world, record slurm.JobRecord) {
+		hopeless(w)
+		w.slurm.records = map[uint32]slurm.JobRecord{1: record}
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustPass(t.Context())
-		out := w.mustPass(t.Context())
-		assert.Contains(t, out.Plan.Problems.Texts(),
-			"job 1 keeps its nodes for now, because the record of job 1 could not be read: INVALID_ARGUMENT: no")
-		assert.True(t, out.Soon())
-		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
-
-		w.slurm.illegible = nil
-		w.settle()
-		assert.Equal(t, []uint32{1}, w.slurm.held)
-	})
-}
-
-func TestAJobThatMayNoLongerBeRequeuedIsWarnedBeforeItIsTaken(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hopeless(t, w)
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustPass(t.Context())
-		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: false}} // scontrol update
-		assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
-		assert.Empty(t, w.slurm.held)
-		time.Sleep(time.Second)
-		w.mustPass(t.Context())
+		w.passes(2, 0)
 		assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
-		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
-	})
-}
+		assert.NotContains(t, w.slurm.updated(), "alpha-a3-0 power_down_force slurmflex: INVALID_ARGUMENT: no")
 
-func TestRecordsAreReadOnceAndTogether(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.running(1, "shared", "alpha-one-0")
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(2, "train", "alpha-a3-0")
-		w.slurm.submit(3, "train", "alpha-a3-1")
-		w.slurm.asked = nil
-		w.mustPass(t.Context())
-		assert.Len(t, w.slurm.asked, 1)
-		assert.ElementsMatch(t, []uint32{2, 3}, w.slurm.asked[0])
-		w.settle() // they are told that they wait
-		w.slurm.asked = nil
-		w.mustPass(t.Context())
-		assert.Empty(t, w.slurm.asked)
+		for range 5 { // each by a process that remembers nothing, as cron's are
+			time.Sleep(10 * time.Second)
+			w.begin()
+			w.mustPass(t.Context())
+		}
+		assert.Len(t, w.slurm.notices, 1, "it is told once")
+		assert.Empty(t, w.slurm.held)
 
+		time.Sleep(10 * time.Second)
 		w.begin()
-		w.mustPass(t.Context())
-		assert.Len(t, w.slurm.asked, 1)
-		assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
+		w.settle()
+		assert.Equal(t, []uint32{1}, w.slurm.held, "nothing could help it")
 	})
 }
 
-func TestAnAdminCommentOfSomebodyElseStays(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hopeless(t, w)
-		w.slurm.comment = map[uint32]string{1: "priority raised for the deadline"}
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.settle()
-		assert.Equal(t, "priority raised for the deadline", w.slurm.comment[1])
-		assert.Equal(t, []uint32{1}, w.slurm.held)
-	})
-}
+func TestAJobAndItsOwner(t *testing.T) {
+	eachInWorld(t, map[string]func(*testing.T, *world){
+		"what takes one component of a heterogeneous job is told to all": func(t *testing.T, w *world) {
+			w.cloud.SetCapacity("", "", 0)
+			w.slurm.comment = map[uint32]string{3: "priority raised for the deadline"}
+			for id := range uint32(3) {
+				w.slurm.submit(id+1, "train", fmt.Sprint("alpha-a3-", id))
+				w.slurm.jobs[id+1].HetID, w.slurm.jobs[id+1].HetOffset = 1, id
+			}
+			w.slurm.jobs[4] = &slurm.Job{ID: 4, ArrayID: 4, HetID: 1, HetOffset: 3, State: slurm.JobCancelled}
+			w.settle()
+			assert.Contains(t, w.slurm.comment[2], "flex-start: waiting ")
 
-func TestAJobIsToldWhatItWaitsForAndThatOnlyWhenItChanges(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.settle()
-		time.Sleep(3*time.Minute + 5*time.Second)
-		w.settle()
-		assert.Regexp(t, "^flex-start: waiting 3m for 2 × a3-highgpu-8g for 01:00:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED",
-			w.slurm.comment[1])
-		w.slurm.comment[1] = "flex-start: not written again"
-		w.settle()
-		assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
-		w.slurm.cancel(1)
-		w.settle()
-		assert.Empty(t, w.owners.known, "what is no longer queued is forgotten")
-	})
+			assert.NoError(t, w.cloud.FailRequest("alpha-a3-job-2", "a1", "INVALID_ARGUMENT", "no"))
+			w.mustPass(t.Context())
+			assert.Equal(t, []uint32{2}, w.slurm.held)
+			assert.Equal(t, map[uint32]string{
+				1: "flex-start: INVALID_ARGUMENT: no",
+				2: "flex-start: INVALID_ARGUMENT: no",
+				3: "priority raised for the deadline",
+			}, w.slurm.comment, "component 4 has ended: Slurm would refuse it")
+		},
+		"a job that begins just before it is returned keeps its nodes": func(t *testing.T, w *world) {
+			w.slurm.deaf = true
+			w.served(1, "shared", "alpha-a3-0")
+			time.Sleep(31 * time.Minute)
+			_, p, err := w.Look(t.Context())
+			require.NoError(t, err)
+			require.NotEmpty(t, p.Actions)
+			require.IsType(t, plan.ReturnNodes{}, p.Actions[0], "no slurmd has registered within boot_timeout")
+
+			w.slurm.set("alpha-a3-0", "MIXED+CLOUD")
+			w.slurm.jobs[1].State = slurm.JobRunning
+			assert.EqualError(t, w.act(t.Context(), p.Actions[0]), "job 1 has begun")
+			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobRunning}, w.slurm.queue())
+			assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "power_down_force")
+		},
+		"a job is taken only if its record was read": func(t *testing.T, w *world) {
+			hopeless(w)
+			w.slurm.illegible = errors.New("squeue: Unable to contact slurm controller")
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.mustPass(t.Context())
+			out := w.mustPass(t.Context())
+			assert.Contains(t, out.Plan.Problems.Texts(),
+				"job 1 keeps its nodes for now, because the record of job 1 could not be read: INVALID_ARGUMENT: no")
+			assert.True(t, out.Soon())
+			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
+
+			w.slurm.illegible = nil
+			w.settle()
+			assert.Equal(t, []uint32{1}, w.slurm.held)
+		},
+		"a job that may no longer be requeued is warned before it is taken": func(t *testing.T, w *world) {
+			hopeless(w)
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.mustPass(t.Context())
+			w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: false}} // scontrol update
+			assert.Equal(t, 1, w.mustPass(t.Context()).Failed)
+			assert.Empty(t, w.slurm.held)
+			time.Sleep(time.Second)
+			w.mustPass(t.Context())
+			assert.Equal(t, []string{"1: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
+			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring}, w.slurm.queue())
+		},
+		"records are read once and together": func(t *testing.T, w *world) {
+			w.running(1, "shared", "alpha-one-0")
+			w.cloud.SetCapacity("", "", 0)
+			w.slurm.submit(2, "train", "alpha-a3-0")
+			w.slurm.submit(3, "train", "alpha-a3-1")
+			w.slurm.asked = nil
+			w.mustPass(t.Context())
+			assert.Len(t, w.slurm.asked, 1)
+			assert.ElementsMatch(t, []uint32{2, 3}, w.slurm.asked[0])
+			w.settle() // they are told that they wait
+			w.slurm.asked = nil
+			w.mustPass(t.Context())
+			assert.Empty(t, w.slurm.asked)
+
+			w.begin()
+			w.mustPass(t.Context())
+			assert.Len(t, w.slurm.asked, 1)
+			assert.ElementsMatch(t, []uint32{1, 2, 3}, w.slurm.asked[0], "also of a job that has its nodes, because it may know when they end")
+		},
+		"an AdminComment of somebody else stays": func(t *testing.T, w *world) {
+			hopeless(w)
+			w.slurm.comment = map[uint32]string{1: "priority raised for the deadline"}
+			w.served(1, "train", "alpha-a3-0")
+			assert.Equal(t, "priority raised for the deadline", w.slurm.comment[1])
+			assert.Equal(t, []uint32{1}, w.slurm.held)
+		},
+		"a job is told what it waits for and that only when it changes": func(t *testing.T, w *world) {
+			w.waiting(1, "train", "alpha-a3-[0-1]")
+			time.Sleep(3*time.Minute + 5*time.Second)
+			w.settle()
+			assert.Regexp(t, "^flex-start: waiting 3m for 2 × a3-highgpu-8g for 01:00:00; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED",
+				w.slurm.comment[1])
+			w.slurm.comment[1] = "flex-start: not written again"
+			w.settle()
+			assert.Equal(t, "flex-start: not written again", w.slurm.comment[1])
+			w.cancelled(1)
+			assert.Empty(t, w.owners.known, "what is no longer queued is forgotten")
+		},
+		"an unfit template is named and nothing is created": func(t *testing.T, w *world) {
+			template := fakegce.FlexTemplate("spot", "a3-highgpu-8g")
+			template.Properties.Scheduling.ProvisioningModel = "SPOT"
+			_, err := w.cloud.AddTemplate(us, template)
+			assert.NoError(t, err)
+			w.slurm.cfg.NodeSets[0].Template = "projects/demo/regions/us-central1/instanceTemplates/spot"
+			w.served(1, "train", "alpha-a3-0")
+			assert.Empty(t, w.mutations())
+			assert.Contains(t, w.slurm.comment[1],
+				"projects/demo/regions/us-central1/instanceTemplates/spot cannot give flex-start nodes: provisioningModel is SPOT")
+		},
+		"a job that gives up takes no node from another": func(t *testing.T, w *world) {
+			flex := w.slurm.cfg.NodeSets[0].Flex
+			flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
+			w.cloud.SetCapacity("", "", 0)
+			w.slurm.submit(1, "shared", "alpha-a3-0")
+			w.slurm.submit(2, "shared", "alpha-a3-0")
+			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
+			w.settle()
+			time.Sleep(11 * time.Minute)
+			w.mustPass(t.Context())
+			assert.Equal(t, map[uint32]slurm.JobState{2: slurm.JobConfiguring}, w.slurm.queue(), "job 2 waits on")
+			assert.Empty(t, w.slurm.notices)
+			for _, u := range w.slurm.updated() {
+				assert.NotContains(t, u, "power_down_force")
+			}
+		},
+		"an interactive job on a node that nothing can bring is told": func(t *testing.T, w *world) {
+			hopeless(w)
+			w.slurm.submit(1, "shared", "alpha-a3-0")
+			w.slurm.submit(2, "shared", "alpha-a3-0")
+			w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
+			w.passes(2, 0)
+			assert.Equal(t, []string{"2: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
+			assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "and has its grace")
+		},
+	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
 func TestAReservationComesWithTheInstanceAndGoesWithIt(t *testing.T) {
@@ -199,21 +204,6 @@ func TestAReservationComesWithTheInstanceAndGoesWithIt(t *testing.T) {
 		w.slurm.set("alpha-one-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
 		w.settle()
 		assert.Empty(t, w.slurm.eol)
-	})
-}
-
-func TestAnUnfitTemplateIsNamedAndNothingIsCreated(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		template := fakegce.FlexTemplate("spot", "a3-highgpu-8g")
-		template.Properties.Scheduling.ProvisioningModel = "SPOT"
-		_, err := w.cloud.AddTemplate(us, template)
-		assert.NoError(t, err)
-		w.slurm.cfg.NodeSets[0].Template = "projects/demo/regions/us-central1/instanceTemplates/spot"
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.settle()
-		assert.Empty(t, w.mutations())
-		assert.Contains(t, w.slurm.comment[1],
-			"projects/demo/regions/us-central1/instanceTemplates/spot cannot give flex-start nodes: provisioningModel is SPOT")
 	})
 }
 
@@ -243,9 +233,7 @@ func TestTheShortestResumeTimeoutOfOurNodesCounts(t *testing.T) {
 
 func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "shared", "alpha-one-0")
-		w.settle()
+		w.waiting(1, "shared", "alpha-one-0")
 		time.Sleep(3 * time.Hour)
 		w.settle()
 		assert.Empty(t, w.slurm.eol, "nothing ends before it has begun")
@@ -258,37 +246,5 @@ func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t 
 		for _, r := range w.slurm.eol {
 			assert.WithinDuration(t, came.Add(2*time.Hour), r.Start, 3*time.Minute)
 		}
-	})
-}
-
-func TestAJobThatGivesUpTakesNoNodeFromAnother(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		flex := w.slurm.cfg.NodeSets[0].Flex
-		flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
-		w.cloud.SetCapacity("", "", 0)
-		w.slurm.submit(1, "shared", "alpha-a3-0")
-		w.slurm.submit(2, "shared", "alpha-a3-0")
-		w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
-		w.settle()
-		time.Sleep(11 * time.Minute)
-		w.mustPass(t.Context())
-		assert.Equal(t, map[uint32]slurm.JobState{2: slurm.JobConfiguring}, w.slurm.queue(), "job 2 waits on")
-		assert.Empty(t, w.slurm.notices)
-		for _, u := range w.slurm.updated() {
-			assert.NotContains(t, u, "power_down_force")
-		}
-	})
-}
-
-func TestAnInteractiveJobOnANodeThatNothingCanBringIsTold(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hopeless(t, w)
-		w.slurm.submit(1, "shared", "alpha-a3-0")
-		w.slurm.submit(2, "shared", "alpha-a3-0")
-		w.slurm.records = map[uint32]slurm.JobRecord{2: {Batch: false, Requeue: true}}
-		w.mustPass(t.Context())
-		w.mustPass(t.Context())
-		assert.Equal(t, []string{"2: flex-start: INVALID_ARGUMENT: no"}, w.slurm.notices)
-		assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobConfiguring, 2: slurm.JobConfiguring}, w.slurm.queue(), "and has its grace")
 	})
 }

@@ -12,17 +12,13 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
-	"slurmflex/test/fakegce"
 )
 
 // B15: cron's sync is a process of its own each time, and no list of Compute
 // shows that a group was refused.
 func TestCronCountsTheGroupsThatWereRefused(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{
-			Method:         "regionInstanceGroupManagers.insert",
-			OperationError: &fakegce.Problem{Code: "QUOTA_EXCEEDED", Message: "Quota 'INSTANCE_GROUPS' exceeded."},
-		}))
+		w.refuses("regionInstanceGroupManagers.insert", "QUOTA_EXCEEDED", "Quota 'INSTANCE_GROUPS' exceeded.")
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		for run := 1; w.slurm.queue()[1] != slurm.JobPending; run++ {
 			require.LessOrEqual(t, run, 5, "max_attempts is 5")

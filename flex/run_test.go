@@ -44,117 +44,134 @@ func (w *world) locked() bool {
 	return false
 }
 
-func TestPassesComeEveryInterval(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		stop := w.daemon(nil)
-		time.Sleep(time.Hour)
-		stop()
-		passes := w.slurm.passes()
-		assert.InDelta(t, 133, len(passes), 8)
-		for i := range passes[1:] {
-			assert.InDelta(t, 27, passes[i+1].Sub(passes[i]).Seconds(), 1.501, "sooner, never later")
-		}
-	})
-}
+func TestTheDaemon(t *testing.T) {
+	eachInWorld(t, map[string]func(*testing.T, *world){
+		"passes come every interval": func(t *testing.T, w *world) {
+			stop := w.daemon(nil)
+			time.Sleep(time.Hour)
+			stop()
+			passes := w.slurm.passes()
+			assert.InDelta(t, 133, len(passes), 8)
+			for i := range passes[1:] {
+				assert.InDelta(t, 27, passes[i+1].Sub(passes[i]).Seconds(), 1.501, "sooner, never later")
+			}
+		},
+		"what ends between passes is gone on with at once": func(t *testing.T, w *world) {
+			h := hang(w, "alpha-a3-job-1")
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			defer w.daemon(nil)()
+			time.Sleep(time.Minute) // by now passes come every ten seconds, and end after five
+			before := len(w.slurm.passes())
+			for seen := before; before == seen; before = len(w.slurm.passes()) {
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(patience + time.Second)
+			close(h.let)
+			time.Sleep(1100 * time.Millisecond) // an operation
+			assert.Len(t, w.slurm.passes(), before+1)
+		},
+		"a wake-up makes the next pass come at once": func(t *testing.T, w *world) {
+			wakeUps := make(chan WakeUp)
+			stop := w.daemon(wakeUps)
+			synctest.Wait()
+			require.Len(t, w.slurm.passes(), 1)
 
-func TestWhatEndsBetweenPassesIsGoneOnWithAtOnce(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		h := hang(w, "alpha-a3-job-1")
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		defer w.daemon(nil)()
-		time.Sleep(time.Minute) // by now passes come every ten seconds, and end after five
-		before := len(w.slurm.passes())
-		for seen := before; before == seen; before = len(w.slurm.passes()) {
-			time.Sleep(100 * time.Millisecond)
-		}
-		time.Sleep(patience + time.Second)
-		close(h.let)
-		time.Sleep(1100 * time.Millisecond) // an operation
-		assert.Len(t, w.slurm.passes(), before+1)
-	})
-}
+			wakeUps <- WakeUp{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
+			synctest.Wait()
+			passes := w.slurm.passes()
+			require.Len(t, passes, 2)
+			assert.Equal(t, passes[0], passes[1])
+			assert.Equal(t, map[string]any{"verb": "resume", "nodes": "alpha-a3-0", "jobs": []any{uint32(812)}},
+				w.log.FilterMessage("wake-up").All()[0].ContextMap())
+			assert.Zero(t, stop())
+		},
+		"what is under way is looked at again in seconds": func(t *testing.T, w *world) {
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			stop := w.daemon(nil)
+			time.Sleep(5 * time.Second)
+			assert.Greater(t, len(w.slurm.passes()), 1)
+			time.Sleep(10 * time.Minute) // long running by now
+			n := len(w.slurm.passes())
+			time.Sleep(10 * time.Minute)
+			assert.InDelta(t, 20, len(w.slurm.passes())-n, 3, "only every interval once nothing is to be expected")
+			stop()
+		},
+		"a pass that fails is followed by another after the interval": func(t *testing.T, w *world) {
+			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			stop := w.daemon(nil)
+			synctest.Wait()
+			require.Len(t, w.slurm.passes(), 1)
+			reports := w.log.FilterLevelExact(zapcore.ErrorLevel).All()
+			require.Len(t, reports, 1)
+			assert.Equal(t, "read nodes: Unable to contact slurm controller", reports[0].ContextMap()["error"])
 
-func TestAWakeUpMakesTheNextPassComeAtOnce(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		wakeUps := make(chan WakeUp)
-		stop := w.daemon(wakeUps)
-		synctest.Wait()
-		require.Len(t, w.slurm.passes(), 1)
+			w.slurm.refuse(nil)
+			time.Sleep(25 * time.Second)
+			require.Len(t, w.slurm.passes(), 1)
+			assert.False(t, w.locked(), "nobody is kept waiting between passes")
+			time.Sleep(10 * time.Second)
+			assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
+			stop()
+		},
+		"the lock is held while anything is in flight": func(t *testing.T, w *world) {
+			w.cloud.SetCapacity("", "", 0)
+			h := hang(w, "alpha-a3-job-1")
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			stop := w.daemon(nil)
+			time.Sleep(time.Minute)
+			assert.Greater(t, len(w.slurm.passes()), 3, "passes go on beside it")
+			assert.True(t, w.locked())
 
-		wakeUps <- WakeUp{Verb: "resume", Nodes: "alpha-a3-0", Jobs: []uint32{812}}
-		synctest.Wait()
-		passes := w.slurm.passes()
-		require.Len(t, passes, 2)
-		assert.Equal(t, passes[0], passes[1])
-		assert.Equal(t, map[string]any{"verb": "resume", "nodes": "alpha-a3-0", "jobs": []any{uint32(812)}},
-			w.log.FilterMessage("wake-up").All()[0].ContextMap())
-		assert.Zero(t, stop())
-	})
-}
+			close(h.let)
+			time.Sleep(20 * time.Second)
+			assert.False(t, w.locked())
+			assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
+			stop()
+		},
+		"the lock is free when run has ended": func(t *testing.T, w *world) {
+			hang(w, "alpha-a3-job-1")
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			stop := w.daemon(nil)
+			time.Sleep(time.Minute)
+			require.True(t, w.locked())
+			stop()
+			assert.False(t, w.locked())
+		},
+		"an outage is two lines of the log and a wake-up ends the wait": func(t *testing.T, w *world) {
+			wakeUps := make(chan WakeUp)
+			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+			stop := w.daemon(wakeUps)
+			time.Sleep(2 * time.Hour)
+			assert.InDelta(t, 30, len(w.slurm.passes()), 4, "30 s, 1, 2, 4 and then every 5 minutes")
+			assert.Len(t, w.log.FilterLevelExact(zapcore.ErrorLevel).All(), 1)
 
-func TestWhatIsUnderWayIsLookedAtAgainInSeconds(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		stop := w.daemon(nil)
-		time.Sleep(5 * time.Second)
-		assert.Greater(t, len(w.slurm.passes()), 1)
-		time.Sleep(10 * time.Minute) // long running by now
-		n := len(w.slurm.passes())
-		time.Sleep(10 * time.Minute)
-		assert.InDelta(t, 20, len(w.slurm.passes())-n, 3, "only every interval once nothing is to be expected")
-		stop()
-	})
-}
-
-func TestAPassThatFailsIsFollowedByAnotherAfterTheInterval(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		stop := w.daemon(nil)
-		synctest.Wait()
-		require.Len(t, w.slurm.passes(), 1)
-		reports := w.log.FilterLevelExact(zapcore.ErrorLevel).All()
-		require.Len(t, reports, 1)
-		assert.Equal(t, "read nodes: Unable to contact slurm controller", reports[0].ContextMap()["error"])
-
-		w.slurm.refuse(nil)
-		time.Sleep(25 * time.Second)
-		require.Len(t, w.slurm.passes(), 1)
-		assert.False(t, w.locked(), "nobody is kept waiting between passes")
-		time.Sleep(10 * time.Second)
-		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 1")
-		stop()
-	})
-}
-
-func TestTheLockIsHeldWhileAnythingIsInFlight(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.cloud.SetCapacity("", "", 0)
-		h := hang(w, "alpha-a3-job-1")
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		stop := w.daemon(nil)
-		time.Sleep(time.Minute)
-		assert.Greater(t, len(w.slurm.passes()), 3, "passes go on beside it")
-		assert.True(t, w.locked())
-
-		close(h.let)
-		time.Sleep(20 * time.Second)
-		assert.False(t, w.locked())
-		assert.Equal(t, map[string]int{"alpha-a3-job-1": 1}, h.begun())
-		stop()
-	})
-}
-
-func TestTheLockIsFreeWhenRunHasEnded(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		hang(w, "alpha-a3-job-1")
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		stop := w.daemon(nil)
-		time.Sleep(time.Minute)
-		require.True(t, w.locked())
-		stop()
-		assert.False(t, w.locked())
-	})
+			w.slurm.refuse(nil)
+			before := len(w.slurm.passes())
+			wakeUps <- WakeUp{Verb: "resume"}
+			time.Sleep(time.Second)
+			assert.Len(t, w.slurm.passes(), before+1)
+			stop()
+			var lines []string
+			for _, e := range w.log.All() {
+				lines = append(lines, e.Message)
+			}
+			assert.Equal(t, []string{"cannot reconcile", "wake-up", "reconciling again"}, lines)
+		},
+		"another reason is another line of the log": func(t *testing.T, w *world) {
+			stop := w.daemon(nil)
+			for _, why := range []string{"no answer within 30s", "no answer within 30s", "Invalid user id"} {
+				w.slurm.refuse(errors.New(why))
+				time.Sleep(time.Hour)
+			}
+			stop()
+			var lines []any
+			for _, e := range w.log.FilterMessage("cannot reconcile").All() {
+				lines = append(lines, e.ContextMap()["error"])
+			}
+			assert.Equal(t, []any{"read nodes: no answer within 30s", "read nodes: Invalid user id"}, lines)
+		},
+	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
 func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
@@ -168,16 +185,12 @@ func TestRunEndsAtOnceWhereverItIs(t *testing.T) {
 		"waiting for its turn":     func(t *testing.T, w *world) { w.taken(t) },
 		"where somebody is queued": func(t *testing.T, w *world) { w.taken(t); w.queued(t) },
 	}
-	for place, arrive := range places {
-		t.Run(place, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				arrive(t, w)
-				stop := w.daemon(nil)
-				time.Sleep(10 * time.Minute)
-				assert.Zero(t, stop())
-			})
-		})
-	}
+	eachInWorld(t, places, func(t *testing.T, w *world, arrive func(*testing.T, *world)) {
+		arrive(t, w)
+		stop := w.daemon(nil)
+		time.Sleep(10 * time.Minute)
+		assert.Zero(t, stop())
+	})
 }
 
 // taken has another process make a pass that does not end before the test.
@@ -198,49 +211,42 @@ func (w *world) queued(t *testing.T) {
 	synctest.Wait()
 }
 
-func TestSettleEndsWhenNothingIsToBeExpected(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		begun := time.Now()
-		require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
-		assert.Zero(t, time.Since(begun), "there is nothing to do")
-		assert.Len(t, w.slurm.passes(), 1)
+func TestSettle(t *testing.T) {
+	eachInWorld(t, map[string]func(*testing.T, *world){
+		"ends when nothing is to be expected": func(t *testing.T, w *world) {
+			begun := time.Now()
+			require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
+			assert.Zero(t, time.Since(begun), "there is nothing to do")
+			assert.Len(t, w.slurm.passes(), 1)
 
-		w.running(1, "train", "alpha-a3-0")
-		w.slurm.cancel(1)
-		require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
-		assert.Empty(t, w.owned(), "machines, then group")
-		assert.False(t, w.locked())
-	})
-}
-
-func TestSettleEndsAtItsLimit(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.insert", Status: http.StatusPreconditionRequired}))
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		begun := time.Now()
-		require.NoError(t, w.Settle(t.Context(), w.lock, 30*time.Second))
-		assert.Equal(t, 30*time.Second, time.Since(begun))
-	})
-}
-
-func TestSettleSaysWhyItCannotBegin(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
-		assert.EqualError(t, w.Settle(t.Context(), w.lock, time.Minute), "read nodes: Unable to contact slurm controller")
-		w.lock.Dir = filepath.Join(t.TempDir(), "none")
-		assert.ErrorContains(t, w.Settle(t.Context(), w.lock, time.Minute), "no such file or directory; create folder")
-	})
-}
-
-func TestSettleLeavesThePassToTheOneThatIsQueued(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.taken(t)
-		w.queued(t)
-		begun := time.Now()
-		require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
-		assert.Zero(t, time.Since(begun))
-		assert.Empty(t, w.slurm.passes())
-	})
+			w.running(1, "train", "alpha-a3-0")
+			w.slurm.cancel(1)
+			require.NoError(t, w.Settle(t.Context(), w.lock, 5*time.Minute))
+			assert.Empty(t, w.owned(), "machines, then group")
+			assert.False(t, w.locked())
+		},
+		"ends at its limit": func(t *testing.T, w *world) {
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.insert", Status: http.StatusPreconditionRequired}))
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			begun := time.Now()
+			require.NoError(t, w.Settle(t.Context(), w.lock, 30*time.Second))
+			assert.Equal(t, 30*time.Second, time.Since(begun))
+		},
+		"says why it cannot begin": func(t *testing.T, w *world) {
+			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+			assert.EqualError(t, w.Settle(t.Context(), w.lock, time.Minute), "read nodes: Unable to contact slurm controller")
+			w.lock.Dir = filepath.Join(t.TempDir(), "none")
+			assert.ErrorContains(t, w.Settle(t.Context(), w.lock, time.Minute), "no such file or directory; create folder")
+		},
+		"leaves the pass to the one that is queued": func(t *testing.T, w *world) {
+			w.taken(t)
+			w.queued(t)
+			begun := time.Now()
+			require.NoError(t, w.Settle(t.Context(), w.lock, time.Minute))
+			assert.Zero(t, time.Since(begun))
+			assert.Empty(t, w.slurm.passes())
+		},
+	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
 func TestSyncTriesAgainWhatFailed(t *testing.T) {
@@ -251,20 +257,55 @@ func TestSyncTriesAgainWhatFailed(t *testing.T) {
 		"three times": {3, 3, 2},
 		"for ever":    {99, 3, 2},
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				w.cloud.SetCapacity("", "", 0)
-				if fault.Times = test.times; test.times > 0 {
-					require.NoError(t, w.cloud.AddFault(fault))
-				}
-				w.slurm.submit(1, "train", "alpha-a3-0")
-				out, err := w.Sync(t.Context(), w.lock)
-				require.NoError(t, err)
-				assert.Equal(t, test.failed, out.Failed)
-				assert.Len(t, w.slurm.passes(), test.passes)
-				assert.False(t, w.locked())
-			})
-		})
+	eachInWorld(t, tests, func(t *testing.T, w *world, test struct{ times, passes, failed int }) {
+		w.cloud.SetCapacity("", "", 0)
+		if fault.Times = test.times; test.times > 0 {
+			require.NoError(t, w.cloud.AddFault(fault))
+		}
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		out, err := w.Sync(t.Context(), w.lock)
+		require.NoError(t, err)
+		assert.Equal(t, test.failed, out.Failed)
+		assert.Len(t, w.slurm.passes(), test.passes)
+		assert.False(t, w.locked())
+	})
+}
+
+func TestPassesBackOffWhileSlurmCannotBeRead(t *testing.T) {
+	for interval, want := range map[time.Duration][]time.Duration{
+		30 * time.Second: {30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute},
+		time.Second:      {time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second},
+		time.Hour:        {time.Hour, time.Hour, time.Hour, time.Hour, time.Hour, time.Hour},
+	} {
+		p := pace{interval: interval, jitter: func(d time.Duration) time.Duration { return d }}
+		var waits []time.Duration
+		for range want {
+			waits = append(waits, p.next(errors.New("no answer"), false))
+		}
+		assert.Equal(t, want, waits)
+		assert.Equal(t, interval, p.next(nil, false), "as ever once it can be read")
+		assert.Equal(t, interval, p.next(errors.New("no answer"), false), "the next failure is the first")
 	}
+}
+
+func TestThePaceFollowsWhatIsExpected(t *testing.T) {
+	p := pace{interval: 30 * time.Second, jitter: func(d time.Duration) time.Duration { return d }}
+	var waits []time.Duration
+	for range 7 {
+		waits = append(waits, p.next(nil, true))
+	}
+	assert.Equal(t, []time.Duration{
+		500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second,
+	}, waits)
+	p.hurry()
+	assert.Equal(t, soonest, p.next(nil, true), "a wake-up starts over")
+	assert.Equal(t, latest, p.next(ErrQueued, false), "another process makes this pass")
+	assert.Equal(t, 2*soonest, p.next(nil, true), "and that is no reason to start over")
+	assert.Equal(t, 30*time.Second, p.next(ErrStandby, false))
+	assert.Equal(t, soonest, p.next(nil, true))
+	p.interval = 5 * time.Second
+	for range 5 {
+		p.next(nil, true)
+	}
+	assert.Equal(t, 5*time.Second, p.next(nil, true), "never more rarely than the interval")
 }

@@ -2,12 +2,16 @@ package flex
 
 import (
 	"context"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
 )
 
 // spoiled is a slurmctld of which one row of everything cannot be read.
@@ -63,5 +67,111 @@ func TestARowThatCannotBeReadStopsNoPass(t *testing.T) {
 		assert.Empty(t, names)
 		_, err = Unblock(t.Context(), w.Scheduler, w.Config, "a3")
 		require.EqualError(t, err, "node alpha-a3-2 cannot be read: rubbish")
+	})
+}
+
+// C4: a region that cannot be read is one warning, and one line when it is read
+// again; what was known of it stays to be seen, and nothing is done by it.
+func TestWhatWasLastReadOfARegionStaysKnown(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "shared", "alpha-one-0")
+		w.waiting(2, "shared", "alpha-one-1")
+		_, before, err := w.Look(t.Context())
+		require.NoError(t, err)
+		seen, owned := time.Now(), w.owned()
+		time.Sleep(time.Minute)
+
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden}))
+		w.slurm.submit(3, "shared", "alpha-one-2")
+		w.passes(5, time.Minute)
+		snap, p, err := w.Look(t.Context())
+		require.NoError(t, err)
+		known := snap.LastKnown["europe-west4"]
+		assert.Len(t, known.Instances, 1)
+		assert.WithinDuration(t, seen, known.At, time.Minute)
+		require.Len(t, p.Waits, 2)
+		assert.Equal(t, before.Waits[0].Request, p.Waits[0].Request, "it stands in Google's queue as before")
+		assert.Contains(t, p.Waits[1].Obstacle, "region europe-west4 could not be read")
+		assert.Equal(t, owned, w.owned())
+		assert.Equal(t, 1, w.log.FilterLevelExact(zap.WarnLevel).Len(), "one warning for all that waits there")
+
+		w.cloud.ClearFaults()
+		w.settle()
+		assert.Equal(t, 1, w.log.FilterMessage("region europe-west4 is read again").Len())
+	})
+}
+
+// B4: the list of instances lags when a request has just been served that has
+// waited for longer than lists ever lag.
+func TestWhatAnOldRequestHasJustBroughtIsNotAskedForAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.waiting(1, "train", "alpha-a3-[0-1]")
+		time.Sleep(time.Hour)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Lag: time.Minute}))
+		w.mustPass(t.Context())
+		w.cloud.SetCapacity("", "", -1)
+		w.passes(30, 2*time.Second)
+		w.cloud.ClearFaults()
+		w.settle()
+		assert.Equal(t, []string{"regionInstanceGroupManagers.insert", "regionInstanceGroupManagerResizeRequests.insert"}, w.mutations())
+		assert.NotZero(t, w.cloud.Counts()["regionInstanceGroupManagers.listManagedInstances"], "the list has lagged")
+	})
+}
+
+// B1: a group that counts a machine which is gone for good goes in the end.
+func TestAGroupThatHasLostAMachineIsCollected(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-[0-1]")
+		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		w.settle()
+		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 2")
+		w.slurm.cancel(1)
+		for range 10 {
+			time.Sleep(time.Minute)
+			w.settle()
+		}
+		assert.Empty(t, w.owned())
+	})
+}
+
+// B3: every observation, in the daemon, for cron, in a hook or only to ask, gives up
+// what does not end.
+func TestAnyProcessThatLooksGivesUpAListThatDoesNotEnd(t *testing.T) {
+	eachInWorld(t, map[string]func(*testing.T, *world) error{
+		"sync": func(t *testing.T, w *world) error {
+			_, err := w.Sync(t.Context(), w.lock)
+			return err
+		},
+		"a hook's own pass": func(t *testing.T, w *world) error {
+			return w.Settle(t.Context(), w.lock, time.Hour)
+		},
+		"plan": func(t *testing.T, w *world) error {
+			_, err := w.Plan(t.Context())
+			return err
+		},
+	}, func(t *testing.T, w *world, look func(*testing.T, *world) error) {
+		w.Cloud = silentCloud{w.Cloud}
+		begun := time.Now()
+		require.NoError(t, look(t, w))
+		assert.Equal(t, cloudLimit, time.Since(begun))
+	})
+}
+
+// B2, B3: duplicates and endless pages cost neither a request nor a machine.
+func TestNeitherDuplicatesNorEndlessPagesCostARequest(t *testing.T) {
+	eachInWorld(t, map[string]fakegce.Fault{
+		"duplicates":              {Method: "*ist", Doubled: true},
+		"alternating tokens":      {Method: "*ist", Endless: fakegce.Alternating},
+		"tokens always new":       {Method: "*ist", Endless: fakegce.AlwaysNew},
+		"a request without age":   {Method: "*ResizeRequests.list", Broken: &fakegce.Broken{Field: "creationTimestamp", Value: "soon"}},
+		"a request without state": {Method: "*ResizeRequests.list", Broken: &fakegce.Broken{Field: "state"}},
+		"a group without stamp":   {Method: "*Managers.list", Broken: &fakegce.Broken{Field: "description", Value: `{"slurmflex":1,`}},
+	}, func(t *testing.T, w *world, fault fakegce.Fault) {
+		w.waiting(7, "train", "alpha-a3-[0-1]")
+		before := w.mutations()
+		require.NotEmpty(t, before)
+		require.NoError(t, w.cloud.AddFault(fault))
+		w.passes(4, 3*time.Minute)
+		assert.Equal(t, before, w.mutations())
 	})
 }

@@ -39,6 +39,16 @@ func listening(t testing.TB) (path string, wakeUps <-chan WakeUp) {
 	return path, wakeUps
 }
 
+// heard is the ear of a cluster's daemon, and its log of what is wrong.
+func heard(t *testing.T, cluster string) (path string, wakeUps <-chan WakeUp, log *observer.ObservedLogs) {
+	t.Helper()
+	path = socketPath(t)
+	core, log := observer.New(zap.WarnLevel)
+	wakeUps, err := Listen(t.Context(), path, cluster, zap.New(core))
+	require.NoError(t, err)
+	return path, wakeUps, log
+}
+
 // send sends a wake-up, again where a busy machine lets the daemon be late.
 func send(t testing.TB, path string, h WakeUp) error {
 	t.Helper()
@@ -48,6 +58,24 @@ func send(t testing.TB, path string, h WakeUp) error {
 			return err
 		}
 	}
+}
+
+// arrives sends a wake-up that the daemon takes.
+func arrives(t *testing.T, path string, wakeUps <-chan WakeUp) {
+	t.Helper()
+	require.NoError(t, send(t, path, someWakeUp))
+	assert.Equal(t, someWakeUp, <-wakeUps)
+}
+
+// pretender listens where a daemon would.
+func pretender(t *testing.T) (path string, ear net.Listener) {
+	t.Helper()
+	path = socketPath(t)
+	ear, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { ear.Close() })
+	require.NoError(t, os.Chmod(path, 0o600))
+	return path, ear
 }
 
 // say writes bytes to the socket and returns the whole answer.
@@ -66,8 +94,7 @@ func say(t testing.TB, path string, bytes []byte) string {
 
 func TestAWakeUpArrivesAsItWasSent(t *testing.T) {
 	path, wakeUps := listening(t)
-	require.NoError(t, send(t, path, someWakeUp))
-	assert.Equal(t, someWakeUp, <-wakeUps)
+	arrives(t, path, wakeUps)
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.ModeSocket|0o600, info.Mode())
@@ -101,36 +128,11 @@ func TestWithoutADaemonThereIsNoSocket(t *testing.T) {
 }
 
 func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
-	spoilt := map[string]struct {
-		spoil func(t *testing.T, path string) error
-		want  string
-	}{
-		"wrong mode": {
-			func(_ *testing.T, path string) error { return os.Chmod(path, 0o620) },
-			"PATH has mode 0620; others must have no access (0600)",
-		},
-		"wrong owner": {
-			func(t *testing.T, path string) error { asRoot(t); return os.Chown(path, 12345, -1) },
-			"PATH belongs to uid 12345, not to uid 0 or root; run the daemon as SlurmUser",
-		},
-		"not a socket": {
-			func(_ *testing.T, path string) error {
-				return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
-			},
-			"PATH is not a socket; remove it and restart the daemon",
-		},
-		"a link to a socket": {
-			func(_ *testing.T, path string) error {
-				return errors.Join(os.Rename(path, path+".moved"), os.Symlink(path+".moved", path))
-			},
-			"PATH is not a socket; remove it and restart the daemon",
-		},
-	}
-	for name, s := range spoilt {
+	in := func(name, want string, spoil func(t *testing.T, path string) error) {
 		t.Run(name, func(t *testing.T) {
 			path, wakeUps := listening(t)
-			require.NoError(t, s.spoil(t, path))
-			want := strings.ReplaceAll(s.want, "PATH", path)
+			require.NoError(t, spoil(t, path))
+			want = strings.ReplaceAll(want, "PATH", path)
 			assert.EqualError(t, Send(t.Context(), path, someWakeUp), want)
 			assert.Empty(t, wakeUps)
 
@@ -140,6 +142,23 @@ func TestASocketThatOthersCouldStandBehindIsNotTrusted(t *testing.T) {
 			assert.NoError(t, err)
 		})
 	}
+	in("wrong mode", "PATH has mode 0620; others must have no access (0600)",
+		func(_ *testing.T, path string) error { return os.Chmod(path, 0o620) })
+	in("wrong owner", "PATH belongs to uid 12345, not to uid 0 or root; run the daemon as SlurmUser", anothers)
+	in("not a socket", "PATH is not a socket; remove it and restart the daemon", aFile)
+	in("a link to a socket", "PATH is not a socket; remove it and restart the daemon", aLink)
+}
+
+// anothers gives a file to another user.
+func anothers(t *testing.T, path string) error { asRoot(t); return os.Chown(path, 12345, -1) }
+
+// aFile has a file be where something else was, and aLink a link to that.
+func aFile(_ *testing.T, path string) error {
+	return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
+}
+
+func aLink(_ *testing.T, path string) error {
+	return errors.Join(os.Rename(path, path+".moved"), os.Symlink(path+".moved", path))
 }
 
 func asRoot(t *testing.T) {
@@ -151,10 +170,7 @@ func asRoot(t *testing.T) {
 
 func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 	asRoot(t)
-	path := socketPath(t)
-	core, log := observer.New(zap.WarnLevel)
-	wakeUps, err := Listen(t.Context(), path, "alpha", zap.New(core))
-	require.NoError(t, err)
+	path, wakeUps, log := heard(t, "alpha")
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
 	require.NoError(t, os.Chmod(path, 0o666))
 
@@ -174,14 +190,9 @@ func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 }
 
 func TestADaemonThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
-	path := socketPath(t)
-	silent, err := net.Listen("unix", path)
-	require.NoError(t, err)
-	defer silent.Close()
-	require.NoError(t, os.Chmod(path, 0o600))
-
+	path, _ := pretender(t)
 	begun := time.Now()
-	err = Send(t.Context(), path, someWakeUp)
+	err := Send(t.Context(), path, someWakeUp)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.ErrorAs(t, err, new(UnreceiptedError), "it may have taken it")
 	assert.ErrorContains(t, err, "no receipt from the daemon at "+path)
@@ -190,20 +201,15 @@ func TestADaemonThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
 }
 
 func TestAnotherReceiptThanOursIsNone(t *testing.T) {
-	path := socketPath(t)
-	other, err := net.Listen("unix", path)
-	require.NoError(t, err)
-	defer other.Close()
-	require.NoError(t, os.Chmod(path, 0o600))
+	path, other := pretender(t)
 	go func() {
 		for conn, err := other.Accept(); err == nil; conn, err = other.Accept() {
 			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\n")
 		}
 	}()
-	err = send(t, path, someWakeUp)
+	err := send(t, path, someWakeUp)
 	require.ErrorAs(t, err, new(UnreceiptedError))
-	assert.EqualError(t, err,
-		`the daemon at `+path+` refused the wake-up: "HTTP/1.1 400 Bad Request\n"`)
+	assert.EqualError(t, err, `the daemon at `+path+` refused the wake-up: "HTTP/1.1 400 Bad Request\n"`)
 }
 
 func TestNothingThatIsSaidStopsTheListener(t *testing.T) {
@@ -225,8 +231,7 @@ func TestNothingThatIsSaidStopsTheListener(t *testing.T) {
 	mute, err := net.Dial("unix", path)
 	require.NoError(t, err)
 	defer mute.Close()
-	require.NoError(t, send(t, path, someWakeUp), "while somebody says nothing")
-	assert.Equal(t, someWakeUp, <-wakeUps)
+	arrives(t, path, wakeUps) // while somebody says nothing
 	_, err = mute.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, io.EOF, "who says nothing is hung up on")
 }
@@ -244,16 +249,14 @@ func TestTheSocketOfADaemonThatWasKilledIsReplaced(t *testing.T) {
 
 	wakeUps, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.NoError(t, err)
-	require.NoError(t, send(t, path, someWakeUp))
-	assert.Equal(t, someWakeUp, <-wakeUps)
+	arrives(t, path, wakeUps)
 }
 
 func TestASecondDaemonIsRefused(t *testing.T) {
 	path, wakeUps := listening(t)
 	_, err := Listen(t.Context(), path, "alpha", zap.NewNop())
 	require.EqualError(t, err, "another daemon listens on "+path+"; stop it first")
-	require.NoError(t, send(t, path, someWakeUp), "the first one goes on")
-	assert.Equal(t, someWakeUp, <-wakeUps)
+	arrives(t, path, wakeUps) // the first one goes on
 }
 
 func TestADaemonWithoutItsFolderNamesTheFix(t *testing.T) {
@@ -277,4 +280,30 @@ func FuzzReceive(f *testing.F) {
 			assert.Empty(t, answer)
 		}
 	})
+}
+
+func TestTheNodesOfACallAreSortedByWhomTheyConcern(t *testing.T) {
+	assert.Equal(t, Calls{
+		Ours:    []string{"alpha-a3-0", "alpha-one-3"},
+		Others:  []string{"alpha-cpu-1"},
+		Unknown: []string{"alpha-a3-8", "beta-a3-0", "alpha-a3-00", ""},
+	}, Sort(alphaConfig(t), []string{
+		"alpha-a3-0", "alpha-a3-8", "alpha-cpu-1", "beta-a3-0", "alpha-one-3", "alpha-a3-00", "",
+	}))
+	assert.Equal(t, Calls{}, Sort(alphaConfig(t), nil))
+}
+
+func TestTheJobsOfACallAreThoseOfItsResumeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "resume.json")
+	_, err := ResumedJobs("")
+	require.EqualError(t, err, "SLURM_RESUME_FILE is not set: called by hand, or by a Slurm that was built without JSON")
+	_, err = ResumedJobs(path)
+	require.EqualError(t, err, "SLURM_RESUME_FILE: open "+path+": no such file or directory")
+	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],`), 0o600))
+	_, err = ResumedJobs(path)
+	require.EqualError(t, err, "SLURM_RESUME_FILE "+path+": resume file: unexpected end of JSON input")
+	require.NoError(t, os.WriteFile(path, []byte(`{"jobs":[{"job_id":812},{"job_id":813}],"all_nodes_resume":"alpha-a3-0"}`), 0o600))
+	jobs, err := ResumedJobs(path)
+	require.NoError(t, err)
+	assert.Equal(t, []uint32{812, 813}, jobs)
 }

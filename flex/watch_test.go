@@ -3,6 +3,7 @@ package flex
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
 )
 
 // notes is a watcher that writes down what it is told.
@@ -33,8 +35,7 @@ func (n *notes) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
 func (n *notes) Stood(err error) { n.write("stood: %v", err) }
 
 func (n *notes) write(format string, args ...any) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer locked(&n.mu)()
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
@@ -48,44 +49,77 @@ func TestAllWatchersAreToldTheSame(t *testing.T) {
 	assert.Equal(t, one.lines, other.lines)
 }
 
-func TestTheDaemonShowsItsWatcherHowItStands(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		var told notes
-		w.Watch = &told
-		wakeUps := make(chan WakeUp)
-		stop := w.daemon(wakeUps)
-		synctest.Wait()
-		assert.Equal(t, []string{"saw 14 nodes within 0s, 0 actions", "stood: <nil>"}, told.lines)
-		w.slurm.refuse(errors.New("Unable to contact slurm controller"))
-		wakeUps <- WakeUp{}
-		synctest.Wait()
-		assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told.lines[len(told.lines)-1])
-		stop()
-	})
-}
+func TestTheLogAndItsWatchers(t *testing.T) {
+	eachInWorld(t, map[string]func(*testing.T, *world){
+		"the daemon shows its watcher how it stands": func(t *testing.T, w *world) {
+			var told notes
+			w.Watch = &told
+			wakeUps := make(chan WakeUp)
+			stop := w.daemon(wakeUps)
+			synctest.Wait()
+			assert.Equal(t, []string{"saw 14 nodes within 0s, 0 actions", "stood: <nil>"}, told.lines)
+			w.slurm.refuse(errors.New("Unable to contact slurm controller"))
+			wakeUps <- WakeUp{}
+			synctest.Wait()
+			assert.Equal(t, "stood: read nodes: Unable to contact slurm controller", told.lines[len(told.lines)-1])
+			stop()
+		},
+		"an action is logged with what it is about": func(t *testing.T, w *world) {
+			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+			w.mustPass(t.Context())
+			entries := w.log.FilterMessageSnippet("request 2 nodes ").All()
+			require.Len(t, entries, 1)
+			fields := entries[0].ContextMap()
+			assert.Positive(t, fields["took"])
+			delete(fields, "took")
+			assert.Equal(t, map[string]any{
+				"job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
+			}, fields)
+		},
+		"a warning is said to be one and no return nodes": func(t *testing.T, w *world) {
+			var told notes
+			w.Watch = &told
+			hopeless(w)
+			w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false, Requeue: true}}
+			w.slurm.submit(1, "train", "alpha-a3-0")
+			w.mustPass(t.Context())
+			out := w.mustPass(t.Context())
+			assert.Zero(t, out.Failed, "nothing went wrong")
+			assert.Contains(t, told.lines, "did warn_job: <nil>")
+			assert.Empty(t, w.log.FilterMessageSnippet("return").All())
+			entries := w.log.FilterMessage("warn job 1, which Slurm would not requeue").All()
+			require.Len(t, entries, 1)
+			assert.Equal(t, zapcore.WarnLevel, entries[0].Level)
+			assert.Equal(t, "INVALID_ARGUMENT: no", entries[0].ContextMap()["why"])
+		},
+		"a problem is logged when it comes and once an hour while it lasts": func(t *testing.T, w *world) {
+			trouble := func() {
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Status: http.StatusForbidden}))
+			}
+			logged := func() int { return w.log.FilterMessageSnippet("region europe-west4 could not be read").Len() }
+			defer w.daemon(nil)()
 
-func TestAnActionIsLoggedWithWhatItIsAbout(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
-		w.mustPass(t.Context())
-		entries := w.log.FilterMessageSnippet("request 2 nodes ").All()
-		require.Len(t, entries, 1)
-		fields := entries[0].ContextMap()
-		assert.Positive(t, fields["took"])
-		delete(fields, "took")
-		assert.Equal(t, map[string]any{
-			"job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
-		}, fields)
-	})
+			trouble()
+			time.Sleep(59 * time.Minute)
+			assert.Equal(t, 1, logged(), "when it comes")
+			time.Sleep(2 * time.Minute)
+			assert.Equal(t, 2, logged(), "an hour later")
+
+			w.cloud.ClearFaults()
+			time.Sleep(5 * time.Minute)
+			trouble()
+			time.Sleep(5 * time.Minute)
+			assert.Equal(t, 3, logged(), "when it comes again")
+		},
+	}, func(t *testing.T, w *world, does func(*testing.T, *world)) { does(t, w) })
 }
 
 // C13
 func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		hopeless(t, w)
+		hopeless(w)
 		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustPass(t.Context())
-		w.mustPass(t.Context())
+		w.passes(2, 0)
 		failed := w.log.FilterMessageSnippet("failed: request 1 ").All()
 		require.Len(t, failed, 1)
 		assert.Equal(t, zapcore.ErrorLevel, failed[0].Level)
@@ -96,23 +130,4 @@ func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
 	})
 	assert.Equal(t, zapcore.DebugLevel, severity(plan.CommentJob{}))
 	assert.Equal(t, zapcore.InfoLevel, severity(plan.ReturnNodes{Then: plan.Requeue}))
-}
-
-func TestAWarningIsSaidToBeOneAndNoReturnNodes(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		var told notes
-		w.Watch = &told
-		hopeless(t, w)
-		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false, Requeue: true}}
-		w.slurm.submit(1, "train", "alpha-a3-0")
-		w.mustPass(t.Context())
-		out := w.mustPass(t.Context())
-		assert.Zero(t, out.Failed, "nothing went wrong")
-		assert.Contains(t, told.lines, "did warn_job: <nil>")
-		assert.Empty(t, w.log.FilterMessageSnippet("return").All())
-		entries := w.log.FilterMessage("warn job 1, which Slurm would not requeue").All()
-		require.Len(t, entries, 1)
-		assert.Equal(t, zapcore.WarnLevel, entries[0].Level)
-		assert.Equal(t, "INVALID_ARGUMENT: no", entries[0].ContextMap()["why"])
-	})
 }

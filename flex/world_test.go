@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -26,26 +27,16 @@ const alpha = `
 slurm_cluster_name: alpha
 project: demo
 partitions:
-  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
-  shared: {partition_name: shared, partition_nodeset: [a3, one, cpu]}
+  train: {enable_job_exclusive: true, partition_nodeset: [a3]}
+  shared: {partition_nodeset: [a3, one, cpu]}
 nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_dynamic_max: 8
-    instance_template: projects/demo/regions/us-central1/instanceTemplates/flex
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {use_job_duration: true}
-  one:
-    nodeset_name: one
-    node_count_dynamic_max: 4
-    instance_template: projects/demo/regions/europe-west4/instanceTemplates/flex
-    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
-    zone_policy_allow: [europe-west4-b]
-    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}
-  cpu:
-    nodeset_name: cpu
-    node_count_dynamic_max: 2
+  a3: {node_count_dynamic_max: 8, instance_template: projects/demo/regions/us-central1/instanceTemplates/flex,
+    subnetwork: projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: [us-central1-a],
+    dws_flex: {use_job_duration: true}}
+  one: {node_count_dynamic_max: 4, instance_template: projects/demo/regions/europe-west4/instanceTemplates/flex,
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b],
+    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}}
+  cpu: {node_count_dynamic_max: 2}
 `
 
 const (
@@ -97,6 +88,16 @@ func inWorld(t *testing.T, run func(*testing.T, *world), change ...func(*fakegce
 	})
 }
 
+// eachInWorld runs a test of cases, each in a world of its own.
+func eachInWorld[T any](t *testing.T, cases map[string]T, run func(*testing.T, *world, T)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) { run(t, w, c) })
+		})
+	}
+}
+
 // begin puts a reconciler in place that remembers nothing, as that of a
 // process that has just been started.
 func (w *world) begin() {
@@ -138,8 +139,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // onDeath names what ends the process.
 func (w *wire) onDeath(die context.CancelFunc) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	w.die = die
 }
 
@@ -149,6 +149,29 @@ func (w *world) mustPass(ctx context.Context, only ...Filter) Outcome {
 	out, err := w.Pass(ctx, only...)
 	require.NoError(w.t, err)
 	return out
+}
+
+// within makes a pass that is not waited for longer than that.
+func (w *world) within(patience time.Duration) {
+	w.t.Helper()
+	_, err := w.pass(w.t.Context(), patience)
+	require.NoError(w.t, err)
+}
+
+// observed is what is seen now.
+func (w *world) observed() plan.Snapshot {
+	w.t.Helper()
+	snap, err := w.Observe(w.t.Context())
+	require.NoError(w.t, err)
+	return snap
+}
+
+// refuses has operations of a method end with an error.
+func (w *world) refuses(method, code, words string) {
+	w.t.Helper()
+	require.NoError(w.t, w.cloud.AddFault(fakegce.Fault{
+		Method: method, OperationError: &fakegce.Problem{Code: code, Message: words},
+	}))
 }
 
 // settle reconciles until nothing is to be expected soon. A process that
@@ -177,10 +200,39 @@ func (w *world) settle() {
 // running has a job's machines there and booted.
 func (w *world) running(job uint32, partition, nodes string) {
 	w.t.Helper()
-	w.slurm.submit(job, partition, nodes)
-	w.settle()
+	w.served(job, partition, nodes)
 	time.Sleep(time.Minute)
 	w.settle()
+}
+
+// served has a job submitted, and its nodes requested.
+func (w *world) served(job uint32, partition, nodes string) {
+	w.t.Helper()
+	w.slurm.submit(job, partition, nodes)
+	w.settle()
+}
+
+// waiting has a job wait for nodes that there is no capacity for.
+func (w *world) waiting(job uint32, partition, nodes string) {
+	w.t.Helper()
+	w.cloud.SetCapacity("", "", 0)
+	w.served(job, partition, nodes)
+}
+
+// cancelled has a job cancelled, and what it leaves put away.
+func (w *world) cancelled(job uint32) {
+	w.t.Helper()
+	w.slurm.cancel(job)
+	w.settle()
+}
+
+// passes makes so many, that far apart.
+func (w *world) passes(n int, apart time.Duration) {
+	w.t.Helper()
+	for range n {
+		w.mustPass(w.t.Context())
+		time.Sleep(apart)
+	}
 }
 
 // mutations are the methods that were called to change something.
@@ -193,6 +245,12 @@ func (w *world) mutations() []string {
 		}
 	}
 	return methods
+}
+
+// owns holds what the cloud has against lines of owned.
+func (w *world) owns(lines ...string) {
+	w.t.Helper()
+	require.Equal(w.t, lines, w.owned())
 }
 
 // owned is what the cloud has, a line for each thing, without times.
@@ -209,4 +267,10 @@ func (w *world) owned() []string {
 		lines = append(lines, fmt.Sprintf("instance %s of %s: %s", in.Name, in.Group, in.Status))
 	}
 	return lines
+}
+
+// locked locks until the function that it returns is called.
+func locked(mu *sync.Mutex) (unlock func()) {
+	mu.Lock()
+	return mu.Unlock
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -56,19 +57,26 @@ func (c *cloud) Clock(context.Context, string) (time.Time, error) {
 	return time.Now().Add(c.clock).Truncate(time.Second), nil
 }
 
-// controller is a Slurm that is right, but that parts of it do not answer.
+// controller is a Slurm that is right, but for what is changed.
 type controller struct {
-	partitions, nodes error
-	version           string // empty: 24.11.5
+	config                slurm.Config // beside its version and file
+	version               string       // empty: 24.11.5
+	partitions            []slurm.Partition
+	nodes                 []slurm.Node
+	noPartitions, noNodes error // why they are not known
 }
 
 func (c controller) Config(context.Context) (slurm.Config, error) {
-	return slurm.Config{"SLURM_VERSION": cmp.Or(c.version, "24.11.5"), "SLURM_CONF": "/nonexistent/slurm.conf"}, nil
+	all := slurm.Config{"SLURM_VERSION": cmp.Or(c.version, "24.11.5"), "SLURM_CONF": "/nonexistent/slurm.conf"}
+	maps.Copy(all, c.config)
+	return all, nil
 }
 
-func (c controller) Partitions(context.Context) ([]slurm.Partition, error) { return nil, c.partitions }
+func (c controller) Partitions(context.Context) ([]slurm.Partition, error) {
+	return c.partitions, c.noPartitions
+}
 
-func (c controller) Nodes(context.Context) ([]slurm.Node, error) { return nil, c.nodes }
+func (c controller) Nodes(context.Context) ([]slurm.Node, error) { return c.nodes, c.noNodes }
 
 // keys are what was found in the configuration at a level, by key.
 func keys(found Findings, level Level) map[string]string {
@@ -139,7 +147,7 @@ func TestTheNodesetsOfARegionShareItsQuota(t *testing.T) {
 func TestWhatNobodyAnsweredIsNotChecked(t *testing.T) {
 	passing := &mig.Error{Op: "read", Object: "x", Cause: mig.CauseUnavailable, Err: errors.New("503")}
 	denied := &mig.Error{Op: "read", Object: "x", Cause: mig.CausePermission, Err: errors.New("403")}
-	found := compared(t, &cloud{zone: passing, region: nil}, controller{partitions: errors.New("hung"), nodes: errors.New("hung")})
+	found := compared(t, &cloud{zone: passing, region: nil}, controller{noPartitions: errors.New("hung"), noNodes: errors.New("hung")})
 	assert.Equal(t, "hung", keys(found, Unread)["partitions"])
 	assert.Equal(t, "hung", keys(found, Unread)["nodeset"])
 	assert.Contains(t, keys(found, Unread), "nodeset.a3.zone_policy_allow[0]")
@@ -148,7 +156,7 @@ func TestWhatNobodyAnsweredIsNotChecked(t *testing.T) {
 }
 
 func TestAnOldSlurmIsTheOnlyFinding(t *testing.T) {
-	found := compared(t, &cloud{}, controller{version: "21.08.8", nodes: errors.New("no nodes")})
+	found := compared(t, &cloud{}, controller{version: "21.08.8", noNodes: errors.New("no nodes")})
 	assert.Equal(t, []string{"/nonexistent/slurm.conf: SLURM_VERSION: Slurm 21.08.8 is older than 22.05, the oldest that slurmflex works with; upgrade it"},
 		strings.Split(found.Problems().Error(), "\n"))
 }
@@ -176,62 +184,35 @@ func TestFindingsAreInTheOrderOfTheFile(t *testing.T) {
 	assert.Equal(t, "a:9: x y", found[1].String(), "in one line")
 }
 
-// site is a controller with ordinary nodes beside those of the configuration.
-type site struct{ suspendTime string }
-
-func (s site) Config(context.Context) (slurm.Config, error) {
-	return slurm.Config{
-		"SLURM_VERSION": "24.11.5", "SLURM_CONF": "/nonexistent/slurm.conf",
-		"SuspendTime": s.suspendTime, "SuspendExcParts": "login",
-	}, nil
-}
-
-func (s site) Partitions(context.Context) ([]slurm.Partition, error) {
-	return []slurm.Partition{{Name: "login", Nodes: []string{"login1"}}}, nil
-}
-
-func (s site) Nodes(context.Context) ([]slurm.Node, error) {
-	return []slurm.Node{{Name: "login1"}, {Name: "node01"}, {Name: "node02"}}, nil
-}
-
 func TestNodesThatAreAlwaysOnMustBeExceptFromPowerSaving(t *testing.T) {
 	const names = "SuspendExcNodes: lacks the nodes alpha-one-[0-1],node[01-02], which Slurm would power down"
-	assert.Contains(t, compared(t, &cloud{}, site{suspendTime: "300 sec"}).Problems().Error(), names)
-	assert.NotContains(t, compared(t, &cloud{}, site{suspendTime: "INFINITE"}).Problems().Error(), "node[01-02]")
-}
-
-// timed is a controller whose partitions have these ResumeTimeouts of their own;
-// the cluster's is Slurm's default.
-type timed struct {
-	controller
-	own map[string]slurm.Limit
-}
-
-func (c timed) Partitions(context.Context) ([]slurm.Partition, error) {
-	var all []slurm.Partition
-	for name, limit := range c.own {
-		all = append(all, slurm.Partition{Name: name, ResumeTimeout: limit})
+	site := controller{
+		config:     slurm.Config{"SuspendTime": "300 sec", "SuspendExcParts": "login"},
+		partitions: []slurm.Partition{{Name: "login", Nodes: []string{"login1"}}},
+		nodes:      []slurm.Node{{Name: "login1"}, {Name: "node01"}, {Name: "node02"}},
 	}
-	return all, nil
+	assert.Contains(t, compared(t, &cloud{}, site).Problems().Error(), names)
+	site.config["SuspendTime"] = "INFINITE"
+	assert.NotContains(t, compared(t, &cloud{}, site).Problems().Error(), "node[01-02]")
 }
 
 func TestTheClustersResumeTimeoutCountsUnlessEachFlexPartitionHasItsOwn(t *testing.T) {
 	const wrong = "ResumeTimeout: is not set, which means 60 s"
 	own := slurm.Limit{Kind: slurm.Unlimited}
 	for name, c := range map[string]struct {
-		own    map[string]slurm.Limit
-		counts bool
+		partitions []slurm.Partition
+		counts     bool
 	}{
-		"all have":  {map[string]slurm.Limit{"train": own, "serve": own}, false},
-		"one has":   {map[string]slurm.Limit{"train": own, "serve": {}}, true},
-		"none has":  {map[string]slurm.Limit{"train": {}, "serve": {}}, true},
+		"all have":  {[]slurm.Partition{{Name: "train", ResumeTimeout: own}, {Name: "serve", ResumeTimeout: own}}, false},
+		"one has":   {[]slurm.Partition{{Name: "train", ResumeTimeout: own}, {Name: "serve"}}, true},
+		"none has":  {[]slurm.Partition{{Name: "train"}, {Name: "serve"}}, true},
 		"not there": {nil, true},
 	} {
-		found := compared(t, &cloud{}, timed{own: c.own}).Problems()
+		found := compared(t, &cloud{}, controller{partitions: c.partitions}).Problems()
 		require.Error(t, found, name)
 		assert.Equal(t, c.counts, strings.Contains(found.Error(), wrong), name)
 	}
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
-	found := Compare(cfg, Observe(t.Context(), cfg, timed{}, &cloud{}, time.Now))
+	found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{}, time.Now))
 	assert.ErrorContains(t, found.Problems(), wrong, "of nodes in no partition")
 }

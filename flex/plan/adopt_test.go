@@ -13,59 +13,101 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 	left := func(name string, requests ...mig.Request) mig.Group {
 		return mig.Group{Name: name, Region: "us-central1", Created: noon.Add(-time.Hour), Requests: requests}
 	}
-	accepted := request("initial-resize", mig.Accepted, "alpha-a3-0", time.Hour)
-	for name, c := range map[string]struct {
-		given   []func(*setting)
-		foreign mig.Group
-		want    []string
-	}{
-		"goes when it is empty": {
-			foreign: left("alpha-a3-job-7-0a1b2c3d"), want: []string{"delete group alpha-a3-job-7-0a1b2c3d"},
-		},
-		"loses a request whose nodes are powered down": {
-			given:   []func(*setting){nodes("alpha-a3-0", poweredDown)},
-			foreign: left("alpha-a3-0a1b2c3d", accepted), want: []string{"cancel request alpha-a3-0a1b2c3d/initial-resize"},
-		},
-		"keeps a request for a node that powers up": {
-			given:   []func(*setting){nodes("alpha-a3-0", poweringUp)},
-			foreign: left("alpha-a3-0a1b2c3d", accepted),
-		},
-		"stays while it has an instance": {
-			given: []func(*setting){
-				nodes("alpha-a3-0", running), job(7, "train", "15:00", "RUNNING", "alpha-a3-0"),
-				vms("alpha-a3-0", "alpha-a3-0a1b2c3d", "RUNNING"),
-			},
-			foreign: left("alpha-a3-0a1b2c3d"),
-		},
-		"loses the instances of nodes that Slurm has powered down": {
-			given: []func(*setting){
-				nodes("alpha-a3-[0-1]", poweredDown), vms("alpha-a3-[0-1]", "alpha-a3-0a1b2c3d", "RUNNING"),
-				nodes("alpha-a3-2", poweringDown), vms("alpha-a3-2", "alpha-a3-0a1b2c3d", "RUNNING"),
-				nodes("alpha-a3-3", poweredDown), vms("alpha-a3-3", "alpha-a3-0a1b2c3d", "STOPPING"),
-				nodes("alpha-a3-4", running), vms("alpha-a3-4", "alpha-a3-0a1b2c3d", "RUNNING"),
-				nodes("alpha-a3-5", poweredDown), vms("alpha-a3-5", "alpha-a3-precious", "RUNNING"),
-			},
-			foreign: left("alpha-a3-0a1b2c3d"), want: []string{"delete instances alpha-a3-[0-2] of alpha-a3-0a1b2c3d"},
-		},
-		"stays while a node in use could have its machine there unseen": {
-			given:   []func(*setting){nodes("alpha-a3-0", running)},
-			foreign: left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Succeeded, "alpha-a3-0", time.Hour)),
-		},
-		"B6: stays while it is young": {
-			foreign: mig.Group{Name: "alpha-a3-0a1b2c3d", Region: "us-central1", Created: noon.Add(-29 * time.Second)},
-		},
-		"B1: stays while it counts machines that do not show": {
-			foreign: mig.Group{Name: "alpha-a3-0a1b2c3d", Region: "us-central1", Created: noon.Add(-time.Hour), TargetSize: 1},
-		},
-		"stays where its region could not be read": {
-			given: []func(*setting){unseen("us-central1")}, foreign: left("alpha-a3-0a1b2c3d"),
-		},
-		"stays if it is of a nodeset that is not ours": {foreign: left("alpha-cpu-0a1b2c3d")},
-		"stays if its name is another's":               {foreign: left("alpha-a3-precious")},
-	} {
+	asks := left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Accepted, "alpha-a3-0", time.Hour))
+	in := func(name string, foreign mig.Group, given Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
-			got := Plan{Actions: Adopt(alphaConfig(t), seen(c.given...), []mig.Group{c.foreign})}
-			assert.Equal(t, c.want, actions(got))
+			assert.Equal(t, want, actions(Plan{Actions: Adopt(alphaConfig(t), given, []mig.Group{foreign})}))
 		})
 	}
+	in("goes when it is empty", left("alpha-a3-job-7-0a1b2c3d"), seen(), "delete group alpha-a3-job-7-0a1b2c3d")
+	in("loses a request whose nodes are powered down", asks, seen(nodes("alpha-a3-0", poweredDown)),
+		"cancel request alpha-a3-0a1b2c3d/initial-resize")
+	in("keeps a request for a node that powers up", asks, seen(nodes("alpha-a3-0", poweringUp)))
+	in("stays while it has an instance", left("alpha-a3-0a1b2c3d"), seen(runsOn(7, "alpha-a3-0"),
+		vms("alpha-a3-0", "alpha-a3-0a1b2c3d", "RUNNING")))
+	in("loses the instances of nodes that Slurm has powered down", left("alpha-a3-0a1b2c3d"),
+		seen(nodes("alpha-a3-[0-1]", poweredDown), vms("alpha-a3-[0-1]", "alpha-a3-0a1b2c3d", "RUNNING"),
+			nodes("alpha-a3-2", poweringDown), vms("alpha-a3-2", "alpha-a3-0a1b2c3d", "RUNNING"), nodes("alpha-a3-3",
+				poweredDown), vms("alpha-a3-3", "alpha-a3-0a1b2c3d", "STOPPING"), nodes("alpha-a3-4", running),
+			vms("alpha-a3-4", "alpha-a3-0a1b2c3d", "RUNNING"), nodes("alpha-a3-5", poweredDown), vms("alpha-a3-5",
+				"alpha-a3-precious", "RUNNING")), "delete instances alpha-a3-[0-2] of alpha-a3-0a1b2c3d")
+	in("stays while a node in use could have its machine there unseen", left("alpha-a3-0a1b2c3d",
+		request("initial-resize", mig.Succeeded, "alpha-a3-0", time.Hour)), seen(nodes("alpha-a3-0", running)))
+	young, counts := left("alpha-a3-0a1b2c3d"), left("alpha-a3-0a1b2c3d")
+	young.Created, counts.TargetSize = noon.Add(-29*time.Second), 1
+	in("B6: stays while it is young", young, seen())
+	in("B1: stays while it counts machines that do not show", counts, seen())
+	in("stays where its region could not be read", left("alpha-a3-0a1b2c3d"), seen(unseen("us-central1")))
+	in("stays if it is of a nodeset that is not ours", left("alpha-cpu-0a1b2c3d"), seen())
+	in("stays if its name is another's", left("alpha-a3-precious"), seen())
+}
+
+func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T) {
+	const link = "projects/demo/global/instanceTemplates/a3"
+	given := func(change func(*mig.Group), more ...part) Snapshot {
+		return seen(append(more, awaits(7, "alpha-a3-0"), started(7, time.Second),
+			groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
+			func(s *setting) {
+				s.Groups[0].Template, s.Groups[0].Zones = "global/instanceTemplates/a3", []string{"us-central1-a"}
+				change(&s.Groups[0])
+				template := s.Templates[link]
+				template.Link = link
+				s.Templates[link] = template
+			})...)
+	}
+	again := []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}
+	replaced := []string{"create group alpha-a3-job-7-r1 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 00:15:00"}
+	in := func(name string, change func(*mig.Group), want []string) {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, planned(t, given(change))) })
+	}
+	in("as it was", func(*mig.Group) {}, again)
+	in("another template", func(g *mig.Group) { g.Template += "-old" }, replaced)
+	in("other zones", func(g *mig.Group) { g.Zones = append(g.Zones, "us-central1-b") }, replaced)
+	in("placed, and is not", func(g *mig.Group) { g.Policy = g.Name }, replaced)
+	in("while it has a request", func(g *mig.Group) {
+		g.Template, g.Requests = "old", append(g.Requests, request("a2", mig.Accepted, "alpha-a3-0", time.Hour))
+	}, nil)
+	in("what nobody can say", func(g *mig.Group) { g.Template, g.Zones = "", nil }, again)
+}
+
+// B8: a job that Slurm adds to a node whose request waits takes nothing from the
+// jobs that wait there already, however long it is.
+func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testing.T) {
+	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
+	hour := request("a1", mig.Accepted, "alpha-a3-0", time.Hour)
+	cancels := func(more ...part) []string {
+		return cancelled(Compute(alphaConfig(t), seen(nodes("alpha-a3-0", mixed), and(more...))))
+	}
+	seven := job(7, "shared", "1:00:00", configured, "alpha-a3-0")
+	ofSeven := groupOf(7, hour)
+	for _, limit := range []string{"1:01:00", "12:00:00", "UNLIMITED", "INVALID"} {
+		longer := job(8, "shared", limit, configured, "alpha-a3-0")
+		assert.Empty(t, cancels(seven, longer, important(1000), ofSeven), limit)
+		assert.Empty(t, cancels(seven, job(9, "shared", "1:00:00", configured, "alpha-a3-0"), longer, important(1000),
+			groupOf(7, hour)), limit)
+	}
+	all := []string{"cancel request alpha-a3-job-7/a1"}
+	assert.Equal(t, all, cancels(job(7, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "an admin gave the job itself more time")
+	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "it serves nobody any more")
+	static := and(nodes("alpha-one-0", mixed), job(8, "shared", "UNLIMITED", configured, "alpha-one-0"),
+		nodeGroup(0, request("a1", mig.Accepted, "alpha-one-0", time.Hour)))
+	assert.Empty(t, cancels(static), "a static node's is nobody's to cancel")
+}
+
+func cancelled(p Plan) (all []string) {
+	for _, a := range p.Actions {
+		if a, ok := a.(CancelRequest); ok {
+			all = append(all, a.String())
+		}
+	}
+	return all
+}
+
+// B8: the longer job is told what it gets.
+func TestALongerJobOnTheSameNodeIsToldThatItsLeaseIsTooShort(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+		job(7, "shared", "1:00:00", configured, "alpha-a3-0"), job(8, "shared", "2:00:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
+		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), asked(time.Hour)))
+	assert.Equal(t, "flex-start: waiting 5m for 1 × a3-machine for 01:00:00, less than its time limit of 02:00:00", tells(p)[8])
+	assert.Equal(t, "flex-start: waiting 1h00m for 1 × a3-machine for 01:00:00", tells(p)[7])
 }

@@ -13,25 +13,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// extra gives nodes of the scene an Extra.
-func extra(list, text string) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Nodes {
-			for _, n := range names(list) {
-				if s.Nodes[i].Name == n {
-					s.Nodes[i].Extra = text
-				}
-			}
-		}
-	}
-}
-
 func TestTheBreakerOfANodeset(t *testing.T) {
 	// boot_failures is 5, the default.
 	record := func(n int, ago time.Duration) string {
 		return fmt.Sprintf("slurmflex: %d boots failed, the last of an instance made %s", n, noon.Add(-ago).Format(time.RFC3339))
 	}
-	apart := func(list string, ago time.Duration) func(*setting) { // each a second before the one before it
+	apart := func(list string, ago time.Duration) part { // each a second before the one before it
 		return func(s *setting) {
 			for i, n := range names(list) {
 				extra(n, record(1, ago+time.Duration(i)*time.Second))(s)
@@ -44,75 +31,46 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 			`to unblock it: slurmflex unblock a3"`, n)}
 	}
 	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
-	waits := func(more ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
-			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown),
-		}, more...)...)
+	waits := func(more ...part) Snapshot {
+		return seen(awaits(7, "alpha-a3-0"),
+			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown), and(more...))
 	}
-	up := func(made time.Duration) func(*setting) { // made that long ago, by a group for an hour
-		return func(s *setting) {
-			nodes("alpha-a3-9", running)(s)
-			job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9")(s)
-			group("alpha-a3-job-8", forJob("a3", 8))(s)
-			ending("alpha-a3-9", "alpha-a3-job-8", made, time.Hour)(s)
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-9", noon)(s)
-		}
+	up := func(made time.Duration) part { // made that long ago, by a group for an hour
+		return and(nodes("alpha-a3-9", running), job(8, "train", "1:00:00", "RUNNING", "alpha-a3-9"), groupOf(8),
+			ending("alpha-a3-9", "alpha-a3-job-8", made, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-9", noon))
 	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"is closed before as many failures in a row": {
-			given: waits(apart("alpha-a3-[1-4]", time.Minute)), want: asksFor,
-		},
-		"opens with the last of them": {
-			given: waits(apart("alpha-a3-[1-5]", time.Minute)), want: isBlocked(5),
-		},
-		"B12: counts those that came together once": {
-			given: waits(extra("alpha-a3-[1-5]", record(1, time.Minute))), want: asksFor,
-		},
-		"B12: and as often as they failed": {
-			given: waits(extra("alpha-a3-[1-3]", record(4, time.Minute)), extra("alpha-a3-4", record(1, 2*time.Minute))), want: isBlocked(5),
-		},
-		"counts a node as often as it failed": {
-			given: waits(extra("alpha-a3-1", record(6, time.Minute))), want: isBlocked(6),
-		},
-		"is closed by an instance that came up and is younger": {
-			given: waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(29*time.Minute)),
-			want:  append(asksFor, forgets("alpha-a3-[1-5]")),
-		},
-		"not by one that was up before": {
-			given: waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(31*time.Minute)), want: isBlocked(5),
-		},
-		"nor is another nodeset's": {
-			given: waits(extra("alpha-fix-0", record(5, time.Minute))), want: asksFor,
-		},
-		"is closed an hour after the last failure": {
-			given: waits(apart("alpha-a3-[1-5]", 70*time.Minute)), want: append(asksFor, forgets("alpha-a3-[1-5]")),
-		},
-		"not before": {
-			given: waits(apart("alpha-a3-[1-4]", 2*time.Hour), extra("alpha-a3-5", record(1, 69*time.Minute))), want: isBlocked(5),
-		},
-		"is not told by what others have written": {
-			given: waits(extra("alpha-a3-[1-5]", "slurmflex: 5 boots failed, the last of an instance made of cheese")), want: asksFor,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, actions(Compute(with(t, "boot_timeout: 600"), c.given)))
-		})
-	}
+	in := situations(t, with(t, "boot_timeout: 600"))
+	in("is closed before as many failures in a row", waits(apart("alpha-a3-[1-4]", time.Minute)), asksFor...)
+	in("opens with the last of them", waits(apart("alpha-a3-[1-5]", time.Minute)), isBlocked(5)...)
+	in("B12: counts those that came together once", waits(extra("alpha-a3-[1-5]", record(1, time.Minute))),
+		asksFor...)
+	in("B12: and as often as they failed", waits(extra("alpha-a3-[1-3]", record(4, time.Minute)),
+		extra("alpha-a3-4", record(1, 2*time.Minute))), isBlocked(5)...)
+	in("counts a node as often as it failed", waits(extra("alpha-a3-1", record(6, time.Minute))), isBlocked(6)...)
+	in("is closed by an instance that came up and is younger", waits(apart("alpha-a3-[1-5]", 30*time.Minute),
+		up(29*time.Minute)), append(asksFor, forgets("alpha-a3-[1-5]"))...)
+	in("not by one that was up before", waits(apart("alpha-a3-[1-5]", 30*time.Minute), up(31*time.Minute)),
+		isBlocked(5)...)
+	in("nor is another nodeset's", waits(extra("alpha-fix-0", record(5, time.Minute))), asksFor...)
+	in("is closed an hour after the last failure", waits(apart("alpha-a3-[1-5]", 70*time.Minute)),
+		append(asksFor, forgets("alpha-a3-[1-5]"))...)
+	in("not before", waits(apart("alpha-a3-[1-4]", 2*time.Hour), extra("alpha-a3-5", record(1, 69*time.Minute))),
+		isBlocked(5)...)
+	in("is not told by what others have written",
+		waits(extra("alpha-a3-[1-5]", "slurmflex: 5 boots failed, the last of an instance made of cheese")),
+		asksFor...)
 }
 
 // B12: a gang of as many nodes as boot_failures that does not register is one failure.
 func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 	given := func(jobs int) Snapshot {
-		parts := []func(*setting){nodes("alpha-a3-9", poweringUp), job(99, "train", "15:00", configured, "alpha-a3-9")}
+		parts := []part{awaits(99, "alpha-a3-9")}
 		for i := range jobs {
 			id, list := uint32(i+1), fmt.Sprintf("alpha-a3-[%d-%d]", 10*i+10, 10*i+19)
 			name := fmt.Sprintf("alpha-a3-job-%d", id)
 			parts = append(parts, nodes(list, poweringUp), job(id, "train", "1:00:00", configured, list),
-				group(name, forJob("a3", id)), ending(list, name, 10*time.Minute, 50*time.Minute))
+				groupOf(id), ending(list, name, 10*time.Minute, 50*time.Minute))
 		}
 		return seen(parts...)
 	}
@@ -121,44 +79,24 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 }
 
 func TestABootThatFailsIsOnRecord(t *testing.T) {
-	late := func(more ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-[0-2]", risingIdle), group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-2]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
-			reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-2]", noon.Add(50*time.Minute)),
-		}, more...)...)
+	late := func(more ...part) Snapshot {
+		return seen(nodes("alpha-a3-[0-2]", risingIdle), leasedTo(7, "alpha-a3-[0-2]", 10*time.Minute, 50*time.Minute), and(more...))
 	}
 	const made = "an instance made 2026-11-21T11:50:00Z"
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"for many nodes in one update": {
-			given: late(),
-			want:  []string{`set nodes alpha-a3-[0-2] power_down_force extra "slurmflex: 1 boots failed, the last of ` + made + `"`},
-		},
-		"counting on": {
-			given: late(extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String())),
-			want: []string{
-				`set nodes alpha-a3-[1-2] power_down_force extra "slurmflex: 1 boots failed, the last of ` + made + `"`,
-				`set nodes alpha-a3-0 power_down_force extra "slurmflex: 3 boots failed, the last of ` + made + `"`,
-			},
-		},
-		"but not over what others have written": {
-			given: late(extra("alpha-a3-[0-2]", "rack 7")),
-			want:  []string{"set nodes alpha-a3-[0-2] power_down_force"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, actions(Compute(with(t, "boot_timeout: 600"), c.given)))
-		})
-	}
+	in := situations(t, with(t, "boot_timeout: 600"))
+	in("for many nodes in one update", late(),
+		`set nodes alpha-a3-[0-2] power_down_force extra "slurmflex: 1 boots failed, the last of `+made+`"`)
+	in("counting on", late(extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String())),
+		`set nodes alpha-a3-[1-2] power_down_force extra "slurmflex: 1 boots failed, the last of `+made+`"`,
+		`set nodes alpha-a3-0 power_down_force extra "slurmflex: 3 boots failed, the last of `+made+`"`)
+	in("but not over what others have written", late(extra("alpha-a3-[0-2]", "rack 7")),
+		"set nodes alpha-a3-[0-2] power_down_force")
 }
 
 func TestJobsAreToldOfABootThatFails(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), extra("alpha-a3-0", memo.Boots{Failed: 2, Last: noon.Add(-30 * time.Minute)}.String()),
 		extra("alpha-a3-1", "rack 7"), job(7, "shared", "1:00:00", configured, "alpha-a3-[0-1]"), job(8, "shared", "1:00:00", configured, "alpha-a3-1"),
-		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
-		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
+		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	const reason = "the machine did not join Slurm within boot_timeout 00:10:00"
 	assert.Equal(t, []Action{ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue,
@@ -172,13 +110,9 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 }
 
 func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
-	given := func(made, start time.Duration, jobs ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
-			group("alpha-a3-job-6", forJob("a3", 6)), ending("alpha-a3-0", "alpha-a3-job-6", made, 50*time.Minute),
-			reserved("slurmflex-alpha-1795265400", "alpha-a3-0", noon.Add(50*time.Minute)),
-			func(s *setting) { s.Jobs[0].Start = noon.Add(-start) },
-		}, jobs...)...)
+	given := func(made, start time.Duration, jobs ...part) Snapshot {
+		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(6,
+			"alpha-a3-0", made, 50*time.Minute), started(7, start), and(jobs...))
 	}
 	cfg := with(t, "boot_timeout: 600")
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
@@ -190,19 +124,14 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 }
 
 func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing.T) {
-	given := func(ends time.Duration, limit string, machine ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
-			func(s *setting) { s.Jobs[0].Start = noon.Add(-time.Minute) },
-			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)),
-		}, machine...)...)
+	given := func(ends time.Duration, limit string, machine ...part) Snapshot {
+		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
+			started(7, time.Minute),
+			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)), and(machine...))
 	}
-	grouped := func(job uint32, ends time.Duration) func(*setting) {
+	grouped := func(job uint32, ends time.Duration) part {
 		name := fmt.Sprintf("alpha-a3-job-%d", job)
-		return func(s *setting) {
-			group(name, forJob("a3", job))(s)
-			ending("alpha-a3-0", name, 2*time.Minute, ends)(s)
-		}
+		return and(groupOf(job), ending("alpha-a3-0", name, 2*time.Minute, ends))
 	}
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-6"
 	in := func(ends time.Duration, limit string, by uint32) []string {
@@ -214,7 +143,7 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 	assert.NotContains(t, in(7*24*time.Hour-2*time.Minute, "8-00:00:00", 6), makesRoom, "stays if no lease could be long enough")
 	assert.NotContains(t, in(50*time.Minute, "UNLIMITED", 6), makesRoom, "stays if the job has no end")
 
-	staging := given(0, "1:00:00", group("alpha-a3-job-6", forJob("a3", 6), request("a1", mig.Succeeded, "alpha-a3-0", 50*time.Minute)),
+	staging := given(0, "1:00:00", groupOf(6, request("a1", mig.Succeeded, "alpha-a3-0", 50*time.Minute)),
 		vms("alpha-a3-0", "alpha-a3-job-6", "STAGING"), func(s *setting) {
 			s.Reservations = nil
 			s.Instances[0].Created = noon.Add(-90 * time.Second)
@@ -222,7 +151,7 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 	assert.Equal(t, []string{makesRoom}, actions(Compute(with(t, ""), staging)), "also before it runs, by what was asked for")
 
 	bulk := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-bulk-[0-1]"),
-		func(s *setting) { s.Jobs[0].Start = noon.Add(-30 * time.Second) },
+		started(7, 30*time.Second),
 		inserted("alpha-bulk-0", 6), func(s *setting) { s.Instances[0].Terminates = noon.Add(50 * time.Minute) },
 		reserved("slurmflex-alpha-1795265400", "alpha-bulk-0", noon.Add(50*time.Minute)))
 	assert.Equal(t, []string{"delete instances alpha-bulk-0"}, actions(Compute(with(t, ""), bulk)),
@@ -230,15 +159,12 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 }
 
 func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
-	given := func(by uint32, ends time.Duration, more ...func(*setting)) Snapshot {
+	given := func(by uint32, ends time.Duration, more ...part) Snapshot {
 		name := fmt.Sprintf("alpha-a3-job-%d", by)
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
-			func(s *setting) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) },
-			group(name, forJob("a3", by)), ending("alpha-a3-0", name, time.Hour, ends),
-			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)),
-			group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
-		}, more...)...)
+		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00",
+			configured, "alpha-a3-[0-1]"), started(7, 20*time.Minute), groupOf(by), ending("alpha-a3-0", name,
+			time.Hour, ends), reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0",
+			noon.Add(ends)), groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)), and(more...))
 	}
 	cfg := with(t, "gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
@@ -254,4 +180,42 @@ func TestABlockedNodesetIsNamedWithoutAJob(t *testing.T) {
 		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339))))
 	assert.Len(t, p.Blocks, 1)
 	assert.Equal(t, []string{"nodeset a3 is blocked because 5 machines in a row failed to boot; to unblock it: slurmflex unblock a3"}, p.Problems.Texts())
+}
+
+// A2: what a hook whose call is lost may return to Slurm.
+func TestOnlyANodeThatPowersUpWithoutAJobAtWorkIsPoweringUpForNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		state string
+		job   slurm.JobState // on the node; empty: none
+		want  bool
+	}{
+		"a job waits for it":                 {"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP", configured, true},
+		"no job waits for it":                {"IDLE+CLOUD+NOT_RESPONDING+POWERING_UP", "", true},
+		"it is marked to power down":         {"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP+POWER_DOWN", configured, true},
+		"a job runs on it":                   {"ALLOCATED+CLOUD", slurm.JobRunning, false},
+		"a job runs on part of it":           {"MIXED+CLOUD", slurm.JobRunning, false},
+		"a job has just begun on it":         {"ALLOCATED+CLOUD+POWERING_UP", slurm.JobRunning, false},
+		"a job is suspended on it":           {"ALLOCATED+CLOUD+POWERING_UP", slurm.JobSuspended, false},
+		"a job is ending on it":              {"ALLOCATED+CLOUD+COMPLETING+POWERING_UP", slurm.JobCompleting, false},
+		"a job of a state that is not known": {"ALLOCATED+CLOUD+POWERING_UP", "DREAMING", false},
+		"it is up":                           {"IDLE+CLOUD", "", false},
+		"it is powered down":                 {"IDLE+CLOUD+POWERED_DOWN", "", false},
+		"it powers down":                     {"IDLE+CLOUD+POWERING_DOWN", "", false},
+		"it powers down and up":              {"IDLE+CLOUD+POWERING_DOWN+POWERING_UP", "", false},
+		"its state is not known":             {"IDLE+CLOUD+POWERING_UP+LEVITATING", "", false},
+	} {
+		nodes := []slurm.Node{
+			{Name: "alpha-a3-0", State: slurm.ParseState(c.state)},
+			{Name: "alpha-a3-1", State: slurm.ParseState("IDLE+CLOUD+POWERING_UP")},
+		}
+		var jobs []slurm.Job
+		if c.job != "" {
+			jobs = append(jobs, slurm.Job{ID: 812, State: c.job, Nodes: []string{"alpha-a3-0"}})
+		}
+		var want []string
+		if c.want {
+			want = []string{"alpha-a3-0"}
+		}
+		assert.Equal(t, want, PoweringUpForNothing([]string{"alpha-a3-0", "alpha-a3-7"}, nodes, jobs), name)
+	}
 }

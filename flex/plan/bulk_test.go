@@ -11,64 +11,32 @@ import (
 	"slurmflex/slurm"
 )
 
-// inserted are instances of ours that no group made.
-func inserted(list string, job uint32) func(*setting) {
-	return func(s *setting) {
-		vms(list, "", "RUNNING")(s)
-		for i := range names(list) {
-			s.Instances[len(s.Instances)-1-i].Stamp = mig.Stamp{
-				Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: job,
-			}
-		}
-	}
-}
-
 func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 	const both = "alpha-bulk-[0-1]"
-	wanted := func(more ...func(*setting)) Snapshot {
+	wanted := func(more ...part) Snapshot {
 		return seen(append(more, nodes(both, poweringUp), job(7, "shared", "15:00", configured, both))...)
 	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"inserts all of a job's nodes in one call, and makes no group": {
-			given: wanted(),
-			want:  []string{"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00"},
-		},
-		"inserts nothing twice": {given: wanted(inserted(both, 7))},
-		"inserts only what is missing": {
-			given: wanted(inserted("alpha-bulk-0", 7)),
-			want:  []string{"insert 1 node (alpha-bulk-1) in us-central1 for 7-00:00:00"},
-		},
-		"inserts nothing in a region that could not be read": {given: wanted(unseen("us-central1"))},
-		"waits after a refusal": {
-			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
-			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; ` +
-				`retrying at 2026-11-21T12:00:01Z"`},
-		},
-		"then tries again": {
-			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
-			want:  []string{"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00"},
-		},
-		"gives the nodes back after max_attempts": {
-			given: wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),
-			want:  []string{"return alpha-bulk-[0-1] to Slurm and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no"},
-		},
-		"deletes the instances of nodes that Slurm powers down by their names": {
-			given: seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
-				job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),
-			want: []string{"delete instances alpha-bulk-0"},
-		},
-		"deletes no instance that is not ours": {
-			given: seen(nodes(both, poweringDown), vms(both, "", "RUNNING")),
-		},
-		"keeps an instance for a node that an admin powered up": {
-			given: seen(freed("alpha-bulk-0", risingIdle), inserted("alpha-bulk-0", 0)),
-		},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
-	}
+	in := situations(t, alphaConfig(t))
+	in("inserts all of a job's nodes in one call, and makes no group", wanted(),
+		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
+	in("inserts nothing twice", wanted(inserted(both, 7)))
+	in("inserts only what is missing", wanted(inserted("alpha-bulk-0", 7)),
+		"insert 1 node (alpha-bulk-1) in us-central1 for 7-00:00:00")
+	in("inserts nothing in a region that could not be read", wanted(unseen("us-central1")))
+	in("waits after a refusal", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, 59*time.Second, 1)),
+		`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; `+`retrying at 2026-11-21T12:00:01Z"`)
+	in("then tries again", wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Minute, 1)),
+		"insert 2 nodes (alpha-bulk-[0-1]) in us-central1 for 7-00:00:00")
+	in("gives the nodes back after max_attempts",
+		wanted(refused("alpha-bulk-job-7", mig.CauseCapacity, time.Second, 5)),
+		"return alpha-bulk-[0-1] to Slurm and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no")
+	in("deletes the instances of nodes that Slurm powers down by their names",
+		seen(nodes("alpha-bulk-0", poweringDown), nodes("alpha-bulk-1", running),
+			job(8, "shared", "15:00", slurm.JobRunning, "alpha-bulk-1"), inserted(both, 7)),
+		"delete instances alpha-bulk-0")
+	in("deletes no instance that is not ours", seen(nodes(both, poweringDown), vms(both, "", "RUNNING")))
+	in("keeps an instance for a node that an admin powered up", seen(freed("alpha-bulk-0", risingIdle),
+		inserted("alpha-bulk-0", 0)))
 }
 
 func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
@@ -81,11 +49,9 @@ func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
 }
 
 func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
-	occasion := func(start time.Duration, more ...func(*setting)) string {
-		given := func(s *setting) { s.Jobs[0].Start = noon.Add(-start) }
-		s := seen(append([]func(*setting){
-			nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given,
-		}, more...)...)
+	occasion := func(start time.Duration, more ...part) string {
+		given := started(7, start)
+		s := seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given, and(more...))
 		plan := Compute(with(t, ""), s)
 		require.Len(t, plan.Actions, 1)
 		return plan.Actions[0].(BulkInsert).Spec.Occasion

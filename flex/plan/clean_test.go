@@ -1,156 +1,98 @@
 package plan
 
 import (
-	"strings"
 	"testing"
 	"time"
 
+	"slurmflex/config"
+
 	"github.com/stretchr/testify/assert"
 
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
-// aged makes all instances older.
-func aged(ago time.Duration) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Instances {
-			s.Instances[i].Created = noon.Add(-ago)
-		}
-	}
+func TestAnInstanceThatHasStopped(t *testing.T) {
+	group7 := groupOf(7, succeeded("alpha-a3-0"))
+	job7 := job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")
+	in := situations(t, alphaConfig(t))
+	in("goes when its node is powering up, which it never will", seen(nodes("alpha-a3-0", poweringUp), job7, group7,
+		vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")), "delete instances alpha-a3-0 of alpha-a3-job-7")
+	in("goes when its node does not answer", seen(nodes("alpha-a3-0", givenUp), group7,
+		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPED")), "delete instances alpha-a3-0 of alpha-a3-job-7")
+	in("goes when its node is powered down", seen(nodes("alpha-a3-0", poweringDown), group7,
+		vms("alpha-a3-0", "alpha-a3-job-7", "SUSPENDED")), "delete instances alpha-a3-0 of alpha-a3-job-7")
+	in("stays while its node answers: the list may be old", seen(nodes("alpha-a3-0", running), job7, group7,
+		vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
+	in("is waited for while it is only stopping", seen(nodes("alpha-a3-0", poweringUp), job7, group7,
+		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING")))
 }
 
-func TestAnInstanceThatHasStopped(t *testing.T) {
-	group7 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", 15*time.Minute))
-	job7 := job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0")
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"goes when its node is powering up, which it never will": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job7, group7, vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")),
-			want:  []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
-		},
-		"goes when its node does not answer": {
-			given: seen(nodes("alpha-a3-0", givenUp), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPED")),
-			want:  []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
-		},
-		"goes when its node is powered down": {
-			given: seen(nodes("alpha-a3-0", poweringDown), group7, vms("alpha-a3-0", "alpha-a3-job-7", "SUSPENDED")),
-			want:  []string{"delete instances alpha-a3-0 of alpha-a3-job-7"},
-		},
-		"stays while its node answers: the list may be old": {
-			given: seen(nodes("alpha-a3-0", running), job7, group7, vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")),
-		},
-		"is waited for while it is only stopping": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job7, group7, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING")),
-		},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
-	}
+// deleting is alpha's configuration with another max_deletions_per_round.
+func deleting(t *testing.T, most int) *config.Config {
+	t.Helper()
+	cfg := alphaConfig(t)
+	cfg.Options.MaxDeletions = most
+	return cfg
 }
 
 func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 	const beyond = "alpha-a3-[3000-3002]" // nodeset a3 has 3000 nodes
-	group7 := group("alpha-a3-job-7", forJob("a3", 7))
 	stranded := func(ago time.Duration) Snapshot {
-		return seen(group7, vms(beyond, "alpha-a3-job-7", "RUNNING"), aged(ago))
+		return seen(groupOf(7), vms(beyond, "alpha-a3-job-7", "RUNNING"), aged(ago))
 	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		most  int
-		want  []string
-	}{
-		"is deleted through the group that made it": {
-			given: stranded(10 * time.Minute), most: 100,
-			want: []string{"delete instances alpha-a3-[3000-3002] of alpha-a3-job-7"},
-		},
-		"not while it is young": {given: stranded(10*time.Minute - time.Second), most: 100},
-		"at most max_deletions_per_round at a time": {
-			given: stranded(time.Hour), most: 2,
-			want: []string{"delete instances alpha-a3-[3000-3001] of alpha-a3-job-7"},
-		},
-		"not when nothing may be deleted unasked": {given: stranded(time.Hour)},
-		"counts by itself, and holds up nothing that Slurm asks for": {
-			given: seen(nodes("alpha-a3-[0-2]", poweringDown), group7, vms("alpha-a3-[0-2]", "alpha-a3-job-7", "RUNNING")),
-			want:  []string{"delete instances alpha-a3-[0-2] of alpha-a3-job-7"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := alphaConfig(t)
-			cfg.Options.MaxDeletions = c.most
-			assert.Equal(t, c.want, actions(Compute(cfg, c.given)))
-		})
-	}
-	cfg := alphaConfig(t)
-	cfg.Options.MaxDeletions = 2
-	assert.Contains(t, Compute(cfg, stranded(time.Hour)).Problems.Texts(),
+	in := situations(t, deleting(t, 100))
+	in("is deleted through the group that made it", stranded(10*time.Minute),
+		"delete instances alpha-a3-[3000-3002] of alpha-a3-job-7")
+	in("not while it is young", stranded(10*time.Minute-time.Second))
+	situations(t, deleting(t, 2))("at most max_deletions_per_round at a time", stranded(time.Hour),
+		"delete instances alpha-a3-[3000-3001] of alpha-a3-job-7")
+	in = situations(t, deleting(t, 0))
+	in("not when nothing may be deleted unasked", stranded(time.Hour))
+	in("counts by itself, and holds up nothing that Slurm asks for", seen(nodes("alpha-a3-[0-2]", poweringDown),
+		groupOf(7), machinesOf(7, "alpha-a3-[0-2]")), "delete instances alpha-a3-[0-2] of alpha-a3-job-7")
+	assert.Contains(t, Compute(deleting(t, 2), stranded(time.Hour)).Problems.Texts(),
 		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
 }
 
 func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
-	given := func(ago time.Duration, more ...func(*setting)) Snapshot {
-		waits := group("alpha-gone-job-7", forJob("gone", 7), request("a1", mig.Accepted, "alpha-gone-[0-1]", 15*time.Minute))
-		return seen(append([]func(*setting){waits, asked(ago)}, more...)...)
+	given := func(ago time.Duration, more ...part) Snapshot {
+		waits := group("alpha-gone-job-7", forJob("gone", 7), accepted("alpha-gone-[0-1]"))
+		return seen(waits, asked(ago), and(more...))
 	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"is cancelled":          {given(10 * time.Minute), []string{"cancel request alpha-gone-job-7/a1"}},
-		"not while it is young": {given(10*time.Minute - time.Second), nil},
-		"not while a job waits": {given(time.Hour, job(7, "train", "15:00", configured, "alpha-gone-[0-1]")), nil},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
-	}
+	in := situations(t, alphaConfig(t))
+	in("is cancelled", given(10*time.Minute), "cancel request alpha-gone-job-7/a1")
+	in("not while it is young", given(10*time.Minute-time.Second))
+	in("not while a job waits", given(time.Hour, job(7, "train", "15:00", configured, "alpha-gone-[0-1]")))
 }
 
 func TestRequestsOfSuspendedNodes(t *testing.T) {
-	const min15 = 15 * time.Minute
-	waiting := func(id uint32, list string) func(*setting) {
-		return group(memo.JobGroup("alpha", "a3", id, 0), forJob("a3", id), request("a1", mig.Accepted, list, min15))
-	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"only the one that names the node is cancelled, though others wait for the same template": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-[2-10]", poweringUp),
-				job(7, "train", "15:00", configured, "alpha-a3-0"), waiting(7, "alpha-a3-0"), waiting(8, "alpha-a3-1"),
-				job(9, "train", "15:00", configured, "alpha-a3-[2-10]"), waiting(9, "alpha-a3-[2-10]")),
-			want: []string{"cancel request alpha-a3-job-8/a1"},
-		},
-		"all of them are cancelled in one pass": {
-			given: seen(nodes("alpha-a3-[0-2]", poweringDown), waiting(7, "alpha-a3-0"), waiting(8, "alpha-a3-1"), waiting(9, "alpha-a3-2")),
-			want: []string{
-				"cancel request alpha-a3-job-7/a1", "cancel request alpha-a3-job-8/a1", "cancel request alpha-a3-job-9/a1",
-			},
-		},
-		"a group that has brought some nodes of a job loses what is left of it": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringDown), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
-				waiting(7, "alpha-a3-[0-1]")),
-			want: []string{"cancel request alpha-a3-job-7/a1", "delete instances alpha-a3-0 of alpha-a3-job-7"},
-		},
-		"a node is not resumed while its request lives": {
-			given: seen(nodes("alpha-a3-0", poweringDown),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Creating, "alpha-a3-0", min15))),
-		},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
-	}
+	in := situations(t, alphaConfig(t))
+	in("only the one that names the node is cancelled, though others wait for the same template",
+		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-[2-10]", poweringUp),
+			job(7, "train", "15:00", configured, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")),
+			groupOf(8, accepted("alpha-a3-1")), job(9, "train", "15:00", configured, "alpha-a3-[2-10]"),
+			groupOf(9, accepted("alpha-a3-[2-10]"))), "cancel request alpha-a3-job-8/a1")
+	in("all of them are cancelled in one pass", seen(nodes("alpha-a3-[0-2]", poweringDown),
+		groupOf(7, accepted("alpha-a3-0")), groupOf(8, accepted("alpha-a3-1")), groupOf(9, accepted("alpha-a3-2"))),
+		"cancel request alpha-a3-job-7/a1", "cancel request alpha-a3-job-8/a1", "cancel request alpha-a3-job-9/a1")
+	in("a group that has brought some nodes of a job loses what is left of it",
+		seen(nodes("alpha-a3-[0-1]", poweringDown), machinesOf(7, "alpha-a3-0"),
+			groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"cancel request alpha-a3-job-7/a1", "delete instances alpha-a3-0 of alpha-a3-job-7")
+	in("a node is not resumed while its request lives", seen(nodes("alpha-a3-0", poweringDown),
+		groupOf(7, request("a1", mig.Creating, "alpha-a3-0", time.Hour))))
 }
 
 // B11: a slurmctld that has lost its state shows every node as powered down.
 func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 	const made = 3 * time.Hour
 	given := func(state string, change func(*slurm.Node)) Snapshot {
-		return seen(nodes("alpha-a3-[0-2]", state), group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-[0-2]", "alpha-a3-job-7", "RUNNING"), aged(made),
-			func(s *setting) {
-				for i := range s.Nodes {
-					change(&s.Nodes[i])
-				}
-			})
+		s := seen(nodes("alpha-a3-[0-2]", state), groupOf(7), machinesOf(7, "alpha-a3-[0-2]"), aged(made))
+		for i := range s.Nodes {
+			change(&s.Nodes[i])
+		}
+		return s
 	}
 	all, one := []string{"delete instances alpha-a3-[0-2] of alpha-a3-job-7"}, []string{"delete instances alpha-a3-0 of alpha-a3-job-7"}
 	for name, c := range map[string]struct {
@@ -164,9 +106,7 @@ func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 		"or only the machines before these":                      {given(poweredDown, func(n *slurm.Node) { n.BootTime = noon.Add(-made - time.Second) }), one},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := alphaConfig(t)
-			cfg.Options.MaxDeletions = 1
-			p := Compute(cfg, c.given)
+			p := Compute(deleting(t, 1), c.given)
 			assert.Equal(t, c.want, actions(p))
 			assert.Equal(t, len(c.want[0]) == len(one[0]), len(p.Problems.Texts()) > 0)
 		})
@@ -176,7 +116,7 @@ func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 // B14: somebody has made a group whose clock is ahead.
 func TestAGroupFromTheFutureIsCollected(t *testing.T) {
 	given := func(in time.Duration) Plan {
-		return Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7)), created(-in)))
+		return Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(-in)))
 	}
 	assert.Equal(t, []string{"delete group alpha-a3-job-7"}, actions(given(24*time.Hour)))
 	assert.Empty(t, actions(given(4*time.Minute)), "a clock may differ by as much")
@@ -184,27 +124,20 @@ func TestAGroupFromTheFutureIsCollected(t *testing.T) {
 
 // B14: nobody can tell whose nodes its instances would be.
 func TestARequestThatNamesNoInstances(t *testing.T) {
-	for name, c := range map[string]struct {
-		count int
-		ago   time.Duration
-		want  []string
-	}{
-		"is cancelled":                   {2, 10 * time.Minute, []string{"cancel request alpha-a3-job-7/resize"}},
-		"not while it is young":          {2, 9 * time.Minute, nil},
-		"not if it has no number either": {0, time.Hour, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := mig.Request{Name: "resize", State: mig.Accepted, Count: c.count, Created: noon.Add(-c.ago)}
-			s := seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7), r), counting(c.count), creating(c.count))
-			assert.Equal(t, c.want, actions(Compute(alphaConfig(t), s)))
-		})
+	given := func(count int, ago time.Duration) Snapshot {
+		r := mig.Request{Name: "resize", State: mig.Accepted, Count: count, Created: noon.Add(-ago)}
+		return seen(nodes("alpha-a3-0", poweredDown), groupOf(7, r), counting(count), creating(count))
 	}
+	in := situations(t, alphaConfig(t))
+	in("is cancelled", given(2, 10*time.Minute), "cancel request alpha-a3-job-7/resize")
+	in("not while it is young", given(2, 9*time.Minute))
+	in("not if it has no number either", given(0, time.Hour))
 }
 
 // B14: a name is unique in a zone only.
 func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), group("alpha-a3-job-7", forJob("a3", 7)),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
+	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7),
+		machinesOf(7, "alpha-a3-0"), vms("alpha-a3-0", "", "RUNNING"), func(s *setting) { s.Instances[1].Zone = "us-central1-b" })
 	const named = "node alpha-a3-0 has a machine in each of the zones us-central1-a, us-central1-b; " +
 		"see which one Slurm uses (scontrol getaddrs alpha-a3-0) and delete the others"
 	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(), named)
@@ -214,68 +147,35 @@ func TestTheSecondMachineOfANodeIsNamed(t *testing.T) {
 
 func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
 	for gone, there := range map[string]string{"alpha-a3-1": "alpha-a3-10", "alpha-a3-10": "alpha-a3-1"} {
-		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), group("alpha-a3-job-7", forJob("a3", 7)),
-			vms(there, "alpha-a3-job-7", "RUNNING"))
-		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, actions(Compute(alphaConfig(t), s)))
+		s := seen(nodes("alpha-a3-1,alpha-a3-10", givenUp), groupOf(7), vms(there, "alpha-a3-job-7", "RUNNING"))
+		assert.Equal(t, []string{"set nodes " + gone + " power_down_force"}, planned(t, s))
 	}
 }
 
 func TestWhatIsYoungIsNotCollected(t *testing.T) {
-	for _, c := range []struct {
-		age  time.Duration
-		want []string
-	}{
-		{youngAge - time.Second, nil},
-		{youngAge, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}},
-	} {
-		s := seen(nodes("alpha-a3-0", poweredDown), group("alpha-a3-job-7", forJob("a3", 7)), func(s *setting) {
-			s.Groups[0].Created = noon.Add(-c.age)
-			s.Policies = []mig.Policy{{
-				Name: "alpha-a3-job-8", Region: "us-central1", Created: noon.Add(-c.age), Stamp: mig.Stamp{Version: 1, Cluster: "alpha"},
-			}}
-		})
-		assert.Equal(t, c.want, actions(Compute(alphaConfig(t), s)), "at %s", c.age)
+	given := func(age time.Duration) Snapshot {
+		s := seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(age), policy("alpha-a3-job-8", forJob("a3", 8)))
+		s.Policies[0].Created = noon.Add(-age)
+		return s
 	}
+	assert.Empty(t, planned(t, given(youngAge-time.Second)))
+	assert.Equal(t, []string{"delete group alpha-a3-job-7", "delete workload policy alpha-a3-job-8"}, planned(t, given(youngAge)))
 }
 
 func TestTheRecordOfARequest(t *testing.T) {
-	const min15 = 15 * time.Minute
 	done := func(name string, state mig.RequestState, ago time.Duration) mig.Request {
-		r := request(name, state, "alpha-a3-0", min15)
-		r.Created = noon.Add(-ago)
-		return r
+		return mig.Request{Name: name, State: state, Instances: names("alpha-a3-0"), Created: noon.Add(-ago)}
 	}
-	runs := []func(*setting){
-		nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"),
+	given := func(requests ...mig.Request) Snapshot {
+		return seen(runsOn(7, "alpha-a3-0"), machinesOf(7, "alpha-a3-0"), groupOf(7, requests...))
 	}
-	for name, c := range map[string]struct {
-		requests []mig.Request
-		want     []string
-	}{
-		"is deleted when it is finished and old, in a group that stays": {
-			requests: []mig.Request{done("a1", mig.Cancelled, time.Hour), done("a2", mig.Succeeded, time.Hour)},
-			want:     []string{"delete record of request alpha-a3-job-7/a1"},
-		},
-		"not while it is young": {
-			requests: []mig.Request{done("a1", mig.Cancelled, time.Hour-time.Second), done("a2", mig.Succeeded, time.Minute)},
-		},
-		"not while it is live": {
-			requests: []mig.Request{done("a1", mig.Creating, 2*time.Hour), done("a2", mig.Succeeded, time.Hour)},
-		},
-		"nor the newest, after which the next one is named": {requests: []mig.Request{done("a1", mig.Succeeded, 9*time.Hour)}},
-		"nor one that failed while its job is in the queue, for that is counted": {
-			requests: []mig.Request{done("a1", mig.Failed, time.Hour), done("a2", mig.Succeeded, time.Hour)},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			given := seen(append(runs, group("alpha-a3-job-7", forJob("a3", 7), c.requests...))...)
-			var deleted []string
-			for _, a := range actions(Compute(alphaConfig(t), given)) {
-				if strings.HasPrefix(a, "delete") {
-					deleted = append(deleted, a)
-				}
-			}
-			assert.Equal(t, c.want, deleted)
-		})
-	}
+	in := situations(t, alphaConfig(t))
+	in("is deleted when it is finished and old, in a group that stays", given(done("a1", mig.Cancelled, time.Hour),
+		done("a2", mig.Succeeded, time.Hour)), "delete record of request alpha-a3-job-7/a1")
+	in("not while it is young",
+		given(done("a1", mig.Cancelled, time.Hour-time.Second), done("a2", mig.Succeeded, time.Minute)))
+	in("not while it is live", given(done("a1", mig.Creating, 2*time.Hour), done("a2", mig.Succeeded, time.Hour)))
+	in("nor the newest, after which the next one is named", given(done("a1", mig.Succeeded, 9*time.Hour)))
+	in("nor one that failed while its job is in the queue, for that is counted",
+		given(done("a1", mig.Failed, time.Hour), done("a2", mig.Succeeded, time.Hour)))
 }

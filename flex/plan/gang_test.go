@@ -12,48 +12,30 @@ import (
 	"slurmflex/slurm"
 )
 
-func started(job uint32, ago time.Duration) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Jobs {
-			if s.Jobs[i].ID == job {
-				s.Jobs[i].Start = noon.Add(-ago)
-			}
-		}
-	}
-}
-
 func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) {
 	given := func(ago time.Duration) Snapshot {
 		return seen(nodes("alpha-a3-0", "MIXED+CLOUD"), nodes("alpha-a3-1", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
 			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), started(7, ago),
-			group("alpha-a3-job-7", forJob("a3", 7), request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)),
-			ending("alpha-a3-0", "alpha-a3-job-7", 5*time.Hour, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)))
+			groupOf(7, request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)),
+			leased("alpha-a3-0", "alpha-a3-job-7", 5*time.Hour, time.Hour))
 	}
-	assert.Empty(t, actions(Compute(alphaConfig(t), given(9*time.Minute))))
+	assert.Empty(t, planned(t, given(9*time.Minute)))
 	assert.Equal(t, []string{
 		"return alpha-a3-1 to Slurm and requeue job 7: 1 nodes arrived at 11:50:00 but 1 others did not within gang_timeout 00:10:00",
-	}, actions(Compute(alphaConfig(t), given(10*time.Minute))))
+	}, planned(t, given(10*time.Minute)))
 }
 
 // B13: two gangs hold each other's half.
 func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
-	half := func(id uint32, has, lacks string, came time.Duration) func(*setting) {
+	half := func(id uint32, has, lacks string, came time.Duration) part {
 		name := memo.JobGroup("alpha", "a3", id, 0)
-		return func(s *setting) {
-			nodes(has, running)(s)
-			nodes(lacks, poweringUp)(s)
-			job(id, "train", "15:00", configured, has+","+lacks)(s)
-			started(id, time.Hour)(s)
-			group(name, forJob("a3", id), request("a1", mig.Accepted, lacks, 15*time.Minute))(s)
-			ending(has, name, came, time.Hour)(s)
-		}
+		return and(nodes(has, running), nodes(lacks, poweringUp),
+			job(id, "train", "15:00", configured, has+","+lacks), started(id, time.Hour),
+			groupOf(id, accepted(lacks)), ending(has, name, came, time.Hour))
 	}
-	given := func(came time.Duration, more ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			half(7, "alpha-a3-0", "alpha-a3-1", came), half(8, "alpha-a3-2", "alpha-a3-3", came),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)),
-		}, more...)...)
+	given := func(came time.Duration, more ...part) Snapshot {
+		return seen(half(7, "alpha-a3-0", "alpha-a3-1", came), half(8, "alpha-a3-2", "alpha-a3-3", came),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)), and(more...))
 	}
 	givenBack := func(s Snapshot) (jobs []uint32) {
 		for _, a := range Compute(alphaConfig(t), s).Actions {
@@ -77,20 +59,17 @@ func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 
 func TestNodesOfARegionThatCouldNotBeReadAreNotMissedInAGang(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
-	booting := seen(nodes("alpha-a3-0", mixed), nodes("alpha-one-3", mixed),
-		job(7, "shared", "15:00", configured, "alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute),
-		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", 15*time.Minute)),
-		ending("alpha-a3-0", "alpha-a3-job-7", 11*time.Minute, time.Hour),
-		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)), unseen("europe-west4"))
-	assert.Empty(t, actions(Compute(alphaConfig(t), booting)), "the machine of alpha-one-3 may be there")
+	booting := seen(nodes("alpha-a3-0", mixed), nodes("alpha-one-3", mixed), job(7, "shared", "15:00", configured,
+		"alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute), groupOf(7, succeeded("alpha-a3-0")),
+		leased("alpha-a3-0", "alpha-a3-job-7", 11*time.Minute, time.Hour), unseen("europe-west4"))
+	assert.Empty(t, planned(t, booting), "the machine of alpha-one-3 may be there")
 
 	short := seen(nodes("alpha-a3-0", "MIXED+CLOUD"), nodes("alpha-one-3", mixed),
 		job(7, "shared", "2:00:00", configured, "alpha-a3-0,alpha-one-3"), started(7, 12*time.Minute),
-		group("alpha-a3-job-5", forJob("a3", 5), request("a1", mig.Succeeded, "alpha-a3-0", 2*time.Hour)),
-		ending("alpha-a3-0", "alpha-a3-job-5", time.Hour, time.Hour),
-		reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)))
-	assert.Contains(t, actions(Compute(alphaConfig(t), short)), "return alpha-one-3 to Slurm and requeue job 7: "+
+		groupOf(5, request("a1", mig.Succeeded, "alpha-a3-0", 2*time.Hour)),
+		leased("alpha-a3-0", "alpha-a3-job-5", time.Hour, time.Hour))
+	assert.Contains(t, planned(t, short), "return alpha-one-3 to Slurm and requeue job 7: "+
 		"the lease of node alpha-a3-0, which is up, ends at 2026-11-21T13:00:00Z, before the job could finish")
 	unseen("europe-west4")(&setting{short})
-	assert.NotContains(t, strings.Join(actions(Compute(alphaConfig(t), short)), "\n"), "return")
+	assert.NotContains(t, strings.Join(planned(t, short), "\n"), "return")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -13,7 +14,7 @@ import (
 
 // saying has the last group say what its members are: those that have a VM, and
 // those that have lost theirs.
-func saying(there, lost string) func(*setting) {
+func saying(there, lost string) part {
 	return func(s *setting) {
 		var all []mig.Member
 		for _, n := range names(there) {
@@ -37,118 +38,92 @@ func (s *setting) say(m Members) {
 	s.Members[g.ID()] = m
 }
 
-func brought(list string, ago time.Duration) func(*setting) {
+func brought(list string, ago time.Duration) part {
 	r := request("a1", mig.Succeeded, list, time.Hour)
 	r.Created = noon.Add(-ago)
-	return group("alpha-a3-job-7", forJob("a3", 7), r)
+	return groupOf(7, r)
 }
 
 // B4: a request that has waited for long may have ended a moment ago.
 func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
-	wanted := []func(*setting){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
-	for name, c := range map[string]struct {
-		given []func(*setting)
-		want  []string
-	}{
-		"is there if the group says so, however long its request has waited": {
-			given: append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), saying("alpha-a3-0", "")),
-		},
-		"is there though the group's size may also be that of a machine which is leaving": {
-			given: []func(*setting){
-				nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", "IDLE+CLOUD"), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0"),
-				brought("alpha-a3-[0-1]", time.Minute), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING"), counting(1), saying("alpha-a3-0", ""),
-			},
-		},
-		"may be there as long as the group says nothing, also when the request that brought it is off the records": {
-			given: append(wanted, group("alpha-a3-job-7", forJob("a3", 7)), counting(1), silent),
-		},
-		"may be there as long as the group says nothing": {
-			given: append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), silent),
-		},
-		"may show soon, whatever the group says": {
-			given: append(wanted, brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0")),
-		},
-		"is lost if the group says so, and its place taken by another group": {
-			given: append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "alpha-a3-0")),
-			want: []string{
-				"create group alpha-a3-job-7-r1 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00",
-			},
-		},
-		"has left a group that counts it and has it not: that group may bring it again": {
-			given: append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "")),
-			want:  []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 01:00:00"},
-		},
-		"was asked for again too early: that is taken back once it shows": {
-			given: append(wanted, brought("alpha-a3-0", 10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1),
-				group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour))),
-			want: []string{"cancel request alpha-a3-job-7-r1/a1"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, actions(Compute(alphaConfig(t), seen(c.given...))))
-		})
-	}
+	wanted := []part{nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
+	in := situations(t, alphaConfig(t))
+	in("is there if the group says so, however long its request has waited",
+		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), saying("alpha-a3-0", ""))...))
+	in("is there though the group's size may also be that of a machine which is leaving",
+		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", "IDLE+CLOUD"),
+			job(7, "train", "1:00:00", configured, "alpha-a3-0"), brought("alpha-a3-[0-1]", time.Minute),
+			vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING"), counting(1), saying("alpha-a3-0", "")))
+	in("may be there as long as the group says nothing, also when the request that brought it is off the records",
+		seen(append(wanted, groupOf(7), counting(1), silent)...))
+	in("may be there as long as the group says nothing",
+		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), silent)...))
+	in("may show soon, whatever the group says",
+		seen(append(wanted, brought("alpha-a3-0", 9*time.Minute), counting(1), saying("", "alpha-a3-0"))...))
+	in("is lost if the group says so, and its place taken by another group",
+		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", "alpha-a3-0"))...),
+		"create group alpha-a3-job-7-r1 in us-central1",
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7-r1/a1 for 01:00:00")
+	in("has left a group that counts it and has it not: that group may bring it again",
+		seen(append(wanted, brought("alpha-a3-0", 10*time.Minute), counting(1), saying("", ""))...),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 01:00:00")
+	in("was asked for again too early: that is taken back once it shows", seen(append(wanted, brought("alpha-a3-0",
+		10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1), group("alpha-a3-job-7-r1",
+		forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)))...),
+		"cancel request alpha-a3-job-7-r1/a1")
 	p := Compute(alphaConfig(t), seen(append(wanted, brought("alpha-a3-0", time.Hour), counting(1), silent)...))
 	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that Compute does not list, and is left alone until its members can be listed: 503")
 }
 
 // B1: the list of instances alone says that the group is empty.
 func TestAGroupThatCountsMachinesWhichDoNotShow(t *testing.T) {
-	works := func(s *setting) {
-		nodes("alpha-a3-[0-1]", running)(s)
-		job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]")(s)
-		brought("alpha-a3-[0-1]", time.Hour)(s)
-	}
+	works := and(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+		brought("alpha-a3-[0-1]", time.Hour))
 	recordless := func(s *setting) { s.Groups[0].Requests = nil }
 	gone := []string{"delete group alpha-a3-job-7"}
-	for name, c := range map[string]struct {
-		given []func(*setting)
-		want  []string
-	}{
-		"stays while its job runs and the list lacks them":             {given: []func(*setting){works, counting(2), saying("alpha-a3-[0-1]", "")}},
-		"or the list of requests too":                                  {given: []func(*setting){works, recordless, counting(2), saying("alpha-a3-[0-1]", "")}},
-		"or it does not say what it has":                               {given: []func(*setting){works, recordless, counting(2), silent}},
-		"or nobody has asked it":                                       {given: []func(*setting){works, recordless, counting(2)}},
-		"or they show without a maker":                                 {given: []func(*setting){works, counting(2), saying("alpha-a3-[0-1]", ""), vms("alpha-a3-[0-1]", "", "RUNNING")}},
-		"or with another, of which there is no request for them":       {given: []func(*setting){works, counting(2), saying("alpha-a3-[0-1]", ""), vms("alpha-a3-[0-1]", "alpha-a3-job-8", "RUNNING"), group("alpha-a3-job-8", forJob("a3", 8)), job(8, "train", "1:00:00", slurm.JobPending, "")}},
-		"stays without a count too, by the record of its request":      {given: []func(*setting){works, vms("alpha-a3-[0-1]", "", "RUNNING")}},
-		"stays while one of its nodes is up for no job":                {given: []func(*setting){nodes("alpha-a3-0", "IDLE+CLOUD"), brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""), vms("alpha-a3-0", "", "RUNNING")}},
-		"stays until they show, also when nobody needs them":           {given: []func(*setting){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("alpha-a3-[0-1]", "")}},
-		"goes when it has lost them, and nobody needs them":            {given: []func(*setting){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")}, want: gone},
-		"not if it does not say that it is these":                      {given: []func(*setting){nodes("alpha-a3-[0-1]", poweredDown), brought("alpha-a3-[0-1]", time.Minute), counting(2), silent}},
-		"goes when it has lost them, and their nodes have others":      {given: []func(*setting){works, counting(2), saying("", "alpha-a3-[0-1]"), group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2), vms("alpha-a3-[0-1]", "alpha-a3-job-7-r1", "RUNNING")}, want: gone},
-		"stays when it has lost them, and nobody else has brought any": {given: []func(*setting){works, counting(2), saying("", "alpha-a3-[0-1]")}},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), seen(c.given...)))) })
-	}
+	in := situations(t, alphaConfig(t))
+	in("stays while its job runs and the list lacks them", seen(works, counting(2), saying("alpha-a3-[0-1]", "")))
+	in("or the list of requests too", seen(works, recordless, counting(2), saying("alpha-a3-[0-1]", "")))
+	in("or it does not say what it has", seen(works, recordless, counting(2), silent))
+	in("or nobody has asked it", seen(works, recordless, counting(2)))
+	in("or they show without a maker", seen(works, counting(2), saying("alpha-a3-[0-1]", ""),
+		vms("alpha-a3-[0-1]", "", "RUNNING")))
+	in("or with another, of which there is no request for them", seen(works, counting(2),
+		saying("alpha-a3-[0-1]", ""), machinesOf(8, "alpha-a3-[0-1]"), groupOf(8),
+		job(8, "train", "1:00:00", slurm.JobPending, "")))
+	in("stays without a count too, by the record of its request", seen(works, vms("alpha-a3-[0-1]", "", "RUNNING")))
+	in("stays while one of its nodes is up for no job", seen(nodes("alpha-a3-0", "IDLE+CLOUD"),
+		brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""), vms("alpha-a3-0", "", "RUNNING")))
+	in("stays until they show, also when nobody needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
+		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("alpha-a3-[0-1]", "")))
+	in("goes when it has lost them, and nobody needs them", seen(nodes("alpha-a3-[0-1]", poweredDown),
+		brought("alpha-a3-[0-1]", time.Minute), counting(2), saying("", "alpha-a3-[0-1]")), gone...)
+	in("not if it does not say that it is these", seen(nodes("alpha-a3-[0-1]", poweredDown),
+		brought("alpha-a3-[0-1]", time.Minute), counting(2), silent))
+	in("goes when it has lost them, and their nodes have others", seen(works, counting(2),
+		saying("", "alpha-a3-[0-1]"),
+		group("alpha-a3-job-7-r1", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)),
+		counting(2), vms("alpha-a3-[0-1]", "alpha-a3-job-7-r1", "RUNNING")), gone...)
+	in("stays when it has lost them, and nobody else has brought any", seen(works, counting(2),
+		saying("", "alpha-a3-[0-1]")))
 }
 
 // B1: what shows without its maker for a moment is taken for nobody's.
 func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
-	waits := []func(*setting){nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-0")}
-	for name, c := range map[string]struct {
-		given []func(*setting)
-		want  []string
-	}{
-		"does not cost the request that is bringing it": {
-			given: append(waits, group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)),
-				counting(1), creating(1), vms("alpha-a3-0", "", "PROVISIONING"), aged(20*time.Second)),
-		},
-		"nor if it shows with one that does not count it": {
-			given: append(waits, group("alpha-a3-job-8", forJob("a3", 8)), job(8, "train", "1:00:00", slurm.JobPending, ""), created(10*time.Second),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)),
-				counting(1), creating(1), vms("alpha-a3-0", "alpha-a3-job-8", "PROVISIONING"), aged(20*time.Second)),
-		},
-		"is another's if it was there before that request": {
-			given: append(waits, group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)),
-				counting(1), creating(1), vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Second)),
-			want: []string{"cancel request alpha-a3-job-7/a1", `set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of ` +
-				`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`},
-		},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), seen(c.given...)))) })
-	}
+	waits := []part{nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0")}
+	in := situations(t, alphaConfig(t))
+	in("does not cost the request that is bringing it", seen(append(waits, groupOf(7, request("a1", mig.Accepted,
+		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "PROVISIONING"),
+		aged(20*time.Second))...))
+	in("nor if it shows with one that does not count it", seen(append(waits, groupOf(8), job(8, "train", "1:00:00",
+		slurm.JobPending, ""), created(10*time.Second), groupOf(7, request("a1", mig.Accepted, "alpha-a3-0",
+		time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "alpha-a3-job-8", "PROVISIONING"),
+		aged(20*time.Second))...))
+	in("is another's if it was there before that request", seen(append(waits, groupOf(7, request("a1", mig.Accepted,
+		"alpha-a3-0", time.Hour)), counting(1), creating(1), vms("alpha-a3-0", "", "RUNNING"),
+		aged(31*time.Second))...),
+		"cancel request alpha-a3-job-7/a1",
+		`set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of `+`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`)
 	booting := seen(append(waits, brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""),
 		vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Minute))...)
 	assert.Empty(t, Compute(alphaConfig(t), booting).Problems.Texts(), "it is not to be deleted as a stranger's")
@@ -156,12 +131,44 @@ func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
 
 // B1, B4: a list that lacks the machines of a gang for one pass gives up no job.
 func TestAJobKeepsItsNodesWhoseMachinesDoNotShow(t *testing.T) {
-	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", slurm.JobConfiguring, "alpha-a3-[0-1]"), started(7, 3*time.Hour),
+	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, 3*time.Hour),
 		brought("alpha-a3-[0-1]", 3*time.Hour), counting(2), saying("alpha-a3-[0-1]", ""))
 	assert.Empty(t, actions(Compute(with(t, "provision_timeout: 7200"), s)))
 }
 
-// created makes the last group that old.
-func created(ago time.Duration) func(*setting) {
-	return func(s *setting) { s.Groups[len(s.Groups)-1].Created = noon.Add(-ago) }
+// C5: a machine that is gone under a job is a problem, a loss with its cause, and
+// what its job is told.
+func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
+	given := func(more ...part) Plan {
+		return Compute(alphaConfig(t), seen(nodes("alpha-a3-0", running+"+NOT_RESPONDING"), nodes("alpha-a3-1", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
+			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...)))
+	}
+	in := func(name string, cause LossCause, says string, p Plan) {
+		t.Run(name, func(t *testing.T) {
+			require.Len(t, p.Losses, 1)
+			assert.Equal(t, []string{"alpha-a3-0"}, p.Losses[0].Nodes)
+			assert.Equal(t, []uint32{7}, p.Losses[0].Jobs)
+			assert.Equal(t, cause, p.Losses[0].Cause)
+			assert.Contains(t, p.Problems.Texts(), says+"; it was in use by job 7")
+			assert.Equal(t, "flex-start: "+says, tells(p)[7])
+		})
+	}
+	in("deleted by hand, or lost", Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())
+	in("the lease has ended", LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
+		given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute))))
+	in("stopped", Stopped, "the machine of alpha-a3-0 is stopped, and cannot be started again",
+		given(vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
+	answers := given(func(s *setting) { s.Nodes[0].State = slurm.ParseState(running) })
+	assert.Len(t, answers.Losses, 1)
+	assert.Empty(t, tells(answers), "its owner is told when Slurm gets no answer either")
+	for name, p := range map[string]Plan{
+		"one that is there":              given(machinesOf(7, "alpha-a3-0")),
+		"one that is not ours":           given(vms("alpha-a3-0", "", "RUNNING")),
+		"one of a region that is unread": given(unseen("us-central1"), func(s *setting) { s.Instances, s.Groups = nil, nil }),
+		"one that no job has":            given(func(s *setting) { s.Jobs[0].State = slurm.JobCompleting }),
+	} {
+		t.Run("not "+name, func(t *testing.T) { assert.Empty(t, p.Losses) })
+	}
 }

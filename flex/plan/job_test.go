@@ -15,27 +15,6 @@ import (
 	"slurmflex/slurm"
 )
 
-// important gives the last job a priority.
-func important(priority uint64) func(*setting) {
-	return func(s *setting) { s.Jobs[len(s.Jobs)-1].Priority = priority }
-}
-
-// task makes the last job a task of an array.
-func task(array uint32, index string) func(*setting) {
-	return func(s *setting) {
-		j := &s.Jobs[len(s.Jobs)-1]
-		j.ArrayID, j.ArrayTask = array, index
-	}
-}
-
-// component makes the last job one of a heterogeneous job.
-func component(first, offset uint32) func(*setting) {
-	return func(s *setting) {
-		j := &s.Jobs[len(s.Jobs)-1]
-		j.HetID, j.HetOffset = first, offset
-	}
-}
-
 func TestWhatWaitsOutlastsAChangeOfTheConfiguration(t *testing.T) {
 	given := func(of uint32, limit string) Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
@@ -51,125 +30,73 @@ func TestWhatWaitsOutlastsAChangeOfTheConfiguration(t *testing.T) {
 
 func TestJobsOfManyKinds(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"on a shared node the lease is the longest of the jobs' time limits": {
-			given: seen(nodes("alpha-a3-0", mixed), job(7, "shared", "15:00", configured, "alpha-a3-0"),
-				job(8, "shared", "20:00", configured, "alpha-a3-0"), job(9, "shared", "10:00", configured, "alpha-a3-0")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:20:00",
-			},
-		},
-		"on a shared node a later job that fits into the lease changes nothing": {
-			given: seen(nodes("alpha-a3-0", mixed), job(7, "shared", "20:00", configured, "alpha-a3-0"),
-				job(8, "shared", "15:00", configured, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))),
-		},
-		"a shared node stays wanted when one of its jobs is cancelled": {
-			given: seen(nodes("alpha-a3-0", mixed), job(8, "shared", "15:00", configured, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))),
-		},
-		"a shared node comes with the more important of its jobs": {
-			given: seen(nodes("alpha-a3-[0-2]", mixed), job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
-				job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2)),
-			want: []string{
-				"create group alpha-a3-job-8 in us-central1",
-				"request 2 nodes (alpha-a3-[1-2]) in alpha-a3-job-8/a1 for 00:15:00",
-				"create group alpha-a3-job-7 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"a more important job that comes later leaves the request for a shared node as it is, and asks for the rest": {
-			given: seen(nodes("alpha-a3-[0-2]", mixed), job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
-				job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", 15*time.Minute))),
-			want: []string{
-				"create group alpha-a3-job-8 in us-central1",
-				"request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:15:00",
-			},
-		},
-		"a heterogeneous job's first component is asked for after the others, because it has the script": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-[0-1]", poweringUp),
-				job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
-				job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
-				job(8, "train", "10:00", configured, "alpha-fix-1"), component(6, 2)),
-			want: []string{
-				"create group alpha-fix-job-7 in us-central1",
-				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
-				"create group alpha-fix-job-8 in us-central1",
-				"request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00",
-				`set AdminComment of job 6: "flex-start: the other components of job 6 are requested first, because this one runs the script"`,
-			},
-		},
-		"a heterogeneous job's first component is asked for when the others have their machines": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
-				job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
-				job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
-				group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
-				vms("alpha-fix-0", "alpha-fix-job-7", "RUNNING")),
-			want: []string{
-				"create group alpha-a3-job-6 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00",
-			},
-		},
-		"what is asked for a heterogeneous job's first component stays asked": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
-				job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
-				job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
-				group("alpha-a3-job-6", forJob("a3", 6), request("a1", mig.Accepted, "alpha-a3-0", 10*time.Minute)),
-				group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Accepted, "alpha-fix-0", time.Hour))),
-		},
-		"a job over two nodesets has a group in each": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
-				job(7, "train", "10:00", configured, "alpha-a3-0,alpha-fix-0")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:10:00",
-				"create group alpha-fix-job-7 in us-central1",
-				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
-			},
-		},
-		"an array's tasks come each by itself, and those that wait ask for nothing": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
-				job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
-				job(4, "train", "15:00", configured, "alpha-a3-1"), task(2, "1"),
-				job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9")),
-			want: []string{
-				"create group alpha-a3-job-3 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-3/a1 for 00:15:00",
-				"create group alpha-a3-job-4 in us-central1",
-				"request 1 node (alpha-a3-1) in alpha-a3-job-4/a1 for 00:15:00",
-			},
-		},
-		"a job of a partition that the configuration does not know is served as any": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "nowhere", "15:00", configured, "alpha-a3-0"),
-				job(8, "train", "15:00", configured, "alpha-a3-1")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
-				"create group alpha-a3-job-8 in us-central1",
-				"request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00",
-			},
-		},
-		"a job is served beside unknown nodesets and nodes in states that nobody understands": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
-				nodes("alpha-new-0", poweringUp), job(8, "train", "15:00", configured, "alpha-new-0"),
-				nodes("alpha-a3-1", poweringUp+"+LEVITATING"), job(9, "train", "15:00", configured, "alpha-a3-1")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"a job in a state that nobody understands has its nodes still": {
-			given: seen(nodes("alpha-a3-0", poweringDown), job(7, "train", "15:00", "LEVITATING", "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-		},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
-	}
+	in := situations(t, alphaConfig(t))
+	in("on a shared node the lease is the longest of the jobs' time limits", seen(nodes("alpha-a3-0", mixed),
+		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "20:00", configured, "alpha-a3-0"),
+		job(9, "shared", "10:00", configured, "alpha-a3-0")),
+		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:20:00")
+	in("on a shared node a later job that fits into the lease changes nothing", seen(nodes("alpha-a3-0", mixed),
+		job(7, "shared", "20:00", configured, "alpha-a3-0"), job(8, "shared", "15:00", configured, "alpha-a3-0"),
+		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))
+	in("a shared node stays wanted when one of its jobs is cancelled", seen(nodes("alpha-a3-0", mixed),
+		job(8, "shared", "15:00", configured, "alpha-a3-0"),
+		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))
+	in("a shared node comes with the more important of its jobs", seen(nodes("alpha-a3-[0-2]", mixed),
+		job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
+		job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2)),
+		"create group alpha-a3-job-8 in us-central1",
+		"request 2 nodes (alpha-a3-[1-2]) in alpha-a3-job-8/a1 for 00:15:00",
+		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
+	in("a more important job that comes later leaves the request for a shared node as it is, and asks for the rest",
+		seen(nodes("alpha-a3-[0-2]", mixed), job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), important(1),
+			job(8, "shared", "15:00", configured, "alpha-a3-[1-2]"), important(2),
+			groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:15:00")
+	in("a heterogeneous job's first component is asked for after the others, because it has the script",
+		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-[0-1]", poweringUp),
+			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
+			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
+			job(8, "train", "10:00", configured, "alpha-fix-1"), component(6, 2)),
+		"create group alpha-fix-job-7 in us-central1",
+		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
+		"create group alpha-fix-job-8 in us-central1",
+		"request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00",
+		`set AdminComment of job 6: "flex-start: the other components of job 6 are requested first, because this one runs the script"`)
+	in("a heterogeneous job's first component is asked for when the others have their machines",
+		seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", poweringUp),
+			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
+			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
+			group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
+			vms("alpha-fix-0", "alpha-fix-job-7", "RUNNING")),
+		"create group alpha-a3-job-6 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00")
+	in("what is asked for a heterogeneous job's first component stays asked", seen(nodes("alpha-a3-0", poweringUp),
+		nodes("alpha-fix-0", poweringUp), job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0),
+		job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1),
+		groupOf(6, request("a1", mig.Accepted, "alpha-a3-0", 10*time.Minute)),
+		group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Accepted, "alpha-fix-0", time.Hour))))
+	in("a job over two nodesets has a group in each", seen(nodes("alpha-a3-0", poweringUp),
+		nodes("alpha-fix-0", poweringUp), job(7, "train", "10:00", configured, "alpha-a3-0,alpha-fix-0")),
+		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:10:00",
+		"create group alpha-fix-job-7 in us-central1",
+		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00")
+	in("an array's tasks come each by itself, and those that wait ask for nothing",
+		seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
+			job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
+			job(4, "train", "15:00", configured, "alpha-a3-1"), task(2, "1"),
+			job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9")), "create group alpha-a3-job-3 in us-central1",
+		"request 1 node (alpha-a3-0) in alpha-a3-job-3/a1 for 00:15:00", "create group alpha-a3-job-4 in us-central1",
+		"request 1 node (alpha-a3-1) in alpha-a3-job-4/a1 for 00:15:00")
+	in("a job of a partition that the configuration does not know is served as any",
+		seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "nowhere", "15:00", configured, "alpha-a3-0"),
+			job(8, "train", "15:00", configured, "alpha-a3-1")), "create group alpha-a3-job-7 in us-central1",
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "create group alpha-a3-job-8 in us-central1",
+		"request 1 node (alpha-a3-1) in alpha-a3-job-8/a1 for 00:15:00")
+	in("a job is served beside unknown nodesets and nodes in states that nobody understands",
+		seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-new-0"), nodes("alpha-a3-1", poweringUp+"+LEVITATING"),
+			job(9, "train", "15:00", configured, "alpha-a3-1")),
+		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
+	in("a job in a state that nobody understands has its nodes still", seen(nodes("alpha-a3-0", poweringDown),
+		job(7, "train", "15:00", "LEVITATING", "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0")))
 }
 
 func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
@@ -184,8 +111,7 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 }
 
 func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
-		group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
+	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
 		told(7, memo.Warning(noon.Add(-grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
@@ -220,8 +146,8 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 		"of which that is not known":        {unread: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), started(7, time.Hour),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told))
+			s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour),
+				groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told))
 			if s.Requeues[7] = c.requeues; c.unread {
 				delete(s.Requeues, 7)
 			}
@@ -238,8 +164,8 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 }
 
 func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
-	s := seen(nodes("alpha-one-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-one-[0-1]"), started(7, time.Hour),
-		group("alpha-one-node-0", forNode("one", "alpha-one-0"), failed("a1", "alpha-one-0", mig.CauseConfig, time.Second)), told(7, ""))
+	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour),
+		nodeGroup(0, failed("a1", "alpha-one-0", mig.CauseConfig, time.Second)), told(7, ""))
 	s.Requeues[7] = false
 	p := Compute(alphaConfig(t), s)
 	assert.Contains(t, actions(p), "warn job 7, which Slurm would not requeue")
@@ -247,19 +173,17 @@ func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
 }
 
 func TestOfAJobWithSeveralRefusedRequestsTheOwnerIsWarnedBeforeAnyNodeGoes(t *testing.T) {
-	refused := func(node string) func(*setting) {
+	refused := func(node string) part {
 		return group("alpha-one-node-"+node, forNode("one", "alpha-one-"+node), failed("a1", "alpha-one-"+node, mig.CauseConfig, time.Second))
 	}
-	s := seen(nodes("alpha-one-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-one-[0-1]"), started(7, time.Hour),
-		refused("0"), refused("1"), told(7, ""))
+	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour), refused("0"), refused("1"), told(7, ""))
 	s.Requeues[7] = false
-	does := slices.DeleteFunc(actions(Compute(alphaConfig(t), s)), func(a string) bool { return strings.HasPrefix(a, "set nodes") })
+	does := slices.DeleteFunc(planned(t, s), func(a string) bool { return strings.HasPrefix(a, "set nodes") })
 	assert.Equal(t, []string{"warn job 7, which Slurm would not requeue"}, does)
 }
 
 func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
-		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)))
+	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")))
 	s.Jobs[0].Start = noon.Add(-time.Hour)
 	ends := func(then string) time.Time {
 		p := Compute(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s)
@@ -278,50 +202,36 @@ func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *test
 func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
 	for _, limit := range []string{"2:00:00", "UNLIMITED"} {
 		s := seen(nodes("alpha-fix-0", running), job(7, "train", limit, slurm.JobRunning, "alpha-fix-0"),
-			group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-fix-0", noon.Add(time.Hour)))
+			group("alpha-fix-job-7", forJob("fix", 7)), leased("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour))
 		assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
-			actions(Compute(alphaConfig(t), s)), "its limit is %s", limit)
+			planned(t, s), "its limit is %s", limit)
 	}
 }
 
 func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 	given := func(start time.Duration, state slurm.JobState) Snapshot {
-		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"),
-			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
-			func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
+		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"), leasedTo(7,
+			"alpha-a3-0", 0, time.Hour), func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
 	}
 	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit"`},
-		actions(Compute(alphaConfig(t), given(time.Second, slurm.JobRunning))), "it began a second after its lease")
-	assert.Empty(t, actions(Compute(alphaConfig(t), given(0, slurm.JobRunning))))
-	assert.Empty(t, actions(Compute(alphaConfig(t), given(time.Second, configured))), "its start is not known before it runs")
+		planned(t, given(time.Second, slurm.JobRunning)), "it began a second after its lease")
+	assert.Empty(t, planned(t, given(0, slurm.JobRunning)))
+	assert.Empty(t, planned(t, given(time.Second, configured)), "its start is not known before it runs")
 }
 
 func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
-	given := func(more ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
-			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
-		}, more...)...)
+	given := func(more ...part) Snapshot {
+		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
+			leasedTo(7, "alpha-a3-0", 0, time.Hour), and(more...))
 	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"if its AdminComment says that it waits": {given: given(told(7, "flex-start: waiting 5m for 1 × a3")), want: []string{there}},
-		"if its nodes say so": {
-			given: given(commented("alpha-a3-0", memo.ReasonPrefix+"waits in alpha-a3-job-7/a1")),
-			want:  []string{`set nodes alpha-a3-0 comment ""`, there},
-		},
-		"once":                         {given: given(told(7, "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"))},
-		"not if it never had to wait":  {given: given()},
-		"nor over what others told it": {given: given(told(7, "see Operations"))},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
-	}
+	in := situations(t, alphaConfig(t))
+	in("if its AdminComment says that it waits", given(told(7, "flex-start: waiting 5m for 1 × a3")), there)
+	in("if its nodes say so", given(commented("alpha-a3-0", memo.ReasonPrefix+"waits in alpha-a3-job-7/a1")),
+		`set nodes alpha-a3-0 comment ""`, there)
+	in("once", given(told(7, "flex-start: its nodes are there, until 2026-11-21T13:00:00Z")))
+	in("not if it never had to wait", given())
+	in("nor over what others told it", given(told(7, "see Operations")))
 }
 
 // slurmdbd keeps what a job was told last, so sacct has it.
@@ -371,23 +281,20 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 
 func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.T) {
 	given := func(started time.Duration) Snapshot {
-		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
-			group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
+		return seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
 			func(s *setting) { s.Jobs[0].Start = noon.Add(started) })
 	}
-	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, actions(Compute(alphaConfig(t), given(-61*time.Minute))))
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, planned(t, given(-61*time.Minute)))
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
-		actions(Compute(alphaConfig(t), given(-time.Minute))), "an admin has released it since")
+		planned(t, given(-time.Minute)), "an admin has released it since")
 }
 
 func TestWhatAJobWasToldOfItsLossStandsUntilItsNodesAreUp(t *testing.T) {
 	given := func(state string) Snapshot {
-		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"),
-			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", time.Minute, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
-			told(7, memo.Warning(noon, "no slurmd has registered")))
+		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(7,
+			"alpha-a3-0", time.Minute, time.Hour), told(7, memo.Warning(noon, "no slurmd has registered")))
 	}
-	assert.Empty(t, actions(Compute(alphaConfig(t), given(poweringUp))))
+	assert.Empty(t, planned(t, given(poweringUp)))
 	assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`},
-		actions(Compute(alphaConfig(t), given(running))))
+		planned(t, given(running)))
 }

@@ -10,74 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/config"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
-
-// with is alpha's configuration with other dws_flex keys for nodesets a3 and one.
-func with(t testing.TB, keys string) *config.Config {
-	t.Helper()
-	text := strings.NewReplacer("{use_job_duration: true}", "{use_job_duration: true, "+keys+"}",
-		"max_run_duration: 7200}", "max_run_duration: 7200, "+keys+"}").Replace(alpha)
-	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(t, err)
-	return cfg
-}
-
-// ending gives the instances an end and an age.
-func ending(list, group string, age, left time.Duration) func(*setting) {
-	return func(s *setting) {
-		vms(list, group, "RUNNING")(s)
-		for i := range names(list) {
-			in := &s.Instances[len(s.Instances)-1-i]
-			in.Created, in.Terminates = noon.Add(-age), noon.Add(left)
-		}
-	}
-}
-
-func reserved(name, list string, start time.Time) func(*setting) {
-	return func(s *setting) {
-		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start})
-	}
-}
-
-func commented(list, comment string) func(*setting) {
-	return func(s *setting) {
-		for i := range s.Nodes {
-			for _, n := range names(list) {
-				if s.Nodes[i].Name == n {
-					s.Nodes[i].Comment = comment
-				}
-			}
-		}
-	}
-}
-
-func because(list, state, reason string) func(*setting) {
-	return func(s *setting) {
-		nodes(list, state)(s)
-		for i := range names(list) {
-			s.Nodes[len(s.Nodes)-1-i].Reason = reason
-		}
-	}
-}
-
-func resumeTimeout(d time.Duration) func(*setting) { return func(s *setting) { s.ResumeTimeout = d } }
-
-func told(job uint32, text string) func(*setting) {
-	return func(s *setting) { s.Told = map[uint32]string{job: text} }
-}
-
-// asked makes the last group's requests older.
-func asked(ago time.Duration) func(*setting) {
-	return func(s *setting) {
-		g := &s.Groups[len(s.Groups)-1]
-		for i := range g.Requests {
-			g.Requests[i].Created = noon.Add(-ago)
-		}
-	}
-}
 
 const (
 	staticUp   = "IDLE+CLOUD"
@@ -88,100 +23,51 @@ const (
 )
 
 func TestTheLifeOfAStaticNode(t *testing.T) {
-	for name, c := range map[string]struct {
-		keys  string
-		given Snapshot
-		want  []string
-	}{
-		"it is powered up at the start": {
-			given: seen(nodes("alpha-one-[0-2]", poweredDown)),
-			want:  []string{"set nodes alpha-one-[0-1] power_up"},
-		},
-		"but not against an admin who drained it": {
-			given: seen(nodes("alpha-one-[0-1]", poweredDown+"+DRAIN")),
-		},
-		"nor where the cloud could not be read": {
-			given: seen(nodes("alpha-one-[0-1]", poweredDown), unseen("europe-west4")),
-		},
-		"its failures are waited out, and never power it down": {
-			given: seen(nodes("alpha-one-0", risingIdle),
-				group("alpha-one-node-0", forNode("one", "alpha-one-0"), failed("a1", "alpha-one-0", mig.CauseConfig, time.Second))),
-			want: []string{`set nodes alpha-one-0 comment "slurmflex: waits in alpha-one-node-0 since 2026-11-21T12:00:00Z, armed 2026-11-21T12:00:00Z"`},
-		},
-		"it is powered down when its machine is gone from the cloud and does not answer": {
-			given: seen(nodes("alpha-one-0", noAnswer)),
-			want:  []string{"set nodes alpha-one-0 power_down_force"},
-		},
-		"also when Slurm has given it up": {
-			given: seen(nodes("alpha-one-0", givenUp)),
-			want:  []string{"set nodes alpha-one-0 power_down_force"},
-		},
-		"as soon as its lease has ended and its machine is gone, before Slurm notices": {
-			given: seen(nodes("alpha-one-0", "IDLE+CLOUD+MAINTENANCE+RESERVED"), reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)),
-			want:  []string{"set nodes alpha-one-0 power_down_force"},
-		},
-		"not while a job still runs there": {
-			given: seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+MAINTENANCE+RESERVED"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0"),
-				reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)),
-		},
-		"not when it only does not answer": {
-			given: seen(nodes("alpha-one-0", noAnswer), group("alpha-one-node-0", forNode("one", "alpha-one-0")),
-				vms("alpha-one-0", "alpha-one-node-0", "RUNNING")),
-		},
-		"not when the cloud's list alone lacks it": {
-			given: seen(nodes("alpha-one-0", staticUp)),
-		},
-		"not while a job is on it, which is told": {
-			given: seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
-			want:  []string{`set AdminComment of job 7: "flex-start: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`},
-		},
-		"not where the cloud could not be read": {
-			given: seen(nodes("alpha-one-0", givenUp), unseen("europe-west4")),
-		},
-		"it is free again as soon as its machine is gone": {
-			given: seen(nodes("alpha-one-0", poweringDown)),
-			want:  []string{"set nodes alpha-one-0 resume"},
-		},
-		"but not while the machine is going": {
-			given: seen(nodes("alpha-one-0", poweringDown), group("alpha-one-node-0", forNode("one", "alpha-one-0")),
-				vms("alpha-one-0", "alpha-one-node-0", "STOPPING")),
-		},
-		"it goes back into the pool when it did not come up in time": {
-			given: seen(because("alpha-one-2", tooLate, "ResumeTimeout reached")),
-			want:  []string{"set nodes alpha-one-2 resume"},
-		},
-		"also when it had a reason of ours before": {
-			given: seen(because("alpha-one-2", tooLate, "slurmflex: its lease ended at 2026-11-21T11:55:00Z : ResumeTimeout reached")),
-			want:  []string{"set nodes alpha-one-2 resume"},
-		},
-		"not when it had an admin's": {
-			given: seen(because("alpha-one-2", tooLate, "burnt : ResumeTimeout reached")),
-		},
-		"but a node that an admin downed stays down": {
-			given: seen(because("alpha-one-[0-2]", tooLate, "burnt")),
-		},
-		"it is renewed early where that is wanted, when idle": {
-			keys: "renew_before: 3600",
-			given: seen(nodes("alpha-one-0", staticUp), nodes("alpha-one-1", "ALLOCATED+CLOUD"),
-				job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-1"), reserved("slurmflex-alpha-1795265940", "alpha-one-[0-1]", noon),
-				group("alpha-one-node-0", forNode("one", "alpha-one-0")), ending("alpha-one-0", "alpha-one-node-0", time.Hour, 59*time.Minute),
-				group("alpha-one-node-1", forNode("one", "alpha-one-1")), ending("alpha-one-1", "alpha-one-node-1", time.Hour, 59*time.Minute)),
-			want: []string{"set nodes alpha-one-0 power_down"},
-		},
-		"and not earlier": {
-			keys: "renew_before: 3600",
-			given: seen(nodes("alpha-one-0", staticUp), reserved("slurmflex-alpha-1795266060", "alpha-one-0", noon),
-				group("alpha-one-node-0", forNode("one", "alpha-one-0")), ending("alpha-one-0", "alpha-one-node-0", time.Hour, 61*time.Minute)),
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := alphaConfig(t)
-			if c.keys != "" {
-				cfg = with(t, c.keys)
-			}
-			assert.Equal(t, c.want, actions(Compute(cfg, c.given)))
-		})
-	}
+	in := situations(t, alphaConfig(t))
+	in("it is powered up at the start", seen(nodes("alpha-one-[0-2]", poweredDown)),
+		"set nodes alpha-one-[0-1] power_up")
+	in("but not against an admin who drained it", seen(nodes("alpha-one-[0-1]", poweredDown+"+DRAIN")))
+	in("nor where the cloud could not be read", seen(nodes("alpha-one-[0-1]", poweredDown), unseen("europe-west4")))
+	in("its failures are waited out, and never power it down", seen(nodes("alpha-one-0", risingIdle),
+		nodeGroup(0, failed("a1", "alpha-one-0", mig.CauseConfig, time.Second))),
+		`set nodes alpha-one-0 comment "slurmflex: waits in alpha-one-node-0 since 2026-11-21T12:00:00Z, armed 2026-11-21T12:00:00Z"`)
+	in("it is powered down when its machine is gone from the cloud and does not answer",
+		seen(nodes("alpha-one-0", noAnswer)), "set nodes alpha-one-0 power_down_force")
+	in("also when Slurm has given it up", seen(nodes("alpha-one-0", givenUp)),
+		"set nodes alpha-one-0 power_down_force")
+	in("as soon as its lease has ended and its machine is gone, before Slurm notices",
+		seen(nodes("alpha-one-0", "IDLE+CLOUD+MAINTENANCE+RESERVED"),
+			reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)), "set nodes alpha-one-0 power_down_force")
+	in("not while a job still runs there", seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+MAINTENANCE+RESERVED"),
+		job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0"),
+		reserved("slurmflex-alpha-1795262340", "alpha-one-0", noon)))
+	in("not when it only does not answer", seen(nodes("alpha-one-0", noAnswer),
+		nodeGroup(0), vms("alpha-one-0", "alpha-one-node-0", "RUNNING")))
+	in("not when the cloud's list alone lacks it", seen(nodes("alpha-one-0", staticUp)))
+	in("not while a job is on it, which is told", seen(nodes("alpha-one-0", "ALLOCATED+CLOUD+NOT_RESPONDING"),
+		job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-0")),
+		`set AdminComment of job 7: "flex-start: the machine of alpha-one-0 is gone: deleted by somebody, or lost by Google"`)
+	in("not where the cloud could not be read", seen(nodes("alpha-one-0", givenUp), unseen("europe-west4")))
+	in("it is free again as soon as its machine is gone", seen(nodes("alpha-one-0", poweringDown)),
+		"set nodes alpha-one-0 resume")
+	in("but not while the machine is going", seen(nodes("alpha-one-0", poweringDown),
+		nodeGroup(0), vms("alpha-one-0", "alpha-one-node-0", "STOPPING")))
+	in("it goes back into the pool when it did not come up in time",
+		seen(because("alpha-one-2", tooLate, "ResumeTimeout reached")), "set nodes alpha-one-2 resume")
+	in("also when it had a reason of ours before", seen(because("alpha-one-2", tooLate,
+		"slurmflex: its lease ended at 2026-11-21T11:55:00Z : ResumeTimeout reached")),
+		"set nodes alpha-one-2 resume")
+	in("not when it had an admin's", seen(because("alpha-one-2", tooLate, "burnt : ResumeTimeout reached")))
+	in("but a node that an admin downed stays down", seen(because("alpha-one-[0-2]", tooLate, "burnt")))
+	situations(t, with(t, "renew_before: 3600"))("it is renewed early where that is wanted, when idle",
+		seen(nodes("alpha-one-0", staticUp), nodes("alpha-one-1", "ALLOCATED+CLOUD"),
+			job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-1"),
+			reserved("slurmflex-alpha-1795265940", "alpha-one-[0-1]", noon), nodeGroup(0),
+			ending("alpha-one-0", "alpha-one-node-0", time.Hour, 59*time.Minute), nodeGroup(1),
+			ending("alpha-one-1", "alpha-one-node-1", time.Hour, 59*time.Minute)), "set nodes alpha-one-0 power_down")
+	situations(t, with(t, "renew_before: 3600"))("and not earlier", seen(nodes("alpha-one-0", staticUp),
+		reserved("slurmflex-alpha-1795266060", "alpha-one-0", noon), nodeGroup(0),
+		ending("alpha-one-0", "alpha-one-node-0", time.Hour, 61*time.Minute)))
 }
 
 func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
@@ -196,67 +82,40 @@ func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
 
 func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	const at13 = "slurmflex-alpha-1795266000" // 13:00 on the same day
-	group7 := group("alpha-a3-job-7", forJob("a3", 7))
-	running7 := func(list string) func(*setting) {
-		return func(s *setting) {
-			nodes(list, running)(s)
-			job(7, "train", "1:00:00", slurm.JobRunning, list)(s)
-		}
+	group7 := groupOf(7)
+	running7 := func(list string) part {
+		return and(nodes(list, running), job(7, "train", "1:00:00", slurm.JobRunning, list))
 	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"nodes with the same end, to the minute, share one": {
-			given: seen(running7("alpha-a3-[0-1]"), group7, ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
-				ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour+59*time.Second)),
-			want: []string{"reserve alpha-a3-[0-1] from 2026-11-21T13:00:00Z"},
-		},
-		"one that is there stays": {
-			given: seen(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
-				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-		},
-		"one with other nodes is changed": {
-			given: seen(running7("alpha-a3-[0-1]"), group7, ending("alpha-a3-[0-1]", "alpha-a3-job-7", time.Hour, time.Hour),
-				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-			want: []string{"change reservation " + at13 + " to alpha-a3-[0-1]"},
-		},
-		"one that no node needs is deleted": {
-			given: seen(nodes("alpha-a3-0", poweredDown), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-			want:  []string{"delete reservation " + at13},
-		},
-		"those of others are never touched": {
-			given: seen(nodes("alpha-a3-0", poweredDown), reserved("maintenance", "alpha-a3-0", noon),
-				reserved("slurmflex-alpha-a3-1795266000", "alpha-a3-0", noon), reserved("slurmflex-alpha-soon", "alpha-a3-0", noon)),
-		},
-		"one whose region could not be read stays": {
-			given: seen(running7("alpha-a3-0"), unseen("us-central1"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-		},
-		"a lease that is not its job's time limit has one too": {
-			given: seen(nodes("alpha-fix-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-fix-0"),
-				group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour)),
-			want: []string{"reserve alpha-fix-0 from 2026-11-21T13:00:00Z"},
-		},
-		"a node's next lease has its own, and the old one's goes": {
-			given: seen(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour),
-				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-			want: []string{"reserve alpha-a3-0 from 2026-11-21T14:00:00Z", "delete reservation " + at13},
-		},
-		"a node whose machine is gone stays in its own until Slurm has it powered down": {
-			given: seen(nodes("alpha-a3-0", "IDLE+CLOUD"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-		},
-		"also while it is on its way out, and has no end any more": {
-			given: seen(nodes("alpha-a3-0", "IDLE+CLOUD"), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING"),
-				reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-		},
-		"an instance without an end needs none": {
-			given: seen(running7("alpha-a3-0"), group7, vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")),
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given)))
-		})
-	}
+	in := situations(t, alphaConfig(t))
+	in("nodes with the same end, to the minute, share one", seen(running7("alpha-a3-[0-1]"), group7,
+		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
+		ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour+59*time.Second)),
+		"reserve alpha-a3-[0-1] from 2026-11-21T13:00:00Z")
+	in("one that is there stays", seen(running7("alpha-a3-0"), group7,
+		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
+		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+	in("one with other nodes is changed", seen(running7("alpha-a3-[0-1]"), group7,
+		ending("alpha-a3-[0-1]", "alpha-a3-job-7", time.Hour, time.Hour),
+		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))), "change reservation "+at13+" to alpha-a3-[0-1]")
+	in("one that no node needs is deleted", seen(nodes("alpha-a3-0", poweredDown),
+		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))), "delete reservation "+at13)
+	in("those of others are never touched", seen(nodes("alpha-a3-0", poweredDown),
+		reserved("maintenance", "alpha-a3-0", noon), reserved("slurmflex-alpha-a3-1795266000", "alpha-a3-0", noon),
+		reserved("slurmflex-alpha-soon", "alpha-a3-0", noon)))
+	in("one whose region could not be read stays", seen(running7("alpha-a3-0"), unseen("us-central1"),
+		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+	in("a lease that is not its job's time limit has one too", seen(runsOn(7, "alpha-fix-0"),
+		group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour)),
+		"reserve alpha-fix-0 from 2026-11-21T13:00:00Z")
+	in("a node's next lease has its own, and the old one's goes", seen(running7("alpha-a3-0"), group7,
+		ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
+		"reserve alpha-a3-0 from 2026-11-21T14:00:00Z", "delete reservation "+at13)
+	in("a node whose machine is gone stays in its own until Slurm has it powered down",
+		seen(nodes("alpha-a3-0", "IDLE+CLOUD"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+	in("also while it is on its way out, and has no end any more", seen(nodes("alpha-a3-0", "IDLE+CLOUD"), group7,
+		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+	in("an instance without an end needs none", seen(running7("alpha-a3-0"), group7,
+		vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")))
 }
 
 func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
@@ -269,11 +128,8 @@ func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
 }
 
 func TestAWaitForCapacity(t *testing.T) {
-	waiting := func(ago time.Duration, more ...func(*setting)) Snapshot {
-		parts := []func(*setting){
-			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
-			group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", 15*time.Minute)), asked(ago),
-		}
+	waiting := func(ago time.Duration, more ...part) Snapshot {
+		parts := []part{awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}
 		return seen(append(parts, more...)...)
 	}
 	const comment = "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T09:47:00Z"
@@ -286,130 +142,78 @@ func TestAWaitForCapacity(t *testing.T) {
 	rearmed := func(group string) string {
 		return strings.Replace(armed(group), "armed 2026-11-21T11:40", "armed 2026-11-21T12:00", 1)
 	}
-	node1 := func(s *setting) { // the other static node is up
-		group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"})(s)
-		vms("alpha-one-1", "alpha-one-node-1", "RUNNING")(s)
-	}
-	for name, c := range map[string]struct {
-		keys  string
-		given Snapshot
-		want  []string
-	}{
-		"is not spoken of in the first minute": {given: waiting(59 * time.Second)},
-		"is told to the nodes and the job": {
-			given: waiting(ago),
-			want:  []string{`set nodes alpha-a3-[0-1] comment "` + comment + `"`, `set AdminComment of job 7: "` + waited + `"`},
-		},
-		"for its turn, a back-off or the breaker outlasts ResumeTimeout too": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
-				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4), told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:07:59Z"),
-				func(s *setting) { s.Jobs[0].Start = noon.Add(-20 * time.Minute) }),
-			want: []string{`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`},
-		},
-		"of a static node for its next attempt does, however many have failed": {
-			given: seen(nodes("alpha-one-0", risingIdle), nodes("alpha-one-1", running), node1, resumeTimeout(time.Hour),
-				refused("alpha-one-node-0", mig.CauseQuota, time.Second, 6), commented("alpha-one-0", armed("one-node-0"))),
-			want: []string{`set nodes alpha-one-0 power_up comment "` + rearmed("one-node-0") + `"`},
-		},
-		"of jobs whose shared node is taken from none of them does": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-a3-0"),
-				job(8, "shared", "15:00", configured, "alpha-a3-0"), resumeTimeout(time.Hour),
-				refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 6), commented("alpha-a3-0", armed("a3-job-7")),
-				told(8, sixth)),
-			want: []string{`set nodes alpha-a3-0 power_up comment "` + rearmed("a3-job-7") + `"`, `set AdminComment of job 7: "` + sixth + `"`},
-		},
-		"is told once": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
-		},
-		"names what the last attempt met": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
-				s.Groups[0].Requests[0].Message = "ZONE_RESOURCE_POOL_EXHAUSTED: none"
-			}),
-			want: []string{`set AdminComment of job 7: "` + waited + `; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`},
-		},
-		"counts from when the job was given its nodes, whichever attempt it is": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) { s.Jobs[0].Start = noon.Add(-5 * time.Hour) }),
-			want:  []string{`set AdminComment of job 7: "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`},
-		},
-		"says if the lease will not be long enough": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
-				s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
-				s.Groups[0].Requests[0].Duration = 7 * 24 * time.Hour
-			}),
-			want: []string{`set AdminComment of job 7: "flex-start: waiting 2h10m for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`},
-		},
-		"outlasts ResumeTimeout: its count starts over in good time": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
-			want: []string{`set nodes alpha-a3-[0-1] power_up comment ` +
-				`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`},
-		},
-		"not before": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(7*time.Hour)),
-		},
-		"nor again": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", strings.Replace(comment, "armed 2026-11-21T09:47", "armed 2026-11-21T11:59", 1)),
-				told(7, waited), resumeTimeout(6*time.Hour)),
-		},
-		"nor once machines are being made": {
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour),
-				vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")),
-		},
-		"ends, and the nodes say so no longer": {
-			given: seen(nodes("alpha-a3-[0-1]", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-[0-1]"),
-				commented("alpha-a3-[0-1]", comment)),
-			want: []string{`set nodes alpha-a3-[0-1] comment ""`},
-		},
-		"leaves the comments of others alone": {
-			given: seen(nodes("alpha-a3-0", poweredDown), commented("alpha-a3-0", "ask Operations first")),
-		},
-		"ends at provision_timeout as is configured": {
-			keys:  "provision_timeout: 7200, on_provision_timeout: hold",
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
-			want:  []string{"return alpha-a3-[0-1] to Slurm and hold job 7: no capacity for 2 × a3-machine in 2h10m (provision_timeout 02:00:00)"},
-		},
-		"not before provision_timeout": {
-			keys:  "provision_timeout: 9000",
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
-		},
-		"counts for a job from when it was given its nodes": {
-			keys: "provision_timeout: 7200",
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *setting) {
-				s.Jobs[0].Start = noon.Add(-time.Hour) // the request was another job's before
-			}),
-		},
-		"ends there also where nothing is asked for yet, or on the legacy path": {
-			keys: "provision_timeout: 600",
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *setting) {
-				s.Jobs[0].Start = noon.Add(-10 * time.Minute)
-				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
-			}),
-			want: []string{
-				"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none",
-			},
-		},
-		"not when machines are coming": {
-			keys: "provision_timeout: 7200",
-			given: waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited),
-				vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")),
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := alphaConfig(t)
-			if c.keys != "" {
-				cfg = with(t, c.keys)
-			}
-			assert.Equal(t, c.want, actions(Compute(cfg, c.given)))
-		})
-	}
+	node1 := and(group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"}),
+		vms("alpha-one-1", "alpha-one-node-1", "RUNNING"))
+	in := situations(t, alphaConfig(t))
+	in("is not spoken of in the first minute", waiting(59*time.Second))
+	in("is told to the nodes and the job", waiting(ago),
+		`set nodes alpha-a3-[0-1] comment "`+comment+`"`, `set AdminComment of job 7: "`+waited+`"`)
+	in("for its turn, a back-off or the breaker outlasts ResumeTimeout too", seen(awaits(7, "alpha-a3-0"),
+		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4),
+		told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:07:59Z"),
+		started(7, 20*time.Minute)),
+		`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`)
+	in("of a static node for its next attempt does, however many have failed", seen(nodes("alpha-one-0", risingIdle),
+		nodes("alpha-one-1", running), node1, resumeTimeout(time.Hour),
+		refused("alpha-one-node-0", mig.CauseQuota, time.Second, 6), commented("alpha-one-0", armed("one-node-0"))),
+		`set nodes alpha-one-0 power_up comment "`+rearmed("one-node-0")+`"`)
+	in("of jobs whose shared node is taken from none of them does", seen(nodes("alpha-a3-0", poweringUp),
+		job(7, "shared", "15:00", configured, "alpha-a3-0"), job(8, "shared", "15:00", configured, "alpha-a3-0"),
+		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 6),
+		commented("alpha-a3-0", armed("a3-job-7")), told(8, sixth)),
+		`set nodes alpha-a3-0 power_up comment "`+rearmed("a3-job-7")+`"`, `set AdminComment of job 7: "`+sixth+`"`)
+	in("is told once", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)))
+	in("names what the last attempt met", waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
+		s.Groups[0].Requests[0].Message = "ZONE_RESOURCE_POOL_EXHAUSTED: none"
+	}),
+		`set AdminComment of job 7: "`+waited+`; last attempt: ZONE_RESOURCE_POOL_EXHAUSTED: none"`)
+	in("counts from when the job was given its nodes, whichever attempt it is", waiting(ago,
+		commented("alpha-a3-[0-1]", comment), started(7, 5*time.Hour)),
+		`set AdminComment of job 7: "flex-start: waiting 5h00m for 2 × a3-machine for 00:15:00"`)
+	in("says if the lease will not be long enough",
+		waiting(ago, commented("alpha-a3-[0-1]", comment), func(s *setting) {
+			s.Jobs[0].Limit = slurm.ParseLimit("30-00:00:00")
+			s.Groups[0].Requests[0].Duration = 7 * 24 * time.Hour
+		}),
+		`set AdminComment of job 7: "flex-start: waiting 2h10m for 2 × a3-machine for 7-00:00:00, less than its time limit of 30-00:00:00"`)
+	in("outlasts ResumeTimeout: its count starts over in good time", waiting(ago,
+		commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(6*time.Hour)),
+		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
+	in("not before", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(7*time.Hour)))
+	in("nor again", waiting(ago, commented("alpha-a3-[0-1]", strings.Replace(comment, "armed 2026-11-21T09:47",
+		"armed 2026-11-21T11:59", 1)), told(7, waited), resumeTimeout(6*time.Hour)))
+	in("nor once machines are being made", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited),
+		resumeTimeout(6*time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
+	in("ends, and the nodes say so no longer", seen(runsOn(7, "alpha-a3-[0-1]"),
+		commented("alpha-a3-[0-1]", comment)), `set nodes alpha-a3-[0-1] comment ""`)
+	in("leaves the comments of others alone", seen(nodes("alpha-a3-0", poweredDown),
+		commented("alpha-a3-0", "ask Operations first")))
+	situations(t, with(t,
+		"provision_timeout: 7200, on_provision_timeout: hold"))("ends at provision_timeout as is configured",
+		waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited)),
+		"return alpha-a3-[0-1] to Slurm and hold job 7: no capacity for 2 × a3-machine in 2h10m (provision_timeout 02:00:00)")
+	situations(t, with(t, "provision_timeout: 9000"))("not before provision_timeout", waiting(ago,
+		commented("alpha-a3-[0-1]", comment), told(7, waited)))
+	situations(t, with(t, "provision_timeout: 7200"))("counts for a job from when it was given its nodes",
+		waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *setting) {
+			s.Jobs[0].Start = noon.Add(-time.Hour) // the request was another job's before
+		}))
+	situations(t, with(t, "provision_timeout: 600"))("ends there also where nothing is asked for yet, or on the legacy path",
+		seen(awaits(7, "alpha-a3-0"), func(s *setting) {
+			s.Jobs[0].Start = noon.Add(-10 * time.Minute)
+			s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
+		}),
+		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none")
+	situations(t, with(t, "provision_timeout: 7200"))("not when machines are coming", waiting(ago,
+		commented("alpha-a3-[0-1]", comment), told(7, waited), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 }
 
 func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 2
-	s := seen(nodes("alpha-a3-[0-3]", poweringUp), job(5, "train", "15:00", configured, "alpha-a3-0"),
-		job(6, "train", "15:00", configured, "alpha-a3-1"), job(7, "train", "15:00", configured, "alpha-a3-2"),
-		job(8, "train", "15:00", configured, "alpha-a3-3"),
-		group("alpha-a3-job-5", forJob("a3", 5), request("a1", mig.Accepted, "alpha-a3-0", 15*time.Minute)))
+	s := seen(nodes("alpha-a3-[0-3]", poweringUp), job(5, "train", "15:00", configured, "alpha-a3-0"), job(6, "train",
+		"15:00", configured, "alpha-a3-1"), job(7, "train", "15:00", configured, "alpha-a3-2"), job(8, "train",
+		"15:00", configured, "alpha-a3-3"), groupOf(5, accepted("alpha-a3-0")))
 	s.Jobs[2].Priority = 1000
 	assert.Equal(t, []string{
 		"create group alpha-a3-job-7 in us-central1",
@@ -421,23 +225,20 @@ func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 
 func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
 	half := func(age time.Duration) Snapshot {
-		return seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-1099]", poweringUp),
-			job(7, "train", "15:00", configured, "alpha-a3-[0-1099]"),
-			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-999]", "alpha-a3-job-7", age, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-999]", noon.Add(time.Hour)),
-			group("alpha-a3-job-7-p1", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[1000-1099]", 15*time.Minute)))
+		return seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-1099]", poweringUp), job(7, "train",
+			"15:00", configured, "alpha-a3-[0-1099]"), leasedTo(7, "alpha-a3-[0-999]", age, time.Hour),
+			group("alpha-a3-job-7-p1", forJob("a3", 7), accepted("alpha-a3-[1000-1099]")))
 	}
-	assert.Empty(t, actions(Compute(alphaConfig(t), half(9*time.Minute))))
+	assert.Empty(t, planned(t, half(9*time.Minute)))
 	assert.Equal(t, []string{
 		"return alpha-a3-[1000-1099] to Slurm and requeue job 7: 1000 nodes arrived at 11:50:00 but 100 others did not within gang_timeout 00:10:00",
-	}, actions(Compute(alphaConfig(t), half(10*time.Minute))))
+	}, planned(t, half(10*time.Minute)))
 	assert.Empty(t, actions(Compute(with(t, "gang_timeout: 0"), half(10*time.Hour))), "0 is off")
 }
 
 func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 	s := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
-		group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 10*time.Minute, 50*time.Minute),
-		reserved("slurmflex-alpha-1795265400", "alpha-a3-[0-1]", noon.Add(50*time.Minute)))
+		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	assert.Equal(t, []string{
 		"return alpha-a3-1 to Slurm and requeue job 7: the machine did not join Slurm within boot_timeout 00:10:00",
 	}, actions(Compute(with(t, "boot_timeout: 600"), s)))
@@ -448,41 +249,29 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 func TestATemplate(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
 	given := func(change func(*Template)) Snapshot {
-		s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"))
+		s := seen(awaits(7, "alpha-a3-0"))
 		t := s.Templates[link]
 		change(&t)
 		s.Templates[link] = t
 		return s
 	}
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"that contradicts flex-start is named with the fix, and the job held": {
-			given: given(func(t *Template) { t.Model = "STANDARD" }),
-			want: []string{"return alpha-a3-0 to Slurm and hold job 7: instance template " + link +
-				" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START"},
-		},
-		"that does not exist is named, and the job held": {
-			given: given(func(t *Template) {
-				t.Err = &mig.Error{Op: "read instance template", Object: link, Cause: mig.CauseNotFound, Err: errors.New("404 notFound")}
-			}),
-			want: []string{"return alpha-a3-0 to Slurm and hold job 7: read instance template " + link + ": 404 notFound"},
-		},
-		"that could not be read is waited for": {
-			given: given(func(t *Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }),
-		},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(alphaConfig(t), c.given))) })
-	}
+	in := situations(t, alphaConfig(t))
+	in("that contradicts flex-start is named with the fix, and the job held",
+		given(func(t *Template) { t.Model = "STANDARD" }),
+		"return alpha-a3-0 to Slurm and hold job 7: instance template "+link+" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START")
+	in("that does not exist is named, and the job held", given(func(t *Template) {
+		t.Err = &mig.Error{Op: "read instance template", Object: link, Cause: mig.CauseNotFound, Err: errors.New("404 notFound")}
+	}),
+		"return alpha-a3-0 to Slurm and hold job 7: read instance template "+link+": 404 notFound")
+	in("that could not be read is waited for",
+		given(func(t *Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }))
 	s := given(func(*Template) {})
 	s.Templates = nil
 	assert.Empty(t, Compute(alphaConfig(t), s).Actions, "unread is not fit")
 }
 
 func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-		group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"))
+	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"))
 	s.Instances[0].FlexStart = false
 	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(),
 		"instance alpha-a3-0 is not FLEX_START, and billed otherwise: correct instance template "+

@@ -12,21 +12,17 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/mig"
-	"slurmflex/slurm"
 )
 
 // placed is alpha's configuration with placement of nodeset a3 within distance.
 func placed(t testing.TB, distance string) *config.Config {
 	t.Helper()
-	const size = "node_count_dynamic_max: 3000\n"
-	text := strings.Replace(alpha, size, size+"    enable_placement: true\n    placement_max_distance: "+distance+"\n", 1)
-	cfg, err := config.Parse("alpha.yaml", []byte(text))
-	require.NoError(t, err)
-	return cfg
+	const size = "node_count_dynamic_max: 3000, "
+	return parsed(t, strings.Replace(alpha, size, size+"enable_placement: true, placement_max_distance: "+distance+", ", 1))
 }
 
 // machines gives nodeset a3's template a machine type.
-func machines(machineType string) func(*setting) {
+func machines(machineType string) part {
 	return func(s *setting) {
 		const link = "projects/demo/global/instanceTemplates/a3"
 		t := s.Templates[link]
@@ -35,86 +31,43 @@ func machines(machineType string) func(*setting) {
 	}
 }
 
-func policy(name string, stamp mig.Stamp) func(*setting) {
-	return func(s *setting) {
-		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
-		s.Policies = append(s.Policies, mig.Policy{Name: name, Region: "us-central1", Stamp: stamp})
-	}
-}
-
 func TestPlacement(t *testing.T) {
 	a4 := machines("a4-highgpu-8g")
-	waiting := func(list string, more ...func(*setting)) Snapshot {
+	waiting := func(list string, more ...part) Snapshot {
 		return seen(append(more, nodes(list, poweringUp), job(7, "train", "15:00", configured, list))...)
 	}
-	group7 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", 15*time.Minute))
+	group7 := groupOf(7, succeeded("alpha-a3-0"))
 	policy7 := policy("alpha-a3-job-7", forJob("a3", 7))
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"a policy comes before the group that names it": {
-			given: waiting("alpha-a3-[0-1]", a4),
-			want: []string{
-				"create workload policy alpha-a3-job-7 in us-central1",
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"a policy that is there serves": {
-			given: waiting("alpha-a3-0", a4, policy7),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"a job of more nodes than a policy holds comes in parts, each with its own": {
-			given: waiting("alpha-a3-[0-150]", a4),
-			want: []string{
-				"create workload policy alpha-a3-job-7 in us-central1",
-				"create group alpha-a3-job-7 in us-central1",
-				"request 150 nodes (alpha-a3-[0-149]) in alpha-a3-job-7/a1 for 00:15:00",
-				"create workload policy alpha-a3-job-7-p1 in us-central1",
-				"create group alpha-a3-job-7-p1 in us-central1",
-				"request 1 node (alpha-a3-150) in alpha-a3-job-7-p1/a1 for 00:15:00",
-			},
-		},
-		"machines that cannot be placed are not asked for, and the fix is named": {
-			given: waiting("alpha-a3-0", machines("n2-standard-2")),
-			want: []string{"return alpha-a3-0 to Slurm and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 " +
-				"is not available for n2-standard-2; set it to false"},
-		},
-		"a policy that was refused for good gives the nodes back": {
-			given: waiting("alpha-a3-0", a4, refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
-			want:  []string{"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no"},
-		},
-		"a policy stays as long as its group": {
-			given: seen(a4, nodes("alpha-a3-0", running), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				group7, policy7, vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-		},
-		"also while its group is being deleted": {
-			given: seen(a4, nodes("alpha-a3-0", poweredDown), group7, policy7),
-			want:  []string{"delete group alpha-a3-job-7"},
-		},
-		"and goes after it": {
-			given: seen(a4, nodes("alpha-a3-0", poweredDown), policy7),
-			want:  []string{"delete workload policy alpha-a3-job-7"},
-		},
-		"another cluster's policy stays": {
-			given: seen(a4, policy7, func(s *setting) { s.Policies[0].Stamp.Cluster = "beta" }),
-		},
-		"a policy stays where its group could not be read": {
-			given: seen(a4, policy7, unseen("us-central1")),
-		},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, actions(Compute(placed(t, "2"), c.given))) })
-	}
+	in := situations(t, placed(t, "2"))
+	in("a policy comes before the group that names it", waiting("alpha-a3-[0-1]", a4),
+		"create workload policy alpha-a3-job-7 in us-central1", "create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
+	in("a policy that is there serves", waiting("alpha-a3-0", a4, policy7),
+		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
+	in("a job of more nodes than a policy holds comes in parts, each with its own", waiting("alpha-a3-[0-150]", a4),
+		"create workload policy alpha-a3-job-7 in us-central1", "create group alpha-a3-job-7 in us-central1",
+		"request 150 nodes (alpha-a3-[0-149]) in alpha-a3-job-7/a1 for 00:15:00",
+		"create workload policy alpha-a3-job-7-p1 in us-central1", "create group alpha-a3-job-7-p1 in us-central1",
+		"request 1 node (alpha-a3-150) in alpha-a3-job-7-p1/a1 for 00:15:00")
+	in("machines that cannot be placed are not asked for, and the fix is named", waiting("alpha-a3-0",
+		machines("n2-standard-2")),
+		"return alpha-a3-0 to Slurm and hold job 7: nodeset a3: enable_placement with placement_max_distance 2 "+"is not available for n2-standard-2; set it to false")
+	in("a policy that was refused for good gives the nodes back", waiting("alpha-a3-0", a4,
+		refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
+		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
+	in("a policy stays as long as its group", seen(a4, runsOn(7, "alpha-a3-0"), group7, policy7,
+		machinesOf(7, "alpha-a3-0")))
+	in("also while its group is being deleted", seen(a4, nodes("alpha-a3-0", poweredDown), group7, policy7),
+		"delete group alpha-a3-job-7")
+	in("and goes after it", seen(a4, nodes("alpha-a3-0", poweredDown), policy7),
+		"delete workload policy alpha-a3-job-7")
+	in("another cluster's policy stays", seen(a4, policy7, func(s *setting) { s.Policies[0].Stamp.Cluster = "beta" }))
+	in("a policy stays where its group could not be read", seen(a4, policy7, unseen("us-central1")))
 }
 
 func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 	for distance, want := range map[string]string{"1": "SUBBLOCK", "2": "BLOCK", "3": "CLUSTER", "null": ""} {
-		p := Compute(placed(t, distance), seen(machines("a4-highgpu-8g"), nodes("alpha-a3-0", poweringUp),
-			job(7, "train", "15:00", configured, "alpha-a3-0")))
+		p := Compute(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0")))
 		require.Len(t, p.Actions, 3)
 		made := p.Actions[0].(CreatePolicy)
 		assert.Equal(t, want, made.Spec.Distance, "at placement_max_distance %s", distance)
@@ -125,21 +78,21 @@ func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 
 func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
-	part0 := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-149]", 15*time.Minute))
-	part1 := func(r mig.Request) func(*setting) { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
-	waits := part1(request("a1", mig.Accepted, "alpha-a3-150", 15*time.Minute))
+	part0 := groupOf(7, accepted("alpha-a3-[0-149]"))
+	part1 := func(r mig.Request) part { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
+	waits := part1(accepted("alpha-a3-150"))
 	unread := func(s *setting) {
 		s.Templates[link] = Template{Err: &mig.Error{Op: "read", Object: link, Cause: mig.CauseUnavailable, Err: errors.New("503")}}
 	}
-	for name, more := range map[string][]func(*setting){
+	for name, more := range map[string][]part{
 		"as it was":                       {machines("a4-highgpu-8g"), waits},
 		"with another type of machine":    {machines("a3-ultragpu-8g"), waits},
 		"unread":                          {unread, waits},
 		"unread, and another part failed": {unread, part1(failed("a1", "alpha-a3-150", mig.CauseCapacity, time.Hour))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			given := append([]func(*setting){
-				nodes("alpha-a3-[0-150]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-150]"), part0,
+			given := append([]part{
+				awaits(7, "alpha-a3-[0-150]"), part0,
 				policy("alpha-a3-job-7", forJob("a3", 7)), policy("alpha-a3-job-7-p1", forJob("a3", 7)),
 			}, more...)
 			assert.Empty(t, actions(Compute(placed(t, "2"), seen(given...))))
@@ -148,10 +101,10 @@ func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 }
 
 func TestPoliciesThatCouldNotBeReadHoldUpOnlyWhatNeedsThem(t *testing.T) {
-	s := seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"), func(s *setting) {
+	s := seen(awaits(7, "alpha-a3-0"), func(s *setting) {
 		s.UnseenPolicies = map[string]error{"us-central1": errors.New("503")}
 	})
-	assert.Len(t, actions(Compute(alphaConfig(t), s)), 2, "a nodeset without placement")
+	assert.Len(t, planned(t, s), 2, "a nodeset without placement")
 	cfg := alphaConfig(t)
 	cfg.NodeSets[slices.IndexFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == "a3" })].Placement = true
 	assert.Empty(t, actions(Compute(cfg, s)))

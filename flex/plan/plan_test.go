@@ -1,525 +1,183 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
-const alpha = `
-slurm_cluster_name: alpha
-project: demo
-partitions:
-  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3, one, fix]}
-  shared: {partition_name: shared, partition_nodeset: [a3, one, bulk, cpu]}
-nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_dynamic_max: 3000
-    instance_template: projects/demo/global/instanceTemplates/a3
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {use_job_duration: true}
-  one:
-    nodeset_name: one
-    node_count_static: 2
-    node_count_dynamic_max: 6
-    instance_template: projects/demo/global/instanceTemplates/one
-    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
-    zone_policy_allow: [europe-west4-b]
-    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}
-  fix:
-    nodeset_name: fix
-    node_count_dynamic_max: 4
-    instance_template: projects/demo/global/instanceTemplates/fix
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {max_run_duration: 3600}
-  bulk:
-    nodeset_name: bulk
-    node_count_dynamic_max: 2
-    instance_template: projects/demo/global/instanceTemplates/bulk
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {use_bulk_insert: true}
-  cpu:
-    nodeset_name: cpu
-    node_count_dynamic_max: 2
-    instance_template: projects/demo/global/instanceTemplates/cpu
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-`
-
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
-func alphaConfig(t testing.TB) *config.Config {
-	t.Helper()
-	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
-	require.NoError(t, err)
-	return cfg
-}
-
-// a setting is a snapshot in the making.
-type setting struct{ Snapshot }
-
-func seen(parts ...func(*setting)) Snapshot {
-	s := &setting{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}, Templates: map[string]Template{}}}
-	for _, set := range []string{"a3", "one", "fix", "bulk"} {
-		s.Templates["projects/demo/global/instanceTemplates/"+set] = Template{Template: mig.Template{
-			MachineType: set + "-machine", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
-			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
-		}}
-	}
-	for _, p := range parts {
-		p(s)
-	}
-	s.Requeues = map[uint32]bool{}
-	for _, j := range s.Jobs {
-		_, warned := memo.WarnedAt(s.Told[j.ID])
-		s.Requeues[j.ID] = !warned
-	}
-	return s.Snapshot
-}
-
-func names(list string) []string {
-	all, err := slurm.Expand(list)
-	if err != nil {
-		panic(err)
-	}
-	return all
-}
-
-// The states that Slurm prints on a node's way.
-const (
-	poweredDown  = "IDLE+CLOUD+POWERED_DOWN"
-	aboutToRise  = "ALLOCATED+CLOUD+POWERED_DOWN"
-	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // marked already
-	risingIdle   = "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"
-	running      = "ALLOCATED+CLOUD+POWER_DOWN"
-	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
-)
-
-func nodes(list, state string) func(*setting) {
-	return func(s *setting) {
-		for _, n := range names(list) {
-			s.Nodes = append(s.Nodes, slurm.Node{Name: n, State: slurm.ParseState(state)})
-		}
-	}
-}
-
-// freed are nodes whose job left them a moment ago.
-func freed(list, state string) func(*setting) {
-	return func(s *setting) {
-		nodes(list, state)(s)
-		for i := range s.Nodes[len(s.Nodes)-len(names(list)):] {
-			s.Nodes[len(s.Nodes)-1-i].LastBusyTime = noon.Add(-5 * time.Second)
-		}
-	}
-}
-
-func job(id uint32, partition, limit string, state slurm.JobState, list string) func(*setting) {
-	return func(s *setting) {
-		s.Jobs = append(s.Jobs, slurm.Job{
-			ID: id, ArrayID: id, Partition: partition, Limit: slurm.ParseLimit(limit), State: state, Nodes: names(list),
-		})
-	}
-}
-
-func group(name string, stamp mig.Stamp, requests ...mig.Request) func(*setting) {
-	return func(s *setting) {
-		region := "us-central1"
-		if stamp.NodeSet == "one" {
-			region = "europe-west4"
-		}
-		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
-		s.Groups = append(s.Groups, mig.Group{
-			Name: name, Region: region, Stamp: stamp, Created: noon.Add(-time.Hour), Requests: requests,
-		})
-	}
-}
-
-func forJob(set string, id uint32) mig.Stamp { return mig.Stamp{NodeSet: set, Job: id} }
-
-func forNode(set, node string) mig.Stamp { return mig.Stamp{NodeSet: set, Node: node} }
-
-func request(name string, state mig.RequestState, list string, d time.Duration) mig.Request {
-	return mig.Request{
-		Name: name, State: state, Instances: names(list), Duration: d, Created: noon.Add(-30 * time.Second),
-	}
-}
-
-func failed(name string, list string, cause mig.Cause, ago time.Duration) mig.Request {
-	return mig.Request{
-		Name: name, State: mig.Failed, Instances: names(list), Created: noon.Add(-ago), Cause: cause,
-		Message: "STOCKOUT: none",
-	}
-}
-
-func vms(list, group, status string) func(*setting) {
-	return func(s *setting) {
-		region, zone := "us-central1", "us-central1-a"
-		if strings.Contains(list, "-one-") {
-			region, zone = "europe-west4", "europe-west4-b"
-		}
-		for _, n := range names(list) {
-			s.Instances = append(s.Instances, mig.Instance{
-				Name: n, Zone: zone, Region: region, Group: group, Status: status, FlexStart: true,
-				Created: noon.Add(-time.Minute),
-			})
-		}
-	}
-}
-
-func unseen(region string) func(*setting) {
-	return func(s *setting) { s.Unseen[region] = errors.New("read instances: 503") }
-}
-
-func refused(group string, cause mig.Cause, ago time.Duration, times int) func(*setting) {
-	return func(s *setting) {
-		s.Refused[group] = Refusal{Cause: cause, Message: "INVALID_ARGUMENT: no", At: noon.Add(-ago), Times: times}
-	}
-}
-
-func actions(p Plan) []string {
-	var lines []string
-	for _, a := range p.Actions {
-		line := a.String()
-		if back, ok := a.(ReturnNodes); ok {
-			line += ": " + back.Reason
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 func TestAPass(t *testing.T) {
 	const min15 = 15 * time.Minute
-	for name, c := range map[string]struct {
-		given Snapshot
-		want  []string
-	}{
-		"does nothing when nothing is wanted": {
-			given: seen(nodes("alpha-a3-[0-9]", poweredDown)),
-		},
-		"asks for all nodes of an exclusive job at once, for the job's time limit": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"asks for max_run_duration where the job's duration is not used": {
-			given: seen(nodes("alpha-fix-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-fix-0")),
-			want: []string{
-				"create group alpha-fix-job-7 in us-central1",
-				"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00",
-			},
-		},
-		"takes the nodes of a job whose resume calls have not all come yet": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-a3-1", aboutToRise),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
-			},
-		},
-		"gives two jobs a group each": {
-			given: seen(nodes("alpha-a3-[0-3]", poweringUp),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				job(8, "train", "20:00", slurm.JobConfiguring, "alpha-a3-[2-3]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
-				"create group alpha-a3-job-8 in us-central1",
-				"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-job-8/a1 for 00:20:00",
-			},
-		},
-		"never ties unrelated jobs of a shared node together": {
-			given: seen(nodes("alpha-a3-[0-2]", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
-				job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				job(8, "shared", "20:00", slurm.JobConfiguring, "alpha-a3-[1-2]")),
-			want: []string{
-				"create group alpha-a3-job-7 in us-central1",
-				"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",
-				"create group alpha-a3-job-8 in us-central1",
-				"request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:20:00",
-			},
-		},
-		"asks node by node where the nodeset says so": {
-			given: seen(nodes("alpha-one-[2-3]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-one-[2-3]")),
-			want: []string{
-				"create group alpha-one-node-2 in europe-west4",
-				"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
-				"create group alpha-one-node-3 in europe-west4",
-				"request 1 node (alpha-one-3) in alpha-one-node-3/a1 for 02:00:00",
-			},
-		},
-		"asks for a node that an admin powered up": {
-			given: seen(nodes("alpha-a3-5", risingIdle)),
-			want: []string{
-				"create group alpha-a3-node-5 in us-central1",
-				"request 1 node (alpha-a3-5) in alpha-a3-node-5/a1 for 7-00:00:00",
-			},
-		},
-		"keeps what it asked for such a node, though Slurm forgets that no job had it": {
-			given: seen(freed("alpha-a3-5", risingIdle),
-				group("alpha-a3-node-5", forNode("a3", "alpha-a3-5"), request("a1", mig.Accepted, "alpha-a3-5", time.Hour))),
-		},
-		"asks for a static node that is powering up": {
-			given: seen(freed("alpha-one-0", risingIdle)),
-			want: []string{
-				"create group alpha-one-node-0 in europe-west4",
-				"request 1 node (alpha-one-0) in alpha-one-node-0/a1 for 02:00:00",
-			},
-		},
-		"asks only for the request when the group is there already": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7))),
-			want: []string{"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00"},
-		},
-		"asks for nothing twice": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-		},
-		"leaves a gang alone while its nodes come up one after the other": {
-			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15)),
-				vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-		},
-		"adopts a live request for another job's nodes if its lease is long enough": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-		},
-		"replaces a live request whose lease is too short for the job": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "30:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-			want: []string{"cancel request alpha-a3-job-7/a1"},
-		},
-		"replaces a live request that brings only a part of the job": {
-			given: seen(nodes("alpha-a3-[0-2]", poweringUp), job(8, "train", "10:00", slurm.JobConfiguring, "alpha-a3-[0-2]"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-			want: []string{"cancel request alpha-a3-job-7/a1"},
-		},
-		"cancels the request of a job that was cancelled, and hands the nodes back": {
-			given: seen(freed("alpha-a3-[0-1]", risingIdle),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-[0-1]", min15))),
-			want: []string{
-				"cancel request alpha-a3-job-7/a1",
-				"set nodes alpha-a3-[0-1] power_down_force",
-			},
-		},
-		"does the same for a job whose nodes come each by itself": {
-			given: seen(freed("alpha-one-2", risingIdle),
-				group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7},
-					request("a1", mig.Accepted, "alpha-one-2", 2*time.Hour))),
-			want: []string{
-				"cancel request alpha-one-node-2/a1",
-				"set nodes alpha-one-2 power_down_force",
-			},
-		},
-		"waits until a request has left CREATING, then cancels it": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringDown),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Creating, "alpha-a3-[0-1]", min15))),
-		},
-		"cancels the second of two requests for the same nodes": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", min15),
-					request("a2", mig.Accepted, "alpha-a3-0", min15))),
-			want: []string{"cancel request alpha-a3-job-7/a2"},
-		},
-		"deletes the instances of nodes that Slurm powers down, and no others": {
-			given: seen(nodes("alpha-a3-1", poweringDown), nodes("alpha-a3-10", running),
-				job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-10"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-1", min15)),
-				group("alpha-a3-job-8", forJob("a3", 8), request("a1", mig.Succeeded, "alpha-a3-10", min15)),
-				vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING"), vms("alpha-a3-10", "alpha-a3-job-8", "RUNNING")),
-			want: []string{"delete instances alpha-a3-1 of alpha-a3-job-7"},
-		},
-		"never deletes an instance that a job's node runs on": {
-			given: seen(nodes("alpha-a3-1", poweringDown), job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-1"),
-				group("alpha-a3-job-8", forJob("a3", 8)), vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")),
-		},
-		"leaves instances alone that no group of ours made": {
-			given: seen(nodes("alpha-a3-[1-2]", poweringDown),
-				vms("alpha-a3-1", "", "RUNNING"), vms("alpha-a3-2", "somebody-elses", "RUNNING")),
-		},
-		"leaves instances alone whose node Slurm does not show": {
-			given: seen(group("alpha-a3-job-8", forJob("a3", 8)), vms("alpha-a3-1", "alpha-a3-job-8", "RUNNING")),
-		},
-		"waits until the old instance of a node is gone before it asks for a new one": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7)), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING")),
-		},
-		"deletes a group that is empty": {
-			given: seen(nodes("alpha-a3-[0-1]", poweredDown),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
-			want: []string{"delete group alpha-a3-job-7"},
-		},
-		"keeps an empty group while a node in use could have its machine there unseen": {
-			given: seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweredDown),
-				job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", min15))),
-		},
-		"deletes a job's old group when its nodes have found their machines elsewhere": {
-			given: seen(nodes("alpha-a3-0", running), job(9, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-0", min15)),
-				group("alpha-a3-job-9", forJob("a3", 9), request("a1", mig.Succeeded, "alpha-a3-0", min15)),
-				vms("alpha-a3-0", "alpha-a3-job-9", "RUNNING")),
-			want: []string{"delete group alpha-a3-job-7"},
-		},
-		"never touches a group of another cluster": {
-			given: seen(nodes("alpha-a3-0", poweringDown), func(s *setting) {
-				s.Groups = append(s.Groups, mig.Group{
-					Name: "alpha-a3-job-7", Region: "us-central1",
-					Stamp:    mig.Stamp{Version: 1, Cluster: "alpha-a3", NodeSet: "a3", Job: 7},
-					Requests: []mig.Request{request("a1", mig.Accepted, "alpha-a3-0", min15)},
-				})
-			}, vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-		},
-		"creates nothing in a region that could not be read": {
-			given: seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-one-2", poweringUp), unseen("us-central1"),
-				job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0,alpha-one-2")),
-			want: []string{
-				"create group alpha-one-node-2 in europe-west4",
-				"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
-			},
-		},
-		"hands no node back whose region could not be read": {
-			given: seen(freed("alpha-a3-0", risingIdle), unseen("us-central1")),
-		},
-		"marks the nodes of an exclusive job, where Slurm has not, so that they go when it ends": {
-			given: seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING")),
-			want: []string{"set nodes alpha-a3-0 power_down"},
-		},
-		"does not mark the nodes of a shared partition, nor static ones": {
-			given: seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "shared", "15:00", slurm.JobRunning, "alpha-a3-0"),
-				nodes("alpha-one-0", "ALLOCATED+CLOUD"), job(8, "train", "15:00", slurm.JobRunning, "alpha-one-0")),
-		},
-		"leaves a node to the admin who drained or downed it while it powers up": {
-			given: seen(freed("alpha-a3-0", risingIdle+"+DRAIN"), freed("alpha-a3-1", "DOWN+CLOUD+POWERING_UP")),
-		},
-		"leaves a node alone whose state it does not understand": {
-			given: seen(freed("alpha-a3-0", risingIdle+"+LEVITATING"), nodes("alpha-a3-1", poweringDown+"+LEVITATING"),
-				group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", min15)),
-				vms("alpha-a3-1", "alpha-a3-job-7", "RUNNING")),
-		},
-		"knows other nodesets' nodes and leaves them alone": {
-			given: seen(nodes("alpha-cpu-0", poweringUp), job(7, "shared", "15:00", slurm.JobConfiguring, "alpha-cpu-0"),
-				freed("alpha-cpu-1", risingIdle), nodes("beta-a3-0", poweringUp)),
-		},
-		"waits a minute after the first failure": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
-			want: []string{`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; retrying at 2026-11-21T12:00:01Z"`},
-		},
-		"then tries again under the next attempt's name": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
-			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
-		},
-		"counts a refusal once that is on record too": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
-				refused("alpha-a3-job-7", mig.CauseCapacity, 60*time.Second, 1)),
-			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"},
-		},
-		"gives all unbooted nodes of a job back when its request can never succeed": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
-			want: []string{"return alpha-a3-[0-1] to Slurm and hold job 7: STOCKOUT: none"},
-		},
-		"gives the nodes back when the cloud refuses the group for a reason that will not pass": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
-			want: []string{"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no"},
-		},
-		"gives the nodes back after max_attempts": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
-					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
-					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
-			want: []string{"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: STOCKOUT: none"},
-		},
-		"gives them back once for each attempt that fails, also when the job has been given nodes again": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
-					failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity, 3*time.Hour),
-					failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0", mig.CauseQuota, 2*time.Minute)),
-				func(s *setting) { s.Jobs[0].Start = noon.Add(-time.Second) }),
-			want: []string{`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; retrying at 2026-11-21T12:14:00Z"`},
-		},
-		"waits, and says what to fix, where a group of its name is somebody else's": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
-			want: []string{`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; ` +
-				`delete or rename it"`},
-		},
-		"goes on at once where that group is its own after all": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), group("alpha-a3-job-7", forJob("a3", 7))),
-			want: []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
-		},
-		"waits for a request of its own that the lists do not show yet": {
-			given: seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-1]"),
-				group("alpha-a3-job-7", forJob("a3", 7)), counting(2), creating(2)),
-		},
-		"also beside one that has failed": {
-			given: seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-0"),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Hour)), counting(1), creating(1)),
-		},
-		"lets such a group be, and the nodes that it may serve, when the job has gone": {
-			given: seen(nodes("alpha-a3-0", poweringDown), group("alpha-a3-job-7", forJob("a3", 7)), counting(1), creating(1)),
-		},
-		"keeps a group that counts the attempts of a job in the queue": {
-			given: seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
-		},
-		"keeps such a group of a single node": {
-			given: seen(nodes("alpha-one-2", poweredDown), job(7, "train", "15:00", slurm.JobPending, ""),
-				group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7},
-					failed("a1", "alpha-one-2", mig.CauseCapacity, time.Second))),
-		},
-		"and deletes it when the job has left the queue": {
-			given: seen(nodes("alpha-a3-0", poweredDown),
-				group("alpha-a3-job-7", forJob("a3", 7), failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))),
-			want: []string{"delete group alpha-a3-job-7"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := Compute(alphaConfig(t), c.given)
-			assert.Equal(t, c.want, actions(p))
-			for _, a := range p.Actions {
-				assert.NotEmpty(t, a.Because(), "%s gives no reason", a)
-			}
+	in := situations(t, alphaConfig(t))
+	in("does nothing when nothing is wanted", seen(nodes("alpha-a3-[0-9]", poweredDown)))
+	in("asks for all nodes of an exclusive job at once, for the job's time limit", seen(awaits(7, "alpha-a3-[0-1]")),
+		"create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
+	in("asks for max_run_duration where the job's duration is not used", seen(awaits(7, "alpha-fix-0")),
+		"create group alpha-fix-job-7 in us-central1",
+		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00")
+	in("takes the nodes of a job whose resume calls have not all come yet", seen(nodes("alpha-a3-0", poweringUp),
+		nodes("alpha-a3-1", aboutToRise), job(7, "train", "15:00", configured, "alpha-a3-[0-1]")),
+		"create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
+	in("gives two jobs a group each", seen(nodes("alpha-a3-[0-3]", poweringUp),
+		job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
+		job(8, "train", "20:00", configured, "alpha-a3-[2-3]")), "create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00",
+		"create group alpha-a3-job-8 in us-central1",
+		"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-job-8/a1 for 00:20:00")
+	in("never ties unrelated jobs of a shared node together",
+		seen(nodes("alpha-a3-[0-2]", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"),
+			job(8, "shared", "20:00", configured, "alpha-a3-[1-2]")), "create group alpha-a3-job-7 in us-central1",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:20:00",
+		"create group alpha-a3-job-8 in us-central1", "request 1 node (alpha-a3-2) in alpha-a3-job-8/a1 for 00:20:00")
+	in("asks node by node where the nodeset says so", seen(awaits(7, "alpha-one-[2-3]")),
+		"create group alpha-one-node-2 in europe-west4",
+		"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00",
+		"create group alpha-one-node-3 in europe-west4",
+		"request 1 node (alpha-one-3) in alpha-one-node-3/a1 for 02:00:00")
+	in("asks for a node that an admin powered up", seen(nodes("alpha-a3-5", risingIdle)),
+		"create group alpha-a3-node-5 in us-central1",
+		"request 1 node (alpha-a3-5) in alpha-a3-node-5/a1 for 7-00:00:00")
+	in("keeps what it asked for such a node, though Slurm forgets that no job had it",
+		seen(freed("alpha-a3-5", risingIdle), group("alpha-a3-node-5", forNode("a3", "alpha-a3-5"), request("a1",
+			mig.Accepted, "alpha-a3-5", time.Hour))))
+	in("asks for a static node that is powering up", seen(freed("alpha-one-0", risingIdle)),
+		"create group alpha-one-node-0 in europe-west4",
+		"request 1 node (alpha-one-0) in alpha-one-node-0/a1 for 02:00:00")
+	in("asks only for the request when the group is there already", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7)),
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-7/a1 for 00:15:00")
+	in("asks for nothing twice", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]"))))
+	in("leaves a gang alone while its nodes come up one after the other", seen(nodes("alpha-a3-0", running),
+		nodes("alpha-a3-1", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"),
+		groupOf(7, accepted("alpha-a3-[0-1]")), machinesOf(7, "alpha-a3-0")))
+	in("adopts a live request for another job's nodes if its lease is long enough",
+		seen(nodes("alpha-a3-[0-1]", poweringUp), job(8, "train", "10:00", configured, "alpha-a3-[0-1]"),
+			groupOf(7, accepted("alpha-a3-[0-1]"))))
+	in("replaces a live request whose lease is too short for the job", seen(nodes("alpha-a3-[0-1]", poweringUp),
+		job(8, "train", "30:00", configured, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"cancel request alpha-a3-job-7/a1")
+	in("replaces a live request that brings only a part of the job", seen(nodes("alpha-a3-[0-2]", poweringUp),
+		job(8, "train", "10:00", configured, "alpha-a3-[0-2]"), groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"cancel request alpha-a3-job-7/a1")
+	in("cancels the request of a job that was cancelled, and hands the nodes back",
+		seen(freed("alpha-a3-[0-1]", risingIdle), groupOf(7, accepted("alpha-a3-[0-1]"))),
+		"cancel request alpha-a3-job-7/a1", "set nodes alpha-a3-[0-1] power_down_force")
+	in("does the same for a job whose nodes come each by itself", seen(freed("alpha-one-2", risingIdle),
+		group("alpha-one-node-2", mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7}, request("a1", mig.Accepted,
+			"alpha-one-2", 2*time.Hour))),
+		"cancel request alpha-one-node-2/a1", "set nodes alpha-one-2 power_down_force")
+	in("waits until a request has left CREATING, then cancels it", seen(nodes("alpha-a3-[0-1]", poweringDown),
+		groupOf(7, request("a1", mig.Creating, "alpha-a3-[0-1]", min15))))
+	in("cancels the second of two requests for the same nodes", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, accepted("alpha-a3-0"), request("a2", mig.Accepted, "alpha-a3-0", min15))),
+		"cancel request alpha-a3-job-7/a2")
+	in("deletes the instances of nodes that Slurm powers down, and no others", seen(nodes("alpha-a3-1", poweringDown),
+		runsOn(8, "alpha-a3-10"), groupOf(7, succeeded("alpha-a3-1")), groupOf(8, succeeded("alpha-a3-10")),
+		machinesOf(7, "alpha-a3-1"), machinesOf(8, "alpha-a3-10")), "delete instances alpha-a3-1 of alpha-a3-job-7")
+	in("never deletes an instance that a job's node runs on", seen(nodes("alpha-a3-1", poweringDown),
+		job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-1"), groupOf(8), machinesOf(8, "alpha-a3-1")))
+	in("leaves instances alone that no group of ours made", seen(nodes("alpha-a3-[1-2]", poweringDown),
+		vms("alpha-a3-1", "", "RUNNING"), vms("alpha-a3-2", "somebody-elses", "RUNNING")))
+	in("leaves instances alone whose node Slurm does not show", seen(groupOf(8), machinesOf(8, "alpha-a3-1")))
+	in("waits until the old instance of a node is gone before it asks for a new one",
+		seen(awaits(8, "alpha-a3-[0-1]"), groupOf(7), vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING")))
+	in("deletes a group that is empty", seen(nodes("alpha-a3-[0-1]", poweredDown),
+		groupOf(7, succeeded("alpha-a3-[0-1]"))), "delete group alpha-a3-job-7")
+	in("keeps an empty group while a node in use could have its machine there unseen",
+		seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweredDown),
+			job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"), groupOf(7, succeeded("alpha-a3-[0-1]"))))
+	in("deletes a job's old group when its nodes have found their machines elsewhere", seen(runsOn(9, "alpha-a3-0"),
+		groupOf(7, succeeded("alpha-a3-0")), groupOf(9, succeeded("alpha-a3-0")), machinesOf(9, "alpha-a3-0")),
+		"delete group alpha-a3-job-7")
+	in("never touches a group of another cluster", seen(nodes("alpha-a3-0", poweringDown), func(s *setting) {
+		s.Groups = append(s.Groups, mig.Group{
+			Name: "alpha-a3-job-7", Region: "us-central1",
+			Stamp:    mig.Stamp{Version: 1, Cluster: "alpha-a3", NodeSet: "a3", Job: 7},
+			Requests: []mig.Request{accepted("alpha-a3-0")},
 		})
-	}
-}
-
-// creating has the last group create that many members.
-func creating(n int) func(*setting) {
-	return func(s *setting) { s.Groups[len(s.Groups)-1].Creating = n }
-}
-
-// counting sets the last group's target size.
-func counting(n int) func(*setting) {
-	return func(s *setting) { s.Groups[len(s.Groups)-1].TargetSize = n }
+	}, machinesOf(7, "alpha-a3-0")))
+	in("creates nothing in a region that could not be read", seen(nodes("alpha-a3-0", poweringUp),
+		nodes("alpha-one-2", poweringUp), unseen("us-central1"),
+		job(7, "train", "15:00", configured, "alpha-a3-0,alpha-one-2")),
+		"create group alpha-one-node-2 in europe-west4",
+		"request 1 node (alpha-one-2) in alpha-one-node-2/a1 for 02:00:00")
+	in("hands no node back whose region could not be read", seen(freed("alpha-a3-0", risingIdle),
+		unseen("us-central1")))
+	in("marks the nodes of an exclusive job, where Slurm has not, so that they go when it ends",
+		seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"), job(7, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+			machinesOf(7, "alpha-a3-0")), "set nodes alpha-a3-0 power_down")
+	in("does not mark the nodes of a shared partition, nor static ones", seen(nodes("alpha-a3-0", "ALLOCATED+CLOUD"),
+		job(7, "shared", "15:00", slurm.JobRunning, "alpha-a3-0"), nodes("alpha-one-0", "ALLOCATED+CLOUD"),
+		job(8, "train", "15:00", slurm.JobRunning, "alpha-one-0")))
+	in("leaves a node to the admin who drained or downed it while it powers up",
+		seen(freed("alpha-a3-0", risingIdle+"+DRAIN"), freed("alpha-a3-1", "DOWN+CLOUD+POWERING_UP")))
+	in("leaves a node alone whose state it does not understand", seen(freed("alpha-a3-0", risingIdle+"+LEVITATING"),
+		nodes("alpha-a3-1", poweringDown+"+LEVITATING"), groupOf(7, accepted("alpha-a3-0")),
+		machinesOf(7, "alpha-a3-1")))
+	in("knows other nodesets' nodes and leaves them alone", seen(nodes("alpha-cpu-0", poweringUp),
+		job(7, "shared", "15:00", configured, "alpha-cpu-0"), freed("alpha-cpu-1", risingIdle),
+		nodes("beta-a3-0", poweringUp)))
+	in("waits a minute after the first failure", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 59*time.Second))),
+		`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): STOCKOUT: none; retrying at 2026-11-21T12:00:01Z"`)
+	in("then tries again under the next attempt's name", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 60*time.Second))),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
+	in("counts a refusal once that is on record too", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
+		refused("alpha-a3-job-7", mig.CauseCapacity, 60*time.Second, 1)),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
+	in("gives all unbooted nodes of a job back when its request can never succeed", seen(awaits(7, "alpha-a3-[0-1]"),
+		groupOf(7, failed("a1", "alpha-a3-[0-1]", mig.CauseConfig, time.Second))),
+		"return alpha-a3-[0-1] to Slurm and hold job 7: STOCKOUT: none")
+	in("gives the nodes back when the cloud refuses the group for a reason that will not pass",
+		seen(awaits(7, "alpha-a3-0"), refused("alpha-a3-job-7", mig.CausePermission, time.Second, 1)),
+		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
+	in("gives the nodes back after max_attempts", seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0",
+		mig.CauseCapacity, 5*time.Hour), failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3",
+		"alpha-a3-0", mig.CauseCapacity, 3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour),
+		failed("a5", "alpha-a3-0", mig.CauseQuota, time.Second))),
+		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: STOCKOUT: none")
+	in("gives them back once for each attempt that fails, also when the job has been given nodes again",
+		seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 5*time.Hour),
+			failed("a2", "alpha-a3-0", mig.CauseCapacity, 4*time.Hour), failed("a3", "alpha-a3-0", mig.CauseCapacity,
+				3*time.Hour), failed("a4", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour), failed("a5", "alpha-a3-0",
+				mig.CauseQuota, 2*time.Minute)), started(7, time.Second)),
+		`set AdminComment of job 7: "flex-start: attempt 5 failed (quota): STOCKOUT: none; retrying at 2026-11-21T12:14:00Z"`)
+	in("waits, and says what to fix, where a group of its name is somebody else's", seen(awaits(7, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 9)),
+		`set AdminComment of job 7: "flex-start: alpha-a3-job-7 already exists in us-central1 without this cluster's stamp; `+`delete or rename it"`)
+	in("goes on at once where that group is its own after all", seen(awaits(7, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseExists, time.Second, 1), groupOf(7)),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
+	in("waits for a request of its own that the lists do not show yet", seen(awaits(7, "alpha-a3-[0-1]"), groupOf(7),
+		counting(2), creating(2)))
+	in("also beside one that has failed", seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Hour)), counting(1), creating(1)))
+	in("lets such a group be, and the nodes that it may serve, when the job has gone",
+		seen(nodes("alpha-a3-0", poweringDown), groupOf(7), counting(1), creating(1)))
+	in("keeps a group that counts the attempts of a job in the queue", seen(nodes("alpha-a3-0", poweredDown),
+		job(7, "train", "15:00", slurm.JobPending, ""),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))))
+	in("keeps such a group of a single node", seen(nodes("alpha-one-2", poweredDown),
+		job(7, "train", "15:00", slurm.JobPending, ""), group("alpha-one-node-2",
+			mig.Stamp{NodeSet: "one", Node: "alpha-one-2", Job: 7}, failed("a1", "alpha-one-2", mig.CauseCapacity,
+				time.Second))))
+	in("and deletes it when the job has left the queue", seen(nodes("alpha-a3-0", poweredDown),
+		groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, time.Second))), "delete group alpha-a3-job-7")
 }
 
 func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
-	whole := seen(nodes("alpha-a3-[0-2499]", poweringUp), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"))
+	whole := seen(awaits(7, "alpha-a3-[0-2499]"))
 	want := []string{
 		"create group alpha-a3-job-7 in us-central1",
 		"request 1000 nodes (alpha-a3-[0-999]) in alpha-a3-job-7/a1 for 00:15:00",
@@ -528,33 +186,13 @@ func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
 		"create group alpha-a3-job-7-p2 in us-central1",
 		"request 500 nodes (alpha-a3-[2000-2499]) in alpha-a3-job-7-p2/a1 for 00:15:00",
 	}
-	assert.Equal(t, want, actions(Compute(alphaConfig(t), whole)))
+	assert.Equal(t, want, planned(t, whole))
 
 	// A part that has come changes nothing about the names of the others.
-	rest := seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-2499]", poweringUp),
-		job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-2499]"),
-		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-999]", 15*time.Minute)),
-		vms("alpha-a3-[0-999]", "alpha-a3-job-7", "RUNNING"))
-	assert.Equal(t, want[2:], actions(Compute(alphaConfig(t), rest)))
-}
-
-func TestTheOrderOfWhatIsSeenChangesNothing(t *testing.T) {
-	cfg := alphaConfig(t)
-	s := seen(nodes("alpha-a3-[0-9]", poweringUp), freed("alpha-a3-[10-12]", risingIdle), nodes("alpha-one-[0-5]", poweringUp),
-		nodes("alpha-a3-[20-29]", poweringDown), job(7, "train", "15:00", slurm.JobConfiguring, "alpha-a3-[0-4]"),
-		job(8, "train", "20:00", slurm.JobConfiguring, "alpha-a3-[5-9],alpha-one-[0-5]"),
-		group("alpha-a3-job-3", forJob("a3", 3)), group("alpha-a3-job-4", forJob("a3", 4)),
-		group("alpha-a3-job-5", forJob("a3", 5), request("a1", mig.Accepted, "alpha-a3-[10-12]", time.Hour)),
-		vms("alpha-a3-[20-24]", "alpha-a3-job-3", "RUNNING"), vms("alpha-a3-[25-29]", "alpha-a3-job-4", "RUNNING"))
-	want := actions(Compute(cfg, s))
-	require.NotEmpty(t, want)
-	for range 20 {
-		rand.Shuffle(len(s.Nodes), func(i, j int) { s.Nodes[i], s.Nodes[j] = s.Nodes[j], s.Nodes[i] })
-		rand.Shuffle(len(s.Jobs), func(i, j int) { s.Jobs[i], s.Jobs[j] = s.Jobs[j], s.Jobs[i] })
-		rand.Shuffle(len(s.Groups), func(i, j int) { s.Groups[i], s.Groups[j] = s.Groups[j], s.Groups[i] })
-		rand.Shuffle(len(s.Instances), func(i, j int) { s.Instances[i], s.Instances[j] = s.Instances[j], s.Instances[i] })
-		require.Equal(t, want, actions(Compute(cfg, s)))
-	}
+	rest := seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-2499]", poweringUp), job(7, "train",
+		"15:00", configured, "alpha-a3-[0-2499]"), groupOf(7, succeeded("alpha-a3-[0-999]")), machinesOf(7,
+		"alpha-a3-[0-999]"))
+	assert.Equal(t, want[2:], planned(t, rest))
 }
 
 func TestPowerOfANode(t *testing.T) {
@@ -585,9 +223,7 @@ func TestPowerOfANode(t *testing.T) {
 
 func TestLease(t *testing.T) {
 	flex := func(s string) *config.Flex {
-		cfg, err := config.Parse("x", []byte(strings.Replace(alpha, "{use_job_duration: true}", s, 1)))
-		require.NoError(t, err)
-		return cfg.NodeSets[0].Flex
+		return parsed(t, strings.Replace(alpha, "{use_job_duration: true}", s, 1)).NodeSets[0].Flex
 	}
 	for _, c := range []struct {
 		flex   string

@@ -51,34 +51,23 @@ func asksFor(state mig.RequestState, nodes ...string) mig.Request {
 func TestNoRuleIsBrokenWhen(t *testing.T) {
 	const powersUp = "ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	forJob1 := mig.Stamp{NodeSet: "a3", Job: 1}
-	for name, given := range map[string]func() *world{
-		"a job runs on a node that the configuration has no more": func() *world {
-			return where(t, "ALLOCATED+CLOUD", slurm.JobRunning, "alpha-a3-6").
-				withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-6", "alpha-a3-job-1")
-		},
-		"a job has begun since the nodes were read, when its boot had almost been given up": func() *world {
-			return where(t, powersUp, slurm.JobRunning, "alpha-a3-0").
-				withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-0", "alpha-a3-job-1")
-		},
-		"a job has begun since the nodes were read, and its template was changed": func() *world {
-			w := where(t, powersUp, slurm.JobRunning, "alpha-a3-0")
-			template := fit("a4-highgpu-8g")
-			template.Model = "STANDARD"
-			w.Templates["projects/demo/global/instanceTemplates/a3"] = template
-			return w
-		},
-		"a job has begun on a node that showed as powered down": func() *world {
-			return where(t, usual[0], slurm.JobRunning, "alpha-a3-0").
-				withGroup("alpha-a3-job-1", america, forJob1, asksFor(mig.Accepted, "alpha-a3-0"))
-		},
-		"a node of a job is refused for good after another has been asked for": func() *world {
-			w := where(t, powersUp, slurm.JobConfiguring, "alpha-one-2", "alpha-one-3")
-			w.Refused["alpha-one-node-3"] = plan.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-			return w
-		},
+	changed := where(t, powersUp, slurm.JobRunning, "alpha-a3-0")
+	template := fit("a4-highgpu-8g")
+	template.Model = "STANDARD"
+	changed.Templates["projects/demo/global/instanceTemplates/a3"] = template
+	refused := where(t, powersUp, slurm.JobConfiguring, "alpha-one-2", "alpha-one-3")
+	refused.Refused["alpha-one-node-3"] = plan.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+	for name, w := range map[string]*world{
+		"a job runs on a node that the configuration has no more": where(t, "ALLOCATED+CLOUD", slurm.JobRunning, "alpha-a3-6").
+			withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-6", "alpha-a3-job-1"),
+		"a job has begun since the nodes were read, when its boot had almost been given up": where(t, powersUp, slurm.JobRunning, "alpha-a3-0").
+			withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-0", "alpha-a3-job-1"),
+		"a job has begun since the nodes were read, and its template was changed": changed,
+		"a job has begun on a node that showed as powered down": where(t, usual[0], slurm.JobRunning, "alpha-a3-0").
+			withGroup("alpha-a3-job-1", america, forJob1, asksFor(mig.Accepted, "alpha-a3-0")),
+		"a node of a job is refused for good after another has been asked for": refused,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := given()
 			snap := w.snapshot()
 			assert.Empty(t, broken(sightOf(w.cfg, snap), plan.Compute(w.cfg, snap)))
 		})

@@ -239,8 +239,8 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = (s.hasGroup(a.Group.Region, a.Group.Name) || made[a.Group.String()]) && s.haveNodes(a.Spec.Instances)
 		case plan.BulkInsert:
 			ours = a.Spec.Stamp.Cluster == cluster && s.haveNodes(a.Spec.Instances)
-		case plan.CancelRequest:
-			ours = s.hasGroup(a.Group.Region, a.Group.Name)
+		case plan.CancelRequest, plan.DeleteRequest, plan.DeleteGroup:
+			_, ours = s.groups[a.Queue()]
 		case plan.DeleteInstances:
 			ours = s.hasGroup(a.Group.Region, a.Group.Name) && !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
 				return in.GroupID() != a.Group
@@ -249,18 +249,12 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = !slices.ContainsFunc(a.Instances, func(in mig.Instance) bool {
 				return in.Group != "" || in.Stamp.Cluster != cluster
 			})
-		case plan.DeleteGroup:
-			ours = s.hasGroup(a.Group.Region, a.Group.Name)
-		case plan.DeleteRequest:
-			ours = s.hasGroup(a.Group.Region, a.Group.Name)
 		case plan.SetNodes:
 			ours = s.haveNodes(a.Nodes)
 		case plan.ReturnNodes:
 			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
-		case plan.CommentJob:
-			ours = s.hasJob(a.Job)
-		case plan.WarnJob:
-			ours = s.hasJob(a.Job)
+		case plan.CommentJob, plan.WarnJob:
+			ours = s.hasJob(a.About().Job)
 		case plan.CreatePolicy:
 			ours = a.Spec.Stamp.Cluster == cluster
 		case plan.DeletePolicy:

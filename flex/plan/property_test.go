@@ -1,14 +1,20 @@
 package plan_test
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -107,5 +113,149 @@ func TestEveryWorldComesToRest(t *testing.T) {
 		if unrest := m.goOnUntil(seen); unrest != "" {
 			t.Fatalf("%s\nin a world that is now\n%sand was\n%s", unrest, told(m.world), begun)
 		}
+	})
+}
+
+// Others may write where we read: a node's comment, reason and Extra, a job's
+// AdminComment, a reservation's name, a request's name and its error. No text
+// makes a plan that breaks a rule.
+func FuzzWhatOthersWrite(f *testing.F) {
+	cfg := houseConfig(f)
+	cfg.NodeSets[0].Flex.BootFailures = 2
+	f.Add(waits("2026-11-21T11:59:00Z"), "ResumeTimeout reached", bootsFailed(1, noon), memo.Warning(noon, "all is lost"), "slurmflex-alpha-1795266000", "a1", "STOCKOUT: none")
+	f.Add(waits("noon"), "", bootsFailed(9223372036854775807, noon), memo.OwnComment, "slurmflex-alpha-9223372036854775807", "a9223372036854775807", "")
+	f.Add("slurmflex: waits in ", "slurmflex: ", bootsFailed(-1, time.Time{}), memo.OwnComment+"told : ", "slurmflex-alpha--1", "a-1", "no\nlines")
+	f.Fuzz(func(t *testing.T, comment, reason, extra, told, reservation, request, message string) {
+		if strings.Contains(comment+reason+extra+told+reservation+message, "\n") {
+			t.Skip("what Slurm and Compute tell of comes in lines")
+		}
+		const node, job = "alpha-a3-0", 1
+		for _, state := range usual {
+			for _, end := range []mig.RequestState{mig.Accepted, mig.Failed, mig.Cancelled} {
+				snap := lone(slurm.ParseState(state), []string{"dynamic", "CONFIGURING", "none", string(end)})
+				snap.Nodes[0].Comment, snap.Nodes[0].Reason, snap.Nodes[0].Extra = comment, reason, extra
+				snap.Told, snap.Requeues[job] = map[uint32]string{job: told}, len(told)%2 == 0
+				snap.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{node}, Start: noon}}
+				r := &snap.Groups[0].Requests[0]
+				r.Name, r.Message, r.Created = request, message, noon.Add(-time.Hour)
+				if wrong := broken(sightOf(cfg, snap), plan.Compute(cfg, snap)); len(wrong) > 0 {
+					t.Fatalf("%s, request %s: %s", state, end, strings.Join(wrong, "; "))
+				}
+			}
+		}
+	})
+}
+
+// B1, B4: lists lack machines of ours, or show them without their maker; their
+// groups count them, and say so or nothing.
+func TestNoMachineIsLostByAListThatLacksIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		snap := w.snapshot()
+		truth := sightOf(w.cfg, snap)
+		there := map[string][]mig.Instance{} // of ours, by region/group
+		for _, in := range snap.Instances {
+			if key := in.Region + "/" + in.Group; truth.hasGroup(in.Region, in.Group) && !in.Leaving() {
+				there[key] = append(there[key], in)
+			}
+		}
+		for i := range snap.Groups {
+			g := &snap.Groups[i]
+			g.TargetSize, g.Creating = len(there[g.Region+"/"+g.Name]), 0
+			for _, r := range g.Live() {
+				g.TargetSize, g.Creating = g.TargetSize+len(r.Instances), g.Creating+len(r.Instances)
+			}
+		}
+		snap.Instances = hideSome(t, snap.Instances)
+		snap.Members = map[mig.GroupID]plan.Members{}
+		for _, g := range snap.Hidden(snap.Groups) {
+			snap.Members[g.ID()] = drawMembers(t, there[g.Region+"/"+g.Name])
+		}
+		p := plan.Compute(w.cfg, snap)
+		for _, a := range p.Actions {
+			if a, ok := a.(plan.DeleteGroup); ok {
+				for _, in := range there[a.Group.String()] {
+					if truth.busy(in.Name, holdsNodes) {
+						t.Fatalf("%s has instance %s, and a job has its node: %s\nin this world:\n%s", a.Group.Name, in.Name, a, told(w))
+					}
+				}
+			}
+		}
+		for _, name := range asked(p) {
+			for key, instances := range there {
+				if slices.Contains(mig.Names(instances), name) {
+					t.Fatalf("instance %s of %s is asked for again\nin this world:\n%s", name, key, told(w))
+				}
+			}
+		}
+	})
+}
+
+// hideSome are the instances without some, and some without their maker.
+func hideSome(t *rapid.T, all []mig.Instance) (seen []mig.Instance) {
+	for _, in := range all {
+		switch upTo(t, "how it shows", 2) {
+		case 1:
+			continue
+		case 2:
+			in.Group = ""
+		}
+		seen = append(seen, in)
+	}
+	return seen
+}
+
+// drawMembers is what a group says of its instances.
+func drawMembers(t *rapid.T, all []mig.Instance) (m plan.Members) {
+	if rarely(t, "it does not say") {
+		return plan.Members{Err: errors.New("503")}
+	}
+	for _, in := range all {
+		m.All = append(m.All, mig.Member{Name: in.Name, Status: in.Status, Action: "NONE"})
+	}
+	return m
+}
+
+// A1: of a job whose row could not be read, no machine is deleted and no node
+// powered down, whatever could be read of it: all that it needs to keep its
+// nodes. Where these are not known, the nodes' own states speak for it.
+func TestAJobThatCannotBeReadKeepsItsNodes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		w.Partitions = []slurm.Partition{{Name: "train", Exclusive: true}, {Name: "shared"}}
+		if len(w.jobs) == 0 {
+			t.Skip("there is no job")
+		}
+		job := w.jobs[pick(t, "job that cannot be read", slices.Sorted(maps.Keys(w.jobs))...)]
+		row := slurm.UnreadRow{Kind: slurm.JobRow, Why: "time"}
+		if rapid.Bool().Draw(t, "its id can be read") {
+			row.Name = fmt.Sprint(job.ID)
+		}
+		if rapid.Bool().Draw(t, "its nodes can be read") {
+			row.Nodes, row.NodesKnown = job.Nodes, true
+		} else if !w.showHeld(job) {
+			t.Skip("no witness is left")
+		}
+		s := sightOf(w.cfg, w.snapshot())
+		s.jobs = map[string][]slurm.Job{}
+		for _, name := range job.Nodes {
+			s.jobs[name] = []slurm.Job{job}
+		}
+		delete(w.jobs, job.ID)
+		w.Unread = slurm.Unread{row}
+		for _, wrong := range sparesWhatAJobRunsOn(s, plan.Compute(w.cfg, w.snapshot())) {
+			t.Errorf("of %s: %s\nin\n%s", row, wrong, told(w))
+		}
+	})
+}
+
+// showHeld reports whether all of the job's nodes show that a job has them, and
+// no other has them to itself.
+func (w *world) showHeld(job slurm.Job) bool {
+	return !slices.ContainsFunc(job.Nodes, func(name string) bool {
+		n, shown := w.nodes[name]
+		return !shown || !n.State.Held() || slices.ContainsFunc(inOrder(w.jobs), func(j slurm.Job) bool {
+			return j.ID != job.ID && j.Partition == "train" && slices.Contains(j.Nodes, name)
+		})
 	})
 }

@@ -23,43 +23,21 @@ const house = `
 slurm_cluster_name: alpha
 project: demo
 partitions:
-  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3, one, near, bulk]}
-  shared: {partition_name: shared, partition_nodeset: [a3, one, bulk, cpu]}
+  train: {enable_job_exclusive: true, partition_nodeset: [a3, one, near, bulk]}
+  shared: {partition_nodeset: [a3, one, bulk, cpu]}
 nodeset:
-  a3:
-    nodeset_name: a3
-    node_count_dynamic_max: 6
-    instance_template: projects/demo/global/instanceTemplates/a3
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a, us-central1-b]
-    dws_flex: {use_job_duration: true}
-  one:
-    nodeset_name: one
-    node_count_static: 2
-    node_count_dynamic_max: 2
-    instance_template: projects/demo/global/instanceTemplates/one
-    subnetwork: projects/demo/regions/europe-west4/subnetworks/default
-    zone_policy_allow: [europe-west4-b]
-    dws_flex: {provisioning: node_by_node}
-  near:
-    nodeset_name: near
-    node_count_dynamic_max: 24
-    instance_template: projects/demo/global/instanceTemplates/near
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    enable_placement: true
-    placement_max_distance: 1
-    dws_flex: {max_run_duration: 43200}
-  bulk:
-    nodeset_name: bulk
-    node_count_dynamic_max: 2
-    instance_template: projects/demo/global/instanceTemplates/bulk
-    subnetwork: projects/demo/regions/us-central1/subnetworks/default
-    zone_policy_allow: [us-central1-a]
-    dws_flex: {use_bulk_insert: true}
-  cpu:
-    nodeset_name: cpu
-    node_count_dynamic_max: 2
+  a3: {node_count_dynamic_max: 6, instance_template: projects/demo/global/instanceTemplates/a3,
+    subnetwork: &us projects/demo/regions/us-central1/subnetworks/default,
+    zone_policy_allow: [us-central1-a, us-central1-b], dws_flex: {use_job_duration: true}}
+  one: {node_count_static: 2, node_count_dynamic_max: 2, instance_template: projects/demo/global/instanceTemplates/one,
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b],
+    dws_flex: {provisioning: node_by_node}}
+  near: {node_count_dynamic_max: 24, instance_template: projects/demo/global/instanceTemplates/near, subnetwork: *us,
+    zone_policy_allow: [us-central1-a], enable_placement: true, placement_max_distance: 1,
+    dws_flex: {max_run_duration: 43200}}
+  bulk: {node_count_dynamic_max: 2, instance_template: projects/demo/global/instanceTemplates/bulk, subnetwork: *us,
+    zone_policy_allow: [us-central1-a], dws_flex: {use_bulk_insert: true}}
+  cpu: {node_count_dynamic_max: 2}
 `
 
 const (

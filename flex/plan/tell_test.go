@@ -28,15 +28,13 @@ func tells(p Plan) map[uint32]string {
 // and its own time limit.
 func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
-	given := func(more ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-0", mixed),
+	given := func(more ...part) Snapshot {
+		return seen(nodes("alpha-a3-0", mixed),
 			job(7, "shared", "15:00", configured, "alpha-a3-0"), started(7, 20*time.Minute),
-			job(8, "shared", "40:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
-		}, more...)...)
+			job(8, "shared", "40:00", configured, "alpha-a3-0"), started(8, 5*time.Minute), and(more...))
 	}
 	t.Run("a request in the queue", func(t *testing.T) {
-		in := group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", 40*time.Minute))
+		in := groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 40*time.Minute))
 		assert.Equal(t, map[uint32]string{
 			7: "flex-start: waiting 20m for 1 × a3-machine for 00:40:00",
 			8: "flex-start: waiting 5m for 1 × a3-machine for 00:40:00",
@@ -69,12 +67,9 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 // C3: what a job is told of nodes that are there ends with them.
 func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 	const there = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
-	given := func(state slurm.JobState, node string, more ...func(*setting)) Snapshot {
-		return seen(append([]func(*setting){
-			nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),
-			group("alpha-a3-job-7", forJob("a3", 7)), ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-0", noon.Add(time.Hour)),
-		}, more...)...)
+	given := func(state slurm.JobState, node string, more ...part) Snapshot {
+		return seen(nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),
+			leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), and(more...))
 	}
 	t.Run("in the pass that gives them back for a failed boot", func(t *testing.T) {
 		p := Compute(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))

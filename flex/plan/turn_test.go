@@ -12,7 +12,7 @@ import (
 
 // hogged has jobs of nodeset a3 wait for requests of theirs, from job 1 on, each of
 // the priority of its number.
-func hogged(n int, state mig.RequestState) func(*setting) {
+func hogged(n int, state mig.RequestState) part {
 	return func(s *setting) {
 		for i := range n {
 			id, node := uint32(i+1), fmt.Sprintf("alpha-a3-%d", i)
@@ -29,18 +29,12 @@ func hogged(n int, state mig.RequestState) func(*setting) {
 func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	cfg := alphaConfig(t) // us-central1 has nodesets a3 and fix, and bulk, which makes no requests
 	cfg.Options.MaxActiveRequests = 4
-	another := func(s *setting) {
-		nodes("alpha-a3-9", poweringUp)(s)
-		job(9, "train", "15:00", configured, "alpha-a3-9")(s)
-	}
+	another := and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"))
 	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
 	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
 	assert.Equal(t, asks, actions(Compute(cfg, seen(hogged(1, mig.Accepted), another))))
 	assert.Equal(t, waits, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
-	fix := func(s *setting) {
-		nodes("alpha-fix-0", poweringUp)(s)
-		job(20, "train", "15:00", configured, "alpha-fix-0")(s)
-	}
+	fix := and(nodes("alpha-fix-0", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"))
 	assert.Contains(t, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another, fix))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
 	cfg.Options.MaxActiveRequests = 1
 	assert.Equal(t, asks, actions(Compute(cfg, seen(another))), "with one place for all nobody waits for nothing")
@@ -51,14 +45,9 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 4
-	fix := func(priority uint64) func(*setting) {
-		return func(s *setting) {
-			nodes("alpha-fix-[0-1]", poweringUp)(s)
-			job(20, "train", "15:00", configured, "alpha-fix-0")(s)
-			important(priority)(s)
-			job(21, "train", "15:00", configured, "alpha-fix-1")(s)
-			important(priority)(s)
-		}
+	fix := func(priority uint64) part {
+		return and(nodes("alpha-fix-[0-1]", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"),
+			important(priority), job(21, "train", "15:00", configured, "alpha-fix-1"), important(priority))
 	}
 	assert.Equal(t, []string{"cancel request alpha-a3-job-1/a1"}, cancelled(Compute(cfg, seen(hogged(4, mig.Accepted), fix(1000)))), "one, and the least important")
 	assert.Empty(t, cancelled(Compute(cfg, seen(hogged(4, mig.Accepted), fix(1)))), "not for one that is no more important")
@@ -78,4 +67,27 @@ func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
 	})
 	cfg.Options.MaxActiveRequests = 1
 	assert.Empty(t, cancelled(Compute(cfg, seen(hogged(1, mig.Accepted), fix(1000)))), "a nodeset keeps one")
+}
+
+// B16: nobody has asked for its nodes before this process began.
+func TestAJobThatHasWaitedWhileNoDaemonRanIsAskedForFirst(t *testing.T) {
+	given := func(up time.Duration, requests ...mig.Request) Snapshot {
+		parts := []part{
+			awaits(7, "alpha-a3-0"), started(7, 3*time.Hour),
+			func(s *setting) { s.Started = noon.Add(-up) },
+		}
+		if requests != nil {
+			parts = append(parts, groupOf(7, requests...))
+		}
+		return seen(parts...)
+	}
+	waiting := accepted("alpha-a3-0")
+	early := failed("a1", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour)
+	const back = "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 3h00m (provision_timeout 02:00:00)"
+	cfg := with(t, "provision_timeout: 7200")
+	assert.Equal(t, []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
+		actions(Compute(cfg, given(time.Second))))
+	assert.NotContains(t, actions(Compute(cfg, given(time.Minute, waiting))), back, "and has provision_timeout from then on")
+	assert.Contains(t, actions(Compute(cfg, given(2*time.Hour, waiting)))[0], "return")
+	assert.Contains(t, actions(Compute(cfg, given(time.Minute, early)))[0], "return", "another process asked, two hours ago")
 }

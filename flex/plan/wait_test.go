@@ -1,29 +1,182 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
 )
 
 func TestANodeThatBootsIsNotPoweredUpAgainWithThoseThatWait(t *testing.T) {
-	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-[0-1]"), started(7, 4*time.Minute),
-		resumeTimeout(10*time.Minute),
-		group("alpha-a3-job-7", forJob("a3", 7), request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)), asked(4*time.Minute),
-		vms("alpha-a3-0", "alpha-a3-job-7", "RUNNING"))
+	s := seen(awaits(7, "alpha-a3-[0-1]"), started(7, 4*time.Minute), resumeTimeout(10*time.Minute), groupOf(7,
+		request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)), asked(4*time.Minute), machinesOf(7, "alpha-a3-0"))
 	assert.Equal(t, []string{
 		`set nodes alpha-a3-1 power_up comment "slurmflex: waits in alpha-a3-job-7/a2 since 2026-11-21T11:56:00Z, armed 2026-11-21T12:00:00Z"`,
 		`set AdminComment of job 7: "flex-start: waiting 4m for 1 × a3-machine for 00:15:00"`,
-	}, actions(Compute(alphaConfig(t), s)), "slurmctld would refuse its slurmd")
+	}, planned(t, s), "slurmctld would refuse its slurmd")
 }
 
 // B17
 func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "15:00", configured, "alpha-a3-0"),
+	p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0)))
 	assert.Contains(t, actions(p), `set AdminComment of job 7: "flex-start: the request failed (rate): INVALID_ARGUMENT: no; trying again"`)
 	assert.Contains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "at once")
+}
+
+func TestProvisionTimeoutCountsForAFirstComponentFromWhenTheOthersHaveTheirMachines(t *testing.T) {
+	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
+	given := func(other string, more ...part) Snapshot {
+		return seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", other),
+			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0), started(6, 3*time.Hour),
+			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1), started(7, 3*time.Hour), and(more...))
+	}
+	came := func(ago time.Duration) part {
+		return and(group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, "alpha-fix-0", time.Hour)),
+			ending("alpha-fix-0", "alpha-fix-job-7", ago, time.Hour))
+	}
+	ends := func(p Plan) time.Time {
+		require.Equal(t, uint32(6), p.Waits[0].Job)
+		return p.Waits[0].Until
+	}
+
+	others := Compute(cfg, given(poweringUp))
+	assert.NotContains(t, strings.Join(actions(others), "\n"), "cancel job 6", "nothing was asked for it yet")
+	assert.Zero(t, ends(others))
+
+	first := Compute(cfg, given(poweringUp, came(time.Minute)))
+	assert.Contains(t, actions(first), "request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00")
+	assert.Equal(t, noon.Add(119*time.Minute), ends(first))
+
+	assert.Contains(t, actions(Compute(cfg, given(running, came(2*time.Hour)))),
+		"return alpha-a3-0 to Slurm and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
+}
+
+// B7: a machine that is not ours and has the name of a node that waits is named at
+// once, whatever its state, and is an obstacle with its fix.
+func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
+	const named = "instance alpha-a3-0 in us-central1-a has the name of a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"
+	given := func(status string, age time.Duration, stamp mig.Stamp) Plan {
+		return Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
+			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp }))
+	}
+	for name, p := range map[string]Plan{
+		"one that has not come up within boot_timeout": given("RUNNING", 30*time.Minute, mig.Stamp{}),
+		"one that has stopped":                         given("TERMINATED", time.Minute, mig.Stamp{}),
+		"one that boots, or runs for something else":   given("RUNNING", time.Minute, mig.Stamp{}),
+		"one of another cluster":                       given("RUNNING", time.Minute, mig.Stamp{Version: 1, Cluster: "beta", NodeSet: "a3", Job: 7}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, []string{`set AdminComment of job 7: "flex-start: ` + named + `"`}, actions(p), "and nothing is requested")
+			assert.Contains(t, p.Problems.Texts(), "alpha-a3-job-7: "+named)
+			require.Len(t, p.Waits, 1)
+			assert.Equal(t, []string{"alpha-a3-0", "alpha-a3-1"}, p.Waits[0].Nodes)
+			assert.Equal(t, named, p.Waits[0].Obstacle)
+		})
+	}
+	ours := given("RUNNING", 30*time.Minute, mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 7})
+	assert.NotContains(t, ours.Problems.Texts(), "alpha-a3-job-7: "+named)
+}
+
+// B7: whose it is that it says is what is known: a group may be missing in a list.
+func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
+	given := func(group string, more ...part) string {
+		p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...)))
+		require.Len(t, p.Waits, 1)
+		return p.Waits[0].Obstacle
+	}
+	assert.Contains(t, given("alpha-a3-job-7"), "its group alpha-a3-job-7 is not listed as one of this cluster")
+	assert.Contains(t, given("theirs"), "slurmflex did not create it")
+	newer := func(s *setting) {
+		s.Groups = append(s.Groups, mig.Group{Name: "theirs", Region: "us-central1", Stamp: mig.Stamp{Version: 99, Cluster: "alpha"}})
+	}
+	assert.Contains(t, given("theirs", newer), "a newer slurmflex created it; run that version")
+}
+
+// B7: provision_timeout ends that wait as any other, and takes the node.
+func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
+	for _, status := range []string{"RUNNING", "TERMINATED"} {
+		p := Compute(with(t, "provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status)))
+		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and requeue job 7: instance alpha-a3-0 in us-central1-a has the name of a node that waits, " +
+			"and slurmflex did not create it; unless it joins Slurm by itself, delete it (provision_timeout 02:00:00)"}, actions(p), status)
+	}
+}
+
+// B7: ResumeTimeout, at which Slurm would take the node down, does not end it.
+func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
+	given := func(group string) Plan {
+		return Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), resumeTimeout(time.Hour)))
+	}
+	const rearmed = `set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`
+	assert.Contains(t, actions(given("theirs")), rearmed)
+	assert.NotContains(t, actions(given("alpha-a3-job-7")), rearmed, "slurmctld would refuse a machine of ours that booted before")
+}
+
+// C20: a clash of two clusters' names says whose the group is, and not to delete it.
+func TestAGroupOfAnotherClustersNamesThatCluster(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseExists, 0, 1), func(s *setting) {
+			r := s.Refused["alpha-a3-job-7"]
+			r.Owner = "alpha-a3"
+			s.Refused["alpha-a3-job-7"] = r
+		}))
+	assert.Contains(t, p.Problems.Texts(), "group alpha-a3-job-7 in us-central1 belongs to cluster alpha-a3; rename this cluster's nodeset a3, or one of the two clusters, so that their names differ")
+}
+
+// ahead has our clock jump ahead of Compute's.
+func ahead(by time.Duration) part {
+	return func(s *setting) { s.Now, s.Skew = s.Now.Add(by), by }
+}
+
+// B10: a clock that is wrong makes everything look old.
+func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, given := range map[string][]part{
+		"machines that boot": {
+			nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
+			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), counting(2),
+			machinesOf(7, "alpha-a3-[0-1]"),
+		},
+		"a job that waits": {
+			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
+			groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)),
+			commented("alpha-a3-0", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
+			told(7, "flex-start: waiting 1d00h for 1 × a3-machine for 01:00:00"),
+		},
+		"a gang of which some have come": {
+			nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, time.Minute),
+			groupOf(7, request("a1", mig.Accepted, "alpha-a3-1", time.Hour)),
+			commented("alpha-a3-1", "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:59:30Z, armed 2026-11-21T11:59:30Z"),
+			told(7, "flex-start: waiting 1d00h for 1 × a3-machine for 01:00:00"), machinesOf(7, "alpha-a3-0"),
+		},
+		"a static node whose lease is far from its end": {
+			nodes("alpha-one-0", "IDLE+CLOUD"), nodes("alpha-one-1", poweringDown),
+			nodeGroup(0), leased("alpha-one-0", "alpha-one-node-0", time.Hour, time.Hour),
+			vms("alpha-one-1", "alpha-one-node-1", "STOPPING"), nodeGroup(1),
+		},
+		"what no node is known for":     {groupOf(7), machinesOf(7, "alpha-a3-3000")},
+		"a group that another has made": {groupOf(7), created(time.Second)},
+		"what a list does not show so far": {
+			nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), started(7, time.Minute),
+			brought("alpha-a3-0", time.Minute), counting(1), saying("", "alpha-a3-0"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := with(t, "provision_timeout: 7200, renew_before: 600")
+			p := Compute(cfg, seen(append(given, ahead(day))...))
+			assert.Empty(t, actions(p))
+			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; slurmflex gives up nothing by age until it is correct: "+
+				"synchronize it (chronyc tracking; chronyc makestep)")
+			old := seen(append(given, ahead(day))...)
+			old.Skew = 5 * time.Minute
+			assert.NotEmpty(t, actions(Compute(cfg, old)), "it is given up when it is old")
+		})
+	}
+	behind := Compute(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour }))
+	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
 }

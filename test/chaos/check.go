@@ -38,15 +38,13 @@ type unwanted struct {
 func (c *check) fail(k kind, format string, args ...any) {
 	v := violation{k, time.Since(c.w.begun), fmt.Sprintf(format, args...)}
 	c.w.journal.note("VIOLATION %v", v)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	c.found = append(c.found, v)
 }
 
 // first is the first violation, if there is one.
 func (c *check) first() (violation, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	if len(c.found) == 0 {
 		return violation{}, false
 	}
@@ -231,13 +229,12 @@ func (c *check) pass(p *process) {
 		}
 	}
 	for _, name := range c.w.watch.forNobody() {
-		if !c.w.static(name) && !c.w.isByHand(name) && !c.w.lasting("stubborn "+name) {
+		if _, byHand := c.w.byHand.Load(name); !byHand && !c.w.static(name) && !c.w.lasting("stubborn "+name) {
 			seen["node "+name] = true
 			c.outstay("node "+name, well)
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer locked(&c.mu)()
 	for key := range c.unwanted {
 		if !seen[key] {
 			delete(c.unwanted, key)
@@ -285,11 +282,11 @@ func (c *check) start(l life) {
 	}
 	for _, node := range l.Nodes {
 		from := time.Now()
-		if c.w.machines.booted(node).Before(l.given) {
+		if c.w.machines.of(node).boot.Before(l.given) {
 			from = l.given
 		}
 		may := from.Add(l.Limit.Duration)
-		if end := c.w.machines.lease(node); !end.IsZero() && end.Before(may) {
+		if end := c.w.machines.of(node).lease; !end.IsZero() && end.Before(may) {
 			c.fail(lostJob, "job %d begins to run and has until %s, and the lease of %s ends at %s",
 				l.ID, clock(may.Sub(c.w.begun)), node, clock(end.Sub(c.w.begun)))
 		}
@@ -318,7 +315,7 @@ func (c *check) update(p *process, names []string, change slurm.NodeChange) {
 	st := c.w.state()
 	for _, name := range names {
 		in, there := st.Instance(name)
-		if job := c.w.watch.runner(name); job != nil && there && in.Status == "RUNNING" && c.w.machines.answers(name) {
+		if job := c.w.watch.runner(name); job != nil && there && in.Status == "RUNNING" && c.w.machines.of(name).answers {
 			c.fail(wrongKill, "%s sets %s, on which job %d runs", name, change.State, job.ID)
 		}
 		if there {
@@ -382,7 +379,7 @@ func (c *check) patient() {
 			if _, there := st.Instance(name); there {
 				since = time.Now()
 			}
-			since = later(since, c.w.machines.left(name))
+			since = later(since, c.w.machines.of(name).left)
 		}
 		if limit := set.Flex.ProvisionTimeout; limit > 0 && time.Since(since) > limit+slack {
 			c.fail(lostJob, "job %d waits for machines for %v, and may for %v", l.ID, time.Since(since).Truncate(time.Second), limit)

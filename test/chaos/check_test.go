@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,20 @@ func (p *planted) group(job uint32, machines ...string) {
 	}
 }
 
+// starts has Slurm start a job that was given its node then.
+func (p *planted) starts(limit time.Duration, given time.Time, node string) {
+	job := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: limit}}
+	p.check.start(life{Job: job, given: given})
+}
+
+// waitingFor is a node that powers up for a job.
+func waitingFor(node string) plan.Snapshot {
+	return plan.Snapshot{
+		Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
+		Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
+	}
+}
+
 func groupOf(job uint32) string { return fmt.Sprintf("%s-gang-job-%d", cluster, job) }
 
 // runs has a job run on nodes.
@@ -73,248 +88,190 @@ func (p *planted) is(node, state string) {
 
 // deletes is a call that deletes machines of a group.
 func deletes(group string, machines ...string) apiCall {
-	body := `{"instances":[`
-	for i, m := range machines {
-		if i > 0 {
-			body += ","
-		}
-		body += fmt.Sprintf("%q", "projects/"+project+"/zones/us-central1-a/instances/"+m)
-	}
-	return apiCall{kind: "delete instances", object: "regions/" + us + "/instanceGroupManagers/" + group + "/deleteInstances", body: []byte(body + "]}")}
+	body := fmt.Sprintf(`{"instances":["zones/us-central1-a/instances/%s"]}`, strings.Join(machines, `","zones/us-central1-a/instances/`))
+	return apiCall{kind: "delete instances", object: "regions/" + us + "/instanceGroupManagers/" + group + "/deleteInstances", body: []byte(body)}
 }
 
 func deletesGroup(group string) apiCall {
 	return apiCall{kind: "delete group", object: "regions/" + us + "/instanceGroupManagers/" + group}
 }
 
+const node = "alpha-gang-0"
+
+// step is one thing that happens in a planted world.
+type step func(*planted)
+
+// What happens around job 7 and the node.
+func (p *planted) hasMachine() { p.group(7, node) }
+func (p *planted) runsThere()  { p.runs(7, node) }
+func (p *planted) waitsThere() { p.waits(7, node) }
+func (p *planted) looks()      { p.check.pass(p.p) }
+func (p *planted) outlives()   { p.check.resumeFailed([]string{node}) }
+
+// isFull leaves room for no machine.
+func (p *planted) isFull() { p.cloud.SetCapacity("", "", 0) }
+
+// forces powers the node down.
+func (p *planted) forces() {
+	p.check.update(p.p, []string{node}, slurm.NodeChange{State: "power_down_force"})
+}
+
+// looksOften makes passes a minute apart.
+func (p *planted) looksOften() {
+	for range 5 {
+		p.looks()
+		time.Sleep(time.Minute)
+	}
+}
+
+func calling(c apiCall) step { return func(p *planted) { p.check.before(p.p, c) } }
+
+func lasting(d time.Duration) step { return func(*planted) { time.Sleep(d) } }
+
+func shown(state string) step { return func(p *planted) { p.is(node, state) } }
+
 func TestEachInvariantIsSeenToBreak(t *testing.T) {
-	const node = "alpha-gang-0"
-	tests := map[string]struct {
-		does func(*planted)
-		want kind
-		says string
-	}{
-		"the machine of a running job is deleted": {func(p *planted) {
-			p.group(7, node)
-			p.runs(7, node)
-			p.is(node, "ALLOCATED+CLOUD+POWERING_DOWN") // Slurm has asked for it: the brake is another invariant
-			p.runs(7, node)
-			p.check.before(p.p, deletes(groupOf(7), node))
-		}, wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs"},
-		"the group of a running job is deleted": {func(p *planted) {
-			p.group(7, node)
-			p.runs(7, node)
-			p.check.before(p.p, deletesGroup(groupOf(7)))
-		}, wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs"},
-		"the node of a running job is powered down": {func(p *planted) {
-			p.group(7, node)
-			p.runs(7, node)
-			p.check.update(p.p, []string{node}, slurm.NodeChange{State: "power_down_force"})
-		}, wrongKill, "alpha-gang-0 sets power_down_force, on which job 7 runs"},
-		"a running job is cancelled": {func(p *planted) {
-			p.runs(7, node)
-			p.check.cancel(7)
-		}, wrongKill, "job 7 is cancelled while it runs"},
-		"a job is started that cannot be done before a lease ends": {func(p *planted) {
-			p.group(7, node) // for seven days
-			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
-			p.check.pass(p.p)
-			p.check.start(life{Job: j, given: p.begun})
-		}, lostJob, "job 7 begins to run and has until"},
-		"more machines are deleted than the brake allows": {func(p *planted) {
-			most := p.p.reconciler.Config.Options.MaxDeletions
+	breaks := func(name string, want kind, says string, does ...step) {
+		t.Run(name, func(t *testing.T) {
+			plant(t, func(p *planted) {
+				_, broken := p.check.first()
+				require.False(t, broken)
+				for _, do := range does {
+					do(p)
+				}
+				p.check.after()
+				v, broken := p.check.first()
+				require.True(t, broken)
+				assert.Equal(t, want, v.kind)
+				assert.Contains(t, v.text, says)
+			})
+		})
+	}
+	machine, run, wait := (*planted).hasMachine, (*planted).runsThere, (*planted).waitsThere
+	full, look, looks, forced := (*planted).isFull, (*planted).looks, (*planted).looksOften, (*planted).forces
+	groups := "regions/" + us + "/instanceGroupManagers/"
+	breaks("the machine of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
+		machine, run, shown("ALLOCATED+CLOUD+POWERING_DOWN"), // Slurm has asked for it: the brake is another invariant
+		run, calling(deletes(groupOf(7), node)))
+	breaks("the group of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
+		machine, run, calling(deletesGroup(groupOf(7))))
+	breaks("the node of a running job is powered down", wrongKill, "alpha-gang-0 sets power_down_force, on which job 7 runs",
+		machine, run, forced)
+	breaks("a running job is cancelled", wrongKill, "job 7 is cancelled while it runs",
+		run, func(p *planted) { p.check.cancel(7) })
+	breaks("a job is started that cannot be done before a lease ends", lostJob, "job 7 begins to run and has until",
+		machine, look, func(p *planted) { p.starts(7*24*time.Hour, p.begun, node) })
+	breaks("more machines are deleted than the brake allows", wrongKill, "machines in one pass that Slurm did not ask to delete",
+		func(p *planted) {
 			var names []string
-			for i := range most + 1 {
+			for i := range p.p.reconciler.Config.Options.MaxDeletions + 1 {
 				names = append(names, fmt.Sprintf("alpha-x-%d", i))
 			}
 			p.group(7, names...)
 			p.check.before(p.p, deletes(groupOf(7), names...))
-		}, wrongKill, "machines in one pass that Slurm did not ask to delete"},
-		"a group of a cluster whose name begins alike is deleted": {func(p *planted) {
-			p.check.before(p.p, deletesGroup("alpha-b-gang-job-1"))
-		}, foreignChange, "daemon: delete group regions/us-central1/instanceGroupManagers/alpha-b-gang-job-1, which is a neighbour's"},
-		"another cluster's reservation is changed": {func(p *planted) {
-			p.check.reservation(foreignReservation)
-		}, foreignChange, "reservation slurmflex-alpha2-972691200, which is not ours, is changed"},
-		"two requests ask for one node": {func(p *planted) {
-			p.cloud.SetCapacity("", "", 0)
-			p.group(7, node)
-			p.group(8, node)
-			p.check.after()
-		}, overScale, "requests alpha-gang-job-7/a1 and alpha-gang-job-8/a1 both ask for alpha-gang-0"},
-		"a node has two machines": {func(p *planted) {
+		})
+	breaks("a group of a cluster whose name begins alike is deleted", foreignChange,
+		"daemon: delete group "+groups+"alpha-b-gang-job-1, which is a neighbour's", calling(deletesGroup("alpha-b-gang-job-1")))
+	breaks("another cluster's reservation is changed", foreignChange,
+		"reservation slurmflex-alpha2-972691200, which is not ours, is changed",
+		func(p *planted) { p.check.reservation(foreignReservation) })
+	breaks("two requests ask for one node", overScale,
+		"requests alpha-gang-job-7/a1 and alpha-gang-job-8/a1 both ask for alpha-gang-0",
+		full, machine, func(p *planted) { p.group(8, node) })
+	breaks("a node has two machines", overScale, "node alpha-gang-0 has two machines, in us-central1-a and us-central1-b",
+		func(p *planted) {
 			p.cloud.SetCapacity("us-central1-b", "", 0)
 			p.group(7, node)
 			p.cloud.SetCapacity("us-central1-b", "", -1)
 			p.cloud.SetCapacity("us-central1-a", "", 0)
 			p.group(8, node)
-			p.check.after()
-		}, overScale, "node alpha-gang-0 has two machines, in us-central1-a and us-central1-b"},
-		"more requests live than may": {func(p *planted) {
-			p.cloud.SetCapacity("", "", 0)
-			for i := range p.mostActive() + 1 {
-				p.group(uint32(i+7), fmt.Sprintf("alpha-gang-%d", i))
-			}
-			p.check.after()
-		}, overScale, "requests live in us-central1, and"},
-		"a cancelled job's request waits on": {func(p *planted) {
-			p.cloud.SetCapacity("", "", 0)
-			p.group(7, node)
-			for range 5 {
-				p.check.pass(p.p)
-				time.Sleep(time.Minute)
-			}
-		}, orphan, "request alpha-gang-job-7/a1 waits still, 3 passes after its job has gone"},
-		"a cancelled job's node powers up for nobody": {func(p *planted) {
-			p.is(node, "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
-			for range 5 {
-				p.check.pass(p.p)
-				time.Sleep(time.Minute)
-			}
-		}, orphan, "node alpha-gang-0 waits still, 3 passes after its job has gone"},
-		"a node that waits for capacity meets ResumeTimeout": {func(p *planted) {
-			time.Sleep(24 * time.Hour)
-			p.check.resumeFailed([]string{node})
-		}, lostJob, "node alpha-gang-0 has met ResumeTimeout while it waited for its machine"},
-		"a stranger's machine is deleted": {func(p *planted) {
-			squat(node, byHand, time.Hour).strike(p.world, 1)
-			time.Sleep(time.Minute)
-			p.check.before(p.p, apiCall{kind: "delete instance", object: "zones/us-central1-a/instances/" + node})
-		}, foreignChange, "daemon: delete instance zones/us-central1-a/instances/alpha-gang-0, which is a stranger's"},
-		"a request is cancelled whose job waits": {func(p *planted) {
-			p.waits(7, node)
-			p.cloud.SetCapacity("", "", 0)
-			p.group(7, node)
-			p.check.before(p.p, apiCall{kind: "cancel request", object: "regions/" + us + "/instanceGroupManagers/" + groupOf(7) + "/resizeRequests/a1/cancel"})
-		}, lostJob, "daemon cancels request alpha-gang-job-7/a1, while job 7 waits for its nodes"},
-		"a job loses its nodes while its request may wait": {func(p *planted) {
-			p.waits(7, node)
-			p.cloud.SetCapacity("", "", 0)
-			p.group(7, node)
-			p.check.update(p.p, []string{node}, slurm.NodeChange{State: "power_down_force"})
-		}, lostJob, "job 7 loses its nodes 11m0s after it was given them, while its request waits and may wait for 0s"},
-		"a job waits for longer than provision_timeout": {func(p *planted) {
-			cfg := p.config()
-			set, _, _ := cfg.Find("alpha-bulk-0")
-			require.NotZero(p.t, set.Flex.ProvisionTimeout)
-			p.waits(7, "alpha-bulk-0")
-			time.Sleep(set.Flex.ProvisionTimeout + 11*time.Minute)
-			p.check.patient()
-		}, lostJob, "job 7 waits for machines for"},
-		"a machine that boots is taken for one that does not come up": {func(p *planted) {
+		})
+	breaks("more requests live than may", overScale, "requests live in us-central1, and", full, func(p *planted) {
+		for i := range p.mostActive() + 1 {
+			p.group(uint32(i+7), fmt.Sprintf("alpha-gang-%d", i))
+		}
+	})
+	breaks("a cancelled job's request waits on", orphan,
+		"request alpha-gang-job-7/a1 waits still, 3 passes after its job has gone", full, machine, looks)
+	breaks("a cancelled job's node powers up for nobody", orphan,
+		"node alpha-gang-0 waits still, 3 passes after its job has gone", shown("IDLE+CLOUD+POWERING_UP+NOT_RESPONDING"), looks)
+	breaks("a node that waits for capacity meets ResumeTimeout", lostJob,
+		"node alpha-gang-0 has met ResumeTimeout while it waited for its machine", lasting(24*time.Hour), (*planted).outlives)
+	breaks("a stranger's machine is deleted", foreignChange,
+		"daemon: delete instance zones/us-central1-a/instances/alpha-gang-0, which is a stranger's",
+		func(p *planted) { squat(node, byHand, time.Hour).strike(p.world, 1) }, lasting(time.Minute),
+		calling(apiCall{kind: "delete instance", object: "zones/us-central1-a/instances/" + node}))
+	breaks("a request is cancelled whose job waits", lostJob,
+		"daemon cancels request alpha-gang-job-7/a1, while job 7 waits for its nodes", wait, full, machine,
+		calling(apiCall{kind: "cancel request", object: groups + groupOf(7) + "/resizeRequests/a1/cancel"}))
+	breaks("a job loses its nodes while its request may wait", lostJob,
+		"job 7 loses its nodes 11m0s after it was given them, while its request waits and may wait for 0s",
+		wait, full, machine, forced)
+	breaks("a job waits for longer than provision_timeout", lostJob, "job 7 waits for machines for", func(p *planted) {
+		cfg := p.config()
+		set, _, _ := cfg.Find("alpha-bulk-0")
+		require.NotZero(p.t, set.Flex.ProvisionTimeout)
+		p.waits(7, "alpha-bulk-0")
+		time.Sleep(set.Flex.ProvisionTimeout + 11*time.Minute)
+		p.check.patient()
+	})
+	breaks("a machine that boots is taken for one that does not come up", lostJob,
+		"alpha-gang-0 is taken for one that does not come up", machine, func(p *planted) {
 			record := "slurmflex: 1 boot"
-			p.group(7, node)
 			st, _ := p.state().Instance(node)
 			p.check.bootGivenUp(st, slurm.NodeChange{State: "power_down_force", Extra: &record}, 10*time.Hour)
-		}, lostJob, "alpha-gang-0 is taken for one that does not come up"},
-		"no pass is made": {func(p *planted) {
-			p.main.start()
-			p.check.passed()
-			p.rows.set("squeue", &spoil{"squeue", rubbish, 0, time.Hour})
-			time.Sleep(longest + time.Minute)
-			p.check.saw = p.begun
-			p.faults.sick[program] = p.begun
-			p.check.stalled()
-		}, stall, "no pass has been made for"},
-		"a job waits, and nothing says what for": {func(p *planted) {
-			p.check.named(p.config(), plan.Snapshot{
-				Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
-				Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
-			}, plan.Plan{})
-		}, lostJob, "job 7 waits for alpha-gang-0, and nothing says what for"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			plant(t, func(p *planted) {
-				_, broken := p.check.first()
-				require.False(t, broken)
-				test.does(p)
-				v, broken := p.check.first()
-				require.True(t, broken)
-				assert.Equal(t, test.want, v.kind)
-				assert.Contains(t, v.text, test.says)
-			})
 		})
-	}
+	breaks("no pass is made", stall, "no pass has been made for", func(p *planted) {
+		p.main.start()
+		p.check.passed()
+		p.rows.set("squeue", &spoil{"squeue", rubbish, 0, time.Hour})
+		time.Sleep(longest + time.Minute)
+		p.check.saw = p.begun
+		p.faults.sick[program] = p.begun
+		p.check.stalled()
+	})
+	breaks("a job waits, and nothing says what for", lostJob, "job 7 waits for alpha-gang-0, and nothing says what for",
+		func(p *planted) { p.check.named(p.config(), waitingFor(node), plan.Plan{}) })
 }
 
 func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
-	const node = "alpha-gang-0"
-	for name, does := range map[string]func(*planted){
-		"a job's nodes wait, and an obstacle is named": func(p *planted) {
-			p.check.named(p.config(), plan.Snapshot{
-				Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
-				Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
-			}, plan.Plan{Waits: []plan.Wait{{Nodes: []string{node}, Obstacle: "a full region"}}})
-		},
-		"the machine of a node that Slurm has powered down is deleted": func(p *planted) {
-			p.group(7, node)
-			p.is(node, "IDLE+CLOUD+POWERING_DOWN")
-			p.check.before(p.p, deletes(groupOf(7), node))
-		},
-		"a stopped machine is deleted, though its job shows for a while": func(p *planted) {
-			p.group(7, node)
-			p.runs(7, node)
-			require.NoError(p.t, p.cloud.StopVM(node))
-			p.check.before(p.p, deletes(groupOf(7), node))
-		},
-		"an old group is asked to delete a machine that another has made again": func(p *planted) {
-			p.group(6)
-			p.group(7, node)
-			p.runs(7, node)
-			p.check.before(p.p, deletes(groupOf(6), node))
-		},
-		"a node meets ResumeTimeout that has a machine": func(p *planted) {
-			p.group(7, node)
-			time.Sleep(24 * time.Hour)
-			p.check.resumeFailed([]string{node})
-		},
-		"an admin has powered a node up": func(p *planted) {
-			powerUp(node).strike(p.world, 1)
-			p.is(node, "IDLE+CLOUD+POWERING_UP+NOT_RESPONDING")
-			for range 5 {
-				p.check.pass(p.p)
-				time.Sleep(time.Minute)
-			}
-		},
-		"a job is started that can be done in its lease": func(p *planted) {
-			p.group(7, node)
-			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 6 * 24 * time.Hour}}
-			p.check.pass(p.p)
-			p.check.start(life{Job: j, given: p.begun})
-		},
-		"a job is started on nodes that it was given after the last pass": func(p *planted) {
-			p.group(7, node)
-			p.check.pass(p.p)
-			j := slurm.Job{ID: 7, Nodes: []string{node}, Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 7 * 24 * time.Hour}}
-			p.check.start(life{Job: j, given: time.Now().Add(time.Second)})
-		},
-		"a job's request waits while the job does": func(p *planted) {
-			p.cloud.SetCapacity("", "", 0)
-			p.group(7, node)
-			p.watch.look(nil, []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}})
-			for range 5 {
-				p.check.pass(p.p)
-				time.Sleep(time.Minute)
-			}
-		},
-		"a request outlives its job while nothing is answered": func(p *planted) {
-			p.cloud.SetCapacity("", "", 0)
-			p.group(7, node)
-			for range 5 {
-				p.faults.suffered(compute)
-				p.check.pass(p.p)
-				time.Sleep(time.Minute)
-			}
-		},
-	} {
+	breaksNone := func(name string, does ...step) {
 		t.Run(name, func(t *testing.T) {
 			plant(t, func(p *planted) {
-				does(p)
+				for _, do := range does {
+					do(p)
+				}
 				p.check.after()
 				_, broken := p.check.first()
 				assert.False(t, broken, "%v", p.check.found)
 			})
 		})
 	}
+	machine, run, wait := (*planted).hasMachine, (*planted).runsThere, (*planted).waitsThere
+	full, look, looks := (*planted).isFull, (*planted).looks, (*planted).looksOften
+	breaksNone("a job's nodes wait, and an obstacle is named", func(p *planted) {
+		does := plan.Plan{Waits: []plan.Wait{{Nodes: []string{node}, Obstacle: "a full region"}}}
+		p.check.named(p.config(), waitingFor(node), does)
+	})
+	breaksNone("the machine of a node that Slurm has powered down is deleted",
+		machine, shown("IDLE+CLOUD+POWERING_DOWN"), calling(deletes(groupOf(7), node)))
+	breaksNone("a stopped machine is deleted, though its job shows for a while", machine, run,
+		func(p *planted) { require.NoError(p.t, p.cloud.StopVM(node)) }, calling(deletes(groupOf(7), node)))
+	breaksNone("an old group is asked to delete a machine that another has made again",
+		func(p *planted) { p.group(6) }, machine, run, calling(deletes(groupOf(6), node)))
+	breaksNone("a node meets ResumeTimeout that has a machine", machine, lasting(24*time.Hour), (*planted).outlives)
+	breaksNone("an admin has powered a node up", func(p *planted) { powerUp(node).strike(p.world, 1) },
+		shown("IDLE+CLOUD+POWERING_UP+NOT_RESPONDING"), looks)
+	breaksNone("a job is started that can be done in its lease",
+		machine, look, func(p *planted) { p.starts(6*24*time.Hour, p.begun, node) })
+	breaksNone("a job is started on nodes that it was given after the last pass",
+		machine, look, func(p *planted) { p.starts(7*24*time.Hour, time.Now().Add(time.Second), node) })
+	breaksNone("a job's request waits while the job does", full, machine, wait, looks)
+	breaksNone("a request outlives its job while nothing is answered", full, machine, func(p *planted) {
+		for range 5 {
+			p.faults.suffered(compute)
+			p.looks()
+			time.Sleep(time.Minute)
+		}
+	})
 }

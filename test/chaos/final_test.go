@@ -26,89 +26,72 @@ func (p *planted) rest() {
 }
 
 func TestAWorldAtRestHasNothingLeft(t *testing.T) {
-	const static, dynamic = "alpha-base-0", "alpha-gang-0"
-	tests := map[string]struct {
-		leaves func(*planted)
-		kind   kind
-		says   string
-	}{
-		"nothing": {func(*planted) {}, "", ""},
-		"a job that waits": {func(p *planted) {
-			p.watch.look(nil, []slurm.Job{{ID: 7, Partition: "gang", State: slurm.JobPending, Reason: "Resources"}})
-		}, lostJob, `job 7 of gang is PENDING (Resources) still, on ""`},
-		"a static node that is down": {func(p *planted) {
-			p.is(static, "DOWN+CLOUD+NOT_RESPONDING")
-		}, lostJob, "node alpha-base-0 is DOWN+CLOUD+NOT_RESPONDING (), not IDLE+CLOUD"},
-		"a dynamic node that is up": {func(p *planted) {
-			p.is(dynamic, "IDLE+CLOUD")
-		}, lostJob, "node alpha-gang-0 is IDLE+CLOUD (), not IDLE+CLOUD+POWERED_DOWN"},
-		"a node's comment": {func(p *planted) {
-			p.watch.look([]slurm.Node{{Name: static, State: slurm.ParseState("IDLE+CLOUD"), Comment: "slurmflex: waits in g/a1"}}, nil)
-		}, lostJob, `node alpha-base-0 has the comment "slurmflex: waits in g/a1"`},
-		"a node's extra": {func(p *planted) {
-			p.watch.look([]slurm.Node{{Name: static, State: slurm.ParseState("IDLE+CLOUD"), Extra: "slurmflex: 1 boots failed"}}, nil)
-		}, lostJob, `node alpha-base-0 has the extra "slurmflex: 1 boots failed"`},
-		"a machine": {func(p *planted) { p.group(7, dynamic) }, orphan, "machine alpha-gang-0 (RUNNING) is left"},
-		"a group":   {func(p *planted) { p.group(7) }, orphan, "group alpha-gang-job-7 is left, and empty"},
-		"a request": {func(p *planted) {
-			p.cloud.SetCapacity("", "", 0)
-			require.NoError(p.t, populate(p.cloud, groupOf(1), "a2", []string{dynamic}))
-			time.Sleep(time.Minute)
-		}, orphan, "request alpha-gang-job-1/a2 is ACCEPTED still"},
-		"a policy": {func(p *planted) {
-			require.NoError(p.t, post(p.cloud, "/regions/"+us+"/resourcePolicies", map[string]any{
-				"name": "alpha-close-job-7", "workloadPolicy": map[string]any{"type": "HIGH_THROUGHPUT"},
-			}))
-		}, orphan, "policy alpha-close-job-7 is left"},
-		"a reservation": {func(p *planted) {
-			require.NoError(p.t, p.slurm.CreateReservation(p.ctx, slurm.ReservationSpec{
-				Name: "slurmflex-alpha-946684800", Nodes: []string{static}, Start: time.Now().Add(time.Hour),
-			}))
-		}, orphan, "reservation slurmflex-alpha-946684800 covers alpha-base-0 from"},
-		"another cluster's reservation, which is gone": {func(p *planted) {
-			require.NoError(p.t, p.slurm.DeleteReservation(p.ctx, foreignReservation))
-		}, foreignChange, "reservation slurmflex-alpha2-972691200, which is not ours, is gone"},
-	}
-	for name, test := range tests {
+	const static = "alpha-base-0"
+	leaves := func(name string, want kind, says string, does step) {
 		t.Run(name, func(t *testing.T) {
 			plant(t, func(p *planted) {
 				p.rest()
-				test.leaves(p)
+				does(p)
 				v, any := p.left()
-				assert.Equal(t, test.kind != "", any)
-				assert.Equal(t, test.kind, v.kind)
-				assert.Contains(t, v.text, test.says)
+				assert.Equal(t, want != "", any)
+				assert.Equal(t, want, v.kind)
+				assert.Contains(t, v.text, says)
 			})
 		})
 	}
+	of := func(n slurm.Node) step {
+		n.Name, n.State = static, slurm.ParseState("IDLE+CLOUD")
+		return func(p *planted) { p.watch.look([]slurm.Node{n}, nil) }
+	}
+	leaves("nothing", "", "", func(*planted) {})
+	leaves("a job that waits", lostJob, `job 7 of gang is PENDING (Resources) still, on ""`, func(p *planted) {
+		p.watch.look(nil, []slurm.Job{{ID: 7, Partition: "gang", State: slurm.JobPending, Reason: "Resources"}})
+	})
+	leaves("a static node that is down", lostJob, "node alpha-base-0 is DOWN+CLOUD+NOT_RESPONDING (), not IDLE+CLOUD",
+		func(p *planted) { p.is(static, "DOWN+CLOUD+NOT_RESPONDING") })
+	leaves("a dynamic node that is up", lostJob, "node alpha-gang-0 is IDLE+CLOUD (), not IDLE+CLOUD+POWERED_DOWN",
+		shown("IDLE+CLOUD"))
+	leaves("a node's comment", lostJob, `node alpha-base-0 has the comment "slurmflex: waits in g/a1"`,
+		of(slurm.Node{Comment: "slurmflex: waits in g/a1"}))
+	leaves("a node's extra", lostJob, `node alpha-base-0 has the extra "slurmflex: 1 boots failed"`,
+		of(slurm.Node{Extra: "slurmflex: 1 boots failed"}))
+	leaves("a machine", orphan, "machine alpha-gang-0 (RUNNING) is left", (*planted).hasMachine)
+	leaves("a group", orphan, "group alpha-gang-job-7 is left, and empty", func(p *planted) { p.group(7) })
+	leaves("a request", orphan, "request alpha-gang-job-1/a2 is ACCEPTED still", func(p *planted) {
+		p.isFull()
+		require.NoError(p.t, populate(p.cloud, groupOf(1), "a2", []string{node}))
+		time.Sleep(time.Minute)
+	})
+	leaves("a policy", orphan, "policy alpha-close-job-7 is left", func(p *planted) {
+		require.NoError(p.t, post(p.cloud, "/regions/"+us+"/resourcePolicies", map[string]any{
+			"name": "alpha-close-job-7", "workloadPolicy": map[string]any{"type": "HIGH_THROUGHPUT"},
+		}))
+	})
+	leaves("a reservation", orphan, "reservation slurmflex-alpha-946684800 covers alpha-base-0 from", func(p *planted) {
+		spec := slurm.ReservationSpec{Name: "slurmflex-alpha-946684800", Nodes: []string{static}, Start: time.Now().Add(time.Hour)}
+		require.NoError(p.t, p.slurm.CreateReservation(p.ctx, spec))
+	})
+	leaves("another cluster's reservation, which is gone", foreignChange,
+		"reservation slurmflex-alpha2-972691200, which is not ours, is gone",
+		func(p *planted) { require.NoError(p.t, p.slurm.DeleteReservation(p.ctx, foreignReservation)) })
 }
 
 func TestANeighbourIsSeenToBeDisturbed(t *testing.T) {
 	n := neighbours()[0]
-	tests := map[string]struct {
-		does func(*planted)
-		want string
-	}{
-		"by nobody":                     {func(*planted) {}, ""},
-		"by the loss of its machine":    {func(p *planted) { require.NoError(p.t, p.cloud.DeleteVM("alpha2-gang-0")) }, "machine alpha2-gang-0 is not running"},
-		"by a request for another size": {func(p *planted) { require.NoError(p.t, populate(p.cloud, n.group, "a2", []string{"alpha2-gang-2"})) }, "group alpha2-gang-job-1 has size 3, not 2"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			plant(t, func(p *planted) {
-				test.does(p)
-				time.Sleep(10 * time.Minute)
-				assert.Contains(t, n.disturbed(p.cloud.State()), test.want)
-				if test.want == "" {
-					assert.Empty(t, n.disturbed(p.cloud.State()))
-				}
-			})
-		})
-	}
+	plant(t, func(p *planted) {
+		assert.Empty(t, n.disturbed(p.cloud.State()))
+		require.NoError(t, populate(p.cloud, n.group, "a2", []string{"alpha2-gang-2"}))
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, "group alpha2-gang-job-1 has size 3, not 2", n.disturbed(p.cloud.State()))
+	})
+	plant(t, func(p *planted) {
+		require.NoError(t, p.cloud.DeleteVM("alpha2-gang-0"))
+		time.Sleep(10 * time.Minute)
+		assert.Contains(t, n.disturbed(p.cloud.State()), "machine alpha2-gang-0 is not running")
+	})
 }
 
 func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
-	const node = "alpha-gang-0"
 	submitted := func(p *planted, e submit) uint32 {
 		p.t.Helper()
 		e.job, e.partition, e.nodes, e.limit, e.run, e.on = 1, "gang", 1, time.Hour, time.Minute, node
@@ -120,57 +103,42 @@ func TestAJobThatEndsWithoutHavingRunIsLost(t *testing.T) {
 		}
 		return id
 	}
-	forced := slurm.NodeChange{State: "power_down_force", Reason: "in a test"}
-	tests := map[string]struct {
-		submit submit
-		does   func(*planted, uint32)
-		lost   bool
-	}{
-		"given up by Slurm as its nodes are taken": {submit{noRequeue: true}, func(p *planted, _ uint32) {
-			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
-		}, true},
-		"unless the world has taken them": {submit{noRequeue: true}, func(p *planted, _ uint32) {
-			p.watch.take(node)
-			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
-		}, false},
-		"or its cause was an admin's": {submit{noRequeue: true}, func(p *planted, _ uint32) {
-			p.watch.despair("PERMISSION_DENIED", 0)
-			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
-		}, false},
-		"or was so a minute before it came": {submit{noRequeue: true}, func(p *planted, id uint32) {
-			p.watch.lives[id].hopeless = false
-			p.watch.desperate = time.Now().Add(time.Minute)
-			require.True(p.t, p.step(), "%v", p.check.found)
-			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
-		}, false},
-		"but a lack of capacity is nobody's excuse": {submit{noRequeue: true}, func(p *planted, _ uint32) {
-			p.watch.despair("QUOTA_EXCEEDED", 0)
-			require.True(p.t, p.step(), "%v", p.check.found)
-			require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
-		}, true},
-		"cancelled by nobody in the script": {submit{}, func(p *planted, id uint32) {
-			require.NoError(p.t, p.slurm.Cancel(id))
-		}, true},
-		"cancelled by the script": {submit{}, func(p *planted, _ uint32) {
-			order(1, cancel).strike(p.world, 2)
-		}, false},
-		"cancelled as on_provision_timeout says": {submit{}, func(p *planted, id uint32) {
-			require.NoError(p.t, (&commands{process: p.p, next: p.slurm}).CancelJob(p.ctx, id))
-		}, false},
+	taken := func(p *planted, _ uint32) {
+		forced := slurm.NodeChange{State: "power_down_force", Reason: "in a test"}
+		require.NoError(p.t, p.slurm.UpdateNodes(p.ctx, []string{node}, forced))
 	}
-	for name, test := range tests {
+	of := func(name string, lost int, e submit, does ...func(*planted, uint32)) {
 		t.Run(name, func(t *testing.T) {
 			plant(t, func(p *planted) {
-				test.does(p, submitted(p, test.submit))
+				id := submitted(p, e)
+				for _, do := range does {
+					do(p, id)
+				}
 				for range 10 {
 					require.True(t, p.step(), "%v", p.check.found)
 				}
-				if test.lost {
-					assert.Len(t, p.lostJobs(), 1)
-				} else {
-					assert.Empty(t, p.lostJobs())
-				}
+				assert.Len(t, p.lostJobs(), lost)
 			})
 		})
 	}
+	salloc := submit{noRequeue: true}
+	of("given up by Slurm as its nodes are taken", 1, salloc, taken)
+	of("unless the world has taken them", 0, salloc, func(p *planted, _ uint32) { p.watch.take(node) }, taken)
+	of("or its cause was an admin's", 0, salloc,
+		func(p *planted, _ uint32) { p.watch.despair("PERMISSION_DENIED", 0) }, taken)
+	of("or was so a minute before it came", 0, salloc, func(p *planted, id uint32) {
+		p.watch.lives[id].hopeless = false
+		p.watch.desperate = time.Now().Add(time.Minute)
+		require.True(p.t, p.step(), "%v", p.check.found)
+	}, taken)
+	of("but a lack of capacity is nobody's excuse", 1, salloc, func(p *planted, _ uint32) {
+		p.watch.despair("QUOTA_EXCEEDED", 0)
+		require.True(p.t, p.step(), "%v", p.check.found)
+	}, taken)
+	of("cancelled by nobody in the script", 1, submit{},
+		func(p *planted, id uint32) { require.NoError(p.t, p.slurm.Cancel(id)) })
+	of("cancelled by the script", 0, submit{}, func(p *planted, _ uint32) { order(1, cancel).strike(p.world, 2) })
+	of("cancelled as on_provision_timeout says", 0, submit{}, func(p *planted, id uint32) {
+		require.NoError(p.t, p.scheduler().CancelJob(p.ctx, id))
+	})
 }

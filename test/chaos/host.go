@@ -70,8 +70,7 @@ func slurmFault(e sickness) event {
 
 // slurmDown is slurmctld out of reach for a while.
 func slurmDown(lasts time.Duration, then comeback) event {
-	text := fmt.Sprintf("slurmctld %s %v later", then, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("slurmctld %s %v later", then, lasts), func(w *world, no int) {
 		w.slurm.Down(errNoController)
 		w.holds(slurmAway, no, lasts, func() {
 			switch then {
@@ -101,17 +100,14 @@ func (w *world) forget() {
 	w.slurm.LoseState()
 	w.watch.forget(w.setup.slurm.Nodes)
 	clear(w.jobs)
-	w.mu.Lock()
-	clear(w.byHand)
-	w.mu.Unlock()
+	w.byHand.Clear()
 	w.journal.note("slurmctld has lost its state: %v", w.reserve())
 }
 
 // stubborn is a node of which slurmctld refuses every change, for a while. Those
 // that are changed with it are.
 func stubborn(node string, lasts time.Duration) event {
-	text := fmt.Sprintf("slurmctld refuses to change %s, for %v", node, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("slurmctld refuses to change %s, for %v", node, lasts), func(w *world, no int) {
 		w.slurm.Freeze(node, true)
 		w.holds("stubborn "+node, no, lasts, func() {
 			w.slurm.Freeze(node, false)
@@ -138,7 +134,12 @@ func (e kill) String() string {
 	return fmt.Sprintf("the daemon is killed %s its next call but %d, and started %v later", when, e.calls, e.lasts)
 }
 
-func (e kill) strike(w *world, _ int) { w.main.doom(e) }
+func (e kill) strike(w *world, _ int) {
+	w.main.alive(func(p *process) {
+		w.main.dooms = e
+		p.doom(e)
+	})
+}
 
 // reload stops the daemon and starts it with another edition of its
 // configuration.
@@ -156,21 +157,20 @@ func hangup(to edition, half bool) event {
 	if half {
 		return happening{"half a configuration is written, and the daemon gets a SIGHUP", func(w *world, _ int) {
 			file := w.setup.file(to)
-			w.main.hangUp(file[:len(file)/2] + "\n\t}")
+			w.main.alive(func(p *process) { p.hangUp(file[:len(file)/2] + "\n\t}") })
 		}}
 	}
 	return happening{fmt.Sprintf("the daemon gets a SIGHUP with configuration %d", to), func(w *world, _ int) {
 		w.setEdition(to)
 		w.faults.suffered(program) // what is judged by the old one is not late by the new one
-		w.main.hangUp(w.setup.file(to))
+		w.main.alive(func(p *process) { p.hangUp(w.setup.file(to)) })
 	}}
 }
 
 // secondDaemon is another daemon on the same host for a while: somebody has
 // started one by hand, or a unit twice.
 func secondDaemon(lasts time.Duration) event {
-	text := fmt.Sprintf("a second daemon runs for %v", lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("a second daemon runs for %v", lasts), func(w *world, no int) {
 		w.calls.wakeUp()
 		p := w.newProcess("second", primary)
 		p.begin(p.daemon)
@@ -205,10 +205,9 @@ const adopt = "gc --adopt-slurm-gcp"
 
 // hookFault has Slurm's calls of its programs not come, come twice, or late.
 func hookFault(fate hookFate, lasts time.Duration) event {
-	text := fmt.Sprintf("hooks %s, for %v", fate, lasts)
-	return happening{text, func(w *world, no int) {
-		w.setFate(fate)
-		w.holds("hooks", no, lasts, func() { w.setFate("") })
+	return happening{fmt.Sprintf("hooks %s, for %v", fate, lasts), func(w *world, no int) {
+		w.fate.Store(fate)
+		w.holds("hooks", no, lasts, func() { w.fate.Store(hookFate("")) })
 	}}
 }
 
@@ -224,8 +223,7 @@ const (
 
 // clockJump is a wrong clock on the daemon's host, for a while.
 func clockJump(by, lasts time.Duration) event {
-	text := fmt.Sprintf("the daemon's clock jumps by %v, for %v", by, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("the daemon's clock jumps by %v, for %v", by, lasts), func(w *world, no int) {
 		w.ahead.Store(int64(by))
 		w.holds("clock", no, lasts, func() {
 			w.ahead.Store(0)
@@ -236,8 +234,7 @@ func clockJump(by, lasts time.Duration) event {
 
 // unblock is an admin who has a nodeset asked for again.
 func unblock(set string) event {
-	text := "an admin unblocks " + set
-	return happening{text, func(w *world, _ int) {
+	return happening{"an admin unblocks " + set, func(w *world, _ int) {
 		nodes, err := flex.Unblock(w.ctx, w.slurm, w.config(), set)
 		w.journal.note("unblocked %v: %v", nodes, err)
 	}}
@@ -246,8 +243,7 @@ func unblock(set string) event {
 // takeover is the primary's slurmctld gone for a while: the backup's
 // slurmctld takes over, and hands back.
 func takeover(lasts time.Duration) event {
-	text := fmt.Sprintf("the primary's slurmctld fails, and is back %v later", lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("the primary's slurmctld fails, and is back %v later", lasts), func(w *world, no int) {
 		const pause = 40 * time.Second // SlurmctldTimeout, and what it takes to read the state
 		change := func(primary bool) {
 			w.primaryDown.Store(!primary)

@@ -31,32 +31,23 @@ type submit struct {
 
 func (e submit) String() string {
 	text := fmt.Sprintf("submit job %d to %s: %d nodes, %v of %v", e.job, e.partition, e.nodes, e.run, e.limit)
-	if e.tasks > 0 {
-		text += fmt.Sprintf(", an array of %d", e.tasks)
-	}
-	if e.on != "" {
-		text += ", on " + e.on
-	}
-	switch {
-	case e.begin == never:
-		text += ", to begin in 500,000 weeks"
-	case e.begin > 0:
-		text += fmt.Sprintf(", to begin in %v", e.begin)
-	}
-	if e.priority > 0 {
-		text += fmt.Sprintf(", priority %d", e.priority)
-	}
-	if e.srun {
-		text += ", by srun"
-	}
-	if e.noRequeue {
-		text += ", --no-requeue"
-	}
-	if e.with != "" {
-		text += ", with a component in " + e.with
-	}
-	if e.comment != "" {
-		text += fmt.Sprintf(", with the AdminComment %.120q", e.comment)
+	for _, part := range []struct {
+		there bool
+		text  string
+	}{
+		{e.tasks > 0, fmt.Sprintf("an array of %d", e.tasks)},
+		{e.on != "", "on " + e.on},
+		{e.begin == never, "to begin in 500,000 weeks"},
+		{e.begin > 0 && e.begin != never, fmt.Sprintf("to begin in %v", e.begin)},
+		{e.priority > 0, fmt.Sprintf("priority %d", e.priority)},
+		{e.srun, "by srun"},
+		{e.noRequeue, "--no-requeue"},
+		{e.with != "", "with a component in " + e.with},
+		{e.comment != "", fmt.Sprintf("with the AdminComment %.120q", e.comment)},
+	} {
+		if part.there {
+			text += ", " + part.text
+		}
 	}
 	return text
 }
@@ -94,8 +85,7 @@ func (e submit) strike(w *world, _ int) {
 
 // order is a command about a job.
 func order(job int, what verb) event {
-	text := fmt.Sprintf("%s job %d", what, job)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("%s job %d", what, job), func(w *world, no int) {
 		id, known := w.jobs[job]
 		if !known {
 			return
@@ -144,7 +134,7 @@ const (
 func powerUp(node string) event {
 	text := "an admin powers " + node + " up"
 	return happening{text, func(w *world, _ int) {
-		w.setByHand(node)
+		w.byHand.Store(node, true)
 		err := w.slurm.UpdateNodes(w.ctx, []string{node}, slurm.NodeChange{State: "power_up"})
 		w.journal.note("%v: %v", text, err)
 	}}

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // journal is what happened in a day.
@@ -35,16 +38,14 @@ func (j *journal) note(format string, args ...any) {
 	if strings.Contains(e.text, "clientOperationId") {
 		e.text = requestID.ReplaceAllString(e.text, "a request's id")
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	defer locked(&j.mu)()
 	j.lines = append(j.lines, e)
 }
 
 // sorted are the entries in the order of time. What is noted at one instant has
 // no order of its own.
 func (j *journal) sorted() []entry {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	defer locked(&j.mu)()
 	lines := slices.Clone(j.lines)
 	slices.SortFunc(lines, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.text, b.text))
@@ -76,4 +77,92 @@ func (j *journal) write(out io.Writer) error {
 func clock(d time.Duration) string {
 	d = d.Truncate(time.Second)
 	return fmt.Sprintf("+%02d:%02d:%02d", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
+}
+
+// log is a process's log, whose lines are entries of the journal.
+func (j *journal) log(process string) *zap.Logger {
+	form := zapcore.NewConsoleEncoder(zapcore.EncoderConfig{
+		LevelKey: "level", EncodeLevel: zapcore.LowercaseLevelEncoder, MessageKey: "message",
+		EncodeTime: zapcore.RFC3339TimeEncoder, EncodeDuration: zapcore.StringDurationEncoder, ConsoleSeparator: " ",
+	})
+	return zap.New(zapcore.NewCore(form, zapcore.AddSync(logged{j, process}), zapcore.InfoLevel))
+}
+
+// logged takes the lines of a process's log.
+type logged struct {
+	journal *journal
+	process string
+}
+
+func (l logged) Write(line []byte) (int, error) {
+	l.journal.note("%s: %s", l.process, strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
+}
+
+// kind is what an invariant guards against.
+type kind string
+
+// The kinds, in the order of the summary.
+const (
+	overScale     kind = "over-scale"
+	orphan        kind = "orphans"
+	wrongKill     kind = "wrong kills"
+	lostJob       kind = "lost jobs"
+	foreignChange kind = "foreign changes"
+	stall         kind = "stalls"
+)
+
+func kinds() []kind { return []kind{overScale, orphan, wrongKill, lostJob, foreignChange, stall} }
+
+// violation is an invariant that did not hold.
+type violation struct {
+	kind kind
+	at   time.Duration // since the day began
+	text string        // a sentence
+}
+
+func (v violation) String() string { return fmt.Sprintf("%s: %s %s", v.kind, clock(v.at), v.text) }
+
+// tally counts days and what was found in them.
+type tally struct {
+	mu    sync.Mutex
+	days  int
+	found map[kind]int
+}
+
+func (t *tally) add(o outcome) {
+	defer locked(&t.mu)()
+	t.days++
+	if o.failed {
+		if t.found == nil {
+			t.found = map[kind]int{}
+		}
+		t.found[o.violation.kind]++
+	}
+}
+
+// String is the summary: the last line of a run.
+func (t *tally) String() string {
+	defer locked(&t.mu)()
+	total := 0
+	var parts []string
+	for _, k := range kinds() {
+		total += t.found[k]
+		parts = append(parts, fmt.Sprintf("%s %d", k, t.found[k]))
+	}
+	return fmt.Sprintf("chaos: %d seeds, %d violations (%s)", t.days, total, strings.Join(parts, ", "))
+}
+
+// report says of a day that broke: the invariant, the script that it takes,
+// and how to see it again.
+func report(out io.Writer, d day, o outcome) {
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "seed %d breaks an invariant: %v\n", d.seed, o.violation)
+	for _, a := range d.script {
+		fmt.Fprintf(text, "  %v\n", a)
+	}
+	numbers := strings.ReplaceAll(strings.Trim(fmt.Sprint(d.numbers()), "[]"), " ", ",")
+	fmt.Fprintf(text, "replay it: go test ./test/chaos -run '^TestChaos$' -count=1 -seed=%d -keep=%s -journal=/tmp/day\n",
+		d.seed, numbers)
+	_, _ = io.WriteString(out, text.String()) // one write, for days run side by side
 }

@@ -10,13 +10,30 @@ import (
 
 // machines runs a slurmd on each machine that the cloud boots.
 type machines struct {
-	w *world
+	w   *world
+	mu  sync.Mutex
+	all map[string]machine // by the names of their nodes
+}
 
-	mu      sync.Mutex
-	boots   map[string]time.Time // of the machines that run
-	slurmds map[string]bool      // of those whose slurmd answers
-	lefts   map[string]time.Time // when a node's last machine went
-	leases  map[string]time.Time // ends of the leases of each node's last machine
+// machine is the last machine of a node.
+type machine struct {
+	boot    time.Time // zero: it does not run
+	left    time.Time // when it went; zero: it has not
+	lease   time.Time // when its lease ends, or ended; zero: there has been none
+	answers bool      // its slurmd is there
+}
+
+// of is a node's last machine.
+func (m *machines) of(name string) machine {
+	defer locked(&m.mu)()
+	return m.all[name]
+}
+
+func (m *machines) change(name string, change func(*machine)) {
+	defer locked(&m.mu)()
+	one := m.all[name]
+	change(&one)
+	m.all[name] = one
 }
 
 // boot is a machine that has come up: its slurmd starts a little later.
@@ -25,9 +42,7 @@ func (m *machines) boot(in fakegce.Instance) {
 		return
 	}
 	now := time.Now()
-	m.mu.Lock()
-	m.boots[in.Name], m.leases[in.Name] = now, in.Terminates
-	m.mu.Unlock()
+	m.change(in.Name, func(one *machine) { one.boot, one.lease = now, in.Terminates })
 	m.w.check.after()
 	silent := m.w.lasting("mute")
 	m.w.journal.note("machine %s boots (mute: %t)", in.Name, silent)
@@ -35,7 +50,7 @@ func (m *machines) boot(in fakegce.Instance) {
 		return
 	}
 	time.AfterFunc(m.w.dice.span(5*time.Second, 40*time.Second, "slurmd", in.Name, now.UnixNano()), func() {
-		if m.booted(in.Name).Equal(now) {
+		if m.of(in.Name).boot.Equal(now) {
 			m.speak(in.Name)
 		}
 	})
@@ -43,21 +58,15 @@ func (m *machines) boot(in fakegce.Instance) {
 
 // speak has a machine's slurmd register.
 func (m *machines) speak(name string) {
-	boot := m.booted(name)
-	if boot.IsZero() {
-		return
+	if boot := m.of(name).boot; !boot.IsZero() {
+		m.change(name, func(one *machine) { one.answers = true })
+		m.w.slurm.Register(name, boot)
 	}
-	m.mu.Lock()
-	m.slurmds[name] = true
-	m.mu.Unlock()
-	m.w.slurm.Register(name, boot)
 }
 
 // hush has a machine's slurmd be gone.
 func (m *machines) hush(name string) {
-	m.mu.Lock()
-	delete(m.slurmds, name)
-	m.mu.Unlock()
+	m.change(name, func(one *machine) { one.answers = false })
 	m.w.slurm.Silence(name)
 }
 
@@ -67,50 +76,16 @@ func (m *machines) leave(in fakegce.Instance) {
 		return
 	}
 	m.w.journal.note("machine %s goes", in.Name)
-	m.mu.Lock()
-	delete(m.boots, in.Name)
-	m.lefts[in.Name] = time.Now()
-	m.mu.Unlock()
+	m.change(in.Name, func(one *machine) { one.boot, one.left = time.Time{}, time.Now() })
 	m.hush(in.Name)
-}
-
-// booted is when a machine booted; zero if it does not run.
-func (m *machines) booted(name string) time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.boots[name]
-}
-
-// left is when a node's last machine went; zero if none has.
-func (m *machines) left(name string) time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.lefts[name]
 }
 
 // silent reports whether the node has a machine on which no slurmd answers, and
 // has had time to, or a slurmd that Slurm still counts on and that is gone.
 func (m *machines) silent(n slurm.Node) bool {
 	const start = 45 * time.Second // in which a slurmd starts
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if boot, there := m.boots[n.Name]; there {
-		return !m.slurmds[n.Name] && time.Since(boot) > start
+	if one := m.of(n.Name); !one.boot.IsZero() {
+		return !one.answers && time.Since(one.boot) > start
 	}
 	return !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PoweredDown) && !n.State.Has(slurm.PoweringDown)
-}
-
-// answers reports whether a machine's slurmd is there.
-func (m *machines) answers(name string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.slurmds[name]
-}
-
-// lease is when the lease of a node's last machine ends, or ended; zero if it
-// never had one.
-func (m *machines) lease(name string) time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.leases[name]
 }

@@ -109,16 +109,14 @@ func (p *process) stop() {
 
 // doom has the process killed at one of its next calls.
 func (p *process) doom(k kill) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	p.left, p.fate = k.calls, k
 }
 
 // fatal counts a call, and reports whether the process is killed by it and
 // whether the call still reaches its goal.
 func (p *process) fatal() (killed, acts bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer locked(&p.mu)()
 	if p.left < 0 || p.dead {
 		return false, false
 	}
@@ -159,16 +157,14 @@ func (s *service) start() {
 	p := s.w.newProcess(s.name, s.host)
 	p.begin(p.daemon)
 	s.w.faults.suffered(program) // while it did not run
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer locked(&s.mu)()
 	s.process = p
 	s.w.journal.note("%s started", s.name)
 }
 
 // away reports whether the daemon has ended and is to be started again.
 func (s *service) away() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer locked(&s.mu)()
 	return s.process == nil && !s.ended.IsZero() || s.process != nil && s.process.gone()
 }
 
@@ -177,33 +173,14 @@ func (s *service) end(after time.Duration) {
 	s.process, s.ended, s.again = nil, time.Now(), time.Now().Add(after)
 }
 
-// wake-up hands a wake-up to the daemon, and reports whether there is one.
-func (s *service) wakeUp(h flex.WakeUp) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// alive has the daemon do something, and reports whether there is one.
+func (s *service) alive(do func(*process)) bool {
+	defer locked(&s.mu)()
 	if s.process == nil || s.process.gone() {
 		return false
 	}
-	s.process.wakeUp(h)
+	do(s.process)
 	return true
-}
-
-func (s *service) doom(k kill) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.process != nil {
-		s.dooms = k
-		s.process.doom(k)
-	}
-}
-
-// hangUp sends the daemon a SIGHUP.
-func (s *service) hangUp(file string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.process != nil && !s.process.gone() {
-		s.process.hangUp(file)
-	}
 }
 
 // restart stops the daemon and has it started again after a while.

@@ -10,8 +10,7 @@ import (
 
 // capacity is room for so many machines in a zone, for a while.
 func capacity(zone string, count int, lasts time.Duration) event {
-	text := fmt.Sprintf("%s has room for %d machines, for %v", zone, count, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("%s has room for %d machines, for %v", zone, count, lasts), func(w *world, no int) {
 		w.cloud.SetCapacity(zone, "", count)
 		w.holds("capacity "+zone, no, lasts, func() { w.cloud.SetCapacity(zone, "", -1) })
 	}}
@@ -19,8 +18,7 @@ func capacity(zone string, count int, lasts time.Duration) event {
 
 // quota is a quota that is short for a while.
 func quota(region string, limit float64, lasts time.Duration) event {
-	text := fmt.Sprintf("%s allows %v live requests, for %v", region, limit, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("%s allows %v live requests, for %v", region, limit, lasts), func(w *world, no int) {
 		w.cloud.SetQuota(region, activeRequests, limit)
 		w.holds("quota "+region, no, lasts, func() { w.cloud.SetQuota(region, activeRequests, 100) })
 	}}
@@ -31,50 +29,42 @@ const activeRequests = "ACTIVE_RESIZE_REQUESTS"
 
 // failRequest is a resize request of ours that fails while it waits.
 func failRequest(nth int, code string) event {
-	text := fmt.Sprintf("the %s waiting request fails with %s", ordinal(nth+1), code)
-	return happening{text, func(w *world, _ int) {
-		type waiting struct{ group, request string }
-		var all []waiting
+	return happening{fmt.Sprintf("the %s waiting request fails with %s", ordinal(nth+1), code), func(w *world, _ int) {
+		var all [][2]string // group and request
 		for _, g := range w.ours(w.state()) {
 			for _, r := range g.Requests {
 				if r.State == "ACCEPTED" {
-					all = append(all, waiting{g.Name, r.Name})
+					all = append(all, [2]string{g.Name, r.Name})
 				}
 			}
 		}
-		if nth >= len(all) {
-			return
+		if nth < len(all) {
+			w.watch.despair(code, 0)
+			err := w.cloud.FailRequest(all[nth][0], all[nth][1], code, "it was so in the script")
+			w.journal.note("request %s/%s fails with %s: %v", all[nth][0], all[nth][1], code, err)
 		}
-		w.watch.despair(code, 0)
-		err := w.cloud.FailRequest(all[nth].group, all[nth].request, code, "it was so in the script")
-		w.journal.note("request %s/%s fails with %s: %v", all[nth].group, all[nth].request, code, err)
 	}}
 }
 
 // refuseCreation has operations that create something end with a code.
 func refuseCreation(method, code string, lasts time.Duration) event {
-	text := fmt.Sprintf("operations of %s end with %s, for %v", method, code, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("operations of %s end with %s, for %v", method, code, lasts), func(w *world, no int) {
 		w.watch.despair(code, lasts)
-		w.arm(no, lasts, fakegce.Fault{
-			Method:         method,
-			OperationError: &fakegce.Problem{Code: code, Message: "it was so in the script"},
-		})
+		problem := &fakegce.Problem{Code: code, Message: "it was so in the script"}
+		w.arm(no, lasts, fakegce.Fault{Method: method, OperationError: problem})
 	}}
 }
 
 // lag has lists show what was there a while ago.
 func lag(method string, behind, lasts time.Duration) event {
-	text := fmt.Sprintf("%s lags %v behind, for %v", method, behind, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("%s lags %v behind, for %v", method, behind, lasts), func(w *world, no int) {
 		w.arm(no, lasts, fakegce.Fault{Method: method, Lag: behind})
 	}}
 }
 
 // unreachable is a zone or region that a list does not reach.
 func unreachable(method, place string, lasts time.Duration) event {
-	text := fmt.Sprintf("%s is out of reach of %s, for %v", place, method, lasts)
-	return happening{text, func(w *world, no int) {
+	return happening{fmt.Sprintf("%s is out of reach of %s, for %v", place, method, lasts), func(w *world, no int) {
 		w.arm(no, lasts, fakegce.Fault{Method: method, Unreachable: []string{place}})
 	}}
 }
@@ -104,8 +94,7 @@ func loseVM(nth int, stops bool) event {
 
 // outage is a zone whose power fails: all machines of ours in it stop.
 func outage(zone string) event {
-	text := "all machines in " + zone + " stop"
-	return happening{text, func(w *world, _ int) {
+	return happening{"all machines in " + zone + " stop", func(w *world, _ int) {
 		for _, in := range w.state().Instances {
 			if w.known[in.Name] && in.Zone == zone && in.Status == "RUNNING" {
 				w.watch.take(in.Name)
@@ -125,9 +114,8 @@ func mute(lasts time.Duration) event {
 
 // crash is the slurmd of a node that is gone for a while, and its machine not.
 func crash(node string, lasts time.Duration) event {
-	text := fmt.Sprintf("the slurmd of %s is gone, for %v", node, lasts)
-	return happening{text, func(w *world, no int) {
-		if w.machines.booted(node).IsZero() {
+	return happening{fmt.Sprintf("the slurmd of %s is gone, for %v", node, lasts), func(w *world, no int) {
+		if w.machines.of(node).boot.IsZero() {
 			return
 		}
 		w.machines.hush(node)
@@ -151,12 +139,10 @@ func refusalCodes() []string {
 // hopeless reports whether a process that meets a code is right to give up: an admin
 // must change something.
 func hopeless(code string) bool {
-	switch code {
-	case "PERMISSIONS_ERROR", "CONDITION_NOT_MET", "INVALID_ARGUMENT", "INVALID_MACHINE_TYPE", "INVALID_GPU_TYPE",
-		"PERMISSION_DENIED", "AGGREGATE_RESERVATION_NOT_EXIST", "UNSUPPORTED_OPERATION", forbidden:
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		"PERMISSIONS_ERROR", "CONDITION_NOT_MET", "INVALID_ARGUMENT", "INVALID_MACHINE_TYPE", "INVALID_GPU_TYPE",
+		"PERMISSION_DENIED", "AGGREGATE_RESERVATION_NOT_EXIST", "UNSUPPORTED_OPERATION", forbidden,
+	}, code)
 }
 
 // creations are the methods that refuseCreation strikes.

@@ -51,8 +51,7 @@ func newWatch(c *fakeslurm.Cluster, j *journal) *watch {
 // given.
 // While slurmctld does not answer things are as they were.
 func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	now := time.Now()
 	for _, n := range nodes {
 		if n.State != w.nodes[n.Name].State {
@@ -106,16 +105,14 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 
 // note enters a job in excused, staying or relimited.
 func (w *watch) note(which map[uint32]bool, id uint32) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	which[id] = true
 }
 
 // forget notes that slurmctld has forgotten all jobs, and takes all nodes for
 // powered down, for which nobody has asked.
 func (w *watch) forget(nodes []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	clear(w.lives)
 	clear(w.excused)
 	clear(w.staying)
@@ -128,8 +125,7 @@ func (w *watch) forget(nodes []string) {
 
 // take notes that the world takes a node from the jobs that hold it.
 func (w *watch) take(node string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	for _, l := range w.lives {
 		if l.queued && slices.Contains(l.Nodes, node) {
 			for _, part := range w.parts(l) {
@@ -163,8 +159,7 @@ func (w *watch) despair(code string, lasts time.Duration) {
 	if !hopeless(code) {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	for _, l := range w.lives { // also while slurmctld does not answer
 		l.hopeless = l.hopeless || l.queued
 	}
@@ -175,8 +170,7 @@ func (w *watch) despair(code string, lasts time.Duration) {
 
 // drop notes that we cancel a job.
 func (w *watch) drop(id uint32) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	if l := w.lives[id]; l != nil {
 		for _, part := range w.parts(l) {
 			part.dropped = true
@@ -186,8 +180,7 @@ func (w *watch) drop(id uint32) {
 
 // queued is a job of the queue of which that holds; nil if there is none.
 func (w *watch) queued(is func(*life) bool) *life {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	for _, l := range w.lives {
 		if l.queued && is(l) {
 			one := *l
@@ -224,16 +217,14 @@ func (w *watch) wanted(node string) bool {
 
 // asked reports whether Slurm has wanted the node's machine gone a while ago.
 func (w *watch) asked(node string, while time.Duration) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	at, ever := w.down[node]
 	return ever && time.Since(at) <= while
 }
 
 // forNobody are the nodes that power up and that no job holds, sorted.
 func (w *watch) forNobody() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	held := map[string]bool{}
 	for _, l := range w.lives {
 		for _, name := range l.Nodes {
@@ -252,8 +243,7 @@ func (w *watch) forNobody() []string {
 
 // held are the jobs that wait for an admin to release them.
 func (w *watch) held() []uint32 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	var ids []uint32
 	for id, l := range w.lives {
 		if l.queued && l.State == slurm.JobPending && strings.Contains(strings.ToLower(l.Reason), "held") {
@@ -267,8 +257,7 @@ func (w *watch) held() []uint32 {
 // all are the jobs that have been submitted: those still in the queue, and those
 // that are over.
 func (w *watch) all() (queue, over []life) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	for _, l := range w.lives {
 		if l.queued {
 			queue = append(queue, *l)
@@ -284,14 +273,12 @@ func (w *watch) all() (queue, over []life) {
 
 // forgiven reports whether the script has ended the job itself.
 func (w *watch) forgiven(l life) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	return w.excused[l.ArrayID] || w.excused[l.ID] || w.excused[l.HetID]
 }
 
 // node is a node as it was last seen.
 func (w *watch) node(name string) slurm.Node {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	return w.nodes[name]
 }

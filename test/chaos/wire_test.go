@@ -25,6 +25,8 @@ func (p *planted) create(ctx context.Context) (*http.Response, error) {
 	return (&wire{process: p.p, next: p.cloud.Transport()}).RoundTrip(req)
 }
 
+func (p *planted) scheduler() *commands { return &commands{process: p.p, next: p.slurm} }
+
 func TestWhatBefallsACallToCompute(t *testing.T) {
 	const no, yes, perhaps = 0, 1, 2
 	tests := map[ailment]struct {
@@ -95,27 +97,25 @@ func TestACallOfADyingProcessMayStillArrive(t *testing.T) {
 func TestAProcessIsKilledAtTheCallThatItIsToDieOf(t *testing.T) {
 	plant(t, func(p *planted) {
 		p.p.doom(kill{calls: 2})
-		scheduler := &commands{process: p.p, next: p.slurm}
 		for range 2 {
-			_, err := scheduler.Jobs(p.p.ctx)
+			_, err := p.scheduler().Jobs(p.p.ctx)
 			require.NoError(t, err)
 		}
-		_, err := scheduler.Jobs(p.p.ctx)
+		_, err := p.scheduler().Jobs(p.p.ctx)
 		require.ErrorIs(t, err, errKilled)
 	})
 }
 
 func TestASicknessOfSlurmIsOneOfAllItsCommandsOrOfOneKind(t *testing.T) {
 	plant(t, func(p *planted) {
-		scheduler := &commands{process: p.p, next: p.slurm}
 		p.faults.catch(1, controller, sickness{unsent, "squeue", 1, time.Minute})
-		_, err := scheduler.Jobs(p.p.ctx)
+		_, err := p.scheduler().Jobs(p.p.ctx)
 		require.ErrorIs(t, err, scontrol.ErrNoController)
-		_, err = scheduler.Nodes(p.p.ctx)
+		_, err = p.scheduler().Nodes(p.p.ctx)
 		require.NoError(t, err)
 		assert.False(t, p.faults.well(p.begun, controller))
 		time.Sleep(2 * time.Minute)
-		_, err = scheduler.Jobs(p.p.ctx)
+		_, err = p.scheduler().Jobs(p.p.ctx)
 		require.NoError(t, err, "it has passed")
 		assert.False(t, p.faults.well(p.begun, controller))
 		assert.True(t, p.faults.well(time.Now().Add(-time.Minute), controller))
@@ -124,10 +124,9 @@ func TestASicknessOfSlurmIsOneOfAllItsCommandsOrOfOneKind(t *testing.T) {
 
 func TestACommandThatHangsIsGivenUp(t *testing.T) {
 	plant(t, func(p *planted) {
-		scheduler := &commands{process: p.p, next: p.slurm}
 		p.faults.catch(1, controller, sickness{hung, everything, 1, time.Minute})
 		sent := time.Now()
-		require.ErrorIs(t, scheduler.UpdateNodes(p.p.ctx, []string{"alpha-gang-0"}, slurm.NodeChange{State: "power_up"}), scontrol.ErrNoController)
+		require.ErrorIs(t, p.scheduler().UpdateNodes(p.p.ctx, []string{"alpha-gang-0"}, slurm.NodeChange{State: "power_up"}), scontrol.ErrNoController)
 		assert.Equal(t, commandTime, time.Since(sent))
 	})
 }
@@ -169,33 +168,27 @@ func TestADigestDoesNotDependOnTheIdsOfCalls(t *testing.T) {
 
 func TestCallsWithoutReasonAreSeen(t *testing.T) {
 	usual := toll{passes: 100, wakeUps: 5, reads: 2500, changes: 40, struck: 3, due: 2000}
-	tests := map[string]struct {
-		change func(*toll)
-		want   string
-	}{
-		"as usual":                  {func(*toll) {}, ""},
-		"passes that spin":          {func(t *toll) { t.passes = 600 }, "600 passes in 1h0m0s with 5 wake-ups, and 500 would do"},
-		"passes after wake-ups":     {func(t *toll) { t.passes, t.wakeUps = 600, 20 }, ""},
-		"the same read many times":  {func(t *toll) { t.reads = 4164 }, "4164 calls that only look in 100 passes, and 4163 would do"},
-		"what went wrong, repeated": {func(t *toll) { t.reads, t.struck = 4164, 4 }, ""},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			day := usual
-			test.change(&day)
-			assert.Equal(t, test.want, day.excess(time.Hour))
-		})
+	spins, woken, rereads, struck := usual, usual, usual, usual
+	spins.passes, rereads.reads = 600, 4164
+	woken.passes, woken.wakeUps = 600, 20
+	struck.reads, struck.struck = 4164, 4
+	for day, want := range map[toll]string{
+		usual:   "",
+		spins:   "600 passes in 1h0m0s with 5 wake-ups, and 500 would do",
+		woken:   "",
+		rereads: "4164 calls that only look in 100 passes, and 4163 would do",
+		struck:  "", // what went wrong is made again
+	} {
+		assert.Equal(t, want, day.excess(time.Hour))
 	}
 }
 
 func TestAWorldAtRestIsLeftAlone(t *testing.T) {
 	rest := toll{passes: 60, reads: 900, due: 900}
+	spins, busy := rest, rest
+	spins.passes, busy.changes = 131, 1
 	assert.Empty(t, rest.idle(time.Hour, time.Minute, 0))
-	spins := rest
-	spins.passes = 131
 	assert.Equal(t, "131 passes in 1h0m0s of rest, and 130 would do", spins.idle(time.Hour, time.Minute, 0))
 	assert.Empty(t, spins.idle(time.Hour, time.Minute, 2), "leases are renewed")
-	busy := rest
-	busy.changes = 1
 	assert.Equal(t, "1 changes in 1h0m0s of rest, and 0 would do", busy.idle(time.Hour, time.Minute, 0))
 }

@@ -41,16 +41,16 @@ type world struct {
 	calls  calls
 	ahead  atomic.Int64 // of the daemon's clock, ns
 
+	fate        atomic.Value   // the hookFate of the moment
+	byHand      sync.Map       // nodes that an admin has powered up; they need no job
 	primaryDown atomic.Bool    // the backup's slurmctld acts
 	jobs        map[int]uint32 // ids, by the script's numbers
 
 	mu      sync.Mutex
 	current *config.Config
 	active  int // the largest max_active_requests of the day so far
-	fate    hookFate
 	windows map[string]window
 	armed   map[int]fakegce.Fault
-	byHand  map[string]bool // nodes that an admin has powered up; they need no job
 }
 
 // window is something that lasts, and how it ends.
@@ -65,7 +65,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 	d := dice(seed)
 	w := &world{
 		ctx: ctx, begun: time.Now(), dice: d, setup: newSetup(d), journal: journal{begun: time.Now()},
-		lockDirs: map[host]string{}, known: map[string]bool{}, byHand: map[string]bool{}, jobs: map[int]uint32{}, windows: map[string]window{}, armed: map[int]fakegce.Fault{},
+		lockDirs: map[host]string{}, known: map[string]bool{}, jobs: map[int]uint32{}, windows: map[string]window{}, armed: map[int]fakegce.Fault{},
 		faults: faults{dice: d},
 	}
 	for _, h := range []host{primary, backup} {
@@ -75,7 +75,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		}
 		w.lockDirs[h] = dir
 	}
-	w.machines = machines{w: w, boots: map[string]time.Time{}, lefts: map[string]time.Time{}, slurmds: map[string]bool{}, leases: map[string]time.Time{}}
+	w.machines = machines{w: w, all: map[string]machine{}}
 	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}}
 	w.main = &service{w: w, name: "daemon", host: primary}
 	w.other = &service{w: w, name: "backup's daemon", host: backup}
@@ -142,8 +142,7 @@ const foreignReservation = "slurmflex-alpha2-972691200"
 
 // config is the configuration of the present edition.
 func (w *world) config() *config.Config {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	return w.current
 }
 
@@ -152,8 +151,7 @@ func (w *world) setEdition(e edition) {
 	if err != nil { // the setup's fault
 		panic(fmt.Sprintf("configuration %d: %v", e, err))
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	w.current = cfg
 	w.active = max(w.active, cfg.Options.MaxActiveRequests)
 }
@@ -161,8 +159,7 @@ func (w *world) setEdition(e edition) {
 // mostActive is how many requests may live in a region. Requests of an earlier
 // configuration stay when a later one allows fewer.
 func (w *world) mostActive() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	return w.active
 }
 
@@ -176,8 +173,7 @@ func (w *world) ours(st fakegce.State) []fakegce.Group {
 
 // holds opens a window. One of the same key ends when the later one does.
 func (w *world) holds(key string, no int, lasts time.Duration, end func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	if old, open := w.windows[key]; open && old.until.After(time.Now().Add(lasts)) {
 		lasts = time.Until(old.until)
 	}
@@ -186,8 +182,7 @@ func (w *world) holds(key string, no int, lasts time.Duration, end func()) {
 
 // lasting reports whether the window of that key is open.
 func (w *world) lasting(key string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	_, open := w.windows[key]
 	return open
 }
@@ -225,8 +220,7 @@ func (w *world) arm(no int, lasts time.Duration, f fakegce.Fault) {
 
 // rearm puts the armed faults, and no others, in place.
 func (w *world) rearm() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	w.cloud.ClearFaults()
 	for _, no := range slices.Sorted(maps.Keys(w.armed)) {
 		if err := w.cloud.AddFault(w.armed[no]); err != nil {
@@ -237,8 +231,7 @@ func (w *world) rearm() {
 
 // endless reports whether some list has no last page.
 func (w *world) endless() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	defer locked(&w.mu)()
 	for _, f := range w.armed {
 		if f.Endless != "" {
 			return true
@@ -259,29 +252,9 @@ func (w *world) wellFor(while time.Duration) bool {
 		w.faults.well(time.Now().Add(-while), compute, controller, program)
 }
 
-func (w *world) setByHand(node string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.byHand[node] = true
-}
-
-func (w *world) isByHand(node string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.byHand[node]
-}
-
-func (w *world) setFate(f hookFate) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fate = f
-}
-
 // hook is Slurm's call of one of our programs, which hands over to the daemon.
 func (w *world) hook(h flex.WakeUp) {
-	w.mu.Lock()
-	fate := w.fate
-	w.mu.Unlock()
+	fate, _ := w.fate.Load().(hookFate)
 	now := time.Now().UnixNano()
 	w.journal.note("hook %s %s %v (%s)", h.Verb, h.Nodes, h.Jobs, fate)
 	late := w.dice.span(5*time.Millisecond, 300*time.Millisecond, "hook", h.Verb, h.Nodes, now)
@@ -307,7 +280,7 @@ func (w *world) handOver(h flex.WakeUp) {
 	if w.primaryDown.Load() {
 		at = w.other
 	}
-	if w.ctx.Err() != nil || at.wakeUp(h) {
+	if w.ctx.Err() != nil || at.alive(func(p *process) { p.wakeUp(h) }) {
 		return
 	}
 	p := w.newProcess("hook", at.host)
@@ -315,4 +288,10 @@ func (w *world) handOver(h flex.WakeUp) {
 		err := p.reconciler.Settle(p.ctx, p.lock, settleLimit)
 		w.journal.note("pass of hook %s %s: %v", h.Verb, h.Nodes, err)
 	})
+}
+
+// locked locks until the function that it returns is called.
+func locked(mu *sync.Mutex) (unlock func()) {
+	mu.Lock()
+	return mu.Unlock
 }

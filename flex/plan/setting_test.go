@@ -1,0 +1,362 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+const alpha = `
+slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {enable_job_exclusive: true, partition_nodeset: [a3, one, fix]}
+  shared: {partition_nodeset: [a3, one, bulk, cpu]}
+nodeset:
+  a3: {node_count_dynamic_max: 3000, instance_template: projects/demo/global/instanceTemplates/a3,
+    subnetwork: &us projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: [us-central1-a],
+    dws_flex: {use_job_duration: true}}
+  one: {node_count_static: 2, node_count_dynamic_max: 6, instance_template: projects/demo/global/instanceTemplates/one,
+    subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b],
+    dws_flex: {provisioning: node_by_node, max_run_duration: 7200}}
+  fix: {node_count_dynamic_max: 4, instance_template: projects/demo/global/instanceTemplates/fix, subnetwork: *us,
+    zone_policy_allow: [us-central1-a], dws_flex: {max_run_duration: 3600}}
+  bulk: {node_count_dynamic_max: 2, instance_template: projects/demo/global/instanceTemplates/bulk, subnetwork: *us,
+    zone_policy_allow: [us-central1-a], dws_flex: {use_bulk_insert: true}}
+  cpu: {node_count_dynamic_max: 2, instance_template: projects/demo/global/instanceTemplates/cpu, subnetwork: *us,
+    zone_policy_allow: [us-central1-a]}
+`
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func alphaConfig(t testing.TB) *config.Config { return parsed(t, alpha) }
+
+// with is alpha's configuration with other dws_flex keys for nodesets a3 and one.
+func with(t testing.TB, keys string) *config.Config {
+	t.Helper()
+	return parsed(t, strings.NewReplacer("{use_job_duration: true}", "{use_job_duration: true, "+keys+"}",
+		"max_run_duration: 7200}", "max_run_duration: 7200, "+keys+"}").Replace(alpha))
+}
+
+func parsed(t testing.TB, text string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("alpha.yaml", []byte(text))
+	require.NoError(t, err)
+	return cfg
+}
+
+// The states that Slurm prints on a node's way.
+const (
+	poweredDown  = "IDLE+CLOUD+POWERED_DOWN"
+	aboutToRise  = "ALLOCATED+CLOUD+POWERED_DOWN"
+	poweringUp   = "ALLOCATED+CLOUD+POWER_DOWN+NOT_RESPONDING+POWERING_UP" // marked already
+	risingIdle   = "IDLE+CLOUD+NOT_RESPONDING+POWERING_UP"
+	running      = "ALLOCATED+CLOUD+POWER_DOWN"
+	poweringDown = "IDLE+CLOUD+POWERING_DOWN"
+)
+
+// A setting is a snapshot in the making, of parts.
+type (
+	setting struct{ Snapshot }
+	part    = func(*setting)
+)
+
+func seen(parts ...part) Snapshot {
+	s := &setting{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}, Templates: map[string]Template{}}}
+	for _, set := range []string{"a3", "one", "fix", "bulk"} {
+		s.Templates["projects/demo/global/instanceTemplates/"+set] = Template{Template: mig.Template{
+			MachineType: set + "-machine", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
+			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
+		}}
+	}
+	and(parts...)(s)
+	s.Requeues = map[uint32]bool{}
+	for _, j := range s.Jobs {
+		_, warned := memo.WarnedAt(s.Told[j.ID])
+		s.Requeues[j.ID] = !warned
+	}
+	return s.Snapshot
+}
+
+func and(parts ...part) part {
+	return func(s *setting) {
+		for _, p := range parts {
+			p(s)
+		}
+	}
+}
+
+func names(list string) []string {
+	all, err := slurm.Expand(list)
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
+func nodes(list, state string) part {
+	return func(s *setting) {
+		for _, n := range names(list) {
+			s.Nodes = append(s.Nodes, slurm.Node{Name: n, State: slurm.ParseState(state)})
+		}
+	}
+}
+
+// onNodes changes nodes of the setting.
+func onNodes(list string, change func(*slurm.Node)) part {
+	return func(s *setting) {
+		for i := range s.Nodes {
+			if slices.Contains(names(list), s.Nodes[i].Name) {
+				change(&s.Nodes[i])
+			}
+		}
+	}
+}
+
+// freed are nodes whose job left them a moment ago.
+func freed(list, state string) part {
+	return and(nodes(list, state), onNodes(list, func(n *slurm.Node) { n.LastBusyTime = noon.Add(-5 * time.Second) }))
+}
+
+func because(list, state, reason string) part {
+	return and(nodes(list, state), onNodes(list, func(n *slurm.Node) { n.Reason = reason }))
+}
+
+func commented(list, comment string) part {
+	return onNodes(list, func(n *slurm.Node) { n.Comment = comment })
+}
+
+func extra(list, text string) part { return onNodes(list, func(n *slurm.Node) { n.Extra = text }) }
+
+func job(id uint32, partition, limit string, state slurm.JobState, list string) part {
+	return func(s *setting) {
+		s.Jobs = append(s.Jobs, slurm.Job{
+			ID: id, ArrayID: id, Partition: partition, Limit: slurm.ParseLimit(limit), State: state, Nodes: names(list),
+		})
+	}
+}
+
+// awaits has a job of the partition train wait for nodes that power up.
+func awaits(id uint32, list string) part {
+	return and(nodes(list, poweringUp), job(id, "train", "15:00", configured, list))
+}
+
+// runsOn has such a job run on its nodes.
+func runsOn(id uint32, list string) part {
+	return and(nodes(list, running), job(id, "train", "15:00", slurm.JobRunning, list))
+}
+
+func started(job uint32, ago time.Duration) part {
+	return func(s *setting) {
+		for i := range s.Jobs {
+			if s.Jobs[i].ID == job {
+				s.Jobs[i].Start = noon.Add(-ago)
+			}
+		}
+	}
+}
+
+// lastJob changes the job before it.
+func lastJob(change func(*slurm.Job)) part {
+	return func(s *setting) { change(&s.Jobs[len(s.Jobs)-1]) }
+}
+
+func important(priority uint64) part { return lastJob(func(j *slurm.Job) { j.Priority = priority }) }
+
+// task makes the last job a task of an array.
+func task(array uint32, index string) part {
+	return lastJob(func(j *slurm.Job) { j.ArrayID, j.ArrayTask = array, index })
+}
+
+// component makes the last job one of a heterogeneous job.
+func component(first, offset uint32) part {
+	return lastJob(func(j *slurm.Job) { j.HetID, j.HetOffset = first, offset })
+}
+
+func told(job uint32, text string) part {
+	return func(s *setting) { s.Told = map[uint32]string{job: text} }
+}
+
+func resumeTimeout(d time.Duration) part { return func(s *setting) { s.ResumeTimeout = d } }
+
+func forJob(set string, id uint32) mig.Stamp { return mig.Stamp{NodeSet: set, Job: id} }
+
+func forNode(set, node string) mig.Stamp { return mig.Stamp{NodeSet: set, Node: node} }
+
+func group(name string, stamp mig.Stamp, requests ...mig.Request) part {
+	return func(s *setting) {
+		region := "us-central1"
+		if stamp.NodeSet == "one" {
+			region = "europe-west4"
+		}
+		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
+		s.Groups = append(s.Groups,
+			mig.Group{Name: name, Region: region, Stamp: stamp, Created: noon.Add(-time.Hour), Requests: requests})
+	}
+}
+
+// groupOf is the group that was made for a job's nodes of nodeset a3.
+func groupOf(id uint32, requests ...mig.Request) part {
+	return group(memo.JobGroup("alpha", "a3", id, 0), forJob("a3", id), requests...)
+}
+
+// nodeGroup is the group of a node of nodeset one.
+func nodeGroup(i int, requests ...mig.Request) part {
+	return group(fmt.Sprint("alpha-one-node-", i), forNode("one", fmt.Sprint("alpha-one-", i)), requests...)
+}
+
+// lastGroup changes the group before it.
+func lastGroup(change func(*mig.Group)) part {
+	return func(s *setting) { change(&s.Groups[len(s.Groups)-1]) }
+}
+
+func created(ago time.Duration) part {
+	return lastGroup(func(g *mig.Group) { g.Created = noon.Add(-ago) })
+}
+
+// creating has the last group create that many members, and counting sets its target size.
+func creating(n int) part { return lastGroup(func(g *mig.Group) { g.Creating = n }) }
+func counting(n int) part { return lastGroup(func(g *mig.Group) { g.TargetSize = n }) }
+
+// asked makes the last group's requests older.
+func asked(ago time.Duration) part {
+	return lastGroup(func(g *mig.Group) {
+		for i := range g.Requests {
+			g.Requests[i].Created = noon.Add(-ago)
+		}
+	})
+}
+
+func request(name string, state mig.RequestState, list string, d time.Duration) mig.Request {
+	return mig.Request{Name: name, State: state, Instances: names(list), Duration: d, Created: noon.Add(-30 * time.Second)}
+}
+
+func accepted(list string) mig.Request { return request("a1", mig.Accepted, list, 15*time.Minute) }
+
+func succeeded(list string) mig.Request { return request("a1", mig.Succeeded, list, 15*time.Minute) }
+
+func failed(name, list string, cause mig.Cause, ago time.Duration) mig.Request {
+	r := request(name, mig.Failed, list, 0)
+	r.Created, r.Cause, r.Message = noon.Add(-ago), cause, "STOCKOUT: none"
+	return r
+}
+
+// made are instances of which each is changed.
+func made(list, group, status string, change func(*mig.Instance)) part {
+	return func(s *setting) {
+		in := mig.Instance{
+			Zone: "us-central1-a", Region: "us-central1", Group: group, Status: status, FlexStart: true, Created: noon.Add(-time.Minute),
+		}
+		if strings.Contains(list, "-one-") {
+			in.Region, in.Zone = "europe-west4", "europe-west4-b"
+		}
+		change(&in)
+		for _, in.Name = range names(list) {
+			s.Instances = append(s.Instances, in)
+		}
+	}
+}
+
+func vms(list, group, status string) part { return made(list, group, status, func(*mig.Instance) {}) }
+
+// machinesOf are the machines of a job's group.
+func machinesOf(id uint32, list string) part {
+	return vms(list, memo.JobGroup("alpha", "a3", id, 0), "RUNNING")
+}
+
+// inserted are instances of ours that no group made.
+func inserted(list string, job uint32) part {
+	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "bulk", Job: job}
+	return made(list, "", "RUNNING", func(in *mig.Instance) { in.Stamp = stamp })
+}
+
+// ending gives the instances an end and an age.
+func ending(list, group string, age, left time.Duration) part {
+	return made(list, group, "RUNNING", func(in *mig.Instance) { in.Created, in.Terminates = noon.Add(-age), noon.Add(left) })
+}
+
+// leased are instances as ending has them, with a reservation from their end on.
+func leased(list, group string, age, left time.Duration) part {
+	end := noon.Add(left)
+	return and(ending(list, group, age, left), reserved(fmt.Sprintf("slurmflex-alpha-%d", end.Truncate(time.Minute).Unix()), list, end))
+}
+
+// leasedTo are such instances of a job's group.
+func leasedTo(id uint32, list string, age, left time.Duration) part {
+	return and(groupOf(id), leased(list, memo.JobGroup("alpha", "a3", id, 0), age, left))
+}
+
+// aged makes all instances older.
+func aged(ago time.Duration) part {
+	return func(s *setting) {
+		for i := range s.Instances {
+			s.Instances[i].Created = noon.Add(-ago)
+		}
+	}
+}
+
+func reserved(name, list string, start time.Time) part {
+	return func(s *setting) {
+		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start})
+	}
+}
+
+func policy(name string, stamp mig.Stamp) part {
+	return func(s *setting) {
+		stamp.Version, stamp.Cluster = mig.StampVersion, "alpha"
+		s.Policies = append(s.Policies, mig.Policy{Name: name, Region: "us-central1", Stamp: stamp})
+	}
+}
+
+func unseen(region string) part {
+	return func(s *setting) { s.Unseen[region] = errors.New("read instances: 503") }
+}
+
+func refused(group string, cause mig.Cause, ago time.Duration, times int) part {
+	return func(s *setting) {
+		s.Refused[group] = Refusal{Cause: cause, Message: "INVALID_ARGUMENT: no", At: noon.Add(-ago), Times: times}
+	}
+}
+
+func actions(p Plan) []string {
+	var lines []string
+	for _, a := range p.Actions {
+		line := a.String()
+		if back, ok := a.(ReturnNodes); ok {
+			line += ": " + back.Reason
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// planned is what is planned with alpha's configuration.
+func planned(t testing.TB, given Snapshot) []string {
+	t.Helper()
+	return actions(Compute(alphaConfig(t), given))
+}
+
+// situations are the subtests of one test: in the situation of a name, that is
+// planned, and each action has a reason.
+func situations(t *testing.T, cfg *config.Config) (in func(name string, given Snapshot, want ...string)) {
+	return func(name string, given Snapshot, want ...string) {
+		t.Run(name, func(t *testing.T) {
+			p := Compute(cfg, given)
+			assert.Equal(t, want, actions(p))
+			for _, a := range p.Actions {
+				assert.NotEmpty(t, a.Because(), "%s gives no reason", a)
+			}
+		})
+	}
+}

@@ -25,7 +25,8 @@ project: demo
 nodeset:
   a3:
     nodeset_name: a3
-    node_count_dynamic_max: 4
+    node_count_static: 1
+    node_count_dynamic_max: 3
     instance_template: projects/demo/regions/us-central1/instanceTemplates/a3
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]

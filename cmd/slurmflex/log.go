@@ -28,8 +28,9 @@ func (a *app) logToStderr(o config.Options) (*zap.Logger, error) {
 	return a.newLog(encoder, &a.progress, o.LogLevel)
 }
 
-// logIfPossible is the log, into the file, of what must do its work even if it
-// cannot log: JSON unless the configuration wants readable lines.
+// logIfPossible is the log of what must do its work even if it cannot log: into the
+// file, as JSON unless the configuration wants readable lines, and to syslog, so that
+// the journal has it beside the daemon's lines.
 func (a *app) logIfPossible(o config.Options) *zap.Logger {
 	encoder := jsonLines()
 	if o.LogFormat == "console" {
@@ -49,7 +50,9 @@ func (a *app) logIfPossible(o config.Options) *zap.Logger {
 		fmt.Fprintln(os.Stderr, "slurmflex:", err)
 		return zap.NewNop()
 	}
-	return log
+	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewTee(core, a.logToSyslog().Core())
+	}))
 }
 
 // openLog opens the log file of hooks, which must not be a link, because that may
@@ -61,8 +64,8 @@ func openLog(path string) (*os.File, error) {
 // syslogSocket is where syslog, or the journal in its place, takes messages.
 const syslogSocket = "/dev/log"
 
-// logToSyslog is the log of hooks that have no file, or no configuration to name
-// it: slurmctld discards what they print. Without syslog nothing is logged.
+// logToSyslog is the log of hooks, also of those that have no file, or no configuration
+// to name it: slurmctld discards what they print. Without syslog nothing is logged.
 func (a *app) logToSyslog() *zap.Logger {
 	conn, err := net.Dial("unixgram", cmp.Or(a.syslog, syslogSocket))
 	if err != nil {

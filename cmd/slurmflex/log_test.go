@@ -90,7 +90,7 @@ func TestTheJournalGetsPrioritiesAndNoTimes(t *testing.T) {
 	r.exits(t, exitDone)
 	b, err := os.ReadFile(journal.Name())
 	require.NoError(t, err)
-	assert.Regexp(t, `(?m)^<6>create group alpha-a3-job-812 in us-central1 \{"job": 812, "group": "alpha-a3-job-812", "why": "`, string(b))
+	assert.Regexp(t, `(?m)^<6>machines requested \{"action": "request 2 nodes .*", "job": 812, "nodes": "alpha-a3-\[0-1\]", "group": "alpha-a3-job-812", "why": "`, string(b))
 	assert.Regexp(t, `(?m)^<7>compute \{`, string(b))
 	for line := range strings.Lines(string(b)) {
 		assert.Regexp(t, `^<[3-7]>\S`, line)

@@ -13,6 +13,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/test/fakegce/command"
 )
 
 const manPages = "../../docs/man"
@@ -69,7 +70,9 @@ func TestManPages(t *testing.T) {
 	unset, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
 	want := map[string]string{}
-	walk(newRoot(&app{}), func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
+	for _, root := range []*cobra.Command{newRoot(&app{}), command.New()} {
+		walk(root, func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
+	}
 	have, err := os.ReadDir(manPages)
 	require.NoError(t, err)
 	if os.Getenv("UPDATE") != "" {

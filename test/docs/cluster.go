@@ -135,8 +135,10 @@ func (c *cluster) furnish(build string, s setting) error {
 			return err
 		}
 	}
-	if err := copyFile(filepath.Join(build, "slurmflex"), at("/usr/bin/slurmflex")); err != nil {
-		return err
+	for _, program := range []string{"slurmflex", "slurmflex-fakegce"} {
+		if err := copyFile(filepath.Join(build, program), at("/usr/bin/"+program)); err != nil {
+			return err
+		}
 	}
 	for from, to := range installed {
 		if err := copyFile(from, at(to)); err != nil {

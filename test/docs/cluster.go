@@ -47,7 +47,7 @@ var installed = map[string]string{
 // standIns are the programs that a page's cluster cannot have.
 var standIns = []string{
 	"apt", "apt-get", "dnf", "systemctl", "journalctl", "gcloud", "terraform", "sudo", "make", "go",
-	"nvidia-smi", "all_reduce_perf", "torchrun", "python3",
+	"nvidia-smi", "all_reduce_perf", "torchrun", "python3", "jupyter", "mail",
 }
 
 // startCluster sets up what a page needs. Remove must be called even if it fails.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/buffer"
@@ -74,7 +75,17 @@ func (a *app) logToSyslog() *zap.Logger {
 	c := keys()
 	c.TimeKey, c.LevelKey = "", ""
 	encoder := journal{Encoder: zapcore.NewConsoleEncoder(c), facility: syslogDaemon, tag: fmt.Sprintf("slurmflex[%d]: ", os.Getpid())}
-	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(conn), zapcore.InfoLevel))
+	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(impatient{conn}), zapcore.InfoLevel))
+}
+
+// impatient is a connection to a syslog that may hang, for which no hook may wait.
+type impatient struct{ net.Conn }
+
+func (c impatient) Write(line []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(line)
 }
 
 func (a *app) newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) (*zap.Logger, error) {

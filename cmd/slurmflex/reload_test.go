@@ -162,6 +162,22 @@ func TestAHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	}
 }
 
+func TestAHookDoesNotWaitForASyslogThatHangs(t *testing.T) {
+	w := newWorld(t)
+	newManager(t, w.path("syslog"))
+	full, err := net.Dial("unixgram", w.path("syslog"))
+	require.NoError(t, err)
+	defer full.Close()
+	for err == nil {
+		require.NoError(t, full.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
+		_, err = full.Write([]byte("x"))
+	}
+	begun := time.Now()
+	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
+	assert.Less(t, time.Since(begun), slack)
+	assert.Len(t, w.log(t, "error"), 1)
+}
+
 // C10: the page of another cluster's daemon is not taken for ours, but any
 // cluster's will do for those who cannot know which is theirs.
 func TestWhoCannotReadTheConfigurationAsksTheDaemonAtItsDefaultAddress(t *testing.T) {

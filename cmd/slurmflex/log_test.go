@@ -22,14 +22,14 @@ func TestAnActionIsALineWithWhatItIsAbout(t *testing.T) {
 	for line := range strings.Lines(r.stderr.String()) {
 		var entry map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
-		if strings.HasPrefix(entry["msg"].(string), "request 2 nodes ") {
+		if entry["msg"] == "machines requested" {
 			delete(entry, "ts")
 			delete(entry, "took")
 			requests = append(requests, entry)
 		}
 	}
 	assert.Equal(t, []map[string]any{{
-		"level": "info", "msg": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 02:00:00",
+		"level": "info", "msg": "machines requested", "action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 02:00:00",
 		"job": 812.0, "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-812", "why": "job 812 waits for alpha-a3-[0-1]",
 	}}, requests)
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,10 +92,32 @@ func keyTable(t *testing.T, section, old string) string {
 		}
 		row[4] = unset(t, section, key)
 		assert.NotEmpty(t, row[1], "%s of %s has no meaning", key, section)
+		if row[2] != "–" {
+			checkBounds(t, section, key, row[3])
+		}
 		checkExample(t, section, key, row[5])
 		fmt.Fprintf(&out, "| `%s` | %s |\n", key, strings.Join(row[1:], " | "))
 	}
 	return out.String()
+}
+
+// checkBounds sets a key that has a unit to what is just outside its range.
+func checkBounds(t *testing.T, section, key, cell string) {
+	t.Helper()
+	low, high, both := strings.Cut(cell, " to ")
+	require.True(t, both, "%s of %s has no bounds", key, section)
+	beside := func(bound string, by int) any {
+		if n, err := strconv.Atoi(bound); err == nil {
+			return n + by
+		}
+		d, err := time.ParseDuration(bound)
+		require.NoError(t, err)
+		return (d + time.Duration(by)*time.Millisecond).String()
+	}
+	for _, value := range []any{beside(low, -1), beside(high, 1)} {
+		_, err := config.Parse("bounds", with(section, key, value))
+		assert.Error(t, err, "%s of %s: %v", key, section, value)
+	}
 }
 
 // checkExample sets a key to what its example says.

@@ -8,9 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
@@ -173,44 +170,6 @@ func (r *Reconciler) work(ctx context.Context, actions []plan.Action) (failed in
 		}
 	}
 	return failed
-}
-
-// logAction writes one line about an action that is over.
-func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
-	about := a.About()
-	var fields []zap.Field
-	if about.Job != 0 {
-		fields = append(fields, zap.Uint32("job", about.Job))
-	}
-	if len(about.Nodes) > 0 {
-		fields = append(fields, zap.String("nodes", slurm.Fold(about.Nodes)))
-	}
-	if about.Group != "" {
-		fields = append(fields, zap.String("group", about.Group))
-	}
-	log := r.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
-	if err != nil {
-		log.Error("failed: "+a.String(), zap.Error(err))
-		return
-	}
-	log.Log(severity(a), a.String())
-}
-
-// severity is how much an action that was done matters to an admin: one that
-// holds or ends a user's job, or could not without its end, is for a person to look
-// at, and what a job's owner was told is in the job's AdminComment.
-func severity(a plan.Action) zapcore.Level {
-	switch a := a.(type) {
-	case plan.CommentJob:
-		return zapcore.DebugLevel
-	case plan.WarnJob:
-		return zapcore.WarnLevel
-	case plan.ReturnNodes:
-		if a.Then != plan.Requeue {
-			return zapcore.WarnLevel
-		}
-	}
-	return zapcore.InfoLevel
 }
 
 // act does one action. What is there already, or gone already, is done.

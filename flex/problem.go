@@ -6,9 +6,6 @@ import (
 	"slurmflex/flex/plan"
 )
 
-// remindAfter is after how long the log names a problem again that lasts.
-const remindAfter = time.Hour
-
 // problems are those that the last pass found, by their kind and what they are about,
 // with when the log last named them: what they say may change while they last.
 type problems map[problemKey]time.Time

@@ -103,6 +103,7 @@ type Reconciler struct {
 	refusals refusals
 	retries  retries
 	settings settings
+	failures failures
 	problems problems
 	regions  regions
 }

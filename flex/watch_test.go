@@ -67,13 +67,13 @@ func TestTheLogAndItsWatchers(t *testing.T) {
 		"an action is logged with what it is about": func(t *testing.T, w *world) {
 			w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 			w.mustPass(t.Context())
-			entries := w.log.FilterMessageSnippet("request 2 nodes ").All()
+			entries := w.log.FilterMessage("machines requested").All()
 			require.Len(t, entries, 1)
 			fields := entries[0].ContextMap()
 			assert.Positive(t, fields["took"])
 			delete(fields, "took")
 			assert.Equal(t, map[string]any{
-				"job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
+				"action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-1/a1 for 01:00:00", "job": uint32(1), "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-1", "why": "job 1 waits for alpha-a3-[0-1]",
 			}, fields)
 		},
 		"a warning is said to be one and no return nodes": func(t *testing.T, w *world) {
@@ -86,8 +86,8 @@ func TestTheLogAndItsWatchers(t *testing.T) {
 			out := w.mustPass(t.Context())
 			assert.Zero(t, out.Failed, "nothing went wrong")
 			assert.Contains(t, told.lines, "did warn_job: <nil>")
-			assert.Empty(t, w.log.FilterMessageSnippet("return").All())
-			entries := w.log.FilterMessage("warn job 1, which Slurm would not requeue").All()
+			assert.Empty(t, w.log.FilterMessage("job held").All())
+			entries := w.log.FilterMessage("owner warned").All()
 			require.Len(t, entries, 1)
 			assert.Equal(t, zapcore.WarnLevel, entries[0].Level)
 			assert.Equal(t, "INVALID_ARGUMENT: no", entries[0].ContextMap()["why"])
@@ -120,10 +120,10 @@ func TestTheSeverityOfAnActionIsWhatItMattersToAnAdmin(t *testing.T) {
 		hopeless(w)
 		w.slurm.submit(1, "train", "alpha-a3-0")
 		w.passes(2, 0)
-		failed := w.log.FilterMessageSnippet("failed: request 1 ").All()
+		failed := w.log.FilterMessage("action failed").All()
 		require.Len(t, failed, 1)
 		assert.Equal(t, zapcore.ErrorLevel, failed[0].Level)
-		held := w.log.FilterMessage("return alpha-a3-0 to Slurm and hold job 1").All()
+		held := w.log.FilterMessage("job held").All()
 		require.Len(t, held, 1)
 		assert.Equal(t, zapcore.WarnLevel, held[0].Level)
 		assert.Equal(t, "INVALID_ARGUMENT: no", held[0].ContextMap()["why"])

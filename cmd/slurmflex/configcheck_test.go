@@ -93,7 +93,8 @@ func TestFromSlurmGCPSaysWhatToEditAndWritesNothing(t *testing.T) {
 		assert.Empty(t, r.stderr.String())
 		return r.stdout.String()
 	}
-	requireGolden(t, "from-slurm-gcp.golden", report("--slurm-conf", "testdata/slurm-gcp/slurm.conf"))
+	requireGolden(t, "from-slurm-gcp.golden", report("--verbose", "--slurm-conf", "testdata/slurm-gcp/slurm.conf"))
+	requireGolden(t, "from-slurm-gcp-short.golden", report("--slurm-conf", "testdata/slurm-gcp/slurm.conf"))
 
 	without := report()
 	assert.Contains(t, without, "\n  cloud.conf: set ResumeProgram=/usr/libexec/slurmflex/resume\n")

@@ -12,18 +12,19 @@ import (
 
 func newFromSlurmGCP(a *app) *cobra.Command {
 	o := slurmConfOptions{}
-	conf := ""
+	conf, verbose := "", false
 	cmd := &cobra.Command{
 		Use: "from-slurm-gcp FILE", Short: "List what to change to move a slurm-gcp cluster, whose config.yaml is FILE, to slurmflex",
 		Long: `Prints what changes when slurmflex takes over the flex-start nodes of a cluster
-that slurm-gcp's scripts run: the keys of config.yaml that are ignored, the lines
-of cloud.conf to edit, and the steps in order. Changes nothing.`,
+that slurm-gcp's scripts run: what to append to config.yaml and the lines of
+cloud.conf to edit; with --verbose also the steps in order, advice, and the keys
+that slurmflex ignores. Changes nothing.`,
 		Example: `  slurmflex config from-slurm-gcp /slurm/scripts/config.yaml
   slurmflex config from-slurm-gcp --slurm-conf /usr/local/etc/slurm/slurm.conf /slurm/scripts/config.yaml`,
 		Args: exactly(1, "/slurm/scripts/config.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.configPath = args[0]
-			text, err := a.fromSlurmGCP(cmd.Context(), conf, o)
+			text, err := a.fromSlurmGCP(cmd.Context(), conf, verbose, o)
 			if err != nil {
 				return err
 			}
@@ -32,12 +33,13 @@ of cloud.conf to edit, and the steps in order. Changes nothing.`,
 		},
 	}
 	cmd.Flags().StringVar(&conf, "slurm-conf", "", "the `file` slurm.conf that includes cloud.conf, or cloud.conf itself, to name the lines to edit")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print what changes, advice, the steps, and what is ignored")
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 24.11; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.programs, "programs", slurmconf.Folder, "`folder` of slurmflex's resume, suspend and resume-fail")
 	return cmd
 }
 
-func (a *app) fromSlurmGCP(ctx context.Context, conf string, o slurmConfOptions) (string, error) {
+func (a *app) fromSlurmGCP(ctx context.Context, conf string, verbose bool, o slurmConfOptions) (string, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return "", err
@@ -54,5 +56,5 @@ func (a *app) fromSlurmGCP(ctx context.Context, conf string, o slurmConfOptions)
 			return "", usageError{err}
 		}
 	}
-	return slurmgcp.Report(c), nil
+	return slurmgcp.Report(c, verbose), nil
 }

@@ -92,7 +92,11 @@ func TestNothingIsFoundWhereSlurmAndComputeAreSetUpCorrectly(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			w := liveWorld(t, version)
 			r := w.flex(t, "config", "check", "--live").exits(t, exitDone)
-			assert.Equal(t, "config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start; Slurm and Compute match\n",
+			advice := ""
+			if version == "25.05.8" {
+				advice = "slurm.conf: SLURM_VERSION: advice: Slurm 25.05.8 has the vulnerabilities of September 2026 (CVE-2026-65107 to 65168); upgrade it to 25.05.9 or later\n"
+			}
+			assert.Equal(t, advice+"config.yaml: OK: cluster alpha: 1 of 1 nodeset uses flex-start; Slurm and Compute match\n",
 				w.within(r.stdout.String()))
 			assert.Empty(t, r.stderr.String())
 			w.assertUntouched(t)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/buffer"
@@ -28,8 +29,9 @@ func (a *app) logToStderr(o config.Options) (*zap.Logger, error) {
 	return a.newLog(encoder, &a.progress, o.LogLevel)
 }
 
-// logIfPossible is the log, into the file, of what must do its work even if it
-// cannot log: JSON unless the configuration wants readable lines.
+// logIfPossible is the log of what must do its work even if it cannot log: into the
+// file, as JSON unless the configuration wants readable lines, and to syslog, so that
+// the journal has it beside the daemon's lines.
 func (a *app) logIfPossible(o config.Options) *zap.Logger {
 	encoder := jsonLines()
 	if o.LogFormat == "console" {
@@ -49,7 +51,9 @@ func (a *app) logIfPossible(o config.Options) *zap.Logger {
 		fmt.Fprintln(os.Stderr, "slurmflex:", err)
 		return zap.NewNop()
 	}
-	return log
+	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewTee(core, a.logToSyslog().Core())
+	}))
 }
 
 // openLog opens the log file of hooks, which must not be a link, because that may
@@ -61,8 +65,8 @@ func openLog(path string) (*os.File, error) {
 // syslogSocket is where syslog, or the journal in its place, takes messages.
 const syslogSocket = "/dev/log"
 
-// logToSyslog is the log of hooks that have no file, or no configuration to name
-// it: slurmctld discards what they print. Without syslog nothing is logged.
+// logToSyslog is the log of hooks, also of those that have no file, or no configuration
+// to name it: slurmctld discards what they print. Without syslog nothing is logged.
 func (a *app) logToSyslog() *zap.Logger {
 	conn, err := net.Dial("unixgram", cmp.Or(a.syslog, syslogSocket))
 	if err != nil {
@@ -71,7 +75,17 @@ func (a *app) logToSyslog() *zap.Logger {
 	c := keys()
 	c.TimeKey, c.LevelKey = "", ""
 	encoder := journal{Encoder: zapcore.NewConsoleEncoder(c), facility: syslogDaemon, tag: fmt.Sprintf("slurmflex[%d]: ", os.Getpid())}
-	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(conn), zapcore.InfoLevel))
+	return zap.New(zapcore.NewCore(encoder, zapcore.AddSync(impatient{conn}), zapcore.InfoLevel))
+}
+
+// impatient is a connection to a syslog that may hang, for which no hook may wait.
+type impatient struct{ net.Conn }
+
+func (c impatient) Write(line []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(line)
 }
 
 func (a *app) newLog(encoder zapcore.Encoder, to zapcore.WriteSyncer, level string) (*zap.Logger, error) {

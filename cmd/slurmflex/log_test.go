@@ -22,14 +22,14 @@ func TestAnActionIsALineWithWhatItIsAbout(t *testing.T) {
 	for line := range strings.Lines(r.stderr.String()) {
 		var entry map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
-		if strings.HasPrefix(entry["msg"].(string), "request 2 nodes ") {
+		if entry["msg"] == "machines requested" {
 			delete(entry, "ts")
 			delete(entry, "took")
 			requests = append(requests, entry)
 		}
 	}
 	assert.Equal(t, []map[string]any{{
-		"level": "info", "msg": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 02:00:00",
+		"level": "info", "msg": "machines requested", "action": "request 2 nodes (alpha-a3-[0-1]) in alpha-a3-job-812/a1 for 02:00:00",
 		"job": 812.0, "nodes": "alpha-a3-[0-1]", "group": "alpha-a3-job-812", "why": "job 812 waits for alpha-a3-[0-1]",
 	}}, requests)
 }
@@ -90,7 +90,7 @@ func TestTheJournalGetsPrioritiesAndNoTimes(t *testing.T) {
 	r.exits(t, exitDone)
 	b, err := os.ReadFile(journal.Name())
 	require.NoError(t, err)
-	assert.Regexp(t, `(?m)^<6>create group alpha-a3-job-812 in us-central1 \{"job": 812, "group": "alpha-a3-job-812", "why": "`, string(b))
+	assert.Regexp(t, `(?m)^<6>machines requested \{"action": "request 2 nodes .*", "job": 812, "nodes": "alpha-a3-\[0-1\]", "group": "alpha-a3-job-812", "why": "`, string(b))
 	assert.Regexp(t, `(?m)^<7>compute \{`, string(b))
 	for line := range strings.Lines(string(b)) {
 		assert.Regexp(t, `^<[3-7]>\S`, line)

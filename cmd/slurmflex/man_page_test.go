@@ -94,7 +94,7 @@ func pageOf(c *cobra.Command, unset config.Options) string {
 	p.options("OPTIONS", c.NonInheritedFlags())
 	if c.HasParent() {
 		p.options("OPTIONS OF EVERY COMMAND", c.InheritedFlags())
-	} else {
+	} else if c.HasAvailableSubCommands() {
 		reference(p, unset)
 	}
 	p.section("EXAMPLES")
@@ -134,11 +134,15 @@ func commands(p *page, c *cobra.Command) {
 	}
 }
 
-// related are the pages of the command's parent and of its own commands.
+// related are the pages of the command's parent and of its own commands, or for one that
+// has neither, that of slurmflex.
 func related(c *cobra.Command) []string {
 	var pages []string
-	if c.HasParent() {
+	switch {
+	case c.HasParent():
 		pages = append(pages, dashed(c.Parent()))
+	case !c.HasAvailableSubCommands():
+		pages = append(pages, "slurmflex")
 	}
 	for _, sub := range c.Commands() {
 		if hasPage(sub) {

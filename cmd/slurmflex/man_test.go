@@ -13,6 +13,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/test/fakegce/command"
 )
 
 const manPages = "../../docs/man"
@@ -39,7 +40,7 @@ func reference(p *page, unset config.Options) {
 	p.section("FILES")
 	p.item(defaultConfig, "The configuration. Only root and SlurmUser may be able to write it.")
 	p.item(flex.SocketPath(unset.RunDir), "The daemon's socket for hooks, in slurmflex.run_dir.")
-	p.item(unset.LogFile, "The log of hooks, and of the passes that they start: slurmflex.log_file. The daemon logs to stderr.")
+	p.item(unset.LogFile, "The log of hooks, and of the passes that they start, which also log to syslog: slurmflex.log_file. The daemon logs to stderr.")
 	p.item(libexec+"/resume, suspend, resume-fail", "What slurm.conf names as ResumeProgram, SuspendProgram and ResumeFailProgram.")
 	p.item("/usr/share/doc/slurmflex", "The documentation and an example configuration.")
 	p.item("/usr/share/slurmflex", "The IAM role, Terraform, alert rules and the dashboard.")
@@ -70,7 +71,9 @@ func TestManPages(t *testing.T) {
 	unset, err := config.Parse("config.yaml", []byte("slurm_cluster_name: alpha\nproject: demo\n"))
 	require.NoError(t, err)
 	want := map[string]string{}
-	walk(newRoot(&app{}), func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
+	for _, root := range []*cobra.Command{newRoot(&app{}), command.New()} {
+		walk(root, func(c *cobra.Command) { want[fileOf(c)] = pageOf(c, unset.Options) })
+	}
 	have, err := os.ReadDir(manPages)
 	require.NoError(t, err)
 	if os.Getenv("UPDATE") != "" {

@@ -144,19 +144,38 @@ func TestAHookWithABrokenConfigurationHandsOverAndLogsToSyslog(t *testing.T) {
 	}
 }
 
-// C6: without a log file the journal says why nothing is logged in it.
+// C6: the journal has what hooks log beside what the daemon does; without a log file
+// also why nothing is logged in it.
 func TestAHookWithoutALogFileLogsToSyslog(t *testing.T) {
 	w := newWorld(t)
-	require.NoError(t, os.RemoveAll(w.path("log")))
 	syslog := newManager(t, w.path("syslog"))
 	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
-	for _, says := range []string{"log file cannot be opened; logging to syslog", "nothing done"} {
+	require.Len(t, w.log(t, "error"), 1)
+	require.NoError(t, os.RemoveAll(w.path("log")))
+	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
+	for _, says := range []string{"nothing done", "log file cannot be opened; logging to syslog", "nothing done"} {
 		require.NoError(t, syslog.SetReadDeadline(time.Now().Add(slack)))
 		message := make([]byte, 64<<10)
 		n, err := syslog.Read(message)
 		require.NoError(t, err)
 		assert.Contains(t, string(message[:n]), "]: "+says)
 	}
+}
+
+func TestAHookDoesNotWaitForASyslogThatHangs(t *testing.T) {
+	w := newWorld(t)
+	newManager(t, w.path("syslog"))
+	full, err := net.Dial("unixgram", w.path("syslog"))
+	require.NoError(t, err)
+	defer full.Close()
+	for err == nil {
+		require.NoError(t, full.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
+		_, err = full.Write([]byte("x"))
+	}
+	begun := time.Now()
+	w.hook(t, "suspend", "", syslogSocketOf+"="+w.path("syslog")).exits(t, exitUsage)
+	assert.Less(t, time.Since(begun), slack)
+	assert.Len(t, w.log(t, "error"), 1)
 }
 
 // C10: the page of another cluster's daemon is not taken for ours, but any

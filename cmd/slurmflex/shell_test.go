@@ -28,11 +28,10 @@ var shells = []string{"sh", "bash", "dash", "ash", "zsh", "env", "xargs", "-c"}
 
 // programs is where each part of the product starts programs.
 var programs = []string{
-	"cmd/slurmflex-fakegce/program.go", // the fake's --boot-command
-	"cmd/slurmflex-hook/main.go",       // slurmflex, which it becomes
-	"cmd/slurmflex/hook.go",            // a pass of our own, and the delegate
-	"flex/signals.go",                  // ourselves again
-	"slurm/scontrol/run.go",            // Slurm's commands
+	"cmd/slurmflex-hook/main.go", // slurmflex, which it becomes
+	"cmd/slurmflex/hook.go",      // a pass of our own, and the delegate
+	"flex/signals.go",            // ourselves again
+	"slurm/scontrol/run.go",      // Slurm's commands
 }
 
 func TestNoProgramIsStartedThroughAShell(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,9 +59,25 @@ it is unchanged.`,
 	return cmd
 }
 
-// replace writes a file that anyone may read, whole or not at all.
+// replace writes a file, whole or not at all. One that exists keeps its mode, and if it
+// is a link, the file that it leads to is replaced; a new one anyone may read.
 func replace(path, text string) (err error) {
+	mode := os.FileMode(0o644)
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	switch was, err := os.Stat(path); {
+	case err == nil && was.IsDir():
+		return usageError{fmt.Errorf("--output %s is a folder; name a file in it", path)}
+	case err == nil && !was.Mode().IsRegular():
+		return usageError{fmt.Errorf("--output %s is not a regular file; leave --output out to print to stdout", path)}
+	case err == nil:
+		mode = was.Mode().Perm()
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if errors.Is(err, fs.ErrNotExist) {
+		return usageError{fmt.Errorf("--output %s: there is no folder %s; create it first", path, filepath.Dir(path))}
+	}
 	if err != nil {
 		return err
 	}
@@ -70,7 +87,7 @@ func replace(path, text string) (err error) {
 		}
 	}()
 	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -146,3 +146,34 @@ func TestSlurmConfReplacesAFileWholeOrNotAtAll(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, printed, string(kept))
 }
+
+func TestTheFileOfSlurmConfKeepsItsModeAndIsAFile(t *testing.T) {
+	w := newWorld(t)
+	write := func(to string) *process {
+		return w.flex(t, "config", "slurm-conf", "--slurm-version", "24.11", "--programs", "/opt/slurmflex", "--output", to)
+	}
+	mode := func(file string) os.FileMode {
+		info, err := os.Lstat(w.path(file))
+		require.NoError(t, err)
+		return info.Mode()
+	}
+	write(w.path("new.conf")).exits(t, exitDone)
+	assert.Equal(t, os.FileMode(0o644), mode("new.conf"))
+
+	require.NoError(t, os.WriteFile(w.path("old.conf"), nil, 0o600))
+	require.NoError(t, os.Symlink("old.conf", w.path("link.conf")))
+	write(w.path("link.conf")).exits(t, exitDone)
+	assert.Equal(t, os.FileMode(0o600), mode("old.conf"))
+	assert.Equal(t, os.ModeSymlink, mode("link.conf").Type())
+	written, err := os.ReadFile(w.path("old.conf"))
+	require.NoError(t, err)
+	assert.NotEmpty(t, written)
+
+	for to, says := range map[string]string{
+		w.dir:                    "--output " + w.dir + " is a folder; name a file in it",
+		w.path("gone/flex.conf"): "there is no folder " + w.path("gone") + "; create it first",
+		"/dev/null":              "--output /dev/null is not a regular file",
+	} {
+		write(to).exits(t, exitUsage).complains(t, says)
+	}
+}

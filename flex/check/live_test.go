@@ -161,6 +161,20 @@ func TestAnOldSlurmIsTheOnlyFinding(t *testing.T) {
 		strings.Split(found.Problems().Error(), "\n"))
 }
 
+func TestASlurmWithKnownVulnerabilitiesGetsAdvice(t *testing.T) {
+	for version, least := range map[string]string{
+		"25.05.8": "25.05.9", "25.11.0": "25.11.8",
+		"25.05.9": "", "25.11.12": "", "24.11.5": "", "26.05.4": "", // of these it is not known, or there is no fix
+	} {
+		says := fmt.Sprint(compared(t, &cloud{}, controller{version: version}).Of(Advice))
+		if least == "" {
+			assert.NotContains(t, says, "SLURM_VERSION", version)
+		} else {
+			assert.Contains(t, says, "upgrade it to "+least+" or later", version)
+		}
+	}
+}
+
 func TestOurClockIsComparedWithComputes(t *testing.T) {
 	for ahead, wrong := range map[time.Duration]bool{0: false, 20 * time.Second: false, -20 * time.Second: false, 5 * time.Minute: true, -5 * time.Minute: true} {
 		found := compared(t, &cloud{clock: ahead}, controller{})

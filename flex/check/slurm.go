@@ -29,6 +29,9 @@ func (j *judge) slurm() {
 		j.conf(Fault, "SLURM_VERSION", "%s; upgrade it", old)
 		return
 	}
+	if hole := slurmconf.Vulnerable(version); hole != "" {
+		j.conf(Advice, "SLURM_VERSION", "%s", hole)
+	}
 	j.settings(version)
 	j.hooks()
 	j.user()

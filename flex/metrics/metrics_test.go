@@ -23,7 +23,7 @@ const alpha = `
 slurm_cluster_name: alpha
 project: demo
 nodeset:
-  a3: {node_count_dynamic_max: 4, instance_template: projects/demo/regions/us-central1/instanceTemplates/a3,
+  a3: {node_count_static: 1, node_count_dynamic_max: 3, instance_template: projects/demo/regions/us-central1/instanceTemplates/a3,
     subnetwork: projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: [us-central1-a], dws_flex: {}}
   g2: {node_count_dynamic_max: 1, instance_template: projects/demo/regions/europe-west4/instanceTemplates/g2,
     subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b], dws_flex: {}}

@@ -26,7 +26,8 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.breaker, d.readable, d.lastRead, d.orphans, d.reservations, d.unread,
+		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.cutOff, d.idle, d.gpus, d.breaker,
+		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
 	} {
 		ch <- desc
 	}
@@ -49,7 +50,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the possible gauges.
 type described struct {
-	nodes, active, waiting, longest, leases, nextEnd, breaker, readable, lastRead, orphans, reservations, unread *prometheus.Desc
+	nodes, active, waiting, longest, leases, nextEnd, cutOff, idle, gpus, breaker, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -63,24 +64,17 @@ func descriptions() described {
 		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
 		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
 		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if there is none.", "nodeset"),
+		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends before the time limit of a running job; absent if there is none.", "nodeset"),
+		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has had no job; 0 if none.", "nodeset"),
+		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
 		breaker:      desc("breaker_open", "1 while the nodeset is blocked after too many failed boots in a row.", "nodeset"),
 		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
 		lastRead:     desc("region_last_read_timestamp_seconds", "Time when the region was last read; absent if never.", "region"),
 		orphans:      desc("orphan_instances", "Machines of this cluster that belong to no node.", "region"),
 		reservations: desc("reservations", "Slurm reservations that keep jobs off the ends of leases."),
+		held:         desc("held_jobs", "Jobs that are held until an admin has fixed what slurmflex wrote into their AdminComment."),
 		unread:       desc("unread_rows", "Records of Slurm and Compute that the last pass could not read and left alone.", "kind"),
 	}
-}
-
-// tally is the figures of one nodeset.
-type tally struct {
-	nodes   map[string]int // by state
-	active  map[string]int // by state
-	waiting int
-	longest time.Duration
-	leases  int
-	nextEnd time.Time
-	blocked bool
 }
 
 // see makes gauges of what a pass saw.
@@ -90,8 +84,9 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 	sets := map[string]*tally{}
 	for _, set := range cfg.FlexSets() {
 		sets[set.Name] = &tally{
-			nodes:  map[string]int{view.Word(slurm.State{}): 0}, // those that are not understood
-			active: map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
+			nodes:    map[string]int{view.Word(slurm.State{}): 0}, // those that are not understood
+			active:   map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
+			machines: map[string]int{},
 		}
 	}
 	orphans := count(cfg, snap, sets)
@@ -116,11 +111,11 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 // count counts nodes, requests and machines, and returns the number of machines
 // by region that belong to no node.
 func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orphans map[string]int) {
-	known := map[string]bool{}
+	known := map[string]slurm.Node{}
 	for _, n := range snap.Nodes {
 		if set := cfg.FlexSetOf(n.Name); set != nil {
 			sets[set.Name].nodes[view.Word(n.State)]++
-			known[n.Name] = true
+			known[n.Name] = n
 		}
 	}
 	for _, g := range snap.Groups {
@@ -131,17 +126,16 @@ func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orph
 		}
 	}
 	orphans = map[string]int{}
+	ends := jobEnds(snap)
 	for _, in := range snap.Ours(cfg.Cluster) {
+		n, ok := known[in.Name]
 		switch {
 		case in.Leaving():
-		case !known[in.Name]:
+		case !ok:
 			orphans[in.Region]++
 		default:
-			t := sets[cfg.FlexSetOf(in.Name).Name]
-			t.leases++
-			if !in.Terminates.IsZero() && (t.nextEnd.IsZero() || in.Terminates.Before(t.nextEnd)) {
-				t.nextEnd = in.Terminates
-			}
+			set, index, _ := cfg.Find(in.Name)
+			sets[set.Name].enter(in, n, ends[in.Name], set.IsStatic(index), snap.Now)
 		}
 	}
 	return orphans
@@ -169,9 +163,23 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 		}
 		add(d.waiting, float64(t.waiting), set.Name)
 		add(d.longest, t.longest.Seconds(), set.Name)
-		add(d.leases, float64(t.leases), set.Name)
+		leases := 0
+		for _, n := range t.machines {
+			leases += n
+		}
+		add(d.leases, float64(leases), set.Name)
+		add(d.idle, t.idle.Seconds(), set.Name)
 		if !t.nextEnd.IsZero() {
 			add(d.nextEnd, seconds(t.nextEnd), set.Name)
+		}
+		if !t.cutOff.IsZero() {
+			add(d.cutOff, seconds(t.cutOff), set.Name)
+		}
+		if machine, ok := mig.KnownMachine(snap.Templates[set.Template].MachineType); ok && machine.GPUs > 0 {
+			add(d.gpus, float64(t.waiting*machine.GPUs), set.Name, "waiting")
+			for state, n := range t.machines {
+				add(d.gpus, float64(n*machine.GPUs), set.Name, state)
+			}
 		}
 	}
 	for _, region := range cfg.FlexRegions() {
@@ -190,6 +198,7 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 		}
 	}
 	add(d.reservations, float64(reserved))
+	add(d.held, float64(heldJobs(snap)))
 	unread := map[string]int{}
 	for _, row := range snap.Unread {
 		unread[row.Kind]++

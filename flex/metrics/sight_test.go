@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,9 +35,18 @@ func busy(t *testing.T) *world {
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-99")
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-98").Status = "STOPPING"
 	w.machine(us, "a-strangers", "alpha-a3-97")
+	w.snap.Templates = map[string]plan.Template{
+		"projects/demo/regions/us-central1/instanceTemplates/a3": {Template: mig.Template{MachineType: "a3-highgpu-8g"}},
+	}
 	w.snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}}
 	w.machine(us, "a-strangers", "alpha-a3-96").Unread = "creationTimestamp"
 	w.snap.Policies = []mig.Policy{{Unread: "a"}, {Unread: "b"}, {}}
+	w.snap.Jobs = []slurm.Job{
+		{ID: 1, State: slurm.JobRunning, Nodes: []string{"alpha-a3-1"}, Start: noon.Add(-time.Hour), Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Hour}},
+		{ID: 2, State: slurm.JobPending, Reason: "JobHeldAdmin"},
+		{ID: 3, State: slurm.JobPending, Reason: "JobHeldAdmin"},
+	}
+	w.snap.Told = map[uint32]string{1: "flex-start: attempt 1 failed", 2: "flex-start: 403 forbidden", 3: "ask Ada"}
 	w.snap.Unread = slurm.Unread{{Kind: slurm.JobRow}, {Kind: slurm.JobRow}, {Kind: slurm.NodeRow}}
 	w.plan.Waits = []plan.Wait{
 		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
@@ -50,6 +60,7 @@ var sightNames = []string{
 	"slurmflex_nodes", "slurmflex_active_requests", "slurmflex_waiting_nodes", "slurmflex_longest_wait_seconds", "slurmflex_leases",
 	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_region_readable", "slurmflex_orphan_instances",
 	"slurmflex_reservations", "slurmflex_unread_rows",
+	"slurmflex_gpus", "slurmflex_longest_idle_seconds", "slurmflex_next_cutoff_timestamp_seconds", "slurmflex_held_jobs",
 }
 
 // busyGauges are those of what is busy.
@@ -69,6 +80,13 @@ slurmflex_longest_wait_seconds{nodeset="a3"} 3600
 slurmflex_longest_wait_seconds{nodeset="g2"} 0
 slurmflex_leases{nodeset="a3"} 2
 slurmflex_leases{nodeset="g2"} 0
+slurmflex_gpus{nodeset="a3",state="in use"} 8
+slurmflex_gpus{nodeset="a3",state="powering up"} 8
+slurmflex_gpus{nodeset="a3",state="waiting"} 16
+slurmflex_longest_idle_seconds{nodeset="a3"} 0
+slurmflex_longest_idle_seconds{nodeset="g2"} 0
+slurmflex_next_cutoff_timestamp_seconds{nodeset="a3"} 1.7952732e+09
+slurmflex_held_jobs 1
 slurmflex_next_lease_end_timestamp_seconds{nodeset="a3"} 1.7952696e+09
 slurmflex_breaker_open{nodeset="a3"} 0
 slurmflex_breaker_open{nodeset="g2"} 1
@@ -124,4 +142,61 @@ func TestOfARegionThatWasReadBeforeTheGaugesAreAsLastKnown(t *testing.T) {
 	assert.Equal(t, leases, w.value("slurmflex_leases", "a3"))
 	assert.Zero(t, w.value("slurmflex_region_readable", us))
 	assert.Equal(t, seconds(at), w.value("slurmflex_region_last_read_timestamp_seconds", us))
+}
+
+func TestAMachineIsIdleSinceItsLastJobOrSinceItWasMade(t *testing.T) {
+	for _, c := range []struct {
+		state string
+		busy  time.Time
+		idle  time.Duration
+	}{
+		{"IDLE+CLOUD", time.Time{}, 2 * time.Hour},
+		{"IDLE+CLOUD", noon.Add(90 * time.Minute), 30 * time.Minute},
+		{"IDLE+CLOUD+DRAIN", noon.Add(-time.Hour), 2 * time.Hour}, // of an earlier machine
+		{"DOWN+CLOUD+NOT_RESPONDING", noon.Add(time.Hour), time.Hour},
+		{"MIXED+CLOUD", noon.Add(time.Hour), 0},
+		{"IDLE+CLOUD+POWERING_DOWN", noon.Add(time.Hour), 0},
+		{rising, noon.Add(time.Hour), 0},
+	} {
+		w := newWorld(t)
+		w.node("alpha-a3-1", c.state)
+		w.snap.Nodes[1].LastBusyTime = c.busy
+		w.group(us, "alpha-a3-job-1", "a3")
+		w.machine(us, "alpha-a3-job-1", "alpha-a3-1")
+		w.node("alpha-a3-0", "IDLE+CLOUD") // static
+		w.machine(us, "alpha-a3-job-1", "alpha-a3-0")
+		w.pass(2 * time.Hour)
+		assert.Equal(t, c.idle.Seconds(), w.value("slurmflex_longest_idle_seconds", "a3"), "%s, busy until %s", c.state, c.busy)
+	}
+}
+
+func TestALeaseCutsAJobOffThatMayRunLonger(t *testing.T) {
+	limit := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
+	for name, c := range map[string]struct {
+		state slurm.JobState
+		limit slurm.Limit
+		cuts  bool
+	}{
+		"its limit is longer":           {slurm.JobRunning, limit(4 * time.Hour), true},
+		"it has no limit":               {slurm.JobRunning, slurm.Limit{Kind: slurm.Unlimited}, true},
+		"its limit ends with the lease": {slurm.JobRunning, limit(3 * time.Hour), false},
+		"its limit is not known":        {slurm.JobRunning, slurm.Limit{}, false},
+		"its nodes boot":                {slurm.JobConfiguring, limit(9 * time.Hour), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.snap.Jobs = []slurm.Job{{ID: 1, State: c.state, Limit: c.limit, Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Start: noon}}
+			w.group(us, "alpha-a3-job-1", "a3")
+			w.machine(us, "alpha-a3-job-1", "alpha-a3-0").Terminates = noon.Add(10 * time.Hour)
+			w.machine(us, "alpha-a3-job-1", "alpha-a3-1").Terminates = noon.Add(3 * time.Hour)
+			w.pass(time.Minute)
+			if !c.cuts {
+				n, err := testutil.GatherAndCount(w.registry, "slurmflex_next_cutoff_timestamp_seconds")
+				require.NoError(t, err)
+				assert.Zero(t, n)
+				return
+			}
+			assert.Equal(t, seconds(noon.Add(3*time.Hour)), w.value("slurmflex_next_cutoff_timestamp_seconds", "a3"))
+		})
+	}
 }

@@ -38,6 +38,19 @@ func TooOld(v slurm.Version) string {
 	return fmt.Sprintf("Slurm %s is older than 22.05, the oldest that slurmflex works with", v)
 }
 
+// Vulnerable says so of a release that lacks the fixes of September 2026, and names the
+// one that has them; it is empty for others, and for those that only a distribution
+// still maintains. Source: SchedMD's announcement of CVE-2026-65107 to 65168.
+func Vulnerable(v slurm.Version) string {
+	fixed := map[slurm.Version]int{{Major: 25, Minor: 5}: 9, {Major: 25, Minor: 11}: 8}
+	least, known := fixed[slurm.Version{Major: v.Major, Minor: v.Minor}]
+	if !known || v.Patch >= least {
+		return ""
+	}
+	return fmt.Sprintf("Slurm %s has the vulnerabilities of September 2026 (CVE-2026-65107 to 65168); upgrade it to %d.%02d.%d or later",
+		v, v.Major, v.Minor, least)
+}
+
 // Needs is what the rules go by.
 type Needs struct {
 	Config  *config.Config

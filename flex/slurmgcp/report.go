@@ -24,9 +24,9 @@ type Cluster struct {
 	keys *config.Keys // of the configuration
 }
 
-// Report says what changes, what is ignored, which lines to edit, and the steps in
-// order.
-func Report(c Cluster) string {
+// Report says what to append to the configuration and which lines to edit; verbosely
+// also what changes, what to consider, the steps in order, and what is ignored.
+func Report(c Cluster, verbose bool) string {
 	c.keys = c.Config.Keys()
 	var b strings.Builder
 	ours, others := c.sets()
@@ -38,12 +38,19 @@ func Report(c Cluster) string {
 	found := slices.DeleteFunc(check.Advise(c.Config), func(f check.Finding) bool {
 		return f.Key == "slurmflex.delegate" // see additions
 	})
-	section(&b, "What changes", c.changes())
-	section(&b, "What to consider in "+c.keys.File, texts(found.Of(check.Advice)))
+	advice, ignoredKeys := found.Of(check.Advice), found.Of(check.Ignored)
+	if verbose {
+		section(&b, "What changes", c.changes())
+		section(&b, "What to consider in "+c.keys.File, texts(advice))
+	}
 	section(&b, "What to append to a copy of it", c.additions(others))
 	section(&b, "Lines to edit, in cloud.conf or the file that is named", c.edits())
+	if !verbose {
+		fmt.Fprintf(&b, "\nWith --verbose: what changes, advice (%d), the steps in order, ignored keys (%d).\n", len(advice), len(ignoredKeys))
+		return b.String()
+	}
 	section(&b, "Steps, in this order", c.steps(others))
-	section(&b, "Keys of the file that slurmflex ignores and slurm-gcp's scripts still use", ignored(found.Of(check.Ignored)))
+	section(&b, "Keys of the file that slurmflex ignores and slurm-gcp's scripts still use", ignored(ignoredKeys))
 	return b.String()
 }
 
@@ -183,7 +190,9 @@ func (c Cluster) edits() []string {
 		}
 	}
 	for _, p := range c.Config.Partitions {
-		all = append(all, c.partition(p)...)
+		if line := c.partition(p); line != "" {
+			all = append(all, line)
+		}
 	}
 	return all
 }
@@ -214,11 +223,11 @@ func (c Cluster) resumeTimeout(p config.Partition) string {
 	return cmp.Or(own, all)
 }
 
-// partition are the parameters of a partition's line that must change.
-func (c Cluster) partition(p config.Partition) []string {
+// partition is what must change in a partition's line; empty if nothing must.
+func (c Cluster) partition(p config.Partition) string {
 	longest := c.Config.LongestJob(p)
 	if longest == 0 {
-		return nil
+		return ""
 	}
 	at, is := slurmconf.Place{File: "cloud.conf"}, []slurmconf.Parameter(nil)
 	known := false
@@ -233,15 +242,13 @@ func (c Cluster) partition(p config.Partition) []string {
 		return is[i].Value
 	}
 	var all []string
-	say := func(text string) {
-		all = append(all, fmt.Sprintf("%s: PartitionName=%s: %s", at, p.Name, text))
-	}
+	say := func(text string) { all = append(all, text) }
 	timeout := cmp.Or(value("ResumeTimeout"), c.resumeTimeout(p))
 	if wrong, write := (slurmconf.Needs{Config: c.Config}).ResumeTimeout(timeout); wrong != "" {
-		say("set ResumeTimeout=" + write + ": " + wrong)
+		say("set ResumeTimeout=" + write + " (" + wrong + ")")
 	}
 	if value("MaxTime") == "" {
-		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + ", the longest that every lease covers")
+		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + " (the longest that every lease covers)")
 	}
 	exclusive := slurmconf.Exclusive(c.Version)
 	if p.Exclusive && !strings.EqualFold(value(exclusive.Key), exclusive.Value) && known {
@@ -250,7 +257,10 @@ func (c Cluster) partition(p config.Partition) []string {
 	if p.Exclusive && !strings.EqualFold(value("PowerDownOnIdle"), "YES") && known && slurmconf.PowersDownOnIdle(c.Version) {
 		say("add PowerDownOnIdle=YES")
 	}
-	return all
+	if len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: PartitionName=%s: %s", at, p.Name, strings.Join(all, "; "))
 }
 
 // steps are how to move from slurm-gcp to slurmflex.

@@ -33,7 +33,7 @@ func report(t *testing.T, text string, version slurm.Version) string {
 	t.Helper()
 	cfg, err := config.Parse("config.yaml", []byte(text))
 	require.NoError(t, err)
-	return Report(Cluster{Config: cfg, Version: version, Programs: "/opt/slurmflex"})
+	return Report(Cluster{Config: cfg, Version: version, Programs: "/opt/slurmflex"}, true)
 }
 
 func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {
@@ -41,16 +41,16 @@ func TestAClusterWithFlexNodesOnlyNeedsNoDelegate(t *testing.T) {
 	assert.Contains(t, text, "config.yaml loads as it is. Cluster hpc: slurmflex will provision a3.\n")
 	assert.Contains(t, text, "7. Keep slurmsync in the crontab of slurm-gcp: it applies changes of the blueprint.\n")
 	assert.Contains(t, text, "  cloud.conf: set PrivateData=cloud\n")
-	assert.Contains(t, text, "  cloud.conf: PartitionName=train: add MaxTime=02:00:00, ")
+	assert.Contains(t, text, "add MaxTime=02:00:00 (")
 	assert.NotContains(t, text, "delegate")
 	assert.NotContains(t, text, "ignores")
 }
 
 func TestTheResumeTimeoutOfAFlexPartitionIsAllThatMustBeLong(t *testing.T) {
 	v24 := slurm.Version{Major: 24, Minor: 11}
-	assert.Contains(t, report(t, allFlex, v24), "  cloud.conf: PartitionName=train: set ResumeTimeout=65533: is not set, which means 60 s\n")
+	assert.Contains(t, report(t, allFlex, v24), "  cloud.conf: PartitionName=train: set ResumeTimeout=65533 (is not set, which means 60 s)")
 	cluster := allFlex + "cloud_parameters: {resume_timeout: 300}\n"
-	assert.Contains(t, report(t, cluster, v24), "  cloud.conf: PartitionName=train: set ResumeTimeout=65533: 300 s is shorter than a boot")
+	assert.Contains(t, report(t, cluster, v24), "  cloud.conf: PartitionName=train: set ResumeTimeout=65533 (300 s is shorter than a boot")
 	own := strings.Replace(cluster, "partition_nodeset: [a3]", "partition_nodeset: [a3], partition_conf: {ResumeTimeout: 65535}", 1)
 	assert.NotContains(t, report(t, own, v24), "ResumeTimeout=")
 }
@@ -80,12 +80,13 @@ func TestAnExclusivePartitionIsGivenTheKeyThatItsSlurmHas(t *testing.T) {
 			require.NoError(t, err)
 			cfg, err := config.Parse("config.yaml", []byte(allFlex))
 			require.NoError(t, err)
-			got := strings.Join(Cluster{Config: cfg, Version: version, SlurmConf: conf}.partition(cfg.Partitions[0]), "\n")
+			got := Cluster{Config: cfg, Version: version, SlurmConf: conf}.partition(cfg.Partitions[0])
 			if want == "" {
 				assert.NotContains(t, got, "add Exclusive", line)
 				assert.NotContains(t, got, "add OverSubscribe", line)
 			} else {
-				assert.Contains(t, got, path+":1: PartitionName=train: "+want, line)
+				assert.Contains(t, got, path+":1: PartitionName=train: ", line)
+				assert.Contains(t, got, want, line)
 			}
 		}
 	}

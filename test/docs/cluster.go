@@ -47,7 +47,7 @@ var installed = map[string]string{
 // standIns are the programs that a page's cluster cannot have.
 var standIns = []string{
 	"apt", "apt-get", "dnf", "systemctl", "journalctl", "gcloud", "terraform", "sudo", "make", "go",
-	"nvidia-smi", "all_reduce_perf", "torchrun", "python3",
+	"nvidia-smi", "all_reduce_perf", "torchrun", "python3", "jupyter", "mail",
 }
 
 // start sets up what a page needs. Remove must be called even if it fails.
@@ -98,7 +98,9 @@ func (c *cluster) furnish(build string, s setting) {
 	for _, d := range []string{"/etc/slurmflex", "/etc/slurm"} {
 		must.Do(os.MkdirAll(at(d), 0o755))
 	}
-	copyFile(filepath.Join(build, "slurmflex"), at("/usr/bin/slurmflex"))
+	for _, program := range []string{"slurmflex", "slurmflex-fakegce"} {
+		copyFile(filepath.Join(build, program), at("/usr/bin/"+program))
+	}
 	for from, to := range installed {
 		copyFile(from, at(to))
 	}

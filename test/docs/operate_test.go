@@ -15,27 +15,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 )
 
 const runbook = "../../docs/operate.md"
-
-func TestEachAlertHasAnEntryInTheRunbook(t *testing.T) {
-	text, err := os.ReadFile("../../scripts/prometheus/slurmflex.rules.yaml")
-	require.NoError(t, err)
-	var rules struct {
-		Groups []struct{ Rules []struct{ Alert string } }
-	}
-	require.NoError(t, yaml.Unmarshal(text, &rules))
-	var alerts []string
-	for _, g := range rules.Groups {
-		for _, r := range g.Rules {
-			alerts = append(alerts, r.Alert)
-		}
-	}
-	require.NotEmpty(t, alerts)
-	assert.ElementsMatch(t, alerts, entries(t, "alerts"))
-}
 
 func TestEachMessageOfTheLogHasAnEntryInTheRunbook(t *testing.T) {
 	assert.ElementsMatch(t, messages(t, 0, isLogged), entries(t, "log messages"))

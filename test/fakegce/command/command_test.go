@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -33,7 +33,7 @@ func start(t *testing.T, args ...string) running {
 	require.NoError(t, err)
 	t.Cleanup(func() { log.Close() })
 	ctx, cancel := context.WithCancel(t.Context())
-	c := newCommand()
+	c := New()
 	c.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, args...))
 	c.SetOut(in)
 	c.SetErr(log)
@@ -165,19 +165,19 @@ func TestWrongUsageNamesTheFlag(t *testing.T) {
 		{[]string{"--boot-time", "soon"}, "see --help"},
 		{[]string{"up"}, "slurmflex-fakegce takes only flags"},
 	} {
-		cmd := newCommand()
+		cmd := New()
 		cmd.SetArgs(append([]string{"--listen", "127.0.0.1:0"}, c.args...))
 		err := cmd.ExecuteContext(t.Context())
 		if assert.Error(t, err, c.says) {
 			assert.Contains(t, err.Error(), c.says)
 			assert.NotContains(t, err.Error(), "\n")
-			assert.Equal(t, 2, exitCode(err))
+			assert.Equal(t, 2, ExitCode(err))
 		}
 	}
-	cmd := newCommand()
+	cmd := New()
 	cmd.SetArgs([]string{"--listen", "127.0.0.1:99999"})
 	err := cmd.ExecuteContext(t.Context())
 	require.Error(t, err)
-	assert.Equal(t, 1, exitCode(err))
+	assert.Equal(t, 1, ExitCode(err))
 	assert.Contains(t, err.Error(), "choose another address with --listen")
 }

@@ -1,0 +1,134 @@
+package flex
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+// remindAfter is after how long the log names again what lasts: a problem, or an action
+// that fails in each reconcile pass in the same way.
+const remindAfter = time.Hour
+
+// failures are the errors of actions, by what they change, with when the log last named
+// them.
+type failures struct {
+	mu     sync.Mutex
+	logged map[string]failure
+}
+
+type failure struct {
+	text string
+	at   time.Time
+}
+
+// isNews reports whether the log is to name an error. With no error, the action is done
+// and its next failure is news.
+func (f *failures) isNews(a plan.Action, err error, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := changed(a)
+	maps.DeleteFunc(f.logged, func(_ string, was failure) bool { return now.Sub(was.at) >= remindAfter })
+	if err == nil {
+		delete(f.logged, key)
+		return false
+	}
+	if f.logged[key].text == err.Error() {
+		return false
+	}
+	if f.logged == nil {
+		f.logged = map[string]failure{}
+	}
+	f.logged[key] = failure{err.Error(), now}
+	return true
+}
+
+// logAction writes one line about an action that is over.
+func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
+	about := a.About()
+	fields := []zap.Field{zap.String("action", a.String())}
+	if about.Job != 0 {
+		fields = append(fields, zap.Uint32("job", about.Job))
+	}
+	if len(about.Nodes) > 0 {
+		fields = append(fields, zap.String("nodes", slurm.Fold(about.Nodes)))
+	}
+	if about.Group != "" {
+		fields = append(fields, zap.String("group", about.Group))
+	}
+	log := r.Log.With(append(fields, zap.String("why", a.Because()), zap.Duration("took", took))...)
+	news := r.failures.isNews(a, err, r.Now())
+	switch {
+	case err == nil:
+		log.Log(severity(a), event(a))
+	case news:
+		log.Error("action failed", zap.Error(err))
+	default:
+		log.Debug("action failed again", zap.Error(err))
+	}
+}
+
+// event is what has happened once an action is done.
+func event(a plan.Action) string {
+	if back, ok := a.(plan.ReturnNodes); ok {
+		switch back.Then {
+		case plan.Requeue:
+			return "job requeued"
+		case plan.Hold:
+			return "job held"
+		case plan.Cancel:
+			return "job cancelled"
+		case plan.Lose:
+			return "job ended"
+		}
+	}
+	return eventOf(a.About().Kind)
+}
+
+func eventOf(kind string) string {
+	return map[string]string{
+		"create_group":       "group created",
+		"create_request":     "machines requested",
+		"cancel_request":     "request cancelled",
+		"delete_request":     "record of request deleted",
+		"delete_instances":   "machines deleted",
+		"delete_group":       "group deleted",
+		"bulk_insert":        "machines created",
+		"delete_vms":         "machines deleted",
+		"create_policy":      "workload policy created",
+		"delete_policy":      "workload policy deleted",
+		"set_nodes":          "nodes updated",
+		"create_reservation": "reservation created",
+		"set_reservation":    "reservation changed",
+		"delete_reservation": "reservation deleted",
+		"comment_job":        "AdminComment set",
+		"warn_job":           "owner warned",
+	}[kind]
+}
+
+// severity is how much an action that was done matters to an admin: one that
+// holds or ends a user's job, or could not without its end, is for a person to look
+// at; what goes with another action, or is in the job's AdminComment, is for debugging.
+func severity(a plan.Action) zapcore.Level {
+	switch a := a.(type) {
+	case plan.CreateGroup, plan.CreatePolicy, plan.DeletePolicy, plan.DeleteRequest, plan.CommentJob:
+		return zapcore.DebugLevel
+	case plan.SetNodes:
+		if a.State == "" {
+			return zapcore.DebugLevel
+		}
+	case plan.WarnJob:
+		return zapcore.WarnLevel
+	case plan.ReturnNodes:
+		if a.Then != plan.Requeue {
+			return zapcore.WarnLevel
+		}
+	}
+	return zapcore.InfoLevel
+}

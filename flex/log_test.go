@@ -1,0 +1,66 @@
+package flex
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zapcore"
+
+	"slurmflex/flex/plan"
+	"slurmflex/test/fakegce"
+)
+
+func TestAnHourInWhichAHundredJobsComeAndWaitIsUnderTwoHundredLines(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.cfg.NodeSets[0].DynamicMax = 100
+		w.slurm.nodes = newController(w.slurm.cfg).nodes
+		for i := range 100 {
+			w.slurm.submit(uint32(i+1), "train", fmt.Sprintf("alpha-a3-%d", i))
+		}
+		stop := w.daemon(nil)
+		time.Sleep(time.Hour)
+		stop()
+		assert.Equal(t, 100, w.log.FilterMessage("machines requested").Len())
+		assert.Less(t, w.log.Len(), 200)
+	})
+}
+
+func TestAnActionThatFailsInEachPassIsLoggedOnceAnHour(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		failing := func(message string) {
+			w.cloud.ClearFaults()
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.delete", Status: http.StatusForbidden, Message: message}))
+		}
+		logged := func() int { return w.log.FilterMessage("action failed").FilterLevelExact(zapcore.ErrorLevel).Len() }
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.settle()
+		failing("a lien is on it")
+		w.slurm.cancel(1)
+		defer w.daemon(nil)()
+
+		time.Sleep(59 * time.Minute)
+		assert.Equal(t, 1, logged(), "when it comes")
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, 2, logged(), "an hour later")
+		failing("no such role")
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, 3, logged(), "another error")
+	})
+}
+
+func TestEachKindOfActionIsAnEventOfTheLog(t *testing.T) {
+	for _, kind := range plan.Kinds() {
+		if kind != (plan.ReturnNodes{}).About().Kind {
+			assert.NotEmpty(t, eventOf(kind), kind)
+		}
+	}
+	for _, then := range []plan.Then{plan.Requeue, plan.Hold, plan.Cancel, plan.Lose} {
+		assert.NotEmpty(t, event(plan.ReturnNodes{Then: then}), then)
+	}
+}

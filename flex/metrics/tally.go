@@ -1,0 +1,82 @@
+package metrics
+
+import (
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// tally is the figures of one nodeset.
+type tally struct {
+	nodes    map[string]int // by state
+	active   map[string]int // by state
+	waiting  int
+	longest  time.Duration
+	machines map[string]int // by the state of their nodes
+	nextEnd  time.Time      // of a lease
+	cutOff   time.Time      // the next end under a job
+	idle     time.Duration
+	blocked  bool
+}
+
+// enter counts a machine and its node. The jobs on it end at that time at the latest;
+// zero if there are none.
+func (t *tally) enter(in mig.Instance, n slurm.Node, jobsEnd time.Time, static bool, now time.Time) {
+	t.machines[view.Word(n.State)]++
+	t.nextEnd = earlier(t.nextEnd, in.Terminates)
+	if jobsEnd.After(in.Terminates) {
+		t.cutOff = earlier(t.cutOff, in.Terminates)
+	}
+	if static || n.State.Power() != slurm.On || n.State.Held() {
+		return
+	}
+	since := in.Created
+	if n.LastBusyTime.After(since) {
+		since = n.LastBusyTime
+	}
+	t.idle = max(t.idle, now.Sub(since))
+}
+
+// earlier is the earlier of two times; the zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// jobEnds is the latest time, by node, until which the time limits let its jobs run.
+func jobEnds(snap plan.Snapshot) map[string]time.Time {
+	const never = 1 << 30 * time.Second // more than thirty years
+	ends := map[string]time.Time{}
+	for _, j := range snap.Jobs {
+		if j.Start.IsZero() || !j.State.AtWork() || j.Limit.Kind == slurm.LimitUnknown {
+			continue
+		}
+		end := j.Start.Add(j.Limit.Duration)
+		if j.Limit.Kind == slurm.Unlimited {
+			end = j.Start.Add(never)
+		}
+		for _, name := range j.Nodes {
+			if end.After(ends[name]) {
+				ends[name] = end
+			}
+		}
+	}
+	return ends
+}
+
+// heldJobs is how many jobs are held by an admin or by slurmflex, which has told why.
+func heldJobs(snap plan.Snapshot) (held int) {
+	for _, j := range snap.Jobs {
+		if j.State.Waits() && j.Reason == "JobHeldAdmin" && strings.HasPrefix(snap.Told[j.ID], memo.OwnComment) {
+			held++
+		}
+	}
+	return held
+}

@@ -375,6 +375,18 @@ func (c *check) patient() {
 		}
 		set, _, _ := cfg.Find(l.Nodes[0])
 		since := l.given
+		for _, other := range queue {
+			if other.HetID == 0 || other.HetID != l.HetID || other.ID == l.ID {
+				continue
+			}
+			for _, name := range other.Nodes { // the first component is requested when the others have their machines
+				if in, there := st.Instance(name); there {
+					since = later(since, in.Created)
+				} else {
+					since = time.Now()
+				}
+			}
+		}
 		for _, name := range l.Nodes {
 			if _, there := st.Instance(name); there {
 				since = time.Now()

@@ -44,7 +44,10 @@ func squat(node string, how tenancy, lasts time.Duration) event {
 				}
 			})
 		}
-		w.holds("squat "+node, no, lasts, func() { w.evict(node) })
+		w.holds("squat "+node, no, lasts, func() {
+			w.evict(node)
+			time.AfterFunc(5*time.Minute, func() { w.evict(node) }) // its request may not have brought it yet
+		})
 	}}
 }
 

@@ -50,7 +50,7 @@ func TestGCOnlyCollects(t *testing.T) {
 	w := mixed(t)
 	r := w.flex(t, "gc").exits(t, exitDone)
 	assert.Equal(t, "1 action done\n", r.stdout.String())
-	assert.Contains(t, r.stderr.String(), " info delete instances alpha-a3-[0-1] of alpha-a3-job-812 ", "the log has the action")
+	assert.Contains(t, r.stderr.String(), `info machines deleted {"action": "delete instances alpha-a3-[0-1] of alpha-a3-job-812"`, "the log has the action")
 	assert.Empty(t, w.machines())
 	w.flex(t, "gc").exits(t, exitDone)
 	assert.Empty(t, w.cloud.State().Groups)

@@ -2,7 +2,6 @@ package monthly
 
 import (
 	"encoding/xml"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -86,7 +85,7 @@ func TestTheDrawingIsWellFormed(t *testing.T) {
 	drawing := xml.NewDecoder(strings.NewReader(text[strings.Index(text, "<svg"):strings.Index(text, "</svg>")] + "</svg>"))
 	for {
 		if _, err := drawing.Token(); err != nil {
-			assert.True(t, errors.Is(err, io.EOF), "%v", err)
+			assert.ErrorIs(t, err, io.EOF)
 			return
 		}
 	}

@@ -46,8 +46,8 @@ func (b *builder) rows() []Row {
 func sorted(rows []Row) []Row {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.NodeSet, b.NodeSet), cmp.Compare(rank(a.State), rank(b.State)),
-			a.Since.Compare(b.Since), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Request, b.Request),
-			cmp.Compare(a.Nodes, b.Nodes), slices.Compare(a.Jobs, b.Jobs))
+			a.Since.Compare(b.Since), slices.Compare(a.Jobs, b.Jobs), cmp.Compare(a.Group, b.Group),
+			cmp.Compare(a.Request, b.Request), cmp.Compare(a.Nodes, b.Nodes))
 	})
 	return rows
 }

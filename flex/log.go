@@ -34,7 +34,7 @@ func (f *failures) isNews(a plan.Action, err error, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := changed(a)
-	maps.DeleteFunc(f.logged, func(_ string, was failure) bool { return now.Sub(was.at) >= remindAfter })
+	maps.DeleteFunc(f.logged, func(_ string, was failure) bool { return age(now, was.at) >= remindAfter })
 	if err == nil {
 		delete(f.logged, key)
 		return false

@@ -244,7 +244,7 @@ var mutants = []mutant{
 	},
 	{
 		"what Slurm refuses is tried again in each pass", "flex/retries.go",
-		"return !refused || now.Sub(was.last)", "return true || !refused || now.Sub(was.last)", passes,
+		"return !refused || age(now, was.last)", "return true || !refused || now.Sub(was.last)", passes,
 	},
 	{
 		"a resume that nobody takes powers down all the nodes that it names", "cmd/slurmflex/hook.go",

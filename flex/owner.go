@@ -119,13 +119,23 @@ func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string)
 	return nil
 }
 
-// commentJob writes a job's AdminComment, if the job still exists.
+// commentJob writes a job's AdminComment, if the job still exists. The first one is shown
+// on the terminal too of a salloc or srun, which says nothing while it waits.
 func (r *Reconciler) commentJob(ctx context.Context, a plan.CommentJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	return r.tell(ctx, records[0], a.Text)
+	rec := records[0]
+	if err := r.tell(ctx, rec, a.Text); err != nil {
+		return err
+	}
+	if !rec.Batch && rec.AdminComment == "" && rec.State != slurm.JobRunning {
+		if err := r.Scheduler.NotifyJob(ctx, a.Job, a.Text); err != nil {
+			r.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
+		}
+	}
+	return nil
 }
 
 // warnJob notifies a job's owner, also on the terminal, unless the job has begun or

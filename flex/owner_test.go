@@ -161,7 +161,7 @@ func TestAJobAndItsOwner(t *testing.T) {
 			assert.Contains(t, w.slurm.comment[1],
 				"projects/demo/regions/us-central1/instanceTemplates/spot cannot give flex-start nodes: provisioningModel is SPOT")
 		},
-		"a job that gives up takes no node from another": func(t *testing.T, w *world) {
+		"a job that gives up takes no node from a salloc, which is told that it waits": func(t *testing.T, w *world) {
 			flex := w.slurm.cfg.NodeSets[0].Flex
 			flex.ProvisionTimeout, flex.OnProvisionTimeout = 10*time.Minute, config.Cancel
 			w.cloud.SetCapacity("", "", 0)
@@ -172,7 +172,8 @@ func TestAJobAndItsOwner(t *testing.T) {
 			time.Sleep(11 * time.Minute)
 			w.mustPass(t.Context())
 			assert.Equal(t, map[uint32]slurm.JobState{2: slurm.JobConfiguring}, w.slurm.queue(), "job 2 waits on")
-			assert.Empty(t, w.slurm.notices)
+			require.Len(t, w.slurm.notices, 1, "its terminal says what it waits for, and no warning")
+			assert.Contains(t, w.slurm.notices[0], "2: flex-start: waiting ")
 			for _, u := range w.slurm.updated() {
 				assert.NotContains(t, u, "power_down_force")
 			}

@@ -268,11 +268,15 @@ func (c *check) outstay(key string, well bool) {
 	}
 }
 
+// bootLoss is how much of a lease a boot may take.
+const bootLoss = 5 * time.Minute
+
 // start judges that Slurm starts a job, which it does not where the job could not
 // be done before the lease of one of its nodes ends. Of a node that was up when
 // the job was given it, Slurm judges by that time, though the job may have waited
 // for its other nodes since. A job that was put on nodes of another one after the
-// last pass is excepted: Slurm calls nobody then.
+// last pass is excepted: Slurm calls nobody then. A lease that was requested for another
+// job may lack what a boot takes of it.
 func (c *check) start(l life) {
 	c.mu.Lock()
 	unseen := l.given.After(c.looked)
@@ -286,6 +290,9 @@ func (c *check) start(l life) {
 			from = l.given
 		}
 		may := from.Add(l.Limit.Duration)
+		if in, _ := c.w.state().Instance(node); strings.Contains(in.Group, "-job-") && !strings.HasSuffix(in.Group, fmt.Sprintf("-job-%d", l.ID)) {
+			may = may.Add(-bootLoss)
+		}
 		if end := c.w.machines.of(node).lease; !end.IsZero() && end.Before(may) {
 			c.fail(lostJob, "job %d begins to run and has until %s, and the lease of %s ends at %s",
 				l.ID, clock(may.Sub(c.w.begun)), node, clock(end.Sub(c.w.begun)))

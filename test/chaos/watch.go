@@ -200,9 +200,12 @@ func (w *watch) runner(node string) *life {
 	})
 }
 
-// waiter is the job that waits for a node; nil if there is none.
+// waiter is the job that waits for a node; nil if there is none, or somebody has taken
+// it back in the second since the last look.
 func (w *watch) waiter(node string) *life {
-	return w.queued(func(l *life) bool { return l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) })
+	return w.queued(func(l *life) bool {
+		return l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) && w.slurm.JobState(l.ID).HoldsNodes()
+	})
 }
 
 // running is the job of that id if it runs; nil if it does not.

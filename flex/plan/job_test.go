@@ -219,6 +219,16 @@ func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
 	assert.Empty(t, planned(t, given(time.Second, configured)), "its start is not known before it runs")
 }
 
+func TestAJobThatGoesBackLeavesAnotherTheNodeThatItsRequestWaitsFor(t *testing.T) {
+	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
+		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
+		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
+	s.Refused["alpha-a3-job-8"] = Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+	assert.Contains(t, Compute(alphaConfig(t), s).Actions, ReturnNodes{
+		OfJob: OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: Hold,
+	})
+}
+
 func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
 	given := func(more ...part) Snapshot {

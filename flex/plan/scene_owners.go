@@ -74,12 +74,12 @@ func (s *scene) unbooted(job *slurm.Job) []string {
 }
 
 // takeable returns the nodes that can be taken from a job. Those that other jobs
-// hold too go only where nothing could help these either; then one job may be
-// left that waits on. Nobody knows what would help one that could not be read. In a region that could not be read a machine may be there.
+// hold too go only where nothing could help these either, and not while a request for
+// them waits; then one job may be left that waits on. Nobody knows what would help one that could not be read. In a region that could not be read a machine may be there.
 func (s *scene) takeable(job *slurm.Job, forAll bool) []string {
 	return slices.DeleteFunc(s.unbooted(job), func(name string) bool {
 		m := s.nodes[name]
-		return s.isUnread(m) || m.doubted || !forAll && len(m.jobs) > 1
+		return s.isUnread(m) || m.doubted || len(m.jobs) > 1 && (!forAll || len(s.requests[name]) > 0)
 	})
 }
 

@@ -1,9 +1,7 @@
 package chaos
 
 import (
-	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -426,39 +424,4 @@ func (c *check) reservation(name string) {
 	if !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
 		c.fail(foreignChange, "reservation %s, which is not ours, is changed", name)
 	}
-}
-
-// aim is the name of the group, machine or policy that a call is about.
-func (a apiCall) aim() string {
-	parts := strings.Split(a.object, "/")
-	if i := slices.Index(parts, "instanceGroupManagers"); i >= 0 && i+1 < len(parts) {
-		return parts[i+1]
-	}
-	return parts[len(parts)-1]
-}
-
-// aimedGroup is the group through which a call works, empty if through none.
-func (a apiCall) aimedGroup() string {
-	if strings.Contains(a.object, "instanceGroupManagers/") {
-		return a.aim()
-	}
-	return ""
-}
-
-// request is the group/request that a call cancels.
-func (a apiCall) request() string { return a.aim() + "/" + path.Base(path.Dir(a.object)) }
-
-// machines are those that a call is to delete.
-func (a apiCall) machines() []string {
-	if a.kind == "delete instance" {
-		return []string{a.aim()}
-	}
-	var list struct{ Instances []string }
-	if err := json.Unmarshal(a.body, &list); err != nil {
-		return nil // the fake refuses it
-	}
-	for i, link := range list.Instances {
-		list.Instances[i] = path.Base(link)
-	}
-	return list.Instances
 }

@@ -129,13 +129,6 @@ type wire struct {
 	next    http.RoundTripper
 }
 
-// apiCall is what a request asks for.
-type apiCall struct {
-	kind   string // such as "delete group"
-	object string // the path after the project
-	body   []byte
-}
-
 // apiKinds are the calls that the product makes, by verb and path.
 var apiKinds = []struct {
 	verb string

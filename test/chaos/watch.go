@@ -200,12 +200,19 @@ func (w *watch) runner(node string) *life {
 	})
 }
 
-// waiter is the job that waits for a node; nil if there is none, or somebody has taken
-// it back in the second since the last look.
+// waiter is the job that waits for a node, with the longer of the limits that it had at
+// the last look and has now; nil if there is none, or somebody has taken it back in the
+// second since that look.
 func (w *watch) waiter(node string) *life {
-	return w.queued(func(l *life) bool {
+	l := w.queued(func(l *life) bool {
 		return l.State == slurm.JobConfiguring && slices.Contains(l.Nodes, node) && w.slurm.JobState(l.ID).HoldsNodes()
 	})
+	if l != nil {
+		if now := w.slurm.JobLimit(l.ID); now.Duration > l.Limit.Duration {
+			l.Limit = now
+		}
+	}
+	return l
 }
 
 // running is the job of that id if it runs; nil if it does not.

@@ -237,6 +237,17 @@ func (c *Cluster) JobState(id uint32) slurm.JobState {
 	return ""
 }
 
+// JobLimit is a job's time limit, also of one that slurmctld has forgotten; the zero
+// Limit if there never was one. It is no command: it works also while slurmctld is down.
+func (c *Cluster) JobLimit(id uint32) slurm.Limit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil {
+		return j.limit
+	}
+	return slurm.Limit{}
+}
+
 // Notices is what was printed on the terminal of an interactive job's owner.
 func (c *Cluster) Notices(id uint32) []string {
 	c.mu.Lock()

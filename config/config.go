@@ -17,7 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"slurmflex/regular"
+	"slurmflex/config/regular"
 )
 
 // MaxSize is the size in bytes of the largest file that is read: some hundred

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"slurmflex/config"
-	"slurmflex/regular"
+	"slurmflex/config/regular"
 	"slurmflex/slurm"
 )
 

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"slurmflex/config"
+	"slurmflex/config/regular"
 	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
-	"slurmflex/regular"
 	"slurmflex/slurm"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"slurmflex/regular"
+	"slurmflex/config/regular"
 )
 
 // maxConf bounds the size in bytes of a file, and maxFiles how many it may

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/option"
 	transport "google.golang.org/api/transport/http"
 
-	"slurmflex/regular"
+	"slurmflex/config/regular"
 )
 
 const (

@@ -58,6 +58,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 			Flex: &Flex{
 				MaxRunDuration: 604_800 * time.Second, Provisioning: Queued, OnProvisionTimeout: Requeue, MaxAttempts: 5,
 				GangTimeout: 600 * time.Second, BootTimeout: 1800 * time.Second, BootFailures: 5,
+				OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1",
 			},
 		}},
 		Partitions: []Partition{{Name: "train", Exclusive: true, NodeSets: []string{"a3"}, Line: 4}},
@@ -104,6 +105,9 @@ nodeset:
       gang_timeout: 900
       boot_timeout: 1200
       boot_failures: 2
+      on_lease_end: requeue
+      lease_end_warning: 1800
+      lease_end_signal: TERM
       renew_before: 3600
 slurmflex:
   interval: 90
@@ -136,7 +140,8 @@ slurmflex:
 			MaxRunDuration: 24 * time.Hour, UseJobDuration: true,
 			Provisioning: NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
 			OnProvisionTimeout: Hold, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
-			BootTimeout: 20 * time.Minute, BootFailures: 2, RenewBefore: time.Hour,
+			BootTimeout: 20 * time.Minute, BootFailures: 2,
+			OnLeaseEnd: RequeueFirst, LeaseEndWarning: 30 * time.Minute, LeaseEndSignal: "TERM", RenewBefore: time.Hour,
 		},
 	}, c.NodeSets[0])
 	assert.Equal(t, Options{
@@ -302,7 +307,7 @@ nodeset:
 	assert.Equal(t, Flex{
 		MaxRunDuration: 600 * time.Second, UseJobDuration: true, MaxAttempts: 2, GangTimeout: 600 * time.Second,
 		BootTimeout: 1800 * time.Second, BootFailures: 5,
-		Provisioning: Queued, OnProvisionTimeout: Requeue,
+		Provisioning: Queued, OnProvisionTimeout: Requeue, OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1",
 	}, *b.Flex, "of two merged ones, the first wins")
 	assert.Equal(t, a.Flex, cc.Flex)
 	assert.Equal(t, []string{"r1-a"}, cc.Zones)

@@ -32,6 +32,16 @@ const (
 	Cancel  TimeoutAction = "cancel"
 )
 
+// LeaseEndAction is what is done with a job that would run on after the lease of its
+// nodes.
+type LeaseEndAction string
+
+// LetEnd is the default.
+const (
+	LetEnd       LeaseEndAction = "none" // Compute deletes the machines under the job
+	RequeueFirst LeaseEndAction = "requeue"
+)
+
 // Flex is the dws_flex block: how flex-start provisions the nodes of a nodeset.
 type Flex struct {
 	MaxRunDuration     time.Duration // the lease; MinRunDuration to MaxRunDuration, default MaxRunDuration
@@ -45,8 +55,19 @@ type Flex struct {
 	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
 	BootTimeout        time.Duration // from an instance's creation to its slurmd's registration; 30 min unless set; 0: for ever
 	BootFailures       int           // in a row, before no more machines are requested; 0: never, default 5
+	OnLeaseEnd         LeaseEndAction
+	LeaseEndWarning    time.Duration // before the end of a lease under a running job, when its script gets LeaseEndSignal; 0, the default: it gets none
+	LeaseEndSignal     string        // default USR1
 	RenewBefore        time.Duration // before the end of an idle static node's lease; 0, the default: not before the end
 }
+
+// endingTakes is what slurmctld needs to end a job that it requeues: KillWait, which is
+// 30 s by default, and an epilog.
+const endingTakes = 90 * time.Second
+
+// RequeueLead is how long before the end of a lease on_lease_end: requeue takes effect:
+// what slurmctld needs, and the time to the next pass.
+func (c *Config) RequeueLead() time.Duration { return endingTakes + c.Options.Interval }
 
 // readFlex reads the dws_flex block of a nodeset. The block alone, even empty,
 // means enabled; without it or with enabled: false the nodeset is not ours and
@@ -67,11 +88,18 @@ func readFlex(nodeset *section) *Flex {
 		GangTimeout:        s.seconds("gang_timeout", 600*time.Second, 0, MaxRunDuration),
 		BootTimeout:        s.seconds("boot_timeout", 1800*time.Second, 0, MaxRunDuration),
 		BootFailures:       s.integer("boot_failures", 5, 0, 1000),
+		OnLeaseEnd:         choice(s, "on_lease_end", LetEnd, RequeueFirst),
+		LeaseEndWarning:    s.seconds("lease_end_warning", 0, 0, MaxRunDuration),
+		LeaseEndSignal:     choice(s, "lease_end_signal", "USR1", "USR2", "INT", "TERM", "HUP"),
 		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
 	}
 	if f.RenewBefore >= f.MaxRunDuration {
 		s.problem("renew_before", "%d s is no shorter than a lease of %d s, so it would be renewed forever; give less than max_run_duration",
 			int(f.RenewBefore.Seconds()), int(f.MaxRunDuration.Seconds()))
+	}
+	if f.LeaseEndWarning >= f.MaxRunDuration {
+		s.problem("lease_end_warning", "%d s is no shorter than a lease of %d s, so each job would be signalled as it begins; give less than max_run_duration",
+			int(f.LeaseEndWarning.Seconds()), int(f.MaxRunDuration.Seconds()))
 	}
 	s.finish()
 	if !enabled {

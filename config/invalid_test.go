@@ -139,6 +139,10 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "max_run_duration: 600\n      renew_before: 600",
 			`14: nodeset.a3.dws_flex.renew_before: 600 s is no shorter than a lease of 600 s, so it would be renewed forever; give less than max_run_duration`,
 		},
+		"a warning before a lease has begun": {
+			"max_run_duration: 604800", "max_run_duration: 600\n      lease_end_warning: 600",
+			`14: nodeset.a3.dws_flex.lease_end_warning: 600 s is no shorter than a lease of 600 s, so each job would be signalled as it begins; give less than max_run_duration`,
+		},
 		"a reservation together with dws_flex": {
 			"dws_flex:", "reservation_name: res-1\n    dws_flex:",
 			`12: nodeset.a3.reservation_name: a reservation excludes flex-start; remove it or set dws_flex.enabled: false`,

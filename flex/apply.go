@@ -215,6 +215,10 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.warnJob(ctx, a)
 	case plan.ReturnNodes:
 		return r.returnNodes(ctx, a)
+	case plan.SignalJob:
+		return r.signalJob(ctx, a)
+	case plan.RequeueJob:
+		return r.requeueJob(ctx, a)
 	}
 	return fmt.Errorf("%T is not a known action", a)
 }

@@ -28,6 +28,7 @@ type controller struct {
 	records   map[uint32]slurm.JobRecord // what differs from a batch job that may be requeued
 	comment   map[uint32]string          // AdminComments
 	notices   []string                   // to interactive jobs
+	signals   []string
 	held      []uint32
 	reads     []time.Time // when the nodes were read
 	maxTime   slurm.Limit // of each partition
@@ -184,6 +185,18 @@ func (c *controller) SetAdminComment(_ context.Context, job uint32, text string)
 func (c *controller) NotifyJob(_ context.Context, job uint32, text string) error {
 	defer locked(&c.mu)()
 	c.notices = append(c.notices, fmt.Sprintf("%d: %s", job, text))
+	return nil
+}
+
+func (c *controller) SignalJob(_ context.Context, job uint32, signal string) error {
+	defer locked(&c.mu)()
+	c.signals = append(c.signals, fmt.Sprintf("%d: %s", job, signal))
+	return nil
+}
+
+func (c *controller) RequeueJob(_ context.Context, job uint32) error {
+	defer locked(&c.mu)()
+	c.jobs[job].State, c.jobs[job].Nodes = slurm.JobPending, nil
 	return nil
 }
 

@@ -109,6 +109,8 @@ func eventOf(kind string) string {
 		"delete_reservation": "reservation deleted",
 		"comment_job":        "AdminComment set",
 		"warn_job":           "owner warned",
+		"signal_job":         "job signalled",
+		"requeue_job":        "job requeued",
 	}[kind]
 }
 

@@ -197,3 +197,34 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	}
 	return err
 }
+
+// signalJob signals the script of a running batch job, and shows an interactive one on
+// its terminal when its nodes end. The AdminComment says that it has been done.
+func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
+	records, err := r.records(ctx, a.Job)
+	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
+		return err
+	}
+	rec := records[0]
+	if rec.Batch {
+		err = r.Scheduler.SignalJob(ctx, a.Job, a.Signal)
+	} else {
+		err = r.Scheduler.NotifyJob(ctx, a.Job, a.Because())
+	}
+	if err != nil {
+		return err
+	}
+	return r.tell(ctx, rec, a.Text)
+}
+
+// requeueJob requeues a running job, unless Slurm would not by now.
+func (r *Reconciler) requeueJob(ctx context.Context, a plan.RequeueJob) error {
+	records, err := r.records(ctx, a.Job)
+	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {
+		return err
+	}
+	if err := r.tell(ctx, records[0], memo.OwnComment+"requeued: "+a.Because()); err != nil {
+		r.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", a.Job), zap.Error(err))
+	}
+	return r.Scheduler.RequeueJob(ctx, a.Job)
+}

@@ -249,3 +249,42 @@ func TestALeaseIsReservedFromWhenTheMachineIsThereAndNotFromWhenItWasAskedFor(t 
 		}
 	})
 }
+
+func TestAJobThatOutlivesItsLease(t *testing.T) {
+	type outcome struct {
+		record   slurm.JobRecord
+		signals  []string
+		notices  int
+		state    slurm.JobState
+		comments string // the end of its AdminComment
+	}
+	eachInWorld(t, map[string]outcome{
+		"is signalled once and requeued": {
+			slurm.JobRecord{Batch: true, Requeue: true}, []string{"1: USR1"}, 0, slurm.JobPending, "flex-start: requeued: the lease of its nodes ends at 2000-01-01T02:00:",
+		},
+		"is only signalled, if Slurm would not requeue it": {
+			slurm.JobRecord{Batch: true}, []string{"1: USR1"}, 0, slurm.JobRunning, "; warned at ",
+		},
+		"is announced on the terminal of its salloc": {
+			slurm.JobRecord{Requeue: true}, nil, 1, slurm.JobRunning, "; warned at ",
+		},
+	}, func(t *testing.T, w *world, want outcome) {
+		set, _, _ := w.Config.Find("alpha-one-0")
+		set.Flex.OnLeaseEnd, set.Flex.LeaseEndWarning, set.Flex.LeaseEndSignal = config.RequeueFirst, 10*time.Minute, "USR1"
+		w.slurm.records = map[uint32]slurm.JobRecord{1: want.record}
+		w.running(1, "shared", "alpha-one-0")
+		w.slurm.jobs[1].Limit, w.slurm.jobs[1].State = slurm.Limit{Kind: slurm.LimitSet, Duration: 5 * time.Hour}, slurm.JobRunning
+		time.Sleep(set.Flex.MaxRunDuration - 15*time.Minute)
+		w.settle()
+		assert.Empty(t, w.slurm.signals)
+		for range 26 { // each by a process that remembers nothing
+			time.Sleep(30 * time.Second)
+			w.begin()
+			w.mustPass(t.Context())
+		}
+		assert.Equal(t, want.signals, w.slurm.signals)
+		assert.Len(t, w.slurm.notices, want.notices)
+		assert.Equal(t, want.state, w.slurm.jobs[1].State)
+		assert.Contains(t, w.slurm.comment[1], want.comments)
+	})
+}

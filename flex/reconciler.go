@@ -51,6 +51,8 @@ type Owners interface {
 	JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error)
 	SetAdminComment(ctx context.Context, job uint32, text string) error
 	NotifyJob(ctx context.Context, job uint32, text string) error
+	SignalJob(ctx context.Context, job uint32, signal string) error
+	RequeueJob(ctx context.Context, job uint32) error
 	HoldJob(ctx context.Context, job uint32) error
 	CancelJob(ctx context.Context, job uint32) error
 }

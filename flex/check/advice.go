@@ -62,6 +62,13 @@ func (a *adviser) flex(set *config.NodeSet) {
 	if set.Flex.ProvisionTimeout == 0 && a.keys.Has(block+"on_provision_timeout") {
 		a.advise(block+"on_provision_timeout", "has no effect without provision_timeout; set provision_timeout or remove this")
 	}
+	if set.Flex.LeaseEndWarning == 0 && a.keys.Has(block+"lease_end_signal") {
+		a.advise(block+"lease_end_signal", "has no effect without lease_end_warning; set lease_end_warning or remove this")
+	}
+	if lead, warning := a.cfg.RequeueLead(), set.Flex.LeaseEndWarning; warning > 0 && warning <= lead && set.Flex.OnLeaseEnd == config.RequeueFirst {
+		a.advise(block+"lease_end_warning", "a script has no time to save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
+			lead.Seconds(), (lead + 2*time.Minute).Seconds())
+	}
 	if set.Flex.RenewBefore > 0 && set.Static == 0 {
 		a.advise(block+"renew_before", "only static nodes are renewed, and there are none; set node_count_static or remove this")
 	}

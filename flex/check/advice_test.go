@@ -60,6 +60,10 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	in("a margin of nothing", "use_job_duration: true, ", "",
 		"c.yaml:12: nodeset.a3.dws_flex.job_duration_margin: advice: has no effect without use_job_duration; set use_job_duration: true or remove this")
+	in("which signal, but never one", "margin: 600", "margin: 600, lease_end_signal: TERM",
+		"c.yaml:12: nodeset.a3.dws_flex.lease_end_signal: advice: has no effect without lease_end_warning; set lease_end_warning or remove this")
+	in("a warning that comes with the requeue", "margin: 600", "margin: 600, lease_end_warning: 120, on_lease_end: requeue",
+		"c.yaml:12: nodeset.a3.dws_flex.lease_end_warning: advice: a script has no time to save its work: its job is requeued 120 s before the lease ends; set this to 240 or more")
 	in("what to do at the end of no wait", "margin: 600", "margin: 600, on_provision_timeout: hold",
 		"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: has no effect without provision_timeout; set provision_timeout or remove this")
 	in("renewal of nothing", "margin: 600", "margin: 600, renew_before: 60",

@@ -47,18 +47,21 @@ type effectivePlace struct {
 }
 
 type effectiveFlex struct {
-	MaxRunDuration     int                  `yaml:"max_run_duration"`
-	UseJobDuration     bool                 `yaml:"use_job_duration"`
-	UseBulkInsert      bool                 `yaml:"use_bulk_insert"`
-	Provisioning       config.Provisioning  `yaml:"provisioning"`
-	JobDurationMargin  int                  `yaml:"job_duration_margin"`
-	ProvisionTimeout   int                  `yaml:"provision_timeout"`
-	OnProvisionTimeout config.TimeoutAction `yaml:"on_provision_timeout"`
-	MaxAttempts        int                  `yaml:"max_attempts"`
-	GangTimeout        int                  `yaml:"gang_timeout"`
-	BootTimeout        int                  `yaml:"boot_timeout"`
-	BootFailures       int                  `yaml:"boot_failures"`
-	RenewBefore        int                  `yaml:"renew_before"`
+	MaxRunDuration     int                   `yaml:"max_run_duration"`
+	UseJobDuration     bool                  `yaml:"use_job_duration"`
+	UseBulkInsert      bool                  `yaml:"use_bulk_insert"`
+	Provisioning       config.Provisioning   `yaml:"provisioning"`
+	JobDurationMargin  int                   `yaml:"job_duration_margin"`
+	ProvisionTimeout   int                   `yaml:"provision_timeout"`
+	OnProvisionTimeout config.TimeoutAction  `yaml:"on_provision_timeout"`
+	MaxAttempts        int                   `yaml:"max_attempts"`
+	GangTimeout        int                   `yaml:"gang_timeout"`
+	BootTimeout        int                   `yaml:"boot_timeout"`
+	BootFailures       int                   `yaml:"boot_failures"`
+	OnLeaseEnd         config.LeaseEndAction `yaml:"on_lease_end"`
+	LeaseEndWarning    int                   `yaml:"lease_end_warning"`
+	LeaseEndSignal     string                `yaml:"lease_end_signal"`
+	RenewBefore        int                   `yaml:"renew_before"`
 }
 
 type effectiveOptions struct {
@@ -122,7 +125,8 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
 		ProvisionTimeout: seconds(f.ProvisionTimeout), OnProvisionTimeout: f.OnProvisionTimeout,
 		MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
-		BootFailures: f.BootFailures, RenewBefore: seconds(f.RenewBefore),
+		BootFailures: f.BootFailures, OnLeaseEnd: f.OnLeaseEnd,
+		LeaseEndWarning: seconds(f.LeaseEndWarning), LeaseEndSignal: f.LeaseEndSignal, RenewBefore: seconds(f.RenewBefore),
 	}
 	e.NodeConf = set.NodeConf
 	return e

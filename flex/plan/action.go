@@ -43,6 +43,8 @@ var kinds = []Action{
 	CommentJob{},
 	WarnJob{},
 	ReturnNodes{},
+	SignalJob{},
+	RequeueJob{},
 }
 
 // Kinds are the kinds of actions.

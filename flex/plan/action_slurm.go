@@ -96,6 +96,27 @@ func (a WarnJob) String() string {
 	return fmt.Sprintf("warn job %d, which Slurm would not requeue", a.Job)
 }
 
+// SignalJob sends the script of a running job a signal, and writes down in its
+// AdminComment that it has.
+type SignalJob struct {
+	OfJob
+	Signal string // its name without SIG
+	Text   string // the AdminComment
+	Why
+}
+
+func (a SignalJob) About() Subject { return Subject{Kind: "signal_job", Job: a.Job} }
+func (a SignalJob) String() string { return fmt.Sprintf("send %s to job %d", a.Signal, a.Job) }
+
+// RequeueJob requeues a running job.
+type RequeueJob struct {
+	OfJob
+	Why
+}
+
+func (a RequeueJob) About() Subject { return Subject{Kind: "requeue_job", Job: a.Job} }
+func (a RequeueJob) String() string { return fmt.Sprintf("requeue job %d", a.Job) }
+
 // CreateReservation keeps jobs off nodes from the end of their lease on.
 type CreateReservation struct {
 	OfReservation

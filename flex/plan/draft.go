@@ -37,11 +37,16 @@ func (d *draft) report(problems []Problem) { d.plan.Problems = append(d.plan.Pro
 // take adds a sweep's actions, without the nodes that are claimed already.
 func (d *draft) take(s *scene, sweep string, wants step) {
 	for _, a := range wants.actions {
-		if change, ok := a.(SetNodes); ok {
-			d.setNodes(s, sweep, change)
-		} else {
-			d.add(a)
+		switch a := a.(type) {
+		case SetNodes:
+			d.setNodes(s, sweep, a)
+			continue
+		case SignalJob:
+			d.heard[a.Job] = true
+		case RequeueJob:
+			d.heard[a.Job] = true
 		}
+		d.add(a)
 	}
 	d.expect(wants.expect...)
 	d.report(wants.problems)

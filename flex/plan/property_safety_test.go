@@ -73,6 +73,7 @@ var rules = map[string]rule{
 	"says why":                         saysWhy,
 	"keeps a place for each nodeset":   keepsAPlaceForEachNodeset,
 	"leaves nothing in silence":        leavesNothingInSilence,
+	"ends a lease's jobs in time":      endsJobsInTime,
 }
 
 // broken names all rules that a plan breaks, and how.
@@ -174,6 +175,36 @@ func losesNoJobUnwarned(s *sight, p plan.Plan) (wrong []string) {
 			if !requeues && (!read || !warned || s.snap.Now.Sub(at) < time.Minute || !slices.Contains(back.Lost, id)) {
 				wrong = append(wrong, fmt.Sprintf("job %d, told %q: %s", id, s.snap.Told[id], a))
 			}
+		}
+	}
+	return wrong
+}
+
+// endsJobsInTime: a job is signalled or requeued only while it runs on a machine whose
+// lease ends soon, and not requeued if Slurm would lose it.
+func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		var job uint32
+		within := s.cfg.RequeueLead()
+		switch a := a.(type) {
+		case plan.SignalJob:
+			job, within = a.Job, 10*time.Minute // the longest lease_end_warning that is drawn
+		case plan.RequeueJob:
+			if requeues, read := s.snap.Requeues[a.Job]; read && !requeues {
+				wrong = append(wrong, fmt.Sprintf("job %d would be lost: %s", a.Job, a))
+			}
+			job = a.Job
+		default:
+			continue
+		}
+		at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == job && j.State == slurm.JobRunning })
+		if at < 0 || !slices.ContainsFunc(s.snap.Jobs[at].Nodes, func(name string) bool {
+			return slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool {
+				left := in.Terminates.Sub(s.snap.Now)
+				return left > 0 && left <= within
+			})
+		}) {
+			wrong = append(wrong, fmt.Sprintf("job %d runs on, or not at all: %s, because %s", job, a, a.Because()))
 		}
 	}
 	return wrong

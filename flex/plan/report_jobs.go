@@ -135,7 +135,8 @@ func (s *scene) isLosing(j *slurm.Job) bool {
 // endText says when a job's nodes end, if that is before its time limit, or if
 // its owner was told that it waits, which it does no longer; else it is empty.
 func (s *scene) endText(j *slurm.Job, waited bool) string {
-	end, text := s.firstEnd(j), memo.OwnComment
+	end, _ := s.firstEnd(j)
+	text := memo.OwnComment
 	switch {
 	case end.IsZero():
 		return ""
@@ -146,7 +147,7 @@ func (s *scene) endText(j *slurm.Job, waited bool) string {
 	default:
 		return ""
 	}
-	if told := s.snap.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) {
+	if told := s.snap.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) || strings.HasPrefix(told, text+memo.Warned) {
 		return told // it stays as it is when the records that say so go
 	}
 	if !s.haveCome(j) {

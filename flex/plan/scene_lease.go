@@ -84,16 +84,17 @@ func (s *scene) endOf(node string) (end time.Time, ended bool) {
 	return end, ended
 }
 
-// firstEnd is when the first of the job's nodes ends; zero if none is known to.
-func (s *scene) firstEnd(j *slurm.Job) (first time.Time) {
+// firstEnd is when the first of the job's nodes ends, and which node that is, if the
+// configuration knows it; zero if none is known to end.
+func (s *scene) firstEnd(j *slurm.Job) (first time.Time, of *member) {
 	for _, name := range j.Nodes {
 		for _, in := range s.instances[name] {
 			if !in.Terminates.IsZero() && s.ours(in) && (first.IsZero() || in.Terminates.Before(first)) {
-				first = in.Terminates
+				first, of = in.Terminates, in.member
 			}
 		}
 	}
-	return first
+	return first, of
 }
 
 // shortEnd is when the lease of a node ends that is up, came for another job, and

@@ -34,6 +34,8 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{CommentJob{OfJob: OfJob{Job: 7}}, Subject{"comment_job", "", 7, nil}},
 		{WarnJob{OfJob: OfJob{Job: 7}}, Subject{"warn_job", "", 7, nil}},
 		{ReturnNodes{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"return_nodes", "", 7, nodes}},
+		{SignalJob{OfJob: OfJob{Job: 7}}, Subject{"signal_job", "", 7, nil}},
+		{RequeueJob{OfJob: OfJob{Job: 7}}, Subject{"requeue_job", "", 7, nil}},
 	}
 	var kinds []string
 	for _, test := range tests {

@@ -25,4 +25,5 @@ var sweeps = []sweep{
 	{"waiting no longer", stopWaiting},
 	{"boot records", forgetBoots},
 	{"reservations", reserve},
+	{"lease ends", endInTime},
 }

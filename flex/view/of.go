@@ -126,6 +126,9 @@ func (b *builder) nodeSets() []NodeSet {
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
 			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
+		if set.Flex.OnLeaseEnd == config.RequeueFirst {
+			n.Requeues = Seconds(b.cfg.RequeueLead())
+		}
 		for _, g := range b.owned {
 			if g.Stamp.NodeSet == set.Name {
 				n.Active += len(g.Live())

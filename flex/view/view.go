@@ -87,7 +87,8 @@ type NodeSet struct {
 	Size       int      `json:"nodes"`
 	Active     int      `json:"active_requests"`
 	JobLease   bool     `json:"lease_follows_time_limit"`
-	ByJob      bool     `json:"comes_by_job"` // all nodes of a job at once, or none
+	ByJob      bool     `json:"comes_by_job"`                      // all nodes of a job at once, or none
+	Requeues   Seconds  `json:"requeues_before_lease_end_seconds"` // a running job, this long before the lease ends; 0: never
 	Block      *Block   `json:"blocked,omitempty"`
 	States     []Nodes  `json:"states"`
 

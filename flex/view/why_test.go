@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
@@ -106,6 +107,13 @@ var stories = []struct {
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 		s.unread(us)
+	}, "813"},
+	{"a job that is requeued before its lease ends", func(s *scene) {
+		set, _, _ := s.cfg.Find("alpha-a3-2")
+		set.Flex.OnLeaseEnd = config.RequeueFirst
+		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
+		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
+		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
 	{"a job that is about to begin", func(s *scene) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)

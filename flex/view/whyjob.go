@@ -231,9 +231,10 @@ func (t *teller) withoutMachines(j Job) {
 // they do not.
 func (t *teller) early(j Job, rows []Row) time.Time {
 	var first time.Time
+	var set string
 	for _, r := range rows {
 		if r.State != Lost && !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
-			first = r.EndsAt
+			first, set = r.EndsAt, r.NodeSet
 		}
 	}
 	if first.IsZero() || slurm.JobState(j.State) != slurm.JobRunning || j.StartAt.IsZero() {
@@ -247,6 +248,9 @@ func (t *teller) early(j Job, rows []Row) time.Time {
 		t.fact("The lease ends at %s, before the job's time limit (%s): checkpoint before then.", t.on(first), t.at(end))
 	default:
 		return time.Time{}
+	}
+	if n, ok := t.NodeSet(set); ok && n.Requeues > 0 {
+		t.fact("slurmflex requeues the job at %s, if Slurm may requeue it.", t.at(first.Add(-time.Duration(n.Requeues))))
 	}
 	return first
 }

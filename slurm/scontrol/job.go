@@ -77,6 +77,18 @@ func (c *Client) requeue(ctx context.Context, verb string, id uint32) error {
 	return err
 }
 
+// SignalJob sends a signal, such as "USR1", to the script of a running batch job, and
+// not to its steps. A script that does not catch it ends there, and its job fails. For
+// a heterogeneous job it is the script of the whole.
+func (c *Client) SignalJob(ctx context.Context, id uint32, signal string) error {
+	address, err := c.address(ctx, id)
+	if err != nil {
+		return fmt.Errorf("signal: %w", err)
+	}
+	_, err = c.run(ctx, "scancel", "--signal="+signal, "--batch", address.Whole)
+	return err
+}
+
 // CancelJob cancels a job of any state and kind; salloc and srun say so to
 // no matter who waits in them. Nodes that were POWERING_UP for it stay so. A job that
 // is over, or gone, is as good as cancelled.

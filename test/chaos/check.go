@@ -419,6 +419,28 @@ func (c *check) cancel(job uint32) {
 	}
 }
 
+// requeue judges that a running job is requeued, which it is only if the lease of one of
+// its nodes ends within minutes, and before the job has to.
+func (c *check) requeue(job uint32) {
+	const minutes = 5 * time.Minute
+	l := c.w.watch.running(job)
+	if l == nil {
+		return
+	}
+	queue, _ := c.w.watch.all()
+	for _, other := range queue {
+		if other.ID != l.ID && (l.HetID == 0 || other.HetID != l.HetID) {
+			continue
+		}
+		for _, node := range other.Nodes {
+			if end := c.w.machines.of(node).lease; !end.IsZero() && time.Until(end) < minutes {
+				return
+			}
+		}
+	}
+	c.fail(wrongKill, "job %d is requeued while it runs, and no lease of its nodes ends soon", job)
+}
+
 // reservation judges a change to a reservation that exists.
 func (c *check) reservation(name string) {
 	if !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {

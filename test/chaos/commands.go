@@ -154,6 +154,17 @@ func (s *commands) NotifyJob(ctx context.Context, job uint32, text string) error
 	})
 }
 
+func (s *commands) SignalJob(ctx context.Context, job uint32, signal string) error {
+	return change(ctx, s, "signal", fmt.Sprint(job), func(ctx context.Context) error { return s.next.SignalJob(ctx, job, signal) })
+}
+
+func (s *commands) RequeueJob(ctx context.Context, job uint32) error {
+	return change(ctx, s, "requeue", fmt.Sprint(job), func(ctx context.Context) error {
+		s.process.w.check.requeue(job)
+		return s.next.RequeueJob(ctx, job)
+	})
+}
+
 func (s *commands) HoldJob(ctx context.Context, job uint32) error {
 	return change(ctx, s, "hold", fmt.Sprint(job), func(ctx context.Context) error { return s.next.HoldJob(ctx, job) })
 }

@@ -156,6 +156,8 @@ func (s setup) patience(set nodeSet, e edition) string {
 		fmt.Sprintf("gang_timeout: %d", pick(d, []int{600, 600, 1200}, "gang timeout", set.name, e)),
 		fmt.Sprintf("boot_timeout: %d", pick(d, []int{600, 900}, "boot timeout", set.name, e)),
 		fmt.Sprintf("boot_failures: %d", pick(d, []int{0, 2, 5}, "boot failures", set.name, e)),
+		"on_lease_end: " + pick(d, []string{"none", "requeue"}, "on lease end", set.name, e),
+		fmt.Sprintf("lease_end_warning: %d", pick(d, []int{0, 300}, "lease end warning", set.name, e)),
 	}
 	if strings.Contains(set.flex, "use_job_duration") {
 		keys = append(keys, "job_duration_margin: 600")

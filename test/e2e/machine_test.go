@@ -149,6 +149,31 @@ func TestAJobThatRunsWhenTheEndOfItsLeaseComesIsLeftAlone(t *testing.T) {
 	awaitDoneAtOnce(t, l, id)
 }
 
+func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, LongJobs: true, NodeSets: []lab.NodeSet{
+		{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"},
+	}})
+	story := filepath.Join(l.Dir, "story")
+	id := submitScript(t, l, "trap 'echo saves its work >>"+story+"' USR1\n"+
+		"echo run $SLURM_RESTART_COUNT >>"+story+"\nwhile true; do sleep 1; done", "-p", "leased", "-N1", "--time=30-00:00:00")
+	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	first, _ := state(t, l).Instance("alpha-leased-0")
+
+	endLease(t, l, "alpha-leased-0", 2*time.Minute)
+	awaitTold(t, l, 20*time.Second, id, "; warned at ")
+	awaitTold(t, l, 40*time.Second, id, "requeued: the lease of its nodes ends at ")
+	awaitJob(t, l, 60*time.Second, id, "JobState", "PENDING")
+	update(t, l, "jobid="+id, "starttime=now") // Slurm waits for two minutes
+	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	second, _ := state(t, l).Instance("alpha-leased-0")
+	assert.True(t, second.Created.After(first.Created))
+	told, err := os.ReadFile(story)
+	require.NoError(t, err)
+	assert.Equal(t, "run\nsaves its work\nrun 1\n", string(told))
+	cancelForGood(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
 // awaitAnotherMachine waits until a node is up again, on another machine.
 func awaitAnotherMachine(t *testing.T, l *lab.Lab, first fakegce.Instance) {
 	t.Helper()

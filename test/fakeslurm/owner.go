@@ -86,3 +86,25 @@ func (c *Cluster) toJob(ctx context.Context, id uint32, what string, do func(*jo
 func ended(call string, j *job) error {
 	return refuse(call, fmt.Sprintf("Job has already finished for job %d", j.id), scontrol.ErrJobEnded)
 }
+
+// SignalJob sends a signal to a running batch job's script, which catches it.
+func (c *Cluster) SignalJob(ctx context.Context, id uint32, signal string) error {
+	return c.toJob(ctx, id, "signal", func(j *job) error {
+		switch {
+		case j.over():
+			return refuse("scancel", fmt.Sprintf("Kill job error on job id %d: Job/step already completing or completed", j.id), scontrol.ErrJobEnded)
+		case j.state != slurm.JobRunning:
+			return refuse("scancel", fmt.Sprintf("Kill job error on job id %d: Job can not be altered now, try again later", j.id), nil)
+		}
+		j.signals = append(j.signals, signal)
+		return nil
+	})
+}
+
+// RequeueJob takes a job back that has nodes, and leaves others alone.
+func (c *Cluster) RequeueJob(ctx context.Context, id uint32) error {
+	return c.toJob(ctx, id, "requeue", func(j *job) error {
+		_, err := c.takeBack(j)
+		return err
+	})
+}

@@ -46,7 +46,8 @@ const (
 	Waiting = "waiting "
 	There   = "its nodes are there, until "
 	End     = "its nodes end at "
-	Waited  = "; waited " // after There and End: how long, and for what
+	Warned  = "; warned at " // after End: when the job was signalled
+	Waited  = "; waited "    // after There and End: how long, and for what
 	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
 )
 

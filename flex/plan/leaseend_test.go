@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+)
+
+// runsFor is job 7 with that limit, which has run for an hour on nodes of which the
+// first ends so long from now.
+func runsFor(limit string, left time.Duration) part {
+	return and(nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN"),
+		job(7, "train", limit, slurm.JobRunning, "alpha-a3-[0-1]"), started(7, time.Hour),
+		leasedTo(7, "alpha-a3-0", time.Hour, left), leased("alpha-a3-1", "alpha-a3-job-7", time.Hour, left+time.Hour),
+		told(7, endsAt(left)))
+}
+
+func endsAt(left time.Duration) string {
+	return "flex-start: its nodes end at " + noon.Add(left).Format(time.RFC3339) + ", before its time limit"
+}
+
+const warnedThen = "; warned at 2026-11-21T11:55:00Z"
+
+func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
+	const signals, requeued = "send USR1 to job 7", "requeue job 7"
+	guarded := with(t, "on_lease_end: requeue, lease_end_warning: 600")
+	in := situations(t, guarded)
+	in("not before lease_end_warning", seen(runsFor("5:00:00", 601*time.Second)))
+	in("then its script is signalled", seen(runsFor("5:00:00", 600*time.Second)), signals)
+	in("once", seen(runsFor("5:00:00", 300*time.Second), told(7, endsAt(300*time.Second)+warnedThen)))
+	in("for each lease", seen(runsFor("5:00:00", 300*time.Second), told(7, endsAt(time.Minute)+warnedThen)), signals)
+	in("and it is requeued in time", seen(runsFor("5:00:00", 120*time.Second), told(7, endsAt(120*time.Second)+warnedThen)), requeued)
+	in("it is signalled first, however late", seen(runsFor("5:00:00", 60*time.Second)), signals)
+	lost := seen(runsFor("5:00:00", 60*time.Second), told(7, endsAt(time.Minute)+warnedThen))
+	lost.Requeues[7] = false
+	in("not a job that Slurm would not requeue", lost)
+	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), told(7, "")))
+	in("nor one whose lease has ended", seen(runsFor("5:00:00", -time.Second), told(7, endsAt(-time.Second)+warnedThen)))
+	in("nor by a clock that is ahead", seen(runsFor("5:00:00", time.Minute), func(s *setting) { s.Skew = time.Hour }))
+	situations(t, with(t, "lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
+		seen(runsFor("5:00:00", time.Minute), told(7, endsAt(time.Minute)+warnedThen)))
+	situations(t, with(t, "on_lease_end: requeue"))("and only requeued where it is not to be warned", seen(runsFor("5:00:00", time.Minute)), requeued)
+	situations(t, alphaConfig(t))("by default neither is done", seen(runsFor("5:00:00", time.Minute)))
+}
+
+func TestAHeterogeneousJobIsRequeuedOnceForTheComponentThatEndsFirst(t *testing.T) {
+	both := seen(nodes("alpha-a3-[0-1]", "ALLOCATED+CLOUD+POWER_DOWN"),
+		job(7, "train", "5:00:00", slurm.JobRunning, "alpha-a3-0"), component(7, 0), started(7, time.Hour),
+		job(8, "train", "5:00:00", slurm.JobRunning, "alpha-a3-1"), component(7, 1), started(8, time.Hour),
+		leasedTo(7, "alpha-a3-0", time.Hour, 100*time.Second), leasedTo(8, "alpha-a3-1", time.Hour, 90*time.Second))
+	var requeued []uint32
+	for _, a := range Compute(with(t, "on_lease_end: requeue"), both).Actions {
+		if r, ok := a.(RequeueJob); ok {
+			requeued = append(requeued, r.Job)
+		}
+	}
+	assert.Equal(t, []uint32{8}, requeued)
+}
+
+func TestThereIsTimeForSlurmctldAndAPassBetweenARequeueAndTheEnd(t *testing.T) {
+	cfg := &config.Config{Options: config.Options{Interval: time.Minute}}
+	assert.Equal(t, 150*time.Second, cfg.RequeueLead())
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// endInTime lets running jobs end in good order whose nodes' lease ends before they do:
+// lease_end_warning before, the script is signalled once, so that it can save its work;
+// then the job is requeued, early enough for slurmctld to end it before Compute deletes
+// the machines. A job that Slurm would not requeue runs on; its AdminComment has said
+// since it began when its nodes end.
+func endInTime(w *wanted, _ []verdict) (s step) {
+	if w.snap.Skew > maxSkew {
+		return s
+	}
+	endings := w.endings()
+	for _, id := range slices.Sorted(maps.Keys(endings)) {
+		e := endings[id]
+		left := e.at.Sub(w.snap.Now)
+		told := w.endText(e.job, false)
+		warned := strings.Contains(told, memo.Warned)
+		why := Why(fmt.Sprintf("the lease of its nodes ends at %s, before its time limit", e.at.UTC().Format(time.RFC3339)))
+		requeues, known := w.snap.Requeues[e.job.ID]
+		switch {
+		case left <= 0:
+		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && !warned:
+			s.actions = append(s.actions, SignalJob{
+				OfJob: OfJob{e.job.ID}, Signal: e.flex.LeaseEndSignal,
+				Text: told + memo.Warned + w.snap.Now.UTC().Format(time.RFC3339), Why: why,
+			})
+		case e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.cfg.RequeueLead() && (requeues || !known):
+			s.actions = append(s.actions, RequeueJob{OfJob: OfJob{e.job.ID}, Why: why})
+			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
+		}
+	}
+	return s
+}
+
+// leaseEnd is a running job whose first lease ends before it does.
+type leaseEnd struct {
+	job  *slurm.Job
+	at   time.Time
+	flex *config.Flex
+}
+
+// endings are those jobs, by id; of a heterogeneous job, which is signalled and requeued
+// as a whole, the component whose lease ends first, by the id of the whole.
+func (s *scene) endings() map[uint32]leaseEnd {
+	first := map[uint32]leaseEnd{}
+	for i := range s.snap.Jobs {
+		j := &s.snap.Jobs[i]
+		if j.State != slurm.JobRunning {
+			continue
+		}
+		at, m := s.firstEnd(j)
+		if m == nil || !s.outlives(j, at) {
+			continue
+		}
+		whole := cmp.Or(j.HetID, j.ID)
+		known, others := first[whole]
+		if !others || cmp.Or(at.Compare(known.at), cmp.Compare(j.ID, known.job.ID)) < 0 {
+			first[whole] = leaseEnd{j, at, m.set.Flex}
+		}
+	}
+	return first
+}

@@ -456,12 +456,12 @@ func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing
 	}
 }
 
-func TestWhyHintsAtPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
-	for gpus, hints := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
+func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
+	for gpus, suggests := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
 		s := newScene(t)
 		s.pending(816, "Resources").GPUs = gpus
 		story, err := s.view().Why("816", noon)
 		require.NoError(t, err)
-		assert.Equal(t, hints, strings.Contains(story.String(), "steps of one job"), gpus)
+		assert.Equal(t, suggests, strings.Contains(story.String(), "steps of one job"), gpus)
 	}
 }

@@ -209,9 +209,12 @@ type Job struct {
 	HetOffset uint32    `json:"het_offset,omitzero"`
 	User      string    `json:"user,omitempty"`
 	Partition string    `json:"partition"`
-	State     string    `json:"state"`            // Slurm's word
-	Reason    string    `json:"reason,omitempty"` // why it is pending, in Slurm's words
-	Nodes     string    `json:"nodes"`            // a hostlist
+	State     string    `json:"state"`                         // Slurm's word
+	Reason    string    `json:"reason,omitempty"`              // why it is pending, in Slurm's words
+	Nodes     string    `json:"nodes"`                         // a hostlist
+	NodeCount int       `json:"node_count,omitzero"`           // that it has, or while it is pending needs at least
+	GPUs      int       `json:"gpus_per_node,omitzero"`        // that it asks for by --gres or --gpus-per-node
+	Unused    int       `json:"unused_gpus_per_node,omitzero"` // the others, where it gets whole nodes
 	StartAt   time.Time `json:"start_at,omitzero"`
 	Limit     Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or not known
 	Told      string    `json:"told,omitempty"`               // what slurmflex has written into its AdminComment

@@ -9,6 +9,10 @@ const (
 	MaxRunDuration = 604_800 * time.Second
 )
 
+// UsefulLease is the least of a lease that is of use to another job: the shortest that
+// can be requested.
+const UsefulLease = MinRunDuration
+
 // maxProvisionTimeout is the longest wait that can be configured, a year; for
 // longer there is 0.
 const maxProvisionTimeout = 365 * 24 * time.Hour
@@ -45,6 +49,7 @@ type Flex struct {
 	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
 	BootTimeout        time.Duration // from an instance's creation to its slurmd's registration; 30 min unless set; 0: for ever
 	BootFailures       int           // in a row, before no more machines are requested; 0: never, default 5
+	KeepIdle           time.Duration // for which a dynamic node's machine stays idle after its job; 0, the default: it goes with the job
 	RenewBefore        time.Duration // before the end of an idle static node's lease; 0, the default: not before the end
 }
 
@@ -67,7 +72,16 @@ func readFlex(nodeset *section) *Flex {
 		GangTimeout:        s.seconds("gang_timeout", 600*time.Second, 0, MaxRunDuration),
 		BootTimeout:        s.seconds("boot_timeout", 1800*time.Second, 0, MaxRunDuration),
 		BootFailures:       s.integer("boot_failures", 5, 0, 1000),
+		KeepIdle:           s.seconds("keep_idle", 0, 0, MaxRunDuration),
 		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
+	}
+	switch lease := f.MaxRunDuration - UsefulLease; {
+	case f.KeepIdle == 0:
+	case f.UseJobDuration:
+		s.problem("keep_idle", "a lease that follows a job's time limit ends with the job, so nothing is left to keep; remove use_job_duration or this")
+	case f.KeepIdle >= lease:
+		s.problem("keep_idle", "%d s leaves nothing of a lease of %d s for a job; give less than max_run_duration - %d, which is %d",
+			int(f.KeepIdle.Seconds()), int(f.MaxRunDuration.Seconds()), int(UsefulLease.Seconds()), int(lease.Seconds()))
 	}
 	if f.RenewBefore >= f.MaxRunDuration {
 		s.problem("renew_before", "%d s is no shorter than a lease of %d s, so it would be renewed forever; give less than max_run_duration",

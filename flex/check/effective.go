@@ -58,6 +58,7 @@ type effectiveFlex struct {
 	GangTimeout        int                  `yaml:"gang_timeout"`
 	BootTimeout        int                  `yaml:"boot_timeout"`
 	BootFailures       int                  `yaml:"boot_failures"`
+	KeepIdle           int                  `yaml:"keep_idle"`
 	RenewBefore        int                  `yaml:"renew_before"`
 }
 
@@ -122,7 +123,7 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
 		ProvisionTimeout: seconds(f.ProvisionTimeout), OnProvisionTimeout: f.OnProvisionTimeout,
 		MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
-		BootFailures: f.BootFailures, RenewBefore: seconds(f.RenewBefore),
+		BootFailures: f.BootFailures, KeepIdle: seconds(f.KeepIdle), RenewBefore: seconds(f.RenewBefore),
 	}
 	e.NodeConf = set.NodeConf
 	return e

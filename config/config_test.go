@@ -95,7 +95,7 @@ nodeset:
     placement_max_distance: 2
     dws_flex:
       max_run_duration: 86400
-      use_job_duration: true
+      use_job_duration: false
       use_bulk_insert: false
       provisioning: node_by_node
       job_duration_margin: 600
@@ -108,6 +108,7 @@ nodeset:
       on_lease_end: requeue
       lease_end_warning: 1800
       lease_end_signal: TERM
+      keep_idle: 1800
       renew_before: 3600
 slurmflex:
   interval: 90
@@ -137,10 +138,10 @@ slurmflex:
 		PlacementDistance: 2,
 		NodeConf:          map[string]string{"CoresPerSocket": "52", "Gres": "gpu:8", "Exclusive": "true"},
 		Flex: &Flex{
-			MaxRunDuration: 24 * time.Hour, UseJobDuration: true,
-			Provisioning: NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
+			MaxRunDuration: 24 * time.Hour,
+			Provisioning:   NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
 			OnProvisionTimeout: Hold, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
-			BootTimeout: 20 * time.Minute, BootFailures: 2,
+			BootTimeout: 20 * time.Minute, BootFailures: 2, KeepIdle: 30 * time.Minute,
 			OnLeaseEnd: RequeueFirst, LeaseEndWarning: 30 * time.Minute, LeaseEndSignal: "TERM", RenewBefore: time.Hour,
 		},
 	}, c.NodeSets[0])

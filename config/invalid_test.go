@@ -143,6 +143,14 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "max_run_duration: 600\n      lease_end_warning: 600",
 			`14: nodeset.a3.dws_flex.lease_end_warning: 600 s is no shorter than a lease of 600 s, so each job would be signalled as it begins; give less than max_run_duration`,
 		},
+		"keeping what a lease for one job leaves": {
+			"max_run_duration: 604800", "use_job_duration: true\n      keep_idle: 600",
+			`14: nodeset.a3.dws_flex.keep_idle: a lease that follows a job's time limit ends with the job, so nothing is left to keep; remove use_job_duration or this`,
+		},
+		"keeping a machine for the whole of a lease": {
+			"max_run_duration: 604800", "max_run_duration: 3600\n      keep_idle: 3000",
+			`14: nodeset.a3.dws_flex.keep_idle: 3000 s leaves nothing of a lease of 3600 s for a job; give less than max_run_duration - 600, which is 3000`,
+		},
 		"a reservation together with dws_flex": {
 			"dws_flex:", "reservation_name: res-1\n    dws_flex:",
 			`12: nodeset.a3.reservation_name: a reservation excludes flex-start; remove it or set dws_flex.enabled: false`,

@@ -61,6 +61,7 @@ type effectiveFlex struct {
 	OnLeaseEnd         config.LeaseEndAction `yaml:"on_lease_end"`
 	LeaseEndWarning    int                   `yaml:"lease_end_warning"`
 	LeaseEndSignal     string                `yaml:"lease_end_signal"`
+	KeepIdle           int                   `yaml:"keep_idle"`
 	RenewBefore        int                   `yaml:"renew_before"`
 }
 
@@ -125,7 +126,7 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
 		ProvisionTimeout: seconds(f.ProvisionTimeout), OnProvisionTimeout: f.OnProvisionTimeout,
 		MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
-		BootFailures: f.BootFailures, OnLeaseEnd: f.OnLeaseEnd,
+		BootFailures: f.BootFailures, KeepIdle: seconds(f.KeepIdle), OnLeaseEnd: f.OnLeaseEnd,
 		LeaseEndWarning: seconds(f.LeaseEndWarning), LeaseEndSignal: f.LeaseEndSignal, RenewBefore: seconds(f.RenewBefore),
 	}
 	e.NodeConf = set.NodeConf

@@ -141,6 +141,7 @@ type Row struct {
 	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
 	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease
+	KeptTo   time.Time `json:"kept_until,omitzero"`      // of idle machines: when the first of them is powered down unless a job takes it
 	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is requested now, or what became of lost machines
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`

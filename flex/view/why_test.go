@@ -201,6 +201,18 @@ var stories = []struct {
 		s.nodes("alpha-a3-3", "IDLE+CLOUD")
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
 	}, "alpha-a3-3"},
+	{"a node that is kept for the next job", func(s *scene) {
+		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
+		s.nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.snap.Nodes[3].LastBusyTime = noon.Add(-25 * time.Minute)
+		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
+	}, "alpha-a3-3"},
+	{"a node that is kept until its lease is too short", func(s *scene) {
+		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
+		s.nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.snap.Nodes[3].LastBusyTime = noon
+		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", 20*time.Minute)
+	}, "alpha-a3-3"},
 	{"a node that powers up for nobody", func(s *scene) {
 		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
 		for i := range s.snap.Nodes {

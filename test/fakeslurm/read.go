@@ -144,7 +144,7 @@ func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 		list[i] = p.Partition
 		list[i].Up = true
 		if !c.habits.partitionPower {
-			list[i].PowerDownOnIdle, list[i].ResumeTimeout = false, slurm.Limit{}
+			list[i].PowerDownOnIdle, list[i].ResumeTimeout, list[i].SuspendTime = false, slurm.Limit{}, slurm.Limit{}
 		}
 	}
 	return list, nil

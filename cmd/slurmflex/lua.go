@@ -44,16 +44,14 @@ func newJobSubmit(a *app) *cobra.Command {
 		return slurmconf.JobSubmit(in, levels)
 	})
 	cmd.Use, cmd.Short = "job_submit", "Print a job_submit.lua that refuses jobs that cannot start, and warns"
+	var rules strings.Builder
+	for _, rule := range slurmconf.SubmitRules() {
+		fmt.Fprintf(&rules, "  %-10s  %-6s  %s\n", rule.Name, rule.Default, rule.Broken)
+	}
 	cmd.Long = `Prints a job_submit.lua for the controller. For jobs in partitions with flex-start
 nodes it has these rules, each of which refuses a job, warns its user, or is off:
 
-  time        refuse  the time limit is longer than nodes stay
-  nodes       refuse  the job needs more nodes than the partition has
-  placement   warn    it needs more nodes than can be placed close together
-  gpus        warn    it requests no GPUs in a partition of whole nodes with GPUs
-  requeue     warn    it has --no-requeue
-  partitions  warn    only some partitions of its list refuse it
-
+` + rules.String() + `
 An error in the Lua refuses no job. slurm.conf needs JobSubmitPlugins=lua. A
 changed file is in force from the next submission on.`
 	cmd.Example = `  slurmflex config lua job_submit

@@ -15,17 +15,18 @@ import (
 type SubmitRule struct {
 	Name    string
 	Default string // one of SubmitLevels
+	Broken  string // by which jobs
 }
 
 // SubmitRules are all there are.
 func SubmitRules() []SubmitRule {
 	return []SubmitRule{
-		{"time", "refuse"},
-		{"nodes", "refuse"},
-		{"placement", "warn"},
-		{"gpus", "warn"},
-		{"requeue", "warn"},
-		{"partitions", "warn"},
+		{"time", "refuse", "the time limit is longer than nodes stay"},
+		{"nodes", "refuse", "the job needs more nodes than the partition has"},
+		{"placement", "warn", "it needs more nodes than can be placed close together"},
+		{"gpus", "warn", "it requests no GPUs in a partition of whole nodes with GPUs"},
+		{"requeue", "warn", "it has --no-requeue"},
+		{"partitions", "warn", "only some partitions of its list refuse it"},
 	}
 }
 

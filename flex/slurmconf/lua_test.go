@@ -181,8 +181,10 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 		"more than two nodesets have":          {in("both").with("min_nodes", 49), invalidNodes, "partition both: the job needs more nodes than there are; use --nodes=48 or fewer"},
 		"more nodes than ours, with others":    {in("mixed").with("min_nodes", 9), accepted, ""},
 		"as many as a placement holds":         {in("near").with("min_nodes", 22), accepted, ""},
-		"more than a placement holds": {in("near").with("min_nodes", 23), accepted,
-			"partition near: at most 22 nodes can be placed close together; use --nodes=22 or fewer, or parts of the job may be far apart"},
+		"more than a placement holds": {
+			in("near").with("min_nodes", 23), accepted,
+			"partition near: at most 22 nodes can be placed close together; use --nodes=22 or fewer, or parts of the job may be far apart",
+		},
 		"GPUs of the whole job":     {fields{}.with("partition", "train", "tres_per_job", "gres:gpu:8"), accepted, ""},
 		"GPUs of a task":            {fields{}.with("partition", "train", "tres_per_task", "gres/gpu=1"), accepted, ""},
 		"no GPUs on whole nodes":    {fields{}.with("partition", "train"), accepted, "partition train: nodes have GPUs, but the job requests none; to use them, add --gpus-per-node=8"},
@@ -190,10 +192,14 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 		"no GPUs, maybe none there": {fields{}.with("partition", "mixed"), accepted, ""},
 		"--requeue":                 {in("train").with("requeue", 1), accepted, ""},
 		"--no-requeue":              {in("train").with("requeue", 0), accepted, "partition train: with --no-requeue the job ends if it loses a machine; leave it out if the job may start again"},
-		"no partition of its list": {in("near,train,near").with("time_limit", unlimited, "requeue", 0), invalidTime,
-			"partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less\npartition train: nodes stay for at most 6-23:50:00; use --time=6-23:50:00 or less"},
-		"not all partitions of its list": {in("near,train").with("time_limit", 61), accepted,
-			"the job can start only in its other partitions; partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
+		"no partition of its list": {
+			in("near,train,near").with("time_limit", unlimited, "requeue", 0), invalidTime,
+			"partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less\npartition train: nodes stay for at most 6-23:50:00; use --time=6-23:50:00 or less",
+		},
+		"not all partitions of its list": {
+			in("near,train").with("time_limit", 61), accepted,
+			"the job can start only in its other partitions; partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, told := s.submits(t, c.job)

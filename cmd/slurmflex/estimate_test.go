@@ -46,6 +46,14 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	assert.Len(t, report.Estimates[0].WhatIf, 12)
 }
 
+func TestAShortEstimateIsALineOrNothing(t *testing.T) {
+	w := newWorld(t)
+	assert.Empty(t, w.flex(t, "estimate", "-p", "train", "-N", "2", "--short").exits(t, exitDone).stdout.String())
+	w.past(t, 39)
+	text := w.flex(t, "estimate", "-p", "train", "-N", "2", "-t", "2:00:00", "--short").exits(t, exitDone).stdout.String()
+	assert.Equal(t, "nodeset a3, 2 nodes: half of such requests get machines within 20m, nine of ten within 36m\n", text)
+}
+
 func TestWithoutHistoryThereIsNoEstimate(t *testing.T) {
 	w := newWorld(t)
 	text := w.flex(t, "estimate", "-p", "train").exits(t, exitDone).stdout.String()

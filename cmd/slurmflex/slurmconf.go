@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,19 +45,32 @@ it is unchanged.`,
 			if err != nil {
 				return err
 			}
-			if output != "" {
-				return replace(output, text)
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
-			return err
+			return put(cmd.OutOrStdout(), output, text)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of stdout")
+	outputFlag(cmd, &output)
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
-	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "machine type of a nodeset, as `NODESET=TYPE`, instead of querying Compute for its template")
-	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
+	machineFlag(cmd, &o.machines)
 	return cmd
+}
+
+func outputFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVarP(file, "output", "o", "", "write to this `file` instead of stdout")
+}
+
+func machineFlag(cmd *cobra.Command, machines *map[string]string) {
+	cmd.Flags().StringToStringVar(machines, "machine", nil, "machine type of a nodeset, as `NODESET=TYPE`, instead of querying Compute for its template")
+	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
+}
+
+// put writes a text to the file that --output names, otherwise to stdout.
+func put(stdout io.Writer, output, text string) error {
+	if output != "" {
+		return replace(output, text)
+	}
+	_, err := fmt.Fprint(stdout, text)
+	return err
 }
 
 // replace writes a file, whole or not at all. One that exists keeps its mode, and if it
@@ -112,10 +126,8 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 			return "", err
 		}
 	}
-	for name := range o.machines {
-		if !cfg.HasFlexSet(name) {
-			return "", usageError{fmt.Errorf("--machine %s=…: %s has no flex-start nodeset %q", name, a.configPath, name)}
-		}
+	if err := a.checkMachines(cfg, o.machines); err != nil {
+		return "", err
 	}
 	keys := cfg.Keys()
 	for _, p := range cfg.Partitions {
@@ -133,6 +145,16 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 func (o slurmConfOptions) checkPrograms() error {
 	if o.programs != "" && !filepath.IsAbs(o.programs) {
 		return usageError{fmt.Errorf("--programs %q is not an absolute path, which Slurm requires", o.programs)}
+	}
+	return nil
+}
+
+// checkMachines checks the nodesets of --machine.
+func (a *app) checkMachines(cfg *config.Config, machines map[string]string) error {
+	for name := range machines {
+		if !cfg.HasFlexSet(name) {
+			return usageError{fmt.Errorf("--machine %s=…: %s has no flex-start nodeset %q", name, a.configPath, name)}
+		}
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ func TestInvalidFiles(t *testing.T) {
 		want    string // of each line what follows the name of the file
 	}{
 		// the file as a whole
+		"advice that is no boolean": {"interval: 30s", "capacity_advice: 1", `18: slurmflex.capacity_advice: 1 is not a boolean; give true or false`},
 		"a misspelt key at the top": {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
 		"a key given twice":         {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},
 		"a nodeset given twice":     {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},

@@ -38,7 +38,8 @@ estimate is for the time from now on.
 The estimate is by Kaplan and Meier's method, so requests that were cancelled or
 still wait count for as long as they have waited. With fewer than 10 requests
 like it there is no estimate. Any user may run it, on a host that has the
-history: see slurmflex.state_dir. It asks Google nothing.`,
+history: see slurmflex.state_dir. It asks Google nothing, unless
+slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`,
 		Example: `  slurmflex estimate --partition train --nodes 4 --time 4:00:00
   slurmflex estimate -p train -N 4 -t 2-00:00:00
   slurmflex estimate -p train -N 4 --short
@@ -71,6 +72,9 @@ history: see slurmflex.state_dir. It asks Google nothing.`,
 			if e.short {
 				_, err := fmt.Fprint(cmd.OutOrStdout(), shortly(report))
 				return err
+			}
+			if cfg.Options.CapacityAdvice {
+				a.advise(cmd.Context(), cfg, questions, report.Estimates)
 			}
 			return write(cmd.OutOrStdout(), e.json, estimated{view.EnvelopeOf("estimate"), report})
 		},
@@ -293,6 +297,9 @@ func answerText(b *strings.Builder, a estimate.Answer) {
 		}
 		fmt.Fprintf(b, "  from %s (%d got machines) of %s to %s: %s\n", view.Count(a.Samples, "request"), a.Granted,
 			a.Oldest.Time().Local().Format(time.DateOnly), a.Newest.Time().Local().Format(time.DateOnly), a.Like)
+	}
+	if a.Advice != nil {
+		fmt.Fprintf(b, "  %s\n", adviceText(a.Advice))
 	}
 	whatIfText(b, a.WhatIf)
 }

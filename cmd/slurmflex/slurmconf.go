@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
+	"slurmflex/flex/cost"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
@@ -29,6 +32,9 @@ func newSlurmConf(a *app) *cobra.Command {
 and partitions. Node parameters come from node_conf and, where it does not set them,
 from the template's machine type as Compute describes it, or from a built-in table
 if Compute cannot be queried. A parameter that is "" in node_conf is left out.
+
+With --prices, partitions get TRESBillingWeights by which a node bills its flex
+price, in hundredths for each hour. Fair-share then goes by money, too.
 
 With --output, the file is replaced only once the text is complete; after an error
 it is unchanged.`,
@@ -52,6 +58,7 @@ it is unchanged.`,
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
 	machineFlag(cmd, &o.machines)
+	cmd.Flags().StringVar(&o.prices, "prices", "", "add TRESBillingWeights by this price `file`, such as "+defaultPrices)
 	return cmd
 }
 
@@ -108,8 +115,8 @@ func replace(path, text string) (err error) {
 }
 
 type slurmConfOptions struct {
-	version, programs string
-	machines          map[string]string // by nodeset
+	version, programs, prices string
+	machines                  map[string]string // by nodeset
 }
 
 func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOptions) (string, error) {
@@ -129,6 +136,9 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 	if err := a.checkMachines(cfg, o.machines); err != nil {
 		return "", err
 	}
+	if in.Prices, err = o.readPrices(); err != nil {
+		return "", err
+	}
 	keys := cfg.Keys()
 	for _, p := range cfg.Partitions {
 		for _, s := range keys.Below("partitions." + p.Name + ".partition_conf") {
@@ -139,6 +149,22 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 	in.Machines = a.machines(ctx, cfg, o.machines)
 	over()
 	return slurmconf.Text(in)
+}
+
+// readPrices are the flex prices of the price file; nil if none was given.
+func (o slurmConfOptions) readPrices() (*slurmconf.Prices, error) {
+	if o.prices == "" {
+		return nil, nil
+	}
+	p, err := readPrices(o.prices, true)
+	if err != nil {
+		return nil, err
+	}
+	of := "flex prices"
+	if p.Date != "" {
+		of += " of " + p.Date
+	}
+	return &slurmconf.Prices{Of: view.Printable(of), Currency: view.Printable(p.Currency), Hour: func(m string) *big.Rat { return p.Hour(m, cost.Flex) }}, nil
 }
 
 // checkPrograms checks that Slurm would accept the folder.

@@ -21,6 +21,8 @@ type Input struct {
 	// Extra are further parameters of a partition's line, those of slurm-gcp's
 	// partition_conf, which win over ours; by partition, and may be nil.
 	Extra map[string][]Parameter
+
+	Prices *Prices // nil: no TRESBillingWeights
 }
 
 // alwaysOn follows the last of the rules, SuspendExcNodes, because only the admin
@@ -133,8 +135,13 @@ func partitionLines(in Input) string {
 		for _, s := range sets {
 			names = append(names, Names(in.Config, s)...)
 		}
-		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names),
-			joined(merged(partitionParameters(in, p), in.Extra[p.Name])))
+		parameters := partitionParameters(in, p)
+		if in.Prices != nil {
+			weights, comment := billing(in, p)
+			parameters = append(parameters, weights...)
+			b.WriteString(comment)
+		}
+		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names), joined(merged(parameters, in.Extra[p.Name])))
 	}
 	return b.String()
 }

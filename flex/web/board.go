@@ -16,7 +16,7 @@ import (
 // Board holds what the daemon's last pass saw and the recent actions. It is a
 // flex.Watcher.
 type Board struct {
-	Estimate func(*view.View) // adds estimates to what a pass saw; nil: none
+	Fill func(*view.View) // adds estimates and prices to what a pass saw; nil: none
 
 	now func() time.Time
 
@@ -44,8 +44,8 @@ func (b *Board) Saw(snap plan.Snapshot, p plan.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := view.Of(b.cfg, snap, p)
-	if b.Estimate != nil {
-		b.Estimate(&seen)
+	if b.Fill != nil {
+		b.Fill(&seen)
 	}
 	b.seen = &seen
 	b.day.See(seen)

@@ -112,26 +112,47 @@ var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%b|%r", "|")
 // not in it: its owner could write whole rows into it. So he can into the GPUs that
 // he asks for (%b), which therefore stand between marks that nobody can foresee.
 func SqueueFormat(mark string) string {
-	return strings.ReplaceAll(strings.Join(squeueColumns, "|"), "%b", mark+"%b"+mark)
+	opens, closes := gpuMarks(mark)
+	return strings.ReplaceAll(strings.Join(squeueColumns, "|"), "%b", opens+"%b"+closes)
 }
+
+// gpuMarks are what stands before and behind the GPUs that a job asks for. They differ, so
+// that a row which breaks off between them costs no other.
+func gpuMarks(mark string) (opens, closes string) { return mark + "<", ">" + mark }
 
 // ParseSqueue reads what squeue -h with SqueueFormat(mark) printed under TZ=UTC.
 // The last column is the rest of the line, whatever is in it. No output is no job.
 // Rows that cannot be read are Unread, an error that comes with the jobs. Output
 // in which no line begins with a job's id or has all columns is another error.
 func ParseSqueue(out []byte, mark string) ([]Job, error) {
-	parts := strings.Split(string(out), mark)
-	if len(parts)%2 == 0 {
-		return nil, fmt.Errorf("squeue: %w", errCutOff)
-	}
-	for i := 1; i < len(parts); i += 2 {
-		parts[i] = strconv.Itoa(gpusPerNode(parts[i]))
-	}
-	return readRows("squeue", strings.Join(parts, ""), func(line string) bool {
+	return readRows("squeue", countGPUs(string(out), mark), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")
 		_, err := parseJobID(id)
 		return more && err == nil || strings.Count(line, "|") >= len(squeueColumns)-1
 	}, parseJob)
+}
+
+// countGPUs writes the number of GPUs in the place of each text between marks. A row that
+// breaks off between them ends there, and the last line of what follows is the next
+// row, up to its own mark. Lines between those may be the text's, or rows that broke off,
+// too: an empty one stands for them, which cannot be read.
+func countGPUs(out, mark string) string {
+	opens, closes := gpuMarks(mark)
+	parts := strings.Split(out, opens)
+	for i, part := range parts[1:] {
+		asked, rest, closed := strings.Cut(part, closes)
+		switch at := strings.LastIndex(part, "\n"); {
+		case closed:
+			parts[i+1] = strconv.Itoa(gpusPerNode(asked)) + rest
+		case at > strings.Index(part, "\n"):
+			parts[i+1] = "\n" + part[at:]
+		case at >= 0:
+			parts[i+1] = part[at:]
+		default:
+			parts[i+1] = ""
+		}
+	}
+	return strings.Join(parts, "")
 }
 
 // parseJob reads one row. What is known of one that cannot be read is what stands

@@ -12,7 +12,7 @@ import (
 
 func TestSqueueFormat(t *testing.T) {
 	require.NotContains(t, SqueueFormat("m4rk"), "%j", "an owner writes rows into the job's name")
-	require.Contains(t, SqueueFormat("m4rk"), "|m4rk%bm4rk|", "and into the GPUs that it asks for")
+	require.Contains(t, SqueueFormat("m4rk"), "|m4rk<%b>m4rk|", "and into the GPUs that it asks for")
 }
 
 // readSqueue is ParseSqueue with the mark m4rk.
@@ -28,8 +28,8 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
 			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", NodeCount: 3, Reason: "None",
 		},
-	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|m4rkgres/gpu:8m4rk|BeginTime\n"+
-		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|m4rkN/Am4rk|None\n"))
+	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
+		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|m4rk<N/A>m4rk|None\n"))
 	require.Equal(t, "a|b|", parsed(t, readSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
@@ -73,7 +73,7 @@ func TestParseSqueueRefuses(t *testing.T) {
 
 func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|0|None\n"
-	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|0|Resources\n"
+	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<N/A>m4rk|Resources\n"
 	known := func(state JobState, nodes ...string) UnreadRow {
 		return UnreadRow{Kind: JobRow, Name: "7", State: state, Nodes: nodes, NodesKnown: true}
 	}
@@ -93,6 +93,7 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 		{"a bar that puts every field behind it elsewhere", rowWith("%K", "1|2"), `time "f0": not like 2006-01-02T15:04:05`, id},
 		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 13`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
 		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 13`, known(JobRunning, "f0")},
+		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|m4rk<gres/gpu:a", `12 fields, not 13`, known(JobRunning, "f0")},
 		{"a start that is no time", rowWith("%S", "soon"), `time "soon": not like 2006-01-02T15:04:05`, known(JobRunning, "f0")},
 		{"a priority that is no number", rowWith("%Q", "high"), `priority "high": not a number`, known(JobRunning, "f0")},
 		{"a priority that is no number of a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|0|None", `priority "x": not a number`, known(JobPending)},
@@ -110,6 +111,13 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 		require.ErrorAs(t, err, &unread)
 		require.Len(t, unread, 1)
 		require.Empty(t, jobs)
+	})
+	t.Run("where lines follow that may be its own text or rows, one more is unread", func(t *testing.T) {
+		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|m4rk<x\n9|9|N/A|1\n" + behind))
+		cut := known(JobRunning, "f0")
+		cut.Why = "12 fields, not 13"
+		require.Equal(t, Unread{cut, {Kind: JobRow, Why: `"": 1 fields, not 13`}}, err)
+		require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
 	})
 	t.Run("a job listed twice holds the nodes of both rows", func(t *testing.T) {
 		jobs, err := readSqueue([]byte(before + rowWith("%N", "f2") + "\n" + behind + rowWith("%N", "f3") + "\n"))
@@ -139,7 +147,7 @@ func TestANumberOfNodesThatCannotBeReadIsUnknown(t *testing.T) {
 }
 
 func TestOutputThatBreaksOffInTheGPUsIsNotRead(t *testing.T) {
-	_, err := readSqueue([]byte(rowWith("%b", "m4rkgres/gpu:a\n") + "\n"))
+	_, err := readSqueue([]byte(rowWith("%b", "m4rk<gres/gpu:a\n")))
 	require.EqualError(t, err, "squeue: the output breaks off in its last line")
 }
 
@@ -148,12 +156,12 @@ func FuzzTheGPUsOfAJobForgeNoRow(f *testing.F) {
 	for _, text := range []string{"gres:gpu:a\nb:1", "gres/gpu:\x1b[31m:1", "gres/gpu:|:1", strings.Repeat("x", 1<<16), "gres/gpu:1\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|ann|1|0|None\n:1"} {
 		f.Add(text)
 	}
-	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rkgres/gpu:8m4rk|Resources\n"
+	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<gres/gpu:8>m4rk|Resources\n"
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "m4rk") {
 			t.Skip("nobody can foresee it")
 		}
-		jobs := parsed(t, readSqueue, rowWith("%b", "m4rk"+text+"m4rk")+"\n"+other)
+		jobs := parsed(t, readSqueue, rowWith("%b", "m4rk<"+text+">m4rk")+"\n"+other)
 		require.Len(t, jobs, 2)
 		jobs[0].GPUs = 0
 		require.Equal(t, append(parsed(t, readSqueue, rowWith("%b", "0")+"\n"), parsed(t, readSqueue, other)...), jobs)

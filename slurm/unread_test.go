@@ -170,7 +170,7 @@ var forged = []string{
 // A1
 func FuzzOneHostileFieldOfSqueue(f *testing.F) {
 	fuzzOneField(f, []string{
-		"7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|m4rkgres/gpu:8m4rk|BeginTime",
+		"7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|m4rk<gres/gpu:8>m4rk|BeginTime",
 		"8|8|N/A|15:00|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|ann|2|0|None",
 		"9|8+1|N/A|UNLIMITED|COMPLETING|f2|2026-11-21T03:00:00|42|flex|bob|2|0|None",
 	}, "|", readSqueue, func(j Job) string { return string(rune('0' + j.ID)) })

@@ -123,7 +123,7 @@ func (b *builder) nodeSets() []NodeSet {
 	all := []NodeSet{}
 	for _, set := range b.cfg.FlexSets() {
 		n := NodeSet{
-			Name: set.Name, Region: set.Region, Machine: b.machineType(set),
+			Name: set.Name, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
 			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}

@@ -81,6 +81,7 @@ type Region struct {
 type NodeSet struct {
 	Name       string   `json:"nodeset"`
 	Region     string   `json:"region"`
+	Zones      []string `json:"zones"`                  // where its machines may come from
 	Machine    string   `json:"machine_type,omitempty"` // empty while its template could not be read
 	Price      *Price   `json:"price,omitempty"`        // nil if the price file has none
 	Partitions []string `json:"partitions"`

@@ -88,7 +88,8 @@ var stories = []struct {
 		s.snap.Requeues[812] = false
 		s.snap.Told[812] = memo.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
 	}, "812"},
-	{"a job whose one machine waits for capacity", func(s *scene) {
+	{"a job whose one machine waits for capacity in three zones", func(s *scene) {
+		s.cfg.FlexSetOf("alpha-a3-0").Zones = []string{us + "-a", us + "-b", us + "-f"}
 		s.waiting(812, "alpha-a3-0")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 	}, "812"},

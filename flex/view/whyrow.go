@@ -97,7 +97,7 @@ var quotaForm = regexp.MustCompile(`[Qq]uota '([^']+)'`)
 
 func (t *teller) queued(r Row) {
 	live := t.live(r)
-	lacks := "no capacity in " + r.Region + " yet"
+	lacks := "no capacity in " + t.zones(r) + " yet"
 	next := "Google keeps retrying; " + r.one("the node arrives", "all the nodes arrive together") + " once it has capacity"
 	if r.Estimate == nil {
 		next += ", and there is no estimate"
@@ -122,6 +122,20 @@ func (t *teller) queued(r Row) {
 	if r.Error != "" {
 		t.detail("Google's last error message: %s.", sentence(r.Error))
 	}
+}
+
+// zones names those that a row's machines may come from, or the region if they are
+// not known.
+func (t *teller) zones(r Row) string {
+	set, _ := t.NodeSet(r.NodeSet)
+	if len(set.Zones) == 0 {
+		return r.Region
+	}
+	last := len(set.Zones) - 1
+	if last == 0 {
+		return set.Zones[0]
+	}
+	return strings.Join(set.Zones[:last], ", ") + " or " + set.Zones[last]
 }
 
 // live is the live request of a row. If that is not known it was made when the

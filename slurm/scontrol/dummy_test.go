@@ -94,7 +94,7 @@ func markIn(args []string) string {
 			return mark
 		}
 		if _, after, found := strings.Cut(arg, "%D|"); found {
-			mark, _, _ := strings.Cut(after, "%b")
+			mark, _, _ := strings.Cut(after, "<%b")
 			return mark
 		}
 	}

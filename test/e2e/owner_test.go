@@ -156,7 +156,7 @@ func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
 	awaitWhy(t, l, id, `It is held by its owner; to release it: .scontrol release `+id+`. \(Slurm reason: JobHeldUser\)\. slurmflex has not requested machines yet`)
 
 	run(t, l, "scontrol", "release", id)
-	awaitWhy(t, l, id, `Queued at Google for .*no capacity in us-central1 yet\. Google keeps retrying.*Requested at .*: 2 a3-megagpu-8g machines `+
+	awaitWhy(t, l, id, `Queued at Google for .*no capacity in us-central1-a or us-central1-b yet\. Google keeps retrying.*Requested at .*: 2 a3-megagpu-8g machines `+
 		`\(alpha-a3-\[0-1\]\) for 00:15:00, in request alpha-a3-job-`+id+`/a1\. .*Slurm allocated alpha-a3-\[0-1\] at \S+ .*`+
 		`a shorter --time \(the machines are requested for [0-9:]+\) or fewer nodes \(now 2\)`+
 		`.*Google's last error message: ZONE_RESOURCE_POOL_EXHAUSTED`)

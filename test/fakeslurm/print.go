@@ -56,7 +56,7 @@ func PrintJobs(jobs []slurm.Job, mark string) string {
 		}
 		row := strings.Split(slurm.SqueueFormat(mark), "|")
 		for i, column := range row {
-			bare := strings.ReplaceAll(column, mark, "")
+			bare := strings.Trim(strings.ReplaceAll(column, mark, ""), "<>")
 			row[i] = strings.ReplaceAll(column, bare, known(columns, bare))
 		}
 		text.WriteString(strings.Join(row, "|") + "\n")

@@ -130,6 +130,15 @@ func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
 	}
 }
 
+func TestSlurmConfHasSlurmEndKeepIdleInPlaceOfPowerDownOnIdle(t *testing.T) {
+	w := newWorld(t)
+	w.configure(t, "    dws_flex: {use_job_duration: true}", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex: {keep_idle: 1200}")
+	for version, exclusive := range map[string]string{"22.05": "OverSubscribe=EXCLUSIVE", "24.11": "OverSubscribe=EXCLUSIVE", "26.05": "Exclusive=NODE"} {
+		text := w.flex(t, "config", "slurm-conf", "--slurm-version", version).exits(t, exitDone).stdout.String()
+		assert.Contains(t, text, "\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP "+exclusive+" SuspendTime=1200 MaxTime=7-00:00:00")
+	}
+}
+
 // C17
 func TestSlurmConfReplacesAFileWholeOrNotAtAll(t *testing.T) {
 	w := newWorld(t)

@@ -67,12 +67,13 @@ func nodeSets() []nodeSet {
 // setup is what a day is like before anything happens.
 type setup struct {
 	dice  dice
+	keep  time.Duration // for which whole nodes stay idle after their jobs, in leases of their own length; 0: they go
 	cloud fakegce.Options
 	slurm fakeslurm.Options
 }
 
 func newSetup(d dice) setup {
-	s := setup{dice: d}
+	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle")}
 	s.cloud = fakegce.Options{
 		Project:       project,
 		OperationTime: d.span(time.Second, 12*time.Second, "operation time"),
@@ -98,7 +99,10 @@ func newSetup(d dice) setup {
 		SlurmdTimeout:  d.minutes(2, 5, "slurmd timeout"),
 	}
 	for _, set := range nodeSets() {
-		p := slurm.Partition{Name: set.name, Exclusive: set.exclusive, PowerDownOnIdle: set.exclusive}
+		p := slurm.Partition{Name: set.name, Exclusive: set.exclusive, PowerDownOnIdle: set.exclusive && !s.keeps(set)}
+		if s.keeps(set) {
+			p.SuspendTime = slurm.Limit{Kind: slurm.LimitSet, Duration: s.keep}
+		}
 		for i := range set.static + set.dynamic {
 			node := fmt.Sprintf("%s-%s-%d", cluster, set.name, i)
 			p.Nodes = append(p.Nodes, node)
@@ -140,9 +144,20 @@ func (s setup) file(e edition) string {
 		if set.placement {
 			fmt.Fprint(text, "    enable_placement: true\n    placement_max_distance: 2\n")
 		}
-		fmt.Fprintf(text, "    dws_flex: {%s}\n", strings.Join([]string{set.flex, s.patience(set, e)}, ", "))
+		fmt.Fprintf(text, "    dws_flex: {%s}\n", strings.Join([]string{s.flex(set), s.patience(set, e)}, ", "))
 	}
 	return text.String()
+}
+
+// keeps reports whether the nodeset's machines stay after their jobs.
+func (s setup) keeps(set nodeSet) bool { return s.keep > 0 && set.exclusive }
+
+// flex is what dws_flex holds beside what all have.
+func (s setup) flex(set nodeSet) string {
+	if !s.keeps(set) {
+		return set.flex
+	}
+	return strings.Replace(set.flex, "use_job_duration: true", fmt.Sprintf("max_run_duration: 14400, keep_idle: %d", int(s.keep.Seconds())), 1)
 }
 
 // patience is how long a nodeset waits for what, in an edition. A lease has ten
@@ -159,7 +174,7 @@ func (s setup) patience(set nodeSet, e edition) string {
 		"on_lease_end: " + pick(d, []string{"none", "requeue"}, "on lease end", set.name, e),
 		fmt.Sprintf("lease_end_warning: %d", pick(d, []int{0, 300}, "lease end warning", set.name, e)),
 	}
-	if strings.Contains(set.flex, "use_job_duration") {
+	if strings.Contains(s.flex(set), "use_job_duration") {
 		keys = append(keys, "job_duration_margin: 600")
 	}
 	if set.static > 0 {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,7 @@ func trials() []trial {
 		{"hook without a daemon", (*bench).hookWithoutDaemon},
 		{"one job of 4", (*bench).oneJobOf4},
 		{"100 jobs of 1", (*bench).hundredJobs},
+		{"100 jobs on 10 kept machines", (*bench).hundredJobsOnKept},
 		{"one job of 1000", (*bench).oneJobOf1000},
 		{"one job of 5000", (*bench).oneJobOf5000},
 		{"steady pass", (*bench).steadyPass},
@@ -79,7 +81,8 @@ type setting struct {
 	rate     int           // of the daemon's calls, per second
 	interval time.Duration // of the passes that it makes by itself
 	cloud    fakegce.Options
-	room     int // for machines; 0: for all
+	room     int           // for machines; 0: for all
+	keep     time.Duration // keep_idle; 0: machines go with their jobs
 	front    func(http.Handler) http.Handler
 }
 
@@ -94,16 +97,20 @@ func (b *bench) newHost(s setting) *host {
 	h.start(must.Get(os.MkdirTemp(b.dir, "host-")), models{
 		slurm: fakeslurm.Options{
 			Nodes:         nodes,
-			Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: true}},
+			Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: s.keep == 0}},
 			ResumeTimeout: 18 * time.Hour, SuspendTimeout: 10 * time.Minute,
 			Resume:  func(nodes []string, jobs []uint32) { h.hook(nodes, jobs) },
 			Suspend: func(nodes []string) { h.hook(nodes, nil) },
 		},
 		cloud: s.cloud, front: s.front,
 		config: func(w *world) string {
-			return site.Text(s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
+			text := site.Text(s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
 				"  log_file: %s\n  http_address: %s\nslurm_bin_dir: %s\n",
 				s.interval, s.rate, w.endpoint, w.path("run"), w.path("history"), w.path("slurmflex.log"), w.page, w.path("bin")))
+			if s.keep == 0 {
+				return text
+			}
+			return strings.Replace(text, "use_job_duration: true, job_duration_margin: 600", fmt.Sprintf("keep_idle: %.0f", s.keep.Seconds()), 1)
 		},
 	})
 	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
@@ -135,9 +142,12 @@ func (h *host) end() {
 }
 
 // submit has n jobs of so many nodes each get nodes that are powered down.
-func (h *host) submit(n, size int) (jobs []uint32) {
+func (h *host) submit(n, size int) (jobs []uint32) { return h.submitFor(n, size, site.Limit) }
+
+// submitFor has jobs submitted that each run for so long.
+func (h *host) submitFor(n, size int, run time.Duration) (jobs []uint32) {
 	for range n {
-		spec := fakeslurm.JobSpec{Partition: "train", Nodes: size, Limit: site.Limit, Run: site.Limit, User: "ada"}
+		spec := fakeslurm.JobSpec{Partition: "train", Nodes: size, Limit: site.Limit, Run: run, User: "ada"}
 		jobs = append(jobs, must.Get(h.slurm.Submit(spec)))
 	}
 	return jobs

@@ -292,4 +292,16 @@ var mutants = []mutant{
 		"B2: a machine that cannot be read is deleted", "flex/plan/sweep_instances.go",
 		`case in.Unread != "":`, "case false:", planner,
 	},
+	{
+		"an error in job_submit.lua refuses the job", "flex/slurmconf/lua/job_submit.lua",
+		"pcall(judge, job, parts)", "true, judge(job, parts)", []string{"flex/slurmconf"},
+	},
+	{
+		"one partition that refuses a job refuses it in all", "flex/slurmconf/lua/job_submit.lua",
+		`open and rules.partitions ~= "refuse"`, "false", []string{"flex/slurmconf"},
+	},
+	{
+		"what a user writes as a number of nodes gets into a shell", "flex/slurmconf/lua/cli_filter.lua",
+		`string.match(nodes, "^%d+")`, "nodes", []string{"flex/slurmconf"},
+	},
 }

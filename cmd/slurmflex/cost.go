@@ -173,31 +173,39 @@ type bill struct {
 	cost.Report
 }
 
-// String is the bill for people: hours with a decimal.
+// String is the bill for people: hours with a decimal. No number is larger than that of
+// the total, so that only keys are looked at twice: there may be a million jobs.
 func (r bill) String() string {
 	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
 	if r.Currency != "" {
 		head = append(head, r.Currency)
 	}
-	rows := [][]string{head}
-	for _, l := range r.Rows {
-		rows = append(rows, cells(keyOf(l), l))
-	}
-	rows = append(rows, cells("total", r.Total))
+	total := cells("total", r.Total)
 	widths := make([]int, len(head))
-	for _, row := range rows {
-		for column, cell := range row {
-			widths[column] = max(widths[column], utf8.RuneCountInString(cell))
-		}
+	for column := range head {
+		widths[column] = max(utf8.RuneCountInString(head[column]), utf8.RuneCountInString(total[column]))
+	}
+	for _, l := range r.Rows {
+		widths[0] = max(widths[0], utf8.RuneCountInString(keyOf(l)))
 	}
 	var b strings.Builder
-	for _, row := range rows {
-		fmt.Fprintf(&b, "%-*s", widths[0], row[0])
-		for column, cell := range row[1:] {
+	length := 1
+	for _, width := range widths {
+		length += width + 2
+	}
+	b.Grow(length * (len(r.Rows) + 2))
+	line := func(cells []string) {
+		fmt.Fprintf(&b, "%-*s", widths[0], cells[0])
+		for column, cell := range cells[1:] {
 			fmt.Fprintf(&b, "  %*s", widths[column+1], cell)
 		}
 		b.WriteString("\n")
 	}
+	line(head)
+	for _, l := range r.Rows {
+		line(cells(keyOf(l), l))
+	}
+	line(total)
 	costNotes(&b, r.Report)
 	return b.String()
 }

@@ -13,6 +13,7 @@ require (
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1
 	github.com/yuin/goldmark v1.8.7
+	github.com/yuin/gopher-lua v1.1.2 // for tests alone
 	go.uber.org/zap v1.28.0
 	go.yaml.in/yaml/v3 v3.0.5 // the maintained successor of gopkg.in/yaml.v3, which is archived
 	golang.org/x/sync v0.24.0

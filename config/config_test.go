@@ -95,7 +95,7 @@ nodeset:
     placement_max_distance: 2
     dws_flex:
       max_run_duration: 86400
-      use_job_duration: true
+      use_job_duration: false
       use_bulk_insert: false
       provisioning: node_by_node
       job_duration_margin: 600
@@ -108,12 +108,14 @@ nodeset:
       on_lease_end: requeue
       lease_end_warning: 1800
       lease_end_signal: TERM
+      keep_idle: 1800
       renew_before: 3600
 slurmflex:
   interval: 90
   max_active_requests: 40
   max_deletions_per_round: 3
   api_calls_per_second: 40
+  capacity_advice: true
   http_address: "[::1]:80"
   compute_endpoint: http://127.0.0.1:8080
   delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
@@ -137,15 +139,15 @@ slurmflex:
 		PlacementDistance: 2,
 		NodeConf:          map[string]string{"CoresPerSocket": "52", "Gres": "gpu:8", "Exclusive": "true"},
 		Flex: &Flex{
-			MaxRunDuration: 24 * time.Hour, UseJobDuration: true,
-			Provisioning: NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
+			MaxRunDuration: 24 * time.Hour,
+			Provisioning:   NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
 			OnProvisionTimeout: Hold, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
-			BootTimeout: 20 * time.Minute, BootFailures: 2,
+			BootTimeout: 20 * time.Minute, BootFailures: 2, KeepIdle: 30 * time.Minute,
 			OnLeaseEnd: RequeueFirst, LeaseEndWarning: 30 * time.Minute, LeaseEndSignal: "TERM", RenewBefore: time.Hour,
 		},
 	}, c.NodeSets[0])
 	assert.Equal(t, Options{
-		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, APICalls: 40, HTTPAddress: "[::1]:80",
+		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, APICalls: 40, CapacityAdvice: true, HTTPAddress: "[::1]:80",
 		ComputeEndpoint: "http://127.0.0.1:8080",
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
 		RunDir:          "/tmp/flex", StateDir: "/tmp/state", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",

@@ -9,6 +9,10 @@ const (
 	MaxRunDuration = 604_800 * time.Second
 )
 
+// UsefulLease is the least of a lease that is of use to another job: the shortest that
+// can be requested.
+const UsefulLease = MinRunDuration
+
 // maxProvisionTimeout is the longest wait that can be configured, a year; for
 // longer there is 0.
 const maxProvisionTimeout = 365 * 24 * time.Hour
@@ -58,6 +62,7 @@ type Flex struct {
 	OnLeaseEnd         LeaseEndAction
 	LeaseEndWarning    time.Duration // before the end of a lease under a running job, when its script gets LeaseEndSignal; 0, the default: it gets none
 	LeaseEndSignal     string        // default USR1
+	KeepIdle           time.Duration // for which a dynamic node's machine stays idle after its job; 0, the default: it goes with the job
 	RenewBefore        time.Duration // before the end of an idle static node's lease; 0, the default: not before the end
 }
 
@@ -91,7 +96,16 @@ func readFlex(nodeset *section) *Flex {
 		OnLeaseEnd:         choice(s, "on_lease_end", LetEnd, RequeueFirst),
 		LeaseEndWarning:    s.seconds("lease_end_warning", 0, 0, MaxRunDuration),
 		LeaseEndSignal:     choice(s, "lease_end_signal", "USR1", "USR2", "INT", "TERM", "HUP"),
+		KeepIdle:           s.seconds("keep_idle", 0, 0, MaxRunDuration),
 		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
+	}
+	switch lease := f.MaxRunDuration - UsefulLease; {
+	case f.KeepIdle == 0:
+	case f.UseJobDuration:
+		s.problem("keep_idle", "a lease that follows a job's time limit ends with the job, so nothing is left to keep; remove use_job_duration or this")
+	case f.KeepIdle >= lease:
+		s.problem("keep_idle", "%d s leaves nothing of a lease of %d s for a job; give less than max_run_duration - %d, which is %d",
+			int(f.KeepIdle.Seconds()), int(f.MaxRunDuration.Seconds()), int(UsefulLease.Seconds()), int(lease.Seconds()))
 	}
 	if f.RenewBefore >= f.MaxRunDuration {
 		s.problem("renew_before", "%d s is no shorter than a lease of %d s, so it would be renewed forever; give less than max_run_duration",

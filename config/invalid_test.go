@@ -37,6 +37,7 @@ func TestInvalidFiles(t *testing.T) {
 		want    string // of each line what follows the name of the file
 	}{
 		// the file as a whole
+		"advice that is no boolean": {"interval: 30s", "capacity_advice: 1", `18: slurmflex.capacity_advice: 1 is not a boolean; give true or false`},
 		"a misspelt key at the top": {"slurm_bin_dir:", "slurm_bindir:", `3: slurm_bindir: unknown key; did you mean slurm_bin_dir?`},
 		"a key given twice":         {"slurm_bin_dir: /usr/bin", "project: other-project", `3: project: appears twice, first on line 2; keep one`},
 		"a nodeset given twice":     {"  cpu: {nodeset_name: cpu", "  a3: {nodeset_name: a3", `14: nodeset.a3: appears twice, first on line 5; keep one`},
@@ -142,6 +143,14 @@ func TestInvalidFiles(t *testing.T) {
 		"a warning before a lease has begun": {
 			"max_run_duration: 604800", "max_run_duration: 600\n      lease_end_warning: 600",
 			`14: nodeset.a3.dws_flex.lease_end_warning: 600 s is no shorter than a lease of 600 s, so each job would be signalled as it begins; give less than max_run_duration`,
+		},
+		"keeping what a lease for one job leaves": {
+			"max_run_duration: 604800", "use_job_duration: true\n      keep_idle: 600",
+			`14: nodeset.a3.dws_flex.keep_idle: a lease that follows a job's time limit ends with the job, so nothing is left to keep; remove use_job_duration or this`,
+		},
+		"keeping a machine for the whole of a lease": {
+			"max_run_duration: 604800", "max_run_duration: 3600\n      keep_idle: 3000",
+			`14: nodeset.a3.dws_flex.keep_idle: 3000 s leaves nothing of a lease of 3600 s for a job; give less than max_run_duration - 600, which is 3000`,
 		},
 		"a reservation together with dws_flex": {
 			"dws_flex:", "reservation_name: res-1\n    dws_flex:",

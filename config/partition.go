@@ -43,6 +43,16 @@ func (c *Config) LongestJob(p Partition) time.Duration {
 	return longest
 }
 
+// KeepIdle is the longest keep_idle of a partition's nodesets; 0 if none has one.
+func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
+	for _, set := range c.SetsOf(p) {
+		if set.Flex != nil {
+			longest = max(longest, set.Flex.KeepIdle)
+		}
+	}
+	return longest
+}
+
 // readPartitions reads the partitions, sorted by name; known are all nodesets.
 func readPartitions(root *section, known []*NodeSet) []Partition {
 	var names []string

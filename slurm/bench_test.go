@@ -30,7 +30,9 @@ func reads[T any](b *testing.B, text []byte, parse func([]byte) (T, error)) {
 }
 
 func BenchmarkParseSqueue(b *testing.B) {
-	reads(b, []byte(fakeslurm.PrintJobs(cluster(b, site.Steady).Jobs)), slurm.ParseSqueue)
+	reads(b, []byte(fakeslurm.PrintJobs(cluster(b, site.Steady).Jobs, "m4rk")), func(out []byte) ([]slurm.Job, error) {
+		return slurm.ParseSqueue(out, "m4rk")
+	})
 }
 
 func BenchmarkParseReservations(b *testing.B) {

@@ -54,7 +54,7 @@ func read(t *testing.T, version, step string) shown {
 	for _, node := range parsed(t, ParseNodes, string(fixture(t, version, step+".nodes.txt"))) {
 		s.nodes[node.Name] = node
 	}
-	for _, job := range parsed(t, ParseSqueue, string(inSqueueFormat(fixture(t, version, step+".squeue.txt")))) {
+	for _, job := range parsed(t, readSqueue, string(inSqueueFormat(fixture(t, version, step+".squeue.txt")))) {
 		s.jobs[job.ID] = job
 	}
 	return s
@@ -70,7 +70,7 @@ func inSqueueFormat(rows []byte) []byte {
 		if f[2] != "N/A" {
 			address += "_" + f[2]
 		}
-		fmt.Fprintln(&out, strings.Join([]string{f[0], address, f[2], f[3], f[4], f[5], "N/A", f[6], "", f[8], f[7]}, "|"))
+		fmt.Fprintln(&out, strings.Join([]string{f[0], address, f[2], f[3], f[4], f[5], "N/A", f[6], "", f[8], "", "", f[7]}, "|"))
 	}
 	return out.Bytes()
 }
@@ -94,7 +94,7 @@ func parseFixture(t *testing.T, name string, b []byte) (err error) {
 		require.Len(t, nodes, 10)
 		return err
 	case kind == "squeue":
-		_, err = ParseSqueue(inSqueueFormat(b))
+		_, err = readSqueue(inSqueueFormat(b))
 	case name == "15-records.txt":
 		_, err = ParseJobRecords(b, "MARK", []uint32{1, 2, 3, 4, 5, 6, 7})
 	case kind == "sinfo":

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,24 +94,40 @@ type Job struct {
 	// it began to run; for a pending job when it may start. Zero if unknown.
 	Start time.Time
 
+	NodeCount int // how many it has, or while it is pending needs at least; 0 if unknown
+
+	// GPUs is how many on each node it asks for by --gres or --gpus-per-node: 0
+	// for none, or what squeue does not show as a number.
+	GPUs int
+
 	Priority  uint64
 	Reason    string // why it is pending
 	User      string
 	Partition string // several, joined by commas, while it may choose
 }
 
+var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%b|%r", "|")
+
 // SqueueFormat is the -o argument of squeue for ParseSqueue. The job's name is
-// not in it: its owner could write whole rows into it.
-const SqueueFormat = "%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%r"
+// not in it: its owner could write whole rows into it. So he can into the GPUs that
+// he asks for (%b), which therefore stand between marks that nobody can foresee.
+func SqueueFormat(mark string) string {
+	return strings.ReplaceAll(strings.Join(squeueColumns, "|"), "%b", mark+"%b"+mark)
+}
 
-var squeueColumns = strings.Split(SqueueFormat, "|")
-
-// ParseSqueue reads what squeue -h with SqueueFormat printed under TZ=UTC. The
-// last column is the rest of the line, whatever is in it. No output is no job.
+// ParseSqueue reads what squeue -h with SqueueFormat(mark) printed under TZ=UTC.
+// The last column is the rest of the line, whatever is in it. No output is no job.
 // Rows that cannot be read are Unread, an error that comes with the jobs. Output
 // in which no line begins with a job's id or has all columns is another error.
-func ParseSqueue(out []byte) ([]Job, error) {
-	return readRows("squeue", string(out), func(line string) bool {
+func ParseSqueue(out []byte, mark string) ([]Job, error) {
+	parts := strings.Split(string(out), mark)
+	if len(parts)%2 == 0 {
+		return nil, fmt.Errorf("squeue: %w", errCutOff)
+	}
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = strconv.Itoa(gpusPerNode(parts[i]))
+	}
+	return readRows("squeue", strings.Join(parts, ""), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")
 		_, err := parseJobID(id)
 		return more && err == nil || strings.Count(line, "|") >= len(squeueColumns)-1
@@ -175,10 +192,45 @@ func (j *Job) setColumn(column, field string) (err error) {
 		j.Partition = field
 	case "%u":
 		j.User = field
+	case "%D":
+		j.NodeCount = numberOr0(field)
+	case "%b":
+		j.GPUs = numberOr0(field)
 	case "%r":
 		j.Reason = field
 	}
 	return err
+}
+
+// numberOr0 is a number of at most 31 bits, and 0 for anything else.
+func numberOr0(field string) int {
+	n, err := strconv.ParseUint(field, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// gresForm is GPUs as %b shows them: gres:gpu:h100:8 on 22.05, gres/gpu:8 on 24.11
+// and 26.05, and without a number where it is 1. What stands for the type may be
+// any text, and slurmctld starts no job that asks for a type that no node has.
+var gresForm = regexp.MustCompile(`(?s)^gres[:/]gpu(?:(?::.*)?:(\d{1,2}))?$`)
+
+// gpusPerNode is how many GPUs on each node %b asks for: 0 for none, or if they are
+// not like gresForm.
+func gpusPerNode(text string) (sum int) {
+	for item := range strings.SplitSeq(text, ",") {
+		m := gresForm.FindStringSubmatch(item)
+		switch {
+		case m != nil && m[1] == "":
+			sum++
+		case m != nil:
+			sum += numberOr0(m[1])
+		case strings.Contains(item, "gpu"):
+			return 0
+		}
+	}
+	return sum
 }
 
 // setAddress takes over what squeue shows for the job: "7", "5_2" for a task of

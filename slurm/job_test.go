@@ -11,29 +11,33 @@ import (
 )
 
 func TestSqueueFormat(t *testing.T) {
-	require.NotContains(t, SqueueFormat, "%j", "an owner writes rows into the job's name")
+	require.NotContains(t, SqueueFormat("m4rk"), "%j", "an owner writes rows into the job's name")
+	require.Contains(t, SqueueFormat("m4rk"), "|m4rk%bm4rk|", "and into the GPUs that it asks for")
 }
+
+// readSqueue is ParseSqueue with the mark m4rk.
+func readSqueue(out []byte) ([]Job, error) { return ParseSqueue(out, "m4rk") }
 
 func TestParseSqueueReadsEveryColumn(t *testing.T) {
 	require.Equal(t, []Job{
 		{
 			ID: 7, ArrayID: 5, ArrayTask: "3-9%2", Limit: Limit{Kind: LimitSet, Duration: 24 * time.Hour},
-			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", Reason: "BeginTime",
+			State: JobPending, Priority: 42, Partition: "flex,all", User: "ann", NodeCount: 2, GPUs: 8, Reason: "BeginTime",
 		},
 		{
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
-			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", Reason: "None",
+			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", NodeCount: 3, Reason: "None",
 		},
-	}, parsed(t, ParseSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|BeginTime\n"+
-		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|None\n"))
-	require.Equal(t, "a|b|", parsed(t, ParseSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
-	require.Empty(t, parsed(t, ParseSqueue, ""), "an empty queue")
+	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|m4rkgres/gpu:8m4rk|BeginTime\n"+
+		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|m4rkN/Am4rk|None\n"))
+	require.Equal(t, "a|b|", parsed(t, readSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
+	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
 
 // rowWith is a row of squeue with one field in place of a good one.
 func rowWith(column, field string) string {
-	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|None", "|")
-	fields[slices.Index(strings.Split(SqueueFormat, "|"), column)] = field
+	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None", "|")
+	fields[slices.Index(squeueColumns, column)] = field
 	return strings.Join(fields, "|")
 }
 
@@ -46,7 +50,7 @@ func TestAJobsAddressNamesItsArrayOrItsHeterogeneousJob(t *testing.T) {
 		"7+0":              {ID: 7, ArrayID: 7, HetID: 7},
 		"6+1":              {ID: 7, ArrayID: 7, HetID: 6, HetOffset: 1},
 	} {
-		got := parsed(t, ParseSqueue, rowWith("%i", address)+"\n")[0]
+		got := parsed(t, readSqueue, rowWith("%i", address)+"\n")[0]
 		require.Equal(t, want, Job{ID: got.ID, ArrayID: got.ArrayID, HetID: got.HetID, HetOffset: got.HetOffset}, address)
 	}
 }
@@ -55,12 +59,12 @@ func TestParseSqueueRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name, out, want string
 	}{
-		{"a blank line", "\n", `squeue: "": 1 fields, not 11`},
-		{"what is no row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 11`},
+		{"a blank line", "\n", `squeue: "": 1 fields, not 13`},
+		{"what is no row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 13`},
 		{"output that breaks off", rowWith("%r", "None") + "\n8|8|N/A|15:00|RUNNING|f", "squeue: the output breaks off in its last line"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			jobs, err := ParseSqueue([]byte(test.out))
+			jobs, err := readSqueue([]byte(test.out))
 			require.EqualError(t, err, test.want)
 			require.Nil(t, jobs)
 		})
@@ -68,8 +72,8 @@ func TestParseSqueueRefuses(t *testing.T) {
 }
 
 func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
-	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|None\n"
-	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|Resources\n"
+	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|0|None\n"
+	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|0|Resources\n"
 	known := func(state JobState, nodes ...string) UnreadRow {
 		return UnreadRow{Kind: JobRow, Name: "7", State: state, Nodes: nodes, NodesKnown: true}
 	}
@@ -78,41 +82,81 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 		name, rows, why string
 		want            UnreadRow
 	}{
-		{"a blank line", "", `"": 1 fields, not 11`, nameless},
-		{"an id that is no number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|None": job id "x": not a number from 1 up`, nameless},
-		{"the id 0", rowWith("%A", "0"), `"0|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|None": job id "0": not a number from 1 up`, nameless},
-		{"an id past 32 bits", rowWith("%A", "4294967296"), `"4294967296|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|None": job id "4294967296": not a number from 1 up`, nameless},
+		{"a blank line", "", `"": 1 fields, not 13`, nameless},
+		{"an id that is no number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None": job id "x": not a number from 1 up`, nameless},
+		{"the id 0", rowWith("%A", "0"), `"0|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None": job id "0": not a number from 1 up`, nameless},
+		{"an id past 32 bits", rowWith("%A", "4294967296"), `"4294967296|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None": job id "4294967296": not a number from 1 up`, nameless},
 		{"a component whose leader is none", rowWith("%i", "x+1"), `job id "x": not a number from 1 up`, id},
 		{"a component without a place", rowWith("%i", "1+"), `component "1+": not a number after the +`, id},
 		{"an address that is none", rowWith("%i", "N/A"), `job id "N/A": not a number from 1 up`, id},
 		{"a malformed hostlist", rowWith("%N", "f[0"), `hostlist "f[0": a bracket that is never closed at character 2`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
 		{"a bar that puts every field behind it elsewhere", rowWith("%K", "1|2"), `time "f0": not like 2006-01-02T15:04:05`, id},
-		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 11`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
-		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 11`, known(JobRunning, "f0")},
+		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 13`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
+		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 13`, known(JobRunning, "f0")},
 		{"a start that is no time", rowWith("%S", "soon"), `time "soon": not like 2006-01-02T15:04:05`, known(JobRunning, "f0")},
 		{"a priority that is no number", rowWith("%Q", "high"), `priority "high": not a number`, known(JobRunning, "f0")},
-		{"a priority that is no number of a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|None", `priority "x": not a number`, known(JobPending)},
+		{"a priority that is no number of a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|0|None", `priority "x": not a number`, known(JobPending)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			jobs, err := ParseSqueue([]byte(before + test.rows + "\n" + behind))
+			jobs, err := readSqueue([]byte(before + test.rows + "\n" + behind))
 			test.want.Why = test.why
 			require.Equal(t, Unread{test.want}, err)
-			require.Equal(t, parsed(t, ParseSqueue, before+behind), jobs)
+			require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
 		})
 	}
 	t.Run("also where it is the only one and has no id", func(t *testing.T) {
-		jobs, err := ParseSqueue([]byte(rowWith("%A", "") + "\n"))
+		jobs, err := readSqueue([]byte(rowWith("%A", "") + "\n"))
 		var unread Unread
 		require.ErrorAs(t, err, &unread)
 		require.Len(t, unread, 1)
 		require.Empty(t, jobs)
 	})
 	t.Run("a job listed twice holds the nodes of both rows", func(t *testing.T) {
-		jobs, err := ParseSqueue([]byte(before + rowWith("%N", "f2") + "\n" + behind + rowWith("%N", "f3") + "\n"))
+		jobs, err := readSqueue([]byte(before + rowWith("%N", "f2") + "\n" + behind + rowWith("%N", "f3") + "\n"))
 		first, second := known(JobRunning, "f2"), known(JobRunning, "f3")
 		first.Why, second.Why = "it is listed 2 times", "it is listed 2 times"
 		require.Equal(t, Unread{first, second}, err)
-		require.Equal(t, parsed(t, ParseSqueue, before+behind), jobs)
+		require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
+	})
+}
+
+// What squeue -o %b printed on 22.05.8, 24.11.5 and 26.05.5 of what sbatch takes.
+func TestTheGPUsThatAJobAsksForOnEachNode(t *testing.T) {
+	for text, want := range map[string]int{
+		"gres:gpu:8": 8, "gres/gpu:8": 8, "gres:gpu:h100:8": 8, "gres/gpu:h100:8": 8, "gres:gpu": 1, "gres/gpu:01": 1, "gres/gpu:0": 0,
+		"gres/gpu:h100:2,gres/gpu:a100:1": 3, "gres/nic:1,gres/gpu:2": 2, "gres:gpu:a\nb:1": 1, "gres/gpu:x|y:1": 1,
+		"N/A": 0, "": 0, "gres/": 0, "gres/nic:1": 0, "gres/gpux:1": 0, "gres/gpu:h100": 0, "gres/gpu:1K": 0, "gres/gpu:-1": 0, "gres/gpu:1.5": 0,
+		"gres/gpu:1 x": 0, "gres/gpu:9999999999": 0, "gres/gpu=1": 0, "gres/gpu:1,gres/gpu:h100": 0,
+	} {
+		require.Equal(t, want, gpusPerNode(text), text)
+	}
+}
+
+func TestANumberOfNodesThatCannotBeReadIsUnknown(t *testing.T) {
+	for field, want := range map[string]int{"2048": 2048, "": 0, "1K": 0, "-1": 0, "4294967296": 0} {
+		require.Equal(t, want, parsed(t, readSqueue, rowWith("%D", field)+"\n")[0].NodeCount, field)
+	}
+}
+
+func TestOutputThatBreaksOffInTheGPUsIsNotRead(t *testing.T) {
+	_, err := readSqueue([]byte(rowWith("%b", "m4rkgres/gpu:a\n") + "\n"))
+	require.EqualError(t, err, "squeue: the output breaks off in its last line")
+}
+
+// sbatch takes any text as the type of a GPU: line breaks, bars, and over 900 bytes.
+func FuzzTheGPUsOfAJobForgeNoRow(f *testing.F) {
+	for _, text := range []string{"gres:gpu:a\nb:1", "gres/gpu:\x1b[31m:1", "gres/gpu:|:1", strings.Repeat("x", 1<<16), "gres/gpu:1\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|ann|1|0|None\n:1"} {
+		f.Add(text)
+	}
+	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rkgres/gpu:8m4rk|Resources\n"
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "m4rk") {
+			t.Skip("nobody can foresee it")
+		}
+		jobs := parsed(t, readSqueue, rowWith("%b", "m4rk"+text+"m4rk")+"\n"+other)
+		require.Len(t, jobs, 2)
+		jobs[0].GPUs = 0
+		require.Equal(t, append(parsed(t, readSqueue, rowWith("%b", "0")+"\n"), parsed(t, readSqueue, other)...), jobs)
 	})
 }
 
@@ -120,9 +164,9 @@ func FuzzParseSqueue(f *testing.F) {
 	for _, version := range versions(f) {
 		f.Add(inSqueueFormat(fixture(f, version, "10-het.squeue.txt")))
 	}
-	f.Add([]byte("7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|BeginTime\n"))
+	f.Add([]byte("7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|0|BeginTime\n"))
 	f.Fuzz(func(t *testing.T, out []byte) {
-		jobs, err := ParseSqueue(out)
+		jobs, err := readSqueue(out)
 		requireUnread(t, err, jobs)
 		for _, job := range jobs {
 			require.NotZero(t, job.ID)

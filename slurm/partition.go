@@ -17,8 +17,8 @@ type Partition struct {
 	// PowerDownOnIdle: Slurm powers a node down as soon as its job ends; from
 	// 23.02.
 	PowerDownOnIdle bool
-	// ResumeTimeout is LimitUnknown where the cluster's counts.
-	ResumeTimeout Limit
+	// ResumeTimeout and SuspendTime are LimitUnknown where the cluster's count.
+	ResumeTimeout, SuspendTime Limit
 }
 
 // ParsePartitions reads what scontrol show partition -o printed. Rows that
@@ -50,6 +50,7 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		Exclusive:       isExclusive(line),
 		PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
 		ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),
+		SuspendTime:     parseSeconds(wordAfter(line, "SuspendTime")),
 	}, known, nil
 }
 

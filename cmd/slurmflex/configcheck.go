@@ -19,14 +19,15 @@ import (
 func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Check the configuration and print what goes with it", GroupID: "ask",
-		Long: `Check the configuration, print the matching part of slurm.conf, or list what to
-change in a cluster that slurm-gcp's scripts run. Changes nothing.`,
+		Long: `Check the configuration, print the matching part of slurm.conf or Lua that checks
+jobs at submission, or list what to change in a cluster that slurm-gcp's scripts
+run. Changes nothing.`,
 		Example: `  slurmflex config check
   slurmflex config slurm-conf`,
 		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCheck(a), newSlurmConf(a), newFromSlurmGCP(a))
+	cmd.AddCommand(newCheck(a), newSlurmConf(a), newLua(a), newFromSlurmGCP(a))
 	return cmd
 }
 

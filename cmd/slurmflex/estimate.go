@@ -22,6 +22,7 @@ type estimation struct {
 	partition string
 	nodes     int
 	time      string
+	short     bool
 	json      bool
 }
 
@@ -37,9 +38,11 @@ estimate is for the time from now on.
 The estimate is by Kaplan and Meier's method, so requests that were cancelled or
 still wait count for as long as they have waited. With fewer than 10 requests
 like it there is no estimate. Any user may run it, on a host that has the
-history: see slurmflex.state_dir. It asks Google nothing.`,
+history: see slurmflex.state_dir. It asks Google nothing, unless
+slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`,
 		Example: `  slurmflex estimate --partition train --nodes 4 --time 4:00:00
   slurmflex estimate -p train -N 4 -t 2-00:00:00
+  slurmflex estimate -p train -N 4 --short
   slurmflex estimate 812`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || (len(args) == 1) == (e.partition != "") {
@@ -66,13 +69,22 @@ history: see slurmflex.state_dir. It asks Google nothing.`,
 			if err != nil {
 				return err
 			}
+			if e.short {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), shortly(report))
+				return err
+			}
+			if cfg.Options.CapacityAdvice {
+				a.advise(cmd.Context(), cfg, questions, report.Estimates)
+			}
 			return write(cmd.OutOrStdout(), e.json, estimated{view.EnvelopeOf("estimate"), report})
 		},
 	}
 	cmd.Flags().StringVarP(&e.partition, "partition", "p", "", "the `partition` of the job")
 	cmd.Flags().IntVarP(&e.nodes, "nodes", "N", 1, "its `number` of nodes")
 	cmd.Flags().StringVarP(&e.time, "time", "t", "", "its time limit, as sbatch takes it; without one its lease is the longest")
+	cmd.Flags().BoolVar(&e.short, "short", false, "print only the estimate, one line for each nodeset, and nothing without history")
 	jsonFlag(cmd, &e.json)
+	cmd.MarkFlagsMutuallyExclusive("short", "json")
 	return cmd
 }
 
@@ -286,7 +298,21 @@ func answerText(b *strings.Builder, a estimate.Answer) {
 		fmt.Fprintf(b, "  from %s (%d got machines) of %s to %s: %s\n", view.Count(a.Samples, "request"), a.Granted,
 			a.Oldest.Time().Local().Format(time.DateOnly), a.Newest.Time().Local().Format(time.DateOnly), a.Like)
 	}
+	if a.Advice != nil {
+		fmt.Fprintf(b, "  %s\n", adviceText(a.Advice))
+	}
 	whatIfText(b, a.WhatIf)
+}
+
+// shortly is the report in a line for each nodeset that has a history.
+func shortly(r estimate.Report) string {
+	var b strings.Builder
+	for _, a := range r.Estimates {
+		if a.History {
+			fmt.Fprintf(&b, "nodeset %s, %s: %s\n", a.NodeSet, view.Count(a.Nodes, "node"), within(a))
+		}
+	}
+	return b.String()
 }
 
 // within says when the machines come.

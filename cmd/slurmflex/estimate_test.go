@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
+	"slurmflex/test/fakegce"
 )
 
 // past writes a history of that many waits of two nodes, a minute longer each.
@@ -44,6 +47,14 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	assert.Equal(t, view.EnvelopeOf("estimate"), report.Envelope)
 	assert.EqualValues(t, 20*60, *report.Estimates[0].Half)
 	assert.Len(t, report.Estimates[0].WhatIf, 12)
+}
+
+func TestAShortEstimateIsALineOrNothing(t *testing.T) {
+	w := newWorld(t)
+	assert.Empty(t, w.flex(t, "estimate", "-p", "train", "-N", "2", "--short").exits(t, exitDone).stdout.String())
+	w.past(t, 39)
+	text := w.flex(t, "estimate", "-p", "train", "-N", "2", "-t", "2:00:00", "--short").exits(t, exitDone).stdout.String()
+	assert.Equal(t, "nodeset a3, 2 nodes: half of such requests get machines within 20m, nine of ten within 36m\n", text)
 }
 
 func TestWithoutHistoryThereIsNoEstimate(t *testing.T) {
@@ -99,4 +110,78 @@ func TestWrongUsesOfEstimateNameTheFix(t *testing.T) {
 	} {
 		w.flex(t, append([]string{"estimate"}, args...)...).exits(t, exitUsage).complains(t, says)
 	}
+}
+
+// advised is a world whose estimates have Compute's advice too.
+func advised(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.configure(t, "slurmflex:", "slurmflex:\n  capacity_advice: true")
+	return w
+}
+
+func TestComputesAdviceIsShownBesideTheEstimate(t *testing.T) {
+	w := advised(t)
+	w.past(t, 39)
+	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 1)
+	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 3)
+	text := w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "half of such requests get machines within")
+	assert.Contains(t, text, "\n  Compute's advice: obtainability 0.75 of 1, in us-central1-b\n")
+
+	var report estimated
+	out := w.flex(t, "estimate", "-p", "train", "-N", "4", "--json").exits(t, exitDone).stdout
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	assert.InDelta(t, .75, *report.Estimates[0].Advice.Obtainability, 0)
+	assert.Equal(t, []string{"us-central1-b"}, report.Estimates[0].Advice.Zones)
+
+	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 0)
+	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 0)
+	text = w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "\n  Compute's advice: obtainability 0 of 1\n")
+}
+
+func TestNodesOfTheirOwnMayComeFromSeveralZones(t *testing.T) {
+	w := advised(t)
+	w.configure(t, "use_job_duration: true", "use_job_duration: true, provisioning: node_by_node")
+	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 1)
+	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 3)
+	text := w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "\n  Compute's advice: obtainability 1 of 1, in us-central1-a, us-central1-b\n")
+}
+
+func TestThatComputeGivesNoAdviceIsNoError(t *testing.T) {
+	w := advised(t)
+	w.past(t, 39)
+	require.NoError(t, w.cloud.AddFault(fakegce.Fault{
+		Method: "advice.capacity", Status: http.StatusBadRequest, Reason: "invalid",
+		Message: "Invalid value for field 'resource.instanceProperties.scheduling.provisioningModel': 'FLEX_START'. " + strings.Repeat("Really. ", 40),
+	}))
+	r := w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone)
+	assert.Empty(t, r.stderr.String())
+	assert.Regexp(t, `(?m)^  Compute gave no advice: read capacity advice of us-central1: 400 invalid: .{0,160}…$`, r.stdout.String())
+	assert.Contains(t, r.stdout.String(), "half of such requests get machines within 20m")
+
+	var report estimated
+	out := w.flex(t, "estimate", "-p", "train", "-N", "4", "--json").exits(t, exitDone).stdout
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	assert.Nil(t, report.Estimates[0].Advice.Obtainability)
+	assert.Contains(t, report.Estimates[0].Advice.Error, "Really. Really.")
+}
+
+// Many users have no credentials, or wrong ones.
+func TestWithoutCredentialsThereIsNoAdvice(t *testing.T) {
+	w := advised(t)
+	w.past(t, 39)
+	w.write(t, "key.json", "{}") // which all may read
+	r := w.flex(t, "estimate", "-p", "train", "-N", "2")
+	r.Env = append(r.Env, "GOOGLE_APPLICATION_CREDENTIALS="+w.path("key.json"))
+	assert.Contains(t, r.exits(t, exitDone).stdout.String(), "\n  Compute gave no advice: GOOGLE_APPLICATION_CREDENTIALS: ")
+}
+
+func TestComputeIsNotAskedForAdviceUnlessItIsWanted(t *testing.T) {
+	w := newWorld(t)
+	w.past(t, 39)
+	assert.NotContains(t, w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone).stdout.String(), "advice")
+	assert.Empty(t, w.cloud.Calls())
 }

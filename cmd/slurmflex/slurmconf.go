@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +15,9 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
+	"slurmflex/flex/cost"
 	"slurmflex/flex/slurmconf"
+	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
@@ -28,6 +32,9 @@ func newSlurmConf(a *app) *cobra.Command {
 and partitions. Node parameters come from node_conf and, where it does not set them,
 from the template's machine type as Compute describes it, or from a built-in table
 if Compute cannot be queried. A parameter that is "" in node_conf is left out.
+
+With --prices, partitions get TRESBillingWeights by which a node bills its flex
+price, in hundredths for each hour. Fair-share then goes by money, too.
 
 With --output, the file is replaced only once the text is complete; after an error
 it is unchanged.`,
@@ -44,19 +51,33 @@ it is unchanged.`,
 			if err != nil {
 				return err
 			}
-			if output != "" {
-				return replace(output, text)
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
-			return err
+			return put(cmd.OutOrStdout(), output, text)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this `file` instead of stdout")
+	outputFlag(cmd, &output)
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
-	cmd.Flags().StringToStringVar(&o.machines, "machine", nil, "machine type of a nodeset, as `NODESET=TYPE`, instead of querying Compute for its template")
-	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
+	machineFlag(cmd, &o.machines)
+	cmd.Flags().StringVar(&o.prices, "prices", "", "add TRESBillingWeights by this price `file`, such as "+defaultPrices)
 	return cmd
+}
+
+func outputFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVarP(file, "output", "o", "", "write to this `file` instead of stdout")
+}
+
+func machineFlag(cmd *cobra.Command, machines *map[string]string) {
+	cmd.Flags().StringToStringVar(machines, "machine", nil, "machine type of a nodeset, as `NODESET=TYPE`, instead of querying Compute for its template")
+	cmd.Flags().Lookup("machine").DefValue = "" // otherwise the help shows [] as the default
+}
+
+// put writes a text to the file that --output names, otherwise to stdout.
+func put(stdout io.Writer, output, text string) error {
+	if output != "" {
+		return replace(output, text)
+	}
+	_, err := fmt.Fprint(stdout, text)
+	return err
 }
 
 // replace writes a file, whole or not at all. One that exists keeps its mode, and if it
@@ -94,8 +115,8 @@ func replace(path, text string) (err error) {
 }
 
 type slurmConfOptions struct {
-	version, programs string
-	machines          map[string]string // by nodeset
+	version, programs, prices string
+	machines                  map[string]string // by nodeset
 }
 
 func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOptions) (string, error) {
@@ -112,10 +133,11 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 			return "", err
 		}
 	}
-	for name := range o.machines {
-		if !cfg.HasFlexSet(name) {
-			return "", usageError{fmt.Errorf("--machine %s=…: %s has no flex-start nodeset %q", name, a.configPath, name)}
-		}
+	if err := a.checkMachines(cfg, o.machines); err != nil {
+		return "", err
+	}
+	if in.Prices, err = o.readPrices(); err != nil {
+		return "", err
 	}
 	keys := cfg.Keys()
 	for _, p := range cfg.Partitions {
@@ -129,10 +151,36 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 	return slurmconf.Text(in)
 }
 
+// readPrices are the flex prices of the price file; nil if none was given.
+func (o slurmConfOptions) readPrices() (*slurmconf.Prices, error) {
+	if o.prices == "" {
+		return nil, nil
+	}
+	p, err := readPrices(o.prices, true)
+	if err != nil {
+		return nil, err
+	}
+	of := "flex prices"
+	if p.Date != "" {
+		of += " of " + p.Date
+	}
+	return &slurmconf.Prices{Of: view.Printable(of), Currency: view.Printable(p.Currency), Hour: func(m string) *big.Rat { return p.Hour(m, cost.Flex) }}, nil
+}
+
 // checkPrograms checks that Slurm would accept the folder.
 func (o slurmConfOptions) checkPrograms() error {
 	if o.programs != "" && !filepath.IsAbs(o.programs) {
 		return usageError{fmt.Errorf("--programs %q is not an absolute path, which Slurm requires", o.programs)}
+	}
+	return nil
+}
+
+// checkMachines checks the nodesets of --machine.
+func (a *app) checkMachines(cfg *config.Config, machines map[string]string) error {
+	for name := range machines {
+		if !cfg.HasFlexSet(name) {
+			return usageError{fmt.Errorf("--machine %s=…: %s has no flex-start nodeset %q", name, a.configPath, name)}
+		}
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func newWorld(t *testing.T) *world {
 	w.answer(t, "squeue", `case "$*" in
 *" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|N/A|CONFIGURING|1|1|(null)" ;;
 *" -j 812 "*) echo "812|812" ;;
-*) cat DIR/jobs ;;
+*) mark=${4#*'%D|'}; sed "s/MARK/${mark%%'%b'*}/g" DIR/jobs ;;
 esac`)
 	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
 	w.jobs(t)
@@ -182,7 +182,7 @@ func (w *world) jobs(t *testing.T, jobs ...string) {
 		var id, limit, state, nodes string
 		_, err := fmt.Sscan(j, &id, &limit, &state, &nodes)
 		require.NoError(t, err)
-		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|2026-11-21T03:00:00|100|train|ada|None\n", id, id, limit, state, nodes)
+		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|2026-11-21T03:00:00|100|train|ada|2|MARKgres/gpu:8MARK|None\n", id, id, limit, state, nodes)
 	}
 	w.write(t, "jobs", rows.String())
 }

@@ -61,6 +61,7 @@ type effectiveFlex struct {
 	OnLeaseEnd         config.LeaseEndAction `yaml:"on_lease_end"`
 	LeaseEndWarning    int                   `yaml:"lease_end_warning"`
 	LeaseEndSignal     string                `yaml:"lease_end_signal"`
+	KeepIdle           int                   `yaml:"keep_idle"`
 	RenewBefore        int                   `yaml:"renew_before"`
 }
 
@@ -69,6 +70,7 @@ type effectiveOptions struct {
 	MaxActiveRequests int               `yaml:"max_active_requests"`
 	MaxDeletions      int               `yaml:"max_deletions_per_round"`
 	APICalls          int               `yaml:"api_calls_per_second"`
+	CapacityAdvice    bool              `yaml:"capacity_advice"`
 	HTTPAddress       string            `yaml:"http_address"`
 	ComputeEndpoint   string            `yaml:"compute_endpoint,omitempty"`
 	RunDir            string            `yaml:"run_dir"`
@@ -93,7 +95,7 @@ func Effective(cfg *config.Config) ([]byte, error) {
 		Partitions: map[string]effectivePartition{}, NodeSets: map[string]effectiveNodeSet{},
 		Options: effectiveOptions{
 			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions,
-			APICalls: o.APICalls, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir, StateDir: o.StateDir,
+			APICalls: o.APICalls, CapacityAdvice: o.CapacityAdvice, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir, StateDir: o.StateDir,
 			LogFile: o.LogFile, LogFormat: o.LogFormat, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
 			Delegate: effectiveDelegate(o.Delegate),
 		},
@@ -125,7 +127,7 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
 		ProvisionTimeout: seconds(f.ProvisionTimeout), OnProvisionTimeout: f.OnProvisionTimeout,
 		MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
-		BootFailures: f.BootFailures, OnLeaseEnd: f.OnLeaseEnd,
+		BootFailures: f.BootFailures, KeepIdle: seconds(f.KeepIdle), OnLeaseEnd: f.OnLeaseEnd,
 		LeaseEndWarning: seconds(f.LeaseEndWarning), LeaseEndSignal: f.LeaseEndSignal, RenewBefore: seconds(f.RenewBefore),
 	}
 	e.NodeConf = set.NodeConf

@@ -32,6 +32,7 @@ func (j *judge) compute() {
 	}
 	j.quotas()
 	j.clock()
+	j.advice()
 }
 
 // judge gathers what it finds wrong between a configuration and the world.
@@ -168,6 +169,17 @@ func (j *judge) machine(set *config.NodeSet) (mig.MachineType, bool) {
 		}
 	}
 	return mig.MachineType{}, false
+}
+
+// advice is about Compute's own advice, which estimates do without.
+func (j *judge) advice() {
+	switch err := j.world.Advice; {
+	case err == nil:
+	case mig.CauseOf(err) == mig.CausePermission:
+		j.say(Advice, "slurmflex.capacity_advice", "%v; give the credentials the permission compute.advice.capacity, or remove this", err)
+	default:
+		j.say(Advice, "slurmflex.capacity_advice", "%v; estimates come without Compute's advice, so remove this unless it passes", err)
+	}
 }
 
 // maxOff is how far the clocks may be apart. Leases end by Compute's clock, and

@@ -24,7 +24,8 @@ type cloud struct {
 	zone   error
 	region error
 	clock  time.Duration // ahead
-	asked  int           // calls but for Groups
+	advice error
+	asked  int // calls but for Groups
 }
 
 func (c *cloud) Groups(context.Context, string, []string) ([]mig.Group, map[string]error) {
@@ -55,6 +56,11 @@ func (c *cloud) MachineType(_ context.Context, _, name string) (mig.MachineType,
 
 func (c *cloud) Clock(context.Context, string) (time.Time, error) {
 	return time.Now().Add(c.clock).Truncate(time.Second), nil
+}
+
+func (c *cloud) CapacityAdvice(context.Context, mig.AdviceSpec) (mig.Advice, error) {
+	c.asked++
+	return mig.Advice{}, c.advice
 }
 
 // controller is a Slurm that is right, but for what is changed.
@@ -229,4 +235,22 @@ func TestTheClustersResumeTimeoutCountsUnlessEachFlexPartitionHasItsOwn(t *testi
 	cfg := changed(t, "partition_nodeset: [a3]}\n  serve: {partition_name: serve, partition_nodeset: [one, cpu]}", "partition_nodeset: [cpu]}")
 	found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{}, time.Now))
 	assert.ErrorContains(t, found.Problems(), wrong, "of nodes in no partition")
+}
+
+func TestThatComputeGivesNoAdviceIsSaidWhereItIsWanted(t *testing.T) {
+	const key = "slurmflex.capacity_advice"
+	refused := func(cause mig.Cause) *cloud {
+		return &cloud{advice: &mig.Error{Op: "read capacity advice of", Object: "us-central1", Cause: cause, Err: errors.New("no")}}
+	}
+	wanted := changed(t, "slurmflex:", "slurmflex:\n  capacity_advice: true")
+	for cause, want := range map[mig.Cause]string{
+		mig.CausePermission: "read capacity advice of us-central1: no; give the credentials the permission compute.advice.capacity, or remove this",
+		mig.CauseConfig:     "read capacity advice of us-central1: no; estimates come without Compute's advice, so remove this unless it passes",
+	} {
+		found := Compare(wanted, Observe(t.Context(), wanted, controller{}, refused(cause), time.Now))
+		assert.Equal(t, want, keys(found, Advice)[key])
+		assert.NotContains(t, keys(compared(t, refused(cause), controller{}), Advice), key, "it is not wanted")
+	}
+	found := Compare(wanted, Observe(t.Context(), wanted, controller{}, &cloud{}, time.Now))
+	assert.NotContains(t, keys(found, Advice), key, "Compute gives advice")
 }

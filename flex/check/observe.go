@@ -33,6 +33,7 @@ type Cloud interface {
 	Zone(ctx context.Context, name string) (mig.Zone, error)
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 	Clock(ctx context.Context, region string) (time.Time, error)
+	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
 }
 
 // Seen is something that was looked at, or why it could not be.
@@ -58,6 +59,7 @@ type World struct {
 	Templates map[string]Seen[mig.Template] // by link
 	Machines  map[Offer]Seen[mig.MachineType]
 	Clock     Clock
+	Advice    error // why Compute gives no advice where capacity_advice is set; nil if it does
 }
 
 // Offer is a machine type in a zone.
@@ -171,6 +173,9 @@ func (w *World) observeMachines(ctx context.Context, cfg *config.Config, c Cloud
 		}
 		if t.Err != nil {
 			continue
+		}
+		if cfg.Options.CapacityAdvice && w.Advice == nil {
+			_, w.Advice = c.CapacityAdvice(ctx, mig.AdviceSpec{Region: set.Region, Template: set.Template, Zones: set.Zones, Count: 1, OneZone: true})
 		}
 		for _, zone := range set.Zones {
 			at := Offer{zone, t.Is.MachineType}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
@@ -43,6 +44,8 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 		j.record(Fault, "PartitionName", p.Name, "shares its nodes between jobs, but enable_job_exclusive is set; add %s", slurmconf.Exclusive(version))
 	case !p.Exclusive && is.Exclusive:
 		j.say(Fault, "partitions."+p.Name+".enable_job_exclusive", "Slurm gives the nodes of %s to one job at a time; set this to true", p.Name)
+	case j.cfg.KeepIdle(p) > 0:
+		j.keepIdle(version, p, is)
 	case p.Exclusive && !is.PowerDownOnIdle && slurmconf.PowersDownOnIdle(version):
 		j.record(Fault, "PartitionName", p.Name, "keeps its nodes after the job that their leases were made for; add PowerDownOnIdle=YES")
 	}
@@ -52,6 +55,46 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 		j.record(Advice, "PartitionName", p.Name, "lets jobs run longer (MaxTime=%s) than their leases, which end them; set MaxTime=%s", is.MaxTime, limit)
 	}
 	j.resumeTimeout(p, is)
+}
+
+// keepIdle is about what ends the keeping of idle nodes: not their job, and Slurm where
+// slurmflex does not.
+func (j *judge) keepIdle(version slurm.Version, p config.Partition, is slurm.Partition) {
+	if is.PowerDownOnIdle {
+		j.record(Fault, "PartitionName", p.Name, "powers nodes down as soon as their job ends, but keep_idle is set; remove PowerDownOnIdle=YES")
+	}
+	keep := j.cfg.KeepIdle(p)
+	after, known := j.suspendTime(version, is)
+	switch write := slurmconf.SuspendTime(keep); {
+	case !known:
+	case after.Kind == slurm.Unlimited:
+		j.record(Fault, "PartitionName", p.Name, "never powers idle nodes down, so nothing ends keep_idle while slurmflex is down; set %s", write)
+	case after.Duration < keep:
+		j.record(Fault, "PartitionName", p.Name, "powers down nodes that have been idle for %.0f s, sooner than keep_idle; set %s", after.Duration.Seconds(), write)
+	}
+}
+
+// suspendTime is the SuspendTime that counts for the nodes of a partition: its own, or
+// the cluster's. scontrol of 22.05 does not show a partition's; slurm.conf has it.
+func (j *judge) suspendTime(version slurm.Version, is slurm.Partition) (after slurm.Limit, known bool) {
+	if is.SuspendTime.Kind != slurm.LimitUnknown {
+		return is.SuspendTime, true
+	}
+	value := j.world.Conf.Is["SuspendTime"]
+	if !version.AtLeast(23, 2) {
+		if j.world.File == nil {
+			return slurm.Limit{}, false
+		}
+		_, parameters, _ := j.world.File.Record("PartitionName", is.Name)
+		if i := slices.IndexFunc(parameters, func(p slurmconf.Parameter) bool { return strings.EqualFold(p.Key, "SuspendTime") }); i >= 0 {
+			value = parameters[i].Value
+		}
+	}
+	seconds, known := slurmconf.Seconds(value)
+	if seconds < 0 {
+		return slurm.Limit{Kind: slurm.Unlimited}, known
+	}
+	return slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(seconds) * time.Second}, known
 }
 
 // resumeTimeout is about a partition's own, which overrides the cluster's.

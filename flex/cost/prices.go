@@ -67,6 +67,9 @@ func ParsePrices(text []byte) (*Prices, error) {
 	return p, nil
 }
 
+// Hour is what a machine costs for an hour; nil if there is no price.
+func (p *Prices) Hour(machine string, model Model) *big.Rat { return p.machines[machine][model] }
+
 // hour is an hour in seconds.
 const hour = 3600
 
@@ -97,7 +100,7 @@ func (p *Prices) As(s *Sum, model Model) *big.Rat {
 
 // add adds what a machine type cost, and reports whether there is a price.
 func (p *Prices) add(cost *big.Rat, machine string, model Model, seconds int64) bool {
-	price := p.machines[machine][model]
+	price := p.Hour(machine, model)
 	if price != nil {
 		cost.Add(cost, new(big.Rat).Mul(price, big.NewRat(seconds, hour)))
 	}

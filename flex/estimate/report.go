@@ -31,7 +31,16 @@ type Answer struct {
 	Ninety  *int64       `json:"nine_of_ten_within_seconds,omitempty"` // likewise; absent if the history does not say
 	Chances []Chance     `json:"chances,omitempty"`                    // of a job that waits
 
+	Advice *Advice `json:"compute_advice,omitempty"` // absent if it was not asked for
+
 	WhatIf []Other `json:"what_if"`
+}
+
+// Advice is what Compute's advice.capacity says about the request, if it were made now.
+type Advice struct {
+	Obtainability *float64 `json:"obtainability,omitempty"` // how likely all nodes are obtained, 0 to 1; absent with an error
+	Zones         []string `json:"zones,omitempty"`         // that it recommends
+	Error         string   `json:"error,omitempty"`         // why it gave none
 }
 
 // Other is another request for the nodeset. Without samples there is no history.

@@ -50,6 +50,26 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	}, e)
 }
 
+func TestAKeptMachineIsIdleBetweenItsJobsAndAfterThem(t *testing.T) {
+	w := booting(t)
+	for _, id := range []uint32{812, 813} {
+		w.snap.Jobs = nil
+		w.node(node, busy)
+		w.job(id, slurm.JobRunning, w.snap.Now, node)
+		w.look(20 * time.Minute)
+		w.snap.Jobs = nil
+		w.node(node, free)
+		w.look(0)
+		w.look(10 * time.Minute)
+	}
+	w.gone()
+	w.gone()
+	e := w.only(Lease)
+	assert.Len(t, e.Uses, 2)
+	assert.EqualValues(t, 40*60, e.Used)
+	assert.EqualValues(t, 20*60, e.Idle)
+}
+
 func TestAJobThatIsOverBeforeItIsSeenToRunHasUsedItsMachine(t *testing.T) {
 	w := booting(t)
 	w.node(node, busy)

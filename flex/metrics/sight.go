@@ -65,7 +65,7 @@ func descriptions() described {
 		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
 		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if there is none.", "nodeset"),
 		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends before the time limit of a running job; absent if there is none.", "nodeset"),
-		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has had no job; 0 if none.", "nodeset"),
+		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has had no job, less keep_idle; 0 if none.", "nodeset"),
 		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
 		breaker:      desc("breaker_open", "1 while the nodeset is blocked after too many failed boots in a row.", "nodeset"),
 		readable:     desc("region_readable", "1 if the last pass could read the region, 0 if it did nothing there.", "region"),
@@ -87,6 +87,7 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 			nodes:    map[string]int{view.Word(slurm.State{}): 0}, // those that are not understood
 			active:   map[string]int{word(mig.Creating): 0, word(mig.Accepted): 0},
 			machines: map[string]int{},
+			keep:     set.Flex.KeepIdle,
 		}
 	}
 	orphans := count(cfg, snap, sets)

@@ -170,6 +170,18 @@ func TestAMachineIsIdleSinceItsLastJobOrSinceItWasMade(t *testing.T) {
 	}
 }
 
+func TestAMachineThatIsKeptIsIdleFromTheEndOfKeepIdleOn(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.FlexSetOf("alpha-a3-1").Flex.KeepIdle = 90 * time.Minute
+	w.node("alpha-a3-1", "IDLE+CLOUD")
+	w.group(us, "alpha-a3-job-1", "a3")
+	w.machine(us, "alpha-a3-job-1", "alpha-a3-1")
+	w.pass(time.Hour)
+	assert.Zero(t, w.value("slurmflex_longest_idle_seconds", "a3"))
+	w.pass(time.Hour)
+	assert.Equal(t, (30 * time.Minute).Seconds(), w.value("slurmflex_longest_idle_seconds", "a3"))
+}
+
 func TestALeaseCutsAJobOffThatMayRunLonger(t *testing.T) {
 	limit := func(d time.Duration) slurm.Limit { return slurm.Limit{Kind: slurm.LimitSet, Duration: d} }
 	for name, c := range map[string]struct {

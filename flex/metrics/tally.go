@@ -20,7 +20,8 @@ type tally struct {
 	machines map[string]int // by the state of their nodes
 	nextEnd  time.Time      // of a lease
 	cutOff   time.Time      // the next end under a job
-	idle     time.Duration
+	keep     time.Duration  // keep_idle
+	idle     time.Duration  // beyond that
 	blocked  bool
 }
 
@@ -39,7 +40,7 @@ func (t *tally) enter(in mig.Instance, n slurm.Node, jobsEnd time.Time, static b
 	if n.LastBusyTime.After(since) {
 		since = n.LastBusyTime
 	}
-	t.idle = max(t.idle, now.Sub(since))
+	t.idle = max(t.idle, now.Sub(since)-t.keep)
 }
 
 // earlier is the earlier of two times; the zero time is none.

@@ -60,6 +60,7 @@ type rule func(s *sight, p plan.Plan) []string
 // rules are all that holds of every plan.
 var rules = map[string]rule{
 	"spares what a job runs on":        sparesWhatAJobRunsOn,
+	"keeps what keep_idle keeps":       keepsWhatIsKept,
 	"changes no node twice":            changesNoNodeTwice,
 	"touches only what is ours":        touchesOnlyOurs,
 	"leaves unseen regions alone":      leavesUnseenRegions,
@@ -110,6 +111,42 @@ func holdsNodes(state slurm.JobState) bool {
 // busy reports whether a job that the test picks has the node.
 func (s *sight) busy(node string, test func(slurm.JobState) bool) bool {
 	return slices.ContainsFunc(s.jobs[node], func(j slurm.Job) bool { return test(j.State) })
+}
+
+// keepsWhatIsKept: no machine that is idle, kept by keep_idle and of use to another job
+// is powered down or deleted, for whichever reason.
+func keepsWhatIsKept(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		var nodes []string
+		switch a := a.(type) {
+		case plan.DeleteInstances:
+			nodes = mig.Names(a.Instances)
+		case plan.DeleteVMs:
+			nodes = mig.Names(a.Instances)
+		case plan.ReturnNodes:
+			nodes = a.Nodes
+		case plan.SetNodes:
+			if strings.HasPrefix(a.State, "power_down") {
+				nodes = a.Nodes
+			}
+		}
+		for _, name := range nodes {
+			if s.isKept(name) {
+				wrong = append(wrong, fmt.Sprintf("%s is kept: %s, because %s", name, a, a.Because()))
+			}
+		}
+	}
+	return wrong
+}
+
+// isKept reports whether Slurm shows the node as idle and up for less than keep_idle, and
+// its one machine runs for ten minutes yet.
+func (s *sight) isKept(name string) bool {
+	set, index, known := s.cfg.Find(name)
+	n, machines := s.nodes[name], s.instances[name]
+	return known && set.Flex != nil && !set.IsStatic(index) && set.Flex.KeepIdle > 0 &&
+		n.State.String() == "IDLE+CLOUD" && !n.LastBusyTime.IsZero() && s.snap.Now.Sub(n.LastBusyTime) < set.Flex.KeepIdle &&
+		len(machines) == 1 && machines[0].Status == "RUNNING" && machines[0].Terminates.Sub(s.snap.Now) > 10*time.Minute
 }
 
 // changesNoNodeTwice: no change of nodes depends on another in the plan, so that

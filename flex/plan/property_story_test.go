@@ -36,6 +36,9 @@ func (w *world) drawStory(t *rapid.T) {
 	phase := pick(t, "phase", usual...)
 	for _, name := range names {
 		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(phase)}
+		if phase == "IDLE+CLOUD" {
+			w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState(phase), LastBusyTime: drawAge(t)}
+		}
 		if rarely(t, "stands out") {
 			w.drawNode(t, name)
 		}

@@ -222,6 +222,7 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.GangTimeout = pick(t, "gang_timeout", 0, 10*time.Minute)
 		set.Flex.OnLeaseEnd = pick(t, "on_lease_end", config.LetEnd, config.RequeueFirst)
 		set.Flex.LeaseEndWarning = pick(t, "lease_end_warning", 0, 10*time.Minute)
+		set.Flex.KeepIdle = pick(t, "keep_idle", 0, 30*time.Minute)
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
 		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, time.Hour)
 		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)

@@ -20,6 +20,7 @@ var sweeps = []sweep{
 	{"resume", resumeEmpty},
 	{"static", powerUpStatic},
 	{"renewal", renewStatic},
+	{"keep_idle", powerDownKept},
 	{"exclusive", powerDownOnIdle},
 	{"waiting", keepWaiting},
 	{"waiting no longer", stopWaiting},

@@ -86,12 +86,20 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 
 // powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered
 // down as soon as their job ends. Where the partition has PowerDownOnIdle,
-// Slurm has set the mark already; Slurm 22.05 knows no such setting.
-func powerDownOnIdle(w *wanted, _ []verdict) step {
+// Slurm has set the mark already; Slurm 22.05 knows no such setting. With keep_idle
+// nothing is marked, because the mark of an allocated node cannot be taken back, except
+// when gang_timeout returns the job: it would get the same nodes again, and wait as before.
+func powerDownOnIdle(w *wanted, verdicts []verdict) step {
+	torn := map[*slurm.Job]bool{}
+	for _, v := range verdicts {
+		if v.gone && w.torn[v.cohort] != "" {
+			torn[v.cohort.job] = true
+		}
+	}
 	var names []string
 	for _, m := range w.members {
 		job := m.owner()
-		if job == nil || m.set.IsStatic(m.index) || !w.cfg.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || m.set.Flex.KeepIdle > 0 && !torn[job] || m.set.IsStatic(m.index) || !w.cfg.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.power == up || m.power == rising && m.State.Has(slurm.PoweringUp) {

@@ -1,5 +1,6 @@
 // Package slurmconf knows slurm.conf: where in it a setting stands, what a
-// cluster with flex-start nodes needs in it, and how that part is written.
+// cluster with flex-start nodes needs in it, and how that part is written, and the
+// Lua beside it.
 package slurmconf
 
 import (

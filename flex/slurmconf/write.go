@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/slurm"
@@ -20,6 +21,8 @@ type Input struct {
 	// Extra are further parameters of a partition's line, those of slurm-gcp's
 	// partition_conf, which win over ours; by partition, and may be nil.
 	Extra map[string][]Parameter
+
+	Prices *Prices // nil: no TRESBillingWeights
 }
 
 // alwaysOn follows the last of the rules, SuspendExcNodes, because only the admin
@@ -132,19 +135,27 @@ func partitionLines(in Input) string {
 		for _, s := range sets {
 			names = append(names, Names(in.Config, s)...)
 		}
-		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names),
-			joined(merged(partitionParameters(in, p), in.Extra[p.Name])))
+		parameters := partitionParameters(in, p)
+		if in.Prices != nil {
+			weights, comment := billing(in, p)
+			parameters = append(parameters, weights...)
+			b.WriteString(comment)
+		}
+		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names), joined(merged(parameters, in.Extra[p.Name])))
 	}
 	return b.String()
 }
 
 func partitionParameters(in Input, p config.Partition) []Parameter {
-	all := []Parameter{{"State", "UP"}}
+	all, keep := []Parameter{{"State", "UP"}}, in.Config.KeepIdle(p)
 	if p.Exclusive {
 		all = append(all, Exclusive(in.Version))
-		if PowersDownOnIdle(in.Version) {
+		if PowersDownOnIdle(in.Version) && keep == 0 {
 			all = append(all, Parameter{"PowerDownOnIdle", "YES"})
 		}
+	}
+	if keep > 0 {
+		all = append(all, SuspendTime(keep))
 	}
 	return append(all, Parameter{"MaxTime", clock(in.Config.LongestJob(p))})
 }
@@ -178,6 +189,13 @@ func Exclusive(v slurm.Version) Parameter {
 // PowersDownOnIdle reports whether partitions have PowerDownOnIdle. Before,
 // slurmflex marks the nodes itself.
 func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
+
+// SuspendTime is what has Slurm power down the idle nodes of a partition after
+// keep_idle, even while slurmflex is down. A node in several partitions has the longest
+// of theirs, and the cluster's if none has one. Source: trials on 22.05, 24.11 and 26.05.
+func SuspendTime(keep time.Duration) Parameter {
+	return Parameter{"SuspendTime", strconv.Itoa(int(keep.Seconds()))}
+}
 
 func joined(parameters []Parameter) string {
 	var b strings.Builder

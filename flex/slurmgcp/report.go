@@ -254,7 +254,7 @@ func (c Cluster) partition(p config.Partition) string {
 	if p.Exclusive && !strings.EqualFold(value(exclusive.Key), exclusive.Value) && known {
 		say("add " + exclusive.String())
 	}
-	if p.Exclusive && !strings.EqualFold(value("PowerDownOnIdle"), "YES") && known && slurmconf.PowersDownOnIdle(c.Version) {
+	if p.Exclusive && !strings.EqualFold(value("PowerDownOnIdle"), "YES") && known && slurmconf.PowersDownOnIdle(c.Version) && c.Config.KeepIdle(p) == 0 {
 		say("add PowerDownOnIdle=YES")
 	}
 	if len(all) == 0 {

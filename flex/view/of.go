@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -248,6 +249,7 @@ func (b *builder) jobs() []Job {
 		job := numbered(&j)
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
 		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(j.Start)
+		job.NodeCount, job.GPUs, job.Unused = j.NodeCount, j.GPUs, b.unused(&j)
 		if j.State.Waits() {
 			job.Reason = j.Reason
 		}
@@ -261,6 +263,22 @@ func (b *builder) jobs() []Job {
 	}
 	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
 	return all
+}
+
+// unused is how many GPUs of each node a job does not ask for and no other job can
+// have; 0 also if that is not known.
+func (b *builder) unused(j *slurm.Job) int {
+	if j.GPUs == 0 || !b.cfg.Exclusive(j.Partition) {
+		return 0
+	}
+	least := math.MaxInt
+	for _, set := range b.cfg.NodeSets {
+		if slices.Contains(b.partitions(set.Name), j.Partition) {
+			machine, _ := mig.KnownMachine(b.machineType(set))
+			least = min(least, machine.GPUs)
+		}
+	}
+	return max(0, least-j.GPUs)
 }
 
 // numbered is a job of which only the numbers are given.

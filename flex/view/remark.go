@@ -38,8 +38,11 @@ func (r Row) remark(now time.Time) remark {
 		if r.Error != "" {
 			m.text = "last error: " + cmp.Or(r.Cause, r.Error)
 		}
-		if r.State == Queued {
+		switch r.State {
+		case Queued:
 			m.next, m.at = "gives up", r.GiveUpAt
+		case Idle:
+			m.next, m.at = "kept for the next job; powers down", r.KeptTo
 		}
 	}
 	if m.at.IsZero() {

@@ -183,6 +183,9 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
 		row.State, row.EndsAt, row.Lease = key.state, key.ends, Seconds(key.lease)
 		for _, in := range machines {
+			if kept := b.keptTo(in); row.State == Idle && !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
+				row.KeptTo = kept
+			}
 			if made := second(in.Created); row.Since.IsZero() || made.Before(row.Since) {
 				row.Since = made
 			}
@@ -202,6 +205,15 @@ func (b *builder) askedFor(in mig.Instance) (lease time.Duration) {
 		}
 	}
 	return lease
+}
+
+// keptTo is until when the idle machine of a dynamic node is kept; zero if it is not.
+func (b *builder) keptTo(in mig.Instance) time.Time {
+	set, index, ok := b.cfg.Find(in.Name)
+	if !ok || set.Flex == nil || set.IsStatic(index) {
+		return time.Time{}
+	}
+	return second(plan.KeptUntil(set, b.nodes[in.Name], in.Terminates))
 }
 
 // boots says until when the machines of a row may boot.

@@ -141,6 +141,7 @@ type Row struct {
 	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
 	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease
+	KeptTo   time.Time `json:"kept_until,omitzero"`      // of idle machines: when the first of them is powered down unless a job takes it
 	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is requested now, or what became of lost machines
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
@@ -209,9 +210,12 @@ type Job struct {
 	HetOffset uint32    `json:"het_offset,omitzero"`
 	User      string    `json:"user,omitempty"`
 	Partition string    `json:"partition"`
-	State     string    `json:"state"`            // Slurm's word
-	Reason    string    `json:"reason,omitempty"` // why it is pending, in Slurm's words
-	Nodes     string    `json:"nodes"`            // a hostlist
+	State     string    `json:"state"`                         // Slurm's word
+	Reason    string    `json:"reason,omitempty"`              // why it is pending, in Slurm's words
+	Nodes     string    `json:"nodes"`                         // a hostlist
+	NodeCount int       `json:"node_count,omitzero"`           // that it has, or while it is pending needs at least
+	GPUs      int       `json:"gpus_per_node,omitzero"`        // that it asks for by --gres or --gpus-per-node
+	Unused    int       `json:"unused_gpus_per_node,omitzero"` // the others, where it gets whole nodes
 	StartAt   time.Time `json:"start_at,omitzero"`
 	Limit     Seconds   `json:"time_limit_seconds,omitempty"` // absent: none, or not known
 	Told      string    `json:"told,omitempty"`               // what slurmflex has written into its AdminComment

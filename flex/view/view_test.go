@@ -428,3 +428,40 @@ func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
 	assert.Contains(t, text, "503 backendError; last known at 11:53:00: 1 of 2 active requests")
 	assert.Contains(t, text, "last known: 1 active request")
 }
+
+func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing.T) {
+	for _, test := range []struct {
+		name, partition, machine string
+		asked, want              int
+	}{
+		{"1 of 8 in an exclusive partition", "train", "a3-highgpu-8g", 1, 7},
+		{"all", "train", "a3-highgpu-8g", 8, 0},
+		{"more than there are", "train", "a3-highgpu-8g", 9, 0},
+		{"an unknown number", "train", "a3-highgpu-8g", 0, 0},
+		{"a machine type that is not known", "train", "x9-new-8g", 1, 0},
+		{"a partition whose nodes jobs share", "always", "a3-highgpu-8g", 1, 0},
+		{"several partitions", "train,short", "a3-highgpu-8g", 1, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScene(t)
+			for link, template := range s.snap.Templates {
+				template.MachineType = test.machine
+				s.snap.Templates[link] = template
+			}
+			j := s.pending(816, "Resources")
+			j.Partition, j.GPUs, j.NodeCount = test.partition, test.asked, 2
+			got := s.view().Jobs[0]
+			assert.Equal(t, []int{2, test.asked, test.want}, []int{got.NodeCount, got.GPUs, got.Unused})
+		})
+	}
+}
+
+func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
+	for gpus, suggests := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
+		s := newScene(t)
+		s.pending(816, "Resources").GPUs = gpus
+		story, err := s.view().Why("816", noon)
+		require.NoError(t, err)
+		assert.Equal(t, suggests, strings.Contains(story.String(), "steps of one job"), gpus)
+	}
+}

@@ -25,7 +25,14 @@ var stories = []struct {
 	subject string
 }{
 	{"a pending job that others come before", func(s *scene) { s.pending(816, "Priority") }, "816"},
-	{"a pending job that waits for free nodes", func(s *scene) { s.pending(816, "Resources") }, "816"},
+	{"a pending job that waits for free nodes", func(s *scene) {
+		j := s.pending(816, "Resources")
+		j.NodeCount, j.GPUs = 2, 8
+	}, "816"},
+	{"a pending array of one-GPU tasks that get whole nodes", func(s *scene) {
+		j := s.pending(816, "Resources")
+		j.ArrayTask, j.NodeCount, j.GPUs = "0-9%2", 1, 1
+	}, "816"},
 	{"a pending job of a nodeset whose nodes others have", func(s *scene) {
 		*s = *busy(s.t)
 		for i := range uint32(2) {
@@ -143,6 +150,10 @@ var stories = []struct {
 	}, "812"},
 	{"a job whose machines boot", func(s *scene) { s.booting(812) }, "812"},
 	{"a job that runs", func(s *scene) { *s = *busy(s.t) }, "813"},
+	{"a job that runs and asks for one GPU of each node", func(s *scene) {
+		*s = *busy(s.t)
+		s.snap.Jobs[1].GPUs = 1
+	}, "813"},
 	{"a job that runs beyond its lease", func(s *scene) {
 		*s = *busy(s.t)
 		s.snap.Jobs[1].Limit = slurm.Limit{Kind: slurm.Unlimited}
@@ -189,6 +200,18 @@ var stories = []struct {
 	{"a node that is idle", func(s *scene) {
 		s.nodes("alpha-a3-3", "IDLE+CLOUD")
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
+	}, "alpha-a3-3"},
+	{"a node that is kept for the next job", func(s *scene) {
+		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
+		s.nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.snap.Nodes[3].LastBusyTime = noon.Add(-25 * time.Minute)
+		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
+	}, "alpha-a3-3"},
+	{"a node that is kept until its lease is too short", func(s *scene) {
+		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
+		s.nodes("alpha-a3-3", "IDLE+CLOUD")
+		s.snap.Nodes[3].LastBusyTime = noon
+		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", 20*time.Minute)
 	}, "alpha-a3-3"},
 	{"a node that powers up for nobody", func(s *scene) {
 		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")

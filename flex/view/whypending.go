@@ -20,6 +20,9 @@ func (t *teller) pending(j Job) {
 		return
 	}
 	t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
+	if j.NodeCount > 0 {
+		t.fact("%s.", j.needs())
+	}
 	for _, set := range sets {
 		if set.Block != nil {
 			t.fact("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
@@ -29,6 +32,22 @@ func (t *teller) pending(j Job) {
 			t.holders(set)
 		}
 	}
+}
+
+// needs says what a pending job asks for.
+func (j Job) needs() string {
+	text := "It needs "
+	if strings.ContainsAny(j.ArrayTask, "-,") {
+		text = "Each of its tasks needs "
+	}
+	text += Count(j.NodeCount, "node")
+	switch {
+	case j.GPUs > 0 && j.NodeCount == 1:
+		text += " with " + Count(j.GPUs, "GPU")
+	case j.GPUs > 0:
+		text += fmt.Sprintf(" with %s each", Count(j.GPUs, "GPU"))
+	}
+	return text
 }
 
 // lacksNodes reports whether a pending job would start if there were free nodes, as

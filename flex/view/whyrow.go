@@ -222,7 +222,10 @@ func (t *teller) machine(r Row) {
 	if !r.EndsAt.Equal(t.ends) {
 		t.fact("The lease ends at %s. Google then deletes the %s, even if jobs are still running.", t.on(r.EndsAt), r.one("machine", "machines"))
 	}
-	if r.State == Idle && !r.Static {
+	switch {
+	case r.State == Idle && !r.KeptTo.IsZero():
+		t.fact("%s kept for the next job until %s (keep_idle), then powered down.", r.one("It is", "They are"), t.on(r.KeptTo))
+	case r.State == Idle && !r.Static:
 		t.fact("Slurm gives %s to the next job, or powers %s down after SuspendTime.", r.one("it", "them"), r.one("it", "them"))
 	}
 }

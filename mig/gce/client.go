@@ -84,6 +84,7 @@ type Client struct {
 	policies         *compute.ResourcePoliciesClient
 	regionOperations *compute.RegionOperationsClient
 	zoneOperations   *compute.ZoneOperationsClient
+	advice           *compute.AdviceClient
 }
 
 // New makes a client. It makes no call to Compute, but may ask the metadata
@@ -120,7 +121,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 // connect makes Google's clients, all of which send their calls over c.http.
 func (c *Client) connect(ctx context.Context) error {
 	google := []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(c.endpoint)}
-	var errs [7]error
+	var errs [8]error
 	c.groups, errs[0] = compute.NewRegionInstanceGroupManagersRESTClient(ctx, google...)
 	c.requests, errs[1] = compute.NewRegionInstanceGroupManagerResizeRequestsRESTClient(ctx, google...)
 	c.instances, errs[2] = compute.NewInstancesRESTClient(ctx, google...)
@@ -128,6 +129,7 @@ func (c *Client) connect(ctx context.Context) error {
 	c.policies, errs[4] = compute.NewResourcePoliciesRESTClient(ctx, google...)
 	c.regionOperations, errs[5] = compute.NewRegionOperationsRESTClient(ctx, google...)
 	c.zoneOperations, errs[6] = compute.NewZoneOperationsRESTClient(ctx, google...)
+	c.advice, errs[7] = compute.NewAdviceRESTClient(ctx, google...)
 	return cmp.Or(errs[:]...)
 }
 

@@ -37,7 +37,7 @@ func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1, 1)
 		require.NoError(t, l.wait(t.Context(), toLook))
-		order := make(chan string, 7)
+		order := make(chan string, 8)
 		come := func(call string) {
 			method, path, _ := strings.Cut(call, " ")
 			go func() {
@@ -50,6 +50,7 @@ func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
 		const group = "/compute/v1/projects/p/regions/r/instanceGroupManagers/g"
 		come("GET /compute/v1/projects/p/aggregated/instances?maxResults=500")
 		come("POST " + group + "/listManagedInstances")
+		come("POST /compute/v1/projects/p/regions/r/advice/capacity")
 		come("POST " + group + "/resizeRequests")
 		come("POST " + group + "/resizeRequests/r/cancel")
 		come("POST " + group + "/deleteInstances")
@@ -59,6 +60,7 @@ func TestOfTheCallsThatWaitTheUrgentComeFirst(t *testing.T) {
 			"POST " + group + "/resizeRequests/r/cancel", "POST " + group + "/deleteInstances", "DELETE " + group,
 			"POST " + group + "/resizeRequests", "POST /compute/v1/projects/p/regions/r/instances/bulkInsert",
 			"GET /compute/v1/projects/p/aggregated/instances?maxResults=500", "POST " + group + "/listManagedInstances",
+			"POST /compute/v1/projects/p/regions/r/advice/capacity",
 		} {
 			assert.Equal(t, call, <-order)
 		}

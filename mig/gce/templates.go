@@ -21,13 +21,22 @@ var templateLink = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?pro
 // project, which may be another one. One that does not exist is an error with
 // mig.CauseNotFound.
 func (c *Client) Template(ctx context.Context, link string) (mig.Template, error) {
+	where, p, err := c.readTemplate(ctx, link)
+	if err != nil {
+		return mig.Template{}, err
+	}
+	return templateOf(where, p), nil
+}
+
+// readTemplate reads a template's path and properties, which have a machine type.
+func (c *Client) readTemplate(ctx context.Context, link string) (where string, _ *computepb.InstanceProperties, _ error) {
 	const op = "read instance template"
 	m := templateLink.FindStringSubmatch(link)
 	if m == nil {
-		return mig.Template{}, &mig.Error{Op: op, Object: link, Cause: mig.CauseConfig, Err: errors.New(
+		return "", nil, &mig.Error{Op: op, Object: link, Cause: mig.CauseConfig, Err: errors.New(
 			"not a link of one; give projects/PROJECT/global/instanceTemplates/NAME or projects/PROJECT/regions/REGION/instanceTemplates/NAME")}
 	}
-	where := "projects/" + cmp.Or(m[1], c.project) + "/" + m[2]
+	where = "projects/" + cmp.Or(m[1], c.project) + "/" + m[2]
 	method := "instanceTemplates.get"
 	if m[3] != "global" {
 		method = "regionInstanceTemplates.get"
@@ -38,9 +47,9 @@ func (c *Client) Template(ctx context.Context, link string) (mig.Template, error
 		err = errors.New("a template without machine type")
 	}
 	if err != nil {
-		return mig.Template{}, failure(op, link, reading, err)
+		return "", nil, failure(op, link, reading, err)
 	}
-	return templateOf(where, p.GetProperties()), nil
+	return where, p.GetProperties(), nil
 }
 
 func templateOf(link string, p *computepb.InstanceProperties) mig.Template {

@@ -5,6 +5,7 @@ package scontrol
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"sync"
@@ -58,11 +59,12 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 // Jobs lists the jobs that squeue shows: pending, running and completing ones
 // of all users and partitions. They have no names, see slurm.SqueueFormat.
 func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
-	out, err := c.run(ctx, "squeue", "-h", "-a", "-o", slurm.SqueueFormat)
+	mark := rand.Text()
+	out, err := c.run(ctx, "squeue", "-h", "-a", "-o", slurm.SqueueFormat(mark))
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseSqueue(out)
+	return slurm.ParseSqueue(out, mark)
 }
 
 // Partitions lists all partitions, hidden ones too.

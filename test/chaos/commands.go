@@ -56,8 +56,13 @@ func (s *commands) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return list(ctx, s, "show nodes", s.next.Nodes, fakeslurm.PrintNodes, slurm.ParseNodes)
 }
 
+// mark is drawn by chance for each command.
+const mark = "4CE2ZJ5NCFLW5RRG3ECEKMBXCB"
+
 func (s *commands) Jobs(ctx context.Context) ([]slurm.Job, error) {
-	return list(ctx, s, "squeue", s.next.Jobs, fakeslurm.PrintJobs, slurm.ParseSqueue)
+	return list(ctx, s, "squeue", s.next.Jobs,
+		func(jobs []slurm.Job) string { return fakeslurm.PrintJobs(jobs, mark) },
+		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark) })
 }
 
 func (s *commands) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
@@ -106,7 +111,6 @@ func (s *commands) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 func (s *commands) JobRecords(ctx context.Context, jobs []uint32) ([]slurm.JobRecord, error) {
 	jobs = slices.Compact(slices.Sorted(slices.Values(jobs)))
 	return command(ctx, s, "show jobs", fmt.Sprint(jobs), func(ctx context.Context) ([]slurm.JobRecord, error) {
-		const mark = "4CE2ZJ5NCFLW5RRG3ECEKMBXCB" // drawn by chance for each command
 		records, err := s.next.JobRecords(ctx, jobs)
 		if err != nil {
 			return nil, err

@@ -125,3 +125,24 @@ func TestJobsThatBeginAfterTheYear9999StopNobodyElse(t *testing.T) {
 	require.NoError(t, err, out)
 	cancelForGood(t, l, far, rubbish)
 }
+
+func TestTheGPUsThatAJobAsksForForgeNoRow(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
+	awaitRequest(t, l, "alpha-a3-job-"+id)
+	gres := "--gres=gpu:a\n" + id + "|" + id + "|N/A|UNLIMITED|RUNNING|alpha-a3-0|N/A|1|train|root|1|8|None\n:1"
+	hostile, taken := submitAsNobody(t, l, "-p", "train", "-H", "-o", "/dev/null", gres, "--wrap", "true")
+	require.True(t, taken)
+	assert.Contains(t, ask(t, l, "squeue", "-h", "-j", hostile, "-o", "%b"), "\n"+id+"|")
+
+	awaitShown(t, time.Minute, "the job's row to be read, and its GPUs", func() (string, bool) {
+		why, err := l.Flex(context.Background(), "why", hostile)
+		return why, err == nil && strings.Contains(why, "It asks for 1 of the 8 GPUs of each node")
+	})
+	shown, err := l.Flex(context.Background(), "status", "--json")
+	require.NoError(t, err)
+	assert.Regexp(t, `"unread_rows": \[\]`, shown)
+	assert.Regexp(t, `"job": `+id+`,[^}]*"node_count": 2,\s*"gpus_per_node": 8,`, shown)
+	cancelForGood(t, l, id, hostile)
+}

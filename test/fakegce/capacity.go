@@ -64,6 +64,15 @@ func (s *Server) room(zone, machineType string) int {
 	return -1
 }
 
+// free is how many more VMs of a type fit into a zone, or -1.
+func (s *Server) free(zone, machineType string) int {
+	room := s.room(zone, machineType)
+	if room < 0 {
+		return -1
+	}
+	return max(room-s.placed[spot{zone, machineType}], 0)
+}
+
 // nameTaken is the code of a problem with the name of a VM.
 const nameTaken = "RESOURCE_ALREADY_EXISTS"
 
@@ -88,10 +97,8 @@ func (s *Server) fits(zone string, props *compute.InstanceProperties, names []st
 		}
 	}
 	n = len(names)
-	if room := s.room(zone, props.MachineType); room >= 0 {
-		if free := max(room-s.placed[spot{zone, props.MachineType}], 0); free < n {
-			n, p = free, stockOut(zone, props.MachineType)
-		}
+	if free := s.free(zone, props.MachineType); free >= 0 && free < n {
+		n, p = free, stockOut(zone, props.MachineType)
 	}
 	for ; n > 0; n-- {
 		short := s.quotaShortage(regionOf(zone), s.needs(props), n)

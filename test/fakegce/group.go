@@ -225,9 +225,9 @@ func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]stri
 	}
 	var zones []string
 	for i, z := range p.Zones {
-		name := strings.TrimPrefix(s.canonical(z.Zone), "projects/"+s.opts.Project+"/zones/")
-		if !slices.Contains(s.zonesOf(c.at.region), name) || slices.Contains(zones, name) {
-			return nil, invalid("Invalid value for field 'resource.distributionPolicy.zones[%d].zone': '%s'. It is not a zone of region '%s', or named twice.", i, z.Zone, c.at.region)
+		name, err := s.policyZone(c.at.region, i, z.Zone, zones)
+		if err != nil {
+			return nil, err
 		}
 		zones = append(zones, name)
 		z.Zone = s.placeLink(location{zone: name})
@@ -239,6 +239,16 @@ func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]stri
 		}
 	}
 	return zones, nil
+}
+
+// policyZone is the name of the i-th zone of a distribution policy after those
+// before it.
+func (s *Server) policyZone(region string, i int, link string, before []string) (string, error) {
+	name := strings.TrimPrefix(s.canonical(link), "projects/"+s.opts.Project+"/zones/")
+	if !slices.Contains(s.zonesOf(region), name) || slices.Contains(before, name) {
+		return "", invalid("Invalid value for field 'resource.distributionPolicy.zones[%d].zone': '%s'. It is not a zone of region '%s', or named twice.", i, link, region)
+	}
+	return name, nil
 }
 
 // checkPolicies refuses wrong words in a new group's policies, a workload

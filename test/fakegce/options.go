@@ -84,6 +84,9 @@ type Switches struct {
 	// NameConflictFails: a name that another VM holds fails the request,
 	// instead of making it wait.
 	NameConflictFails bool `json:"nameConflictFails,omitempty"`
+	// AdviceForSpotOnly: advice.capacity refuses every provisioning model but SPOT,
+	// the only one that its documentation speaks of.
+	AdviceForSpotOnly bool `json:"adviceForSpotOnly,omitempty"`
 	// RequestsPerGroup is how many active requests a group may have; 0 is no
 	// such limit.
 	RequestsPerGroup int `json:"requestsPerGroup,omitempty"`

@@ -130,6 +130,8 @@ func routes() []route {
 	}
 	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, aggregated...)
 
+	add("advice.capacity", post, "regions/{region}/advice/capacity", (*Server).advise)
+
 	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, aggregated...)
 	add("machineTypes.list", get, "zones/{zone}/machineTypes", (*Server).listMachineTypes, list...)
 	add("machineTypes.get", get, "zones/{zone}/machineTypes/{name}", (*Server).getMachineType)

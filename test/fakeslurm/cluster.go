@@ -98,6 +98,7 @@ func New(o Options) *Cluster {
 	}
 	for _, n := range c.nodes {
 		n.resumeTimeout = cmp.Or(n.resumeTimeout, o.ResumeTimeout)
+		n.suspendTime = cmp.Or(n.suspendTime, o.SuspendTime)
 	}
 	return c
 }
@@ -178,7 +179,7 @@ func (c *Cluster) LoseState() {
 	for _, n := range c.nodes {
 		*n = node{
 			name: n.name, order: n.order, partitions: n.partitions, exempt: n.exempt, resumeTimeout: n.resumeTimeout,
-			flags: slurm.PoweredDown, slurmd: n.slurmd,
+			suspendTime: n.suspendTime, flags: slurm.PoweredDown, slurmd: n.slurmd,
 		}
 		n.slurmd.heard = true
 	}

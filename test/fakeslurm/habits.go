@@ -19,7 +19,8 @@ type habits struct {
 	// hidesPoweredDown: without PrivateData=cloud, nodes that are powered down are
 	// not shown.
 	hidesPoweredDown bool
-	// partitionPower: partitions have a PowerDownOnIdle and a ResumeTimeout.
+	// partitionPower: partitions have a PowerDownOnIdle, and show it, their ResumeTimeout
+	// and their SuspendTime.
 	partitionPower bool
 	// marksNoLongerDown: a node that is marked to be powered down loses
 	// POWERED_DOWN.

@@ -22,6 +22,7 @@ type node struct {
 	partitions    []string
 	exempt        bool // in SuspendExcNodes
 	resumeTimeout time.Duration
+	suspendTime   time.Duration // 0: never
 
 	down         bool
 	flags        slurm.Flags // but those that follow from the rest

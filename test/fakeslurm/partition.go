@@ -13,7 +13,7 @@ type partition struct {
 }
 
 // addPartition adds a partition with those of its nodes that the cluster has.
-// The longest ResumeTimeout of a node's partitions counts for it, and the
+// The longest ResumeTimeout and SuspendTime of a node's partitions count for it, and the
 // cluster's if none has one.
 func (c *Cluster) addPartition(p slurm.Partition) {
 	if p.MaxTime.Kind == slurm.LimitUnknown {
@@ -29,6 +29,9 @@ func (c *Cluster) addPartition(p slurm.Partition) {
 		added.nodes = append(added.nodes, n)
 		if p.ResumeTimeout.Kind == slurm.LimitSet {
 			n.resumeTimeout = max(n.resumeTimeout, p.ResumeTimeout.Duration)
+		}
+		if p.SuspendTime.Kind == slurm.LimitSet {
+			n.suspendTime = max(n.suspendTime, p.SuspendTime.Duration)
 		}
 	}
 	added.Nodes = names(added.nodes)

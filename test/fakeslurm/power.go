@@ -27,7 +27,7 @@ func (c *Cluster) power(now time.Time) {
 			c.powerOff(n)
 		case n.toResume():
 			resumed = append(resumed, n)
-		case n.toSuspend(c.o.SuspendTime, now):
+		case n.toSuspend(now):
 			suspended = append(suspended, n)
 		}
 	}
@@ -44,14 +44,14 @@ func (n *node) toResume() bool {
 
 // toSuspend reports whether the node is to be powered down: because it is
 // marked, or idle for too long. A node that is powering up is not.
-func (n *node) toSuspend(suspendTime time.Duration, now time.Time) bool {
+func (n *node) toSuspend(now time.Time) bool {
 	if len(n.jobs) > 0 || len(n.completing) > 0 || n.hasAny(slurm.PoweringUp|slurm.PoweringDown) {
 		return false
 	}
 	if n.has(slurm.PowerDown) {
 		return true
 	}
-	return suspendTime > 0 && !n.exempt && n.up() && !n.busy.IsZero() && now.Sub(n.busy) >= suspendTime
+	return n.suspendTime > 0 && !n.exempt && n.up() && !n.busy.IsZero() && now.Sub(n.busy) >= n.suspendTime
 }
 
 // giveUp has nodes down that did not register within ResumeTimeout. They stay

@@ -60,6 +60,23 @@ func TestSuspendTimeCountsFromWhenAJobLeft(t *testing.T) {
 	w.shows("b0", "IDLE+CLOUD+POWERING_DOWN")
 }
 
+func TestTheSuspendTimeOfAPartitionCountsForItsNodes(t *testing.T) {
+	for _, version := range []string{"22.05", "24.11", "26.05"} {
+		w := newWorld(t, version, func(o *Options) {
+			o.SuspendTime = 0
+			o.Partitions[0].PowerDownOnIdle = false
+			o.Partitions[0].SuspendTime = slurm.Limit{Kind: slurm.LimitSet, Duration: 200 * time.Second}
+		})
+		w.update("a0", "power_up")
+		w.pass(2 * time.Second)
+		w.Register("a0", w.now)
+		w.pass(190 * time.Second)
+		w.shows("a0", "IDLE+CLOUD")
+		w.pass(20 * time.Second)
+		w.shows("a0", "IDLE+CLOUD+POWERING_DOWN")
+	}
+}
+
 func TestResumeTimeoutHasTheNodeDownAndItsJobRequeued(t *testing.T) {
 	for version, state := range map[string]string{
 		"22.05": "DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING", "24.11": "DOWN+CLOUD+POWERED_DOWN",

@@ -42,18 +42,22 @@ func PrintNodes(nodes []slurm.Node) string {
 	return text.String()
 }
 
-// PrintJobs is what squeue -h with slurm.SqueueFormat prints of jobs.
-func PrintJobs(jobs []slurm.Job) string {
+// PrintJobs is what squeue -h with slurm.SqueueFormat(mark) prints of jobs.
+func PrintJobs(jobs []slurm.Job, mark string) string {
 	text := &strings.Builder{}
 	for _, j := range jobs {
 		columns := map[string]string{
 			"%A": idText(j.ID), "%i": address(j), "%K": cmp.Or(j.ArrayTask, "N/A"), "%l": j.Limit.String(), "%T": string(j.State),
 			"%N": slurm.Fold(j.Nodes), "%S": timeText(j.Start, "N/A"), "%Q": strconv.FormatUint(j.Priority, 10),
-			"%P": j.Partition, "%u": j.User, "%r": j.Reason,
+			"%P": j.Partition, "%u": j.User, "%D": strconv.Itoa(j.NodeCount), "%r": j.Reason,
 		}
-		row := strings.Split(slurm.SqueueFormat, "|")
+		if j.GPUs > 0 {
+			columns["%b"] = fmt.Sprintf("gres/gpu:%d", j.GPUs)
+		}
+		row := strings.Split(slurm.SqueueFormat(mark), "|")
 		for i, column := range row {
-			row[i] = known(columns, column)
+			bare := strings.ReplaceAll(column, mark, "")
+			row[i] = strings.ReplaceAll(column, bare, known(columns, bare))
 		}
 		text.WriteString(strings.Join(row, "|") + "\n")
 	}

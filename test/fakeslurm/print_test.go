@@ -23,7 +23,8 @@ func TestWhatIsPrintedIsReadBack(t *testing.T) {
 		require.NoError(t, w.CreateReservation(ctx, slurm.ReservationSpec{Name: "slurmflex-x-1", Nodes: []string{"a0", "a1"}, Start: w.now.Add(time.Hour)}))
 
 		same(w, w.Nodes, PrintNodes, slurm.ParseNodes)
-		same(w, w.Jobs, PrintJobs, slurm.ParseSqueue)
+		same(w, w.Jobs, func(jobs []slurm.Job) string { return PrintJobs(jobs, "m4rk") },
+			func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, "m4rk") })
 		same(w, w.Reservations, PrintReservations, slurm.ParseReservations)
 		for _, comment := range []string{"", "flex-start: soon", "two\nlines|N/A|"} {
 			w.jobs[id].adminComment = comment
@@ -47,5 +48,5 @@ func TestATimeFarAheadIsPrintedWithAllItsDigits(t *testing.T) {
 	w := newWorld(t, "22.05")
 	w.submit(JobSpec{Partition: "open", Limit: time.Hour, Begin: w.now.AddDate(9583, 0, 0)})
 	w.pass(time.Second)
-	require.Contains(t, PrintJobs(listed(w, w.Jobs)), "|11609-11-21T")
+	require.Contains(t, PrintJobs(listed(w, w.Jobs), "m4rk"), "|11609-11-21T")
 }

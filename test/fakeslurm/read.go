@@ -1,6 +1,7 @@
 package fakeslurm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,6 +46,7 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 		shown := slurm.Job{
 			ID: j.id, ArrayID: j.id, ArrayTask: j.taskText(), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
 			Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partition.Name,
+			NodeCount: cmp.Or(len(j.nodes), j.count),
 		}
 		if j.arrayID != 0 {
 			shown.ArrayID = j.arrayID
@@ -142,7 +144,7 @@ func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 		list[i] = p.Partition
 		list[i].Up = true
 		if !c.habits.partitionPower {
-			list[i].PowerDownOnIdle, list[i].ResumeTimeout = false, slurm.Limit{}
+			list[i].PowerDownOnIdle, list[i].ResumeTimeout, list[i].SuspendTime = false, slurm.Limit{}, slurm.Limit{}
 		}
 	}
 	return list, nil

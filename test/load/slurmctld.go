@@ -124,7 +124,8 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":
-		return fakeslurm.PrintJobs(must.Get(s.model.Jobs(ctx)))
+		mark, _, _ := strings.Cut(last[strings.Index(last, "%D|")+len("%D|"):], "%b")
+		return fakeslurm.PrintJobs(must.Get(s.model.Jobs(ctx)), mark)
 	case program == "scancel":
 		must.Do(s.model.CancelJob(ctx, jobID(last)))
 	case verb == "scontrol ping":

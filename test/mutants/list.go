@@ -151,6 +151,14 @@ var mutants = []mutant{
 		"hopeless := cause == mig.CauseConfig || ", "hopeless := ", planner,
 	},
 	{
+		"a node that keep_idle keeps is marked to go with its job", "flex/plan/sweep_nodes.go",
+		"m.set.Flex.KeepIdle > 0 && !torn[job] || ", "", planner,
+	},
+	{
+		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",
+		"leaseEnd.Add(-config.UsefulLease)", "leaseEnd", planner,
+	},
+	{
 		"a static node is never powered up", "flex/plan/sweep_static.go",
 		"if m.set.IsStatic(m.index) && m.power == down && m.idle() &&", "if !m.set.IsStatic(m.index) && m.power == down && m.idle() &&", planner,
 	},

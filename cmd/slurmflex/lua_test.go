@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestJobSubmitLuaHasTheLimitsOfEachPartition(t *testing.T) {
+	w := manyKindsWorld(t)
+	text := w.flex(t, "config", "lua", "job_submit").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, `local rules = {time = "refuse", nodes = "refuse", placement = "warn", gpus = "warn", requeue = "warn", partitions = "warn"}
+
+local partitions = {
+  ["serve"] = {minutes = 1440, longest = "1-00:00:00"},
+  ["train"] = {minutes = 10070, longest = "6-23:50:00", nodes = 8, gpus = 8},
+}
+`)
+	file := w.path("job_submit.lua")
+	w.flex(t, "config", "lua", "job_submit", "--rule", "time=warn,gpus=off", "--machine", "a3=h4d-standard-192", "-o", file).exits(t, exitDone)
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(written), `{time = "warn", nodes = "refuse", placement = "warn", gpus = "off", requeue = "warn", partitions = "warn"}`)
+	assert.Contains(t, string(written), `["train"] = {minutes = 10070, longest = "6-23:50:00", nodes = 8},`)
+}
+
+func TestWrongRulesOfJobSubmitLuaAreNamed(t *testing.T) {
+	w := newWorld(t)
+	for args, says := range map[string]string{
+		"--rule=gpu=off":      `--rule gpu=off: unknown rule "gpu"; choose one of: time, nodes, placement, gpus, requeue, partitions`,
+		"--rule=gpus=never":   "--rule gpus=never: choose one of: refuse, warn, off",
+		"--machine=a4=a4-1":   `has no flex-start nodeset "a4"`,
+		"--output=/":          "--output / is a folder; name a file in it",
+		"--output=/nowhere/x": "there is no folder /nowhere; create it first",
+	} {
+		assert.Contains(t, w.flex(t, "config", "lua", "job_submit", args).exits(t, exitUsage).stderr.String(), says)
+	}
+}
+
+func TestCLIFilterLuaCallsThisProgramWithThisConfiguration(t *testing.T) {
+	w := newWorld(t)
+	text := w.flex(t, "config", "lua", "cli_filter").exits(t, exitDone).stdout.String()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	assert.Contains(t, text, "exec timeout -s KILL 1 '"+program+"' --config '"+w.path("config.yaml")+"' estimate --short </dev/null 2>/dev/null")
+	assert.Contains(t, text, `["train"] = "'train'",`)
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// keeping is alpha's configuration with keep_idle: 1800 for nodeset fix, whose leases
+// are an hour.
+func keeping(t testing.TB) *config.Config {
+	cfg := alphaConfig(t)
+	cfg.FlexSetOf("alpha-fix-0").Flex.KeepIdle = 30 * time.Minute
+	return cfg
+}
+
+// idleFor has nodes that a job left that long ago, with machines of its group and that
+// much of their leases left.
+func idleFor(list, state string, idle, left time.Duration) part {
+	return and(nodes(list, state), onNodes(list, func(n *slurm.Node) { n.LastBusyTime = noon.Add(-idle) }),
+		group("alpha-fix-job-7", forJob("fix", 7), request("a1", mig.Succeeded, list, time.Hour)), leased(list, "alpha-fix-job-7", idle+time.Minute, left))
+}
+
+const idleUp = "IDLE+CLOUD"
+
+func TestAnIdleMachineIsKeptForKeepIdle(t *testing.T) {
+	in := situations(t, keeping(t))
+	in("it stays, and so does its group, though its job has left the queue", seen(idleFor("alpha-fix-[0-1]", idleUp, 29*time.Minute, time.Hour)))
+	in("then it goes", seen(idleFor("alpha-fix-[0-1]", idleUp, 30*time.Minute, time.Hour)), "set nodes alpha-fix-[0-1] power_down")
+	in("it goes when too little of its lease is left for another job", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 10*time.Minute)),
+		"set nodes alpha-fix-0 power_down")
+	in("and not before", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 11*time.Minute)))
+	in("one that is marked is not marked again", seen(idleFor("alpha-fix-0", "IDLE+CLOUD+POWER_DOWN", time.Hour, time.Hour)))
+	in("one that an admin has drained is the admin's", seen(idleFor("alpha-fix-0", "IDLE+CLOUD+DRAIN", time.Hour, time.Hour)))
+	in("one that does not say since when it is idle is Slurm's", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour),
+		onNodes("alpha-fix-0", func(n *slurm.Node) { n.LastBusyTime = time.Time{} })))
+	in("one of a region that could not be read is Slurm's", seen(idleFor("alpha-fix-0", idleUp, time.Hour, time.Hour), unseen("us-central1")))
+	in("the next job has it, also with none of its lease to spare", seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, 5*time.Minute),
+		job(8, "train", "5:00", slurm.JobRunning, "alpha-fix-0")))
+}
+
+func TestAMachineOfAJobIsMarkedToGoWithItUnlessItIsKept(t *testing.T) {
+	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, time.Hour), job(7, "train", "30:00", slurm.JobRunning, "alpha-fix-0"))
+	assert.Empty(t, actions(Compute(keeping(t), given)))
+	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, planned(t, given), "Slurm 22.05 has no PowerDownOnIdle")
+}
+
+func TestAJobThatGetsAKeptMachineAndAColdNodeHasOneRequestForTheColdOne(t *testing.T) {
+	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Minute, time.Hour), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
+		job(8, "train", "30:00", configured, "alpha-fix-[0-1]"))
+	assert.Equal(t, []string{"create group alpha-fix-job-8 in us-central1", "request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00"}, actions(Compute(keeping(t), given)))
+}
+
+func TestTheMachinesOfATornGangAreNotKeptForIt(t *testing.T) {
+	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
+		job(7, "train", "30:00", configured, "alpha-fix-[0-1]"), started(7, 15*time.Minute))
+	assert.Subset(t, actions(Compute(keeping(t), given)), []string{
+		"return alpha-fix-1 to Slurm and requeue job 7: 1 nodes arrived at 11:45:00 but 1 others did not within gang_timeout 00:10:00",
+		"set nodes alpha-fix-0 power_down",
+	}, "or Slurm would give it the same machine again, and it would be as torn")
+}

@@ -1,0 +1,145 @@
+package slurmconf
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+)
+
+// SubmitRule is something that job_submit.lua checks.
+type SubmitRule struct {
+	Name    string
+	Default string // one of SubmitLevels
+	Broken  string // by which jobs
+}
+
+// SubmitRules are all there are.
+func SubmitRules() []SubmitRule {
+	return []SubmitRule{
+		{"time", "refuse", "the time limit is longer than nodes stay"},
+		{"nodes", "refuse", "the job needs more nodes than the partition has"},
+		{"placement", "warn", "it needs more nodes than can be placed close together"},
+		{"gpus", "warn", "it requests no GPUs in a partition of whole nodes with GPUs"},
+		{"requeue", "warn", "it has --no-requeue"},
+		{"partitions", "warn", "only some partitions of its list refuse it"},
+	}
+}
+
+// SubmitLevels are what a rule does about a job.
+func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
+
+var (
+	//go:embed lua/job_submit.lua
+	jobSubmit string
+	//go:embed lua/cli_filter.lua
+	cliFilter string
+)
+
+// JobSubmit is a job_submit.lua that checks jobs by the configuration. Levels are
+// those of rules that do not have their default.
+func JobSubmit(in Input, levels map[string]string) (string, error) {
+	var b strings.Builder
+	b.WriteString("-- Written by slurmflex config lua job_submit. Regenerate it after changing the\n" +
+		"-- configuration; what the rules do is set by --rule.\nlocal rules = {")
+	for i, rule := range SubmitRules() {
+		level, given := levels[rule.Name]
+		if !given {
+			level = rule.Default
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s = %s", rule.Name, luaString(level))
+	}
+	b.WriteString("}\n\nlocal partitions = {\n")
+	for _, p := range in.Config.Partitions {
+		limits, err := submitLimits(in, p)
+		if err != nil {
+			return "", err
+		}
+		if limits != "" {
+			fmt.Fprintf(&b, "  [%s] = {%s},\n", luaString(p.Name), limits)
+		}
+	}
+	b.WriteString("}\n\n" + jobSubmit)
+	return b.String(), nil
+}
+
+// submitLimits are the limits of jobs in a partition as a Lua table; empty if it has
+// no node of ours. The number of nodes and of GPUs is known where all are ours.
+func submitLimits(in Input, p config.Partition) (string, error) {
+	longest := in.Config.LongestJob(p)
+	if longest == 0 {
+		return "", nil
+	}
+	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(clock(longest)))
+	sets := in.Config.SetsOf(p)
+	if slices.ContainsFunc(sets, func(set *config.NodeSet) bool { return set.Flex == nil }) {
+		return limits, nil
+	}
+	nodes, placed := 0, 0
+	var gpus []int
+	for _, set := range sets {
+		m := in.Machines[set.Name]
+		parameters, err := nodeParameters(set, m)
+		if err != nil {
+			return "", err
+		}
+		gpus = append(gpus, gpusOf(parameters))
+		together := set.Size()
+		if limit, _, ok := mig.PlacementLimit(m.Name, set.PlacementDistance); ok && set.Placement {
+			together = min(limit, together)
+		}
+		nodes, placed = nodes+set.Size(), placed+together
+	}
+	limits += fmt.Sprintf(", nodes = %d", nodes)
+	if placed < nodes {
+		limits += fmt.Sprintf(", placed = %d", placed)
+	}
+	if least := slices.Min(gpus); p.Exclusive && least > 0 {
+		limits += fmt.Sprintf(", gpus = %d", least)
+	}
+	return limits, nil
+}
+
+// CLIFilter is a cli_filter.lua that shows how long jobs like a new one have waited,
+// as this program estimates it with this configuration file; both are absolute paths.
+func CLIFilter(cfg *config.Config, program, file string) string {
+	var b strings.Builder
+	// At a terminal only, for a second at most, and the job's script may be on stdin.
+	command := "[ -t 2 ] && exec timeout -s KILL 1 " + shellString(program) + " --config " + shellString(file) + " estimate --short </dev/null 2>/dev/null"
+	fmt.Fprintf(&b, "-- Written by slurmflex config lua cli_filter. Regenerate it after changing the\n-- configuration.\nlocal command = %s\n\nlocal partitions = {\n", luaString(command))
+	for _, p := range cfg.Partitions {
+		if cfg.LongestJob(p) > 0 {
+			fmt.Fprintf(&b, "  [%s] = %s,\n", luaString(p.Name), luaString(shellString(p.Name)))
+		}
+	}
+	b.WriteString("}\n\n" + cliFilter)
+	return b.String()
+}
+
+// luaString is a text as Lua of any version writes it.
+func luaString(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03d`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// shellString is a text as a shell writes it, that nothing is expanded in.
+func shellString(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

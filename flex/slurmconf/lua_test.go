@@ -1,0 +1,368 @@
+package slurmconf
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	lua "github.com/yuin/gopher-lua"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+)
+
+// submitted has a partition for each limit that job_submit.lua knows, one that has a
+// node which is not ours, and one with none of ours.
+const submitted = `
+slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {partition_name: train, enable_job_exclusive: true, partition_nodeset: [a3]}
+  both: {partition_name: both, partition_nodeset: [a3, near]}
+  near: {partition_name: near, partition_nodeset: [near]}
+  mixed: {partition_name: mixed, enable_job_exclusive: true, partition_nodeset: [a3, cpu]}
+  cpu: {partition_name: cpu, partition_nodeset: [cpu]}
+  'a"b\]]$(touch x)''': {partition_nodeset: [near]}
+nodeset:
+  a3:
+    nodeset_name: a3
+    node_count_static: 2
+    node_count_dynamic_max: 6
+    instance_template: projects/demo/global/instanceTemplates/flex
+    subnetwork: &subnet projects/demo/regions/us-central1/subnetworks/default
+    zone_policy_allow: &zones [us-central1-a]
+    dws_flex: {use_job_duration: true, job_duration_margin: 600}
+  near:
+    nodeset_name: near
+    node_count_dynamic_max: 40
+    enable_placement: true
+    placement_max_distance: 1
+    instance_template: projects/demo/global/instanceTemplates/near
+    subnetwork: *subnet
+    zone_policy_allow: *zones
+    dws_flex: {max_run_duration: 3600}
+  cpu: {nodeset_name: cpu, node_count_static: 1}
+`
+
+const odd = `a"b\]]$(touch x)'`
+
+func submittedInput(t *testing.T) Input {
+	t.Helper()
+	cfg, err := config.Parse("alpha.yaml", []byte(submitted))
+	require.NoError(t, err)
+	in := Input{Config: cfg, Machines: map[string]Machine{}}
+	for set, name := range map[string]string{"a3": "a3-megagpu-8g", "near": "h4d-standard-192"} {
+		m, known := mig.KnownMachine(name)
+		require.True(t, known)
+		in.Machines[set] = Machine{MachineType: m, Source: "here"}
+	}
+	return in
+}
+
+// fields are what a job's description, or the options of its command, has.
+type fields map[string]lua.LValue
+
+// with adds fields, each as name and value.
+func (f fields) with(more ...any) fields {
+	for i := 0; i < len(more); i += 2 {
+		switch value := more[i+1].(type) {
+		case int:
+			f[more[i].(string)] = lua.LNumber(value)
+		case lua.LNumber:
+			f[more[i].(string)] = value
+		case string:
+			f[more[i].(string)] = lua.LString(value)
+		}
+	}
+	return f
+}
+
+// in is a job that requests GPUs in a partition.
+func in(partition string) fields {
+	return fields{}.with("partition", partition, "tres_per_node", "gres/gpu:8")
+}
+
+// slurmctld runs a job_submit.lua as slurmctld does.
+type slurmctld struct {
+	*lua.LState
+	told []string
+}
+
+// unset is Slurm's NO_VAL, and unlimited its INFINITE. Source: slurm.h.
+const (
+	unset     = lua.LNumber(4294967294)
+	unlimited = lua.LNumber(4294967295)
+)
+
+// The answers to a submission. Source: slurm_errno.h.
+const (
+	accepted     = 0
+	refused      = -1
+	invalidNodes = 2006
+	invalidTime  = 2051
+)
+
+// load runs a file that Slurm's plug-ins load, with the names that they give it.
+func load(t *testing.T, text string) *slurmctld {
+	t.Helper()
+	s := &slurmctld{LState: lua.NewState()}
+	t.Cleanup(s.Close)
+	slurm := s.NewTable()
+	for name, value := range map[string]lua.LNumber{
+		"SUCCESS": accepted, "ERROR": refused, "NO_VAL": unset, "ESLURM_INVALID_NODE_COUNT": invalidNodes, "ESLURM_INVALID_TIME_LIMIT": invalidTime,
+	} {
+		slurm.RawSetString(name, value)
+	}
+	for _, log := range []string{"log_user", "log_info", "log_error"} {
+		slurm.RawSetString(log, s.NewFunction(func(l *lua.LState) int {
+			assert.Equal(t, "%s", l.CheckString(1), "a format of ours")
+			s.told = append(s.told, l.CheckString(2))
+			return 0
+		}))
+	}
+	s.SetGlobal("slurm", slurm)
+	require.NoError(t, s.DoString(text))
+	return s
+}
+
+func jobSubmitted(t *testing.T, levels map[string]string) *slurmctld {
+	t.Helper()
+	text, err := JobSubmit(submittedInput(t), levels)
+	require.NoError(t, err)
+	return load(t, text)
+}
+
+// submits returns the answer to a job with these fields, and what its user is told.
+func (s *slurmctld) submits(t *testing.T, given fields) (code int, told []string) {
+	t.Helper()
+	job := s.NewTable()
+	for _, field := range []string{"time_limit", "time_min", "min_nodes", "max_nodes"} {
+		job.RawSetString(field, unset)
+	}
+	job.RawSetString("requeue", lua.LNumber(65534))
+	for field, value := range given {
+		job.RawSetString(field, value)
+	}
+	parts := s.NewTable()
+	for _, p := range []string{"cpu", "near", "train"} {
+		part := s.NewTable()
+		part.RawSetString("flag_default", lua.LNumber(strings.Count(p, "near")))
+		parts.RawSetString(p, part)
+	}
+	s.told = nil
+	require.NoError(t, s.CallByParam(lua.P{Fn: s.GetGlobal("slurm_job_submit"), NRet: 1}, job, parts, lua.LNumber(1000)))
+	code = int(s.CheckNumber(-1))
+	s.Pop(1)
+	return code, s.told
+}
+
+func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
+	s := jobSubmitted(t, nil)
+	for name, c := range map[string]struct {
+		job  fields
+		code int
+		told string
+	}{
+		"as long as the lease less the margin": {in("train").with("time_limit", 7*24*60-10), accepted, ""},
+		"a minute longer":                      {in("train").with("time_limit", 7*24*60-9), invalidTime, "partition train: nodes stay for at most 6-23:50:00; use --time=6-23:50:00 or less"},
+		"UNLIMITED":                            {in("near").with("time_limit", unlimited), invalidTime, "partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
+		"longer, or less":                      {in("near").with("time_limit", unlimited, "time_min", 60), accepted, ""},
+		"longer, in the default partition":     {fields{}.with("time_limit", 61), invalidTime, "partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
+		"longer, where no node is ours":        {in("cpu").with("time_limit", unlimited), accepted, ""},
+		"in a partition that nobody knows":     {in("nope").with("time_limit", unlimited), accepted, ""},
+		"as many nodes as there are":           {in("train").with("min_nodes", 8), accepted, ""},
+		"one more":                             {in("train").with("min_nodes", 9), invalidNodes, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
+		"as many as two nodesets have":         {in("both").with("min_nodes", 30), accepted, ""},
+		"more than two nodesets have":          {in("both").with("min_nodes", 49), invalidNodes, "partition both: the job needs more nodes than there are; use --nodes=48 or fewer"},
+		"more nodes than ours, with others":    {in("mixed").with("min_nodes", 9), accepted, ""},
+		"as many as a placement holds":         {in("near").with("min_nodes", 22), accepted, ""},
+		"more than a placement holds": {
+			in("near").with("min_nodes", 23), accepted,
+			"partition near: at most 22 nodes can be placed close together; use --nodes=22 or fewer, or parts of the job may be far apart",
+		},
+		"GPUs of the whole job":     {fields{}.with("partition", "train", "tres_per_job", "gres:gpu:8"), accepted, ""},
+		"GPUs of a task":            {fields{}.with("partition", "train", "tres_per_task", "gres/gpu=1"), accepted, ""},
+		"no GPUs on whole nodes":    {fields{}.with("partition", "train"), accepted, "partition train: nodes have GPUs, but the job requests none; to use them, add --gpus-per-node=8"},
+		"no GPUs on shared nodes":   {fields{}.with("partition", "both"), accepted, ""},
+		"no GPUs, maybe none there": {fields{}.with("partition", "mixed"), accepted, ""},
+		"--requeue":                 {in("train").with("requeue", 1), accepted, ""},
+		"--no-requeue":              {in("train").with("requeue", 0), accepted, "partition train: with --no-requeue the job ends if it loses a machine; leave it out if the job may start again"},
+		"no partition of its list": {
+			in("near,train,near").with("time_limit", unlimited, "requeue", 0), invalidTime,
+			"partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less\npartition train: nodes stay for at most 6-23:50:00; use --time=6-23:50:00 or less",
+		},
+		"not all partitions of its list": {
+			in("near,train").with("time_limit", 61), accepted,
+			"the job can start only in its other partitions; partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, told := s.submits(t, c.job)
+			assert.Equal(t, c.code, code)
+			assert.Equal(t, c.told, strings.Join(told, "\n"))
+		})
+	}
+}
+
+func TestARuleOfJobSubmitLuaDoesWhatItIsSetTo(t *testing.T) {
+	breaks := map[string]fields{
+		"time":       in("near").with("time_limit", unlimited),
+		"nodes":      in("train").with("min_nodes", 9),
+		"placement":  in("near").with("min_nodes", 23),
+		"gpus":       fields{}.with("partition", "train"),
+		"requeue":    in("near").with("requeue", 0),
+		"partitions": in("cpu,near").with("time_limit", unlimited),
+	}
+	for _, rule := range SubmitRules() {
+		for _, level := range SubmitLevels() {
+			t.Run(rule.Name+"="+level, func(t *testing.T) {
+				code, told := jobSubmitted(t, map[string]string{rule.Name: level}).submits(t, breaks[rule.Name])
+				assert.Equal(t, level == "refuse", code != accepted)
+				assert.Len(t, told, map[string]int{"refuse": 1, "warn": 1, "off": 0}[level])
+			})
+		}
+	}
+}
+
+func TestAJobSubmitLuaAcceptsAJobThatItDoesNotUnderstand(t *testing.T) {
+	s := jobSubmitted(t, map[string]string{"gpus": "off"})
+	strange := []lua.LValue{
+		lua.LNil, lua.LTrue, lua.LString(""), lua.LString(`%s%d"]]` + "\n"), lua.LNumber(-1), lua.LString(strings.Repeat(",", 1000)), s.NewTable(), s.NewFunction(func(*lua.LState) int { return 0 }),
+	}
+	for _, field := range []string{"partition", "time_limit", "time_min", "min_nodes", "requeue", "tres_per_node"} {
+		for _, value := range strange {
+			code, told := s.submits(t, fields{"partition": lua.LString("train"), field: value})
+			assert.Equal(t, accepted, code, "%s=%v", field, value)
+			assert.Empty(t, told, "%s=%v", field, value)
+		}
+	}
+	require.NoError(t, s.CallByParam(lua.P{Fn: s.GetGlobal("slurm_job_submit"), NRet: 1}, lua.LNil, lua.LNil, lua.LNil))
+	assert.EqualValues(t, accepted, s.CheckNumber(-1), "no job at all")
+	assert.Len(t, s.told, 1)
+	assert.Contains(t, s.told[0], "job_submit.lua of slurmflex: ")
+}
+
+func TestNamesInLuaAreQuoted(t *testing.T) {
+	s := jobSubmitted(t, nil)
+	code, told := s.submits(t, in(odd).with("time_limit", unlimited))
+	assert.Equal(t, invalidTime, code)
+	assert.Contains(t, told[0], "partition "+odd+": ")
+	for _, text := range []string{odd, "\x00\r\n\t", "é %s \\", "'", strings.Repeat(`\`, 3)} {
+		l := load(t, "quoted = "+luaString(text))
+		assert.Equal(t, text, l.GetGlobal("quoted").String())
+		out, err := exec.Command("sh", "-c", "printf %s "+shellString(strings.ReplaceAll(text, "\x00", ""))).Output()
+		require.NoError(t, err)
+		assert.Equal(t, strings.ReplaceAll(text, "\x00", ""), string(out))
+	}
+}
+
+// filter is a cli_filter.lua that calls a program, which prints one line and notes what
+// it was called with.
+type filter struct {
+	*slurmctld
+	log string
+}
+
+func newFilter(t *testing.T, program string) filter {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "slurm'flex")
+	f := filter{log: filepath.Join(dir, "log")}
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >'"+f.log+"'\n"+program+"\n"), 0o755))
+	text := CLIFilter(submittedInput(t).Config, path, "/etc/slurmflex/config.yaml")
+	require.Contains(t, text, "[ -t 2 ] && ")
+	f.slurmctld = load(t, strings.Replace(text, "[ -t 2 ] && ", "", 1)) // there is no terminal here
+	return f
+}
+
+// submits returns what the program was called with for a job of these options, and
+// what its user reads.
+func (f filter) submits(t *testing.T, component int, options fields) (called []string, told string) {
+	t.Helper()
+	o := f.NewTable()
+	for name, value := range options {
+		o.RawSetString(name, value)
+	}
+	f.told = nil
+	require.NoError(t, f.CallByParam(lua.P{Fn: f.GetGlobal("slurm_cli_pre_submit"), NRet: 1}, o, lua.LNumber(component)))
+	assert.EqualValues(t, accepted, f.CheckNumber(-1))
+	f.Pop(1)
+	if text, err := os.ReadFile(f.log); err == nil {
+		called = strings.Split(strings.TrimSpace(string(text)), "\n")
+		require.Equal(t, []string{"--config", "/etc/slurmflex/config.yaml", "estimate", "--short"}, called[:4])
+		called = called[4:]
+		require.NoError(t, os.Remove(f.log))
+	}
+	return called, strings.Join(f.told, "\n")
+}
+
+// outsideJobs takes the variable away that a command within a job has.
+func outsideJobs(t *testing.T) {
+	t.Setenv("SLURM_JOB_ID", "")
+	require.NoError(t, os.Unsetenv("SLURM_JOB_ID"))
+}
+
+// two is a job on two nodes of train.
+func two() fields {
+	return fields{}.with("partition", "train", "nodes", "2", "time", "1-02:00:00", "ntasks", "1")
+}
+
+func TestACLIFilterAsksOnlyForPartitionsAndNumbers(t *testing.T) {
+	outsideJobs(t)
+	f := newFilter(t, "cat; echo the wait; echo more")
+	for name, c := range map[string]struct {
+		options fields
+		called  []string
+	}{
+		"a job":                           {two(), []string{"--partition=train", "--nodes=2", "--time=1-02:00:00"}},
+		"the least of a range":            {two().with("nodes", "2-8"), []string{"--partition=train", "--nodes=2", "--time=1-02:00:00"}},
+		"no number of nodes, one task":    {two().with("nodes", "1-0"), []string{"--partition=train", "--nodes=1", "--time=1-02:00:00"}},
+		"no number of nodes, more tasks":  {two().with("nodes", "1-0", "ntasks", "16"), nil},
+		"no time limit in 22.05":          {two().with("time", "2982616-04:14:00"), []string{"--partition=train", "--nodes=2"}},
+		"UNLIMITED":                       {two().with("time", "UNLIMITED"), []string{"--partition=train", "--nodes=2"}},
+		"the first partition that counts": {two().with("partition", "cpu,nope,near,train"), []string{"--partition=near", "--nodes=2", "--time=1-02:00:00"}},
+		"a name that a shell would read":  {two().with("partition", odd), []string{"--partition=" + odd, "--nodes=2", "--time=1-02:00:00"}},
+		"another's partition":             {two().with("partition", "$(touch x)"), nil},
+		"another's nodes":                 {two().with("nodes", "2;touch x"), []string{"--partition=train", "--nodes=2", "--time=1-02:00:00"}},
+		"another's time":                  {two().with("time", "1;touch x"), []string{"--partition=train", "--nodes=2"}},
+		"nothing":                         {fields{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			called, told := f.submits(t, 0, c.options)
+			assert.Equal(t, c.called, called)
+			assert.Equal(t, map[bool]string{true: "the wait"}[called != nil], told)
+		})
+	}
+	called, _ := f.submits(t, 1, two())
+	assert.Empty(t, called, "for a later component of a job")
+	t.Setenv("SLURM_JOB_ID", "7")
+	called, _ = f.submits(t, 0, two())
+	assert.Empty(t, called, "within a job")
+}
+
+func TestACLIFilterGivesUpAfterASecond(t *testing.T) {
+	outsideJobs(t)
+	begun := time.Now()
+	called, told := newFilter(t, "exec sleep 60").submits(t, 0, two())
+	assert.NotEmpty(t, called)
+	assert.Empty(t, told)
+	assert.Less(t, time.Since(begun), 10*time.Second)
+}
+
+func TestACLIFilterSaysNothingWithoutAnEstimate(t *testing.T) {
+	outsideJobs(t)
+	for _, program := range []string{"exit 0", "echo wrong >&2; exit 1"} {
+		called, told := newFilter(t, program).submits(t, 0, two())
+		assert.NotEmpty(t, called)
+		assert.Empty(t, told)
+	}
+	f := load(t, CLIFilter(submittedInput(t).Config, "/nowhere/slurmflex", "/etc/slurmflex/config.yaml"))
+	called, told := filter{f, "/nowhere/log"}.submits(t, 0, two())
+	assert.Empty(t, called, "where there is no terminal")
+	assert.Empty(t, told)
+}

@@ -1,0 +1,69 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// keeping is a cluster with a nodeset of two nodes, each of which is kept for that long.
+func keeping(t *testing.T, keepIdle string) *lab.Lab {
+	return cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "kept", Machine: "a3-highgpu-8g", Size: 2, FlexKeys: "max_run_duration: 3600, keep_idle: " + keepIdle,
+	}}})
+}
+
+// worked has a job run, and returns its id.
+func worked(t *testing.T, l *lab.Lab) string {
+	t.Helper()
+	id := submit(t, l, "-p", "kept", "-N1", "--time=10")
+	awaitCompleted(t, l, id)
+	return id
+}
+
+func TestAKeptMachineServesTheNextJobAndGoesAfterKeepIdle(t *testing.T) {
+	l := keeping(t, "40")
+	worked(t, l)
+	before := state(t, l)
+	require.Len(t, before.Instances, 1)
+	kept := before.Instances[0]
+	awaitShown(t, 20*time.Second, "why to say until when it is kept", func() (string, bool) {
+		out, _ := l.Flex(context.Background(), "why", kept.Name)
+		return out, strings.Contains(out, "kept for the next job until")
+	})
+
+	worked(t, l)
+	after := state(t, l)
+	require.Len(t, after.Instances, 1)
+	assert.Equal(t, kept.Name, after.Instances[0].Name)
+	assert.Equal(t, kept.Created, after.Instances[0].Created)
+	assert.Equal(t, before.Groups[0].Requests, after.Groups[0].Requests)
+	assert.Len(t, calls(t, l, "regionInstanceGroupManagers.insert"), 1, "one group")
+	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1, "one request")
+	awaitNothingLeft(t, l)
+}
+
+func TestAKeptMachineGoesWhenTooLittleOfItsLeaseIsLeft(t *testing.T) {
+	l := keeping(t, "1800")
+	worked(t, l)
+	require.Len(t, state(t, l).Instances, 1)
+	endLease(t, l, state(t, l).Instances[0].Name, 9*time.Minute)
+	awaitNothingLeft(t, l)
+}
+
+func TestSlurmEndsKeepIdleWhileTheDaemonIsDead(t *testing.T) {
+	l := keeping(t, "40")
+	worked(t, l)
+	require.NoError(t, l.StopDaemon())
+	require.Len(t, state(t, l).Instances, 1)
+	await(t, 90*time.Second, "Slurm to power the node down", func() bool { return nodeState(t, l, "alpha-kept-0") != "IDLE+CLOUD" })
+	await(t, 60*time.Second, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
+}

@@ -1,0 +1,138 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/history"
+	"slurmflex/test/lab"
+)
+
+// withLua is a cluster whose Slurm has loaded the files that config lua writes. It
+// starts no machine.
+func withLua(t *testing.T) *lab.Lab {
+	t.Helper()
+	l := cluster(t, lab.Options{NoHooks: true, NodeSets: []lab.NodeSet{
+		{Name: "near", Machine: "h4d-standard-192", Size: 24, Keys: []string{"enable_placement: true", "placement_max_distance: 1"}},
+	}})
+	for _, file := range []string{"job_submit", "cli_filter"} {
+		_, err := l.Flex(context.Background(), "config", "lua", file, "--output", luaFile(l, file))
+		require.NoError(t, err)
+	}
+	conf := readFile(l.Conf()) + "\nJobSubmitPlugins=lua\nCliFilterPlugins=lua\n"
+	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
+	reconfigure(t, l)
+	return l
+}
+
+func luaFile(l *lab.Lab, name string) string {
+	return filepath.Join(filepath.Dir(l.Conf()), name+".lua")
+}
+
+// submitHeld submits a job that is not to start, and returns what its user reads.
+func submitHeld(l *lab.Lab, args ...string) (text string, err error) {
+	out, err := l.Client(context.Background(), "sbatch", append([]string{"--hold", "--wrap", "true"}, args...)...).CombinedOutput()
+	return string(out), err
+}
+
+func TestJobSubmitLuaRefusesWhatCanNeverStartAndWarns(t *testing.T) {
+	l := withLua(t)
+	for _, c := range []struct {
+		args    string
+		refused bool
+		told    string // nothing at all if empty
+	}{
+		{"-p train -N8 --gpus-per-node=8 --time=7-0", false, ""},
+		{"-p train -N9 --gpus-per-node=8", true, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
+		{"-N9 --gpus-per-node=8", true, "partition train: the job needs more nodes than there are; use --nodes=8 or fewer"},
+		{"-p train --gpus-per-node=8 --time=7-00:01:00", true, "partition train: nodes stay for at most 7-00:00:00; use --time=7-00:00:00 or less"},
+		{"-p open --time=60", false, ""},
+		{"-p open --time=61", true, "partition open: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
+		{"-p open --time=61 --time-min=60", false, ""},
+		{"-p open --time=UNLIMITED", true, "partition open: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
+		{"-p cpu --time=UNLIMITED --no-requeue", false, ""},
+		{"-p near -N22", false, ""},
+		{"-p near -N23", false, "partition near: at most 22 nodes can be placed close together"},
+		{"-p train -N1", false, "partition train: nodes have GPUs, but the job requests none; to use them, add --gpus-per-node=8"},
+		{"-p train --gres=gpu:1", false, ""},
+		{"-p train --gpus=8", false, ""},
+		{"-p train -n1 --gpus-per-task=8", false, ""},
+		{"-p open --no-requeue", false, "partition open: with --no-requeue the job ends if it loses a machine"},
+		{"-p open --requeue", false, ""},
+		{"-p open,near --time=61", false, "the job can start only in its other partitions; partition open: nodes stay for at most 01:00:00"},
+		{"-p open,fixed --time=61 --gpus=1", true, "partition fixed: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
+		{"-p open,cpu --time=61", false, "the job can start only in its other partitions; partition open: nodes stay for at most 01:00:00"},
+		{"-p open -N1 : -p open -N5", true, "partition open: the job needs more nodes than there are; use --nodes=4 or fewer"},
+		{`-p open --comment="]]%s --job-name=%d'$(true)`, false, ""},
+	} {
+		out, err := submitHeld(l, strings.Fields(c.args)...)
+		assert.Equal(t, c.refused, err != nil, "%s: %s", c.args, out)
+		if c.told == "" {
+			assert.NotContains(t, out, "partition", c.args)
+		} else {
+			assert.Contains(t, out, c.told, c.args)
+		}
+	}
+}
+
+func TestAJobSubmitLuaThatFailsRefusesNoJob(t *testing.T) {
+	l := withLua(t)
+	tooLong := []string{"-p", "open", "--time=61"}
+	_, err := submitHeld(l, tooLong...)
+	require.Error(t, err)
+	text := readFile(luaFile(l, "job_submit"))
+	require.NoError(t, os.WriteFile(luaFile(l, "job_submit"), []byte(replaced(t, "local nodes =", "local nodes = nil +")(text)), 0o644))
+	awaitShown(t, 20*time.Second, "the job to be taken", func() (string, bool) {
+		out, err := submitHeld(l, tooLong...)
+		return out, err == nil
+	})
+	assert.Contains(t, readFile(l.Log("slurmctld.log")), "job_submit.lua of slurmflex: ")
+}
+
+func TestCLIFilterLuaShowsTheExpectedWaitAtATerminal(t *testing.T) {
+	l := withLua(t)
+	onTerminal := func(command string) string {
+		out, err := l.Client(context.Background(), "script", "-qec", command, "/dev/null").CombinedOutput()
+		require.NoError(t, err, string(out))
+		return string(out)
+	}
+	const submission, wait = "sbatch --hold -p train -N2 --gpus-per-node=8 --time=2:00:00 --wrap true", "nodeset a3, 2 nodes: half of such requests get machines within 20m, nine of ten within 36m"
+	assert.NotContains(t, onTerminal(submission), "nodeset", "without history")
+
+	var entries []history.Entry
+	for i := range 39 {
+		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
+		entries = append(entries, history.Entry{
+			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-megagpu-8g", Region: "us-central1",
+			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i+1)), End: history.Granted, Attempts: 1,
+		})
+	}
+	folder := filepath.Join(l.Dir, "history")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, history.Append(folder, "alpha", false, entries))
+	for _, command := range []string{
+		submission,
+		"srun --test-only -p train -N2 --gpus-per-node=8 --time=2:00:00 true",
+		"echo '#!/bin/sh' | sbatch --hold -p cpu,train -N2 --time=2:00:00",
+	} {
+		awaitShown(t, 20*time.Second, "the wait on the terminal", func() (string, bool) { // a busy machine takes more than a second
+			out := onTerminal(command)
+			return out, strings.Contains(out, wait) && strings.Count(out, "nodeset") == 1
+		})
+	}
+	out, err := submitHeld(l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=120")
+	require.NoError(t, err)
+	assert.NotContains(t, out, "nodeset", "without a terminal")
+	require.NoError(t, os.Remove(filepath.Join(l.Dir, "bin/slurmflex")))
+	assert.NotRegexp(t, "nodeset|slurmflex", onTerminal(submission), "without the program")
+}

@@ -1,0 +1,87 @@
+package fakegce
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/compute/v1"
+)
+
+// adviceAbout is the body of a question about that many a3-highgpu-8g, with more at its end.
+func adviceAbout(model string, size int, more string) string {
+	return fmt.Sprintf(`{"instanceProperties":{"scheduling":{"provisioningModel":%q}},"size":%d,
+		"instanceFlexibilityPolicy":{"instanceSelections":{"a3":{"machineTypes":["a3-highgpu-8g"]}}}%s}`, model, size, more)
+}
+
+// advised is the one recommendation that a question gets.
+func (w *world) advised(body string) *compute.CapacityAdviceResponseRecommendation {
+	w.t.Helper()
+	status, answer := w.ask(http.MethodPost, "regions/us-central1/advice/capacity", body)
+	require.Equal(w.t, http.StatusOK, status, answer)
+	var response compute.CapacityAdviceResponse
+	require.NoError(w.t, json.Unmarshal([]byte(answer), &response))
+	require.Len(w.t, response.Recommendations, 1)
+	return response.Recommendations[0]
+}
+
+func TestAdviceSaysHowMuchOfARequestFitsNow(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.SetCapacity("", "", 0)
+	w.SetCapacity("us-central1-a", "", 1)
+	w.SetCapacity("us-central1-b", "", 3)
+	for body, want := range map[string]string{
+		adviceAbout("FLEX_START", 3, ""):                                                                 "1.00 b:3",
+		adviceAbout("FLEX_START", 4, ""):                                                                 "0.75 b:3",
+		adviceAbout("FLEX_START", 4, `,"distributionPolicy":{"targetShape":"ANY"}`):                      "1.00 a:1 b:3",
+		adviceAbout("FLEX_START", 2, `,"distributionPolicy":{"zones":[{"zone":"zones/us-central1-a"}]}`): "0.50 a:1",
+		adviceAbout("SPOT", 2, `,"distributionPolicy":{"zones":[{"zone":"zones/us-central1-c"}]}`):       "0.00",
+	} {
+		got := w.advised(body)
+		text := fmt.Sprintf("%.2f", got.Scores.Obtainability)
+		for _, s := range got.Shards {
+			text += fmt.Sprintf(" %s:%d", s.Zone[len("us-central1-"):], s.InstanceCount)
+			assert.Equal(t, "a3-highgpu-8g", s.MachineType)
+		}
+		assert.Equal(t, want, text, body)
+	}
+	w.given([]string{"n0"})
+	assert.InDelta(t, 0, w.advised(adviceAbout("FLEX_START", 1, `,"distributionPolicy":{"zones":[{"zone":"zones/us-central1-a"}]}`)).Scores.Obtainability, 0, "n0 has the room")
+}
+
+func TestAdviceIsRefusedWhereTheQuestionIsWrong(t *testing.T) {
+	w := newWorld(t, Options{})
+	selections := func(s string) string {
+		return `{"instanceProperties":{"scheduling":{"provisioningModel":"SPOT"}},"size":1,"instanceFlexibilityPolicy":{"instanceSelections":{` + s + `}}}`
+	}
+	for body, message := range map[string]string{
+		``:                                       "Required field 'resource'",
+		`{"size":1}`:                             "provisioningModel",
+		adviceAbout("CHEAP", 1, ""):              "'CHEAP'. Must be one of: FLEX_START",
+		adviceAbout("SPOT", 0, ""):               "'resource.size': '0'",
+		adviceAbout("SPOT", 1, `,"sise":1`):      "Unknown name \\\"sise\\\"",
+		selections(``):                           "Required field 'resource.instanceFlexibilityPolicy.instanceSelections'",
+		selections(`"A":{"machineTypes":["x"]}`): "'A'. Must be a match of regex",
+		selections(`"a":{}`):                     "machineTypes",
+		selections(`"a":{"machineTypes":["x"]}`): "'x'. The machine type does not exist.",
+		selections(`"a":{"machineTypes":["n1-standard-8"],"disks":[{"type":"PERSISTENT"}]}`):                                      "'PERSISTENT'. Must be one of: SCRATCH",
+		adviceAbout("SPOT", 1, `,"distributionPolicy":{"targetShape":"EVEN"}`):                                                    "'EVEN'. Must be one of: ANY",
+		adviceAbout("SPOT", 1, `,"distributionPolicy":{"zones":[{"zone":"zones/europe-west4-a"}]}`):                               "It is not a zone of region 'us-central1'",
+		adviceAbout("SPOT", 1, `,"distributionPolicy":{"zones":[{"zone":"zones/us-central1-a"},{"zone":"zones/us-central1-a"}]}`): "named twice",
+	} {
+		status, answer := w.ask(http.MethodPost, "regions/us-central1/advice/capacity", body)
+		assert.Equal(t, http.StatusBadRequest, status, body)
+		assert.Contains(t, answer, message, body)
+	}
+}
+
+func TestAdviceMayBeForSpotOnly(t *testing.T) {
+	w := newWorld(t, Options{Switches: Switches{AdviceForSpotOnly: true}})
+	status, answer := w.ask(http.MethodPost, "regions/us-central1/advice/capacity", adviceAbout("FLEX_START", 1, ""))
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "'FLEX_START'. Must be one of: SPOT.")
+	assert.Equal(t, "3600s", w.advised(adviceAbout("SPOT", 1, "")).Scores.EstimatedUptime)
+}

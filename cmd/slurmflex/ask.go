@@ -48,7 +48,7 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	err = a.with(ctx, cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
 		snap, p, err := r.Look(ctx)
 		v = view.Of(cfg, snap, p)
-		newForecaster(cfg).fill(&v)
+		filler(cfg, log)(&v)
 		return err
 	})
 	if err != nil {

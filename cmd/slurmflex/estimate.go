@@ -370,10 +370,7 @@ func quantiles(o estimate.Other) string {
 	if o.Half == nil {
 		return "no history"
 	}
-	if o.Ninety == nil {
-		return span(*o.Half) + " / ?"
-	}
-	return span(*o.Half) + " / " + span(*o.Ninety)
+	return view.Estimate{Half: secondsOf(o.Half), Ninety: secondsOf(o.Ninety)}.Short()
 }
 
 func span(seconds int64) string { return view.Span(time.Duration(seconds) * time.Second) }

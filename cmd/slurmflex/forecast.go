@@ -3,11 +3,22 @@ package main
 import (
 	"time"
 
+	"go.uber.org/zap"
+
 	"slurmflex/config"
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 )
+
+// filler adds to views what passes do not see: estimates and prices.
+func filler(cfg *config.Config, log *zap.Logger) func(*view.View) {
+	f, p := newForecaster(cfg), &pricer{path: defaultPrices, log: log}
+	return func(v *view.View) {
+		f.fill(v)
+		p.fill(v)
+	}
+}
 
 // bookAge is how old the waits may be that estimates are from.
 const bookAge = time.Hour

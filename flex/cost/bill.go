@@ -32,7 +32,9 @@ func Ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
 type Sum struct {
 	Machine [purposes]int64 // machine seconds by purpose
 	GPU     [purposes]int64 // GPU seconds by purpose
-	priced  []priced
+
+	first priced   // most sums have one price only
+	more  []priced // the others
 }
 
 // priced are machine seconds that have one price.
@@ -70,13 +72,30 @@ func (s *Sum) add(e *history.Entry, purpose Purpose, seconds int64) {
 
 // price notes machine seconds that have a price.
 func (s *Sum) price(machine string, model Model, seconds int64) {
-	for i := range s.priced { // they are few
-		if p := &s.priced[i]; p.model == model && p.machine == machine {
+	if s.first.model == "" {
+		s.first = priced{machine, model, 0}
+	}
+	if p := &s.first; p.model == model && p.machine == machine {
+		p.seconds += seconds
+		return
+	}
+	for i := range s.more { // they are few
+		if p := &s.more[i]; p.model == model && p.machine == machine {
 			p.seconds += seconds
 			return
 		}
 	}
-	s.priced = append(s.priced, priced{machine, model, seconds})
+	s.more = append(s.more, priced{machine, model, seconds})
+}
+
+// prices calls each for the machine seconds of each price.
+func (s *Sum) prices(each func(priced)) {
+	if s.first.model != "" {
+		each(s.first)
+	}
+	for _, p := range s.more {
+		each(p)
+	}
 }
 
 // plus adds another sum.
@@ -85,15 +104,26 @@ func (s *Sum) plus(other *Sum) {
 		s.Machine[purpose] += other.Machine[purpose]
 		s.GPU[purpose] += other.GPU[purpose]
 	}
-	for _, p := range other.priced {
-		s.price(p.machine, p.model, p.seconds)
-	}
+	other.prices(func(p priced) { s.price(p.machine, p.model, p.seconds) })
 }
 
 // Row is what one key comes to.
 type Row struct {
 	Key string
-	Sum
+	*Sum
+}
+
+// key is what a row is for: a text, or the raw id of a job that has no other name.
+type key struct {
+	text string
+	job  uint32
+}
+
+func (k key) String() string {
+	if k.job != 0 {
+		return fmt.Sprint(k.job)
+	}
+	return k.text
 }
 
 // Bill is what the leases of a time come to.
@@ -101,11 +131,11 @@ type Bill struct {
 	by       By
 	from, to history.Time
 	zone     *time.Location
-	rows     map[string]*Sum
+	rows     map[key]*Sum
 
-	day     dayOf  // the last that was asked for
-	lastKey string // likewise
-	last    *Sum   // its row; nil before there is one
+	day     dayOf // the last that was asked for
+	lastKey key   // likewise
+	last    *Sum  // its row; nil before there is one
 }
 
 // dayOf is a day and its name.
@@ -123,7 +153,7 @@ func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	if to == 0 {
 		to = never
 	}
-	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]*Sum{}}
+	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[key]*Sum{}}
 }
 
 // Take adds the seconds of a lease that are in the bill's time.
@@ -138,12 +168,12 @@ func (b *Bill) Take(e *history.Entry) {
 		}
 		for at := max(p.from, b.from); at < min(p.to, b.to); at = b.day.to {
 			b.setDay(at)
-			b.add(e, p, b.day.name, max(b.day.from, b.from), min(b.day.to, b.to))
+			b.add(e, p, key{text: b.day.name}, max(b.day.from, b.from), min(b.day.to, b.to))
 		}
 	})
 }
 
-func (b *Bill) add(e *history.Entry, p part, key string, from, to history.Time) {
+func (b *Bill) add(e *history.Entry, p part, key key, from, to history.Time) {
 	seconds := p.seconds(from, to)
 	if seconds == 0 {
 		return
@@ -158,22 +188,20 @@ func (b *Bill) add(e *history.Entry, p part, key string, from, to history.Time) 
 }
 
 // key is the row of a part.
-func (b *Bill) key(e *history.Entry, who *history.Who) string {
+func (b *Bill) key(e *history.Entry, who *history.Who) key {
 	switch {
 	case b.by == Account:
-		return who.Account
+		return key{text: who.Account}
 	case b.by == User:
-		return who.User
+		return key{text: who.User}
 	case b.by == Partition:
-		return who.Partition
+		return key{text: who.Partition}
 	case b.by == NodeSet:
-		return e.NodeSet
+		return key{text: e.NodeSet}
 	case who.Name != "":
-		return who.Name
-	case who.Job != 0:
-		return fmt.Sprint(who.Job)
+		return key{text: who.Name}
 	}
-	return ""
+	return key{job: who.Job}
 }
 
 // setDay finds the day of a moment in the bill's zone.
@@ -188,16 +216,24 @@ func (b *Bill) setDay(at history.Time) {
 
 // Rows are the bill's, the largest first; days in their order.
 func (b *Bill) Rows() []Row {
-	rows := make([]Row, 0, len(b.rows))
-	for key, sum := range b.rows {
-		rows = append(rows, Row{key, *sum})
+	type sized struct {
+		Row
+		all int64 // known once, as there may be a million rows
 	}
-	slices.SortFunc(rows, func(x, y Row) int {
-		if b.by == Day {
+	sorted := make([]sized, 0, len(b.rows))
+	for key, sum := range b.rows {
+		sorted = append(sorted, sized{Row{key.String(), sum}, sum.All()})
+	}
+	slices.SortFunc(sorted, func(x, y sized) int {
+		if b.by == Day || x.all == y.all {
 			return cmp.Compare(x.Key, y.Key)
 		}
-		return cmp.Or(cmp.Compare(y.All(), x.All()), cmp.Compare(x.Key, y.Key))
+		return cmp.Compare(y.all, x.all)
 	})
+	rows := make([]Row, len(sorted))
+	for i, s := range sorted {
+		rows[i] = s.Row
+	}
 	return rows
 }
 

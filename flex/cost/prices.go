@@ -67,7 +67,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 	return p, nil
 }
 
-// Hour is what a machine costs for an hour; nil if there is no price.
+// Hour is the price of a machine of that type for an hour; nil if there is none.
 func (p *Prices) Hour(machine string, model Model) *big.Rat { return p.machines[machine][model] }
 
 // hour is an hour in seconds.
@@ -77,11 +77,11 @@ const hour = 3600
 // price, by their names; what they cost is not in it.
 func (p *Prices) Of(s *Sum) (cost *big.Rat, unpriced []string) {
 	cost = new(big.Rat)
-	for _, used := range s.priced {
+	s.prices(func(used priced) {
 		if !p.add(cost, used.machine, used.model, used.seconds) && !slices.Contains(unpriced, used.machine) {
 			unpriced = append(unpriced, used.machine)
 		}
-	}
+	})
 	slices.Sort(unpriced)
 	return cost, unpriced
 }
@@ -89,11 +89,10 @@ func (p *Prices) Of(s *Sum) (cost *big.Rat, unpriced []string) {
 // As is what the sum would have cost if all of it were billed by that model; nil if
 // a price for it is missing.
 func (p *Prices) As(s *Sum, model Model) *big.Rat {
-	cost := new(big.Rat)
-	for _, used := range s.priced {
-		if !p.add(cost, used.machine, model, used.seconds) {
-			return nil
-		}
+	cost, known := new(big.Rat), true
+	s.prices(func(used priced) { known = p.add(cost, used.machine, model, used.seconds) && known })
+	if !known {
+		return nil
 	}
 	return cost
 }

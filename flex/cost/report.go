@@ -44,12 +44,13 @@ type Seconds struct {
 
 // Report is the bill with its prices; nil for none.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
-	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: []Line{}, Unpriced: []string{}}
+	rows := b.Rows()
+	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}
-	for _, row := range b.Rows() {
-		r.Rows = append(r.Rows, line(row.Key, &row.Sum, prices))
+	for _, row := range rows {
+		r.Rows = append(r.Rows, line(row.Key, row.Sum, prices))
 	}
 	total := b.Total()
 	r.Total = line("", &total, prices)

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,18 +41,29 @@ type Tally struct {
 // entry. What has not ended comes last, as a pass saw it no more than some minutes
 // ago. The error names a file or folder that cannot be read.
 func Read(dir, cluster string, kind Kind, take func(*Entry)) (Tally, error) {
+	return ReadSince(dir, cluster, kind, 0, take)
+}
+
+// ReadSince is Read for the entries that ended at from or later; it may take some that
+// ended before. It looks for the first of them by halves, because lines are appended as
+// things end, and so reads little of a long history: only Read is sure to find also what
+// was appended out of order.
+func ReadSince(dir, cluster string, kind Kind, from Time, take func(*Entry)) (Tally, error) {
 	var tally Tally
 	files, err := filesOf(Path(dir, cluster))
 	if err != nil {
 		return tally, err
 	}
-	lines := 0
+	files = slices.DeleteFunc(files, func(f file) bool { return At(f.changed) < from-slack })
+	lines := 0 // 0: it is not known how many will be read
 	for _, f := range files {
-		lines += int(f.size / lineSize)
+		if from == 0 {
+			lines += int(f.size / lineSize)
+		}
 	}
-	r := reader{kind: kind, take: take, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}, lines/2), tally: &tally}
+	r := reader{kind: kind, from: from, take: take, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}, lines/2), tally: &tally}
 	for _, f := range files {
-		if err := r.file(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been rotated away
+		if err := r.file(f); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been rotated away
 			return tally, fmt.Errorf("read the history: %w", err)
 		}
 	}
@@ -92,6 +104,7 @@ func filesOf(path string) (files []file, err error) {
 // reader reads files one after the other.
 type reader struct {
 	kind  Kind
+	from  Time
 	take  func(*Entry)
 	seed  maphash.Seed
 	seen  map[uint64]struct{} // hashes of the IDs so far; two that are alike by chance are one in 10^13 at a million
@@ -101,24 +114,60 @@ type reader struct {
 	entry   Entry
 }
 
-func (r *reader) file(name string) error {
-	f, err := os.Open(name)
+func (r *reader) file(is file) error {
+	f, err := os.Open(is.name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var from io.Reader = f
-	if strings.HasSuffix(name, ".gz") {
-		unpacked, err := gzip.NewReader(f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	var text io.Reader = f
+	if strings.HasSuffix(is.name, ".gz") {
+		if text, err = gzip.NewReader(f); err != nil {
+			return fmt.Errorf("%s: %w", is.name, err)
 		}
-		from = unpacked
+	} else if r.from > 0 {
+		begin := r.begin(f, is.size)
+		text = io.NewSectionReader(f, begin, math.MaxInt64-begin)
 	}
-	if err := r.lines(from); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if err := r.lines(text); err != nil {
+		return fmt.Errorf("%s: %w", is.name, err)
 	}
 	return nil
+}
+
+// slack is how much earlier than they ended entries may be looked for, in seconds: a
+// pass sees late what has ended, and clocks differ.
+const slack = Time(24 * time.Hour / time.Second)
+
+// probe is how much of a file is looked at in one place, in bytes.
+const probe = 64 << 10
+
+// begin is a place in a file before which nothing has ended at the reader's from or
+// later. A line begins there.
+func (r *reader) begin(f io.ReaderAt, size int64) int64 {
+	var before, found int64 // all that precedes found ended earlier
+	text := make([]byte, probe)
+	for after := size; after-before > probe; {
+		middle := before + (after-before)/2
+		n, _ := f.ReadAt(text, middle)
+		first := bytes.IndexByte(text[:n], '\n') + 1
+		if last := r.last(text[first:n]); last == 0 || last >= r.from-slack {
+			after = middle
+			continue
+		}
+		before, found = middle, middle+int64(first)
+	}
+	return found
+}
+
+// last is when the last of some lines' entries ended; 0 if they have none.
+func (r *reader) last(text []byte) (last Time) {
+	for line := range bytes.Lines(text) {
+		if line, whole := bytes.CutSuffix(line, []byte{'\n'}); whole && r.decoder.decode(line, &r.entry) == nil {
+			last = max(last, r.entry.To)
+		}
+	}
+	return last
 }
 
 func (r *reader) lines(from io.Reader) error {

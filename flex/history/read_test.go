@@ -127,6 +127,43 @@ func TestRotatedAndPackedFilesAreReadTheOldestFirst(t *testing.T) {
 	assert.Equal(t, []string{"a", "b", "c"}, ids)
 }
 
+// Entries end every hour, and passes see them only twice a day.
+func TestALongHistoryIsReadFromATimeOn(t *testing.T) {
+	dir := t.TempDir()
+	const most, late = 2000, 12
+	var entries []Entry
+	var lines []string
+	for i := range most {
+		e := granted(fmt.Sprint(i))
+		e.From += Time(3600 * (i - i%late + late - 1 - i%late)) // the last to end is seen first
+		e.To = e.From + 60
+		entries, lines = append(entries, e), append(lines, line(t, e))
+	}
+	write(t, dir, "history-alpha.jsonl.1", line(t, granted("old")), 0)
+	rapid.Check(t, func(r *rapid.T) {
+		count := rapid.IntRange(0, most).Draw(r, "lines")
+		from := At(noon) + Time(3600*rapid.IntRange(-10, most+10).Draw(r, "from"))
+		write(t, dir, "history-alpha.jsonl", strings.Join(lines[:count], ""), -most*time.Hour)
+		want := map[string]bool{}
+		for _, e := range entries[:count] {
+			if e.To >= from {
+				want[e.ID] = true
+			}
+		}
+		more := 0
+		_, err := ReadSince(dir, "alpha", Wait, from, func(e *Entry) {
+			if !want[e.ID] {
+				more++
+			}
+			delete(want, e.ID)
+			assert.False(r, e.ID == "old" && from > At(noon)+slack, "its file was last changed before")
+		})
+		require.NoError(r, err)
+		assert.Empty(r, want)
+		assert.LessOrEqual(r, more, 2*probe/len(lines[0])+24+2*late)
+	})
+}
+
 func TestOfLinesWithOneIDTheFirstCounts(t *testing.T) {
 	dir := t.TempDir()
 	again := granted("a")

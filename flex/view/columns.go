@@ -30,6 +30,7 @@ var columns = []column{
 	{"STATE", 0, false, func(_ View, r Row) string { return string(r.State) }},
 	{"LEASE", 0, false, func(_ View, r Row) string { return limitOf(r.Lease) }},
 	{"TIME", 0, false, func(v View, r Row) string { return r.When(v.SeenAt) }},
+	{"ESTIMATE", 0, true, func(_ View, r Row) string { return shortOf(r.Estimate) }},
 	{"COUNT", 0, true, func(_ View, r Row) string { return numberOf(r.Count) }},
 	{"GPUS", 0, true, func(v View, r Row) string { gpus, _ := v.gpus(r); return numberOf(gpus) }},
 	{"PLACE", 0, true, func(_ View, r Row) string { return cmp.Or(r.Zone, r.Region) }},
@@ -57,6 +58,13 @@ func numberOf(n int) string {
 		return ""
 	}
 	return fmt.Sprint(n)
+}
+
+func shortOf(e *Estimate) string {
+	if e == nil {
+		return ""
+	}
+	return e.Short()
 }
 
 func stamp(t time.Time) string {

@@ -13,6 +13,19 @@ type Estimate struct {
 	Requests int     `json:"requests"`                             // that it is from
 }
 
+// Short is the estimate in a cell of a table: the time within which half get machines,
+// and that for nine of ten. A question mark stands for what the history does not say.
+func (e Estimate) Short() string {
+	half, ninety := "?", "?"
+	if e.Half != 0 {
+		half = Span(time.Duration(e.Half))
+	}
+	if e.Ninety != 0 {
+		ninety = Span(time.Duration(e.Ninety))
+	}
+	return half + " / " + ninety
+}
+
 // String says the estimate in a sentence.
 func (e Estimate) String() string {
 	from := fmt.Sprintf("by %s like this one", Count(e.Requests, "request"))

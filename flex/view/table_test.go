@@ -20,7 +20,7 @@ func wide(t testing.TB) View {
 	v.Rows = append(v.Rows, Row{
 		NodeSet: "a-nodeset-of-a-long-name", Users: []string{"somebody-with-a-long-name"}, Nodes: "alpha-a-nodeset-of-a-long-name-[0-63]",
 		ShownAs: []string{"4294967290_17", "4294967290_18", "4294967290_19"}, State: Cancelling, Lease: Seconds(7 * 24 * time.Hour),
-		EndsAt: noon.Add(11*time.Hour + 59*time.Minute),
+		EndsAt: noon.Add(11*time.Hour + 59*time.Minute), Estimate: &Estimate{Half: Seconds(37 * time.Minute)},
 	})
 	return v
 }
@@ -39,7 +39,11 @@ func TestNoNumberIsCutAtAnyWidth(t *testing.T) {
 			}
 			assert.Subset(t, whole, number.FindAllString(text, -1), "width %d", width)
 			inOneLine := strings.Join(strings.Fields(text), " ")
-			for _, cell := range []string{" 4294967290_17 +2 ", " 7-00:00:00 ", " ends in 11h59m "} {
+			cells := []string{" 4294967290_17 +2 ", " 7-00:00:00 ", " ends in 11h59m "}
+			if look.Wide {
+				cells = append(cells, " 37m / ? ")
+			}
+			for _, cell := range cells {
 				assert.Contains(t, inOneLine, cell, "width %d", width)
 			}
 		}
@@ -53,10 +57,16 @@ func TestAFileHasEachParagraphInOneLine(t *testing.T) {
 }
 
 func TestTheWideTableHasMoreColumns(t *testing.T) {
-	text := busy(t).view().Table(Look{Now: noon, Wide: true})
-	assert.Regexp(t, `(?m)^NODESET .* TIME +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
-	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
-	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
+	v := busy(t).view()
+	for i := range v.Rows {
+		if v.Rows[i].State == Queued {
+			v.Rows[i].Estimate = &Estimate{Half: Seconds(18 * time.Minute), Ninety: Seconds(26 * time.Hour), Requests: 39}
+		}
+	}
+	text := v.Table(Look{Now: noon, Wide: true})
+	assert.Regexp(t, `(?m)^NODESET .* TIME +ESTIMATE +COUNT +GPUS +PLACE +SINCE +ENDS +GROUP$`, text)
+	assert.Regexp(t, `(?m)^a3 +812 .* for 1h30m +18m / 1d02h +2 +16 +us-central1 +2026-11-21T10:30:00Z +- +alpha-a3-job-812/a2$`, text)
+	assert.Regexp(t, `(?m)^a3 +813 .* ends in 2h00m +- +3 +24 +us-central1-a +2026-11-21T10:00:00Z +2026-11-21T14:00:00Z +alpha-a3-job-813$`, text)
 	assert.NotContains(t, busy(t).view().Table(Look{Now: noon}), "GPUS")
 }
 

@@ -82,6 +82,7 @@ type NodeSet struct {
 	Name       string   `json:"nodeset"`
 	Region     string   `json:"region"`
 	Machine    string   `json:"machine_type,omitempty"` // empty while its template could not be read
+	Price      *Price   `json:"price,omitempty"`        // nil if the price file has none
 	Partitions []string `json:"partitions"`
 	Static     int      `json:"static_nodes"`
 	Size       int      `json:"nodes"`
@@ -93,6 +94,12 @@ type NodeSet struct {
 	States     []Nodes  `json:"states"`
 
 	Alternatives []Alternative `json:"alternatives"`
+}
+
+// Price is what a flex-start machine costs.
+type Price struct {
+	Hour     float64 `json:"machine_hour"` // 0 or more
+	Currency string  `json:"currency"`
 }
 
 // Alternative is a partition that is up, has none of a nodeset's nodes, and only

@@ -3,6 +3,7 @@ package view
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -517,4 +518,32 @@ func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 	s = newScene(t)
 	s.snap = plan.Snapshot{Now: noon}
 	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())
+}
+
+func TestAJobHasCostWhatItsMachinesHaveSinceTheyAreItsOwn(t *testing.T) {
+	s := busy(t) // job 813 began at 10:30, on machines that were made for it at 10:00
+	v := s.view()
+	soFar := func() string {
+		story, err := v.Why("813", noon)
+		require.NoError(t, err)
+		at := slices.IndexFunc(story.Facts, func(fact string) bool { return strings.HasPrefix(fact, "So far: ") })
+		require.GreaterOrEqual(t, at, 0)
+		return story.Facts[at]
+	}
+	assert.Equal(t, "So far: 6.0 machine hours, 48.0 GPU hours.", soFar())
+	for i := range v.NodeSets {
+		if v.NodeSets[i].Name == "a3" {
+			v.NodeSets[i].Price = &Price{Hour: 40.5, Currency: "USD"}
+		}
+	}
+	assert.Equal(t, "So far: 6.0 machine hours, 48.0 GPU hours, 243.00 USD.", soFar())
+
+	for i := range v.Groups {
+		if v.Groups[i].Job == 813 {
+			v.Groups[i].Job = 811 // they were made for another job
+		}
+	}
+	assert.Equal(t, "So far: 4.5 machine hours, 36.0 GPU hours, 182.25 USD.", soFar())
+	v.Rows = append(v.Rows, Row{NodeSet: "g2", Nodes: "alpha-g2-0", Count: 1, State: Running, Since: noon.Add(-time.Hour), Jobs: []uint32{813, 818}})
+	assert.Equal(t, "So far: 5.5 machine hours, 40.0 GPU hours, at least 182.25 USD, shared with other jobs.", soFar())
 }

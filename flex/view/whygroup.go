@@ -26,6 +26,7 @@ func (t *teller) group(name string) bool {
 	for _, r := range rows {
 		t.row(r)
 	}
+	t.soFar(rows)
 	return true
 }
 
@@ -49,6 +50,7 @@ func (t *teller) oneGroup(g Group) {
 	for _, r := range rows {
 		t.row(r)
 	}
+	t.soFar(rows)
 	if len(rows) == 0 {
 		t.earlier(Row{Group: g.Name})
 		t.empty(g)

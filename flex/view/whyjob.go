@@ -182,6 +182,7 @@ func (t *teller) placed(j Job) {
 	for _, r := range rows {
 		t.row(r)
 	}
+	t.soFar(rows)
 	if !j.StartAt.IsZero() && slices.ContainsFunc(rows, Row.Waits) {
 		t.fact("Slurm allocated %s at %s and is powering up the nodes that have no machine.", j.Nodes, t.on(j.StartAt))
 	}

@@ -49,6 +49,7 @@ func (t *teller) flexNode(name string, set NodeSet, n Nodes) {
 	for _, r := range rows {
 		t.row(r)
 	}
+	t.soFar(rows)
 	if len(rows) == 0 {
 		t.withoutMachine(set, n)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
@@ -212,9 +213,6 @@ func (t *teller) machine(r Row) {
 		text = strings.Replace(text, " and Slurm", ", and Slurm", 1)
 	}
 	t.lead("%s.", text)
-	if r.State == Running {
-		t.fact("So far: %s.", t.hours(r))
-	}
 	if r.EndsAt.IsZero() {
 		t.fact("Compute does not show yet when the lease ends.")
 		return
@@ -230,15 +228,55 @@ func (t *teller) machine(r Row) {
 	}
 }
 
-// hours says what a row's machines have come to since they were created.
-func (t *teller) hours(r Row) string {
-	machineHours := float64(r.Count) * t.SeenAt.Sub(r.Since).Hours()
-	text := fmt.Sprintf("%.1f machine hours", machineHours)
-	set, _ := t.NodeSet(r.NodeSet)
-	if machine, known := mig.KnownMachine(set.Machine); known && machine.GPUs > 0 {
-		text += fmt.Sprintf(", %.1f GPU hours", machineHours*float64(machine.GPUs))
+// soFar says what the machines of rows have come to: those that were made for the job
+// that the story is about since they were created, others since it has had them.
+func (t *teller) soFar(rows []Row) {
+	var machineHours, gpuHours, money float64
+	currency, unpriced, shared := "", false, false
+	for _, r := range rows {
+		if r.State != Running {
+			continue
+		}
+		hours := float64(r.Count) * max(t.SeenAt.Sub(t.paidSince(r)), 0).Hours()
+		machineHours += hours
+		set, _ := t.NodeSet(r.NodeSet)
+		machine, _ := mig.KnownMachine(set.Machine)
+		gpuHours += hours * float64(machine.GPUs)
+		if set.Price == nil {
+			unpriced = true
+		} else {
+			money, currency = money+hours*set.Price.Hour, set.Price.Currency
+		}
+		shared = shared || len(r.Jobs) > 1
 	}
-	return text
+	if machineHours == 0 {
+		return
+	}
+	text := fmt.Sprintf("%.1f machine hours", machineHours)
+	if gpuHours > 0 {
+		text += fmt.Sprintf(", %.1f GPU hours", gpuHours)
+	}
+	switch {
+	case currency != "" && unpriced:
+		text += fmt.Sprintf(", at least %.2f %s", money, currency)
+	case currency != "":
+		text += fmt.Sprintf(", %.2f %s", money, currency)
+	}
+	if shared && t.id != 0 {
+		text += ", shared with other jobs"
+	}
+	t.fact("So far: %s.", text)
+}
+
+// paidSince is when a row's machines began to cost what the story is about.
+func (t *teller) paidSince(r Row) time.Time {
+	g, _ := t.find(r.Group)
+	for _, j := range t.Jobs {
+		if j.ID == t.id && g.Job != t.id && j.StartAt.After(r.Since) {
+			return j.StartAt
+		}
+	}
+	return r.Since
 }
 
 func inZone(zone string) string {

@@ -16,7 +16,7 @@ import (
 // Board holds what the daemon's last pass saw and the recent actions. It is a
 // flex.Watcher.
 type Board struct {
-	Estimate func(*view.View) // adds estimates to what a pass saw; nil: none
+	Fill func(*view.View) // adds estimates and prices to what a pass saw; nil: none
 
 	now func() time.Time
 
@@ -24,6 +24,7 @@ type Board struct {
 	cfg     *config.Config
 	problem string     // of the configuration file; empty if there is none
 	seen    *view.View // nil before the first pass
+	private bool       // Slurm hides jobs from users who do not own them
 	history view.History
 	day     past.Day
 	begun   time.Time
@@ -44,11 +45,19 @@ func (b *Board) Saw(snap plan.Snapshot, p plan.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := view.Of(b.cfg, snap, p)
-	if b.Estimate != nil {
-		b.Estimate(&seen)
+	if b.Fill != nil {
+		b.Fill(&seen)
 	}
-	b.seen = &seen
+	b.seen, b.private = &seen, snap.Private
 	b.day.See(seen)
+}
+
+// Private reports whether Slurm hid jobs from users who do not own them when a pass last
+// looked, or none has looked yet.
+func (b *Board) Private() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seen == nil || b.private
 }
 
 // Day is what passes saw in the last day.

@@ -155,6 +155,22 @@ func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
 	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "Timeline")
 }
 
+func TestAJobsPageHasItsEstimateAndItsCost(t *testing.T) {
+	w := newWorld(t)
+	w.Board.Fill = func(v *view.View) {
+		v.NodeSets[0].Price = &view.Price{Hour: 40, Currency: "USD"}
+		for i := range v.Rows {
+			if v.Rows[i].State == view.Queued {
+				v.Rows[i].Estimate = &view.Estimate{Half: view.Seconds(18 * time.Minute), Ninety: view.Seconds(32 * time.Minute), Requests: 39}
+			}
+		}
+	}
+	w.pass("ada")
+	assert.Contains(t, w.get("/why?q=812", asBrowser).Body.String(),
+		"<p>Half of such requests get machines within another 18m, nine of ten within 32m, by 39 requests like this one.</p>")
+	assert.Contains(t, w.get("/why?q=813", asBrowser).Body.String(), "<p>So far: 1.0 machine hours, 40.00 USD.</p>")
+}
+
 func TestTimesAreInTheZoneThatTheReaderNames(t *testing.T) {
 	w := newWorld(t)
 	w.pass("ada")

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex/cost"
+	"slurmflex/flex/view"
+)
+
+// pricer adds prices to views, which all users may see: so it uses the price file only
+// if all may read that. It reads the file again when it has changed.
+type pricer struct {
+	path string
+	log  *zap.Logger
+
+	changed time.Time // the file, when it was last read
+	prices  *cost.Prices
+}
+
+// fill adds the prices to the nodesets.
+func (p *pricer) fill(v *view.View) {
+	const othersRead = 0o004
+	info, err := os.Stat(p.path)
+	if err != nil || info.Mode()&othersRead == 0 {
+		return
+	}
+	if !info.ModTime().Equal(p.changed) {
+		p.changed = info.ModTime()
+		if p.prices, err = readPrices(p.path, false); err != nil {
+			p.log.Warn("no prices are shown; correct the price file", zap.Error(err))
+		}
+	}
+	if p.prices == nil {
+		return
+	}
+	for i := range v.NodeSets {
+		set := &v.NodeSets[i]
+		if price := p.prices.Hour(set.Machine, cost.Flex); price != nil {
+			hour, _ := price.Float64()
+			set.Price = &view.Price{Hour: hour, Currency: p.prices.Currency}
+		}
+	}
+}

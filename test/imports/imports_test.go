@@ -34,7 +34,7 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/monthly":   {"slurmflex/flex/cost", "slurmflex/flex/estimate", "slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/metrics":   {"slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/past":      {"slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
-	"slurmflex/flex/web":       {"slurmflex/flex", "slurmflex/flex/past", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/web":       {"slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/cost", "slurmflex/flex/past", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/slurmconf": {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/check":     {"slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/slurmgcp":  {"slurmflex/flex/check", "slurmflex/flex/slurmconf", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},

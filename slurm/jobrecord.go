@@ -10,7 +10,6 @@ import (
 // nodes.
 type JobRecord struct {
 	ID           uint32
-	HetIDs       []uint32 // of all components of its heterogeneous job, its own too; nil for no such job
 	State        JobState
 	Requeue      bool   // Slurm may requeue it
 	Batch        bool   // from sbatch; otherwise somebody waits in salloc or srun
@@ -26,7 +25,7 @@ func (r JobRecord) Requeues() bool { return r.Batch && r.Requeue }
 // holds text that somebody writes. That may have line breaks: a mark that
 // nobody can foresee tells the start of a row from such a line.
 func JobRecordFormat(mark string) string {
-	return "JobID:|" + mark + "|,HetJobIDSet:|,State:|,Requeue:|,BatchFlag:|,admin_comment:"
+	return "JobID:|" + mark + "|,State:|,Requeue:|,BatchFlag:|,admin_comment:"
 }
 
 // JobRecordError is a row of squeue that cannot be read.
@@ -81,32 +80,13 @@ func ParseJobRecords(out []byte, mark string, ids []uint32) (records []JobRecord
 
 // parseJobRecord reads one row.
 func parseJobRecord(id uint32, row string) (JobRecord, error) {
-	const fields = 7
+	const fields = 6
 	values := strings.SplitN(row, "|", fields)
 	if len(values) < fields {
 		return JobRecord{}, fmt.Errorf("%d fields, not %d", len(values), fields)
 	}
-	components, err := componentIDs(values[2])
 	return JobRecord{
-		ID: id, HetIDs: components, State: JobState(values[3]),
-		Requeue: values[4] == "1", Batch: values[5] == "1", AdminComment: notNull(values[6]),
-	}, err
-}
-
-// componentIDs are those of a set such as "6-7".
-func componentIDs(set string) ([]uint32, error) {
-	if set == "N/A" {
-		return nil, nil
-	}
-	numbers, err := Expand("[" + set + "]")
-	if err != nil {
-		return nil, fmt.Errorf("HetJobIDSet: %w", err)
-	}
-	ids := make([]uint32, len(numbers))
-	for i, number := range numbers {
-		if ids[i], err = parseJobID(number); err != nil {
-			return nil, fmt.Errorf("HetJobIDSet: %w", err)
-		}
-	}
-	return ids, nil
+		ID: id, State: JobState(values[2]),
+		Requeue: values[3] == "1", Batch: values[4] == "1", AdminComment: notNull(values[5]),
+	}, nil
 }

@@ -88,7 +88,7 @@ func newWorld(t *testing.T) *world {
 	w.serve(t, w.cloud)
 	w.answer(t, "scontrol", knowing)
 	w.answer(t, "squeue", `case "$*" in
-*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|N/A|CONFIGURING|1|1|(null)" ;;
+*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|(null)" ;;
 *" -j 812 "*) echo "812|812" ;;
 *) mark=${4#*'%D|'}; sed "s/MARK/${mark%%'<%b'*}/g" DIR/jobs ;;
 esac`)

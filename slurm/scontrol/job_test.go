@@ -153,7 +153,7 @@ func TestTextsForAJobsOwnerAreOneShortLine(t *testing.T) {
 
 // recordOf is what squeue prints of a job; the dummy puts its mark in.
 func recordOf(id, adminComment string) string {
-	return id + "|" + markOfCall + "|N/A|CONFIGURING|1|1|" + adminComment + "\n"
+	return id + "|" + markOfCall + "|CONFIGURING|1|1|" + adminComment + "\n"
 }
 
 // asked are the calls' arguments, with the same mark in all.
@@ -225,7 +225,7 @@ func TestJobsThatCannotBeReadAreNotGone(t *testing.T) {
 	_, err = c.JobRecords(t.Context(), []uint32{1, 2})
 	require.ErrorContains(t, err, "not a job record")
 
-	c = newClient(t, dummy{Stdout: "1|" + markOfCall + "|N/A\n" + recordOf("2", "(null)")})
+	c = newClient(t, dummy{Stdout: "1|" + markOfCall + "|\n" + recordOf("2", "(null)")})
 	records, err := c.JobRecords(t.Context(), []uint32{1, 2})
 	var doubt *slurm.JobRecordError
 	require.ErrorAs(t, err, &doubt)

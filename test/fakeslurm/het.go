@@ -52,14 +52,6 @@ func (j *job) hetID() uint32 {
 	return j.het[0].id
 }
 
-// hetIDs are the ids of all components.
-func (j *job) hetIDs() (ids []uint32) {
-	for _, part := range j.het {
-		ids = append(ids, part.id)
-	}
-	return ids
-}
-
 // together starts a heterogeneous job if there are nodes for all its components.
 func (p *pass) together(j *job) {
 	if j != j.het[0] || slices.ContainsFunc(j.het, func(part *job) bool { return part.unconfirmed > 0 }) {

@@ -98,12 +98,8 @@ func PrintReservations(reservations []slurm.Reservation) string {
 func PrintJobRecords(records []slurm.JobRecord, mark string) string {
 	text := &strings.Builder{}
 	for _, r := range records {
-		var components []string
-		for _, id := range r.HetIDs {
-			components = append(components, idText(id))
-		}
 		fields := map[string]string{
-			"JobID": idText(r.ID), "HetJobIDSet": cmp.Or(strings.Join(components, ","), "N/A"), "State": string(r.State),
+			"JobID": idText(r.ID), "State": string(r.State),
 			"Requeue": strconv.Itoa(b2i(r.Requeue)), "BatchFlag": strconv.Itoa(b2i(r.Batch)), "admin_comment": null(r.AdminComment),
 		}
 		for column := range strings.SplitSeq(slurm.JobRecordFormat(mark), ",") {

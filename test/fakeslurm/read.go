@@ -87,7 +87,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 			continue
 		}
 		list = append(list, slurm.JobRecord{
-			ID: j.id, HetIDs: j.hetIDs(), State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
+			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
 		})
 	}
 	return list, nil

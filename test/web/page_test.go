@@ -169,7 +169,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	makeHistory(t, l)
 	b.visit(page + "?zoom=1h")
 	for name, scheme := range map[string]string{"page.png": "light", "dark.png": "dark"} {
-		b.screen(1100, 1750, scheme)
+		b.screen(1100, 1980, scheme)
 		shoot(t, b, name)
 	}
 	b.visit(page + "why?q=nothing")

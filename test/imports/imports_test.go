@@ -32,7 +32,7 @@ var mayReach = map[string][]string{
 	"slurmflex/flex/estimate":  {"slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/cost":      {"slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/monthly":   {"slurmflex/flex/cost", "slurmflex/flex/estimate", "slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
-	"slurmflex/flex/metrics":   {"slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
+	"slurmflex/flex/metrics":   {"slurmflex/flex/cost", "slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/past":      {"slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/web":       {"slurmflex/flex", "slurmflex/flex/past", "slurmflex/flex/view", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},
 	"slurmflex/flex/slurmconf": {"slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/regular"},

@@ -116,6 +116,7 @@ slurmflex:
   max_deletions_per_round: 3
   api_calls_per_second: 40
   capacity_advice: true
+  metrics_by_account: true
   http_address: "[::1]:80"
   compute_endpoint: http://127.0.0.1:8080
   delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
@@ -147,7 +148,7 @@ slurmflex:
 		},
 	}, c.NodeSets[0])
 	assert.Equal(t, Options{
-		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, APICalls: 40, CapacityAdvice: true, HTTPAddress: "[::1]:80",
+		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, APICalls: 40, CapacityAdvice: true, MetricsByAccount: true, HTTPAddress: "[::1]:80",
 		ComputeEndpoint: "http://127.0.0.1:8080",
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
 		RunDir:          "/tmp/flex", StateDir: "/tmp/state", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",

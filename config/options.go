@@ -20,6 +20,7 @@ type Options struct {
 	MaxDeletions      int           // instances a pass that Slurm did not ask to delete; 0 to 100,000, default 10
 	APICalls          int           // calls to Compute a second, after a burst of ten seconds' worth; 1 to 1000, default 20
 	CapacityAdvice    bool          // estimate asks Compute's advice.capacity too; default false
+	MetricsByAccount  bool          // the metrics have Slurm's accounts, for anyone who may read them; default false
 	HTTPAddress       string        // host:port of metrics, health and status; default 127.0.0.1:8918
 	ComputeEndpoint   string        // http(s)://host[:port] in place of Google's; empty: Google's
 	Delegate          Delegate
@@ -47,6 +48,7 @@ func readOptions(s *section, unset Options) Options {
 		MaxDeletions:      s.integer("max_deletions_per_round", 10, 0, 100_000),
 		APICalls:          s.integer("api_calls_per_second", 20, 1, 1000),
 		CapacityAdvice:    s.flag("capacity_advice"),
+		MetricsByAccount:  s.flag("metrics_by_account"),
 		HTTPAddress:       s.address("http_address", defaultAddress),
 		ComputeEndpoint:   s.endpoint("compute_endpoint"),
 		Delegate:          readDelegate(s.section("delegate")),

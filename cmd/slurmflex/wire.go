@@ -58,7 +58,7 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 	if err != nil {
 		return nil, nil, err
 	}
-	a.history = history.New(cfg, log, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) })
+	a.history = history.New(cfg, log, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) }, a.measures.Leased)
 	r = &flex.Reconciler{
 		Config:    cfg,
 		Scheduler: a.scheduler(cfg),

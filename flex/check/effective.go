@@ -71,6 +71,7 @@ type effectiveOptions struct {
 	MaxDeletions      int               `yaml:"max_deletions_per_round"`
 	APICalls          int               `yaml:"api_calls_per_second"`
 	CapacityAdvice    bool              `yaml:"capacity_advice"`
+	MetricsByAccount  bool              `yaml:"metrics_by_account"`
 	HTTPAddress       string            `yaml:"http_address"`
 	ComputeEndpoint   string            `yaml:"compute_endpoint,omitempty"`
 	RunDir            string            `yaml:"run_dir"`
@@ -95,7 +96,7 @@ func Effective(cfg *config.Config) ([]byte, error) {
 		Partitions: map[string]effectivePartition{}, NodeSets: map[string]effectiveNodeSet{},
 		Options: effectiveOptions{
 			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions,
-			APICalls: o.APICalls, CapacityAdvice: o.CapacityAdvice, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir, StateDir: o.StateDir,
+			APICalls: o.APICalls, CapacityAdvice: o.CapacityAdvice, MetricsByAccount: o.MetricsByAccount, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir, StateDir: o.StateDir,
 			LogFile: o.LogFile, LogFormat: o.LogFormat, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
 			Delegate: effectiveDelegate(o.Delegate),
 		},

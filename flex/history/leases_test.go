@@ -39,9 +39,12 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 	w.node(node, free)
 	w.look(0)
 	w.look(10 * time.Minute)
+	assert.Equal(t, 7, w.leasedOpen, "each look reports the lease")
+	assert.Empty(t, w.leasedEnded)
 	w.gone()
 	w.gone()
 	e := w.only(Lease)
+	assert.Equal(t, []Entry{e}, w.leasedEnded, "once")
 	assert.Equal(t, Entry{
 		Version: 1, Kind: Lease, ID: "us-central1-a/alpha-a3-1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us,
 		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon.Add(75 * time.Minute)),

@@ -24,6 +24,7 @@ type Recorder struct {
 	dir      string
 	log      *zap.Logger
 	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts that jobs are charged to
+	leased   func(e *Entry, ended bool)
 
 	memory  *memory   // nil before the first look
 	saved   time.Time // when the memory was last saved
@@ -35,9 +36,10 @@ var _ flex.Watcher = (*Recorder)(nil)
 
 // New makes a recorder that writes into the configuration's state folder. Accounts
 // says which accounts jobs are charged to; it is asked once for each job that has a
-// machine or waits for one.
-func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error)) *Recorder {
-	return &Recorder{cfg: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, known: map[uint32]string{}}
+// machine or waits for one. Leased is called at each look with each lease that goes on,
+// and once with each that has ended, or a part of it that was cut off.
+func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), leased func(e *Entry, ended bool)) *Recorder {
+	return &Recorder{cfg: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, leased: leased, known: map[uint32]string{}}
 }
 
 // Use has the recorder go by another configuration; the folder stays.
@@ -53,7 +55,14 @@ func (r *Recorder) Saw(snap plan.Snapshot, p plan.Plan) {
 	}
 	m := r.memory
 	l := newLook(r.cfg, snap, p, r.accountsOf(snap))
-	ended := append(m.waits(l), m.leases(l)...)
+	leases := m.leases(l)
+	for i := range leases {
+		r.leased(&leases[i], true)
+	}
+	for _, o := range m.openLeases {
+		r.leased(&o.Entry, false)
+	}
+	ended := append(m.waits(l), leases...)
 	for _, region := range r.cfg.FlexRegions() {
 		if l.reads(region) {
 			m.looked[region] = l.now

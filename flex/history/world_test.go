@@ -56,6 +56,18 @@ type world struct {
 	cfg      *config.Config
 	snap     plan.Snapshot
 	plan     plan.Plan
+
+	leasedOpen  int     // how often a lease was reported that goes on
+	leasedEnded []Entry // those that were reported as ended
+}
+
+// leased notes what the recorder reports of leases.
+func (w *world) leased(e *Entry, ended bool) {
+	if !ended {
+		w.leasedOpen++
+		return
+	}
+	w.leasedEnded = append(w.leasedEnded, *e)
 }
 
 // newWorld is an empty cluster at noon that a recorder has looked at once.
@@ -81,7 +93,7 @@ func newWorld(t *testing.T) *world {
 
 // restart is another process.
 func (w *world) restart() {
-	w.recorder = New(w.cfg, w.log, func([]uint32) (map[uint32]string, error) { return w.accounts, nil })
+	w.recorder = New(w.cfg, w.log, func([]uint32) (map[uint32]string, error) { return w.accounts, nil }, w.leased)
 }
 
 // look is a pass that much later.

@@ -21,6 +21,7 @@ func rows(t *testing.T) (rows []string, names map[string]bool) {
 	w := busy(t)
 	w.Called("instances.aggregatedList", 200, 0)
 	w.Ran("scontrol update", 0, nil)
+	w.Leased(lease("physics"), true)
 	w.pass(0)
 	families, err := w.registry.Gather()
 	require.NoError(t, err)

@@ -38,9 +38,10 @@ type Metrics struct {
 	lastGood      prometheus.Gauge
 	sight         sight
 
-	mu     sync.Mutex // guards what follows
-	ledger ledger
-	begun  time.Time // when the last pass that saw anything began to read
+	mu       sync.Mutex // guards what follows
+	ledger   ledger
+	accounts accounts
+	begun    time.Time // when the last pass that saw anything began to read
 }
 
 var _ flex.Watcher = (*Metrics)(nil)
@@ -96,7 +97,7 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 			Name: "slurmflex_last_good_pass_timestamp_seconds",
 			Help: "Time of the last successful pass, here or, as far as known, on another controller; 0 if none.",
 		}),
-		ledger: newLedger(f),
+		ledger: newLedger(f), accounts: newAccounts(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "slurmflex_info", Help: "Always 1, with the cluster and version as labels.",

@@ -28,6 +28,7 @@ nodeset:
   g2: {node_count_dynamic_max: 1, instance_template: projects/demo/regions/europe-west4/instanceTemplates/g2,
     subnetwork: projects/demo/regions/europe-west4/subnetworks/default, zone_policy_allow: [europe-west4-b], dws_flex: {}}
   cpu: {node_count_dynamic_max: 1}
+slurmflex: {metrics_by_account: true}
 `
 
 const (

@@ -1,0 +1,87 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/history"
+)
+
+const byAccount = "slurmflex_account_machine_seconds_total"
+
+// lease is of a machine that was obtained for a job of the account: 100 s of boot, 300 s
+// with that job, 200 s with one of biology, and 50 s without any.
+func lease(account string) *history.Entry {
+	who := history.Who{Job: 1, Account: account}
+	return &history.Entry{
+		Version: history.Version, Kind: history.Lease, ID: account, Count: 1, From: 1000, To: 1650, Who: who,
+		Booting: 100, Used: 500, Idle: 50,
+		Uses: []history.Use{{Who: who, From: 1100, To: 1400}, {Who: history.Who{Job: 2, Account: "biology"}, From: 1400, To: 1600}},
+	}
+}
+
+func (w *world) accountSeconds(account, use string) float64 {
+	return testutil.ToFloat64(w.accounts.seconds.WithLabelValues(account, use))
+}
+
+func TestMachineTimeIsCountedByAccountWhenALeaseHasEnded(t *testing.T) {
+	w := newWorld(t)
+	w.Leased(lease("physics"), false)
+	assert.Equal(t, 8, testutil.CollectAndCount(w.accounts.seconds), "the counters of both accounts are there before they count")
+	assert.Zero(t, w.accountSeconds("physics", "used"))
+	w.Leased(lease("physics"), true)
+	for key, want := range map[[2]string]float64{
+		{"physics", "booting"}: 100, {"physics", "used"}: 300, {"physics", "idle"}: 50, {"physics", "wasted"}: 0, {"biology", "used"}: 200,
+	} {
+		assert.InDelta(t, want, w.accountSeconds(key[0], key[1]), 0, "%v", key)
+	}
+	w.Leased(lease("physics"), true)
+	assert.InDelta(t, 600, w.accountSeconds("physics", "used"), 0)
+	w.Leased(lease(""), true)
+	assert.InDelta(t, 300, w.accountSeconds("(none)", "used"), 0)
+}
+
+func TestMetricsHaveNoAccountsUnlessTheyAreWanted(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Options.MetricsByAccount = false
+	w.Leased(lease("physics"), true)
+	assert.Zero(t, testutil.CollectAndCount(w.accounts.seconds))
+}
+
+func TestAfterTheFirstHundredAccountsTheOthersAreOne(t *testing.T) {
+	w := newWorld(t)
+	for i := range 250 {
+		w.Leased(lease(fmt.Sprintf("a%d", i)), true)
+	}
+	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
+	assert.InDelta(t, 300, w.accountSeconds("a98", "used"), 0)
+	assert.InDelta(t, 151*300, w.accountSeconds("(other)", "used"), 0, "biology was the second")
+	w.Leased(lease("a98"), true)
+	assert.InDelta(t, 600, w.accountSeconds("a98", "used"), 0, "who has counters keeps them")
+}
+
+func TestNoNameOfAnAccountBreaksTheExposition(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"a\"} 1\nevil_total 7\n", "\xff\xfe", "\x00\x1b[2J", strings.Repeat("ü", 500), `\`} {
+		w.Leased(lease(name), true)
+	}
+	problems, err := testutil.GatherAndLint(w.registry, byAccount)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	families, err := w.registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		assert.NotEqual(t, "evil_total", f.GetName())
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				assert.LessOrEqual(t, len([]rune(l.GetValue())), 64)
+				assert.NotContains(t, l.GetValue(), "\n")
+			}
+		}
+	}
+}

@@ -294,14 +294,17 @@ var mutants = []mutant{
 	},
 	{
 		"an error in job_submit.lua refuses the job", "flex/slurmconf/lua/job_submit.lua",
-		"pcall(judge, job, parts)", "true, judge(job, parts)", []string{"flex/slurmconf"},
+		"pcall(judge, job, parts)", "true, judge(job, parts)",
+		[]string{"flex/slurmconf"},
 	},
 	{
 		"one partition that refuses a job refuses it in all", "flex/slurmconf/lua/job_submit.lua",
-		`open and rules.partitions ~= "refuse"`, "false", []string{"flex/slurmconf"},
+		`open and rules.partitions ~= "refuse"`, "false",
+		[]string{"flex/slurmconf"},
 	},
 	{
 		"what a user writes as a number of nodes gets into a shell", "flex/slurmconf/lua/cli_filter.lua",
-		`string.match(nodes, "^%d+")`, "nodes", []string{"flex/slurmconf"},
+		`string.match(nodes, "^%d+")`, "nodes",
+		[]string{"flex/slurmconf"},
 	},
 }

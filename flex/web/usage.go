@@ -65,7 +65,7 @@ func newUsage(days []cost.DayUse, err error, private bool) *usage {
 	u := &usage{Title: fmt.Sprintf("Machine hours in the last %d days", len(days)), Most: hours(most)}
 	if len(names) > shownAccounts+1 {
 		const others = "(others)"
-		for _, seconds := range append(byName, totals) {
+		for _, seconds := range slices.Concat(byName, []map[string]int64{totals}) {
 			for _, name := range names[shownAccounts:] {
 				seconds[others] += seconds[name]
 			}

@@ -83,7 +83,11 @@ func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
 	older, waiting := queued, queued
 	older.Since, waiting.State = now.Add(-time.Hour), view.Waiting
 	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting}}
-	(&forecaster{dir: w.path("history"), cluster: "alpha"}).fill(&v)
+	f := &forecaster{dir: w.path("history"), cluster: "alpha", asked: now}
+	f.fill(&v)
+	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
+	f.read(now)
+	f.fill(&v)
 	assert.Equal(t, "Half of such requests get machines within another 18m, nine of ten within 32m, by 39 requests like this one", v.Rows[0].Estimate.String())
 	assert.Nil(t, v.Rows[1].Estimate, "none has waited so long")
 	assert.Nil(t, v.Rows[2].Estimate, "nothing is requested")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -24,13 +25,15 @@ func filler(cfg *config.Config, log *zap.Logger) func(*view.View) {
 const bookAge = time.Hour
 
 // forecaster estimates the waits of a view by the history. Where the history cannot be
-// read there are no estimates.
+// read, or has not been read yet, there are no estimates. It is read beside the passes,
+// which no disk that hangs may hold up.
 type forecaster struct {
 	dir, cluster string
 
-	read  time.Time // when the history was read; zero: never
+	mu    sync.Mutex
+	asked time.Time      // when the history was last asked for; zero: never
+	book  *estimate.Book // nil: not read yet
 	waits map[string]*estimate.Samples
-	book  *estimate.Book
 }
 
 func newForecaster(cfg *config.Config) *forecaster {
@@ -39,17 +42,20 @@ func newForecaster(cfg *config.Config) *forecaster {
 
 // fill adds estimates to the rows that wait for capacity.
 func (f *forecaster) fill(v *view.View) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	now := v.SeenAt
 	for i := range v.Rows {
 		row := &v.Rows[i]
 		if row.State != view.Queued || row.Lease <= 0 || row.Since.IsZero() {
 			continue
 		}
-		if f.read.IsZero() || now.Sub(f.read) > bookAge {
-			f.read, f.waits, f.book = now, map[string]*estimate.Samples{}, estimate.NewBook(history.At(now))
-			if _, err := history.Read(f.dir, f.cluster, history.Wait, f.book.Take); err != nil {
-				f.book = estimate.NewBook(history.At(now))
-			}
+		if f.asked.IsZero() || now.Sub(f.asked) > bookAge {
+			f.asked = now
+			go f.read(now)
+		}
+		if f.book == nil {
+			return
 		}
 		samples := f.waits[row.NodeSet]
 		if samples == nil {
@@ -65,6 +71,17 @@ func (f *forecaster) fill(v *view.View) {
 			row.Estimate = &view.Estimate{Half: secondsOf(a.Half), Ninety: secondsOf(a.Ninety), Requests: a.Samples}
 		}
 	}
+}
+
+// read takes over the history as it is.
+func (f *forecaster) read(now time.Time) {
+	book := estimate.NewBook(history.At(now))
+	if _, err := history.Read(f.dir, f.cluster, history.Wait, book.Take); err != nil {
+		book = estimate.NewBook(history.At(now))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.book, f.waits = book, map[string]*estimate.Samples{}
 }
 
 func secondsOf(n *int64) view.Seconds {

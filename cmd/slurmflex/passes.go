@@ -230,6 +230,7 @@ func (a *app) onePass(ctx context.Context, w io.Writer, asJSON bool, r *flex.Rec
 	over := a.progress.begin("reading Slurm and Compute")
 	out, err := r.Sync(ctx, a.lock(r.Config), only...)
 	over()
+	a.history.Wait(recordLimit) // which counts machine time by account
 	said := did.say(w, asJSON, err)
 	return errors.Join(verdict(ctx, out, err), said, a.measures.write(file, err))
 }

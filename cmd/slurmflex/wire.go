@@ -50,6 +50,10 @@ func (a *app) config() (*config.Config, error) {
 	return cfg, nil
 }
 
+// recordLimit is how long a process that ends waits until the history is written: disks
+// that hang do not keep it.
+const recordLimit = 5 * time.Second
+
 // reconciler builds a reconciler on the real Slurm and the real Compute. The
 // caller calls closeCloud when it is done with it.
 func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logger) (r *flex.Reconciler, closeCloud func(), err error) {
@@ -67,7 +71,10 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 		Now:       time.Now,
 		Watch:     flex.Watchers{a.measures.Metrics, a.history},
 	}
-	return r, func() { _ = cloud.Close() }, nil
+	return r, func() {
+		a.history.Wait(recordLimit)
+		_ = cloud.Close()
+	}, nil
 }
 
 func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*gce.Client, error) {

@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,19 +18,32 @@ import (
 // again by the next look.
 const saveEvery = time.Minute
 
-// Recorder writes the history of what passes see. It is a flex.Watcher. A folder that
-// cannot be written is a warning, and no reason to do anything differently.
+// Recorder writes the history of what passes see, beside them. It is a flex.Watcher. A
+// folder that cannot be written is a warning, and no reason to do anything differently;
+// one on a disk that hangs holds up no pass.
 type Recorder struct {
-	cfg      *config.Config
 	dir      string
 	log      *zap.Logger
 	accounts func(jobs []uint32) (map[uint32]string, error) // of the accounts that jobs are charged to
 	leased   func(e *Entry, ended bool)
 
+	mu   sync.Mutex
+	next *sight         // what is to be recorded next; nil: nothing
+	use  *config.Config // for what comes next
+	done chan struct{}  // closed when nothing is left to record; nil: nothing is
+
+	// What follows is for the one look that is recorded at a time.
+	cfg     *config.Config
 	memory  *memory   // nil before the first look
 	saved   time.Time // when the memory was last saved
 	failing bool      // the last attempt to write has failed
 	known   map[uint32]string
+}
+
+// sight is what a pass saw.
+type sight struct {
+	snap plan.Snapshot
+	plan plan.Plan
 }
 
 var _ flex.Watcher = (*Recorder)(nil)
@@ -39,14 +53,62 @@ var _ flex.Watcher = (*Recorder)(nil)
 // machine or waits for one. Leased is called at each look with each lease that goes on,
 // and once with each that has ended, or a part of it that was cut off.
 func New(cfg *config.Config, log *zap.Logger, accounts func(jobs []uint32) (map[uint32]string, error), leased func(e *Entry, ended bool)) *Recorder {
-	return &Recorder{cfg: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, leased: leased, known: map[uint32]string{}}
+	return &Recorder{use: cfg, dir: cfg.Options.StateDir, log: log, accounts: accounts, leased: leased, known: map[uint32]string{}}
 }
 
 // Use has the recorder go by another configuration; the folder stays.
-func (r *Recorder) Use(cfg *config.Config) { r.cfg = cfg }
+func (r *Recorder) Use(cfg *config.Config) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.use = cfg
+}
 
-// Saw records what has ended since the last look.
+// Saw has what a pass saw recorded, and does not wait for it. Of passes that come while
+// an earlier one is recorded, the last one is.
 func (r *Recorder) Saw(snap plan.Snapshot, p plan.Plan) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next = &sight{snap, p}
+	if r.done == nil {
+		r.done = make(chan struct{})
+		go r.work(r.done)
+	}
+}
+
+// Wait waits until all that was seen is recorded, but no longer than that.
+func (r *Recorder) Wait(atMost time.Duration) {
+	r.mu.Lock()
+	done := r.done
+	r.mu.Unlock()
+	if done == nil {
+		return
+	}
+	select {
+	case <-done:
+	case <-time.After(atMost):
+	}
+}
+
+// work records what was seen until nothing is left.
+func (r *Recorder) work(done chan struct{}) {
+	for {
+		r.mu.Lock()
+		seen := r.next
+		r.next, r.cfg = nil, r.use
+		if seen == nil {
+			r.done = nil
+			close(done)
+		}
+		r.mu.Unlock()
+		if seen == nil {
+			return
+		}
+		r.record(seen.snap, seen.plan)
+	}
+}
+
+// record writes what has ended since the last look.
+func (r *Recorder) record(snap plan.Snapshot, p plan.Plan) {
 	if r.memory == nil {
 		_ = os.Mkdir(r.dir, 0o755) // if it cannot be made, writing says so
 		m, err := load(r.dir, r.cfg.Cluster)

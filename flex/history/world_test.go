@@ -100,6 +100,7 @@ func (w *world) restart() {
 func (w *world) look(after time.Duration) {
 	w.snap.Now = w.snap.Now.Add(after)
 	w.recorder.Saw(w.snap, w.plan)
+	w.recorder.Wait(time.Minute)
 }
 
 func (w *world) ago(d time.Duration) time.Time { return w.snap.Now.Add(-d) }

@@ -58,13 +58,14 @@ func (a *accounts) label(account string) string {
 	return name
 }
 
-// Leased takes over a lease that goes on or has ended, as the history has it.
+// Leased takes over a lease that goes on or has ended, as the history has it. It may be
+// called beside all other methods.
 func (m *Metrics) Leased(e *history.Entry, ended bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if !m.cfg.Options.MetricsByAccount {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.accounts.label(e.Account)
 	for i := range e.Uses {
 		m.accounts.label(e.Uses[i].Account)

@@ -116,7 +116,9 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 
 // Use makes another configuration apply from now on.
 func (m *Metrics) Use(cfg *config.Config) {
+	m.mu.Lock()
 	m.cfg = cfg
+	m.mu.Unlock()
 	m.begin()
 }
 

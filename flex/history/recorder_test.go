@@ -1,0 +1,38 @@
+package history
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/slurm"
+)
+
+func TestWhatHangsHoldsUpNoPass(t *testing.T) {
+	w := newWorld(t)
+	w.job(1, slurm.JobRunning, w.ago(time.Hour), "alpha-a3-0")
+	synctest.Test(t, func(t *testing.T) {
+		hang, asked := make(chan struct{}), 0
+		r := New(w.cfg, w.log, func([]uint32) (map[uint32]string, error) {
+			asked++
+			<-hang
+			return nil, nil
+		}, w.leased)
+		for range 5 {
+			r.Saw(w.snap, w.plan)
+			w.snap.Now = w.snap.Now.Add(time.Minute)
+			w.snap.Jobs = append(w.snap.Jobs, w.snap.Jobs[0])
+			w.snap.Jobs[len(w.snap.Jobs)-1].ID++
+			synctest.Wait()
+		}
+		begun := time.Now()
+		r.Wait(time.Second)
+		assert.Equal(t, time.Second, time.Since(begun), "one who waits for it does so for a while")
+		close(hang)
+		r.Wait(time.Hour)
+		assert.Equal(t, time.Second, time.Since(begun))
+		assert.Equal(t, 2, asked, "of the looks that came meanwhile the last one is recorded")
+	})
+}

@@ -43,6 +43,14 @@ func (c *Config) LongestJob(p Partition) time.Duration {
 	return longest
 }
 
+// LongerThanLeases reports whether jobs of a partition may run longer than any lease: each
+// of its nodesets of ours requeues them before a lease ends.
+func (c *Config) LongerThanLeases(p Partition) bool {
+	return c.LongestJob(p) > 0 && !slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool {
+		return set.Flex != nil && set.Flex.OnLeaseEnd != RequeueFirst
+	})
+}
+
 // KeepIdle is the longest keep_idle of a partition's nodesets; 0 if none has one.
 func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
 	for _, set := range c.SetsOf(p) {

@@ -130,6 +130,15 @@ func TestWhatSlurmConfWritesIsWhatTheCheckWants(t *testing.T) {
 	}
 }
 
+func TestJobsThatAreRequeuedBeforeTheirLeaseEndsMayBeLonger(t *testing.T) {
+	w := liveWorld(t, "24.11.5")
+	w.configure(t, "use_job_duration: true", "use_job_duration: true, on_lease_end: requeue")
+	text := w.flex(t, "config", "slurm-conf").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "\nPartitionName=train Nodes=alpha-a3-[0-7] State=UP OverSubscribe=EXCLUSIVE PowerDownOnIdle=YES MaxTime=UNLIMITED\n")
+	w.change(t, "partitions.txt", "MaxTime=6-23:50:00", "MaxTime=UNLIMITED")
+	assert.NotContains(t, w.flex(t, "config", "check", "--live").stdout.String(), "MaxTime")
+}
+
 func TestSlurmConfHasSlurmEndKeepIdleInPlaceOfPowerDownOnIdle(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "    dws_flex: {use_job_duration: true}", "    node_conf: {CPUs: 4, RealMemory: 1000}\n    dws_flex: {keep_idle: 1200}")

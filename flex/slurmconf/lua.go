@@ -78,6 +78,9 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 		return "", nil
 	}
 	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(clock(longest)))
+	if in.Config.LongerThanLeases(p) {
+		limits = "minutes = math.huge"
+	}
 	sets := in.Config.SetsOf(p)
 	if slices.ContainsFunc(sets, func(set *config.NodeSet) bool { return set.Flex == nil }) {
 		return limits, nil

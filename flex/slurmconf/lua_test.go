@@ -27,6 +27,7 @@ partitions:
   near: {partition_name: near, partition_nodeset: [near]}
   mixed: {partition_name: mixed, enable_job_exclusive: true, partition_nodeset: [a3, cpu]}
   cpu: {partition_name: cpu, partition_nodeset: [cpu]}
+  long: {partition_name: long, partition_nodeset: [long]}
   'a"b\]]$(touch x)''': {partition_nodeset: [near]}
 nodeset:
   a3:
@@ -47,6 +48,13 @@ nodeset:
     zone_policy_allow: *zones
     dws_flex: {max_run_duration: 3600}
   cpu: {nodeset_name: cpu, node_count_static: 1}
+  long:
+    nodeset_name: long
+    node_count_dynamic_max: 4
+    instance_template: projects/demo/global/instanceTemplates/near
+    subnetwork: *subnet
+    zone_policy_allow: *zones
+    dws_flex: {max_run_duration: 3600, on_lease_end: requeue}
 `
 
 const odd = `a"b\]]$(touch x)'`
@@ -56,7 +64,7 @@ func submittedInput(t *testing.T) Input {
 	cfg, err := config.Parse("alpha.yaml", []byte(submitted))
 	require.NoError(t, err)
 	in := Input{Config: cfg, Machines: map[string]Machine{}}
-	for set, name := range map[string]string{"a3": "a3-megagpu-8g", "near": "h4d-standard-192"} {
+	for set, name := range map[string]string{"a3": "a3-megagpu-8g", "near": "h4d-standard-192", "long": "h4d-standard-192"} {
 		m, known := mig.KnownMachine(name)
 		require.True(t, known)
 		in.Machines[set] = Machine{MachineType: m, Source: "here"}
@@ -173,6 +181,7 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 		"UNLIMITED":                            {in("near").with("time_limit", unlimited), invalidTime, "partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
 		"longer, or less":                      {in("near").with("time_limit", unlimited, "time_min", 60), accepted, ""},
 		"longer, in the default partition":     {fields{}.with("time_limit", 61), invalidTime, "partition near: nodes stay for at most 01:00:00; use --time=01:00:00 or less"},
+		"longer, and requeued at each end":     {in("long").with("time_limit", unlimited), accepted, ""},
 		"longer, where no node is ours":        {in("cpu").with("time_limit", unlimited), accepted, ""},
 		"in a partition that nobody knows":     {in("nope").with("time_limit", unlimited), accepted, ""},
 		"as many nodes as there are":           {in("train").with("min_nodes", 8), accepted, ""},

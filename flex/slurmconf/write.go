@@ -157,7 +157,11 @@ func partitionParameters(in Input, p config.Partition) []Parameter {
 	if keep > 0 {
 		all = append(all, SuspendTime(keep))
 	}
-	return append(all, Parameter{"MaxTime", clock(in.Config.LongestJob(p))})
+	longest := clock(in.Config.LongestJob(p))
+	if in.Config.LongerThanLeases(p) {
+		longest = "UNLIMITED"
+	}
+	return append(all, Parameter{"MaxTime", longest})
 }
 
 // merged are the parameters of a line with those of others in place of their

@@ -150,7 +150,7 @@ func TestAJobThatRunsWhenTheEndOfItsLeaseComesIsLeftAlone(t *testing.T) {
 }
 
 func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) {
-	l := cluster(t, lab.Options{Daemon: true, LongJobs: true, NodeSets: []lab.NodeSet{
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"},
 	}})
 	story := filepath.Join(l.Dir, "story")

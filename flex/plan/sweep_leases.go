@@ -17,7 +17,8 @@ import (
 // lease_end_warning before, the script is signalled once, so that it can save its work;
 // then the job is requeued, early enough for slurmctld to end it before Compute deletes
 // the machines. A job that Slurm would not requeue runs on; its AdminComment has said
-// since it began when its nodes end.
+// since it began when its nodes end. That the lease ends then two looks must have said:
+// Slurm has the reservation from an earlier one.
 func endInTime(w *wanted, _ []verdict) (s step) {
 	if w.snap.Skew > maxSkew {
 		return s
@@ -62,7 +63,7 @@ func (s *scene) endings() map[uint32]leaseEnd {
 			continue
 		}
 		at, m := s.firstEnd(j)
-		if m == nil || !s.outlives(j, at) {
+		if m == nil || !s.outlives(j, at) || !s.isReserved(m.Name, at) {
 			continue
 		}
 		whole := cmp.Or(j.HetID, j.ID)
@@ -72,4 +73,13 @@ func (s *scene) endings() map[uint32]leaseEnd {
 		}
 	}
 	return first
+}
+
+// isReserved reports whether a reservation of ours keeps jobs off the node from that end
+// of its lease on.
+func (s *scene) isReserved(node string, end time.Time) bool {
+	name := memo.Reservation(s.cfg.Cluster, end.Truncate(time.Minute))
+	return slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
+		return r.Name == name && slices.Contains(r.Nodes, node)
+	})
 }

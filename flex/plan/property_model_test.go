@@ -117,6 +117,16 @@ func (m *model) act(a plan.Action) (done bool) {
 		m.Told[a.Job] = a.Text
 	case plan.WarnJob:
 		m.Told[a.Job] = memo.Warning(m.Now, a.Because())
+	case plan.SignalJob:
+		m.Told[a.Job] = a.Text
+	case plan.RequeueJob:
+		whole := m.jobs[a.Job].HetID
+		for id, j := range m.jobs {
+			if (id == a.Job || whole != 0 && j.HetID == whole) && m.Requeues[a.Job] {
+				j.State, j.Nodes = slurm.JobPending, nil
+				m.jobs[id] = j
+			}
+		}
 	case plan.ReturnNodes:
 		m.returnNodes(a)
 	case plan.SetNodes:

@@ -321,7 +321,7 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = s.haveNodes(a.Nodes)
 		case plan.ReturnNodes:
 			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
-		case plan.CommentJob, plan.WarnJob:
+		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob:
 			ours = s.hasJob(a.About().Job)
 		case plan.CreatePolicy:
 			ours = a.Spec.Stamp.Cluster == cluster

@@ -196,7 +196,25 @@ func drawWorld(t *rapid.T) *world {
 		w.drawInstance(t, pick(t, "odd instance", append(w.nodeNames(), strangers...)...), w.drawMaker(t))
 	}
 	w.drawMemory(t)
+	if pick(t, "leases reserved before", false, true) {
+		w.reserveEnds()
+	}
 	return w
+}
+
+// reserveEnds has an earlier pass have reserved the nodes from the end of their leases on.
+func (w *world) reserveEnds() {
+	nodes := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(w.instances)) {
+		if in := w.instances[key]; !in.Terminates.IsZero() {
+			name := memo.Reservation(cluster, in.Terminates.Truncate(time.Minute))
+			nodes[name] = append(nodes[name], in.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		start, _ := memo.ParseReservation(cluster, name)
+		w.Reservations = append(w.Reservations, slurm.Reservation{Name: name, Start: start, Nodes: slices.Compact(slices.Sorted(slices.Values(nodes[name])))})
+	}
 }
 
 // houseConfig is the configuration of the house as it stands.

@@ -92,6 +92,8 @@ func TestAJobSubmitLuaThatFailsRefusesNoJob(t *testing.T) {
 	require.Error(t, err)
 	text := readFile(luaFile(l, "job_submit"))
 	require.NoError(t, os.WriteFile(luaFile(l, "job_submit"), []byte(replaced(t, "local nodes =", "local nodes = nil +")(text)), 0o644))
+	later := time.Now().Add(2 * time.Second) // slurmctld does not see a change in the second in which it has read the file
+	require.NoError(t, os.Chtimes(luaFile(l, "job_submit"), later, later))
 	awaitShown(t, 20*time.Second, "the job to be taken", func() (string, bool) {
 		out, err := submitHeld(l, tooLong...)
 		return out, err == nil

@@ -167,9 +167,10 @@ func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) 
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
 	second, _ := state(t, l).Instance("alpha-leased-0")
 	assert.True(t, second.Created.After(first.Created))
-	told, err := os.ReadFile(story)
-	require.NoError(t, err)
-	assert.Equal(t, "run\nsaves its work\nrun 1\n", string(told))
+	awaitShown(t, 20*time.Second, "its script to run again", func() (string, bool) {
+		told := readFile(story)
+		return told, told == "run\nsaves its work\nrun 1\n"
+	})
 	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
 }

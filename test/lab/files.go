@@ -123,6 +123,7 @@ nodeset:
     zone_policy_allow: [us-central1-a]
 slurmflex:
   interval: 5s
+  metrics_by_account: true
 {{- with .Keys}}
   {{.}}
 {{- end}}

@@ -26,7 +26,7 @@ help: ## print this list
 build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
-test: unit defects e2e e2e-24.11 e2e-26.05 web-test alerts-test ## run all tests; installs Slurm 22.05 and sets up 24.11 and 26.05
+test: unit defects e2e e2e-26.05 web-test alerts-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
 
 unit: ## run the tests that need neither root nor Slurm
 	go test -count=1 ./...
@@ -36,6 +36,7 @@ race: ## run the tests of RACE, the packages that start goroutines, with the rac
 	CGO_ENABLED=1 go test -race -count=1 -timeout 20m $(RACE)
 
 nightly: ## run what takes hours: every package with the race detector, 1,000 days of chaos, mutants, fuzzing, bench, soak
+	$(MAKE) e2e-24.11
 	$(MAKE) race RACE=./...
 	$(MAKE) chaos SEEDS=1000
 	$(MAKE) mutants

@@ -83,7 +83,6 @@ type job struct {
 	unconfirmed  int // nodes that have not confirmed its end
 	adminComment string
 	notices      []string
-	signals      []string
 }
 
 // Submit queues a job and gives its id: that of the array for an array.
@@ -255,16 +254,6 @@ func (c *Cluster) Notices(id uint32) []string {
 	defer c.mu.Unlock()
 	if j := c.jobs[id]; j != nil {
 		return slices.Clone(j.notices)
-	}
-	return nil
-}
-
-// Signals are those that a batch job's script has got.
-func (c *Cluster) Signals(id uint32) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if j := c.jobs[id]; j != nil {
-		return slices.Clone(j.signals)
 	}
 	return nil
 }

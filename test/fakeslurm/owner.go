@@ -88,7 +88,7 @@ func ended(call string, j *job) error {
 }
 
 // SignalJob sends a signal to a running batch job's script, which catches it.
-func (c *Cluster) SignalJob(ctx context.Context, id uint32, signal string) error {
+func (c *Cluster) SignalJob(ctx context.Context, id uint32, _ string) error {
 	return c.toJob(ctx, id, "signal", func(j *job) error {
 		switch {
 		case j.over():
@@ -96,7 +96,6 @@ func (c *Cluster) SignalJob(ctx context.Context, id uint32, signal string) error
 		case j.state != slurm.JobRunning:
 			return refuse("scancel", fmt.Sprintf("Kill job error on job id %d: Job can not be altered now, try again later", j.id), nil)
 		}
-		j.signals = append(j.signals, signal)
 		return nil
 	})
 }

@@ -56,6 +56,12 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 			vms("alpha-a3-1", "alpha-a3-job-7", "STOPPING"), counting(1), saying("alpha-a3-0", "")))
 	in("may be there as long as the group says nothing, also when the request that brought it is off the records",
 		seen(append(wanted, groupOf(7), counting(1), silent)...))
+	in("may be there as long as the group says nothing, also when its job has been requeued and the record is gone",
+		seen(nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP"), job(7, "train", "1:00:00", slurm.JobPending, ""), groupOf(7), counting(1), silent))
+	in("is not looked for under a node that another job has",
+		seen(nodes("alpha-a3-0", poweringUp), job(8, "train", "1:00:00", configured, "alpha-a3-0"), groupOf(7), counting(1), silent),
+		"create group alpha-a3-job-8 in us-central1",
+		"request 1 node (alpha-a3-0) in alpha-a3-job-8/a1 for 01:00:00")
 	in("may be there as long as the group says nothing",
 		seen(append(wanted, brought("alpha-a3-0", 49*time.Hour), counting(1), silent)...))
 	in("may show soon, whatever the group says",

@@ -99,7 +99,8 @@ func (s *scene) isAhead(g *mig.Group) bool {
 
 // noteHidden notes the instances that the group may have though none shows: those
 // that it does not say are lost, and those that it was to get of late. While it says
-// nothing, that is any of its job or node.
+// nothing, that is its node, and any of its nodeset that no other job has: its own job
+// may have been requeued since.
 func (s *scene) noteHidden(g *mig.Group) {
 	if n, _ := s.hidden(g); n <= 0 {
 		return
@@ -121,7 +122,8 @@ func (s *scene) noteHidden(g *mig.Group) {
 		return
 	}
 	for _, m := range s.members { // the records of its requests may be gone
-		if m.Name == g.Stamp.Node || m.set.Name == g.Stamp.NodeSet && slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == g.Stamp.Job }) {
+		of := func(j *slurm.Job) bool { return j.ID == g.Stamp.Job }
+		if m.Name == g.Stamp.Node || g.Stamp.Job != 0 && m.set.Name == g.Stamp.NodeSet && (len(m.jobs) == 0 || slices.ContainsFunc(m.jobs, of)) {
 			s.mayShow[m.Name] = true
 		}
 	}

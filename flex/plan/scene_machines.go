@@ -105,11 +105,13 @@ func (s *scene) anyPresent(nodes []string) bool {
 }
 
 // anyOurs reports whether any of the nodes has an instance that is ours, or may
-// be: its group has a name of ours and is not listed.
+// be: its group has a name of ours and is not listed. One that has run for half of
+// ResumeTimeout and has not joined Slurm is not waited for: Slurm would take the node
+// down before it does.
 func (s *scene) anyOurs(nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
 		return slices.ContainsFunc(s.instances[name], func(in machine) bool {
-			return s.ours(in) || strings.HasPrefix(in.Group, s.cfg.Cluster+"-")
+			return s.ours(in) || strings.HasPrefix(in.Group, s.cfg.Cluster+"-") && !s.isOld(in.Created, s.snap.ResumeTimeout/2)
 		})
 	})
 }

@@ -108,13 +108,14 @@ func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
 
 // B7: ResumeTimeout, at which Slurm would take the node down, does not end it.
 func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
-	given := func(group string) Plan {
+	given := func(group string, age time.Duration) Plan {
 		return Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
-			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), resumeTimeout(time.Hour)))
+			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour)))
 	}
 	const rearmed = `set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`
-	assert.Contains(t, actions(given("theirs")), rearmed)
-	assert.NotContains(t, actions(given("alpha-a3-job-7")), rearmed, "slurmctld would refuse a machine of ours that booted before")
+	assert.Contains(t, actions(given("theirs", time.Minute)), rearmed)
+	assert.NotContains(t, actions(given("alpha-a3-job-7", time.Minute)), rearmed, "slurmctld would refuse a machine of ours that booted before")
+	assert.Contains(t, actions(given("alpha-a3-job-7", 30*time.Minute)), rearmed, "it has had its time, and Slurm would take the node down")
 }
 
 // C20: a clash of two clusters' names says whose the group is, and not to delete it.

@@ -86,6 +86,8 @@ func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testin
 		assert.Empty(t, cancels(seven, job(9, "shared", "1:00:00", configured, "alpha-a3-0"), longer, important(1000),
 			groupOf(7, hour)), limit)
 	}
+	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(job(8, "shared", "12:00:00", configured, "alpha-a3-0"), seven,
+		groupOf(8, hour, request("a2", mig.Accepted, "alpha-a3-0", 12*time.Hour))), "the request that is long enough for both stays")
 	all := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, all, cancels(job(7, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "an admin gave the job itself more time")
 	assert.Equal(t, all, cancels(job(8, "shared", "1:01:00", configured, "alpha-a3-0"), ofSeven), "it serves nobody any more")

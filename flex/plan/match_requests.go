@@ -16,11 +16,28 @@ type settled struct {
 // settleRequests gives each live request to the cohort that it serves, and says why
 // one that serves none must go. A request is all or nothing, so one node that nobody
 // wants makes the whole of it wrong; a node of the configuration that Slurm does not
-// show, or shows in a state that we do not understand, never does.
+// show, or shows in a state that we do not understand, never does. Those whose lease is
+// long enough for all jobs of their nodes come first, and then the older ones.
 func (w *wanted) settleRequests() {
+	var short []ref
 	for _, r := range w.liveRequests() {
+		if slices.ContainsFunc(r.request.Instances, func(name string) bool {
+			m := w.nodes[name]
+			return m != nil && w.cohortOf(m) != nil && isShort(r, w.cohortOf(m))
+		}) {
+			short = append(short, r)
+		} else {
+			w.settled = append(w.settled, settled{r, w.misfit(r)})
+		}
+	}
+	for _, r := range short {
 		w.settled = append(w.settled, settled{r, w.misfit(r)})
 	}
+}
+
+// isShort reports whether the request's lease is shorter than the cohort needs.
+func isShort(r ref, c *cohort) bool {
+	return r.request.Duration > 0 && r.request.Duration < c.lease
 }
 
 // misfit says why a live request must go; empty if it is to stay. A request
@@ -71,9 +88,9 @@ func (w *wanted) misfit(r ref) string {
 			return fmt.Sprintf("it does not bring node %s of %s", name, serves.group)
 		}
 	}
-	if asked := r.request.Duration; asked > 0 && asked < serves.lease && !w.isEnough(r, serves) {
+	if isShort(r, serves) && !w.isEnough(r, serves) {
 		return fmt.Sprintf("its lease of %s is shorter than the %s that %s needs",
-			clock(asked), clock(serves.lease), serves.group)
+			clock(r.request.Duration), clock(serves.lease), serves.group)
 	}
 	serves.live = &r
 	return ""

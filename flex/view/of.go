@@ -105,7 +105,7 @@ func (b *builder) isStatic(node string) bool {
 func (b *builder) regions() []Region {
 	all := []Region{}
 	for _, name := range b.cfg.FlexRegions() {
-		r := Region{Name: name, Most: b.cfg.Options.MaxActiveRequests}
+		r := Region{Name: name, Most: b.cfg.Options.MaxActiveRequests, GPUs: []GPUQuota{}}
 		for _, g := range b.owned {
 			if g.Region == name {
 				r.Active += len(g.Live())

@@ -75,6 +75,10 @@ type Region struct {
 	ReadFail string `json:"error,omitempty"` // why it could not be read
 
 	KnownAt time.Time `json:"last_known_at,omitzero"` // when it was last read, if it could not be read now
+
+	GPUs      []GPUQuota  `json:"gpu_quotas"`               // those of its nodesets' machines that Compute shows
+	Tightest  *QuotaUsage `json:"tightest_quota,omitempty"` // nil if Compute shows none
+	QuotaFail string      `json:"quota_error,omitempty"`    // why the quotas could not be read
 }
 
 // NodeSet is a nodeset whose nodes are provisioned by flex-start.

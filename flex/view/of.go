@@ -24,7 +24,7 @@ func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 	b.unseen = unseen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: cfg.Cluster, SeenAt: second(snap.Now),
-		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(),
+		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Hosts: b.hosts(), Jobs: b.jobs(),
 		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Actions: []Action{},
 	}
 	for _, row := range snap.Unread {

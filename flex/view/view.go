@@ -27,6 +27,7 @@ type View struct {
 	NodeSets []NodeSet `json:"nodesets"` // the flex-start ones
 	Rows     []Row     `json:"rows"`
 	Groups   []Group   `json:"groups"`
+	Hosts    []Host    `json:"hosts"`       // of machines of which Compute shows where they are
 	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
 	Skipped  []Skipped `json:"unread_rows"` // of Slurm's output
 	Problems []string  `json:"problems"`

@@ -42,7 +42,7 @@ func TestTheDaemonReadsQuotasEveryFiveMinutesBesideThePasses(t *testing.T) {
 		calls, noted := 0, []mig.Quota(nil)
 		answer := error(nil)
 		q := &quotas{
-			region: func(ctx context.Context, name string) (mig.Region, error) {
+			region: func(_ context.Context, name string) (mig.Region, error) {
 				calls++
 				time.Sleep(time.Second)
 				return mig.Region{Name: name, Quotas: []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: float64(calls)}}}, answer

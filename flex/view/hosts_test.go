@@ -1,7 +1,6 @@
 package view
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,7 +34,7 @@ func TestAJobsRanksAreOnNeighboursInTurnAndThenOnWhatIsNotKnown(t *testing.T) {
 	_, _, err = v.Ranks("816")
 	require.EqualError(t, err, "job 816 has no nodes yet; ask again from its script")
 	_, _, err = v.Ranks("99")
-	assert.True(t, errors.Is(err, ErrUnknown))
+	require.ErrorIs(t, err, ErrUnknown)
 }
 
 func TestHostsAreOrderedByClusterBlockSubblockAndHost(t *testing.T) {

@@ -20,7 +20,9 @@ func TestARegionShowsTheGPUsThatAreUsedRequestedAndAllowed(t *testing.T) {
 	}
 	assert.Positive(t, requested)
 	v.SetQuotas(mig.Region{Name: us, Quotas: []mig.Quota{
-		{Metric: h100, Limit: 128, Usage: 40}, {Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 149}, {Metric: "INSTANCES", Limit: 1000, Usage: 5},
+		{Metric: h100, Limit: 128, Usage: 40},
+		{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 149},
+		{Metric: "INSTANCES", Limit: 1000, Usage: 5},
 		{Metric: "STATIC_ADDRESSES", Limit: 8, Usage: 8},
 	}})
 	v.SetQuotas(mig.Region{Name: "mars", Quotas: []mig.Quota{{Metric: h100}}})

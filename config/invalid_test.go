@@ -223,6 +223,10 @@ func TestInvalidFiles(t *testing.T) {
 			"dws_flex:", "placement_max_distance: 4\n    dws_flex:",
 			`12: nodeset.a3.placement_max_distance: 4 is above 3; give 1 to 3`,
 		},
+		"a topology of A4X": {
+			"dws_flex:", "accelerator_topology: 1x72\n    dws_flex:",
+			`12: nodeset.a3.accelerator_topology: "1x72" is of A4X machines, which flex-start does not offer; remove it or set dws_flex.enabled: false`,
+		},
 		"a placement distance of 0": {
 			"dws_flex:", "placement_max_distance: 0\n    dws_flex:",
 			`12: nodeset.a3.placement_max_distance: 0 is below 1; give 1 to 3`,

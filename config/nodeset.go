@@ -119,6 +119,9 @@ func (s *section) refuseOtherProvisioning() {
 			s.problem(key, "spot %s", fix)
 		}
 	}
+	if topology := s.text("accelerator_topology", ""); topology != "" {
+		s.problem("accelerator_topology", "%s is of A4X machines, which flex-start does not offer; remove it or set dws_flex.enabled: false", quote(topology))
+	}
 	const one = "ANY_SINGLE_ZONE"
 	if shape := s.text("zone_target_shape", one); shape != one {
 		s.problem("zone_target_shape", "%s is not for flex-start, whose nodes come in one zone; give %s", quote(shape), one)

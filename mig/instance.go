@@ -13,8 +13,14 @@ type Instance struct {
 	Created    time.Time // when the VM was created
 	Terminates time.Time // the end of its lease; zero until it runs, or if it has none
 	FlexStart  bool      // provisioning model FLEX_START; anything else is billed otherwise
+	Host       Host      // where the machine's host is; zero while it does not run, or if Compute does not show it
 	Unread     string    // what of it could not be read; empty if all was. It is there, and nothing may be done to it
 }
+
+// Host is where a physical host is, in Compute's ids. Hosts of a subblock have a
+// better network between them than those of a block, and these than those of a
+// cluster.
+type Host struct{ Cluster, Block, Subblock, Host string }
 
 // Leaving reports whether the VM is on its way out, or stopped for good: a
 // flex-start VM cannot be started again.

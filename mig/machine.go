@@ -13,6 +13,11 @@ const (
 	DefaultActiveRequests = 100
 )
 
+// DefaultOperations is how many operations of a kind a project may have in flight
+// unless Google raised it. Source: Compute's page "Concurrent operation quotas", which
+// gives it for global operations, and that regions have such a quota each.
+const DefaultOperations = 500
+
 // MachineType is what an instance of a machine type has.
 type MachineType struct {
 	Name   string

@@ -33,15 +33,42 @@ func TestGPUsCountToTheQuotaOfPreemptibleOnes(t *testing.T) {
 }
 
 func TestAQuotaThatARegionDoesNotShowIsNotZero(t *testing.T) {
-	r := Region{Quotas: []Quota{{"A", 0}, {"B", 8}}}
+	r := Region{Quotas: []Quota{{"A", 0, 0}, {"B", 8, 1}}}
 	for metric, want := range map[string]struct {
 		limit float64
 		shown bool
 	}{"A": {0, true}, "B": {8, true}, "C": {0, false}} {
-		limit, shown := r.Quota(metric)
-		assert.InDelta(t, want.limit, limit, 0, metric)
+		q, shown := r.Quota(metric)
+		assert.InDelta(t, want.limit, q.Limit, 0, metric)
 		assert.Equal(t, want.shown, shown, metric)
 	}
+}
+
+func TestAProjectWithoutPreemptibleGPUsUsesItsStandardOnes(t *testing.T) {
+	const standard, preemptible = "NVIDIA_L4_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS"
+	for name, test := range map[string]struct {
+		quotas []Quota
+		want   string
+	}{
+		"both":                           {[]Quota{{standard, 8, 0}, {preemptible, 16, 0}}, preemptible},
+		"none that is preemptible":       {[]Quota{{standard, 8, 0}, {preemptible, 0, 0}}, standard},
+		"none at all":                    {[]Quota{{standard, 0, 0}, {preemptible, 0, 0}}, preemptible},
+		"the standard one is not shown":  {[]Quota{{preemptible, 0, 0}}, preemptible},
+		"only the standard one is shown": {[]Quota{{standard, 8, 0}}, standard},
+		"neither is shown":               {[]Quota{{"INSTANCES", 8, 0}}, ""},
+	} {
+		q, shown := Region{Quotas: test.quotas}.GPUQuota("nvidia-l4")
+		assert.Equal(t, test.want, q.Metric, name)
+		assert.Equal(t, test.want != "", shown, name)
+	}
+}
+
+func TestTheQuotasOfFlexStartAreThoseThatCountHere(t *testing.T) {
+	r := Region{Quotas: []Quota{{"STATIC_ADDRESSES", 8, 8}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}, {"INSTANCE_GROUPS", 5, 0}}}
+	assert.Equal(t, []Quota{{"INSTANCE_GROUPS", 5, 0}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}},
+		r.FlexQuotas([]string{"nvidia-l4", "", "nvidia-l4"}))
+	assert.InDelta(t, 0.5, r.Quotas[2].Full(), 0)
+	assert.InDelta(t, 1, Quota{Limit: 0}.Full(), 0, "nothing more can be had")
 }
 
 func fit() Template {

@@ -46,9 +46,11 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 		return view.View{}, err
 	}
 	err = a.with(ctx, cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
+		quotasRead := a.quotas.now(ctx, cfg.FlexRegions())
 		snap, p, err := r.Look(ctx)
+		quotasRead()
 		v = view.Of(cfg, snap, p)
-		filler(cfg, log)(&v)
+		a.filler(ctx, cfg, log)(&v)
 		return err
 	})
 	if err != nil {

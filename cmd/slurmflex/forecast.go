@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -12,12 +13,13 @@ import (
 	"slurmflex/flex/view"
 )
 
-// filler adds to views what passes do not see: estimates and prices.
-func filler(cfg *config.Config, log *zap.Logger) func(*view.View) {
+// filler adds to views what passes do not see: estimates, prices and quotas.
+func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) func(*view.View) {
 	f, p := newForecaster(cfg), &pricer{path: defaultPrices, log: log}
 	return func(v *view.View) {
 		f.fill(v)
 		p.fill(v)
+		a.quotas.fill(ctx, v)
 	}
 }
 

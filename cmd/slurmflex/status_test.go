@@ -65,7 +65,9 @@ a3 +812 +ada +alpha-a3-\[0-1\] +queued +02:00:00 +for .*
     last error: capacity
 
 nodeset a3: 8 nodes, 6 powered down, 2 powering up; 1 active request
-region us-central1: 1 of 100 active requests\n$`, r.stdout.String())
+region us-central1: 1 of 100 active requests
+  a3-highgpu GPUs \(PREEMPTIBLE_NVIDIA_H100_GPUS\): 0 used, 16 requested, 1000000 allowed
+  tightest quota: INSTANCE_GROUPS, 1 of 1000000 used\n$`, r.stdout.String())
 
 	w.cloud.SetCapacity("", "", -1)
 	w.cloud.Advance(fakegce.DefaultAttemptInterval)

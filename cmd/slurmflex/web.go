@@ -13,7 +13,7 @@ import (
 // waits for that.
 func (a *app) serve(ctx context.Context, r *flex.Reconciler) (board *web.Board, wait func()) {
 	board = web.NewBoard(r.Config, time.Now)
-	board.Fill = filler(r.Config, r.Log)
+	board.Fill = a.filler(ctx, r.Config, r.Log)
 	r.Watch = flex.Watchers{board, r.Watch}
 	server := &web.Server{
 		Board: board, Address: r.Config.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.handler(r.Log),

@@ -34,6 +34,7 @@ type app struct {
 	progress progress
 	measures measures
 	history  *history.Recorder // nil before there are passes
+	quotas   *quotas           // nil before there are passes
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -63,6 +64,7 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 		return nil, nil, err
 	}
 	a.history = history.New(cfg, log, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) }, a.measures.Leased)
+	a.quotas = &quotas{region: cloud.Region, note: a.measures.Quotas}
 	r = &flex.Reconciler{
 		Config:    cfg,
 		Scheduler: a.scheduler(cfg),

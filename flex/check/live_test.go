@@ -142,6 +142,15 @@ func TestAQuotaOfGroupsSaysHowManyJobsMayHaveNodes(t *testing.T) {
 	}
 }
 
+func TestRequestsThatAreMadeAtOnceAreComparedWithTheOperationsThatMayBe(t *testing.T) {
+	for most, wrong := range map[string]bool{"500": false, "501": true} {
+		cfg := changed(t, "max_active_requests: 6", "max_active_requests: "+most)
+		found := Compare(cfg, Observe(t.Context(), cfg, controller{}, &cloud{quotas: []mig.Quota{{Metric: mig.ActiveRequestsQuota, Limit: 1e6}}}, time.Now))
+		advice := keys(found, Advice)["slurmflex.max_active_requests"]
+		assert.Equal(t, wrong, strings.HasPrefix(advice, most+" active requests in us-central1 can be made at once, and Compute documents a default of 500 concurrent operations; "), advice)
+	}
+}
+
 func TestTheNodesetsOfARegionShareItsQuota(t *testing.T) {
 	const h100 = "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	for limit, wrong := range map[float64]bool{112: false, 111: true} { // 8 nodes of a3 and 6 of one, 8 GPUs each

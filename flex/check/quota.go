@@ -22,9 +22,8 @@ type need struct {
 // not show every quota with its region; those that it does not show are skipped.
 func (j *judge) quotas() {
 	for _, n := range j.needs() {
-		limit, shown := j.world.Regions[n.region].Is.Quota(n.metric)
-		if shown {
-			j.gpus(n, int(limit))
+		if q, shown := j.world.Regions[n.region].Is.GPUQuota(n.machine.GPU); shown {
+			j.gpus(n, q)
 		}
 	}
 	const key = "slurmflex.max_active_requests"
@@ -35,11 +34,15 @@ func (j *judge) quotas() {
 			continue
 		}
 		j.groups(region, r.Is)
-		limit, shown := r.Is.Quota(mig.ActiveRequestsQuota)
+		if most > mig.DefaultOperations {
+			j.say(Advice, key, "%d active requests in %s can be made at once, and Compute documents a default of %d concurrent operations; it does not show the project's quota regional_concurrent_operations, so look it up in the console, and ask for more or set this to %[3]d",
+				most, region, mig.DefaultOperations)
+		}
+		q, shown := r.Is.Quota(mig.ActiveRequestsQuota)
 		switch {
-		case shown && float64(most) > limit:
+		case shown && float64(most) > q.Limit:
 			j.say(Fault, key, "%d active requests in %s are more than the project's quota %s of %d; set this to %[4]d or ask Google for more",
-				most, region, mig.ActiveRequestsQuota, int(limit))
+				most, region, mig.ActiveRequestsQuota, int(q.Limit))
 		case !shown && most > mig.DefaultActiveRequests:
 			j.say(Advice, key, "%d active requests in %s are more than the default quota of %d, and Compute does not show the project's quota %s; look it up in the console",
 				most, region, mig.DefaultActiveRequests, mig.ActiveRequestsQuota)
@@ -60,9 +63,9 @@ func (j *judge) groups(region string, r mig.Region) {
 		nodes += set.Size()
 	}
 	for _, metric := range mig.GroupQuotas() {
-		if limit, shown := r.Quota(metric); shown && int(limit) < nodes {
+		if q, shown := r.Quota(metric); shown && int(q.Limit) < nodes {
 			j.say(Advice, key, "quota %s of %s is %d: each waiting or running job on flex-start nodes has a group of its own, so at most %[3]d jobs can have nodes at once, although there are %d nodes; ask Google for more if jobs are that small",
-				metric, region, int(limit), nodes)
+				metric, region, int(q.Limit), nodes)
 		}
 	}
 }
@@ -94,14 +97,15 @@ func (j *judge) needs() []*need {
 	return all
 }
 
-func (j *judge) gpus(n *need, limit int) {
+func (j *judge) gpus(n *need, q mig.Quota) {
+	limit := int(q.Limit)
 	if limit >= n.gpus {
 		return
 	}
 	set := n.sets[0]
 	key := "nodeset." + set.Name + ".node_count_dynamic_max"
 	if limit < n.machine.GPUs {
-		j.say(Fault, key, "quota %s of %s is %d, too little for a single %s; ask Google for %d", n.metric, n.region, limit, n.machine.Name, n.gpus)
+		j.say(Fault, key, "quota %s of %s is %d, too little for a single %s; ask Google for %d", q.Metric, n.region, limit, n.machine.Name, n.gpus)
 		return
 	}
 	instead := ""
@@ -109,5 +113,5 @@ func (j *judge) gpus(n *need, limit int) {
 		instead = fmt.Sprintf(", or set the number of nodes to %d", limit/n.machine.GPUs)
 	}
 	j.say(Advice, key, "quota %s of %s is %d, less than the %d GPUs of all %d nodes, so some nodes wait for others; ask Google for more%s",
-		n.metric, n.region, limit, n.gpus, n.nodes, instead)
+		q.Metric, n.region, limit, n.gpus, n.nodes, instead)
 }

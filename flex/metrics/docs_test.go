@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"slurmflex/mig"
 )
 
 // rows are the rows of the table of docs/metrics.md that all the metrics which
@@ -22,6 +24,7 @@ func rows(t *testing.T) (rows []string, names map[string]bool) {
 	w.Called("instances.aggregatedList", 200, 0)
 	w.Ran("scontrol update", 0, nil)
 	w.Leased(lease("physics"), true)
+	w.Quotas(us, []mig.Quota{{Metric: "INSTANCE_GROUPS"}})
 	w.pass(0)
 	families, err := w.registry.Gather()
 	require.NoError(t, err)

@@ -36,6 +36,8 @@ type Metrics struct {
 	interval      prometheus.Gauge
 	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
+	quotaUsed     *prometheus.GaugeVec // by region and quota
+	quotaLimit    *prometheus.GaugeVec // by region and quota
 	sight         sight
 
 	mu       sync.Mutex // guards what follows
@@ -97,6 +99,12 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 			Name: "slurmflex_last_good_pass_timestamp_seconds",
 			Help: "Time of the last successful pass, here or, as far as known, on another controller; 0 if none.",
 		}),
+		quotaUsed: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "slurmflex_quota_used", Help: "What the project uses of a quota that flex-start uses; absent if Compute does not show it.",
+		}, []string{"region", "quota"}),
+		quotaLimit: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "slurmflex_quota_limit", Help: "Limit of a quota that flex-start uses; absent if Compute does not show it.",
+		}, []string{"region", "quota"}),
 		ledger: newLedger(f), accounts: newAccounts(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
@@ -214,6 +222,8 @@ func (m *Metrics) Stood(err error) {
 	case errors.Is(err, flex.ErrStandby):
 		outcome = standby
 		m.sight.set(nil)
+		m.quotaUsed.Reset()
+		m.quotaLimit.Reset()
 		m.ledger.forget()
 	case err != nil:
 		outcome = failed
@@ -224,6 +234,19 @@ func (m *Metrics) Stood(err error) {
 		m.lastGood.Set(seconds(m.now()))
 	}
 	m.passes.WithLabelValues(outcome).Inc()
+}
+
+// Quotas takes over what Compute shows of a region's quotas; none if it could not be
+// read.
+func (m *Metrics) Quotas(region string, quotas []mig.Quota) {
+	if len(quotas) == 0 {
+		m.quotaUsed.DeletePartialMatch(prometheus.Labels{"region": region})
+		m.quotaLimit.DeletePartialMatch(prometheus.Labels{"region": region})
+	}
+	for _, q := range quotas {
+		m.quotaUsed.WithLabelValues(region, q.Metric).Set(q.Usage)
+		m.quotaLimit.WithLabelValues(region, q.Metric).Set(q.Limit)
+	}
 }
 
 // Called counts a call to Compute; see gce.Options.

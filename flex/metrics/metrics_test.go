@@ -364,3 +364,14 @@ func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
 	w.Saw(w.snap, lost)
 	assert.Equal(t, 2.0, count())
 }
+
+func TestQuotasAreThoseThatWereReadLast(t *testing.T) {
+	w := newWorld(t)
+	w.Quotas(us, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 7}})
+	w.Quotas(europe, []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 100, Usage: 1}})
+	w.Quotas(europe, nil)
+	assert.InDelta(t, 7, testutil.ToFloat64(w.quotaUsed), 0, "the only one")
+	assert.InDelta(t, 150, testutil.ToFloat64(w.quotaLimit), 0)
+	w.Stood(flex.ErrStandby)
+	assert.Zero(t, testutil.CollectAndCount(w.quotaUsed)+testutil.CollectAndCount(w.quotaLimit), "this host knows no longer")
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"slurmflex/slurm"
 )
 
 // Filter says which part of a view is wanted; what is empty is no condition.
@@ -33,6 +35,14 @@ func (v View) Only(f Filter) View {
 	v.Groups = keep(v.Groups, func(g Group) bool {
 		return shown(g.NodeSet) && (f.User == "" || slices.ContainsFunc(v.Jobs, func(j Job) bool { return j.ID == g.Job }))
 	})
+	nodes := map[string]bool{}
+	for _, r := range v.Rows {
+		names, _ := slurm.Expand(r.Nodes) // it was folded here
+		for _, name := range names {
+			nodes[name] = true
+		}
+	}
+	v.Hosts = keep(v.Hosts, func(h Host) bool { return nodes[h.Node] })
 	v.Regions = keep(v.Regions, func(r Region) bool {
 		return slices.ContainsFunc(v.NodeSets, func(s NodeSet) bool { return s.Region == r.Name })
 	})

@@ -24,7 +24,7 @@ func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 	b.unseen = unseen
 	v := View{
 		Envelope: EnvelopeOf("status"), Cluster: cfg.Cluster, SeenAt: second(snap.Now),
-		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Jobs: b.jobs(),
+		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Hosts: b.hosts(), Jobs: b.jobs(),
 		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Actions: []Action{},
 	}
 	for _, row := range snap.Unread {
@@ -105,7 +105,7 @@ func (b *builder) isStatic(node string) bool {
 func (b *builder) regions() []Region {
 	all := []Region{}
 	for _, name := range b.cfg.FlexRegions() {
-		r := Region{Name: name, Most: b.cfg.Options.MaxActiveRequests}
+		r := Region{Name: name, Most: b.cfg.Options.MaxActiveRequests, GPUs: []GPUQuota{}}
 		for _, g := range b.owned {
 			if g.Region == name {
 				r.Active += len(g.Live())

@@ -181,4 +181,7 @@ func (t *table) region(r Region) {
 		return
 	}
 	t.paragraph(Plain, fmt.Sprintf("region %s: %d of %d active requests", r.Name, r.Active, r.Most))
+	for _, text := range r.Quotas() {
+		t.paragraph(Plain, "  "+text)
+	}
 }

@@ -27,6 +27,7 @@ type View struct {
 	NodeSets []NodeSet `json:"nodesets"` // the flex-start ones
 	Rows     []Row     `json:"rows"`
 	Groups   []Group   `json:"groups"`
+	Hosts    []Host    `json:"hosts"`       // of machines of which Compute shows where they are
 	Jobs     []Job     `json:"jobs"`        // every job in Slurm's queue
 	Skipped  []Skipped `json:"unread_rows"` // of Slurm's output
 	Problems []string  `json:"problems"`
@@ -75,6 +76,10 @@ type Region struct {
 	ReadFail string `json:"error,omitempty"` // why it could not be read
 
 	KnownAt time.Time `json:"last_known_at,omitzero"` // when it was last read, if it could not be read now
+
+	GPUs      []GPUQuota  `json:"gpu_quotas"`               // those of its nodesets' machines that Compute shows
+	Tightest  *QuotaUsage `json:"tightest_quota,omitempty"` // nil if Compute shows none
+	QuotaFail string      `json:"quota_error,omitempty"`    // why the quotas could not be read
 }
 
 // NodeSet is a nodeset whose nodes are provisioned by flex-start.

@@ -29,6 +29,7 @@ type Story struct {
 	Summary string   `json:"summary"` // state, cause, since when, and what comes next
 	Facts   []string `json:"facts"`   // the few facts that matter to the job's owner
 	Details []string `json:"details"` // earlier attempts, Google's whole error messages, recent actions
+	Hosts   []Host   `json:"hosts"`   // of the machines, those near each other together
 }
 
 // Sentences is the whole story, the summary first.
@@ -58,7 +59,7 @@ func (v View) Why(subject string, now time.Time) (Story, error) {
 	if subject == "" || len(subject) > MaxQuery {
 		return Story{}, unknownError("give the number of a job, or the name of a node or group")
 	}
-	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}}}
+	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}, Hosts: []Host{}}}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
 	switch {
@@ -72,6 +73,7 @@ func (v View) Why(subject string, now time.Time) (Story, error) {
 		return Story{}, unknownError(fmt.Sprintf("no job, node or group named %q%s", Printable(subject), v.butUnread()))
 	}
 	t.epilogue()
+	t.story.Hosts = append(t.story.Hosts, v.hostsOf(t.machines())...)
 	t.story.Summary = Printable(t.story.Summary)
 	for _, layer := range [][]string{t.story.Facts, t.story.Details} {
 		for i, s := range layer {

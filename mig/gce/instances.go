@@ -147,6 +147,9 @@ func instanceOf(m *computepb.Instance, region, zone string, wrong faulty) mig.In
 		Created:   created,
 		FlexStart: m.GetScheduling().GetProvisioningModel() == "FLEX_START",
 	}
+	if at := m.GetResourceStatus().GetPhysicalHostTopology(); at != nil {
+		in.Host = mig.Host{Cluster: at.GetCluster(), Block: at.GetBlock(), Subblock: at.GetSubblock(), Host: at.GetHost()}
+	}
 	if end := m.GetResourceStatus().GetScheduling().GetTerminationTimestamp(); end != "" {
 		in.Terminates, err = time.Parse(time.RFC3339, end)
 		wrong.note("terminationTimestamp", err)

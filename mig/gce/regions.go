@@ -29,7 +29,7 @@ func (c *Client) Region(ctx context.Context, name string) (mig.Region, error) {
 	}
 	r := mig.Region{Name: p.GetName(), Up: p.GetStatus() == "UP"}
 	for _, q := range p.GetQuotas() {
-		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.GetMetric(), Limit: q.GetLimit()})
+		r.Quotas = append(r.Quotas, mig.Quota{Metric: q.GetMetric(), Limit: q.GetLimit(), Usage: q.GetUsage()})
 	}
 	return r, nil
 }

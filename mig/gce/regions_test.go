@@ -20,9 +20,9 @@ func TestARegionShowsItsStateAndTheQuotasThatItShows(t *testing.T) {
 		r, err := w.Region(t.Context(), region)
 		require.NoError(t, err)
 		assert.True(t, r.Up)
-		limit, shown := r.Quota("PREEMPTIBLE_NVIDIA_H100_GPUS")
+		q, shown := r.Quota("PREEMPTIBLE_NVIDIA_H100_GPUS")
 		assert.True(t, shown)
-		assert.InDelta(t, 16, limit, 0)
+		assert.Equal(t, mig.Quota{Metric: "PREEMPTIBLE_NVIDIA_H100_GPUS", Limit: 16}, q)
 		_, shown = r.Quota(mig.ActiveRequestsQuota)
 		assert.False(t, shown)
 

@@ -112,6 +112,7 @@ func (s *Server) run(v *vm) {
 		return
 	}
 	v.api.Status, v.api.LastStartTimestamp = "RUNNING", stamp(s.now)
+	v.api.ResourceStatus = &compute.ResourceStatus{PhysicalHostTopology: s.topology(v)}
 	if v.duration > 0 {
 		s.lease(v, v.duration)
 	}
@@ -122,7 +123,8 @@ func (s *Server) run(v *vm) {
 func (s *Server) lease(v *vm, left time.Duration) {
 	v.ends = s.now.Add(left)
 	v.api.ResourceStatus = &compute.ResourceStatus{
-		Scheduling: &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)},
+		Scheduling:           &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)},
+		PhysicalHostTopology: v.api.ResourceStatus.PhysicalHostTopology,
 	}
 	s.after(left, func() { s.expire(v) })
 }

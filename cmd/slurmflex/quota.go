@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+)
+
+const (
+	quotaAge   = 5 * time.Minute  // how old the quotas may be that are shown
+	quotaLimit = 10 * time.Second // for reading those of one region
+)
+
+// quotas adds to views what the project has and uses of the quotas of each region. In
+// a daemon they are read beside the passes, which need none of them.
+type quotas struct {
+	region func(ctx context.Context, name string) (mig.Region, error)
+	note   func(region string, quotas []mig.Quota) // takes those that flex-start uses
+
+	mu    sync.Mutex
+	known map[string]*knownQuotas // by region
+}
+
+// knownQuotas is what was read of a region.
+type knownQuotas struct {
+	asked time.Time // when it was last asked for
+	read  bool
+	is    mig.Region
+	err   error
+}
+
+// fill adds what is known, and begins to read what is too old.
+func (q *quotas) fill(ctx context.Context, v *view.View) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range v.Regions {
+		r := &v.Regions[i]
+		known := q.of(r.Name)
+		if known.asked.IsZero() || v.SeenAt.Sub(known.asked) >= quotaAge {
+			known.asked = v.SeenAt
+			go q.read(ctx, r.Name)
+		}
+		switch {
+		case !known.read:
+		case known.err != nil:
+			r.QuotaFail = known.err.Error()
+			q.note(r.Name, nil)
+		default:
+			v.SetQuotas(known.is)
+			q.note(r.Name, known.is.FlexQuotas(v.GPUTypes(r.Name)))
+		}
+	}
+}
+
+// now reads regions that are about to be shown, and begins at once.
+func (q *quotas) now(ctx context.Context, regions []string) (wait func()) {
+	var reads sync.WaitGroup
+	for _, region := range regions {
+		q.mu.Lock()
+		q.of(region).asked = time.Now()
+		q.mu.Unlock()
+		reads.Go(func() { q.read(ctx, region) })
+	}
+	return reads.Wait
+}
+
+// of is what is known of a region; q.mu must be held.
+func (q *quotas) of(region string) *knownQuotas {
+	if q.known == nil {
+		q.known = map[string]*knownQuotas{}
+	}
+	if q.known[region] == nil {
+		q.known[region] = &knownQuotas{}
+	}
+	return q.known[region]
+}
+
+func (q *quotas) read(ctx context.Context, region string) {
+	ctx, cancel := context.WithTimeout(ctx, quotaLimit)
+	defer cancel()
+	is, err := q.region(ctx, region)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	known := q.of(region)
+	known.read, known.is, known.err = true, is, err
+}

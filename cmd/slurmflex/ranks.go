@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"slurmflex/flex/view"
+	"slurmflex/slurm"
+)
+
+func newRanks(a *app) *cobra.Command {
+	tasks := 1
+	cmd := &cobra.Command{
+		Use: "ranks JOB", Short: "Print a running job's nodes by block and host, for SLURM_HOSTFILE", GroupID: "ask",
+		Args: exactly(1, "812, 812_3 or 812+1"),
+		Long: `Print a job's nodes, one a line, in an order in which machines of a block, and in it
+of a subblock, follow each other. In a file that SLURM_HOSTFILE names, srun
+--distribution=arbitrary puts one task on each line's node in turn: give
+--tasks-per-node if there are more.
+
+Nodes of which Compute does not show where they are come last, and are named on
+stderr. Any user can run it; see slurmflex why --help.`,
+		Example: `  slurmflex ranks 812
+  slurmflex ranks --tasks-per-node 8 812 >ranks`,
+		ValidArgsFunction: a.complete(view.View.Subjects),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if tasks < 1 {
+				return usageError{errors.New("--tasks-per-node must be 1 or more")}
+			}
+			v, err := a.see(cmd.Context())
+			if err != nil {
+				return err
+			}
+			nodes, unknown, err := v.Ranks(args[0])
+			if err != nil {
+				return err
+			}
+			if len(unknown) > 0 {
+				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "Compute does not show where %s is; last in the order\n", slurm.Fold(unknown))
+			}
+			var text strings.Builder
+			for _, node := range nodes {
+				text.WriteString(strings.Repeat(node+"\n", tasks))
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text.String())
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&tasks, "tasks-per-node", 1, "print each node this many times in a row")
+	return cmd
+}

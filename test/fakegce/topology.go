@@ -1,0 +1,29 @@
+package fakegce
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// topology is where the host of a running VM is, or nil if Compute does not show it:
+// it does of the machine types below, and of VMs whose group has a workload policy.
+// Neighbours by name are on hosts of different blocks. Source: Compute's page "View
+// compute instance topology".
+func (s *Server) topology(v *vm) *compute.ResourceStatusPhysicalHostTopology {
+	shown := slices.ContainsFunc([]string{"a3-highgpu-8g", "a3-megagpu-", "a3-ultragpu-", "a4-", "a4x-", "h4d-"}, func(prefix string) bool {
+		return strings.HasPrefix(v.machineType(), prefix)
+	})
+	if !shown && (v.member == nil || v.member.group.api.ResourcePolicies == nil) {
+		return nil
+	}
+	h := fnv.New32a()
+	fmt.Fprint(h, v.id)
+	n := h.Sum32()
+	return &compute.ResourceStatusPhysicalHostTopology{
+		Cluster: v.at.zone + "-cluster-1", Block: fmt.Sprintf("%032x", n%2), Subblock: fmt.Sprintf("%032x", n%4), Host: fmt.Sprintf("%032x", v.id),
+	}
+}

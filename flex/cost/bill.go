@@ -4,9 +4,9 @@ package cost
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"slurmflex/flex/history"
@@ -33,14 +33,19 @@ type Sum struct {
 	Machine [purposes]int64 // machine seconds by purpose
 	GPU     [purposes]int64 // GPU seconds by purpose
 
-	first priced   // most sums have one price only
-	more  []priced // the others
+	rate   *rate    // of the machine seconds that are not among the others; nil before there are any
+	others []priced // most sums have none
+}
+
+// rate is what machine seconds have one price by.
+type rate struct {
+	machine string // type
+	model   Model
 }
 
 // priced are machine seconds that have one price.
 type priced struct {
-	machine string // type
-	model   Model
+	rate
 	seconds int64
 }
 
@@ -60,40 +65,40 @@ func (s *Sum) AllGPU() (seconds int64) {
 	return seconds
 }
 
-func (s *Sum) add(e *history.Entry, purpose Purpose, seconds int64) {
+func (s *Sum) add(e *history.Entry, r *rate, purpose Purpose, seconds int64) {
 	s.Machine[purpose] += seconds * int64(e.Count)
 	s.GPU[purpose] += seconds * int64(e.GPUs)
-	model := OnDemand
-	if e.FlexStart {
-		model = Flex
-	}
-	s.price(e.Machine, model, seconds*int64(e.Count))
+	s.price(r, seconds*int64(e.Count))
 }
 
-// price notes machine seconds that have a price.
-func (s *Sum) price(machine string, model Model, seconds int64) {
-	if s.first.model == "" {
-		s.first = priced{machine, model, 0}
+// price notes the price of machine seconds that are in the sum.
+func (s *Sum) price(r *rate, seconds int64) {
+	if s.rate == nil {
+		s.rate = r
 	}
-	if p := &s.first; p.model == model && p.machine == machine {
-		p.seconds += seconds
+	if *s.rate == *r {
 		return
 	}
-	for i := range s.more { // they are few
-		if p := &s.more[i]; p.model == model && p.machine == machine {
+	for i := range s.others { // they are few
+		if p := &s.others[i]; p.rate == *r {
 			p.seconds += seconds
 			return
 		}
 	}
-	s.more = append(s.more, priced{machine, model, seconds})
+	s.others = append(s.others, priced{*r, seconds})
 }
 
 // prices calls each for the machine seconds of each price.
 func (s *Sum) prices(each func(priced)) {
-	if s.first.model != "" {
-		each(s.first)
+	if s.rate == nil {
+		return
 	}
-	for _, p := range s.more {
+	first := priced{*s.rate, s.All()}
+	for _, p := range s.others {
+		first.seconds -= p.seconds
+	}
+	each(first)
+	for _, p := range s.others {
 		each(p)
 	}
 }
@@ -104,13 +109,15 @@ func (s *Sum) plus(other *Sum) {
 		s.Machine[purpose] += other.Machine[purpose]
 		s.GPU[purpose] += other.GPU[purpose]
 	}
-	other.prices(func(p priced) { s.price(p.machine, p.model, p.seconds) })
+	other.prices(func(p priced) { s.price(&p.rate, p.seconds) })
 }
 
 // Row is what one key comes to.
 type Row struct {
 	Key string
 	*Sum
+
+	all int64 // that of the sum, known once, as there may be a million rows
 }
 
 // key is what a row is for: a text, or the raw id of a job that has no other name.
@@ -121,7 +128,7 @@ type key struct {
 
 func (k key) String() string {
 	if k.job != 0 {
-		return fmt.Sprint(k.job)
+		return strconv.FormatUint(uint64(k.job), 10)
 	}
 	return k.text
 }
@@ -136,6 +143,7 @@ type Bill struct {
 	day     dayOf // the last that was asked for
 	lastKey key   // likewise
 	last    *Sum  // its row; nil before there is one
+	rate    *rate // of the last lease: sums share it
 }
 
 // dayOf is a day and its name.
@@ -179,12 +187,26 @@ func (b *Bill) add(e *history.Entry, p part, key key, from, to history.Time) {
 		return
 	}
 	if b.last == nil || key != b.lastKey {
-		if b.rows[key] == nil {
-			b.rows[key] = &Sum{}
+		row := b.rows[key]
+		if row == nil {
+			row = &Sum{}
+			b.rows[key] = row
 		}
-		b.lastKey, b.last = key, b.rows[key]
+		b.lastKey, b.last = key, row
 	}
-	b.last.add(e, p.purpose, seconds)
+	b.last.add(e, b.rateOf(e), p.purpose, seconds)
+}
+
+// rateOf is the rate of a lease.
+func (b *Bill) rateOf(e *history.Entry) *rate {
+	r := rate{e.Machine, OnDemand}
+	if e.FlexStart {
+		r.model = Flex
+	}
+	if b.rate == nil || *b.rate != r {
+		b.rate = &r
+	}
+	return b.rate
 }
 
 // key is the row of a part.
@@ -216,24 +238,16 @@ func (b *Bill) setDay(at history.Time) {
 
 // Rows are the bill's, the largest first; days in their order.
 func (b *Bill) Rows() []Row {
-	type sized struct {
-		Row
-		all int64 // known once, as there may be a million rows
-	}
-	sorted := make([]sized, 0, len(b.rows))
+	rows := make([]Row, 0, len(b.rows))
 	for key, sum := range b.rows {
-		sorted = append(sorted, sized{Row{key.String(), sum}, sum.All()})
+		rows = append(rows, Row{key.String(), sum, sum.All()})
 	}
-	slices.SortFunc(sorted, func(x, y sized) int {
+	slices.SortFunc(rows, func(x, y Row) int {
 		if b.by == Day || x.all == y.all {
 			return cmp.Compare(x.Key, y.Key)
 		}
 		return cmp.Compare(y.all, x.all)
 	})
-	rows := make([]Row, len(sorted))
-	for i, s := range sorted {
-		rows[i] = s.Row
-	}
 	return rows
 }
 

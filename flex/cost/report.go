@@ -42,17 +42,19 @@ type Seconds struct {
 	All     int64 `json:"all"`
 }
 
-// Report is the bill with its prices; nil for none.
+// Report is the bill with its prices; nil for none. The bill is empty afterwards, as
+// there may be a million jobs, and memory for each of them once only.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
-	rows := b.Rows()
+	rows, total := b.Rows(), b.Total()
+	b.rows, b.last = map[key]*Sum{}, nil
 	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}
-	for _, row := range rows {
-		r.Rows = append(r.Rows, line(row.Key, row.Sum, prices))
+	for i := range rows {
+		r.Rows = append(r.Rows, line(rows[i].Key, rows[i].Sum, prices))
+		rows[i].Sum = nil
 	}
-	total := b.Total()
 	r.Total = line("", &total, prices)
 	if prices != nil {
 		r.Currency, r.Priced = prices.Currency, prices.Date

@@ -33,6 +33,7 @@ func (b *bench) ledger(ctx context.Context) (rows []row) {
 	}{
 		{"estimate", 1000, []string{"estimate", "--partition=train", "--nodes=4", "--time=4:00:00"}},
 		{"cost", 2000, []string{"cost", "--by=account"}},
+		{"cost --by job, of 500,000", 2000, []string{"cost", "--by=job"}},
 	} {
 		cmd := exec.CommandContext(ctx, filepath.Join(b.build, "slurmflex"), append(c.args, "--config="+config)...)
 		took, memory := b.laps(ctx, ledgerRuns, cmd)

@@ -26,10 +26,6 @@ import (
 // defaultPrices is where prices are looked for without --prices.
 const defaultPrices = "/etc/slurmflex/prices.yaml"
 
-// billMemory is from how much memory on the command collects garbage more often, in
-// bytes: a bill may have a million jobs.
-const billMemory = 140 << 20
-
 // billing is how the command cost was called.
 type billing struct {
 	from, to, by string
@@ -85,7 +81,6 @@ hides jobs from other users, it runs as SlurmUser.`,
 // report makes the bill. A price file that is not there is an error only if it was
 // asked for.
 func (b billing) report(a *app, pricesWanted bool) (cost.Report, error) {
-	debug.SetMemoryLimit(billMemory)
 	cfg, err := a.config()
 	if err != nil {
 		return cost.Report{}, err
@@ -133,6 +128,7 @@ func bills(cfg *config.Config, prices *cost.Prices, from, to history.Time, ways 
 	if err != nil {
 		return nil, whoMayRead(err)
 	}
+	debug.SetGCPercent(25) // from here to the end of the program: the rows of a million jobs fit into what reading took
 	reports := make([]cost.Report, len(ways))
 	for i, b := range bills {
 		reports[i] = b.Report(cfg.Cluster, prices)

@@ -235,6 +235,12 @@ func cells(key string, l cost.Line) []string {
 
 // writeCostNotes says what the numbers are not.
 func writeCostNotes(b io.Writer, r cost.Report) {
+	if r.Reused > 0 {
+		fmt.Fprintf(b, "reused: %s of the used hours, by jobs that the machines were not requested for\n", hours(r.Reused))
+	}
+	if r.IdleCost != "" {
+		fmt.Fprintf(b, "the idle hours cost %s\n", r.IdleCost)
+	}
 	var others []string
 	if r.AsSpot != "" {
 		others = append(others, fmt.Sprintf("%s at spot prices", r.AsSpot))

@@ -139,6 +139,8 @@ type Bill struct {
 	from, to history.Time
 	zone     *time.Location
 	rows     map[key]*Sum
+	idle     Sum   // of all rows
+	reused   int64 // machine seconds of jobs that the machines were not requested for
 
 	day     dayOf // the last that was asked for
 	lastKey key   // likewise
@@ -194,7 +196,14 @@ func (b *Bill) add(e *history.Entry, p part, key key, from, to history.Time) {
 		}
 		b.lastKey, b.last = key, row
 	}
-	b.last.add(e, b.rateOf(e), p.purpose, seconds)
+	r := b.rateOf(e)
+	b.last.add(e, r, p.purpose, seconds)
+	switch {
+	case p.purpose == Idle:
+		b.idle.add(e, r, Idle, seconds)
+	case p.purpose == Used && e.Job != 0 && e.Job != p.who.Job:
+		b.reused += seconds * int64(e.Count)
+	}
 }
 
 // rateOf is the rate of a lease.

@@ -16,6 +16,8 @@ type Report struct {
 	Priced   string       `json:"prices_of,omitempty"`
 	Rows     []Line       `json:"rows"`
 	Total    Line         `json:"total"`
+	Reused   int64        `json:"reused_machine_seconds"` // of those used: by jobs that the machines were not requested for
+	IdleCost string       `json:"idle_cost,omitempty"`    // of the total's
 	AsSpot   string       `json:"total_at_spot_prices,omitempty"`
 	AsDemand string       `json:"total_at_on_demand_prices,omitempty"`
 	Unpriced []string     `json:"machine_types_without_price"`
@@ -42,12 +44,12 @@ type Seconds struct {
 	All     int64 `json:"all"`
 }
 
-// Report is the bill with its prices; nil for none. The bill is empty afterwards, as
-// there may be a million jobs, and memory for each of them once only.
+// Report is the bill with its prices; nil for none. It is made once: the bill lets go of
+// its rows, as there may be a million jobs.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
 	b.rows, b.last = map[key]*Sum{}, nil
-	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Unpriced: []string{}}
+	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: b.reused, Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}
@@ -61,6 +63,8 @@ func (b *Bill) Report(cluster string, prices *Prices) Report {
 		if _, unpriced := prices.Of(&total); unpriced != nil {
 			r.Unpriced = unpriced
 		}
+		idle, _ := prices.Of(&b.idle)
+		r.IdleCost = text(idle)
 		r.AsSpot, r.AsDemand = text(prices.As(&total, Spot)), text(prices.As(&total, OnDemand))
 	}
 	return r

@@ -126,21 +126,15 @@ type key struct {
 	job  uint32
 }
 
-func (k key) String() string {
-	if k.job != 0 {
-		return strconv.FormatUint(uint64(k.job), 10)
-	}
-	return k.text
-}
-
 // Bill is what the leases of a time come to.
 type Bill struct {
 	by       By
 	from, to history.Time
 	zone     *time.Location
-	rows     map[key]*Sum
-	idle     Sum   // of all rows
-	reused   int64 // machine seconds of jobs that the machines were not requested for
+	rows     map[string]*Sum
+	jobs     map[uint32]*Sum // the rows of jobs without a name but their raw ids: there may be a million
+	idle     Sum             // of all rows
+	reused   int64           // machine seconds of jobs that the machines were not requested for
 
 	day     dayOf // the last that was asked for
 	lastKey key   // likewise
@@ -163,7 +157,7 @@ func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	if to == 0 {
 		to = never
 	}
-	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[key]*Sum{}}
+	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]*Sum{}, jobs: map[uint32]*Sum{}}
 }
 
 // Take adds the seconds of a lease that are in the bill's time.
@@ -189,12 +183,7 @@ func (b *Bill) add(e *history.Entry, p part, key key, from, to history.Time) {
 		return
 	}
 	if b.last == nil || key != b.lastKey {
-		row := b.rows[key]
-		if row == nil {
-			row = &Sum{}
-			b.rows[key] = row
-		}
-		b.lastKey, b.last = key, row
+		b.lastKey, b.last = key, b.row(key)
 	}
 	r := b.rateOf(e)
 	b.last.add(e, r, p.purpose, seconds)
@@ -204,6 +193,23 @@ func (b *Bill) add(e *history.Entry, p part, key key, from, to history.Time) {
 	case p.purpose == Used && e.Job != 0 && e.Job != p.who.Job:
 		b.reused += seconds * int64(e.Count)
 	}
+}
+
+// row is the row of a key.
+func (b *Bill) row(k key) *Sum {
+	if k.job != 0 {
+		return rowOf(b.jobs, k.job)
+	}
+	return rowOf(b.rows, k.text)
+}
+
+func rowOf[K comparable](rows map[K]*Sum, key K) *Sum {
+	row := rows[key]
+	if row == nil {
+		row = &Sum{}
+		rows[key] = row
+	}
+	return row
 }
 
 // rateOf is the rate of a lease.
@@ -247,9 +253,12 @@ func (b *Bill) setDay(at history.Time) {
 
 // Rows are the bill's, the largest first; days in their order.
 func (b *Bill) Rows() []Row {
-	rows := make([]Row, 0, len(b.rows))
-	for key, sum := range b.rows {
-		rows = append(rows, Row{key.String(), sum, sum.All()})
+	rows := make([]Row, 0, len(b.rows)+len(b.jobs))
+	for name, sum := range b.rows {
+		rows = append(rows, Row{name, sum, sum.All()})
+	}
+	for job, sum := range b.jobs {
+		rows = append(rows, Row{strconv.FormatUint(uint64(job), 10), sum, sum.All()})
 	}
 	slices.SortFunc(rows, func(x, y Row) int {
 		if b.by == Day || x.all == y.all {
@@ -263,6 +272,9 @@ func (b *Bill) Rows() []Row {
 // Total is the sum of all rows.
 func (b *Bill) Total() (total Sum) {
 	for _, sum := range b.rows {
+		total.plus(sum)
+	}
+	for _, sum := range b.jobs {
 		total.plus(sum)
 	}
 	return total

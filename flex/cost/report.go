@@ -48,7 +48,7 @@ type Seconds struct {
 // its rows, as there may be a million jobs.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
-	b.rows, b.last = map[key]*Sum{}, nil
+	b.rows, b.jobs, b.last = nil, nil, nil
 	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: b.reused, Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,7 +127,6 @@ func bills(cfg *config.Config, prices *cost.Prices, from, to history.Time, ways 
 	if err != nil {
 		return nil, whoMayRead(err)
 	}
-	debug.SetGCPercent(25) // from here to the end of the program: the rows of a million jobs fit into what reading took
 	reports := make([]cost.Report, len(ways))
 	for i, b := range bills {
 		reports[i] = b.Report(cfg.Cluster, prices)
@@ -196,9 +194,10 @@ func (r bill) writeTable(w io.Writer) error {
 		widths[0] = max(widths[0], utf8.RuneCountInString(keyOf(l)))
 	}
 	b := bufio.NewWriter(w)
+	blanks := strings.Repeat(" ", slices.Max(widths))
 	line := func(cells []string) {
 		for column, cell := range cells {
-			blanks := strings.Repeat(" ", widths[column]-utf8.RuneCountInString(cell))
+			blanks := blanks[:widths[column]-utf8.RuneCountInString(cell)]
 			if column == 0 {
 				cell, blanks = blanks, cell // the key is on the left
 			} else {
@@ -220,7 +219,7 @@ func (r bill) writeTable(w io.Writer) error {
 
 // cells are a row of the table.
 func cells(key string, l cost.Line) []string {
-	row := []string{key}
+	row := append(make([]string, 0, 8), key)
 	for _, seconds := range []int64{l.Machine.Used, l.Machine.Booting, l.Machine.Idle, l.Machine.Wasted, l.Machine.All, l.GPU.All} {
 		row = append(row, hours(seconds))
 	}
@@ -268,7 +267,7 @@ func writeCostNotes(b io.Writer, r cost.Report) {
 // hours are seconds in hours, rounded to a tenth.
 func hours(seconds int64) string {
 	tenths := (seconds + 180) / 360
-	return strconv.FormatInt(tenths/10, 10) + "." + strconv.FormatInt(tenths%10, 10)
+	return string(append(strconv.AppendInt(make([]byte, 0, 24), tenths/10, 10), '.', byte('0'+tenths%10)))
 }
 
 // writeCSV writes the rows, without a total: its reader adds them up.

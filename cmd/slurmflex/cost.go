@@ -193,7 +193,7 @@ func (r bill) writeTable(w io.Writer) error {
 	for _, l := range r.Rows {
 		widths[0] = max(widths[0], utf8.RuneCountInString(keyOf(l)))
 	}
-	b := bufio.NewWriter(w)
+	b := bufio.NewWriter(w) // its errors are those of Flush
 	blanks := strings.Repeat(" ", slices.Max(widths))
 	line := func(cells []string) {
 		for column, cell := range cells {
@@ -201,12 +201,12 @@ func (r bill) writeTable(w io.Writer) error {
 			if column == 0 {
 				cell, blanks = blanks, cell // the key is on the left
 			} else {
-				b.WriteString("  ")
+				_, _ = b.WriteString("  ")
 			}
-			b.WriteString(blanks)
-			b.WriteString(cell)
+			_, _ = b.WriteString(blanks)
+			_, _ = b.WriteString(cell)
 		}
-		b.WriteString("\n")
+		_, _ = b.WriteString("\n")
 	}
 	line(head)
 	for _, l := range r.Rows {
@@ -282,7 +282,7 @@ func writeCSV(w io.Writer, r cost.Report) error {
 	if r.Currency != "" {
 		head = append(head, "cost_"+r.Currency)
 	}
-	c.Write(head)
+	_ = c.Write(head)
 	for _, l := range r.Rows {
 		row := []string{l.Key}
 		for _, s := range []cost.Seconds{l.Machine, l.GPU} {
@@ -293,7 +293,7 @@ func writeCSV(w io.Writer, r cost.Report) error {
 		if r.Currency != "" {
 			row = append(row, l.Cost)
 		}
-		c.Write(row)
+		_ = c.Write(row)
 	}
 	if c.Flush(); c.Error() != nil {
 		return fmt.Errorf("write CSV: %w", c.Error())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,13 +56,16 @@ hides jobs from other users, it runs as SlurmUser.`,
 				return usageError{errors.New("--json and --csv exclude each other; give one of them")}
 			}
 			report, err := b.report(a, cmd.Flags().Changed("prices"))
+			document := bill{view.EnvelopeOf("cost"), report}
 			switch {
 			case err != nil:
 				return err
 			case b.csv:
 				return writeCSV(cmd.OutOrStdout(), report)
+			case b.json:
+				return writeJSON(cmd.OutOrStdout(), document)
 			}
-			return write(cmd.OutOrStdout(), b.json, bill{view.EnvelopeOf("cost"), report})
+			return document.writeTable(cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&b.from, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
@@ -173,9 +178,9 @@ type bill struct {
 	cost.Report
 }
 
-// String is the bill for people: hours with a decimal. No number is larger than that of
-// the total, so that only keys are looked at twice: there may be a million jobs.
-func (r bill) String() string {
+// writeTable writes the bill for people: hours with a decimal. No number is larger than
+// that of the total, so that only keys are looked at twice: there may be a million jobs.
+func (r bill) writeTable(w io.Writer) error {
 	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
 	if r.Currency != "" {
 		head = append(head, r.Currency)
@@ -188,31 +193,33 @@ func (r bill) String() string {
 	for _, l := range r.Rows {
 		widths[0] = max(widths[0], utf8.RuneCountInString(keyOf(l)))
 	}
-	var b strings.Builder
-	length := 1
-	for _, width := range widths {
-		length += width + 2
-	}
-	b.Grow(length * (len(r.Rows) + 2))
+	b := bufio.NewWriter(w) // its errors are those of Flush
+	blanks := strings.Repeat(" ", slices.Max(widths))
 	line := func(cells []string) {
-		fmt.Fprintf(&b, "%-*s", widths[0], cells[0])
-		for column, cell := range cells[1:] {
-			fmt.Fprintf(&b, "  %*s", widths[column+1], cell)
+		for column, cell := range cells {
+			blanks := blanks[:widths[column]-utf8.RuneCountInString(cell)]
+			if column == 0 {
+				cell, blanks = blanks, cell // the key is on the left
+			} else {
+				_, _ = b.WriteString("  ")
+			}
+			_, _ = b.WriteString(blanks)
+			_, _ = b.WriteString(cell)
 		}
-		b.WriteString("\n")
+		_, _ = b.WriteString("\n")
 	}
 	line(head)
 	for _, l := range r.Rows {
 		line(cells(keyOf(l), l))
 	}
 	line(total)
-	costNotes(&b, r.Report)
-	return b.String()
+	writeCostNotes(b, r.Report)
+	return b.Flush()
 }
 
 // cells are a row of the table.
 func cells(key string, l cost.Line) []string {
-	row := []string{key}
+	row := append(make([]string, 0, 8), key)
 	for _, seconds := range []int64{l.Machine.Used, l.Machine.Booting, l.Machine.Idle, l.Machine.Wasted, l.Machine.All, l.GPU.All} {
 		row = append(row, hours(seconds))
 	}
@@ -225,8 +232,14 @@ func cells(key string, l cost.Line) []string {
 	return row
 }
 
-// costNotes says what the numbers are not.
-func costNotes(b *strings.Builder, r cost.Report) {
+// writeCostNotes says what the numbers are not.
+func writeCostNotes(b io.Writer, r cost.Report) {
+	if r.Reused > 0 {
+		fmt.Fprintf(b, "reused: %s of the used hours, by jobs that the machines were not requested for\n", hours(r.Reused))
+	}
+	if r.IdleCost != "" {
+		fmt.Fprintf(b, "the idle hours cost %s\n", r.IdleCost)
+	}
 	var others []string
 	if r.AsSpot != "" {
 		others = append(others, fmt.Sprintf("%s at spot prices", r.AsSpot))
@@ -254,7 +267,7 @@ func costNotes(b *strings.Builder, r cost.Report) {
 // hours are seconds in hours, rounded to a tenth.
 func hours(seconds int64) string {
 	tenths := (seconds + 180) / 360
-	return fmt.Sprintf("%d.%d", tenths/10, tenths%10)
+	return string(append(strconv.AppendInt(make([]byte, 0, 24), tenths/10, 10), '.', byte('0'+tenths%10)))
 }
 
 // writeCSV writes the rows, without a total: its reader adds them up.
@@ -269,21 +282,21 @@ func writeCSV(w io.Writer, r cost.Report) error {
 	if r.Currency != "" {
 		head = append(head, "cost_"+r.Currency)
 	}
-	rows := [][]string{head}
+	_ = c.Write(head)
 	for _, l := range r.Rows {
 		row := []string{l.Key}
 		for _, s := range []cost.Seconds{l.Machine, l.GPU} {
 			for _, seconds := range []int64{s.Used, s.Booting, s.Idle, s.Wasted} {
-				row = append(row, fmt.Sprint(seconds))
+				row = append(row, strconv.FormatInt(seconds, 10))
 			}
 		}
 		if r.Currency != "" {
 			row = append(row, l.Cost)
 		}
-		rows = append(rows, row)
+		_ = c.Write(row)
 	}
-	if err := c.WriteAll(rows); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
+	if c.Flush(); c.Error() != nil {
+		return fmt.Errorf("write CSV: %w", c.Error())
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ func TestTheBillIsATable(t *testing.T) {
 (none)      0.0        0.0     0.0       2.0        2.0   16.0   80.00
 ml          1.8        0.1     0.1       0.0        2.0   16.0   80.00
 total       1.8        0.1     0.1       2.0        4.0   32.0  160.00
+the idle hours cost 4.00
 the same machine hours: 320.00 at on-demand prices
 prices of 2026-11-01
 `, w.flex(t, "cost", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String())

@@ -4,9 +4,9 @@ package cost
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"slurmflex/flex/history"
@@ -33,14 +33,19 @@ type Sum struct {
 	Machine [purposes]int64 // machine seconds by purpose
 	GPU     [purposes]int64 // GPU seconds by purpose
 
-	first priced   // most sums have one price only
-	more  []priced // the others
+	rate   *rate    // of the machine seconds that are not among the others; nil before there are any
+	others []priced // most sums have none
+}
+
+// rate is what machine seconds have one price by.
+type rate struct {
+	machine string // type
+	model   Model
 }
 
 // priced are machine seconds that have one price.
 type priced struct {
-	machine string // type
-	model   Model
+	rate
 	seconds int64
 }
 
@@ -60,40 +65,40 @@ func (s *Sum) AllGPU() (seconds int64) {
 	return seconds
 }
 
-func (s *Sum) add(e *history.Entry, purpose Purpose, seconds int64) {
+func (s *Sum) add(e *history.Entry, r *rate, purpose Purpose, seconds int64) {
 	s.Machine[purpose] += seconds * int64(e.Count)
 	s.GPU[purpose] += seconds * int64(e.GPUs)
-	model := OnDemand
-	if e.FlexStart {
-		model = Flex
-	}
-	s.price(e.Machine, model, seconds*int64(e.Count))
+	s.price(r, seconds*int64(e.Count))
 }
 
-// price notes machine seconds that have a price.
-func (s *Sum) price(machine string, model Model, seconds int64) {
-	if s.first.model == "" {
-		s.first = priced{machine, model, 0}
+// price notes the price of machine seconds that are in the sum.
+func (s *Sum) price(r *rate, seconds int64) {
+	if s.rate == nil {
+		s.rate = r
 	}
-	if p := &s.first; p.model == model && p.machine == machine {
-		p.seconds += seconds
+	if *s.rate == *r {
 		return
 	}
-	for i := range s.more { // they are few
-		if p := &s.more[i]; p.model == model && p.machine == machine {
+	for i := range s.others { // they are few
+		if p := &s.others[i]; p.rate == *r {
 			p.seconds += seconds
 			return
 		}
 	}
-	s.more = append(s.more, priced{machine, model, seconds})
+	s.others = append(s.others, priced{*r, seconds})
 }
 
 // prices calls each for the machine seconds of each price.
 func (s *Sum) prices(each func(priced)) {
-	if s.first.model != "" {
-		each(s.first)
+	if s.rate == nil {
+		return
 	}
-	for _, p := range s.more {
+	first := priced{*s.rate, s.All()}
+	for _, p := range s.others {
+		first.seconds -= p.seconds
+	}
+	each(first)
+	for _, p := range s.others {
 		each(p)
 	}
 }
@@ -104,13 +109,15 @@ func (s *Sum) plus(other *Sum) {
 		s.Machine[purpose] += other.Machine[purpose]
 		s.GPU[purpose] += other.GPU[purpose]
 	}
-	other.prices(func(p priced) { s.price(p.machine, p.model, p.seconds) })
+	other.prices(func(p priced) { s.price(&p.rate, p.seconds) })
 }
 
 // Row is what one key comes to.
 type Row struct {
 	Key string
 	*Sum
+
+	all int64 // that of the sum, known once, as there may be a million rows
 }
 
 // key is what a row is for: a text, or the raw id of a job that has no other name.
@@ -119,23 +126,20 @@ type key struct {
 	job  uint32
 }
 
-func (k key) String() string {
-	if k.job != 0 {
-		return fmt.Sprint(k.job)
-	}
-	return k.text
-}
-
 // Bill is what the leases of a time come to.
 type Bill struct {
 	by       By
 	from, to history.Time
 	zone     *time.Location
-	rows     map[key]*Sum
+	rows     map[string]*Sum
+	jobs     map[uint32]*Sum // the rows of jobs without a name but their raw ids: there may be a million
+	idle     Sum             // of all rows
+	reused   int64           // machine seconds of jobs that the machines were not requested for
 
 	day     dayOf // the last that was asked for
 	lastKey key   // likewise
 	last    *Sum  // its row; nil before there is one
+	rate    *rate // of the last lease: sums share it
 }
 
 // dayOf is a day and its name.
@@ -153,7 +157,7 @@ func NewBill(by By, from, to history.Time, zone *time.Location) *Bill {
 	if to == 0 {
 		to = never
 	}
-	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[key]*Sum{}}
+	return &Bill{by: by, from: from, to: to, zone: zone, rows: map[string]*Sum{}, jobs: map[uint32]*Sum{}}
 }
 
 // Take adds the seconds of a lease that are in the bill's time.
@@ -179,12 +183,45 @@ func (b *Bill) add(e *history.Entry, p part, key key, from, to history.Time) {
 		return
 	}
 	if b.last == nil || key != b.lastKey {
-		if b.rows[key] == nil {
-			b.rows[key] = &Sum{}
-		}
-		b.lastKey, b.last = key, b.rows[key]
+		b.lastKey, b.last = key, b.row(key)
 	}
-	b.last.add(e, p.purpose, seconds)
+	r := b.rateOf(e)
+	b.last.add(e, r, p.purpose, seconds)
+	switch {
+	case p.purpose == Idle:
+		b.idle.add(e, r, Idle, seconds)
+	case p.purpose == Used && e.Job != 0 && e.Job != p.who.Job:
+		b.reused += seconds * int64(e.Count)
+	}
+}
+
+// row is the row of a key.
+func (b *Bill) row(k key) *Sum {
+	if k.job != 0 {
+		return rowOf(b.jobs, k.job)
+	}
+	return rowOf(b.rows, k.text)
+}
+
+func rowOf[K comparable](rows map[K]*Sum, key K) *Sum {
+	row := rows[key]
+	if row == nil {
+		row = &Sum{}
+		rows[key] = row
+	}
+	return row
+}
+
+// rateOf is the rate of a lease.
+func (b *Bill) rateOf(e *history.Entry) *rate {
+	r := rate{e.Machine, OnDemand}
+	if e.FlexStart {
+		r.model = Flex
+	}
+	if b.rate == nil || *b.rate != r {
+		b.rate = &r
+	}
+	return b.rate
 }
 
 // key is the row of a part.
@@ -216,30 +253,28 @@ func (b *Bill) setDay(at history.Time) {
 
 // Rows are the bill's, the largest first; days in their order.
 func (b *Bill) Rows() []Row {
-	type sized struct {
-		Row
-		all int64 // known once, as there may be a million rows
+	rows := make([]Row, 0, len(b.rows)+len(b.jobs))
+	for name, sum := range b.rows {
+		rows = append(rows, Row{name, sum, sum.All()})
 	}
-	sorted := make([]sized, 0, len(b.rows))
-	for key, sum := range b.rows {
-		sorted = append(sorted, sized{Row{key.String(), sum}, sum.All()})
+	for job, sum := range b.jobs {
+		rows = append(rows, Row{strconv.FormatUint(uint64(job), 10), sum, sum.All()})
 	}
-	slices.SortFunc(sorted, func(x, y sized) int {
+	slices.SortFunc(rows, func(x, y Row) int {
 		if b.by == Day || x.all == y.all {
 			return cmp.Compare(x.Key, y.Key)
 		}
 		return cmp.Compare(y.all, x.all)
 	})
-	rows := make([]Row, len(sorted))
-	for i, s := range sorted {
-		rows[i] = s.Row
-	}
 	return rows
 }
 
 // Total is the sum of all rows.
 func (b *Bill) Total() (total Sum) {
 	for _, sum := range b.rows {
+		total.plus(sum)
+	}
+	for _, sum := range b.jobs {
 		total.plus(sum)
 	}
 	return total

@@ -10,6 +10,7 @@ import (
 type DayUse struct {
 	At       time.Time // its midnight
 	Accounts []Row     // the largest first
+	Reused   int64     // machine seconds of jobs that the machines were not requested for
 }
 
 // Days are bills by account for some days.
@@ -43,7 +44,7 @@ func (d *Days) Take(e *history.Entry) {
 func (d *Days) All() []DayUse {
 	all := make([]DayUse, len(d.bills))
 	for i, b := range d.bills {
-		all[i] = DayUse{d.at[i], b.Rows()}
+		all[i] = DayUse{d.at[i], b.Rows(), b.reused}
 	}
 	return all
 }

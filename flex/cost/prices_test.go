@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/history"
+
 	"slurmflex/mig"
 )
 
@@ -41,6 +43,18 @@ func TestEachModelHasItsOwnPrice(t *testing.T) {
 	assert.Equal(t, "USD", r.Currency)
 	assert.Equal(t, "2026-11-01", r.Priced)
 	assert.Empty(t, r.Unpriced)
+}
+
+func TestWhatKeepingMachinesCostsAndBringsIsSummed(t *testing.T) {
+	b := NewBill(Account, 0, 0, time.UTC)
+	kept, static := lease(4*hour, use(ada, 0, hour), use(bob, 2*hour, 4*hour)), lease(hour, use(bob, 0, hour))
+	kept.Used, kept.Idle = 3*hour, hour
+	static.Used, static.Who = hour, history.Who{}
+	b.Take(kept)
+	b.Take(static)
+	r := b.Report("alpha", fromFile(t))
+	assert.EqualValues(t, 2*hour, r.Reused, "a static machine was requested for no job")
+	assert.Equal(t, "40.50", r.IdleCost)
 }
 
 func TestWhatHasNoPriceIsNamed(t *testing.T) {

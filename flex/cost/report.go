@@ -16,6 +16,8 @@ type Report struct {
 	Priced   string       `json:"prices_of,omitempty"`
 	Rows     []Line       `json:"rows"`
 	Total    Line         `json:"total"`
+	Reused   int64        `json:"reused_machine_seconds"` // of those used: by jobs that the machines were not requested for
+	IdleCost string       `json:"idle_cost,omitempty"`    // of the total's
 	AsSpot   string       `json:"total_at_spot_prices,omitempty"`
 	AsDemand string       `json:"total_at_on_demand_prices,omitempty"`
 	Unpriced []string     `json:"machine_types_without_price"`
@@ -42,23 +44,27 @@ type Seconds struct {
 	All     int64 `json:"all"`
 }
 
-// Report is the bill with its prices; nil for none.
+// Report is the bill with its prices; nil for none. It is made once: the bill lets go of
+// its rows, as there may be a million jobs.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
-	rows := b.Rows()
-	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Unpriced: []string{}}
+	rows, total := b.Rows(), b.Total()
+	b.rows, b.jobs, b.last = nil, nil, nil
+	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: b.reused, Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}
-	for _, row := range rows {
-		r.Rows = append(r.Rows, line(row.Key, row.Sum, prices))
+	for i := range rows {
+		r.Rows = append(r.Rows, line(rows[i].Key, rows[i].Sum, prices))
+		rows[i].Sum = nil
 	}
-	total := b.Total()
 	r.Total = line("", &total, prices)
 	if prices != nil {
 		r.Currency, r.Priced = prices.Currency, prices.Date
 		if _, unpriced := prices.Of(&total); unpriced != nil {
 			r.Unpriced = unpriced
 		}
+		idle, _ := prices.Of(&b.idle)
+		r.IdleCost = text(idle)
 		r.AsSpot, r.AsDemand = text(prices.As(&total, Spot)), text(prices.As(&total, OnDemand))
 	}
 	return r

@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // decoder reads lines. Lines as this program writes them take a tenth of the time
@@ -10,19 +11,20 @@ import (
 type decoder struct {
 	texts map[string]string // those that come again and again: names of nodesets, users, zones
 
-	last     Entry // of the line before, which has most of its texts in common with the next
-	lastUses []Use
+	last     *Entry                  // of the line before, which has most of its texts in common with the next
 	date     [len("2006-01-02")]byte // of the last time that was read
 	midnight Time                    // the beginning of that day
+	wrong    bool                    // a value of the line is not of its key's type
 }
 
 // maxTexts bounds the texts that are kept.
 const maxTexts = 100_000
 
 // decode reads a line into e, and returns an error if it is none of ours. It uses the
-// memory of what e held before.
-func (d *decoder) decode(line []byte, e *Entry) error {
-	d.last, d.lastUses = *e, append(d.lastUses[:0], e.Uses...)
+// memory of what e held before. It is faster if last is the entry of the line before;
+// it is never nil, and not e.
+func (d *decoder) decode(line []byte, e, last *Entry) error {
+	d.last = last
 	*e = Entry{Uses: e.Uses[:0]}
 	if !d.fast(line, e) {
 		*e = Entry{}
@@ -34,22 +36,33 @@ func (d *decoder) decode(line []byte, e *Entry) error {
 }
 
 // fast reads an object of strings without escapes, of whole numbers, true and
-// false, and of the list of jobs. It reports false if the line has anything more.
+// false, and of the list of jobs. It reports false if the line has anything more, or
+// anything that encoding/json would not read just so.
 func (d *decoder) fast(line []byte, e *Entry) bool {
-	if bytes.IndexByte(line, '\\') >= 0 {
+	if bytes.IndexByte(line, '\\') >= 0 || !utf8.Valid(line) {
 		return false
 	}
+	d.wrong = false
 	rest, ok := d.object(line, func(key []byte, v value) bool { return d.set(e, key, v) }, func(rest []byte) ([]byte, bool) {
 		return d.uses(rest, e)
 	})
-	return ok && len(rest) == 0
+	return ok && !d.wrong && len(rest) == 0
 }
 
-// value is a scalar: a text, or a number, or 1 for true.
+// value is a scalar.
 type value struct {
+	is     scalarType
 	text   []byte
-	number int64
+	number int64 // 1 for true
 }
+
+type scalarType byte
+
+const (
+	isText scalarType = iota
+	isNumber
+	isBool
+)
 
 // object reads an object, calls set for each of its scalars and list for the list
 // of jobs, and returns what follows the object.
@@ -92,10 +105,13 @@ func (d *decoder) object(b []byte, set func([]byte, value) bool, list func([]byt
 // uses reads the list of jobs.
 func (d *decoder) uses(b []byte, e *Entry) (rest []byte, ok bool) {
 	b = b[1:]
+	if len(e.Uses) > 0 {
+		return nil, false // a second one
+	}
 	for {
 		var u, last Use
-		if n := len(e.Uses); n < len(d.lastUses) {
-			last = d.lastUses[n]
+		if n := len(e.Uses); n < len(d.last.Uses) {
+			last = d.last.Uses[n]
 		}
 		if b, ok = d.object(b, func(key []byte, v value) bool { return d.setUse(&u, &last, key, v) }, nil); !ok || len(b) == 0 {
 			return nil, false
@@ -118,8 +134,11 @@ func text(b []byte) (inside, rest []byte, ok bool) {
 		return nil, nil, false
 	}
 	for i := 1; i < len(b); i++ { // they are short
-		if b[i] == '"' {
+		switch c := b[i]; {
+		case c == '"':
 			return b[1:i], b[i+1:], true
+		case c < ' ':
+			return nil, nil, false
 		}
 	}
 	return nil, nil, false
@@ -133,16 +152,17 @@ func scalar(b []byte) (v value, rest []byte, ok bool) {
 		v.text, rest, ok = text(b)
 		return v, rest, ok
 	case bytes.HasPrefix(b, []byte("true")):
-		return value{number: 1}, b[4:], true
+		return value{is: isBool, number: 1}, b[4:], true
 	case bytes.HasPrefix(b, []byte("false")):
-		return value{}, b[5:], true
+		return value{is: isBool}, b[5:], true
 	}
+	v.is = isNumber
 	n := 0
 	for n < len(b) && n < 19 && b[n] >= '0' && b[n] <= '9' {
 		v.number = v.number*10 + int64(b[n]-'0')
 		n++
 	}
-	return v, b[n:], n > 0 && n < 19
+	return v, b[n:], n == 1 || n > 1 && n < 19 && b[0] != '0'
 }
 
 // set sets the field of that key. A key that is not known is passed over: a later
@@ -150,47 +170,47 @@ func scalar(b []byte) (v value, rest []byte, ok bool) {
 func (d *decoder) set(e *Entry, key []byte, v value) bool {
 	switch string(key) {
 	case "v":
-		e.Version = int(v.number)
+		e.Version = int(d.number(v, isNumber))
 	case "kind":
-		e.Kind = Kind(d.keep(v.text, string(d.last.Kind)))
+		e.Kind = Kind(d.keep(v, string(d.last.Kind)))
 	case "id":
-		e.ID = string(v.text)
+		e.ID = string(d.text(v))
 	case "nodeset":
-		e.NodeSet = d.keep(v.text, d.last.NodeSet)
+		e.NodeSet = d.keep(v, d.last.NodeSet)
 	case "machine_type":
-		e.Machine = d.keep(v.text, d.last.Machine)
+		e.Machine = d.keep(v, d.last.Machine)
 	case "region":
-		e.Region = d.keep(v.text, d.last.Region)
+		e.Region = d.keep(v, d.last.Region)
 	case "zone":
-		e.Zone = d.keep(v.text, d.last.Zone)
+		e.Zone = d.keep(v, d.last.Zone)
 	case "node":
-		e.Node = d.keep(v.text, d.last.Node)
+		e.Node = d.keep(v, d.last.Node)
 	case "count":
-		e.Count = int(v.number)
+		e.Count = int(d.number(v, isNumber))
 	case "gpus":
-		e.GPUs = int(v.number)
+		e.GPUs = int(d.number(v, isNumber))
 	case "lease_seconds":
-		e.Seconds = v.number
+		e.Seconds = d.number(v, isNumber)
 	case "from":
 		return d.setTime(&e.From, v)
 	case "to":
 		return d.setTime(&e.To, v)
 	case "end":
-		e.End = End(d.keep(v.text, string(d.last.End)))
+		e.End = End(d.keep(v, string(d.last.End)))
 	case "attempts":
-		e.Attempts = int(v.number)
+		e.Attempts = int(d.number(v, isNumber))
 	case "cause":
-		e.Cause = d.keep(v.text, d.last.Cause)
+		e.Cause = d.keep(v, d.last.Cause)
 	case "flex_start":
-		e.FlexStart = v.number == 1
+		e.FlexStart = d.number(v, isBool) == 1
 	case "booting_seconds":
-		e.Booting = v.number
+		e.Booting = d.number(v, isNumber)
 	case "used_seconds":
-		e.Used = v.number
+		e.Used = d.number(v, isNumber)
 	case "idle_seconds":
-		e.Idle = v.number
+		e.Idle = d.number(v, isNumber)
 	case "wasted_seconds":
-		e.Wasted = v.number
+		e.Wasted = d.number(v, isNumber)
 	default:
 		return d.setWho(&e.Who, &d.last.Who, key, v)
 	}
@@ -210,22 +230,38 @@ func (d *decoder) setUse(u, last *Use, key []byte, v value) bool {
 func (d *decoder) setWho(w, last *Who, key []byte, v value) bool {
 	switch string(key) {
 	case "job":
-		w.Job = uint32(v.number)
+		w.Job = uint32(d.number(v, isNumber))
 		return v.number <= 1<<32-1
 	case "name":
-		w.Name = d.keep(v.text, last.Name)
+		w.Name = d.keep(v, last.Name)
 	case "user":
-		w.User = d.keep(v.text, last.User)
+		w.User = d.keep(v, last.User)
 	case "account":
-		w.Account = d.keep(v.text, last.Account)
+		w.Account = d.keep(v, last.Account)
 	case "partition":
-		w.Partition = d.keep(v.text, last.Partition)
+		w.Partition = d.keep(v, last.Partition)
+	default:
+		return bytes.IndexFunc(key, isFolded) < 0
 	}
 	return true
 }
 
+// isFolded reports whether encoding/json may take a letter for another one in a key.
+func isFolded(c rune) bool { return c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf }
+
+func (d *decoder) text(v value) []byte {
+	d.wrong = d.wrong || v.is != isText
+	return v.text
+}
+
+func (d *decoder) number(v value, is scalarType) int64 {
+	d.wrong = d.wrong || v.is != is
+	return v.number
+}
+
 // keep is a text of its own, most often the last one; equal ones share memory.
-func (d *decoder) keep(text []byte, last string) string {
+func (d *decoder) keep(v value, last string) string {
+	text := d.text(v)
 	if string(text) == last {
 		return last
 	}
@@ -243,7 +279,7 @@ func (d *decoder) keep(text []byte, last string) string {
 // setTime reads a time such as 2026-11-22T08:13:32Z. It reports false for any
 // other form of RFC 3339.
 func (d *decoder) setTime(to *Time, v value) bool {
-	b := v.text
+	b := d.text(v)
 	if len(b) != len("2006-01-02T15:04:05Z") || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != 'Z' {
 		return false
 	}

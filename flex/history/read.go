@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -72,7 +71,7 @@ func ReadSince(dir, cluster string, kind Kind, from Time, take func(*Entry)) (Ta
 		tally.Bad++ // it is a part only, and soon written again
 	}
 	for i := range ongoing {
-		if r.enter(&ongoing[i]) {
+		if r.enter(&ongoing[i], maphash.String(r.seed, ongoing[i].ID)) {
 			tally.Ongoing++
 		}
 	}
@@ -109,9 +108,6 @@ type reader struct {
 	seed  maphash.Seed
 	seen  map[uint64]struct{} // hashes of the IDs so far; two that are alike by chance are one in 10^13 at a million
 	tally *Tally
-
-	decoder decoder
-	entry   Entry
 }
 
 func (r *reader) file(is file) error {
@@ -129,7 +125,7 @@ func (r *reader) file(is file) error {
 		begin := r.begin(f, is.size)
 		text = io.NewSectionReader(f, begin, math.MaxInt64-begin)
 	}
-	if err := r.lines(text); err != nil {
+	if err := readChunks(text, chunkSize, chunkDecoder{kind: r.kind, seed: r.seed}, r.chunk); err != nil {
 		return fmt.Errorf("%s: %w", is.name, err)
 	}
 	return nil
@@ -151,7 +147,7 @@ func (r *reader) begin(f io.ReaderAt, size int64) int64 {
 		middle := before + (after-before)/2
 		n, _ := f.ReadAt(text, middle)
 		first := bytes.IndexByte(text[:n], '\n') + 1
-		if last := r.last(text[first:n]); last == 0 || last >= r.from-slack {
+		if last := lastEnd(text[first:n]); last == 0 || last >= r.from-slack {
 			after = middle
 			continue
 		}
@@ -160,58 +156,31 @@ func (r *reader) begin(f io.ReaderAt, size int64) int64 {
 	return found
 }
 
-// last is when the last of some lines' entries ended; 0 if they have none.
-func (r *reader) last(text []byte) (last Time) {
+// lastEnd is when the last of some lines' entries ended; 0 if they have none.
+func lastEnd(text []byte) (last Time) {
+	var d decoder
+	var e, before Entry
 	for line := range bytes.Lines(text) {
-		if line, whole := bytes.CutSuffix(line, []byte{'\n'}); whole && r.decoder.decode(line, &r.entry) == nil {
-			last = max(last, r.entry.To)
+		if line, whole := bytes.CutSuffix(line, []byte{'\n'}); whole && d.decode(line, &e, &before) == nil {
+			last = max(last, e.To)
 		}
 	}
 	return last
 }
 
-func (r *reader) lines(from io.Reader) error {
-	lines := bufio.NewReaderSize(from, maxLine)
-	for {
-		line, err := lines.ReadSlice('\n')
-		switch {
-		case err == nil:
-			r.line(line[:len(line)-1])
-			continue
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // what is left of a line, or of a packed file
-			return nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return err
-		}
-		r.tally.Bad++
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = lines.ReadSlice('\n')
+// chunk takes the entries of some lines.
+func (r *reader) chunk(c *chunk) {
+	r.tally.Bad += c.bad
+	for i := range c.entries {
+		if !r.enter(&c.entries[i].Entry, c.entries[i].key) {
+			r.tally.Repeated++
 		}
 	}
 }
 
-// otherKind is how lines begin that are of the other kind and ours.
-var otherKind = map[Kind][]byte{Wait: []byte(`{"v":1,"kind":"lease",`), Lease: []byte(`{"v":1,"kind":"wait",`)}
-
-func (r *reader) line(line []byte) {
-	if len(line) == 0 || bytes.HasPrefix(line, otherKind[r.kind]) {
-		return
-	}
-	switch err := r.decoder.decode(line, &r.entry); {
-	case err != nil:
-		r.tally.Bad++
-		return
-	case r.entry.Kind != r.kind:
-		return
-	}
-	if !r.enter(&r.entry) {
-		r.tally.Repeated++
-	}
-}
-
-// enter takes an entry, unless one of its ID was taken before.
-func (r *reader) enter(e *Entry) (isNew bool) {
-	key := maphash.String(r.seed, e.ID)
+// enter takes an entry, unless one of its ID was taken before. The key is the hash of
+// the ID.
+func (r *reader) enter(e *Entry, key uint64) (isNew bool) {
 	if _, again := r.seen[key]; again {
 		return false
 	}

@@ -51,7 +51,7 @@ func write(t *testing.T, dir, name, text string, before time.Duration) {
 	require.NoError(t, os.Chtimes(path, noon, noon.Add(-before)))
 }
 
-func line(t *testing.T, e Entry) string {
+func line(t testing.TB, e Entry) string {
 	t.Helper()
 	text, err := json.Marshal(e)
 	require.NoError(t, err)
@@ -272,7 +272,7 @@ func TestTheFastWayReadsWhatJSONReads(t *testing.T) {
 		text, err := json.Marshal(e)
 		require.NoError(r, err)
 		var fast Entry
-		require.True(r, new(decoder).fast(text, &fast), "%s", text)
+		require.True(r, (&decoder{last: &Entry{}}).fast(text, &fast), "%s", text)
 		require.Equal(r, e, fast)
 	})
 }
@@ -287,19 +287,41 @@ func TestALineWithEscapesAndKeysOfLaterVersionsIsRead(t *testing.T) {
 	assert.Equal(t, e, w.only(Wait))
 }
 
+// Lines are read as encoding/json reads them, also after others.
 func FuzzDecode(f *testing.F) {
-	wait, lease := granted("a"), used("b")
-	for _, e := range []Entry{wait, lease} {
-		text, err := json.Marshal(e)
-		require.NoError(f, err)
-		f.Add(text)
-		f.Add(text[:len(text)/2])
+	for _, e := range []Entry{granted("a"), used("b")} {
+		text := strings.TrimSuffix(line(f, e), "\n")
+		for _, like := range []string{
+			text, text[:len(text)/2],
+			strings.Replace(text, `"v":1,`, `"v":1,"color":"red",`, 1), // of a later version
+			strings.Replace(text, `"user":`, `"User":`, 1),
+			strings.Replace(text, `"user":"ada"`, `"user":"\u00e4da"`, 1),
+			strings.Replace(text, `"user":"ada"`, "\"user\":\"a\xffda\"", 1),
+			strings.Replace(text, `"user":"ada"`, "\"user\":\"a\tda\"", 1),
+			strings.Replace(text, `"user":"ada"`, `"user":812`, 1),
+			strings.Replace(text, `"gpus":`, `"gpus":0`, 1),
+			strings.Replace(text, `"gpus":`, `"gpus":true,"gpu":`, 1),
+			strings.Replace(text, `T13:00:00Z`, `T14:00:00+01:00`, 1),
+			strings.Replace(text, `{`, `{"jobs":[{"from":"2026-11-21T12:10:00Z","to":"2026-11-21T12:20:00Z","name":"x"}],`, 1),
+		} {
+			f.Add([]byte(like))
+		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		var want Entry
+		wantErr := json.Unmarshal(text, &want)
+		if wantErr == nil {
+			wantErr = want.check()
+		}
 		var d decoder
-		var e Entry
-		if d.decode(text, &e) == nil {
-			require.NoError(t, e.check())
+		e, before := used("before"), used("before that")
+		err := d.decode(text, &e, &before)
+		require.Equal(t, wantErr == nil, err == nil, "%v, %v", wantErr, err)
+		if len(want.Uses) == 0 && len(e.Uses) == 0 {
+			want.Uses, e.Uses = nil, nil
+		}
+		if err == nil {
+			require.Equal(t, want, e)
 		}
 	})
 }

@@ -19,12 +19,13 @@ import (
 type ledger struct {
 	queueWait *prometheus.HistogramVec // by nodeset
 	boot      *prometheus.HistogramVec // by nodeset
-	vmSeconds *prometheus.CounterVec   // by nodeset and use
+	seconds   *prometheus.CounterVec   // by nodeset and use
+	reuses    *prometheus.CounterVec   // by nodeset
 	losses    *prometheus.CounterVec   // by nodeset and cause
 
 	lost     map[string]int       // nodes whose machine was gone under a job in the last look, and in how many
 	looked   map[string]time.Time // by region: the last look
-	machines map[machine]bool     // that were there then; true: their node had registered
+	machines map[machine]seen     // that were there then
 	failed   map[request]bool     // that were on record then
 }
 
@@ -34,14 +35,14 @@ type machine struct {
 	created            time.Time
 }
 
+// seen is what the last look saw of a machine.
+type seen struct {
+	registered bool   // its node had, then or before
+	job        uint32 // the last that reused it; 0: none
+}
+
 // request names a resize request.
 type request struct{ region, group, name string }
-
-// The uses of a machine.
-const (
-	used = "used" // its node has a job and is up
-	idle = "idle" // anything else that is paid for: boots, waits for a job, drains, shutdowns
-)
 
 func newLedger(f promauto.Factory) ledger {
 	l := ledger{
@@ -53,9 +54,12 @@ func newLedger(f promauto.Factory) ledger {
 			Name: "slurmflex_boot_seconds", Help: "Time from creating a machine to the pass that saw its node registered.",
 			Buckets: []float64{30, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800},
 		}, []string{"nodeset"}),
-		vmSeconds: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_vm_seconds_total", Help: "Machine-seconds, by whether a job was on the node.",
+		seconds: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_machine_seconds_total", Help: "Machine-seconds by what the machine was used for.",
 		}, []string{"nodeset", "use"}),
+		reuses: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "slurmflex_machine_reuses_total", Help: "Machines that got a job that they were not requested for.",
+		}, []string{"nodeset"}),
 		losses: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_machines_lost_total", Help: "Machines that disappeared or stopped under a job.",
 		}, []string{"nodeset", "cause"}),
@@ -68,8 +72,10 @@ func newLedger(f promauto.Factory) ledger {
 func (l *ledger) begin(nodeset string) {
 	l.queueWait.WithLabelValues(nodeset)
 	l.boot.WithLabelValues(nodeset)
-	l.vmSeconds.WithLabelValues(nodeset, used)
-	l.vmSeconds.WithLabelValues(nodeset, idle)
+	for _, use := range []string{used, reused, kept, idle} {
+		l.seconds.WithLabelValues(nodeset, use)
+	}
+	l.reuses.WithLabelValues(nodeset)
 	for _, cause := range plan.LossCauses() {
 		l.losses.WithLabelValues(nodeset, string(cause))
 	}
@@ -93,13 +99,13 @@ func (l *ledger) lose(losses []plan.Loss) {
 // forget makes the next look the first.
 func (l *ledger) forget() {
 	l.lost = nil
-	l.looked, l.machines, l.failed = map[string]time.Time{}, map[machine]bool{}, map[request]bool{}
+	l.looked, l.machines, l.failed = map[string]time.Time{}, map[machine]seen{}, map[request]bool{}
 }
 
 // enter counts what has happened since the last look, and returns the causes of
 // the requests that have failed.
 func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.Cause) {
-	next := ledger{machines: map[machine]bool{}, failed: map[request]bool{}}
+	next := ledger{machines: map[machine]seen{}, failed: map[request]bool{}}
 	for key, registered := range l.machines { // what could not be read is not gone
 		if snap.Unseen[key.region] != nil {
 			next.machines[key] = registered
@@ -124,17 +130,22 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 			next.failed[key] = true
 		}
 	}
-	states := map[string]slurm.State{}
+	nodes := map[string]slurm.Node{}
 	for _, n := range snap.Nodes {
-		states[n.Name] = n.State
+		nodes[n.Name] = n
 	}
+	jobs := otherJobs(cfg, snap)
 	for _, in := range snap.Ours(cfg.Cluster) {
 		set := cfg.FlexSetOf(in.Name)
 		if set == nil || in.Created.IsZero() {
 			continue
 		}
-		key := machine{in.Region, in.Zone, in.Name, in.Created}
-		next.machines[key] = l.enterMachine(key, in, set.Name, states[in.Name], requests[in.Region+"/"+in.Group], snap.Now)
+		key, node := machine{in.Region, in.Zone, in.Name, in.Created}, nodes[in.Name]
+		use, is := useOf(cfg, in, node, jobs[in.Name] != 0, snap.Now), seen{registered: history.Registered(node.State) && !in.Leaving()}
+		if use == reused {
+			is.job = jobs[in.Name]
+		}
+		next.machines[key] = l.enterMachine(key, in, set.Name, use, is, requests[in.Region+"/"+in.Group], snap.Now)
 	}
 	l.machines, l.failed = next.machines, next.failed
 	for _, region := range cfg.FlexRegions() {
@@ -148,10 +159,14 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 // knows reports whether the region has been looked at before.
 func (l *ledger) knows(region string) bool { return !l.looked[region].IsZero() }
 
-// enterMachine counts one machine, and returns whether its node has registered.
-func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset string, node slurm.State, requests []mig.Request, now time.Time) bool {
+// enterMachine counts one machine that is used so and is seen so, and returns what
+// there is to know of it next time.
+func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset, use string, is seen, requests []mig.Request, now time.Time) seen {
 	was, there := l.machines[key]
-	is := was || history.Registered(node) && !in.Leaving()
+	is.registered = is.registered || was.registered
+	if is.job == 0 {
+		is.job = was.job
+	}
 	if !l.knows(in.Region) {
 		return is
 	}
@@ -160,19 +175,18 @@ func (l *ledger) enterMachine(key machine, in mig.Instance, nodeset string, node
 			l.queueWait.WithLabelValues(nodeset).Observe(in.Created.Sub(asked).Seconds())
 		}
 	}
-	if is && !was {
+	if is.registered && !was.registered {
 		l.boot.WithLabelValues(nodeset).Observe(max(0, now.Sub(in.Created)).Seconds())
+	}
+	if is.job != was.job {
+		l.reuses.WithLabelValues(nodeset).Inc()
 	}
 	since := l.looked[in.Region]
 	if in.Created.After(since) {
 		since = in.Created
 	}
-	use := idle
-	if history.Registered(node) && node.Base != slurm.Idle {
-		use = used
-	}
 	if !in.Stopped() {
-		l.vmSeconds.WithLabelValues(nodeset, use).Add(max(0, now.Sub(since)).Seconds())
+		l.seconds.WithLabelValues(nodeset, use).Add(max(0, now.Sub(since)).Seconds())
 	}
 	return is
 }

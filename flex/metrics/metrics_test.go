@@ -284,7 +284,7 @@ func TestWhatWasThereBeforeTheFirstLookIsNotCounted(t *testing.T) {
 			assert.Zero(t, w.value("slurmflex_queue_wait_seconds", "a3"))
 			assert.Zero(t, w.value("slurmflex_boot_seconds", "a3"))
 			assert.Zero(t, w.value("slurmflex_failures_total", "quota"))
-			assert.Zero(t, w.value("slurmflex_vm_seconds_total", "a3", "used"))
+			assert.Zero(t, w.value("slurmflex_machine_seconds_total", "a3", "used"))
 			assert.InDelta(t, w.now.Unix(), w.value("slurmflex_last_failure_timestamp_seconds", "quota"), 0, "but it stands")
 		})
 	}
@@ -304,7 +304,7 @@ func TestWhatCouldNotBeReadForAWhileIsNotCountedAgain(t *testing.T) {
 	w.pass(time.Minute)
 	assert.Equal(t, 3600.0, w.value("slurmflex_queue_wait_seconds", "a3"))
 	assert.Equal(t, 1.0, w.value("slurmflex_failures_total", "quota"))
-	assert.Equal(t, 180.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"), "it was there all the time")
+	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "it was there all the time")
 }
 
 func TestTheTimeOfMachinesIsUsedWhileAJobIsOnTheNode(t *testing.T) {
@@ -316,12 +316,47 @@ func TestTheTimeOfMachinesIsUsedWhileAJobIsOnTheNode(t *testing.T) {
 		w.node("alpha-a3-0", state)
 		w.pass(time.Minute)
 	}
-	assert.Equal(t, 120.0, w.value("slurmflex_vm_seconds_total", "a3", "used"))
-	assert.Equal(t, 180.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"))
+	assert.Equal(t, 120.0, w.value("slurmflex_machine_seconds_total", "a3", "used"))
+	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"))
 
 	w.snap.Instances[0].Status = "TERMINATED"
 	w.pass(time.Hour)
-	assert.Equal(t, 180.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"), "a stopped one is not paid for")
+	assert.Equal(t, 180.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"), "a stopped one is not paid for")
+}
+
+// A kept machine is idle for its next job, and once keep_idle has passed for nobody.
+func TestKeptAndReusedMachinesAreToldApart(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.FlexSetOf("alpha-a3-2").Flex.KeepIdle = 2 * time.Minute
+	w.group(us, "alpha-a3-job-1", "a3").Stamp.Job = 1
+	w.machine(us, "alpha-a3-job-1", "alpha-a3-2")
+	jobOn := func(id uint32) {
+		w.node("alpha-a3-2", "ALLOCATED+CLOUD")
+		w.snap.Jobs = []slurm.Job{{ID: id, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}}}
+		w.pass(time.Minute)
+		w.snap.Nodes[2].LastBusyTime = w.now
+	}
+	seconds := func() (by []float64) {
+		for _, use := range []string{"used", "reused", "kept", "idle"} {
+			by = append(by, w.value("slurmflex_machine_seconds_total", "a3", use))
+		}
+		return by
+	}
+	w.pass(0)
+	jobOn(1)
+	jobOn(2)
+	jobOn(2)
+	assert.Equal(t, []float64{60, 120, 0, 0}, seconds())
+	assert.Equal(t, 1.0, w.value("slurmflex_machine_reuses_total", "a3"))
+	w.node("alpha-a3-2", "IDLE+CLOUD")
+	for range 4 {
+		w.pass(time.Minute)
+	}
+	assert.Equal(t, []float64{60, 120, 60, 180}, seconds(), "an interval counts as what is seen at its end")
+	jobOn(3)
+	jobOn(1)
+	assert.Equal(t, []float64{120, 180, 60, 180}, seconds())
+	assert.Equal(t, 2.0, w.value("slurmflex_machine_reuses_total", "a3"), "job 1 has its own machine again")
 }
 
 func TestAMachineIsCountedFromWhenItWasMade(t *testing.T) {
@@ -330,7 +365,7 @@ func TestAMachineIsCountedFromWhenItWasMade(t *testing.T) {
 	w.pass(0)
 	w.machine(us, "alpha-a3-job-1", "alpha-a3-0").Created = noon.Add(50 * time.Second)
 	w.pass(time.Minute)
-	assert.Equal(t, 10.0, w.value("slurmflex_vm_seconds_total", "a3", "idle"))
+	assert.Equal(t, 10.0, w.value("slurmflex_machine_seconds_total", "a3", "idle"))
 }
 
 func TestARequestThatFailsIsCountedOnce(t *testing.T) {

@@ -16,6 +16,7 @@ type usage struct {
 	Error string // why they are not known; empty: they are
 	Title string
 	Desc  string
+	Keep  string // how much of it was idle, and reused; empty: nothing
 	Most  string
 	Days  []usedDay
 	Ticks []tick
@@ -41,7 +42,7 @@ func newUsage(days []cost.DayUse, err error, private bool) *usage {
 	}
 	byName := make([]map[string]int64, len(days)) // seconds
 	totals := map[string]int64{}
-	most, all := int64(0), int64(0)
+	most, all, idle, reused := int64(0), int64(0), int64(0), int64(0)
 	for i, d := range days {
 		byName[i] = map[string]int64{}
 		sum := int64(0)
@@ -53,7 +54,9 @@ func newUsage(days []cost.DayUse, err error, private bool) *usage {
 			byName[i][name] += row.All()
 			totals[name] += row.All()
 			sum += row.All()
+			idle += row.Machine[cost.Idle]
 		}
+		reused += d.Reused
 		most, all = max(most, sum), all+sum
 	}
 	if most == 0 {
@@ -73,6 +76,9 @@ func newUsage(days []cost.DayUse, err error, private bool) *usage {
 		names = append(names[:shownAccounts], others)
 	}
 	u.Desc = hours(all) + " in all: " + hoursOf(names, totals) + "."
+	if idle+reused > 0 {
+		u.Keep = fmt.Sprintf("Of these %s, machines were idle for %s, and jobs that they were not requested for used %s.", hours(all), hours(idle), hours(reused))
+	}
 	for i, name := range names {
 		u.Keys = append(u.Keys, key{fmt.Sprintf("account-%d", i), name})
 	}

@@ -50,6 +50,22 @@ func TestTheUsageOfDaysIsStackedByAccount(t *testing.T) {
 	assert.Nil(t, newUsage(used(nil, nil), nil, false), "there were no machines")
 }
 
+func TestThePageSaysWhatKeepingMachinesCosts(t *testing.T) {
+	days := cost.NewDays(noon, 4)
+	ada, bob := ledger.Who{Job: 812}, ledger.Who{Job: 815}
+	from := ledger.At(noon.Add(-12 * time.Hour))
+	days.Take(&ledger.Entry{
+		Count: 1, From: from, To: from + 4*3600, Used: 3 * 3600, Idle: 3600, Who: ada,
+		Uses: []ledger.Use{{Who: ada, From: from, To: from + 3600}, {Who: bob, From: from + 2*3600, To: from + 4*3600}},
+	})
+	w := newWorld(t)
+	w.pass("ada")
+	w.Usage = func() ([]cost.DayUse, error) { return days.All(), nil }
+	assert.Contains(t, w.get("/").Body.String(), "Of these 4.0, machines were idle for 1.0, and jobs that they were not requested for used 2.0.")
+	w.Usage = func() ([]cost.DayUse, error) { return used(map[string]int64{"ml": 8}, nil), nil }
+	assert.NotContains(t, w.get("/").Body.String(), "Of these 8.0")
+}
+
 func TestSmallAccountsAreOneAndHiddenOnesToo(t *testing.T) {
 	many := map[string]int64{"a": 9, "b": 8, "c": 7, "d": 6, "e": 2, "f": 1}
 	u := newUsage(used(nil, many), nil, false)

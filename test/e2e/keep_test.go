@@ -4,6 +4,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +32,17 @@ func worked(t *testing.T, l *lab.Lab) string {
 	return id
 }
 
+// metrics are the daemon's.
+func metrics(t *testing.T, l *lab.Lab) string {
+	t.Helper()
+	answer, err := http.Get("http://" + l.HTTPAddress() + "/metrics")
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
 func TestAKeptMachineServesTheNextJobAndGoesAfterKeepIdle(t *testing.T) {
 	l := keeping(t, "40")
 	worked(t, l)
@@ -40,7 +54,7 @@ func TestAKeptMachineServesTheNextJobAndGoesAfterKeepIdle(t *testing.T) {
 		return out, strings.Contains(out, "kept for the next job until")
 	})
 
-	worked(t, l)
+	awaitCompleted(t, l, submitScript(t, l, "sleep 12", "-p", "kept", "-N1", "--time=10")) // two passes
 	after := state(t, l)
 	require.Len(t, after.Instances, 1)
 	assert.Equal(t, kept.Name, after.Instances[0].Name)
@@ -48,6 +62,12 @@ func TestAKeptMachineServesTheNextJobAndGoesAfterKeepIdle(t *testing.T) {
 	assert.Equal(t, before.Groups[0].Requests, after.Groups[0].Requests)
 	assert.Len(t, calls(t, l, "regionInstanceGroupManagers.insert"), 1, "one group")
 	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1, "one request")
+	shown := metrics(t, l)
+	assert.Contains(t, shown, `slurmflex_machine_reuses_total{nodeset="kept"} 1`+"\n")
+	for _, use := range []string{"reused", "kept"} {
+		assert.Contains(t, shown, fmt.Sprintf(`slurmflex_machine_seconds_total{nodeset="kept",use=%q} `, use))
+		assert.NotContains(t, shown, fmt.Sprintf(`slurmflex_machine_seconds_total{nodeset="kept",use=%q} 0`+"\n", use))
+	}
 	awaitNothingLeft(t, l)
 }
 

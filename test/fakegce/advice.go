@@ -12,7 +12,7 @@ import (
 // first counts, and of several selections the one of the lowest rank.
 func (s *Server) advise(c *call) (any, error) {
 	spec := new(compute.CapacityAdviceRequest)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	model, err := s.advisedModel(spec)

@@ -23,7 +23,7 @@ type bulk struct {
 // bulkInsert creates many VMs at once. Its operation ends when they exist.
 func (s *Server) bulkInsert(c *call) (any, error) {
 	spec := new(compute.BulkInsertInstanceResource)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	b, err := s.readBulk(c, spec)

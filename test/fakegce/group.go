@@ -96,7 +96,7 @@ func (s *Server) idleGroup(c *call) (*group, error) {
 
 func (s *Server) insertGroup(c *call) (any, error) {
 	spec := new(compute.InstanceGroupManager)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	if err := checkName("resource.name", spec.Name); err != nil {

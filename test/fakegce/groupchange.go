@@ -115,7 +115,7 @@ func (s *Server) patchGroup(c *call) (any, error) {
 		return nil, err
 	}
 	change := new(compute.InstanceGroupManager)
-	if err := c.decode(change); err != nil {
+	if err := s.decode(c, change); err != nil {
 		return nil, err
 	}
 	if change.Fingerprint != "" && change.Fingerprint != g.fingerprint() {

@@ -116,7 +116,7 @@ func (s *Server) changeMembers(c *call, do func(*member)) (any, error) {
 		return nil, err
 	}
 	var list named
-	if err := c.decode(&list); err != nil {
+	if err := s.decode(c, &list); err != nil {
 		return nil, err
 	}
 	if len(list.Instances) == 0 {

@@ -14,7 +14,7 @@ func (p *policy) body() any { return p.api }
 
 func (s *Server) insertPolicy(c *call) (any, error) {
 	spec := new(compute.ResourcePolicy)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	if err := checkPolicy(spec); err != nil {

@@ -71,7 +71,7 @@ func (s *Server) insertRequest(c *call) (any, error) {
 		return nil, err
 	}
 	spec := new(compute.InstanceGroupManagerResizeRequest)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	if err := checkRequest(c, spec); err != nil {

@@ -35,6 +35,9 @@ func (r *route) match(path []string) (map[string]string, bool) {
 // fake of it, does not have.
 func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	rest, ok := strings.CutPrefix(path, "/compute/v1/projects/")
+	if !ok {
+		rest, ok = strings.CutPrefix(path, "/compute/beta/projects/")
+	}
 	parts := strings.Split(rest, "/")
 	unknown := &refusal{
 		Status: http.StatusNotFound, Reason: "notFound",
@@ -43,7 +46,7 @@ func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	if !ok || len(parts) < 2 {
 		return nil, nil, unknown
 	}
-	if parts[0] != s.opts.Project {
+	if parts[0] != s.opts.Project && parts[0] != projectNumber {
 		return nil, nil, &refusal{
 			Status: http.StatusNotFound, Reason: "notFound",
 			Message: "The resource 'projects/" + parts[0] + "' was not found",

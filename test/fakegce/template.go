@@ -99,7 +99,7 @@ func (s *Server) newTemplate(at location, spec *compute.InstanceTemplate) (*temp
 
 func (s *Server) insertTemplate(c *call) (any, error) {
 	spec := new(compute.InstanceTemplate)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	t, err := s.newTemplate(c.at, spec)

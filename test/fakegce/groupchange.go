@@ -133,12 +133,6 @@ func (s *Server) patchGroup(c *call) (any, error) {
 	if len(change.Versions) > 1 {
 		return s.refused(c, &g.meta, versionBesideRequest(g))
 	}
-	if err := s.checkPolicies(c, &compute.InstanceGroupManager{
-		UpdatePolicy: change.UpdatePolicy, InstanceLifecyclePolicy: change.InstanceLifecyclePolicy,
-		ListManagedInstancesResults: change.ListManagedInstancesResults,
-	}, g.template); err != nil {
-		return nil, err
-	}
 	apply, err := s.patch(c, g, change)
 	if err != nil {
 		return nil, err

@@ -204,6 +204,10 @@ func (s *Server) act(c *call) (answer reply) {
 			answer = encode(op.body())
 			return
 		}
+		if err := s.admitOperation(c); err != nil {
+			answer = refuse(err)
+			return
+		}
 		result, err := c.route.handle(s, c)
 		if err != nil {
 			answer = refuse(err)

@@ -33,7 +33,7 @@ func (m *member) shownAction() string {
 func (m *member) body() any {
 	a := &compute.ManagedInstance{
 		Name: m.name, Instance: m.url, CurrentAction: m.shownAction(),
-		Version: &compute.ManagedInstanceVersion{InstanceTemplate: m.group.template.link()},
+		Version: &compute.ManagedInstanceVersion{InstanceTemplate: m.group.template.link(), Name: m.group.api.Versions[0].Name},
 	}
 	if m.problem != nil {
 		a.LastAttempt = &compute.ManagedInstanceLastAttempt{

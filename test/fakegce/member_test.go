@@ -172,7 +172,7 @@ func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
 func TestALeaseMayEndInAStop(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.post("zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},
-		"instanceProperties":{"machineType":"n2-standard-2","scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
+		"instanceProperties":{"machineType":"n2-standard-2",`+bootable+`,"scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
 	w.Advance(time.Minute)
 	assert.Equal(t, "TERMINATED", w.vm("n0").Status)
 }

@@ -116,6 +116,12 @@ func checkRequest(c *call, spec *compute.InstanceGroupManagerResizeRequest) erro
 	if len(spec.Instances) == 0 && spec.ResizeBy <= 0 {
 		return required("resource.resizeBy")
 	}
+	if d := spec.RequestedRunDuration; d != nil && (d.Nanos < 0 || d.Nanos > 999_999_999) {
+		return invalid("Invalid value for field 'resource.requestedRunDuration.nanos': '%d'. Must be between 0 and 999999999.", d.Nanos)
+	}
+	if err := checkDescription(spec.Description); err != nil {
+		return err
+	}
 	seen := make(map[string]bool)
 	for i, n := range spec.Instances {
 		field := fmt.Sprintf("resource.instances[%d].name", i)

@@ -62,6 +62,9 @@ func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	return nil, nil, unknown
 }
 
+// once is the parameter that all methods take that begin an operation.
+const once = "requestId"
+
 // routes are the methods that the fake has.
 func routes() []route {
 	var all []route
@@ -71,7 +74,7 @@ func routes() []route {
 	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	list := []string{"filter", "maxResults", "orderBy", "pageToken"}
 	aggregated := append([]string{"includeAllScopes"}, list...)
-	const once, hasty = "requestId", "noGracefulShutdown"
+	const hasty = "noGracefulShutdown"
 
 	for _, scope := range []struct{ prefix, at string }{
 		{"regionInstanceGroupManager", "regions/{region}/"},

@@ -11,7 +11,9 @@ M = {"instanceGroupManager": "m", **REGIONAL}
 class Refusals(Life):
     def walk(self):
         self.report.attempt("a world to refuse in", self.world)
-        for table in (self.resources, self.group_bodies, self.request_calls, self.member_calls, self.bulk_calls, self.lists, self.later):
+        for table in (
+            self.resources, self.group_bodies, self.request_calls, self.member_calls, self.bulk_calls, self.lists, self.later, self.quotas,
+        ):
             self.report.attempt("refusals of " + table.__name__.replace("_", " "), table)
 
     def world(self):
@@ -61,6 +63,15 @@ class Refusals(Life):
             ("with a text for a boolean", template("t", automaticRestart="no"), "badRequest"),
         ):
             self.refused("a template " + what, templates.insert(body=body, **REGIONAL), 400, reason)
+        for what, change in (
+            ("without disks", {"disks": []}),
+            ("without networks", {"networkInterfaces": []}),
+            ("with a label in capitals", {"labels": {"Owner": "me"}}),
+            ("with a key twice", {"metadata": {"items": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}}),
+        ):
+            body = template("t")
+            body["properties"] |= change
+            self.refused("a template " + what, templates.insert(body=body, **REGIONAL), 400, "invalid")
 
     def group_bodies(self):
         def one(**others):
@@ -126,6 +137,7 @@ class Refusals(Life):
             ("a larger minimum", bulk(T, "a", minCount="2"), 400, "invalid"),
             ("an unknown template", bulk(T + "x", "a"), 404, "notFound"),
             ("an unknown machine type", bulk(T, "a", instanceProperties={"machineType": "z9"}), 400, "invalid"),
+            ("a short run", bulk(T, "a", instanceProperties={"scheduling": {"maxRunDuration": {"seconds": "599"}}}), 400, "invalid"),
             ("a wrong pattern", bulk(T) | {"count": "1", "namePattern": "a-#-#"}, 400, "invalid"),
         ):
             self.refused("bulkInsert with " + what, instances.bulkInsert(body=body, **ZONAL), status, reason)
@@ -143,6 +155,16 @@ class Refusals(Life):
             ("half of fields", {"fields": "items(name"}, "invalidParameter"),
         ):
             self.refused("a list with " + what, instances.list(**query, **ZONAL), 400, reason)
+
+    def quotas(self):
+        for metric, limit, reason in (
+            ("REGIONAL_INSTANCE_GROUP_MANAGERS", 1, "quotaExceeded"),
+            ("INSTANCE_GROUPS", 1, "quotaExceeded"),
+            ("CONCURRENT_OPERATIONS", 0, "rateLimitExceeded"),
+        ):
+            self.fake.tell("quota", region=REGION, metric=metric, limit=limit)
+            self.refused("a group beyond " + metric, self.groups.insert(body=group("g", T), **REGIONAL), 403, reason)
+            self.fake.tell("quota", region=REGION, metric=metric, limit=-1)
 
     def later(self):
         """What is refused by the end of the request's operation."""

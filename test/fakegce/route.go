@@ -106,6 +106,7 @@ func routes() []route {
 	add("instances.list", get, "zones/{zone}/instances", (*Server).listInstances, list...)
 	add("instances.get", get, "zones/{zone}/instances/{name}", (*Server).getInstance)
 	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once, hasty)
+	add("instances.reportHostAsFaulty", post, "zones/{zone}/instances/{name}/reportHostAsFaulty", (*Server).reportHost, once)
 	add("regionInstances.bulkInsert", post, "regions/{region}/instances/bulkInsert", (*Server).bulkInsert, once)
 
 	for _, scope := range []struct{ method, at string }{

@@ -128,6 +128,9 @@ class Refusals(Life):
             self.refused("to delete " + what, self.groups.deleteInstances(body={"instances": names}, **M), status, reason)
         self.refused("to list by a time", self.groups.listManagedInstances(orderBy="name", **M), 400, "invalid")
 
+        fault = {"disruptionSchedule": "IMMEDIATE", "faultReasons": [{"behavior": "PERFORMANCE", "description": "slow"}]}
+        self.refused("a faulty host", self.api.instances().reportHostAsFaulty(instance="n0", body=fault, **ZONAL), 400, "invalid", "reservation")
+
     def bulk_calls(self):
         instances = self.api.instances()
         for what, body, status, reason in (

@@ -3,6 +3,7 @@ package fakegce
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -27,7 +28,7 @@ func (s *Server) batch(r *http.Request, body []byte) reply {
 	in := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
 	for n := 1; ; n++ {
 		part, err := in.NextPart()
-		if err == io.EOF && n > 1 {
+		if errors.Is(err, io.EOF) && n > 1 {
 			break
 		}
 		if err != nil || n > maxBatch {

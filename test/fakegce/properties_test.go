@@ -29,8 +29,10 @@ func TestWhatATemplateMayNotBeIsRefused(t *testing.T) {
 		"a key with a dot":           {"", bootable + `,"metadata":{"items":[{"key":"a.b","value":""}]}`, "'a.b'"},
 		"a key twice":                {"", bootable + `,"metadata":{"items":[{"key":"a","value":""},{"key":"a","value":""}]}`, "given twice"},
 		"a value too large":          {"", bootable + `,"metadata":{"items":[{"key":"a","value":"` + long + `x"}]}`, "maximum size 262144 bytes; actual size 262145"},
-		"metadata too large": {"", bootable + `,"metadata":{"items":[{"key":"a","value":"` + long + `"},{"key":"b","value":"` + long + `"}]}`,
-			"maximum size 524288 bytes; actual size 524290"},
+		"metadata too large": {
+			"", bootable + `,"metadata":{"items":[{"key":"a","value":"` + long + `"},{"key":"b","value":"` + long + `"}]}`,
+			"maximum size 524288 bytes; actual size 524290",
+		},
 		"a negative duration": {"", bootable + `,"scheduling":{"maxRunDuration":{"seconds":"-1"}}`, "not a duration"},
 		"too many nanos":      {"", bootable + `,"scheduling":{"maxRunDuration":{"seconds":"600","nanos":1000000000}}`, "not a duration"},
 		"an unknown model":    {"", bootable + `,"scheduling":{"provisioningModel":"FLEX"}`, "Must be one of: FLEX_START RESERVATION_BOUND SPOT STANDARD"},

@@ -18,7 +18,7 @@ BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test docs-check lint demo play fuzz chaos soak race nightly bench bench-compare clean
+.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak race nightly bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ help: ## print this list
 build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
-test: unit defects e2e e2e-26.05 web-test alerts-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
+test: unit defects e2e e2e-26.05 web-test alerts-test foreign-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
 
 unit: ## run the tests that need neither root nor Slurm
 	go test -count=1 ./...
@@ -80,6 +80,10 @@ dashboard-test: build ## evaluate each query of the dashboard in a Prometheus th
 alerts-test: ## check the alert rules with promtool; installs it if it is missing
 	scripts/setup-prometheus
 	scripts/alerts-test
+
+foreign-test: build ## walk through the fake Compute API with Google's Python client and other clients' requests; installs python3-googleapi if it is missing
+	scripts/setup-python3-googleapi
+	scripts/foreign-test
 
 docs-check: build ## check the docs: follow every link, run every command in a cluster; installs Slurm if it is missing
 	scripts/setup-slurm

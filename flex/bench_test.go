@@ -48,7 +48,9 @@ func benchmarkObserve(b *testing.B, nodes int) {
 		b.Fatal(err)
 	}
 	fake := fakegce.New(fakegce.Options{})
-	fake.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", -1)
+	if err := fake.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", -1); err != nil {
+		b.Fatal(err)
+	}
 	if _, err := fake.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)); err != nil {
 		b.Fatal(err)
 	}

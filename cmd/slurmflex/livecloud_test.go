@@ -99,11 +99,11 @@ func TestMistakesInTheCloudAreFound(t *testing.T) {
 			fault: "config.yaml:13: nodeset.a3.zone_policy_allow[0]: zone us-central1-a has no a3-highgpu-8g; remove it, or give a template with a machine type that it has",
 		},
 		"no quota for a single machine": {
-			plant: func(_ *testing.T, w *world) { w.cloud.SetQuota("us-central1", h100, 0) },
+			plant: func(t *testing.T, w *world) { require.NoError(t, w.cloud.SetQuota("us-central1", h100, 0)) },
 			fault: "config.yaml:10: nodeset.a3.node_count_dynamic_max: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 0, too little for a single a3-highgpu-8g; ask Google for 64",
 		},
 		"quota for some of the machines": {
-			plant:  func(_ *testing.T, w *world) { w.cloud.SetQuota("us-central1", h100, 20) },
+			plant:  func(t *testing.T, w *world) { require.NoError(t, w.cloud.SetQuota("us-central1", h100, 20)) },
 			advice: "config.yaml:10: nodeset.a3.node_count_dynamic_max: advice: quota PREEMPTIBLE_NVIDIA_H100_GPUS of us-central1 is 20, less than the 64 GPUs of all 8 nodes, so some nodes wait for others; ask Google for more, or set the number of nodes to 2",
 		},
 		"more live requests than a project has": {

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/mig"
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // bulk is a bulk insert of two instances into the zones, from the world's
@@ -88,7 +89,7 @@ func TestABulkInsertThatFindsNoRoomMakesNothingAndNamesTheZone(t *testing.T) {
 			mig.CauseCapacity, "503 ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS: The zone 'us-central1-b' does not have enough resources",
 		},
 		"of its quota one too few": {
-			func(s *fakegce.Server) { s.SetQuota(region, "INSTANCES", 1) },
+			func(s *fakegce.Server) { must.Do(s.SetQuota(region, "INSTANCES", 1)) },
 			mig.CauseQuota, "403 QUOTA_EXCEEDED: Quota 'INSTANCES' exceeded.",
 		},
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestARegionShowsItsStateAndTheQuotasThatItShows(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		w.cloud.SetQuota(region, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16)
+		require.NoError(t, w.cloud.SetQuota(region, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16))
 		r, err := w.Region(t.Context(), region)
 		require.NoError(t, err)
 		assert.True(t, r.Up)

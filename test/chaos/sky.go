@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"slurmflex/test/fakegce"
+	"slurmflex/test/must"
 )
 
 // capacity is room for so many machines in a zone, for a while.
@@ -19,8 +20,8 @@ func capacity(zone string, count int, lasts time.Duration) event {
 // quota is a quota that is short for a while.
 func quota(region string, limit float64, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s allows %v live requests, for %v", region, limit, lasts), func(w *world, no int) {
-		w.cloud.SetQuota(region, activeRequests, limit)
-		w.holds("quota "+region, no, lasts, func() { w.cloud.SetQuota(region, activeRequests, 100) })
+		must.Do(w.cloud.SetQuota(region, activeRequests, limit))
+		w.holds("quota "+region, no, lasts, func() { must.Do(w.cloud.SetQuota(region, activeRequests, 100)) })
 	}}
 }
 

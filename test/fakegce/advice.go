@@ -3,6 +3,7 @@ package fakegce
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/api/compute/v1"
 )
@@ -12,7 +13,7 @@ import (
 // first counts, and of several selections the one of the lowest rank.
 func (s *Server) advise(c *call) (any, error) {
 	spec := new(compute.CapacityAdviceRequest)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	model, err := s.advisedModel(spec)
@@ -134,4 +135,16 @@ func (s *Server) recommend(model, machineType string, zones []string, size int64
 		scores.EstimatedUptime = "3600s"
 	}
 	return &compute.CapacityAdviceResponse{Recommendations: []*compute.CapacityAdviceResponseRecommendation{{Scores: scores, Shards: shards}}}
+}
+
+// word is an enum's value in a body, where fewer are allowed than the enum has.
+type word struct{ field, value, allowed string }
+
+func checkWords(words []word) error {
+	for _, w := range words {
+		if w.value != "" && !slices.Contains(strings.Fields(w.allowed), w.value) {
+			return invalid("Invalid value for field 'resource.%s': '%s'. Must be one of: %s.", w.field, w.value, w.allowed)
+		}
+	}
+	return nil
 }

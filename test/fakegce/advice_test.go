@@ -67,7 +67,7 @@ func TestAdviceIsRefusedWhereTheQuestionIsWrong(t *testing.T) {
 		selections(`"A":{"machineTypes":["x"]}`): "'A'. Must be a match of regex",
 		selections(`"a":{}`):                     "machineTypes",
 		selections(`"a":{"machineTypes":["x"]}`): "'x'. The machine type does not exist.",
-		selections(`"a":{"machineTypes":["n1-standard-8"],"disks":[{"type":"PERSISTENT"}]}`):                                      "'PERSISTENT'. Must be one of: SCRATCH",
+		selections(`"a":{"machineTypes":["n1-standard-8"],"disks":[{"type":"PERSISTENT"}]}`):                                      "'PERSISTENT'. Must be one of: DISK_TYPE_UNSPECIFIED SCRATCH",
 		adviceAbout("SPOT", 1, `,"distributionPolicy":{"targetShape":"EVEN"}`):                                                    "'EVEN'. Must be one of: ANY",
 		adviceAbout("SPOT", 1, `,"distributionPolicy":{"zones":[{"zone":"zones/europe-west4-a"}]}`):                               "It is not a zone of region 'us-central1'",
 		adviceAbout("SPOT", 1, `,"distributionPolicy":{"zones":[{"zone":"zones/us-central1-a"},{"zone":"zones/us-central1-a"}]}`): "named twice",

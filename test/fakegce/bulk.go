@@ -23,7 +23,7 @@ type bulk struct {
 // bulkInsert creates many VMs at once. Its operation ends when they exist.
 func (s *Server) bulkInsert(c *call) (any, error) {
 	spec := new(compute.BulkInsertInstanceResource)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	b, err := s.readBulk(c, spec)
@@ -85,8 +85,8 @@ func (s *Server) bulkRoom(b bulk) (zone string, names []string, p *Problem) {
 func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bulk, error) {
 	var b bulk
 	var err error
-	if spec.Count < 1 || spec.Count > maxRequest {
-		return b, invalid("Invalid value for field 'resource.count': '%d'. Must be between 1 and %d.", spec.Count, maxRequest)
+	if spec.Count < 1 || spec.Count > maxBulk {
+		return b, invalid("Invalid value for field 'resource.count': '%d'. Must be between 1 and %d.", spec.Count, maxBulk)
 	}
 	if b.minimum = int(spec.MinCount); b.minimum < 1 {
 		b.minimum = int(spec.Count)
@@ -100,11 +100,32 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	if b.props, b.template, err = s.bulkProperties(spec); err != nil {
 		return b, err
 	}
+	if err = s.checkProperties("resource.instanceProperties", b.props); err != nil {
+		return b, err
+	}
+	if err = checkFlexBulk(b.props); err != nil {
+		return b, err
+	}
 	if b.zones, err = s.bulkZones(c, spec.LocationPolicy); err != nil {
 		return b, err
 	}
 	b.names, err = s.bulkNames(spec, b.zones)
 	return b, err
+}
+
+// checkFlexBulk refuses flex-start VMs that are not as flex-start wants them.
+func checkFlexBulk(props *compute.InstanceProperties) error {
+	sched := schedulingOf(props)
+	if sched.ProvisioningModel != "FLEX_START" {
+		return nil
+	}
+	if wrong := flexFault(props); wrong != "" {
+		return invalid("Invalid value for field 'resource.instanceProperties'. A FLEX_START instance must have %s.", wrong)
+	}
+	if d := seconds(sched.MaxRunDuration); d < minDuration || d > maxDuration {
+		return invalid("Invalid value for field 'resource.instanceProperties.scheduling.maxRunDuration.seconds': '%.0f'. Must be between %.0f and %.0f.", d.Seconds(), minDuration.Seconds(), maxDuration.Seconds())
+	}
+	return nil
 }
 
 // bulkNames are the names that the call gives, or makes from its pattern.
@@ -169,9 +190,6 @@ func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error)
 		return nil, invalid("Invalid value for field 'resource.locationPolicy.zones'. This fake takes locations only.")
 	}
 	for ref, location := range p.Locations {
-		if err := checkWords([]word{{"locationPolicy.locations.preference", location.Preference, "ALLOW DENY PREFERENCE_UNSPECIFIED"}}); err != nil {
-			return nil, err
-		}
 		if !slices.Contains(s.zonesOf(c.at.region), lastPart(ref)) {
 			return nil, invalid("Invalid value for field 'resource.locationPolicy.locations': '%s'. It is not a zone of region '%s'.", ref, c.at.region)
 		}

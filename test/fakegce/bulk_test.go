@@ -1,7 +1,9 @@
 package fakegce
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,9 +111,41 @@ func TestABulkInsertRefuses(t *testing.T) {
 	}
 }
 
+// bootable is what every VM must have, as part of a body.
+const bootable = `"disks":[{"boot":true,"initializeParams":{"sourceImage":"projects/debian-cloud/global/images/family/debian-12"}}],
+	"networkInterfaces":[{"network":"global/networks/default"}]`
+
+func TestABulkInsertOfFlexStartVMsKeepsToItsRules(t *testing.T) {
+	w := newWorld(t, Options{})
+	const good = `"provisioningModel":"FLEX_START","instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","maxRunDuration":{"seconds":"600"}`
+	for name, c := range map[string]struct{ from, to, says string }{
+		"as it should be":   {"", "", ""},
+		"no lease":          {`,"maxRunDuration":{"seconds":"600"}`, ``, "must have scheduling.maxRunDuration"},
+		"a lease too short": {`"600"`, `"599"`, "Must be between 600 and 604800"},
+		"a lease too long":  {`"600"`, `"604801"`, "Must be between 600 and 604800"},
+		"a stop at its end": {`"DELETE"`, `"STOP"`, "scheduling.instanceTerminationAction DELETE, not 'STOP'"},
+		"a migration":       {`"TERMINATE"`, `"MIGRATE"`, "scheduling.onHostMaintenance TERMINATE, not 'MIGRATE'"},
+	} {
+		body := `{"count":"1","perInstanceProperties":{"n0":{}},"instanceProperties":{"machineType":"a3-highgpu-8g",` + bootable + `,
+			"reservationAffinity":{"consumeReservationType":"NO_RESERVATION"},"scheduling":{` + strings.Replace(good, c.from, c.to, 1) + `}}}`
+		status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", body)
+		assert.Equal(t, c.says == "", status == http.StatusOK, name)
+		assert.Contains(t, answer, c.says, name)
+	}
+}
+
+func TestABulkInsertMayBeOfMoreThanAThousand(t *testing.T) {
+	w := newWorld(t, Options{})
+	body := `{"count":"%d","namePattern":"n-####","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
+	status, answer := w.ask(http.MethodPost, "regions/us-central1/instances/bulkInsert", fmt.Sprintf(body, maxBulk+1))
+	assert.Equal(t, http.StatusBadRequest, status, answer)
+	w.post("regions/us-central1/instances/bulkInsert", fmt.Sprintf(body, 1001))
+	assert.Len(t, w.State().Instances, 1001)
+}
+
 func TestAZonalBulkInsertStaysInItsZone(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.post("zones/europe-west4-b/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},"instanceProperties":{"machineType":"n2-standard-2"}}`)
+	w.post("zones/europe-west4-b/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},"instanceProperties":{"machineType":"n2-standard-2",`+bootable+`}}`)
 	assert.Equal(t, "europe-west4-b", w.vm("n0").Zone)
 	assert.Zero(t, w.vm("n0").Terminates, "no lease")
 }

@@ -2,7 +2,6 @@ package fakegce
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -14,13 +13,15 @@ import (
 
 // call is one call of an API method.
 type call struct {
-	route *route
-	path  string
-	vars  map[string]string
-	query url.Values
-	body  []byte
-	at    location // that the path names
-	fault Fault    // that struck it; zero if none
+	route   *route
+	version string // v1 or beta
+	path    string // as it is in v1, with the project's id
+	vars    map[string]string
+	query   url.Values
+	body    []byte
+	at      location  // that the path names
+	fields  selection // of its answer; nil is all
+	fault   Fault     // that struck it; zero if none
 }
 
 func (c *call) name() string { return c.vars["name"] }
@@ -32,9 +33,13 @@ func (s *Server) newCall(r *http.Request, body []byte) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &call{route: rt, path: path, vars: vars, body: body, at: location{vars["region"], vars["zone"]}}
+	version, rest, _ := strings.Cut(strings.TrimPrefix(path, "/compute/"), "/")
+	c := &call{
+		route: rt, version: version, path: s.plainPath("/compute/v1/" + rest), vars: vars, body: body,
+		at: location{vars["region"], vars["zone"]},
+	}
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-		return nil, badRequest("Malformed query: %v", err)
+		return nil, badRequest("Invalid query string.")
 	}
 	return c, nil
 }
@@ -55,95 +60,33 @@ func (s *Server) check(c *call) error {
 			return badRequest("Invalid value for parameter '%s': it is given %d times.", name, len(values))
 		}
 	}
+	if fields := c.query.Get("fields"); fields != "" {
+		var err error
+		if c.fields, err = theAPI().parseFields(fields, theAPI().Methods[c.route.method].Response); err != nil {
+			return err
+		}
+	}
 	if id, err := uuid.Parse(c.query.Get("requestId")); c.query.Has("requestId") && (err != nil || id == uuid.Nil) {
 		return invalid("Invalid value for field 'requestId': '%s'. Must be a valid UUID, and not the zero UUID.", c.query.Get("requestId"))
 	}
 	return nil
 }
 
-// everywhere reports whether a parameter is one that all methods take and that
-// does not change the answer's content.
+// everywhere reports whether a parameter is one that all methods take.
 func everywhere(name string, values []string) bool {
 	switch name {
 	case "alt":
 		return slices.Equal(values, []string{"json"})
-	case "prettyPrint", "key", "quotaUser", "userIp":
+	case "fields", "prettyPrint", "key", "quotaUser", "userIp", "access_token", "oauth_token", "$.xgafv":
 		return true
 	}
 	return false
-}
-
-// decode reads the body into v and refuses a field that the API does not have,
-// or has under another case, as Google does.
-func (c *call) decode(v any) error {
-	if len(c.body) == 0 {
-		return required("resource")
-	}
-	var raw any
-	if err := json.Unmarshal(c.body, &raw); err != nil {
-		return badRequest("Invalid JSON payload received. %v", err)
-	}
-	if _, ok := raw.(map[string]any); !ok {
-		return badRequest("Invalid JSON payload received. Root element must be a message.")
-	}
-	if err := knownFields(raw, reflect.TypeOf(v), "resource"); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(c.body, v); err != nil {
-		return badRequest("Invalid value in JSON payload: %v", err)
-	}
-	return nil
 }
 
 // has reports whether the body has the field at its top, whatever its value.
 func (c *call) has(field string) bool {
 	var fields map[string]json.RawMessage
 	return json.Unmarshal(c.body, &fields) == nil && fields[field] != nil
-}
-
-// knownFields walks a decoded body beside the type that it is meant for.
-func knownFields(raw any, t reflect.Type, at string) error {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch raw := raw.(type) {
-	case []any:
-		if t.Kind() != reflect.Slice {
-			return badRequest("Invalid value at '%s': it is a list.", at)
-		}
-		for i, item := range raw {
-			if item == nil {
-				return badRequest("Invalid value at '%s[%d]': a list has no null.", at, i)
-			}
-			if err := knownFields(item, t.Elem(), fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for name, value := range raw {
-			inner, err := fieldType(t, name, at)
-			if err != nil {
-				return err
-			}
-			if err := knownFields(value, inner, at+"."+name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// fieldType is the type of the field that JSON calls name.
-func fieldType(t reflect.Type, name, at string) (reflect.Type, error) {
-	switch t.Kind() {
-	case reflect.Map:
-		return t.Elem(), nil
-	case reflect.Struct:
-		if f, ok := jsonField(t, name); ok {
-			return f.Type, nil
-		}
-	}
-	return nil, badRequest("Invalid JSON payload received. Unknown name \"%s\" at '%s': Cannot find field.", name, at)
 }
 
 // jsonField is the field of a struct that JSON calls name.

@@ -36,11 +36,28 @@ func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
 	return err
 }
 
-// SetQuota sets the limit of a quota's metric, such as INSTANCES,
-// PREEMPTIBLE_NVIDIA_H100_GPUS, ACTIVE_RESIZE_REQUESTS or INSTANCE_GROUPS, in a
-// region; less than 0 is no limit.
-func (s *Server) SetQuota(region, metric string, limit float64) {
+// SetQuota sets the limit of a quota's metric in a region; less than 0 is no
+// limit. It refuses a metric that has no effect here: those that have are
+// ConcurrentOperations, ACTIVE_RESIZE_REQUESTS, INSTANCES, INSTANCE_GROUPS,
+// INSTANCE_GROUP_MANAGERS, REGIONAL_INSTANCE_GROUP_MANAGERS, and the preemptible
+// GPUs, such as PREEMPTIBLE_NVIDIA_H100_GPUS.
+func (s *Server) SetQuota(region, metric string, limit float64) error {
+	if !slices.Contains(s.regions(), region) {
+		return fmt.Errorf("set quota %s: there is no region %q", metric, region)
+	}
+	if !knownQuota(metric) {
+		return fmt.Errorf("set quota of %s: metric %q has no effect here; see fakegce.SetQuota", region, metric)
+	}
 	s.do(func() { s.quotas[quota{region, metric}] = limit })
+	return nil
+}
+
+func knownQuota(metric string) bool {
+	switch metric {
+	case ConcurrentOperations, activeRequestsQuota, "INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS", "REGIONAL_INSTANCE_GROUP_MANAGERS":
+		return true
+	}
+	return slices.Contains(slices.Collect(maps.Values(gpuMetrics())), metric)
 }
 
 // limit is a quota's limit, or -1.
@@ -90,6 +107,9 @@ func (s *Server) findRoom(r *request) (zone string, p *Problem) {
 
 // fits is how many VMs of these names a zone can take, and why not all.
 func (s *Server) fits(zone string, props *compute.InstanceProperties, names []string) (n int, p *Problem) {
+	if s.closed[zone] || s.withdrawn[spot{zone, props.MachineType}] {
+		return 0, stockOut(zone, props.MachineType)
+	}
 	for _, name := range names {
 		path := s.path(location{zone: zone}, "instances", name)
 		if _, taken := s.instances.get(path); taken {

@@ -97,8 +97,7 @@ func (s *Server) commandQuota(body []byte) (any, error) {
 	if q.Region == "" || q.Metric == "" || q.Limit == nil {
 		return nil, errors.New(`set quota: "region", "metric" and "limit" must be given; limit -1 is none`)
 	}
-	s.SetQuota(q.Region, q.Metric, *q.Limit)
-	return done{true}, nil
+	return done{true}, s.SetQuota(q.Region, q.Metric, *q.Limit)
 }
 
 func (s *Server) commandFault(body []byte) (any, error) {

@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/api/googleapi"
 )
 
 func TestAFaultStrikesTheCallsItNamesAsOftenAsItSays(t *testing.T) {
@@ -256,10 +257,49 @@ func TestARecordMayBeBroken(t *testing.T) {
 	assert.InDelta(t, 0, items[1]["targetSize"], 0)
 }
 
+func TestAnUnknownQuotaIsRefused(t *testing.T) {
+	w := newWorld(t, Options{})
+	require.ErrorContains(t, w.SetQuota(testRegion, "CPU", 1), `metric "CPU" has no effect here`)
+	require.ErrorContains(t, w.SetQuota("mars-north1", "INSTANCES", 1), `no region "mars-north1"`)
+	status, body := w.ask(http.MethodPost, "http://fake/fake/quota", `{"region":"us-central1","metric":"GROUPS","limit":1}`)
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, body, "GROUPS")
+}
+
+func TestAnOperationBeyondTheQuotaIsRefusedUntilAnotherIsDone(t *testing.T) {
+	w := newWorld(t, Options{OperationTime: time.Second})
+	require.NoError(t, w.SetQuota(testRegion, ConcurrentOperations, 2))
+	w.begun(w.insertGroup(flexGroup("a")))
+	w.begun(w.insertGroup(flexGroup("b")))
+	_, err := w.insertGroup(flexGroup("c"))
+	assertRefused(t, err, 403, "rateLimitExceeded", "Rate Limit Exceeded")
+	var plain *googleapi.Error
+	require.ErrorAs(t, err, &plain)
+	assert.Contains(t, plain.Body, concurrency)
+	_, err = w.list(t.Context(), "")
+	require.NoError(t, err, "what begins no operation is answered")
+	w.post("regions/europe-west4/resourcePolicies", `{"name":"p","workloadPolicy":{"type":"HIGH_THROUGHPUT"}}`)
+	w.Advance(time.Second)
+	w.begun(w.insertGroup(flexGroup("c")))
+}
+
+func TestAZonalGroupHasAQuotaToo(t *testing.T) {
+	w := newWorld(t, Options{})
+	_, err := w.AddTemplate("", FlexTemplate("t", testMachine))
+	require.NoError(t, err)
+	require.NoError(t, w.SetQuota(testRegion, "INSTANCE_GROUP_MANAGERS", 1))
+	const body = `{"name":%q,"targetSize":0,"versions":[{"instanceTemplate":"global/instanceTemplates/t"}]}`
+	w.post("zones/us-central1-a/instanceGroupManagers", fmt.Sprintf(body, "a"))
+	status, answer := w.ask(http.MethodPost, "zones/us-central1-b/instanceGroupManagers", fmt.Sprintf(body, "b"))
+	assert.Equal(t, http.StatusForbidden, status)
+	assert.Contains(t, answer, "Quota 'INSTANCE_GROUP_MANAGERS' exceeded.")
+	w.givenGroup("regional")
+}
+
 func TestAGroupBeyondTheQuotaIsRefused(t *testing.T) {
 	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
 		w := newWorld(t, Options{})
-		w.SetQuota(testRegion, metric, 1)
+		require.NoError(t, w.SetQuota(testRegion, metric, 1))
 		w.givenGroup("a")
 		_, err := w.insertGroup(flexGroup("b"))
 		assertRefused(t, err, 403, "quotaExceeded", "Quota '"+metric+"' exceeded.  Limit: 1.0 in region us-central1.")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func regexpTerm(t reflect.Type, field, op, literal string) (predicate, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return func(v reflect.Value) bool { return re.MatchString(textOf(get(v))) == (op == "eq") }, true
+	return someOf(get, func(field any) bool { return re.MatchString(textOf(field)) == (op == "eq") }), true
 }
 
 func every(terms []predicate) predicate {
@@ -215,37 +216,67 @@ func (p *comparisons) comparison(field string) (predicate, bool) {
 	return holds, ok
 }
 
-// comparison compares a field with a value as the field's type says. With ":"
-// a text need only contain the value, and "*" stands for any value at all.
+// comparison compares a field with a value as the field's type says; of a list
+// one item has to fit. With ":" a text need only contain the value. In a value for
+// "=", "!=" and ":" an asterisk stands for any text.
 func comparison(get func(reflect.Value) any, op, value string) (predicate, bool) {
-	if op == ":" && value == "*" {
-		return func(v reflect.Value) bool { return textOf(get(v)) != "" }, true
-	}
+	pattern := strings.Contains(value, "*")
 	if strings.ContainsAny(value[:1], `"'`) {
 		value = escape.ReplaceAllString(value[1:len(value)-1], "$1")
-	} else if strings.ContainsAny(value, `*()=<>:!`) {
+	} else if strings.ContainsAny(value, `()=<>:!`) {
 		return nil, false
 	}
+	holds := func(field any) bool { return holdsFor(field, op, value) }
+	switch {
+	case op == ":" && value == "*":
+		holds = func(field any) bool { return textOf(field) != "" }
+	case pattern && strings.ContainsAny(op, "<>"):
+		return nil, false
+	case pattern:
+		re := wildcard(value)
+		holds = func(field any) bool { return re.MatchString(textOf(field)) == (op != "!=") }
+	}
+	return someOf(get, holds), true
+}
+
+// someOf is whether what get reads fits, or an item of it if it is a list.
+func someOf(get func(reflect.Value) any, fits func(any) bool) predicate {
 	return func(v reflect.Value) bool {
-		field := get(v)
-		if text, ok := field.(string); ok && op == ":" {
-			return strings.Contains(text, value)
+		got := get(v)
+		if list, ok := got.([]any); ok {
+			return slices.ContainsFunc(list, fits)
 		}
-		sign, ok := compare(field, value)
-		switch op {
-		case "=", ":":
-			return ok && sign == 0
-		case "!=":
-			return !ok || sign != 0
-		case "<":
-			return ok && sign < 0
-		case "<=":
-			return ok && sign <= 0
-		case ">":
-			return ok && sign > 0
-		}
-		return ok && sign >= 0
-	}, true
+		return fits(got)
+	}
+}
+
+// wildcard matches a whole text in which each asterisk is any text.
+func wildcard(value string) *regexp.Regexp {
+	parts := strings.Split(value, "*")
+	for i, p := range parts {
+		parts[i] = regexp.QuoteMeta(p)
+	}
+	return regexp.MustCompile(`^` + strings.Join(parts, ".*") + `$`)
+}
+
+func holdsFor(field any, op, value string) bool {
+	if text, ok := field.(string); ok && op == ":" {
+		return strings.Contains(text, value)
+	}
+	sign, ok := compare(field, value)
+	switch op {
+	case "=", ":":
+		return ok && sign == 0
+	case "!=":
+		return !ok || sign != 0
+	case "<":
+		return ok && sign < 0
+	case "<=":
+		return ok && sign <= 0
+	case ">":
+		return ok && sign > 0
+	}
+	return ok && sign >= 0
 }
 
 // compare is false when the value cannot be compared with the field.
@@ -279,14 +310,13 @@ type step struct {
 }
 
 // fieldReader finds a field by its path, such as scheduling.automaticRestart
-// or labels.owner, in items of type t. Reading gives a string, a float64, a
-// bool, or nil where the resource does not have the field.
+// labels.owner or tags.items, in items of type t. Reading gives a string, a
+// float64, a bool, a list of these, or nil where the resource does not have the
+// field.
 func fieldReader(t reflect.Type, path string) (func(reflect.Value) any, bool) {
 	var steps []step
 	for name := range strings.SplitSeq(path, ".") {
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
+		t = element(t)
 		switch t.Kind() {
 		case reflect.Struct:
 			f, ok := jsonField(t, name)
@@ -305,12 +335,17 @@ func fieldReader(t reflect.Type, path string) (func(reflect.Value) any, bool) {
 	return func(v reflect.Value) any { return read(v, steps) }, scalar(t)
 }
 
-// scalar reports whether a filter can compare fields of the type.
-func scalar(t reflect.Type) bool {
-	if t.Kind() == reflect.Pointer {
+// element is what a pointer, or a list, holds.
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	switch t.Kind() {
+	return t
+}
+
+// scalar reports whether a filter can compare fields of the type.
+func scalar(t reflect.Type) bool {
+	switch element(t).Kind() {
 	case reflect.String, reflect.Bool, reflect.Int64, reflect.Uint64, reflect.Float64:
 		return true
 	}
@@ -322,6 +357,8 @@ func read(v reflect.Value, steps []step) any {
 		v = v.Elem() // the zero Value for nil
 	}
 	switch v.Kind() {
+	case reflect.Slice:
+		return readEach(v, steps)
 	case reflect.Struct:
 		return read(v.Field(steps[0].index), steps[1:])
 	case reflect.Map:
@@ -338,6 +375,20 @@ func read(v reflect.Value, steps []step) any {
 		return v.Float()
 	}
 	return nil
+}
+
+func readEach(list reflect.Value, steps []step) []any {
+	var all []any
+	for i := range list.Len() {
+		switch inner := read(list.Index(i), steps).(type) {
+		case nil:
+		case []any:
+			all = append(all, inner...)
+		default:
+			all = append(all, inner)
+		}
+	}
+	return all
 }
 
 // textOf is a field's value as a regular expression sees it.

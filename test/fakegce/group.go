@@ -96,7 +96,7 @@ func (s *Server) idleGroup(c *call) (*group, error) {
 
 func (s *Server) insertGroup(c *call) (any, error) {
 	spec := new(compute.InstanceGroupManager)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	if err := checkName("resource.name", spec.Name); err != nil {
@@ -106,6 +106,9 @@ func (s *Server) insertGroup(c *call) (any, error) {
 		return nil, required("resource.targetSize")
 	}
 	if err := checkBaseName(spec.BaseInstanceName); err != nil {
+		return nil, err
+	}
+	if err := checkDescription(spec.Description); err != nil {
 		return nil, err
 	}
 	if _, ok := s.groups.get(s.path(c.at, "instanceGroupManagers", spec.Name)); ok {
@@ -172,7 +175,10 @@ func (s *Server) describeGroup(g *group) {
 		a.ListManagedInstancesResults = "PAGELESS"
 	}
 	a.InstanceTemplate = g.template.link()
-	a.Versions = []*compute.InstanceGroupManagerVersion{{InstanceTemplate: g.template.link()}}
+	if len(a.Versions) == 0 {
+		a.Versions = []*compute.InstanceGroupManagerVersion{{}}
+	}
+	a.Versions[0].InstanceTemplate = g.template.link()
 }
 
 // groupTemplate is the template that a new group names, once.
@@ -216,12 +222,8 @@ func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]stri
 		spec.DistributionPolicy = &compute.DistributionPolicy{}
 	}
 	p := spec.DistributionPolicy
-	switch p.TargetShape {
-	case "":
+	if p.TargetShape == "" {
 		p.TargetShape = "EVEN"
-	case "ANY", "ANY_SINGLE_ZONE", "BALANCED", "EVEN":
-	default:
-		return nil, invalid("Invalid value for field 'resource.distributionPolicy.targetShape': '%s'.", p.TargetShape)
 	}
 	var zones []string
 	for i, z := range p.Zones {
@@ -251,21 +253,9 @@ func (s *Server) policyZone(region string, i int, link string, before []string) 
 	return name, nil
 }
 
-// checkPolicies refuses wrong words in a new group's policies, a workload
-// policy that is not there, and a size that is not left to resize requests.
+// checkPolicies refuses a workload policy that is not there, and a size that is
+// not left to resize requests.
 func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template) error {
-	var words []word
-	if p := spec.UpdatePolicy; p != nil {
-		words = append(words, word{"updatePolicy.type", p.Type, "OPPORTUNISTIC PROACTIVE"},
-			word{"updatePolicy.instanceRedistributionType", p.InstanceRedistributionType, "NONE PROACTIVE"})
-	}
-	if p := spec.InstanceLifecyclePolicy; p != nil {
-		words = append(words, word{"instanceLifecyclePolicy.defaultActionOnFailure", p.DefaultActionOnFailure, "DO_NOTHING REPAIR"})
-	}
-	words = append(words, word{"listManagedInstancesResults", spec.ListManagedInstancesResults, "PAGELESS PAGINATED"})
-	if err := checkWords(words); err != nil {
-		return err
-	}
 	if p := spec.ResourcePolicies; p != nil && p.WorkloadPolicy != "" {
 		policy, ok := s.policies.get(s.canonical(p.WorkloadPolicy))
 		if !ok {
@@ -310,16 +300,4 @@ func (s *Server) listGroups(c *call) (any, error) {
 
 func (s *Server) aggregatedGroups(c *call) (any, error) {
 	return s.aggregate(c, "instanceGroupManagers", s.groups.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManager{})
-}
-
-// word is an enum's value in a body.
-type word struct{ field, value, allowed string }
-
-func checkWords(words []word) error {
-	for _, w := range words {
-		if w.value != "" && !slices.Contains(strings.Fields(w.allowed), w.value) {
-			return invalid("Invalid value for field 'resource.%s': '%s'. Must be one of: %s.", w.field, w.value, w.allowed)
-		}
-	}
-	return nil
 }

@@ -115,7 +115,7 @@ func (s *Server) patchGroup(c *call) (any, error) {
 		return nil, err
 	}
 	change := new(compute.InstanceGroupManager)
-	if err := c.decode(change); err != nil {
+	if err := s.decode(c, change); err != nil {
 		return nil, err
 	}
 	if change.Fingerprint != "" && change.Fingerprint != g.fingerprint() {
@@ -132,12 +132,6 @@ func (s *Server) patchGroup(c *call) (any, error) {
 	}
 	if len(change.Versions) > 1 {
 		return s.refused(c, &g.meta, versionBesideRequest(g))
-	}
-	if err := s.checkPolicies(c, &compute.InstanceGroupManager{
-		UpdatePolicy: change.UpdatePolicy, InstanceLifecyclePolicy: change.InstanceLifecyclePolicy,
-		ListManagedInstancesResults: change.ListManagedInstancesResults,
-	}, g.template); err != nil {
-		return nil, err
 	}
 	apply, err := s.patch(c, g, change)
 	if err != nil {

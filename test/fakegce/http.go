@@ -2,6 +2,7 @@ package fakegce
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ const maxWait = 2 * time.Minute
 // reply is what goes back on the wire; dropped is nothing at all.
 type reply struct {
 	status  int
+	kind    string // its Content-Type, if that is not JSON's
 	body    []byte
 	dropped bool
 }
@@ -33,7 +35,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.dropped {
 		panic(http.ErrAbortHandler)
 	}
-	maps.Copy(w.Header(), s.header())
+	maps.Copy(w.Header(), s.header(answer))
 	w.WriteHeader(answer.status)
 	_, _ = w.Write(answer.body) // the client may be gone
 }
@@ -59,7 +61,7 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 		Status:     fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status)),
 		StatusCode: answer.status,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        d.server.header(),
+		Header:        d.server.header(answer),
 		Body:          io.NopCloser(bytes.NewReader(answer.body)),
 		ContentLength: int64(len(answer.body)),
 		Request:       r,
@@ -67,9 +69,9 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // header is that of every answer. Its date is by the server's clock.
-func (s *Server) header() http.Header {
+func (s *Server) header(answer reply) http.Header {
 	return http.Header{
-		"Content-Type": {"application/json; charset=UTF-8"},
+		"Content-Type": {cmp.Or(answer.kind, "application/json; charset=UTF-8")},
 		"Date":         {s.clock.Now().UTC().Format(http.TimeFormat)},
 	}
 }
@@ -78,18 +80,81 @@ func (s *Server) header() http.Header {
 func (s *Server) serve(r *http.Request) reply {
 	body, err := readBody(r)
 	if err != nil {
-		return refuse(badRequest("The request's body cannot be read: %v", err))
+		return refuse(badRequest("Invalid request. Its body is cut off, or too large."))
 	}
-	if strings.HasPrefix(r.URL.Path, controlPrefix) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, controlPrefix):
 		return s.control(r, body)
+	case r.URL.Path == "/batch" || strings.HasPrefix(r.URL.Path, "/batch/compute/"):
+		return s.batch(r, body)
 	}
+	return s.call(r, body)
+}
+
+// call answers one call of the API.
+func (s *Server) call(r *http.Request, body []byte) reply {
+	r, body = overridden(r, body)
 	c, err := s.newCall(r, body)
 	entry := s.record(r, c, body)
 	answer := refuse(err)
 	if err == nil {
-		answer = s.answer(r.Context(), c)
+		err = s.authorize(r)
+		answer = refuse(err)
+	}
+	if err == nil {
+		answer = c.trim(s.answer(r.Context(), c))
 	}
 	s.settle(entry, answer)
+	return answer
+}
+
+// overridden is the request that a POST with X-HTTP-Method-Override stands for. A
+// GET has its query in the body then, as what is too long for a URL.
+func overridden(r *http.Request, body []byte) (*http.Request, []byte) {
+	verb := r.Header.Get("X-HTTP-Method-Override")
+	if r.Method != http.MethodPost || verb == "" {
+		return r, body
+	}
+	r = r.Clone(r.Context())
+	r.Method = strings.ToUpper(verb)
+	if r.Method == http.MethodGet && len(body) > 0 {
+		r.URL.RawQuery = strings.TrimPrefix(r.URL.RawQuery+"&"+string(body), "&")
+		body = nil
+	}
+	return r, body
+}
+
+// authorize refuses a call without the token that the options demand.
+func (s *Server) authorize(r *http.Request) error {
+	if s.opts.Token == "" || r.Header.Get("Authorization") == "Bearer "+s.opts.Token {
+		return nil
+	}
+	if r.Header.Get("Authorization") == "" {
+		return &refusal{
+			Status: http.StatusUnauthorized, Reason: "required", Location: "Authorization", LocationType: "header",
+			Message: "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+		}
+	}
+	return &refusal{
+		Status: http.StatusUnauthorized, Reason: "authError", Location: "Authorization", LocationType: "header",
+		Message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+	}
+}
+
+// trim leaves of an answer what the call's parameter fields selects, with links
+// of the call's version of the API.
+func (c *call) trim(answer reply) reply {
+	if answer.status != http.StatusOK {
+		return answer
+	}
+	if c.fields != nil {
+		var left bytes.Buffer
+		c.fields.keep(&left, answer.body)
+		answer.body = left.Bytes()
+	}
+	if c.version != "v1" {
+		answer.body = bytes.ReplaceAll(answer.body, []byte("/compute/v1/"), []byte("/compute/"+c.version+"/"))
+	}
 	return answer
 }
 
@@ -137,6 +202,10 @@ func (s *Server) act(c *call) (answer reply) {
 		}
 		if op := s.repeat(c); op != nil {
 			answer = encode(op.body())
+			return
+		}
+		if err := s.admitOperation(c); err != nil {
+			answer = refuse(err)
 			return
 		}
 		result, err := c.route.handle(s, c)
@@ -203,7 +272,7 @@ func refuse(err error) reply {
 	}
 	var r *refusal
 	if !errors.As(err, &r) {
-		r = &refusal{Status: http.StatusInternalServerError, Reason: "backendError", Message: err.Error()}
+		r = &refusal{Status: http.StatusInternalServerError, Reason: "backendError", Message: "Internal error. Please try again."}
 	}
 	return reply{status: r.Status, body: r.body()}
 }

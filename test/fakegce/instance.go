@@ -52,6 +52,19 @@ func (s *Server) deleteInstance(c *call) (any, error) {
 	return op.api, nil
 }
 
+// reportHost refuses every report: Compute takes those of instances in a
+// reservation, and no flex-start instance is in one.
+func (s *Server) reportHost(c *call) (any, error) {
+	v, err := s.instance(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.decode(c, new(compute.InstancesReportHostAsFaultyRequest)); err != nil {
+		return nil, err
+	}
+	return nil, invalid("Invalid resource: '%s'. Only the host of an instance in a reservation can be reported as faulty.", v.path)
+}
+
 // DeleteVM has the instance of that name vanish at once, behind everyone's
 // back.
 func (s *Server) DeleteVM(name string) error {

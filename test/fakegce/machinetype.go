@@ -49,20 +49,24 @@ func machines() map[string]machine {
 // gpuMetric is the quota that GPUs of a type count to when they are obtained
 // by flex-start.
 func gpuMetric(gpu string) (string, bool) {
-	metric, ok := map[string]string{
+	metric, ok := gpuMetrics()[gpu]
+	return metric, ok
+}
+
+func gpuMetrics() map[string]string {
+	return map[string]string{
 		"nvidia-tesla-t4": "PREEMPTIBLE_NVIDIA_T4_GPUS", "nvidia-tesla-v100": "PREEMPTIBLE_NVIDIA_V100_GPUS",
 		"nvidia-tesla-a100": "PREEMPTIBLE_NVIDIA_A100_GPUS", "nvidia-a100-80gb": "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS",
 		"nvidia-l4": "PREEMPTIBLE_NVIDIA_L4_GPUS", "nvidia-h100-80gb": "PREEMPTIBLE_NVIDIA_H100_GPUS",
 		"nvidia-h100-mega-80gb": "PREEMPTIBLE_NVIDIA_H100_MEGA_GPUS", "nvidia-h200-141gb": "PREEMPTIBLE_NVIDIA_H200_GPUS",
 		"nvidia-b200": "PREEMPTIBLE_NVIDIA_B200_GPUS", "nvidia-gb200": "PREEMPTIBLE_NVIDIA_GB200_GPUS",
-	}[gpu]
-	return metric, ok
+	}
 }
 
 // listedQuotas are the metrics that regions.get shows, which are not all.
 func listedQuotas() []string {
 	return []string{
-		"INSTANCES", "INSTANCE_GROUPS", "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS", "PREEMPTIBLE_NVIDIA_A100_GPUS",
+		"INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS", "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS", "PREEMPTIBLE_NVIDIA_A100_GPUS",
 		"PREEMPTIBLE_NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS",
 		"REGIONAL_INSTANCE_GROUP_MANAGERS",
 	}

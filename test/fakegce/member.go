@@ -33,7 +33,7 @@ func (m *member) shownAction() string {
 func (m *member) body() any {
 	a := &compute.ManagedInstance{
 		Name: m.name, Instance: m.url, CurrentAction: m.shownAction(),
-		Version: &compute.ManagedInstanceVersion{InstanceTemplate: m.group.template.link()},
+		Version: &compute.ManagedInstanceVersion{InstanceTemplate: m.group.template.link(), Name: m.group.api.Versions[0].Name},
 	}
 	if m.problem != nil {
 		a.LastAttempt = &compute.ManagedInstanceLastAttempt{
@@ -116,7 +116,7 @@ func (s *Server) changeMembers(c *call, do func(*member)) (any, error) {
 		return nil, err
 	}
 	var list named
-	if err := c.decode(&list); err != nil {
+	if err := s.decode(c, &list); err != nil {
 		return nil, err
 	}
 	if len(list.Instances) == 0 {

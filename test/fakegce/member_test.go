@@ -172,9 +172,22 @@ func TestALeaseMayBeGivenAnotherEnd(t *testing.T) {
 func TestALeaseMayEndInAStop(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.post("zones/us-central1-a/instances/bulkInsert", `{"count":"1","perInstanceProperties":{"n0":{}},
-		"instanceProperties":{"machineType":"n2-standard-2","scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
+		"instanceProperties":{"machineType":"n2-standard-2",`+bootable+`,"scheduling":{"maxRunDuration":{"seconds":"60"},"instanceTerminationAction":"STOP"}}}`)
 	w.Advance(time.Minute)
 	assert.Equal(t, "TERMINATED", w.vm("n0").Status)
+}
+
+func TestTheHostOfAFlexStartInstanceCannotBeReportedAsFaulty(t *testing.T) {
+	w := granted(t, Options{}, "n0")
+	const body = `{"disruptionSchedule":"IMMEDIATE","faultReasons":[{"behavior":"PERFORMANCE","description":"slow"}]}`
+	for name, want := range map[string]int{"n0": http.StatusBadRequest, "none": http.StatusNotFound} {
+		status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/"+name+"/reportHostAsFaulty", body)
+		assert.Equal(t, want, status, answer)
+	}
+	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/n0/reportHostAsFaulty", `{"faultReasons":[{"behavior":"UGLY"}]}`)
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "Must be one of")
+	assert.Equal(t, "RUNNING", w.vm("n0").Status)
 }
 
 func TestDeleteInstancesRefuses(t *testing.T) {

@@ -1,10 +1,13 @@
 package fakegce
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"google.golang.org/api/compute/v1"
 )
 
 // Limits of resize requests.
@@ -12,6 +15,7 @@ const (
 	minDuration = 600 * time.Second
 	maxDuration = 604_800 * time.Second
 	maxRequest  = 1000 // instances a request
+	maxBulk     = 5000 // instances a bulkInsert
 	maxGroup    = 2000 // instances a group
 
 	activeRequestsQuota = "ACTIVE_RESIZE_REQUESTS"
@@ -20,7 +24,7 @@ const (
 // groupQuotas are the metrics that a managed instance group there counts to.
 func groupQuotas(at location) []string {
 	if at.zone != "" {
-		return []string{"INSTANCE_GROUPS"}
+		return []string{"INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS"}
 	}
 	return []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
 }
@@ -65,10 +69,11 @@ func (s *Server) objection(r *request) *Problem {
 }
 
 func (s *Server) durationObjection(r *request) *Problem {
+	zero := r.api.RequestedRunDuration != nil && seconds(r.api.RequestedRunDuration) == 0
 	switch d := s.runDuration(r); {
-	case d == 0:
+	case d == 0 && !zero:
 		return problem("INVALID_ARGUMENT", "Specified resize request has no requestedRunDuration, and its instance template no maxRunDuration.")
-	case d < minDuration:
+	case zero || d < minDuration:
 		return problem("INVALID_ARGUMENT", "Specified maxRunDuration is too short. Minimum value is equal to 10 minutes.")
 	case d > maxDuration:
 		return problem("INVALID_ARGUMENT", "Specified maxRunDuration is too long. Maximum value is equal to 7 days.")
@@ -78,7 +83,18 @@ func (s *Server) durationObjection(r *request) *Problem {
 
 func (s *Server) templateObjection(r *request) *Problem {
 	props := r.group.template.api.Properties
-	sched := r.group.template.scheduling()
+	if wrong := flexFault(props); wrong != "" {
+		return problem("INVALID_ARGUMENT", "The instance template of a resize request must have %s.", wrong)
+	}
+	if len(props.ResourcePolicies) > 0 {
+		return problem("UNSUPPORTED_OPERATION", "Creating queued resource with resource policies is not supported.")
+	}
+	return nil
+}
+
+// flexFault is what flex-start misses in the properties of a VM; "" is nothing.
+func flexFault(props *compute.InstanceProperties) string {
+	sched := schedulingOf(props)
 	affinity := ""
 	if props.ReservationAffinity != nil {
 		affinity = props.ReservationAffinity.ConsumeReservationType
@@ -90,22 +106,20 @@ func (s *Server) templateObjection(r *request) *Problem {
 		{"reservationAffinity.consumeReservationType", affinity, "NO_RESERVATION"},
 	} {
 		if want.value != want.must {
-			return problem("INVALID_ARGUMENT", "The instance template of a resize request must have %s %s, not '%s'.", want.field, want.must, want.value)
+			return fmt.Sprintf("%s %s, not '%s'", want.field, want.must, want.value)
 		}
 	}
 	if sched.MaxRunDuration == nil {
-		return problem("INVALID_ARGUMENT", "The instance template of a resize request must have scheduling.maxRunDuration.")
+		return "scheduling.maxRunDuration"
 	}
-	if len(props.ResourcePolicies) > 0 {
-		return problem("UNSUPPORTED_OPERATION", "Creating queued resource with resource policies is not supported.")
-	}
-	return nil
+	return ""
 }
 
 func (s *Server) machineObjection(r *request) *Problem {
 	props := r.group.template.api.Properties
 	m, known := s.machine[props.MachineType]
-	if !known {
+	has := func(zone string) bool { return !s.withdrawn[spot{zone, m.name}] }
+	if !known || !slices.ContainsFunc(r.group.zones, has) {
 		return problem("INVALID_MACHINE_TYPE", "Machine type '%s' does not exist.", props.MachineType)
 	}
 	if strings.HasPrefix(m.name, "a4x-") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,22 @@ func (s *Server) begin(c *call, target *meta) *operation {
 		}
 	}
 	s.operations.add(op)
+	s.running[op.at.regionName()]++
 	return op
+}
+
+// ConcurrentOperations is the quota of operations that run at once in a region
+// and its zones.
+const ConcurrentOperations = "CONCURRENT_OPERATIONS"
+
+// admitOperation refuses a call that would begin one operation too many.
+func (s *Server) admitOperation(c *call) error {
+	region := c.at.regionName()
+	limit := s.limit(quota{region, ConcurrentOperations})
+	if !slices.Contains(c.route.query, once) || limit < 0 || float64(s.running[region]) < limit {
+		return nil
+	}
+	return Fault{Status: http.StatusForbidden, Reason: concurrency}.refusal()
 }
 
 // later runs act when the operation has taken its time. act is to see that the
@@ -83,6 +99,7 @@ func (s *Server) finish(op *operation, p *Problem) {
 		return
 	}
 	op.api.Status, op.api.Progress, op.api.EndTime = "DONE", 100, stamp(s.now)
+	s.running[op.at.regionName()]--
 	if p != nil {
 		op.api.Error = errorsOf[compute.OperationError](p)
 		if !strings.Contains(op.method, "ResizeRequests.") || s.opts.Switches.RequestErrorStatus {

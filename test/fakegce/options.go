@@ -19,8 +19,9 @@ type Options struct {
 	BootTime        time.Duration // PROVISIONING to RUNNING; STAGING, and SUCCEEDED, come halfway
 	DeleteTime      time.Duration // STOPPING to gone
 
-	PageLimit int // results a page at most, whatever maxResults asks; 0 is no such limit
-	RateLimit int // calls a minute of each group of methods before 403 rateLimitExceeded; 0 is no limit
+	PageLimit int    // results a page at most, whatever maxResults asks; 0 is no such limit
+	Token     string // that calls must carry: Authorization: Bearer TOKEN; none is asked for if it is empty
+	RateLimit int    // calls a minute of each group of methods before 403 rateLimitExceeded; 0 is no limit
 
 	// OnBoot is called when an instance enters RUNNING, and OnDelete when an
 	// instance that was RUNNING leaves it, stopped or gone: every OnDelete has
@@ -87,6 +88,8 @@ type Switches struct {
 	// AdviceForSpotOnly: advice.capacity refuses every provisioning model but SPOT,
 	// the only one that its documentation speaks of.
 	AdviceForSpotOnly bool `json:"adviceForSpotOnly,omitempty"`
+	// SnakeCase: the names of a body's fields may be in snake_case too.
+	SnakeCase bool `json:"snakeCase,omitempty"`
 	// RequestsPerGroup is how many active requests a group may have; 0 is no
 	// such limit.
 	RequestsPerGroup int `json:"requestsPerGroup,omitempty"`

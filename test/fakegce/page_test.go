@@ -95,6 +95,13 @@ func TestFiltersPickWhatTheySay(t *testing.T) {
 		`scheduling.maxRunDuration.seconds > 3000`:         both,
 		`resourceStatus.scheduling.terminationTimestamp:*`: alpha,
 		`labels.owner:*`:                                   none,
+		`name:alpha-*`:                                     alpha,
+		`name = alpha-*`:                                   alpha,
+		`name = "*-0"`:                                     {zoneA: {"alpha-0"}, zoneB: {"beta-0"}},
+		`name != *-0`:                                      {zoneA: {"alpha-1"}},
+		`disks.boot = true`:                                none,
+		`networkInterfaces.name = nic0`:                    both,
+		`networkInterfaces.name eq nic.`:                   both,
 		`zone:us-central1-b`:                               beta,
 		`id != 5`:                                          both,
 		`name eq alpha-.*`:                                 alpha,
@@ -116,7 +123,7 @@ func TestAFilterThatIsNotUnderstoodIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, filter := range []string{
 		"name", "name =", "= x", "nme = x", "name == x", "name = x AND", "(name = x", "name = x)", "name ~ x", "OR", "NOT",
-		"name = alpha-*", "disks = x", "metadata = x", "labels = x", "name eq [", "name eq x AND status eq y", "status.x = 1",
+		"name > alpha-*", "disks = x", "metadata = x", "labels = x", "name eq [", "name eq x AND status eq y", "status.x = 1",
 		"(name eq x) (status eq y)", "(name eq x) (status = y)", `name = "open`, "name eq", "nme eq x", "(name eq x) extra",
 	} {
 		_, err := w.list(t.Context(), filter)

@@ -71,7 +71,7 @@ func (s *Server) insertRequest(c *call) (any, error) {
 		return nil, err
 	}
 	spec := new(compute.InstanceGroupManagerResizeRequest)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	if err := checkRequest(c, spec); err != nil {
@@ -115,6 +115,12 @@ func checkRequest(c *call, spec *compute.InstanceGroupManagerResizeRequest) erro
 	}
 	if len(spec.Instances) == 0 && spec.ResizeBy <= 0 {
 		return required("resource.resizeBy")
+	}
+	if d := spec.RequestedRunDuration; d != nil && (d.Nanos < 0 || d.Nanos > 999_999_999) {
+		return invalid("Invalid value for field 'resource.requestedRunDuration.nanos': '%d'. Must be between 0 and 999999999.", d.Nanos)
+	}
+	if err := checkDescription(spec.Description); err != nil {
+		return err
 	}
 	seen := make(map[string]bool)
 	for i, n := range spec.Instances {

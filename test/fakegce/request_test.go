@@ -76,7 +76,7 @@ func TestARequestIsAcceptedUntilTheLastVMExists(t *testing.T) {
 
 func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {
 	w := newWorld(t, slow())
-	w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 8)
+	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 8))
 	w.givenGroup("m")
 	w.givenRequest("m", "r", "n0", "n1")
 	e := w.hindrance("m")
@@ -84,7 +84,7 @@ func TestAQuotaShortageIsAWaitNotAFailure(t *testing.T) {
 	assert.Equal(t, "Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded.  Limit: 8.0 in region us-central1.", e.GetMessage())
 	assert.InDelta(t, 8, e.GetErrorDetails()[0].GetQuotaInfo().GetLimit(), 0)
 
-	w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16)
+	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 16))
 	w.Advance(80 * time.Second)
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r").GetState())
 }
@@ -259,7 +259,7 @@ func TestTheTemplatesLeaseServesARequestThatNamesNone(t *testing.T) {
 
 func TestTheHundredAndFirstActiveRequestOfARegionExceedsItsQuota(t *testing.T) {
 	w := queued(t, Options{}, "n1")
-	w.SetQuota(testRegion, "ACTIVE_RESIZE_REQUESTS", 2)
+	require.NoError(t, w.SetQuota(testRegion, "ACTIVE_RESIZE_REQUESTS", 2))
 	w.givenRequest("m", "r2", "n2")
 	op := w.begun(w.insertRequest("m", namedRequest("r3", "n3")))
 	e := w.operation(op.Name()).GetError().GetErrors()[0]

@@ -63,16 +63,23 @@ func (s *Server) path(at location, collection, name string) string {
 	return fmt.Sprintf("projects/%s/%s/%s/%s", s.opts.Project, at, collection, name)
 }
 
+var linkRoot = regexp.MustCompile(`^(https://(www\.googleapis\.com|compute\.googleapis\.com)/compute/(v1|beta)/|//compute\.googleapis\.com/)`)
+
 // canonical is the full path that a reference in a body stands for: a URL, a
 // path from projects/ on, or the part of it after the project.
 func (s *Server) canonical(ref string) string {
-	for _, root := range []string{apiRoot, "https://compute.googleapis.com/compute/v1/"} {
-		ref = strings.TrimPrefix(ref, root)
+	if !strings.HasPrefix(ref, "projects/") {
+		ref = linkRoot.ReplaceAllString(ref, "")
 	}
 	if strings.HasPrefix(ref, "projects/") {
-		return ref
+		return s.plainPath(ref)
 	}
 	return "projects/" + s.opts.Project + "/" + ref
+}
+
+// plainPath is a path with the project's id where it has the project's number.
+func (s *Server) plainPath(path string) string {
+	return strings.Replace(path, "projects/"+projectNumber+"/", "projects/"+s.opts.Project+"/", 1)
 }
 
 // maxLag is how long departed resources are remembered for lists that lag.

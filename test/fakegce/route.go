@@ -35,6 +35,9 @@ func (r *route) match(path []string) (map[string]string, bool) {
 // fake of it, does not have.
 func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	rest, ok := strings.CutPrefix(path, "/compute/v1/projects/")
+	if !ok {
+		rest, ok = strings.CutPrefix(path, "/compute/beta/projects/")
+	}
 	parts := strings.Split(rest, "/")
 	unknown := &refusal{
 		Status: http.StatusNotFound, Reason: "notFound",
@@ -43,7 +46,7 @@ func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	if !ok || len(parts) < 2 {
 		return nil, nil, unknown
 	}
-	if parts[0] != s.opts.Project {
+	if parts[0] != s.opts.Project && parts[0] != projectNumber {
 		return nil, nil, &refusal{
 			Status: http.StatusNotFound, Reason: "notFound",
 			Message: "The resource 'projects/" + parts[0] + "' was not found",
@@ -59,6 +62,9 @@ func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	return nil, nil, unknown
 }
 
+// once is the parameter that all methods take that begin an operation.
+const once = "requestId"
+
 // routes are the methods that the fake has.
 func routes() []route {
 	var all []route
@@ -68,7 +74,7 @@ func routes() []route {
 	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 	list := []string{"filter", "maxResults", "orderBy", "pageToken"}
 	aggregated := append([]string{"includeAllScopes"}, list...)
-	const once, hasty = "requestId", "noGracefulShutdown"
+	const hasty = "noGracefulShutdown"
 
 	for _, scope := range []struct{ prefix, at string }{
 		{"regionInstanceGroupManager", "regions/{region}/"},
@@ -100,6 +106,7 @@ func routes() []route {
 	add("instances.list", get, "zones/{zone}/instances", (*Server).listInstances, list...)
 	add("instances.get", get, "zones/{zone}/instances/{name}", (*Server).getInstance)
 	add("instances.delete", del, "zones/{zone}/instances/{name}", (*Server).deleteInstance, once, hasty)
+	add("instances.reportHostAsFaulty", post, "zones/{zone}/instances/{name}/reportHostAsFaulty", (*Server).reportHost, once)
 	add("regionInstances.bulkInsert", post, "regions/{region}/instances/bulkInsert", (*Server).bulkInsert, once)
 
 	for _, scope := range []struct{ method, at string }{

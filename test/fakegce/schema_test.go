@@ -20,20 +20,12 @@ import (
 
 // document is Google's discovery document, as far as it is needed here.
 type document struct {
-	Schemas   map[string]*schema `json:"schemas"`
-	Resources map[string]struct {
+	Revision   string             `json:"revision"`
+	Schemas    map[string]*schema `json:"schemas"`
+	Parameters map[string]any     `json:"parameters"` // of every method
+	Resources  map[string]struct {
 		Methods map[string]*method `json:"methods"`
 	} `json:"resources"`
-}
-
-type schema struct {
-	Ref                  string             `json:"$ref"`
-	Type                 string             `json:"type"`
-	Format               string             `json:"format"`
-	Enum                 []string           `json:"enum"`
-	Properties           map[string]*schema `json:"properties"`
-	AdditionalProperties *schema            `json:"additionalProperties"`
-	Items                *schema            `json:"items"`
 }
 
 type method struct {
@@ -42,7 +34,7 @@ type method struct {
 	Parameters map[string]struct {
 		Location string `json:"location"`
 	} `json:"parameters"`
-	Request, Response schema
+	bodies
 }
 
 // discovery reads the document from the module that it ships in.
@@ -154,12 +146,14 @@ func (c *schemaChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	for name := range r.URL.Query() {
-		assert.Equal(c.t, "query", m.Parameters[name].Location, "%s: parameter %s was accepted", r.URL.Path, name)
+		if d.Parameters[name] == nil {
+			assert.Equal(c.t, "query", m.Parameters[name].Location, "%s: parameter %s was accepted", r.URL.Path, name)
+		}
 	}
 	if len(sent) > 0 {
-		c.check(d, sent, &m.Request, "request")
+		c.check(d, sent, m.Request, "request")
 	}
-	c.check(d, got, &m.Response, "response")
+	c.check(d, got, m.Response, "response")
 	return resp, nil
 }
 

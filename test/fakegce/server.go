@@ -31,6 +31,7 @@ type Server struct {
 	placed     map[spot]int          // VMs that are there
 	quotas     map[quota]float64     // limits
 	usage      map[quota]float64
+	running    map[string]int  // operations, by region
 	withdrawn  map[spot]bool   // machine types that a zone does not have
 	closed     map[string]bool // zones that are DOWN
 	faults     []*armedFault
@@ -54,6 +55,7 @@ func New(opts Options) *Server {
 		placed:    make(map[spot]int),
 		quotas:    make(map[quota]float64),
 		usage:     make(map[quota]float64),
+		running:   make(map[string]int),
 		withdrawn: make(map[spot]bool),
 		closed:    make(map[string]bool),
 		journal:   journal{counts: make(map[string]int)},

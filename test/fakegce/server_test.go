@@ -193,7 +193,7 @@ func TestTheJournalKeepsEveryCallWithItsAnswer(t *testing.T) {
 
 func TestARegionShowsItsQuotas(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 64)
+	require.NoError(t, w.SetQuota(testRegion, "PREEMPTIBLE_NVIDIA_H100_GPUS", 64))
 	w.givenGroup("m")
 	w.givenRequest("m", "r", "n0", "n1")
 	_, body := w.ask(http.MethodGet, "regions/us-central1", "")

@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -77,18 +78,14 @@ func (s *Server) newTemplate(at location, spec *compute.InstanceTemplate) (*temp
 	if spec.Properties == nil || spec.Properties.MachineType == "" {
 		return nil, required("resource.properties.machineType")
 	}
-	sched := schedulingOf(spec.Properties)
-	if err := checkWords([]word{
-		{"properties.scheduling.provisioningModel", sched.ProvisioningModel, "FLEX_START RESERVATION_BOUND SPOT STANDARD"},
-		{"properties.scheduling.instanceTerminationAction", sched.InstanceTerminationAction, "DELETE STOP"},
-		{"properties.scheduling.onHostMaintenance", sched.OnHostMaintenance, "MIGRATE TERMINATE"},
-	}); err != nil {
+	if err := cmp.Or(checkDescription(spec.Description), s.checkProperties("resource.properties", spec.Properties)); err != nil {
 		return nil, err
 	}
 	t := &template{meta: s.newMeta(at, "instanceTemplates", spec.Name), api: spec}
 	if _, ok := s.templates.get(t.path); ok {
 		return nil, alreadyExists(t.path)
 	}
+	describeProperties(spec.Properties)
 	spec.Kind, spec.Id, spec.SelfLink, spec.CreationTimestamp = "compute#instanceTemplate", t.id, t.link(), stamp(s.now)
 	if at.region != "" {
 		spec.Region = s.placeLink(at)
@@ -99,7 +96,7 @@ func (s *Server) newTemplate(at location, spec *compute.InstanceTemplate) (*temp
 
 func (s *Server) insertTemplate(c *call) (any, error) {
 	spec := new(compute.InstanceTemplate)
-	if err := c.decode(spec); err != nil {
+	if err := s.decode(c, spec); err != nil {
 		return nil, err
 	}
 	t, err := s.newTemplate(c.at, spec)

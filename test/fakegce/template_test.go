@@ -71,7 +71,7 @@ func TestATemplateOrPolicyCannotGoBeforeTheGroupThatUsesIt(t *testing.T) {
 
 func TestATemplateCanBeInsertedAndIsReadBackAsItWas(t *testing.T) {
 	w := newWorld(t, Options{})
-	body := `{"name":"t","properties":{"machineType":"a3-highgpu-8g","scheduling":{"provisioningModel":"FLEX_START","maxRunDuration":{"seconds":"7200"}}}}`
+	body := `{"name":"t","properties":{"machineType":"a3-highgpu-8g",` + bootable + `,"scheduling":{"provisioningModel":"FLEX_START","maxRunDuration":{"seconds":"7200"}}}}`
 	for _, at := range []string{"global/instanceTemplates", "regions/us-central1/instanceTemplates"} {
 		w.post(at, body)
 		status, got := w.ask(http.MethodGet, at+"/t", "")

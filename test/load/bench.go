@@ -118,7 +118,7 @@ func (b *bench) newHost(s setting) *host {
 		must.Do(os.Symlink(filepath.Join(from, name), h.path(name)))
 	}
 	must.Get(h.cloud.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
-	h.cloud.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests)
+	must.Do(h.cloud.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests))
 	if s.room != 0 {
 		h.cloud.SetCapacity(site.Zone, site.Machine, s.room)
 	}

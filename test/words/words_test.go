@@ -129,9 +129,9 @@ func passages(path string, content []byte) (found []passage) {
 	}
 }
 
-// code is the keyword else where it is code: of a page's template, of JavaScript, or
-// of a shell script.
-var code = regexp.MustCompile(`\{\{else\b[^}]*\}\}|^\s*(\} )?else( \{)?\s*$|; else `)
+// code is the keyword else where it is code: of a page's template, of JavaScript, of
+// Python, or of a shell script.
+var code = regexp.MustCompile(`\{\{else\b[^}]*\}\}|^\s*(\} )?else( \{|:)?\s*$|; else `)
 
 func split(first int, text string) (found []passage) {
 	for line := range strings.Lines(text) {

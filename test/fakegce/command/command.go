@@ -25,7 +25,8 @@ func ExitCode(err error) int {
 
 const help = `A fake Compute Engine: regional and zonal managed instance groups, resize
 requests, instances, templates, resource policies and their operations, with
-Google's paths and bodies (http://ADDRESS/compute/v1/projects/PROJECT/...).
+Google's paths and bodies (http://ADDRESS/compute/v1/projects/PROJECT/..., also
+compute/beta, and batches at /batch/compute/v1).
 
 The programs of --boot-command and --delete-command are run, without a shell and
 in a session of their own, with the instance's name as the argument and

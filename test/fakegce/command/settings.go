@@ -37,6 +37,7 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.DurationVar(&o.AttemptInterval, "attempt-interval", fakegce.DefaultAttemptInterval, "time between a request's attempts")
 	f.DurationVar(&o.BootTime, "boot-time", 3*time.Second, "time from PROVISIONING to RUNNING")
 	f.DurationVar(&o.DeleteTime, "delete-time", time.Second, "time from STOPPING to gone")
+	f.StringVar(&o.Token, "token", "", "access `token` that each call must carry, as Authorization: Bearer TOKEN; \"\": calls need none")
 	f.IntVar(&o.PageLimit, "page-limit", 0, "most `results` on a page, whatever the caller requests; 0: no limit")
 	f.IntVar(&o.RateLimit, "rate-limit", 0, "`calls` a minute of each group of methods before 403 rateLimitExceeded; 0: no limit")
 	f.IntVar(&s.capacity, "capacity", -1, "`VMs` of each machine type that fit into each zone; -1: no limit")

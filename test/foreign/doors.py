@@ -1,0 +1,57 @@
+"""The ways in that Google's client takes besides plain calls: credentials, batches, and lists that are too long for a URL."""
+
+import json
+
+from google.oauth2.credentials import Credentials
+
+from bodies import PROJECT
+from client import client, note_refusal, refusal
+from life import ZONAL
+
+TOKEN = "a-token-of-the-walk"
+
+
+class Doors:
+    def __init__(self, document, fake, report):
+        self.document, self.fake, self.report = document, fake, report
+
+    def client(self):
+        return client(self.document, self.fake, self.report, credentials=Credentials(token=TOKEN))
+
+    def walk(self):
+        for step in (self.credentials, self.long_list, self.batch):
+            self.report.attempt(step.__name__.replace("_", " "), step)
+
+    def credentials(self):
+        for what, api, want in (
+            ("no token", client(self.document, self.fake, self.report), (401, "required")),
+            ("the token", self.client(), (200, "")),
+        ):
+            got = refusal(api.zones().list(project=PROJECT))
+            self.report.expect(got[:2], want, f"a call with {what}")
+
+    def long_list(self):
+        names = " OR ".join(f"name=us-central1-{letter * 60}" for letter in "abcdefghijklmnopqrstuvwxyz")
+        call = self.client().zones().list(project=PROJECT, filter=names + " OR name=us-central1-a")
+        got = [zone["name"] for zone in call.execute().get("items", [])]
+        self.report.expect(got, ["us-central1-a"], "a list whose filter is too long for a URL")
+
+    def batch(self):
+        api, got = self.client(), {}
+
+        def note(name, answer, error):
+            self.report.calls += 1
+            if error is not None:
+                note_refusal(error, name, self.report)
+                got[name] = error.resp.status
+                return
+            got[name] = answer["name"]
+            for fault in self.document.faults("zones.get", answer):
+                self.report.deviation(f"in a batch: {fault}")
+
+        batch = api.new_batch_http_request(callback=note)
+        batch._batch_uri = f"{self.fake.url}/batch/compute/v1"  # the client's is Google's own
+        batch.add(api.zones().get(**ZONAL), request_id="there")
+        batch.add(api.instances().get(instance="none", **ZONAL), request_id="missing")
+        batch.execute()
+        self.report.expect(got, {"there": ZONAL["zone"], "missing": 404}, f"a batch ({json.dumps(got)})")

@@ -1,0 +1,251 @@
+"""A whole life: everything is made, watched, changed and deleted, by each method that the fake has."""
+
+from bodies import PROJECT, REGION, ZONE, bulk, group, request, template, zonal_group
+
+REGIONAL = {"project": PROJECT, "region": REGION}
+ZONAL = {"project": PROJECT, "zone": ZONE}
+
+
+class Life:
+    def __init__(self, api, fake, report):
+        self.api, self.fake, self.report = api, fake, report
+        self.groups = api.regionInstanceGroupManagers()
+        self.requests = api.regionInstanceGroupManagerResizeRequests()
+
+    def walk(self):
+        for step in (
+            self.places, self.policies, self.templates, self.group, self.waiting_request,
+            self.granted_request, self.instances, self.members, self.shrinking, self.zonal_group,
+            self.bulk, self.advice, self.operations, self.ends,
+        ):  # fmt: skip
+            self.report.attempt(step.__name__.replace("_", " "), step)
+
+    def expect(self, got, want, what):
+        self.report.expect(got, want, what)
+
+    def done(self, operation, **at):
+        """The operation once it is done, watched from its beginning."""
+        self.expect(operation["status"], "RUNNING", "a new operation's status")
+        self.fake.advance("2s")
+        if "region" in operation:
+            operations, at = self.api.regionOperations(), REGIONAL
+        elif "zone" in operation:
+            operations, at = self.api.zoneOperations(), {"project": PROJECT, "zone": operation["zone"].split("/")[-1]}
+        else:
+            operations, at = self.api.globalOperations(), {"project": PROJECT}
+        operation = operations.get(operation=operation["name"], **at).execute()
+        if operation["status"] != "DONE" or "error" in operation:
+            self.report.deviation(f"operation {operation['operationType']}: {operation['status']} {operation.get('error')}")
+        return operations.wait(operation=operation["name"], **at).execute()
+
+    def names(self, answer, key="items"):
+        return sorted(item["name"] for item in answer.get(key, []))
+
+    def all_names(self, resource, call):
+        """The names in all pages of a list."""
+        names = []
+        while call is not None:
+            answer = call.execute()
+            names += [item["name"] for item in answer.get("items", [])]
+            call = resource.list_next(call, answer)
+        return names
+
+    def aggregated(self, resource, collection, **query):
+        """The names in all scopes and pages of an aggregated list."""
+        names = []
+        call = resource.aggregatedList(project=PROJECT, **query)
+        while call is not None:
+            answer = call.execute()
+            for scope in answer["items"].values():
+                names += [item["name"] for item in scope.get(collection, [])]
+            call = resource.aggregatedList_next(call, answer)
+        return sorted(names)
+
+    def places(self):
+        api = self.api
+        self.expect(self.names(api.regions().list(project=PROJECT).execute()), ["europe-west4", REGION], "regions")
+        region = api.regions().get(**REGIONAL).execute()
+        self.expect(all(q["limit"] > 0 for q in region["quotas"]), True, "quotas have limits")
+        self.expect(len(self.names(api.zones().list(project=PROJECT, filter="name:us-central1-*").execute())), 4, "zones")
+        self.expect(api.zones().get(**ZONAL).execute()["status"], "UP", "the zone")
+        types = api.machineTypes()
+        self.expect("a3-highgpu-8g" in self.names(types.list(**ZONAL).execute()), True, "a3-highgpu-8g is there")
+        self.expect(types.get(machineType="a3-highgpu-8g", **ZONAL).execute()["guestCpus"], 208, "CPUs")
+        self.expect(len(self.aggregated(types, "machineTypes", filter="name=a3-highgpu-8g")), 7, "zones with the type")
+
+    def policies(self):
+        policies = self.api.resourcePolicies()
+        self.done(policies.insert(body={"name": "near", "workloadPolicy": {"type": "HIGH_THROUGHPUT"}}, **REGIONAL).execute())
+        self.expect(policies.get(resourcePolicy="near", **REGIONAL).execute()["status"], "READY", "the policy")
+        self.expect(self.names(policies.list(**REGIONAL).execute()), ["near"], "policies")
+        self.expect(self.aggregated(policies, "resourcePolicies"), ["near"], "policies of all regions")
+
+    def templates(self):
+        regional, everywhere = self.api.regionInstanceTemplates(), self.api.instanceTemplates()
+        self.done(regional.insert(body=template("a3"), **REGIONAL).execute())
+        self.done(everywhere.insert(body=template("g2", "g2-standard-4"), project=PROJECT).execute())
+        got = regional.get(instanceTemplate="a3", **REGIONAL).execute()
+        self.expect(got["properties"]["scheduling"]["provisioningModel"], "FLEX_START", "the template's model")
+        self.expect(everywhere.get(instanceTemplate="g2", project=PROJECT).execute()["name"], "g2", "the global template")
+        self.expect(self.names(regional.list(**REGIONAL).execute()), ["a3"], "regional templates")
+        self.expect(self.names(everywhere.list(project=PROJECT).execute()), ["g2"], "global templates")
+        self.expect(self.aggregated(everywhere, "instanceTemplates"), ["a3", "g2"], "all templates")
+        self.done(regional.insert(body=template("spare"), **REGIONAL).execute())
+        self.done(regional.delete(instanceTemplate="spare", **REGIONAL).execute())
+
+    def group(self):
+        policy = f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/near"
+        body = group("m", f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/a3", resourcePolicies={"workloadPolicy": policy})
+        self.done(self.groups.insert(body=body, requestId="0b8f4f0e-5a0c-4d3b-9a51-0e6a7ad9b0f1", **REGIONAL).execute())
+        got = self.groups.get(instanceGroupManager="m", **REGIONAL).execute()
+        self.expect((got["targetSize"], got["status"]["isStable"]), (0, True), "a new group")
+        again = self.groups.insert(body=body, requestId="0b8f4f0e-5a0c-4d3b-9a51-0e6a7ad9b0f1", **REGIONAL).execute()
+        self.expect(again["status"], "DONE", "the operation of a repeated requestId")
+        self.expect(self.names(self.groups.list(filter="name eq m", **REGIONAL).execute()), ["m"], "groups")
+        self.expect(self.aggregated(self.api.instanceGroupManagers(), "instanceGroupManagers"), ["m"], "all groups")
+        change = {"fingerprint": got["fingerprint"], "updatePolicy": {"type": "OPPORTUNISTIC", "instanceRedistributionType": "NONE"}}
+        self.done(self.groups.patch(instanceGroupManager="m", body=change, **REGIONAL).execute())
+
+    def waiting_request(self):
+        at = {"instanceGroupManager": "m", **REGIONAL}
+        self.fake.tell("capacity", zone="", machineType="", count=0)
+        self.done(self.requests.insert(body=request("waits", "n0", "n1"), **at).execute())
+        got = self.requests.get(resizeRequest="waits", **at).execute()
+        self.expect((got["state"], got["resizeBy"]), ("ACCEPTED", 2), "a request without capacity")
+        self.expect("lastAttempt" in got["status"], True, "its last attempt is shown")
+        for filter in ("state=ACCEPTED", "state eq ACCEPTED", "state:*", "NOT state=FAILED"):
+            self.expect(self.names(self.requests.list(filter=filter, **at).execute()), ["waits"], f"requests with {filter}")
+        members = self.groups.listManagedInstances(**at).execute()["managedInstances"]
+        self.expect([m["currentAction"] for m in members], ["CREATING"] * 2, "the actions of its members")
+        self.done(self.requests.cancel(resizeRequest="waits", **at).execute())
+        self.expect(self.requests.get(resizeRequest="waits", **at).execute()["state"], "CANCELLED", "the cancelled request")
+        self.done(self.requests.delete(resizeRequest="waits", **at).execute())
+        self.expect(self.names(self.requests.list(**at).execute()), [], "requests after the deletion")
+
+    def granted_request(self):
+        at = {"instanceGroupManager": "m", **REGIONAL}
+        self.fake.tell("capacity", zone="", machineType="", count=-1)
+        names = [f"n{i}" for i in range(5)]
+        self.done(self.requests.insert(body=request("got", *names), **at).execute())
+        self.fake.advance("20s")
+        self.expect(self.requests.get(resizeRequest="got", **at).execute()["state"], "SUCCEEDED", "the granted request")
+        listed = self.requests.list(orderBy="creationTimestamp desc", maxResults=1, **at).execute()
+        self.expect(self.names(listed), ["got"], "requests, the youngest first")
+
+    def instances(self):
+        instances = self.api.instances()
+        names = [f"n{i}" for i in range(5)]
+        got = instances.get(instance="n0", **ZONAL).execute()
+        self.expect((got["status"], got["scheduling"]["provisioningModel"]), ("RUNNING", "FLEX_START"), "the machine")
+        self.expect("terminationTimestamp" in got["resourceStatus"]["scheduling"], True, "its end is shown")
+        self.expect(self.all_names(instances, instances.list(maxResults=2, **ZONAL)), names, "machines by pages of 2")
+        for filter in (
+            "labels.slurm_cluster_name=alpha", "labels.slurm_cluster_name:*", "name:n*", "name=n*", 'name eq "n[0-4]"',
+            "(status = RUNNING) (name != other)", 'status=RUNNING AND creationTimestamp > "2020-01-01T00:00:00Z"',
+            "status=STOPPED OR status=RUNNING", "scheduling.automaticRestart = false", "-name:x*", "tags.items:alpha",
+        ):  # fmt: skip
+            listed = self.aggregated(instances, "instances", filter=filter, maxResults=3)
+            self.expect(listed, names, f"machines with {filter}")
+        self.expect(self.aggregated(instances, "instances", filter="labels.slurm_cluster_name=beta"), [], "another's")
+        few = instances.aggregatedList(
+            project=PROJECT, includeAllScopes=False, fields="items/*/instances(name,zone),nextPageToken"
+        ).execute()
+        self.expect(set(few), {"items"}, "what is left of a partial answer")
+        self.expect({k for i in few["items"][f"zones/{ZONE}"]["instances"] for k in i}, {"name", "zone"}, "of its items")
+        self.expect(instances.get(instance="n0", fields="status", **ZONAL).execute(), {"status": "RUNNING"}, "one field")
+
+    def members(self):
+        at = {"instanceGroupManager": "m", **REGIONAL}
+        listed = self.groups.listManagedInstances(filter="currentAction=NONE", **at).execute()
+        self.expect(self.names(listed, "managedInstances"), [f"n{i}" for i in range(5)], "members")
+        self.done(self.groups.patch(body={"listManagedInstancesResults": "PAGINATED"}, **at).execute())
+        names, call = [], self.groups.listManagedInstances(maxResults=2, **at)
+        while call is not None:
+            answer = call.execute()
+            names += [m["name"] for m in answer["managedInstances"]]
+            call = self.groups.listManagedInstances_next(call, answer)
+        self.expect(names, [f"n{i}" for i in range(5)], "members by pages of 2")
+
+    def shrinking(self):
+        at = {"instanceGroupManager": "m", **REGIONAL}
+        url = f"projects/{PROJECT}/zones/{ZONE}/instances/"
+        self.done(self.groups.deleteInstances(body={"instances": [url + "n0"]}, **at).execute())
+        self.fake.advance("10s")
+        self.done(self.groups.abandonInstances(body={"instances": [url + "n1"]}, **at).execute())
+        self.fake.advance("10s")
+        self.done(self.groups.resize(size=1, **at).execute())
+        self.fake.advance("10s")
+        self.expect(self.groups.get(**at).execute()["targetSize"], 1, "targetSize")
+        operation = self.api.instances().delete(instance="n1", **ZONAL).execute()
+        self.fake.advance("10s")
+        self.done(operation | {"status": "RUNNING"})
+        left = self.aggregated(self.api.instances(), "instances")
+        self.expect(len(left), 1, f"machines left ({left})")
+
+    def zonal_group(self):
+        groups, requests = self.api.instanceGroupManagers(), self.api.instanceGroupManagerResizeRequests()
+        at = {"instanceGroupManager": "z", **ZONAL}
+        self.done(groups.insert(body=zonal_group("z", "global/instanceTemplates/g2"), **ZONAL).execute())
+        self.done(requests.insert(body=request("got", resizeBy=4), **at).execute())
+        self.fake.advance("20s")
+        self.expect(requests.get(resizeRequest="got", **at).execute()["state"], "SUCCEEDED", "the zonal request")
+        self.expect(self.names(requests.list(**at).execute()), ["got"], "zonal requests")
+        self.expect(self.names(groups.list(**ZONAL).execute()), ["z"], "zonal groups")
+        self.expect(groups.get(**at).execute()["targetSize"], 4, "the zonal targetSize")
+        self.done(groups.patch(body={"instanceLifecyclePolicy": {"defaultActionOnFailure": "DO_NOTHING"}}, **at).execute())
+        members = groups.listManagedInstances(**at).execute()["managedInstances"]
+        self.done(groups.deleteInstances(body={"instances": [members[0]["instance"]]}, **at).execute())
+        self.done(groups.abandonInstances(body={"instances": [members[1]["instance"]]}, **at).execute())
+        self.fake.advance("10s")
+        self.done(groups.resize(size=0, **at).execute())
+        self.fake.advance("10s")
+        self.done(requests.delete(resizeRequest="got", **at).execute())
+        self.fake.tell("capacity", zone="", machineType="", count=0)
+        self.done(requests.insert(body=request("waits", resizeBy=1), **at).execute())
+        self.done(requests.cancel(resizeRequest="waits", **at).execute())
+        self.fake.tell("capacity", zone="", machineType="", count=-1)
+        self.done(groups.delete(**at).execute())
+
+    def bulk(self):
+        at = "global/instanceTemplates/g2"
+        one = self.api.instances().bulkInsert(body=bulk(at, "b0", "b1"), **ZONAL).execute()
+        body = {"count": "3", "namePattern": "c-####", "sourceInstanceTemplate": at, "minCount": "2",
+                "locationPolicy": {"targetShape": "ANY_SINGLE_ZONE", "locations": {f"zones/{ZONE}": {"preference": "DENY"}}}}  # fmt: skip
+        two = self.api.regionInstances().bulkInsert(body=body, **REGIONAL).execute()
+        self.fake.advance("20s")
+        for operation in (one, two):
+            self.done(operation)
+        listed = self.aggregated(self.api.instances(), "instances", filter="name:b* OR name:c-*")
+        self.expect(listed, ["b0", "b1", "c-0001", "c-0002", "c-0003"], "the machines of bulkInsert")
+
+    def advice(self):
+        body = {
+            "size": 4,
+            "distributionPolicy": {"targetShape": "ANY_SINGLE_ZONE"},
+            "instanceProperties": {"scheduling": {"provisioningModel": "FLEX_START"}},
+            "instanceFlexibilityPolicy": {"instanceSelections": {"first": {"machineTypes": ["a3-highgpu-8g"]}}},
+        }
+        advice = self.api.advice().capacity(body=body, **REGIONAL).execute()
+        self.expect(advice["recommendations"][0]["scores"]["obtainability"], 1, "obtainability")
+
+    def operations(self):
+        api = self.api
+        operations = api.regionOperations()
+        every = self.all_names(operations, operations.list(maxResults=5, **REGIONAL))
+        self.expect(len(every) > 10 and len(set(every)) == len(every), True, "operations by pages of 5")
+        self.expect(self.names(operations.list(filter="status!=DONE", **REGIONAL).execute()), [], "operations at work")
+        self.expect(len(self.names(api.zoneOperations().list(filter="operationType=delete", **ZONAL).execute())), 1, "deletions")
+        self.expect(len(self.names(api.globalOperations().list(project=PROJECT).execute())), 1, "global operations")
+        self.expect(len(self.aggregated(api.globalOperations(), "operations")) > 20, True, "all operations")
+
+    def ends(self):
+        operation = self.groups.delete(instanceGroupManager="m", **REGIONAL).execute()
+        self.fake.advance("20s")
+        self.done(operation)
+        regional, everywhere = self.api.regionInstanceTemplates(), self.api.instanceTemplates()
+        self.done(regional.delete(instanceTemplate="a3", **REGIONAL).execute())
+        self.done(everywhere.delete(instanceTemplate="g2", project=PROJECT).execute())
+        self.done(self.api.resourcePolicies().delete(resourcePolicy="near", **REGIONAL).execute())
+        state = self.fake.tell("state", verb="GET")
+        for kind in ("groups", "templates", "policies"):
+            self.expect(state[kind], [], f"{kind} left")

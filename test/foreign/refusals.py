@@ -1,0 +1,196 @@
+"""What Compute refuses: each call here must be refused, with the right status and reason, in Google's form."""
+
+from bodies import PROJECT, REGION, ZONE, bulk, group, request, template, zonal_group
+from client import refusal
+from life import REGIONAL, ZONAL, Life
+
+T = f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/a3"
+M = {"instanceGroupManager": "m", **REGIONAL}
+
+
+class Refusals(Life):
+    def walk(self):
+        self.report.attempt("a world to refuse in", self.world)
+        for table in (
+            self.resources, self.group_bodies, self.request_calls, self.member_calls, self.bulk_calls, self.lists, self.later, self.quotas,
+        ):
+            self.report.attempt("refusals of " + table.__name__.replace("_", " "), table)
+
+    def world(self):
+        self.done(self.api.regionInstanceTemplates().insert(body=template("a3"), **REGIONAL).execute())
+        self.done(self.api.resourcePolicies().insert(body={"name": "p", "workloadPolicy": {"type": "HIGH_THROUGHPUT"}}, **REGIONAL).execute())
+        self.done(self.groups.insert(body=group("m", T), **REGIONAL).execute())
+        self.done(self.requests.insert(body=request("got", "n0"), **M).execute())
+        self.fake.advance("20s")
+        self.fake.tell("capacity", zone="", machineType="", count=0)
+        self.done(self.requests.insert(body=request("waits", "n1"), **M).execute())
+
+    def refused(self, what, call, status, reason, part=""):
+        got = refusal(call)
+        self.expect(got[:2], (status, reason), f"{what} ({got[2]})")
+        if part not in got[2]:
+            self.report.deviation(f"{what}: {got[2]!r} does not say {part!r}")
+
+    def resources(self):
+        api, policies, templates = self.api, self.api.resourcePolicies(), self.api.regionInstanceTemplates()
+        for what, call in (
+            ("a group", self.groups.get(instanceGroupManager="none", **REGIONAL)),
+            ("a request", self.requests.get(resizeRequest="none", **M)),
+            ("a template", templates.get(instanceTemplate="none", **REGIONAL)),
+            ("a policy", policies.delete(resourcePolicy="none", **REGIONAL)),
+            ("a machine", api.instances().get(instance="none", **ZONAL)),
+            ("a machine to delete", api.instances().delete(instance="none", **ZONAL)),
+            ("an operation", api.regionOperations().get(operation="operation-none", **REGIONAL)),
+            ("a machine type", api.machineTypes().get(machineType="none", **ZONAL)),
+            ("a project", api.zones().list(project="another")),
+        ):
+            self.refused(what + " that is not there", call, 404, "notFound", "was not found")
+        self.refused("an unknown zone", api.zones().get(project=PROJECT, zone="us-central1-z"), 400, "invalid")
+        self.refused("an unknown region", api.regions().get(project=PROJECT, region="mars-north1"), 400, "invalid")
+        self.refused("a second template", templates.insert(body=template("a3"), **REGIONAL), 409, "alreadyExists")
+        self.refused("a second policy", policies.insert(body={"name": "p", "workloadPolicy": {"type": "HIGH_THROUGHPUT"}}, **REGIONAL), 409, "alreadyExists")
+        self.refused("a template in use", templates.delete(instanceTemplate="a3", **REGIONAL), 400, "resourceInUseByAnotherResource")
+        self.refused("a policy of no kind", policies.insert(body={"name": "q"}, **REGIONAL), 400, "required")
+        self.refused("a policy of an unknown type", policies.insert(body={"name": "q", "workloadPolicy": {"type": "NEAR"}}, **REGIONAL), 400, "invalid")
+        for what, body, reason in (
+            ("without a name", template(""), "required"),
+            ("with a wrong name", template("A3"), "invalid"),
+            ("with an unknown model", template("t", provisioningModel="FLEX"), "invalid"),
+            ("with an unknown action", template("t", instanceTerminationAction="KILL"), "invalid"),
+            ("with a number for a word", template("t", onHostMaintenance=1), "badRequest"),
+            ("with an unknown field", template("t", flexStart=True), "badRequest"),
+            ("with a text for a number", template("t", maxRunDuration={"seconds": "an hour"}), "badRequest"),
+            ("with a text for a boolean", template("t", automaticRestart="no"), "badRequest"),
+        ):
+            self.refused("a template " + what, templates.insert(body=body, **REGIONAL), 400, reason)
+        for what, change in (
+            ("without disks", {"disks": []}),
+            ("without networks", {"networkInterfaces": []}),
+            ("with a label in capitals", {"labels": {"Owner": "me"}}),
+            ("with a key twice", {"metadata": {"items": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}}),
+        ):
+            body = template("t")
+            body["properties"] |= change
+            self.refused("a template " + what, templates.insert(body=body, **REGIONAL), 400, "invalid")
+
+    def group_bodies(self):
+        def one(**others):
+            return self.groups.insert(body=group("g", T, **others), **REGIONAL)
+
+        self.refused("a second group", self.groups.insert(body=group("m", T), **REGIONAL), 409, "alreadyExists")
+        self.refused("a group without its template", one(versions=[{"instanceTemplate": T + "x"}]), 404, "notFound")
+        body = group("g", T)
+        del body["versions"]
+        self.refused("a group without a template", self.groups.insert(body=body, **REGIONAL), 400, "required")
+        for what, call in (
+            ("a wrong name", self.groups.insert(body=group("G", T), **REGIONAL)),
+            ("a long base name", one(baseInstanceName="b" * 59)),
+            ("a zone of another region", self.groups.insert(body=group("g", T, zones=["europe-west4-a"]), **REGIONAL)),
+            ("an unknown shape", one(distributionPolicy={"targetShape": "LINE"})),
+            ("an unknown update type", one(updatePolicy={"type": "NEVER"})),
+            ("unknown repairs", one(instanceLifecyclePolicy={"defaultActionOnFailure": "PRAY"})),
+            ("instances from the start", one(targetSize=1)),
+            ("a negative size", one(targetSize=-1)),
+            ("a wrong requestId", self.groups.insert(body=group("g", T), requestId="1", **REGIONAL)),
+            ("zones in a zone", self.api.instanceGroupManagers().insert(body=group("g", T), **ZONAL)),
+            ("a template of another region", self.groups.insert(body=group("g", T, zones=["europe-west4-a"]), project=PROJECT, region="europe-west4")),
+        ):
+            self.refused("a group with " + what, call, 400, "invalid")
+        self.refused("a group with an unknown policy", one(resourcePolicies={"workloadPolicy": f"regions/{REGION}/resourcePolicies/x"}), 404, "notFound")
+        self.refused("a stale fingerprint", self.groups.patch(body={"fingerprint": "AAAA"}, **M), 412, "conditionNotMet")
+        self.refused("a resize beside a request", self.groups.resize(size=0, **M), 412, "conditionNotMet")
+        self.refused("a negative resize", self.groups.resize(size=-1, **M), 400, "invalid")
+
+    def request_calls(self):
+        def one(*names, **others):
+            return self.requests.insert(body=request(others.pop("name", "r"), *names, **others), **M)
+
+        self.refused("a second request of a name", one("n2", name="waits"), 409, "alreadyExists")
+        self.refused("a request for nothing", one(), 400, "required")
+        for what, call in (
+            ("names and a number", one("n2", resizeBy=1)),
+            ("a name twice", one("n2", "n2")),
+            ("a wrong name", one("N2")),
+            ("a name that is taken", one("n0")),
+        ):
+            self.refused("a request with " + what, call, 400, "invalid")
+        self.refused("a request in a missing group", self.requests.insert(body=request("r", "n"), instanceGroupManager="x", **REGIONAL), 404, "notFound")
+        self.refused("a cancelled success", self.requests.cancel(resizeRequest="got", **M), 412, "conditionNotMet", "final state")
+        self.refused("a deleted wait", self.requests.delete(resizeRequest="waits", **M), 412, "conditionNotMet", "final state")
+
+    def member_calls(self):
+        here = f"projects/{PROJECT}/zones/{ZONE}/instances/"
+        for what, names, status, reason in (
+            ("no machine", [], 400, "required"),
+            ("a machine that waits", [here + "n1"], 412, "conditionNotMet"),
+            ("too many", [here + f"x{i}" for i in range(1001)], 400, "invalid"),
+        ):
+            self.refused("to delete " + what, self.groups.deleteInstances(body={"instances": names}, **M), status, reason)
+        self.refused("to list by a time", self.groups.listManagedInstances(orderBy="name", **M), 400, "invalid")
+
+        fault = {"disruptionSchedule": "IMMEDIATE", "faultReasons": [{"behavior": "PERFORMANCE", "description": "slow"}]}
+        self.refused("a faulty host", self.api.instances().reportHostAsFaulty(instance="n0", body=fault, **ZONAL), 400, "invalid", "reservation")
+
+    def bulk_calls(self):
+        instances = self.api.instances()
+        for what, body, status, reason in (
+            ("none", bulk(T), 400, "invalid"),
+            ("more than it may", bulk(T) | {"count": "5001"}, 400, "invalid"),
+            ("fewer names than machines", bulk(T, "a") | {"count": "2"}, 400, "invalid"),
+            ("a larger minimum", bulk(T, "a", minCount="2"), 400, "invalid"),
+            ("an unknown template", bulk(T + "x", "a"), 404, "notFound"),
+            ("an unknown machine type", bulk(T, "a", instanceProperties={"machineType": "z9"}), 400, "invalid"),
+            ("a short run", bulk(T, "a", instanceProperties={"scheduling": {"maxRunDuration": {"seconds": "599"}}}), 400, "invalid"),
+            ("a wrong pattern", bulk(T) | {"count": "1", "namePattern": "a-#-#"}, 400, "invalid"),
+        ):
+            self.refused("bulkInsert with " + what, instances.bulkInsert(body=body, **ZONAL), status, reason)
+
+    def lists(self):
+        instances = self.api.instances()
+        for what, query, reason in (
+            ("an unknown field", {"filter": "nme=x"}, "invalid"),
+            ("half a filter", {"filter": "name ="}, "invalid"),
+            ("two kinds of filter", {"filter": "name eq x AND status=RUNNING"}, "invalid"),
+            ("an unknown order", {"orderBy": "status"}, "invalid"),
+            ("another's page", {"pageToken": "AAAA"}, "invalid"),
+            ("pages that are too large", {"maxResults": 501}, "invalid"),
+            ("unknown fields", {"fields": "items(nme)"}, "invalidParameter"),
+            ("half of fields", {"fields": "items(name"}, "invalidParameter"),
+        ):
+            self.refused("a list with " + what, instances.list(**query, **ZONAL), 400, reason)
+
+    def quotas(self):
+        for metric, limit, reason in (
+            ("REGIONAL_INSTANCE_GROUP_MANAGERS", 1, "quotaExceeded"),
+            ("INSTANCE_GROUPS", 1, "quotaExceeded"),
+            ("CONCURRENT_OPERATIONS", 0, "rateLimitExceeded"),
+        ):
+            self.fake.tell("quota", region=REGION, metric=metric, limit=limit)
+            self.refused("a group beyond " + metric, self.groups.insert(body=group("g", T), **REGIONAL), 403, reason)
+            self.fake.tell("quota", region=REGION, metric=metric, limit=-1)
+
+    def later(self):
+        """What is refused by the end of the request's operation."""
+        for what, machine, scheduling, change, code in (
+            ("a short run", "a3-highgpu-8g", {}, {"seconds": 599}, "INVALID_ARGUMENT"),
+            ("a long run", "a3-highgpu-8g", {}, {"seconds": 604801}, "INVALID_ARGUMENT"),
+            ("a standard machine", "a3-highgpu-8g", {"provisioningModel": "STANDARD"}, {}, "INVALID_ARGUMENT"),
+            ("a machine that stops", "a3-highgpu-8g", {"instanceTerminationAction": "STOP"}, {}, "INVALID_ARGUMENT"),
+            ("a machine without GPUs", "n2-standard-2", {}, {}, "UNSUPPORTED_OPERATION"),
+            ("an unknown machine type", "z9-mega", {}, {}, "INVALID_MACHINE_TYPE"),
+        ):
+            name = what.replace(" ", "-").lower()
+            self.done(self.api.regionInstanceTemplates().insert(body=template(name, machine, **scheduling), **REGIONAL).execute())
+            self.done(self.groups.insert(body=group(name, T.replace("/a3", "/" + name)), **REGIONAL).execute())
+            operation = self.requests.insert(body=request("r", name + "-0", **change), instanceGroupManager=name, **REGIONAL).execute()
+            self.fake.advance("2s")
+            operation = self.api.regionOperations().get(operation=operation["name"], **REGIONAL).execute()
+            got = [e["code"] for e in operation.get("error", {}).get("errors", [])]
+            self.expect(got, [code], f"a request for {what}")
+        body = zonal_group("z", T, instanceLifecyclePolicy={"defaultActionOnFailure": "REPAIR"})
+        at = {"instanceGroupManager": "z", **ZONAL}
+        self.done(self.api.instanceGroupManagers().insert(body=body, **ZONAL).execute())
+        self.api.instanceGroupManagerResizeRequests().insert(body=request("r", "z0"), **at).execute()
+        self.fake.advance("2s")
+        failed = self.api.instanceGroupManagerResizeRequests().get(resizeRequest="r", **at).execute()
+        self.expect((failed["state"], failed["status"]["error"]["errors"][0]["code"]), ("FAILED", "UNSUPPORTED_OPERATION"), "a group with repairs")

@@ -159,6 +159,7 @@ func isDeleted(w *world) bool {
 
 // deviations are by the fact that they contradict. Most contradict others as well.
 var deviations = map[string]deviation{
+	"may read templates":            forbidden("*nstanceTemplates.get"),
 	"may read regions":              forbidden("regions.get"),
 	"may read zones":                forbidden("zones.get"),
 	"may read machine types":        forbidden("machineTypes.get"),

@@ -18,6 +18,7 @@ func Facts() []Fact {
 // of bulk insertion, placement and capacity advice are not among them.
 func permissions() []Fact {
 	return []Fact{
+		may("read templates", "compute.instanceTemplates.get", func(s *seen) *outcome { return s.template }),
 		may("read regions", "compute.regions.get", func(s *seen) *outcome { return s.region }),
 		may("read zones", "compute.zones.get", func(s *seen) *outcome { return s.zone }),
 		may("read machine types", "compute.machineTypes.get", func(s *seen) *outcome { return s.machineType }),

@@ -14,7 +14,7 @@ type seen struct {
 	clock *offset
 
 	// Reads that change nothing.
-	region, zone, machineType, groups, instances, policies *outcome
+	template, region, zone, machineType, groups, instances, policies *outcome
 
 	// The group.
 	created, createdAgain, groupRead, membersRead *outcome

@@ -9,6 +9,7 @@ import (
 
 // Cloud is what a trial needs of Compute.
 type Cloud interface {
+	Template(ctx context.Context, link string) (mig.Template, error)
 	Clock(ctx context.Context, region string) (time.Time, error)
 	Region(ctx context.Context, name string) (mig.Region, error)
 	Zone(ctx context.Context, name string) (mig.Zone, error)
@@ -99,6 +100,10 @@ func (t *Trial) needs(o *outcome) bool {
 // reads are the calls that change nothing.
 func (t *Trial) reads(ctx context.Context) {
 	s, regions := &t.seen, []string{t.Spec.Region}
+	s.template = t.try(ctx, "read template "+t.Spec.Template.Link, func(ctx context.Context) error {
+		_, err := t.Cloud.Template(ctx, t.Spec.Template.Link)
+		return err
+	})
 	s.region = t.try(ctx, "read region "+t.Spec.Region, func(ctx context.Context) error {
 		_, err := t.Cloud.Region(ctx, t.Spec.Region)
 		return err

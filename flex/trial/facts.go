@@ -109,7 +109,7 @@ func requestFacts() []Fact {
 			return sight{text: fmt.Sprintf("names %s, %s", strings.Join(r.Instances, ", "), r.Duration)}
 		}},
 		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", func(s *seen) sight {
-			if s.waiting == nil {
+			if s.waiting == nil || s.waiting.has(one(s)) { // its machine is being created: it does not wait
 				return sight{}
 			}
 			return sight{text: s.waiting.memberText(one(s))}

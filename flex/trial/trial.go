@@ -31,7 +31,7 @@ type Cloud interface {
 
 const (
 	callLimit = 4 * time.Minute // for one call and its operation; the validation of a request alone may take two
-	lookPause = 5 * time.Second // between two looks at what is awaited
+	lookPause = 2 * time.Second // between two looks while it waits
 	goneLimit = 5 * time.Minute // for a machine that is being deleted
 )
 
@@ -184,6 +184,9 @@ func (t *Trial) cancels(ctx context.Context) bool {
 	}
 	s.waiting, s.afterCancel = waiting, after
 	if s.cancelled.ok() {
+		if s.afterCancel = t.awaitGone(ctx, t.Spec.instance(1)); s.afterCancel == nil {
+			return false
+		}
 		s.cancelledAgain = t.try(ctx, "cancel it again", cancel)
 		s.forgotten = t.try(ctx, "delete its record", t.ending(t.Cloud.DeleteRequest, requestCancelled))
 	}

@@ -63,7 +63,7 @@ func (t *Trial) listed(ctx context.Context) (l look, err error) {
 }
 
 // lagging is how many more looks there are until a list shows what a group does.
-const lagging = 3
+const lagging = 15
 
 // await waits until the request has ended, and its machine runs and shows its lease. It
 // returns what it saw then; nil if it did not come to that. A machine that has not come

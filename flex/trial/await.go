@@ -93,7 +93,7 @@ func (t *Trial) await(ctx context.Context, request string) (ended, running *look
 			more--
 		case t.Now().Sub(begun) >= t.Spec.Wait:
 			t.give(fmt.Sprintf("no machine within %s %s", t.Spec.Wait, r.Message))
-			t.cancelLive(ctx, l.group)
+			_ = t.cancelLive(ctx, l.group) // leave tries again
 			return ended, nil
 		}
 		sleep(ctx, lookPause)

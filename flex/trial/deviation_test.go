@@ -235,7 +235,7 @@ var deviations = map[string]deviation{
 	"lasting success": request(requestDeleted, isDeleted, func(r object) { r["state"] = "FAILED" }),
 	"name used again": oddly("*ResizeRequests.insert", 4),
 	"lost machine":    {switches: fakegce.Switches{LostInstancesLeave: true}},
-	"deleted group": asking(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, r *http.Request, body string) (string, *http.Response) {
+	"deleted group": asking(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, _ *http.Request, body string) (string, *http.Response) {
 		if len(w.cloud.State().Groups) == 0 {
 			return "", answer(http.StatusForbidden, forbiddenBody)
 		}

@@ -115,8 +115,10 @@ func requestFacts() []Fact {
 			return sight{text: s.waiting.memberText(one(s))}
 		}},
 		{"cancel", Documented, "cancel the request while it waits", taken, call(func(s *seen) *outcome { return s.cancelled })},
-		{"cancelled", Documented, "read the cancelled request", string(mig.Cancelled),
-			of(func(s *seen) *look { return s.afterCancel }, func(l look) string { return l.state(requestCancelled) })},
+		{
+			"cancelled", Documented, "read the cancelled request", string(mig.Cancelled),
+			of(func(s *seen) *look { return s.afterCancel }, func(l look) string { return l.state(requestCancelled) }),
+		},
 		{"lowered size", Documented, "read the group after that", "target size 0", of(func(s *seen) *look { return s.afterCancel }, size)},
 		{"cancelled member", Evident, "read its member after that", "no member", func(s *seen) sight {
 			if s.afterCancel == nil {
@@ -125,11 +127,15 @@ func requestFacts() []Fact {
 			return sight{text: s.afterCancel.memberText(one(s))}
 		}},
 		{"second cancel", Evident, "cancel the cancelled request", refused(mig.CauseConflict), call(func(s *seen) *outcome { return s.cancelledAgain })},
-		{"deleted record", Documented, "delete the cancelled request", "no record",
-			of(func(s *seen) *look { return s.afterForget }, func(l look) string { return l.state(requestCancelled) })},
+		{
+			"deleted record", Documented, "delete the cancelled request", "no record",
+			of(func(s *seen) *look { return s.afterForget }, func(l look) string { return l.state(requestCancelled) }),
+		},
 		{"short lease", Evident, "create a request for 60 s", refused(mig.CauseConfig), call(func(s *seen) *outcome { return s.short })},
-		{"refused record", Inferred, "read the refused request", string(mig.Failed),
-			of(func(s *seen) *look { return s.afterShort }, func(l look) string { return l.state(requestShort) })},
+		{
+			"refused record", Inferred, "read the refused request", string(mig.Failed),
+			of(func(s *seen) *look { return s.afterShort }, func(l look) string { return l.state(requestShort) }),
+		},
 		{"second request", Inferred, "create a request of the same name", refused(mig.CauseExists), call(func(s *seen) *outcome { return s.requestedAgain })},
 		{"delete while waiting", Inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) sight {
 			l := s.afterDeleteActive
@@ -157,8 +163,10 @@ func machineFacts() []Fact {
 		}
 	}
 	return []Fact{
-		{"granted", Documented, "await the machine", string(mig.Succeeded),
-			of(func(s *seen) *look { return s.granted }, func(l look) string { return l.state(requestDeleted) })},
+		{
+			"granted", Documented, "await the machine", string(mig.Succeeded),
+			of(func(s *seen) *look { return s.granted }, func(l look) string { return l.state(requestDeleted) }),
+		},
 		{"granted size", Inferred, "read the group after that", "target size 1", of(running, size)},
 		{"running member", Inferred, "read the member when the machine runs", "action NONE, machine RUNNING", func(s *seen) sight {
 			if s.running == nil {
@@ -193,8 +201,10 @@ func machineFacts() []Fact {
 			}
 			return sight{text: size(*s.afterMachine) + ", " + s.afterMachine.memberText(name(s))}
 		}},
-		{"lasting success", Inferred, "read the request after that", string(mig.Succeeded),
-			of(func(s *seen) *look { return s.afterMachine }, func(l look) string { return l.state(requestDeleted) })},
+		{
+			"lasting success", Inferred, "read the request after that", string(mig.Succeeded),
+			of(func(s *seen) *look { return s.afterMachine }, func(l look) string { return l.state(requestDeleted) }),
+		},
 		{"name used again", Evident, "request a machine of the same name", taken, call(func(s *seen) *outcome { return s.requestedName })},
 		{"lost machine", Inferred, "delete the machine without its group", "target size 1, action NONE, no machine", func(s *seen) sight {
 			if s.afterLoss == nil {

@@ -19,7 +19,6 @@ type seen struct {
 	// The group.
 	created, createdAgain, groupRead, membersRead *outcome
 	operations                                    *[2]string // of one insertion sent twice
-	owner                                         string     // whose stamp the refusal names
 	empty                                         *look
 	absent                                        *outcome // reading a group that does not exist
 

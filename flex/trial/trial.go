@@ -257,7 +257,7 @@ func (t *Trial) loses(ctx context.Context) {
 func (t *Trial) ends(ctx context.Context) {
 	s := &t.seen
 	if l := t.look(ctx); l != nil {
-		t.cancelLive(ctx, l.group)
+		_ = t.cancelLive(ctx, l.group) // leave tries again
 	}
 	s.deletedGroup = t.try(ctx, "delete group "+t.Spec.Group(), func(ctx context.Context) error {
 		return t.Cloud.DeleteGroup(ctx, t.Spec.Region, t.Spec.Group())

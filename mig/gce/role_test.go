@@ -77,7 +77,12 @@ var permissions = map[string][]string{
 // uses call every method of the client in all the ways that reach another method
 // of the API, each in a world of its own where there is no capacity.
 var uses = map[string]func(t *testing.T, w world){
-	"Groups":    func(t *testing.T, w world) { w.asked(t); w.group(t) },
+	"Groups": func(t *testing.T, w world) { w.asked(t); w.group(t) },
+	"Group": func(t *testing.T, w world) {
+		w.asked(t)
+		_, err := w.Client.Group(t.Context(), region, "alpha-x")
+		require.NoError(t, err)
+	},
 	"Instances": func(t *testing.T, w world) { w.seen(t) },
 	"Foreign": func(t *testing.T, w world) {
 		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})

@@ -307,4 +307,16 @@ var mutants = []mutant{
 		`string.match(nodes, "^%d+")`, "nodes",
 		[]string{"flex/slurmconf"},
 	},
+	{
+		"an interrupted trial leaves what it has created", "flex/trial/leave.go",
+		"context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)", "context.WithTimeout(ctx, leaveLimit)", []string{"flex/trial"},
+	},
+	{
+		"a call of a trial that has begun is broken off", "flex/trial/trial.go",
+		"context.WithTimeout(context.WithoutCancel(ctx), callLimit)", "context.WithTimeout(ctx, callLimit)", []string{"flex/trial"},
+	},
+	{
+		"a trial's transcript has the text of metadata and labels", "flex/trial/transcript/scrub.go",
+		"all = all || slices.Contains(closed, field)", "all = all && slices.Contains(closed, field)", []string{"flex/trial/transcript"},
+	},
 }

@@ -68,7 +68,12 @@ func New() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return run(c, s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if s.compare != "" {
+				return compareWith(c.OutOrStdout(), s.compare)
+			}
+			return run(c, s)
+		},
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w; see --help", err)} })
 	s.register(c.Flags())

@@ -1,0 +1,191 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// look reads the group, its members, and the trial's machines; nil if it cannot, or
+// ctx has ended.
+func (t *Trial) look(ctx context.Context) *look {
+	var l look
+	if o := t.try(ctx, "", func(ctx context.Context) (err error) { l, err = t.read(ctx); return err }); !t.needs(o) {
+		return nil
+	}
+	return &l
+}
+
+func (t *Trial) read(ctx context.Context) (l look, err error) {
+	s := &t.seen
+	l.at = t.Now()
+	l.group, err = t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Group())
+	s.groupRead = &outcome{err}
+	if err != nil {
+		return l, err
+	}
+	l.members, err = t.Cloud.Members(ctx, t.Spec.Region, t.Spec.Group())
+	s.membersRead = &outcome{err}
+	if err != nil {
+		return l, err
+	}
+	l.machines, err = t.listMachines(ctx)
+	return l, err
+}
+
+// listMachines are the trial's machines, as the list of instances shows them.
+func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
+	at := t.Now()
+	machines, unseen := t.Cloud.Instances(ctx, t.Spec.Name(), []string{t.Spec.Region})
+	if err := unseen[t.Spec.Region]; err != nil {
+		return nil, err
+	}
+	t.machines.note(machines, at)
+	return machines, nil
+}
+
+// listed is what lists show of the trial: its group, if there is one, and its machines.
+func (t *Trial) listed(ctx context.Context) (l look, err error) {
+	groups, unseen := t.Cloud.Groups(ctx, t.Spec.Name(), []string{t.Spec.Region})
+	if err := unseen[t.Spec.Region]; err != nil {
+		return l, err
+	}
+	for _, g := range groups {
+		if g.Name == t.Spec.Group() {
+			l.group = g
+		}
+	}
+	l.machines, err = t.listMachines(ctx)
+	return l, err
+}
+
+// lagging is how many more looks there are until a list shows what a group does.
+const lagging = 15
+
+// await waits until the request has ended, and its machine runs and shows its lease. It
+// returns what it saw then; nil if it did not come to that. A machine that has not come
+// in time is not waited for: its request is cancelled.
+func (t *Trial) await(ctx context.Context, request string) (ended, running *look) {
+	name, begun, more := t.Spec.request(request).Instances[0], t.Now(), lagging
+	t.Say(fmt.Sprintf("await machine %s for up to %s", name, t.Spec.Wait))
+	for ctx.Err() == nil {
+		l := t.look(ctx)
+		if l == nil {
+			return ended, nil
+		}
+		r, recorded := l.request(request)
+		if recorded && !r.State.Live() || !recorded && !l.has(name) {
+			ended = l
+		}
+		member, _ := l.member(name)
+		in, listed := l.machine(name)
+		runs := member.Status == "RUNNING" && (ended != nil || !recorded)
+		switch {
+		case ended != nil && l.state(request) != string(mig.Succeeded):
+			t.give(fmt.Sprintf("request %s has ended: %s %s", request, l.state(request), r.Message))
+			return ended, nil
+		case runs && (more == 0 || listed && !in.Terminates.IsZero() && member.Action == "NONE"):
+			return ended, l
+		case runs:
+			more--
+		case t.Now().Sub(begun) >= t.Spec.Wait:
+			t.give(fmt.Sprintf("no machine within %s %s", t.Spec.Wait, r.Message))
+			_ = t.cancelLive(ctx, l.group) // leave tries again
+			return ended, nil
+		}
+		sleep(ctx, lookPause)
+	}
+	t.give("interrupted")
+	return ended, nil
+}
+
+// awaitGone waits until a machine is gone, and its group shows that. It returns what it
+// saw in the end; nil if the machine is not gone in time.
+func (t *Trial) awaitGone(ctx context.Context, name string) *look {
+	begun := t.Now()
+	t.Say("await its end")
+	for ctx.Err() == nil {
+		l := t.look(ctx)
+		if l == nil {
+			return nil
+		}
+		member, in := l.member(name)
+		_, listed := l.machine(name)
+		late := t.Now().Sub(begun) >= goneLimit
+		switch {
+		case !listed && (late || !in || member.Lost()):
+			return l
+		case late:
+			t.give(fmt.Sprintf("machine %s is not gone within %s", name, goneLimit))
+			return nil
+		}
+		sleep(ctx, lookPause)
+	}
+	t.give("interrupted")
+	return nil
+}
+
+// cancelLive cancels a group's live requests.
+func (t *Trial) cancelLive(ctx context.Context, g mig.Group) (errs error) {
+	for _, r := range g.Live() {
+		o := t.try(ctx, "cancel request "+r.Name, t.ending(t.Cloud.CancelRequest, r.Name))
+		if o != nil && mig.CauseOf(o.err) != mig.CauseConflict { // it has ended by itself
+			errs = errors.Join(errs, o.err)
+		}
+	}
+	return errs
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// ledger counts how long machines were there, by what lists have shown.
+type ledger struct {
+	last  time.Time // of the last look
+	from  map[string]time.Time
+	spent time.Duration
+	count int
+}
+
+// note takes in a list. A machine counts from the look before the one that shows it
+// first, to the first one that does not.
+func (l *ledger) note(machines []mig.Instance, at time.Time) {
+	if l.from == nil {
+		l.from, l.last = map[string]time.Time{}, at
+	}
+	there := map[string]bool{}
+	for _, in := range machines {
+		key := in.Name + " " + in.Created.String()
+		there[key] = true
+		if _, known := l.from[key]; !known {
+			l.from[key] = l.last
+			l.count++
+		}
+	}
+	for key, from := range l.from {
+		if !there[key] {
+			l.spent += at.Sub(from)
+			delete(l.from, key)
+		}
+	}
+	l.last = at
+}
+
+// sum is what all machines have used until the last look.
+func (l *ledger) sum() time.Duration {
+	sum := l.spent
+	for _, from := range l.from {
+		sum += l.last.Sub(from)
+	}
+	return sum
+}

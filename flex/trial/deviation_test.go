@@ -1,0 +1,275 @@
+package trial
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+// deviation is a Compute that does something else than slurmflex relies on.
+type deviation struct {
+	switches fakegce.Switches
+	fault    fakegce.Fault
+	via      func(w *world) func(http.RoundTripper, *http.Request) (*http.Response, error)
+}
+
+// forbidden is that a method is refused for lack of a permission.
+func forbidden(method string) deviation {
+	return deviation{fault: fakegce.Fault{Method: method, Status: http.StatusForbidden, Message: "Required permission"}}
+}
+
+// oddly is that one call of a method, behind the first ones, is refused for another
+// reason than it should, or at all.
+func oddly(method string, behind int) deviation {
+	return deviation{fault: fakegce.Fault{Method: method, Skip: behind, Times: 1, Status: http.StatusBadRequest}}
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// answers is that the answers to calls of a verb and path, which ends so, are others.
+func answers(verb, path string, change func(w *world, answer object)) deviation {
+	return deviation{via: func(w *world) func(http.RoundTripper, *http.Request) (*http.Response, error) {
+		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err != nil || r.Method != verb || !strings.HasSuffix(r.URL.Path, path) {
+				return resp, err
+			}
+			var answer object
+			if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+				return nil, err
+			}
+			change(w, answer)
+			text, err := json.Marshal(answer)
+			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+			return resp, err
+		}
+	}}
+}
+
+// asking is that calls of a verb and path arrive as others.
+func asking(verb, path string, change func(w *world, r *http.Request, body string) (string, *http.Response)) deviation {
+	return deviation{via: func(w *world) func(http.RoundTripper, *http.Request) (*http.Response, error) {
+		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			if r.Method != verb || !strings.HasSuffix(r.URL.Path, path) {
+				return next.RoundTrip(r)
+			}
+			body := []byte{}
+			if r.Body != nil {
+				body, _ = io.ReadAll(r.Body)
+			}
+			changed, answer := change(w, r, string(body))
+			if answer != nil {
+				return answer, nil
+			}
+			r.Body = io.NopCloser(strings.NewReader(changed))
+			return next.RoundTrip(r)
+		}
+	}}
+}
+
+// answer is an answer of that status and body.
+func answer(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+const forbiddenBody = `{"error":{"code":403,"message":"Required permission","errors":[{"reason":"forbidden","message":"Required permission"}]}}`
+
+// group changes the group as it is read, once it is as told.
+func group(when func(w *world) bool, change func(g object)) deviation {
+	return answers(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, g object) {
+		if when(w) {
+			change(g)
+		}
+	})
+}
+
+// request changes the record of a request, once it is as told.
+func request(name string, when func(w *world) bool, change func(r object)) deviation {
+	return answers(http.MethodGet, "/resizeRequests", func(w *world, list object) {
+		items, _ := list["items"].([]any)
+		for _, item := range items {
+			if r := item.(object); r["name"] == name && when(w) {
+				change(r)
+			}
+		}
+	})
+}
+
+// members changes the list of members, once it is as told.
+func members(when func(w *world) bool, change func(all []any) []any) deviation {
+	return answers(http.MethodPost, "/listManagedInstances", func(w *world, list object) {
+		all, _ := list["managedInstances"].([]any)
+		if when(w) {
+			list["managedInstances"] = change(all)
+		}
+	})
+}
+
+// vm changes the machines in the list of instances.
+func vm(change func(in object)) deviation {
+	return answers(http.MethodGet, "/aggregated/instances", func(_ *world, list object) {
+		items, _ := list["items"].(object)
+		for _, zone := range items {
+			all, _ := zone.(object)["instances"].([]any)
+			for _, in := range all {
+				change(in.(object))
+			}
+		}
+	})
+}
+
+func always(*world) bool { return true }
+
+// is reports whether the request is in a state.
+func is(request, state string) func(w *world) bool {
+	return func(w *world) bool {
+		for _, g := range w.cloud.State().Groups {
+			for _, r := range g.Requests {
+				if r.Name == request && r.State == state {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// runs reports whether the machine of a request runs.
+func runs(w *world) bool {
+	in, ok := w.cloud.State().Instance("alpha-trial-kxqzv-0")
+	return ok && in.Status == "RUNNING"
+}
+
+// isDeleted reports whether the machine was deleted through its group.
+func isDeleted(w *world) bool {
+	return is(requestDeleted, "SUCCEEDED")(w) && len(w.cloud.State().Instances) == 0
+}
+
+// deviations are by the fact that they contradict. Most contradict others as well.
+var deviations = map[string]deviation{
+	"may read templates":            forbidden("*nstanceTemplates.get"),
+	"may read regions":              forbidden("regions.get"),
+	"may read zones":                forbidden("zones.get"),
+	"may read machine types":        forbidden("machineTypes.get"),
+	"may list groups":               {fault: fakegce.Fault{Method: "*GroupManagers.list", Times: 1, Status: http.StatusForbidden}},
+	"may list instances":            {fault: fakegce.Fault{Method: "instances.aggregatedList", Times: 1, Status: http.StatusForbidden}},
+	"may list policies":             forbidden("resourcePolicies.list"),
+	"may create groups":             forbidden("*GroupManagers.insert"),
+	"may read groups":               forbidden("*GroupManagers.get"),
+	"may read members":              forbidden("*.listManagedInstances"),
+	"may create requests":           forbidden("*ResizeRequests.insert"),
+	"may cancel requests":           forbidden("*ResizeRequests.cancel"),
+	"may delete requests":           forbidden("*ResizeRequests.delete"),
+	"may delete machines of groups": forbidden("*.deleteInstances"),
+	"may delete machines":           forbidden("instances.delete"),
+	"may delete groups":             {fault: fakegce.Fault{Method: "*GroupManagers.delete", Times: 1, Status: http.StatusForbidden}},
+
+	"clock": {via: func(*world) func(http.RoundTripper, *http.Request) (*http.Response, error) {
+		return func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && strings.HasSuffix(r.URL.Path, "/regions/us-central1") {
+				resp.Header.Set("Date", time.Now().Add(time.Minute).UTC().Format(http.TimeFormat))
+			}
+			return resp, err
+		}
+	}},
+	"missing group": asking(http.MethodGet, "-none", func(*world, *http.Request, string) (string, *http.Response) {
+		return "", answer(http.StatusForbidden, forbiddenBody)
+	}),
+	"repeated call": asking(http.MethodPost, "/instanceGroupManagers", func(_ *world, r *http.Request, body string) (string, *http.Response) {
+		r.URL.RawQuery = ""
+		return body, nil
+	}),
+	"empty group":    group(func(w *world) bool { return !is(requestCancelled, "ACCEPTED")(w) }, func(g object) { g["targetSize"] = 1 }),
+	"stamp":          group(always, func(g object) { g["description"] = "" }),
+	"group's zones":  group(always, func(g object) { g["distributionPolicy"] = object{} }),
+	"second group":   oddly("*GroupManagers.insert", 2),
+	"request":        oddly("*ResizeRequests.insert", 0),
+	"accepted":       request(requestCancelled, is(requestCancelled, "ACCEPTED"), func(r object) { r["state"] = "CREATING" }),
+	"raised size":    {switches: fakegce.Switches{TargetSizeAt: fakegce.AtSucceeded}},
+	"kept request":   request(requestCancelled, always, func(r object) { r["instances"] = []any{} }),
+	"waiting member": members(is(requestCancelled, "ACCEPTED"), func([]any) []any { return nil }),
+	"cancel":         oddly("*ResizeRequests.cancel", 0),
+	"cancelled":      request(requestCancelled, is(requestCancelled, "CANCELLED"), func(r object) { r["state"] = "FAILED" }),
+	"lowered size":   group(is(requestCancelled, "CANCELLED"), func(g object) { g["targetSize"] = 1 }),
+	"cancelled member": members(is(requestCancelled, "CANCELLED"), func(all []any) []any {
+		return append(all, object{"name": "alpha-trial-kxqzv-1", "currentAction": "DELETING"})
+	}),
+	"second cancel":  oddly("*ResizeRequests.cancel", 1),
+	"deleted record": {fault: fakegce.Fault{Method: "*ResizeRequests.delete", OperationError: &fakegce.Problem{Code: "INTERNAL_ERROR"}}},
+	"short lease": asking(http.MethodPost, "/resizeRequests", func(_ *world, _ *http.Request, body string) (string, *http.Response) {
+		return strings.Replace(body, `"60"`, `"600"`, 1), nil
+	}),
+	"refused record": {switches: fakegce.Switches{ForgetRefused: true}},
+	"second request": oddly("*ResizeRequests.insert", 3),
+	"delete while waiting": asking(http.MethodDelete, "/resizeRequests/deleted", func(*world, *http.Request, string) (string, *http.Response) {
+		return "", answer(http.StatusOK, `{"kind":"compute#operation","name":"operation-1","status":"DONE"}`)
+	}),
+	"granted":            request(requestDeleted, is(requestDeleted, "SUCCEEDED"), func(r object) { r["state"] = "FAILED" }),
+	"granted size":       group(runs, func(g object) { g["targetSize"] = 0 }),
+	"running member":     members(runs, func(all []any) []any { all[0].(object)["currentAction"] = "VERIFYING"; return all }),
+	"listed machine":     {fault: fakegce.Fault{Method: "instances.aggregatedList", Omitted: "alpha"}},
+	"flex-start machine": vm(func(in object) { in["scheduling"] = object{"provisioningModel": "STANDARD"} }),
+	"machine's group":    vm(func(in object) { in["metadata"] = object{} }),
+	"machine's zone": answers(http.MethodGet, "/aggregated/instances", func(_ *world, list object) {
+		if items, ok := list["items"].(object); ok && items["zones/us-central1-b"] != nil {
+			items["zones/us-central1-f"] = items["zones/us-central1-b"]
+			delete(items, "zones/us-central1-b")
+		}
+	}),
+	"lease":           {switches: fakegce.Switches{TemplateDuration: true}},
+	"late cancel":     oddly("*ResizeRequests.cancel", 2),
+	"deleted machine": group(isDeleted, func(g object) { g["targetSize"] = 1 }),
+	"lasting success": request(requestDeleted, isDeleted, func(r object) { r["state"] = "FAILED" }),
+	"name used again": oddly("*ResizeRequests.insert", 4),
+	"lost machine":    {switches: fakegce.Switches{LostInstancesLeave: true}},
+	"deleted group": asking(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, _ *http.Request, body string) (string, *http.Response) {
+		if len(w.cloud.State().Groups) == 0 {
+			return "", answer(http.StatusForbidden, forbiddenBody)
+		}
+		return body, nil
+	}),
+	"empty lists": answers(http.MethodGet, "/aggregated/instances", func(w *world, list object) {
+		if w.said[len(w.said)-1] == "list groups and instances" {
+			list["items"] = object{"zones/us-central1-b": object{"instances": []any{
+				object{"name": "alpha-trial-kxqzv-1", "status": "RUNNING", "creationTimestamp": "2026-11-22T10:00:00Z"},
+			}}}
+		}
+	}),
+}
+
+func TestEveryFactDiffersWhereComputeDoesSomethingElse(t *testing.T) {
+	var names []string
+	for _, f := range Facts() {
+		names = append(names, f.Name)
+	}
+	require.ElementsMatch(t, names, slices.Collect(maps.Keys(deviations)), "each fact has a Compute that contradicts it")
+	for name, d := range deviations {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				if d.via != nil {
+					w.wire.via = d.via(w)
+				}
+				if d.fault.Method != "" {
+					require.NoError(t, w.cloud.AddFault(d.fault))
+				}
+				r := w.tries(t, t.Context())
+				assert.Contains(t, r.verdicts(Differed), name, r.String())
+				assert.False(t, r.Good())
+				assert.Contains(t, r.String(), "left behind: nothing")
+			}, func(o *fakegce.Options) { o.Switches = d.switches })
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"slurmflex/mig"
+)
+
+const (
+	leaveLimit  = 15 * time.Minute // until all must be gone
+	leavePause  = 10 * time.Second
+	lateLimit   = 2 * time.Minute // for a group to appear of whose creation nothing is known
+	mostRefused = 5               // refusals in a row after which no deletion is tried
+)
+
+// leave deletes what is left of the trial. It returns the names of what it cannot
+// delete, or why that cannot be said. It does not end when ctx does.
+func (t *Trial) leave(ctx context.Context) (left []string, err error) {
+	if !t.created {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+	defer cancel()
+	begun, failed, said := t.Now(), 0, false
+	unsure := mig.CauseOf(t.seen.created.err) == mig.CauseUnavailable
+	for {
+		l, wrong := t.listed(ctx)
+		there := l.group.Name != "" || len(l.machines) > 0
+		late := unsure && t.Now().Sub(begun) < lateLimit
+		if wrong == nil && !there && !late {
+			return nil, nil
+		}
+		if !said {
+			t.Say(fmt.Sprintf("delete what is left, for up to %s", leaveLimit))
+			said = true
+		}
+		if wrong == nil {
+			wrong = t.clear(ctx, l)
+		}
+		if failed++; wrong == nil {
+			failed = 0
+		}
+		if failed == mostRefused || ctx.Err() != nil {
+			return names(l), wrong
+		}
+		sleep(ctx, leavePause)
+	}
+}
+
+// clear deletes the group, or, if there is none, the machines that it has left.
+func (t *Trial) clear(ctx context.Context, l look) error {
+	if l.group.Name != "" {
+		err := t.cancelLive(ctx, l.group)
+		if o := t.try(ctx, "delete group "+l.group.Name, func(ctx context.Context) error {
+			return t.Cloud.DeleteGroup(ctx, t.Spec.Region, l.group.Name)
+		}); o != nil && mig.CauseOf(o.err) != mig.CauseNotFound {
+			err = errors.Join(err, o.err)
+		}
+		return err
+	}
+	var ours []mig.Instance
+	for _, in := range l.machines {
+		if in.Group == t.Spec.Group() && !in.Leaving() {
+			ours = append(ours, in)
+		}
+	}
+	if len(ours) == 0 {
+		return nil
+	}
+	o := t.try(ctx, "delete the group's machines", func(ctx context.Context) error { return t.Cloud.DeleteVMs(ctx, ours) })
+	if o == nil {
+		return nil
+	}
+	return o.err
+}
+
+// names are those of what a look shows.
+func names(l look) (left []string) {
+	if l.group.Name != "" {
+		left = append(left, "group "+l.group.Name)
+	}
+	for _, in := range l.machines {
+		left = append(left, "machine "+in.Name)
+	}
+	return left
+}

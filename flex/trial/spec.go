@@ -1,0 +1,120 @@
+// Package trial proves on a project whether Compute does what slurmflex relies on:
+// it creates a group and a few requests of one machine, reads each answer, deletes
+// everything, and compares what it saw with a table of facts.
+//
+// What a trial creates has names of its own, and the stamp of a cluster of that
+// name: passes and gc of the real cluster leave it alone, and the trial touches
+// nothing else.
+package trial
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// Spec says what a trial is about.
+type Spec struct {
+	Project  string
+	Cluster  string
+	NodeSet  string
+	Region   string
+	Zones    []string
+	Template mig.Template  // as read back, fit for flex-start
+	Random   string        // letters that no other trial of the cluster has
+	Wait     time.Duration // for each of the two machines; then the facts that need one are not tried
+}
+
+// Name is what all names of the trial begin with, and the cluster of its stamp.
+func (s Spec) Name() string { return s.Cluster + "-trial-" + s.Random }
+
+// Group names the trial's only group.
+func (s Spec) Group() string { return s.Name() + "-g" }
+
+func (s Spec) instance(n int) string { return fmt.Sprintf("%s-%d", s.Name(), n) }
+
+func (s Spec) group() mig.GroupSpec {
+	return mig.GroupSpec{
+		Name: s.Group(), Region: s.Region, Template: s.Template.Link, Zones: s.Zones,
+		Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: s.Name(), NodeSet: s.NodeSet},
+	}
+}
+
+// tooShort is a lease below the least that Compute takes.
+const tooShort = time.Minute
+
+// The trial's requests, each of one machine.
+const (
+	requestCancelled = "cancelled" // cancelled as soon as it is accepted
+	requestShort     = "short"     // must be refused
+	requestDeleted   = "deleted"   // its machine is deleted as slurmflex does it
+	requestLost      = "lost"      // its machine is deleted without its group
+)
+
+func (s Spec) request(name string) mig.RequestSpec {
+	r := mig.RequestSpec{Name: name, Instances: []string{s.instance(0)}, Duration: mig.MinDuration}
+	switch name {
+	case requestCancelled:
+		r.Instances[0] = s.instance(1)
+	case requestShort:
+		r.Instances[0], r.Duration = s.instance(2), tooShort
+	}
+	return r
+}
+
+// Most is how long machines run in total if every request brings one, also those
+// that should bring none, and none is deleted before its lease ends.
+func (s Spec) Most() time.Duration {
+	sum := time.Duration(0)
+	for _, name := range []string{requestCancelled, requestShort, requestDeleted, requestLost} {
+		sum += s.request(name).Duration
+	}
+	return sum
+}
+
+// Call is a call of the API that a trial makes.
+type Call struct {
+	Verb string
+	Path string // after /compute/v1/
+	Note string
+}
+
+// String is the call in one line.
+func (c Call) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%-6s %s  %s", c.Verb, c.Path, c.Note))
+}
+
+// Calls are the calls that change something, in their order, each with the reads
+// that follow it left out. The zone of an instance is known when it is there.
+func (s Spec) Calls() []Call {
+	groups := "projects/" + s.Project + "/regions/" + s.Region + "/instanceGroupManagers"
+	group := groups + "/" + s.Group()
+	requests := group + "/resizeRequests"
+	create := Call{"POST", groups, fmt.Sprintf("%s: empty, from %s, in %s", s.Group(), s.Template.Link, strings.Join(s.Zones, ", "))}
+	again := create
+	again.Note = "the same requestId: nothing may happen"
+	twice := create
+	twice.Note = "another requestId: must be refused"
+	ask := func(name, note string) Call {
+		r := s.request(name)
+		return Call{"POST", requests, strings.TrimSpace(fmt.Sprintf("%s: %s for %d s %s", name, r.Instances[0], int(r.Duration.Seconds()), note))}
+	}
+	return []Call{
+		create, again, twice,
+		ask(requestCancelled, ""),
+		{"POST", requests + "/" + requestCancelled + "/cancel", ""},
+		{"POST", requests + "/" + requestCancelled + "/cancel", "must be refused"},
+		{"DELETE", requests + "/" + requestCancelled, "its record"},
+		ask(requestShort, "must be refused"),
+		ask(requestDeleted, ""),
+		ask(requestDeleted, "must be refused"),
+		{"DELETE", requests + "/" + requestDeleted, "while it waits: must be refused"},
+		{"POST", requests + "/" + requestDeleted + "/cancel", "once the machine runs: must be refused"},
+		{"POST", group + "/deleteInstances", s.instance(0)},
+		ask(requestLost, ""),
+		{"DELETE", "projects/" + s.Project + "/zones/ZONE/instances/" + s.instance(0), "without its group"},
+		{"DELETE", group, ""},
+	}
+}

@@ -1,0 +1,73 @@
+// Package transcript records calls of the Compute API and their answers, without
+// what a bug report may not have: headers, project names and numbers, addresses,
+// accounts, metadata and labels. It reads such a record back.
+package transcript
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Version is that of the transcripts that this package writes, and the only one
+// that it reads.
+const Version = 1
+
+// Project stands for every project's name and number in a transcript.
+const Project = "PROJECT"
+
+// Header is a transcript's first line.
+type Header struct {
+	Version   int       `json:"transcript"`
+	Slurmflex string    `json:"slurmflex"` // the version that recorded it
+	Begun     time.Time `json:"begun"`
+	Region    string    `json:"region"`
+	Machine   string    `json:"machine_type"`
+}
+
+// Exchange is a call and its answer.
+type Exchange struct {
+	At     float64         `json:"at"` // seconds since the beginning
+	Verb   string          `json:"verb"`
+	Path   string          `json:"path"`
+	Query  string          `json:"query,omitempty"`
+	Body   json.RawMessage `json:"body,omitempty"`
+	Status int             `json:"status"` // 0: no answer came
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Error  string          `json:"error,omitempty"` // why no answer came
+}
+
+// lineLimit is the longest line that is read, in bytes: a list of 500 instances is
+// well below it.
+const lineLimit = 16 << 20
+
+// Read reads a transcript. Its errors name the line.
+func Read(r io.Reader) (h Header, exchanges []Exchange, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, lineLimit)
+	for n := 1; lines.Scan(); n++ {
+		if n == 1 {
+			err = json.Unmarshal(lines.Bytes(), &h)
+		} else {
+			var e Exchange
+			err = json.Unmarshal(lines.Bytes(), &e)
+			exchanges = append(exchanges, e)
+		}
+		if err != nil {
+			return Header{}, nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		if h.Version != Version {
+			return Header{}, nil, fmt.Errorf("line 1: transcript version %d, and this program reads %d", h.Version, Version)
+		}
+	}
+	switch err := lines.Err(); {
+	case err != nil:
+		return Header{}, nil, err
+	case h.Version == 0:
+		return Header{}, nil, errors.New("the file is empty")
+	}
+	return h, exchanges, nil
+}

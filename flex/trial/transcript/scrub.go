@@ -1,0 +1,114 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"slurmflex/mig"
+)
+
+// removed stands for a text that may be anything.
+const removed = "REMOVED"
+
+// closed are the fields below which every text is removed that is not one of the
+// API's own words.
+var closed = []string{
+	"advancedMachineFeatures", "customerEncryptionKey", "disks", "fingerprint", "hostname", "labels", "metadata", "networkInterfaces",
+	"params", "partnerMetadata", "resourceManagerTags", "resourcePolicies", "serviceAccounts", "tags", "user",
+}
+
+// told are the keys of metadata whose values Compute writes itself.
+var told = []string{"created-by", "google-compute-mig-resize-request"}
+
+var (
+	apiWord      = regexp.MustCompile(`^([A-Z][A-Z0-9_]*|compute#\w+)$`)
+	projectPart  = regexp.MustCompile(`projects/[^/\s"'?]+`)
+	projectWords = regexp.MustCompile(`(?i)(project[ _]?(?:number|id)?[ :='"]{1,3})[0-9]{6,}`)
+	account      = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	addressV4    = regexp.MustCompile(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`)
+	addressV6    = regexp.MustCompile(`[0-9A-Fa-f:]*::[0-9A-Fa-f:.]*|\b(?:[0-9A-Fa-f]{1,4}:){4,7}[0-9A-Fa-f]{1,4}\b`)
+)
+
+// scrubber takes out of texts and JSON what others may not see.
+type scrubber struct {
+	project string
+	alone   *regexp.Regexp // the project's name where it is no part of another
+}
+
+func newScrubber(project string) scrubber {
+	return scrubber{project, regexp.MustCompile(`(^|[^\w-])` + regexp.QuoteMeta(project) + `($|[^\w-])`)}
+}
+
+// shortestProject is the length of the shortest name that Compute's projects have.
+const shortestProject = 6
+
+// text is a text without projects, accounts and addresses. Within another name the
+// project's becomes "project", so that the name stays one.
+func (s scrubber) text(t string) string {
+	t = projectPart.ReplaceAllString(t, "projects/"+Project)
+	for range 2 { // of two that have one character between them, the first time finds one
+		t = s.alone.ReplaceAllString(t, "${1}"+Project+"${2}")
+	}
+	if len(s.project) >= shortestProject {
+		t = strings.ReplaceAll(t, s.project, strings.ToLower(Project))
+	}
+	t = projectWords.ReplaceAllString(t, "${1}"+Project)
+	t = account.ReplaceAllString(t, "ACCOUNT")
+	t = addressV4.ReplaceAllString(t, "ADDRESS")
+	return addressV6.ReplaceAllString(t, "ADDRESS")
+}
+
+// json is a body without what others may not see. What is no JSON is not ours or
+// Google's, and only its length is kept.
+func (s scrubber) json(body []byte) json.RawMessage {
+	if len(body) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // ids have more digits than a float64
+	var v any
+	if err := d.Decode(&v); err != nil {
+		v = "not JSON: " + strings.Repeat(".", min(len(body), 80))
+	}
+	b, err := json.Marshal(s.value("", v, false))
+	if err != nil { // what was decoded always encodes
+		panic(err)
+	}
+	return b
+}
+
+// value is a value of a field. all: nothing but the API's own words stays.
+func (s scrubber) value(field string, v any, all bool) any {
+	all = all || slices.Contains(closed, field)
+	switch v := v.(type) {
+	case map[string]any:
+		key, _ := v["key"].(string)
+		clean := make(map[string]any, len(v))
+		for name, value := range v {
+			item := key != "" && (name == "key" || name == "value" && slices.Contains(told, key))
+			clean[s.text(name)] = s.value(name, value, all && !item)
+		}
+		return clean
+	case []any:
+		clean := make([]any, len(v))
+		for i, value := range v {
+			clean[i] = s.value("", value, all)
+		}
+		return clean
+	case string:
+		if field == "description" && !isStamp(v) || all && !apiWord.MatchString(v) {
+			return removed
+		}
+		return s.text(v)
+	}
+	return v
+}
+
+// isStamp reports whether a description is ours.
+func isStamp(description string) bool {
+	_, ours := mig.ParseStamp(description)
+	return ours
+}

@@ -1,0 +1,158 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+func TestEveryFactHoldsOfAProjectThatDoesAsExpected(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.tries(t, t.Context())
+		assert.Empty(t, r.verdicts(Differed), r.String())
+		assert.Empty(t, r.verdicts(NotTried), r.String())
+		assert.True(t, r.Good())
+		assert.Equal(t, 2, r.Machines)
+		assert.Greater(t, r.Used, 20*time.Second, "two machines of 10 s boot time")
+		assert.Less(t, r.Used, 2*time.Minute)
+		lines := strings.Split(strings.TrimSpace(r.String()), "\n")
+		assert.Equal(t, fmt.Sprintf("trial: %d facts held, 0 differed; left behind: nothing", len(Facts())), lines[len(lines)-1])
+	})
+}
+
+// changes are the calls so far that change something, as Spec.Calls writes them.
+func (w *world) changes() (changes []string) {
+	for _, c := range w.cloud.Calls() {
+		if c.Verb == http.MethodGet || strings.HasSuffix(c.Path, "/wait") || strings.HasSuffix(c.Path, "/listManagedInstances") {
+			continue
+		}
+		path := strings.Replace(strings.TrimPrefix(c.Path, "/compute/v1/"), "zones/us-central1-b/", "zones/ZONE/", 1)
+		changes = append(changes, c.Verb+" "+path)
+	}
+	return changes
+}
+
+func TestATrialMakesTheCallsThatItShowsBefore(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var shown []string
+		for _, c := range w.Spec.Calls() {
+			shown = append(shown, c.Verb+" "+c.Path)
+		}
+		w.tries(t, t.Context())
+		assert.Equal(t, shown, w.changes())
+	})
+}
+
+func TestAllThatATrialCreatesHasItsOwnNameAndStamp(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			state := w.cloud.State()
+			for _, g := range state.Groups {
+				assert.Equal(t, "alpha-trial-kxqzv-g", g.Name)
+				assert.JSONEq(t, `{"slurmflex":1,"cluster":"alpha-trial-kxqzv","nodeset":"a3"}`, g.Description)
+			}
+			for _, in := range state.Instances {
+				assert.Regexp(t, `^alpha-trial-kxqzv-[0-9]$`, in.Name)
+			}
+			return next.RoundTrip(r)
+		}
+		w.tries(t, t.Context())
+	})
+}
+
+func TestAMachineThatDoesNotComeIsNotWaitedForAndCostsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		begun := time.Now()
+		r := w.tries(t, t.Context())
+		assert.Less(t, time.Since(begun), w.Spec.Wait+2*time.Minute)
+		assert.Empty(t, r.verdicts(Differed), r.String())
+		assert.Contains(t, r.verdicts(Held), "cancelled")
+		assert.Contains(t, r.verdicts(Held), "empty lists")
+		assert.Contains(t, r.verdicts(NotTried), "granted")
+		assert.Contains(t, r.verdicts(NotTried), "lost machine")
+		assert.Contains(t, r.String(), "because: no machine within 5m0s ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS")
+		assert.Contains(t, r.String(), "used: 0 machine seconds (machines: 0)\n")
+		assert.True(t, r.Good())
+	})
+}
+
+func TestAMachineThatComesBeforeItsRequestIsCancelledIsDeletedAndNoDifference(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.tries(t, t.Context())
+		assert.Empty(t, r.verdicts(Differed), r.String())
+		assert.Equal(t, []string{
+			"may cancel requests", "may delete requests", "accepted", "raised size", "kept request", "waiting member", "cancel", "cancelled",
+			"lowered size", "cancelled member", "second cancel", "deleted record", "delete while waiting",
+		}, r.verdicts(NotTried))
+		assert.Equal(t, 3, r.Machines)
+	}, func(o *fakegce.Options) { o.QueueTime, o.BootTime = 0, 0 })
+}
+
+// A trial may be interrupted at any of its calls.
+func TestAnInterruptedTrialLeavesNothing(t *testing.T) {
+	calls := 0
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tries(t, t.Context())
+		calls = len(w.cloud.Calls())
+	})
+	for n := 1; n <= calls; n += 3 {
+		t.Run(fmt.Sprint("at call ", n), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				ctx, interrupt := context.WithCancel(t.Context())
+				w.wire.via = func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+					if len(w.cloud.Calls()) == n {
+						interrupt()
+					}
+					return next.RoundTrip(r)
+				}
+				r := w.tries(t, ctx)
+				assert.Empty(t, r.verdicts(Differed), r.String())
+				assert.Contains(t, r.String(), "left behind: nothing")
+			})
+		})
+	}
+}
+
+func TestATrialLeavesNothingOfACallWhoseAnswerIsLost(t *testing.T) {
+	for _, method := range []string{"*GroupManagers.insert", "*ResizeRequests.insert", "*ResizeRequests.cancel", "*GroupManagers.delete", "regionOperations.wait"} {
+		t.Run(method, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, DropAfter: true, Times: 7}))
+				assert.Contains(t, w.tries(t, t.Context()).String(), "left behind: nothing")
+			})
+		})
+	}
+}
+
+func TestWhatCannotBeDeletedIsNamed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*GroupManagers.delete", Status: 403, Message: "Required permission"}))
+		r := w.Run(t.Context())
+		assert.Equal(t, []string{"group alpha-trial-kxqzv-g"}, r.Left)
+		assert.Contains(t, r.String(), "left behind: group alpha-trial-kxqzv-g (delete group alpha-trial-kxqzv-g: 403 forbidden: Required permission)\n")
+		assert.False(t, r.Good())
+	})
+}
+
+func TestWhatCannotBeListedIsNotCalledGone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 403, Message: "Required permission"}))
+		r := w.Run(t.Context())
+		assert.Empty(t, r.Left)
+		assert.Contains(t, r.String(), "left behind: unknown (list instances of us-central1: 403 forbidden: Required permission)\n")
+		assert.False(t, r.Good())
+	})
+}
+
+func TestTheMostThatATrialCanCostIsAllLeasesInFull(t *testing.T) {
+	assert.Equal(t, 1860*time.Second, Spec{}.Most())
+}

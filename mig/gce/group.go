@@ -1,0 +1,36 @@
+package gce
+
+import (
+	"context"
+	"errors"
+
+	"cloud.google.com/go/compute/apiv1/computepb"
+
+	"slurmflex/mig"
+)
+
+// Group reads one group, of anybody's, and all its resize requests, as they are
+// now. One that does not exist is an error with mig.CauseNotFound, one that can be
+// read in part only another.
+func (c *Client) Group(ctx context.Context, region, name string) (mig.Group, error) {
+	const op = "read group"
+	var p computepb.InstanceGroupManager
+	path := c.within("regions", region, "instanceGroupManagers", name)
+	if err := c.get(calling(ctx, "regionInstanceGroupManagers.get"), path, nil, &p); err != nil {
+		return mig.Group{}, failure(op, name, reading, err)
+	}
+	stamp, _ := mig.ParseStamp(p.GetDescription())
+	g := groupOf(&p, region, stamp, faulty{})
+	requests, wrong, err := c.listRequests(ctx, region, name)
+	g.Requests = requests
+	if wrong != "" {
+		g.Unread = wrong
+	}
+	if err == nil && g.Unread != "" {
+		err = errors.New(g.Unread)
+	}
+	if err != nil {
+		return mig.Group{}, failure(op, name, reading, err)
+	}
+	return g, nil
+}

@@ -1,0 +1,35 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+func TestATrialBesideARunningDaemonLeavesJobsAndNothingBehind(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
+	record := filepath.Join(t.TempDir(), "trial.jsonl")
+	out, err := l.Flex(context.Background(), "trial", "--nodeset", "a3", "--yes", "--record", record)
+	require.NoError(t, err, out)
+	assert.Regexp(t, `\ntrial: \d+ facts held, 0 differed; left behind: nothing\n$`, out)
+	name := regexp.MustCompile(`alpha-trial-[a-z]{5}`).FindString(out)
+	require.NotEmpty(t, name)
+
+	awaitCompleted(t, l, id)
+	awaitNothingLeft(t, l)
+	assert.NotContains(t, readFile(l.Log("daemon.log"))+readFile(l.Log("slurmflex.log")), name, "the daemon has nothing to do with it")
+
+	compared, err := exec.Command(filepath.Join(l.Build, "slurmflex-fakegce"), "--compare", record).CombinedOutput()
+	require.NoError(t, err, string(compared))
+	assert.Regexp(t, `(^|\n)compare: exchanges: \d+, differences: 0\n$`, string(compared))
+}

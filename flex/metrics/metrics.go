@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/gate"
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
@@ -36,6 +37,7 @@ type Metrics struct {
 	interval      prometheus.Gauge
 	configRead    prometheus.Gauge
 	lastGood      prometheus.Gauge
+	gates         gates
 	sight         sight
 
 	mu       sync.Mutex // guards what follows
@@ -97,7 +99,7 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 			Name: "slurmflex_last_good_pass_timestamp_seconds",
 			Help: "Time of the last successful pass, here or, as far as known, on another controller; 0 if none.",
 		}),
-		ledger: newLedger(f), accounts: newAccounts(f),
+		gates: newGates(f), ledger: newLedger(f), accounts: newAccounts(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "slurmflex_info", Help: "Always 1, with the cluster and version as labels.",
@@ -149,9 +151,13 @@ func (m *Metrics) begin() {
 	for _, outcome := range []string{done, failed, standby} {
 		m.passes.WithLabelValues(outcome)
 	}
+	for _, why := range gate.Outcomes() {
+		m.gates.opened.WithLabelValues(string(why))
+	}
 	m.interval.Set(m.cfg.Options.Interval.Seconds())
 	for _, set := range m.cfg.FlexSets() {
 		m.ledger.begin(set.Name)
+		m.gates.saved.WithLabelValues(set.Name)
 	}
 }
 

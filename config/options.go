@@ -18,6 +18,7 @@ type Options struct {
 	Interval          time.Duration // of reconcile passes; 1 s to 1 h, default 30 s
 	MaxActiveRequests int           // live resize requests per region; 1 to 100,000, default 100
 	MaxDeletions      int           // instances a pass that Slurm did not ask to delete; 0 to 100,000, default 10
+	MaxGates          int           // PrologSlurmctld that wait for their jobs' nodes at once; 0 to 40, default 10, the most on Slurm before 24.11
 	APICalls          int           // calls to Compute a second, after a burst of ten seconds' worth; 1 to 1000, default 20
 	CapacityAdvice    bool          // estimate asks Compute's advice.capacity too; default false
 	MetricsByAccount  bool          // the metrics have Slurm's accounts, for anyone who may read them; default false
@@ -46,6 +47,7 @@ func readOptions(s *section, unset Options) Options {
 		Interval:          s.duration("interval", 30*time.Second, time.Second, time.Hour),
 		MaxActiveRequests: s.integer("max_active_requests", 100, 1, 100_000),
 		MaxDeletions:      s.integer("max_deletions_per_round", 10, 0, 100_000),
+		MaxGates:          s.integer("max_gates", 10, 0, 40),
 		APICalls:          s.integer("api_calls_per_second", 20, 1, 1000),
 		CapacityAdvice:    s.flag("capacity_advice"),
 		MetricsByAccount:  s.flag("metrics_by_account"),

@@ -104,15 +104,15 @@ func TestWithoutComputePlanAndStatusSaySo(t *testing.T) {
 	}
 }
 
-// gate is a Compute that answers nobody until it is opened.
-type gate struct {
+// barrier is a Compute that answers nobody until it is opened.
+type barrier struct {
 	http.Handler
 	reached chan struct{} // closed by the first call
 	opened  chan struct{}
 	once    sync.Once
 }
 
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *barrier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.once.Do(func() { close(g.reached) })
 	select {
 	case <-g.opened:
@@ -121,17 +121,17 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// gated is a world with Compute behind a gate.
-func gated(t *testing.T) (*world, *gate) {
+// behindBarrier is a world with Compute behind a barrier.
+func behindBarrier(t *testing.T) (*world, *barrier) {
 	t.Helper()
 	w := newWorld(t)
-	g := &gate{Handler: w.cloud, reached: make(chan struct{}), opened: make(chan struct{})}
+	g := &barrier{Handler: w.cloud, reached: make(chan struct{}), opened: make(chan struct{})}
 	w.configure(t, "  compute_endpoint: ", "  compute_endpoint: ENDPOINT #")
 	w.serve(t, g)
 	return w, g
 }
 
-func (g *gate) await(t *testing.T) {
+func (g *barrier) await(t *testing.T) {
 	t.Helper()
 	select {
 	case <-g.reached:
@@ -141,7 +141,7 @@ func (g *gate) await(t *testing.T) {
 }
 
 func TestAHookIsOverBeforeComputeAnswers(t *testing.T) {
-	w, compute := gated(t)
+	w, compute := behindBarrier(t)
 	w.waiting(t)
 	r := w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone)
 	compute.await(t)
@@ -152,7 +152,7 @@ func TestAHookIsOverBeforeComputeAnswers(t *testing.T) {
 }
 
 func TestAPassThatWaitsForComputeCanBeStopped(t *testing.T) {
-	w, compute := gated(t)
+	w, compute := behindBarrier(t)
 	w.waiting(t)
 	r := w.flex(t, "sync")
 	require.NoError(t, r.Start())

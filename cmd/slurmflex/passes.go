@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/gate"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
@@ -39,16 +41,20 @@ feeds the watchdog.`,
   slurmflex --log-level debug daemon`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
-				wakeUps, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log)
+				gates := gate.New(r.Config, a.scheduler(r.Config), a.measures, r.Log, time.Now)
+				wakeUps, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log, gates)
 				if err != nil {
 					return err
 				}
+				r.Watch = flex.Watchers{gates, r.Watch}
 				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
 					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
 				ctx, stop := context.WithCancel(ctx)
 				board, served := a.serve(ctx, r)
-				reloaded := a.reloading(ctx, r, board)
-				defer func() { stop(); served(); reloaded() }()
+				reloaded := a.reloading(ctx, r, board, gates)
+				var holding sync.WaitGroup
+				holding.Go(func() { gates.Run(ctx) })
+				defer func() { stop(); served(); reloaded(); holding.Wait() }()
 				defer superviseBySystemd(ctx, r)()
 				defer a.toggleDebug()()
 				return r.Run(ctx, a.lock(r.Config), wakeUps)

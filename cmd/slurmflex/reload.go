@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/gate"
 	"slurmflex/flex/web"
 )
 
@@ -27,6 +28,7 @@ type reloader struct {
 	app     *app
 	r       *flex.Reconciler
 	board   *web.Board
+	gates   *gate.Keeper
 	between chan func()
 
 	running *config.Config // what the passes use
@@ -38,8 +40,8 @@ type reloader struct {
 }
 
 // reloading serves HUPs until ctx ends. What it returns waits for that.
-func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board) (wait func()) {
-	l := &reloader{app: a, r: r, board: board, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
+func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, gates *gate.Keeper) (wait func()) {
+	l := &reloader{app: a, r: r, board: board, gates: gates, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
 	r.Between = l.between
 	hangups, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, unix.SIGHUP)
@@ -77,6 +79,7 @@ func (l *reloader) reload(ctx context.Context) {
 	case l.between <- func() {
 		l.r.Config = next
 		l.board.Use(next)
+		l.gates.Use(next)
 		l.app.measures.Use(next)
 		l.app.history.Use(next)
 	}:

@@ -69,6 +69,7 @@ type effectiveOptions struct {
 	Interval          string            `yaml:"interval"`
 	MaxActiveRequests int               `yaml:"max_active_requests"`
 	MaxDeletions      int               `yaml:"max_deletions_per_round"`
+	MaxGates          int               `yaml:"max_gates"`
 	APICalls          int               `yaml:"api_calls_per_second"`
 	CapacityAdvice    bool              `yaml:"capacity_advice"`
 	MetricsByAccount  bool              `yaml:"metrics_by_account"`
@@ -95,7 +96,7 @@ func Effective(cfg *config.Config) ([]byte, error) {
 		Cluster: cfg.Cluster, Project: cfg.Project, SlurmBinDir: cfg.SlurmBinDir, SlurmLogDir: cfg.SlurmLogDir,
 		Partitions: map[string]effectivePartition{}, NodeSets: map[string]effectiveNodeSet{},
 		Options: effectiveOptions{
-			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions,
+			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions, MaxGates: o.MaxGates,
 			APICalls: o.APICalls, CapacityAdvice: o.CapacityAdvice, MetricsByAccount: o.MetricsByAccount, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir, StateDir: o.StateDir,
 			LogFile: o.LogFile, LogFormat: o.LogFormat, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
 			Delegate: effectiveDelegate(o.Delegate),

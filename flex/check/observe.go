@@ -109,8 +109,12 @@ func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
 		w.File = file
 	}
+	named := gateValues(w.Conf.Is)
 	for _, h := range slurmconf.Hooks() {
-		if path := programPath(w.Conf.Is[h.Key]); path != "" {
+		named = append(named, w.Conf.Is[h.Key])
+	}
+	for _, value := range named {
+		if path := programPath(value); path != "" {
 			w.Programs[path] = lookAt(path)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/gate"
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
@@ -38,6 +39,7 @@ type Metrics struct {
 	lastGood      prometheus.Gauge
 	quotaUsed     *prometheus.GaugeVec // by region and quota
 	quotaLimit    *prometheus.GaugeVec // by region and quota
+	gates         gates
 	sight         sight
 
 	mu       sync.Mutex // guards what follows
@@ -105,7 +107,7 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 		quotaLimit: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "slurmflex_quota_limit", Help: "Limit of a quota that flex-start uses; absent if Compute does not show it.",
 		}, []string{"region", "quota"}),
-		ledger: newLedger(f), accounts: newAccounts(f),
+		gates: newGates(f), ledger: newLedger(f), accounts: newAccounts(f),
 	}
 	f.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "slurmflex_info", Help: "Always 1, with the cluster and version as labels.",
@@ -157,9 +159,13 @@ func (m *Metrics) begin() {
 	for _, outcome := range []string{done, failed, standby} {
 		m.passes.WithLabelValues(outcome)
 	}
+	for _, why := range gate.Outcomes() {
+		m.gates.opened.WithLabelValues(string(why))
+	}
 	m.interval.Set(m.cfg.Options.Interval.Seconds())
 	for _, set := range m.cfg.FlexSets() {
 		m.ledger.begin(set.Name)
+		m.gates.saved.WithLabelValues(set.Name)
 	}
 }
 

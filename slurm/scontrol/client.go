@@ -56,6 +56,19 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return slurm.ParseNodes(out)
 }
 
+// NodesNamed lists only these nodes, of which there is at least one. One that Slurm does
+// not know is an error.
+func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, error) {
+	if err := checkNodeNames(names); err != nil {
+		return nil, err
+	}
+	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "nodes", slurm.Fold(names))
+	if err != nil {
+		return nil, err
+	}
+	return slurm.ParseNodes(out)
+}
+
 // Jobs lists the jobs that squeue shows: pending, running and completing ones
 // of all users and partitions. They have no names, see slurm.SqueueFormat.
 func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {

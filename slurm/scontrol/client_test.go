@@ -23,6 +23,19 @@ func TestNodesListsThoseOfHiddenPartitionsToo(t *testing.T) {
 	require.Equal(t, []string{"scontrol", "-a", "-o", "show", "nodes"}, calls(t, c)[0].Args)
 }
 
+func TestNodesNamedReadsOnlyThese(t *testing.T) {
+	c := newClient(t, dummy{Stdout: fixture(t, "24.11.5", "01-exclusive-job-configuring.nodes.txt")})
+	nodes, err := c.NodesNamed(t.Context(), []string{"f1", "f0"})
+	require.NoError(t, err)
+	require.NotEmpty(t, nodes)
+	require.Equal(t, []string{"scontrol", "-a", "-o", "show", "nodes", "f[0-1]"}, calls(t, c)[0].Args)
+	for _, name := range []string{"ALL", "f[0-1]"} {
+		_, err = c.NodesNamed(t.Context(), []string{name})
+		require.ErrorContains(t, err, "is not the name of one node")
+	}
+	require.Len(t, calls(t, c), 1)
+}
+
 func TestJobsAreReadByOneSqueue(t *testing.T) {
 	c := newClient(t, dummy{Stdout: "8|8|N/A|UNLIMITED|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|bob|2|" + markOfCall + "<gres/gpu:8\n>" + markOfCall + "|None\n"})
 	jobs, err := c.Jobs(t.Context())

@@ -46,6 +46,7 @@ SelectTypeParameters=CR_Core
 MpiDefault=none
 ResumeProgram=DIR/none
 SuspendProgram=DIR/none
+PrologSlurmctld=DIR/gate
 ResumeTimeout=600
 SuspendTime=600
 SlurmctldParameters=idle_on_node_suspend,cloud_dns,power_save_interval=1
@@ -107,6 +108,7 @@ func newPair(t *testing.T) *pair {
 	// it heeds CommunicationParameters only under its own name.
 	must.Do(os.Symlink(must.Get(filepath.EvalSymlinks("/usr/sbin/slurmctld")), filepath.Join(dir, "slurmctld")))
 	p.write("none", "#!/bin/sh\nexit 0\n", 0o755)
+	p.write("gate", "#!/bin/sh\nPATH=/usr/bin:/bin\nexec "+filepath.Join(os.Getenv("E2E_STAGE"), "slurmflex-hook")+" gate --config "+dir+"/$(uname -n)/config.yaml\n", 0o755)
 	p.write("etc/hosts", "127.0.0.1 localhost\n127.0.0.2 ctl1\n127.0.0.3 ctl2\n", 0o644)
 	p.write("etc/nsswitch.conf", "hosts: files\n", 0o644)
 	p.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", 0o644)
@@ -265,9 +267,10 @@ func TestOnlyWhereSlurmctldIsActiveActsAndTheBackupTakesOver(t *testing.T) {
 	p.awaitOnlyActing(p.ctl1, p.ctl2)
 	require.Zero(t, p.ctl2.calls.Load(), "the backup's daemon has never looked at the cloud")
 
-	p.stop(primary)
+	p.stop(primary) // which a gate that waits does not keep from ending
 	p.awaitPing("DOWN", "UP")
 	p.awaitOnlyActing(p.ctl2, p.ctl1)
+	require.Contains(t, readFile(filepath.Join(p.ctl1.dir, "daemon.log")), "gate opened")
 	second := p.submit()
 	p.awaitGroup(second, true)
 
@@ -277,6 +280,9 @@ func TestOnlyWhereSlurmctldIsActiveActsAndTheBackupTakesOver(t *testing.T) {
 	out, err := p.slurm("scancel", strings.TrimPrefix(second, "alpha-a3-job-"))
 	require.NoError(t, err, out)
 	p.awaitGroup(second, false)
+	await(t, 20*time.Second, "the gate of the job that was cancelled to open", func() bool {
+		return strings.Contains(readFile(filepath.Join(p.ctl2.dir, "daemon.log")), "gate opened")
+	})
 	_, there := p.cloud.State().Group(first)
 	require.True(t, there, "what the other host made before is known for ours")
 }

@@ -36,6 +36,11 @@ func rightCluster(t *testing.T) *lab.Lab {
 func reconfigure(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	run(t, l, "scontrol", "reconfigure")
+	awaitSlurmctld(t, l)
+}
+
+func awaitSlurmctld(t *testing.T, l *lab.Lab) {
+	t.Helper()
 	await(t, 20*time.Second, "slurmctld to answer", func() bool {
 		out, err := l.Slurm(context.Background(), "scontrol", "ping")
 		return err == nil && strings.Contains(out, "is UP")

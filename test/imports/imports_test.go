@@ -29,6 +29,7 @@ var mayReach = map[string][]string{
 	"slurmflex/flex":                  {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/view":             {"slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/history":          {"slurmflex/flex", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
+	"slurmflex/flex/gate":             {"slurmflex/flex", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/estimate":         {"slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/cost":             {"slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},
 	"slurmflex/flex/monthly":          {"slurmflex/flex/cost", "slurmflex/flex/estimate", "slurmflex/flex", "slurmflex/flex/history", "slurmflex/flex/plan", "slurmflex/flex/plan/memo", "slurmflex/slurm", "slurmflex/mig", "slurmflex/config", "slurmflex/config/regular"},

@@ -39,6 +39,7 @@ type Options struct {
 	LongJobs       bool          // partitions take jobs that are longer than their leases
 	NoHooks        bool          // slurm.conf names programs that do nothing
 	Daemon         bool          // whether a daemon runs
+	Gate           bool          // whether PrologSlurmctld is the gate
 	Accounting     bool          // whether slurmctld has a slurmdbd; slurmctld runs as root then
 	Static         int           // static nodes, alpha-st-0 …; at most 2
 	NodeSets       []NodeSet     // beside a3 and g2; at most 6
@@ -227,6 +228,16 @@ func (l *Lab) StopDaemon() error {
 	err := l.daemon.Wait()
 	l.daemon = nil
 	return err
+}
+
+// KillDaemon ends the daemon without a chance to do anything more.
+func (l *Lab) KillDaemon() error {
+	if err := l.daemon.Process.Kill(); err != nil {
+		return err
+	}
+	_ = l.daemon.Wait() // which says that it was killed
+	l.daemon = nil
+	return nil
 }
 
 // Remove stops the cluster and removes its folder.

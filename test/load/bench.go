@@ -49,6 +49,7 @@ func trials() []trial {
 		{"reactions on a wake-up", (*bench).reactionsOnWakeUp},
 		{"reactions within an interval", (*bench).reactionsWithinInterval},
 		{"4,000 nodes up and down", (*bench).upAndDown},
+		{"start of a job", (*bench).startOfAJob},
 		{"history", (*bench).ledger},
 		{"binary", (*bench).binary},
 	}

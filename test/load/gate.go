@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"slurmflex/test/lab"
+	"slurmflex/test/must"
+)
+
+// startOfAJob has the machine's own Slurm start jobs, behind gates and without.
+func (b *bench) startOfAJob(ctx context.Context) []row {
+	return []row{
+		measured("real Slurm: last node registered to job running, with the gate: median of 3", median(b.starts(ctx, true, 3)), "s", 1),
+		measured("the same without", median(b.starts(ctx, false, 1)), "s", 30),
+	}
+}
+
+// starts are the seconds from the registration of the last of two nodes to the start of
+// their job's script.
+func (b *bench) starts(ctx context.Context, gate bool, jobs int) (seconds []float64) {
+	l, err := lab.Start(ctx, lab.Options{Build: b.build, Scripts: b.scripts, Name: "bench", Daemon: true, Gate: gate})
+	defer l.Remove()
+	must.Do(err)
+	for range jobs {
+		out := l.Log("started")
+		must.Do(os.WriteFile(out, nil, 0o644))
+		id := strings.TrimSpace(must.Get(l.Slurm(ctx, "sbatch", "--parsable", "-p", "train", "-N2", "--time=10", "-o", out, "--wrap", "date +%s.%N; sleep 5")))
+		up := awaitTime(ctx, "the nodes to be up", func() bool { return areUp(ctx, l, id) })
+		awaitTime(ctx, "the script to start", func() bool { return strings.HasSuffix(string(must.Get(os.ReadFile(out))), "\n") })
+		at := must.Get(strconv.ParseFloat(strings.TrimSpace(string(must.Get(os.ReadFile(out)))), 64))
+		seconds = append(seconds, max(0, at-float64(up.UnixMicro())/1e6))
+	}
+	return seconds
+}
+
+var notUp = regexp.MustCompile("POWERED_DOWN|POWERING_UP|POWERING_DOWN")
+
+// areUp reports whether the job has nodes, all of which have registered.
+func areUp(ctx context.Context, l *lab.Lab, id string) bool {
+	nodes := strings.TrimSpace(must.Get(l.Slurm(ctx, "squeue", "-h", "-j", id, "-o", "%N")))
+	return nodes != "" && !notUp.MatchString(must.Get(l.Slurm(ctx, "scontrol", "show", "node", nodes)))
+}
+
+// awaitTime is when a condition came to hold.
+func awaitTime(ctx context.Context, what string, holds func() bool) time.Time {
+	must.Do(lab.Until(ctx, 2*time.Minute, what, func() (bool, error) { return holds(), nil }))
+	return time.Now()
+}

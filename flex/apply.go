@@ -220,7 +220,10 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.RequeueJob:
 		return r.requeueJob(ctx, a)
 	}
-	return fmt.Errorf("%T is not a known action", a)
+	if r.more == nil {
+		return fmt.Errorf("%T is not a known action", a)
+	}
+	return r.more(ctx, a)
 }
 
 func (r *Reconciler) createGroup(ctx context.Context, a plan.CreateGroup) error {

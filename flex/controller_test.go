@@ -37,6 +37,7 @@ type controller struct {
 	illegible error       // why no record can be read
 	deaf      bool        // no slurmd's registration is heard
 	frozen    string      // a node of which every update is refused
+	closed    []string    // partitions
 }
 
 func newController(cfg *config.Config) *controller {
@@ -90,6 +91,11 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 		switch change.State {
 		case "power_down": // once it is idle
 			n.State.Flags |= slurm.PowerDown
+			if !n.State.Held() {
+				n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
+			}
+		case "drain":
+			n.State.Flags |= slurm.Drain
 		case "power_down_force":
 			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
 			for _, j := range c.jobs {
@@ -127,9 +133,22 @@ func (c *controller) Config(context.Context) (slurm.Config, error) {
 func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) {
 	var all []slurm.Partition
 	for _, p := range c.cfg.Partitions {
-		all = append(all, slurm.Partition{Name: p.Name, Up: true, MaxTime: c.maxTime})
+		begins := !slices.Contains(c.closed, p.Name)
+		partition := slurm.Partition{Name: p.Name, Up: begins, Begins: begins, MaxTime: c.maxTime}
+		for _, set := range c.cfg.SetsOf(p) {
+			for i := range set.Size() {
+				partition.Nodes = append(partition.Nodes, set.NodeName(c.cfg.Cluster, i))
+			}
+		}
+		all = append(all, partition)
 	}
 	return all, c.down
+}
+
+func (c *controller) ClosePartition(_ context.Context, name string) error {
+	defer locked(&c.mu)()
+	c.closed = append(c.closed, name)
+	return nil
 }
 
 func (c *controller) CreateReservation(_ context.Context, spec slurm.ReservationSpec) error {
@@ -196,6 +215,7 @@ func (c *controller) SignalJob(_ context.Context, job uint32, signal string) err
 
 func (c *controller) RequeueJob(_ context.Context, job uint32) error {
 	defer locked(&c.mu)()
+	c.free(c.jobs[job].Nodes)
 	c.jobs[job].State, c.jobs[job].Nodes = slurm.JobPending, nil
 	return nil
 }
@@ -235,7 +255,13 @@ func (c *controller) submit(id uint32, partition, list string) {
 // or stay up, but for those that are marked to be powered down then.
 func (c *controller) cancel(id uint32) {
 	defer locked(&c.mu)()
-	for _, name := range c.jobs[id].Nodes {
+	c.free(c.jobs[id].Nodes)
+	delete(c.jobs, id)
+}
+
+// free takes nodes from their job.
+func (c *controller) free(nodes []string) {
+	for _, name := range nodes {
 		n := c.nodes[name]
 		n.LastBusyTime = time.Now()
 		switch {
@@ -247,7 +273,6 @@ func (c *controller) cancel(id uint32) {
 			n.State = slurm.ParseState("IDLE+CLOUD")
 		}
 	}
-	delete(c.jobs, id)
 }
 
 // register is what slurmd does when it comes up on the machine.

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/takedown"
 	"slurmflex/slurm"
 )
 
@@ -76,19 +77,20 @@ func (r *Reconciler) logAction(a plan.Action, took time.Duration, err error) {
 
 // event is what has happened once an action is done.
 func event(a plan.Action) string {
-	if back, ok := a.(plan.ReturnNodes); ok {
-		switch back.Then {
-		case plan.Requeue:
-			return "job requeued"
-		case plan.Hold:
-			return "job held"
-		case plan.Cancel:
-			return "job cancelled"
-		case plan.Lose:
-			return "job ended"
-		}
+	switch a := a.(type) {
+	case plan.ReturnNodes:
+		return endOf(a.Then)
+	case takedown.EndJob:
+		return endOf(a.Then)
 	}
 	return eventOf(a.About().Kind)
+}
+
+// endOf is what has happened to a job whose nodes were taken.
+func endOf(then plan.Then) string {
+	return map[plan.Then]string{
+		plan.Requeue: "job requeued", plan.Hold: "job held", plan.Cancel: "job cancelled", plan.Lose: "job ended",
+	}[then]
 }
 
 func eventOf(kind string) string {
@@ -111,6 +113,8 @@ func eventOf(kind string) string {
 		"warn_job":           "owner warned",
 		"signal_job":         "job signalled",
 		"requeue_job":        "job requeued",
+		"close_partition":    "partition closed",
+		"tell_job":           "owner notified",
 	}[kind]
 }
 
@@ -128,6 +132,10 @@ func severity(a plan.Action) zapcore.Level {
 	case plan.WarnJob:
 		return zapcore.WarnLevel
 	case plan.ReturnNodes:
+		if a.Then != plan.Requeue {
+			return zapcore.WarnLevel
+		}
+	case takedown.EndJob:
 		if a.Then != plan.Requeue {
 			return zapcore.WarnLevel
 		}

@@ -108,6 +108,8 @@ type Reconciler struct {
 	failures failures
 	problems problems
 	regions  regions
+
+	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
 }
 
 // slurmAge is how old what Slurm said may be when the cloud has been read: jobs
@@ -159,15 +161,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		return nil
 	})
 	reads.Go(func() error {
-		// In this order, so that what a request has brought is in the list.
-		snap.Groups, unseenGroups = r.Cloud.Groups(cloud, r.Config.Cluster, regions)
-		if len(unseenGroups) < len(regions) {
-			snap.Instances, unseenInstances = r.Cloud.Instances(cloud, r.Config.Cluster, regions)
-			if date := r.Cloud.Date(); len(unseenInstances) < len(regions) && !date.IsZero() {
-				snap.Skew = r.Now().Sub(date)
-			}
-			snap.Members = r.members(cloud, snap.Hidden(snap.Groups), unseenInstances)
-		}
+		unseenGroups, unseenInstances = r.observeMachines(cloud, &snap)
 		return nil
 	})
 	err := cmp.Or(reads.Wait(), asked.Err())
@@ -178,11 +172,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
 	r.observeOwners(asked, &snap)
-	maps.Copy(snap.Unseen, unseenInstances)
-	maps.Copy(snap.Unseen, unseenGroups)
-	// What was read of a region is not to be judged by without the rest.
-	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
-	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
+	leaveOut(&snap, unseenGroups, unseenInstances)
 	snap.Now = r.Now()
 	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
@@ -190,6 +180,30 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	r.owners.keep(&snap)
 	snap.ResumeTimeout, snap.Partitions, snap.Private = r.settings.resumeTimeout, r.settings.partitions, r.settings.private
 	return snap, nil
+}
+
+// observeMachines reads the groups, then the instances, so that what a request has
+// brought is in the list. It returns the regions of which either could not be read.
+func (r *Reconciler) observeMachines(ctx context.Context, snap *plan.Snapshot) (unseenGroups, unseenInstances map[string]error) {
+	regions := r.Config.FlexRegions()
+	snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
+	if len(unseenGroups) < len(regions) {
+		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
+		if date := r.Cloud.Date(); len(unseenInstances) < len(regions) && !date.IsZero() {
+			snap.Skew = r.Now().Sub(date)
+		}
+		snap.Members = r.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
+	}
+	return unseenGroups, unseenInstances
+}
+
+// leaveOut notes the regions that could not be read. What was read of one is not to be
+// judged by without the rest.
+func leaveOut(snap *plan.Snapshot, unseenGroups, unseenInstances map[string]error) {
+	maps.Copy(snap.Unseen, unseenInstances)
+	maps.Copy(snap.Unseen, unseenGroups)
+	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
+	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 }
 
 // members has groups that hide members say what they are, but for those whose

@@ -12,6 +12,9 @@ type Partition struct {
 	MaxTime Limit
 	// Up: it takes jobs, and begins them.
 	Up bool
+	// Begins: it begins jobs, though perhaps it takes no new ones (DRAIN). In a state
+	// that we do not know it may.
+	Begins bool
 	// Exclusive: a job has its nodes to itself.
 	Exclusive bool
 	// PowerDownOnIdle: Slurm powers a node down as soon as its job ends; from
@@ -42,11 +45,13 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 	if err != nil {
 		return Partition{}, known, err
 	}
+	state := wordAfter(line, "State")
 	return Partition{
 		Name:            name,
 		Nodes:           nodes,
 		MaxTime:         ParseLimit(wordAfter(line, "MaxTime")),
-		Up:              wordAfter(line, "State") == "UP",
+		Up:              state == "UP",
+		Begins:          state != "DOWN" && state != "INACTIVE",
 		Exclusive:       isExclusive(line),
 		PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
 		ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),

@@ -54,13 +54,17 @@ func TestParsePartitions(t *testing.T) {
 	partitions := parsed(t, ParsePartitions,
 		"PartitionName=a AllocNodes=ALL Exclusive=NODE MaxNodes=UNLIMITED MaxTime=7-00:00:00 MinNodes=0 Nodes=f[0-1] "+
 			"OverSubscribe=NO State=UP TotalNodes=2 ResumeTimeout=400 SuspendTime=GLOBAL PowerDownOnIdle=YES\n"+
-			"PartitionName=b MaxTime=UNLIMITED Nodes=(null) OverSubscribe=EXCLUSIVE State=DRAIN ResumeTimeout=INFINITE SuspendTime=1800 PowerDownOnIdle=NO\n")
+			"PartitionName=b MaxTime=UNLIMITED Nodes=(null) OverSubscribe=EXCLUSIVE State=DRAIN ResumeTimeout=INFINITE SuspendTime=1800 PowerDownOnIdle=NO\n"+
+			"PartitionName=c MaxTime=UNLIMITED Nodes=(null) State=DOWN\n"+
+			"PartitionName=d MaxTime=UNLIMITED Nodes=(null) State=INACTIVE\n")
 	require.Equal(t, []Partition{
 		{
-			Name: "a", Nodes: []string{"f0", "f1"}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Up: true, Exclusive: true,
+			Name: "a", Nodes: []string{"f0", "f1"}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Up: true, Begins: true, Exclusive: true,
 			PowerDownOnIdle: true, ResumeTimeout: Limit{Kind: LimitSet, Duration: 400 * time.Second},
 		},
-		{Name: "b", MaxTime: Limit{Kind: Unlimited}, Exclusive: true, ResumeTimeout: Limit{Kind: Unlimited}, SuspendTime: Limit{Kind: LimitSet, Duration: 30 * time.Minute}},
+		{Name: "b", MaxTime: Limit{Kind: Unlimited}, Begins: true, Exclusive: true, ResumeTimeout: Limit{Kind: Unlimited}, SuspendTime: Limit{Kind: LimitSet, Duration: 30 * time.Minute}},
+		{Name: "c", MaxTime: Limit{Kind: Unlimited}},
+		{Name: "d", MaxTime: Limit{Kind: Unlimited}},
 	}, partitions)
 	require.Empty(t, parsed(t, ParsePartitions, "No partitions in the system\n"))
 }

@@ -28,6 +28,7 @@ func TestAShellCompletesWhatTheDaemonKnows(t *testing.T) {
 		"why 812 ":            "",
 		"unblock ":            "a3",
 		"status --nodeset ":   "a3",
+		"down --nodeset ":     "a3",
 		"status --partition ": "train",
 		"status --user ":      "ada",
 		"status --sort ":      "nodeset job user nodes state wait lease",

@@ -25,9 +25,10 @@ var documents = []struct {
 }{
 	{"status", view.View{}, []string{"status", "status --nodeset a3 --sort wait"}},
 	{"why", view.Story{}, []string{"why 812", "why alpha-a3-0", "why 99"}},
-	{"plan", view.Plan{}, []string{"plan", "gc --dry-run"}},
+	{"plan", view.Plan{}, []string{"plan", "gc --dry-run", "down --dry-run"}},
 	{"pass", view.Pass{}, []string{"gc", "sync", "sync"}},
 	{"unblock", unblocked{}, []string{"unblock a3"}},
+	{"down", takenDown{}, nil}, // see TestDownSaysWhatItHasDoneAsJSON
 	{"check", checkReport{}, []string{"config check"}},
 	{"effective_config", effectiveReport{}, []string{"config check --effective"}},
 	{"version", build{}, []string{"version"}},

@@ -43,7 +43,7 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 	)
 	root.AddCommand(
 		newStatus(a), newWhy(a), newRanks(a), newEstimate(a), newCost(a), newReport(a), newPlan(a), newConfig(a), newTrial(a), newVersion(),
-		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newPass(a),
+		newDaemon(a), newSync(a), newGC(a), newUnblock(a), newDown(a), newPass(a),
 		newHook(a, resume, "ResumeProgram: request machines for nodes that Slurm powers up"),
 		newHook(a, suspend, "SuspendProgram: delete the machines of nodes that Slurm powers down"),
 		newHook(a, resumeFail, "ResumeFailProgram: cancel the requests of nodes that did not boot in time"),

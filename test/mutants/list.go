@@ -319,4 +319,19 @@ var mutants = []mutant{
 		"a trial's transcript has the text of metadata and labels", "flex/trial/transcript/scrub.go",
 		"all = all || slices.Contains(closed, field)", "all = all && slices.Contains(closed, field)", []string{"flex/trial/transcript"},
 	},
+	{
+		"another cluster's groups are taken down too", "flex/takedown/cloud.go",
+		"case g.Stamp.Cluster != d.cfg.Cluster:", `case g.Stamp.Cluster == "":`,
+		[]string{"flex/takedown"},
+	},
+	{
+		"down deletes machines of nodes that are up", "flex/takedown/takedown.go",
+		"case n.power != slurm.Off || n.State.Held():", "case n.power == slurm.Unclear:",
+		[]string{"flex/takedown"},
+	},
+	{
+		"static nodes that are taken down are powered up again", "flex/takedown/slurm.go",
+		"(open[n.Name] || n.set.IsStatic(n.index))", "open[n.Name]",
+		[]string{"flex/takedown"},
+	},
 }

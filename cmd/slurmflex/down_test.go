@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/view"
+)
+
+func TestDownWithoutATerminalWantsYes(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	r := w.flex(t, "down").exits(t, exitUsage)
+	r.complains(t, "no terminal to ask for the cluster's name; to take it down without being asked: --yes")
+	assert.Empty(t, w.calls(t))
+}
+
+func TestDownBeginsOnlyIfTheClustersNameIsTyped(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	for _, test := range []struct {
+		typed string
+		exit  int
+		says  string
+	}{
+		{"beta", exitFailed, "slurmflex: nothing done: the cluster's name is alpha\n"},
+		{"alpha", exitDone, "down: there are 2 instances, 1 group, 0 requests, 0 policies, 0 reservations\n"},
+	} {
+		assert.Len(t, w.machines(), 2)
+		term := newTerminal(t, 24, 80)
+		r := w.flex(t, "down")
+		r.Stdin = term.tty
+		require.NoError(t, r.Start())
+		_, err := term.keyboard.WriteString(test.typed + "\n")
+		require.NoError(t, err)
+		r.exits(t, test.exit)
+		assert.Contains(t, r.stderr.String(), "down: cluster alpha: 2 instances, 1 group, 0 requests, 0 policies, 0 reservations\n"+
+			"down: 0 jobs to requeue, 0 jobs to cancel, 0 jobs to leave alone\nType the name of the cluster to take it down: ")
+		assert.Contains(t, r.stderr.String(), test.says)
+	}
+	assert.Empty(t, w.machines())
+	assert.Empty(t, w.cloud.State().Groups)
+}
+
+func TestDownSaysWhatItHasDoneAsJSON(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	r := w.flex(t, "down", "--yes", "--json").exits(t, exitDone)
+	var done takenDown
+	decoder := json.NewDecoder(strings.NewReader(r.stdout.String()))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&done))
+	assert.Equal(t, view.EnvelopeOf("down"), done.Envelope)
+	var did []string
+	for _, a := range done.Actions {
+		did = append(did, a.What)
+	}
+	assert.Equal(t, []string{"delete instances alpha-a3-[0-1] of alpha-a3-job-812", "delete group alpha-a3-job-812"}, did)
+	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 0 reservations", done.Left.String())
+	assert.NotContains(t, r.stdout.String(), "null")
+}
+
+func TestDownCanSayItsSteps(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	r := w.flex(t, "down", "--nodeset", "a3", "--dry-run").exits(t, exitDone)
+	assert.Equal(t, `delete instances alpha-a3-[0-1] of alpha-a3-job-812
+    because it is taken down
+delete group alpha-a3-job-812, once its machines are gone
+    because it is taken down
+`, r.stdout.String())
+	w.assertUntouched(t)
+}
+
+func TestDownNamesWhatIsLeftAndFails(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	w.answer(t, "squeue", `case "$*" in
+*" -O JobID:"*) mark=${6#*'|'}; echo "812|${mark%%'|'*}|CONFIGURING|0|1|(null)" ;;
+*" -j 812 "*) echo "812|812" ;;
+*) mark=${4#*'%D|'}; sed "s/MARK/${mark%%'<%b'*}/g" DIR/jobs ;;
+esac`)
+	r := w.flex(t, "down", "--yes").exits(t, exitFailed)
+	assert.Equal(t, "left: job 812 keeps alpha-a3-[0-1], because Slurm would not requeue it; --drain waits for it, --now cancels it\n"+
+		"down: left behind: 0 instances, 0 groups, 0 requests, 0 policies, 0 reservations\n", r.stdout.String())
+	assert.True(t, strings.HasSuffix(r.stderr.String(), "\nslurmflex: not all is down; once what is named is fixed, run it again\n"), r.stderr.String())
+}
+
+func TestDownKnowsItsNodesets(t *testing.T) {
+	w := newWorld(t)
+	w.flex(t, "down", "--nodeset", "b3", "--dry-run").exits(t, exitUsage).complains(t, `unknown flex-start nodeset "b3"; choose one of: a3`)
+}

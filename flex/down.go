@@ -1,0 +1,213 @@
+package flex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/takedown"
+	"slurmflex/mig"
+)
+
+// PartitionCloser has a partition begin no more jobs.
+type PartitionCloser interface {
+	ClosePartition(ctx context.Context, name string) error
+}
+
+// Down takes a cluster or a nodeset down. It looks and acts again and again, each time
+// under the lock, so that the passes of a daemon and of cron come in between. These know
+// of it by what Slurm says: where no job can begin, they request nothing. A Down that is
+// killed leaves what the next one takes for its beginning.
+type Down struct {
+	R          *Reconciler
+	Lock       Lock // without a Permission if Slurm does not answer
+	Partitions PartitionCloser
+	Options    takedown.Options
+	Say        func(takedown.Plan) // what a look has shown; nil: nobody listens
+
+	told map[uint32]bool // jobs whose owners are notified
+}
+
+// stuckAfter is after how many looks in a row nothing is expected to get less: nothing was
+// done between them, and nothing is on its way.
+const stuckAfter = 5
+
+// Look says what is to be done, and changes nothing.
+func (d *Down) Look(ctx context.Context) (takedown.Plan, error) {
+	_, p, err := d.look(ctx)
+	return p, err
+}
+
+// Run takes down what is to be, and returns what is left at the end: nothing, or what
+// neither time nor another try takes away.
+func (d *Down) Run(ctx context.Context) (left takedown.Plan, err error) {
+	var done doneCount
+	watch := d.R.Watch
+	d.told, d.R.more, d.R.Watch = map[uint32]bool{}, d.act, Watchers{&done}
+	if watch != nil {
+		d.R.Watch = Watchers{&done, watch}
+	}
+	defer func() { d.R.more, d.R.Watch = nil, watch }()
+	for idle, pause := 0, soonest; ; pause = min(2*pause, latest) {
+		before := done.Load()
+		left, err = d.pass(ctx)
+		switch {
+		case errors.Is(err, ErrNotSlurmUser), errors.Is(err, ErrStandby):
+			return left, err
+		case err == nil && left.Done():
+			return left, nil
+		case errors.Is(err, ErrQueued): // it makes its pass now
+		case done.Load() > before:
+			idle, pause = 0, soonest
+		case err == nil && len(left.Waits) > 0:
+			idle = 0
+		default:
+			idle++
+		}
+		if idle == stuckAfter {
+			return left, err
+		}
+		select {
+		case <-ctx.Done():
+			return left, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// pass looks and acts once, under the lock.
+func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
+	release, err := d.Lock.Take(ctx)
+	if err != nil {
+		return takedown.Plan{}, err
+	}
+	defer release()
+	if err := d.Lock.Permission.check(ctx); err != nil {
+		return takedown.Plan{}, err
+	}
+	d.R.flights.forget()
+	snap, p, err := d.look(ctx)
+	if err != nil {
+		return takedown.Plan{}, err
+	}
+	due := plan.Plan{}
+	for _, a := range p.Due() {
+		if tell, ok := a.(takedown.TellJob); !ok || !d.told[tell.Job] {
+			due.Actions = append(due.Actions, a)
+		}
+	}
+	if d.Say != nil {
+		d.Say(p)
+	}
+	d.R.Watch.Saw(snap, due)
+	d.R.apply(ctx, due, 2*actionLimit)
+	for _, a := range due.Actions {
+		if tell, ok := a.(takedown.TellJob); ok {
+			d.told[tell.Job] = true
+		}
+	}
+	return p, nil
+}
+
+func (d *Down) look(ctx context.Context) (plan.Snapshot, takedown.Plan, error) {
+	snap, err := d.observe(ctx)
+	if err != nil {
+		return plan.Snapshot{}, takedown.Plan{}, err
+	}
+	return snap, takedown.Compute(d.R.Config, snap, d.Options), nil
+}
+
+// observe reads what a pass does, and more: partitions as they are now, the records of all
+// jobs that have nodes, and workload policies of earlier configurations.
+func (d *Down) observe(ctx context.Context) (snap plan.Snapshot, err error) {
+	if d.Options.NoSlurm {
+		snap = plan.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
+		cloud, over := inTime(ctx)
+		unseenGroups, unseenInstances := d.R.observeMachines(cloud, &snap)
+		over()
+		leaveOut(&snap, unseenGroups, unseenInstances)
+		snap.Now = d.R.Now()
+	} else {
+		d.R.started, d.R.settings.settingsRead = time.Time{}, time.Time{}
+		snap, err = d.R.Observe(ctx)
+	}
+	if err != nil || d.R.places() && !d.Options.NoSlurm {
+		return snap, cmp.Or(err, ctx.Err())
+	}
+	cloud, over := inTime(ctx)
+	defer over()
+	snap.Policies, snap.UnseenPolicies = d.R.Cloud.Policies(cloud, d.R.Config.Cluster, d.R.Config.FlexRegions())
+	if !d.R.places() { // which takes a permission of its own
+		maps.DeleteFunc(snap.UnseenPolicies, func(_ string, err error) bool { return mig.CauseOf(err) == mig.CausePermission })
+	}
+	return snap, ctx.Err()
+}
+
+// act does the actions that no pass plans.
+func (d *Down) act(ctx context.Context, a plan.Action) error {
+	switch a := a.(type) {
+	case takedown.ClosePartition:
+		return d.Partitions.ClosePartition(ctx, a.Name)
+	case takedown.EndJob:
+		return d.endJob(ctx, a)
+	case takedown.TellJob:
+		return d.tellJob(ctx, a)
+	}
+	return fmt.Errorf("%T is not a known action", a)
+}
+
+// endJob requeues or cancels a job that has nodes still, unless it is to be requeued and
+// Slurm would not by now.
+func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
+	records, err := d.R.records(ctx, a.Job)
+	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
+		return err
+	}
+	done := map[plan.Then]string{plan.Requeue: "requeued: ", plan.Cancel: "cancelled: "}[a.Then]
+	if a.Then == plan.Requeue && !records[0].Requeues() {
+		return fmt.Errorf("job %d would be lost by now", a.Job)
+	}
+	if err := d.R.tell(ctx, records[0], memo.OwnComment+done+a.Because()); err != nil {
+		d.R.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", a.Job), zap.Error(err))
+	}
+	if a.Then == plan.Cancel {
+		return d.R.Scheduler.CancelJob(ctx, a.Job)
+	}
+	return d.R.Scheduler.RequeueJob(ctx, a.Job)
+}
+
+// tellJob notifies a job's owner in its AdminComment, and on its terminal or in its output.
+func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
+	records, err := d.R.records(ctx, a.Job)
+	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
+		return err
+	}
+	if err := d.R.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
+		d.R.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
+	}
+	return d.R.tell(ctx, records[0], memo.OwnComment+a.Because())
+}
+
+// doneCount counts the actions that were done. It is a Watcher.
+type doneCount struct{ atomic.Int64 }
+
+// Saw counts nothing.
+func (*doneCount) Saw(plan.Snapshot, plan.Plan) {}
+
+// Did counts what was done.
+func (c *doneCount) Did(_ plan.Action, _ time.Time, _ time.Duration, err error) {
+	if err == nil {
+		c.Add(1)
+	}
+}
+
+// Stood counts nothing.
+func (*doneCount) Stood(error) {}

@@ -1,0 +1,160 @@
+package flex
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/takedown"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+)
+
+// down takes the world's cluster down in a process of its own. One that dies is followed by
+// another.
+func (w *world) down(o takedown.Options) takedown.Plan {
+	w.t.Helper()
+	for {
+		w.begin()
+		ctx, die := context.WithCancel(w.t.Context())
+		w.wire.onDeath(die)
+		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm, Options: o}
+		left, err := d.Run(ctx)
+		died := ctx.Err() != nil
+		die()
+		if !died {
+			require.NoError(w.t, err)
+			return left
+		}
+	}
+}
+
+// inUse has a job at work, one that waits, and a stranger's group.
+func (w *world) inUse() {
+	w.t.Helper()
+	w.running(1, "train", "alpha-a3-[0-1]")
+	w.slurm.jobs[1].State = slurm.JobRunning
+	w.waiting(2, "train", "alpha-a3-2")
+	stranger := mig.GroupSpec{
+		Name: "alpha-b-a3-job-1", Region: us, Template: "projects/demo/regions/us-central1/instanceTemplates/flex", Zones: []string{us + "-a"},
+		Stamp: mig.Stamp{Version: 1, Cluster: "alpha-b", NodeSet: "a3", Job: 1},
+	}
+	require.NoError(w.t, w.Cloud.CreateGroup(w.t.Context(), stranger))
+}
+
+const strangers = "group alpha-b-a3-job-1 in us-central1 of size 0"
+
+func TestDownWhereverItDiesEndsWithNothingOfOursAndAllOfOthers(t *testing.T) {
+	for when, acts := range map[string]bool{"before the call acts": false, "after it has acted": true} {
+		t.Run(when, func(t *testing.T) {
+			calls := 1
+			for last := 0; last <= calls; last += 7 { // at 0 nobody dies
+				inWorld(t, func(t *testing.T, w *world) {
+					w.inUse()
+					w.wire.calls, w.wire.lastCall, w.wire.lastActs = 0, last, acts
+					require.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done(), "it died at call %d", last)
+					w.owns(strangers)
+					assert.Equal(t, map[uint32]slurm.JobState{1: slurm.JobPending, 2: slurm.JobPending}, w.slurm.queue())
+					assert.Equal(t, "flex-start: requeued: its nodes are taken down", w.slurm.comment[1])
+					assert.Contains(t, w.slurm.closed, "train")
+					calls = max(calls, w.wire.calls)
+				})
+			}
+			assert.Greater(t, calls, 20)
+		})
+	}
+}
+
+func TestADaemonBesideRequestsNothingForWhatIsDown(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.inUse()
+		stop := w.daemon(nil)
+		synctest.Wait()
+		require.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())
+		time.Sleep(10 * time.Minute)
+		stop()
+		w.owns(strangers)
+	})
+}
+
+func TestAJobThatSlurmWouldNotRequeueIsToldOnceAndKeepsItsMachinesUnlessItIsNow(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: false}}
+		w.running(1, "train", "alpha-a3-0")
+		w.slurm.jobs[1].State = slurm.JobRunning
+		left := w.down(takedown.Options{Jobs: takedown.Requeue})
+		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 1 reservation", left.Left.String())
+		const told = "flex-start: its nodes are to be taken down, and Slurm would not requeue it"
+		assert.Equal(t, []string{"1: " + told}, w.slurm.notices)
+		assert.Equal(t, told, w.slurm.comment[1])
+		require.True(t, w.down(takedown.Options{Jobs: takedown.Now}).Done())
+		assert.Empty(t, w.slurm.queue())
+		assert.Empty(t, w.owned())
+	})
+}
+
+func TestWithDrainItWaitsUntilTheJobEnds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-0")
+		w.slurm.jobs[1].State = slurm.JobRunning
+		over := time.AfterFunc(5*time.Minute, func() { w.slurm.cancel(1) })
+		require.True(t, w.down(takedown.Options{Jobs: takedown.Drain}).Done())
+		assert.False(t, over.Stop(), "the job has ended by itself")
+		assert.Empty(t, w.owned())
+	})
+}
+
+func TestWhatComputeRefusesToDeleteIsLeftBehindAfterSomeTries(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-0")
+		w.slurm.cancel(1)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*.deleteInstances", Status: 403, Message: "no permission"}))
+		left := w.down(takedown.Options{Jobs: takedown.Requeue})
+		assert.False(t, left.Done())
+		assert.Equal(t, "1 instance, 1 group, 0 requests, 0 policies, 0 reservations", left.Left.String())
+		assert.NotEmpty(t, left.Due())
+	})
+}
+
+func TestWithoutSlurmctldOnlyTheCloudIsTakenDown(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.inUse()
+		updates := w.slurm.updated()
+		w.slurm.refuse(errors.New("slurmctld does not answer"))
+		left := w.down(takedown.Options{Jobs: takedown.Now, NoSlurm: true})
+		assert.True(t, left.Done())
+		assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies; reservations unknown", left.Left.String())
+		w.owns(strangers)
+		assert.Equal(t, updates, w.slurm.updated())
+		assert.Empty(t, w.slurm.closed)
+	})
+}
+
+func TestDownEndsIfSlurmctldStopsAnswering(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		down := errors.New("slurmctld does not answer")
+		w.slurm.refuse(down)
+		d := Down{R: w.Reconciler, Lock: w.lock, Partitions: w.slurm}
+		_, err := d.Run(t.Context())
+		assert.ErrorIs(t, err, down)
+	})
+}
+
+// Without a nodeset that wants placement, slurmflex may lack the permission to read
+// workload policies.
+func TestWorkloadPoliciesThatMayNotBeReadCountOnlyWhereTheyAreUsed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.list", Status: 403, Message: "no permission"}))
+		assert.True(t, w.down(takedown.Options{Jobs: takedown.Requeue}).Done())
+		w.slurm.cfg.FlexSets()[0].Placement = true
+		left := w.down(takedown.Options{Jobs: takedown.Requeue})
+		assert.Len(t, left.Kept, 2, "one for each region")
+		assert.Contains(t, left.Kept[1], "the workload policies in us-central1 are not known: ")
+	})
+}

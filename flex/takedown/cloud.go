@@ -1,0 +1,198 @@
+package takedown
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+)
+
+// clear cancels the requests, and deletes the machines, then the groups and then the
+// workload policies, of nodes that no job has. What could not be read stays, and so does
+// what a newer slurmflex has made.
+func (d *draft) clear() {
+	for _, region := range slices.Sorted(maps.Keys(d.snap.Unseen)) {
+		if d.usesRegion(region) {
+			d.keep("what there is in %s is not known: %v", region, d.snap.Unseen[region])
+		}
+	}
+	machines := map[mig.GroupID][]mig.Instance{}
+	var single []mig.Instance // that no group has made
+	for _, in := range d.sortedInstances() {
+		switch {
+		case in.Group != "":
+			machines[in.GroupID()] = append(machines[in.GroupID()], in)
+		case in.Stamp.Cluster == d.cfg.Cluster && d.isOurs(in.Stamp.NodeSet):
+			single = append(single, in)
+		}
+	}
+	groups := slices.SortedFunc(slices.Values(d.snap.Groups), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
+	there := map[mig.GroupID]bool{}
+	for _, g := range groups {
+		there[g.ID()] = true
+		if d.isOursGroup(g) && d.snap.Unseen[g.Region] == nil {
+			d.clearGroup(g, machines[g.ID()])
+		}
+	}
+	d.deleteMachines(mig.GroupID{}, 0, single)
+	d.deletePolicies(there)
+}
+
+// usesRegion reports whether anything that is taken down may be in the region.
+func (d *draft) usesRegion(region string) bool {
+	for _, set := range d.cfg.FlexSets() {
+		if set.Region == region && d.isOurs(set.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *draft) sortedInstances() []mig.Instance {
+	seen := slices.DeleteFunc(slices.Clone(d.snap.Instances), func(in mig.Instance) bool { return d.snap.Unseen[in.Region] != nil })
+	slices.SortFunc(seen, func(a, b mig.Instance) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
+	})
+	return seen
+}
+
+// isOursGroup reports whether a group is to be taken down, or may be: whose a group is
+// that could not be read, or that a newer slurmflex has made, is not known.
+func (d *draft) isOursGroup(g mig.Group) bool {
+	switch {
+	case g.Stamp == mig.Stamp{}:
+		return g.Unread != ""
+	case g.Stamp.Cluster != d.cfg.Cluster:
+		return false
+	}
+	return g.Stamp.Newer() || d.isOurs(g.Stamp.NodeSet)
+}
+
+// clearGroup takes down a group and all that is in it.
+func (d *draft) clearGroup(g mig.Group, machines []mig.Instance) {
+	live := g.Live()
+	d.plan.Left.Groups++
+	d.plan.Left.Requests += len(live)
+	switch {
+	case g.Stamp.Newer():
+		d.plan.Left.Instances += len(machines)
+		d.keep("group %s in %s stays, because a newer slurmflex created it; run that version, or delete it", g.Name, g.Region)
+		return
+	case g.Unread != "":
+		d.plan.Left.Instances += len(machines)
+		d.keep("group %s in %s stays, because it cannot be read: %s", g.Name, g.Region, g.Unread)
+		return
+	}
+	of := plan.Of{Group: g.ID(), Job: g.Stamp.Job}
+	for _, r := range live {
+		switch {
+		case r.State == mig.Creating:
+			d.await("request %s/%s to be created", g.Name, r.Name)
+		case len(r.Instances) == 0: // it may bring machines for any node
+			d.do(plan.CancelRequest{Of: of, Request: r.Name, Why: why}, d.setInUse(g.Stamp.NodeSet))
+		default:
+			d.do(plan.CancelRequest{Of: of, Request: r.Name, Why: why}, d.anyInUse(r.Instances))
+		}
+	}
+	d.deleteMachines(g.ID(), g.Stamp.Job, machines)
+	d.do(plan.DeleteGroup{Of: of, Why: why}, cmp.Or(d.groupInUse(g), d.holds(g, machines)))
+}
+
+// why is the reason for all that is done in the cloud.
+const why = plan.Why("it is taken down")
+
+// groupInUse says what keeps a group: a node that it may bring a machine for.
+func (d *draft) groupInUse(g mig.Group) string {
+	names := []string{g.Stamp.Node}
+	for _, r := range g.Requests {
+		names = append(names, r.Instances...)
+	}
+	for _, j := range d.jobs {
+		if g.Stamp.Job == j.ID {
+			names = append(names, j.Nodes...)
+		}
+	}
+	return d.anyInUse(names)
+}
+
+// holds says what has to leave a group before it is deleted. Members that no list shows
+// go with it, once no node of its nodeset is in use.
+func (d *draft) holds(g mig.Group, machines []mig.Instance) string {
+	if len(g.Live()) > 0 {
+		return "its requests are cancelled"
+	}
+	if len(machines) > 0 {
+		return "its machines are gone"
+	}
+	if hidden, _ := g.Hidden(0); hidden > 0 {
+		return d.setInUse(g.Stamp.NodeSet)
+	}
+	return ""
+}
+
+// setInUse is inUse of the first node of the nodeset that is.
+func (d *draft) setInUse(nodeset string) string {
+	for _, n := range d.nodes {
+		if n.set.Name == nodeset {
+			if once := d.inUse(n.Name); once != "" {
+				return once
+			}
+		}
+	}
+	return ""
+}
+
+// deleteMachines deletes machines of one group, or of none.
+func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Instance) {
+	later := map[string][]mig.Instance{}
+	for _, in := range machines {
+		d.plan.Left.Instances++
+		switch once := d.inUse(in.Name); {
+		case in.Unread != "":
+			d.keep("instance %s in %s stays, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
+		case in.Leaving() && !in.Stopped():
+			d.await("instance %s to be gone", in.Name)
+		default:
+			later[once] = append(later[once], in)
+		}
+	}
+	for _, once := range slices.Sorted(maps.Keys(later)) {
+		if group == (mig.GroupID{}) {
+			d.do(plan.DeleteVMs{Instances: later[once], Why: why}, once)
+		} else {
+			d.do(plan.DeleteInstances{Of: plan.Of{Group: group, Job: job}, Instances: later[once], Why: why}, once)
+		}
+	}
+}
+
+// deletePolicies deletes the workload policies whose group is gone.
+func (d *draft) deletePolicies(there map[mig.GroupID]bool) {
+	for _, region := range slices.Sorted(maps.Keys(d.snap.UnseenPolicies)) {
+		if d.usesRegion(region) && d.snap.Unseen[region] == nil {
+			d.keep("the workload policies in %s are not known: %v", region, d.snap.UnseenPolicies[region])
+		}
+	}
+	policies := slices.SortedFunc(slices.Values(d.snap.Policies), func(a, b mig.Policy) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
+	})
+	for _, p := range policies {
+		if d.snap.Unseen[p.Region] != nil || d.snap.UnseenPolicies[p.Region] != nil {
+			continue
+		}
+		id := mig.GroupID{Region: p.Region, Name: p.Name}
+		switch {
+		case p.Unread != "" && (p.Stamp == mig.Stamp{} || p.Stamp.Cluster == d.cfg.Cluster && d.isOurs(p.Stamp.NodeSet)):
+			d.plan.Left.Policies++
+			d.keep("workload policy %s in %s stays, because it cannot be read: %s", p.Name, p.Region, p.Unread)
+		case p.Stamp.Cluster != d.cfg.Cluster || p.Stamp.Newer() || !d.isOurs(p.Stamp.NodeSet):
+		case there[id]:
+			d.plan.Left.Policies++
+			d.do(plan.DeletePolicy{Of: plan.Of{Group: id}, Why: why}, "its group is gone")
+		default:
+			d.plan.Left.Policies++
+			d.do(plan.DeletePolicy{Of: plan.Of{Group: id}, Why: why}, "")
+		}
+	}
+}

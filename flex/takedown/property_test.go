@@ -1,0 +1,271 @@
+package takedown
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// anyWorld is a world in which everything may be: ours and others' things, in every state,
+// with parts that could not be read. With a readable one all of it is understood.
+func anyWorld(t *rapid.T, readable bool) plan.Snapshot {
+	s := atRest(rapid.Bool().Draw(t, "mixed"))
+	for i := range s.Partitions {
+		s.Partitions[i].Begins = rapid.Bool().Draw(t, "begins")
+	}
+	states := []string{off, off, "IDLE+CLOUD", "IDLE+CLOUD+POWERING_UP", "IDLE+CLOUD+POWERING_DOWN", "IDLE+CLOUD+DRAIN", "DOWN+CLOUD+NOT_RESPONDING", "IDLE+CLOUD+POWERED_DOWN+DRAIN"}
+	if !readable {
+		states = append(states, "SLEEPING", "ALLOCATED+CLOUD")
+	}
+	for _, name := range flexNodes {
+		set(&s, rapid.SampledFrom(states).Draw(t, name), name)
+	}
+	free := slices.Clone(flexNodes)
+	for id := range uint32(rapid.IntRange(0, 3).Draw(t, "jobs")) {
+		n := rapid.IntRange(1, 2).Draw(t, "nodes")
+		state := rapid.SampledFrom([]slurm.JobState{slurm.JobRunning, slurm.JobConfiguring, slurm.JobSuspended}).Draw(t, "job state")
+		give(&s, id+1, state, rapid.Bool().Draw(t, "requeues"), free[:n]...)
+		free = free[n:]
+		if !readable && rapid.IntRange(0, 5).Draw(t, "record") == 0 {
+			delete(s.Requeues, id+1)
+		}
+	}
+	clusters := []string{"alpha", "alpha", "alpha", "alpha-a3", "beta", ""}
+	for i := range rapid.IntRange(0, 5).Draw(t, "groups") {
+		stamp := mig.Stamp{Version: 1, Cluster: rapid.SampledFrom(clusters).Draw(t, "cluster"), NodeSet: rapid.SampledFrom([]string{"a3", "g2", "st"}).Draw(t, "nodeset"), Job: uint32(i)}
+		if stamp.Cluster == "" {
+			stamp = mig.Stamp{}
+		}
+		states := []mig.RequestState{mig.Accepted, mig.Succeeded, mig.Failed, mig.Cancelled}
+		if !readable {
+			states = append(states, mig.Creating, "MELTED")
+		}
+		node := flexNodes[i]
+		made(&s, stamp, fmt.Sprintf("alpha-group-%d", i), rapid.SampledFrom(states).Draw(t, "request"), node)
+		g := &s.Groups[len(s.Groups)-1]
+		if !readable {
+			g.Stamp.Version += rapid.IntRange(0, 4).Draw(t, "newer") / 4
+			g.Unread = rapid.SampledFrom([]string{"", "", "", "it is odd"}).Draw(t, "unread group")
+		}
+		if rapid.Bool().Draw(t, "policy") {
+			s.Policies = append(s.Policies, mig.Policy{Name: g.Name, Region: us, Stamp: stamp})
+		}
+	}
+	for i, name := range flexNodes[5:] {
+		s.Instances = append(s.Instances, mig.Instance{
+			Name: name, Region: us, Status: "RUNNING",
+			Stamp: mig.Stamp{Version: 1, Cluster: rapid.SampledFrom(clusters).Draw(t, fmt.Sprint("owner ", i)), NodeSet: "g2"},
+		})
+	}
+	for i := range s.Instances {
+		s.Instances[i].Status = rapid.SampledFrom([]string{"RUNNING", "STAGING", "TERMINATED"}).Draw(t, "status")
+		if !readable && rapid.IntRange(0, 5).Draw(t, "unread instance") == 0 {
+			s.Instances[i].Unread = "it is odd"
+		}
+	}
+	for _, name := range []string{"slurmflex-alpha-60", "slurmflex-alpha-b-60", "maintenance"} {
+		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: rapid.SliceOfNDistinct(rapid.SampledFrom(flexNodes), 1, 3, rapid.ID).Draw(t, "reserved")})
+	}
+	if !readable {
+		if rapid.Bool().Draw(t, "unseen") {
+			s.Unseen[rapid.SampledFrom([]string{us, europe}).Draw(t, "region")] = errors.New("503")
+		}
+		s.Unread = rapid.SampledFrom([]slurm.Unread{
+			nil, {{Kind: slurm.JobRow, Name: "9"}}, {{Kind: slurm.JobRow, NodesKnown: true, Nodes: flexNodes[:2]}},
+			{{Kind: slurm.PartitionRow, Name: "odd"}}, {{Kind: slurm.NodeRow}},
+		}).Draw(t, "unread rows")
+	}
+	return s
+}
+
+func anyOptions(t *rapid.T) Options {
+	return Options{
+		NodeSet: rapid.SampledFrom([]string{"", "", "a3", "g2"}).Draw(t, "only"),
+		Jobs:    rapid.SampledFrom([]Jobs{Requeue, Drain, Now}).Draw(t, "jobs are"),
+		NoSlurm: rapid.IntRange(0, 3).Draw(t, "without slurmctld") == 0,
+	}
+}
+
+func TestOnlyWhatIsOursAndUnderstoodIsTouchedWhateverTheWorld(t *testing.T) {
+	cfg := alphaConfig(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s, o := anyWorld(t, false), anyOptions(t)
+		for _, step := range Compute(cfg, s, o).Steps {
+			touchesOnlyOurs(t, cfg, s, o, step)
+		}
+	})
+}
+
+func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s plan.Snapshot, o Options, step Step) {
+	isOurs := func(stamp mig.Stamp) bool {
+		return stamp.Cluster == "alpha" && !stamp.Newer() && (o.NodeSet == "" || stamp.NodeSet == o.NodeSet)
+	}
+	group := func(id mig.GroupID) {
+		i := slices.IndexFunc(s.Groups, func(g mig.Group) bool { return g.ID() == id })
+		require.True(t, i >= 0 && isOurs(s.Groups[i].Stamp) && s.Groups[i].Unread == "" && s.Unseen[id.Region] == nil, "%s", step)
+	}
+	free := func(node string) {
+		for _, j := range s.Jobs {
+			require.False(t, step.Once == "" && !o.NoSlurm && slices.Contains(j.Nodes, node), "%s, which job %d has", step, j.ID)
+		}
+	}
+	nodes := func(names []string) {
+		for _, name := range names {
+			set := cfg.FlexSetOf(name)
+			require.True(t, !o.NoSlurm && set != nil && (o.NodeSet == "" || set.Name == o.NodeSet), "%s", step)
+		}
+	}
+	switch a := step.Action.(type) {
+	case ClosePartition:
+		i := slices.IndexFunc(s.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
+		nodes(s.Partitions[i].Nodes)
+	case EndJob, TellJob:
+		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == a.About().Job })
+		require.True(t, slices.ContainsFunc(s.Jobs[i].Nodes, func(name string) bool {
+			set := cfg.FlexSetOf(name)
+			return !o.NoSlurm && set != nil && (o.NodeSet == "" || set.Name == o.NodeSet)
+		}), "%s", step)
+		if end, ok := a.(EndJob); ok {
+			requeues, known := s.Requeues[end.Job]
+			require.True(t, known && (end.Then == plan.Requeue) == requeues && (requeues || o.Jobs == Now), "%s", step)
+			require.False(t, o.Jobs == Drain && s.Jobs[i].State.AtWork(), "%s", step)
+		}
+	case plan.SetNodes:
+		nodes(a.Nodes)
+		if a.State != "drain" {
+			for _, name := range a.Nodes {
+				free(name)
+			}
+		}
+	case plan.CancelRequest:
+		group(a.Group)
+		i := slices.IndexFunc(s.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
+		free(s.Groups[i].Requests[0].Instances[0])
+	case plan.DeleteInstances:
+		group(a.Group)
+		for _, in := range a.Instances {
+			require.True(t, in.GroupID() == a.Group && in.Unread == "", "%s", step)
+			free(in.Name)
+		}
+	case plan.DeleteVMs:
+		for _, in := range a.Instances {
+			require.True(t, in.Group == "" && isOurs(in.Stamp) && in.Unread == "" && s.Unseen[in.Region] == nil, "%s", step)
+			free(in.Name)
+		}
+	case plan.DeleteGroup:
+		group(a.Group)
+		require.False(t, step.Once == "" && slices.ContainsFunc(s.Instances, func(in mig.Instance) bool { return in.GroupID() == a.Group }), "%s", step)
+	case plan.DeletePolicy:
+		i := slices.IndexFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
+		require.True(t, isOurs(s.Policies[i].Stamp) && s.Unseen[a.Group.Region] == nil, "%s", step)
+	case plan.DeleteReservation:
+		require.True(t, !o.NoSlurm && memo.IsReservation("alpha", a.Name), "%s", step)
+	case plan.SetReservation:
+		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.IsReservation("alpha", a.Name), "%s", step)
+	default:
+		require.Fail(t, "an action that no takedown has", "%T", a)
+	}
+}
+
+// Whatever is done first, and however often it is cut short: the steps of what is seen
+// then lead to the end.
+func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
+	cfg := alphaConfig(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s, o := anyWorld(t, true), Options{Jobs: Now, NoSlurm: rapid.Bool().Draw(t, "without slurmctld")}
+		var strangers []mig.Group
+		for _, g := range s.Groups {
+			if g.Stamp.Cluster != "alpha" {
+				strangers = append(strangers, g)
+			}
+		}
+		for range 60 {
+			p := Compute(cfg, s, o)
+			if p.Done() {
+				assert.Equal(t, strangers, append([]mig.Group(nil), s.Groups...))
+				return
+			}
+			due := p.Due()
+			require.NotEmpty(t, append(due, make([]plan.Action, len(p.Waits))...), "nothing to do, and nothing to wait for: %v", said(p))
+			for _, a := range due {
+				if rapid.IntRange(0, 3).Draw(t, "not done") > 0 {
+					act(&s, a)
+				}
+			}
+			settle(&s)
+		}
+		require.Fail(t, "no end", "%v", said(Compute(cfg, s, o)))
+	})
+}
+
+// act does to a world what an action does.
+func act(s *plan.Snapshot, a plan.Action) {
+	switch a := a.(type) {
+	case ClosePartition:
+		i := slices.IndexFunc(s.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
+		s.Partitions = slices.Clone(s.Partitions)
+		s.Partitions[i].Begins = false
+	case EndJob:
+		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == a.Job })
+		set(s, "IDLE+CLOUD", s.Jobs[i].Nodes...)
+		s.Jobs = slices.Delete(s.Jobs, i, i+1)
+	case plan.SetNodes:
+		for i := range s.Nodes {
+			n := &s.Nodes[i]
+			switch {
+			case !slices.Contains(a.Nodes, n.Name):
+			case a.State == "drain":
+				n.State.Flags |= slurm.Drain
+				n.Reason = a.Reason
+			default:
+				n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN") // which ends the drain
+			}
+		}
+	case plan.CancelRequest:
+		i := slices.IndexFunc(s.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
+		s.Groups[i].Requests[0].State = mig.Cancelled
+	case plan.DeleteInstances:
+		for i := range s.Instances {
+			if in := &s.Instances[i]; in.GroupID() == a.Group && slices.Contains(mig.Names(a.Instances), in.Name) {
+				in.Status = "STOPPING"
+			}
+		}
+	case plan.DeleteVMs:
+		for i := range s.Instances {
+			if in := &s.Instances[i]; in.Group == "" && slices.Contains(mig.Names(a.Instances), in.Name) {
+				in.Status = "STOPPING"
+			}
+		}
+	case plan.DeleteGroup:
+		s.Groups = slices.DeleteFunc(s.Groups, func(g mig.Group) bool { return g.ID() == a.Group })
+	case plan.DeletePolicy:
+		s.Policies = slices.DeleteFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
+	case plan.DeleteReservation:
+		s.Reservations = slices.DeleteFunc(s.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
+	}
+}
+
+// settle lets what is leaving be gone.
+func settle(s *plan.Snapshot) {
+	for _, in := range s.Instances {
+		if in.Status == "STOPPING" {
+			for i := range s.Groups {
+				if s.Groups[i].ID() == in.GroupID() {
+					s.Groups[i].TargetSize--
+				}
+			}
+		}
+	}
+	s.Instances = slices.DeleteFunc(s.Instances, func(in mig.Instance) bool { return in.Status == "STOPPING" })
+}

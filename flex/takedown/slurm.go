@@ -1,0 +1,164 @@
+package takedown
+
+import (
+	"fmt"
+	"slices"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// closeAll has no job begin on the nodes any more: it closes the partitions that have no
+// others, and drains the nodes of partitions that do. So are static nodes, for
+// otherwise they are powered up again. Powering a node down ends its drain, so a node
+// is drained once more while it goes.
+func (d *draft) closeAll() {
+	open := map[string]bool{} // nodes of partitions that stay open
+	for _, row := range d.snap.Unread {
+		if row.Kind != slurm.PartitionRow {
+			continue
+		}
+		for _, n := range d.nodes { // any may be in it
+			open[n.Name] = true
+		}
+	}
+	for _, p := range d.snap.Partitions {
+		if d.isWhole(p) {
+			if p.Begins {
+				d.do(ClosePartition{Name: p.Name, Why: "all its nodes are taken down"}, "")
+			}
+			continue
+		}
+		for _, name := range p.Nodes {
+			open[name] = true
+		}
+	}
+	var drained []string
+	for _, n := range d.nodes {
+		if (open[n.Name] || n.set.IsStatic(n.index)) && n.doubt == "" && !n.State.Has(slurm.Drain) && (n.State.Base != slurm.Down || isOwn(n.Reason)) {
+			drained = append(drained, n.Name)
+		}
+	}
+	if len(drained) > 0 {
+		d.do(plan.SetNodes{Nodes: drained, State: "drain", Reason: reason, Why: "they are taken down, and their partitions are not"}, "")
+	}
+}
+
+// isWhole reports whether all nodes of a partition, and there are any, are taken down.
+func (d *draft) isWhole(p slurm.Partition) bool {
+	return len(p.Nodes) > 0 && !slices.ContainsFunc(p.Nodes, func(name string) bool { return d.named[name] == nil || d.named[name].set == nil })
+}
+
+// endJobs requeues or cancels the jobs that have nodes, or waits for them.
+func (d *draft) endJobs() {
+	once := d.isClosed()
+	for _, j := range d.jobs {
+		of, on := plan.OfJob{Job: j.ID}, slurm.Fold(j.Nodes)
+		requeues, known := d.snap.Requeues[j.ID]
+		switch {
+		case j.State == slurm.JobCompleting:
+			d.await("job %s to leave %s", j.Name(), on)
+		case d.o.Jobs == Drain && j.State.AtWork():
+			d.await("job %s to end on %s", j.Name(), on)
+		case !known:
+			d.keep("job %s keeps %s: it could not be read whether Slurm would requeue it", j.Name(), on)
+		case requeues:
+			d.do(EndJob{OfJob: of, Name: j.Name(), Then: plan.Requeue, Why: plan.Why("its nodes are taken down")}, once)
+		case d.o.Jobs == Now:
+			d.do(EndJob{OfJob: of, Name: j.Name(), Then: plan.Cancel, Why: plan.Why("its nodes are taken down, and Slurm would not requeue it")}, once)
+		case d.o.Jobs == Drain:
+			d.await("job %s, which Slurm would not requeue, to end on %s", j.Name(), on)
+		default:
+			d.do(TellJob{OfJob: of, Name: j.Name(), Why: plan.Why("its nodes are to be taken down, and Slurm would not requeue it")}, once)
+			d.keep("job %s keeps %s, because Slurm would not requeue it; --drain waits for it, --now cancels it", j.Name(), on)
+		}
+	}
+}
+
+// powerDown powers down the nodes that no job has.
+func (d *draft) powerDown() {
+	var idle, rising, held []*node
+	for _, n := range d.nodes {
+		switch {
+		case n.power == slurm.Off && !n.State.Held() || n.doubt != "":
+		case len(n.jobs) > 0:
+			held = append(held, n)
+		case n.State.Held():
+			d.await("node %s to lose or show its job", n.Name)
+		case n.power == slurm.On && n.State.IsIdle() && !n.State.Has(slurm.NotResponding):
+			if n.State.Has(slurm.PowerDown) {
+				d.await("node %s to power down", n.Name)
+				continue
+			}
+			idle = append(idle, n)
+		default:
+			rising = append(rising, n)
+		}
+	}
+	once := d.isClosed()
+	for _, s := range []struct {
+		nodes []*node
+		state string
+		once  string
+	}{
+		{idle, "power_down", once}, {rising, "power_down_force", once}, {held, "power_down", "their jobs have left"},
+	} {
+		if len(s.nodes) > 0 {
+			d.do(plan.SetNodes{Nodes: namesOf(s.nodes), State: s.state, Why: "they are taken down"}, s.once)
+		}
+	}
+}
+
+// deleteReservations deletes the cluster's reservations whose nodes are powered down. One
+// that has other nodes too keeps them.
+func (d *draft) deleteReservations() {
+	left := 0
+	for _, row := range d.snap.Unread {
+		if row.Kind == slurm.ReservationRow && memo.IsReservation(d.cfg.Cluster, row.Name) {
+			left++
+		}
+	}
+	for _, r := range d.snap.Reservations {
+		if !memo.IsReservation(d.cfg.Cluster, r.Name) {
+			continue
+		}
+		var others, ours []string
+		for _, name := range r.Nodes {
+			if set, _, ok := d.cfg.Find(name); ok && !d.isOurs(set.Name) || !ok && d.o.NodeSet != "" {
+				others = append(others, name)
+			} else {
+				ours = append(ours, name)
+			}
+		}
+		if len(ours) == 0 && len(others) > 0 {
+			continue
+		}
+		left++
+		of := plan.OfReservation{Name: r.Name}
+		if len(others) > 0 {
+			d.do(plan.SetReservation{OfReservation: of, Nodes: others, Why: "its other nodes are taken down"}, d.anyInUse(ours))
+		} else {
+			d.do(plan.DeleteReservation{OfReservation: of, Why: "its nodes are taken down"}, d.anyInUse(ours))
+		}
+	}
+	d.plan.Left.Reservations = &left
+}
+
+// nameUndo names the commands that open partitions and nodes again.
+func (d *draft) nameUndo() {
+	for _, p := range d.snap.Partitions {
+		if d.isWhole(p) && !p.Begins {
+			d.plan.Undo = append(d.plan.Undo, fmt.Sprintf("scontrol update partitionname=%s state=up", p.Name))
+		}
+	}
+	var drained []string
+	for _, n := range d.nodes {
+		if n.State.Has(slurm.Drain) && n.Reason == reason {
+			drained = append(drained, n.Name)
+		}
+	}
+	if len(drained) > 0 {
+		d.plan.Undo = append(d.plan.Undo, fmt.Sprintf("scontrol update nodename=%s state=resume", slurm.Fold(drained)))
+	}
+}

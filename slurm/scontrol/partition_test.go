@@ -1,0 +1,23 @@
+package scontrol
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPartitionIsClosedByItsName(t *testing.T) {
+	c := newClient(t, dummy{})
+	require.NoError(t, c.ClosePartition(t.Context(), "train_a3.x-1"))
+	made := calls(t, c)
+	require.Len(t, made, 1)
+	require.Equal(t, []string{"scontrol", "update", "partitionname=train_a3.x-1", "state=down"}, made[0].Args)
+}
+
+func TestWhatIsNoNameOfAPartitionClosesNone(t *testing.T) {
+	c := newClient(t, dummy{})
+	for _, name := range []string{"", "a b", "a,b", "-a", "a state=up"} {
+		require.ErrorContains(t, c.ClosePartition(t.Context(), name), "is not a partition's name")
+	}
+	require.Empty(t, calls(t, c))
+}

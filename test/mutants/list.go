@@ -84,7 +84,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/match_requests.go",
-		"if asked := r.request.Duration; asked > 0 && asked < serves.lease && !w.isEnough(r, serves) {",
+		"if isShort(r, serves) && !w.isEnough(r, serves) {",
 		"if asked := r.request.Duration; asked < 0 {", planner,
 	},
 	{

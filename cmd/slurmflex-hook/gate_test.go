@@ -3,6 +3,7 @@ package main
 import (
 	"net"
 	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,13 +39,23 @@ func gateEnv(more ...string) []string {
 	return append([]string{beProgram, "SLURM_JOB_ID=812", "SLURM_JOB_NODELIST=alpha-a3-[0-1]", "SLURM_HET_JOB_ID=811"}, more...)
 }
 
-func TestTheGateWaitsUntilTheDaemonOpensIt(t *testing.T) {
-	w, arrivals := gated(t)
+// arrive runs the gate; what comes is its exit code.
+func arrive(t *testing.T, w *world) <-chan int {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), w.path("gate"))
+	cmd.Env = gateEnv()
+	require.NoError(t, cmd.Start())
 	code := make(chan int, 1)
 	go func() {
-		c, _ := run(t, gateEnv(), w.path("gate"))
-		code <- c
+		_ = cmd.Wait() // its exit code is what counts
+		code <- cmd.ProcessState.ExitCode()
 	}()
+	return code
+}
+
+func TestTheGateWaitsUntilTheDaemonOpensIt(t *testing.T) {
+	w, arrivals := gated(t)
+	code := arrive(t, w)
 	a := <-arrivals
 	assert.Equal(t, flex.WakeUp{Cluster: "alpha", Verb: "gate", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}, Het: 811}, a.call)
 	require.NoError(t, flex.HoldGate(a.conn))
@@ -87,11 +98,7 @@ func TestTheGateNeverFails(t *testing.T) {
 
 func TestTheGateOfADaemonThatDiesIsOpen(t *testing.T) {
 	w, arrivals := gated(t)
-	code := make(chan int, 1)
-	go func() {
-		c, _ := run(t, gateEnv(), w.path("gate"))
-		code <- c
-	}()
+	code := arrive(t, w)
 	(<-arrivals).conn.Close() // as the kernel does
 	assert.Zero(t, <-code)
 }

@@ -18,7 +18,7 @@ import (
 
 func TestStatusShowsTheQuotas(t *testing.T) {
 	w := newWorld(t)
-	w.cloud.SetQuota("us-central1", "PREEMPTIBLE_NVIDIA_H100_GPUS", 24)
+	require.NoError(t, w.cloud.SetQuota("us-central1", "PREEMPTIBLE_NVIDIA_H100_GPUS", 24))
 	w.waiting(t)
 	w.flex(t, "sync").exits(t, exitDone)
 	r := w.flex(t, "status").exits(t, exitDone)

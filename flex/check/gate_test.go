@@ -36,16 +36,24 @@ func TestTheGateIsCheckedWhereSlurmConfNamesIt(t *testing.T) {
 		"another program":                   {version: "22.05.8", gates: 40, conf: slurm.Config{"PrologSlurmctld": own, "PrologEpilogTimeout": "60"}},
 		"as it should":                      {version: "22.05.8", gates: 10, conf: slurm.Config{"PrologSlurmctld": gate, "PrologEpilogTimeout": "65534"}},
 		"as one of several, on newer Slurm": {version: "26.05.5", gates: 40, conf: slurm.Config{"PrologSlurmctld[0]": own, "PrologSlurmctld[1]": gate}},
-		"with more than slurmctld can stop with": {version: "23.11.4", gates: 11, conf: slurm.Config{"PrologSlurmctld": gate},
-			want: []string{"c.yaml:21: slurmflex.max_gates: slurmctld 23.11.4 may never stop while 11 gates wait; set this to at most 10"}},
-		"with a time limit": {version: "24.11.5", gates: 10, conf: slurm.Config{"PrologSlurmctld": gate, "PrologEpilogTimeout": "60"},
-			want: []string{"/nonexistent/slurm.conf: PrologEpilogTimeout: after 60 s Slurm ends the gate of a job that waits for its nodes, and requeues the job; remove this or the gate"}},
-		"that is not there": {version: "24.11.5", gates: 10, conf: slurm.Config{"PrologSlurmctld": "/nonexistent/gate"},
+		"with more than slurmctld can stop with": {
+			version: "23.11.4", gates: 11, conf: slurm.Config{"PrologSlurmctld": gate},
+			want: []string{"c.yaml:21: slurmflex.max_gates: slurmctld 23.11.4 may never stop while 11 gates wait; set this to at most 10"},
+		},
+		"with a time limit": {
+			version: "24.11.5", gates: 10, conf: slurm.Config{"PrologSlurmctld": gate, "PrologEpilogTimeout": "60"},
+			want: []string{"/nonexistent/slurm.conf: PrologEpilogTimeout: after 60 s Slurm ends the gate of a job that waits for its nodes, and requeues the job; remove this or the gate"},
+		},
+		"that is not there": {
+			version: "24.11.5", gates: 10, conf: slurm.Config{"PrologSlurmctld": "/nonexistent/gate"},
 			want: []string{"/nonexistent/slurm.conf: PrologSlurmctld: Slurm cannot call /nonexistent/gate: stat /nonexistent/gate: no such file or directory, so no job starts; " +
-				"set PrologSlurmctld=/usr/libexec/slurmflex/gate or remove it, and restart slurmctld"}},
-		"that is not executable": {version: "24.11.5", gates: 10, conf: slurm.Config{"PrologSlurmctld": shut},
+				"set PrologSlurmctld=/usr/libexec/slurmflex/gate or remove it, and restart slurmctld"},
+		},
+		"that is not executable": {
+			version: "24.11.5", gates: 10, conf: slurm.Config{"PrologSlurmctld": shut},
 			want: []string{"/nonexistent/slurm.conf: PrologSlurmctld: Slurm cannot call " + shut + ": it is not executable, so no job starts; " +
-				"set PrologSlurmctld=/usr/libexec/slurmflex/gate or remove it, and restart slurmctld"}},
+				"set PrologSlurmctld=/usr/libexec/slurmflex/gate or remove it, and restart slurmctld"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := changed(t, "project", "project")

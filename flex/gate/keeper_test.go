@@ -80,7 +80,7 @@ func (w *world) clock() time.Time {
 	return w.at
 }
 
-func (w *world) NodesNamed(_ context.Context, names []string) ([]slurm.Node, error) {
+func (w *world) NodesNamed(context.Context, []string) ([]slurm.Node, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.nodes, w.unread

@@ -82,8 +82,11 @@ func anyWorld(t *rapid.T, readable bool) plan.Snapshot {
 			s.Unseen[rapid.SampledFrom([]string{us, europe}).Draw(t, "region")] = errors.New("503")
 		}
 		s.Unread = rapid.SampledFrom([]slurm.Unread{
-			nil, {{Kind: slurm.JobRow, Name: "9"}}, {{Kind: slurm.JobRow, NodesKnown: true, Nodes: flexNodes[:2]}},
-			{{Kind: slurm.PartitionRow, Name: "odd"}}, {{Kind: slurm.NodeRow}},
+			nil,
+			{{Kind: slurm.JobRow, Name: "9"}},
+			{{Kind: slurm.JobRow, NodesKnown: true, Nodes: flexNodes[:2]}},
+			{{Kind: slurm.PartitionRow, Name: "odd"}},
+			{{Kind: slurm.NodeRow}},
 		}).Draw(t, "unread rows")
 	}
 	return s

@@ -85,7 +85,7 @@ func (l Left) none() bool {
 	return l.Instances+l.Groups+l.Requests+l.Policies == 0 && (l.Reservations == nil || *l.Reservations == 0)
 }
 
-// String counts all of it: 0 instances, 1 group, …
+// String counts all of it, as in "0 instances, 1 group".
 func (l Left) String() string {
 	text := strings.Join([]string{
 		count(l.Instances, "instance", "instances"), count(l.Groups, "group", "groups"),

@@ -309,15 +309,18 @@ var mutants = []mutant{
 	},
 	{
 		"an interrupted trial leaves what it has created", "flex/trial/leave.go",
-		"context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)", "context.WithTimeout(ctx, leaveLimit)", []string{"flex/trial"},
+		"context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)", "context.WithTimeout(ctx, leaveLimit)",
+		[]string{"flex/trial"},
 	},
 	{
 		"a call of a trial that has begun is broken off", "flex/trial/trial.go",
-		"context.WithTimeout(context.WithoutCancel(ctx), callLimit)", "context.WithTimeout(ctx, callLimit)", []string{"flex/trial"},
+		"context.WithTimeout(context.WithoutCancel(ctx), callLimit)", "context.WithTimeout(ctx, callLimit)",
+		[]string{"flex/trial"},
 	},
 	{
 		"a trial's transcript has the text of metadata and labels", "flex/trial/transcript/scrub.go",
-		"all = all || slices.Contains(closed, field)", "all = all && slices.Contains(closed, field)", []string{"flex/trial/transcript"},
+		"all = all || slices.Contains(closed, field)", "all = all && slices.Contains(closed, field)",
+		[]string{"flex/trial/transcript"},
 	},
 	{
 		"another cluster's groups are taken down too", "flex/takedown/cloud.go",

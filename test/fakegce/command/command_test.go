@@ -184,7 +184,7 @@ func TestWrongUsageNamesTheFlag(t *testing.T) {
 
 // The transcript of a trial that ended before it created anything.
 const brief = `{"transcript":1,"slurmflex":"v0.1.0","begun":"2026-11-22T10:00:00Z","region":"us-central1","machine_type":"g2-standard-4"}
-{"at":0.1,"verb":"GET","path":"/compute/v1/projects/PROJECT/global/instanceTemplates/small","status":200,"answer":{"kind":"compute#instanceTemplate","id":"1","creationTimestamp":"2026-11-01T00:00:00.000-07:00","selfLink":"https://x/small","name":"small","properties":{"machineType":"g2-standard-4","disks":[{"boot":true,"initializeParams":{"sourceImage":"REMOVED"}}],"networkInterfaces":[{"network":"REMOVED"}]}}}
+{"at":0.1,"verb":"GET","path":"/compute/v1/projects/PROJECT/global/instanceTemplates/small","status":200,"answer":{"kind":"compute#instanceTemplate","id":"1","creationTimestamp":"2026-11-01T00:00:00.000-07:00","selfLink":"https://x/small","name":"small","properties":{"machineType":"g2-standard-4","disks":[{"kind":"compute#attachedDisk","index":0,"boot":true,"initializeParams":{"sourceImage":"REMOVED"}}],"networkInterfaces":[{"kind":"compute#networkInterface","network":"REMOVED"}]}}}
 {"at":0.2,"verb":"GET","path":"/compute/v1/projects/PROJECT/zones/us-central1-a/machineTypes/nope","status":STATUS,"answer":{"error":{"code":STATUS,"message":"?","errors":[{"reason":"notFound","domain":"global","message":"?"}]}}}
 `
 

@@ -142,7 +142,7 @@ func (c *Cluster) Partitions(ctx context.Context) ([]slurm.Partition, error) {
 	list := make([]slurm.Partition, len(c.partitions))
 	for i, p := range c.partitions {
 		list[i] = p.Partition
-		list[i].Up = true
+		list[i].Up, list[i].Begins = true, true
 		if !c.habits.partitionPower {
 			list[i].PowerDownOnIdle, list[i].ResumeTimeout, list[i].SuspendTime = false, slurm.Limit{}, slurm.Limit{}
 		}

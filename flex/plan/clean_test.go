@@ -55,6 +55,13 @@ func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 		"more instances are to be deleted than max_deletions_per_round allows: the configuration knows no node of that name")
 }
 
+// The job that has their nodes now may have to wait for that, and has no failed boot.
+func TestMachinesThatCameForAnotherJobAreDeletedAFewAtATime(t *testing.T) {
+	given := seen(nodes("alpha-a3-[0-2]", poweringUp), job(8, "train", "15:00", configured, "alpha-a3-[0-2]"), started(8, 30*time.Minute),
+		groupOf(7), machinesOf(7, "alpha-a3-[0-2]"), aged(time.Hour))
+	situations(t, deleting(t, 2))("and nothing else", given, "delete instances alpha-a3-[0-1] of alpha-a3-job-7")
+}
+
 func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
 	given := func(ago time.Duration, more ...part) Snapshot {
 		waits := group("alpha-gone-job-7", forJob("gone", 7), accepted("alpha-gone-[0-1]"))

@@ -98,7 +98,8 @@ func (s *scene) watchBoot(m *member, b *boots) {
 		switch {
 		case m.power == up && !m.State.Has(slurm.NotResponding):
 			b.up = later(b.up, in.Created)
-		case limit > 0 && m.power == rising && !m.doubted && m.State.Base != slurm.Down && s.isOld(m.wantedSince(in), limit):
+		case limit > 0 && m.power == rising && !m.doubted && m.State.Base != slurm.Down &&
+			s.isOld(m.wantedSince(in), limit) && !s.isLeftover(m, in):
 			late = true
 			b.gangs[in.gang()] = later(b.gangs[in.gang()], in.Created)
 		}

@@ -273,13 +273,15 @@ const bootLoss = 5 * time.Minute
 // be done before the lease of one of its nodes ends. Of a node that was up when
 // the job was given it, Slurm judges by that time, though the job may have waited
 // for its other nodes since. A job that was put on nodes of another one after the
-// last pass is excepted: Slurm calls nobody then. A lease that was requested for another
-// job may lack what a boot takes of it.
+// last pass is excepted: Slurm calls nobody then. So is one that something kept waiting
+// since: old machines of its nodes may have been taken for good ones meanwhile, and the
+// leases of the others run. A lease that was requested for another job may lack what a
+// boot takes of it.
 func (c *check) start(l life) {
 	c.mu.Lock()
 	unseen := l.given.After(c.looked)
 	c.mu.Unlock()
-	if !c.w.well() || unseen || l.Limit.Kind != slurm.LimitSet {
+	if !c.w.well() || !c.w.wellFor(time.Since(l.given)) || unseen || l.Limit.Kind != slurm.LimitSet {
 		return
 	}
 	for _, node := range l.Nodes {

@@ -108,9 +108,9 @@ func (k *Keeper) Arrive(conn net.Conn, call flex.WakeUp) {
 	}
 }
 
-// open opens a gate; mu is held.
+// open opens a gate, which has been told of by then; mu is held.
 func (k *Keeper) open(h *held, why Outcome) {
-	h.conn.Close()
+	defer h.conn.Close()
 	if k.held[h.Job] == h {
 		delete(k.held, h.Job)
 	}

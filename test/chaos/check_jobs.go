@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"slurmflex/config"
@@ -76,14 +77,18 @@ func (c *check) patient() {
 	if !c.w.wellFor(slack) {
 		return
 	}
-	cfg, st := c.w.config(), c.w.state()
+	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // few looks need the cloud
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
 		if l.State != slurm.JobConfiguring || l.stays || !setOf(l.Nodes[0]).exclusive {
 			continue
 		}
 		set, _, _ := cfg.Find(l.Nodes[0])
-		since := l.given
+		limit, since := set.Flex.ProvisionTimeout, l.given
+		if limit == 0 || time.Since(since) <= limit+slack {
+			continue
+		}
+		st := state()
 		for _, other := range queue {
 			if other.HetID == 0 || other.HetID != l.HetID || other.ID == l.ID {
 				continue
@@ -102,7 +107,7 @@ func (c *check) patient() {
 			}
 			since = later(since, c.w.machines.of(name).left)
 		}
-		if limit := set.Flex.ProvisionTimeout; limit > 0 && time.Since(since) > limit+slack {
+		if time.Since(since) > limit+slack {
 			c.fail(lostJob, "job %d waits for machines for %v, and may for %v", l.ID, time.Since(since).Truncate(time.Second), limit)
 		}
 	}

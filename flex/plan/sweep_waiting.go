@@ -54,7 +54,8 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 			now.Armed = c.job.Start
 		}
 		change := SetNodes{Nodes: nodes, Why: c.why()}
-		if due > 0 && w.snap.Now.Sub(now.Armed) >= due {
+		// One from the future was noted by a clock that was ahead, and says nothing.
+		if age := w.snap.Now.Sub(now.Armed); due > 0 && (age >= due || age < -maxSkew) {
 			now.Armed = w.snap.Now.Truncate(time.Second)
 			change.State = "power_up"
 			change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.snap.ResumeTimeout))

@@ -132,7 +132,9 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 		if job := c.w.watch.runner(name); job != nil && in.Status == "RUNNING" {
 			c.fail(wrongKill, "%s deletes machine %s, on which job %d runs", p.name, name, job.ID)
 		}
-		c.brake(p, name)
+		if in.Status != "TERMINATED" { // nothing runs on one that has stopped
+			c.brake(p, name)
+		}
 	}
 }
 

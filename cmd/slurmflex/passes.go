@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
 	"slurmflex/flex"
@@ -41,6 +44,11 @@ feeds the watchdog.`,
   slurmflex --log-level debug daemon`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withReconciler(cmd.Context(), func(ctx context.Context, r *flex.Reconciler) error {
+				// From here on no HUP or USR1 ends the daemon, however early it comes.
+				hangups := make(chan os.Signal, 1)
+				signal.Notify(hangups, unix.SIGHUP)
+				defer signal.Stop(hangups)
+				defer a.toggleDebug()()
 				gates := gate.New(r.Config, a.scheduler(r.Config), a.measures, r.Log, time.Now)
 				wakeUps, err := flex.Listen(ctx, flex.SocketPath(r.Config.Options.RunDir), r.Config.Cluster, r.Log, gates)
 				if err != nil {
@@ -51,12 +59,11 @@ feeds the watchdog.`,
 					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
 				ctx, stop := context.WithCancel(ctx)
 				board, served := a.serve(ctx, r)
-				reloaded := a.reloading(ctx, r, board, gates)
+				reloaded := a.reloading(ctx, r, board, gates, hangups)
 				var holding sync.WaitGroup
 				holding.Go(func() { gates.Run(ctx) })
 				defer func() { stop(); served(); reloaded(); holding.Wait() }()
 				defer superviseBySystemd(ctx, r)()
-				defer a.toggleDebug()()
 				return r.Run(ctx, a.lock(r.Config), wakeUps)
 			})
 		},

@@ -104,6 +104,15 @@ func (w *world) daemon(t *testing.T) *process {
 	return d
 }
 
+// wakeUp hands a wake-up over to the daemon, again where a busy machine lets it be
+// late.
+func (w *world) wakeUp(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return flex.Send(t.Context(), flex.SocketPath(w.path("run")), flex.WakeUp{Cluster: "alpha", Verb: "resume", Nodes: "alpha-a3-[0-1]", Jobs: []uint32{812}}) == nil
+	}, slack, poll, "the daemon is late each time")
+}
+
 // talking starts a daemon, and returns how to wait until its log says something.
 func (w *world) talking(t *testing.T) (d *process, says func(text string)) {
 	t.Helper()
@@ -138,7 +147,15 @@ func TestTheDaemonServesAHookAtOnceAndStopsWhenTold(t *testing.T) {
 	says("daemon ready")
 	require.Eventually(t, func() bool { return w.count(t, "squeue") > 0 }, slack, poll, "its first pass has read the nodes")
 	w.waiting(t)
-	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	for begun := time.Now(); ; { // a busy machine may let the daemon be late, and the hook makes a pass of its own
+		w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+		late := w.log(t, "warn")
+		if len(late) == 0 {
+			break
+		}
+		require.Less(t, time.Since(begun), slack, "the daemon is late each time: %s", late)
+		require.NoError(t, os.Remove(w.path("log/slurmflex.log")))
+	}
 	says(`{"verb": "resume", "nodes": "alpha-a3-[0-1]", "jobs": [812]}`)
 	require.Eventually(t, func() bool { return len(w.machines()) == 2 }, slack, poll)
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))

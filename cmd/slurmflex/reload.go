@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"reflect"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
 	"slurmflex/flex"
@@ -40,14 +38,12 @@ type reloader struct {
 }
 
 // reloading serves HUPs until ctx ends. What it returns waits for that.
-func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, gates *gate.Keeper) (wait func()) {
+func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, gates *gate.Keeper, hangups <-chan os.Signal) (wait func()) {
 	l := &reloader{app: a, r: r, board: board, gates: gates, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
 	r.Between = l.between
-	hangups, over := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(hangups, unix.SIGHUP)
+	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		defer signal.Stop(hangups)
 		again := time.NewTicker(lookAgain)
 		defer again.Stop()
 		for {

@@ -109,7 +109,7 @@ func TestOnlyAPassFeedsTheWatchdog(t *testing.T) {
 	defer holder.Close()
 	require.NoError(t, unix.Flock(int(holder.Fd()), unix.LOCK_EX))
 	begun := w.count(t, "squeue")
-	w.hook(t, "resume", "alpha-a3-[0-1]", w.resumeFile(t)).exits(t, exitDone).settle(t)
+	w.wakeUp(t)
 	require.Eventually(t, func() bool { return w.locked(t, "run/next.lock") }, slack, poll, "the pass waits for its turn")
 	m.hearsNothing(t)
 	require.Equal(t, begun, w.count(t, "squeue"))

@@ -191,13 +191,17 @@ func TestACallerOfAnotherUserIsRefused(t *testing.T) {
 
 func TestADaemonThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
 	path, _ := pretender(t)
-	begun := time.Now()
-	err := Send(t.Context(), path, someWakeUp)
+	var begun time.Time
+	var err error
+	for !errors.As(err, new(UnreceiptedError)) { // it may have taken it; a busy machine may take all the time to connect
+		begun = time.Now()
+		err = Send(t.Context(), path, someWakeUp)
+		require.Error(t, err)
+	}
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.ErrorAs(t, err, new(UnreceiptedError), "it may have taken it")
 	assert.ErrorContains(t, err, "no receipt from the daemon at "+path)
 	assert.GreaterOrEqual(t, time.Since(begun), wakeUpTime)
-	assert.Less(t, time.Since(begun), 50*wakeUpTime) // the machine may be busy
+	assert.Less(t, time.Since(begun), time.Minute) // the machine may be busy
 }
 
 func TestAnotherReceiptThanOursIsNone(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestADaemonOutlivesAHungScontrolAndDestroysNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.left(t)
 	w.configure(t, "interval: 1h", "interval: 1s")
@@ -22,7 +23,7 @@ func TestADaemonOutlivesAHungScontrolAndDestroysNothing(t *testing.T) {
 	w.answer(t, "scontrol", `case "$*" in *" nodes") sleep 600 & echo $$ $! >>DIR/hung; exec sleep 600;; esac
 `+knowing)
 	d := w.flex(t, "daemon")
-	d.Env = append(d.Env, slurmLimit+"=300ms")
+	d.Env = append(d.Env, slurmLimit+"=3s")
 	require.NoError(t, d.Start())
 	require.Eventually(t, func() bool { return len(w.hung(t)) >= 2*2 }, slack, poll, "two passes")
 	w.answer(t, "scontrol", knowing)
@@ -33,8 +34,8 @@ func TestADaemonOutlivesAHungScontrolAndDestroysNothing(t *testing.T) {
 	require.NoError(t, d.Process.Signal(unix.SIGTERM))
 	d.exits(t, exitDone).settle(t)
 	said := d.stderr.String()
-	assert.Equal(t, 1, strings.Count(said, "no answer within 300ms"), said)
-	assert.Less(t, strings.Index(said, "no answer within 300ms"), strings.Index(said, "delete instances"), "nothing before Slurm could be read")
+	assert.Equal(t, 1, strings.Count(said, "no answer within 3s"), said)
+	assert.Less(t, strings.Index(said, "no answer within 3s"), strings.Index(said, "delete instances"), "nothing before Slurm could be read")
 }
 
 // hung are the processes that hung scontrols have noted.

@@ -3,6 +3,7 @@ package scontrol
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,7 @@ func beDummy(name string) int {
 	must.Do(json.Unmarshal(must.Get(os.ReadFile(conf)), &d))
 	if name == "scontrol" && len(os.Args) == 2 && os.Args[1] == "linger" {
 		record(conf, name)
+		must.Do(os.NewFile(3, "begun").Close())
 		time.Sleep(time.Hour)
 	}
 	record(conf, name)
@@ -71,7 +73,12 @@ func beDummy(name string) int {
 	if d.Hang || d.Leave {
 		child := exec.Command(os.Args[0], "linger")
 		child.Stdout = os.Stdout
+		begun, begins, err := os.Pipe()
+		must.Do(err)
+		child.ExtraFiles = []*os.File{begins}
 		must.Do(child.Start())
+		must.Do(begins.Close())
+		must.Get(io.ReadAll(begun)) // until it has left its note
 	}
 	if d.Hang {
 		time.Sleep(time.Hour)
@@ -138,7 +145,7 @@ func calls(t *testing.T, c *Client) []call {
 // awaitCalls waits until the client's commands have run n times.
 func awaitCalls(t *testing.T, c *Client, n int) []call {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(calls(t, c)) >= n }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(calls(t, c)) >= n }, time.Minute, 5*time.Millisecond)
 	return calls(t, c)
 }
 
@@ -148,7 +155,7 @@ func requireGone(t *testing.T, pid int) {
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
 func fixture(t *testing.T, version, name string) string {

@@ -21,7 +21,7 @@ import (
 
 // limit bounds the whole demo; Slurm alone takes up to 30 s to start a batch
 // job after its last node is up.
-const limit = 3 * time.Minute
+const limit = 6 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)

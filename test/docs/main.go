@@ -21,7 +21,7 @@ import (
 
 const (
 	// limit bounds the check of all pages.
-	limit = 8 * time.Minute
+	limit = 20 * time.Minute
 	// atOnce is how many pages have a cluster at the same time.
 	atOnce = 4
 )

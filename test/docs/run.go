@@ -22,9 +22,9 @@ import (
 
 const (
 	// blockLimit bounds what is typed in one block.
-	blockLimit = 150 * time.Second
+	blockLimit = 5 * time.Minute
 	// jobLimit bounds the wait for a page's jobs at its end.
-	jobLimit = 5 * time.Minute
+	jobLimit = 10 * time.Minute
 	// shown is how many lines of a block's output a problem has.
 	shown = 15
 )
@@ -150,7 +150,7 @@ func (r *run) awaitBefore(ctx context.Context, text string) (err error) {
 // as long to type.
 func (r *run) awaitPass(ctx context.Context) error {
 	now := time.Now()
-	return lab.Until(ctx, 20*time.Second, "the daemon to make a pass", func() (bool, error) {
+	return lab.Until(ctx, time.Minute, "the daemon to make a pass", func() (bool, error) {
 		out, err := r.cluster.Flex(ctx, "status", "--json")
 		if err != nil {
 			return false, err

@@ -30,7 +30,7 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 		text := strings.TrimSpace(run(t, l, "sacct", "-nPX", "-o", "admincomment", "-j", id))
 		return text, strings.Contains(text, "; waited ")
 	}
-	awaitShown(t, 30*time.Second, "sacct to have what job "+id+" was told last", sacct)
+	awaitShown(t, time.Minute, "sacct to have what job "+id+" was told last", sacct)
 	awaitNothingLeft(t, l)
 
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {

@@ -219,7 +219,7 @@ func (p *pair) slurm(command string, args ...string) (string, error) {
 
 func (p *pair) awaitPing(primary, backup string) {
 	p.t.Helper()
-	await(p.t, 60*time.Second, "the primary to be "+primary+" and the backup "+backup, func() bool {
+	await(p.t, 2*time.Minute, "the primary to be "+primary+" and the backup "+backup, func() bool {
 		out, _ := p.slurm("scontrol", "ping")
 		return strings.Contains(out, "at ctl1 is "+primary) && strings.Contains(out, "at ctl2 is "+backup)
 	})
@@ -248,7 +248,7 @@ func (p *pair) submit() (group string) {
 
 func (p *pair) awaitGroup(name string, there bool) {
 	p.t.Helper()
-	await(p.t, 60*time.Second, fmt.Sprintf("group %s to be there: %t", name, there), func() bool {
+	await(p.t, 2*time.Minute, fmt.Sprintf("group %s to be there: %t", name, there), func() bool {
 		_, ok := p.cloud.State().Group(name)
 		return ok == there
 	})
@@ -280,7 +280,7 @@ func TestOnlyWhereSlurmctldIsActiveActsAndTheBackupTakesOver(t *testing.T) {
 	out, err := p.slurm("scancel", strings.TrimPrefix(second, "alpha-a3-job-"))
 	require.NoError(t, err, out)
 	p.awaitGroup(second, false)
-	await(t, 20*time.Second, "the gate of the job that was cancelled to open", func() bool {
+	await(t, time.Minute, "the gate of the job that was cancelled to open", func() bool {
 		return strings.Contains(readFile(filepath.Join(p.ctl2.dir, "daemon.log")), "gate opened")
 	})
 	_, there := p.cloud.State().Group(first)

@@ -43,7 +43,7 @@ func TestAJobCancelledAtTheWorstMomentLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := submit(t, l, "-p", "train", "-N2", "--time=15")
-			await(t, 40*time.Second, "the moment", func() bool {
+			await(t, time.Minute, "the moment", func() bool {
 				s := state(t, l)
 				g, ok := s.Group("alpha-a3-job-" + id)
 				return ok && len(g.Requests) > 0 && moment(g, s)
@@ -60,7 +60,7 @@ func TestARequestThatItsJobDoesNotWantAnyMoreIsWithdrawn(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *lab.Lab, string){
 		"when it is requeued": func(t *testing.T, l *lab.Lab, id string) {
 			run(t, l, "scontrol", "requeue", id)
-			awaitJob(t, l, 20*time.Second, id, "Restarts", "1")
+			awaitJob(t, l, time.Minute, id, "Restarts", "1")
 			awaitOnlyWanted(t, l, id) // before 24.11 Slurm allocates the same nodes again at once
 		},
 		"when it is requeued and held": func(t *testing.T, l *lab.Lab, id string) {
@@ -70,9 +70,9 @@ func TestARequestThatItsJobDoesNotWantAnyMoreIsWithdrawn(t *testing.T) {
 		},
 		"when it has shrunk": func(t *testing.T, l *lab.Lab, id string) {
 			update(t, l, "jobid="+id, "numnodes=1")
-			awaitJob(t, l, 20*time.Second, id, "NumNodes", "1")
+			awaitJob(t, l, time.Minute, id, "NumNodes", "1")
 			awaitOnlyWanted(t, l, id)
-			await(t, 30*time.Second, "the other nodes to be powered down", func() bool {
+			await(t, time.Minute, "the other nodes to be powered down", func() bool {
 				down := 0
 				for _, n := range flexNodes(t, l) {
 					if n.State.Has(slurm.PoweredDown) {
@@ -98,7 +98,7 @@ func TestARequestThatItsJobDoesNotWantAnyMoreIsWithdrawn(t *testing.T) {
 // allocated: nothing while it is pending.
 func awaitOnlyWanted(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
-	awaitShown(t, 30*time.Second, "requests for the nodes of job "+id+" alone", func() (string, bool) {
+	awaitShown(t, time.Minute, "requests for the nodes of job "+id+" alone", func() (string, bool) {
 		var wanted, asked []string
 		if jobField(t, l, id, "JobState") == "CONFIGURING" {
 			names, err := slurm.Expand(jobField(t, l, id, "NodeList"))
@@ -130,17 +130,17 @@ func TestTheRequestOfACancelledJobServesTheNextOneOnItsNodesIfItsLeaseIsLongEnou
 		return jobField(t, l, next, "JobState") == "COMPLETED"
 	})
 	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1)
-	await(t, time.Minute, "nothing to be left", func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
+	await(t, 2*time.Minute, "nothing to be left", func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
 
 	shut(t, l)
 	short, next := jobAfterJob(t, l, "--time=15", "--time=20")
-	await(t, time.Minute, "the request to be replaced by a longer one", func() bool {
+	await(t, 2*time.Minute, "the request to be replaced by a longer one", func() bool {
 		onePass(t, l)
 		return slices.Equal(liveRequests(state(t, l)), []string{"alpha-a3-job-" + next + "/a1"})
 	})
 	assert.Equal(t, 20*time.Minute, awaitRequest(t, l, "alpha-a3-job-"+next).Duration)
 	cancel(t, l, next)
-	await(t, time.Minute, "nothing to be left of job "+short, func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
+	await(t, 2*time.Minute, "nothing to be left of job "+short, func() bool { onePass(t, l); return len(state(t, l).Groups) == 0 })
 }
 
 // jobAfterJob has a job wait for machines, another one for the same nodes, and
@@ -148,15 +148,15 @@ func TestTheRequestOfACancelledJobServesTheNextOneOnItsNodesIfItsLeaseIsLongEnou
 func jobAfterJob(t *testing.T, l *lab.Lab, limit, nextLimit string) (first, next string) {
 	t.Helper()
 	first = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", limit)
-	awaitJob(t, l, 20*time.Second, first, "JobState", "CONFIGURING")
-	await(t, 30*time.Second, "the request of job "+first, func() bool {
+	awaitJob(t, l, time.Minute, first, "JobState", "CONFIGURING")
+	await(t, time.Minute, "the request of job "+first, func() bool {
 		onePass(t, l)
 		g, ok := state(t, l).Group("alpha-a3-job-" + first)
 		return ok && len(g.Requests) == 1 && g.Requests[0].State == "ACCEPTED"
 	})
 	next = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", nextLimit)
 	cancel(t, l, first)
-	awaitJob(t, l, 30*time.Second, next, "JobState", "CONFIGURING")
+	awaitJob(t, l, time.Minute, next, "JobState", "CONFIGURING")
 	return first, next
 }
 
@@ -172,8 +172,8 @@ func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
 	ctx := context.Background()
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitJob(t, l, 30*time.Second, id, "JobState", "CONFIGURING")
-	await(t, 30*time.Second, "sync to ask for them", func() bool {
+	awaitJob(t, l, time.Minute, id, "JobState", "CONFIGURING")
+	await(t, time.Minute, "sync to ask for them", func() bool {
 		onePass(t, l)
 		return len(state(t, l).Groups) == 1
 	})
@@ -183,7 +183,7 @@ func TestGCCollectsWhatACancelledJobHasLeft(t *testing.T) {
 	assert.Contains(t, out, "cancel request alpha-a3-job-"+id+"/a1\n    because no job wants node")
 	assert.Len(t, state(t, l).Groups, 1, "a dry run changes nothing")
 	// An empty group is left alone in its first half minute.
-	await(t, time.Minute, "nothing to be left in the cloud", func() bool {
+	await(t, 2*time.Minute, "nothing to be left in the cloud", func() bool {
 		_, err := l.Flex(ctx, "gc")
 		return err == nil && len(state(t, l).Groups) == 0
 	})
@@ -203,7 +203,7 @@ func TestGroupsThatAreNotOursAreLeftAlone(t *testing.T) {
 	create(t, l, "instanceGroupManagers/"+beta+"/resizeRequests", &compute.InstanceGroupManagerResizeRequest{
 		Name: "a1", Instances: []*compute.PerInstanceConfig{{Name: "alpha-b-a3-0"}}, RequestedRunDuration: &compute.Duration{Seconds: 600},
 	})
-	await(t, 20*time.Second, "a machine in the other cluster's group", func() bool { return running(state(t, l)) == 1 })
+	await(t, time.Minute, "a machine in the other cluster's group", func() bool { return running(state(t, l)) == 1 })
 	awaitGroups := func(names ...string) {
 		t.Helper()
 		awaitShown(t, 90*time.Second, "these groups alone", func() (string, bool) {

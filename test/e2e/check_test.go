@@ -41,7 +41,7 @@ func reconfigure(t *testing.T, l *lab.Lab) {
 
 func awaitSlurmctld(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	await(t, 20*time.Second, "slurmctld to answer", func() bool {
+	await(t, time.Minute, "slurmctld to answer", func() bool {
 		out, err := l.Slurm(context.Background(), "scontrol", "ping")
 		return err == nil && strings.Contains(out, "is UP")
 	})

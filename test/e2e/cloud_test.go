@@ -77,7 +77,7 @@ func createGroup(t *testing.T, l *lab.Lab, name, description, template string) {
 // awaitRequest waits for the first request of a group.
 func awaitRequest(t *testing.T, l *lab.Lab, group string) (found fakegce.Request) {
 	t.Helper()
-	await(t, 40*time.Second, "a resize request in "+group, func() bool {
+	await(t, time.Minute, "a resize request in "+group, func() bool {
 		g, ok := state(t, l).Group(group)
 		if !ok || len(g.Requests) == 0 {
 			return false
@@ -106,7 +106,7 @@ func awaitRequestState(t *testing.T, l *lab.Lab, group, request, want string) (f
 // its request.
 func awaitLease(t *testing.T, l *lab.Lab, group string, lease time.Duration) (last fakegce.Request) {
 	t.Helper()
-	awaitShown(t, 40*time.Second, fmt.Sprintf("%s to ask for %s", group, lease), func() (string, bool) {
+	awaitShown(t, time.Minute, fmt.Sprintf("%s to ask for %s", group, lease), func() (string, bool) {
 		g, ok := state(t, l).Group(group)
 		if !ok || len(g.Requests) == 0 {
 			return "no request", false
@@ -135,7 +135,7 @@ func awaitPasses(t *testing.T, l *lab.Lab, n int) {
 	t.Helper()
 	looks := func() int { return len(calls(t, l, look)) }
 	before := looks()
-	await(t, time.Minute, fmt.Sprintf("%d passes", n), func() bool { return looks() > before+n })
+	await(t, 2*time.Minute, fmt.Sprintf("%d passes", n), func() bool { return looks() > before+n })
 }
 
 // withdraw cancels jobs and waits until nothing costs money on their account, so
@@ -151,7 +151,7 @@ func withdraw(t *testing.T, l *lab.Lab, ids ...string) {
 // are not collected while they are young.
 func awaitNoCost(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	awaitShown(t, 40*time.Second, "nothing to cost money", func() (string, bool) {
+	awaitShown(t, time.Minute, "nothing to cost money", func() (string, bool) {
 		s, up := state(t, l), notDown(t, l)
 		asked := liveRequests(s)
 		return fmt.Sprintf("%d instances; asked for: %v; up: %v", len(s.Instances), asked, up), len(s.Instances)+len(asked)+len(up) == 0

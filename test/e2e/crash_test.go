@@ -91,7 +91,7 @@ func waiting(t *testing.T) (*lab.Lab, *door) {
 	t.Cleanup(server.Close)
 	l := cluster(t, lab.Options{NoHooks: true, Endpoint: server.URL})
 	submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
-	await(t, 20*time.Second, "two nodes to power up", func() bool {
+	await(t, time.Minute, "two nodes to power up", func() bool {
 		n := 0
 		for _, node := range flexNodes(t, l) {
 			if node.State.Has(slurm.PoweringUp) {
@@ -123,7 +123,7 @@ func TestAResumeKilledAfterAnyOfItsCallsAndOneSyncEndAsIfUndisturbed(t *testing.
 		require.Error(t, err)
 		_, err = l.Flex(ctx, "sync")
 		require.NoError(t, err, "killed after call %d", killAt)
-		await(t, 5*time.Second, "the request to be accepted", d.settled)
+		await(t, time.Minute, "the request to be accepted", d.settled)
 		require.Equal(t, undisturbed, d.what(), "killed after call %d", killAt)
 	}
 	assert.Equal(t, undisturbed, d.what())
@@ -138,7 +138,7 @@ func TestAResumeByHandAndTheSameAgainMakeOneRequest(t *testing.T) {
 		`{"jobs":[{"job_id":1,"nodes_resume":"alpha-a3-[0-1]"}],"all_nodes_resume":"alpha-a3-[0-1]"}`), 0o644))
 	for range 2 {
 		require.NoError(t, l.Command(ctx, []string{"SLURM_RESUME_FILE=" + file}, "resume", "alpha-a3-[0-1]").Run())
-		await(t, 20*time.Second, "the request", func() bool { return d.what() == undisturbed })
+		await(t, time.Minute, "the request", func() bool { return d.what() == undisturbed })
 	}
 	out, err := l.Flex(ctx, "plan")
 	require.NoError(t, err)

@@ -88,7 +88,7 @@ func TestDownInTheMiddleOfEverythingAndKilledLeavesOnlyWhatIsNotOurs(t *testing.
 	awaitMute(t, l, "alpha-b-a3-0", "alpha-near-0")
 	awaitRequestState(t, l, "alpha-a3-job-"+waiting, "a1", "ACCEPTED")
 	awaitUp(t, l, "alpha-st-0")
-	await(t, 30*time.Second, "a reservation for the end of leases", func() bool {
+	await(t, time.Minute, "a reservation for the end of leases", func() bool {
 		return strings.Contains(ask(t, l, "scontrol", "show", "reservation", "-o"), "slurmflex-alpha-1")
 	})
 	require.Len(t, state(t, l).Policies, 1)
@@ -132,7 +132,7 @@ func TestDownInTheMiddleOfEverythingAndKilledLeavesOnlyWhatIsNotOurs(t *testing.
 	awaitRequest(t, l, "alpha-a3-job-"+waiting)
 
 	_, _ = l.Slurm(ctx, "scontrol", "shutdown") // 26.05 ends before it answers
-	await(t, 30*time.Second, "slurmctld to end", func() bool {
+	await(t, time.Minute, "slurmctld to end", func() bool {
 		out, _ := l.Slurm(ctx, "scontrol", "ping")
 		return strings.Contains(out, " is DOWN")
 	})

@@ -70,7 +70,7 @@ func TestALeaseIsAsLongAsItsJobsNeedIt(t *testing.T) {
 func leasesOfAnArray(t *testing.T, l *lab.Lab) {
 	array := submit(t, l, "-p", "train", "-N1", "--time=12", "--array=0-1")
 	var tasks []string
-	await(t, 20*time.Second, "both tasks to be allocated nodes", func() bool {
+	await(t, time.Minute, "both tasks to be allocated nodes", func() bool {
 		tasks = strings.Fields(ask(t, l, "squeue", "-h", "-r", "-t", "CONFIGURING", "-o", "%A"))
 		return len(tasks) == 2
 	})
@@ -99,16 +99,16 @@ func leaseOfASharedNode(t *testing.T, l *lab.Lab) {
 	group := "alpha-shared-job-" + long
 	asked := awaitLease(t, l, group, 20*time.Minute)
 	short := one("--time=15")
-	awaitJob(t, l, 20*time.Second, short, "JobState", "CONFIGURING")
+	awaitJob(t, l, time.Minute, short, "JobState", "CONFIGURING")
 	awaitPasses(t, l, 2)
 	assert.Equal(t, asked.Name, awaitLease(t, l, group, 20*time.Minute).Name, "it serves the shorter job too")
 	cancel(t, l, long)
 	longer := one("--time=30")
-	awaitJob(t, l, 20*time.Second, longer, "JobState", "CONFIGURING")
-	awaitTold(t, l, time.Minute, longer, "less than its time limit of 00:30:00")
+	awaitJob(t, l, time.Minute, longer, "JobState", "CONFIGURING")
+	awaitTold(t, l, 2*time.Minute, longer, "less than its time limit of 00:30:00")
 	assert.Equal(t, asked.Name, awaitLease(t, l, group, 20*time.Minute).Name, "the longer job takes no place in the queue from the shorter one")
 	cancel(t, l, short)
-	awaitShown(t, 40*time.Second, "a request for the job that is left", func() (string, bool) {
+	awaitShown(t, time.Minute, "a request for the job that is left", func() (string, bool) {
 		s := state(t, l)
 		live := liveRequests(s)
 		if len(live) != 1 {
@@ -152,6 +152,6 @@ func leaseOfAJobThatIsGivenMoreTime(t *testing.T, l *lab.Lab) {
 func endOfAJobThatIsTooLong(t *testing.T, l *lab.Lab) {
 	capacity(t, l, "g2-standard-4", 1)
 	id := submitScript(t, l, "sleep 600", "-p", "capped", "-N1", "--time=60")
-	awaitTold(t, l, time.Minute, id, `end at .*Z, before its time limit`)
+	awaitTold(t, l, 2*time.Minute, id, `end at .*Z, before its time limit`)
 	withdraw(t, l, id)
 }

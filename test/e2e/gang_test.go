@@ -44,10 +44,10 @@ func TestPartOfAGangIsReturnedWhenTheRestDoesNotComeInTime(t *testing.T) {
 	parts := []string{"alpha-a4-job-" + id, "alpha-a4-job-" + id + "-p1"}
 	assert.Len(t, awaitRequest(t, l, parts[0]).Instances, 22, "as many as a sub-block holds")
 	assert.Len(t, awaitRequest(t, l, parts[1]).Instances, 2)
-	await(t, time.Minute, "machines of one part", func() bool { return len(state(t, l).Instances) > 0 })
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
+	await(t, 2*time.Minute, "machines of one part", func() bool { return len(state(t, l).Instances) > 0 })
+	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
 	awaitTold(t, l, 10*time.Second, id, `gang_timeout`)
-	await(t, time.Minute, "the machines to be returned", func() bool { return len(state(t, l).Instances) == 0 })
+	await(t, 2*time.Minute, "the machines to be returned", func() bool { return len(state(t, l).Instances) == 0 })
 	cancelForGood(t, l, id)
 	for _, part := range parts {
 		policy := madeAt(t, l, "resourcePolicies.insert", part, `"SUBBLOCK"`)

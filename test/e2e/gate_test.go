@@ -39,7 +39,7 @@ func gates(t *testing.T, l *lab.Lab) (n int) {
 
 func awaitGates(t *testing.T, l *lab.Lab, n int) {
 	t.Helper()
-	awaitShown(t, 30*time.Second, fmt.Sprintf("%d gates to wait", n), func() (string, bool) {
+	awaitShown(t, time.Minute, fmt.Sprintf("%d gates to wait", n), func() (string, bool) {
 		now := gates(t, l)
 		return fmt.Sprint(now), now == n
 	})
@@ -49,7 +49,7 @@ func awaitGates(t *testing.T, l *lab.Lab, n int) {
 func restart(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	run(t, l, "scontrol", "shutdown", "slurmctld")
-	await(t, 20*time.Second, "slurmctld to have ended", func() bool {
+	await(t, time.Minute, "slurmctld to have ended", func() bool {
 		_, err := os.Stat(filepath.Join(l.Dir, "state/ctld.pid"))
 		return os.IsNotExist(err)
 	})
@@ -65,13 +65,13 @@ func TestAJobStartsAtOnceWhenItsGateOpens(t *testing.T) {
 		[]byte("#!/bin/sh\necho $SLURM_JOB_ID >>"+l.Log("prolog")+"\n[ $SLURM_JOB_PARTITION != fixed ]\n"), 0o755))
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=10")
 	awaitTheirNodes(t, l, id)
-	awaitJob(t, l, 8*time.Second, id, "JobState", "RUNNING")
+	awaitJob(t, l, 13*time.Second, id, "JobState", "RUNNING")
 	assert.Equal(t, 1, gatesOpened(l, "up"))
 	cancelForGood(t, l, id)
 	assert.Equal(t, id+"\n", readFile(l.Log("prolog")))
 
 	refused := submit(t, l, "-p", "fixed", "-N1", "--time=10")
-	await(t, 20*time.Second, "the site's own program to refuse the job", func() bool { return jobField(t, l, refused, "Restarts") != "0" })
+	await(t, time.Minute, "the site's own program to refuse the job", func() bool { return jobField(t, l, refused, "Restarts") != "0" })
 	cancelForGood(t, l, refused)
 	awaitNothingLeft(t, l)
 }
@@ -79,7 +79,7 @@ func TestAJobStartsAtOnceWhenItsGateOpens(t *testing.T) {
 // awaitTheirNodes waits until the nodes that a job has been allocated have registered.
 func awaitTheirNodes(t *testing.T, l *lab.Lab, id string) {
 	t.Helper()
-	awaitShown(t, time.Minute, "the nodes of job "+id+" to be up", func() (string, bool) {
+	awaitShown(t, 2*time.Minute, "the nodes of job "+id+" to be up", func() (string, bool) {
 		nodes := strings.TrimSpace(ask(t, l, "squeue", "-h", "-j", id, "-o", "%N"))
 		if nodes == "" {
 			return "no nodes", false
@@ -95,14 +95,14 @@ func TestTheScriptOfAHeterogeneousJobIsNotLostBehindItsGates(t *testing.T) {
 	mute(t, l, "alpha-g2-0")
 	run(t, l, "sbatch", "-o", l.Log("het"), "--time=10", "-p", "train", "-N1", ":", "--time=10", "-p", "fixed", "-N1", "--wrap", "echo done")
 	awaitMute(t, l, "alpha-g2-0")
-	awaitShown(t, 30*time.Second, "the first node to be up", func() (string, bool) {
+	awaitShown(t, time.Minute, "the first node to be up", func() (string, bool) {
 		state := nodeState(t, l, "alpha-a3-0")
 		return state, !regexp.MustCompile("POWERED|POWERING").MatchString(state)
 	})
 	assert.Equal(t, 2, gates(t, l), "the first component waits for the other's nodes")
 	mute(t, l, "")
 	run(t, l, l.Dir+"/bin/boot", "alpha-g2-0")
-	await(t, 8*time.Second, "the script to run", func() bool { return readFile(l.Log("het")) == "done\n" })
+	await(t, 13*time.Second, "the script to run", func() bool { return readFile(l.Log("het")) == "done\n" })
 	awaitNothingLeft(t, l)
 }
 
@@ -113,13 +113,13 @@ func TestGatesUpToTheMostOutliveWhatHappensToTheirJobsSlurmctldAndTheDaemon(t *t
 	for range 4 {
 		ids = append(ids, submit(t, l, "-p", "train", "-N1", "--time=10"))
 	}
-	await(t, 20*time.Second, "one gate to be too many", func() bool { return gatesOpened(l, "full") == 1 })
+	await(t, time.Minute, "one gate to be too many", func() bool { return gatesOpened(l, "full") == 1 })
 	awaitGates(t, l, 3)
 
 	reconfigure(t, l)
 	restart(t, l)
 	for _, id := range ids {
-		awaitJob(t, l, 20*time.Second, id, "JobState", "CONFIGURING")
+		awaitJob(t, l, time.Minute, id, "JobState", "CONFIGURING")
 	}
 
 	require.NoError(t, l.KillDaemon())

@@ -73,7 +73,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 	awaitRequest(t, l, "alpha-shared-job-"+neighbour)
 	beside, taken := submitAsNobody(t, l, "-p", "shared", "-n1", "-o", "/dev/null", script, forged)
 	require.True(t, taken)
-	awaitJob(t, l, 30*time.Second, beside, "NodeList", "alpha-shared-0")
+	awaitJob(t, l, time.Minute, beside, "NodeList", "alpha-shared-0")
 	fail(t, l, "alpha-shared-job-"+neighbour, "a1", "CONDITION_NOT_MET", "no")
 
 	awaitCompleted(t, l, submit(t, l, "-p", "fixed", "-N1", "--time=15"))
@@ -83,7 +83,7 @@ func TestNoTextThatAUserWritesDecidesAnything(t *testing.T) {
 			return shown, regexp.MustCompile(`^JobHeldAdmin\|flex-start: ` + told + `.*\n$`).MatchString(shown)
 		})
 	}
-	awaitShown(t, time.Minute, "job "+beside+" to have lost its node too", func() (string, bool) {
+	awaitShown(t, 2*time.Minute, "job "+beside+" to have lost its node too", func() (string, bool) {
 		restarts := strings.TrimSpace(ask(t, l, "squeue", "-h", "-j", beside, "-O", "RestartCnt"))
 		return restarts, restarts != "0"
 	})
@@ -136,7 +136,7 @@ func TestTheGPUsThatAJobAsksForForgeNoRow(t *testing.T) {
 	require.True(t, taken)
 	assert.Contains(t, ask(t, l, "squeue", "-h", "-j", hostile, "-o", "%b"), "\n"+id+"|")
 
-	awaitShown(t, time.Minute, "the job's row to be read, and its GPUs", func() (string, bool) {
+	awaitShown(t, 2*time.Minute, "the job's row to be read, and its GPUs", func() (string, bool) {
 		why, err := l.Flex(context.Background(), "why", hostile)
 		return why, err == nil && strings.Contains(why, "It asks for 1 of the 8 GPUs of each node")
 	})

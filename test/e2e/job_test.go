@@ -66,7 +66,7 @@ func TestANodePoweredUpByHandGetsARequestOfItsOwnAndGoesWhenPoweredDown(t *testi
 func TestNodesOfOtherNodesetsGoToTheDelegate(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	update(t, l, "nodename=alpha-cpu-[0-1]", "state=power_up")
-	await(t, 20*time.Second, "the delegate to be called", func() bool {
+	await(t, time.Minute, "the delegate to be called", func() bool {
 		text := readFile(l.Log("delegate.log"))
 		return strings.Contains(text, "/bin/delegate alpha-cpu-[0-1]")
 	})

@@ -49,7 +49,7 @@ func TestAKeptMachineServesTheNextJobAndGoesAfterKeepIdle(t *testing.T) {
 	before := state(t, l)
 	require.Len(t, before.Instances, 1)
 	kept := before.Instances[0]
-	awaitShown(t, 20*time.Second, "why to say until when it is kept", func() (string, bool) {
+	awaitShown(t, time.Minute, "why to say until when it is kept", func() (string, bool) {
 		out, _ := l.Flex(context.Background(), "why", kept.Name)
 		return out, strings.Contains(out, "kept for the next job until")
 	})
@@ -85,5 +85,5 @@ func TestSlurmEndsKeepIdleWhileTheDaemonIsDead(t *testing.T) {
 	require.NoError(t, l.StopDaemon())
 	require.Len(t, state(t, l).Instances, 1)
 	await(t, 90*time.Second, "Slurm to power the node down", func() bool { return nodeState(t, l, "alpha-kept-0") != "IDLE+CLOUD" })
-	await(t, 60*time.Second, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
+	await(t, 2*time.Minute, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
 }

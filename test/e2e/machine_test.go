@@ -28,7 +28,7 @@ func mute(t *testing.T, l *lab.Lab, nodes string) {
 // awaitMute waits until machines of these nodes run without a slurmd.
 func awaitMute(t *testing.T, l *lab.Lab, nodes ...string) {
 	t.Helper()
-	await(t, time.Minute, "mute machines", func() bool {
+	await(t, 2*time.Minute, "mute machines", func() bool {
 		mute := strings.Fields(readFile(l.Log("mute.log")))
 		slices.Sort(mute)
 		return slices.Equal(mute, nodes)
@@ -64,7 +64,7 @@ func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
 	id = submit(t, l, "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
 	awaitMute(t, l, "alpha-a3-0")
 	mute(t, l, "")
-	await(t, time.Minute, "the other machine to register", func() bool {
+	await(t, 2*time.Minute, "the other machine to register", func() bool {
 		return !strings.Contains(nodeState(t, l, "alpha-a3-1"), "POWERING_UP")
 	})
 	other, _ = state(t, l).Instance("alpha-a3-1")
@@ -74,8 +74,8 @@ func halfUp(t *testing.T, l *lab.Lab) (id string, other fakegce.Instance) {
 func TestOnAMachineThatIsGoneTheJobIsRequeuedAndNothingIsLeft(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--begin=now")
-	await(t, 60*time.Second, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
-	await(t, 60*time.Second, "the nodes to be up", func() bool {
+	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
+	await(t, 2*time.Minute, "the nodes to be up", func() bool {
 		return !strings.Contains(nodeState(t, l, state(t, l).Instances[0].Name), "POWERING_UP")
 	})
 	tell(t, l, "vms/"+state(t, l).Instances[0].Name+"/delete", nil)
@@ -86,10 +86,10 @@ func TestNodesThatNeverRegisterAreReturnedAndTheirNodesetIsBlocked(t *testing.T)
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
 	id := submit(t, l, "-p", "train", "-N1", "--time=15")
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
-	await(t, 60*time.Second, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
+	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
+	await(t, 2*time.Minute, "the machine to be gone", func() bool { return len(state(t, l).Instances) == 0 })
 	next := submit(t, l, "-p", "train", "-N1", "--time=15")
-	awaitTold(t, l, time.Minute, next, `slurmflex unblock a3`)
+	awaitTold(t, l, 2*time.Minute, next, `slurmflex unblock a3`)
 	_, err := l.Flex(context.Background(), "unblock", "a3")
 	require.NoError(t, err)
 	awaitRequest(t, l, "alpha-a3-job-"+next)
@@ -126,7 +126,7 @@ func TestAJobThatWouldOutliveTheLeaseIsNotStartedOnTheNode(t *testing.T) {
 	cancel(t, l, long)
 	update(t, l, "nodename=alpha-g2-0", "state=power_down_force")
 	awaitNothingLeft(t, l)
-	await(t, 20*time.Second, "the reservation to go", func() bool {
+	await(t, time.Minute, "the reservation to go", func() bool {
 		return !strings.Contains(ask(t, l, "scontrol", "show", "reservation", "-o"), "slurmflex-alpha-")
 	})
 }
@@ -160,14 +160,14 @@ func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) 
 	first, _ := state(t, l).Instance("alpha-leased-0")
 
 	endLease(t, l, "alpha-leased-0", 2*time.Minute)
-	awaitTold(t, l, 20*time.Second, id, "; warned at ")
-	awaitTold(t, l, 40*time.Second, id, "requeued: the lease of its nodes ends at ")
-	awaitJob(t, l, 60*time.Second, id, "JobState", "PENDING")
+	awaitTold(t, l, time.Minute, id, "; warned at ")
+	awaitTold(t, l, time.Minute, id, "requeued: the lease of its nodes ends at ")
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "PENDING")
 	update(t, l, "jobid="+id, "starttime=now") // Slurm waits for two minutes
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
 	second, _ := state(t, l).Instance("alpha-leased-0")
 	assert.True(t, second.Created.After(first.Created))
-	awaitShown(t, 20*time.Second, "its script to run again", func() (string, bool) {
+	awaitShown(t, time.Minute, "its script to run again", func() (string, bool) {
 		told := readFile(story)
 		return told, told == "run\nsaves its work\nrun 1\n"
 	})
@@ -196,7 +196,7 @@ func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
 	start := vm.Terminates.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
-	awaitShown(t, 30*time.Second, "a reservation of "+node+" from "+start, func() (string, bool) {
+	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		for line := range strings.Lines(all) {
 			if strings.Contains(line, "ReservationName=slurmflex-alpha-") && strings.Contains(line, "Nodes="+node+" ") &&

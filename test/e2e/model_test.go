@@ -33,8 +33,8 @@ const (
 
 	// usual is by when the two ends must be the same after a command, and
 	// periodic where slurmctld's 30 s period is waited for.
-	usual    = 10 * time.Second
-	periodic = 45 * time.Second
+	usual    = 20 * time.Second
+	periodic = 90 * time.Second
 )
 
 // twins are a real slurmctld and its model. Every command is given to both, and

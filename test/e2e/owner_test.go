@@ -25,9 +25,9 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 	leader := submit(t, l, "-p", "train", "-N1", "--time=15", ":", "-p", "fixed", "-N2", "--time=15")
 	number, err := strconv.Atoi(leader)
 	require.NoError(t, err)
-	awaitTold(t, l, time.Minute, leader+"+0", `the other components of job `+leader+` are requested first`)
-	awaitTold(t, l, time.Minute, leader+"+1", `for 2 × g2-standard-48 for 01:00:00`)
-	awaitShown(t, 30*time.Second, "a plan with nothing in it", func() (string, bool) {
+	awaitTold(t, l, 2*time.Minute, leader+"+0", `the other components of job `+leader+` are requested first`)
+	awaitTold(t, l, 2*time.Minute, leader+"+1", `for 2 × g2-standard-48 for 01:00:00`)
+	awaitShown(t, time.Minute, "a plan with nothing in it", func() (string, bool) {
 		plan, err := l.Flex(context.Background(), "plan")
 		require.NoError(t, err)
 		return plan, plan == "nothing to do\n"
@@ -43,8 +43,8 @@ func TestEachComponentOfAHeterogeneousJobIsToldWhatItWaitsForAndAllWhatEndsTheWa
 	fail(t, l, fmt.Sprint("alpha-g2-job-", number+1), "a1",
 		"CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
 	for _, component := range []string{leader + "+0", leader + "+1"} {
-		awaitJob(t, l, 30*time.Second, component, "Reason", "JobHeldAdmin")
-		awaitTold(t, l, 30*time.Second, component, `vmExternalIpAccess`)
+		awaitJob(t, l, time.Minute, component, "Reason", "JobHeldAdmin")
+		awaitTold(t, l, time.Minute, component, `vmExternalIpAccess`)
 	}
 	cancelForGood(t, l, leader)
 }
@@ -56,7 +56,7 @@ func TestAHeterogeneousJobsFirstComponentComesLastSoThatItsScriptIsNotLost(t *te
 	number, err := strconv.Atoi(first)
 	require.NoError(t, err)
 	awaitRequest(t, l, fmt.Sprint("alpha-g2-job-", number+1))
-	awaitTold(t, l, time.Minute, first+"+0", `the other components`)
+	awaitTold(t, l, 2*time.Minute, first+"+0", `the other components`)
 	awaitPasses(t, l, 2)
 	_, asked := state(t, l).Group("alpha-a3-job-" + first)
 	assert.False(t, asked, "there is capacity for it, and it would come too early")
@@ -80,10 +80,10 @@ func TestJobsThatSlurmWouldNotRequeueAreToldAndKeepWaitingWhereThatMayHelp(t *te
 	shut(t, l)
 	batch, atTerminal, ids := notRequeued(t, l)
 	for _, i := range atTerminal {
-		i.awaitOnTerminal(t, time.Minute, `flex-start.*capacity`)
-		awaitTold(t, l, 20*time.Second, i.id(t, l), `no capacity`)
+		i.awaitOnTerminal(t, 2*time.Minute, `flex-start.*capacity`)
+		awaitTold(t, l, time.Minute, i.id(t, l), `no capacity`)
 	}
-	awaitTold(t, l, 20*time.Second, batch, `no capacity`)
+	awaitTold(t, l, time.Minute, batch, `no capacity`)
 	awaitPasses(t, l, 3)
 	for _, id := range ids {
 		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
@@ -103,16 +103,16 @@ func TestJobsThatSlurmWouldNotRequeueAreToldWhyBeforeTheirNodesAreTaken(t *testi
 	})
 	batch, atTerminal, ids := notRequeued(t, l)
 	for _, i := range atTerminal {
-		i.awaitOnTerminal(t, 30*time.Second, `vmExternalIpAccess`)
+		i.awaitOnTerminal(t, time.Minute, `vmExternalIpAccess`)
 	}
 	for _, id := range ids {
-		awaitTold(t, l, 30*time.Second, id, `vmExternalIpAccess`)
+		awaitTold(t, l, time.Minute, id, `vmExternalIpAccess`)
 		assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "nothing is taken from job %s yet", id)
 	}
 	for _, i := range atTerminal {
 		assert.NotZero(t, i.awaitEnd(t, 2*time.Minute), "%s has failed", i.name)
 	}
-	awaitJob(t, l, time.Minute, batch, "JobState", "NODE_FAIL")
+	awaitJob(t, l, 2*time.Minute, batch, "JobState", "NODE_FAIL")
 	awaitNothingLeft(t, l)
 	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), len(ids), "no attempt is made that cannot succeed")
 }

@@ -143,7 +143,7 @@ func nodeState(t *testing.T, l *lab.Lab, name string) string {
 
 func awaitUp(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
-	awaitShown(t, time.Minute, "node "+node+" to be up", func() (string, bool) {
+	awaitShown(t, 2*time.Minute, "node "+node+" to be up", func() (string, bool) {
 		state := nodeState(t, l, node)
 		return state, state == "IDLE+CLOUD"
 	})
@@ -185,7 +185,7 @@ func begin(t *testing.T, l *lab.Lab, command, name string, work ...string) *inte
 // id is the job's.
 func (i *interactive) id(t *testing.T, l *lab.Lab) (id string) {
 	t.Helper()
-	await(t, 20*time.Second, "job "+i.name+" to be in the queue", func() bool {
+	await(t, time.Minute, "job "+i.name+" to be in the queue", func() bool {
 		id = strings.TrimSpace(ask(t, l, "squeue", "-h", "-a", "-n", i.name, "-o", "%A"))
 		return id != ""
 	})

@@ -94,7 +94,7 @@ func TestAJobSubmitLuaThatFailsRefusesNoJob(t *testing.T) {
 	require.NoError(t, os.WriteFile(luaFile(l, "job_submit"), []byte(replaced(t, "local nodes =", "local nodes = nil +")(text)), 0o644))
 	later := time.Now().Add(2 * time.Second) // slurmctld does not see a change in the second in which it has read the file
 	require.NoError(t, os.Chtimes(luaFile(l, "job_submit"), later, later))
-	awaitShown(t, 20*time.Second, "the job to be taken", func() (string, bool) {
+	awaitShown(t, time.Minute, "the job to be taken", func() (string, bool) {
 		out, err := submitHeld(l, tooLong...)
 		return out, err == nil
 	})
@@ -127,7 +127,7 @@ func TestCLIFilterLuaShowsTheExpectedWaitAtATerminal(t *testing.T) {
 		"srun --test-only -p train -N2 --gpus-per-node=8 --time=2:00:00 true",
 		"echo '#!/bin/sh' | sbatch --hold -p cpu,train -N2 --time=2:00:00",
 	} {
-		awaitShown(t, 20*time.Second, "the wait on the terminal", func() (string, bool) { // a busy machine takes more than a second
+		awaitShown(t, time.Minute, "the wait on the terminal", func() (string, bool) { // a busy machine takes more than a second
 			out := onTerminal(command)
 			return out, strings.Contains(out, wait) && strings.Count(out, "nodeset") == 1
 		})

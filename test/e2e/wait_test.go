@@ -51,7 +51,7 @@ func TestNodesThatDidNotComeInTimeAreFreeAgainAndTheirRequestIsWithdrawn(t *test
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
+	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
 	cancelForGood(t, l, id)
 }
 
@@ -64,9 +64,9 @@ func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
 			id := submit(t, l, "-p", "train", "-N2", "--time=15")
 			awaitRequest(t, l, "alpha-a3-job-"+id)
 			if then == "cancel" {
-				awaitJob(t, l, time.Minute, id, "JobState", "CANCELLED")
+				awaitJob(t, l, 2*time.Minute, id, "JobState", "CANCELLED")
 			} else {
-				awaitJob(t, l, time.Minute, id, "Reason", held)
+				awaitJob(t, l, 2*time.Minute, id, "Reason", held)
 				cancel(t, l, id)
 			}
 			awaitNothingLeft(t, l)
@@ -79,7 +79,7 @@ func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *test
 	shut(t, l)
 	awaitOnly := func(id string) {
 		t.Helper()
-		await(t, 40*time.Second, "the request of job "+id, func() bool {
+		await(t, time.Minute, "the request of job "+id, func() bool {
 			live := liveRequests(state(t, l))
 			require.LessOrEqual(t, len(live), 1, "max_active_requests")
 			return slices.Equal(live, []string{"alpha-a3-job-" + id + "/a1"})
@@ -88,13 +88,13 @@ func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *test
 	first := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=10")
 	awaitOnly(first)
 	low := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=100")
-	awaitTold(t, l, 30*time.Second, low, `place 1 `)
+	awaitTold(t, l, time.Minute, low, `place 1 `)
 	high := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=1000")
-	awaitTold(t, l, 30*time.Second, high, `place 1 `)
-	awaitTold(t, l, 30*time.Second, low, `place 2 `)
+	awaitTold(t, l, time.Minute, high, `place 1 `)
+	awaitTold(t, l, time.Minute, low, `place 2 `)
 	cancel(t, l, first)
 	awaitOnly(high)
-	awaitTold(t, l, 30*time.Second, low, `place 1 `)
+	awaitTold(t, l, time.Minute, low, `place 1 `)
 	cancel(t, l, high)
 	awaitOnly(low)
 	cancelForGood(t, l, low)
@@ -115,8 +115,8 @@ func TestAJobThatComesStraightBackAfterAFailedAttemptWaitsForTheNext(t *testing.
 	}
 	id := submit(t, l, "-p", "train", "-N2", "--time=15", requeue)
 	fail(t, l, "alpha-a3-job-"+id, "a1", "QUEUING_INFEASIBLE_NO_CAPACITY", "none")
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
-	awaitJob(t, l, 30*time.Second, id, "JobState", state)
+	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
+	awaitJob(t, l, time.Minute, id, "JobState", state)
 	awaitPasses(t, l, 3)
 	assert.Equal(t, "1", jobField(t, l, id, "Restarts"), "it is not returned again for the same failure")
 	assert.Len(t, calls(t, l, "regionInstanceGroupManagerResizeRequests.insert"), 1, "nor asked for before its next attempt")
@@ -135,7 +135,7 @@ func TestAJobWhoseRequestCanNeverSucceedIsHeldAndToldWhy(t *testing.T) {
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	fail(t, l, "alpha-a3-job-"+id, "a1", "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
-	awaitJob(t, l, time.Minute, id, "Reason", "JobHeldAdmin")
+	awaitJob(t, l, 2*time.Minute, id, "Reason", "JobHeldAdmin")
 	assert.Contains(t, jobField(t, l, id, "AdminComment"), "vmExternalIpAccess")
 	cancelForGood(t, l, id)
 }
@@ -146,7 +146,7 @@ func TestAfterAFailureForCapacityTheNextAttemptComesAMinuteLater(t *testing.T) {
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	group := "alpha-a3-job-" + id
 	fail(t, l, group, "a1", "RESOURCE_POOL_EXHAUSTED", "The zone does not have enough resources available.")
-	awaitTold(t, l, 30*time.Second, id, `attempt 1 failed .*enough resources`)
+	awaitTold(t, l, time.Minute, id, `attempt 1 failed .*enough resources`)
 	assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"), "it keeps its nodes meanwhile")
 	second := awaitRequestState(t, l, group, "a2", "ACCEPTED")
 	first := awaitRequestState(t, l, group, "a1", "FAILED")
@@ -161,10 +161,10 @@ func TestAJobWhoseAttemptsAreUsedUpIsRequeuedAlsoWhenTheDaemonHasRestarted(t *te
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
 	group := "alpha-a3-job-" + id
 	fail(t, l, group, "a1", "RESOURCE_POOL_EXHAUSTED", "The zone does not have enough resources available.")
-	awaitJob(t, l, time.Minute, id, "Restarts", "1")
+	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
 	require.NoError(t, l.StopDaemon())
 	require.NoError(t, l.StartDaemon(context.Background()))
-	awaitJob(t, l, time.Minute, id, "Reason", "BeginTime")
+	awaitJob(t, l, 2*time.Minute, id, "Reason", "BeginTime")
 	update(t, l, "jobid="+id, "starttime=now")
 	second := awaitRequestState(t, l, group, "a2", "ACCEPTED")
 	first := awaitRequestState(t, l, group, "a1", "FAILED")
@@ -205,7 +205,7 @@ func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingI
 		jobs[set] = submit(t, l, "-p", set, "-N1", "--time=15")
 	}
 	for set, fix := range fixes {
-		awaitJob(t, l, time.Minute, jobs[set], "Reason", "JobHeldAdmin")
+		awaitJob(t, l, 2*time.Minute, jobs[set], "Reason", "JobHeldAdmin")
 		assert.Regexp(t, fix, jobField(t, l, jobs[set], "AdminComment"))
 		cancel(t, l, jobs[set])
 	}
@@ -216,7 +216,7 @@ func TestAJobWhoseNodesCannotBeProvisionedByFlexStartIsHeldWithTheFixAndNothingI
 func TestTheLegacyPathMakesInstancesWithoutAGroup(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	await(t, 60*time.Second, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
+	await(t, 2*time.Minute, "two instances", func() bool { return len(state(t, l).Instances) == 2 })
 	assert.Empty(t, state(t, l).Groups)
 	awaitDone(t, l, id)
 }
@@ -225,7 +225,7 @@ func TestTheLegacyPathShowsOfAStockoutAndTriesAgain(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "use_bulk_insert: true"})
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--time=15")
-	awaitTold(t, l, time.Minute, id, `attempt 1 failed.*resources`)
+	awaitTold(t, l, 2*time.Minute, id, `attempt 1 failed.*resources`)
 	assert.Equal(t, "CONFIGURING", jobField(t, l, id, "JobState"))
 	capacity(t, l, "", 2)
 	await(t, 100*time.Second, "two instances", func() bool { return len(state(t, l).Instances) == 2 })

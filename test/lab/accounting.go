@@ -64,7 +64,7 @@ func (l *Lab) startAccounting(ctx context.Context) {
 func startServer(ctx context.Context, server *exec.Cmd, port int) {
 	must.Do(server.Start())
 	go func() { _ = server.Wait() }() // it is killed in the end
-	must.Do(Until(ctx, 30*time.Second, server.Path+" to listen", func() (bool, error) {
+	must.Do(Until(ctx, time.Minute, server.Path+" to listen", func() (bool, error) {
 		conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
 		if err != nil {
 			return false, err

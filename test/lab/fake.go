@@ -56,7 +56,7 @@ func (l *Lab) Create(ctx context.Context, collection string, resource any) error
 		}
 		var operation compute.Operation
 		must.Do(json.Unmarshal(answer, &operation))
-		must.Do(Until(ctx, 20*time.Second, "operation "+operation.Name, func() (bool, error) {
+		must.Do(Until(ctx, time.Minute, "operation "+operation.Name, func() (bool, error) {
 			var state fakegce.State
 			err := l.Ask(ctx, "state", &state)
 			return slices.ContainsFunc(state.Operations, func(o fakegce.Operation) bool {

@@ -110,7 +110,7 @@ func (l *Lab) start(ctx context.Context) {
 		l.startAccounting(ctx)
 	}
 	must.Get(l.run(ctx, l.cred, "slurmctld", "-c"))
-	must.Do(Until(ctx, 10*time.Second, "slurmctld to answer", func() (bool, error) {
+	must.Do(Until(ctx, time.Minute, "slurmctld to answer", func() (bool, error) {
 		out, err := l.Slurm(ctx, "scontrol", "ping")
 		return err == nil && strings.Contains(out, "is UP"), nil
 	}))
@@ -211,7 +211,7 @@ func (l *Lab) StartDaemon(ctx context.Context) error {
 	if err := l.daemon.Start(); err != nil {
 		return fmt.Errorf("start daemon: %w", err)
 	}
-	return Until(ctx, 10*time.Second, "the daemon to listen", func() (bool, error) {
+	return Until(ctx, time.Minute, "the daemon to listen", func() (bool, error) {
 		_, err := os.Stat(l.path("run/slurmflex.sock"))
 		return err == nil, nil
 	})

@@ -134,7 +134,7 @@ func (b *browser) call(method string, params, result any) {
 		if result != nil {
 			require.NoError(b.t, json.Unmarshal(got.Result, result))
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(b.t, "Chromium does not answer "+method)
 	}
 }
@@ -145,7 +145,7 @@ func (b *browser) visit(url string) {
 	var went struct{ ErrorText string }
 	b.call("Page.navigate", map[string]any{"url": url}, &went)
 	require.Empty(b.t, went.ErrorText, url)
-	require.Eventually(b.t, func() bool { return b.eval("document.readyState") == "complete" }, 20*time.Second, 100*time.Millisecond)
+	require.Eventually(b.t, func() bool { return b.eval("document.readyState") == "complete" }, time.Minute, 100*time.Millisecond)
 }
 
 // eval evaluates an expression on the page and returns it as text.
@@ -200,7 +200,7 @@ func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.eval("window.stays = true; document.querySelector(" + strconv.Quote(selector) + ").click()")
 	require.Eventually(b.t, func() bool { return b.eval(`!window.stays && document.readyState == "complete"`) == "true" },
-		20*time.Second, 100*time.Millisecond, selector)
+		time.Minute, 100*time.Millisecond, selector)
 }
 
 // errors are the errors on the console so far.

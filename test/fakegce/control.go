@@ -62,8 +62,14 @@ func (s *Server) command(line string, body []byte) (any, error) {
 			return done{true}, s.DeleteVM(name)
 		case "stop":
 			return done{true}, s.StopVM(name)
+		case "preempt":
+			return done{true}, s.PreemptVM(name)
 		case "lease":
 			return s.commandLease(name, body)
+		case "maintenance":
+			return s.commandMaintenance(name, body)
+		case "host-error":
+			return s.commandHostError(name, body)
 		}
 	}
 	return nil, fmt.Errorf("there is no command %q; see slurmflex-fakegce --help", line)
@@ -169,6 +175,42 @@ func (s *Server) commandLease(name string, body []byte) (any, error) {
 		return nil, fmt.Errorf(`end lease of instance %s: "left" must be positive, such as "90s"`, name)
 	}
 	return done{true}, s.EndLease(name, left)
+}
+
+func (s *Server) commandMaintenance(name string, body []byte) (any, error) {
+	m := struct {
+		In    string `json:"in"`
+		Lasts string `json:"lasts"`
+	}{}
+	if err := readCommand(body, &m); err != nil {
+		return nil, err
+	}
+	in, err := duration("in", m.In)
+	if err != nil {
+		return nil, err
+	}
+	lasts, err := duration("lasts", m.Lasts)
+	if err != nil {
+		return nil, err
+	}
+	if in <= 0 || lasts <= 0 {
+		return nil, fmt.Errorf(`announce maintenance of instance %s: "in" and "lasts" must be positive, such as "1h"`, name)
+	}
+	return done{true}, s.AnnounceMaintenance(name, in, lasts)
+}
+
+func (s *Server) commandHostError(name string, body []byte) (any, error) {
+	h := struct {
+		Repair string `json:"repair"`
+	}{}
+	if err := readCommand(body, &h); err != nil {
+		return nil, err
+	}
+	repair, err := duration("repair", h.Repair)
+	if err != nil {
+		return nil, err
+	}
+	return done{true}, s.FailHost(name, repair)
 }
 
 // readCommand reads one JSON value without unknown fields.

@@ -30,6 +30,7 @@ type Fault struct {
 	OperationError *Problem      `json:"operationError"` // the call's operation ends with this, and does nothing
 	Lag            time.Duration `json:"lag"`            // a list shows what was there this long ago, as it was then or when the fault was armed; at most 10 min
 	Unreachable    []string      `json:"unreachable"`    // regions or zones that a list does not reach
+	Warning        string        `json:"warning"`        // a list carries a warning of this code, which is about all of it
 	Doubled        bool          `json:"doubled"`        // a list gives its last page twice, under another token
 	Endless        string        `json:"endless"`        // a list never ends: its page tokens are Alternating, or AlwaysNew
 	Broken         *Broken       `json:"broken"`         // a list's records that are not as they should be

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/api/compute/v1"
 )
@@ -17,9 +18,13 @@ type group struct {
 	zones    []string // where it may place instances, in its order of preference
 	members  map[string]*member
 	requests shelf[*request]
+	bulk     *request   // of a group in bulk mode: its creation of instances, the last one
 	revision int        // counts changes, for the fingerprint
 	deletion *operation // nil unless the group is being deleted
 	emptying bool       // the deletion has begun to take effect
+
+	bulkProblem *Problem  // of the last attempt of bulk
+	bulkChecked time.Time // when that was
 }
 
 // body is the group on the wire: its record with what its members are doing.
@@ -47,6 +52,8 @@ func (g *group) body() any {
 		ForceSendFields: []string{"IsStable"},
 		Stateful:        &compute.InstanceGroupManagerStatusStateful{ForceSendFields: []string{"HasStatefulConfig"}},
 		VersionTarget:   &compute.InstanceGroupManagerStatusVersionTarget{IsReached: true},
+
+		BulkInstanceOperation: g.bulkStatus(),
 	}
 	g.api.Fingerprint = g.fingerprint()
 	return g.api
@@ -59,6 +66,9 @@ func (g *group) fingerprint() string {
 // creating reports whether one of its requests is being validated, or VMs are
 // being created for one.
 func (g *group) creating() bool {
+	if g.bulkActive() && g.bulk.launched {
+		return true
+	}
 	return slices.ContainsFunc(g.requests.all(), func(r *request) bool {
 		return r.api.State == stateCreating || r.active() && r.launched
 	})
@@ -136,7 +146,13 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	s.groups.add(g)
 	op := s.begin(c, &g.meta)
 	op.undo = func(*Problem) { s.groups.remove(g, s.now) }
-	s.complete(op, func() *Problem { g.ready = true; return nil })
+	s.complete(op, func() *Problem {
+		g.ready = true
+		if n := spec.TargetSize; n > 0 {
+			s.createBulk(g, int(n))
+		}
+		return nil
+	})
 	return op.api, nil
 }
 
@@ -267,6 +283,9 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 	}
 	if spec.TargetSize < 0 {
 		return invalid("Invalid value for field 'resource.targetSize': '%d'. Must be greater than or equal to 0.", spec.TargetSize)
+	}
+	if bulkMode(spec) {
+		return s.checkBulkGroup(c, spec, t)
 	}
 	if spec.TargetSize > 0 {
 		return growsByRequests(t)

@@ -30,9 +30,20 @@ func (m *member) shownAction() string {
 	return m.action
 }
 
+// targetStatus is what becomes of the member's instance, as far as its group knows.
+func (m *member) targetStatus() string {
+	switch m.action {
+	case "DELETING":
+		return "DELETED"
+	case "ABANDONING":
+		return "ABANDONED"
+	}
+	return "RUNNING"
+}
+
 func (m *member) body() any {
 	a := &compute.ManagedInstance{
-		Name: m.name, Instance: m.url, CurrentAction: m.shownAction(),
+		Name: m.name, Instance: m.url, CurrentAction: m.shownAction(), TargetStatus: m.targetStatus(),
 		Version: &compute.ManagedInstanceVersion{InstanceTemplate: m.group.template.link(), Name: m.group.api.Versions[0].Name},
 	}
 	if m.problem != nil {
@@ -164,6 +175,9 @@ func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
 			return nil, invalid("Instance '%s' is not a member of the group '%s', or is on its way out of it.", ref, g.path)
 		}
 		if m.request != nil && m.request.active() && (m.request.launched || !s.opts.Switches.QueuedDeletable) {
+			if m.request == g.bulk {
+				return nil, conditionNotMet("Instance '%s' is being created in bulk. Resize the group to 0 instead.", m.name)
+			}
 			return nil, conditionNotMet("Instance '%s' waits for resize request '%s'. Cancel the resize request instead.", m.name, m.request.name)
 		}
 		if !slices.Contains(members, m) {

@@ -103,9 +103,11 @@ func TestAnInstanceOnItsWayOutOfItsGroupIsNotDeletedAgain(t *testing.T) {
 	for method, going := range map[string]string{"deleteInstances": "DELETING STOPPING", "abandonInstances": "ABANDONING RUNNING"} {
 		w := granted(t, slow(), "n0")
 		w.Advance(time.Minute)
+		assert.Equal(t, "RUNNING", w.members("m")["n0"].GetTargetStatus())
 		w.post(pathM+"/"+method, `{"instances":["`+refN0+`"]}`)
 		w.Advance(2 * time.Second)
 		assert.Equal(t, "0; r SUCCEEDED; n0 "+going+";", w.shows())
+		assert.Equal(t, map[string]string{"deleteInstances": "DELETED", "abandonInstances": "ABANDONED"}[method], w.members("m")["n0"].GetTargetStatus())
 		again := w.begun(w.deleteInstances("m", refN0))
 		w.post(pathM+"/deleteInstances", `{"instances":["`+refN0+`"],"skipInstancesOnValidationError":true}`)
 		w.Advance(2 * time.Second)

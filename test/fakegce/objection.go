@@ -71,6 +71,8 @@ func (s *Server) objection(r *request) *Problem {
 func (s *Server) durationObjection(r *request) *Problem {
 	zero := r.api.RequestedRunDuration != nil && seconds(r.api.RequestedRunDuration) == 0
 	switch d := s.runDuration(r); {
+	case d == 0 && !zero && reservationBound(r.group.template.api.Properties):
+		return nil // they run until their reservation ends
 	case d == 0 && !zero:
 		return problem("INVALID_ARGUMENT", "Specified resize request has no requestedRunDuration, and its instance template no maxRunDuration.")
 	case zero || d < minDuration:
@@ -83,7 +85,7 @@ func (s *Server) durationObjection(r *request) *Problem {
 
 func (s *Server) templateObjection(r *request) *Problem {
 	props := r.group.template.api.Properties
-	if wrong := flexFault(props); wrong != "" {
+	if wrong := modelFault(props); wrong != "" {
 		return problem("INVALID_ARGUMENT", "The instance template of a resize request must have %s.", wrong)
 	}
 	if len(props.ResourcePolicies) > 0 {
@@ -154,6 +156,7 @@ func (s *Server) groupObjection(r *request) *Problem {
 		{spreads, "a target shape other than ANY_SINGLE_ZONE"},
 		{moves, "instance redistribution: set updatePolicy.instanceRedistributionType to NONE"},
 		{rolls, "rolling updates: set updatePolicy.type to OPPORTUNISTIC"},
+		{bulkMode(a), "target size policy mode BULK"},
 		{a.InstanceFlexibilityPolicy != nil, "an instance flexibility policy"},
 		{a.StandbyPolicy != nil, "a standby policy"},
 		{a.AllInstancesConfig != nil, "an all-instances configuration"},

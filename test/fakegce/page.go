@@ -32,6 +32,7 @@ type aggregateReply struct {
 	Items         map[string]map[string]any `json:"items"`
 	NextPageToken string                    `json:"nextPageToken,omitempty"`
 	SelfLink      string                    `json:"selfLink"`
+	Warning       any                       `json:"warning,omitempty"`
 	Unreachables  []string                  `json:"unreachables,omitempty"`
 }
 
@@ -62,6 +63,9 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 	}
 	id := strings.TrimPrefix(c.path, "/compute/v1/")
 	answer := listReply{Kind: kind, ID: id, Items: p.bodies(c.fault), NextPageToken: p.next, SelfLink: apiRoot + id}
+	if code := c.fault.Warning; code != "" {
+		answer.Warning = warning(code, wholeList, c.at.String())
+	}
 	if lost {
 		answer.Warning = notReached(c.at.String())
 		if kind == regionalRequests { // the one of these lists that has the field
@@ -83,6 +87,9 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	answer := aggregateReply{
 		Kind: aggregateKinds()[collection], ID: id, SelfLink: apiRoot + id,
 		NextPageToken: p.next, Items: make(map[string]map[string]any),
+	}
+	if code := c.fault.Warning; code != "" {
+		answer.Warning = warning(code, wholeList, c.path)
 	}
 	found := make(map[location][]any)
 	for _, r := range p.results {
@@ -108,6 +115,9 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	}
 	return answer, nil
 }
+
+// wholeList is what a warning about a whole list says.
+const wholeList = "The list may not be complete."
 
 // unreachable reports for the name of a region or zone whether it covers at.
 func unreachable(at location) func(string) bool {

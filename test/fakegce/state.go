@@ -65,6 +65,7 @@ type Instance struct {
 	Status      string    `json:"status"`
 	Created     time.Time `json:"created"`
 	Terminates  time.Time `json:"terminates,omitzero"` // the end of its lease
+	Maintained  time.Time `json:"maintained,omitzero"` // when announced maintenance of its host begins
 
 	Labels map[string]string `json:"labels,omitempty"`
 }
@@ -162,7 +163,7 @@ func (r *request) snapshot(s *Server) Request {
 func (v *vm) snapshot() Instance {
 	return Instance{
 		Name: v.name, Zone: v.at.zone, Region: v.at.regionName(), Group: lastPart(v.origin), Request: v.request,
-		Template: v.template, MachineType: v.machineType(), Status: v.api.Status, Created: v.created, Terminates: v.ends,
+		Template: v.template, MachineType: v.machineType(), Status: v.api.Status, Created: v.created, Terminates: v.ends, Maintained: v.maintained,
 		Labels: maps.Clone(v.api.Labels),
 	}
 }

@@ -12,16 +12,17 @@ import (
 // vm is an instance that exists.
 type vm struct {
 	meta
-	api      *compute.Instance
-	member   *member            // nil if no group manages it
-	origin   string             // path of the group that made it; stays when it is abandoned
-	request  string             // name of the resize request that brought it
-	template string             // path of its template
-	duration time.Duration      // of its lease; 0 is none
-	ends     time.Time          // the end of its lease, while it is RUNNING
-	needs    map[string]float64 // of quotas
-	gone     bool
-	onGone   []func() // what waits for it to be gone
+	api        *compute.Instance
+	member     *member            // nil if no group manages it
+	origin     string             // path of the group that made it; stays when it is abandoned
+	request    string             // name of the resize request that brought it
+	template   string             // path of its template
+	duration   time.Duration      // of its lease; 0 is none
+	ends       time.Time          // the end of its lease, while it is RUNNING
+	maintained time.Time          // when announced maintenance of its host begins
+	needs      map[string]float64 // of quotas
+	gone       bool
+	onGone     []func() // what waits for it to be gone
 }
 
 func (v *vm) body() any { return v.api }
@@ -62,11 +63,15 @@ func (s *Server) launchMember(m *member, zone string, duration time.Duration) {
 	}
 	props := *g.template.api.Properties
 	sched := *schedulingOf(&props)
-	sched.MaxRunDuration = &compute.Duration{Seconds: int64(duration / time.Second)}
+	if duration > 0 {
+		sched.MaxRunDuration = &compute.Duration{Seconds: int64(duration / time.Second)}
+	}
 	props.Scheduling = &sched
-	v := s.launch(zone, m.name, &props,
-		&compute.MetadataItems{Key: "created-by", Value: by(g.path)},
-		&compute.MetadataItems{Key: "google-compute-mig-resize-request", Value: by(m.request.path)})
+	extra := []*compute.MetadataItems{{Key: "created-by", Value: by(g.path)}}
+	if m.request != g.bulk {
+		extra = append(extra, &compute.MetadataItems{Key: "google-compute-mig-resize-request", Value: by(m.request.path)})
+	}
+	v := s.launch(zone, m.name, &props, extra...)
 	v.member, v.origin, v.request, v.template = m, g.path, m.request.name, g.template.path
 	m.vm, m.url = v, v.link()
 }
@@ -112,7 +117,7 @@ func (s *Server) run(v *vm) {
 		return
 	}
 	v.api.Status, v.api.LastStartTimestamp = "RUNNING", stamp(s.now)
-	v.api.ResourceStatus = &compute.ResourceStatus{PhysicalHostTopology: s.topology(v)}
+	v.api.ResourceStatus.PhysicalHostTopology = s.topology(v)
 	if v.duration > 0 {
 		s.lease(v, v.duration)
 	}
@@ -122,10 +127,7 @@ func (s *Server) run(v *vm) {
 // lease has a running VM's lease end after left, whatever its end was before.
 func (s *Server) lease(v *vm, left time.Duration) {
 	v.ends = s.now.Add(left)
-	v.api.ResourceStatus = &compute.ResourceStatus{
-		Scheduling:           &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)},
-		PhysicalHostTopology: v.api.ResourceStatus.PhysicalHostTopology,
-	}
+	v.api.ResourceStatus.Scheduling = &compute.ResourceStatusScheduling{TerminationTimestamp: stamp(v.ends)}
 	s.after(left, func() { s.expire(v) })
 }
 
@@ -168,7 +170,7 @@ func (s *Server) stop(v *vm) {
 // halt has a VM leave the status it is in.
 func (s *Server) halt(v *vm, status string) {
 	ran := v.running()
-	v.api.Status, v.ends = status, time.Time{}
+	v.api.Status, v.ends, v.maintained = status, time.Time{}, time.Time{}
 	v.api.ResourceStatus = &compute.ResourceStatus{}
 	if ran {
 		s.hook(s.opts.OnDelete, v)

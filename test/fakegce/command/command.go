@@ -45,13 +45,16 @@ Inspect and change its state under /fake/:
   curl ADDRESS/fake/faults -d '{"method":"instances.*","status":503,"times":3}'
        (also: object, skip, delay, drop, dropAfter, reason, message, lag,
         operationError {code, message}, unreachable ["us-central1"], and of lists
-        doubled, endless "alternating" or "new", broken {name, field, value}, omitted)
+        doubled, endless "alternating" or "new", broken {name, field, value}, omitted, warning)
   curl -X DELETE ADDRESS/fake/faults           disarm them all
   curl ADDRESS/fake/fail -d '{"group":"g","request":"r","code":"QUOTA_EXCEEDED","message":"none left"}'
   curl ADDRESS/fake/advance -d '{"duration":"1h"}'     advance the clock
   curl -X POST ADDRESS/fake/vms/NAME/delete    delete the instance without an operation
   curl -X POST ADDRESS/fake/vms/NAME/stop      stopped, as in a crash
-  curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'  end its lease then`
+  curl -X POST ADDRESS/fake/vms/NAME/preempt   Compute takes a Spot instance back
+  curl ADDRESS/fake/vms/NAME/lease -d '{"left":"90s"}'  end its lease then
+  curl ADDRESS/fake/vms/NAME/maintenance -d '{"in":"1h", "lasts":"2h"}'  announce maintenance of its host
+  curl ADDRESS/fake/vms/NAME/host-error -d '{"repair":"5m"}'  its host fails: REPAIRING, then TERMINATED`
 
 // New is the command.
 func New() *cobra.Command {

@@ -1,0 +1,47 @@
+package fakegce
+
+import (
+	"time"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// AnnounceMaintenance has the host of the running instance of that name be maintained
+// in so long, for so long: the instance says so until then, and stops when the window
+// begins, because a machine with GPUs cannot be moved. Source: Compute's pages "About
+// host events" and "Monitor and plan for a host maintenance event".
+func (s *Server) AnnounceMaintenance(name string, in, lasts time.Duration) error {
+	return s.toVM("announce maintenance of", name, func(v *vm) {
+		if !v.running() {
+			return
+		}
+		start := s.now.Add(in)
+		window := &compute.UpcomingMaintenance{
+			Type: "SCHEDULED", MaintenanceStatus: "PENDING", MaintenanceReasons: []string{"PLANNED_UPDATE"},
+			WindowStartTime: stamp(start), LatestWindowStartTime: stamp(start), WindowEndTime: stamp(start.Add(lasts)),
+		}
+		v.api.ResourceStatus.UpcomingMaintenance, v.maintained = window, start
+		s.after(in, func() {
+			if v.running() && v.api.ResourceStatus.UpcomingMaintenance == window {
+				s.stop(v)
+			}
+		})
+	})
+}
+
+// FailHost has the host of the instance of that name fail at once: the instance is
+// REPAIRING for so long, then TERMINATED, because a flex-start machine is not restarted.
+// Source: Compute's pages "About host events" and "Instance life cycle".
+func (s *Server) FailHost(name string, repair time.Duration) error {
+	return s.toVM("fail the host of", name, func(v *vm) {
+		if !v.running() {
+			return
+		}
+		s.halt(v, "REPAIRING")
+		s.after(repair, func() {
+			if v.api.Status == "REPAIRING" {
+				s.stop(v)
+			}
+		})
+	})
+}

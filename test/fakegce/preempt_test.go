@@ -1,0 +1,64 @@
+package fakegce
+
+import (
+	"testing"
+	"time"
+
+	compute "cloud.google.com/go/compute/apiv1"
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"slurmflex/test/must"
+)
+
+// spotBulk is a call of bulkInsert for one Spot instance.
+func spotBulk(name, action string) *computepb.BulkInsertInstanceResource {
+	b := bulkOf(1, name)
+	b.SourceInstanceTemplate = nil
+	b.InstanceProperties = &computepb.InstanceProperties{
+		MachineType:       proto.String("n1-standard-8"),
+		Disks:             []*computepb.AttachedDisk{{Boot: proto.Bool(true)}},
+		NetworkInterfaces: []*computepb.NetworkInterface{{Network: proto.String("global/networks/default")}},
+		Scheduling:        &computepb.Scheduling{ProvisioningModel: proto.String("SPOT"), InstanceTerminationAction: proto.String(action)},
+	}
+	return b
+}
+
+func TestAPreemptedInstanceStopsOrGoesAsItsSchedulingSays(t *testing.T) {
+	w := newWorld(t, slow())
+	w.begun(w.bulkInsert(spotBulk("stays", "STOP")))
+	w.begun(w.bulkInsert(spotBulk("goes", "DELETE")))
+	w.Advance(time.Minute)
+	require.NoError(t, w.PreemptVM("stays"))
+	require.NoError(t, w.PreemptVM("goes"))
+	assert.Equal(t, "STOPPING", w.vm("stays").Status)
+	assert.Equal(t, "STOPPING", w.vm("goes").Status)
+	w.Advance(time.Minute)
+	assert.Equal(t, "TERMINATED", w.vm("stays").Status)
+	assert.Empty(t, w.vm("goes").Status)
+}
+
+func TestComputeReportsAPreemptionByAnOperationOfItsOwn(t *testing.T) {
+	w := newWorld(t, slow())
+	w.begun(w.bulkInsert(spotBulk("n0", "STOP")))
+	w.Advance(time.Minute)
+	require.NoError(t, w.PreemptVM("n0"))
+	client := must.Get(compute.NewZoneOperationsRESTClient(t.Context(), w.options...))
+	op, err := client.List(t.Context(), &computepb.ListZoneOperationsRequest{
+		Project: testProject, Zone: w.vm("n0").Zone, Filter: proto.String("operationType=compute.instances.preempted"),
+	}).Next()
+	require.NoError(t, err)
+	assert.Equal(t, computepb.Operation_DONE, op.GetStatus())
+	assert.Equal(t, "system", op.GetUser())
+	assert.Equal(t, "Instance was preempted.", op.GetStatusMessage())
+	assert.Contains(t, op.GetTargetLink(), "/instances/n0")
+}
+
+func TestOnlyASpotInstanceThatRunsIsPreempted(t *testing.T) {
+	w := granted(t, Options{}, "flex")
+	w.Advance(time.Minute)
+	assert.ErrorContains(t, w.PreemptVM("flex"), "it is not a Spot instance that runs")
+	assert.ErrorContains(t, w.PreemptVM("none"), "there is no instance of that name")
+}

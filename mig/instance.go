@@ -12,6 +12,7 @@ type Instance struct {
 	Status     string    // the API's word: PROVISIONING, STAGING, RUNNING, STOPPING, …
 	Created    time.Time // when the VM was created
 	Terminates time.Time // the end of its lease; zero until it runs, or if it has none
+	Maintained time.Time // when maintenance of its host begins, which stops it; zero if none is announced
 	FlexStart  bool      // provisioning model FLEX_START; anything else is billed otherwise
 	Host       Host      // where the machine's host is; zero while it does not run, or if Compute does not show it
 	Unread     string    // what of it could not be read; empty if all was. It is there, and nothing may be done to it
@@ -35,6 +36,20 @@ func (i Instance) Leaving() bool {
 // Stopped reports whether the VM has stopped but is there still.
 func (i Instance) Stopped() bool {
 	return i.Status == "STOPPED" || i.Status == "TERMINATED" || i.Status == "SUSPENDED"
+}
+
+// Broken reports whether the VM's guest is gone for good though Google did not mean it
+// to go: it has stopped, or its host has failed. Compute may start one in REPAIRING
+// again, but what ran on it is lost. Source: Compute's page "Instance life cycle".
+func (i Instance) Broken() bool { return i.Stopped() || i.Status == "REPAIRING" }
+
+// Until is when the VM ends as far as is known: when its lease does, or when maintenance
+// of its host begins, if that is earlier. It is zero if neither is known.
+func (i Instance) Until() time.Time {
+	if i.Terminates.IsZero() || !i.Maintained.IsZero() && i.Maintained.Before(i.Terminates) {
+		return i.Maintained
+	}
+	return i.Terminates
 }
 
 // Names returns the instances' names in their order.

@@ -11,12 +11,14 @@ const StampVersion = 1
 
 // Stamp is what we write into a group's description, as JSON. It says that the
 // group is ours, of which cluster and nodeset, and for whom it was made: for all
-// nodes of a job (Node ""), for one node of a job, or (Job 0) for one node.
+// nodes of a job (Node ""), for one node of a job, or (Job 0) for one node or for the
+// tasks of an array that have one node each.
 type Stamp struct {
 	Version int    `json:"slurmflex"`
 	Cluster string `json:"cluster"`
 	NodeSet string `json:"nodeset"`
 	Job     uint32 `json:"job,omitempty"`
+	Array   uint32 `json:"array,omitempty"`
 	Node    string `json:"node,omitempty"`
 }
 
@@ -59,6 +61,12 @@ func MayBeStampOf(cluster, description string) bool {
 	}
 	err := json.Unmarshal([]byte(description), &head)
 	return strings.Contains(description, `"slurmflex"`) && (err != nil || head.Cluster == "" || head.Cluster == cluster)
+}
+
+// IsFor reports whether the stamp is of what was made for the job, a task of that array;
+// array is 0 for a job that is no task.
+func (s Stamp) IsFor(job, array uint32) bool {
+	return s.Job != 0 && s.Job == job || s.Array != 0 && s.Array == array
 }
 
 // Newer reports whether a newer program has written the stamp: what bears it is

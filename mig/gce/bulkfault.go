@@ -51,22 +51,21 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 		return nil
 	}
 	parts := make(map[string][]*computepb.Operation) // by scope, such as zones/us-central1-a
-	var p computepb.OperationAggregatedList
 	query := url.Values{"filter": {fmt.Sprintf("operationGroupId = %q", bulk.GetOperationGroupId())}}
-	err := c.readAll(calling(ctx, "globalOperations.aggregatedList"), "aggregated/operations", query, &p, func(items json.RawMessage) error {
-		var scopes map[string]json.RawMessage
-		if err := json.Unmarshal(items, &scopes); err != nil {
-			return err
-		}
-		for scope, text := range scopes {
+	err := c.readAll(calling(ctx, "globalOperations.aggregatedList"), "aggregated/operations", query, func(s stream) error {
+		return s.members(func(scope string) error {
+			var text json.RawMessage
+			if err := s.read(&text); err != nil {
+				return err
+			}
 			var list computepb.OperationsScopedList
 			if err := understand(text, &list); err != nil {
 				return err
 			}
 			parts[scope] = append(parts[scope], list.GetOperations()...)
-		}
-		return nil
-	})
+			return nil
+		})
+	}, nil)
 	if err != nil {
 		return nil
 	}

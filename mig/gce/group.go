@@ -3,8 +3,7 @@ package gce
 import (
 	"context"
 	"errors"
-
-	"cloud.google.com/go/compute/apiv1/computepb"
+	"net/http"
 
 	"slurmflex/mig"
 )
@@ -14,13 +13,17 @@ import (
 // read in part only another.
 func (c *Client) Group(ctx context.Context, region, name string) (mig.Group, error) {
 	const op = "read group"
-	var p computepb.InstanceGroupManager
 	path := c.within("regions", region, "instanceGroupManagers", name)
-	if err := c.get(calling(ctx, "regionInstanceGroupManagers.get"), path, nil, &p); err != nil {
+	_, body, err := c.answer(calling(ctx, "regionInstanceGroupManagers.get"), http.MethodGet, path, nil)
+	var p listedGroup
+	if err == nil {
+		err = streamOf(body).read(&p)
+	}
+	if err != nil {
 		return mig.Group{}, failure(op, name, reading, err)
 	}
-	stamp, _ := mig.ParseStamp(p.GetDescription())
-	g := groupOf(&p, region, stamp, faulty{})
+	stamp, _ := mig.ParseStamp(p.Description)
+	g := groupOf(p, region, stamp, faulty{})
 	requests, wrong, err := c.listRequests(ctx, region, name)
 	g.Requests = requests
 	if wrong != "" {

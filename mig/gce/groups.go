@@ -3,14 +3,12 @@ package gce
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"path"
 	"slices"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
 	"golang.org/x/sync/errgroup"
 
 	"slurmflex/mig"
@@ -28,8 +26,8 @@ const sideBySide = 16
 // its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		return c.groupsIn(ctx, cluster, region, &c.settled, func(m *computepb.InstanceGroupManager, wrong faulty) (mig.Stamp, bool) {
-			return stampOf(cluster, m.GetDescription(), wrong)
+		return c.groupsIn(ctx, cluster, region, &c.settled, func(m listedGroup, wrong faulty) (mig.Stamp, bool) {
+			return stampOf(cluster, m.Description, wrong)
 		})
 	})
 }
@@ -42,9 +40,9 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 // anything could not be read is in unseen, as with Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		groups, err := c.groupsIn(ctx, cluster, region, new(settled), func(m *computepb.InstanceGroupManager, _ faulty) (mig.Stamp, bool) {
-			_, _, foreign := mig.ParseForeign(cluster, m.GetName())
-			return mig.Stamp{}, foreign && m.GetDescription() == ""
+		groups, err := c.groupsIn(ctx, cluster, region, new(settled), func(m listedGroup, _ faulty) (mig.Stamp, bool) {
+			_, _, foreign := mig.ParseForeign(cluster, m.Name)
+			return mig.Stamp{}, foreign && m.Description == ""
 		})
 		if err != nil {
 			return nil, err
@@ -76,7 +74,7 @@ func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Grou
 
 // selection says whether a group is one of those that are read, and which stamp
 // it has.
-type selection func(*computepb.InstanceGroupManager, faulty) (mig.Stamp, bool)
+type selection func(listedGroup, faulty) (mig.Stamp, bool)
 
 // stampOf reads the stamp that a description should be, and reports whether it is
 // the cluster's, or may be and cannot be read, which is noted.
@@ -140,42 +138,69 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 	return there, nil
 }
 
+// groupFields are those of a list of groups that are read.
+const groupFields = "kind,nextPageToken,warning(code,message),items(name,description,creationTimestamp,targetSize," +
+	"currentActions/creating,versions/instanceTemplate,distributionPolicy/zones/zone,resourcePolicies/workloadPolicy)"
+
+// listedGroup is a group as far as it is read.
+type listedGroup struct {
+	Name              string `json:"name"`
+	Description       string `json:"description"`
+	CreationTimestamp string `json:"creationTimestamp"`
+	TargetSize        *int   `json:"targetSize"`
+	CurrentActions    struct {
+		Creating int `json:"creating"`
+	} `json:"currentActions"`
+	Versions []struct {
+		InstanceTemplate string `json:"instanceTemplate"`
+	} `json:"versions"`
+	DistributionPolicy struct {
+		Zones []struct {
+			Zone string `json:"zone"`
+		} `json:"zones"`
+	} `json:"distributionPolicy"`
+	ResourcePolicies struct {
+		WorkloadPolicy string `json:"workloadPolicy"`
+	} `json:"resourcePolicies"`
+}
+
+func (m listedGroup) name() string { return m.Name }
+
 // listGroups reads the selected groups of one region, without their requests.
 func (c *Client) listGroups(ctx context.Context, cluster, region string, selected selection) ([]mig.Group, error) {
-	var (
-		groups distinct[mig.Group]
-		p      computepb.RegionInstanceGroupManagerList
-	)
-	empty := func() *computepb.InstanceGroupManager { return new(computepb.InstanceGroupManager) }
+	var groups distinct[mig.Group]
 	ctx = calling(ctx, "regionInstanceGroupManagers.list")
-	query := url.Values{"filter": {namesOf(cluster)}}
-	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, &p, func(items json.RawMessage) error {
-		return readRows(items, empty, func(m *computepb.InstanceGroupManager, wrong faulty) error {
+	query := url.Values{"filter": {namesOf(cluster)}, "fields": {groupFields}}
+	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, func(s stream) error {
+		return eachRow(s, func(m listedGroup, wrong faulty) error {
 			stamp, ok := selected(m, wrong)
 			if !ok {
 				return nil
 			}
-			if other := groups.add(m.GetName(), groupOf(m, region, stamp, wrong)); other != nil {
+			if other := groups.add(m.Name, groupOf(m, region, stamp, wrong)); other != nil {
 				other.Unread = contradiction
 			}
 			return nil
 		})
-	})
+	}, nil)
 	return groups.all, err
 }
 
-func groupOf(m *computepb.InstanceGroupManager, region string, stamp mig.Stamp, wrong faulty) mig.Group {
+func groupOf(m listedGroup, region string, stamp mig.Stamp, wrong faulty) mig.Group {
+	size := 0
 	if m.TargetSize == nil {
 		wrong.note("targetSize", errors.New("it is missing"))
+	} else {
+		size = *m.TargetSize
 	}
-	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
 	g := mig.Group{
-		Name: m.GetName(), Region: region, Stamp: stamp, Template: templateOfGroup(m), Zones: zonesOfGroup(m),
-		TargetSize: int(m.GetTargetSize()), Creating: int(m.GetCurrentActions().GetCreating()), Created: created,
+		Name: m.Name, Region: region, Stamp: stamp, Template: templateOfGroup(m), Zones: zonesOfGroup(m),
+		TargetSize: size, Creating: m.CurrentActions.Creating, Created: created,
 		Unread: wrong.String(),
 	}
-	if policy := m.GetResourcePolicies().GetWorkloadPolicy(); policy != "" {
+	if policy := m.ResourcePolicies.WorkloadPolicy; policy != "" {
 		g.Policy = path.Base(policy)
 	}
 	return g
@@ -183,21 +208,21 @@ func groupOf(m *computepb.InstanceGroupManager, region string, stamp mig.Stamp, 
 
 // templateOfGroup is the template that the group makes instances from, from behind
 // its project on, which has a name and a number; empty if it has no one template.
-func templateOfGroup(m *computepb.InstanceGroupManager) string {
-	if len(m.GetVersions()) != 1 {
+func templateOfGroup(m listedGroup) string {
+	if len(m.Versions) != 1 {
 		return ""
 	}
-	parts := templateLink.FindStringSubmatch(m.GetVersions()[0].GetInstanceTemplate())
+	parts := templateLink.FindStringSubmatch(m.Versions[0].InstanceTemplate)
 	if parts == nil {
 		return ""
 	}
 	return parts[2]
 }
 
-func zonesOfGroup(m *computepb.InstanceGroupManager) []string {
+func zonesOfGroup(m listedGroup) []string {
 	var zones []string
-	for _, z := range m.GetDistributionPolicy().GetZones() {
-		zones = append(zones, path.Base(z.GetZone()))
+	for _, z := range m.DistributionPolicy.Zones {
+		zones = append(zones, path.Base(z.Zone))
 	}
 	slices.Sort(zones)
 	return zones

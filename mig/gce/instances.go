@@ -3,20 +3,60 @@ package gce
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
-	"cloud.google.com/go/compute/apiv1/computepb"
-
 	"slurmflex/mig"
 )
+
+// aggregated are the fields of an aggregated list of instances that say whether it is
+// whole, and instanceFields those of an instance that are read, but for its metadata.
+// A list has no others: a field that is read must be here.
+const (
+	aggregated     = "kind,nextPageToken,unreachables,warning(code,message),items/*/warning(code,message)"
+	instanceFields = "name,status,creationTimestamp,labels,scheduling/provisioningModel," +
+		"resourceStatus(physicalHostTopology,scheduling/terminationTimestamp,upcomingMaintenance/windowStartTime)"
+)
+
+// listedInstance is an instance as far as it is read.
+type listedInstance struct {
+	Name              string            `json:"name"`
+	Status            string            `json:"status"`
+	CreationTimestamp string            `json:"creationTimestamp"`
+	Labels            map[string]string `json:"labels"`
+	Metadata          metadata          `json:"metadata"`
+	Scheduling        struct {
+		ProvisioningModel string `json:"provisioningModel"`
+	} `json:"scheduling"`
+	ResourceStatus struct {
+		PhysicalHostTopology struct {
+			Cluster  string `json:"cluster"`
+			Block    string `json:"block"`
+			Subblock string `json:"subblock"`
+			Host     string `json:"host"`
+		} `json:"physicalHostTopology"`
+		Scheduling struct {
+			TerminationTimestamp string `json:"terminationTimestamp"`
+		} `json:"scheduling"`
+		UpcomingMaintenance struct {
+			WindowStartTime string `json:"windowStartTime"`
+		} `json:"upcomingMaintenance"`
+	} `json:"resourceStatus"`
+}
+
+type metadata struct {
+	Items []struct {
+		Key   string `json:"key"`
+		Value string `json:"value"`
+	} `json:"items"`
+}
+
+func (m listedInstance) name() string { return m.Name }
 
 // Instances reads the instances of the regions whose names begin with the
 // cluster's and a hyphen, no matter who made them, sorted by name. One that no group
@@ -25,25 +65,64 @@ import (
 // region of which anything else could not be read is in unseen, with the reason,
 // and none of its instances are returned.
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string) (instances []mig.Instance, unseen map[string]error) {
-	v := view{cluster: cluster, seen: make(map[string]*distinct[mig.Instance]), missed: make(map[string]error)}
+	v := view{cluster: cluster, seen: make(map[string][]*sighting), missed: make(map[string]error)}
 	for _, region := range regions {
-		v.seen[region] = new(distinct[mig.Instance])
+		v.seen[region] = nil
 	}
-	var p computepb.InstanceAggregatedList
-	query := url.Values{"filter": {namesOf(cluster)}}
-	err := c.readAll(calling(ctx, "instances.aggregatedList"), "aggregated/instances", query, &p, func(items json.RawMessage) error {
-		return v.add(&p, items)
-	})
+	ctx, now := calling(ctx, "instances.aggregatedList"), time.Now()
+	v.made = func(id machineID) (string, bool) { return c.makers.of(id, now) }
+	fields := instanceFields
+	if v.told = !c.makers.any(); v.told {
+		fields += ",metadata/items"
+	}
+	query := url.Values{"filter": {namesOf(cluster)}, "fields": {aggregated + ",items/*/instances(" + fields + ")"}}
+	err := c.readAll(ctx, "aggregated/instances", query, v.addItems, v.add)
+	if err == nil {
+		err = c.findMakers(ctx, &v)
+	}
 	unseen = make(map[string]error)
-	for region, found := range v.seen {
+	for region, seen := range v.seen {
 		if miss := cmp.Or(err, v.missed[region]); miss != nil {
 			unseen[region] = failure("list instances of", region, reading, miss)
 			continue
 		}
-		instances = append(instances, found.all...)
+		c.makers.note(region, seen, c.settled.has, now)
+		instances = append(instances, settle(seen)...)
 	}
 	slices.SortFunc(instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
 	return instances, unseen
+}
+
+// findMakers asks who made the machines of which that is not known. One that is not
+// listed again may be gone: nothing may be done to it before that is known.
+func (c *Client) findMakers(ctx context.Context, v *view) error {
+	var names []string
+	for _, seen := range v.seen {
+		for _, s := range seen {
+			if !s.known {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	if v.told || len(names) == 0 {
+		return nil
+	}
+	found, err := c.readMakers(ctx, v.cluster, names, v.pages)
+	if err != nil {
+		return err
+	}
+	for _, seen := range v.seen {
+		for _, s := range seen {
+			if !s.known {
+				from, listed := found[s.id]
+				if !listed {
+					from.unread = "metadata: not listed"
+				}
+				s.learn(from)
+			}
+		}
+	}
+	return nil
 }
 
 // waitsForCapacity is the status of a flex-start instance that Compute has no
@@ -53,112 +132,173 @@ const waitsForCapacity = "PENDING"
 
 // view is what the pages read so far show of the regions asked for.
 type view struct {
-	cluster string                             // whose names count
-	seen    map[string]*distinct[mig.Instance] // by region; its keys are the regions asked for
-	missed  map[string]error                   // by region: why what was seen is not all
+	cluster string                         // whose names count
+	seen    map[string][]*sighting         // by region; its keys are the regions asked for
+	missed  map[string]error               // by region: why what was seen is not all
+	pages   int                            // that the list had so far
+	told    bool                           // the list has the instances' metadata
+	made    func(machineID) (string, bool) // which group made an instance, if that is known
 }
 
-// add takes in a page. Its error concerns all regions.
-func (v *view) add(p *computepb.InstanceAggregatedList, items json.RawMessage) error {
-	var scopes map[string]json.RawMessage
-	if items != nil {
-		if err := json.Unmarshal(items, &scopes); err != nil {
-			return fmt.Errorf("answer not understood: %w", err)
+// sighting is an instance of a list.
+type sighting struct {
+	mig.Instance
+	id    machineID
+	stamp mig.Stamp // of its labels, if that is the cluster's
+	known bool      // which group made it
+	asked bool      // that was read just now
+}
+
+// learn takes the maker from the instance's metadata.
+func (s *sighting) learn(from trace) {
+	if from.unread != "" {
+		s.Unread = cmp.Or(s.Unread, from.unread)
+		return
+	}
+	s.Group, s.known, s.asked = groupThatMade(from.metadata, s.Region), true, true
+}
+
+// settle are the instances that are there, each once.
+func settle(seen []*sighting) []mig.Instance {
+	there := distinct[mig.Instance]{make([]mig.Instance, 0, len(seen)), make(map[string]int, len(seen))}
+	for _, s := range seen {
+		if s.Group != "" && s.Status == waitsForCapacity {
+			continue
+		}
+		if s.Group == "" {
+			s.Stamp = s.stamp
+		}
+		if other := there.add(s.Zone+"/"+s.Name, s.Instance); other != nil {
+			other.Unread = contradiction
 		}
 	}
-	for _, scope := range p.GetUnreachables() {
+	return there.all
+}
+
+// add takes in what a page says besides its items. Its error concerns all regions.
+func (v *view) add(p head) error {
+	v.pages++
+	for _, scope := range p.unreachables {
 		region, ok := regionOfScope(scope)
 		if !ok {
 			return fmt.Errorf("incomplete answer: unreachable: %s", scope)
 		}
 		v.missed[region] = fmt.Errorf("incomplete answer: unreachable: %s", scope)
 	}
-	for _, scope := range slices.Sorted(maps.Keys(scopes)) {
+	return nil
+}
+
+// addItems takes in the items of a page.
+func (v *view) addItems(s stream) error {
+	return eachZone(s, func(region, zone string) error {
+		_, asked := v.seen[region]
+		missed, err := readZone(s, func(m listedInstance, wrong faulty) {
+			if asked {
+				v.addInstance(region, zone, m, wrong)
+			}
+		})
+		if missed != nil && v.missed[region] == nil {
+			v.missed[region] = fmt.Errorf("zone %s: %w", zone, missed)
+		}
+		return err
+	})
+}
+
+// eachZone calls each with the scopes of the aggregated list of what is in zones that
+// comes next, which it is to read.
+func eachZone(s stream, each func(region, zone string) error) error {
+	return s.members(func(scope string) error {
 		region, ok := regionOfScope(scope)
 		if !ok {
 			return fmt.Errorf("answer not understood: instances in %q, which is no zone", scope)
 		}
-		if _, asked := v.seen[region]; !asked {
-			continue
-		}
-		if err := v.addZone(region, path.Base(scope), scopes[scope]); err != nil && v.missed[region] == nil {
-			v.missed[region] = err
-		}
-	}
-	return nil
+		return each(region, path.Base(scope))
+	})
 }
 
-func (v *view) addZone(region, zone string, scope json.RawMessage) error {
-	var (
-		list   map[string]json.RawMessage
-		others computepb.InstancesScopedList
-	)
-	if err := json.Unmarshal(scope, &list); err != nil {
-		return fmt.Errorf("zone %s: answer not understood: %w", zone, err)
-	}
-	rows := list["instances"]
-	delete(list, "instances")
-	rest, err := json.Marshal(list)
-	if err == nil {
-		err = understand(rest, &others)
-	}
-	if err == nil {
-		err = incomplete(others.GetWarning())
-	}
-	if err == nil {
-		err = readRows(rows, func() *computepb.Instance { return new(computepb.Instance) }, func(m *computepb.Instance, wrong faulty) error {
-			v.addInstance(region, zone, m, wrong)
-			return nil
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("zone %s: %w", zone, err)
-	}
-	return nil
+// readZone calls each with the instances that a page has of the zone that comes next.
+// It returns why these are not all, if they are not.
+func readZone(s stream, each func(listedInstance, faulty)) (missed, err error) {
+	err = s.members(func(key string) error {
+		switch key {
+		case "instances":
+			err := eachRow(s, func(m listedInstance, wrong faulty) error {
+				each(m, wrong)
+				return nil
+			})
+			if errors.Is(err, errNameless) {
+				missed, err = err, nil
+			}
+			return err
+		case "warning":
+			var w *warning
+			err := s.read(&w)
+			missed = cmp.Or(missed, incomplete(w))
+			return err
+		}
+		return s.skip()
+	})
+	return missed, err
 }
 
-func (v *view) addInstance(region, zone string, m *computepb.Instance, wrong faulty) {
-	if !strings.HasPrefix(m.GetName(), v.cluster+"-") {
+func (v *view) addInstance(region, zone string, m listedInstance, wrong faulty) {
+	if !strings.HasPrefix(m.Name, v.cluster+"-") {
 		return
 	}
-	in := instanceOf(m, region, zone, wrong)
-	if in.Group != "" && in.Status == waitsForCapacity {
-		return
+	s := &sighting{Instance: instanceOf(m, region, zone, wrong), id: idOf(zone, m)}
+	if stamp, ok := mig.StampOfLabels(m.Labels); ok && stamp.Cluster == v.cluster {
+		s.stamp = stamp
 	}
-	if stamp, ok := mig.StampOfLabels(m.GetLabels()); ok && in.Group == "" && stamp.Cluster == v.cluster {
-		in.Stamp = stamp
+	if v.told {
+		s.learn(trace{m.Metadata, only(wrong, "metadata").String()})
+	} else {
+		s.Group, s.known = v.made(s.id)
 	}
-	if other := v.seen[region].add(zone+"/"+in.Name, in); other != nil {
-		other.Unread = contradiction
-	}
+	v.seen[region] = append(v.seen[region], s)
+}
+
+// only is what is wrong with one field.
+func only(wrong faulty, field string) faulty {
+	one := faulty{}
+	one.note(field, wrong[field])
+	return one
 }
 
 // instanceOf is the instance as far as it can be read.
-func instanceOf(m *computepb.Instance, region, zone string, wrong faulty) mig.Instance {
-	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instance {
+	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
-	if m.GetStatus() == "" {
+	if m.Status == "" {
 		wrong.note("status", errors.New("it is missing"))
 	}
 	in := mig.Instance{
-		Name: m.GetName(), Zone: zone, Region: region,
-		Group:     groupThatMade(m, region),
-		Status:    m.GetStatus(),
+		Name: m.Name, Zone: zone, Region: region,
+		Status:    m.Status,
 		Created:   created,
-		FlexStart: m.GetScheduling().GetProvisioningModel() == "FLEX_START",
+		Host:      mig.Host(m.ResourceStatus.PhysicalHostTopology),
+		FlexStart: m.Scheduling.ProvisioningModel == "FLEX_START",
 	}
-	if at := m.GetResourceStatus().GetPhysicalHostTopology(); at != nil {
-		in.Host = mig.Host{Cluster: at.GetCluster(), Block: at.GetBlock(), Subblock: at.GetSubblock(), Host: at.GetHost()}
-	}
-	if end := m.GetResourceStatus().GetScheduling().GetTerminationTimestamp(); end != "" {
+	if end := m.ResourceStatus.Scheduling.TerminationTimestamp; end != "" {
 		in.Terminates, err = time.Parse(time.RFC3339, end)
 		wrong.note("terminationTimestamp", err)
 		if !mayEnd(in) {
 			in.Terminates = time.Time{}
 		}
 	}
+	in.Maintained = maintenanceOf(m, created)
 	in.Unread = wrong.String()
 	return in
+}
+
+// maintenanceOf is when maintenance of the instance's host begins, zero if none is
+// announced that it can live to see. A window that cannot be read is no reason to leave
+// the instance alone.
+func maintenanceOf(m listedInstance, created time.Time) time.Time {
+	begins, err := time.Parse(time.RFC3339, m.ResourceStatus.UpcomingMaintenance.WindowStartTime)
+	if err != nil || begins.Before(created) || begins.After(created.Add(mig.MaxDuration+startDelay)) {
+		return time.Time{}
+	}
+	return begins
 }
 
 // startDelay is how long after its creation an instance may begin to run, which
@@ -174,13 +314,13 @@ func mayEnd(in mig.Instance) bool {
 
 // groupThatMade is the regional group of that region that made the instance,
 // empty if none did.
-func groupThatMade(m *computepb.Instance, region string) string {
-	for _, item := range m.GetMetadata().GetItems() {
-		if item.GetKey() != "created-by" {
+func groupThatMade(m metadata, region string) string {
+	for _, item := range m.Items {
+		if item.Key != "created-by" {
 			continue
 		}
 		// projects/<number>/regions/<region>/instanceGroupManagers/<name>
-		p := strings.Split(item.GetValue(), "/")
+		p := strings.Split(item.Value, "/")
 		if len(p) == 6 && p[0] == "projects" && p[2] == "regions" && p[3] == region && p[4] == "instanceGroupManagers" {
 			return p[5]
 		}

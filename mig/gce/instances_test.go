@@ -76,6 +76,18 @@ func TestAnEndThatALeaseCannotHaveIsNotKnown(t *testing.T) {
 	}
 }
 
+func TestAnnouncedMaintenanceIsReadIfTheInstanceCanLiveToSeeIt(t *testing.T) {
+	for begins, known := range map[string]bool{
+		"9999-12-31T23:59:59Z": false, "soon": false, "": false,
+		created.Add(-time.Second).Format(time.RFC3339): false,
+		created.Add(time.Hour).Format(time.RFC3339):    true,
+	} {
+		in := listedOne(t, `,"resourceStatus":{"upcomingMaintenance":{"type":"SCHEDULED","maintenanceStatus":"PENDING","canReschedule":false,"windowStartTime":"`+begins+`"}}`)
+		assert.Equal(t, known, !in.Maintained.IsZero(), begins)
+		assert.Empty(t, in.Unread)
+	}
+}
+
 func TestAnInstanceOfAGroupThatWaitsForCapacityIsNotThereYet(t *testing.T) {
 	pending := func(name, more string) string {
 		return strings.Replace(instanceJSON(name, more), "RUNNING", "PENDING", 1)

@@ -2,7 +2,6 @@ package gce
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"time"
 
@@ -27,35 +26,46 @@ func (c *Client) Policies(ctx context.Context, cluster string, regions []string)
 	})
 }
 
+// policyFields are those of a list of workload policies that are read.
+const policyFields = "kind,nextPageToken,warning(code,message),items(name,description,creationTimestamp,workloadPolicy/maxTopologyDistance)"
+
+// listedPolicy is a workload policy as far as it is read.
+type listedPolicy struct {
+	Name              string `json:"name"`
+	Description       string `json:"description"`
+	CreationTimestamp string `json:"creationTimestamp"`
+	WorkloadPolicy    struct {
+		MaxTopologyDistance string `json:"maxTopologyDistance"`
+	} `json:"workloadPolicy"`
+}
+
+func (m listedPolicy) name() string { return m.Name }
+
 func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mig.Policy, error) {
-	var (
-		policies distinct[mig.Policy]
-		p        computepb.ResourcePolicyList
-	)
-	empty := func() *computepb.ResourcePolicy { return new(computepb.ResourcePolicy) }
+	var policies distinct[mig.Policy]
 	ctx = calling(ctx, "resourcePolicies.list")
-	query := url.Values{"filter": {namesOf(cluster)}}
-	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, &p, func(items json.RawMessage) error {
-		return readRows(items, empty, func(m *computepb.ResourcePolicy, wrong faulty) error {
-			stamp, ours := stampOf(cluster, m.GetDescription(), wrong)
+	query := url.Values{"filter": {namesOf(cluster)}, "fields": {policyFields}}
+	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, func(s stream) error {
+		return eachRow(s, func(m listedPolicy, wrong faulty) error {
+			stamp, ours := stampOf(cluster, m.Description, wrong)
 			if !ours || stamp.Newer() {
 				return nil
 			}
-			if other := policies.add(m.GetName(), policyOf(m, region, stamp, wrong)); other != nil {
+			if other := policies.add(m.Name, policyOf(m, region, stamp, wrong)); other != nil {
 				other.Unread = contradiction
 			}
 			return nil
 		})
-	})
+	}, nil)
 	return policies.all, err
 }
 
-func policyOf(m *computepb.ResourcePolicy, region string, stamp mig.Stamp, wrong faulty) mig.Policy {
-	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+func policyOf(m listedPolicy, region string, stamp mig.Stamp, wrong faulty) mig.Policy {
+	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
 	return mig.Policy{
-		Name: m.GetName(), Region: region, Stamp: stamp,
-		Distance: m.GetWorkloadPolicy().GetMaxTopologyDistance(), Created: created, Unread: wrong.String(),
+		Name: m.Name, Region: region, Stamp: stamp,
+		Distance: m.WorkloadPolicy.MaxTopologyDistance, Created: created, Unread: wrong.String(),
 	}
 }
 

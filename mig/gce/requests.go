@@ -16,31 +16,61 @@ import (
 	"slurmflex/mig"
 )
 
+// requestFields are those of a list of resize requests that are read.
+const requestFields = "kind,nextPageToken,warning(code,message),unreachables,items(name,state,creationTimestamp,resizeBy," +
+	"requestedRunDuration/seconds,instances/name,status(error,lastAttempt/error))"
+
+// listedRequest is a resize request as far as it is read.
+type listedRequest struct {
+	Name                 string `json:"name"`
+	State                string `json:"state"`
+	CreationTimestamp    string `json:"creationTimestamp"`
+	ResizeBy             int    `json:"resizeBy"`
+	RequestedRunDuration struct {
+		Seconds json.Number `json:"seconds"`
+	} `json:"requestedRunDuration"`
+	Instances []struct {
+		Name string `json:"name"`
+	} `json:"instances"`
+	Status struct {
+		Error       listedError `json:"error"`
+		LastAttempt struct {
+			Error listedError `json:"error"`
+		} `json:"lastAttempt"`
+	} `json:"status"`
+}
+
+func (m listedRequest) name() string { return m.Name }
+
+// listedError is an error in a list, which is of the same kind as an operation's.
+type listedError struct{ *computepb.Error }
+
+func (e *listedError) UnmarshalJSON(text []byte) error {
+	e.Error = new(computepb.Error)
+	return understand(text, e.Error)
+}
+
 // listRequests reads all resize requests of a group, the oldest first, and says
 // what of them could not be read; empty if all was.
 func (c *Client) listRequests(ctx context.Context, region, group string) (all []mig.Request, unread string, err error) {
-	var (
-		requests distinct[mig.Request]
-		p        computepb.RegionInstanceGroupManagerResizeRequestsListResponse
-	)
-	empty := func() *computepb.InstanceGroupManagerResizeRequest {
-		return new(computepb.InstanceGroupManagerResizeRequest)
-	}
+	var requests distinct[mig.Request]
 	ctx = calling(ctx, "regionInstanceGroupManagerResizeRequests.list")
-	err = c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{}, &p, func(items json.RawMessage) error {
-		if len(p.GetUnreachables()) > 0 {
-			return fmt.Errorf("incomplete answer: unreachable: %s", strings.Join(p.GetUnreachables(), ", "))
-		}
-		return readRows(items, empty, func(m *computepb.InstanceGroupManagerResizeRequest, wrong faulty) error {
-			other := requests.add(m.GetName(), requestOf(m, wrong))
+	err = c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{"fields": {requestFields}}, func(s stream) error {
+		return eachRow(s, func(m listedRequest, wrong faulty) error {
+			other := requests.add(m.Name, requestOf(m, wrong))
 			if other != nil {
-				wrong.note(contradiction, errors.New(string(other.State)+" and "+m.GetState()))
+				wrong.note(contradiction, errors.New(string(other.State)+" and "+m.State))
 			}
 			if len(wrong) > 0 {
-				unread = cmp.Or(unread, fmt.Sprintf("resize request %s: %s", m.GetName(), wrong))
+				unread = cmp.Or(unread, fmt.Sprintf("resize request %s: %s", m.Name, wrong))
 			}
 			return nil
 		})
+	}, func(p head) error {
+		if len(p.unreachables) > 0 {
+			return fmt.Errorf("incomplete answer: unreachable: %s", strings.Join(p.unreachables, ", "))
+		}
+		return nil
 	})
 	slices.SortFunc(requests.all, func(a, b mig.Request) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
@@ -49,21 +79,26 @@ func (c *Client) listRequests(ctx context.Context, region, group string) (all []
 }
 
 // requestOf is the request as far as it can be read.
-func requestOf(m *computepb.InstanceGroupManagerResizeRequest, wrong faulty) mig.Request {
-	if m.GetState() == "" {
+func requestOf(m listedRequest, wrong faulty) mig.Request {
+	if m.State == "" {
 		wrong.note("state", errors.New("it is missing"))
 	}
-	created, err := time.Parse(time.RFC3339, m.GetCreationTimestamp())
+	created, err := time.Parse(time.RFC3339, m.CreationTimestamp)
 	wrong.note("creationTimestamp", err)
+	var seconds int64
+	if m.RequestedRunDuration.Seconds != "" {
+		seconds, err = m.RequestedRunDuration.Seconds.Int64()
+		wrong.note("requestedRunDuration", err)
+	}
 	r := mig.Request{
-		Name:     m.GetName(),
-		State:    mig.RequestState(m.GetState()),
-		Count:    int(m.GetResizeBy()),
-		Duration: time.Duration(m.GetRequestedRunDuration().GetSeconds()) * time.Second,
+		Name:     m.Name,
+		State:    mig.RequestState(m.State),
+		Count:    m.ResizeBy,
+		Duration: time.Duration(seconds) * time.Second,
 		Created:  created,
 	}
-	for _, in := range m.GetInstances() {
-		r.Instances = append(r.Instances, in.GetName())
+	for _, in := range m.Instances {
+		r.Instances = append(r.Instances, in.Name)
 	}
 	r.Cause, r.Message = troubleOf(m, r.State)
 	return r
@@ -72,16 +107,16 @@ func requestOf(m *computepb.InstanceGroupManagerResizeRequest, wrong faulty) mig
 // troubleOf says why a request failed or, for a live one, why the last attempt
 // found no capacity. The record of a last attempt may be older than the state:
 // it says nothing about a request that has ended.
-func troubleOf(m *computepb.InstanceGroupManagerResizeRequest, state mig.RequestState) (mig.Cause, string) {
+func troubleOf(m listedRequest, state mig.RequestState) (mig.Cause, string) {
 	var faults []fault
 	switch {
 	case state == mig.Failed:
-		faults = recordFaults(m.GetStatus().GetError())
+		faults = recordFaults(m.Status.Error.Error)
 		if len(faults) == 0 {
 			return mig.CauseUnknown, "Compute gave no reason"
 		}
 	case state.Live():
-		faults = recordFaults(m.GetStatus().GetLastAttempt().GetError())
+		faults = recordFaults(m.Status.LastAttempt.Error.Error)
 	}
 	if len(faults) == 0 {
 		return mig.CauseNone, ""

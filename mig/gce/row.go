@@ -1,21 +1,17 @@
 package gce
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-
-	"google.golang.org/protobuf/proto"
 )
 
 // named is a record of a list.
-type named interface {
-	proto.Message
-	GetName() string
-}
+type named interface{ name() string }
 
 // faulty is what of a record could not be read, by the name of its field.
 type faulty map[string]error
@@ -35,54 +31,49 @@ func (f faulty) note(field string, err error) {
 	}
 }
 
-// readRows reads the records of a page, each by itself into a new m, and calls
-// each with it. A record that is not as it should be costs what of it cannot be
-// read, and not the list. One without a name is an error: it may be anything.
-func readRows[T named](items json.RawMessage, empty func() T, each func(T, faulty) error) error {
-	var rows []json.RawMessage
-	if items != nil {
-		if err := json.Unmarshal(items, &rows); err != nil {
-			return fmt.Errorf("answer not understood: %w", err)
+// errNameless is a record that may be anything.
+var errNameless = errors.New("answer not understood: a record without a name")
+
+// eachRow calls each with the records of the array that comes next. A record that is
+// not as it should be costs what of it cannot be read, and not the list. One without a
+// name is an error, which is returned when all are read.
+func eachRow[T named](s stream, each func(T, faulty) error) error {
+	var nameless error
+	err := s.elements(func() error {
+		var one T
+		wrong := faulty{}
+		if text, err := s.take(&one); err != nil {
+			one, wrong = readFields[T](text)
 		}
-	}
-	for _, row := range rows {
-		m, wrong := empty(), faulty{}
-		if err := understand(row, m); err != nil {
-			wrong = readFields(row, m, empty)
+		if one.name() == "" {
+			nameless = errNameless
+			return nil
 		}
-		if m.GetName() == "" {
-			return errors.New("answer not understood: a record without a name")
-		}
-		if err := each(m, wrong); err != nil {
-			return err
-		}
-	}
-	return nil
+		return each(one, wrong)
+	})
+	return cmp.Or(err, nameless)
 }
 
 // readFields reads the fields of a record that can be read, and says which
 // cannot.
-func readFields[T named](row json.RawMessage, m T, empty func() T) faulty {
-	proto.Reset(m)
-	wrong := faulty{}
+func readFields[T any](text []byte) (one T, wrong faulty) {
+	wrong = faulty{}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(row, &fields); err != nil {
-		return faulty{"record": err}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return one, faulty{"record": err}
 	}
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		alone, err := json.Marshal(map[string]json.RawMessage{field: fields[field]})
-		if err != nil {
-			wrong.note(field, err)
-			continue
+		var part T
+		if err == nil {
+			err = json.Unmarshal(alone, &part)
 		}
-		part := empty()
-		if err := understand(alone, part); err != nil {
-			wrong.note(field, err)
-			continue
+		if err == nil {
+			err = json.Unmarshal(alone, &one)
 		}
-		proto.Merge(m, part)
+		wrong.note(field, notUnderstood(err))
 	}
-	return wrong
+	return one, wrong
 }
 
 // distinct holds each thing of a list once, in the list's order.

@@ -2,6 +2,7 @@ package gce
 
 import (
 	"hash/fnv"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ const settledAge = 30 * time.Minute
 type settled struct {
 	mu     sync.Mutex
 	groups map[mig.GroupID]settledGroup
+	listed map[mig.GroupID]bool // all groups that there are, settled or not
 }
 
 type settledGroup struct {
@@ -61,7 +63,12 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 			s.groups[id] = r
 		}
 	}
+	maps.DeleteFunc(s.listed, func(id mig.GroupID, _ bool) bool { return id.Region == region })
+	if s.listed == nil {
+		s.listed = map[mig.GroupID]bool{}
+	}
 	for _, g := range groups {
+		s.listed[g.ID()] = true
 		if len(g.Live()) > 0 || g.Creating > 0 || g.Unread != "" { // the list of requests may lag behind that of groups
 			continue
 		}
@@ -72,6 +79,13 @@ func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 		r.size = g.TargetSize
 		s.groups[g.ID()] = r
 	}
+}
+
+// has reports whether the group was there when its region was last read.
+func (s *settled) has(id mig.GroupID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed[id]
 }
 
 // forget has a group's requests read again.

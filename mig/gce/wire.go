@@ -25,7 +25,7 @@ const (
 	longestPause  = 60 * time.Second       // a Retry-After beyond it ends the call
 	answerTime    = 30 * time.Second       // for one attempt
 	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
-	answerLimit   = 64 << 20               // bytes: a page of 500 instances with their metadata stays well below it
+	answerLimit   = 64 << 20               // bytes: 500 instances with startup scripts of 64 KiB stay below it
 	userAgent     = "slurmflex"
 	unnamedMethod = "unknown"
 )
@@ -155,7 +155,12 @@ func copyOf(ctx context.Context, req *http.Request) (*http.Request, error) {
 // readWhole replaces the answer's body by its bytes in memory, at most limit.
 func readWhole(resp *http.Response, limit int) error {
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	var text bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= int64(limit) {
+		text.Grow(int(n) + bytes.MinRead) // which ReadFrom wants free to see the end
+	}
+	_, err := text.ReadFrom(io.LimitReader(resp.Body, int64(limit)+1))
+	body := text.Bytes()
 	switch {
 	case err != nil:
 		return fmt.Errorf("answer broken off: %w", err)
@@ -164,7 +169,7 @@ func readWhole(resp *http.Response, limit int) error {
 	case resp.StatusCode/100 == 2 && !json.Valid(body):
 		return fmt.Errorf("answer is not JSON: %q", excerpt(body))
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return nil
 }
 

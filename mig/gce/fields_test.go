@@ -1,0 +1,188 @@
+package gce_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/mig/gce"
+	"slurmflex/test/fakegce"
+)
+
+// leavesOf are the fields of a selection, each as its path: a,b(c,d/e) is a, b/c and
+// b/d/e.
+func leavesOf(fields string) (leaves []string) {
+	var (
+		within []string
+		name   string
+	)
+	end := func() {
+		if name != "" {
+			leaves = append(leaves, strings.Join(append(slices.Clone(within), name), "/"))
+		}
+		name = ""
+	}
+	for _, c := range fields {
+		switch c {
+		case '(':
+			within, name = append(within, name), ""
+		case ')':
+			end()
+			within = within[:len(within)-1]
+		case ',':
+			end()
+		default:
+			name += string(c)
+		}
+	}
+	end()
+	return leaves
+}
+
+// altered carries calls, with the selection of fields to instead of from, and takes a
+// field from the answers. It notes the selections that it is asked for.
+type altered struct {
+	next     http.RoundTripper
+	from, to string
+	lacks    string    // the field; "" for none
+	asked    *sync.Map // by selection
+}
+
+func (a altered) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	query := req.URL.Query()
+	if fields := query.Get("fields"); fields != "" {
+		a.asked.Store(fields, true)
+		if fields == a.from {
+			query.Set("fields", a.to)
+			req.URL.RawQuery = query.Encode()
+		}
+	}
+	resp, err := a.next.RoundTrip(req)
+	if err != nil || a.lacks == "" {
+		return resp, err
+	}
+	var answer map[string]any
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return nil, err
+	}
+	delete(answer, a.lacks)
+	text, err := json.Marshal(answer)
+	resp.Body = io.NopCloser(bytes.NewReader(text))
+	return resp, err
+}
+
+// situation is something that lists have to say.
+type situation struct {
+	faults []fakegce.Fault
+	lacks  string // a field that no answer has
+}
+
+func situations() []situation {
+	return []situation{
+		{},
+		{faults: []fakegce.Fault{{Method: "*ist", Warning: "PARTIAL"}}},
+		{faults: []fakegce.Fault{{Method: "instances.aggregatedList", Skip: instancesOfAll, Warning: "PARTIAL"}}},
+		{faults: []fakegce.Fault{{Method: "*ist", Unreachable: []string{region}}}, lacks: "warning"},
+		{faults: []fakegce.Fault{{Method: "*ResizeRequests.list", Object: "alpha-y", Warning: "PARTIAL"}}},
+		{faults: []fakegce.Fault{{Method: "*ResizeRequests.list", Object: "alpha-y", Unreachable: []string{region}}}, lacks: "warning"},
+		{faults: []fakegce.Fault{{Method: "*ist", Unreachable: []string{region}}}, lacks: "unreachables"},
+	}
+}
+
+// instancesOfAll is how many instances there are when everybody has come, which with one
+// a page are the calls of a list.
+const instancesOfAll = 6
+
+// crowded is a project with two of everything, one a page, and with machines that have
+// come within the last minute, one of which is to be maintained.
+func crowded(t *testing.T, w world) {
+	t.Helper()
+	ctx := t.Context()
+	peopled(t, w)
+	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 1}
+	require.NoError(t, w.CreatePolicy(ctx, mig.PolicySpec{Name: "alpha-q", Region: region, Distance: "BLOCK", Stamp: stamp}))
+	second := request("alpha-a3-8")
+	second.Name = "a2"
+	require.NoError(t, w.CreateRequest(ctx, region, "alpha-y", second))
+	time.Sleep(2 * time.Minute)
+	w.cloud.SetCapacity("us-central1-f", "", 2)
+	late := func(group string, job uint32, node string) {
+		spec := w.spec(group, job)
+		spec.Zones = []string{"us-central1-f"}
+		require.NoError(t, w.CreateGroup(ctx, spec))
+		require.NoError(t, w.CreateRequest(ctx, region, group, request(node)))
+	}
+	late("alpha-w", 4, "alpha-a3-6")
+	time.Sleep(time.Minute)
+	late("alpha-v", 5, "alpha-a3-7")
+	time.Sleep(time.Second)
+	require.NoError(t, w.cloud.AnnounceMaintenance("alpha-a3-6", time.Hour, time.Hour))
+}
+
+// Every field that is asked for is read: an answer without it shows less, somewhere.
+func TestEachFieldOfAListIsRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		crowded(t, w)
+		var asked sync.Map
+		read := func(s situation, from, to string) (seen [2]everything) {
+			transport := altered{w.cloud.Transport(), from, to, s.lacks, &asked}
+			client := func() *gce.Client {
+				c, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Rate: 1e6, Transport: transport})
+				require.NoError(t, err)
+				return c
+			}
+			arm := func(faults ...fakegce.Fault) {
+				w.cloud.ClearFaults()
+				for _, f := range faults {
+					require.NoError(t, w.cloud.AddFault(f))
+				}
+			}
+			arm(s.faults...)
+			seen[0] = readAll(t, client())
+			arm(fakegce.Fault{Method: "instances.aggregatedList", Lag: 90 * time.Second})
+			later := client()
+			readAll(t, later)
+			arm(s.faults...)
+			seen[1] = readAll(t, later)
+			return seen
+		}
+		var whole [][2]everything
+		for _, s := range situations() {
+			whole = append(whole, read(s, "", ""))
+		}
+		for n, s := range situations() {
+			require.Equal(t, whole[n], read(s, "", ""), "nothing has changed meanwhile")
+		}
+		require.Len(t, whole[0][1].instances, instancesOfAll)
+		require.Empty(t, whole[0][1].unseen)
+		var selections []string
+		asked.Range(func(fields, _ any) bool {
+			selections = append(selections, fields.(string))
+			return true
+		})
+		require.Len(t, selections, 6, "groups, requests, policies, and instances in three ways")
+		for _, fields := range selections {
+			leaves := leavesOf(fields)
+			for i, leaf := range leaves {
+				without := strings.Join(slices.Delete(slices.Clone(leaves), i, i+1), ",")
+				n := 0
+				missed := slices.ContainsFunc(situations(), func(s situation) bool {
+					n++
+					return !assert.ObjectsAreEqual(whole[n-1], read(s, fields, without))
+				})
+				assert.True(t, missed, "nobody misses %s of %s", leaf, fields)
+			}
+		}
+	}, func(o *fakegce.Options) { o.PageLimit = 1 })
+}

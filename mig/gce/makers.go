@@ -1,0 +1,137 @@
+package gce
+
+import (
+	"context"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"slurmflex/mig"
+)
+
+const (
+	// strangerAge is how old a machine must be, and for how long it is then taken for
+	// one that no group of the cluster has made: a list may show a machine before its
+	// maker, or its group.
+	strangerAge = 5 * time.Minute
+
+	// namesAtOnce bounds the names in a filter, which is part of a call's address.
+	namesAtOnce = 100
+)
+
+// makers remembers which group made a machine. That is in the machine's metadata,
+// which Compute sends as a whole or not at all, with startup scripts of any size, and
+// does not change. So metadata are read of those machines alone whose maker is not known.
+//
+// All-instances configurations, by which a group could label its machines, are not for
+// groups with resize requests. Source: Compute's documentation "About resize requests
+// in a MIG".
+type makers struct {
+	mu    sync.Mutex
+	known map[machineID]maker
+}
+
+// machineID tells a machine from all others, also from later ones of its name.
+type machineID struct{ zone, name, created string }
+
+// maker is the regional group that made a machine, of the machine's region; empty if
+// none did.
+type maker struct {
+	group string
+	until time.Time // when to read that again; zero: never
+}
+
+// trace is what shows an instance's maker, or why it does not.
+type trace struct {
+	metadata
+	unread string
+}
+
+func idOf(zone string, m listedInstance) machineID {
+	return machineID{zone, m.Name, m.CreationTimestamp}
+}
+
+// any reports whether any machine's maker is known.
+func (k *makers) any() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.known) > 0
+}
+
+// of returns the name of the group that made the machine, if that is known.
+func (k *makers) of(id machineID, now time.Time) (group string, known bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m, ok := k.known[id]
+	return m.group, ok && (m.until.IsZero() || now.Before(m.until))
+}
+
+// note remembers who made the machines that a list has of a region, and forgets the
+// region's others. ours reports whether a group is one of the cluster's.
+func (k *makers) note(region string, listed []*sighting, ours func(mig.GroupID) bool, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known := make(map[machineID]maker, len(listed))
+	for id, m := range k.known {
+		if regionOf(id.zone) != region {
+			known[id] = m
+		}
+	}
+	for _, s := range listed {
+		switch {
+		case s.asked && ours(s.GroupID()):
+			known[s.id] = maker{group: s.Group}
+		case s.asked && now.Sub(s.Created) > strangerAge:
+			known[s.id] = maker{s.Group, now.Add(strangerAge)}
+		case s.known && !s.asked:
+			known[s.id] = k.known[s.id]
+		}
+	}
+	k.known = known
+}
+
+// makerFields are those of a list of instances that say who made them. What it says
+// of places that it does not reach is not read.
+const makerFields = "kind,nextPageToken,warning(code,message),items/*/instances(name,creationTimestamp,metadata/items)"
+
+// readMakers reads who made the machines of these names: by name if that takes fewer
+// calls than the whole list, which took pages. What is missing in a zone that could not
+// be read is missing in what it returns.
+func (c *Client) readMakers(ctx context.Context, cluster string, names []string, pages int) (map[machineID]trace, error) {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	var filters []string
+	for some := range slices.Chunk(names, namesAtOnce) {
+		filters = append(filters, anyName(some))
+	}
+	if len(filters) > pages {
+		filters = []string{namesOf(cluster)}
+	}
+	found := map[machineID]trace{}
+	for _, filter := range filters {
+		query := url.Values{"filter": {filter}, "fields": {makerFields}}
+		err := c.readAll(ctx, "aggregated/instances", query, func(s stream) error {
+			return eachZone(s, func(_, zone string) error {
+				_, err := readZone(s, func(m listedInstance, wrong faulty) {
+					found[idOf(zone, m)] = trace{m.Metadata, wrong.String()}
+				})
+				return err
+			})
+		}, nil)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// anyName is the filter for these names.
+func anyName(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = regexp.QuoteMeta(n)
+	}
+	return `name eq "(` + strings.Join(quoted, "|") + `)"`
+}

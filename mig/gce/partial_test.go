@@ -1,0 +1,273 @@
+package gce_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/compute/v1"
+
+	"slurmflex/mig"
+	"slurmflex/mig/gce"
+	"slurmflex/test/fakegce"
+)
+
+// inFull carries calls that ask for whole answers, whatever fields they name.
+type inFull struct{ next http.RoundTripper }
+
+func (f inFull) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	query := req.URL.Query()
+	query.Del("fields")
+	req.URL.RawQuery = query.Encode()
+	return f.next.RoundTrip(req)
+}
+
+// metered counts the bytes of the answers to lists of instances.
+type metered struct {
+	next  http.RoundTripper
+	bytes atomic.Int64
+}
+
+func (m *metered) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := m.next.RoundTrip(req)
+	if err != nil || !strings.HasSuffix(req.URL.Path, "/aggregated/instances") {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	m.bytes.Add(int64(len(body)))
+	resp.Body = io.NopCloser(strings.NewReader(string(body)))
+	return resp, err
+}
+
+func another(t *testing.T, transport http.RoundTripper) *gce.Client {
+	t.Helper()
+	c, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: transport})
+	require.NoError(t, err)
+	return c
+}
+
+// everything is what a pass reads of the cloud.
+type everything struct {
+	groups    []mig.Group
+	instances []mig.Instance
+	policies  []mig.Policy
+	unseen    map[string]string
+}
+
+func readAll(t *testing.T, c *gce.Client) (e everything) {
+	t.Helper()
+	regions := []string{region, "europe-west4"}
+	e.unseen = map[string]string{}
+	note := func(what string, unseen map[string]error) {
+		for r, err := range unseen {
+			e.unseen[what+" "+r] = err.Error()
+		}
+	}
+	var unseen map[string]error
+	e.groups, unseen = c.Groups(t.Context(), "alpha", regions)
+	note("groups", unseen)
+	e.instances, unseen = c.Instances(t.Context(), "alpha", regions)
+	note("instances", unseen)
+	e.policies, unseen = c.Policies(t.Context(), "alpha", regions)
+	note("policies", unseen)
+	return e
+}
+
+// peopled is a project with one of everything that a list may show.
+func peopled(t *testing.T, w world) {
+	t.Helper()
+	ctx := t.Context()
+	stamp := mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 1}
+	require.NoError(t, w.CreatePolicy(ctx, mig.PolicySpec{Name: "alpha-p", Region: region, Distance: "BLOCK", Stamp: stamp}))
+	placed := w.spec("alpha-x", 1)
+	placed.Policy = "alpha-p"
+	require.NoError(t, w.CreateGroup(ctx, placed))
+	require.NoError(t, w.CreateRequest(ctx, region, "alpha-x", request("alpha-a3-2", "alpha-a3-3")))
+	b := w.bulk(t, "us-central1-b")
+	require.NoError(t, w.BulkInsert(ctx, b))
+	time.Sleep(time.Minute)
+	w.cloud.SetCapacity("", "", 0)
+	require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-y", 2)))
+	require.NoError(t, w.CreateRequest(ctx, region, "alpha-y", request("alpha-a3-4")))
+	require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-z", 3)))
+	require.NoError(t, w.CreateRequest(ctx, region, "alpha-z", request("alpha-a3-5")))
+	time.Sleep(time.Minute)
+	require.NoError(t, w.cloud.FailRequest("alpha-z", "a1", "PERMISSIONS_ERROR", "no"))
+	time.Sleep(time.Minute)
+}
+
+// What is read must be asked for: an answer that lacks it would not show that.
+func TestAPartialAnswerSaysAsMuchAsAWholeOne(t *testing.T) {
+	for name, faults := range map[string][]fakegce.Fault{
+		"all is well":                           nil,
+		"a zone is out of reach":                {{Method: "instances.aggregatedList", Unreachable: []string{"us-central1-a"}}},
+		"a region is out of reach":              {{Method: "*", Unreachable: []string{region}}},
+		"a list does not end":                   {{Method: "*List", Endless: fakegce.Alternating}},
+		"records cannot be read":                {{Method: "*ist", Broken: &fakegce.Broken{Field: "creationTimestamp", Value: "yesterday"}}},
+		"nobody can say who made the machines":  {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata", Value: 5}}},
+		"the machines have no place in a group": {{Method: "instances.aggregatedList", Broken: &fakegce.Broken{Field: "metadata"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				peopled(t, w)
+				healthy := readAll(t, another(t, inFull{w.cloud.Transport()}))
+				for _, f := range faults {
+					require.NoError(t, w.cloud.AddFault(f))
+				}
+				whole := readAll(t, another(t, inFull{w.cloud.Transport()}))
+				part := another(t, w.cloud.Transport())
+				assert.Equal(t, whole, readAll(t, part))
+				assert.Equal(t, whole, readAll(t, part), "nor does it say less when it is asked again, for less")
+				assert.Equal(t, faults == nil, assert.ObjectsAreEqual(healthy, whole), "each fault shows")
+				assert.Len(t, healthy.groups, 3)
+				assert.Len(t, healthy.instances, 4)
+				assert.Len(t, healthy.policies, 1)
+				assert.Empty(t, healthy.unseen)
+			}, func(o *fakegce.Options) { o.PageLimit = 2 })
+		})
+	}
+}
+
+// script is a startup script of the size that sites have.
+func script() string { return strings.Repeat("# set up the node\n", 2000) }
+
+// scripted has the machines of a world come with a startup script.
+func scripted(t *testing.T, w *world) {
+	t.Helper()
+	text, template := script(), fakegce.FlexTemplate("scripted", machine)
+	template.Properties.Metadata = &compute.Metadata{Items: []*compute.MetadataItems{{Key: "startup-script", Value: &text}}}
+	var err error
+	w.template, err = w.cloud.AddTemplate(region, template)
+	require.NoError(t, err)
+}
+
+func TestTheMetadataOfAMachineAreReadOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		scripted(t, &w)
+		meter := &metered{next: w.cloud.Transport()}
+		c := another(t, meter)
+		ask := func(group string, job uint32, nodes ...string) {
+			require.NoError(t, w.CreateGroup(t.Context(), w.spec(group, job)))
+			require.NoError(t, w.CreateRequest(t.Context(), region, group, request(nodes...)))
+			time.Sleep(time.Minute)
+		}
+		read := func() (groups []string, bytes int64) {
+			_, unseen := c.Groups(t.Context(), "alpha", []string{region})
+			require.Empty(t, unseen)
+			before := meter.bytes.Load()
+			instances, unseen := c.Instances(t.Context(), "alpha", []string{region})
+			require.Empty(t, unseen)
+			for _, in := range instances {
+				groups = append(groups, in.Group)
+			}
+			return groups, meter.bytes.Load() - before
+		}
+		size := int64(len(script()))
+
+		ask("alpha-x", 1, "alpha-a3-0", "alpha-a3-1", "alpha-a3-2")
+		groups, bytes := read()
+		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x"}, groups)
+		assert.Greater(t, bytes, 3*size)
+		again, bytes := read()
+		assert.Equal(t, groups, again)
+		assert.Less(t, bytes, size/10)
+
+		ask("alpha-y", 2, "alpha-a3-3")
+		groups, bytes = read()
+		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x", "alpha-y"}, groups)
+		assert.Greater(t, bytes, size)
+		assert.Less(t, bytes, 2*size, "those of the new one alone")
+
+		instances, _ := c.Instances(t.Context(), "alpha", []string{region})
+		require.NoError(t, w.DeleteInstances(t.Context(), region, "alpha-y", instances[3:]))
+		time.Sleep(time.Minute)
+		ask("alpha-z", 3, "alpha-a3-3")
+		groups, _ = read()
+		assert.Equal(t, "alpha-z", groups[3], "a machine of the same name is another one")
+
+		time.Sleep(time.Hour)
+		groups, bytes = read()
+		assert.Equal(t, []string{"alpha-x", "alpha-x", "alpha-x", "alpha-z"}, groups)
+		assert.Less(t, bytes, size/10)
+	})
+}
+
+func TestAMachineOfNoGroupOfTheClusterIsAskedAboutAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		scripted(t, &w)
+		meter := &metered{next: w.cloud.Transport()}
+		c := another(t, meter)
+		require.NoError(t, w.BulkInsert(t.Context(), w.bulk(t, "us-central1-b")))
+		bytes := func() int64 {
+			before := meter.bytes.Load()
+			instances, unseen := c.Instances(t.Context(), "alpha", []string{region})
+			require.Empty(t, unseen)
+			require.Len(t, instances, 2)
+			return meter.bytes.Load() - before
+		}
+		size := int64(len(script()))
+		for range 2 {
+			assert.Greater(t, bytes(), size, "its maker may not show yet")
+		}
+		for range 2 {
+			time.Sleep(6 * time.Minute)
+			assert.Greater(t, bytes(), size, "now and then it is read all the same")
+			assert.Less(t, bytes(), size)
+		}
+	})
+}
+
+func TestARegionWhoseNewMachinesMakersCannotBeReadIsUnseen(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.asked(t)
+		time.Sleep(time.Minute)
+		w.group(t)
+		require.Len(t, w.seen(t), 1)
+		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
+		time.Sleep(time.Minute)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Status: http.StatusForbidden, Reason: "forbidden", Message: "no right"}))
+		instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
+		assert.Empty(t, instances)
+		require.ErrorContains(t, unseen[region], "no right")
+	})
+}
+
+func TestAZoneThatIsOutOfReachHasTheNewMachinesOfAnotherListedWithTheirGroup(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.asked(t)
+		time.Sleep(time.Minute)
+		w.group(t)
+		require.Len(t, w.seen(t), 1)
+		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
+		time.Sleep(time.Minute)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Unreachable: []string{"europe-west4"}}))
+		instances := w.seen(t)
+		require.Len(t, instances, 2)
+		assert.Equal(t, "alpha-x", instances[1].Group)
+	})
+}
+
+func TestANewMachineThatIsNotListedAgainIsUnread(t *testing.T) {
+	inWorld(t, func(t *testing.T, w world) {
+		w.asked(t)
+		time.Sleep(time.Minute)
+		w.group(t)
+		require.Len(t, w.seen(t), 1)
+		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
+		time.Sleep(time.Minute)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Times: 1, Omitted: "alpha-a3-1"}))
+		instances := w.seen(t)
+		require.Len(t, instances, 2)
+		assert.Empty(t, instances[0].Unread)
+		assert.Equal(t, "metadata: not listed", instances[1].Unread, "and nothing is done to it")
+		instances = w.seen(t)
+		assert.Empty(t, instances[1].Unread)
+		assert.Equal(t, "alpha-x", instances[1].Group)
+	})
+}

@@ -100,13 +100,15 @@ type Job struct {
 	// for none, or what squeue does not show as a number.
 	GPUs int
 
-	Priority  uint64
-	Reason    string // why it is pending
-	User      string
-	Partition string // several, joined by commas, while it may choose
+	Priority    uint64
+	Pinned      bool   // it asks for certain nodes, or excludes some
+	Reservation string // that it asks for; "" for none
+	Reason      string // why it is pending
+	User        string
+	Partition   string // several, joined by commas, while it may choose
 }
 
-var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%b|%r", "|")
+var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
 
 // SqueueFormat is the -o argument of squeue for ParseSqueue. The job's name is
 // not in it: its owner could write whole rows into it. So he can into the GPUs that
@@ -215,6 +217,10 @@ func (j *Job) setColumn(column, field string) (err error) {
 		j.User = field
 	case "%D":
 		j.NodeCount = numberOr0(field)
+	case "%n", "%x":
+		j.Pinned = j.Pinned || notNull(field) != ""
+	case "%v":
+		j.Reservation = notNull(field)
 	case "%b":
 		j.GPUs = numberOr0(field)
 	case "%r":

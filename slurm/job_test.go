@@ -28,15 +28,19 @@ func TestParseSqueueReadsEveryColumn(t *testing.T) {
 			ID: 8, ArrayID: 8, Limit: Limit{Kind: Unlimited}, State: JobRunning, Nodes: []string{"f0", "f1", "s0"},
 			Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Priority: 4294901759, Partition: "flex", User: "bob", NodeCount: 3, Reason: "None",
 		},
-	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
-		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|m4rk<N/A>m4rk|None\n"))
+	}, parsed(t, readSqueue, "7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|||(null)|m4rk<gres/gpu:8>m4rk|BeginTime\n"+
+		"8|8|N/A|UNLIMITED|RUNNING|f[0-1],s0|2026-11-21T03:00:00|4294901759|flex|bob|3|||(null)|m4rk<N/A>m4rk|None\n"))
+	for column, want := range map[string]Job{"%n": {Pinned: true}, "%x": {Pinned: true}, "%v": {Reservation: "f0"}} {
+		got := parsed(t, readSqueue, rowWith(column, "f0")+"\n")[0]
+		require.Equal(t, want, Job{Pinned: got.Pinned, Reservation: got.Reservation}, column)
+	}
 	require.Equal(t, "a|b|", parsed(t, readSqueue, rowWith("%r", "a|b|")+"\n")[0].Reason, "the last column may hold bars")
 	require.Empty(t, parsed(t, readSqueue, ""), "an empty queue")
 }
 
 // rowWith is a row of squeue with one field in place of a good one.
 func rowWith(column, field string) string {
-	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None", "|")
+	fields := strings.Split("7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None", "|")
 	fields[slices.Index(squeueColumns, column)] = field
 	return strings.Join(fields, "|")
 }
@@ -59,8 +63,8 @@ func TestParseSqueueRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name, out, want string
 	}{
-		{"a blank line", "\n", `squeue: "": 1 fields, not 13`},
-		{"what is no row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 13`},
+		{"a blank line", "\n", `squeue: "": 1 fields, not 16`},
+		{"what is no row", "slurm_load_jobs error: x\n", `squeue: "slurm_load_jobs error: x": 1 fields, not 16`},
 		{"output that breaks off", rowWith("%r", "None") + "\n8|8|N/A|15:00|RUNNING|f", "squeue: the output breaks off in its last line"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -72,8 +76,8 @@ func TestParseSqueueRefuses(t *testing.T) {
 }
 
 func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
-	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|0|None\n"
-	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<N/A>m4rk|Resources\n"
+	const before = "6|6|N/A|15:00|RUNNING|f1|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None\n"
+	const behind = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|||(null)|m4rk<N/A>m4rk|Resources\n"
 	known := func(state JobState, nodes ...string) UnreadRow {
 		return UnreadRow{Kind: JobRow, Name: "7", State: state, Nodes: nodes, NodesKnown: true}
 	}
@@ -82,21 +86,21 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 		name, rows, why string
 		want            UnreadRow
 	}{
-		{"a blank line", "", `"": 1 fields, not 13`, nameless},
-		{"an id that is no number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None": job id "x": not a number from 1 up`, nameless},
-		{"the id 0", rowWith("%A", "0"), `"0|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None": job id "0": not a number from 1 up`, nameless},
-		{"an id past 32 bits", rowWith("%A", "4294967296"), `"4294967296|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|0|None": job id "4294967296": not a number from 1 up`, nameless},
+		{"a blank line", "", `"": 1 fields, not 16`, nameless},
+		{"an id that is no number", rowWith("%A", "x"), `"x|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None": job id "x": not a number from 1 up`, nameless},
+		{"the id 0", rowWith("%A", "0"), `"0|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|None": job id "0": not a number from 1 up`, nameless},
+		{"an id past 32 bits", rowWith("%A", "4294967296"), `"4294967296|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|0|N…": job id "4294967296": not a number from 1 up`, nameless},
 		{"a component whose leader is none", rowWith("%i", "x+1"), `job id "x": not a number from 1 up`, id},
 		{"a component without a place", rowWith("%i", "1+"), `component "1+": not a number after the +`, id},
 		{"an address that is none", rowWith("%i", "N/A"), `job id "N/A": not a number from 1 up`, id},
 		{"a malformed hostlist", rowWith("%N", "f[0"), `hostlist "f[0": a bracket that is never closed at character 2`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
 		{"a bar that puts every field behind it elsewhere", rowWith("%K", "1|2"), `time "f0": not like 2006-01-02T15:04:05`, id},
-		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 13`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
-		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 13`, known(JobRunning, "f0")},
-		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|m4rk<gres/gpu:a", `12 fields, not 13`, known(JobRunning, "f0")},
+		{"a line cut off in its nodes", "7|7|N/A|15:00|RUNNING|f0", `6 fields, not 16`, UnreadRow{Kind: JobRow, Name: "7", State: JobRunning}},
+		{"a line cut off behind its nodes", "7|7|N/A|15:00|RUNNING|f0|2026", `7 fields, not 16`, known(JobRunning, "f0")},
+		{"a line cut off in its GPUs", "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|m4rk<gres/gpu:a", `15 fields, not 16`, known(JobRunning, "f0")},
 		{"a start that is no time", rowWith("%S", "soon"), `time "soon": not like 2006-01-02T15:04:05`, known(JobRunning, "f0")},
 		{"a priority that is no number", rowWith("%Q", "high"), `priority "high": not a number`, known(JobRunning, "f0")},
-		{"a priority that is no number of a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|0|None", `priority "x": not a number`, known(JobPending)},
+		{"a priority that is no number of a job without nodes", "7|7|N/A|15:00|PENDING||N/A|x|flex|ann|2|||(null)|0|None", `priority "x": not a number`, known(JobPending)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			jobs, err := readSqueue([]byte(before + test.rows + "\n" + behind))
@@ -113,10 +117,10 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 		require.Empty(t, jobs)
 	})
 	t.Run("where lines follow that may be its own text or rows, one more is unread", func(t *testing.T) {
-		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|m4rk<x\n9|9|N/A|1\n" + behind))
+		jobs, err := readSqueue([]byte(before + "7|7|N/A|15:00|RUNNING|f0|2026-11-21T03:00:00|42|flex|ann|2|||(null)|m4rk<x\n9|9|N/A|1\n" + behind))
 		cut := known(JobRunning, "f0")
-		cut.Why = "12 fields, not 13"
-		require.Equal(t, Unread{cut, {Kind: JobRow, Why: `"": 1 fields, not 13`}}, err)
+		cut.Why = "15 fields, not 16"
+		require.Equal(t, Unread{cut, {Kind: JobRow, Why: `"": 1 fields, not 16`}}, err)
 		require.Equal(t, parsed(t, readSqueue, before+behind), jobs)
 	})
 	t.Run("a job listed twice holds the nodes of both rows", func(t *testing.T) {
@@ -153,10 +157,10 @@ func TestOutputThatBreaksOffInTheGPUsIsNotRead(t *testing.T) {
 
 // sbatch takes any text as the type of a GPU: line breaks, bars, and over 900 bytes.
 func FuzzTheGPUsOfAJobForgeNoRow(f *testing.F) {
-	for _, text := range []string{"gres:gpu:a\nb:1", "gres/gpu:\x1b[31m:1", "gres/gpu:|:1", strings.Repeat("x", 1<<16), "gres/gpu:1\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|ann|1|0|None\n:1"} {
+	for _, text := range []string{"gres:gpu:a\nb:1", "gres/gpu:\x1b[31m:1", "gres/gpu:|:1", strings.Repeat("x", 1<<16), "gres/gpu:1\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|ann|1|||(null)|0|None\n:1"} {
 		f.Add(text)
 	}
-	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<gres/gpu:8>m4rk|Resources\n"
+	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|||(null)|m4rk<gres/gpu:8>m4rk|Resources\n"
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "m4rk") {
 			t.Skip("nobody can foresee it")
@@ -172,7 +176,7 @@ func FuzzParseSqueue(f *testing.F) {
 	for _, version := range versions(f) {
 		f.Add(inSqueueFormat(fixture(f, version, "10-het.squeue.txt")))
 	}
-	f.Add([]byte("7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|0|BeginTime\n"))
+	f.Add([]byte("7|5_[3-9%2]|3-9%2|1-00:00:00|PENDING||N/A|42|flex,all|ann|2|||(null)|0|BeginTime\n"))
 	f.Fuzz(func(t *testing.T, out []byte) {
 		jobs, err := readSqueue(out)
 		requireUnread(t, err, jobs)
@@ -251,11 +255,11 @@ func FuzzParseJobAddress(f *testing.F) {
 
 // recordRow is what squeue prints of a batch job that may be requeued.
 func recordRow(id, adminComment string) string {
-	return id + "|MARK|CONFIGURING|1|1|" + adminComment + "\n"
+	return id + "|MARK|CONFIGURING|1|1|N/A|0:00|" + adminComment + "<MARK>(null)\n"
 }
 
 func TestTheFormatOfJobRecordsHasItsMarkInEachRow(t *testing.T) {
-	require.Equal(t, "JobID:|MARK|,State:|,Requeue:|,BatchFlag:|,admin_comment:", JobRecordFormat("MARK"))
+	require.Equal(t, "JobID:|MARK|,State:|,Requeue:|,BatchFlag:|,Deadline:|,MinTime:|,admin_comment:<MARK>,comment:", JobRecordFormat("MARK"))
 }
 
 func TestOnlyTheRecordsAskedForAreRead(t *testing.T) {
@@ -278,7 +282,7 @@ func TestOutputWithoutARowIsAnError(t *testing.T) {
 // A3: one record that cannot be read is no other job's matter.
 func TestARecordThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 	records, err := ParseJobRecords([]byte("7|MARK|RUNNING|1|1\n"+recordRow("8", "(null)")), "MARK", []uint32{7, 8})
-	require.EqualError(t, err, "record of job 7: 5 fields, not 6")
+	require.EqualError(t, err, "record of job 7: 5 fields, not 8")
 	var wrong *JobRecordError
 	require.ErrorAs(t, err, &wrong)
 	require.Equal(t, uint32(7), wrong.ID)
@@ -289,11 +293,11 @@ func TestARecordThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 // A3: an AdminComment with lines like rows of squeue, of whatever mark but the
 // one of this call, is its own job's.
 func FuzzAnAdminCommentForgesNoRecord(f *testing.F) {
-	for _, text := range []string{"x", "y\n8|SQUEUE|N/A|RUNNING|0|0|flex-start: told 2020-01-01T00:00:00Z: x", "8|MARK\n", "|\n|\r\n"} {
+	for _, text := range []string{"x", "y\n8|SQUEUE|N/A|RUNNING|0|0|flex-start: told 2020-01-01T00:00:00Z: x", "8|MARK\n", "|\n|\r\n", "<MARK"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if strings.Contains(text, "|MARK|") {
+		if strings.Contains(text, "|MARK|") || strings.Contains(text, "<MARK>") {
 			t.Skip("nobody can foresee it")
 		}
 		records, err := ParseJobRecords([]byte(recordRow("7", text)+recordRow("8", "(null)")), "MARK", []uint32{7, 8})

@@ -22,3 +22,11 @@ func (j Job) Name() string {
 
 // IsTaskSet reports whether the job stands for several tasks of an array.
 func (j Job) IsTaskSet() bool { return strings.ContainsAny(j.ArrayTask, "-,:%") }
+
+// Array is the id of the array that the job is a task of; 0 if it is none.
+func (j Job) Array() uint32 {
+	if j.ArrayTask == "" {
+		return 0
+	}
+	return j.ArrayID
+}

@@ -37,12 +37,12 @@ func TestNodesNamedReadsOnlyThese(t *testing.T) {
 }
 
 func TestJobsAreReadByOneSqueue(t *testing.T) {
-	c := newClient(t, dummy{Stdout: "8|8|N/A|UNLIMITED|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|bob|2|" + markOfCall + "<gres/gpu:8\n>" + markOfCall + "|None\n"})
+	c := newClient(t, dummy{Stdout: "8|8|N/A|UNLIMITED|RUNNING|f[0-1]|2026-11-21T03:00:00|42|flex|bob|2|||(null)|" + markOfCall + "<gres/gpu:8\n>" + markOfCall + "|None\n"})
 	jobs, err := c.Jobs(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, uint32(8), jobs[0].ID)
 	require.Equal(t, []string{"f0", "f1"}, jobs[0].Nodes)
-	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|MARK<%b>MARK|%r"}, asked(t, c))
+	require.Equal(t, []string{"squeue -h -a -o %A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|MARK<%b>MARK|%r"}, asked(t, c))
 }
 
 // reads are the client's, each of what it says of a fixture of 22.05.8.

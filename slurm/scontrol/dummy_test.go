@@ -100,7 +100,7 @@ func markIn(args []string) string {
 			mark, _, _ := strings.Cut(after, "|")
 			return mark
 		}
-		if _, after, found := strings.Cut(arg, "%D|"); found {
+		if _, after, found := strings.Cut(arg, "%v|"); found {
 			mark, _, _ := strings.Cut(after, "<%b")
 			return mark
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"slurmflex/slurm"
 )
@@ -106,14 +107,40 @@ func (c *Client) CancelJob(ctx context.Context, id uint32) error {
 
 // StartNow lets a PENDING job start before its begin time: the one that Slurm
 // sets 121 s ahead when it requeues, but also one that its owner asked for. A
-// held job stays held, and a job that is no longer pending is left alone.
-func (c *Client) StartNow(ctx context.Context, id uint32) error {
+// held job stays held, and a job that is no longer pending is left alone. Limit is its new
+// time limit, in whole minutes; 0 leaves it its own.
+func (c *Client) StartNow(ctx context.Context, id uint32, limit time.Duration) error {
 	address, err := c.address(ctx, id)
 	if err != nil {
 		return fmt.Errorf("start now: %w", err)
 	}
-	_, err = c.run(ctx, "scontrol", "update", "jobid="+address.Whole, "starttime=now")
+	change := []string{"update", "jobid=" + address.Whole, "starttime=now"}
+	if limit > 0 {
+		change = append(change, fmt.Sprintf("timelimit=%d", limit/time.Minute))
+	}
+	_, err = c.run(ctx, "scontrol", change...)
 	if errors.Is(err, errNotPending) {
+		return nil
+	}
+	return err
+}
+
+// SetJobReservation has a job, also one that is CONFIGURING or RUNNING, use the
+// reservation of that name, or none if it is empty. One that no job uses can be
+// deleted; a job that is over, or gone, uses none.
+func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) error {
+	address, err := c.address(ctx, id)
+	if name == "" && errors.Is(err, ErrUnknownJob) {
+		return nil
+	}
+	if err == nil && name != "" {
+		err = checkReservationName(name)
+	}
+	if err != nil {
+		return fmt.Errorf("set the reservation: %w", err)
+	}
+	_, err = c.run(ctx, "scontrol", "update", "jobid="+address.Whole, "reservationname="+name)
+	if name == "" && errors.Is(err, ErrJobEnded) {
 		return nil
 	}
 	return err

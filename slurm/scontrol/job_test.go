@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,9 +29,14 @@ func jobVerbs() []jobVerb {
 			return []string{"scontrol", "update", "jobid=" + address, "admincomment=a note"}
 		}},
 		{"start now", func(t *testing.T, c *Client, id uint32) error {
-			return c.StartNow(t.Context(), id)
+			return c.StartNow(t.Context(), id, 0)
 		}, func(address string) []string {
 			return []string{"scontrol", "update", "jobid=" + address, "starttime=now"}
+		}},
+		{"start now", func(t *testing.T, c *Client, id uint32) error {
+			return c.StartNow(t.Context(), id, 90*time.Minute)
+		}, func(address string) []string {
+			return []string{"scontrol", "update", "jobid=" + address, "starttime=now", "timelimit=90"}
 		}},
 		{"notify", func(t *testing.T, c *Client, id uint32) error {
 			return c.NotifyJob(t.Context(), id, "a note")
@@ -106,7 +112,7 @@ func TestNothingIsDoneToAJobWithoutAnAddress(t *testing.T) {
 // The texts are those of 22.05.8 and 24.11.5.
 func TestSlurmsErrorsAboutJobsAreRecognised(t *testing.T) {
 	hold := func(c *Client) error { return c.HoldJob(t.Context(), 5) }
-	start := func(c *Client) error { return c.StartNow(t.Context(), 5) }
+	start := func(c *Client) error { return c.StartNow(t.Context(), 5, 0) }
 	note := func(c *Client) error { return c.SetAdminComment(t.Context(), 5, "x") }
 	notify := func(c *Client) error { return c.NotifyJob(t.Context(), 5, "x") }
 	for _, test := range []struct {
@@ -153,7 +159,7 @@ func TestTextsForAJobsOwnerAreOneShortLine(t *testing.T) {
 
 // recordOf is what squeue prints of a job; the dummy puts its mark in.
 func recordOf(id, adminComment string) string {
-	return id + "|" + markOfCall + "|CONFIGURING|1|1|" + adminComment + "\n"
+	return id + "|" + markOfCall + "|CONFIGURING|1|1|N/A|0:00|" + adminComment + "<" + markOfCall + ">(null)\n"
 }
 
 // asked are the calls' arguments, with the same mark in all.

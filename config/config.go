@@ -127,12 +127,12 @@ func (r *reader) config(root *section) *Config {
 // the exact name of a node that the nodeset has is found:
 // {cluster}-{nodeset}-{index}, the index without leading zeros.
 func (c *Config) Find(node string) (ns *NodeSet, index int, ok bool) {
-	rest, ok := strings.CutPrefix(node, c.Cluster+"-")
+	rest, ok := strings.CutPrefix(node, c.Cluster)
 	dash := strings.LastIndexByte(rest, '-')
-	if !ok || dash < 0 {
+	if !ok || dash < 1 || rest[0] != '-' {
 		return nil, 0, false
 	}
-	at, ok := slices.BinarySearchFunc(c.NodeSets, rest[:dash], func(ns *NodeSet, name string) int {
+	at, ok := slices.BinarySearchFunc(c.NodeSets, rest[1:dash], func(ns *NodeSet, name string) int {
 		return cmp.Compare(ns.Name, name)
 	})
 	if !ok {
@@ -140,7 +140,7 @@ func (c *Config) Find(node string) (ns *NodeSet, index int, ok bool) {
 	}
 	ns, digits := c.NodeSets[at], rest[dash+1:]
 	index, err := strconv.Atoi(digits)
-	if err != nil || strconv.Itoa(index) != digits || index >= ns.Size() {
+	if err != nil || digits[0] < '0' || digits[0] == '0' && digits != "0" || index >= ns.Size() {
 		return nil, 0, false
 	}
 	return ns, index, true

@@ -56,9 +56,9 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 			Subnetwork: "projects/p/regions/us-central1/subnetworks/default",
 			Region:     "us-central1", Zones: []string{"us-central1-a"},
 			Flex: &Flex{
-				MaxRunDuration: 604_800 * time.Second, Provisioning: Queued, OnProvisionTimeout: Requeue, MaxAttempts: 5,
+				MaxRunDuration: 604_800 * time.Second, Provisioning: Queued, OnProvisionTimeout: Requeue, ShareRequests: 1, MaxAttempts: 5,
 				GangTimeout: 600 * time.Second, BootTimeout: 1800 * time.Second, BootFailures: 5,
-				OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1",
+				OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1", SalvageTimeout: time.Hour,
 			},
 		}},
 		Partitions: []Partition{{Name: "train", Exclusive: true, NodeSets: []string{"a3"}, Line: 4}},
@@ -102,6 +102,7 @@ nodeset:
       provision_timeout: 7200
       on_provision_timeout: hold
       max_attempts: 3
+      share_requests: 50
       gang_timeout: 900
       boot_timeout: 1200
       boot_failures: 2
@@ -110,6 +111,7 @@ nodeset:
       lease_end_signal: TERM
       keep_idle: 1800
       renew_before: 3600
+      salvage_timeout: 1200
 slurmflex:
   interval: 90
   max_active_requests: 40
@@ -143,8 +145,8 @@ slurmflex:
 		Flex: &Flex{
 			MaxRunDuration: 24 * time.Hour,
 			Provisioning:   NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
-			OnProvisionTimeout: Hold, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
-			BootTimeout: 20 * time.Minute, BootFailures: 2, KeepIdle: 30 * time.Minute,
+			OnProvisionTimeout: Hold, ShareRequests: 50, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
+			BootTimeout: 20 * time.Minute, BootFailures: 2, KeepIdle: 30 * time.Minute, SalvageTimeout: 20 * time.Minute,
 			OnLeaseEnd: RequeueFirst, LeaseEndWarning: 30 * time.Minute, LeaseEndSignal: "TERM", RenewBefore: time.Hour,
 		},
 	}, c.NodeSets[0])
@@ -309,9 +311,9 @@ nodeset:
 	assert.Equal(t, 8, b.Size(), "a key of its own wins over one that is merged")
 	assert.Equal(t, "r1", b.Region)
 	assert.Equal(t, Flex{
-		MaxRunDuration: 600 * time.Second, UseJobDuration: true, MaxAttempts: 2, GangTimeout: 600 * time.Second,
+		MaxRunDuration: 600 * time.Second, UseJobDuration: true, ShareRequests: 1, MaxAttempts: 2, GangTimeout: 600 * time.Second,
 		BootTimeout: 1800 * time.Second, BootFailures: 5,
-		Provisioning: Queued, OnProvisionTimeout: Requeue, OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1",
+		Provisioning: Queued, OnProvisionTimeout: Requeue, OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1", SalvageTimeout: time.Hour,
 	}, *b.Flex, "of two merged ones, the first wins")
 	assert.Equal(t, a.Flex, cc.Flex)
 	assert.Equal(t, []string{"r1-a"}, cc.Zones)

@@ -17,6 +17,9 @@ const UsefulLease = MinRunDuration
 // longer there is 0.
 const maxProvisionTimeout = 365 * 24 * time.Hour
 
+// leastRefresh is the least time that a request waits before another replaces it.
+const leastRefresh = time.Hour
+
 // Provisioning says which nodes must arrive together.
 type Provisioning string
 
@@ -55,6 +58,8 @@ type Flex struct {
 	JobDurationMargin  time.Duration // added to TimeLimit; 0 to MaxRunDuration, default 0
 	ProvisionTimeout   time.Duration // the longest wait for capacity; 0, the default: for ever
 	OnProvisionTimeout TimeoutAction // default Requeue
+	ShareRequests      int           // tasks of an array, of one node each, in one resize request; 1, the default, to 1000
+	RefreshAfter       time.Duration // after which a waiting request is replaced by another; 0, the default: never
 	MaxAttempts        int           // resize requests for a job's nodes before they are given up; 1 to 1000, default 5
 	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
 	BootTimeout        time.Duration // from an instance's creation to its slurmd's registration; 30 min unless set; 0: for ever
@@ -63,6 +68,8 @@ type Flex struct {
 	LeaseEndWarning    time.Duration // before the end of a lease under a running job, when its script gets LeaseEndSignal; 0, the default: it gets none
 	LeaseEndSignal     string        // default USR1
 	KeepIdle           time.Duration // for which a dynamic node's machine stays idle after its job; 0, the default: it goes with the job
+	Salvage            bool          // the machines that a gang keeps when it loses one are held for it
+	SalvageTimeout     time.Duration // the longest that they are; default an hour
 	RenewBefore        time.Duration // before the end of an idle static node's lease; 0, the default: not before the end
 }
 
@@ -89,6 +96,8 @@ func readFlex(nodeset *section) *Flex {
 		JobDurationMargin:  s.seconds("job_duration_margin", 0, 0, MaxRunDuration),
 		ProvisionTimeout:   s.seconds("provision_timeout", 0, 0, maxProvisionTimeout),
 		OnProvisionTimeout: choice(s, "on_provision_timeout", Requeue, Hold, Cancel),
+		ShareRequests:      s.integer("share_requests", 1, 1, 1000),
+		RefreshAfter:       s.seconds("refresh_after", 0, 0, maxProvisionTimeout),
 		MaxAttempts:        s.integer("max_attempts", 5, 1, 1000),
 		GangTimeout:        s.seconds("gang_timeout", 600*time.Second, 0, MaxRunDuration),
 		BootTimeout:        s.seconds("boot_timeout", 1800*time.Second, 0, MaxRunDuration),
@@ -97,6 +106,8 @@ func readFlex(nodeset *section) *Flex {
 		LeaseEndWarning:    s.seconds("lease_end_warning", 0, 0, MaxRunDuration),
 		LeaseEndSignal:     choice(s, "lease_end_signal", "USR1", "USR2", "INT", "TERM", "HUP"),
 		KeepIdle:           s.seconds("keep_idle", 0, 0, MaxRunDuration),
+		Salvage:            s.flag("salvage"),
+		SalvageTimeout:     s.seconds("salvage_timeout", time.Hour, time.Minute, MaxRunDuration),
 		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
 	}
 	switch lease := f.MaxRunDuration - UsefulLease; {
@@ -106,6 +117,16 @@ func readFlex(nodeset *section) *Flex {
 	case f.KeepIdle >= lease:
 		s.problem("keep_idle", "%d s leaves nothing of a lease of %d s for a job; give less than max_run_duration - %d, which is %d",
 			int(f.KeepIdle.Seconds()), int(f.MaxRunDuration.Seconds()), int(UsefulLease.Seconds()), int(lease.Seconds()))
+	}
+	switch {
+	case f.Salvage && f.Provisioning == NodeByNode:
+		s.problem("salvage", "nodes that come each by itself are no gang; remove provisioning: node_by_node or this")
+	case f.Salvage && f.UseBulkInsert:
+		s.problem("salvage", "bulk insert does not wait for a replacement's capacity; remove use_bulk_insert or this")
+	}
+	if f.RefreshAfter > 0 && f.RefreshAfter < leastRefresh {
+		s.problem("refresh_after", "%d s leaves a request no time in Google's queue; give %d or more, or 0 to keep requests for as long as they wait",
+			int(f.RefreshAfter.Seconds()), int(leastRefresh.Seconds()))
 	}
 	if f.RenewBefore >= f.MaxRunDuration {
 		s.problem("renew_before", "%d s is no shorter than a lease of %d s, so it would be renewed forever; give less than max_run_duration",

@@ -152,6 +152,14 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "max_run_duration: 3600\n      keep_idle: 3000",
 			`14: nodeset.a3.dws_flex.keep_idle: 3000 s leaves nothing of a lease of 3600 s for a job; give less than max_run_duration - 600, which is 3000`,
 		},
+		"salvage of nodes that come each by itself": {
+			"max_run_duration: 604800", "provisioning: node_by_node\n      salvage: true",
+			`14: nodeset.a3.dws_flex.salvage: nodes that come each by itself are no gang; remove provisioning: node_by_node or this`,
+		},
+		"salvage by bulk insert": {
+			"max_run_duration: 604800", "use_bulk_insert: true\n      salvage: true",
+			`14: nodeset.a3.dws_flex.salvage: bulk insert does not wait for a replacement's capacity; remove use_bulk_insert or this`,
+		},
 		"a reservation together with dws_flex": {
 			"dws_flex:", "reservation_name: res-1\n    dws_flex:",
 			`12: nodeset.a3.reservation_name: a reservation excludes flex-start; remove it or set dws_flex.enabled: false`,
@@ -263,6 +271,10 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "provision_timeout: -5",
 			`13: nodeset.a3.dws_flex.provision_timeout: -5 s is below 0 s; give 0 to 31536000`,
 		},
+		"a request that is replaced before it has waited": {
+			"max_run_duration: 604800", "refresh_after: 600",
+			`13: nodeset.a3.dws_flex.refresh_after: 600 s leaves a request no time in Google's queue; give 3600 or more, or 0 to keep requests for as long as they wait`,
+		},
 		"an unknown provisioning": {
 			"max_run_duration: 604800", "provisioning: bulk",
 			`13: nodeset.a3.dws_flex.provisioning: "bulk" is not known; give queued or node_by_node`,
@@ -271,7 +283,8 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "on_provision_timeout: kill",
 			`13: nodeset.a3.dws_flex.on_provision_timeout: "kill" is not known; give requeue, hold or cancel`,
 		},
-		"no attempts": {"max_run_duration: 604800", "max_attempts: 0", `13: nodeset.a3.dws_flex.max_attempts: 0 is below 1; give 1 to 1000`},
+		"no shared machines": {"max_run_duration: 604800", "share_requests: 1001", `13: nodeset.a3.dws_flex.share_requests: 1001 is above 1000; give 1 to 1000`},
+		"no attempts":        {"max_run_duration: 604800", "max_attempts: 0", `13: nodeset.a3.dws_flex.max_attempts: 0 is below 1; give 1 to 1000`},
 
 		// partitions
 		"a partition of an unknown nodeset": {

@@ -51,11 +51,15 @@ func (c *Config) LongerThanLeases(p Partition) bool {
 	})
 }
 
-// KeepIdle is the longest keep_idle of a partition's nodesets; 0 if none has one.
+// KeepIdle is the longest that an idle node of a partition may stay, by keep_idle or held by
+// salvage; 0 if none may.
 func (c *Config) KeepIdle(p Partition) (longest time.Duration) {
 	for _, set := range c.SetsOf(p) {
 		if set.Flex != nil {
 			longest = max(longest, set.Flex.KeepIdle)
+			if set.Flex.Salvage {
+				longest = max(longest, set.Flex.SalvageTimeout)
+			}
 		}
 	}
 	return longest

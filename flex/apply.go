@@ -180,7 +180,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.CreateRequest:
 		return r.createRequest(ctx, a)
 	case plan.CancelRequest:
-		r.made.forget(a.Group.Region, a.Group.Name, nil)
+		r.made.dropRequest(a.Group.Region, a.Group.Name, a.Request)
 		return unlessGone(r.Cloud.CancelRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
 	case plan.DeleteRequest:
 		return unlessGone(r.Cloud.DeleteRequest(ctx, a.Group.Region, a.Group.Name, a.Request))
@@ -208,7 +208,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.SetReservation:
 		return r.Scheduler.SetReservationNodes(ctx, a.Name, a.Nodes)
 	case plan.DeleteReservation:
-		return r.Scheduler.DeleteReservation(ctx, a.Name)
+		return r.deleteReservation(ctx, a)
 	case plan.CommentJob:
 		return r.commentJob(ctx, a)
 	case plan.WarnJob:
@@ -219,6 +219,10 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		return r.signalJob(ctx, a)
 	case plan.RequeueJob:
 		return r.requeueJob(ctx, a)
+	case plan.MoveJob:
+		return r.moveJob(ctx, a)
+	case plan.SalvageJob:
+		return r.salvageJob(ctx, a)
 	}
 	if r.more == nil {
 		return fmt.Errorf("%T is not a known action", a)
@@ -246,7 +250,13 @@ func (r *Reconciler) createRequest(ctx context.Context, a plan.CreateRequest) er
 	case err != nil:
 		r.made.dropRequest(a.Group.Region, a.Group.Name, a.Spec.Name)
 	}
-	r.noteOutcome(a.Group.Name, a.Job, err)
+	if !a.Shared {
+		r.noteOutcome(a.Group.Name, a.Job, err)
+		return err
+	}
+	for _, node := range a.Spec.Instances {
+		r.noteOutcome(plan.Outcome(a.Group.Name, node), a.Job, err)
+	}
 	return err
 }
 
@@ -263,7 +273,7 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 // noteOutcome remembers what became of creating something for a job's group. What
 // an earlier process has seen fail is in the job's AdminComment.
 func (r *Reconciler) noteOutcome(group string, job uint32, err error) {
-	known, _ := r.owners.last(job)
+	known := r.owners.last(job)
 	r.refusals.note(group, err, r.Now(), memo.ParseFailed(known.told))
 }
 

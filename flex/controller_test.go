@@ -97,12 +97,11 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 		case "drain":
 			n.State.Flags |= slurm.Drain
 		case "power_down_force":
+			c.requeue(name)
 			n.State = slurm.ParseState("IDLE+CLOUD+POWERING_DOWN")
-			for _, j := range c.jobs {
-				if slices.Contains(j.Nodes, name) {
-					j.State, j.Nodes = slurm.JobPending, nil
-				}
-			}
+		case "down":
+			c.requeue(name)
+			n.State, n.Reason = slurm.ParseState("DOWN+CLOUD"), change.Reason
 		case "resume":
 			n.State = slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")
 			n.LastBusyTime = time.Time{}
@@ -168,6 +167,35 @@ func (c *controller) SetReservationNodes(_ context.Context, name string, nodes [
 func (c *controller) DeleteReservation(_ context.Context, name string) error {
 	defer locked(&c.mu)()
 	delete(c.eol, name)
+	return nil
+}
+
+func (c *controller) ReserveForJob(_ context.Context, spec slurm.JobReservationSpec) error {
+	defer locked(&c.mu)()
+	now := time.Now().Truncate(time.Second)
+	c.eol[spec.Name] = slurm.Reservation{Name: spec.Name, Nodes: slices.Concat(spec.Nodes, spec.Held), Start: now, End: now.Add(spec.Lasts)}
+	return nil
+}
+
+func (c *controller) SetJobReservation(_ context.Context, job uint32, name string) error {
+	defer locked(&c.mu)()
+	c.jobs[job].Reservation = name
+	return nil
+}
+
+// StartNow starts a job that waits on the nodes that are reserved for it.
+func (c *controller) StartNow(_ context.Context, job uint32, _ time.Duration) error {
+	defer locked(&c.mu)()
+	if j := c.jobs[job]; j.State == slurm.JobPending && j.Reservation != "" {
+		j.State, j.Nodes, j.Start = slurm.JobRunning, c.eol[j.Reservation].Nodes, time.Now()
+		for _, name := range j.Nodes {
+			if c.nodes[name].State.Power() == slurm.On {
+				c.nodes[name].State = slurm.ParseState("ALLOCATED+CLOUD")
+			} else {
+				c.nodes[name].State, j.State = slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP"), slurm.JobConfiguring
+			}
+		}
+	}
 	return nil
 }
 
@@ -257,6 +285,16 @@ func (c *controller) cancel(id uint32) {
 	defer locked(&c.mu)()
 	c.free(c.jobs[id].Nodes)
 	delete(c.jobs, id)
+}
+
+// requeue puts back into the queue the jobs that have the node.
+func (c *controller) requeue(name string) {
+	for _, j := range c.jobs {
+		if slices.Contains(j.Nodes, name) {
+			c.free(j.Nodes)
+			j.State, j.Nodes = slurm.JobPending, nil
+		}
+	}
 }
 
 // free takes nodes from their job.

@@ -113,6 +113,8 @@ func eventOf(kind string) string {
 		"warn_job":           "owner warned",
 		"signal_job":         "job signalled",
 		"requeue_job":        "job requeued",
+		"salvage_job":        "job's machines held after a loss",
+		"move_job":           "job moved to kept machines",
 		"close_partition":    "partition closed",
 		"tell_job":           "owner notified",
 	}[kind]

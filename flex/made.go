@@ -108,6 +108,8 @@ func (m *made) complete(snap *plan.Snapshot) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.groups)) {
 		g := m.groups[key]
+		g.requests = slices.DeleteFunc(slices.Clone(g.requests), func(r mig.Request) bool { return age(snap.Now, r.Created) > listsLag })
+		m.groups[key] = g
 		switch there := shown[key]; {
 		case there != nil:
 			there.Requests = append(there.Requests, g.missing(there.Requests)...)

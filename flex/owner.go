@@ -25,7 +25,9 @@ type owners struct {
 
 type owner struct {
 	told     string // the AdminComment
+	read     bool   // whether the rest is known
 	requeues bool   // Slurm puts the job back into the queue when it loses its nodes
+	limits   plan.JobLimits
 }
 
 // keep forgets the jobs that are not in the queue any more, and adds to a snapshot
@@ -39,8 +41,15 @@ func (o *owners) keep(snap *plan.Snapshot) {
 	}
 	maps.DeleteFunc(o.known, func(id uint32, _ owner) bool { return !queued[id] })
 	snap.Told, snap.Requeues = make(map[uint32]string, len(o.known)), make(map[uint32]bool, len(o.known))
+	snap.Limits = make(map[uint32]plan.JobLimits)
 	for id, known := range o.known {
-		snap.Told[id], snap.Requeues[id] = known.told, known.requeues
+		snap.Told[id] = known.told
+		if known.read {
+			snap.Requeues[id] = known.requeues
+		}
+		if known.limits != (plan.JobLimits{}) {
+			snap.Limits[id] = known.limits
+		}
 	}
 }
 
@@ -55,37 +64,38 @@ func (o *owners) note(rec slurm.JobRecord) {
 	if !remembered {
 		known.told = rec.AdminComment
 	}
-	o.known[rec.ID] = owner{known.told, rec.Requeues()}
+	o.known[rec.ID] = owner{known.told, true, rec.Requeues(), plan.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}}
 }
 
 // noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.
 func (o *owners) noteTold(job uint32, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.known[job] = owner{text, o.known[job].requeues}
+	known := o.known[job]
+	known.told = text
+	o.known[job] = known
 }
 
-// last is what is known of a job, if anything is.
-func (o *owners) last(job uint32) (known owner, remembered bool) {
+// last is what is known of a job.
+func (o *owners) last(job uint32) owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	known, remembered = o.known[job]
-	return known, remembered
+	return o.known[job]
 }
 
 // observeOwners reads in one go the records of jobs of which nothing is known yet:
-// of those that wait for nodes of ours, and when this process begins of all that have
-// some.
+// of those that wait for nodes of ours, of those that run where gangs are salvaged, and
+// when this process begins of all that have some.
 func (r *Reconciler) observeOwners(ctx context.Context, snap *plan.Snapshot) {
-	counts := make(map[string]bool, len(snap.Nodes))
+	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
-		counts[n.Name] = n.State.Power() == slurm.Rising || snap.Begun.Equal(snap.Started)
+		rising[n.Name] = n.State.Power() == slurm.Rising
 	}
 	var ids []uint32
 	for _, j := range snap.Jobs {
-		if _, known := r.owners.last(j.ID); !known && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
+		if !r.owners.last(j.ID).read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
 			set, _, ok := r.Config.Find(name)
-			return ok && set.Flex != nil && counts[name]
+			return ok && set.Flex != nil && (rising[name] || set.Flex.Salvage || snap.Begun.Equal(snap.Started))
 		}) {
 			ids = append(ids, j.ID)
 		}

@@ -39,11 +39,12 @@ type Settings interface {
 	Partitions(ctx context.Context) ([]slurm.Partition, error)
 }
 
-// Reserver keeps jobs off nodes whose lease ends.
+// Reserver keeps jobs off nodes whose lease ends, and others off those that a job is to have.
 type Reserver interface {
 	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
 	SetReservationNodes(ctx context.Context, name string, nodes []string) error
 	DeleteReservation(ctx context.Context, name string) error
+	ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error
 }
 
 // Owners reaches jobs and their owners. A job is named by its raw id.
@@ -53,6 +54,8 @@ type Owners interface {
 	NotifyJob(ctx context.Context, job uint32, text string) error
 	SignalJob(ctx context.Context, job uint32, signal string) error
 	RequeueJob(ctx context.Context, job uint32) error
+	SetJobReservation(ctx context.Context, job uint32, name string) error
+	StartNow(ctx context.Context, job uint32, limit time.Duration) error
 	HoldJob(ctx context.Context, job uint32) error
 	CancelJob(ctx context.Context, job uint32) error
 }
@@ -102,6 +105,7 @@ type Reconciler struct {
 	flights  flights
 	owners   owners
 	made     made
+	missed   missed
 	refusals refusals
 	retries  retries
 	settings settings
@@ -176,6 +180,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Now = r.Now()
 	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
+	r.missed.complete(&snap, r.Config)
 	r.regions.recall(&snap, regions)
 	r.owners.keep(&snap)
 	snap.ResumeTimeout, snap.Partitions, snap.Private = r.settings.resumeTimeout, r.settings.partitions, r.settings.private

@@ -122,9 +122,8 @@ func TestWhatAnOldRequestHasJustBroughtIsNotAskedForAgain(t *testing.T) {
 func TestAGroupThatHasLostAMachineIsCollected(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.running(1, "train", "alpha-a3-[0-1]")
+		require.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 2")
 		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
-		w.settle()
-		assert.Contains(t, w.owned(), "group alpha-a3-job-1 in us-central1 of size 2")
 		w.slurm.cancel(1)
 		for range 10 {
 			time.Sleep(time.Minute)

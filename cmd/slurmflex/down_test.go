@@ -80,7 +80,7 @@ func TestDownNamesWhatIsLeftAndFails(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
 	w.answer(t, "squeue", `case "$*" in
-*" -O JobID:"*) mark=${6#*'|'}; echo "812|${mark%%'|'*}|CONFIGURING|0|1|(null)" ;;
+*" -O JobID:"*) mark=${6#*'|'}; echo "812|${mark%%'|'*}|CONFIGURING|0|1|N/A|0:00|<${mark%%'|'*}>" ;;
 *" -j 812 "*) echo "812|812" ;;
 *) mark=${4#*'%D|'}; sed "s/MARK/${mark%%'<%b'*}/g" DIR/jobs ;;
 esac`)

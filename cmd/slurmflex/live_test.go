@@ -284,11 +284,11 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 		},
 		"nodes that keep_idle keeps and Slurm does not": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL", "SuspendTime=1800"),
-			fault: "slurm.conf:10: PartitionName=train: powers nodes down as soon as their job ends, but keep_idle is set; remove PowerDownOnIdle=YES",
+			fault: "slurm.conf:10: PartitionName=train: powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES",
 		},
 		"nodes that Slurm keeps for less than keep_idle": {
 			plant: keepIdle("1200", "PowerDownOnIdle=YES", "PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 20 s, sooner than keep_idle; set SuspendTime=1200",
+			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 20 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
 		},
 		"22.05 that keeps nodes for less than keep_idle": {
 			version: "22.05.8",
@@ -296,11 +296,11 @@ func TestMistakesInPartitionsAndNodesAreFound(t *testing.T) {
 				keepIdle("1200", "", "")(t, w)
 				w.change(t, "slurm.conf", "Nodes=alpha-a3-[0-7] ", "Nodes=alpha-a3-[0-7] SuspendTime=600 ")
 			},
-			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 600 s, sooner than keep_idle; set SuspendTime=1200",
+			fault: "slurm.conf:10: PartitionName=train: powers down nodes that have been idle for 600 s, sooner than keep_idle or salvage_timeout; set SuspendTime=1200",
 		},
 		"nodes that nobody powers down while slurmflex is down": {
 			plant: keepIdle("1200", "SuspendTime=GLOBAL PowerDownOnIdle=YES", "SuspendTime=INFINITE PowerDownOnIdle=NO"),
-			fault: "slurm.conf:10: PartitionName=train: never powers idle nodes down, so nothing ends keep_idle while slurmflex is down; set SuspendTime=1200",
+			fault: "slurm.conf:10: PartitionName=train: never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set SuspendTime=1200",
 		},
 		"a partition without some of the nodes": {
 			plant: partition("Nodes=alpha-a3-[0-7]", "Nodes=alpha-a3-[0-5]"),

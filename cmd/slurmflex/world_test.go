@@ -88,9 +88,9 @@ func newWorld(t *testing.T) *world {
 	w.serve(t, w.cloud)
 	w.answer(t, "scontrol", knowing)
 	w.answer(t, "squeue", `case "$*" in
-*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|(null)" ;;
+*" -O JobID:"*) mark=${6#*'|'}; test ! -s DIR/jobs || echo "812|${mark%%'|'*}|CONFIGURING|1|1|N/A|0:00|<${mark%%'|'*}>" ;;
 *" -j 812 "*) echo "812|812" ;;
-*) mark=${4#*'%D|'}; sed "s/MARK/${mark%%'<%b'*}/g" DIR/jobs ;;
+*) mark=${4#*'%v|'}; sed "s/MARK/${mark%%'<%b'*}/g" DIR/jobs ;;
 esac`)
 	w.nodes(t, "IDLE+CLOUD+POWERED_DOWN", 0, 7)
 	w.jobs(t)
@@ -182,7 +182,7 @@ func (w *world) jobs(t *testing.T, jobs ...string) {
 		var id, limit, state, nodes string
 		_, err := fmt.Sscan(j, &id, &limit, &state, &nodes)
 		require.NoError(t, err)
-		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|2026-11-21T03:00:00|100|train|ada|2|MARK<gres/gpu:8>MARK|None\n", id, id, limit, state, nodes)
+		fmt.Fprintf(&rows, "%s|%s|N/A|%s|%s|%s|2026-11-21T03:00:00|100|train|ada|2|||(null)|MARK<gres/gpu:8>MARK|None\n", id, id, limit, state, nodes)
 	}
 	w.write(t, "jobs", rows.String())
 }

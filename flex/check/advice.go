@@ -69,6 +69,9 @@ func (a *adviser) flex(set *config.NodeSet) {
 		a.advise(block+"lease_end_warning", "a script has no time to save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",
 			lead.Seconds(), (lead + 2*time.Minute).Seconds())
 	}
+	if why := unshared(set); set.Flex.ShareRequests > 1 && why != "" {
+		a.advise(block+"share_requests", "has no effect %s; remove this", why)
+	}
 	if set.Flex.RenewBefore > 0 && set.Static == 0 {
 		a.advise(block+"renew_before", "only static nodes are renewed, and there are none; set node_count_static or remove this")
 	}
@@ -78,6 +81,21 @@ func (a *adviser) flex(set *config.NodeSet) {
 	if set.Flex.BootTimeout == 0 {
 		a.advise(block+"boot_timeout", "a machine that never boots costs money until its lease ends; set this to 1800 or remove it")
 	}
+}
+
+// unshared says why no tasks of an array share the requests of a nodeset; empty if they may.
+func unshared(set *config.NodeSet) string {
+	switch {
+	case set.Flex.UseBulkInsert:
+		return "with use_bulk_insert, which makes no requests"
+	case set.Placement:
+		return "with enable_placement, by which each job has a group of its own"
+	case set.Flex.Provisioning == config.NodeByNode:
+		return "with provisioning: node_by_node, by which each node has a request of its own"
+	case set.Size() <= set.Static:
+		return "because the nodeset has only static nodes, each of which has a request of its own"
+	}
+	return ""
 }
 
 // static is about static nodes in exclusive partitions, and about nodes that no

@@ -66,6 +66,13 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:12: nodeset.a3.dws_flex.lease_end_warning: advice: a script has no time to save its work: its job is requeued 120 s before the lease ends; set this to 240 or more")
 	in("what to do at the end of no wait", "margin: 600", "margin: 600, on_provision_timeout: hold",
 		"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: has no effect without provision_timeout; set provision_timeout or remove this")
+	in("requests that are shared", "margin: 600", "margin: 600, share_requests: 50")
+	in("requests that nothing shares: bulk insert", "margin: 600", "margin: 600, share_requests: 50, use_bulk_insert: true",
+		"c.yaml:12: nodeset.a3.dws_flex.share_requests: advice: has no effect with use_bulk_insert, which makes no requests; remove this")
+	in("requests that nothing shares: nodes by themselves", "renew_before: 600", "renew_before: 600, share_requests: 50",
+		"c.yaml:19: nodeset.one.dws_flex.share_requests: advice: has no effect with provisioning: node_by_node, by which each node has a request of its own; remove this")
+	in("requests that nothing shares: placement", "dws_flex: {use", "enable_placement: true\n    dws_flex: {share_requests: 2, use",
+		"c.yaml:13: nodeset.a3.dws_flex.share_requests: advice: has no effect with enable_placement, by which each job has a group of its own; remove this")
 	in("renewal of nothing", "margin: 600", "margin: 600, renew_before: 60",
 		"c.yaml:12: nodeset.a3.dws_flex.renew_before: advice: only static nodes are renewed, and there are none; set node_count_static or remove this")
 	in("a boot_timeout in minutes, C17", "margin: 600", "margin: 600, boot_timeout: 20",

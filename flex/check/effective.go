@@ -54,6 +54,8 @@ type effectiveFlex struct {
 	JobDurationMargin  int                   `yaml:"job_duration_margin"`
 	ProvisionTimeout   int                   `yaml:"provision_timeout"`
 	OnProvisionTimeout config.TimeoutAction  `yaml:"on_provision_timeout"`
+	ShareRequests      int                   `yaml:"share_requests"`
+	RefreshAfter       int                   `yaml:"refresh_after"`
 	MaxAttempts        int                   `yaml:"max_attempts"`
 	GangTimeout        int                   `yaml:"gang_timeout"`
 	BootTimeout        int                   `yaml:"boot_timeout"`
@@ -63,6 +65,8 @@ type effectiveFlex struct {
 	LeaseEndSignal     string                `yaml:"lease_end_signal"`
 	KeepIdle           int                   `yaml:"keep_idle"`
 	RenewBefore        int                   `yaml:"renew_before"`
+	Salvage            bool                  `yaml:"salvage"`
+	SalvageTimeout     int                   `yaml:"salvage_timeout"`
 }
 
 type effectiveOptions struct {
@@ -128,9 +132,10 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		MaxRunDuration: seconds(f.MaxRunDuration), UseJobDuration: f.UseJobDuration, UseBulkInsert: f.UseBulkInsert,
 		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
 		ProvisionTimeout: seconds(f.ProvisionTimeout), OnProvisionTimeout: f.OnProvisionTimeout,
-		MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
+		RefreshAfter: seconds(f.RefreshAfter), ShareRequests: f.ShareRequests, MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
 		BootFailures: f.BootFailures, KeepIdle: seconds(f.KeepIdle), OnLeaseEnd: f.OnLeaseEnd,
 		LeaseEndWarning: seconds(f.LeaseEndWarning), LeaseEndSignal: f.LeaseEndSignal, RenewBefore: seconds(f.RenewBefore),
+		Salvage: f.Salvage, SalvageTimeout: seconds(f.SalvageTimeout),
 	}
 	e.NodeConf = set.NodeConf
 	return e

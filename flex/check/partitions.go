@@ -61,16 +61,16 @@ func (j *judge) partition(version slurm.Version, p config.Partition, is slurm.Pa
 // slurmflex does not.
 func (j *judge) keepIdle(version slurm.Version, p config.Partition, is slurm.Partition) {
 	if is.PowerDownOnIdle {
-		j.record(Fault, "PartitionName", p.Name, "powers nodes down as soon as their job ends, but keep_idle is set; remove PowerDownOnIdle=YES")
+		j.record(Fault, "PartitionName", p.Name, "powers nodes down as soon as their job ends, but keep_idle or salvage is set; remove PowerDownOnIdle=YES")
 	}
 	keep := j.cfg.KeepIdle(p)
 	after, known := j.suspendTime(version, is)
 	switch write := slurmconf.SuspendTime(keep); {
 	case !known:
 	case after.Kind == slurm.Unlimited:
-		j.record(Fault, "PartitionName", p.Name, "never powers idle nodes down, so nothing ends keep_idle while slurmflex is down; set %s", write)
+		j.record(Fault, "PartitionName", p.Name, "never powers idle nodes down, so nothing ends keep_idle or salvage while slurmflex is down; set %s", write)
 	case after.Duration < keep:
-		j.record(Fault, "PartitionName", p.Name, "powers down nodes that have been idle for %.0f s, sooner than keep_idle; set %s", after.Duration.Seconds(), write)
+		j.record(Fault, "PartitionName", p.Name, "powers down nodes that have been idle for %.0f s, sooner than keep_idle or salvage_timeout; set %s", after.Duration.Seconds(), write)
 	}
 }
 

@@ -98,8 +98,8 @@ func (l *look) open(in *mig.Instance) *openLease {
 	l.place(&o.Entry, nodeset, in.Region, 1)
 	o.Kind, o.Zone, o.Node, o.From, o.FlexStart = Lease, in.Zone, in.Name, o.Made, in.FlexStart
 	o.ID = fmt.Sprintf("%s/%s@%d", in.Zone, in.Name, o.Made)
-	if stamp.Job != 0 {
-		o.Who = l.who(stamp.Job)
+	if job := l.madeFor(stamp, in.Name); job != 0 {
+		o.Who = l.who(job)
 	}
 	return o
 }

@@ -86,6 +86,20 @@ func (l *look) who(id uint32) Who {
 	return w
 }
 
+// madeFor is the job that what bears the stamp was made for; in a group that tasks of an
+// array share, one of them that has one of the nodes; 0 if there is none.
+func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
+	if stamp.Array == 0 {
+		return stamp.Job
+	}
+	for id, j := range l.jobs {
+		if j.Array() == stamp.Array && (job == 0 || id < job) && slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(j.Nodes, n) }) {
+			job = id
+		}
+	}
+	return job
+}
+
 // place fills in what a nodeset's machines are.
 func (l *look) place(e *Entry, nodeset, region string, count int) {
 	e.Version, e.NodeSet, e.Region, e.Count = Version, nodeset, region, count

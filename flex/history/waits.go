@@ -28,7 +28,7 @@ func (m *memory) waits(l *look) (ended []Entry) {
 		if !l.reads(id.Region) || g.Stamp.Newer() {
 			continue
 		}
-		for _, run := range runsOf(g.Requests) {
+		for _, run := range runsOf(g) {
 			o := m.waitOf(id, run)
 			if o == nil {
 				o = l.begin(g, run)
@@ -102,8 +102,8 @@ func (l *look) begin(g *mig.Group, run []mig.Request) *openWait {
 	l.place(&o.Entry, g.Stamp.NodeSet, g.Region, 1)
 	o.Kind, o.From = Wait, At(run[0].Created)
 	o.ID = fmt.Sprintf("%s/%s/%s@%d", g.Region, g.Name, run[0].Name, o.From)
-	if g.Stamp.Job != 0 {
-		o.Who = l.who(g.Stamp.Job)
+	if job := l.madeFor(g.Stamp, run[0].Instances...); job != 0 {
+		o.Who = l.who(job)
 	}
 	return o
 }
@@ -229,10 +229,11 @@ func (o *openWait) end(end End, at Time, l *look, run []mig.Request) Entry {
 
 // runsOf cuts the requests of a group, the oldest first, into those of one wait: an
 // attempt that failed for a while is followed by the next.
-func runsOf(requests []mig.Request) (runs [][]mig.Request) {
-	begin := 0
+// In a group that tasks share, each request is a wait of its own.
+func runsOf(g *mig.Group) (runs [][]mig.Request) {
+	begin, requests := 0, g.Requests
 	for i, r := range requests {
-		if r.State != mig.Failed || isFinal(r.Cause) {
+		if r.State != mig.Failed || isFinal(r.Cause) || g.Stamp.Array != 0 {
 			runs = append(runs, requests[begin:i+1])
 			begin = i + 1
 		}

@@ -72,7 +72,7 @@ func newLedger(f promauto.Factory) ledger {
 func (l *ledger) begin(nodeset string) {
 	l.queueWait.WithLabelValues(nodeset)
 	l.boot.WithLabelValues(nodeset)
-	for _, use := range []string{used, reused, kept, idle} {
+	for _, use := range []string{used, reused, kept, salvaged, idle} {
 		l.seconds.WithLabelValues(nodeset, use)
 	}
 	l.reuses.WithLabelValues(nodeset)
@@ -105,7 +105,7 @@ func (l *ledger) forget() {
 // enter counts what has happened since the last look, and returns the causes of
 // the requests that have failed.
 func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.Cause) {
-	next := ledger{machines: map[machine]seen{}, failed: map[request]bool{}}
+	next := ledger{machines: make(map[machine]seen, len(l.machines)), failed: map[request]bool{}}
 	for key, registered := range l.machines { // what could not be read is not gone
 		if snap.Unseen[key.region] != nil {
 			next.machines[key] = registered
@@ -130,18 +130,18 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 			next.failed[key] = true
 		}
 	}
-	nodes := map[string]slurm.Node{}
+	nodes := make(map[string]slurm.Node, len(snap.Nodes))
 	for _, n := range snap.Nodes {
 		nodes[n.Name] = n
 	}
-	jobs := otherJobs(cfg, snap)
+	jobs, held := otherJobs(cfg, snap), heldNodes(cfg, snap)
 	for _, in := range snap.Ours(cfg.Cluster) {
 		set := cfg.FlexSetOf(in.Name)
 		if set == nil || in.Created.IsZero() {
 			continue
 		}
 		key, node := machine{in.Region, in.Zone, in.Name, in.Created}, nodes[in.Name]
-		use, is := useOf(cfg, in, node, jobs[in.Name] != 0, snap.Now), seen{registered: history.Registered(node.State) && !in.Leaving()}
+		use, is := useOf(cfg, in, node, jobs[in.Name] != 0, held[in.Name], snap.Now), seen{registered: history.Registered(node.State) && !in.Leaving()}
 		if use == reused {
 			is.job = jobs[in.Name]
 		}

@@ -359,6 +359,23 @@ func TestKeptAndReusedMachinesAreToldApart(t *testing.T) {
 	assert.Equal(t, 2.0, w.value("slurmflex_machine_reuses_total", "a3"), "job 1 has its own machine again")
 }
 
+func TestAMachineOfASharedGroupIsReusedByJobsOutsideItsArray(t *testing.T) {
+	w := newWorld(t)
+	w.group(us, "alpha-a3-arr-5", "a3").Stamp.Array = 5
+	w.machine(us, "alpha-a3-arr-5", "alpha-a3-2")
+	w.node("alpha-a3-2", "ALLOCATED+CLOUD")
+	jobOn := func(id, array uint32, task string) {
+		w.snap.Jobs = []slurm.Job{{ID: id, ArrayID: array, ArrayTask: task, State: slurm.JobRunning, Nodes: []string{"alpha-a3-2"}}}
+		w.pass(time.Minute)
+	}
+	w.pass(0)
+	jobOn(5, 5, "0")
+	jobOn(6, 5, "1")
+	assert.Equal(t, 0.0, w.value("slurmflex_machine_reuses_total", "a3"))
+	jobOn(7, 7, "1")
+	assert.Equal(t, 1.0, w.value("slurmflex_machine_reuses_total", "a3"))
+}
+
 func TestAMachineIsCountedFromWhenItWasMade(t *testing.T) {
 	w := newWorld(t)
 	w.asked(mig.Succeeded)

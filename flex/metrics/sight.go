@@ -26,7 +26,7 @@ type sight struct {
 func (s *sight) Describe(ch chan<- *prometheus.Desc) {
 	d := descriptions()
 	for _, desc := range []*prometheus.Desc{
-		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.cutOff, d.idle, d.gpus, d.breaker,
+		d.nodes, d.active, d.waiting, d.longest, d.leases, d.nextEnd, d.maintain, d.cutOff, d.idle, d.gpus, d.breaker,
 		d.readable, d.lastRead, d.orphans, d.reservations, d.held, d.unread,
 	} {
 		ch <- desc
@@ -50,7 +50,7 @@ func (s *sight) set(seen []prometheus.Metric) {
 
 // described are the possible gauges.
 type described struct {
-	nodes, active, waiting, longest, leases, nextEnd, cutOff, idle, gpus, breaker, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
+	nodes, active, waiting, longest, leases, nextEnd, maintain, cutOff, idle, gpus, breaker, readable, lastRead, orphans, reservations, held, unread *prometheus.Desc
 }
 
 func descriptions() described {
@@ -64,7 +64,8 @@ func descriptions() described {
 		longest:      desc("longest_wait_seconds", "Longest wait of a node; 0 if none is waiting.", "nodeset"),
 		leases:       desc("leases", "Existing machines, excluding those being deleted.", "nodeset"),
 		nextEnd:      desc("next_lease_end_timestamp_seconds", "Time when the next lease ends; absent if there is none.", "nodeset"),
-		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends before the time limit of a running job; absent if there is none.", "nodeset"),
+		maintain:     desc("next_maintenance_timestamp_seconds", "Time when announced maintenance of a machine's host begins next; absent if there is none.", "nodeset"),
+		cutOff:       desc("next_cutoff_timestamp_seconds", "Time when the next lease ends, or maintenance begins, before the time limit of a running job; absent if there is none.", "nodeset"),
 		idle:         desc("longest_idle_seconds", "Longest time that a registered machine of a dynamic node has had no job, less keep_idle; 0 if none.", "nodeset"),
 		gpus:         desc("gpus", "GPUs of existing machines by the state of their nodes, and of waiting nodes; absent for an unknown machine type.", "nodeset", "state"),
 		breaker:      desc("breaker_open", "1 while the nodeset is blocked after too many failed boots in a row.", "nodeset"),
@@ -112,7 +113,7 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 // count counts nodes, requests and machines, and returns the number of machines
 // by region that belong to no node.
 func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orphans map[string]int) {
-	known := map[string]slurm.Node{}
+	known := make(map[string]slurm.Node, len(snap.Nodes))
 	for _, n := range snap.Nodes {
 		if set := cfg.FlexSetOf(n.Name); set != nil {
 			sets[set.Name].nodes[view.Word(n.State)]++
@@ -172,6 +173,9 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 		add(d.idle, t.idle.Seconds(), set.Name)
 		if !t.nextEnd.IsZero() {
 			add(d.nextEnd, seconds(t.nextEnd), set.Name)
+		}
+		if !t.maintain.IsZero() {
+			add(d.maintain, seconds(t.maintain), set.Name)
 		}
 		if !t.cutOff.IsZero() {
 			add(d.cutOff, seconds(t.cutOff), set.Name)

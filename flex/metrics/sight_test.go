@@ -31,7 +31,8 @@ func busy(t *testing.T) *world {
 		mig.Request{Name: "a3", State: "PONDERING", Instances: []string{"alpha-a3-0"}})
 	w.group(us, "alpha-a3-job-2", "a3", mig.Request{Name: "a1", State: mig.Succeeded, Instances: []string{"alpha-a3-1", "alpha-a3-2"}})
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-1").Terminates = noon.Add(3 * time.Hour)
-	w.machine(us, "alpha-a3-job-2", "alpha-a3-2").Terminates = noon.Add(2 * time.Hour)
+	second := w.machine(us, "alpha-a3-job-2", "alpha-a3-2")
+	second.Terminates, second.Maintained = noon.Add(2*time.Hour), noon.Add(4*time.Hour)
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-99")
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-98").Status = "STOPPING"
 	w.machine(us, "a-strangers", "alpha-a3-97")
@@ -58,7 +59,7 @@ func busy(t *testing.T) *world {
 
 var sightNames = []string{
 	"slurmflex_nodes", "slurmflex_active_requests", "slurmflex_waiting_nodes", "slurmflex_longest_wait_seconds", "slurmflex_leases",
-	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_region_readable", "slurmflex_orphan_instances",
+	"slurmflex_next_lease_end_timestamp_seconds", "slurmflex_next_maintenance_timestamp_seconds", "slurmflex_breaker_open", "slurmflex_region_readable", "slurmflex_orphan_instances",
 	"slurmflex_reservations", "slurmflex_unread_rows",
 	"slurmflex_gpus", "slurmflex_longest_idle_seconds", "slurmflex_next_cutoff_timestamp_seconds", "slurmflex_held_jobs",
 }
@@ -88,6 +89,7 @@ slurmflex_longest_idle_seconds{nodeset="g2"} 0
 slurmflex_next_cutoff_timestamp_seconds{nodeset="a3"} 1.7952732e+09
 slurmflex_held_jobs 1
 slurmflex_next_lease_end_timestamp_seconds{nodeset="a3"} 1.7952696e+09
+slurmflex_next_maintenance_timestamp_seconds{nodeset="a3"} 1.7952768e+09
 slurmflex_breaker_open{nodeset="a3"} 0
 slurmflex_breaker_open{nodeset="g2"} 1
 slurmflex_region_readable{region="europe-west4"} 1

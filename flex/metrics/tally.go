@@ -19,6 +19,7 @@ type tally struct {
 	longest  time.Duration
 	machines map[string]int // by the state of their nodes
 	nextEnd  time.Time      // of a lease
+	maintain time.Time      // the next maintenance of a host
 	cutOff   time.Time      // the next end under a job
 	keep     time.Duration  // keep_idle
 	idle     time.Duration  // beyond that
@@ -30,8 +31,9 @@ type tally struct {
 func (t *tally) enter(in mig.Instance, n slurm.Node, jobsEnd time.Time, static bool, now time.Time) {
 	t.machines[view.Word(n.State)]++
 	t.nextEnd = earlier(t.nextEnd, in.Terminates)
-	if jobsEnd.After(in.Terminates) {
-		t.cutOff = earlier(t.cutOff, in.Terminates)
+	t.maintain = earlier(t.maintain, in.Maintained)
+	if jobsEnd.After(in.Until()) {
+		t.cutOff = earlier(t.cutOff, in.Until())
 	}
 	if static || n.State.Power() != slurm.On || n.State.Held() {
 		return

@@ -45,6 +45,8 @@ var kinds = []Action{
 	ReturnNodes{},
 	SignalJob{},
 	RequeueJob{},
+	MoveJob{},
+	SalvageJob{},
 }
 
 // Kinds are the kinds of actions.

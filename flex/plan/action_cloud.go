@@ -22,8 +22,19 @@ func (a CreateGroup) String() string {
 // CreateRequest makes a resize request in a group.
 type CreateRequest struct {
 	Of
-	Spec mig.RequestSpec
+	Spec   mig.RequestSpec
+	Shared bool // its group is: it fails by itself
+	Apart  bool // it waits for no other action in its group
 	Why
+}
+
+// Queue is the request's own if it is to wait for nothing: Compute may take a minute to
+// make one.
+func (a CreateRequest) Queue() string {
+	if a.Apart {
+		return a.Of.Queue() + "/" + a.Spec.Name
+	}
+	return a.Of.Queue()
 }
 
 func (a CreateRequest) About() Subject { return a.about("create_request", a.Spec.Instances...) }

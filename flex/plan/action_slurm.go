@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -117,6 +118,51 @@ type RequeueJob struct {
 func (a RequeueJob) About() Subject { return Subject{Kind: "requeue_job", Job: a.Job} }
 func (a RequeueJob) String() string { return fmt.Sprintf("requeue job %d", a.Job) }
 
+// MoveJob moves a job whose machines have not been made to kept machines: it reserves
+// them for the job, returns the job's nodes without machines, and lets it start at once.
+// One of which only To is given has returned its nodes, and is only to start.
+type MoveJob struct {
+	OfJob
+	Name, User  string // the job's as squeue shows it, and its owner
+	Reservation string // in which the job moves
+	Reserves    bool   // the reservation is still to be made
+	From        []string
+	To          []string
+	Held        []string      // its nodes that are up, which it keeps
+	Limit       time.Duration // its new time limit, which --time-min allows; 0: its own
+	Why
+}
+
+func (a MoveJob) About() Subject { return Subject{Kind: "move_job", Job: a.Job, Nodes: a.To} }
+func (a MoveJob) String() string {
+	text := fmt.Sprintf("move job %s to kept machines %s", a.Name, slurm.Fold(a.To))
+	if len(a.From) > 0 {
+		text += " from " + slurm.Fold(a.From)
+	}
+	return text
+}
+
+// SalvageJob holds the machines of a job that has lost others for it, has Slurm take it off
+// the lost ones, and lets it start again at once. One without lost nodes has left its
+// nodes, and is only to start.
+type SalvageJob struct {
+	OfJob
+	Name, User  string // the job's as squeue shows it, and its owner
+	Reservation string // that holds the nodes
+	Reserves    bool   // it is still to be made
+	Lasts       time.Duration
+	Nodes       []string      // the job's that are left, and those without machines for the others
+	Lost        []string      // those that it has still, whose machines are gone
+	Limit       time.Duration // its new time limit, which --time-min allows; 0: its own
+	Why
+}
+
+func (a SalvageJob) About() Subject { return Subject{Kind: "salvage_job", Job: a.Job, Nodes: a.Nodes} }
+
+func (a SalvageJob) String() string {
+	return fmt.Sprintf("hold %s for job %s, which has lost %s", slurm.Fold(a.Nodes), a.Name, cmp.Or(slurm.Fold(a.Lost), "others"))
+}
+
 // CreateReservation keeps jobs off nodes from the end of their lease on.
 type CreateReservation struct {
 	OfReservation
@@ -148,8 +194,9 @@ func (a SetReservation) String() string {
 // DeleteReservation deletes a reservation of ours.
 type DeleteReservation struct {
 	OfReservation
+	Job uint32 // that moved in it, and is to use it no longer; 0: none
 	Why
 }
 
-func (a DeleteReservation) About() Subject { return Subject{Kind: "delete_reservation"} }
+func (a DeleteReservation) About() Subject { return Subject{Kind: "delete_reservation", Job: a.Job} }
 func (a DeleteReservation) String() string { return "delete reservation " + a.Name }

@@ -12,9 +12,11 @@ import (
 // draft is the plan as it grows. What comes first claims a node: a plan changes no node
 // twice.
 type draft struct {
-	plan   Plan
-	claims map[string]string // what changes the node, by its name
-	heard  map[uint32]bool   // the jobs whose owners hear of a return or a warning
+	plan     Plan
+	claims   map[string]string        // what changes the node, by its name
+	names    map[mig.GroupID][]string // the requests that are planned
+	reported map[Problem]bool         // the problems that it names
+	heard    map[uint32]bool          // the jobs whose owners hear of a return or a warning
 }
 
 // step is what one sweep wants done.
@@ -25,14 +27,22 @@ type step struct {
 }
 
 func newDraft(s *scene) *draft {
-	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, heard: map[uint32]bool{}}
+	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[Problem]bool{}, heard: map[uint32]bool{}}
 }
 
 func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }
 
 func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
 
-func (d *draft) report(problems []Problem) { d.plan.Problems = append(d.plan.Problems, problems...) }
+// report adds problems, each once: tasks that share a group have the same.
+func (d *draft) report(problems []Problem) {
+	for _, p := range problems {
+		if !d.reported[p] {
+			d.reported[p] = true
+			d.plan.Problems = append(d.plan.Problems, p)
+		}
+	}
+}
 
 // take adds a sweep's actions, without the nodes that are claimed already.
 func (d *draft) take(s *scene, sweep string, wants step) {
@@ -41,6 +51,10 @@ func (d *draft) take(s *scene, sweep string, wants step) {
 		case SetNodes:
 			d.setNodes(s, sweep, a)
 			continue
+		case SalvageJob:
+			for _, name := range a.Lost {
+				d.claims[name] = sweep
+			}
 		case SignalJob:
 			d.heard[a.Job] = true
 		case RequeueJob:
@@ -79,10 +93,12 @@ func (d *draft) setNodes(s *scene, sweep string, change SetNodes) {
 	d.add(change)
 }
 
-// isLike reports whether both changes are of the state alone, and the same.
+// isLike reports whether both changes are the same.
 func (a SetNodes) isLike(b SetNodes) bool {
-	return a.State == b.State && a.Reason == b.Reason && a.Comment == nil && a.Extra == nil && b.Comment == nil && b.Extra == nil
+	return a.State == b.State && a.Reason == b.Reason && same(a.Comment, b.Comment) && same(a.Extra, b.Extra)
 }
+
+func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // cancel cancels the requests that serve no cohort.
 func (d *draft) cancel(requests []settled) {

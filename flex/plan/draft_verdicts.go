@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -31,6 +32,8 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 			}
 			d.add(*v.back)
 			d.expect(fmt.Sprintf("nodes of job %s to go back", v.back.Name))
+		case moves:
+			d.move(w, w.moves[v.cohort.job.ID])
 		case powersDown:
 			d.setNodes(w.scene, "return", SetNodes{
 				Nodes: v.cohort.nodes, State: "power_down_force", Reason: memo.ReasonPrefix + v.why,
@@ -45,42 +48,67 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 				w.cfg.Options.MaxActiveRequests, c.set.Region, c.set.Name))
 		case v.do == requests && c.set.Flex.UseBulkInsert:
 			d.insert(w, c)
-		case v.do == requests:
-			d.request(w, c)
+		case v.do == requests && !v.joins:
+			d.request(w, v)
 		}
 	}
 }
 
-// request requests the nodes of a cohort that nothing brings yet.
-func (d *draft) request(w *wanted, c *cohort) {
-	var record []string
-	if group := w.groups[c.id()]; group != nil {
+// move has a job move to kept machines, once for all its cohorts.
+func (d *draft) move(w *wanted, m *move) {
+	if d.claims[m.to[0]] != "" {
+		return
+	}
+	for _, name := range slices.Concat(m.from, m.to, m.held) {
+		d.claims[name] = "kept machines"
+	}
+	d.add(MoveJob{
+		OfJob: OfJob{m.job.ID}, Name: m.job.Name(), User: m.job.User, From: m.from, To: m.to, Held: m.held,
+		Reservation: memo.MoveReservation(w.cfg.Cluster, m.job.ID), Reserves: !m.begun, Limit: w.limitOn(m.job, slices.Concat(m.to, m.held)),
+		Why: Why(fmt.Sprintf("%s no machine yet", slurm.Fold(m.from))),
+	})
+	d.expect(fmt.Sprintf("job %s to start on kept machines", m.job.Name()))
+}
+
+// request requests the nodes of a cohort, and of those that join it, that nothing brings
+// yet.
+func (d *draft) request(w *wanted, v verdict) {
+	c := v.cohort
+	record, missing, why := slices.Clone(d.names[c.id()]), c.missing, c.why()
+	if len(v.with) > 0 {
+		missing = slices.Clone(c.missing)
+		for _, other := range v.with {
+			missing = append(missing, other.missing...)
+		}
+		slices.SortFunc(missing, func(a, b string) int { return w.nodes[a].at - w.nodes[b].at })
+		why = Why(fmt.Sprintf("%d tasks of array %d wait for %s", len(v.with)+1, c.stamp.Array, slurm.Fold(missing)))
+	}
+	group := w.groups[c.id()]
+	if group != nil {
 		for _, r := range group.Requests {
 			record = append(record, r.Name)
 		}
 	} else {
 		d.createGroup(w, c)
 	}
-	d.add(CreateRequest{
-		Of:   c.of(),
-		Spec: mig.RequestSpec{Name: memo.NextAttempt(record), Instances: c.missing, Duration: c.lease},
-		Why:  c.why(),
-	})
+	spec := mig.RequestSpec{Name: memo.NextAttempt(record), Instances: missing, Duration: c.lease}
+	d.names[c.id()] = append(d.names[c.id()], spec.Name)
+	d.add(CreateRequest{Of: c.of(), Spec: spec, Shared: c.shares(), Apart: c.shares() && group != nil, Why: why})
 	d.expect("request for " + c.group + " to be accepted")
 }
 
 // createGroup plans the cohort's group, and before it the policy that it needs.
 func (d *draft) createGroup(w *wanted, c *cohort) {
-	spec := mig.GroupSpec{Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.set.Zones, Stamp: c.stamp}
+	spec := mig.GroupSpec{Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.zones, Stamp: c.stamp}
 	if c.set.Placement {
-		spec.Policy = c.group
+		spec.Policy = cmp.Or(c.policy, c.group)
 		exists := slices.ContainsFunc(w.snap.Policies, func(p mig.Policy) bool {
-			return p.Region == c.set.Region && p.Name == c.group
+			return p.Region == c.set.Region && p.Name == spec.Policy
 		})
 		if !exists {
 			_, distance, _ := w.placement(c.set)
 			d.add(CreatePolicy{Of: c.of(), Spec: mig.PolicySpec{
-				Name: c.group, Region: c.set.Region, Distance: distance, Stamp: c.stamp,
+				Name: spec.Policy, Region: c.set.Region, Distance: distance, Stamp: c.stamp,
 			}, Why: c.why()})
 		}
 	}

@@ -64,3 +64,16 @@ func TestTheMachinesOfATornGangAreNotKeptForIt(t *testing.T) {
 		"set nodes alpha-fix-0 power_down",
 	}, "or Slurm would give it the same machine again, and it would be as torn")
 }
+
+func TestAJobThatHoldsAKeptMachineForGangTimeoutGivesItBack(t *testing.T) {
+	given := func(ago time.Duration) Snapshot {
+		return seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
+			job(8, "train", "30:00", configured, "alpha-fix-[0-1]"), started(8, ago),
+			group("alpha-fix-job-8", forJob("fix", 8), request("a1", mig.Accepted, "alpha-fix-1", time.Hour)))
+	}
+	assert.Empty(t, actions(Compute(keeping(t), given(9*time.Minute))))
+	assert.Subset(t, actions(Compute(keeping(t), given(15*time.Minute))), []string{
+		"return alpha-fix-1 to Slurm and requeue job 8: 1 nodes arrived at 11:45:00 but 1 others did not within gang_timeout 00:10:00",
+		"set nodes alpha-fix-0 power_down",
+	})
+}

@@ -79,13 +79,12 @@ func TestJobsOfManyKinds(t *testing.T) {
 		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:10:00",
 		"create group alpha-fix-job-7 in us-central1",
 		"request 1 node (alpha-fix-0) in alpha-fix-job-7/a1 for 01:00:00")
-	in("an array's tasks come each by itself, and those that wait ask for nothing",
+	in("an array's tasks come each by itself in one group, and those that wait ask for nothing",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), nodes("alpha-a3-2", poweredDown),
 			job(3, "train", "15:00", configured, "alpha-a3-0"), task(2, "0"),
 			job(4, "train", "15:00", configured, "alpha-a3-1"), task(2, "1"),
-			job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9")), "create group alpha-a3-job-3 in us-central1",
-		"request 1 node (alpha-a3-0) in alpha-a3-job-3/a1 for 00:15:00", "create group alpha-a3-job-4 in us-central1",
-		"request 1 node (alpha-a3-1) in alpha-a3-job-4/a1 for 00:15:00")
+			job(2, "train", "15:00", slurm.JobPending, ""), task(2, "2-9"), group("alpha-a3-arr-2", mig.Stamp{NodeSet: "a3", Array: 2})),
+		"request 1 node (alpha-a3-0) in alpha-a3-arr-2/a1 for 00:15:00", "request 1 node (alpha-a3-1) in alpha-a3-arr-2/a2 for 00:15:00")
 	in("a job of a partition that the configuration does not know is served as any",
 		seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "nowhere", "15:00", configured, "alpha-a3-0"),
 			job(8, "train", "15:00", configured, "alpha-a3-1")), "create group alpha-a3-job-7 in us-central1",

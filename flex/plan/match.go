@@ -17,6 +17,9 @@ type wanted struct {
 
 	incomplete map[uint32]bool      // the heterogeneous jobs of which a component that is not the first waits for a machine
 	turns      map[uint32]time.Time // by heterogeneous job: when the last machine of those components was made
+	salvages   map[uint32]*salvage  // jobs that have lost machines, and for which the others are held
+	short      map[uint32]bool      // jobs for which they are not, because of their time limits
+	moves      map[uint32]*move     // jobs that are to have kept machines
 	torn       map[*cohort]string   // gangs that have waited too long for their other nodes, and how they stand
 }
 
@@ -27,12 +30,14 @@ func match(s *scene) *wanted {
 		scene: s, of: make([]*cohort, len(s.members)), groupOf: map[mig.GroupID]bool{},
 		incomplete: map[uint32]bool{}, turns: map[uint32]time.Time{},
 	}
+	w.salvages, w.short = w.plannedSalvages()
 	w.gather()
 	w.noteComponents()
 	w.settleRequests()
 	for _, c := range w.cohorts {
 		c.missing, c.first = w.missing(c)
 	}
+	w.moves = w.plannedMoves()
 	w.torn = w.tornGangs()
 	return w
 }

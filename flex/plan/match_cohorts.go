@@ -17,10 +17,12 @@ import (
 type cohort struct {
 	set    *config.NodeSet
 	job    *slurm.Job // nil if no job waits for it
-	group  string     // the name of its managed instance group
+	group  string     // the name of its managed instance group, which tasks of an array share
 	stamp  mig.Stamp
 	nodes  []string // the ones that are rising, in the order of their index
 	lease  time.Duration
+	zones  []string // in which its machines may be made
+	policy string   // the workload policy of the machines that it is to be placed with; empty: its own
 	static bool
 	live   *ref // the live request that will bring it, if there is one
 
@@ -53,7 +55,7 @@ func (w *wanted) gather() {
 			continue
 		}
 		c := w.newCohort(m, job, queued, part)
-		if known := byGroup[c.group]; known != nil {
+		if known := byGroup[c.group]; known != nil && !c.shares() {
 			c = known
 		} else {
 			byGroup[c.group] = c
@@ -63,8 +65,11 @@ func (w *wanted) gather() {
 		w.of[m.at] = c
 	}
 	for _, c := range all {
-		c.group = w.place(c.set, c.group, c.stamp)
 		c.lease = lease(c.set.Flex, w.holders(c.nodes))
+		if c.job != nil && w.salvages[c.job.ID] != nil {
+			w.join(c, w.salvages[c.job.ID].survivors)
+		}
+		c.group = w.place(c)
 		w.groupOf[c.id()] = true
 	}
 	slices.SortStableFunc(all, byRank)
@@ -92,8 +97,13 @@ type rank struct {
 }
 
 func (s *scene) newCohort(m *member, job *slurm.Job, queued bool, part int) *cohort {
-	c := &cohort{set: m.set, job: job, static: m.set.IsStatic(m.index)}
+	c := &cohort{set: m.set, job: job, zones: m.set.Zones, static: m.set.IsStatic(m.index)}
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.cfg.Cluster, NodeSet: m.set.Name}
+	if queued && s.mayShare(m.set, job) {
+		c.group = memo.ArrayGroup(s.cfg.Cluster, m.set.Name, job.Array(), m.index/mig.MaxInstances)
+		c.stamp.Array = job.Array()
+		return c
+	}
 	if queued {
 		c.group = cmp.Or(s.askedIn(m, job), memo.JobGroup(s.cfg.Cluster, m.set.Name, job.ID, part))
 	} else {
@@ -176,7 +186,7 @@ func waitsSince(c *cohort) time.Time {
 		return time.Time{}
 	}
 	first := c.live.request.Created
-	requests := c.live.group.Requests
+	requests := c.requestsOf(c.live.group)
 	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.live.request.Name })
 	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		first = requests[i].Created

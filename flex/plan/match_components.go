@@ -51,8 +51,8 @@ func (s *scene) firstAsked(c *cohort) time.Time {
 	if c.live != nil {
 		g = c.live.group
 	}
-	if g != nil && len(g.Requests) > 0 && g.Requests[0].Created.Before(s.snap.Started) {
-		return g.Requests[0].Created
+	if made := c.requestsOf(g); len(made) > 0 && made[0].Created.Before(s.snap.Started) {
+		return made[0].Created
 	}
 	return s.snap.Started
 }

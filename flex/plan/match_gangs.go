@@ -11,25 +11,30 @@ import (
 // for longer than gang_timeout: the machines that are there cost money and
 // nobody can use them. The least important goes first, and one that lacks nodes of a
 // nodeset stays for another gang_timeout at most while machines of that nodeset are
-// being left: two may hold each other's half.
+// being left: two may hold each other's half. One whose machines are held after a loss has
+// salvage_timeout instead.
 func (w *wanted) tornGangs() map[*cohort]string {
 	torn, going, left := map[*cohort]string{}, map[uint32]bool{}, w.beingLeft()
 	for _, c := range slices.Backward(w.cohorts) {
 		limit := c.set.Flex.GangTimeout
-		if limit == 0 || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
+		late := w.salvageIsLate(c.job)
+		if limit == 0 && !late || w.isHeldFor(c.job) || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
 			continue
 		}
 		came, since := w.came(c.job)
-		if came == 0 || !w.isOld(since, limit) {
+		if came == 0 || !late && !w.isOld(since, limit) {
 			continue
 		}
 		others := w.takeable(c.job, false)
 		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.nodes[n].set] })
-		if len(others) == 0 || hope && !w.isOld(since, 2*limit) {
+		if len(others) == 0 || hope && !late && !w.isOld(since, 2*limit) {
 			continue
 		}
 		torn[c] = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
 			came, since.UTC().Format("15:04:05"), len(others), clock(limit))
+		if late {
+			torn[c] = fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", clock(c.set.Flex.SalvageTimeout))
+		}
 		if spared, _ := w.spares(w.holders(others), false); spared {
 			continue
 		}

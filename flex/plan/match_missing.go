@@ -20,7 +20,7 @@ func (w *wanted) missing(c *cohort) (missing, first []string) {
 		case c.live != nil && c.live.request.Names(name):
 			continue
 		case len(w.requests[name]) > 0:
-			return nil, append(first, "another request for "+name+" to be cancelled")
+			return nil, append(first, "another request for "+name+" to end")
 		case w.mayShow[name] || w.snap.Inserted[name]:
 			return nil, append(first, "the instance of "+name+" to show")
 		}

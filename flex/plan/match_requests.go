@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -15,9 +16,12 @@ type settled struct {
 
 // settleRequests gives each live request to the cohort that it serves, and says why
 // one that serves none must go. A request is all or nothing, so one node that nobody
-// wants makes the whole of it wrong; a node of the configuration that Slurm does not
-// show, or shows in a state that we do not understand, never does. Those whose lease is
-// long enough for all jobs of their nodes come first, and then the older ones.
+// wants makes the whole of it wrong, but if tasks share it, only when nobody wants more than
+// half of them, because the others would lose their place in Google's queue. Nodes of tasks
+// on their way to kept machines are wanted until these run there. A node of the
+// configuration that Slurm does not show, or shows in a state that we do not understand,
+// never makes a request wrong. Those whose lease is long enough for all jobs of their nodes
+// come first, and then the older ones.
 func (w *wanted) settleRequests() {
 	var short []ref
 	for _, r := range w.liveRequests() {
@@ -32,6 +36,39 @@ func (w *wanted) settleRequests() {
 	}
 	for _, r := range short {
 		w.settled = append(w.settled, settled{r, w.misfit(r)})
+	}
+	w.refreshOldest()
+}
+
+// refreshOldest has the request that has waited longest, and for longer than its
+// nodeset's refresh_after, replaced by another: one in a pass, so that a queue of them
+// does not lose all its places at Google at once. One that creates machines stays.
+func (w *wanted) refreshOldest() {
+	var oldest *cohort
+	for _, c := range w.cohorts {
+		after := c.set.Flex.RefreshAfter
+		if after == 0 || c.live == nil || c.live.request.State != mig.Accepted || !w.isOld(c.live.request.Created, after) ||
+			w.anyPresent(c.live.request.Instances) || w.isMoving(c.live.group.Stamp.Job) || c.live.group.Stamp.Array != 0 && w.movingTasks(c.live.group.Stamp.Array) > 0 {
+			continue
+		}
+		if oldest == nil || c.live.request.Created.Before(oldest.live.request.Created) {
+			oldest = c
+		}
+	}
+	if oldest == nil {
+		return
+	}
+	old := oldest.live.request
+	for i := range w.settled {
+		if w.settled[i].request == old {
+			w.settled[i].misfit = fmt.Sprintf("it has waited for %s (refresh_after %s)",
+				roughly(w.snap.Now.Sub(old.Created)), clock(oldest.set.Flex.RefreshAfter))
+		}
+	}
+	for _, c := range w.cohorts { // tasks may share it
+		if c.live != nil && c.live.request == old {
+			c.live = nil
+		}
 	}
 }
 
@@ -52,7 +89,9 @@ func (w *wanted) misfit(r ref) string {
 	if w.superfluous(r) {
 		return "its nodes have machines of other groups"
 	}
-	var serves *cohort
+	shared := r.group.Stamp.Array != 0
+	var serves []*cohort
+	var unwanted []string
 	for _, name := range slices.Sorted(slices.Values(r.request.Instances)) {
 		m := w.nodes[name]
 		var c *cohort
@@ -64,35 +103,66 @@ func (w *wanted) misfit(r ref) string {
 			return "the configuration knows no node " + name
 		case m == nil || m.power == unclear || m.power == up, c == nil && m.doubted:
 			continue
+		case w.isMoving(r.group.Stamp.Job) && (m.power == down || c == nil):
+			continue // its job is on its way to kept machines, and does not run there yet
 		case m.power == down && len(m.jobs) > 0:
 			continue // a job has just been given it, or is leaving
+		case shared && (m.power == down || c == nil && !m.State.Held()):
+			unwanted = append(unwanted, name)
+			continue
 		case m.power == down:
 			return "node " + name + " is powered down"
 		case c == nil && m.State.Held():
 			continue // a job is coming or going: the next pass will see clearly
 		case c == nil:
 			return "no job wants node " + name + " any more"
-		case serves != nil && serves != c:
-			return fmt.Sprintf("its nodes belong to %s and %s now", serves.group, c.group)
+		case !shared && len(serves) > 0 && serves[0] != c:
+			return fmt.Sprintf("its nodes belong to %s and %s now", serves[0].group, c.group)
 		}
-		serves = c
-	}
-	if serves == nil {
-		return ""
-	}
-	if serves.live != nil {
-		return fmt.Sprintf("%s/%s asks for the same nodes", serves.live.group.Name, serves.live.request.Name)
-	}
-	for _, name := range serves.nodes {
-		if stays, _ := w.machine(name); !stays && !r.request.Names(name) && !w.isUnsized(serves.set) {
-			return fmt.Sprintf("it does not bring node %s of %s", name, serves.group)
+		if !slices.Contains(serves, c) {
+			serves = append(serves, c)
 		}
 	}
-	if isShort(r, serves) && !w.isEnough(r, serves) {
+	if shared && 2*(len(unwanted)-w.movingTasks(r.group.Stamp.Array)) > len(r.request.Instances) {
+		return fmt.Sprintf("no job wants %s any more", counted(unwanted))
+	}
+	for _, c := range serves {
+		if c.live == nil && w.lacks(r, c) != "" && w.anyDoubted(r.request.Instances) {
+			return "" // it may serve the job that could not be read
+		}
+		if why := w.fails(r, c); why != "" {
+			return why
+		}
+	}
+	for _, c := range serves {
+		c.live = &r
+	}
+	return ""
+}
+
+// fails says why the request cannot serve the cohort; empty if it can.
+func (w *wanted) fails(r ref, c *cohort) string {
+	if c.live != nil {
+		return fmt.Sprintf("%s/%s asks for the same nodes", c.live.group.Name, c.live.request.Name)
+	}
+	if name := w.lacks(r, c); name != "" {
+		return fmt.Sprintf("it does not bring node %s of %s", name, c.group)
+	}
+	if isShort(r, c) && !w.isEnough(r, c) {
 		return fmt.Sprintf("its lease of %s is shorter than the %s that %s needs",
-			clock(r.request.Duration), clock(serves.lease), serves.group)
+			clock(r.request.Duration), clock(c.lease), c.group)
 	}
-	serves.live = &r
+	return ""
+}
+
+// lacks is a node of the cohort that neither has a machine nor gets one by the request;
+// empty if there is none.
+func (w *wanted) lacks(r ref, c *cohort) string {
+	for _, name := range c.nodes {
+		if stays, _ := w.machine(name); !stays && !r.request.Names(name) && !w.isUnsized(c.set) {
+			return name
+		}
+	}
 	return ""
 }
 
@@ -103,10 +173,9 @@ func (w *wanted) misfit(r ref) string {
 // grown. What was asked for without a job is nobody's to cancel, nor is what a job may
 // wait for that could not be read.
 func (s *scene) isEnough(r ref, c *cohort) bool {
-	asked, made := r.request.Duration, r.group.Stamp.Job
-	unread := func(name string) bool { return s.nodes[name].doubted }
-	return c.job == nil || made == 0 || slices.ContainsFunc(c.nodes, unread) || slices.ContainsFunc(s.holders(c.nodes), func(j *slurm.Job) bool {
-		fits := j.ID == made && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
+	asked, made := r.request.Duration, r.group.Stamp
+	return c.job == nil || made.Job == 0 && made.Array == 0 || s.anyDoubted(c.nodes) || slices.ContainsFunc(s.holders(c.nodes), func(j *slurm.Job) bool {
+		fits := isFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
 		return j.State != slurm.JobCompleting && (fits || lease(c.set.Flex, []*slurm.Job{j}) <= asked)
 	})
 }

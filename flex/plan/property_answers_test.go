@@ -38,7 +38,8 @@ const answersHead = `What a plan does about one node, for every combination of i
 in the cloud. What the cloud has is in a group of ours whose request asks for this
 node alone. RUNNING stands for any status of an instance that is there to stay,
 LEVITATING for any word that Slurm has not had so far, PONDERING for any that
-Compute has not. A condition that is not named makes no difference.
+Compute has not. A condition that is not named makes no difference;
+no pass has missed a machine before.
 `
 
 const answersFile = "testdata/answers.txt"

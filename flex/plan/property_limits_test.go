@@ -348,12 +348,16 @@ func cancelledBy(w *world) map[string]plan.CancelRequest {
 	return all
 }
 
-// waitsForAll reports whether the job that a group was made for waits for all that
-// one of its requests is to bring.
+// waitsForAll reports whether the job that a group was made for, or tasks of the array,
+// wait for all that one of its requests is to bring.
 func (w *world) waitsForAll(g mig.Group, request string) bool {
-	j, there := w.jobs[g.Stamp.Job]
 	at := slices.IndexFunc(g.Requests, func(r mig.Request) bool { return r.Name == request })
-	return there && j.State == slurm.JobConfiguring && !slices.ContainsFunc(g.Requests[at].Instances, func(n string) bool {
-		return !slices.Contains(j.Nodes, n)
+	return !slices.ContainsFunc(g.Requests[at].Instances, func(name string) bool {
+		for _, j := range w.jobs {
+			if g.Stamp.IsFor(j.ID, j.Array()) && j.State == slurm.JobConfiguring && slices.Contains(j.Nodes, name) {
+				return false
+			}
+		}
+		return true
 	})
 }

@@ -112,6 +112,10 @@ func (m *model) act(a plan.Action) (done bool) {
 	case plan.SetReservation:
 		m.Reservations[m.reservation(a.Name)].Nodes = a.Nodes
 	case plan.DeleteReservation:
+		if j, queued := m.jobs[a.Job]; queued {
+			j.Reservation = ""
+			m.jobs[a.Job] = j
+		}
 		m.Reservations = slices.Delete(m.Reservations, m.reservation(a.Name), m.reservation(a.Name)+1)
 	case plan.CommentJob:
 		m.Told[a.Job] = a.Text
@@ -127,6 +131,10 @@ func (m *model) act(a plan.Action) (done bool) {
 				m.jobs[id] = j
 			}
 		}
+	case plan.MoveJob:
+		m.move(a)
+	case plan.SalvageJob:
+		m.salvage(a)
 	case plan.ReturnNodes:
 		m.returnNodes(a)
 	case plan.SetNodes:
@@ -195,6 +203,46 @@ func (m *model) returnNodes(a plan.ReturnNodes) {
 	}
 }
 
+// move has a job move to nodes that are reserved for it.
+func (m *model) move(a plan.MoveJob) {
+	if a.Reserves {
+		m.Reservations = append(m.Reservations, slurm.Reservation{
+			Name: a.Reservation, Nodes: slices.Concat(a.To, a.Held), Start: m.Now, End: m.Now.Add(slurm.MoveLimit), Users: []string{a.User},
+		})
+	}
+	for _, name := range a.From {
+		m.setNode(name, plan.SetNodes{State: "power_down_force"})
+	}
+	j := m.jobs[a.Job]
+	j.State, j.Nodes, j.Start = slurm.JobConfiguring, slices.Concat(a.To, a.Held), m.Now
+	if len(a.From) > 0 {
+		j.Reservation = a.Reservation
+	}
+	m.jobs[a.Job] = j
+}
+
+// salvage has a job leave nodes whose machines are gone, or start again on those that are
+// reserved for it.
+func (m *model) salvage(a plan.SalvageJob) {
+	if a.Reserves {
+		m.Reservations = append(m.Reservations, slurm.Reservation{
+			Name: a.Reservation, Nodes: a.Nodes, Start: m.Now, End: m.Now.Add(a.Lasts), Users: []string{a.User},
+		})
+	}
+	for _, name := range a.Lost {
+		m.requeue(name)
+		n := m.nodes[name]
+		n.State.Base = slurm.Down
+		m.nodes[name] = n
+	}
+	j := m.jobs[a.Job]
+	j.Reservation = a.Reservation
+	if len(a.Lost) == 0 && len(a.Nodes) >= j.NodeCount {
+		j.State, j.Nodes, j.Start = slurm.JobConfiguring, a.Nodes, m.Now
+	}
+	m.jobs[a.Job] = j
+}
+
 // setNode does what scontrol update does to a node.
 func (m *model) setNode(name string, a plan.SetNodes) {
 	n := m.nodes[name]
@@ -218,6 +266,9 @@ func (m *model) setNode(name string, a plan.SetNodes) {
 		if s.Has(slurm.PoweredDown) {
 			s.Flags = s.Flags&^slurm.PoweredDown | slurm.PoweringUp | slurm.NotResponding
 		}
+	case "down":
+		m.requeue(name)
+		s.Base, s.Flags = slurm.Down, s.Flags&^slurm.Completing
 	case "resume":
 		if s.Has(slurm.PoweringDown) {
 			s.Flags = s.Flags&^slurm.PoweringDown | slurm.PoweredDown
@@ -251,6 +302,7 @@ func (m *model) requeue(node string) {
 
 // goOn is what two minutes bring.
 func (m *model) goOn() {
+	before := m.lost()
 	m.Now = m.Now.Add(2 * time.Minute)
 	for _, key := range slices.Sorted(maps.Keys(m.instances)) {
 		m.instanceGoesOn(key)
@@ -264,7 +316,32 @@ func (m *model) goOn() {
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
 		m.nodeGoesOn(name)
 	}
+	m.Reservations = slices.DeleteFunc(m.Reservations, func(r slurm.Reservation) bool {
+		id, moved := memo.ParseMove(cluster, r.Name)
+		if of, held := memo.ParseSalvage(cluster, r.Name); held {
+			id, moved = of, true
+		}
+		over := moved && !r.End.After(m.Now)
+		if j, queued := m.jobs[id]; over && queued {
+			j.Reservation = ""
+			m.jobs[id] = j
+		}
+		return over
+	})
 	maps.DeleteFunc(m.Refused, func(_ string, r plan.Refusal) bool { return m.Now.Sub(r.At) > time.Hour })
+	m.Missed = m.lost()
+	maps.DeleteFunc(m.Missed, func(name string, _ bool) bool { return !before[name] })
+}
+
+// lost are the nodes that are up and have no machine that runs.
+func (m *model) lost() map[string]bool {
+	lost := map[string]bool{}
+	for name, n := range m.nodes {
+		if n.State.Power() == slurm.On && !slices.ContainsFunc(m.machines(name), func(in mig.Instance) bool { return !in.Broken() }) {
+			lost[name] = true
+		}
+	}
+	return lost
 }
 
 // instanceGoesOn: what is on its way up runs, what leaves is gone, also from its
@@ -275,6 +352,9 @@ func (m *model) instanceGoesOn(key string) {
 	case in.Leaving() && !in.Stopped(), !in.Terminates.IsZero() && !in.Terminates.After(m.Now):
 		delete(m.instances, key)
 		m.change(in.Region, in.Group, func(g *mig.Group) { g.TargetSize = max(0, g.TargetSize-1) })
+	case in.Status == "REPAIRING":
+		in.Status = "TERMINATED"
+		m.instances[key] = in
 	case !in.Leaving():
 		in.Status = "RUNNING"
 		m.instances[key] = in

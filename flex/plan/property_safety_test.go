@@ -72,9 +72,15 @@ var rules = map[string]rule{
 	"deletes only what is finished":    deletesOnlyWhatIsFinished,
 	"gives names that Compute takes":   givesFitNames,
 	"says why":                         saysWhy,
+	"shares requests among equals":     sharesAmongEquals,
 	"keeps a place for each nodeset":   keepsAPlaceForEachNodeset,
 	"leaves nothing in silence":        leavesNothingInSilence,
 	"ends a lease's jobs in time":      endsJobsInTime,
+	"sets down only what is lost":      setsDownOnlyWhatIsLost,
+	"moves jobs only to kept machines": movesOnlyToKept,
+	"leaves no kept machine idle":      leavesNoneIdle,
+	"salvages only what is lost":       salvagesOnlyLosses,
+	"spares what is held for a gang":   sparesWhatIsHeld,
 }
 
 // broken names all rules that a plan breaks, and how.
@@ -146,7 +152,7 @@ func (s *sight) isKept(name string) bool {
 	n, machines := s.nodes[name], s.instances[name]
 	return known && set.Flex != nil && !set.IsStatic(index) && set.Flex.KeepIdle > 0 &&
 		n.State.String() == "IDLE+CLOUD" && !n.LastBusyTime.IsZero() && s.snap.Now.Sub(n.LastBusyTime) < set.Flex.KeepIdle &&
-		len(machines) == 1 && machines[0].Status == "RUNNING" && machines[0].Terminates.Sub(s.snap.Now) > 10*time.Minute
+		len(machines) == 1 && machines[0].Status == "RUNNING" && machines[0].Until().Sub(s.snap.Now) > 10*time.Minute
 }
 
 // changesNoNodeTwice: no change of nodes depends on another in the plan, so that
@@ -160,6 +166,10 @@ func changesNoNodeTwice(_ *sight, p plan.Plan) (wrong []string) {
 			nodes = a.Nodes
 		case plan.ReturnNodes:
 			nodes = a.Nodes
+		case plan.MoveJob:
+			nodes = slices.Concat(a.From, a.To, a.Held)
+		case plan.SalvageJob:
+			nodes = a.Lost
 		}
 		for _, n := range nodes {
 			if by[n] != nil {
@@ -183,7 +193,7 @@ func sparesWhatAJobRunsOn(s *sight, p plan.Plan) (wrong []string) {
 		case plan.DeleteVMs:
 			nodes = s.spared(a.Instances)
 		case plan.SetNodes:
-			if a.State != "" && a.State != "power_down" && a.State != "power_up" {
+			if a.State != "" && a.State != "power_down" && a.State != "power_up" && a.State != "down" {
 				nodes = s.atWork(a.Nodes)
 			}
 		case plan.ReturnNodes:
@@ -237,11 +247,36 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 		at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == job && j.State == slurm.JobRunning })
 		if at < 0 || !slices.ContainsFunc(s.snap.Jobs[at].Nodes, func(name string) bool {
 			return slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool {
-				left := in.Terminates.Sub(s.snap.Now)
+				left := in.Until().Sub(s.snap.Now)
 				return left > 0 && left <= within
 			})
 		}) {
 			wrong = append(wrong, fmt.Sprintf("job %d runs on, or not at all: %s, because %s", job, a, a.Because()))
+		}
+	}
+	return wrong
+}
+
+// setsDownOnlyWhatIsLost: a node is set down only if two passes have missed its machine,
+// in a region that was read, and what this one shows of it is ours and does not run; and
+// with a reason that says so.
+func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		set, ok := a.(plan.SetNodes)
+		if !ok || set.State != "down" {
+			continue
+		}
+		for _, name := range set.Nodes {
+			nodeset, _, _ := s.cfg.Find(name)
+			runs := slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool {
+				_, grouped := s.groups[in.Region+"/"+in.Group]
+				return !slices.Contains([]string{"STOPPED", "TERMINATED", "SUSPENDED", "REPAIRING"}, in.Status) || in.Unread != "" ||
+					!grouped && (in.Group != "" || in.Stamp.Cluster != cluster)
+			})
+			if !s.snap.Missed[name] || s.snap.Unseen[nodeset.Region] != nil || runs || len(s.live[name]) > 0 ||
+				s.nodes[name].State.Power() != slurm.On || !strings.HasPrefix(set.Reason, memo.Lost) {
+				wrong = append(wrong, fmt.Sprintf("%s is not lost: %s, because %s", name, a, a.Because()))
+			}
 		}
 	}
 	return wrong
@@ -255,14 +290,17 @@ func (s *sight) atWork(nodes []string) []string {
 // spared returns the instances that are not to be deleted, unless they have
 // stopped: those whose node a job holds; and of those that came for a job which
 // has left, those on which one is at work, for on a node that is powered up again
-// an old machine may be no help.
+// an old machine may be no help. One of a shared group came for the task that was there.
 func (s *sight) spared(instances []mig.Instance) []string {
 	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
-		made, test := in.Stamp.Job, atWork
+		stamp, test := in.Stamp, atWork
 		if g, ours := s.groups[in.Region+"/"+in.Group]; ours {
-			made = g.Stamp.Job
+			stamp = g.Stamp
 		}
-		if made == 0 || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool { return j.ID == made && holdsNodes(j.State) }) {
+		forAny := stamp.Job == 0 && stamp.Array == 0
+		if forAny || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
+			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array()) && !in.Created.Before(j.Start))
+		}) {
 			test = holdsNodes
 		}
 		return !s.busy(in.Name, test)
@@ -323,6 +361,10 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
 		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob:
 			ours = s.hasJob(a.About().Job)
+		case plan.MoveJob:
+			ours = s.haveNodes(slices.Concat(a.From, a.To, a.Held)) && s.hasJob(a.Job)
+		case plan.SalvageJob:
+			ours = s.haveNodes(slices.Concat(a.Nodes, a.Lost)) && s.hasJob(a.Job)
 		case plan.CreatePolicy:
 			ours = a.Spec.Stamp.Cluster == cluster
 		case plan.DeletePolicy:
@@ -332,9 +374,12 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 		case plan.CreateReservation:
 			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
 		case plan.SetReservation:
-			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
+			_, held := memo.ParseSalvage(cluster, a.Name)
+			ours = (held || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
 		case plan.DeleteReservation:
-			ours = ourReservation(a.Name)
+			_, moved := memo.ParseMove(cluster, a.Name)
+			_, held := memo.ParseSalvage(cluster, a.Name)
+			ours = moved || held || ourReservation(a.Name)
 		}
 		if !ours {
 			wrong = append(wrong, fmt.Sprintf("not ours to touch: %T: %s", a, a))

@@ -87,7 +87,7 @@ func (w *world) drawInstances(t *rapid.T, set *config.NodeSet, names []string, g
 func (w *world) drawJob(t *rapid.T, nodes []string) uint32 {
 	id := uint32(len(w.jobs) + 1)
 	w.jobs[id] = slurm.Job{
-		ID: id, ArrayID: id, Nodes: nodes,
+		ID: id, ArrayID: id, Nodes: nodes, User: "ada",
 		State:     pick(t, "job state", jobStates...),
 		Partition: pick(t, "partition", "train", "shared", "unheard-of"),
 		Limit:     slurm.ParseLimit(pick(t, "time limit", "12:00:00", "5:00", "365-00:00:00", "UNLIMITED", "INVALID")),
@@ -218,6 +218,9 @@ func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
 	in.Status = pick(t, "status", statuses...)
 	in.Created = drawAge(t)
 	in.Terminates = pick(t, "end", time.Time{}, noon.Add(5*time.Minute), noon.Add(9*time.Hour), noon.Add(-time.Minute))
+	if rarely(t, "maintenance") {
+		in.Maintained = noon.Add(time.Duration(upTo(t, "begins in", 3)) * 4 * time.Minute)
+	}
 	in.FlexStart = !rarely(t, "standard")
 	w.instances[in.Zone+"/"+in.Name] = in
 }

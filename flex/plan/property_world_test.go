@@ -155,6 +155,7 @@ func emptyWorld(cfg *config.Config) *world {
 		Snapshot: plan.Snapshot{
 			Now: noon, Told: map[uint32]string{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
 			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{},
+			Missed: map[string]bool{}, Members: map[mig.GroupID]plan.Members{},
 		},
 	}
 	for _, set := range w.flexSets() {
@@ -188,6 +189,8 @@ func drawWorld(t *rapid.T) *world {
 	}
 	if rarely(t, "heterogeneous") {
 		w.joinJobs()
+	} else if upTo(t, "an array", 2) > 0 {
+		w.joinArray(t)
 	}
 	for range upTo(t, "odd groups", 3) {
 		w.drawGroup(t)
@@ -206,8 +209,8 @@ func drawWorld(t *rapid.T) *world {
 func (w *world) reserveEnds() {
 	nodes := map[string][]string{}
 	for _, key := range slices.Sorted(maps.Keys(w.instances)) {
-		if in := w.instances[key]; !in.Terminates.IsZero() {
-			name := memo.Reservation(cluster, in.Terminates.Truncate(time.Minute))
+		if in := w.instances[key]; !in.Until().IsZero() {
+			name := memo.Reservation(cluster, in.Until().Truncate(time.Minute))
 			nodes[name] = append(nodes[name], in.Name)
 		}
 	}
@@ -234,6 +237,7 @@ func drawConfig(t *rapid.T) *config.Config {
 		if set.Flex == nil {
 			continue
 		}
+		set.Flex.ShareRequests = pick(t, "share_requests", 1, 2, 4)
 		set.Flex.MaxAttempts = 1 + upTo(t, "max_attempts - 1", 2)
 		set.Flex.BootTimeout = pick(t, "boot_timeout", 0, 10*time.Minute)
 		set.Flex.BootFailures = pick(t, "boot_failures", 0, 2)
@@ -244,6 +248,7 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
 		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, time.Hour)
 		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
+		set.Flex.RefreshAfter = pick(t, "refresh_after", 0, time.Hour)
 	}
 	return cfg
 }
@@ -291,6 +296,12 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Refused[g.Name] = plan.Refusal{
 				Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1 + upTo(t, "times - 1", 2),
 			}
+		}
+	}
+	w.Missed = map[string]bool{}
+	for _, n := range inOrder(w.nodes) {
+		if rapid.Bool().Draw(t, "missed") {
+			w.Missed[n.Name] = true
 		}
 	}
 	w.unread = map[uint32]bool{}

@@ -47,12 +47,17 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
 			texts[j.ID] = back[j.HetID]
 		case waits[j.ID] != nil || w.isLosing(j):
+		case w.isHeldFor(j) && j.State.Waits():
+			texts[j.ID] = memo.OwnComment + memo.Held + slurm.Fold(w.salvages[j.ID].survivors)
 		case j.State.HoldsNodes():
 			texts[j.ID] = w.endText(j, waited[j.ID])
 			if lost := w.lossText(j, d.plan.Losses); lost != "" {
 				texts[j.ID] = memo.OwnComment + lost
+				if w.short[j.ID] {
+					texts[j.ID] += memo.Short
+				}
 			}
-		case j.State.Waits() && memo.IsOfNodes(w.snap.Told[j.ID]):
+		case j.State.Waits() && !w.isMoving(j.ID) && memo.IsOfNodes(w.snap.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}
@@ -85,7 +90,7 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 		return why
 	}
 	if c.live == nil {
-		if refused := w.snap.Refused[c.group]; refused.Message != "" && refused.Times == 0 && v.do == requests {
+		if refused := w.refusal(c); refused.Message != "" && refused.Times == 0 && v.do == requests {
 			return fmt.Sprintf("the request failed (%s): %s; trying again", refused.Cause, strings.TrimSuffix(refused.Message, "."))
 		}
 		return ""
@@ -98,7 +103,14 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
 		waited = w.snap.Now.Sub(since) // also for earlier requests
 	}
-	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), len(r.Instances), w.machineType(c.set), clock(r.Duration))
+	wanted := len(r.Instances)
+	if c.shares() {
+		wanted = len(c.nodes)
+	}
+	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), wanted, w.machineType(c.set), clock(r.Duration))
+	if c.shares() && len(r.Instances) > 1 {
+		text += fmt.Sprintf(", requested with %d others", len(r.Instances)-1)
+	}
 	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
 		text += ", less than its time limit of " + clock(limit.Duration)
 	}
@@ -109,10 +121,13 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 }
 
 // lossText says to a job that machines of its nodes are gone; empty if none is, or
-// Slurm still gets an answer from them: a list may be wrong for a moment.
+// Slurm still gets an answer from one of them and no second list misses its machine: a list
+// may be wrong for a moment.
 func (s *scene) lossText(j *slurm.Job, losses []Loss) (text string) {
 	for _, l := range losses {
-		answers := func(name string) bool { return !s.nodes[name].State.Has(slurm.NotResponding) }
+		answers := func(name string) bool {
+			return !s.nodes[name].State.Has(slurm.NotResponding) && !s.isLost(s.nodes[name])
+		}
 		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, answers) {
 			if text != "" {
 				text += "; "
@@ -165,7 +180,7 @@ func (s *scene) waitText(j *slurm.Job) string {
 	count := 0
 	for _, name := range j.Nodes {
 		for _, in := range s.instances[name] {
-			if in.group == nil || in.group.Stamp.Job != j.ID || in.member == nil {
+			if in.group == nil || !isFor(in.group.Stamp, j) || in.member == nil {
 				continue
 			}
 			count++
@@ -173,7 +188,8 @@ func (s *scene) waitText(j *slurm.Job) string {
 				last = in.Created
 			}
 			for _, r := range in.group.Requests {
-				if first.IsZero() || r.Created.Before(first) {
+				shared := in.group.Stamp.Array != 0 // then its own is the newest for the node
+				if first.IsZero() || !shared && r.Created.Before(first) || shared && r.Names(name) {
 					first = r.Created
 				}
 			}

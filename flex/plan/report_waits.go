@@ -26,8 +26,9 @@ type Wait struct {
 	Failed   int       // attempts in a row that have failed, where that is the obstacle
 	Next     time.Time // when the next attempt comes, where that is known
 
-	Until time.Time // when provision_timeout ends the wait, or its job is lost; zero: never
+	Until time.Time // when the wait ends, or its job is lost; zero: never
 	Then  Then      // what becomes of the job then
+	By    Limiter   // what ends the wait
 }
 
 // waitsOf says what each cohort waits for that has not got all its machines, and
@@ -45,7 +46,7 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 	c := v.cohort
 	var asked, rest []string
 	for _, name := range w.withoutMachine(c.nodes) {
-		if c.live != nil && c.live.request.Names(name) {
+		if c.live != nil && c.live.request.Names(name) && v.do != moves {
 			asked = append(asked, name)
 		} else {
 			rest = append(rest, name)
@@ -55,7 +56,8 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 	if c.job != nil {
 		wait.Job = c.job.ID
 	}
-	wait.Until, wait.Then = w.waitEnds(c)
+	end := w.waitEnds(c)
+	wait.Until, wait.Then, wait.By = end.at, end.then, end.by
 	if len(asked) > 0 {
 		queued, live := wait, c.live
 		queued.Nodes, queued.Region, queued.Group = asked, live.group.Region, live.group.Name
@@ -71,7 +73,7 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 			wait.Obstacle = v.why
 		}
 		if !v.lost.IsZero() {
-			wait.Obstacle, wait.Until, wait.Then = v.why, v.lost, Lose
+			wait.Obstacle, wait.Until, wait.Then, wait.By = v.why, v.lost, Lose, ""
 		}
 		waits = append(waits, wait)
 	}
@@ -141,20 +143,19 @@ func recallWaits(snap Snapshot, now, known []Wait) []Wait {
 			n.Obstacle, n.Failed, n.Next = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}
 		}
 		if !n.Until.After(snap.Now) {
-			n.Until, n.Then = time.Time{}, ""
+			n.Until, n.Then, n.By = time.Time{}, "", ""
 		}
 		waits = append(waits, n)
 	}
 	return waits
 }
 
-// waitEnds says when provision_timeout ends a cohort's wait, and what becomes of
-// its job then. It is never where the job would be lost, and its owner was told.
-func (w *wanted) waitEnds(c *cohort) (at time.Time, then Then) {
-	limit, then := c.set.Flex.ProvisionTimeout, Then(c.set.Flex.OnProvisionTimeout)
-	since := w.lacksSince(c)
-	if limit == 0 || c.job == nil || since.IsZero() || then != Cancel && w.keeps(c) {
-		return time.Time{}, ""
+// waitEnds says when a cohort's wait ends, and what becomes of its job then. It is never
+// where the job would be lost, and its owner was told.
+func (w *wanted) waitEnds(c *cohort) waitEnd {
+	end := w.endOfWait(c)
+	if c.job == nil || end.then != Cancel && end.by != ByDeadline && w.keeps(c) {
+		return waitEnd{}
 	}
-	return since.Add(limit), then
+	return end
 }

@@ -148,6 +148,13 @@ func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T)
 	assert.Empty(t, cancelled(Compute(alphaConfig(t), given(unread(slurm.UnreadRow{Kind: slurm.JobRow, Name: "2", Why: "time"})))))
 }
 
+func TestARequestOfAJobThatCannotBeReadIsNotCancelledForOneOfMoreNodes(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"), nodes("alpha-a3-1", poweringUp),
+		job(3, "shared", "15:00", configured, "alpha-a3-[0-1]"), unread(unreadJob("1", configured, "alpha-a3-0")),
+		groupOf(1, accepted("alpha-a3-0"))))
+	assert.Empty(t, p.Actions, "nor are the other nodes requested by themselves")
+}
+
 // B2: what could not be read is not absent: nothing is done to it, nor to the nodes
 // that it concerns, and it is named.
 func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {

@@ -20,6 +20,8 @@ type verdict struct {
 	warns   []uint32     // the jobs whose owners are warned instead
 	pending bool         // the request is being made
 	gone    bool         // the job goes back to Slurm in this pass
+	with    []*cohort    // others whose nodes its request brings, too
+	joins   bool         // the request of an earlier verdict brings its nodes, too
 	ousts   *ref         // a less important request that has to make room
 
 	expect   []string
@@ -36,6 +38,7 @@ const (
 	requests               // its missing nodes are requested
 	goesBack               // its job's nodes go back to Slurm
 	powersDown             // its nodes, which no job waits for, go back to Slurm
+	moves                  // its job moves to kept machines
 )
 
 // rule is one reason not to request a cohort's nodes. It is a pure function of what was
@@ -48,6 +51,7 @@ type rule struct {
 // rules are asked in this order; the first that does more than note something decides.
 // Where all are silent, the nodes are requested.
 var rules = []rule{
+	{"kept machines", movesToKept},
 	{"boot_timeout", bootLate},
 	{"provision_timeout", waitedTooLong},
 	{"gang_timeout", gangTorn},

@@ -76,17 +76,27 @@ func occupied(w *wanted, c *cohort) verdict {
 // request's end is not recorded, so its creation stands for it: a request that
 // waited for hours is tried again at once.
 func (s *scene) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, message string, last time.Time) {
-	if group != nil {
-		for i := len(group.Requests) - 1; i >= 0 && group.Requests[i].State == mig.Failed; i-- {
-			if r := group.Requests[i]; n == 0 {
-				cause, message, last = r.Cause, r.Message, r.Created
-			}
-			n++
+	requests := c.requestsOf(group)
+	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
+		if r := requests[i]; n == 0 {
+			cause, message, last = r.Cause, r.Message, r.Created
 		}
+		n++
 	}
-	if r, ok := s.snap.Refused[c.group]; ok && r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
+	r := s.refusal(c)
+	if r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
 		cause, message, last = r.Cause, r.Message, r.At
 		n = max(n, r.Times)
 	}
 	return n, cause, message, last
+}
+
+// refusal is what the cloud refused last to make for the cohort: its group, or if that
+// is shared, the request for its node.
+func (s *scene) refusal(c *cohort) Refusal {
+	last := s.snap.Refused[c.group]
+	if own := s.snap.Refused[c.outcome()]; own.At.After(last.At) {
+		return own
+	}
+	return last
 }

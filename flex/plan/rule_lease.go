@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"slurmflex/slurm"
@@ -14,7 +15,7 @@ func leaseTooShort(w *wanted, c *cohort) verdict {
 	if c.job == nil || c.job.State == slurm.JobRunning {
 		return verdict{}
 	}
-	for _, name := range c.job.Nodes {
+	for _, name := range slices.Sorted(slices.Values(c.job.Nodes)) {
 		end := w.shortEnd(c.job, w.nodes[name])
 		if end.IsZero() {
 			continue

@@ -18,16 +18,17 @@ type turns struct {
 	activeOf map[string]int           // by nodeset
 	queue    map[string]int           // by region: cohorts that wait for their turn
 	ousts    map[*config.NodeSet]bool // the nodesets for which another's request is cancelled
+	shared   sharing
 }
 
 // inTurn lets as many requests be made as max_active_requests has room for. Cohorts come
 // in the order of their jobs' importance. Nothing is requested for nodes that this plan
 // takes from a job.
 func inTurn(w *wanted, verdicts []verdict) []verdict {
-	t := turns{w, maps.Clone(w.active), maps.Clone(w.activeOf), map[string]int{}, map[*config.NodeSet]bool{}}
+	t := turns{w, maps.Clone(w.active), maps.Clone(w.activeOf), map[string]int{}, map[*config.NodeSet]bool{}, newSharing()}
 	taken := map[string]bool{}
 	for _, v := range verdicts {
-		if v.pending { // its request is as good as made
+		if v.pending && t.shared.isFirst(v.cohort) { // its request is as good as made
 			t.count(v.cohort)
 		}
 		if v.do == goesBack {
@@ -42,6 +43,8 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 		case v.do != requests:
 		case v.gone, slices.ContainsFunc(v.cohort.missing, func(name string) bool { return taken[name] }):
 			v.do = waits
+		case v.cohort.shares():
+			t.share(v)
 		case !v.cohort.set.Flex.UseBulkInsert:
 			t.take(v)
 		}
@@ -91,7 +94,7 @@ func (t *turns) idleSets(set *config.NodeSet) (n int) {
 func (t *turns) oust(c *cohort) *ref {
 	for _, other := range slices.Backward(t.cohorts) {
 		r := other.live
-		if r == nil || r.request.State != mig.Accepted || r.group.Region != c.set.Region || t.activeOf[r.group.Stamp.NodeSet] < 2 || byRank(c, other) >= 0 {
+		if r == nil || t.servesBetter(r, c) || r.request.State != mig.Accepted || r.group.Region != c.set.Region || t.activeOf[r.group.Stamp.NodeSet] < 2 || byRank(c, other) >= 0 {
 			continue
 		}
 		t.ousts[c.set] = true

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -27,7 +28,13 @@ type scene struct {
 	mayShow   map[string]bool     // instances that a group may have though no list shows them
 	ahead     map[string]bool     // nodesets with a group whose request does not show yet
 
+	moving       map[uint32]moving      // jobs on their way to kept machines
+	salvaging    map[uint32]moving      // jobs for which machines are held after a loss
+	promised     map[string]bool        // the nodes that are reserved for these
+	reservedFrom map[string][]time.Time // from when on others, or ends of leases, reserve nodes
+
 	jobs   map[uint32]bool   // every job in the queue, whatever its state
+	arrays map[uint32]bool   // the arrays of which it has tasks
 	held   map[string]bool   // other nodes that a job holds
 	unread map[string]string // what could not be read, by the nodes that it may concern, and by region/group
 
@@ -52,15 +59,22 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		activeOf:  map[string]int{},
 		ahead:     map[string]bool{},
 		mayShow:   map[string]bool{},
+		moving:    map[uint32]moving{},
+		salvaging: map[uint32]moving{},
+		promised:  map[string]bool{},
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
+		arrays:    map[uint32]bool{},
 		held:      map[string]bool{},
 		unread:    map[string]string{},
+
+		reservedFrom: map[string][]time.Time{},
 	}
 	s.addNodes()
 	for i := range snap.Jobs {
 		s.addJob(&snap.Jobs[i])
 	}
 	s.skipRows()
+	s.addMoves()
 	for i := range snap.Groups {
 		s.addGroup(&snap.Groups[i])
 	}

@@ -84,11 +84,13 @@ func (s *scene) membersOf(g *mig.Group) ([]mig.Member, bool) {
 
 // countsLost reports whether the group says that it has lost an instance that it
 // counts still. Compute keeps the place of a lost instance, and takes no other of
-// that name into the group.
-func (s *scene) countsLost(g *mig.Group) bool {
+// that name into the group. Of one that is shared, the cohort's alone matters.
+func (s *scene) countsLost(g *mig.Group, c *cohort) bool {
 	members, creating := s.hidden(g)
 	all, _ := s.membersOf(g)
-	return members > 0 && !creating && slices.ContainsFunc(all, mig.Member.Lost)
+	return members > 0 && !creating && slices.ContainsFunc(all, func(m mig.Member) bool {
+		return m.Lost() && (!c.shares() || slices.Contains(c.nodes, m.Name))
+	})
 }
 
 // isAhead reports whether the group has a request that does not show yet.
@@ -97,24 +99,33 @@ func (s *scene) isAhead(g *mig.Group) bool {
 	return members > 0 && creating
 }
 
-// noteHidden notes the instances that the group may have though none shows: those
-// that it does not say are lost, and those that it was to get of late. While it says
-// nothing, that is its node, and any of its nodeset that no other job has: its own job
-// may have been requeued since.
+// noteHidden notes the instances that the group may have though none shows: those that
+// it does not say are lost, and those that it was to get of late. One whose node is up has
+// been there: it is lost as soon as the group says so, or says that it is broken, as the
+// list does. While it says nothing, that is its node, and any of its nodeset that no other
+// job has: its own job may have been requeued since.
 func (s *scene) noteHidden(g *mig.Group) {
 	if n, _ := s.hidden(g); n <= 0 {
 		return
 	}
 	members, read := s.membersOf(g)
+	gone := map[string]bool{}
 	for _, m := range members {
-		if !m.Lost() {
+		n := s.nodes[m.Name]
+		broken := (mig.Instance{Status: m.Status}).Broken() && n != nil && slices.ContainsFunc(n.machines, func(in machine) bool {
+			return in.GroupID() == g.ID() && in.Broken()
+		})
+		switch {
+		case n != nil && n.power == up && n.State.Base != slurm.Down && (m.Lost() || broken):
+			gone[m.Name] = true
+		case !m.Lost():
 			s.mayShow[m.Name] = true
 		}
 	}
 	for _, r := range g.Requests {
 		if r.State == mig.Succeeded && (!read || !s.isOld(r.Created, lostAfter)) {
 			for _, name := range r.Instances {
-				s.mayShow[name] = true
+				s.mayShow[name] = s.mayShow[name] || !gone[name]
 			}
 		}
 	}
@@ -122,8 +133,8 @@ func (s *scene) noteHidden(g *mig.Group) {
 		return
 	}
 	for _, m := range s.members { // the records of its requests may be gone
-		of := func(j *slurm.Job) bool { return j.ID == g.Stamp.Job }
-		if m.Name == g.Stamp.Node || g.Stamp.Job != 0 && m.set.Name == g.Stamp.NodeSet && (len(m.jobs) == 0 || slices.ContainsFunc(m.jobs, of)) {
+		of := func(j *slurm.Job) bool { return isFor(g.Stamp, j) }
+		if m.Name == g.Stamp.Node || (g.Stamp.Job != 0 || g.Stamp.Array != 0) && m.set.Name == g.Stamp.NodeSet && (len(m.jobs) == 0 || slices.ContainsFunc(m.jobs, of)) {
 			s.mayShow[m.Name] = true
 		}
 	}

@@ -9,6 +9,9 @@ import (
 
 func (s *scene) addJob(j *slurm.Job) {
 	s.jobs[j.ID] = true
+	if array := j.Array(); array != 0 {
+		s.arrays[array] = true
+	}
 	if !j.State.HoldsNodes() {
 		return
 	}
@@ -33,7 +36,7 @@ func (s *scene) isQueued(job uint32) bool { return s.anyJob || s.jobs[job] }
 // by importance.
 func (s *scene) byClaim(m *member) func(a, b *slurm.Job) int {
 	asks := func(j *slurm.Job) int {
-		if slices.ContainsFunc(s.requests[m.Name], func(r ref) bool { return r.group.Stamp.Job == j.ID }) {
+		if slices.ContainsFunc(s.requests[m.Name], func(r ref) bool { return isFor(r.group.Stamp, j) }) {
 			return 1
 		}
 		return 0

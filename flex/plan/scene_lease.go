@@ -37,10 +37,11 @@ const bootLoss = 5 * time.Minute
 // has left the node, is from before another job was given the node, and cannot
 // serve that one. Either it has had its time to boot: slurmctld hears no slurmd
 // that booted before the node was last powered up, so it can never register. Or
-// its lease ends before the job could finish.
+// its lease ends before the job could finish. One of a group that tasks of an array share
+// came for the task that was there when it was made.
 func (s *scene) isLeftover(m *member, in machine) bool {
 	job, stamp := m.owner(), in.stamp()
-	if m.power != rising || job == nil || stamp.Job == 0 || in.Created.IsZero() || !in.Created.Before(job.Start) ||
+	if m.power != rising || job == nil || stamp.Job == 0 && stamp.Array == 0 || in.Created.IsZero() || !in.Created.Before(job.Start) ||
 		slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
 		return false
 	}
@@ -58,14 +59,14 @@ func isTooShort(in machine, job *slurm.Job, start time.Time, longest time.Durati
 	return end.Before(start.Add(job.Limit.Duration - bootLoss))
 }
 
-// end is when the instance's lease ends, or about when it will: until it runs
+// end is when the instance ends by its lease or for maintenance, or about when it will: until it runs
 // Compute does not say, and the request that made it does. It is zero if neither
 // is known.
 func (in machine) end() time.Time {
-	if !in.Terminates.IsZero() || in.group == nil {
-		return in.Terminates
+	if until := in.Until(); !until.IsZero() || in.group == nil {
+		return until
 	}
-	for _, r := range in.group.Requests {
+	for _, r := range slices.Backward(in.group.Requests) { // tasks may have had the node before
 		if r.State == mig.Succeeded && r.Names(in.Name) && r.Duration > 0 {
 			return in.Created.Add(r.Duration)
 		}
@@ -73,7 +74,15 @@ func (in machine) end() time.Time {
 	return time.Time{}
 }
 
-// endOf says when the node's lease ended, if a reservation of ours says so.
+// ending says what ends the instance then: its lease, or maintenance of its host.
+func (in machine) ending() string {
+	if in.Until().Equal(in.Terminates) {
+		return "its lease ends"
+	}
+	return "maintenance of its host begins"
+}
+
+// endOf says when the node's lease ended, or maintenance of its host began, if a reservation of ours says so.
 func (s *scene) endOf(node string) (end time.Time, ended bool) {
 	for _, r := range s.snap.Reservations {
 		at, ours := memo.ParseReservation(s.cfg.Cluster, r.Name)
@@ -84,20 +93,20 @@ func (s *scene) endOf(node string) (end time.Time, ended bool) {
 	return end, ended
 }
 
-// firstEnd is when the first of the job's nodes ends, and which node that is, if the
-// configuration knows it; zero if none is known to end.
-func (s *scene) firstEnd(j *slurm.Job) (first time.Time, of *member) {
+// firstEnd is when the first of the job's nodes ends, and whose machine that is; zero if
+// none is known to end.
+func (s *scene) firstEnd(j *slurm.Job) (first time.Time, of machine) {
 	for _, name := range j.Nodes {
 		for _, in := range s.instances[name] {
-			if !in.Terminates.IsZero() && s.ours(in) && (first.IsZero() || in.Terminates.Before(first)) {
-				first, of = in.Terminates, in.member
+			if until := in.Until(); !until.IsZero() && s.ours(in) && (first.IsZero() || until.Before(first)) {
+				first, of = until, in
 			}
 		}
 	}
 	return first, of
 }
 
-// shortEnd is when the lease of a node ends that is up, came for another job, and
+// shortEnd is when the machine of a node ends that is up, came for another job, and
 // is too short for this one; zero if that is not so.
 func (s *scene) shortEnd(job *slurm.Job, m *member) time.Time {
 	if m == nil || m.power != up {
@@ -105,7 +114,7 @@ func (s *scene) shortEnd(job *slurm.Job, m *member) time.Time {
 	}
 	for _, in := range m.machines {
 		if s.ours(in) && in.stamp().Job != job.ID && s.snap.Skew <= maxSkew && isTooShort(in, job, s.snap.Now, m.set.Flex.MaxRunDuration) {
-			return in.Terminates
+			return in.Until()
 		}
 	}
 	return time.Time{}

@@ -3,20 +3,22 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
-// Loss is nodes that are up in Slurm and whose machines are gone, while jobs have
-// them.
+// Loss is nodes that are up in Slurm and whose machines are gone or broken, while jobs
+// have them.
 type Loss struct {
 	NodeSet string
 	Region  string
 	Nodes   []string
 	Jobs    []uint32 // the most important first
 	Cause   LossCause
-	Ended   time.Time // the lease, if that is the cause
+	Ended   time.Time // the lease, or when maintenance began, if that is the cause
 }
 
 // LossCause is why a machine is lost to its job.
@@ -25,12 +27,14 @@ type LossCause string
 // The causes.
 const (
 	LeaseEnded LossCause = "lease_ended"
-	Stopped    LossCause = "stopped" // it is there, and cannot be started again
-	Gone       LossCause = "gone"    // Compute does not list it: deleted by somebody, or lost by Google
+	Maintained LossCause = "maintenance" // announced maintenance of its host has begun
+	Repaired   LossCause = "host_error"  // Compute repairs it: its host has failed
+	Stopped    LossCause = "stopped"     // it is there, and cannot be started again
+	Gone       LossCause = "gone"        // Compute does not list it: deleted by somebody, or lost by Google
 )
 
 // LossCauses are all there are.
-func LossCauses() []LossCause { return []LossCause{LeaseEnded, Stopped, Gone} }
+func LossCauses() []LossCause { return []LossCause{LeaseEnded, Maintained, Repaired, Stopped, Gone} }
 
 // String says what has happened.
 func (l Loss) String() string {
@@ -42,39 +46,69 @@ func (l Loss) String() string {
 	switch l.Cause {
 	case LeaseEnded:
 		return subject + "gone: the lease ended at " + l.Ended.UTC().Format(time.RFC3339)
+	case Maintained:
+		return subject + "stopped: maintenance of its host began at " + l.Ended.UTC().Format(time.RFC3339)
+	case Repaired:
+		return subject + "lost: its host has failed (Compute shows REPAIRING)"
 	case Stopped:
 		return subject + "stopped, and cannot be started again"
 	}
 	return subject + "gone: deleted by somebody, or lost by Google"
 }
 
-// lossOf says why the machine of a node is lost that is up and that a job has;
-// empty if it is not. One that a list may show in a moment is not lost, and neither
-// is one that a stranger's machine has come for.
+// lossOf says why the machine of a node is lost that is up; empty if it is not. One
+// that a list may show in a moment is not lost, and neither is one that a stranger's
+// machine has come for.
 func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
-	if m.State.Power() != up || m.owner() == nil || len(s.requests[m.Name]) > 0 || s.unseen(m.set.Region) || s.mayShow[m.Name] || s.snap.Inserted[m.Name] {
+	if m.State.Power() != up || len(s.requests[m.Name]) > 0 || s.unseen(m.set.Region) || s.mayShow[m.Name] || s.snap.Inserted[m.Name] {
 		return "", time.Time{}
 	}
+	var leaseEnd time.Time
 	for _, in := range m.machines {
-		if !in.Stopped() || !m.State.Has(slurm.NotResponding) { // the list may be old
+		if !in.Broken() || !s.snap.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
 			return "", time.Time{}
 		}
-		cause = Stopped
+		cause, leaseEnd = Stopped, in.end()
+		if !in.Stopped() {
+			cause = Repaired
+		}
 	}
-	if end, over := s.endOf(m.Name); over {
+	end, over := s.endOf(m.Name)
+	switch {
+	case over && cause == Stopped && end.Before(leaseEnd.Truncate(time.Minute)):
+		return Maintained, end
+	case over:
 		return LeaseEnded, end
-	}
-	if cause == "" {
+	case cause == "":
 		cause = Gone
 	}
 	return cause, time.Time{}
+}
+
+// isLost reports whether the machine of a node that is up is lost for certain: two passes
+// have found it so, and all that Compute shows under its name is ours and was read. One
+// that bulk insert has made has no group that could say that it is gone, and a list
+// alone may leave it out.
+func (s *scene) isLost(m *member) bool {
+	cause, _ := s.lossOf(m)
+	if cause == Gone && m.set.Flex.UseBulkInsert {
+		return false
+	}
+	return cause != "" && s.snap.Missed[m.Name] && !s.isUnread(m) && !m.doubted &&
+		!slices.ContainsFunc(m.machines, func(in machine) bool { return !s.ours(in) })
+}
+
+// isTakenDown reports whether Slurm shows the node as down because we said that its
+// machine is lost.
+func (m *member) isTakenDown() bool {
+	return m.State.Base == slurm.Down && m.power == up && strings.HasPrefix(m.Reason, memo.Lost)
 }
 
 // losses are the machines that are gone while jobs have their nodes.
 func (s *scene) losses() (losses []Loss) {
 	for _, m := range s.members {
 		cause, ended := s.lossOf(m)
-		if cause == "" {
+		if cause == "" || m.owner() == nil {
 			continue
 		}
 		l := Loss{NodeSet: m.set.Name, Region: m.set.Region, Nodes: []string{m.Name}, Cause: cause, Ended: ended}

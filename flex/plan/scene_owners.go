@@ -83,13 +83,14 @@ func (s *scene) takeable(job *slurm.Job, forAll bool) []string {
 	})
 }
 
-// came counts how many of a job's nodes have a machine that came for this job,
-// and since when the first has been there for it: one of an earlier run, from
-// before the job was requeued, since the job was given its nodes.
+// came counts how many of a job's nodes have a machine that came for this job, or was
+// kept, and since when the first has been there for it: one from before the job was given
+// its nodes, since then.
 func (s *scene) came(job *slurm.Job) (n int, since time.Time) {
 	for _, name := range job.Nodes {
 		for _, in := range s.instances[name] {
-			if in.group == nil || in.group.Stamp.Job != job.ID || in.Leaving() {
+			kept := in.member != nil && in.member.set.Flex.KeepIdle > 0 && in.member.power == up && !job.Start.IsZero()
+			if in.group == nil || !isFor(in.group.Stamp, job) && !kept || in.Leaving() {
 				continue
 			}
 			n++

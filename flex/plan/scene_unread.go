@@ -94,9 +94,17 @@ func (s *scene) concerns(g mig.Group) []string {
 		names = append(names, g.Stamp.Node)
 	}
 	for _, j := range s.snap.Jobs {
-		if j.ID == g.Stamp.Job && j.State.HoldsNodes() {
+		if isFor(g.Stamp, &j) && j.State.HoldsNodes() {
 			names = append(names, j.Nodes...)
 		}
 	}
 	return names
+}
+
+// anyDoubted reports whether a job that could not be read may hold one of the nodes.
+func (s *scene) anyDoubted(nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(name string) bool {
+		m := s.nodes[name]
+		return m != nil && m.doubted
+	})
 }

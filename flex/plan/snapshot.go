@@ -5,6 +5,7 @@
 package plan
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -50,6 +51,10 @@ type Snapshot struct {
 	// lose their nodes. One whose record was not read is not in it, and loses none.
 	Requeues map[uint32]bool
 
+	// Limits holds what jobs' owners say of how long to wait for machines, as far as it is
+	// known.
+	Limits map[uint32]JobLimits
+
 	// Templates are the instance templates of our nodesets, by their link.
 	Templates map[string]Template
 
@@ -74,14 +79,25 @@ type Snapshot struct {
 	// and that no list has shown yet.
 	Inserted map[string]bool
 
+	// Missed holds the nodes whose machine of ours was there, and that two passes in a
+	// row found up in Slurm and without an unbroken machine: one list may be wrong.
+	Missed map[string]bool
+
 	// Asking holds the instances for which a request is about to be made: earlier
 	// passes began that, and it is not done.
 	Asking map[string]bool
 
 	// Refused holds, by group name, why the cloud refused to make a group or a
-	// request. A refusal leaves no record in the cloud, so the pass's owner
+	// request, or for a request in a group that is shared, by Outcome. A refusal leaves no record in the cloud, so the pass's owner
 	// remembers it.
 	Refused map[string]Refusal
+}
+
+// JobLimits is what a job's owner says of how long it waits. Each field may be zero.
+type JobLimits struct {
+	Wait     time.Duration // the longest wait for machines (its --comment)
+	Deadline time.Time     // when it is to have ended (--deadline)
+	MinTime  time.Duration // the least time limit that it takes (--time-min); 0: its own
 }
 
 // LastKnown is what was read of a region, and when.
@@ -107,21 +123,21 @@ func (s Snapshot) Recalled() Snapshot {
 }
 
 // Ours are the instances of the cluster: those that its groups have made, and
-// those that bear its stamp themselves.
-func (s Snapshot) Ours(cluster string) []mig.Instance {
-	groups := map[mig.GroupID]bool{}
-	for _, g := range s.Groups {
-		if g.Stamp.Cluster == cluster {
-			groups[g.ID()] = true
+// those that bear its stamp themselves, by their places among all.
+func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
+	return func(yield func(int, mig.Instance) bool) {
+		groups := make(map[mig.GroupID]bool, len(s.Groups))
+		for _, g := range s.Groups {
+			if g.Stamp.Cluster == cluster {
+				groups[g.ID()] = true
+			}
+		}
+		for i, in := range s.Instances {
+			if (groups[in.GroupID()] || in.Group == "" && in.Stamp.Cluster == cluster) && !yield(i, in) {
+				return
+			}
 		}
 	}
-	var ours []mig.Instance
-	for _, in := range s.Instances {
-		if groups[in.GroupID()] || in.Group == "" && in.Stamp.Cluster == cluster {
-			ours = append(ours, in)
-		}
-	}
-	return ours
 }
 
 // Refusal is a call to create something that the cloud turned down.

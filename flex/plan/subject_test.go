@@ -30,12 +30,14 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{SetNodes{Nodes: nodes}, Subject{"set_nodes", "", 0, nodes}},
 		{CreateReservation{Nodes: nodes}, Subject{"create_reservation", "", 0, nodes}},
 		{SetReservation{Nodes: nodes}, Subject{"set_reservation", "", 0, nodes}},
-		{DeleteReservation{}, Subject{"delete_reservation", "", 0, nil}},
+		{DeleteReservation{Job: 7}, Subject{"delete_reservation", "", 7, nil}},
 		{CommentJob{OfJob: OfJob{Job: 7}}, Subject{"comment_job", "", 7, nil}},
 		{WarnJob{OfJob: OfJob{Job: 7}}, Subject{"warn_job", "", 7, nil}},
 		{ReturnNodes{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"return_nodes", "", 7, nodes}},
 		{SignalJob{OfJob: OfJob{Job: 7}}, Subject{"signal_job", "", 7, nil}},
 		{RequeueJob{OfJob: OfJob{Job: 7}}, Subject{"requeue_job", "", 7, nil}},
+		{SalvageJob{OfJob: OfJob{Job: 7}, Nodes: nodes}, Subject{"salvage_job", "", 7, nodes}},
+		{MoveJob{OfJob: OfJob{Job: 7}, To: nodes}, Subject{"move_job", "", 7, nodes}},
 	}
 	var kinds []string
 	for _, test := range tests {

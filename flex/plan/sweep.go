@@ -10,16 +10,19 @@ type sweep struct {
 // sweeps are run in this order. Of those that would change the same node, the first
 // one does.
 var sweeps = []sweep{
+	{"salvage", salvageGangs},
 	{"failed boots", powerDownLate},
 	{"instances", deleteInstances},
 	{"request records", deleteRequests},
 	{"groups", deleteGroups},
 	{"policies", deletePolicies},
 	{"orphans", powerDownOrphans},
+	{"lost", takeDownLost},
 	{"vanished", recoverVanished},
 	{"resume", resumeEmpty},
 	{"static", powerUpStatic},
 	{"renewal", renewStatic},
+	{"kept machines", endMoves},
 	{"keep_idle", powerDownKept},
 	{"exclusive", powerDownOnIdle},
 	{"waiting", keepWaiting},

@@ -53,13 +53,25 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 			continue // the group itself goes, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
-			counts := r.State == mig.Failed && (w.groupOf[key] || w.isQueued(g.Stamp.Job))
+			counts := r.State == mig.Failed && w.counts(g, r)
 			if !r.State.Live() && !counts && !w.shows(r) && w.isOld(r.Created, recordAge) {
 				s.actions = append(s.actions, DeleteRequest{Of: of(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
 	}
 	return s
+}
+
+// counts reports whether a job that waits, or may again, is owed the count of a request
+// that has failed.
+func (w *wanted) counts(g *mig.Group, r mig.Request) bool {
+	if g.Stamp.Array == 0 {
+		return w.groupOf[g.ID()] || w.isQueued(g.Stamp.Job)
+	}
+	return slices.ContainsFunc(r.Instances, func(name string) bool {
+		m := w.nodes[name]
+		return m != nil && w.cohortOf(m) != nil && w.cohortOf(m).id() == g.ID()
+	})
 }
 
 // shows reports whether the request has brought machines that are there, or may be.
@@ -75,7 +87,7 @@ func (s *scene) shows(r mig.Request) bool {
 // the lists say and by what the group itself counts.
 func (s *scene) done(g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && s.isQueued(g.Stamp.Job)) && !s.unaccounted(*g) && !s.isAhead(g) && !s.mayHold(g)
+	return !(counts && s.isQueuedFor(g.Stamp)) && !s.unaccounted(*g) && !s.isAhead(g) && !s.mayHold(g)
 }
 
 // unaccounted reports whether the group has brought a machine for a node that

@@ -13,8 +13,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// endInTime lets running jobs end in good order whose nodes' lease ends before they do:
-// lease_end_warning before, the script is signalled once, so that it can save its work;
+// endInTime lets running jobs end in good order whose nodes' lease ends, or whose hosts
+// are maintained, before they do: lease_end_warning before, the script is signalled once, so that it can save its work;
 // then the job is requeued, early enough for slurmctld to end it before Compute deletes
 // the machines. A job that Slurm would not requeue runs on; its AdminComment has said
 // since it began when its nodes end. That the lease ends then two looks must have said:
@@ -29,7 +29,7 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 		left := e.at.Sub(w.snap.Now)
 		told := w.endText(e.job, false)
 		warned := strings.Contains(told, memo.Warned)
-		why := Why(fmt.Sprintf("the lease of its nodes ends at %s, before its time limit", e.at.UTC().Format(time.RFC3339)))
+		why := Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
 		requeues, known := w.snap.Requeues[e.job.ID]
 		switch {
 		case left <= 0:
@@ -50,6 +50,7 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 type leaseEnd struct {
 	job  *slurm.Job
 	at   time.Time
+	ends string // what ends then
 	flex *config.Flex
 }
 
@@ -62,14 +63,18 @@ func (s *scene) endings() map[uint32]leaseEnd {
 		if j.State != slurm.JobRunning {
 			continue
 		}
-		at, m := s.firstEnd(j)
-		if m == nil || !s.outlives(j, at) || !s.isReserved(m.Name, at) {
+		at, in := s.firstEnd(j)
+		if in.member == nil || !s.outlives(j, at) || !s.isReserved(in.Name, at) {
 			continue
+		}
+		ends := "the lease of its nodes ends"
+		if !at.Equal(in.Terminates) {
+			ends = "maintenance of the host of " + in.Name + " begins"
 		}
 		whole := cmp.Or(j.HetID, j.ID)
 		known, others := first[whole]
 		if !others || cmp.Or(at.Compare(known.at), cmp.Compare(j.ID, known.job.ID)) < 0 {
-			first[whole] = leaseEnd{j, at, m.set.Flex}
+			first[whole] = leaseEnd{j, at, ends, in.member.set.Flex}
 		}
 	}
 	return first

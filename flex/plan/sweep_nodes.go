@@ -2,7 +2,6 @@ package plan
 
 import (
 	"strings"
-	"time"
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
@@ -28,30 +27,6 @@ func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 		Nodes: orphans, State: "power_down_force", Reason: memo.ReasonPrefix + "no job waits for this node any more",
 		Why: "no job waits for them any more",
 	}}
-	return s
-}
-
-// recoverVanished powers down the nodes whose machine is gone: the cloud was
-// read and has none of that name, and its lease has ended or Slurm gets no answer
-// from it either. A node with a job is left to Slurm until it has given the node up.
-func recoverVanished(w *wanted, _ []verdict) (s step) {
-	for _, m := range w.members {
-		if m.power != up || w.present(m.Name) || w.isUnread(m) ||
-			len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
-			continue
-		}
-		end, ended := w.endOf(m.Name)
-		if !ended && !m.State.Has(slurm.NotResponding) {
-			continue
-		}
-		why := "its instance is gone"
-		if ended {
-			why = "its lease ended at " + end.Format(time.RFC3339)
-		}
-		s.actions = append(s.actions, SetNodes{
-			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: Why(why),
-		})
-	}
 	return s
 }
 
@@ -86,7 +61,7 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 
 // powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered
 // down as soon as their job ends. Where the partition has PowerDownOnIdle,
-// Slurm has set the mark already; Slurm 22.05 knows no such setting. With keep_idle
+// Slurm has set the mark already; Slurm 22.05 knows no such setting. With keep_idle or salvage
 // nothing is marked, because the mark of an allocated node cannot be taken back, except
 // when gang_timeout returns the job: it would get the same nodes again, and wait as before.
 func powerDownOnIdle(w *wanted, verdicts []verdict) step {
@@ -99,7 +74,7 @@ func powerDownOnIdle(w *wanted, verdicts []verdict) step {
 	var names []string
 	for _, m := range w.members {
 		job := m.owner()
-		if job == nil || m.set.Flex.KeepIdle > 0 && !torn[job] || m.set.IsStatic(m.index) || !w.cfg.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || (m.set.Flex.KeepIdle > 0 || m.set.Flex.Salvage) && !torn[job] || m.set.IsStatic(m.index) || !w.cfg.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.power == up || m.power == rising && m.State.Has(slurm.PoweringUp) {

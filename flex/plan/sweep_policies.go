@@ -7,7 +7,7 @@ import (
 	"slurmflex/mig"
 )
 
-// deletePolicies deletes the workload policies of ours whose group is gone. In
+// deletePolicies deletes the workload policies of ours that no group has. In
 // a region that could not be read it may only be unseen.
 func deletePolicies(w *wanted, _ []verdict) (s step) {
 	policies := slices.SortedFunc(slices.Values(w.snap.Policies), func(a, b mig.Policy) int {
@@ -19,10 +19,15 @@ func deletePolicies(w *wanted, _ []verdict) (s step) {
 			s.problems = append(s.problems, problem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
 			continue
 		}
-		if p.Stamp.Cluster == w.cfg.Cluster && !w.groupOf[key] && w.groups[key] == nil && w.unread[key.String()] == "" && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
+		if p.Stamp.Cluster == w.cfg.Cluster && !w.groupOf[key] && w.groups[key] == nil && !w.isUsed(p) && w.unread[key.String()] == "" && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
 			!w.isYoung(&s, "workload policy "+p.Name, p.Created) {
 			s.actions = append(s.actions, DeletePolicy{Of: Of{Group: key}, Why: "its group is gone"})
 		}
 	}
 	return s
+}
+
+// isUsed reports whether a group has the policy.
+func (s *scene) isUsed(p mig.Policy) bool {
+	return slices.ContainsFunc(s.snap.Groups, func(g mig.Group) bool { return g.Region == p.Region && g.Policy == p.Name })
 }

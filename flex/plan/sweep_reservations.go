@@ -9,12 +9,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// reserve keeps jobs that would not be done in time off nodes whose lease ends:
-// one reservation for each end, to the minute before, from the moment that the
-// instance has one until Slurm knows that it is gone. What could not be read, or
+// reserve keeps jobs that would not be done in time off nodes whose lease ends, or whose
+// host is to be maintained: one reservation for each end, to the minute before, from the
+// moment that the instance has one until Slurm knows that it is gone. What could not be read, or
 // is not understood, stays as it is.
 func reserve(w *wanted, _ []verdict) (s step) {
-	want := w.ends()
+	want, maintained := w.ends()
 	have := map[string][]string{}
 	for _, r := range w.snap.Reservations {
 		if _, ours := memo.ParseReservation(w.cfg.Cluster, r.Name); ours {
@@ -36,6 +36,9 @@ func reserve(w *wanted, _ []verdict) (s step) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
 		end, _ := memo.ParseReservation(w.cfg.Cluster, name)
 		why := Why("their leases end at " + end.Format(time.RFC3339))
+		if maintained[name] {
+			why = Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
+		}
 		reserved, exists := have[name]
 		switch {
 		case w.isSkipped(slurm.ReservationRow, name):
@@ -47,7 +50,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if want[name] == nil {
-			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{name}, Why: "no instance's lease ends then any more"})
+			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{name}, Why: "no instance ends then any more"})
 		}
 	}
 	return s
@@ -56,27 +59,25 @@ func reserve(w *wanted, _ []verdict) (s step) {
 // knowsEnd reports whether the node has a machine that stays, and it is known
 // until when.
 func (s *scene) knowsEnd(m *member) bool {
-	return slices.ContainsFunc(m.machines, func(in machine) bool { return !in.Leaving() && !(s.ours(in) && in.Terminates.IsZero()) })
+	return slices.ContainsFunc(m.machines, func(in machine) bool { return !in.Leaving() && !(s.ours(in) && in.Until().IsZero()) })
 }
 
-// ends returns the nodes whose instance has an end, by the reservation's name.
-func (s *scene) ends() map[string][]string {
-	byStart := map[int64][]string{}
+// ends returns the nodes whose instance has an end, by the reservation's name, and of
+// which reservations that is maintenance of a host.
+func (s *scene) ends() (nodes map[string][]string, maintained map[string]bool) {
+	nodes, maintained = map[string][]string{}, map[string]bool{}
 	for _, m := range s.members {
 		if m.power != up && m.power != rising {
 			continue
 		}
 		for _, in := range m.machines {
-			if !in.Terminates.IsZero() && s.ours(in) {
-				start := in.Terminates.Truncate(time.Minute).Unix()
-				byStart[start] = append(byStart[start], m.Name)
+			if until := in.Until(); !until.IsZero() && s.ours(in) {
+				name := memo.Reservation(s.cfg.Cluster, until.Truncate(time.Minute))
+				nodes[name] = append(nodes[name], m.Name)
+				maintained[name] = maintained[name] || !until.Equal(in.Terminates)
 				break
 			}
 		}
 	}
-	nodes := make(map[string][]string, len(byStart))
-	for start, names := range byStart {
-		nodes[memo.Reservation(s.cfg.Cluster, time.Unix(start, 0))] = names
-	}
-	return nodes
+	return nodes, maintained
 }

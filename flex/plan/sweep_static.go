@@ -30,8 +30,8 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 			continue
 		}
 		for _, in := range m.machines {
-			if left := in.Terminates.Sub(w.snap.Now); !in.Terminates.IsZero() && w.isOld(in.Terminates, -early) {
-				why := fmt.Sprintf("its lease ends in %s, and renew_before is %s", clock(max(left, 0)), clock(early))
+			if left := in.Until().Sub(w.snap.Now); !in.Until().IsZero() && w.isOld(in.Until(), -early) {
+				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.ending(), clock(max(left, 0)), clock(early))
 				s.actions = append(s.actions, SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: Why(why),
 				})

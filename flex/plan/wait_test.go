@@ -56,6 +56,21 @@ func TestProvisionTimeoutCountsForAFirstComponentFromWhenTheOthersHaveTheirMachi
 		"return alpha-a3-0 to Slurm and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
 }
 
+func TestRefreshAfterReplacesOneRequestInAPass(t *testing.T) {
+	cancels := func(state mig.RequestState, ago time.Duration, more ...part) []string {
+		return cancelled(Compute(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
+			groupOf(7, request("a1", state, "alpha-a3-0", 15*time.Minute)), asked(ago+time.Minute),
+			groupOf(8, accepted("alpha-a3-1")), asked(ago), and(more...))))
+	}
+	assert.Equal(t, []string{"cancel request alpha-a3-job-7/a1"}, cancels(mig.Accepted, 2*time.Hour), "the one that has waited longest")
+	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Creating, 2*time.Hour), "the other creates machines")
+	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Accepted, 2*time.Hour, machinesOf(7, "alpha-a3-0")))
+	assert.Empty(t, cancels(mig.Accepted, 2*time.Hour-2*time.Minute))
+	next := Compute(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, request("a1", mig.Cancelled, "alpha-a3-0", 15*time.Minute)), asked(2*time.Hour)))
+	assert.Contains(t, actions(next), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
+}
+
 // B7: a machine that is not ours and has the name of a node that waits is named at
 // once, whatever its state, and is an obstacle with its fix.
 func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
@@ -180,4 +195,27 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 	}
 	behind := Compute(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour }))
 	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
+}
+
+func TestAJobMayWaitForLessThanTheNodesetLetsIt(t *testing.T) {
+	in := situations(t, with(t, "provision_timeout: 7200, on_provision_timeout: hold"))
+	given := func(limits JobLimits, parts ...part) Snapshot {
+		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour),
+			told(7, "flex-start: waiting 1h00m for 1 × a3-machine for 00:15:00"), commented("alpha-a3-0",
+				"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:00:00Z, armed 2026-11-21T11:00:00Z"),
+			and(parts...), func(s *setting) { s.Limits = map[uint32]JobLimits{7: limits} })
+	}
+	goes := func(then, limit string) string {
+		return "return alpha-a3-0 to Slurm and " + then + " job 7: no capacity for 1 × a3-machine in 1h00m (" + limit + ")"
+	}
+	in("by its comment", given(JobLimits{Wait: time.Hour}), goes("hold", "slurmflex:wait 01:00:00"))
+	in("whose time is not over", given(JobLimits{Wait: time.Hour + time.Second}))
+	in("but not for longer", given(JobLimits{Wait: 3 * time.Hour}, started(7, 2*time.Hour), asked(2*time.Hour), told(7, "")),
+		"return alpha-a3-0 to Slurm and hold job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
+	in("by its deadline, which is left to Slurm to end it", given(JobLimits{Deadline: noon.Add(15 * time.Minute)}),
+		goes("requeue", "--deadline 2026-11-21T12:15:00Z"))
+	in("that it can still meet", given(JobLimits{Deadline: noon.Add(15*time.Minute + time.Second)}))
+	in("or with its least time", given(JobLimits{Deadline: noon.Add(15 * time.Minute), MinTime: 14 * time.Minute}))
+	in("but not by a clock that is ahead", given(JobLimits{Deadline: noon.Add(-24 * time.Hour)}, func(s *setting) { s.Skew = 25 * time.Hour }))
+	in("nor once its machine is there", given(JobLimits{Deadline: noon}, vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 }

@@ -205,7 +205,7 @@ func Exclusive(v slurm.Version) Parameter {
 func PowersDownOnIdle(v slurm.Version) bool { return v.AtLeast(23, 2) }
 
 // SuspendTime is what has Slurm power down the idle nodes of a partition after
-// keep_idle, even while slurmflex is down. A node in several partitions has the longest
+// keep_idle or salvage_timeout, even while slurmflex is down. A node in several partitions has the longest
 // of theirs, and the cluster's if none has one. Source: trials on 22.05, 24.11 and 26.05.
 func SuspendTime(keep time.Duration) Parameter {
 	return Parameter{"SuspendTime", strconv.Itoa(int(keep.Seconds()))}

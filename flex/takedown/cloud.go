@@ -110,7 +110,7 @@ func (d *draft) groupInUse(g mig.Group) string {
 		names = append(names, r.Instances...)
 	}
 	for _, j := range d.jobs {
-		if g.Stamp.Job == j.ID {
+		if g.Stamp.IsFor(j.ID, j.Array()) {
 			names = append(names, j.Nodes...)
 		}
 	}

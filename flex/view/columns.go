@@ -212,6 +212,8 @@ func (r Row) When(seen time.Time) string {
 	switch {
 	case r.State == Lost:
 		return ""
+	case !r.Maintain.IsZero():
+		return "maintenance in " + Span(r.Maintain.Sub(seen))
 	case !r.EndsAt.IsZero():
 		return "ends in " + Span(r.EndsAt.Sub(seen))
 	case !r.Since.IsZero():

@@ -59,8 +59,10 @@ type builder struct {
 func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 	b := &builder{
 		cfg: cfg, snap: snap, plan: p,
-		nodes: map[string]slurm.Node{}, machines: map[string][]mig.Instance{}, holders: map[string][]*slurm.Job{},
-		owned: map[string]mig.Group{}, given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{},
+		nodes:    make(map[string]slurm.Node, len(snap.Nodes)),
+		machines: make(map[string][]mig.Instance, len(snap.Instances)),
+		holders:  make(map[string][]*slurm.Job, len(snap.Nodes)),
+		owned:    make(map[string]mig.Group, len(snap.Groups)), given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{},
 	}
 	for _, n := range snap.Nodes {
 		b.nodes[n.Name] = n
@@ -217,20 +219,18 @@ func (b *builder) states(set *config.NodeSet) []Nodes {
 }
 
 func (b *builder) groups() []Group {
+	names := map[mig.GroupID][]string{} // of the instances of each
+	for _, in := range b.snap.Instances {
+		names[in.GroupID()] = append(names[in.GroupID()], in.Name)
+	}
 	all := []Group{}
 	for _, key := range slices.Sorted(maps.Keys(b.owned)) {
 		g := b.owned[key]
 		group := Group{
-			Name: g.Name, Region: g.Region, NodeSet: g.Stamp.NodeSet, Job: g.Stamp.Job, Node: g.Stamp.Node,
+			Name: g.Name, Region: g.Region, NodeSet: g.Stamp.NodeSet, Job: g.Stamp.Job, Array: g.Stamp.Array, Node: g.Stamp.Node,
 			CreatedAt: second(g.Created), Requests: []Request{},
 		}
-		var names []string
-		for _, in := range b.snap.Instances {
-			if in.Group == g.Name && in.Region == g.Region {
-				names = append(names, in.Name)
-			}
-		}
-		group.Instances = slurm.Fold(names)
+		group.Instances = slurm.Fold(names[g.ID()])
 		for _, r := range g.Requests {
 			request := Request{
 				Name: r.Name, State: string(r.State), Nodes: slurm.Fold(r.Instances), Count: len(r.Instances),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"slurmflex/flex/plan"
@@ -82,7 +83,8 @@ func (b *builder) waiting(w plan.Wait) Row {
 	row := b.row(w.Nodes)
 	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
 	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
-	row.Failed, row.NextAt, row.GiveUpAt, row.Then = w.Failed, second(w.Next), second(w.Until), string(w.Then)
+	row.Failed, row.NextAt = w.Failed, second(w.Next)
+	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), string(w.By), string(w.Then)
 	group := b.owned[w.Region+"/"+w.Group]
 	for _, r := range group.Requests {
 		if r.Message != "" && (w.Request == "" && !r.State.Live() || r.Name == w.Request) {
@@ -92,7 +94,11 @@ func (b *builder) waiting(w plan.Wait) Row {
 			row.State = Queued
 		}
 	}
-	if refused, ok := b.snap.Refused[w.Group]; ok && w.Request == "" {
+	refused, ok := b.snap.Refused[w.Group]
+	if own, known := b.snap.Refused[plan.Outcome(w.Group, w.Nodes[0])]; known {
+		refused, ok = own, true
+	}
+	if ok && w.Request == "" {
 		row.Error, row.Cause = refused.Message, causeOf(refused.Cause)
 	}
 	given, back := b.given[w.Job]
@@ -148,7 +154,7 @@ func (b *builder) unserved(g mig.Group, r mig.Request, key string) Row {
 type likeness struct {
 	nodeset, region, zone, group string
 	state                        State
-	ends                         time.Time
+	ends, maintained             time.Time
 	jobs                         string
 	static                       bool
 	lease                        time.Duration
@@ -156,34 +162,41 @@ type likeness struct {
 
 // leases are the rows of machines, of nodes that are not lost.
 func (b *builder) leases(lost map[string]bool) []Row {
-	alike := map[likeness][]mig.Instance{}
+	alike := map[likeness][]*mig.Instance{}
 	for name, machines := range b.machines {
 		if lost[name] {
 			continue
 		}
-		for _, in := range machines {
+		for i := range machines {
+			in := &machines[i]
 			key := likeness{
-				region: in.Region, zone: in.Zone, group: in.Group, state: b.stateOf(in),
-				ends: second(in.Terminates), static: b.isStatic(name), lease: b.askedFor(in),
+				region: in.Region, zone: in.Zone, group: in.Group, state: b.stateOf(*in),
+				ends: second(in.Until()), static: b.isStatic(name), lease: b.askedFor(*in),
+			}
+			if !in.Until().Equal(in.Terminates) {
+				key.maintained = key.ends
 			}
 			if set := b.cfg.FlexSetOf(name); set != nil {
 				key.nodeset = set.Name
 			}
 			for _, j := range b.holders[name] {
-				key.jobs += fmt.Sprintf("%d,", j.ID)
+				key.jobs += strconv.FormatUint(uint64(j.ID), 10) + ","
 			}
 			alike[key] = append(alike[key], in)
 		}
 	}
 	var all []Row
 	for key, machines := range alike {
-		names := mig.Names(machines)
+		var names []string
+		for _, in := range machines {
+			names = append(names, in.Name)
+		}
 		slices.Sort(names)
 		row := b.row(names)
 		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
-		row.State, row.EndsAt, row.Lease = key.state, key.ends, Seconds(key.lease)
+		row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
 		for _, in := range machines {
-			if kept := b.keptTo(in); row.State == Idle && !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
+			if kept := b.keptTo(*in); row.State == Idle && !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
 				row.KeptTo = kept
 			}
 			if made := second(in.Created); row.Since.IsZero() || made.Before(row.Since) {
@@ -213,14 +226,14 @@ func (b *builder) keptTo(in mig.Instance) time.Time {
 	if !ok || set.Flex == nil || set.IsStatic(index) {
 		return time.Time{}
 	}
-	return second(plan.KeptUntil(set, b.nodes[in.Name], in.Terminates))
+	return second(plan.KeptUntil(set, b.nodes[in.Name], in.Until()))
 }
 
 // boots says until when the machines of a row may boot.
 func (b *builder) boots(row *Row) {
 	set := b.cfg.FlexSetOf(firstOf(row.Nodes))
 	if row.State == Booting && set != nil && set.Flex.BootTimeout > 0 && !row.Since.IsZero() {
-		row.GiveUpAt, row.Then = row.Since.Add(set.Flex.BootTimeout), "power down"
+		row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
 	}
 }
 

@@ -140,6 +140,18 @@ func (s *scene) waiting(id uint32, list string) {
 	s.nodes(list, rising)
 }
 
+// movable has job 812 wait for its nodes while two kept machines are idle that fit it.
+func (s *scene) movable() {
+	s.t.Helper()
+	s.waiting(812, "alpha-a3-[0-1]")
+	s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
+	s.machines("alpha-a3-job-700", "a3", "alpha-a3-[3-4]", 9*time.Hour)
+	s.nodes("alpha-a3-[3-4]", "IDLE+CLOUD")
+	for i := 3; i <= 4; i++ {
+		s.snap.Nodes[i].LastBusyTime = noon.Add(-time.Minute)
+	}
+}
+
 // group makes a group of nodeset a3 for a job, with these requests.
 func (s *scene) group(job uint32, name string, requests ...mig.Request) {
 	s.snap.Groups = append(s.snap.Groups, mig.Group{

@@ -153,16 +153,18 @@ type Row struct {
 
 	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
-	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease
+	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease, or when maintenance begins
+	Maintain time.Time `json:"maintenance_at,omitzero"`  // when maintenance of their hosts begins, if that is before their lease ends
 	KeptTo   time.Time `json:"kept_until,omitzero"`      // of idle machines: when the first of them is powered down unless a job takes it
 	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is requested now, or what became of lost machines
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
-	Then     string    `json:"then,omitempty"`     // what is done with the job then
-	Estimate *Estimate `json:"estimate,omitempty"` // of a wait, where the history says
-	Cause    string    `json:"cause,omitempty"`    // of the last error
-	Error    string    `json:"error,omitempty"`    // the last of Google's error messages
+	GiveUpBy string    `json:"gives_up_by,omitempty"` // the limit that this is of
+	Then     string    `json:"then,omitempty"`        // what is done with the job then
+	Estimate *Estimate `json:"estimate,omitempty"`    // of a wait, where the history says
+	Cause    string    `json:"cause,omitempty"`       // of the last error
+	Error    string    `json:"error,omitempty"`       // the last of Google's error messages
 }
 
 // State says what the nodes of a row are doing.
@@ -196,6 +198,7 @@ type Group struct {
 	Region    string    `json:"region"`
 	NodeSet   string    `json:"nodeset"`
 	Job       uint32    `json:"job,omitzero"`   // that it was made for
+	Array     uint32    `json:"array,omitzero"` // whose tasks share it
 	Node      string    `json:"node,omitempty"` // the one that it was made for, by itself
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	Instances string    `json:"instances"` // a hostlist

@@ -141,6 +141,19 @@ var stories = []struct {
 			s.waiting(812+id, "alpha-a3-"+string('0'+rune(id)))
 		}
 	}, "814"},
+	{"a job that moves to kept machines", func(s *scene) {
+		s.movable()
+		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
+	}, "812"},
+	{"a job that has returned its nodes to move to kept machines", func(s *scene) {
+		s.movable()
+		s.pending(816, "Reservation")
+		s.snap.Told[816] = memo.OwnComment + memo.Moving + "alpha-a3-[3-4]"
+	}, "816"},
+	{"a job whose time limit does not fit the rest of a lease", func(s *scene) {
+		s.pending(816, "Resources")
+		s.snap.Told[816] = memo.OwnComment + "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short
+	}, "816"},
 	{"a job of a nodeset that is blocked", func(s *scene) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
 	{"a job in a region that could not be read", func(s *scene) {
 		s.waiting(812, "alpha-a3-[0-1]")
@@ -397,6 +410,23 @@ func TestAStoryIsInTheZoneOfWhoAsks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, story.Subject, "as of 13:00:00 CET")
 	assert.Contains(t, strings.Join(story.Sentences(), " "), "The lease ends at 15:00:00")
+}
+
+func TestWithoutADaemonALostMachineIsLeftToSlurm(t *testing.T) {
+	s := newScene(t)
+	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
+	s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
+	v := s.view()
+	says := func() string {
+		story, err := v.Why("813", noon)
+		require.NoError(t, err)
+		return strings.Join(story.Sentences(), " ")
+	}
+	v.Daemon = &Daemon{}
+	assert.Contains(t, says(), "slurmflex sets the node down in its next pass")
+	v.Daemon = nil
+	assert.Contains(t, says(), "After SlurmdTimeout without an answer, Slurm requeues the job")
+	assert.NotContains(t, says(), "next pass")
 }
 
 func TestADaemonThatHasStoppedReconcilingSaysSoInEveryStory(t *testing.T) {

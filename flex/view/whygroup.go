@@ -37,9 +37,12 @@ func (t *teller) rowsOf(group string) []Row {
 func (t *teller) oneGroup(g Group) {
 	t.subject("group %s", g.Name)
 	whose := "nodeset " + g.NodeSet
-	if g.Job != 0 {
+	switch {
+	case g.Job != 0:
 		whose = fmt.Sprintf("job %s (nodeset %s)", t.nameOf(g.Job), g.NodeSet)
-	} else if g.Node != "" {
+	case g.Array != 0:
+		whose = fmt.Sprintf("tasks of array %d (nodeset %s)", g.Array, g.NodeSet)
+	case g.Node != "":
 		whose = fmt.Sprintf("node %s (nodeset %s)", g.Node, g.NodeSet)
 	}
 	made := ""

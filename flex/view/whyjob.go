@@ -120,6 +120,10 @@ func (t *teller) oneJob(j Job, name string) {
 	}
 	if j.Told != "" && slurm.JobState(j.State).Waits() {
 		t.fact("Last message to the owner: %s.", t.brief(strings.TrimPrefix(j.Told, memo.OwnComment)))
+		if strings.HasSuffix(j.Told, memo.Short) {
+			t.fact("Its other machines are held if its time limit fits what is left of their lease: give it a shorter `--time` or `--time-min`, or " +
+				"have an admin make leases longer (`max_run_duration` or `job_duration_margin`).")
+		}
 	}
 	limit := "no time limit that slurmflex knows"
 	if j.Limit > 0 {
@@ -237,9 +241,13 @@ func (t *teller) withoutMachines(j Job) {
 func (t *teller) early(j Job, rows []Row) time.Time {
 	var first time.Time
 	var set string
+	ends := ""
 	for _, r := range rows {
 		if r.State != Lost && !r.EndsAt.IsZero() && (first.IsZero() || r.EndsAt.Before(first)) {
-			first, set = r.EndsAt, r.NodeSet
+			first, set, ends = r.EndsAt, r.NodeSet, "The lease ends"
+			if !r.Maintain.IsZero() {
+				ends = "Maintenance of a host begins"
+			}
 		}
 	}
 	if first.IsZero() || slurm.JobState(j.State) != slurm.JobRunning || j.StartAt.IsZero() {
@@ -248,9 +256,9 @@ func (t *teller) early(j Job, rows []Row) time.Time {
 	end := j.StartAt.Add(time.Duration(j.Limit))
 	switch {
 	case j.Limit == 0:
-		t.fact("The lease ends at %s, and the job with it at the latest: checkpoint before then.", t.on(first))
+		t.fact("%s at %s, and the job with it at the latest: checkpoint before then.", ends, t.on(first))
 	case end.After(first):
-		t.fact("The lease ends at %s, before the job's time limit (%s): checkpoint before then.", t.on(first), t.at(end))
+		t.fact("%s at %s, before the job's time limit (%s): checkpoint before then.", ends, t.on(first), t.at(end))
 	default:
 		return time.Time{}
 	}

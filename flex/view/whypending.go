@@ -7,12 +7,17 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // pending says what a job without nodes is waiting for.
 func (t *teller) pending(j Job) {
+	if kept, moves := strings.CutPrefix(j.Told, memo.OwnComment+memo.Moving); moves {
+		t.moving(kept)
+		return
+	}
 	t.lead("%s", pendingFor(j, t.at(j.StartAt)))
 	sets := t.setsOf(j.Partition)
 	if len(sets) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 )
 
@@ -28,8 +29,7 @@ func (t *teller) row(r Row) {
 	case Cancelling:
 		t.lead("Request %s/%s for %s is being cancelled, because no job needs it any more.", r.Group, r.Request, r.Nodes)
 	case Lost:
-		t.lead("%s. After SlurmdTimeout without an answer, Slurm requeues the job, or ends it if it cannot be requeued.",
-			strings.ToUpper(r.Obstacle[:1])+t.brief(r.Obstacle[1:]))
+		t.lost(r)
 	case Booting:
 		t.booting(r)
 	case Running, Idle, Down:
@@ -39,6 +39,18 @@ func (t *teller) row(r Row) {
 	case Stranded:
 		t.lead("%s to no node that slurmflex knows, and %s deleted ten minutes after creation.", r.machines("belongs", "belong"), r.one("is", "are"))
 	}
+}
+
+// lost says who takes the job off its lost machines: a daemon, which knows after two
+// passes, or Slurm alone.
+func (t *teller) lost(r Row) {
+	what := strings.ToUpper(r.Obstacle[:1]) + t.brief(r.Obstacle[1:])
+	if t.Daemon == nil {
+		t.lead("%s. After SlurmdTimeout without an answer, Slurm requeues the job, or ends it if it cannot be requeued.", what)
+		return
+	}
+	t.lead("%s. slurmflex sets the %s down in its next pass; Slurm then requeues the job, or ends it if it cannot be requeued. If an admin drains the %s, Slurm does so after SlurmdTimeout.",
+		what, r.one("node", "nodes"), r.one("node", "nodes"))
 }
 
 // one is the first word for one node, the second for several.
@@ -115,12 +127,21 @@ func (t *teller) queued(r Row) {
 	if r.Estimate != nil {
 		t.fact("%s.", r.Estimate)
 	}
-	if !r.GiveUpAt.IsZero() {
-		t.fact("If %s not arrived by %s, slurmflex gives up (provision_timeout) and the job is %s.", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then))
-	}
+	t.givesUp(r)
 	t.earlier(r)
 	if r.Error != "" {
 		t.detail("Google's last error message: %s.", sentence(r.Error))
+	}
+}
+
+// givesUp says when the wait ends, and what becomes of the job.
+func (t *teller) givesUp(r Row) {
+	switch {
+	case r.GiveUpAt.IsZero():
+	case r.GiveUpBy == string(plan.ByDeadline):
+		t.fact("If %s not arrived by %s, the job cannot end by its --deadline any more, and Slurm ends it.", r.one("it has", "they have"), t.on(r.GiveUpAt))
+	default:
+		t.fact("If %s not arrived by %s, the job is %s (%s).", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then), r.GiveUpBy)
 	}
 }
 
@@ -159,6 +180,10 @@ func (t *teller) waiting(r Row) {
 		}
 		return
 	}
+	if kept, moves := strings.CutPrefix(r.Obstacle, memo.Moving); moves {
+		t.moving(kept)
+		return
+	}
 	switch set, _ := t.NodeSet(r.NodeSet); {
 	case r.Then == string(plan.Lose):
 		t.lead("Slurm ends the job at %s, because it cannot be requeued and slurmflex cannot get its nodes: %s. Its owner has been notified.",
@@ -172,13 +197,20 @@ func (t *teller) waiting(r Row) {
 	default:
 		t.lead("No request yet: %s. slurmflex then requests %s.", t.brief(r.Obstacle), t.asked(r))
 	}
-	if !r.GiveUpAt.IsZero() && r.Then != string(plan.Lose) {
-		t.fact("If %s not arrived by %s, the job is %s (provision_timeout).", r.one("it has", "they have"), t.on(r.GiveUpAt), becomes(r.Then))
+	if r.Then != string(plan.Lose) {
+		t.givesUp(r)
 	}
 	t.earlier(r)
 	if r.Failed > 0 && !strings.Contains(strings.Join(t.story.Details, "\n"), sentence(r.Error)) {
 		t.detail("The last attempt: %s.", sentence(r.Error))
 	}
+}
+
+// moving describes a job on its way to kept machines, before or after it has returned its
+// own nodes.
+func (t *teller) moving(kept string) {
+	t.lead("Moving to kept machines %s: its nodes without machines go back to Slurm, which starts the job there within seconds.", kept)
+	t.fact("If they were already requested, the job keeps its place at Google until it runs.")
 }
 
 // earlier describes the attempts that failed before.
@@ -231,7 +263,11 @@ func (t *teller) machine(r Row) {
 		t.fact("Compute does not show yet when the lease ends.")
 		return
 	}
-	if !r.EndsAt.Equal(t.ends) {
+	switch {
+	case !r.Maintain.IsZero():
+		t.fact("Google maintains the %s from %s on, and then stops the %s, even if jobs are still running. No job is started that would not be done by then.",
+			r.one("host", "hosts"), t.on(r.Maintain), r.one("machine", "machines"))
+	case !r.EndsAt.Equal(t.ends):
 		t.fact("The lease ends at %s. Google then deletes the %s, even if jobs are still running.", t.on(r.EndsAt), r.one("machine", "machines"))
 	}
 	switch {

@@ -123,7 +123,11 @@ func newBar(r view.Row, jobs []view.Job, uses []past.Use, shown span, now time.T
 	b := bar{Title: "created at " + view.Moment(r.Since, now)}
 	if !r.EndsAt.IsZero() {
 		label = append(label, "ends "+view.Moment(r.EndsAt, now))
-		b.Title += ", lease ends at " + view.Moment(r.EndsAt, now)
+		what := "lease ends"
+		if !r.Maintain.IsZero() {
+			what = "maintenance begins"
+		}
+		b.Title += ", " + what + " at " + view.Moment(r.EndsAt, now)
 		if shown.from.Before(r.EndsAt) && r.EndsAt.Before(shown.to) {
 			b.End = percent(shown.at(r.EndsAt))
 		}

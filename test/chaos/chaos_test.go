@@ -114,11 +114,11 @@ func TestEveryKindOfTroubleComes(t *testing.T) {
 		}
 	}
 	for _, words := range []string{
-		"submit job", "cancel job", "powers alpha", "has room for", "live requests", "waiting request fails", "operations of", "lags",
+		"submit job", "cancel job", "powers alpha", "has room for", "ACTIVE_RESIZE_REQUESTS", "waiting request fails", "operations of", "lags",
 		"is out of reach of", "machine vanishes", "machine stops", "all machines in", "do not register", "slurmd of", "Compute: ",
 		"slurmctld: ", "slurmctld dies", "is killed", "is stopped, and started", "a second daemon", "cron starts", "hooks ", "clock jumps",
 		"unblocks", "primary's slurmctld fails", "row of squeue", "aggregatedList says", "there is a machine", "refuses to change",
-		"a SIGHUP with configuration", "half a configuration",
+		"a SIGHUP with configuration", "half a configuration", "when the daemon next", "has run for",
 	} {
 		assert.Contains(t, all.String(), words)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -21,6 +22,7 @@ type check struct {
 	found    []violation
 	unasked  map[string][]string  // by process: machines deleted in its present pass that Slurm did not ask for
 	unwanted map[string]*unwanted // requests and nodes that nobody wants, by what they are
+	lost     map[string]time.Time // since when nodes are up whose machines are lost, while all is well
 	looked   time.Time            // when a process last began to look
 	saw      time.Time            // when a process last made a pass
 }
@@ -82,14 +84,17 @@ func (c *check) before(p *process, call apiCall) {
 
 // cancelled judges that a request is cancelled, which loses its place in the queue:
 // not while the job that it was made for waits for the same nodes and fits in its
-// lease.
+// lease, unless it has waited for refresh_after.
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
 			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.makesRoom(p, st, g) {
 				continue
 			}
-			job := c.w.watch.waiter(r.Instances[0])
+			job, refresh := c.w.watch.waiter(r.Instances[0]), flexOf(p, r.Instances[0]).RefreshAfter
+			if refresh > 0 && time.Since(r.Created) >= refresh-wrongClock {
+				continue
+			}
 			if job != nil && !c.w.watch.forgiven(*job) && setOf(r.Instances[0]).exclusive && job.given.Before(r.Created) && job.Limit.Duration <= r.Duration &&
 				slurm.Fold(job.Nodes) == slurm.Fold(r.Instances) {
 				c.fail(lostJob, "%s cancels request %s, while job %d waits for its nodes", p.name, request, job.ID)
@@ -132,6 +137,8 @@ func (c *check) deletion(p *process, st fakegce.State, names []string, group str
 		if job := c.w.watch.runner(name); job != nil && in.Status == "RUNNING" {
 			c.fail(wrongKill, "%s deletes machine %s, on which job %d runs", p.name, name, job.ID)
 		}
+		c.promised(p, name, "deletes machine")
+		c.spared(p, name, "deletes machine")
 		if in.Status != "TERMINATED" { // nothing runs on one that has stopped
 			c.brake(p, name)
 		}
@@ -245,7 +252,7 @@ func (c *check) pass(p *process) {
 // node is wanted without one.
 func (c *check) stillWanted(g fakegce.Group, r fakegce.Request) bool {
 	stamp, _ := mig.ParseStamp(g.Description)
-	return stamp.Job == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
+	return stamp.Job == 0 && stamp.Array == 0 || slices.ContainsFunc(r.Instances, c.w.watch.wanted)
 }
 
 // outstay counts the passes that a request, or a node's powering up, outlives its
@@ -268,8 +275,14 @@ func (c *check) outstay(key string, well bool) {
 }
 
 // resumeFailed judges that nodes have met ResumeTimeout, which they do not while
-// they wait for capacity. Slurm's count starts over at a third of it.
+// they wait for capacity. Slurm's count starts over at a third of it, but for nodes that it
+// refuses to change.
 func (c *check) resumeFailed(nodes []string) {
+	for _, name := range nodes {
+		if c.w.lasting("stubborn " + name) {
+			c.w.watch.take(name)
+		}
+	}
 	if !c.w.wellFor(c.w.setup.slurm.ResumeTimeout) {
 		return
 	}
@@ -283,6 +296,12 @@ func (c *check) resumeFailed(nodes []string) {
 
 // update judges a change to nodes.
 func (c *check) update(p *process, names []string, change slurm.NodeChange) {
+	if strings.HasPrefix(change.State, "power_down") {
+		for _, name := range names {
+			c.promised(p, name, "powers down")
+			c.spared(p, name, "powers down")
+		}
+	}
 	if change.State != "power_down_force" && change.State != "down" {
 		return
 	}
@@ -312,7 +331,8 @@ const wrongClock = 5 * time.Minute
 
 // reservation judges a change to a reservation that exists.
 func (c *check) reservation(name string) {
-	if !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
+	_, moves := memo.ParseMove(cluster, name)
+	if _, holds := memo.ParseSalvage(cluster, name); !moves && !holds && !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
 		c.fail(foreignChange, "reservation %s, which is not ours, is changed", name)
 	}
 }

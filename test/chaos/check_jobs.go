@@ -50,7 +50,7 @@ func (c *check) start(l life) {
 // be for provision_timeout only.
 func (c *check) early(p *process, st fakegce.State, name string) {
 	job, limit := c.w.watch.waiter(name), flexOf(p, name).ProvisionTimeout
-	if job == nil || c.w.watch.forgiven(*job) || limit > 0 && time.Since(job.given) >= limit-wrongClock {
+	if job == nil || c.w.watch.forgiven(*job) || c.moves(job.ID) || limit > 0 && time.Since(job.given) >= limit-wrongClock {
 		return
 	}
 	for _, g := range c.w.ours(st) {
@@ -129,7 +129,8 @@ func (c *check) cancel(job uint32) {
 }
 
 // requeue judges that a running job is requeued, which it is only if the lease of one of
-// its nodes ends within minutes, and before the job has to.
+// its nodes ends within minutes, or maintenance of its host begins, and before the job has
+// to.
 func (c *check) requeue(job uint32) {
 	const minutes = 5 * time.Minute
 	l := c.w.watch.running(job)
@@ -142,8 +143,11 @@ func (c *check) requeue(job uint32) {
 			continue
 		}
 		for _, node := range other.Nodes {
-			if end := c.w.machines.of(node).lease; !end.IsZero() && time.Until(end) < minutes {
-				return
+			in, _ := c.w.state().Instance(node)
+			for _, end := range []time.Time{c.w.machines.of(node).lease, in.Maintained} {
+				if !end.IsZero() && time.Until(end) < minutes {
+					return
+				}
 			}
 		}
 	}

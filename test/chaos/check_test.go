@@ -13,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/fakeslurm"
 )
 
 // planted is a world in which a test does by hand what the product must not.
@@ -111,9 +113,68 @@ func (p *planted) outlives()   { p.check.resumeFailed([]string{node}) }
 // isFull leaves room for no machine.
 func (p *planted) isFull() { p.cloud.SetCapacity("", "", 0) }
 
+// keeps has whole nodes stay after their jobs.
+func (p *planted) keeps() { p.setup.keep = time.Hour }
+
+// idles has the node come free, and job 8 wait for another with that limit.
+func idles(limit time.Duration) step {
+	return func(p *planted) {
+		j := slurm.Job{
+			ID: 8, ArrayID: 8, State: slurm.JobConfiguring, Nodes: []string{"alpha-gang-1"}, Start: time.Now().Add(-time.Minute),
+			Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: limit},
+		}
+		p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState("IDLE+CLOUD"), LastBusyTime: time.Now()}}, []slurm.Job{j})
+	}
+}
+
+// movesThere has a job move to the node, whose own have gone back to Slurm.
+func (p *planted) movesThere() {
+	p.t.Helper()
+	id, err := p.slurm.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 1, Limit: time.Hour, Run: time.Minute, User: "user"})
+	require.NoError(p.t, err)
+	spec := slurm.JobReservationSpec{Name: memo.MoveReservation(cluster, id), User: "user", Nodes: []string{node}}
+	require.NoError(p.t, p.slurm.ReserveForJob(p.ctx, spec))
+	require.NoError(p.t, p.slurm.SetJobReservation(p.ctx, id, spec.Name))
+	p.moves.begin(id, spec.Nodes)
+	p.watch.look(nil, []slurm.Job{{ID: id, ArrayID: id, State: slurm.JobPending}})
+}
+
+// heldThere has the node held for a job that has lost others.
+func (p *planted) heldThere() {
+	p.t.Helper()
+	id, err := p.slurm.Submit(fakeslurm.JobSpec{Partition: "gang", Nodes: 2, Limit: time.Hour, Run: time.Minute, User: "user"})
+	require.NoError(p.t, err)
+	spec := slurm.JobReservationSpec{Name: memo.SalvageReservation(cluster, id), User: "user", Nodes: []string{node}}
+	require.NoError(p.t, p.slurm.ReserveForJob(p.ctx, spec))
+	require.NoError(p.t, p.slurm.SetJobReservation(p.ctx, id, spec.Name))
+	p.salvages.begin(p.world, id, spec.Nodes)
+	limit := slurm.Limit{Kind: slurm.LimitSet, Duration: time.Hour}
+	p.watch.look(nil, []slurm.Job{{ID: id, ArrayID: id, State: slurm.JobPending, Priority: 1, Limit: limit}})
+}
+
+// idlesOn has the node idle for so long that no gang is to have it any more.
+func (p *planted) idlesOn() {
+	p.setup.saves, p.setup.keep = true, 0
+	p.watch.look([]slurm.Node{{Name: node, State: slurm.ParseState("IDLE+CLOUD"), LastBusyTime: time.Now()}}, nil)
+	time.Sleep(19 * time.Minute)
+	p.check.idles()
+}
+
+// judges looks for jobs that wait while kept machines are idle that fit them.
+func (p *planted) judges() { p.check.warm() }
+
 // forces powers the node down.
 func (p *planted) forces() {
 	p.check.update(p.p, []string{node}, slurm.NodeChange{State: "power_down_force"})
+}
+
+// losesIt has the node's machine vanish, and looks for minutes at what becomes of it.
+func (p *planted) losesIt() {
+	require.NoError(p.t, p.cloud.DeleteVM(node))
+	for range 6 * 60 {
+		p.check.downed()
+		time.Sleep(time.Second)
+	}
 }
 
 // looksOften makes passes a minute apart.
@@ -149,10 +210,13 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 	}
 	machine, run, wait := (*planted).hasMachine, (*planted).runsThere, (*planted).waitsThere
 	full, look, looks, forced := (*planted).isFull, (*planted).looks, (*planted).looksOften, (*planted).forces
+	keeps, judge, there := (*planted).keeps, (*planted).judges, (*planted).movesThere
 	groups := "regions/" + us + "/instanceGroupManagers/"
 	breaks("the machine of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
 		machine, run, shown("ALLOCATED+CLOUD+POWERING_DOWN"), // Slurm has asked for it: the brake is another invariant
 		run, calling(deletes(groupOf(7), node)))
+	breaks("a node whose machine is lost stays up", stall, "the machine of alpha-gang-0 is lost, and the node has not been set down for 5m0s",
+		machine, run, shown("ALLOCATED+CLOUD"), run, (*planted).losesIt)
 	breaks("the group of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
 		machine, run, calling(deletesGroup(groupOf(7))))
 	breaks("the node of a running job is powered down", wrongKill, "alpha-gang-0 sets power_down_force, on which job 7 runs",
@@ -230,6 +294,20 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		p.faults.sick[program] = p.begun
 		p.check.stalled()
 	})
+	breaks("a kept machine is idle while a job that fits it waits", orphan,
+		"job 8 waits for alpha-gang-1, and alpha-gang-0, which fit it, have been idle for 8m0s",
+		keeps, machine, idles(time.Hour), lasting(9*time.Minute), judge)
+	breaks("a machine is deleted to which a job moves", wrongKill, "daemon deletes machine alpha-gang-0, to which job 1 moves",
+		machine, there, calling(deletes(groupOf(7), node)))
+	breaks("a node is powered down to which a job moves", wrongKill, "daemon powers down alpha-gang-0, to which job 1 moves",
+		machine, there, forced)
+	held := (*planted).heldThere
+	breaks("a machine is deleted that is held for a gang", wrongKill, "daemon deletes machine alpha-gang-0, which is held for job 1",
+		machine, held, calling(deletes(groupOf(7), node)))
+	breaks("a node is powered down that is held for a gang", wrongKill, "daemon powers down alpha-gang-0, which is held for job 1",
+		machine, held, forced)
+	breaks("a machine idles that is held for no gang", orphan, "alpha-gang-0 has been idle for more than 18m0s, and is held for nobody",
+		machine, (*planted).idlesOn)
 	breaks("a job waits, and nothing says what for", lostJob, "job 7 waits for alpha-gang-0, and nothing says what for",
 		func(p *planted) { p.check.named(p.config(), waitingFor(node), plan.Plan{}) })
 }
@@ -267,6 +345,15 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 	breaksNone("a job is started on nodes that it was given after the last pass",
 		machine, look, func(p *planted) { p.starts(7*24*time.Hour, time.Now().Add(time.Second), node) })
 	breaksNone("a job's request waits while the job does", full, machine, wait, looks)
+	breaksNone("a kept machine is idle while a job waits that would outlive its lease",
+		(*planted).keeps, machine, idles(8*24*time.Hour), lasting(9*time.Minute), (*planted).judges)
+	breaksNone("a machine is idle for a few minutes while a job that fits it waits",
+		(*planted).keeps, machine, idles(time.Hour), lasting(4*time.Minute), (*planted).judges)
+	breaksNone("a machine is deleted whose job could not move to it in time",
+		machine, (*planted).movesThere, lasting(3*time.Minute), calling(deletes(groupOf(7), node)))
+	breaksNone("a machine is deleted whose job has not started again within salvage_timeout",
+		machine, (*planted).heldThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
+	breaksNone("a machine idles that is held for a gang", machine, (*planted).heldThere, (*planted).idlesOn)
 	breaksNone("a request outlives its job while nothing is answered", full, machine, func(p *planted) {
 		for range 5 {
 			p.faults.suffered(compute)

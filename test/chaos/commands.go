@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/fakeslurm"
@@ -142,7 +143,11 @@ func (s *commands) SetReservationNodes(ctx context.Context, name string, nodes [
 func (s *commands) DeleteReservation(ctx context.Context, name string) error {
 	return change(ctx, s, "delete reservation", name, func(ctx context.Context) error {
 		s.process.w.check.reservation(name)
-		return s.next.DeleteReservation(ctx, name)
+		err := s.next.DeleteReservation(ctx, name)
+		if job, holds := memo.ParseSalvage(cluster, name); err == nil && holds {
+			s.process.w.salvages.end(s.process.w, job)
+		}
+		return err
 	})
 }
 

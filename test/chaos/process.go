@@ -183,6 +183,12 @@ func (s *service) alive(do func(*process)) bool {
 	return true
 }
 
+// running is the daemon's process; nil while it does not run.
+func (s *service) running() *process {
+	defer locked(&s.mu)()
+	return s.process
+}
+
 // restart stops the daemon and has it started again after a while.
 func (s *service) restart(after time.Duration) {
 	s.mu.Lock()

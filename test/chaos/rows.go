@@ -156,6 +156,13 @@ func lie(method string, what untruth, of string, lasts time.Duration) event {
 	case overdue:
 		leases("1970-01-01T00:00:00Z")
 	}
+	if what == ofNobody || what == ofAnother { // which a daemon believes that does not know better
+		text += "; the daemon is stopped, and started"
+		return happening{text, func(w *world, no int) {
+			w.arm(no, lasts, f)
+			w.main.restart(0)
+		}}
+	}
 	return happening{text, func(w *world, no int) { w.arm(no, lasts, f) }}
 }
 

@@ -38,6 +38,8 @@ type outcome struct {
 	journal   *journal
 	lasted    time.Duration // of the model's time
 	toll      toll
+	moves     moveCount
+	salvages  salvageCount
 }
 
 // live lives through a day in a bubble of its own.
@@ -61,7 +63,8 @@ func live(t *testing.T, d day) (o outcome) {
 		}
 		o = outcome{digest: w.journal.digest(), journal: &w.journal, lasted: time.Since(w.begun)}
 		o.violation, o.failed = w.check.first()
-		o.toll = w.calls.soFar()
+		o.toll, o.moves = w.calls.soFar(), w.moves.soFar()
+		o.salvages = w.salvages.soFar()
 	})
 	return o
 }
@@ -107,6 +110,11 @@ func (w *world) step() bool {
 	}
 	w.check.stalled()
 	w.check.patient()
+	w.moves.look(w)
+	w.salvages.look(w)
+	w.check.warm()
+	w.check.downed()
+	w.check.idles()
 	_, failed := w.check.first()
 	return !failed
 }
@@ -116,6 +124,7 @@ func (w *world) calm() {
 	w.journal.note("the storm is over")
 	w.shut(true)
 	w.faults.heal()
+	w.salvages.calm()
 	w.cloud.SetCapacity("", "", -1)
 	for no := range w.jobs {
 		if no >= firstEver {

@@ -16,9 +16,22 @@ func newDay(seed uint64) day {
 		script = append(script, appointment{at: at.Truncate(time.Second), event: e})
 	}
 	jobs := d.number(8, 24, "jobs")
+	relays := d.relays()
+	for _, r := range relays {
+		for _, a := range r.script(d) {
+			add(a.at, a.event)
+		}
+	}
+	for _, a := range d.tears() {
+		add(a.at, a.event)
+	}
 	for job := 1; job <= jobs; job++ {
 		at := d.span(0, storm, "submit", job)
-		add(at, randomJob(d, job))
+		e := randomJob(d, job)
+		if slices.ContainsFunc(relays, func(r relay) bool { return r.crowds(e, at) }) {
+			continue
+		}
+		add(at, e)
 		for i := range d.below(3, "orders", job) {
 			verbs := []verb{cancel, cancel, cancel, requeue, requeueHold, release, raise, lower, prefer, shrink}
 			if d.oneIn(2, "ordered", job, i) {
@@ -64,7 +77,7 @@ func (d dice) trouble(i int) event {
 	case 0, 1:
 		return capacity(pick(d, zones(), "zone", i), d.below(4, "room", i), lasts(5, 90))
 	case 2:
-		return quota(pick(d, []string{us, europe}, "region", i), float64(d.below(3, "limit", i)), lasts(5, 60))
+		return quota(pick(d, []string{us, europe}, "region", i), pick(d, quotas(), "quota", i), float64(d.below(3, "limit", i)), lasts(5, 60))
 	case 3, 4:
 		return failRequest(d.below(3, "nth", i), pick(d, failureCodes(), "code", i))
 	case 5:
@@ -76,7 +89,7 @@ func (d dice) trouble(i int) event {
 	case 8:
 		return outage(pick(d, zones(), "zone", i))
 	case 9:
-		return loseVM(d.below(6, "nth", i), d.oneIn(3, "stops", i))
+		return loseVM(d.below(6, "nth", i), pick(d, losses(), "loss", i))
 	case 10:
 		return mute(lasts(5, 40))
 	case 11:

@@ -68,12 +68,13 @@ func nodeSets() []nodeSet {
 type setup struct {
 	dice  dice
 	keep  time.Duration // for which whole nodes stay idle after their jobs, in leases of their own length; 0: they go
+	saves bool          // whether whole nodes are held for gangs that lose others
 	cloud fakegce.Options
 	slurm fakeslurm.Options
 }
 
 func newSetup(d dice) setup {
-	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle")}
+	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle"), saves: d.oneIn(2, "salvage")}
 	s.cloud = fakegce.Options{
 		Project:       project,
 		OperationTime: d.span(time.Second, 12*time.Second, "operation time"),
@@ -99,9 +100,9 @@ func newSetup(d dice) setup {
 		SlurmdTimeout:  d.minutes(2, 5, "slurmd timeout"),
 	}
 	for _, set := range nodeSets() {
-		p := slurm.Partition{Name: set.name, Exclusive: set.exclusive, PowerDownOnIdle: set.exclusive && !s.keeps(set)}
-		if s.keeps(set) {
-			p.SuspendTime = slurm.Limit{Kind: slurm.LimitSet, Duration: s.keep}
+		p := slurm.Partition{Name: set.name, Exclusive: set.exclusive, PowerDownOnIdle: set.exclusive && !s.keeps(set) && !s.salvages(set)}
+		if stay := s.stay(set); stay > 0 {
+			p.SuspendTime = slurm.Limit{Kind: slurm.LimitSet, Duration: stay}
 		}
 		for i := range set.static + set.dynamic {
 			node := fmt.Sprintf("%s-%s-%d", cluster, set.name, i)
@@ -152,12 +153,38 @@ func (s setup) file(e edition) string {
 // keeps reports whether the nodeset's machines stay after their jobs.
 func (s setup) keeps(set nodeSet) bool { return s.keep > 0 && set.exclusive }
 
+// salvageTimeout is how long nodes are held for a gang that has lost others.
+const salvageTimeout = 20 * time.Minute
+
+// salvages reports whether the nodeset's machines are held for gangs that lose others.
+func (s setup) salvages(set nodeSet) bool {
+	return s.saves && set.exclusive && set.widest > 1 && !strings.Contains(set.flex, "use_bulk_insert")
+}
+
+// stay is the longest that the nodeset's machines may be idle; 0: they go with their jobs.
+func (s setup) stay(set nodeSet) (longest time.Duration) {
+	if s.keeps(set) {
+		longest = s.keep
+	}
+	if s.salvages(set) {
+		longest = max(longest, salvageTimeout)
+	}
+	return longest
+}
+
 // flex is what dws_flex holds beside what all have.
 func (s setup) flex(set nodeSet) string {
-	if !s.keeps(set) {
+	if s.stay(set) == 0 {
 		return set.flex
 	}
-	return strings.Replace(set.flex, "use_job_duration: true", fmt.Sprintf("max_run_duration: 14400, keep_idle: %d", int(s.keep.Seconds())), 1)
+	keys := "max_run_duration: 14400"
+	if s.keeps(set) {
+		keys += fmt.Sprintf(", keep_idle: %d", int(s.keep.Seconds()))
+	}
+	if s.salvages(set) {
+		keys += fmt.Sprintf(", salvage: true, salvage_timeout: %d", int(salvageTimeout.Seconds()))
+	}
+	return strings.Replace(set.flex, "use_job_duration: true", keys, 1)
 }
 
 // patience is how long a nodeset waits for what, in an edition. A lease has ten
@@ -167,7 +194,9 @@ func (s setup) patience(set nodeSet, e edition) string {
 	keys := []string{
 		fmt.Sprintf("provision_timeout: %d", pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e)),
 		"on_provision_timeout: " + pick(d, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
+		fmt.Sprintf("refresh_after: %d", pick(d, []int{0, 0, 3600}, "refresh", set.name, e)),
 		fmt.Sprintf("max_attempts: %d", d.number(1, 5, "attempts", set.name, e)),
+		fmt.Sprintf("share_requests: %d", pick(d, []int{1, 2, 5}, "share requests", set.name, e)),
 		fmt.Sprintf("gang_timeout: %d", pick(d, []int{600, 600, 1200}, "gang timeout", set.name, e)),
 		fmt.Sprintf("boot_timeout: %d", pick(d, []int{600, 900}, "boot timeout", set.name, e)),
 		fmt.Sprintf("boot_failures: %d", pick(d, []int{0, 2, 5}, "boot failures", set.name, e)),

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/mig"
 	"slurmflex/test/fakegce"
 	"slurmflex/test/must"
 )
@@ -18,15 +19,17 @@ func capacity(zone string, count int, lasts time.Duration) event {
 }
 
 // quota is a quota that is short for a while.
-func quota(region string, limit float64, lasts time.Duration) event {
-	return happening{fmt.Sprintf("%s allows %v live requests, for %v", region, limit, lasts), func(w *world, no int) {
-		must.Do(w.cloud.SetQuota(region, activeRequests, limit))
-		w.holds("quota "+region, no, lasts, func() { must.Do(w.cloud.SetQuota(region, activeRequests, 100)) })
+func quota(region, metric string, limit float64, lasts time.Duration) event {
+	return happening{fmt.Sprintf("%s allows %v %s, for %v", region, limit, metric, lasts), func(w *world, no int) {
+		must.Do(w.cloud.SetQuota(region, metric, limit))
+		w.holds("quota "+metric+" "+region, no, lasts, func() { must.Do(w.cloud.SetQuota(region, metric, 100)) })
 	}}
 }
 
-// activeRequests is the quota of live resize requests in a region.
-const activeRequests = "ACTIVE_RESIZE_REQUESTS"
+// quotas are those that may be short.
+func quotas() []string {
+	return append(mig.GroupQuotas(), "ACTIVE_RESIZE_REQUESTS", "ACTIVE_RESIZE_REQUESTS", fakegce.ConcurrentOperations)
+}
 
 // failRequest is a resize request of ours that fails while it waits.
 func failRequest(nth int, code string) event {
@@ -70,27 +73,56 @@ func unreachable(method, place string, lasts time.Duration) event {
 	}}
 }
 
-// loseVM is a machine that vanishes, or stops.
-func loseVM(nth int, stops bool) event {
-	text := fmt.Sprintf("the %s machine vanishes", ordinal(nth+1))
-	if stops {
-		text = fmt.Sprintf("the %s machine stops", ordinal(nth+1))
-	}
-	return happening{text, func(w *world, _ int) {
+// loss is how a machine is lost.
+type loss string
+
+// The losses.
+const (
+	vanishes   loss = "vanishes"
+	stops      loss = "stops"
+	hostFails  loss = "is lost with its host"
+	maintained loss = "is announced to stop for maintenance"
+)
+
+func losses() []loss { return []loss{vanishes, vanishes, stops, hostFails, maintained} }
+
+// loseVM is a machine that is lost, at once or when its maintenance begins.
+func loseVM(nth int, how loss) event {
+	return happening{fmt.Sprintf("the %s machine %s", ordinal(nth+1), how), func(w *world, no int) {
 		machines := slices.DeleteFunc(w.state().Instances, func(in fakegce.Instance) bool {
-			return !w.known[in.Name] || in.Status == "STOPPING" || stops && in.Status != "RUNNING"
+			return !w.known[in.Name] || in.Status == "STOPPING" || how != vanishes && in.Status != "RUNNING"
 		})
 		if nth >= len(machines) {
 			return
 		}
 		name := machines[nth].Name
-		lose := w.cloud.DeleteVM
-		if stops {
-			lose = w.cloud.StopVM
+		if how == maintained {
+			left := w.dice.span(time.Minute, 40*time.Minute, "maintenance", no)
+			w.journal.note("maintenance of machine %s begins in %v: %v", name, left, w.cloud.AnnounceMaintenance(name, left, time.Hour))
+			time.AfterFunc(left-time.Second, func() {
+				if in, there := w.state().Instance(name); there && in.Created.Equal(machines[nth].Created) {
+					w.watch.take(name)
+				}
+			})
+			return
 		}
-		w.watch.take(name)
-		w.journal.note("machine %s is lost (stops: %t): %v", name, stops, lose(name))
+		loseMachine(w, name, how)
 	}}
+}
+
+// loseMachine has a machine be lost at once.
+func loseMachine(w *world, name string, how loss) {
+	w.watch.take(name)
+	var err error
+	switch how {
+	case stops:
+		err = w.cloud.StopVM(name)
+	case hostFails:
+		err = w.cloud.FailHost(name, 5*time.Minute)
+	default:
+		err = w.cloud.DeleteVM(name)
+	}
+	w.journal.note("machine %s %s: %v", name, how, err)
 }
 
 // outage is a zone whose power fails: all machines of ours in it stop.

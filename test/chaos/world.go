@@ -34,12 +34,14 @@ type world struct {
 	machines  machines
 	known     map[string]bool // the cluster's nodes
 
-	faults faults
-	rows   rows
-	watch  *watch
-	check  check
-	calls  calls
-	ahead  atomic.Int64 // of the daemon's clock, ns
+	faults   faults
+	rows     rows
+	watch    *watch
+	check    check
+	calls    calls
+	moves    moves
+	salvages salvages
+	ahead    atomic.Int64 // of the daemon's clock, ns
 
 	fate        atomic.Value   // the hookFate of the moment
 	byHand      sync.Map       // nodes that an admin has powered up; they need no job
@@ -76,7 +78,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		w.lockDirs[h] = dir
 	}
 	w.machines = machines{w: w, all: map[string]machine{}}
-	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}}
+	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}, lost: map[string]time.Time{}}
 	w.main = &service{w: w, name: "daemon", host: primary}
 	w.other = &service{w: w, name: "backup's daemon", host: backup}
 	w.setEdition(0)

@@ -89,16 +89,23 @@ func (c *Cluster) Release(id uint32) error {
 	})
 }
 
-// StartNow is scontrol update jobid=… starttime=now: a job that waits for its
+// Start is scontrol update jobid=… starttime=now: a job that waits for its
 // begin time waits no longer.
-func (c *Cluster) StartNow(id uint32) error {
+func (c *Cluster) Start(id uint32) error {
 	return c.toJobs(id, "scontrol update", func(j *job) error {
-		if j.state != slurm.JobPending {
+		if !c.startNow(j) {
 			return refuse("scontrol update", fmt.Sprintf("Job is no longer pending execution for job %d", j.id), nil)
 		}
-		j.begin = time.Time{}
 		return nil
 	})
+}
+
+func (c *Cluster) startNow(j *job) bool {
+	if j.state != slurm.JobPending {
+		return false
+	}
+	j.begin, c.stirred = time.Time{}, true
+	return true
 }
 
 // SetLimit is scontrol update jobid=… timelimit=….

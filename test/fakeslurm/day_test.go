@@ -58,7 +58,7 @@ func (w *world) something(draw *rand.Rand) string {
 		{"requeue and hold", func() error { return w.RequeueHold(id) }},
 		{"hold", func() error { return w.HoldJob(w.t.Context(), id) }},
 		{"release", func() error { return w.Release(id) }},
-		{"start now", func() error { return w.StartNow(id) }},
+		{"start now", func() error { return w.Start(id) }},
 		{"shrink", func() error { return w.Shrink(id, 1) }},
 		{"limit", func() error { return w.SetLimit(id, job.Limit) }},
 		{"priority", func() error { return w.SetPriority(id, uint64(draw.IntN(5))) }},

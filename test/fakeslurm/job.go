@@ -1,6 +1,7 @@
 package fakeslurm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,6 +59,9 @@ type JobSpec struct {
 	NoRequeue    bool
 	User         string // empty: root
 	AdminComment string // --admin-comment, which operators may give
+	Comment      string
+	Deadline     time.Time     // --deadline; zero: none
+	MinTime      time.Duration // --time-min; 0: none
 }
 
 // job is a job as slurmctld knows it, or the tasks of an array that have not
@@ -68,8 +72,9 @@ type job struct {
 	het         []*job // the components of the heterogeneous job that it belongs to; nil: to none
 	spec        JobSpec
 	partition   *partition
-	count       int     // of nodes that it wants
-	named       []*node // that must be among them
+	count       int          // of nodes that it wants
+	named       []*node      // that must be among them
+	reservation *reservation // that it uses; nil: none
 
 	state        slurm.JobState
 	nodes        []*node // allocated now, or before it ended
@@ -83,6 +88,12 @@ type job struct {
 	unconfirmed  int // nodes that have not confirmed its end
 	adminComment string
 	notices      []string
+}
+
+// tooLate reports whether the job cannot end by its deadline if it starts now. slurmctld
+// looks at this only while the job may start, so not while its nodes power up.
+func (j *job) tooLate(now time.Time) bool {
+	return !j.spec.Deadline.IsZero() && now.Add(cmp.Or(j.spec.MinTime, j.limit.Duration)).After(j.spec.Deadline)
 }
 
 // Submit queues a job and gives its id: that of the array for an array.
@@ -246,6 +257,17 @@ func (c *Cluster) JobLimit(id uint32) slurm.Limit {
 		return j.limit
 	}
 	return slurm.Limit{}
+}
+
+// JobReservation is the name of the reservation that a job uses; "" for none. It is no
+// command: it works also while slurmctld is down.
+func (c *Cluster) JobReservation(id uint32) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil && j.reservation != nil {
+		return j.reservation.name
+	}
+	return ""
 }
 
 // Notices is what was printed on the terminal of an interactive job's owner.

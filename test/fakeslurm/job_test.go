@@ -51,6 +51,26 @@ func TestTheTimeLimitIsNotEnforcedWhileNodesCome(t *testing.T) {
 	require.Equal(t, slurm.JobTimeout, w.JobState(id))
 }
 
+// Slurm 22.05.8: DEADLINE once its BeginTime had passed, and not a moment earlier.
+func TestADeadlineEndsAJobThatMayStartAndNoneThatHasNodes(t *testing.T) {
+	w := newWorld(t, "22.05", func(o *Options) { o.ResumeTimeout = time.Hour })
+	spec := train("a0")
+	spec.Limit, spec.Deadline = 10*time.Minute, w.now.Add(15*time.Minute)
+	id := w.submit(spec)
+	w.pass(6 * time.Minute)
+	require.Equal(t, slurm.JobConfiguring, w.JobState(id))
+	w.update("a0", "power_down_force")
+	w.pass(time.Minute)
+	require.Equal(t, slurm.JobPending, w.JobState(id))
+	w.pass(90 * time.Second)
+	require.Equal(t, slurm.JobDeadline, w.JobState(id))
+
+	spec.MinTime = time.Minute
+	id = w.submit(spec)
+	w.pass(2 * time.Second)
+	require.Equal(t, slurm.JobConfiguring, w.JobState(id), "it takes less time")
+}
+
 func TestALimitThatIsNoneIsAYearOnceNodesAreAllocated(t *testing.T) {
 	w := newWorld(t, "24.11")
 	endless := train("a0")

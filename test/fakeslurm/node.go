@@ -25,13 +25,14 @@ type node struct {
 	suspendTime   time.Duration // 0: never
 
 	down         bool
-	flags        slurm.Flags // but those that follow from the rest
-	jobs         []*job      // that have it allocated
-	completing   []*job      // that have ended on it, which it did not confirm
-	reservedFrom time.Time   // by some reservation; zero: by none
-	reserved     bool        // that reservation has begun
-	frozen       bool        // changes of it are refused
-	plan         span        // for a job that is to start later; zero: for none
+	flags        slurm.Flags  // but those that follow from the rest
+	jobs         []*job       // that have it allocated
+	completing   []*job       // that have ended on it, which it did not confirm
+	reservedFrom time.Time    // by some reservation; zero: by none
+	reserved     bool         // that reservation has begun
+	onlyFor      *reservation // in which one job moves here; nil: none
+	frozen       bool         // changes of it are refused
+	plan         span         // for a job that is to start later; zero: for none
 
 	reason, reasonBy, comment, extra string
 
@@ -92,6 +93,9 @@ func (n *node) state() slurm.State {
 	}
 	if n.reserved {
 		s.Flags |= slurm.Maintenance | slurm.Reserved
+	}
+	if n.onlyFor != nil {
+		s.Flags |= slurm.Reserved
 	}
 	if n.planned() && s.Base == slurm.Idle {
 		s.Flags |= slurm.Planned

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
@@ -106,4 +107,41 @@ func (c *Cluster) RequeueJob(ctx context.Context, id uint32) error {
 		_, err := c.takeBack(j)
 		return err
 	})
+}
+
+// StartNow lets a job that waits for its begin time wait no longer, with another time limit
+// unless that is 0, and leaves others alone.
+func (c *Cluster) StartNow(ctx context.Context, id uint32, limit time.Duration) error {
+	return c.toJob(ctx, id, "start now", func(j *job) error {
+		if j.over() {
+			return ended("scontrol update", j)
+		}
+		if limit > 0 && j.state == slurm.JobPending {
+			j.limit = slurm.Limit{Kind: slurm.LimitSet, Duration: limit}
+		}
+		c.startNow(j)
+		return nil
+	})
+}
+
+// SetJobReservation has a job use a reservation, or none. One that is over, or gone, uses
+// none.
+func (c *Cluster) SetJobReservation(ctx context.Context, id uint32, name string) error {
+	err := c.toJob(ctx, id, "set the reservation", func(j *job) error {
+		r := c.reservation(name)
+		switch {
+		case name == "" && j.over():
+			return nil
+		case j.over():
+			return ended("scontrol update", j)
+		case name != "" && (r == nil || r.user != j.user()):
+			return refuse("scontrol update", fmt.Sprintf("Requested reservation is invalid for job %d", j.id), scontrol.ErrUnknownReservation)
+		}
+		j.reservation, c.stirred = r, true
+		return nil
+	})
+	if name == "" && errors.Is(err, scontrol.ErrUnknownJob) {
+		return nil
+	}
+	return err
 }

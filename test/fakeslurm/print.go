@@ -49,7 +49,10 @@ func PrintJobs(jobs []slurm.Job, mark string) string {
 		columns := map[string]string{
 			"%A": idText(j.ID), "%i": address(j), "%K": cmp.Or(j.ArrayTask, "N/A"), "%l": j.Limit.String(), "%T": string(j.State),
 			"%N": slurm.Fold(j.Nodes), "%S": timeText(j.Start, "N/A"), "%Q": strconv.FormatUint(j.Priority, 10),
-			"%P": j.Partition, "%u": j.User, "%D": strconv.Itoa(j.NodeCount), "%r": j.Reason,
+			"%P": j.Partition, "%u": j.User, "%D": strconv.Itoa(j.NodeCount), "%n": "", "%x": "", "%v": null(j.Reservation), "%r": j.Reason,
+		}
+		if j.Pinned {
+			columns["%n"] = "alpha-a3-0"
 		}
 		if j.GPUs > 0 {
 			columns["%b"] = fmt.Sprintf("gres/gpu:%d", j.GPUs)
@@ -101,6 +104,7 @@ func PrintJobRecords(records []slurm.JobRecord, mark string) string {
 		fields := map[string]string{
 			"JobID": idText(r.ID), "State": string(r.State),
 			"Requeue": strconv.Itoa(b2i(r.Requeue)), "BatchFlag": strconv.Itoa(b2i(r.Batch)), "admin_comment": null(r.AdminComment),
+			"Deadline": timeText(r.Deadline, "N/A"), "MinTime": slurm.Limit{Kind: slurm.LimitSet, Duration: r.MinTime}.String(), "comment": null(r.Comment),
 		}
 		for column := range strings.SplitSeq(slurm.JobRecordFormat(mark), ",") {
 			field, suffix, _ := strings.Cut(column, ":")

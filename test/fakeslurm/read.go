@@ -46,7 +46,10 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 		shown := slurm.Job{
 			ID: j.id, ArrayID: j.id, ArrayTask: j.taskText(), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
 			Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partition.Name,
-			NodeCount: cmp.Or(len(j.nodes), j.count),
+			NodeCount: cmp.Or(len(j.nodes), j.count), Pinned: len(j.named) > 0,
+		}
+		if j.reservation != nil {
+			shown.Reservation = j.reservation.name
 		}
 		if j.arrayID != 0 {
 			shown.ArrayID = j.arrayID
@@ -88,6 +91,7 @@ func (c *Cluster) JobRecords(ctx context.Context, ids []uint32) ([]slurm.JobReco
 		}
 		list = append(list, slurm.JobRecord{
 			ID: j.id, State: j.shown(), Requeue: !j.spec.NoRequeue, Batch: !j.spec.Interactive, AdminComment: j.adminComment,
+			Comment: j.spec.Comment, Deadline: j.spec.Deadline, MinTime: j.spec.MinTime,
 		})
 	}
 	return list, nil

@@ -18,12 +18,26 @@ type reservation struct {
 	name       string
 	nodes      []*node
 	start, end time.Time
+	user       string // whose jobs may use it, who may use other nodes, too; empty: nobody's
+}
+
+// overlaps reports whether the node is reserved for another job at some time from start to
+// end; reservations with MAINT may overlap.
+func (c *Cluster) overlaps(n *node, start, end time.Time) bool {
+	return slices.ContainsFunc(c.reservations, func(r *reservation) bool {
+		return r.user != "" && slices.Contains(r.nodes, n) && r.start.Before(end) && start.Before(r.end)
+	})
 }
 
 // reserve marks the nodes of the reservations that have begun.
 func (c *Cluster) reserve(now time.Time) {
 	past := func(r *reservation) bool { return !r.end.After(now) }
 	if slices.ContainsFunc(c.reservations, past) {
+		for _, j := range c.queue {
+			if j.reservation != nil && past(j.reservation) {
+				j.reservation = nil // no_hold_jobs_after
+			}
+		}
 		c.reservations = slices.DeleteFunc(c.reservations, past)
 		c.noteReservations()
 	}
@@ -35,10 +49,14 @@ func (c *Cluster) reserve(now time.Time) {
 // noteReservations has every node know from when on it is reserved.
 func (c *Cluster) noteReservations() {
 	for _, n := range c.nodes {
-		n.reservedFrom = time.Time{}
+		n.reservedFrom, n.onlyFor = time.Time{}, nil
 	}
 	for _, r := range c.reservations {
 		for _, n := range r.nodes {
+			if r.user != "" {
+				n.onlyFor = r
+				continue
+			}
 			n.reservedFrom = earlier(n.reservedFrom, r.start)
 		}
 	}
@@ -67,10 +85,14 @@ func (c *Cluster) Reservations(ctx context.Context) ([]slurm.Reservation, error)
 	defer c.mu.Unlock()
 	var list []slurm.Reservation
 	for _, r := range c.reservations {
-		list = append(list, slurm.Reservation{
+		shown := slurm.Reservation{
 			Name: r.name, Start: r.start, End: r.end, Nodes: names(r.nodes),
 			Flags: []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, Users: []string{slurmUser},
-		})
+		}
+		if r.user != "" {
+			shown.Flags, shown.Users = []string{"FLEX", "SPEC_NODES", "NO_HOLD_JOBS_AFTER_END"}, []string{r.user}
+		}
+		list = append(list, shown)
 	}
 	return list, nil
 }
@@ -95,7 +117,32 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 	case unknown:
 		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
 	}
-	c.reservations = append(c.reservations, &reservation{spec.Name, nodes, start, start.Add(year)})
+	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: nodes, start: start, end: start.Add(year)})
+	c.noteReservations()
+	return nil
+}
+
+// ReserveForJob reserves idle nodes for a user's job from now on, then those with it that
+// the job has.
+func (c *Cluster) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	call := "scontrol create reservation reservationname=" + spec.Name
+	start := c.o.Now().Truncate(time.Second)
+	end := start.Add(spec.Lasts)
+	free, unknown := c.known(spec.Nodes)
+	held, unknownHeld := c.known(spec.Held)
+	switch {
+	case unknown || unknownHeld:
+		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
+	case slices.ContainsFunc(slices.Concat(free, held), func(n *node) bool { return c.overlaps(n, start, end) }):
+		return refuse(call, "Error creating the reservation: Requested reservation overlaps with another reservation", nil)
+	case slices.ContainsFunc(free, func(n *node) bool { return len(n.jobs) > 0 }):
+		return refuse(call, "Error creating the reservation: Requested nodes are busy", nil)
+	}
+	c.reservations = append(c.reservations, &reservation{spec.Name, slices.Concat(free, held), start, end, spec.User})
 	c.noteReservations()
 	return nil
 }
@@ -134,6 +181,9 @@ func (c *Cluster) DeleteReservation(ctx context.Context, name string) error {
 	r := c.reservation(name)
 	if r == nil {
 		return refuse("scontrol delete reservationname="+name, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	}
+	if slices.ContainsFunc(c.queue, func(j *job) bool { return j.reservation == r && !j.over() }) {
+		return refuse("scontrol delete reservationname="+name, "Requested reservation is in use", nil)
 	}
 	c.reservations = slices.DeleteFunc(c.reservations, func(other *reservation) bool { return other == r })
 	c.noteReservations()

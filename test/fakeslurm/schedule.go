@@ -60,6 +60,9 @@ func (p *pass) consider(j *job) {
 		j.reason = reasonBegin
 		p.c.nextBegin = earlier(p.c.nextBegin, j.begin)
 		return
+	case j.tooLate(p.now):
+		p.c.end(j, slurm.JobDeadline, p.now)
+		return
 	case j.het != nil:
 		p.together(j)
 		return
@@ -89,11 +92,15 @@ func (p *pass) choose(j *job) []*node {
 		}
 		chosen = append(chosen, n)
 	}
-	for _, n := range p.candidates(j.partition) {
+	candidates := p.candidates(j.partition)
+	if j.reservation != nil {
+		candidates = slices.Concat(j.reservation.nodes, candidates)
+	}
+	for _, n := range candidates {
 		if len(chosen) == j.count {
 			break
 		}
-		if !slices.Contains(j.named, n) && p.fits(j, n) {
+		if !slices.Contains(chosen, n) && p.fits(j, n) {
 			chosen = append(chosen, n)
 		}
 	}
@@ -108,6 +115,9 @@ func (p *pass) choose(j *job) []*node {
 // a job that waits for it.
 func (p *pass) fits(j *job, n *node) bool {
 	end := j.until(p.now)
+	if n.onlyFor != nil && n.onlyFor != j.reservation {
+		return false
+	}
 	if n.planned() && end.After(n.plan.start) {
 		return false
 	}

@@ -38,7 +38,7 @@ func (p *pass) wait(j *job) {
 		switch {
 		case !n.usable() && len(n.completing) == 0:
 			absent = append(absent, n)
-		case n.reservedBefore(j.until(from)):
+		case n.reservedBefore(j.until(from)), n.onlyFor != nil && n.onlyFor != j.reservation:
 			reserved = true
 		default:
 			chances = append(chances, chance{n, from})

@@ -45,6 +45,7 @@ func trials() []trial {
 		{"one job of 1000", (*bench).oneJobOf1000},
 		{"one job of 5000", (*bench).oneJobOf5000},
 		{"steady pass", (*bench).steadyPass},
+		{"wide pass", (*bench).widePass},
 		{"planner", (*bench).planner},
 		{"reactions on a wake-up", (*bench).reactionsOnWakeUp},
 		{"reactions within an interval", (*bench).reactionsWithinInterval},
@@ -79,11 +80,12 @@ type host struct {
 
 // setting is what a trial's host is like.
 type setting struct {
-	nodes    int
+	nodes    int           // in each region
+	regions  int           // 0: one
 	rate     int           // of the daemon's calls, per second
 	interval time.Duration // of the passes that it makes by itself
 	cloud    fakegce.Options
-	room     int           // for machines; 0: for all
+	room     int           // for machines of a region; 0: for all
 	keep     time.Duration // keep_idle; 0: machines go with their jobs
 	front    func(http.Handler) http.Handler
 }
@@ -94,19 +96,26 @@ const usualRate = 20
 // newHost makes a host on which no daemon runs.
 func (b *bench) newHost(s setting) *host {
 	h := &host{bench: b}
-	nodes := site.Nodes(0, s.nodes)
+	places := site.Places(s.regions)
+	var nodes []string
+	var partitions []slurm.Partition
+	for _, p := range places {
+		own := p.Nodes(s.nodes)
+		nodes = append(nodes, own...)
+		partitions = append(partitions, slurm.Partition{Name: p.Partition, Nodes: own, Exclusive: true, PowerDownOnIdle: s.keep == 0})
+		s.cloud.Zones = append(s.cloud.Zones, p.Zone)
+	}
 	s.cloud.Project, s.cloud.OperationTime = site.Project, time.Second
 	h.start(must.Get(os.MkdirTemp(b.dir, "host-")), models{
 		slurm: fakeslurm.Options{
-			Nodes:         nodes,
-			Partitions:    []slurm.Partition{{Name: "train", Nodes: nodes, Exclusive: true, PowerDownOnIdle: s.keep == 0}},
+			Nodes: nodes, Partitions: partitions,
 			ResumeTimeout: 18 * time.Hour, SuspendTimeout: 10 * time.Minute,
 			Resume:  func(nodes []string, jobs []uint32) { h.hook(nodes, jobs) },
 			Suspend: func(nodes []string) { h.hook(nodes, nil) },
 		},
 		cloud: s.cloud, front: s.front,
 		config: func(w *world) string {
-			text := site.Text(s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
+			text := site.TextOf(places, s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
 				"  log_file: %s\n  http_address: %s\nslurm_bin_dir: %s\n",
 				s.interval, s.rate, w.endpoint, w.path("run"), w.path("history"), w.path("slurmflex.log"), w.page, w.path("bin")))
 			if s.keep == 0 {
@@ -118,10 +127,12 @@ func (b *bench) newHost(s setting) *host {
 	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
 		must.Do(os.Symlink(filepath.Join(from, name), h.path(name)))
 	}
-	must.Get(h.cloud.AddTemplate(site.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
-	must.Do(h.cloud.SetQuota(site.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests))
-	if s.room != 0 {
-		h.cloud.SetCapacity(site.Zone, site.Machine, s.room)
+	for _, p := range places {
+		must.Get(h.cloud.AddTemplate(p.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
+		must.Do(h.cloud.SetQuota(p.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests))
+		if s.room != 0 {
+			h.cloud.SetCapacity(p.Zone, site.Machine, s.room)
+		}
 	}
 	return h
 }
@@ -148,8 +159,12 @@ func (h *host) submit(n, size int) (jobs []uint32) { return h.submitFor(n, size,
 
 // submitFor has jobs submitted that each run for so long.
 func (h *host) submitFor(n, size int, run time.Duration) (jobs []uint32) {
+	return h.submitTo("train", n, size, run)
+}
+
+func (h *host) submitTo(partition string, n, size int, run time.Duration) (jobs []uint32) {
 	for range n {
-		spec := fakeslurm.JobSpec{Partition: "train", Nodes: size, Limit: site.Limit, Run: run, User: "ada"}
+		spec := fakeslurm.JobSpec{Partition: partition, Nodes: size, Limit: site.Limit, Run: run, User: "ada"}
 		jobs = append(jobs, must.Get(h.slurm.Submit(spec)))
 	}
 	return jobs
@@ -192,7 +207,7 @@ const (
 
 // await lets time pass until a condition holds, for some minutes at most.
 func (h *host) await(ctx context.Context, what string, holds func() bool) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	for stepped := (time.Time{}); ; {
 		if time.Since(stepped) > stepPace {

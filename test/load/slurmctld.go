@@ -124,7 +124,7 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":
-		mark, _, _ := strings.Cut(last[strings.Index(last, "%D|")+len("%D|"):], "<%b")
+		mark, _, _ := strings.Cut(last[strings.Index(last, "%v|")+len("%v|"):], "<%b")
 		return fakeslurm.PrintJobs(must.Get(s.model.Jobs(ctx)), mark)
 	case program == "scancel":
 		must.Do(s.model.CancelJob(ctx, jobID(last)))
@@ -188,7 +188,16 @@ func (s *slurmctld) records(ctx context.Context, args []string) string {
 // change is create, update or delete, with settings.
 func (s *slurmctld) change(ctx context.Context, verb string, set map[string]string) error {
 	nodes, reservation := must.Get(slurm.Expand(set["nodes"]+set["nodename"])), set["reservationname"]
+	_, reserves := set["reservationname"]
 	switch {
+	case verb == "create" && set["starttime"] == "now":
+		spec := slurm.JobReservationSpec{
+			Name: reservation, User: set["users"], Nodes: nodes, Lasts: time.Duration(must.Get(strconv.Atoi(set["duration"]))) * time.Minute,
+		}
+		if strings.Contains(set["flags"], "ignore_jobs") {
+			spec.Nodes, spec.Held = nil, nodes
+		}
+		return s.model.ReserveForJob(ctx, spec)
 	case verb == "create":
 		start := must.Get(strconv.ParseInt(strings.TrimPrefix(set["starttime"], "uts"), 10, 64))
 		return s.model.CreateReservation(ctx, slurm.ReservationSpec{Name: reservation, Nodes: nodes, Start: time.Unix(start, 0).UTC()})
@@ -196,6 +205,10 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 		return s.model.DeleteReservation(ctx, reservation)
 	case verb != "update":
 		return fmt.Errorf("scontrol %s: invalid keyword", verb)
+	case set["jobid"] != "" && reserves:
+		return s.model.SetJobReservation(ctx, jobID(set["jobid"]), reservation)
+	case set["jobid"] != "" && set["starttime"] == "now":
+		return s.model.StartNow(ctx, jobID(set["jobid"]), 0)
 	case reservation != "":
 		return s.model.SetReservationNodes(ctx, reservation, nodes)
 	case set["jobid"] != "":

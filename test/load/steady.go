@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"slurmflex/flex"
 	"slurmflex/mig"
+	"slurmflex/test/bench/site"
 	"slurmflex/test/must"
 )
 
@@ -31,25 +34,62 @@ const (
 const steadyCalls = (steadyJobs+waitingJobs+page-1)/page + (steadyJobs*steadySize+page-1)/page + waitingJobs
 
 // Passes that a daemon makes before it is measured: the first read what later
-// ones know. And those that are measured.
+// ones know. And those that are measured, of the steady cluster and of the wide one.
 const (
 	warmPasses     = 3
 	measuredPasses = 9
+	wideMeasured   = 3
 )
 
-// steadyPass has a new daemon reconcile over the steady cluster, in which
-// nothing is to be done in the cloud.
+// steadyPass has a daemon reconcile over the steady cluster.
 func (b *bench) steadyPass(ctx context.Context) []row {
-	h := b.newHost(setting{nodes: steadyNodes, rate: 500, interval: time.Hour, room: steadyJobs * steadySize})
+	s := b.steady(ctx, 1, measuredPasses)
+	return []row{
+		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", s.cpu, "ms CPU", 500),
+		measured("steady pass: memory of the process", s.memory, "MiB", 120),
+		measured("steady pass: API calls, pages and waiting requests only", s.calls, "calls", steadyCalls),
+		measured("steady pass: answers of Compute", s.sent, "MiB", 3),
+	}
+}
+
+// wideRegions are those of the site in docs/scale.md, each of which is as large as the
+// steady cluster.
+const wideRegions = 10
+
+// widePass has a daemon reconcile over the steady cluster ten times, in ten regions.
+func (b *bench) widePass(ctx context.Context) []row {
+	s := b.steady(ctx, wideRegions, wideMeasured)
+	return []row{
+		measured("pass over 50,000 nodes in 10 regions, 10,200 groups: CPU", s.cpu, "ms CPU", 5000),
+		measured("the same: memory of the process", s.memory, "MiB", 1024),
+		measured("the same: API calls", s.calls, "calls", wideRegions*steadyCalls),
+		measured("the same: answers of Compute", s.sent, "MiB", 30),
+	}
+}
+
+// steadily is what a steady pass takes.
+type steadily struct {
+	cpu, memory, calls, sent float64 // in ms, MiB, calls and MiB
+}
+
+// steady has a new daemon reconcile over the steady cluster, in which nothing is to be
+// done in the cloud, or over as many of it as there are regions.
+func (b *bench) steady(ctx context.Context, regions, passes int) steadily {
+	var sent atomic.Int64
+	h := b.newHost(setting{
+		nodes: steadyNodes, regions: regions, rate: 1000, interval: time.Hour, room: steadyJobs * steadySize,
+		front: func(next http.Handler) http.Handler { return counting(next, &sent) },
+	})
 	defer h.end()
 	h.begin(ctx)
-	h.fill(ctx)
+	h.fill(ctx, regions)
 	must.Do(h.daemon.stop())
 	h.begin(ctx)
 	var took []time.Duration
-	for i := range warmPasses + measuredPasses {
+	for i := range warmPasses + passes {
 		if i == warmPasses {
 			h.cloud.ResetCalls()
+			sent.Store(0)
 		}
 		before := cpuTime(clockOf(h.daemon.pid()))
 		h.pass(ctx)
@@ -59,19 +99,39 @@ func (b *bench) steadyPass(ctx context.Context) []row {
 	if n := changes(calls); n > 0 {
 		must.Do(fmt.Errorf("passes over a steady cluster changed something: %v", calls))
 	}
-	return []row{
-		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", float64(median(took[warmPasses:]))/millisecond, "ms CPU", 500),
-		measured("steady pass: memory of the process", mostMemory(h.daemon.pid()), "MiB", 120),
-		measured("steady pass: API calls, pages and waiting requests only", float64(total(calls))/measuredPasses, "calls", steadyCalls),
+	return steadily{
+		float64(median(took[warmPasses:])) / millisecond, mostMemory(h.daemon.pid()),
+		float64(total(calls)) / float64(passes), float64(sent.Load()) / float64(passes) / mebibyte,
 	}
 }
 
-// fill brings the steady cluster about.
-func (h *host) fill(ctx context.Context) {
-	jobs := h.submit(steadyJobs, steadySize)
-	h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) })
-	h.submit(waitingJobs, waitingSize)
-	h.await(ctx, "requests to wait", func() bool { return h.requests(mig.Accepted) == waitingJobs })
+// counting adds up the bytes of the bodies that next answers with.
+func counting(next http.Handler, sent *atomic.Int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(&countedWriter{w, sent}, r)
+	})
+}
+
+type countedWriter struct {
+	http.ResponseWriter
+	sent *atomic.Int64
+}
+
+func (w *countedWriter) Write(text []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(text)
+	w.sent.Add(int64(n))
+	return n, err
+}
+
+// fill brings the steady cluster about in each region, one after the other, so that
+// not all wait for operations at once.
+func (h *host) fill(ctx context.Context, regions int) {
+	for i, p := range site.Places(regions) {
+		jobs := h.submitTo(p.Partition, steadyJobs, steadySize, site.Limit)
+		h.await(ctx, "all jobs to run", func() bool { return h.allRun(jobs) })
+		h.submitTo(p.Partition, waitingJobs, waitingSize, site.Limit)
+		h.await(ctx, "requests to wait", func() bool { return h.requests(mig.Accepted) == (i+1)*waitingJobs })
+	}
 	for range 3 { // what is left to be done, such as reservations
 		h.pass(ctx)
 	}

@@ -13,11 +13,11 @@ var (
 var mutants = []mutant{
 	{
 		"only the first page of a list is read", "mig/gce/list.go",
-		"token := p.GetNextPageToken()", `token := ""`, client,
+		`if p.next == "" {`, "if true {", client,
 	},
 	{
 		"a page with a warning is taken for complete", "mig/gce/list.go",
-		`if w == nil || w.GetCode() == "NO_RESULTS_ON_PAGE" {`, "if true {", client,
+		`if w == nil || w.Code == "NO_RESULTS_ON_PAGE" {`, "if true {", client,
 	},
 	{
 		"an operation that failed is taken for done", "mig/gce/operation.go",
@@ -72,7 +72,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job's failures are forgotten when it is requeued", "flex/plan/sweep_groups.go",
-		"return !(counts && s.isQueued(g.Stamp.Job)) && ", "_ = counts\n\treturn ", planner,
+		"return !(counts && s.isQueuedFor(g.Stamp)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
 		"a request is cancelled while it is being created", "flex/plan/draft.go",
@@ -83,8 +83,21 @@ var mutants = []mutant{
 		`return "no job wants node " + name + " any more"`, `continue`, planner,
 	},
 	{
+		"a shared request is cancelled with its first unwanted machine", "flex/plan/match_requests.go",
+		"if shared && 2*(len(unwanted)-w.movingTasks(r.group.Stamp.Array)) > len(r.request.Instances) {",
+		"if len(unwanted) > w.movingTasks(r.group.Stamp.Array) {", planner,
+	},
+	{
+		"a shared request is cancelled while its tasks move to kept machines", "flex/plan/match_requests.go",
+		"len(unwanted)-w.movingTasks(r.group.Stamp.Array)", "len(unwanted)", planner,
+	},
+	{
+		"a request has one more machine than share_requests", "flex/plan/rule_share.go",
+		"if len(first.with)+1 >= c.set.Flex.ShareRequests {", "if len(first.with) >= c.set.Flex.ShareRequests {", planner,
+	},
+	{
 		"a request with too short a lease is adopted", "flex/plan/match_requests.go",
-		"if isShort(r, serves) && !w.isEnough(r, serves) {",
+		"if isShort(r, c) && !w.isEnough(r, c) {",
 		"if asked := r.request.Duration; asked < 0 {", planner,
 	},
 	{
@@ -126,8 +139,16 @@ var mutants = []mutant{
 		"default:\n\t\t\torphans", planner,
 	},
 	{
-		"a node with a job is recovered as if it were idle", "flex/plan/sweep_nodes.go",
+		"a node with a job is recovered as if it were idle", "flex/plan/sweep_losses.go",
 		"len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
+	},
+	{
+		"a node is set down by one list that lacks its machine", "flex/plan/scene_losses.go",
+		"cause != \"\" && s.snap.Missed[m.Name] &&", "cause != \"\" &&", planner,
+	},
+	{
+		"a node is set down whose group says that its machine is there", "flex/plan/scene_losses.go",
+		"s.unseen(m.set.Region) || s.mayShow[m.Name] ||", "s.unseen(m.set.Region) ||", planner,
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweep_nodes.go",
@@ -152,11 +173,43 @@ var mutants = []mutant{
 	},
 	{
 		"a node that keep_idle keeps is marked to go with its job", "flex/plan/sweep_nodes.go",
-		"m.set.Flex.KeepIdle > 0 && !torn[job] || ", "", planner,
+		"(m.set.Flex.KeepIdle > 0 || m.set.Flex.Salvage) && !torn[job] || ", "", planner,
+	},
+	{
+		"a gang loses a node by one list alone", "flex/plan/match_salvage.go",
+		"cause == LeaseEnded || !s.isLost(m)", "cause == LeaseEnded", planner,
+	},
+	{
+		"machines are held for a gang for ever", "flex/plan/match_salvage.go",
+		" || begun && s.isOld(under.Start, v.set.Flex.SalvageTimeout)", "", planner,
+	},
+	{
+		"a lost node comes free before its gang has another", "flex/plan/sweep_losses.go",
+		"if w.isAvoided(m) || !lost", "if !lost", planner,
+	},
+	{
+		"a replacement is made in another zone", "flex/plan/match_salvage.go",
+		"	c.zones = slices.Compact(zones)\n", "", planner,
+	},
+	{
+		"machines that are held for a gang go when it leaves them", "flex/plan/sweep_idle.go",
+		" || w.isUnread(m) || w.promised[m.Name]", " || w.isUnread(m)", planner,
+	},
+	{
+		"a job moves to machines whose lease ends before it", "flex/plan/match_moves.go",
+		"w.fits(limit, k.member) &&", "", planner,
+	},
+	{
+		"a job moves to machines that Slurm did not give it", "flex/plan/match_moves.go",
+		"!k.LastBusyTime.Before(m.job.Start) && ", "", planner,
+	},
+	{
+		"the request of a job that moves goes before it runs", "flex/plan/match_requests.go",
+		"w.isMoving(r.group.Stamp.Job) && (m.power == down || c == nil)", "false", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",
-		"leaseEnd.Add(-config.UsefulLease)", "leaseEnd", planner,
+		"end.Add(-config.UsefulLease)", "end", planner,
 	},
 	{
 		"a static node is never powered up", "flex/plan/sweep_static.go",
@@ -270,7 +323,7 @@ var mutants = []mutant{
 	},
 	{
 		"what a group says it has is taken for lost when no list shows it", "flex/plan/scene_groups.go",
-		"\t\tif !m.Lost() {\n", "\t\tif false {\n", planner,
+		"\t\tcase !m.Lost():\n", "\t\tcase false:\n", planner,
 	},
 	{
 		"B2: what a list has twice is there twice", "mig/gce/row.go",
@@ -278,7 +331,7 @@ var mutants = []mutant{
 	},
 	{
 		"B3: a list whose page tokens alternate is read for ever", "mig/gce/list.go",
-		"given[token] = true", "given = map[string]bool{token: true}", client,
+		"given[p.next] = true", "given = map[string]bool{p.next: true}", client,
 	},
 	{
 		"B3: a list that does not end is taken for complete", "mig/gce/list.go",

@@ -41,9 +41,14 @@ func ParseFailed(comment string) (attempts int) {
 	return attempts
 }
 
+// Short is what a job is told that has lost a machine and whose others are not held.
+const Short = "; the others go back, because the job's time limit does not fit the rest of their lease"
+
 // What a job is told of nodes that it has, which is over when it has none.
 const (
 	Waiting = "waiting "
+	Moving  = "moving to kept machines "
+	Held    = "held for it after a loss: " // machines that a salvage holds
 	There   = "its nodes are there, until "
 	End     = "its nodes end at "
 	Warned  = "; warned at " // after End: when the job was signalled
@@ -54,5 +59,5 @@ const (
 // IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
 func IsOfNodes(comment string) bool {
 	text, ours := strings.CutPrefix(comment, OwnComment)
-	return ours && slices.ContainsFunc([]string{Waiting, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
+	return ours && slices.ContainsFunc([]string{Waiting, Moving, Held, There, End}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }

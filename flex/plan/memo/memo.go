@@ -13,6 +13,9 @@ import (
 // ReasonPrefix marks the node reasons and comments that are ours.
 const ReasonPrefix = "slurmflex: "
 
+// Lost begins the reason of a node that was set down because its machine is lost.
+const Lost = ReasonPrefix + "machine lost: "
+
 // Boots is what a node's Extra says of its instances that did not come up.
 type Boots struct {
 	Failed int       // instances in a row

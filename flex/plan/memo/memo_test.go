@@ -61,3 +61,26 @@ func FuzzParse(f *testing.F) {
 		assert.NotPanics(t, func() { Replaced(text) })
 	})
 }
+
+func TestTheNamesOfReservationsForJobsAreReadBackAndNotForOneAnother(t *testing.T) {
+	for name, codec := range map[string]struct {
+		write func(string, uint32) string
+		read  func(string, string) (uint32, bool)
+	}{
+		"move":    {MoveReservation, ParseMove},
+		"salvage": {SalvageReservation, ParseSalvage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job, ours := codec.read("alpha", codec.write("alpha", 8))
+			assert.True(t, ours)
+			assert.Equal(t, uint32(8), job)
+			assert.False(t, IsReservation("alpha", codec.write("alpha", 8)))
+			for _, other := range []string{codec.write("beta", 8), codec.write("alpha", 8) + "x", codec.write("alpha", 0), "slurmflex-alpha-8"} {
+				_, ours := codec.read("alpha", other)
+				assert.False(t, ours, other)
+			}
+		})
+	}
+	_, ours := ParseMove("alpha", SalvageReservation("alpha", 8))
+	assert.False(t, ours)
+}

@@ -20,6 +20,16 @@ func JobGroup(cluster, nodeset string, job uint32, part int) string {
 	return name
 }
 
+// ArrayGroup is the name of a group that tasks of an array share in one nodeset. An
+// array of more nodes than fit into one group has further parts, counted from 1.
+func ArrayGroup(cluster, nodeset string, array uint32, part int) string {
+	name := fmt.Sprintf("%s-%s-arr-%d", cluster, nodeset, array)
+	if part > 0 {
+		name += "-p" + strconv.Itoa(part)
+	}
+	return name
+}
+
 // NodeGroup is the name of the group for one node that is obtained by itself.
 func NodeGroup(cluster, nodeset string, index int) string {
 	return fmt.Sprintf("%s-%s-node-%d", cluster, nodeset, index)
@@ -79,4 +89,44 @@ func ParseReservation(cluster, reservation string) (end time.Time, ours bool) {
 func IsReservation(cluster, name string) bool {
 	_, ours := ParseReservation(cluster, name)
 	return ours
+}
+
+// MoveReservation is the name of the reservation in which a job moves to kept machines. Its
+// dot is in no cluster's name.
+func MoveReservation(cluster string, job uint32) string {
+	return movePrefix(cluster) + strconv.FormatUint(uint64(job), 10)
+}
+
+func movePrefix(cluster string) string { return "slurmflex-" + cluster + ".job-" }
+
+// SalvageReservation is the name of the reservation that holds machines for a job that has
+// lost others.
+func SalvageReservation(cluster string, job uint32) string {
+	return salvagePrefix(cluster) + strconv.FormatUint(uint64(job), 10)
+}
+
+func salvagePrefix(cluster string) string { return "slurmflex-" + cluster + ".salvage-" }
+
+// ParseSalvage reads the job out of the name of such a reservation. It reports false for
+// a reservation that is not one of the cluster's of that kind.
+func ParseSalvage(cluster, reservation string) (job uint32, ours bool) {
+	return parseJobOf(salvagePrefix(cluster), reservation)
+}
+
+// ParseMove reads the job that moves out of the name of its reservation. It reports false
+// for a reservation that is not one of the cluster's of that kind.
+func ParseMove(cluster, reservation string) (job uint32, ours bool) {
+	return parseJobOf(movePrefix(cluster), reservation)
+}
+
+func parseJobOf(prefix, reservation string) (job uint32, ours bool) {
+	digits, ok := strings.CutPrefix(reservation, prefix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || strconv.FormatUint(id, 10) != digits || id == 0 {
+		return 0, false
+	}
+	return uint32(id), true
 }

@@ -1,0 +1,61 @@
+package flex
+
+import (
+	"sync"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// missed remembers which nodes that are up have had a machine of ours, and which of them
+// the last pass found without one, so that no node is set down by one list alone. What
+// is forgotten in a restart is found again, by the records of requests, two passes later.
+type missed struct {
+	mu   sync.Mutex
+	had  map[string]bool // up, and a machine of ours was there or was brought
+	once map[string]bool // of these, those that the last pass missed
+}
+
+// complete adds to a snapshot the nodes whose machine two passes in a row have missed.
+// A look at a region that could not be read is none.
+func (m *missed) complete(snap *plan.Snapshot, cfg *config.Config) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	up := make(map[string]bool, len(snap.Nodes))
+	for _, n := range snap.Nodes {
+		up[n.Name] = n.State.Power() == slurm.On
+	}
+	had, there := map[string]bool{}, map[string]bool{}
+	for name := range m.had {
+		had[name] = up[name]
+	}
+	for _, in := range snap.Ours(cfg.Cluster) {
+		had[in.Name] = up[in.Name]
+	}
+	for _, g := range snap.Groups {
+		for _, r := range g.Requests {
+			for _, name := range r.Instances {
+				had[name] = had[name] || g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded && up[name]
+			}
+		}
+	}
+	for _, in := range snap.Instances {
+		there[in.Name] = there[in.Name] || !in.Broken()
+	}
+	once := map[string]bool{}
+	snap.Missed = map[string]bool{}
+	for name, was := range had {
+		set, _, known := cfg.Find(name)
+		switch {
+		case !was || there[name] || !known || snap.Unseen[set.Region] != nil:
+		case m.once[name]:
+			snap.Missed[name] = true
+			fallthrough
+		default:
+			once[name] = true
+		}
+	}
+	m.had, m.once = had, once
+}

@@ -1,0 +1,67 @@
+package flex
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+// downs are the nodes that were set down.
+func (w *world) downs() (nodes []string) {
+	for _, u := range w.slurm.updates {
+		if name, rest, _ := strings.Cut(u, " "); strings.HasPrefix(rest, "down ") {
+			nodes = append(nodes, name)
+		}
+	}
+	return nodes
+}
+
+func TestANodeIsSetDownByTheSecondPassThatMissesItsMachine(t *testing.T) {
+	eachInWorld(t, map[string]func(w *world) error{
+		"it is gone":      func(w *world) error { return w.cloud.DeleteVM("alpha-a3-1") },
+		"it has stopped":  func(w *world) error { return w.cloud.StopVM("alpha-a3-1") },
+		"its host failed": func(w *world) error { return w.cloud.FailHost("alpha-a3-1", time.Hour) },
+	}, func(t *testing.T, w *world, lose func(w *world) error) {
+		w.running(1, "train", "alpha-a3-[0-1]")
+		w.mustPass(t.Context())
+		require.NoError(t, lose(w))
+		w.mustPass(t.Context())
+		assert.Empty(t, w.downs(), "one list may be wrong")
+		w.mustPass(t.Context())
+		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
+	})
+}
+
+func TestNoNodeIsSetDownByListsThatWereNotRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-[0-1]")
+		w.mustPass(t.Context())
+		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		w.mustPass(t.Context())
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 403}))
+		for range 3 {
+			w.mustPass(t.Context())
+		}
+		w.cloud.ClearFaults()
+		w.mustPass(t.Context())
+		assert.Empty(t, w.downs(), "it counts from the first look again")
+		w.mustPass(t.Context())
+		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
+	})
+}
+
+func TestAProcessThatWasJustStartedFindsALossByTheRequestThatBroughtTheMachine(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.running(1, "train", "alpha-a3-[0-1]")
+		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		w.begin()
+		w.mustPass(t.Context())
+		w.mustPass(t.Context())
+		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
+	})
+}

@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// missing has two passes in a row have found no machine of these nodes that runs.
+func missing(list string) part {
+	return func(s *setting) {
+		s.Missed = map[string]bool{}
+		for _, name := range names(list) {
+			s.Missed[name] = true
+		}
+	}
+}
+
+// maintained has maintenance of the hosts of these nodes' machines begin so long from now.
+func maintained(list string, left time.Duration) part {
+	return func(s *setting) {
+		for i := range s.Instances {
+			for _, name := range names(list) {
+				if s.Instances[i].Name == name {
+					s.Instances[i].Maintained = noon.Add(left)
+				}
+			}
+		}
+	}
+}
+
+func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testing.T) {
+	const gone = "set nodes alpha-a3-0 down"
+	at := func(state string) part {
+		return and(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
+			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)), asked(time.Hour))
+	}
+	works := at(running)
+	in := func(name string, given Snapshot, want ...string) {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(alphaConfig(t), given))) })
+	}
+	in("when it is gone", seen(works, missing("alpha-a3-0")), gone)
+	for _, status := range []string{"STOPPED", "TERMINATED", "SUSPENDED", "REPAIRING"} {
+		in("when it is "+status, seen(works, vms("alpha-a3-0", "alpha-a3-job-7", status), missing("alpha-a3-0")), gone)
+	}
+	in("also while its lease or maintenance keeps other jobs off", seen(at(running+"+MAINTENANCE+RESERVED"), missing("alpha-a3-0")), gone)
+	in("not by one look", seen(works))
+	in("nor by one look at a machine that has stopped", seen(works, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPED")))
+	in("nor while it is only stopping", seen(works, vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING"), missing("alpha-a3-0")))
+	in("nor of bulk insert, whose machines have no group that could say so",
+		seen(nodes("alpha-bulk-0", running), job(7, "shared", "1:00:00", slurm.JobRunning, "alpha-bulk-0"), missing("alpha-bulk-0")))
+	in("nor while its group has it", seen(works, counting(1), saying("alpha-a3-0", ""), missing("alpha-a3-0")))
+	young := and(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"), groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)), counting(1))
+	in("also soon after it came, if its group says so", seen(young, asked(time.Minute), saying("", "alpha-a3-0"), missing("alpha-a3-0")), gone)
+	stopped := func(s *setting) {
+		s.say(Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "TERMINATED", Action: "NONE"}}})
+	}
+	repaired := func(s *setting) {
+		s.say(Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "REPAIRING", Action: "NONE"}}})
+	}
+	in("also if its group hides another machine and says that it repairs this one", seen(young, asked(time.Minute), counting(2),
+		vms("alpha-a3-0", "alpha-a3-job-7", "REPAIRING"), repaired, missing("alpha-a3-0")), gone)
+	in("also if its group counts it and says that it has stopped", seen(young, asked(time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"), stopped, missing("alpha-a3-0")), gone)
+	in("not if the group has only not got it yet", seen(young, asked(time.Minute), saying("", ""), missing("alpha-a3-0")))
+	in("nor while the group does not say", seen(works, counting(1), silent, missing("alpha-a3-0")))
+	in("nor if another's is there", seen(works, vms("alpha-a3-0", "", "STOPPED"), missing("alpha-a3-0")))
+	in("nor in a region that was not read", seen(works, missing("alpha-a3-0"), unseen("us-central1"), func(s *setting) { s.Groups = nil }))
+	in("nor once it is down", seen(at("DOWN+CLOUD+POWER_DOWN"), missing("alpha-a3-0")))
+	in("nor if an admin drains it", seen(at(running+"+DRAIN"), missing("alpha-a3-0")))
+}
+
+func TestANodeThatIsDownBecauseItsMachineIsLostIsPoweredDownAndUsedAgain(t *testing.T) {
+	const lost = "slurmflex: machine lost: the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google"
+	const off = "set nodes alpha-a3-0 power_down_force"
+	in := situations(t, alphaConfig(t))
+	in("when it is gone", seen(because("alpha-a3-0", "DOWN+CLOUD", lost)), off)
+	in("when it is still there, stopped", seen(because("alpha-a3-0", "DOWN+CLOUD", lost), groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")), off)
+	in("not while the job leaves it", seen(because("alpha-a3-0", "DOWN+CLOUD+COMPLETING", lost)))
+	in("not if an admin has set it down", seen(because("alpha-a3-0", "DOWN+CLOUD", "broken fan")))
+	in("an idle one whose machine is lost needs no word before", seen(nodes("alpha-a3-0", "IDLE+CLOUD"), missing("alpha-a3-0")), off)
+	in("not by one look", seen(nodes("alpha-a3-0", "IDLE+CLOUD")))
+}
+
+func TestMaintenanceEndsAMachineAsTheEndOfItsLeaseDoes(t *testing.T) {
+	in := situations(t, with(t, "on_lease_end: requeue"))
+	early := and(nodes("alpha-a3-0", running), job(7, "train", "1:30:00", slurm.JobRunning, "alpha-a3-0"), groupOf(7), ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, 5*time.Hour))
+	in("its node is reserved from then on", seen(early, maintained("alpha-a3-0", 2*time.Hour)), "reserve alpha-a3-0 from 2026-11-21T14:00:00Z")
+	in("unless its lease ends before", seen(early, maintained("alpha-a3-0", 7*time.Hour)), "reserve alpha-a3-0 from 2026-11-21T17:00:00Z")
+	guarded := seen(nodes("alpha-a3-0", running), job(7, "train", "5:00:00", slurm.JobRunning, "alpha-a3-0"), started(7, time.Hour), groupOf(7),
+		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, 5*time.Hour), maintained("alpha-a3-0", time.Minute), told(7, endsAt(time.Minute)),
+		reserved("slurmflex-alpha-1795262460", "alpha-a3-0", noon.Add(time.Minute)))
+	in("its job is requeued before", guarded, "requeue job 7")
+	assert.Equal(t, "maintenance of the host of alpha-a3-0 begins at 2026-11-21T12:01:00Z, before its time limit",
+		Compute(with(t, "on_lease_end: requeue"), guarded).Actions[0].Because())
+	stopped := seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
+		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", 5*time.Hour)), asked(time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"),
+		aged(time.Hour), reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute)), missing("alpha-a3-0"))
+	assert.Equal(t, Maintained, Compute(alphaConfig(t), stopped).Losses[0].Cause)
+}

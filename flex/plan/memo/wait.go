@@ -1,0 +1,22 @@
+package memo
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// waitForm is how a job's owner limits in its --comment how long it waits for machines. Its
+// five digits of days cannot overflow a Duration.
+var waitForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:wait=([1-9]\d{0,4})([smhd])(?:$|[\s,;])`)
+
+// OwnersWait is the longest wait for machines that a job's --comment allows, such as
+// slurmflex:wait=90m among other words; 0 if it says none. Units are s, m, h and d.
+func OwnersWait(comment string) time.Duration {
+	found := waitForm.FindStringSubmatch(comment)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(found[1]) // waitForm lets only digits through
+	return time.Duration(n) * map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[found[2]]
+}

@@ -1,0 +1,130 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// theArray is the id of the array whose tasks all jobs are.
+const theArray = 50
+
+// joinArray makes all jobs tasks of one array. The groups of those of one node of a3
+// become one that they share, and its requests that wait at times a single one; others that
+// wait have one, too.
+func (w *world) joinArray(t *rapid.T) {
+	waiting := w.drawTasks(t)
+	shared := mig.Group{Name: memo.ArrayGroup(cluster, "a3", theArray, 0), Region: america, Created: drawAge(t)}
+	shared.Stamp = mig.Stamp{Version: mig.StampVersion, Cluster: cluster, NodeSet: "a3", Array: theArray}
+	for _, j := range inOrder(w.jobs) {
+		j.ArrayID, j.ArrayTask = theArray, strconv.Itoa(int(j.ID))
+		w.jobs[j.ID] = j
+		own := w.groups[america+"/"+memo.JobGroup(cluster, "a3", j.ID, 0)]
+		if own.Name == "" || len(j.Nodes) != 1 {
+			continue
+		}
+		delete(w.groups, own.Region+"/"+own.Name)
+		shared.Requests = append(shared.Requests, own.Requests...)
+		shared.TargetSize, shared.Creating = shared.TargetSize+own.TargetSize, shared.Creating+own.Creating
+		for key, in := range w.instances {
+			if in.Group == own.Name && in.Region == own.Region {
+				in.Group = shared.Name
+				w.instances[key] = in
+			}
+		}
+	}
+	if len(waiting) > 0 && rapid.Bool().Draw(t, "tasks are requested") {
+		shared.Requests = append(shared.Requests, mig.Request{
+			State: pick(t, "shared request", mig.Accepted, mig.Accepted, mig.Creating), Instances: distinct(t, "requested", 4, waiting),
+			Duration: pick(t, "shared for", mig.MinDuration, 12*time.Hour, mig.MaxDuration), Created: drawAge(t),
+		})
+	}
+	slices.SortStableFunc(shared.Requests, func(a, b mig.Request) int { return a.Created.Compare(b.Created) })
+	if rapid.Bool().Draw(t, "in one request") {
+		shared.Requests = merged(shared.Requests)
+	}
+	for i := range shared.Requests {
+		shared.Requests[i].Name = fmt.Sprint("a", i+1)
+	}
+	w.groups[america+"/"+shared.Name] = shared
+}
+
+// drawTasks adds jobs of one node that wait for it, and returns the nodes.
+func (w *world) drawTasks(t *rapid.T) (names []string) {
+	set := w.flexSets()[0]
+	for i := range set.Size() {
+		name := set.NodeName(cluster, i)
+		if _, known := w.nodes[name]; known || rarely(t, "no task") {
+			continue
+		}
+		id := uint32(len(w.jobs) + 1)
+		w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")}
+		w.jobs[id] = slurm.Job{
+			ID: id, Nodes: []string{name}, State: slurm.JobConfiguring, Partition: "train",
+			Limit: slurm.ParseLimit(pick(t, "task's limit", "12:00:00", "5:00", "UNLIMITED")), Start: noon.Add(-time.Minute),
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// merged makes one of the requests that are in the same state.
+func merged(requests []mig.Request) (some []mig.Request) {
+	for _, r := range requests {
+		at := slices.IndexFunc(some, func(s mig.Request) bool { return s.State == r.State })
+		if at < 0 {
+			some = append(some, r)
+			continue
+		}
+		for _, name := range r.Instances {
+			if !some[at].Names(name) {
+				some[at].Instances = append(slices.Clone(some[at].Instances), name)
+			}
+		}
+	}
+	return some
+}
+
+// sharesAmongEquals: a request for tasks of an array has at most share_requests
+// machines, each for a task of one node, and the lease is what each of them needs.
+func sharesAmongEquals(s *sight, p plan.Plan) (wrong []string) {
+	for _, a := range p.Actions {
+		r, ok := a.(plan.CreateRequest)
+		if !ok || !r.Shared {
+			continue
+		}
+		for _, name := range r.Spec.Instances {
+			set, _, _ := s.cfg.Find(name)
+			if len(r.Spec.Instances) > set.Flex.ShareRequests {
+				wrong = append(wrong, fmt.Sprintf("%s: %d machines, and share_requests is %d", r, len(r.Spec.Instances), set.Flex.ShareRequests))
+			}
+			var needs time.Duration
+			tasks := 0
+			for _, j := range s.jobs[name] {
+				if !holdsNodes(j.State) {
+					continue
+				}
+				need := set.Flex.MaxRunDuration
+				if j.Limit.Kind == slurm.LimitSet && set.Flex.UseJobDuration {
+					need = min(max(j.Limit.Duration+set.Flex.JobDurationMargin, mig.MinDuration), need)
+				}
+				needs = max(needs, need)
+				if j.ArrayID == theArray && len(j.Nodes) == 1 {
+					tasks++
+				}
+			}
+			if tasks == 0 || needs != r.Spec.Duration {
+				wrong = append(wrong, fmt.Sprintf("%s: %s has %d tasks, which need %s", r, name, tasks, needs))
+			}
+		}
+	}
+	return wrong
+}

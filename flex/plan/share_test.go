@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// tasks have tasks of array 5, from job 100 on, wait for a node of nodeset a3 each.
+func tasks(from, to int) part {
+	return func(s *setting) {
+		for i := from; i <= to; i++ {
+			node := fmt.Sprintf("alpha-a3-%d", i)
+			awaits(uint32(100+i), node)(s)
+			task(5, fmt.Sprint(i))(s)
+		}
+	}
+}
+
+// arrayGroup is the group that tasks of array 5 share.
+func arrayGroup(requests ...mig.Request) part {
+	return group("alpha-a3-arr-5", mig.Stamp{NodeSet: "a3", Array: 5}, requests...)
+}
+
+func madeBy(p Plan) (requests []string) {
+	for _, a := range p.Actions {
+		switch a.(type) {
+		case CreateGroup, CreateRequest, CancelRequest:
+			requests = append(requests, a.String())
+		}
+	}
+	return requests
+}
+
+// sharedBy are the requests that are made with share_requests: n.
+func sharedBy(t *testing.T, n int, parts ...part) []string {
+	t.Helper()
+	return madeBy(Compute(with(t, fmt.Sprint("share_requests: ", n)), seen(parts...)))
+}
+
+// withdrawn is a node that powers up for a task that was cancelled.
+func withdrawn(list string) part { return freed(list, risingIdle) }
+
+func TestTasksOfAnArrayShareAGroup(t *testing.T) {
+	assert.Equal(t, []string{
+		"create group alpha-a3-arr-5 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-arr-5/a1 for 00:15:00",
+	}, sharedBy(t, 1, tasks(0, 2)), "the others do not wait behind it in a group that is being made")
+	assert.Equal(t, []string{
+		"request 1 node (alpha-a3-0) in alpha-a3-arr-5/a1 for 00:15:00",
+		"request 1 node (alpha-a3-1) in alpha-a3-arr-5/a2 for 00:15:00",
+	}, sharedBy(t, 1, tasks(0, 1), arrayGroup()))
+	assert.Equal(t, []string{
+		"create group alpha-a3-arr-5-p2 in us-central1", "request 2 nodes (alpha-a3-[2000-2001]) in alpha-a3-arr-5-p2/a1 for 00:15:00",
+	}, sharedBy(t, 9, tasks(2000, 2001)), "a group holds 1,000 nodes")
+	gang := and(awaits(7, "alpha-a3-[10-11]"), task(5, "10"))
+	assert.Equal(t, []string{
+		"create group alpha-a3-job-7 in us-central1", "request 2 nodes (alpha-a3-[10-11]) in alpha-a3-job-7/a1 for 00:15:00",
+	}, sharedBy(t, 9, gang), "not tasks of several nodes")
+}
+
+func TestTasksComeInRequestsOfShareRequestsMachines(t *testing.T) {
+	assert.Equal(t, []string{
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-arr-5/a1 for 00:15:00",
+		"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-arr-5/a2 for 00:15:00",
+		"request 1 node (alpha-a3-4) in alpha-a3-arr-5/a3 for 00:15:00",
+	}, sharedBy(t, 2, tasks(0, 4), arrayGroup()))
+	long := lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit("2:00:00") })
+	assert.Equal(t, []string{
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-arr-5/a1 for 00:15:00",
+		"request 1 node (alpha-a3-2) in alpha-a3-arr-5/a2 for 02:00:00",
+	}, sharedBy(t, 9, tasks(0, 2), long, arrayGroup()), "a task with another lease has its own")
+	other := and(awaits(7, "alpha-a3-9"), task(6, "1"))
+	assert.Equal(t, []string{
+		"create group alpha-a3-arr-6 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-arr-6/a1 for 00:15:00",
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-arr-5/a1 for 00:15:00",
+	}, sharedBy(t, 9, other, tasks(0, 1), arrayGroup()), "nor does another array join")
+}
+
+// Only the requests take places, not the tasks.
+func TestARequestOfManyTasksTakesOnePlace(t *testing.T) {
+	cfg := with(t, "share_requests: 2")
+	cfg.Options.MaxActiveRequests = 2
+	p := Compute(cfg, seen(tasks(0, 4), arrayGroup()))
+	assert.Equal(t, []string{
+		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-arr-5/a1 for 00:15:00",
+		"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-arr-5/a2 for 00:15:00",
+	}, madeBy(p))
+	assert.Contains(t, strings.Join(actions(p), "\n"), `AdminComment of job 104: "flex-start: waiting for its turn: place 1 in us-central1`)
+}
+
+// The others would lose their place in Google's queue.
+func TestARequestIsKeptUntilMoreThanHalfOfItsMachinesAreUnwanted(t *testing.T) {
+	waiting := arrayGroup(accepted("alpha-a3-[0-3]"))
+	assert.Empty(t, sharedBy(t, 4, tasks(0, 3), waiting))
+	assert.Empty(t, sharedBy(t, 4, tasks(0, 1), withdrawn("alpha-a3-[2-3]"), waiting))
+	assert.Empty(t, sharedBy(t, 4, tasks(0, 1), nodes("alpha-a3-[2-3]", poweredDown), waiting))
+	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, sharedBy(t, 4, tasks(0, 0), withdrawn("alpha-a3-[1-2]"), nodes("alpha-a3-3", poweredDown), waiting))
+	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, sharedBy(t, 4, withdrawn("alpha-a3-[0-3]"), waiting))
+}
+
+func TestAMachineThatNoTaskWantsAnyMoreIsDeletedWhenItComes(t *testing.T) {
+	p := Compute(with(t, "share_requests: 2"), seen(runsOn(100, "alpha-a3-0"), task(5, "0"), nodes("alpha-a3-1", poweredDown),
+		arrayGroup(succeeded("alpha-a3-[0-1]")), vms("alpha-a3-[0-1]", "alpha-a3-arr-5", "RUNNING")))
+	assert.Equal(t, []string{"delete instances alpha-a3-1 of alpha-a3-arr-5"}, actions(p), "and no other")
+}
+
+// A job of any kind gets the machine that comes for its node, if its lease is long enough.
+func TestAJobThatIsGivenANodeOfASharedRequestWaitsForItsMachine(t *testing.T) {
+	waiting := arrayGroup(accepted("alpha-a3-[0-1]"))
+	assert.Empty(t, sharedBy(t, 2, tasks(0, 0), awaits(7, "alpha-a3-1"), waiting))
+	long := lastJob(func(j *slurm.Job) { j.Limit = slurm.ParseLimit("2:00:00") })
+	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, sharedBy(t, 2, tasks(0, 0), awaits(7, "alpha-a3-1"), long, waiting))
+	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, sharedBy(t, 2, tasks(0, 0), awaits(7, "alpha-a3-[1-2]"), waiting),
+		"a job of two nodes needs both at once")
+}
+
+func TestATasksAttemptsAreItsOwn(t *testing.T) {
+	failing := failed("a1", "alpha-a3-0", mig.CauseCapacity, 30*time.Second)
+	assert.Equal(t, []string{"request 1 node (alpha-a3-1) in alpha-a3-arr-5/a2 for 00:15:00"},
+		sharedBy(t, 4, tasks(0, 1), arrayGroup(failing)), "the first waits before its next")
+	assert.Equal(t, []string{"request 1 node (alpha-a3-1) in alpha-a3-arr-5/a1 for 00:15:00"},
+		sharedBy(t, 4, tasks(0, 1), arrayGroup(), refused(Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseQuota, 30*time.Second, 1)))
+	assert.Empty(t, sharedBy(t, 4, tasks(0, 1), refused("alpha-a3-arr-5", mig.CauseQuota, 30*time.Second, 1)), "the group is for all")
+}
+
+// One change for all, and not one for each.
+func TestNodesOfASharedRequestAreCommentedTogether(t *testing.T) {
+	p := Compute(with(t, "share_requests: 4"), seen(tasks(0, 3), arrayGroup(accepted("alpha-a3-[0-3]")), asked(5*time.Minute)))
+	var changes []string
+	for _, a := range p.Actions {
+		if c, ok := a.(SetNodes); ok && c.Comment != nil {
+			changes = append(changes, slurm.Fold(c.Nodes))
+		}
+	}
+	assert.Equal(t, []string{"alpha-a3-[0-3]"}, changes)
+}
+
+func TestATaskWaitsFromItsOwnFirstRequest(t *testing.T) {
+	other := failed("a1", "alpha-a3-1", mig.CauseCapacity, 3*time.Hour)
+	p := Compute(with(t, "share_requests: 4, provision_timeout: 7200"), seen(tasks(0, 0), started(100, time.Hour), arrayGroup(other, accepted("alpha-a3-0"))))
+	assert.Empty(t, madeBy(p))
+	assert.NotContains(t, strings.Join(actions(p), "\n"), "return")
+}
+
+func TestANewTemplateTakesEffectForTasksThatAreRequestedThen(t *testing.T) {
+	old := and(arrayGroup(accepted("alpha-a3-0")), lastGroup(func(g *mig.Group) { g.Template = "global/instanceTemplates/old" }))
+	s := seen(tasks(0, 1), old)
+	for name, tpl := range s.Templates {
+		tpl.Link = "https://compute.googleapis.com/compute/v1/" + name
+		s.Templates[name] = tpl
+	}
+	assert.Equal(t, []string{
+		"create group alpha-a3-arr-5-r1 in us-central1", "request 1 node (alpha-a3-1) in alpha-a3-arr-5-r1/a1 for 00:15:00",
+	}, madeBy(Compute(with(t, "share_requests: 4"), s)))
+}
+
+// The others wait on, and theirs is for the one that moves, too, until it runs.
+func TestASharedRequestStaysWhileATaskMovesToAKeptMachine(t *testing.T) {
+	cfg := keeping(t)
+	cfg.FlexSetOf("alpha-fix-0").Flex.ShareRequests = 2
+	waiting := group("alpha-fix-arr-5", mig.Stamp{NodeSet: "fix", Array: 5}, request("a1", mig.Accepted, "alpha-fix-[2-3]", time.Hour))
+	at := func(state slurm.JobState, list string, more ...part) Snapshot {
+		return seen(append([]part{
+			idleFor("alpha-fix-0", idleUp, time.Minute, 50*time.Minute), waiting, nodes("alpha-fix-3", poweredDown),
+			nodes("alpha-fix-2", "ALLOCATED+CLOUD+POWERING_UP"), givenTo(8, "alpha-fix-2"), task(5, "0"), important(1), lastJobIs(state, list),
+		}, more...)...)
+	}
+	assert.Contains(t, actions(Compute(cfg, at(slurm.JobConfiguring, "alpha-fix-2"))), "move job 5_0 to kept machines alpha-fix-0 from alpha-fix-2")
+	back := onNodes("alpha-fix-2", func(n *slurm.Node) { n.State = slurm.ParseState(poweredDown) })
+	moved := movingTo(8, "alpha-fix-0", 5*time.Second)
+	assert.Empty(t, madeBy(Compute(cfg, at(slurm.JobPending, "", back, moved))))
+	assert.Equal(t, []string{"cancel request alpha-fix-arr-5/a1"}, madeBy(Compute(cfg, at(slurm.JobRunning, "alpha-fix-0", back, moved))))
+}
+
+func TestALostMachineOfASharedGroupHitsItsTaskAlone(t *testing.T) {
+	given := []part{
+		runsOn(100, "alpha-a3-0"), task(5, "0"), runsOn(101, "alpha-a3-1"), task(5, "1"), tasks(2, 2),
+		arrayGroup(succeeded("alpha-a3-[0-1]"), accepted("alpha-a3-2")), vms("alpha-a3-1", "alpha-a3-arr-5", "RUNNING"),
+	}
+	assert.Equal(t, []string{"set nodes alpha-a3-0 down"}, withoutComments(Compute(with(t, "share_requests: 2"), seen(append(given, missing("alpha-a3-0"))...))))
+	again := []part{
+		awaits(100, "alpha-a3-0"), task(5, "0"), runsOn(101, "alpha-a3-1"), task(5, "1"),
+		arrayGroup(succeeded("alpha-a3-[0-1]")), vms("alpha-a3-1", "alpha-a3-arr-5", "RUNNING"),
+	}
+	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-arr-5/a2 for 00:15:00"}, sharedBy(t, 2, again...), "and gets another")
+}
+
+func TestAMachineThatATaskHasLeftIsKeptByItself(t *testing.T) {
+	cfg := keeping(t)
+	left := func(idle time.Duration) Snapshot {
+		return seen(nodes("alpha-fix-0", idleUp), onNodes("alpha-fix-0", func(n *slurm.Node) { n.LastBusyTime = noon.Add(-idle) }),
+			nodes("alpha-fix-1", running), job(101, "train", "30:00", slurm.JobRunning, "alpha-fix-1"), task(5, "1"),
+			group("alpha-fix-arr-5", mig.Stamp{NodeSet: "fix", Array: 5}, request("a1", mig.Succeeded, "alpha-fix-[0-1]", time.Hour)),
+			leased("alpha-fix-[0-1]", "alpha-fix-arr-5", time.Hour, 50*time.Minute))
+	}
+	assert.Empty(t, actions(Compute(cfg, left(time.Minute))))
+	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, actions(Compute(cfg, left(31*time.Minute))))
+}
+
+func TestASharedRequestIsReplacedForAllItsTasks(t *testing.T) {
+	cfg := with(t, "share_requests: 2, refresh_after: 3600")
+	waiting := arrayGroup(request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour), request("a2", mig.Accepted, "alpha-a3-2", time.Hour))
+	p := Compute(cfg, seen(tasks(0, 2), waiting, asked(2*time.Hour)))
+	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, madeBy(p))
+	for _, w := range p.Waits {
+		assert.Equal(t, w.Nodes[0] != "alpha-a3-2", w.Request == "", "%v", w)
+	}
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"time"
+
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// takeDownLost sets nodes down whose machine is lost while a job has them, so that Slurm
+// requeues the job at once: by itself it would after SlurmdTimeout. A node that an admin
+// drains is left to Slurm.
+func takeDownLost(w *wanted, _ []verdict) (s step) {
+	for _, m := range w.members {
+		if m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+			continue
+		}
+		cause, ended := w.lossOf(m)
+		switch {
+		case cause == "":
+		case !w.isLost(m):
+			s.expect = append(s.expect, "the machine of node "+m.Name+" to show again, or to be missing again")
+		case m.owner() != nil:
+			why := Loss{Nodes: []string{m.Name}, Cause: cause, Ended: ended}.String()
+			s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "down", Reason: memo.Lost + why, Why: Why(why)})
+		}
+	}
+	return s
+}
+
+// recoverVanished powers down the nodes whose machine is lost and that no job has any
+// more: the cloud was read and has none of that name, and its lease has ended, Slurm gets
+// no answer from it either, or two passes have missed it; or we have set the node down.
+// A node with a job is left to Slurm until it has given the node up, and one that a gang
+// has lost stays down until the gang has others.
+func recoverVanished(w *wanted, _ []verdict) (s step) {
+	for _, m := range w.members {
+		if m.power != up || w.isUnread(m) || len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+			continue
+		}
+		end, ended := w.endOf(m.Name)
+		lost := m.isTakenDown() || w.isLost(m)
+		if w.isAvoided(m) || !lost && (w.present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+			continue
+		}
+		why := "its instance is gone"
+		switch {
+		case ended:
+			why = "its lease ended at " + end.Format(time.RFC3339)
+		case lost && len(m.machines) > 0:
+			why = "its instance is " + m.machines[0].Status
+		}
+		s.actions = append(s.actions, SetNodes{
+			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: Why(why),
+		})
+	}
+	return s
+}

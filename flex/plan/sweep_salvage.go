@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// salvageGrace is how long the reservation outlasts salvage_timeout: slurmflex returns the
+// machines first, so that Slurm gives them to nobody in between.
+const salvageGrace = 5 * time.Minute
+
+// salvageGangs holds the machines of jobs that have lost others, has these jobs start again
+// on them, and ends what is held for nothing.
+func salvageGangs(w *wanted, _ []verdict) (s step) {
+	for _, id := range slices.Sorted(maps.Keys(w.salvages)) {
+		w.salvages[id].goOn(w, &s)
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.salvaging)) {
+		if w.salvages[id] == nil {
+			w.endSalvage(id, &s)
+		}
+	}
+	return s
+}
+
+// goOn plans the next step of a salvage. A process may have died after any.
+func (v *salvage) goOn(w *wanted, s *step) {
+	j := v.job
+	a := SalvageJob{
+		OfJob: OfJob{j.ID}, Name: j.Name(), User: j.User, Reservation: w.reservationOf(v), Reserves: !v.begun,
+		Lasts: v.set.Flex.SalvageTimeout + salvageGrace, Nodes: v.nodes(), Lost: v.lost, Limit: w.limitOn(j, v.survivors),
+		Why: Why(fmt.Sprintf("salvage: %s are left", slurm.Fold(v.survivors))),
+	}
+	if j.State == slurm.JobConfiguring {
+		return // its cohort says what it waits for
+	}
+	s.expect = append(s.expect, fmt.Sprintf("job %s to start again on %s", j.Name(), slurm.Fold(v.survivors)))
+	if j.State == slurm.JobCompleting {
+		return
+	}
+	held := w.salvaging[j.ID]
+	if v.begun && !slices.Equal(slices.Sorted(slices.Values(a.Nodes)), slices.Sorted(slices.Values(held.Nodes))) {
+		s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{a.Reservation}, Nodes: slices.Sorted(slices.Values(a.Nodes)), Why: a.Why})
+	}
+	s.actions = append(s.actions, a)
+}
+
+// endSalvage ends a salvage whose job runs, is gone, is held, or has waited for too long:
+// the machines that wait for it go, unless keep_idle keeps them, then the reservation.
+func (w *wanted) endSalvage(id uint32, s *step) {
+	m := w.salvaging[id]
+	if m.job == nil && w.isQueued(id) || w.isUnsure(m) || w.salvageIsLate(m.job) {
+		return
+	}
+	end := DeleteReservation{OfReservation: OfReservation{m.Name}, Why: "its job has left the queue"}
+	if m.job != nil {
+		end.Job, end.Why = id, "its job needs it no longer"
+		if m.job.State.Waits() {
+			var idle []string
+			for _, n := range w.membersNamed(m.Nodes) {
+				if until := w.keptUntil(n); w.survives(n, m.job) && (until.IsZero() || w.isOld(until, 0)) {
+					idle = append(idle, n.Name)
+				}
+			}
+			slices.Sort(idle)
+			if len(idle) > 0 {
+				const why = "the job that it was held for cannot start again on it"
+				s.actions = append(s.actions, SetNodes{Nodes: idle, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
+				return
+			}
+		}
+	}
+	s.actions = append(s.actions, end)
+}

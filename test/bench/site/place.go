@@ -1,0 +1,48 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Place is where a nodeset's machines come from, and the partition that has its nodes.
+type Place struct{ NodeSet, Partition, Region, Zone string }
+
+// Places are so many, each in a region of its own. The first one is that of the
+// clusters which have no other.
+func Places(n int) []Place {
+	places := []Place{{NodeSet, "train", Region, Zone}}
+	for i := 1; i < n; i++ {
+		region := fmt.Sprintf("us-east%d", i)
+		places = append(places, Place{fmt.Sprintf("%s%c", NodeSet, 'a'+i), fmt.Sprintf("train%d", i), region, region + "-a"})
+	}
+	return places
+}
+
+// Nodes are the names of n nodes of the place.
+func (p Place) Nodes(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%s-%d", Cluster, p.NodeSet, i)
+	}
+	return names
+}
+
+// TextOf is the configuration of a cluster of so many nodes in each place. More are
+// further lines of its slurmflex section.
+func TextOf(places []Place, nodes int, more string) string {
+	var partitions, sets strings.Builder
+	for _, p := range places {
+		fmt.Fprintf(&partitions, "  %s: {partition_name: %[1]s, enable_job_exclusive: true, partition_nodeset: [%s]}\n", p.Partition, p.NodeSet)
+		fmt.Fprintf(&sets, `  %s:
+    nodeset_name: %[1]s
+    node_count_dynamic_max: %d
+    instance_template: projects/%s/regions/%s/instanceTemplates/%[5]s
+    subnetwork: projects/%[3]s/regions/%[4]s/subnetworks/default
+    zone_policy_allow: [%[6]s]
+    dws_flex: {use_job_duration: true, job_duration_margin: 600, max_attempts: 1}
+`, p.NodeSet, nodes, Project, p.Region, NodeSet, p.Zone)
+	}
+	return fmt.Sprintf("slurm_cluster_name: %s\nproject: %s\npartitions:\n%snodeset:\n%sslurmflex:\n  max_active_requests: %d\n%s",
+		Cluster, Project, &partitions, &sets, ActiveRequests, more)
+}

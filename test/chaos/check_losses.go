@@ -1,0 +1,41 @@
+package chaos
+
+import (
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// downed judges that a node is set down within a few passes whose machine is lost while a
+// job runs there: long before Slurm would do so by itself. A pass may be three minutes away.
+func (c *check) downed() {
+	const slack = 5 * time.Minute
+	well := c.w.wellFor(time.Minute)
+	for _, name := range c.w.setup.slurm.Nodes {
+		if !well || !c.isLost(name) {
+			delete(c.lost, name)
+			continue
+		}
+		if c.lost[name].IsZero() {
+			c.lost[name] = time.Now()
+		}
+		if time.Since(c.lost[name]) >= slack {
+			c.fail(stall, "the machine of %s is lost, and the node has not been set down for %v", name, slack)
+		}
+	}
+}
+
+// isLost reports whether a node is up on which a job runs, and nobody has a machine of
+// its name that runs.
+func (c *check) isLost(name string) bool {
+	n, m := c.w.watch.node(name), c.w.machines.of(name)
+	const others = slurm.Drain | slurm.Fail
+	if n.State.Power() != slurm.On || n.State.Base == slurm.Down || n.State.Flags&others != 0 || c.w.lasting("stubborn "+name) ||
+		m.left.IsZero() || !m.boot.IsZero() || c.w.watch.runner(name) == nil {
+		return false
+	}
+	_, stranger := c.w.stranger(name)
+	in, there := c.w.state().Instance(name)
+	return !stranger && (!there && !strings.Contains(setOf(name).flex, "use_bulk_insert") || in.Status == "TERMINATED" || in.Status == "REPAIRING")
+}

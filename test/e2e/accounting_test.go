@@ -21,7 +21,8 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml")
 	run(t, l, "sacctmgr", "--immediate", "add", "user", "root", "account=ml")
 	shut(t, l)
-	id := submit(t, l, "-p", "train", "-N2", "--time=15", "-A", "ml")
+	// slurmctld gives slurmdbd the comment that a job has when it ends: the job outlives a slow pass.
+	id := submitScript(t, l, "srun hostname; sleep 30", "-p", "train", "-N2", "--time=15", "-A", "ml")
 	awaitTold(t, l, 2*time.Minute, id, `waiting 1m for 2 × a3-megagpu-8g`)
 	capacity(t, l, "", 8)
 	awaitTold(t, l, 2*time.Minute, id, `; waited [12]m for 2 × a3-megagpu-8g`)
@@ -30,7 +31,7 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 		text := strings.TrimSpace(run(t, l, "sacct", "-nPX", "-o", "admincomment", "-j", id))
 		return text, strings.Contains(text, "; waited ")
 	}
-	awaitShown(t, time.Minute, "sacct to have what job "+id+" was told last", sacct)
+	awaitShown(t, 2*time.Minute, "sacct to have what job "+id+" was told last", sacct)
 	awaitNothingLeft(t, l)
 
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {

@@ -74,8 +74,11 @@ func leasesOfAnArray(t *testing.T, l *lab.Lab) {
 		tasks = strings.Fields(ask(t, l, "squeue", "-h", "-r", "-t", "CONFIGURING", "-o", "%A"))
 		return len(tasks) == 2
 	})
-	for _, task := range tasks {
-		assert.Len(t, awaitLease(t, l, "alpha-a3-job-"+task, 12*time.Minute).Instances, 1)
+	group := "alpha-a3-arr-" + array
+	for _, request := range []string{"a1", "a2"} {
+		r := awaitRequestState(t, l, group, request, "ACCEPTED")
+		assert.Len(t, r.Instances, 1)
+		assert.Equal(t, 12*time.Minute, r.Duration)
 	}
 	withdraw(t, l, array)
 }

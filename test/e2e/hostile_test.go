@@ -131,7 +131,7 @@ func TestTheGPUsThatAJobAsksForForgeNoRow(t *testing.T) {
 	shut(t, l)
 	id := submit(t, l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=15")
 	awaitRequest(t, l, "alpha-a3-job-"+id)
-	gres := "--gres=gpu:a\n" + id + "|" + id + "|N/A|UNLIMITED|RUNNING|alpha-a3-0|N/A|1|train|root|1|8|None\n:1"
+	gres := "--gres=gpu:a\n" + id + "|" + id + "|N/A|UNLIMITED|RUNNING|alpha-a3-0|N/A|1|train|root|1|||(null)|8|None\n:1"
 	hostile, taken := submitAsNobody(t, l, "-p", "train", "-H", "-o", "/dev/null", gres, "--wrap", "true")
 	require.True(t, taken)
 	assert.Contains(t, ask(t, l, "squeue", "-h", "-j", hostile, "-o", "%b"), "\n"+id+"|")

@@ -82,6 +82,46 @@ func TestOnAMachineThatIsGoneTheJobIsRequeuedAndNothingIsLeft(t *testing.T) {
 	cancelForGood(t, l, id)
 }
 
+func TestAJobWhoseMachineIsLostIsRequeuedLongBeforeSlurmdTimeout(t *testing.T) {
+	for name, how := range map[string]struct {
+		verb  string
+		order any
+	}{
+		"gone": {"delete", nil}, "stopped": {"stop", nil}, "its host failed": {"host-error", map[string]string{"repair": "5m"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := cluster(t, lab.Options{Daemon: true})
+			id := submitScript(t, l, "sleep 1000", "-p", "train", "-w", "alpha-a3-[0-1]", "-N2", "--time=15")
+			awaitJob(t, l, 2*time.Minute, id, "JobState", "RUNNING")
+			lost := time.Now()
+			tell(t, l, "vms/alpha-a3-0/"+how.verb, how.order)
+			awaitJob(t, l, time.Minute, id, "Restarts", "1")
+			t.Logf("requeued after %v", time.Since(lost))
+			assert.Contains(t, readFile(l.Log("slurmctld.log")), "machine lost: ")
+			cancelForGood(t, l, id)
+			awaitNothingLeft(t, l)
+		})
+	}
+}
+
+func TestAnnouncedMaintenanceKeepsJobsOffThatWouldNotBeDone(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	update(t, l, "nodename=alpha-g2-0", "state=power_up")
+	awaitUp(t, l, "alpha-g2-0")
+	tell(t, l, "vms/alpha-g2-0/maintenance", map[string]string{"in": "20m", "lasts": "2h"})
+	vm, _ := state(t, l).Instance("alpha-g2-0")
+	awaitReservedFrom(t, l, "alpha-g2-0", vm.Maintained)
+	said, err := l.Flex(context.Background(), "why", "alpha-g2-0")
+	require.NoError(t, err)
+	assert.Contains(t, said, "Google maintains the host")
+	long := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=30")
+	short := submit(t, l, "-p", "open", "-w", "alpha-g2-0", "--time=10")
+	awaitCompleted(t, l, short)
+	assert.Equal(t, "PENDING", jobField(t, l, long, "JobState"))
+	update(t, l, "nodename=alpha-g2-0", "state=power_down")
+	cancelForGood(t, l, long)
+}
+
 func TestNodesThatNeverRegisterAreReturnedAndTheirNodesetIsBlocked(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "boot_timeout: 5, boot_failures: 1"})
 	mute(t, l, ".*")
@@ -195,7 +235,14 @@ func endLease(t *testing.T, l *lab.Lab, node string, left time.Duration) {
 func awaitReservation(t *testing.T, l *lab.Lab, node string) {
 	t.Helper()
 	vm, _ := state(t, l).Instance(node)
-	start := vm.Terminates.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
+	awaitReservedFrom(t, l, node, vm.Terminates)
+}
+
+// awaitReservedFrom waits until a reservation of ours keeps jobs off a node from the
+// minute of that time on.
+func awaitReservedFrom(t *testing.T, l *lab.Lab, node string, from time.Time) {
+	t.Helper()
+	start := from.Truncate(time.Minute).UTC().Format("2006-01-02T15:04:05")
 	awaitShown(t, time.Minute, "a reservation of "+node+" from "+start, func() (string, bool) {
 		all := ask(t, l, "scontrol", "show", "reservation", "-o")
 		for line := range strings.Lines(all) {

@@ -55,6 +55,26 @@ func TestNodesThatDidNotComeInTimeAreFreeAgainAndTheirRequestIsWithdrawn(t *test
 	cancelForGood(t, l, id)
 }
 
+// Slurm itself ends a job by its deadline only while it has no nodes.
+func TestAJobThatCannotMeetItsDeadlineAnyMoreEndsWhileItWaits(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=10", "--deadline=now+11minutes")
+	awaitRequest(t, l, "alpha-a3-job-"+id)
+	awaitJob(t, l, 5*time.Minute, id, "JobState", "DEADLINE")
+	assert.Contains(t, jobField(t, l, id, "AdminComment"), "(--deadline ")
+	awaitNothingLeft(t, l)
+}
+
+func TestAJobsCommentShortensItsWait(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "provision_timeout: 3600, on_provision_timeout: hold"})
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=15", "--comment=run 3, slurmflex:wait=10s")
+	awaitJob(t, l, time.Minute, id, "Reason", "JobHeldAdmin")
+	assert.Contains(t, jobField(t, l, id, "AdminComment"), "(slurmflex:wait 00:00:10)")
+	cancelForGood(t, l, id)
+}
+
 func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
 	t.Parallel()
 	for then, held := range map[string]string{"requeue": "BeginTime", "hold": "JobHeldAdmin", "cancel": ""} {

@@ -18,7 +18,7 @@ func roaming(w *world, comment string) {
 	w.slurm.cfg.FlexSetOf("alpha-a3-0").Flex.FallbackAfter = time.Hour
 	w.slurm.maxTime = slurm.Limit{Kind: slurm.Unlimited}
 	w.waiting(8, "train", "alpha-a3-0")
-	w.slurm.jobs[8].Start = time.Now()
+	w.slurm.jobs[8].Start, w.slurm.jobs[8].Priority = time.Now(), 1
 	w.slurm.comment[8] = comment
 	w.begin()
 }
@@ -33,12 +33,15 @@ const twoPartitions = "flex-start: [partitions train,shared]"
 func TestAJobMovesWhenFallbackAfterIsOver(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		roaming(w, twoPartitions)
-		w.passes(2, 59*time.Minute)
+		w.passes(1, 59*time.Minute)
+		w.passes(1, 0)
 		require.Equal(t, slurm.JobConfiguring, w.slurm.jobs[8].State)
-		w.passes(1, time.Minute)
-		w.passes(2, time.Second)
+		time.Sleep(time.Minute)
+		w.passes(1, 0)
 		j := w.slurm.jobs[8]
-		assert.Equal(t, slurm.JobPending, j.State)
+		require.Equal(t, slurm.JobPending, j.State)
+		j.Partition = "train,shared" // as Slurm shows it again
+		w.passes(2, time.Second)
 		assert.Equal(t, "shared", j.Partition)
 		assert.Equal(t, memo.Move{From: "train", To: []string{"shared"}, Waited: w.chain().Moved.Waited, At: w.chain().Moved.At}, w.chain().Moved)
 		assert.Equal(t, []string{"train", "shared"}, w.chain().List)

@@ -61,6 +61,8 @@ func TestAJobWhosePartitionsCannotBeRememberedStays(t *testing.T) {
 		w.passes(3, time.Minute)
 		assert.Equal(t, slurm.JobConfiguring, w.slurm.jobs[8].State)
 		assert.Equal(t, "an admin's", w.slurm.comment[8])
+		require.Error(t, w.returnNodes(t.Context(), plan.ReturnNodes{OfJob: plan.OfJob{Job: 8}, Nodes: []string{"alpha-a3-0"}, Leaving: &memo.Chain{}}))
+		assert.Equal(t, slurm.JobConfiguring, w.slurm.jobs[8].State)
 
 		j := w.slurm.jobs[8]
 		j.State, j.Nodes, j.Partition = slurm.JobPending, nil, "train,shared"

@@ -91,10 +91,10 @@ type ChangePartitions struct {
 
 func (a ChangePartitions) About() Subject { return Subject{Kind: "change_partitions", Job: a.Job} }
 func (a ChangePartitions) String() string {
-	if len(a.To) == 0 {
-		return fmt.Sprintf("remember the partitions %s of job %s", strings.Join(a.Chain.List, ","), a.Name)
+	if len(a.To) > 0 {
+		return fmt.Sprintf("move job %s to %s of its partitions %s", a.Name, strings.Join(a.To, ","), strings.Join(a.Chain.List, ","))
 	}
-	return fmt.Sprintf("move job %s to %s of its partitions %s", a.Name, strings.Join(a.To, ","), strings.Join(a.Chain.List, ","))
+	return fmt.Sprintf("remember the partitions %s of job %s", strings.Join(a.Chain.List, ","), a.Name)
 }
 
 // CommentJob writes a job's AdminComment, which its owner sees in scontrol show job

@@ -45,7 +45,9 @@ func jobVerbs() []jobVerb {
 		}},
 		{"set the partitions", func(t *testing.T, c *Client, id uint32) error {
 			return c.SetJobPartitions(t.Context(), id, []string{"train"}, false)
-		}, func(address string) []string { return []string{"scontrol", "update", "jobid=" + address, "partition=train"} }},
+		}, func(address string) []string {
+			return []string{"scontrol", "update", "jobid=" + address, "partition=train"}
+		}},
 		{"notify", func(t *testing.T, c *Client, id uint32) error {
 			return c.NotifyJob(t.Context(), id, "a note")
 		}, func(address string) []string { return []string{"scontrol", "--", "notify", address, "a note"} }},

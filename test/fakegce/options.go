@@ -73,6 +73,10 @@ type Switches struct {
 	ZonalOperationTypes bool `json:"zonalOperationTypes,omitempty"`
 	// NoClientOperationID: operations do not repeat the call's requestId.
 	NoClientOperationID bool `json:"noClientOperationID,omitempty"`
+	// PendingInstances: the instances that a queued request waits for are listed,
+	// as PENDING. Compute's page "Instance life cycle" says so of flex-start
+	// instances of groups, and of resize requests nothing.
+	PendingInstances bool `json:"pendingInstances,omitempty"`
 	// NoStaging: instances go from PROVISIONING to RUNNING directly.
 	NoStaging bool `json:"noStaging,omitempty"`
 	// NoActionOnceCreated: an instance's currentAction is NONE from the moment

@@ -41,7 +41,7 @@ type warning struct {
 // end is an error, never a shorter list. It does not use Google's own List, which sends
 // its calls without the caller's context (compute v1.72.0) and passes over the warnings
 // of a page that has no items; nor Google's types, which take three times as long to read.
-func (c *Client) readAll(ctx context.Context, collection string, query url.Values, items func(stream) error, page func(head) error) error {
+func (c *Client) readAll(ctx context.Context, collection string, query url.Values, items func(*stream) error, page func(head) error) error {
 	query.Set("maxResults", pageSize)
 	below := "projects/" + url.PathEscape(c.project) + "/" + collection
 	given := map[string]bool{}
@@ -78,7 +78,7 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 }
 
 // readPage reads a page, whose items are for items to read.
-func readPage(body []byte, items func(stream) error) (p head, err error) {
+func readPage(body []byte, items func(*stream) error) (p head, err error) {
 	s := streamOf(body)
 	err = s.members(func(key string) error {
 		switch key {
@@ -93,7 +93,8 @@ func readPage(body []byte, items func(stream) error) (p head, err error) {
 		case "unreachables":
 			return s.read(&p.unreachables)
 		}
-		return s.skip()
+		s.next()
+		return nil
 	})
 	return p, err
 }

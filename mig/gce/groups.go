@@ -125,7 +125,7 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 		})
 	}
 	err = side.Wait()
-	var there []mig.Group
+	there := groups[:0]
 	for i, g := range groups {
 		if !missing[i] {
 			there = append(there, g)
@@ -168,7 +168,7 @@ func (m listedGroup) name() string { return m.Name }
 
 // listGroups reads the selected groups of one region, without their requests.
 func (c *Client) listGroups(ctx context.Context, cluster, region string, said *saying[mig.Group], selected selection) ([]mig.Group, error) {
-	var groups distinct[mig.Group]
+	groups := distinct[mig.Group]{all: make([]mig.Group, 0, len(said.before))}
 	ctx = calling(ctx, "regionInstanceGroupManagers.list")
 	query := url.Values{"filter": {namesOf(cluster)}, "fields": {groupFields}}
 	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, func(s *stream) error {

@@ -88,7 +88,11 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 			continue
 		}
 		c.makers.note(region, seen, c.settled.has, now)
-		instances = append(instances, settle(seen)...)
+		if there := settle(seen); instances == nil {
+			instances = there
+		} else {
+			instances = append(instances, there...)
+		}
 	}
 	slices.SortFunc(instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
 	return instances, unseen

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -135,11 +134,7 @@ func (c *Client) answer(ctx context.Context, verb, path string, query url.Values
 	if err != nil {
 		return nil, nil, err
 	}
-	defer resp.Body.Close()
-	body := make([]byte, resp.ContentLength) // wire has read it whole
-	if _, err := io.ReadFull(resp.Body, body); err != nil {
-		return nil, nil, err
-	}
+	body := resp.Body.(whole).text // wire has read it
 	return resp.Header, body, googleapi.CheckResponseWithBody(resp, body)
 }
 
@@ -193,7 +188,11 @@ func perRegion[T any](regions []string, read func(region string) ([]T, error)) (
 			unseen[region] = errs[i]
 			continue
 		}
-		all = append(all, found[i]...)
+		if all == nil {
+			all = found[i]
+		} else {
+			all = append(all, found[i]...)
+		}
 	}
 	return all, unseen
 }

@@ -116,7 +116,10 @@ func cutAtKeys(text string, keys ...string) string {
 // freeText is the text after the first " key=" in a line, up to any of the keys
 // that may follow it; "" when there is none.
 func freeText(line, key string, next ...string) string {
-	_, text, _ := cutKey(line, key)
+	_, text, found := cutKey(line, key)
+	if !found {
+		return ""
+	}
 	return strings.TrimSpace(cutAtKeys(text, next...))
 }
 

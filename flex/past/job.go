@@ -164,7 +164,6 @@ func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 
 // seeMachines notes machines that were made for the job, and when all are up.
 func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
-	names, _ := slurm.Expand(j.Nodes)
 	made, up := 0, 0
 	var last time.Time
 	for _, r := range rows {
@@ -181,11 +180,16 @@ func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*vie
 			up += r.Count
 		}
 	}
+	comes := up > 0 && !slurm.JobState(j.State).AtWork()
+	if made <= j.machines && !comes {
+		return
+	}
+	names, _ := slurm.Expand(j.Nodes)
 	if made > j.machines {
 		j.note(last, Granted, fmt.Sprintf("%d of %s", made, view.Count(len(names), "node")))
 		j.machines = made
 	}
-	if up == len(names) && up > 0 && !slurm.JobState(j.State).AtWork() {
+	if comes && up == len(names) {
 		j.once(at, Booted, j.Nodes)
 	}
 }

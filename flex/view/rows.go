@@ -207,8 +207,10 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
 		row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
 		for _, in := range machines {
-			if kept := b.keptTo(*in); row.State == Idle && !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
-				row.KeptTo = kept
+			if row.State == Idle {
+				if kept := b.keptTo(*in); !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
+					row.KeptTo = kept
+				}
 			}
 			if made := second(in.Created); row.Since.IsZero() || made.Before(row.Since) {
 				row.Since = made
@@ -246,8 +248,10 @@ func (b *builder) keptTo(in mig.Instance) time.Time {
 
 // boots says until when the machines of a row may boot.
 func (b *builder) boots(row *Row) {
-	set := b.cfg.FlexSetOf(firstOf(row.Nodes))
-	if row.State == Booting && set != nil && set.Flex.BootTimeout > 0 && !row.Since.IsZero() {
+	if row.State != Booting || row.Since.IsZero() {
+		return
+	}
+	if set := b.cfg.FlexSetOf(firstOf(row.Nodes)); set != nil && set.Flex.BootTimeout > 0 {
 		row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
 	}
 }

@@ -78,7 +78,11 @@ func (k *makers) of(id machineID, now time.Time) (group string, known bool) {
 func (k *makers) note(region string, listed []sighting, ours func(mig.GroupID) bool, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	before, known := k.known[region], make(map[machineID]maker, len(listed))
+	before := k.known[region]
+	if len(before) == len(listed) && !slices.ContainsFunc(listed, func(s sighting) bool { return s.asked || !s.known }) {
+		return // they are the same
+	}
+	known := make(map[machineID]maker, len(listed))
 	for _, s := range listed {
 		switch {
 		case s.asked && ours(mig.GroupID{Region: region, Name: s.group}):

@@ -185,16 +185,10 @@ func perRegion[T any](regions []string, read func(region string) ([]T, error)) (
 	unseen = make(map[string]error)
 	for i, region := range regions {
 		if errs[i] != nil {
-			unseen[region] = errs[i]
-			continue
-		}
-		if all == nil {
-			all = found[i]
-		} else {
-			all = append(all, found[i]...)
+			unseen[region], found[i] = errs[i], nil
 		}
 	}
-	return all, unseen
+	return slices.Concat(found...), unseen
 }
 
 // escaped is a path of these parts.

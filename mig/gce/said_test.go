@@ -10,7 +10,7 @@ import (
 	"slurmflex/mig"
 )
 
-func TestWhatAListSaidBeforeIsWhatItSaysAnew(t *testing.T) {
+func TestWhatIsRememberedOfAListIsWhatItSays(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
 		ctx := t.Context()
 		require.NoError(t, w.CreateGroup(ctx, w.spec("alpha-x", 1)))

@@ -75,6 +75,7 @@ type Client struct {
 
 	settled settled
 	makers  makers
+	said    rows
 	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: there was none
 
 	groups           *compute.RegionInstanceGroupManagersClient

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// AnyToken, as Options.Token, has calls carry a token, whichever.
+// AnyToken is the Options.Token that has calls carry a token, whichever.
 const AnyToken = "any"
 
 // tokenPath is where the key of a service account is exchanged for a token, as at

@@ -3,13 +3,13 @@ package fakegce
 import (
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"google.golang.org/api/compute/v1"
-	"regexp"
-	"strconv"
 )
 
 // group is a managed instance group, regional or zonal.

@@ -329,6 +329,10 @@ func TestInvalidFiles(t *testing.T) {
 			"interval: 30s", `compute_endpoint: http://localhost:1/compute`,
 			`18: slurmflex.compute_endpoint: "http://localhost:1/compute" is not http://HOST:PORT or https://HOST; give one of them, without a path`,
 		},
+		"an endpoint that would get tokens in the clear": {
+			"interval: 30s", `{compute_endpoint: "http://10.0.0.5:8900", credentials_file: /etc/key.json}`,
+			`18: slurmflex.compute_endpoint: the tokens of credentials file /etc/key.json would go to http://10.0.0.5:8900 unencrypted; give https://HOST or an address of this host`,
+		},
 		"an endpoint without a scheme": {
 			"interval: 30s", `compute_endpoint: localhost:8080`,
 			`18: slurmflex.compute_endpoint: "localhost:8080" is not http://HOST:PORT or https://HOST; give one of them, without a path`,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"net/url"
 	"strconv"
 	"time"
@@ -23,7 +24,7 @@ type Options struct {
 	CapacityAdvice    bool          // estimate asks Compute's advice.capacity too; default false
 	MetricsByAccount  bool          // the metrics have Slurm's accounts, for anyone who may read them; default false
 	HTTPAddress       string        // host:port of metrics, health and status; default 127.0.0.1:8918
-	ComputeEndpoint   string        // http(s)://host[:port] in place of Google's; empty: Google's
+	ComputeEndpoint   string        // http(s)://host[:port] in place of Google's, which gets tokens of CredentialsFile only; empty: Google's
 	Delegate          Delegate
 	RunDir            string // of the socket and the lock; absolute, default /run/slurmflex
 	StateDir          string // of the history, which is only for people to read; absolute, default /var/lib/slurmflex
@@ -61,8 +62,22 @@ func readOptions(s *section, unset Options) Options {
 		LogLevel:          choice(s, "log_level", "info", "debug", "warn", "error"),
 		CredentialsFile:   s.absolute("credentials_file", unset.CredentialsFile),
 	}
+	if o.CredentialsFile != "" && inClear(o.ComputeEndpoint) {
+		s.problem("compute_endpoint", "the tokens of credentials file %s would go to %s unencrypted; give https://HOST or an address of this host",
+			o.CredentialsFile, o.ComputeEndpoint)
+	}
 	s.finish()
 	return o
+}
+
+// inClear reports whether what is sent to an endpoint leaves this host unencrypted.
+func inClear(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback())
 }
 
 func readDelegate(s *section) Delegate {

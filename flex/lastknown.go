@@ -41,8 +41,8 @@ func (r *regions) recall(snap *plan.Snapshot, all []string) {
 		if err == nil {
 			r.known[region] = plan.LastKnown{
 				At:        snap.Now,
-				Groups:    slices.DeleteFunc(slices.Clone(snap.Groups), func(g mig.Group) bool { return g.Region != region }),
-				Instances: slices.DeleteFunc(slices.Clone(snap.Instances), func(in mig.Instance) bool { return in.Region != region }),
+				Groups:    only(snap.Groups, func(g *mig.Group) bool { return g.Region == region }),
+				Instances: only(snap.Instances, func(in *mig.Instance) bool { return in.Region == region }),
 			}
 			continue
 		}
@@ -59,6 +59,27 @@ func (r *regions) recall(snap *plan.Snapshot, all []string) {
 			r.unread[region] = outage{before.since, err}
 		}
 	}
+}
+
+// only are those of all that are in it, without room for the others; all itself if there
+// are none.
+func only[T any](all []T, in func(*T) bool) []T {
+	n := 0
+	for i := range all {
+		if in(&all[i]) {
+			n++
+		}
+	}
+	if n == len(all) {
+		return all
+	}
+	some := make([]T, 0, n)
+	for i := range all {
+		if in(&all[i]) {
+			some = append(some, all[i])
+		}
+	}
+	return some
 }
 
 // report logs the regions that are read again.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )
 
@@ -29,6 +30,23 @@ func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
 		w.settle()
 		assert.Empty(t, w.owned())
 	})
+}
+
+func TestInstancesThatAreListedWhileTheyWaitForCapacityChangeNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		w.settle()
+		asked := w.mutations()
+		w.passes(300, time.Minute) // longer than any machine may boot
+		assert.Equal(t, asked, w.mutations())
+		assert.Equal(t, slurm.JobConfiguring, w.slurm.queue()[1])
+
+		w.slurm.cancel(1)
+		time.Sleep(time.Minute)
+		w.settle()
+		assert.Empty(t, w.owned())
+	}, func(o *fakegce.Options) { o.Switches.PendingInstances = true })
 }
 
 func TestInstancesThatNoListShowsYetAreNotInsertedTwice(t *testing.T) {

@@ -27,29 +27,34 @@ func (m *missed) complete(snap *plan.Snapshot, cfg *config.Config) {
 	for _, n := range snap.Nodes {
 		up[n.Name] = n.State.Power() == slurm.On
 	}
-	had, there := map[string]bool{}, map[string]bool{}
+	if m.had == nil {
+		m.had = map[string]bool{}
+	}
 	for name := range m.had {
-		had[name] = up[name]
+		m.had[name] = up[name]
 	}
 	for _, in := range snap.Ours(cfg.Cluster) {
-		had[in.Name] = up[in.Name]
+		m.had[in.Name] = up[in.Name]
 	}
 	for _, g := range snap.Groups {
 		for _, r := range g.Requests {
 			for _, name := range r.Instances {
-				had[name] = had[name] || g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded && up[name]
+				m.had[name] = m.had[name] || g.Stamp.Cluster == cfg.Cluster && r.State == mig.Succeeded && up[name]
 			}
 		}
 	}
+	there := make(map[string]bool, len(snap.Instances))
 	for _, in := range snap.Instances {
 		there[in.Name] = there[in.Name] || !in.Broken()
 	}
 	once := map[string]bool{}
 	snap.Missed = map[string]bool{}
-	for name, was := range had {
-		set, _, known := cfg.Find(name)
-		switch {
-		case !was || there[name] || !known || snap.Unseen[set.Region] != nil:
+	for name, was := range m.had {
+		if !was || there[name] {
+			continue
+		}
+		switch set, _, known := cfg.Find(name); {
+		case !known || snap.Unseen[set.Region] != nil:
 		case m.once[name]:
 			snap.Missed[name] = true
 			fallthrough
@@ -57,5 +62,5 @@ func (m *missed) complete(snap *plan.Snapshot, cfg *config.Config) {
 			once[name] = true
 		}
 	}
-	m.had, m.once = had, once
+	m.once = once
 }

@@ -34,6 +34,13 @@ type Node struct {
 // before a known key, so a reason cannot forge a comment.
 func ParseNodes(out []byte) ([]Node, error) {
 	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", parseNode)
+	var partitions []string // of the node before, which are mostly those of the next
+	for i := range nodes {
+		if nodes[i].keepApart(); !slices.Equal(nodes[i].Partitions, partitions) {
+			partitions = cloneAll(nodes[i].Partitions)
+		}
+		nodes[i].Partitions = partitions
+	}
 	var unread Unread
 	if errors.As(err, &unread) {
 		named := map[string]bool{}
@@ -45,6 +52,20 @@ func ParseNodes(out []byte) ([]Node, error) {
 		}
 	}
 	return nodes, err
+}
+
+// keepApart has the node's own words keep none of the output, which is megabytes.
+func (n *Node) keepApart() {
+	for _, word := range []*string{&n.Name, &n.State.Unknown, &n.Reason, &n.ReasonBy, &n.Comment, &n.Extra} {
+		*word = strings.Clone(*word)
+	}
+}
+
+func cloneAll(words []string) (all []string) {
+	for _, word := range words {
+		all = append(all, strings.Clone(word))
+	}
+	return all
 }
 
 // parseNode reads one line. The order of the keys is that of Slurm 22.05 to

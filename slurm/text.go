@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // maxQuoted is how much of Slurm's output an error repeats, in bytes.
@@ -115,7 +116,10 @@ func cutAtKeys(text string, keys ...string) string {
 // freeText is the text after the first " key=" in a line, up to any of the keys
 // that may follow it; "" when there is none.
 func freeText(line, key string, next ...string) string {
-	_, text, _ := cutKey(line, key)
+	_, text, found := cutKey(line, key)
+	if !found {
+		return ""
+	}
 	return strings.TrimSpace(cutAtKeys(text, next...))
 }
 
@@ -123,7 +127,7 @@ func freeText(line, key string, next ...string) string {
 // that begins with a key and its name. No output is an error; none is what the
 // command prints, with exit status 0, when there are no records.
 func readShown[T any](command string, out []byte, none, key string, read reader[T]) ([]T, error) {
-	text := string(out)
+	text := unsafe.String(unsafe.SliceData(out), len(out)) // megabytes, which nobody changes any more
 	switch strings.TrimSpace(text) {
 	case none:
 		return nil, nil

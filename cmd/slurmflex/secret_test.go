@@ -1,11 +1,7 @@
 package main
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
 )
 
 const plantedToken = "ya29.planted-token"
@@ -32,16 +30,13 @@ func (w *world) authenticated(t *testing.T) (wire wireFunc, secret []string, giv
 		fmt.Fprintf(out, `{"access_token":%q,"token_type":"Bearer","expires_in":3600}`, plantedToken)
 	}))
 	t.Cleanup(tokens.Close)
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	file, err := fakegce.ServiceAccountKey("demo", tokens.URL)
 	require.NoError(t, err)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	block := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-	file, err := json.Marshal(map[string]string{
-		"type": "service_account", "project_id": "demo", "private_key_id": "planted-key-id", "private_key": block,
-		"client_email": "slurm@demo.iam.gserviceaccount.com", "token_uri": tokens.URL,
-	})
-	require.NoError(t, err)
+	var key struct {
+		ID  string `json:"private_key_id"`
+		Key string `json:"private_key"`
+	}
+	require.NoError(t, json.Unmarshal(file, &key))
 	require.NoError(t, os.WriteFile(w.path("key.json"), file, 0o600))
 	wire = func(r *http.Request) (*http.Response, error) {
 		if r.Header.Get("Authorization") != "Bearer "+plantedToken {
@@ -51,8 +46,8 @@ func (w *world) authenticated(t *testing.T) (wire wireFunc, secret []string, giv
 		w.cloud.ServeHTTP(answer, r)
 		return answer.Result(), nil
 	}
-	lines := strings.Split(strings.TrimSpace(block), "\n")
-	return wire, append(lines[1:len(lines)-1], plantedToken, "planted-key-id", "assertion="), given
+	lines := strings.Split(strings.TrimSpace(key.Key), "\n")
+	return wire, append(lines[1:len(lines)-1], plantedToken, key.ID, "assertion="), given
 }
 
 func TestNoSecretGetsIntoALogOrOutput(t *testing.T) {

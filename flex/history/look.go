@@ -31,7 +31,7 @@ func newLook(cfg *config.Config, snap plan.Snapshot, p plan.Plan, accounts map[u
 	l := &look{
 		cfg: cfg, snap: snap, plan: p, now: At(snap.Now), accounts: accounts,
 		nodes: make(map[string]slurm.State, len(snap.Nodes)), jobs: make(map[uint32]*slurm.Job, len(snap.Jobs)),
-		atWork: map[string][]*slurm.Job{}, coming: map[string]bool{},
+		atWork: make(map[string][]*slurm.Job, len(snap.Instances)), coming: map[string]bool{},
 		groups: make(map[mig.GroupID]*mig.Group, len(snap.Groups)), machines: make(map[string]*mig.Instance, len(snap.Instances)),
 	}
 	for i := range snap.Nodes {

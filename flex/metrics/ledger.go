@@ -116,9 +116,9 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 			next.failed[key] = true
 		}
 	}
-	requests := map[string][]mig.Request{} // by region/group
+	requests := make(map[mig.GroupID][]mig.Request, len(snap.Groups))
 	for _, g := range snap.Groups {
-		requests[g.Region+"/"+g.Name] = g.Requests
+		requests[g.ID()] = g.Requests
 		for _, r := range g.Requests {
 			if r.State != mig.Failed {
 				continue
@@ -130,9 +130,9 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 			next.failed[key] = true
 		}
 	}
-	nodes := make(map[string]slurm.Node, len(snap.Nodes))
-	for _, n := range snap.Nodes {
-		nodes[n.Name] = n
+	nodes := make(map[string]int, len(snap.Nodes)) // their places, from 1 on
+	for i := range snap.Nodes {
+		nodes[snap.Nodes[i].Name] = i + 1
 	}
 	jobs, held := otherJobs(cfg, snap), heldNodes(cfg, snap)
 	for _, in := range snap.Ours(cfg.Cluster) {
@@ -140,12 +140,15 @@ func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.C
 		if set == nil || in.Created.IsZero() {
 			continue
 		}
-		key, node := machine{in.Region, in.Zone, in.Name, in.Created}, nodes[in.Name]
+		key, node := machine{in.Region, in.Zone, in.Name, in.Created}, slurm.Node{}
+		if at := nodes[in.Name]; at > 0 {
+			node = snap.Nodes[at-1]
+		}
 		use, is := useOf(cfg, in, node, jobs[in.Name] != 0, held[in.Name], snap.Now), seen{registered: history.Registered(node.State) && !in.Leaving()}
 		if use == reused {
 			is.job = jobs[in.Name]
 		}
-		next.machines[key] = l.enterMachine(key, in, set.Name, use, is, requests[in.Region+"/"+in.Group], snap.Now)
+		next.machines[key] = l.enterMachine(key, in, set.Name, use, is, requests[in.GroupID()], snap.Now)
 	}
 	l.machines, l.failed = next.machines, next.failed
 	for _, region := range cfg.FlexRegions() {

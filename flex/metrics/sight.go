@@ -113,8 +113,9 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 // count counts nodes, requests and machines, and returns the number of machines
 // by region that belong to no node.
 func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orphans map[string]int) {
-	known := make(map[string]slurm.Node, len(snap.Nodes))
-	for _, n := range snap.Nodes {
+	known := make(map[string]*slurm.Node, len(snap.Nodes))
+	for i := range snap.Nodes {
+		n := &snap.Nodes[i]
 		if set := cfg.FlexSetOf(n.Name); set != nil {
 			sets[set.Name].nodes[view.Word(n.State)]++
 			known[n.Name] = n
@@ -137,7 +138,7 @@ func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orph
 			orphans[in.Region]++
 		default:
 			set, index, _ := cfg.Find(in.Name)
-			sets[set.Name].enter(in, n, ends[in.Name], set.IsStatic(index), snap.Now)
+			sets[set.Name].enter(in, *n, ends[in.Name], set.IsStatic(index), snap.Now)
 		}
 	}
 	return orphans

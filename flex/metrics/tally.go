@@ -56,7 +56,7 @@ func earlier(a, b time.Time) time.Time {
 // jobEnds is the latest time, by node, until which the time limits let its jobs run.
 func jobEnds(snap plan.Snapshot) map[string]time.Time {
 	const never = 1 << 30 * time.Second // more than thirty years
-	ends := map[string]time.Time{}
+	ends := make(map[string]time.Time, len(snap.Instances))
 	for _, j := range snap.Jobs {
 		if j.Start.IsZero() || !j.State.AtWork() || j.Limit.Kind == slurm.LimitUnknown {
 			continue

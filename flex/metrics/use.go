@@ -56,25 +56,25 @@ func heldNodes(cfg *config.Config, snap plan.Snapshot) map[string]bool {
 // one, which is not on it. A machine of a shared group was requested for any task of the
 // array: a started job does not show whether it was before the machine.
 func otherJobs(cfg *config.Config, snap plan.Snapshot) map[string]uint32 {
-	stamps := make(map[mig.GroupID]mig.Stamp, len(snap.Groups))
-	for _, g := range snap.Groups {
-		stamps[g.ID()] = g.Stamp
+	stamps := make(map[mig.GroupID]*mig.Stamp, len(snap.Groups))
+	for i := range snap.Groups {
+		stamps[snap.Groups[i].ID()] = &snap.Groups[i].Stamp
 	}
-	requestedFor := make(map[string]mig.Stamp, len(snap.Instances))
-	for _, in := range snap.Ours(cfg.Cluster) {
-		requestedFor[in.Name] = in.Stamp
+	requestedFor := make(map[string]*mig.Stamp, len(snap.Instances))
+	for i, in := range snap.Ours(cfg.Cluster) {
+		requestedFor[in.Name] = &snap.Instances[i].Stamp
 		if in.Group != "" {
 			requestedFor[in.Name] = stamps[in.GroupID()]
 		}
 	}
-	others, own := map[string]uint32{}, map[string]bool{}
+	others, own := map[string]uint32{}, make(map[string]bool, len(snap.Instances))
 	for _, j := range snap.Jobs {
 		if !j.State.HoldsNodes() {
 			continue
 		}
 		for _, name := range j.Nodes {
 			switch stamp := requestedFor[name]; {
-			case stamp.Job == 0 && stamp.Array == 0: // a static node, or not ours
+			case stamp == nil || stamp.Job == 0 && stamp.Array == 0: // a static node, or not ours
 			case stamp.IsFor(j.ID, j.Array()):
 				own[name] = true
 			default:

@@ -67,7 +67,12 @@ func (d *Day) Job(name string) (job Job, ok bool) {
 
 // Ended are the jobs that have left Slurm's queue, the last first.
 func (d *Day) Ended() []Job {
-	ended := slices.DeleteFunc(slices.Collect(maps.Values(d.jobs)), func(j Job) bool { return j.EndedAt.IsZero() })
+	var ended []Job
+	for _, j := range d.jobs {
+		if !j.EndedAt.IsZero() {
+			ended = append(ended, j)
+		}
+	}
 	slices.SortFunc(ended, func(a, b Job) int { return b.EndedAt.Compare(a.EndedAt) })
 	return ended
 }

@@ -54,15 +54,15 @@ func (j Job) Events() []Event {
 
 // follow brings the stories of jobs up to date.
 func (d *Day) follow(v view.View) {
-	rows := map[uint32][]view.Row{}
-	for _, r := range v.Rows {
-		for _, id := range r.Jobs {
-			rows[id] = append(rows[id], r)
+	rows := make(map[uint32][]*view.Row, len(v.Jobs))
+	for i := range v.Rows {
+		for _, id := range v.Rows[i].Jobs {
+			rows[id] = append(rows[id], &v.Rows[i])
 		}
 	}
-	groups := map[string]view.Group{}
-	for _, g := range v.Groups {
-		groups[g.Name] = g
+	groups := make(map[string]*view.Group, len(v.Groups))
+	for i := range v.Groups {
+		groups[v.Groups[i].Name] = &v.Groups[i]
 	}
 	ended := d.Ended() // of too many jobs the one that ended first makes room
 	queued := map[uint32]bool{}
@@ -111,7 +111,7 @@ func (d *Day) miss(v view.View, queued map[uint32]bool) {
 }
 
 // see notes what is new about a job in the queue. The rows are those of its nodes.
-func (j *Job) see(at time.Time, rows []view.Row, groups map[string]view.Group) {
+func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
 	state := slurm.JobState(j.State)
 	switch {
 	case state.Waits() && j.placed:
@@ -147,7 +147,10 @@ func (j *Job) see(at time.Time, rows []view.Row, groups map[string]view.Group) {
 }
 
 // seeRequests notes the requests for a row, and their failures.
-func (j *Job) seeRequests(at time.Time, r view.Row, g view.Group) {
+func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
+	if g == nil {
+		g = &view.Group{}
+	}
 	for _, request := range g.Requests {
 		if g.Job == j.ID || request.Name == r.Request {
 			j.once(request.CreatedAt, Requested, fmt.Sprintf("%s for %s (%s/%s)",
@@ -160,15 +163,14 @@ func (j *Job) seeRequests(at time.Time, r view.Row, g view.Group) {
 }
 
 // seeMachines notes machines that were made for the job, and when all are up.
-func (j *Job) seeMachines(at time.Time, rows []view.Row, groups map[string]view.Group) {
-	names, _ := slurm.Expand(j.Nodes)
+func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*view.Group) {
 	made, up := 0, 0
 	var last time.Time
 	for _, r := range rows {
 		if r.Waits() || r.State == view.Lost || r.State == view.Cancelling {
 			continue
 		}
-		if groups[r.Group].Job == j.ID || !j.allocated.IsZero() && !r.Since.Before(j.allocated) {
+		if madeFor(groups[r.Group], j.ID) || !j.allocated.IsZero() && !r.Since.Before(j.allocated) {
 			made += r.Count
 			if r.Since.After(last) {
 				last = r.Since
@@ -178,14 +180,21 @@ func (j *Job) seeMachines(at time.Time, rows []view.Row, groups map[string]view.
 			up += r.Count
 		}
 	}
+	comes := up > 0 && !slurm.JobState(j.State).AtWork()
+	if made <= j.machines && !comes {
+		return
+	}
+	names, _ := slurm.Expand(j.Nodes)
 	if made > j.machines {
 		j.note(last, Granted, fmt.Sprintf("%d of %s", made, view.Count(len(names), "node")))
 		j.machines = made
 	}
-	if up == len(names) && up > 0 && !slurm.JobState(j.State).AtWork() {
+	if comes && up == len(names) {
 		j.once(at, Booted, j.Nodes)
 	}
 }
+
+func madeFor(g *view.Group, job uint32) bool { return g != nil && g.Job == job }
 
 // once notes an event, unless it is known: with that time, or since the job was
 // last requeued.

@@ -137,8 +137,13 @@ func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 				groups[g.ID()] = true
 			}
 		}
+		var last mig.GroupID // neighbours mostly are of one group
+		ours := groups[last]
 		for i, in := range s.Instances {
-			if (groups[in.GroupID()] || in.Group == "" && in.Stamp.Cluster == cluster) && !yield(i, in) {
+			if id := in.GroupID(); id != last {
+				last, ours = id, groups[id]
+			}
+			if (ours || in.Group == "" && in.Stamp.Cluster == cluster) && !yield(i, in) {
 				return
 			}
 		}

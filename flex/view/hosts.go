@@ -27,7 +27,7 @@ func byPlace(a, b Host) int {
 
 // hosts are those of our machines, in the order of their names.
 func (b *builder) hosts() []Host {
-	all := []Host{}
+	all := make([]Host, 0, len(b.snap.Instances))
 	for _, in := range b.snap.Ours(b.cfg.Cluster) {
 		if at := in.Host; at != (mig.Host{}) {
 			all = append(all, Host{in.Name, at.Cluster, at.Block, at.Subblock, at.Host})

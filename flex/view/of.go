@@ -48,10 +48,10 @@ type builder struct {
 
 	unseen map[string]error // the regions that could not be read, also those that snap recalls
 
-	nodes     map[string]slurm.Node
-	machines  map[string][]mig.Instance   // ours, by node
-	holders   map[string][]*slurm.Job     // by node, the most important first
-	owned     map[string]mig.Group        // by region/name
+	nodes     map[string]*slurm.Node
+	machines  map[string][]*mig.Instance // ours, by node
+	holders   map[string][]*slurm.Job    // by node, the most important first
+	owned     map[mig.GroupID]*mig.Group
 	given     map[uint32]plan.ReturnNodes // the jobs whose nodes are returned to Slurm
 	cancelled map[string]bool             // region/group/request
 }
@@ -59,21 +59,21 @@ type builder struct {
 func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 	b := &builder{
 		cfg: cfg, snap: snap, plan: p,
-		nodes:    make(map[string]slurm.Node, len(snap.Nodes)),
-		machines: make(map[string][]mig.Instance, len(snap.Instances)),
+		nodes:    make(map[string]*slurm.Node, len(snap.Nodes)),
+		machines: make(map[string][]*mig.Instance, len(snap.Instances)),
 		holders:  make(map[string][]*slurm.Job, len(snap.Nodes)),
-		owned:    make(map[string]mig.Group, len(snap.Groups)), given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{},
+		owned:    make(map[mig.GroupID]*mig.Group, len(snap.Groups)), given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{},
 	}
-	for _, n := range snap.Nodes {
-		b.nodes[n.Name] = n
+	for i := range snap.Nodes {
+		b.nodes[snap.Nodes[i].Name] = &snap.Nodes[i]
 	}
-	for _, g := range snap.Groups {
-		if g.Stamp.Cluster == cfg.Cluster {
-			b.owned[g.Region+"/"+g.Name] = g
+	for i := range snap.Groups {
+		if g := &snap.Groups[i]; g.Stamp.Cluster == cfg.Cluster {
+			b.owned[g.ID()] = g
 		}
 	}
-	for _, in := range snap.Ours(cfg.Cluster) {
-		b.machines[in.Name] = append(b.machines[in.Name], in)
+	for i, in := range snap.Ours(cfg.Cluster) {
+		b.machines[in.Name] = append(b.machines[in.Name], &snap.Instances[i])
 	}
 	jobs := make([]*slurm.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
@@ -224,8 +224,10 @@ func (b *builder) groups() []Group {
 		names[in.GroupID()] = append(names[in.GroupID()], in.Name)
 	}
 	all := []Group{}
-	for _, key := range slices.Sorted(maps.Keys(b.owned)) {
-		g := b.owned[key]
+	owned := slices.SortedFunc(maps.Values(b.owned), func(a, b *mig.Group) int {
+		return cmp.Or(strings.Compare(a.Region, b.Region), strings.Compare(a.Name, b.Name))
+	})
+	for _, g := range owned {
 		group := Group{
 			Name: g.Name, Region: g.Region, NodeSet: g.Stamp.NodeSet, Job: g.Stamp.Job, Array: g.Stamp.Array, Node: g.Stamp.Node,
 			CreatedAt: second(g.Created), Requests: []Request{},

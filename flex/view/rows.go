@@ -23,7 +23,7 @@ func (b *builder) rows() []Row {
 	for _, g := range b.owned {
 		for _, r := range g.Live() {
 			if key := g.Region + "/" + g.Name + "/" + r.Name; !served[key] && !b.arrived(r) {
-				all = append(all, b.unserved(g, r, key))
+				all = append(all, b.unserved(*g, r, key))
 			}
 		}
 	}
@@ -85,8 +85,7 @@ func (b *builder) waiting(w plan.Wait) Row {
 	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
 	row.Failed, row.NextAt = w.Failed, second(w.Next)
 	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), string(w.By), string(w.Then)
-	group := b.owned[w.Region+"/"+w.Group]
-	for _, r := range group.Requests {
+	for _, r := range b.requests(w.Region, w.Group) {
 		if r.Message != "" && (w.Request == "" && !r.State.Live() || r.Name == w.Request) {
 			row.Error, row.Cause = r.Message, causeOf(r.Cause)
 		}
@@ -124,6 +123,14 @@ func causeOf(c mig.Cause) string {
 	return c.String()
 }
 
+// requests are those of a group of ours.
+func (b *builder) requests(region, group string) []mig.Request {
+	if g := b.owned[mig.GroupID{Region: region, Name: group}]; g != nil {
+		return g.Requests
+	}
+	return nil
+}
+
 // arrived reports whether each instance of the request exists.
 func (b *builder) arrived(r mig.Request) bool {
 	for _, name := range r.Instances {
@@ -155,7 +162,8 @@ type likeness struct {
 	nodeset, region, zone, group string
 	state                        State
 	ends, maintained             time.Time
-	jobs                         string
+	job                          uint32 // the first of those that hold them
+	jobs                         string // the others
 	static                       bool
 	lease                        time.Duration
 }
@@ -167,8 +175,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		if lost[name] {
 			continue
 		}
-		for i := range machines {
-			in := &machines[i]
+		for _, in := range machines {
 			key := likeness{
 				region: in.Region, zone: in.Zone, group: in.Group, state: b.stateOf(*in),
 				ends: second(in.Until()), static: b.isStatic(name), lease: b.askedFor(*in),
@@ -179,7 +186,11 @@ func (b *builder) leases(lost map[string]bool) []Row {
 			if set := b.cfg.FlexSetOf(name); set != nil {
 				key.nodeset = set.Name
 			}
-			for _, j := range b.holders[name] {
+			for i, j := range b.holders[name] {
+				if i == 0 {
+					key.job = j.ID
+					continue
+				}
 				key.jobs += strconv.FormatUint(uint64(j.ID), 10) + ","
 			}
 			alike[key] = append(alike[key], in)
@@ -187,17 +198,19 @@ func (b *builder) leases(lost map[string]bool) []Row {
 	}
 	var all []Row
 	for key, machines := range alike {
-		var names []string
-		for _, in := range machines {
-			names = append(names, in.Name)
+		names := make([]string, len(machines))
+		for i, in := range machines {
+			names[i] = in.Name
 		}
 		slices.Sort(names)
 		row := b.row(names)
 		row.NodeSet, row.Region, row.Zone, row.Group = key.nodeset, key.region, key.zone, key.group
 		row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
 		for _, in := range machines {
-			if kept := b.keptTo(*in); row.State == Idle && !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
-				row.KeptTo = kept
+			if row.State == Idle {
+				if kept := b.keptTo(*in); !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
+					row.KeptTo = kept
+				}
 			}
 			if made := second(in.Created); row.Since.IsZero() || made.Before(row.Since) {
 				row.Since = made
@@ -212,7 +225,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 // askedFor is the lease that a machine was asked for with; 0 if no request on
 // record says so.
 func (b *builder) askedFor(in mig.Instance) (lease time.Duration) {
-	for _, r := range b.owned[in.Region+"/"+in.Group].Requests {
+	for _, r := range b.requests(in.Region, in.Group) {
 		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled {
 			lease = r.Duration
 		}
@@ -226,13 +239,19 @@ func (b *builder) keptTo(in mig.Instance) time.Time {
 	if !ok || set.Flex == nil || set.IsStatic(index) {
 		return time.Time{}
 	}
-	return second(plan.KeptUntil(set, b.nodes[in.Name], in.Until()))
+	var node slurm.Node
+	if n := b.nodes[in.Name]; n != nil {
+		node = *n
+	}
+	return second(plan.KeptUntil(set, node, in.Until()))
 }
 
 // boots says until when the machines of a row may boot.
 func (b *builder) boots(row *Row) {
-	set := b.cfg.FlexSetOf(firstOf(row.Nodes))
-	if row.State == Booting && set != nil && set.Flex.BootTimeout > 0 && !row.Since.IsZero() {
+	if row.State != Booting || row.Since.IsZero() {
+		return
+	}
+	if set := b.cfg.FlexSetOf(firstOf(row.Nodes)); set != nil && set.Flex.BootTimeout > 0 {
 		row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
 	}
 }

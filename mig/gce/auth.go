@@ -24,7 +24,7 @@ const (
 // one. It lies below rate limit and retries: each attempt of a call gets a
 // token that is valid then, and fetching one costs no rate.
 func (o Options) authenticated(ctx context.Context, base http.RoundTripper) (http.RoundTripper, error) {
-	if o.Endpoint != "" {
+	if o.Endpoint != "" && o.CredentialsFile == "" {
 		return base, nil
 	}
 	creds, err := findCredentials(o.CredentialsFile)

@@ -2,7 +2,6 @@ package gce
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -52,14 +51,10 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 	}
 	parts := make(map[string][]*computepb.Operation) // by scope, such as zones/us-central1-a
 	query := url.Values{"filter": {fmt.Sprintf("operationGroupId = %q", bulk.GetOperationGroupId())}}
-	err := c.readAll(calling(ctx, "globalOperations.aggregatedList"), "aggregated/operations", query, func(s stream) error {
+	err := c.readAll(calling(ctx, "globalOperations.aggregatedList"), "aggregated/operations", query, func(s *stream) error {
 		return s.members(func(scope string) error {
-			var text json.RawMessage
-			if err := s.read(&text); err != nil {
-				return err
-			}
 			var list computepb.OperationsScopedList
-			if err := understand(text, &list); err != nil {
+			if err := understand(s.next(), &list); err != nil {
 				return err
 			}
 			parts[scope] = append(parts[scope], list.GetOperations()...)

@@ -38,13 +38,12 @@ const (
 type Options struct {
 	Project string // the project's id
 
-	// Endpoint is the scheme and host of an API that wants no authentication,
-	// such as http://127.0.0.1:8900. Empty means Google's own, with
-	// Application Default Credentials.
+	// Endpoint is the scheme and host of another API than Google's own, such as
+	// http://127.0.0.1:8900. It gets a token only of a CredentialsFile.
 	Endpoint string
 
-	// CredentialsFile is a file of Google credentials, used instead of the
-	// Application Default Credentials.
+	// CredentialsFile is a file of Google credentials. Without it, Google's own
+	// API gets the Application Default Credentials.
 	CredentialsFile string
 
 	// Transport carries the calls, nil for a default one over TCP.
@@ -76,6 +75,7 @@ type Client struct {
 
 	settled settled
 	makers  makers
+	said    rows
 	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: there was none
 
 	groups           *compute.RegionInstanceGroupManagersClient

@@ -2,11 +2,6 @@ package gce
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
+	"slurmflex/test/fakegce"
 	"slurmflex/test/must"
 )
 
@@ -85,14 +81,8 @@ func newTokenServer(t *testing.T, status int) *tokenServer {
 // from that server.
 func serviceAccount(t *testing.T, tokens *tokenServer) string {
 	t.Helper()
-	key := must.Get(rsa.GenerateKey(rand.Reader, 2048))
-	content := must.Get(json.Marshal(map[string]string{
-		"type": "service_account", "project_id": "p", "private_key_id": "1",
-		"private_key":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must.Get(x509.MarshalPKCS8PrivateKey(key))})),
-		"client_email": "slurm@p.iam.gserviceaccount.com", "token_uri": tokens.URL,
-	}))
 	file := filepath.Join(t.TempDir(), "key.json")
-	must.Do(os.WriteFile(file, content, 0o600))
+	must.Do(os.WriteFile(file, must.Get(fakegce.ServiceAccountKey("p", tokens.URL)), 0o600))
 	return file
 }
 
@@ -160,13 +150,19 @@ func TestCredentialsThatGoogleRefusesAreAMatterOfPermission(t *testing.T) {
 	assert.Empty(t, api.hosts)
 }
 
-func TestWithAnEndpointNothingIsAuthenticated(t *testing.T) {
+func TestAnEndpointGetsNoTokenOfTheDefaultCredentials(t *testing.T) {
 	bare(t)
-	api := &google{script: answers(ok(done))}
+	api := &google{script: answers(ok(done), ok(done))}
 	c := clientOf(t, api, func(o *Options) { o.Endpoint = "http://127.0.0.1:8900/" })
 	require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
 	assert.Equal(t, []string{"http://127.0.0.1:8900"}, api.hosts)
 	assert.Equal(t, []string{""}, api.tokens)
+
+	c = clientOf(t, api, func(o *Options) {
+		o.Endpoint, o.CredentialsFile = "https://compute.test", serviceAccount(t, newTokenServer(t, http.StatusOK))
+	})
+	require.NoError(t, c.DeleteGroup(t.Context(), testRegion, "g"))
+	assert.Equal(t, "Bearer secret", api.tokens[1], "what the admin names for it")
 }
 
 func TestACallThatWouldWaitForTheRateBeyondItsTimeIsNotSent(t *testing.T) {

@@ -26,7 +26,7 @@ const sideBySide = 16
 // its groups are returned.
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		return c.groupsIn(ctx, cluster, region, &c.settled, func(m listedGroup, wrong faulty) (mig.Stamp, bool) {
+		return c.groupsIn(ctx, cluster, region, &c.settled, &c.said.groups, func(m listedGroup, wrong faulty) (mig.Stamp, bool) {
 			return stampOf(cluster, m.Description, wrong)
 		})
 	})
@@ -40,7 +40,7 @@ func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (
 // anything could not be read is in unseen, as with Groups.
 func (c *Client) Foreign(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
-		groups, err := c.groupsIn(ctx, cluster, region, new(settled), func(m listedGroup, _ faulty) (mig.Stamp, bool) {
+		groups, err := c.groupsIn(ctx, cluster, region, new(settled), new(said[mig.Group]), func(m listedGroup, _ faulty) (mig.Stamp, bool) {
 			_, _, foreign := mig.ParseForeign(cluster, m.Name)
 			return mig.Stamp{}, foreign && m.Description == ""
 		})
@@ -73,7 +73,7 @@ func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Grou
 }
 
 // selection says whether a group is one of those that are read, and which stamp
-// it has.
+// it has. It goes by the group's text alone.
 type selection func(listedGroup, faulty) (mig.Stamp, bool)
 
 // stampOf reads the stamp that a description should be, and reports whether it is
@@ -91,9 +91,9 @@ func stampOf(cluster, description string, wrong faulty) (mig.Stamp, bool) {
 }
 
 // groupsIn reads the selected groups of one region and their requests.
-func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *settled, selected selection) ([]mig.Group, error) {
+func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *settled, said *said[mig.Group], selected selection) ([]mig.Group, error) {
 	begun := time.Now()
-	groups, err := c.listGroups(ctx, cluster, region, selected)
+	groups, err := c.listGroups(ctx, cluster, region, said.begin(cluster+"/"+region), selected)
 	if err != nil {
 		return nil, failure("list groups of", region, reading, err)
 	}
@@ -125,7 +125,7 @@ func (c *Client) groupsIn(ctx context.Context, cluster, region string, known *se
 		})
 	}
 	err = side.Wait()
-	var there []mig.Group
+	there := groups[:0]
 	for i, g := range groups {
 		if !missing[i] {
 			there = append(there, g)
@@ -167,22 +167,33 @@ type listedGroup struct {
 func (m listedGroup) name() string { return m.Name }
 
 // listGroups reads the selected groups of one region, without their requests.
-func (c *Client) listGroups(ctx context.Context, cluster, region string, selected selection) ([]mig.Group, error) {
-	var groups distinct[mig.Group]
+func (c *Client) listGroups(ctx context.Context, cluster, region string, said *saying[mig.Group], selected selection) ([]mig.Group, error) {
+	groups := distinct[mig.Group]{all: make([]mig.Group, 0, len(said.before))}
 	ctx = calling(ctx, "regionInstanceGroupManagers.list")
 	query := url.Values{"filter": {namesOf(cluster)}, "fields": {groupFields}}
-	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, func(s stream) error {
-		return eachRow(s, func(m listedGroup, wrong faulty) error {
-			stamp, ok := selected(m, wrong)
-			if !ok {
-				return nil
+	err := c.readAll(ctx, escaped("regions", region, "instanceGroupManagers"), query, func(s *stream) error {
+		return eachText(s, func(text []byte) error {
+			ok := true
+			g, err := said.row("", text, func() (g mig.Group, whole bool, err error) {
+				m, wrong, err := readRow[listedGroup](text)
+				var stamp mig.Stamp
+				if stamp, ok = selected(m, wrong); ok {
+					g = groupOf(m, region, stamp, wrong)
+				}
+				return g, ok && len(wrong) == 0, err
+			})
+			if err != nil || !ok {
+				return err
 			}
-			if other := groups.add(m.Name, groupOf(m, region, stamp, wrong)); other != nil {
+			if other := groups.add(thing{name: g.Name}, g); other != nil {
 				other.Unread = contradiction
 			}
 			return nil
 		})
 	}, nil)
+	if err == nil {
+		said.end()
+	}
 	return groups.all, err
 }
 

@@ -65,7 +65,7 @@ func (m listedInstance) name() string { return m.Name }
 // region of which anything else could not be read is in unseen, with the reason,
 // and none of its instances are returned.
 func (c *Client) Instances(ctx context.Context, cluster string, regions []string) (instances []mig.Instance, unseen map[string]error) {
-	v := view{cluster: cluster, seen: make(map[string][]*sighting), missed: make(map[string]error)}
+	v := view{cluster: cluster, seen: make(map[string][]sighting), missed: make(map[string]error), said: c.said.instances.begin(cluster)}
 	for _, region := range regions {
 		v.seen[region] = nil
 	}
@@ -78,6 +78,7 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 	query := url.Values{"filter": {namesOf(cluster)}, "fields": {aggregated + ",items/*/instances(" + fields + ")"}}
 	err := c.readAll(ctx, "aggregated/instances", query, v.addItems, v.add)
 	if err == nil {
+		v.said.end()
 		err = c.findMakers(ctx, &v)
 	}
 	unseen = make(map[string]error)
@@ -87,7 +88,11 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 			continue
 		}
 		c.makers.note(region, seen, c.settled.has, now)
-		instances = append(instances, settle(seen)...)
+		if there := settle(seen); instances == nil {
+			instances = there
+		} else {
+			instances = append(instances, there...)
+		}
 	}
 	slices.SortFunc(instances, func(a, b mig.Instance) int { return strings.Compare(a.Name, b.Name) })
 	return instances, unseen
@@ -112,8 +117,8 @@ func (c *Client) findMakers(ctx context.Context, v *view) error {
 		return err
 	}
 	for _, seen := range v.seen {
-		for _, s := range seen {
-			if !s.known {
+		for i := range seen {
+			if s := &seen[i]; !s.known {
 				from, listed := found[s.id]
 				if !listed {
 					from.unread = "metadata: not listed"
@@ -133,42 +138,54 @@ const waitsForCapacity = "PENDING"
 // view is what the pages read so far show of the regions asked for.
 type view struct {
 	cluster string                         // whose names count
-	seen    map[string][]*sighting         // by region; its keys are the regions asked for
+	seen    map[string][]sighting          // by region; its keys are the regions asked for
 	missed  map[string]error               // by region: why what was seen is not all
 	pages   int                            // that the list had so far
 	told    bool                           // the list has the instances' metadata
 	made    func(machineID) (string, bool) // which group made an instance, if that is known
+	said    *saying[*shown]
 }
 
-// sighting is an instance of a list.
-type sighting struct {
+// shown is what a list says of an instance, by itself. It does not change.
+type shown struct {
 	mig.Instance
 	id    machineID
 	stamp mig.Stamp // of its labels, if that is the cluster's
-	known bool      // which group made it
-	asked bool      // that was read just now
 }
 
-// learn takes the maker from the instance's metadata.
+// sighting is an instance of a list, with who made it.
+type sighting struct {
+	*shown
+	group  string
+	known  bool   // which group made it
+	asked  bool   // that was read just now
+	unread string // why it is not known
+}
+
+// learn takes the maker from what the instance's metadata say.
 func (s *sighting) learn(from trace) {
-	if from.unread != "" {
-		s.Unread = cmp.Or(s.Unread, from.unread)
-		return
+	s.group, s.unread = from.group, from.unread
+	s.known, s.asked = s.unread == "", s.unread == ""
+}
+
+// instance is all that was seen of it.
+func (s *sighting) instance() mig.Instance {
+	in := s.Instance
+	in.Group, in.Unread = s.group, cmp.Or(in.Unread, s.unread)
+	if in.Group == "" {
+		in.Stamp = s.stamp
 	}
-	s.Group, s.known, s.asked = groupThatMade(from.metadata, s.Region), true, true
+	return in
 }
 
 // settle are the instances that are there, each once.
-func settle(seen []*sighting) []mig.Instance {
-	there := distinct[mig.Instance]{make([]mig.Instance, 0, len(seen)), make(map[string]int, len(seen))}
+func settle(seen []sighting) []mig.Instance {
+	there := distinct[mig.Instance]{make([]mig.Instance, 0, len(seen)), make(map[thing]int, len(seen))}
 	for _, s := range seen {
-		if s.Group != "" && s.Status == waitsForCapacity {
+		if s.group != "" && s.Status == waitsForCapacity {
 			continue
 		}
-		if s.Group == "" {
-			s.Stamp = s.stamp
-		}
-		if other := there.add(s.Zone+"/"+s.Name, s.Instance); other != nil {
+		if other := there.add(thing{s.Zone, s.Name}, s.instance()); other != nil {
 			other.Unread = contradiction
 		}
 	}
@@ -189,13 +206,14 @@ func (v *view) add(p head) error {
 }
 
 // addItems takes in the items of a page.
-func (v *view) addItems(s stream) error {
+func (v *view) addItems(s *stream) error {
 	return eachZone(s, func(region, zone string) error {
 		_, asked := v.seen[region]
-		missed, err := readZone(s, func(m listedInstance, wrong faulty) {
-			if asked {
-				v.addInstance(region, zone, m, wrong)
+		missed, err := readZone(s, func(text []byte) error {
+			if !asked {
+				return nil
 			}
+			return v.addInstance(region, zone, text)
 		})
 		if missed != nil && v.missed[region] == nil {
 			v.missed[region] = fmt.Errorf("zone %s: %w", zone, missed)
@@ -206,7 +224,7 @@ func (v *view) addItems(s stream) error {
 
 // eachZone calls each with the scopes of the aggregated list of what is in zones that
 // comes next, which it is to read.
-func eachZone(s stream, each func(region, zone string) error) error {
+func eachZone(s *stream, each func(region, zone string) error) error {
 	return s.members(func(scope string) error {
 		region, ok := regionOfScope(scope)
 		if !ok {
@@ -216,16 +234,13 @@ func eachZone(s stream, each func(region, zone string) error) error {
 	})
 }
 
-// readZone calls each with the instances that a page has of the zone that comes next.
-// It returns why these are not all, if they are not.
-func readZone(s stream, each func(listedInstance, faulty)) (missed, err error) {
+// readZone calls each with the texts of the instances that a page has of the zone that
+// comes next. It returns why these are not all, if they are not.
+func readZone(s *stream, each func(text []byte) error) (missed, err error) {
 	err = s.members(func(key string) error {
 		switch key {
 		case "instances":
-			err := eachRow(s, func(m listedInstance, wrong faulty) error {
-				each(m, wrong)
-				return nil
-			})
+			err := eachText(s, each)
 			if errors.Is(err, errNameless) {
 				missed, err = err, nil
 			}
@@ -236,25 +251,39 @@ func readZone(s stream, each func(listedInstance, faulty)) (missed, err error) {
 			missed = cmp.Or(missed, incomplete(w))
 			return err
 		}
-		return s.skip()
+		s.next()
+		return nil
 	})
 	return missed, err
 }
 
-func (v *view) addInstance(region, zone string, m listedInstance, wrong faulty) {
-	if !strings.HasPrefix(m.Name, v.cluster+"-") {
-		return
+func (v *view) addInstance(region, zone string, text []byte) error {
+	var from trace
+	one, err := v.said.row(zone, text, func() (*shown, bool, error) {
+		m, wrong, err := readRow[listedInstance](text)
+		from = traceOf(m, region, only(wrong, "metadata"))
+		seen := v.shownBy(m, region, zone, wrong)
+		return seen, len(wrong) == 0 && !v.told, err
+	})
+	if err != nil || !strings.HasPrefix(one.Name, v.cluster+"-") {
+		return err
 	}
-	s := &sighting{Instance: instanceOf(m, region, zone, wrong), id: idOf(zone, m)}
+	s := sighting{shown: one}
+	if v.told {
+		s.learn(from)
+	} else {
+		s.group, s.known = v.made(s.id)
+	}
+	v.seen[region] = append(v.seen[region], s)
+	return nil
+}
+
+func (v *view) shownBy(m listedInstance, region, zone string, wrong faulty) *shown {
+	s := &shown{Instance: instanceOf(m, region, zone, wrong), id: idOf(zone, m)}
 	if stamp, ok := mig.StampOfLabels(m.Labels); ok && stamp.Cluster == v.cluster {
 		s.stamp = stamp
 	}
-	if v.told {
-		s.learn(trace{m.Metadata, only(wrong, "metadata").String()})
-	} else {
-		s.Group, s.known = v.made(s.id)
-	}
-	v.seen[region] = append(v.seen[region], s)
+	return s
 }
 
 // only is what is wrong with one field.

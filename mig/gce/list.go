@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -41,7 +40,7 @@ type warning struct {
 // end is an error, never a shorter list. It does not use Google's own List, which sends
 // its calls without the caller's context (compute v1.72.0) and passes over the warnings
 // of a page that has no items; nor Google's types, which take three times as long to read.
-func (c *Client) readAll(ctx context.Context, collection string, query url.Values, items func(stream) error, page func(head) error) error {
+func (c *Client) readAll(ctx context.Context, collection string, query url.Values, items func(*stream) error, page func(head) error) error {
 	query.Set("maxResults", pageSize)
 	below := "projects/" + url.PathEscape(c.project) + "/" + collection
 	given := map[string]bool{}
@@ -78,7 +77,7 @@ func (c *Client) readAll(ctx context.Context, collection string, query url.Value
 }
 
 // readPage reads a page, whose items are for items to read.
-func readPage(body []byte, items func(stream) error) (p head, err error) {
+func readPage(body []byte, items func(*stream) error) (p head, err error) {
 	s := streamOf(body)
 	err = s.members(func(key string) error {
 		switch key {
@@ -93,7 +92,8 @@ func readPage(body []byte, items func(stream) error) (p head, err error) {
 		case "unreachables":
 			return s.read(&p.unreachables)
 		}
-		return s.skip()
+		s.next()
+		return nil
 	})
 	return p, err
 }
@@ -134,11 +134,7 @@ func (c *Client) answer(ctx context.Context, verb, path string, query url.Values
 	if err != nil {
 		return nil, nil, err
 	}
-	defer resp.Body.Close()
-	body := make([]byte, resp.ContentLength) // wire has read it whole
-	if _, err := io.ReadFull(resp.Body, body); err != nil {
-		return nil, nil, err
-	}
+	body := resp.Body.(whole).text // wire has read it
 	return resp.Header, body, googleapi.CheckResponseWithBody(resp, body)
 }
 
@@ -189,12 +185,10 @@ func perRegion[T any](regions []string, read func(region string) ([]T, error)) (
 	unseen = make(map[string]error)
 	for i, region := range regions {
 		if errs[i] != nil {
-			unseen[region] = errs[i]
-			continue
+			unseen[region], found[i] = errs[i], nil
 		}
-		all = append(all, found[i]...)
 	}
-	return all, unseen
+	return slices.Concat(found...), unseen
 }
 
 // escaped is a path of these parts.

@@ -31,7 +31,7 @@ const (
 // in a MIG".
 type makers struct {
 	mu    sync.Mutex
-	known map[machineID]maker
+	known map[string]map[machineID]maker // by region
 }
 
 // machineID tells a machine from all others, also from later ones of its name.
@@ -44,10 +44,14 @@ type maker struct {
 	until time.Time // when to read that again; zero: never
 }
 
-// trace is what shows an instance's maker, or why it does not.
-type trace struct {
-	metadata
-	unread string
+// trace is what an instance's metadata say of its maker, or why they do not.
+type trace struct{ group, unread string }
+
+func traceOf(m listedInstance, region string, wrong faulty) trace {
+	if len(wrong) > 0 {
+		return trace{unread: wrong.String()}
+	}
+	return trace{group: groupThatMade(m.Metadata, region)}
 }
 
 func idOf(zone string, m listedInstance) machineID {
@@ -65,32 +69,36 @@ func (k *makers) any() bool {
 func (k *makers) of(id machineID, now time.Time) (group string, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	m, ok := k.known[id]
+	m, ok := k.known[regionOf(id.zone)][id]
 	return m.group, ok && (m.until.IsZero() || now.Before(m.until))
 }
 
 // note remembers who made the machines that a list has of a region, and forgets the
 // region's others. ours reports whether a group is one of the cluster's.
-func (k *makers) note(region string, listed []*sighting, ours func(mig.GroupID) bool, now time.Time) {
+func (k *makers) note(region string, listed []sighting, ours func(mig.GroupID) bool, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	known := make(map[machineID]maker, len(listed))
-	for id, m := range k.known {
-		if regionOf(id.zone) != region {
-			known[id] = m
-		}
+	before := k.known[region]
+	if len(before) == len(listed) && !slices.ContainsFunc(listed, func(s sighting) bool { return s.asked || !s.known }) {
+		return // they are the same
 	}
+	known := make(map[machineID]maker, len(listed))
 	for _, s := range listed {
 		switch {
-		case s.asked && ours(s.GroupID()):
-			known[s.id] = maker{group: s.Group}
+		case s.asked && ours(mig.GroupID{Region: region, Name: s.group}):
+			known[s.id] = maker{group: s.group}
 		case s.asked && now.Sub(s.Created) > strangerAge:
-			known[s.id] = maker{s.Group, now.Add(strangerAge)}
+			known[s.id] = maker{s.group, now.Add(strangerAge)}
 		case s.known && !s.asked:
-			known[s.id] = k.known[s.id]
+			known[s.id] = before[s.id]
 		}
 	}
-	k.known = known
+	if k.known == nil {
+		k.known = map[string]map[machineID]maker{}
+	}
+	if k.known[region] = known; len(known) == 0 {
+		delete(k.known, region)
+	}
 }
 
 // makerFields are those of a list of instances that say who made them. What it says
@@ -112,10 +120,12 @@ func (c *Client) readMakers(ctx context.Context, cluster string, names []string,
 	found := map[machineID]trace{}
 	for _, filter := range filters {
 		query := url.Values{"filter": {filter}, "fields": {makerFields}}
-		err := c.readAll(ctx, "aggregated/instances", query, func(s stream) error {
-			return eachZone(s, func(_, zone string) error {
-				_, err := readZone(s, func(m listedInstance, wrong faulty) {
-					found[idOf(zone, m)] = trace{m.Metadata, wrong.String()}
+		err := c.readAll(ctx, "aggregated/instances", query, func(s *stream) error {
+			return eachZone(s, func(region, zone string) error {
+				_, err := readZone(s, func(text []byte) error {
+					m, wrong, err := readRow[listedInstance](text)
+					found[idOf(zone, m)] = traceOf(m, region, wrong)
+					return err
 				})
 				return err
 			})

@@ -223,14 +223,21 @@ func TestAMachineOfNoGroupOfTheClusterIsAskedAboutAgain(t *testing.T) {
 	})
 }
 
+// newcomer has a group of a machine that is known, and a new one, alpha-a3-1, of which
+// no list has been read.
+func (w world) newcomer(t *testing.T) {
+	t.Helper()
+	w.asked(t)
+	time.Sleep(time.Minute)
+	w.group(t)
+	require.Len(t, w.seen(t), 1)
+	require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
+	time.Sleep(time.Minute)
+}
+
 func TestARegionWhoseNewMachinesMakersCannotBeReadIsUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		w.asked(t)
-		time.Sleep(time.Minute)
-		w.group(t)
-		require.Len(t, w.seen(t), 1)
-		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
-		time.Sleep(time.Minute)
+		w.newcomer(t)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Status: http.StatusForbidden, Reason: "forbidden", Message: "no right"}))
 		instances, unseen := w.Instances(t.Context(), "alpha", []string{region})
 		assert.Empty(t, instances)
@@ -240,12 +247,7 @@ func TestARegionWhoseNewMachinesMakersCannotBeReadIsUnseen(t *testing.T) {
 
 func TestAZoneThatIsOutOfReachHasTheNewMachinesOfAnotherListedWithTheirGroup(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		w.asked(t)
-		time.Sleep(time.Minute)
-		w.group(t)
-		require.Len(t, w.seen(t), 1)
-		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
-		time.Sleep(time.Minute)
+		w.newcomer(t)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Unreachable: []string{"europe-west4"}}))
 		instances := w.seen(t)
 		require.Len(t, instances, 2)
@@ -255,12 +257,7 @@ func TestAZoneThatIsOutOfReachHasTheNewMachinesOfAnotherListedWithTheirGroup(t *
 
 func TestANewMachineThatIsNotListedAgainIsUnread(t *testing.T) {
 	inWorld(t, func(t *testing.T, w world) {
-		w.asked(t)
-		time.Sleep(time.Minute)
-		w.group(t)
-		require.Len(t, w.seen(t), 1)
-		require.NoError(t, w.CreateRequest(t.Context(), region, "alpha-x", mig.RequestSpec{Name: "a2", Instances: []string{"alpha-a3-1"}, Duration: time.Hour}))
-		time.Sleep(time.Minute)
+		w.newcomer(t)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Skip: 1, Times: 1, Omitted: "alpha-a3-1"}))
 		instances := w.seen(t)
 		require.Len(t, instances, 2)

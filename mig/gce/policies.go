@@ -45,13 +45,13 @@ func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mi
 	var policies distinct[mig.Policy]
 	ctx = calling(ctx, "resourcePolicies.list")
 	query := url.Values{"filter": {namesOf(cluster)}, "fields": {policyFields}}
-	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, func(s stream) error {
+	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, func(s *stream) error {
 		return eachRow(s, func(m listedPolicy, wrong faulty) error {
 			stamp, ours := stampOf(cluster, m.Description, wrong)
 			if !ours || stamp.Newer() {
 				return nil
 			}
-			if other := policies.add(m.Name, policyOf(m, region, stamp, wrong)); other != nil {
+			if other := policies.add(thing{name: m.Name}, policyOf(m, region, stamp, wrong)); other != nil {
 				other.Unread = contradiction
 			}
 			return nil

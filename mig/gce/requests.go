@@ -55,9 +55,9 @@ func (e *listedError) UnmarshalJSON(text []byte) error {
 func (c *Client) listRequests(ctx context.Context, region, group string) (all []mig.Request, unread string, err error) {
 	var requests distinct[mig.Request]
 	ctx = calling(ctx, "regionInstanceGroupManagerResizeRequests.list")
-	err = c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{"fields": {requestFields}}, func(s stream) error {
+	err = c.readAll(ctx, escaped("regions", region, "instanceGroupManagers", group, "resizeRequests"), url.Values{"fields": {requestFields}}, func(s *stream) error {
 		return eachRow(s, func(m listedRequest, wrong faulty) error {
-			other := requests.add(m.Name, requestOf(m, wrong))
+			other := requests.add(thing{name: m.Name}, requestOf(m, wrong))
 			if other != nil {
 				wrong.note(contradiction, errors.New(string(other.State)+" and "+m.State))
 			}

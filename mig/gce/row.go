@@ -37,21 +37,39 @@ var errNameless = errors.New("answer not understood: a record without a name")
 // eachRow calls each with the records of the array that comes next. A record that is
 // not as it should be costs what of it cannot be read, and not the list. One without a
 // name is an error, which is returned when all are read.
-func eachRow[T named](s stream, each func(T, faulty) error) error {
-	var nameless error
-	err := s.elements(func() error {
-		var one T
-		wrong := faulty{}
-		if text, err := s.take(&one); err != nil {
-			one, wrong = readFields[T](text)
-		}
-		if one.name() == "" {
-			nameless = errNameless
-			return nil
+func eachRow[T named](s *stream, each func(T, faulty) error) error {
+	return eachText(s, func(text []byte) error {
+		one, wrong, err := readRow[T](text)
+		if err != nil {
+			return err
 		}
 		return each(one, wrong)
 	})
+}
+
+// eachText calls each with the texts of these records, as eachRow does with what they say.
+func eachText(s *stream, each func(text []byte) error) error {
+	var nameless error
+	err := s.elements(func() error {
+		err := each(s.next())
+		if errors.Is(err, errNameless) {
+			nameless, err = err, nil
+		}
+		return err
+	})
 	return cmp.Or(err, nameless)
+}
+
+// readRow reads a record, and says what of it cannot be read.
+func readRow[T named](text []byte) (one T, wrong faulty, err error) {
+	wrong = faulty{}
+	if json.Unmarshal(text, &one) != nil {
+		one, wrong = readFields[T](text)
+	}
+	if one.name() == "" {
+		err = errNameless
+	}
+	return one, wrong, err
 }
 
 // readFields reads the fields of a record that can be read, and says which
@@ -79,12 +97,15 @@ func readFields[T any](text []byte) (one T, wrong faulty) {
 // distinct holds each thing of a list once, in the list's order.
 type distinct[T any] struct {
 	all []T
-	at  map[string]int // by what tells things apart
+	at  map[thing]int
 }
+
+// thing is what tells things of a list apart.
+type thing struct{ zone, name string }
 
 // add keeps v, unless it is there already. It returns the one that is, if that is
 // not the same: then nobody can say which of the two holds.
-func (d *distinct[T]) add(key string, v T) (other *T) {
+func (d *distinct[T]) add(key thing, v T) (other *T) {
 	if i, there := d.at[key]; there {
 		if reflect.DeepEqual(d.all[i], v) {
 			return nil
@@ -92,7 +113,7 @@ func (d *distinct[T]) add(key string, v T) (other *T) {
 		return &d.all[i]
 	}
 	if d.at == nil {
-		d.at = map[string]int{}
+		d.at = map[thing]int{}
 	}
 	d.at[key] = len(d.all)
 	d.all = append(d.all, v)

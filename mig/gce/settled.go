@@ -2,7 +2,6 @@ package gce
 
 import (
 	"hash/fnv"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,11 +22,11 @@ const settledAge = 30 * time.Minute
 // may be overlooked; it bears the name that we would give it, and there is no
 // second of that name.
 type settled struct {
-	mu     sync.Mutex
-	groups map[mig.GroupID]settledGroup
-	listed map[mig.GroupID]bool // all groups that there are, settled or not
+	mu      sync.Mutex
+	regions map[string]map[string]settledGroup // the groups that there are, by region and name
 }
 
+// settledGroup is zero for a group that is not settled.
 type settledGroup struct {
 	created  time.Time
 	size     int // the target size when it was last seen
@@ -44,8 +43,8 @@ func (r settledGroup) isOf(g mig.Group, now time.Time) bool {
 func (s *settled) requestsOf(g mig.Group, now time.Time) (requests []mig.Request, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, ok := s.groups[g.ID()]
-	if !ok || !r.isOf(g, now) {
+	r := s.regions[g.Region][g.Name]
+	if !r.isOf(g, now) {
 		return nil, false
 	}
 	return slices.Clone(r.requests), true
@@ -56,43 +55,38 @@ func (s *settled) requestsOf(g mig.Group, now time.Time) (requests []mig.Request
 func (s *settled) note(region string, groups []mig.Group, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := s.groups
-	s.groups = make(map[mig.GroupID]settledGroup, len(old))
-	for id, r := range old {
-		if id.Region != region {
-			s.groups[id] = r
-		}
-	}
-	maps.DeleteFunc(s.listed, func(id mig.GroupID, _ bool) bool { return id.Region == region })
-	if s.listed == nil {
-		s.listed = map[mig.GroupID]bool{}
-	}
+	before, listed := s.regions[region], make(map[string]settledGroup, len(groups))
 	for _, g := range groups {
-		s.listed[g.ID()] = true
-		if len(g.Live()) > 0 || g.Creating > 0 || g.Unread != "" { // the list of requests may lag behind that of groups
-			continue
+		var r settledGroup
+		if len(g.Live()) == 0 && g.Creating == 0 && g.Unread == "" { // the list of requests may lag behind that of groups
+			if r = before[g.Name]; !r.isOf(g, now) {
+				r = settledGroup{g.Created, g.TargetSize, slices.Clone(g.Requests), now.Add(spread(g.Name))}
+			}
+			r.size = g.TargetSize
 		}
-		r, ok := old[g.ID()]
-		if !ok || !r.isOf(g, now) {
-			r = settledGroup{g.Created, g.TargetSize, slices.Clone(g.Requests), now.Add(spread(g.Name))}
-		}
-		r.size = g.TargetSize
-		s.groups[g.ID()] = r
+		listed[g.Name] = r
 	}
+	if s.regions == nil {
+		s.regions = map[string]map[string]settledGroup{}
+	}
+	s.regions[region] = listed
 }
 
 // has reports whether the group was there when its region was last read.
 func (s *settled) has(id mig.GroupID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.listed[id]
+	_, there := s.regions[id.Region][id.Name]
+	return there
 }
 
 // forget has a group's requests read again.
 func (s *settled) forget(region, group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.groups, mig.GroupID{Region: region, Name: group})
+	if _, there := s.regions[region][group]; there {
+		s.regions[region][group] = settledGroup{}
+	}
 }
 
 func spread(name string) time.Duration {

@@ -3,62 +3,124 @@ package gce
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
-// stream reads a text of JSON value by value, each of them once. The text must be
-// valid, as all that wire hands on is.
+// stream goes through a text of JSON value by value. The text must be valid, as all
+// that wire hands on is: so where a value ends is plain, and only those that are read are
+// looked at more closely.
 type stream struct {
 	text []byte
-	in   *json.Decoder
+	at   int
 }
 
-func streamOf(text []byte) stream { return stream{text, json.NewDecoder(bytes.NewReader(text))} }
+func streamOf(text []byte) *stream { return &stream{text: text} }
 
 // read reads the next value into v.
-func (s stream) read(v any) error { return notUnderstood(s.in.Decode(v)) }
+func (s *stream) read(v any) error { return notUnderstood(json.Unmarshal(s.next(), v)) }
 
-// take reads the next value into v and returns its text.
-func (s stream) take(v any) (text []byte, err error) {
-	begin := s.in.InputOffset()
-	err = s.read(v)
-	return bytes.TrimLeft(s.text[begin:s.in.InputOffset()], ",: \t\r\n"), err
+// next passes the next value and returns its text, which is empty at the end.
+func (s *stream) next() []byte {
+	first, begin := s.peek(), s.at
+	switch first {
+	case '"':
+		s.passString()
+	case '{', '[':
+		s.passNested()
+	default:
+		if end := bytes.IndexAny(s.text[begin:], ",]} \t\r\n"); end >= 0 {
+			s.at += end
+		} else {
+			s.at = len(s.text)
+		}
+	}
+	return s.text[begin:s.at]
 }
 
-func (s stream) skip() error { return s.read(new(json.RawMessage)) }
+// passString passes the string that begins here.
+func (s *stream) passString() {
+	for s.at++; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case '\\':
+			s.at++
+		case '"':
+			s.at++
+			return
+		}
+	}
+	s.at = len(s.text)
+}
+
+// passNested passes the object or the array that begins here.
+func (s *stream) passNested() {
+	for depth := 0; s.at < len(s.text); {
+		switch s.text[s.at] {
+		case '"':
+			s.passString()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		s.at++
+		if depth == 0 {
+			return
+		}
+	}
+}
+
+// peek is the first byte of the next value, or what ends a list of them; 0 at the end.
+func (s *stream) peek() byte {
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; c {
+		case ',', ':', ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
 
 // members calls each with the keys of the object that comes next, whose values it is to
 // read. An object that is null has none.
-func (s stream) members(each func(key string) error) error {
+func (s *stream) members(each func(key string) error) error {
 	return s.within('{', func() error {
-		key, err := s.in.Token()
-		if err != nil {
-			return notUnderstood(err)
+		var key string
+		if err := s.read(&key); err != nil {
+			return err
 		}
-		return each(key.(string))
+		return each(key)
 	})
 }
 
 // elements calls each before every element of the array that comes next, which it is to
 // read. An array that is null has none.
-func (s stream) elements(each func() error) error { return s.within('[', each) }
+func (s *stream) elements(each func() error) error { return s.within('[', each) }
 
-func (s stream) within(begin json.Delim, each func() error) error {
-	switch token, err := s.in.Token(); {
-	case err != nil:
-		return notUnderstood(err)
-	case token == nil:
+func (s *stream) within(begin byte, each func() error) error {
+	switch first := s.peek(); first {
+	case begin:
+		s.at++
+	case 'n': // null
+		s.next()
 		return nil
-	case token != json.Token(begin):
-		return fmt.Errorf("answer not understood: %v where a %v should be", token, begin)
+	default:
+		return fmt.Errorf("answer not understood: %q where a %q should be", first, begin)
 	}
-	for s.in.More() {
+	for {
+		switch s.peek() {
+		case 0:
+			return notUnderstood(errors.New("it breaks off"))
+		case '}', ']':
+			s.at++
+			return nil
+		}
 		if err := each(); err != nil {
 			return err
 		}
 	}
-	_, err := s.in.Token()
-	return notUnderstood(err)
 }
 
 func notUnderstood(err error) error {

@@ -2,6 +2,7 @@ package gce
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +28,7 @@ const (
 	answerTime    = 30 * time.Second       // for one attempt
 	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
 	answerLimit   = 64 << 20               // bytes: 500 instances with startup scripts of 64 KiB stay below it
+	likelyLimit   = 1 << 20                // bytes that are made room for because the last answer had them
 	userAgent     = "slurmflex"
 	unnamedMethod = "unknown"
 )
@@ -60,6 +63,7 @@ type wire struct {
 	jitter  func(most time.Duration) time.Duration
 	observe func(method string, status int, took time.Duration)
 	date    *atomic.Int64 // where the time of the last answer is kept, in epoch seconds
+	lengths sync.Map      // of the last answer to each method, which the next is likely to have
 }
 
 func newWire(o Options, next http.RoundTripper, date *atomic.Int64) *wire {
@@ -124,7 +128,11 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := w.next.RoundTrip(out)
 	if err == nil {
-		err = readWhole(resp, answerLimit)
+		method := methodOf(ctx)
+		last, _ := w.lengths.Load(method)
+		likely, _ := last.(int64) // 0 before the first
+		err = readWhole(resp, min(likely, likelyLimit), answerLimit)
+		w.lengths.Store(method, resp.ContentLength)
 	}
 	if err != nil {
 		if ctx.Err() != nil && req.Context().Err() == nil {
@@ -152,11 +160,22 @@ func copyOf(ctx context.Context, req *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// readWhole replaces the answer's body by its bytes in memory, at most limit.
-func readWhole(resp *http.Response, limit int) error {
+// whole is a body in memory.
+type whole struct {
+	*bytes.Reader
+	text []byte
+}
+
+func (whole) Close() error { return nil }
+
+func wholeOf(text []byte) whole { return whole{bytes.NewReader(text), text} }
+
+// readWhole replaces the answer's body, whose length is likely to be that unless it
+// says, by its bytes in memory, at most limit.
+func readWhole(resp *http.Response, likely int64, limit int) error {
 	defer resp.Body.Close()
 	var text bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= int64(limit) {
+	if n := cmp.Or(max(0, resp.ContentLength), likely); n > 0 && n <= int64(limit) {
 		text.Grow(int(n) + bytes.MinRead) // which ReadFrom wants free to see the end
 	}
 	_, err := text.ReadFrom(io.LimitReader(resp.Body, int64(limit)+1))
@@ -169,7 +188,7 @@ func readWhole(resp *http.Response, limit int) error {
 	case resp.StatusCode/100 == 2 && !json.Valid(body):
 		return fmt.Errorf("answer is not JSON: %q", excerpt(body))
 	}
-	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Body, resp.ContentLength = wholeOf(body), int64(len(body))
 	return nil
 }
 
@@ -200,7 +219,7 @@ func passing(resp *http.Response) bool {
 		return true
 	case http.StatusForbidden: // Compute's own way to say that there are too many calls
 		body, err := io.ReadAll(resp.Body)
-		resp.Body = io.NopCloser(bytes.NewReader(body))
+		resp.Body = wholeOf(body)
 		var e *googleapi.Error
 		return err == nil && errors.As(googleapi.CheckResponseWithBody(resp, body), &e) &&
 			answerFault(e).cause(reading) == mig.CauseRate

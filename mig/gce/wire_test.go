@@ -222,7 +222,7 @@ func TestAnUnusableEndpointIsAClearErrorInOneLine(t *testing.T) {
 
 func TestAnAnswerIsReadUpToItsLimit(t *testing.T) {
 	whole := func(limit int) error {
-		return readWhole(&http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, limit)
+		return readWhole(&http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`))}, 0, limit)
 	}
 	require.NoError(t, whole(12))
 	require.EqualError(t, whole(11), "answer longer than 11 bytes")
@@ -248,7 +248,7 @@ func TestTheLimitOfAnAnswerCountsWhatItUnpacksTo(t *testing.T) {
 			defer api.Close()
 			answer, err := http.Get(api.URL)
 			require.NoError(t, err)
-			assert.EqualError(t, readWhole(answer, 1<<20), "answer longer than 1048576 bytes")
+			assert.EqualError(t, readWhole(answer, 0, 1<<20), "answer longer than 1048576 bytes")
 		})
 	}
 }

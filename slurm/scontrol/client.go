@@ -45,6 +45,7 @@ type Client struct {
 
 	slotsOnce sync.Once
 	slots     chan struct{}
+	lengths   sync.Map // of what each kind of command last printed, by its name
 }
 
 // Nodes lists all nodes, those of hidden partitions too.

@@ -40,10 +40,14 @@ func (c *Client) run(ctx context.Context, program string, args ...string) ([]byt
 	defer c.release()
 
 	begun := time.Now()
-	out, err := c.exec(ctx, call, program, args)
+	name := nameOf(program, args)
+	last, _ := c.lengths.Load(name)
+	likely, _ := last.(int) // 0 before the first
+	out, err := c.exec(ctx, call, program, args, likely)
+	c.lengths.Store(name, len(out))
 	took := time.Since(begun)
 	if c.Observe != nil {
-		c.Observe(nameOf(program, args), took, err)
+		c.Observe(name, took, err)
 	}
 	if c.Log != nil {
 		c.Log.Debug("slurm", zap.String("command", call), zap.Duration("took", took), zap.Error(err))
@@ -78,8 +82,8 @@ func nameOf(program string, args []string) string {
 	return strings.Join(append([]string{program}, words[:min(n, len(words))]...), " ")
 }
 
-// exec runs a command that may run now.
-func (c *Client) exec(ctx context.Context, call, program string, args []string) ([]byte, error) {
+// exec runs a command that may run now, and is likely to print so many bytes.
+func (c *Client) exec(ctx context.Context, call, program string, args []string, likely int) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, defaultTimeout)
 	ctx, cancelTimeout := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancelTimeout()
@@ -88,6 +92,7 @@ func (c *Client) exec(ctx context.Context, call, program string, args []string) 
 
 	maxOutput := cmp.Or(c.MaxOutput, defaultMaxOutput)
 	stdout := &output{room: maxOutput, spilled: cancel}
+	stdout.kept.Grow(likely + likely/16)
 	stderr := &output{room: maxStderr, spilled: func() {}}
 	cmd := exec.CommandContext(ctx, filepath.Join(cmp.Or(c.BinDir, folderOf(program, usual)), program), args...)
 	cmd.Env = c.environment()

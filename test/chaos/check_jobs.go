@@ -117,7 +117,7 @@ func (c *check) patient() {
 			}
 		}
 		for _, name := range l.Nodes {
-			if _, there := st.Instance(name); there {
+			if _, there := st.Instance(name); there || c.w.lasting("stubborn "+name) { // it could not be taken back
 				since = time.Now()
 			}
 			since = later(since, c.w.machines.of(name).left)

@@ -175,9 +175,14 @@ func (p *pair) slurmctld(h *host) *exec.Cmd {
 	return p.start(h, mounts, filepath.Join(p.dir, "slurmctld"), "-D")
 }
 
+// daemon starts a host's daemon and waits until gates find it, which else let their jobs
+// through.
 func (p *pair) daemon(h *host) {
 	p.t.Helper()
 	p.start(h, "", filepath.Join(os.Getenv("E2E_STAGE"), "slurmflex"), "--config", filepath.Join(h.dir, "config.yaml"), "daemon")
+	await(p.t, time.Minute, h.name+"'s daemon to be ready", func() bool {
+		return strings.Contains(readFile(filepath.Join(h.dir, "daemon.log")), "daemon ready")
+	})
 }
 
 // stop ends a program and waits for its end.

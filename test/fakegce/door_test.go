@@ -174,6 +174,12 @@ func TestACallWithoutTheTokenIsRefused(t *testing.T) {
 	}
 	status, _ := w.send("GET", "/fake/state", "")
 	assert.Equal(t, http.StatusOK, status, "what belongs to the fake alone needs none")
+
+	w = newWorld(t, Options{Token: AnyToken})
+	status, _ = w.send("GET", "/compute/v1/projects/demo/regions", "")
+	assert.Equal(t, http.StatusUnauthorized, status)
+	status, _ = w.send("GET", "/compute/v1/projects/demo/regions", "", "Authorization", "Bearer other")
+	assert.Equal(t, http.StatusOK, status)
 }
 
 func TestABodyMaySayANumberInSeveralWays(t *testing.T) {

@@ -3,7 +3,9 @@ package fakegce
 import (
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -170,7 +172,27 @@ func checkBaseName(name string) error {
 	case len(name) > maxBaseName:
 		return invalid("Invalid value for field '%s': '%s'. Must be at most %d characters long.", field, name, maxBaseName)
 	}
+	if stem, _, _, ok := numbering(name); ok {
+		name = stem
+	}
 	return checkName(field, name)
+}
+
+var countingName = regexp.MustCompile(`^([a-z][-a-z0-9]{0,51})-(#{1,10})(?:\[([0-9]{1,10})\])?$`)
+
+// numbering is what names the instances of a group whose baseInstanceName ends in
+// hashes, a digit each: what is before them, how many digits, and the first number.
+// Source: discovery document, InstanceGroupManager.baseInstanceName.
+func numbering(base string) (stem string, digits, first int, ok bool) {
+	parts := countingName.FindStringSubmatch(base)
+	if parts == nil {
+		return "", 0, 0, false
+	}
+	first = 1
+	if parts[3] != "" {
+		first, _ = strconv.Atoi(parts[3])
+	}
+	return parts[1], len(parts[2]), first, true
 }
 
 // describeGroup fills in what Compute says of a group and nobody asks for.

@@ -67,6 +67,30 @@ func changed(t *testing.T, object, change string) string {
 	return string(text)
 }
 
+func TestAGroupMayNumberItsInstances(t *testing.T) {
+	for base, want := range map[string][]string{
+		"x-###":    {"x-001", "x-002", "x-003"},
+		"x-#[9]":   {"x-9", "x-10", "x-11"},
+		"x-y-##[]": nil,
+	} {
+		w := newWorld(t, Options{})
+		body := changed(t, plainGroup, fmt.Sprintf(`{"baseInstanceName":%q}`, base))
+		status, answer := w.ask(http.MethodPost, groupList, body)
+		if want == nil {
+			assert.Equal(t, http.StatusBadRequest, status, answer)
+			continue
+		}
+		for i, n := range []int{1, 2} { // the second goes on where the first has ended
+			w.post(pathM+"/resizeRequests", fmt.Sprintf(`{"name":"r%d","resizeBy":%d}`, i, n))
+		}
+		var got []string
+		for _, in := range w.State().Instances {
+			got = append(got, in.Name)
+		}
+		assert.ElementsMatch(t, want, got)
+	}
+}
+
 func TestInsertGroupRefuses(t *testing.T) {
 	const none = "The resource 'projects/demo/global/instanceTemplates/none' was not found"
 	for name, c := range map[string]struct {
@@ -81,6 +105,7 @@ func TestInsertGroupRefuses(t *testing.T) {
 		"a base name too long for four characters and a hyphen after it": {
 			`{"baseInstanceName":"` + strings.Repeat("x", 59) + `"}`, 400, "invalid", "at most 58 characters",
 		},
+		"a base name with hashes within":    {`{"baseInstanceName":"x-##-y"}`, 400, "invalid", "baseInstanceName"},
 		"a base name that ends in a hyphen": {`{"baseInstanceName":"x-"}`, 400, "invalid", "baseInstanceName"},
 		"a template that is not there":      {`{"versions":[{"instanceTemplate":"global/instanceTemplates/none"}]}`, 404, "notFound", none},
 		"a template of another region": {

@@ -85,6 +85,8 @@ func (s *Server) serve(r *http.Request) reply {
 	switch {
 	case strings.HasPrefix(r.URL.Path, controlPrefix):
 		return s.control(r, body)
+	case r.URL.Path == tokenPath:
+		return s.giveToken(r, body)
 	case r.URL.Path == "/batch" || strings.HasPrefix(r.URL.Path, "/batch/compute/"):
 		return s.batch(r, body)
 	}
@@ -122,23 +124,6 @@ func overridden(r *http.Request, body []byte) (*http.Request, []byte) {
 		body = nil
 	}
 	return r, body
-}
-
-// authorize refuses a call without the token that the options demand.
-func (s *Server) authorize(r *http.Request) error {
-	if s.opts.Token == "" || r.Header.Get("Authorization") == "Bearer "+s.opts.Token {
-		return nil
-	}
-	if r.Header.Get("Authorization") == "" {
-		return &refusal{
-			Status: http.StatusUnauthorized, Reason: "required", Location: "Authorization", LocationType: "header",
-			Message: "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
-		}
-	}
-	return &refusal{
-		Status: http.StatusUnauthorized, Reason: "authError", Location: "Authorization", LocationType: "header",
-		Message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
-	}
 }
 
 // trim leaves of an answer what the call's parameter fields selects, with links

@@ -27,11 +27,15 @@ func (s *Server) getInstance(c *call) (any, error) {
 }
 
 func (s *Server) listInstances(c *call) (any, error) {
-	return s.list(c, "compute#instanceList", s.instances.seen(s.now, c.fault.Lag, in(c.at)), compute.Instance{})
+	return s.list(c, "compute#instanceList", s.seenInstances(c, in(c.at)), compute.Instance{})
 }
 
 func (s *Server) aggregatedInstances(c *call) (any, error) {
-	return s.aggregate(c, "instances", s.instances.seen(s.now, c.fault.Lag, anywhere), compute.Instance{})
+	return s.aggregate(c, "instances", s.seenInstances(c, anywhere), compute.Instance{})
+}
+
+func (s *Server) seenInstances(c *call, here func(location) bool) []resource {
+	return append(s.instances.seen(s.now, c.fault.Lag, here), s.waiting(c.fault.Lag, here)...)
 }
 
 // deleteInstance deletes a VM without a word to the group that manages it. The

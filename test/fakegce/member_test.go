@@ -84,6 +84,21 @@ func TestQueuedInstancesCannotBeDeletedOrAbandoned(t *testing.T) {
 	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
 }
 
+func TestInstancesThatWaitForCapacityMayBeListed(t *testing.T) {
+	w := queued(t, Options{Switches: Switches{PendingInstances: true}}, "n0", "n1")
+	w.clock.Advance(time.Minute)
+	status, body := w.ask(http.MethodGet, "aggregated/instances", "")
+	require.Equal(t, http.StatusOK, status)
+	assert.Equal(t, 2, strings.Count(body, `"status":"PENDING"`))
+	assert.Contains(t, body, "instanceGroupManagers/m")
+
+	w.SetCapacity("", "", 2)
+	w.clock.Advance(time.Hour)
+	_, body = w.ask(http.MethodGet, "aggregated/instances", "")
+	assert.NotContains(t, body, "PENDING")
+	assert.Equal(t, 2, strings.Count(body, `"status":"RUNNING"`))
+}
+
 func TestAnAbandonedInstanceLivesOnWithoutItsGroup(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)

@@ -20,7 +20,7 @@ type Options struct {
 	DeleteTime      time.Duration // STOPPING to gone
 
 	PageLimit int    // results a page at most, whatever maxResults asks; 0 is no such limit
-	Token     string // that calls must carry: Authorization: Bearer TOKEN; none is asked for if it is empty
+	Token     string // that calls must carry: Authorization: Bearer TOKEN; AnyToken: whichever; "": they need none
 	RateLimit int    // calls a minute of each group of methods before 403 rateLimitExceeded; 0 is no limit
 
 	// OnBoot is called when an instance enters RUNNING, and OnDelete when an
@@ -73,6 +73,10 @@ type Switches struct {
 	ZonalOperationTypes bool `json:"zonalOperationTypes,omitempty"`
 	// NoClientOperationID: operations do not repeat the call's requestId.
 	NoClientOperationID bool `json:"noClientOperationID,omitempty"`
+	// PendingInstances: the instances that a queued request waits for are listed,
+	// as PENDING. Compute's page "Instance life cycle" says so of flex-start
+	// instances of groups, and of resize requests nothing.
+	PendingInstances bool `json:"pendingInstances,omitempty"`
 	// NoStaging: instances go from PROVISIONING to RUNNING directly.
 	NoStaging bool `json:"noStaging,omitempty"`
 	// NoActionOnceCreated: an instance's currentAction is NONE from the moment

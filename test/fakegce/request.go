@@ -170,12 +170,16 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	return r
 }
 
-// inventNames makes names as a group does: base-xxxx.
+// inventNames makes names as a group does: base-xxxx, or with the next free numbers.
 func (s *Server) inventNames(g *group, n int) []string {
 	var names []string
-	for len(names) < n {
-		s.lastID++
-		name := fmt.Sprintf("%s-%04x", g.api.BaseInstanceName, s.lastID)
+	stem, digits, number, counts := numbering(g.api.BaseInstanceName)
+	for ; len(names) < n; number++ {
+		name := fmt.Sprintf("%s-%0*d", stem, digits, number)
+		if !counts {
+			s.lastID++
+			name = fmt.Sprintf("%s-%04x", g.api.BaseInstanceName, s.lastID)
+		}
 		if g.members[name] == nil {
 			names = append(names, name)
 		}

@@ -58,7 +58,7 @@ func (s *Server) launch(zone, name string, props *compute.InstanceProperties, ex
 func (s *Server) launchMember(m *member, zone string, duration time.Duration) {
 	g := m.group
 	by := func(path string) *string {
-		path = strings.Replace(path, "projects/"+s.opts.Project+"/", "projects/"+projectNumber+"/", 1)
+		path = s.numbered(path)
 		return &path
 	}
 	props := *g.template.api.Properties
@@ -74,6 +74,11 @@ func (s *Server) launchMember(m *member, zone string, duration time.Duration) {
 	v := s.launch(zone, m.name, &props, extra...)
 	v.member, v.origin, v.request, v.template = m, g.path, m.request.name, g.template.path
 	m.vm, m.url = v, v.link()
+}
+
+// numbered is a path with the project's number, as metadata of instances have it.
+func (s *Server) numbered(path string) string {
+	return strings.Replace(path, "projects/"+s.opts.Project+"/", "projects/"+projectNumber+"/", 1)
 }
 
 // describeVM is a new VM's record.

@@ -2,12 +2,14 @@
 
 import json
 
-import httplib2
+from google.oauth2.credentials import Credentials
 from googleapiclient.discovery import build_from_document
 from googleapiclient.errors import HttpError
 from googleapiclient.http import HttpRequest
 
 from schema import envelope_faults
+
+TOKEN = "a-token-of-the-walk"
 
 
 def client(document, fake, report, **options):
@@ -27,8 +29,8 @@ def client(document, fake, report, **options):
                 report.deviation(f"{method}: {fault}")
             return answer
 
-    if "credentials" not in options:
-        options["http"] = httplib2.Http()
+    if not options:
+        options["credentials"] = Credentials(token=TOKEN)
     here = document.document | {"rootUrl": fake.url + "/"}
     return build_from_document(json.dumps(here), requestBuilder=Checked, **options)
 

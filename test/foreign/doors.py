@@ -2,13 +2,11 @@
 
 import json
 
-from google.oauth2.credentials import Credentials
+import httplib2
 
 from bodies import PROJECT
 from client import client, note_refusal, refusal
 from life import ZONAL
-
-TOKEN = "a-token-of-the-walk"
 
 
 class Doors:
@@ -16,7 +14,7 @@ class Doors:
         self.document, self.fake, self.report = document, fake, report
 
     def client(self):
-        return client(self.document, self.fake, self.report, credentials=Credentials(token=TOKEN))
+        return client(self.document, self.fake, self.report)
 
     def walk(self):
         for step in (self.credentials, self.long_list, self.batch):
@@ -24,7 +22,7 @@ class Doors:
 
     def credentials(self):
         for what, api, want in (
-            ("no token", client(self.document, self.fake, self.report), (401, "required")),
+            ("no token", client(self.document, self.fake, self.report, http=httplib2.Http()), (401, "required")),
             ("the token", self.client(), (200, "")),
         ):
             got = refusal(api.zones().list(project=PROJECT))

@@ -8,8 +8,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from client import client  # noqa: E402
-from doors import TOKEN, Doors  # noqa: E402
+from client import TOKEN, client  # noqa: E402
+from doors import Doors  # noqa: E402
 from fake import Fake  # noqa: E402
 from life import Life  # noqa: E402
 from replay import Replay  # noqa: E402

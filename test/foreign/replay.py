@@ -12,6 +12,7 @@ import urllib.request
 from functools import partial
 
 from bodies import PROJECT
+from client import TOKEN
 from schema import envelope_faults
 
 
@@ -56,6 +57,7 @@ class Replay:
         self.check(call, status, text)
 
     def send(self, verb, path, data, headers):
+        headers["authorization"] = f"Bearer {TOKEN}"
         request = urllib.request.Request(self.fake.url + path, data=data, headers=headers, method=verb)
         try:
             with urllib.request.urlopen(request) as answer:

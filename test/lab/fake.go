@@ -27,7 +27,7 @@ func (l *Lab) startFake() {
 	args := []string{
 		"--project", "demo", "--operation-time", cmp.Or(l.OperationTime, 500*time.Millisecond).String(),
 		"--boot-time", "2s", "--delete-time", "3s", "--attempt-interval", "1s",
-		"--boot-command", l.path("bin/boot"), "--delete-command", l.path("bin/delete"),
+		"--boot-command", l.path("bin/boot"), "--delete-command", l.path("bin/delete"), "--key", l.key(),
 	}
 	for _, set := range append([]NodeSet{{Name: "a3", Machine: "a3-megagpu-8g"}, {Name: "g2", Machine: "g2-standard-48"}}, l.NodeSets...) {
 		if set.Machine != "" {
@@ -39,7 +39,13 @@ func (l *Lab) startFake() {
 		must.Do(fmt.Errorf("%w; see %s", err, log.Name()))
 	}
 	l.fake, l.Endpoint = fake, fake.Endpoint
+	if l.cred != nil {
+		must.Do(os.Chown(l.key(), int(l.cred.Uid), int(l.cred.Gid)))
+	}
 }
+
+// key is the file of the service account that slurmflex speaks to the fake as.
+func (l *Lab) key() string { return l.path("etc/key.json") }
 
 // Create makes a resource of the cloud by a call of its API, as somebody else would,
 // and returns when it is made. A collection is that of the region, such as
@@ -48,6 +54,7 @@ func (l *Lab) Create(ctx context.Context, collection string, resource any) error
 	return must.Try(func() {
 		url := l.Endpoint + "/compute/v1/projects/demo/regions/us-central1/" + collection
 		req := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(must.Get(json.Marshal(resource)))))
+		req.Header.Set("Authorization", "Bearer somebody else's")
 		resp := must.Get(http.DefaultClient.Do(req))
 		defer resp.Body.Close()
 		answer := must.Get(io.ReadAll(resp.Body))

@@ -128,6 +128,9 @@ slurmflex:
   {{.}}
 {{- end}}
   compute_endpoint: {{.Endpoint}}
+{{- if .Key}}
+  credentials_file: {{.Key}}
+{{- end}}
   run_dir: {{.Dir}}/run
   state_dir: {{.Dir}}/history
   http_address: {{.HTTPAddress}}
@@ -162,6 +165,7 @@ exit 0
 type fileData struct {
 	*Lab
 	Host             string
+	Key              string // of the fake's service account; empty: somebody else's API needs none
 	Port, SlurmdPort int
 }
 
@@ -202,6 +206,9 @@ func (d fileData) MorePorts(i int) string {
 func (l *Lab) writeFiles(ctx context.Context) {
 	host, _, _ := strings.Cut(must.Get(os.Hostname()), ".")
 	d := fileData{Lab: l, Host: host, Port: l.port, SlurmdPort: l.port + 1}
+	if l.fake != nil {
+		d.Key = l.key()
+	}
 	write(l.Config(), configYAML, d)
 	write(l.Conf(), topConf, d) // Slurm's commands want one to tell their version
 	part := l.ownPart(ctx)

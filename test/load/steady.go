@@ -45,7 +45,7 @@ const (
 func (b *bench) steadyPass(ctx context.Context) []row {
 	s := b.steady(ctx, 1, measuredPasses)
 	return []row{
-		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", s.cpu, "ms CPU", 500),
+		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", s.cpu, "ms CPU", 250),
 		measured("steady pass: memory of the process", s.memory, "MiB", 120),
 		measured("steady pass: API calls, pages and waiting requests only", s.calls, "calls", steadyCalls),
 		measured("steady pass: answers of Compute", s.sent, "MiB", 3),

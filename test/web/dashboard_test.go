@@ -55,7 +55,7 @@ func panels(t *testing.T) (all []panel) {
 
 // TestEveryPanelOfTheDashboardShowsSomething evaluates each query in a real
 // Prometheus that scrapes a cluster on which jobs run, wait, fail and lose a
-// machine.
+// machine, and of which a host has maintenance soon.
 func TestEveryPanelOfTheDashboardShowsSomething(t *testing.T) {
 	l := cluster(t)
 	p := startPrometheus(t, l)
@@ -64,6 +64,7 @@ func TestEveryPanelOfTheDashboardShowsSomething(t *testing.T) {
 	submit(t, l, "-p", "train", "-N4", "--time=2:00:00", "--wrap", "sleep 300")
 	require.Eventually(t, func() bool { return state(t, l, running) == "RUNNING" }, 90*time.Second, time.Second)
 	lose(t, l, running)
+	require.NoError(t, l.Tell(t.Context(), "vms/alpha-st-0/maintenance", map[string]string{"in": "30m", "lasts": "2h"}))
 
 	empty := map[string]string{}
 	for _, panel := range panels(t) {

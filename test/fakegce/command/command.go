@@ -26,7 +26,9 @@ func ExitCode(err error) int {
 const help = `A fake Compute Engine: regional and zonal managed instance groups, resize
 requests, instances, templates, resource policies and their operations, with
 Google's paths and bodies (http://ADDRESS/compute/v1/projects/PROJECT/..., also
-compute/beta, and batches at /batch/compute/v1).
+compute/beta, and batches at /batch/compute/v1). As at Google, calls must carry an
+access token, which http://ADDRESS/token gives for the key of --key; --token "" lets
+curl do without.
 
 The programs of --boot-command and --delete-command are run, without a shell and
 in a session of their own, with the instance's name as the argument and
@@ -92,6 +94,9 @@ func run(c *cobra.Command, s settings) error {
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; choose another address with --listen", s.listen, err)
+	}
+	if err := s.writeKey("http://" + listener.Addr().String()); err != nil {
+		return fmt.Errorf("--key: %w", err)
 	}
 	calls, cancelCalls := context.WithCancel(context.Background())
 	defer cancelCalls()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/auth/credentials"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -55,6 +57,7 @@ func (r running) do(t *testing.T, verb, path, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), verb, r.url+path, strings.NewReader(body))
 	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer t")
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -149,6 +152,21 @@ func TestTheCommandTakesCapacitySwitchesAndAManualClock(t *testing.T) {
 	state = r.do(t, "GET", "/fake/state", "")
 	assert.Contains(t, state, `"status":"RUNNING"`)
 	assert.Contains(t, state, `"targetSize":1`)
+}
+
+func TestTheCommandTakesTheTokensThatItGivesForItsKey(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key.json")
+	r := start(t, "--token", "its own", "--key", key)
+	c, err := credentials.NewCredentialsFromFile(credentials.ServiceAccount, key, &credentials.DetectOptions{Scopes: []string{"compute"}})
+	require.NoError(t, err)
+	token, err := c.Token(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "its own", token.Value)
+
+	resp, err := http.PostForm(r.url+"/token", url.Values{"grant_type": {"password"}})
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
 }
 
 func TestWrongUsageNamesTheFlag(t *testing.T) {

@@ -26,6 +26,7 @@ type settings struct {
 	bootCommand   string
 	deleteCommand string
 	compare       string
+	key           string
 }
 
 func (s *settings) register(f *pflag.FlagSet) {
@@ -38,7 +39,8 @@ func (s *settings) register(f *pflag.FlagSet) {
 	f.DurationVar(&o.AttemptInterval, "attempt-interval", fakegce.DefaultAttemptInterval, "time between a request's attempts")
 	f.DurationVar(&o.BootTime, "boot-time", 3*time.Second, "time from PROVISIONING to RUNNING")
 	f.DurationVar(&o.DeleteTime, "delete-time", time.Second, "time from STOPPING to gone")
-	f.StringVar(&o.Token, "token", "", "access `token` that each call must carry, as Authorization: Bearer TOKEN; \"\": calls need none")
+	f.StringVar(&o.Token, "token", fakegce.AnyToken, "access `token` that each call must carry, as Authorization: Bearer TOKEN; any: whichever; \"\": calls need none")
+	f.StringVar(&s.key, "key", "", "write the key of a service account, slurmflex's credentials_file, to a `file`")
 	f.IntVar(&o.PageLimit, "page-limit", 0, "most `results` on a page, whatever the caller requests; 0: no limit")
 	f.IntVar(&o.RateLimit, "rate-limit", 0, "`calls` a minute of each group of methods before 403 rateLimitExceeded; 0: no limit")
 	f.IntVar(&s.capacity, "capacity", -1, "`VMs` of each machine type that fit into each zone; -1: no limit")
@@ -109,4 +111,16 @@ func addTemplate(server *fakegce.Server, text string) error {
 	}
 	_, err := server.AddTemplate(region, fakegce.FlexTemplate(name, machineType))
 	return err
+}
+
+// writeKey writes the key that was wished for, which only its owner may read.
+func (s *settings) writeKey(address string) error {
+	if s.key == "" {
+		return nil
+	}
+	key, err := fakegce.ServiceAccountKey(s.options.Project, address)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.key, key, 0o600)
 }

@@ -1,0 +1,76 @@
+package fakegce
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// AnyToken is the Options.Token that has calls carry a token, whichever.
+const AnyToken = "any"
+
+// tokenPath is where the key of a service account is exchanged for a token, as at
+// https://oauth2.googleapis.com/token.
+const (
+	tokenPath  = "/token"
+	tokenTime  = 3600 // seconds that a token is good for, as Google's
+	givenToken = "ya29.of-the-fake"
+	jwtBearer  = "urn:ietf:params:oauth:grant-type:jwt-bearer" // RFC 7523
+)
+
+// ServiceAccountKey is a new key file of a service account of the fake at an
+// address, such as http://127.0.0.1:8900, which knows no accounts: any key is good.
+func ServiceAccountKey(project, address string) ([]byte, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(map[string]string{
+		"type": "service_account", "project_id": project, "private_key_id": rand.Text(),
+		"private_key":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+		"client_email": "slurmflex@" + project + ".iam.gserviceaccount.com", "token_uri": address + tokenPath,
+	}, "", "  ")
+}
+
+// giveToken answers a service account that asks for a token.
+func (s *Server) giveToken(r *http.Request, body []byte) reply {
+	form, err := url.ParseQuery(string(body))
+	if err != nil || r.Method != http.MethodPost || form.Get("grant_type") != jwtBearer || strings.Count(form.Get("assertion"), ".") != 2 {
+		answer := encode(map[string]string{"error": "invalid_grant", "error_description": "Invalid JWT."})
+		answer.status = http.StatusBadRequest
+		return answer
+	}
+	token := s.opts.Token
+	if token == AnyToken {
+		token = ""
+	}
+	return encode(map[string]any{"access_token": cmp.Or(token, givenToken), "token_type": "Bearer", "expires_in": tokenTime})
+}
+
+// authorize refuses a call without the token that the options demand.
+func (s *Server) authorize(r *http.Request) error {
+	token, carried := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case s.opts.Token == "", carried && (token == s.opts.Token || s.opts.Token == AnyToken):
+		return nil
+	case r.Header.Get("Authorization") == "":
+		return &refusal{
+			Status: http.StatusUnauthorized, Reason: "required", Location: "Authorization", LocationType: "header",
+			Message: "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+		}
+	}
+	return &refusal{
+		Status: http.StatusUnauthorized, Reason: "authError", Location: "Authorization", LocationType: "header",
+		Message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+	}
+}

@@ -175,7 +175,7 @@ func (p *pair) slurmctld(h *host) *exec.Cmd {
 	return p.start(h, mounts, filepath.Join(p.dir, "slurmctld"), "-D")
 }
 
-// daemon starts a host's daemon and waits until gates find it, which else let their jobs
+// daemon starts a host's daemon and waits until gates find it, which otherwise let their jobs
 // through.
 func (p *pair) daemon(h *host) {
 	p.t.Helper()

@@ -20,6 +20,9 @@ const maxProvisionTimeout = 365 * 24 * time.Hour
 // leastRefresh is the least time that a request waits before another replaces it.
 const leastRefresh = time.Hour
 
+// leastFallback is the least time that a job waits in a partition before it moves on.
+const leastFallback = time.Minute
+
 // Provisioning says which nodes must arrive together.
 type Provisioning string
 
@@ -59,6 +62,7 @@ type Flex struct {
 	ProvisionTimeout   time.Duration // the longest wait for capacity; 0, the default: for ever
 	OnProvisionTimeout TimeoutAction // default Requeue
 	ShareRequests      int           // tasks of an array, of one node each, in one resize request; 1, the default, to 1000
+	FallbackAfter      time.Duration // after which a job that waits for machines moves to the next partition of its own list; 0, the default: never
 	RefreshAfter       time.Duration // after which a waiting request is replaced by another; 0, the default: never
 	MaxAttempts        int           // resize requests for a job's nodes before they are given up; 1 to 1000, default 5
 	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
@@ -97,6 +101,7 @@ func readFlex(nodeset *section) *Flex {
 		ProvisionTimeout:   s.seconds("provision_timeout", 0, 0, maxProvisionTimeout),
 		OnProvisionTimeout: choice(s, "on_provision_timeout", Requeue, Hold, Cancel),
 		ShareRequests:      s.integer("share_requests", 1, 1, 1000),
+		FallbackAfter:      s.seconds("fallback_after", 0, 0, maxProvisionTimeout),
 		RefreshAfter:       s.seconds("refresh_after", 0, 0, maxProvisionTimeout),
 		MaxAttempts:        s.integer("max_attempts", 5, 1, 1000),
 		GangTimeout:        s.seconds("gang_timeout", 600*time.Second, 0, MaxRunDuration),
@@ -123,6 +128,13 @@ func readFlex(nodeset *section) *Flex {
 		s.problem("salvage", "nodes that come each by itself are no gang; remove provisioning: node_by_node or this")
 	case f.Salvage && f.UseBulkInsert:
 		s.problem("salvage", "bulk insert does not wait for a replacement's capacity; remove use_bulk_insert or this")
+	}
+	switch {
+	case f.FallbackAfter > 0 && f.FallbackAfter < leastFallback:
+		s.problem("fallback_after", "%d s leaves a request no time to be served; give %d or more, or 0 to have jobs stay in their partition",
+			int(f.FallbackAfter.Seconds()), int(leastFallback.Seconds()))
+	case f.ProvisionTimeout > 0 && f.FallbackAfter >= f.ProvisionTimeout:
+		s.problem("fallback_after", "provision_timeout ends the wait first; give less than that, which is %d", int(f.ProvisionTimeout.Seconds()))
 	}
 	if f.RefreshAfter > 0 && f.RefreshAfter < leastRefresh {
 		s.problem("refresh_after", "%d s leaves a request no time in Google's queue; give %d or more, or 0 to keep requests for as long as they wait",

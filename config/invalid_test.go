@@ -271,6 +271,14 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "provision_timeout: -5",
 			`13: nodeset.a3.dws_flex.provision_timeout: -5 s is below 0 s; give 0 to 31536000`,
 		},
+		"a job that moves on before it has waited": {
+			"max_run_duration: 604800", "fallback_after: 30",
+			`13: nodeset.a3.dws_flex.fallback_after: 30 s leaves a request no time to be served; give 60 or more, or 0 to have jobs stay in their partition`,
+		},
+		"a job that would move on when its wait has ended": {
+			"max_run_duration: 604800", "fallback_after: 3600\n      provision_timeout: 3600",
+			`13: nodeset.a3.dws_flex.fallback_after: provision_timeout ends the wait first; give less than that, which is 3600`,
+		},
 		"a request that is replaced before it has waited": {
 			"max_run_duration: 604800", "refresh_after: 600",
 			`13: nodeset.a3.dws_flex.refresh_after: 600 s leaves a request no time in Google's queue; give 3600 or more, or 0 to keep requests for as long as they wait`,

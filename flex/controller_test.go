@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -180,6 +181,14 @@ func (c *controller) ReserveForJob(_ context.Context, spec slurm.JobReservationS
 func (c *controller) SetJobReservation(_ context.Context, job uint32, name string) error {
 	defer locked(&c.mu)()
 	c.jobs[job].Reservation = name
+	return nil
+}
+
+func (c *controller) SetJobPartitions(_ context.Context, job uint32, list []string, _ bool) error {
+	defer locked(&c.mu)()
+	if j := c.jobs[job]; j.State == slurm.JobPending {
+		j.Partition = strings.Join(list, ",")
+	}
 	return nil
 }
 

@@ -115,6 +115,7 @@ func eventOf(kind string) string {
 		"requeue_job":        "job requeued",
 		"salvage_job":        "job's machines held after a loss",
 		"move_job":           "job moved to kept machines",
+		"change_partitions":  "partitions of job changed",
 		"close_partition":    "partition closed",
 		"tell_job":           "owner notified",
 	}[kind]

@@ -24,9 +24,10 @@ type owners struct {
 }
 
 type owner struct {
-	told     string // the AdminComment
-	read     bool   // whether the rest is known
-	requeues bool   // Slurm puts the job back into the queue when it loses its nodes
+	told     string // the AdminComment, without
+	chain    memo.Chain
+	read     bool // whether the rest is known
+	requeues bool // Slurm puts the job back into the queue when it loses its nodes
 	limits   plan.JobLimits
 }
 
@@ -41,9 +42,12 @@ func (o *owners) keep(snap *plan.Snapshot) {
 	}
 	maps.DeleteFunc(o.known, func(id uint32, _ owner) bool { return !queued[id] })
 	snap.Told, snap.Requeues = make(map[uint32]string, len(o.known)), make(map[uint32]bool, len(o.known))
-	snap.Limits = make(map[uint32]plan.JobLimits)
+	snap.Limits, snap.Chains = make(map[uint32]plan.JobLimits), make(map[uint32]memo.Chain)
 	for id, known := range o.known {
 		snap.Told[id] = known.told
+		if len(known.chain.List) > 0 {
+			snap.Chains[id] = known.chain
+		}
 		if known.read {
 			snap.Requeues[id] = known.requeues
 		}
@@ -51,6 +55,18 @@ func (o *owners) keep(snap *plan.Snapshot) {
 			snap.Limits[id] = known.limits
 		}
 	}
+}
+
+// anyLeaving reports whether a job is on its way to other partitions.
+func (o *owners) anyLeaving() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, known := range o.known {
+		if known.chain.Leaving.To != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // note takes over a record as it is now, but for what the owner was told last.
@@ -61,18 +77,19 @@ func (o *owners) note(rec slurm.JobRecord) {
 		o.known = map[uint32]owner{}
 	}
 	known, remembered := o.known[rec.ID]
+	text, chain := memo.SplitChain(rec.AdminComment)
 	if !remembered {
-		known.told = rec.AdminComment
+		known.told = text
 	}
-	o.known[rec.ID] = owner{known.told, true, rec.Requeues(), plan.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}}
+	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), plan.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}}
 }
 
 // noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.
-func (o *owners) noteTold(job uint32, text string) {
+func (o *owners) noteTold(job uint32, text string, chain memo.Chain) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.known[job]
-	known.told = text
+	known.told, known.chain = text, chain
 	o.known[job] = known
 }
 
@@ -84,15 +101,20 @@ func (o *owners) last(job uint32) owner {
 }
 
 // observeOwners reads in one go the records of jobs of which nothing is known yet:
-// of those that wait for nodes of ours, of those that run where gangs are salvaged, and
-// when this process begins of all that have some.
+// of those that wait for nodes of ours, of those that run where gangs are salvaged, when
+// this process begins of all that have some, and of those that wait in the queue for
+// partitions where fallback_after counts.
 func (r *Reconciler) observeOwners(ctx context.Context, snap *plan.Snapshot) {
 	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
 		rising[n.Name] = n.State.Power() == slurm.Rising
 	}
+	falls := r.Config.FallsBack()
 	var ids []uint32
 	for _, j := range snap.Jobs {
+		if j.State.Waits() && !r.owners.last(j.ID).read && falls(j.Partition) && !j.IsTasks() {
+			ids = append(ids, j.ID)
+		}
 		if !r.owners.last(j.ID).read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
 			set, _, ok := r.Config.Find(name)
 			return ok && set.Flex != nil && (rising[name] || set.Flex.Salvage || snap.Begun.Equal(snap.Started))
@@ -118,15 +140,29 @@ func (r *Reconciler) records(ctx context.Context, ids ...uint32) ([]slurm.JobRec
 	return records, err
 }
 
-// tell writes a job's AdminComment, unless somebody else has written one.
+// tell writes a job's AdminComment, unless somebody else has written one. What it
+// remembers of the job's partitions stays.
 func (r *Reconciler) tell(ctx context.Context, rec slurm.JobRecord, text string) error {
-	if rec.AdminComment == "" || strings.HasPrefix(rec.AdminComment, memo.OwnComment) {
-		if err := r.Scheduler.SetAdminComment(ctx, rec.ID, text); err != nil {
-			return err
-		}
+	_, chain := memo.SplitChain(rec.AdminComment)
+	return r.tellChain(ctx, rec, text, chain)
+}
+
+// tellChain writes a job's AdminComment as tell does, with another chain.
+func (r *Reconciler) tellChain(ctx context.Context, rec slurm.JobRecord, text string, chain memo.Chain) error {
+	if !isOurs(rec.AdminComment) {
+		r.owners.noteTold(rec.ID, text, memo.Chain{})
+		return nil
 	}
-	r.owners.noteTold(rec.ID, text)
+	if err := r.Scheduler.SetAdminComment(ctx, rec.ID, memo.WithChain(text, chain)); err != nil {
+		return err
+	}
+	r.owners.noteTold(rec.ID, text, chain)
 	return nil
+}
+
+// isOurs reports whether an AdminComment is ours to write.
+func isOurs(comment string) bool {
+	return comment == "" || strings.HasPrefix(comment, memo.OwnComment)
 }
 
 // commentJob writes a job's AdminComment, if the job still exists. The first one is shown
@@ -180,7 +216,17 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		}
 	}
 	for _, rec := range records {
-		if err := r.tell(ctx, rec, memo.OwnComment+a.Reason); err != nil {
+		_, chain := memo.SplitChain(rec.AdminComment)
+		if rec.ID == a.Job && a.Leaving != nil {
+			if !isOurs(rec.AdminComment) {
+				return fmt.Errorf("job %d stays: its AdminComment is somebody else's, so its partitions could not be remembered", rec.ID)
+			}
+			chain = *a.Leaving
+		}
+		if err := r.tellChain(ctx, rec, memo.OwnComment+a.Reason, chain); err != nil {
+			if a.Leaving != nil {
+				return err
+			}
 			r.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", rec.ID), zap.Error(err))
 		}
 	}

@@ -56,6 +56,7 @@ type Owners interface {
 	RequeueJob(ctx context.Context, job uint32) error
 	SetJobReservation(ctx context.Context, job uint32, name string) error
 	StartNow(ctx context.Context, job uint32, limit time.Duration) error
+	SetJobPartitions(ctx context.Context, job uint32, list []string, start bool) error
 	HoldJob(ctx context.Context, job uint32) error
 	CancelJob(ctx context.Context, job uint32) error
 }

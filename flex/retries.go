@@ -39,7 +39,7 @@ func (r *retries) isDue(a plan.Action, now time.Time) bool {
 // the planner knows of that.
 func (r *retries) note(a plan.Action, err error, now time.Time) {
 	switch a.(type) {
-	case plan.SetNodes, plan.ReturnNodes, plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob, plan.MoveJob, plan.SalvageJob, plan.CreateReservation, plan.SetReservation, plan.DeleteReservation:
+	case plan.SetNodes, plan.ReturnNodes, plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob, plan.MoveJob, plan.SalvageJob, plan.ChangePartitions, plan.CreateReservation, plan.SetReservation, plan.DeleteReservation:
 	default:
 		return
 	}

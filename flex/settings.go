@@ -28,10 +28,10 @@ type settings struct {
 }
 
 // readSettings reads slurm.conf as slurmctld has it, unless that was done of
-// late.
+// late. What partitions a job may move to is not taken from before.
 func (r *Reconciler) readSettings(ctx context.Context) error {
 	s := &r.settings
-	if !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge {
+	if !s.settingsRead.IsZero() && age(r.Now(), s.settingsRead) < settingsAge && !r.owners.anyLeaving() {
 		return nil
 	}
 	conf, err := r.Scheduler.Config(ctx)

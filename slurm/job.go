@@ -108,6 +108,9 @@ type Job struct {
 	Partition   string // several, joined by commas, while it may choose
 }
 
+// IsTasks reports whether the row stands for tasks of an array that are still one record.
+func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,%.[") }
+
 var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
 
 // SqueueFormat is the -o argument of squeue for ParseSqueue. The job's name is

@@ -20,6 +20,11 @@ type Partition struct {
 	// PowerDownOnIdle: Slurm powers a node down as soon as its job ends; from
 	// 23.02.
 	PowerDownOnIdle bool
+	// MinNodes and MaxNodes are the fewest and the most nodes of a job; 0 for no limit.
+	MinNodes, MaxNodes int
+	// Restricts is the setting by which it takes some jobs only, such as AllowGroups,
+	// that cannot be told of a job by its row; "" for none.
+	Restricts string
 	// ResumeTimeout and SuspendTime are LimitUnknown where the cluster's count.
 	ResumeTimeout, SuspendTime Limit
 }
@@ -54,6 +59,9 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		Begins:          state != "DOWN" && state != "INACTIVE",
 		Exclusive:       isExclusive(line),
 		PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
+		MinNodes:        numberOr0(wordAfter(line, "MinNodes")),
+		MaxNodes:        maxNodes(wordAfter(line, "MaxNodes")),
+		Restricts:       restriction(line),
 		ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),
 		SuspendTime:     parseSeconds(wordAfter(line, "SuspendTime")),
 	}, known, nil
@@ -63,4 +71,29 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 // Exclusive=NODE.
 func isExclusive(line string) bool {
 	return wordAfter(line, "OverSubscribe") == "EXCLUSIVE" || wordAfter(line, "Exclusive") == "NODE"
+}
+
+// maxNodes is 0 for UNLIMITED. What is no number allows no job that has nodes.
+func maxNodes(word string) int {
+	if word == "UNLIMITED" {
+		return 0
+	}
+	return max(numberOr0(word), 1)
+}
+
+// openTo are the settings of a partition that takes everybody's jobs. One with
+// DenyAccounts or DenyQos shows it in the place of AllowAccounts or AllowQos.
+var openTo = []struct{ key, value string }{
+	{"AllowGroups", "ALL"}, {"AllowAccounts", "ALL"}, {"AllowQos", "ALL"}, {"AllocNodes", "ALL"},
+	{"QoS", "N/A"}, {"RootOnly", "NO"}, {"ReqResv", "NO"}, {"MaxMemPerNode", "UNLIMITED"},
+}
+
+// restriction is the first setting that is not as in openTo.
+func restriction(line string) string {
+	for _, s := range openTo {
+		if value := wordAfter(line, s.key); value != s.value || countKey(line, s.key) != 1 {
+			return s.key
+		}
+	}
+	return ""
 }

@@ -1,11 +1,36 @@
 package slurm
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+func TestAPartitionThatTakesSomeJobsOnlySaysByWhichSetting(t *testing.T) {
+	const open = "PartitionName=a AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL QoS=N/A MaxNodes=UNLIMITED MaxTime=1:00:00 " +
+		"MinNodes=1 Nodes=f0 RootOnly=NO ReqResv=NO State=UP MaxMemPerNode=UNLIMITED ResumeTimeout=GLOBAL\n"
+	of := func(old, text string) Partition {
+		all, err := ParsePartitions([]byte(strings.Replace(open, old, text, 1)))
+		require.NoError(t, err)
+		return all[0]
+	}
+	assert.Empty(t, of("", "").Restricts)
+	for old, text := range map[string]string{
+		"AllowGroups=ALL": "AllowGroups=physics", "AllowAccounts=ALL": "DenyAccounts=guests", "AllowQos=ALL": "DenyQos=low",
+		"AllocNodes=ALL": "AllocNodes=login", "QoS=N/A": "QoS=long", "RootOnly=NO": "RootOnly=YES", "ReqResv=NO": "ReqResv=YES",
+		"MaxMemPerNode=UNLIMITED": "MaxMemPerCPU=1000",
+	} {
+		key, _, _ := strings.Cut(old, "=")
+		assert.Equal(t, key, of(old, text).Restricts)
+	}
+	assert.Equal(t, 0, of("", "").MaxNodes)
+	assert.Equal(t, 1, of("", "").MinNodes)
+	assert.Equal(t, 4, of("MaxNodes=UNLIMITED", "MaxNodes=4").MaxNodes)
+	assert.Equal(t, 1, of("MaxNodes=UNLIMITED", "MaxNodes=many").MaxNodes, "no number allows no more than one")
+}
 
 func TestParseReservations(t *testing.T) {
 	reservations := parsed(t, ParseReservations,
@@ -60,11 +85,11 @@ func TestParsePartitions(t *testing.T) {
 	require.Equal(t, []Partition{
 		{
 			Name: "a", Nodes: []string{"f0", "f1"}, MaxTime: Limit{Kind: LimitSet, Duration: 7 * 24 * time.Hour}, Up: true, Begins: true, Exclusive: true,
-			PowerDownOnIdle: true, ResumeTimeout: Limit{Kind: LimitSet, Duration: 400 * time.Second},
+			Restricts: "AllowGroups", PowerDownOnIdle: true, ResumeTimeout: Limit{Kind: LimitSet, Duration: 400 * time.Second},
 		},
-		{Name: "b", MaxTime: Limit{Kind: Unlimited}, Begins: true, Exclusive: true, ResumeTimeout: Limit{Kind: Unlimited}, SuspendTime: Limit{Kind: LimitSet, Duration: 30 * time.Minute}},
-		{Name: "c", MaxTime: Limit{Kind: Unlimited}},
-		{Name: "d", MaxTime: Limit{Kind: Unlimited}},
+		{Name: "b", MaxTime: Limit{Kind: Unlimited}, MaxNodes: 1, Restricts: "AllowGroups", Begins: true, Exclusive: true, ResumeTimeout: Limit{Kind: Unlimited}, SuspendTime: Limit{Kind: LimitSet, Duration: 30 * time.Minute}},
+		{Name: "c", MaxTime: Limit{Kind: Unlimited}, MaxNodes: 1, Restricts: "AllowGroups"},
+		{Name: "d", MaxTime: Limit{Kind: Unlimited}, MaxNodes: 1, Restricts: "AllowGroups"},
 	}, partitions)
 	require.Empty(t, parsed(t, ParsePartitions, "No partitions in the system\n"))
 }

@@ -55,6 +55,7 @@ type effectiveFlex struct {
 	ProvisionTimeout   int                   `yaml:"provision_timeout"`
 	OnProvisionTimeout config.TimeoutAction  `yaml:"on_provision_timeout"`
 	ShareRequests      int                   `yaml:"share_requests"`
+	FallbackAfter      int                   `yaml:"fallback_after"`
 	RefreshAfter       int                   `yaml:"refresh_after"`
 	MaxAttempts        int                   `yaml:"max_attempts"`
 	GangTimeout        int                   `yaml:"gang_timeout"`
@@ -132,7 +133,7 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		MaxRunDuration: seconds(f.MaxRunDuration), UseJobDuration: f.UseJobDuration, UseBulkInsert: f.UseBulkInsert,
 		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
 		ProvisionTimeout: seconds(f.ProvisionTimeout), OnProvisionTimeout: f.OnProvisionTimeout,
-		RefreshAfter: seconds(f.RefreshAfter), ShareRequests: f.ShareRequests, MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
+		FallbackAfter: seconds(f.FallbackAfter), RefreshAfter: seconds(f.RefreshAfter), ShareRequests: f.ShareRequests, MaxAttempts: f.MaxAttempts, GangTimeout: seconds(f.GangTimeout), BootTimeout: seconds(f.BootTimeout),
 		BootFailures: f.BootFailures, KeepIdle: seconds(f.KeepIdle), OnLeaseEnd: f.OnLeaseEnd,
 		LeaseEndWarning: seconds(f.LeaseEndWarning), LeaseEndSignal: f.LeaseEndSignal, RenewBefore: seconds(f.RenewBefore),
 		Salvage: f.Salvage, SalvageTimeout: seconds(f.SalvageTimeout),

@@ -47,6 +47,7 @@ var kinds = []Action{
 	RequeueJob{},
 	MoveJob{},
 	SalvageJob{},
+	ChangePartitions{},
 }
 
 // Kinds are the kinds of actions.

@@ -3,8 +3,10 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -59,6 +61,10 @@ type ReturnNodes struct {
 	Extra  map[string]string // written to nodes, by their names; nil: none
 	Reason string
 	Then   Then
+
+	// Leaving is what is remembered of a job that moves to other partitions of its list;
+	// nil: it stays.
+	Leaving *memo.Chain
 }
 
 func (a ReturnNodes) About() Subject {
@@ -71,6 +77,25 @@ func (a ReturnNodes) String() string {
 
 // Because returns the reason.
 func (a ReturnNodes) Because() string { return a.Reason }
+
+// ChangePartitions has Slurm take other partitions of a pending job's own list, and
+// remembers the list in its AdminComment.
+type ChangePartitions struct {
+	OfJob
+	Name  string     // as squeue shows it
+	To    []string   // empty: the list is only remembered
+	Start bool       // the job starts at once
+	Chain memo.Chain // what its AdminComment remembers
+	Why
+}
+
+func (a ChangePartitions) About() Subject { return Subject{Kind: "change_partitions", Job: a.Job} }
+func (a ChangePartitions) String() string {
+	if len(a.To) > 0 {
+		return fmt.Sprintf("move job %s to %s of its partitions %s", a.Name, strings.Join(a.To, ","), strings.Join(a.Chain.List, ","))
+	}
+	return fmt.Sprintf("remember the partitions %s of job %s", strings.Join(a.Chain.List, ","), a.Name)
+}
 
 // CommentJob writes a job's AdminComment, which its owner sees in scontrol show job
 // and in squeue -O admin_comment.

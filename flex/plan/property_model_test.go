@@ -131,6 +131,12 @@ func (m *model) act(a plan.Action) (done bool) {
 				m.jobs[id] = j
 			}
 		}
+	case plan.ChangePartitions:
+		m.Chains[a.Job] = a.Chain
+		if j := m.jobs[a.Job]; len(a.To) > 0 && j.State == slurm.JobPending {
+			j.Partition = strings.Join(a.To, ",")
+			m.jobs[a.Job] = j
+		}
 	case plan.MoveJob:
 		m.move(a)
 	case plan.SalvageJob:
@@ -190,6 +196,9 @@ func (m *model) boot(in mig.Instance, lease time.Duration) {
 func (m *model) returnNodes(a plan.ReturnNodes) {
 	for _, id := range append([]uint32{a.Job}, a.Others...) {
 		m.Told[id] = memo.OwnComment + a.Reason
+	}
+	if a.Leaving != nil {
+		m.Chains[a.Job] = *a.Leaving
 	}
 	for _, name := range a.Nodes {
 		change := plan.SetNodes{State: "power_down_force", Reason: a.Reason}

@@ -80,6 +80,7 @@ var rules = map[string]rule{
 	"moves jobs only to kept machines": movesOnlyToKept,
 	"leaves no kept machine idle":      leavesNoneIdle,
 	"salvages only what is lost":       salvagesOnlyLosses,
+	"moves jobs only within its list":  movesWithinItsList,
 	"spares what is held for a gang":   sparesWhatIsHeld,
 }
 
@@ -359,7 +360,7 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 			ours = s.haveNodes(a.Nodes)
 		case plan.ReturnNodes:
 			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
-		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob:
+		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob, plan.ChangePartitions:
 			ours = s.hasJob(a.About().Job)
 		case plan.MoveJob:
 			ours = s.haveNodes(slices.Concat(a.From, a.To, a.Held)) && s.hasJob(a.Job)

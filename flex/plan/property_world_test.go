@@ -153,7 +153,7 @@ func emptyWorld(cfg *config.Config) *world {
 		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: plan.Snapshot{
-			Now: noon, Told: map[uint32]string{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
+			Now: noon, Told: map[uint32]string{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
 			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{},
 			Missed: map[string]bool{}, Members: map[mig.GroupID]plan.Members{},
 		},
@@ -248,6 +248,7 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
 		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, time.Hour)
 		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
+		set.Flex.FallbackAfter = pick(t, "fallback_after", 0, 15*time.Minute)
 		set.Flex.RefreshAfter = pick(t, "refresh_after", 0, time.Hour)
 	}
 	return cfg
@@ -317,6 +318,7 @@ func (w *world) drawMemory(t *rapid.T) {
 				memo.Warning(noon.Add(-5*time.Second), "all is lost"), memo.Warning(noon.Add(-time.Hour), "all is lost"))
 		}
 	}
+	w.drawChains(t)
 	for i := range upTo(t, "reservations", 2) {
 		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
 		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-")

@@ -114,6 +114,7 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if limit := j.Limit; limit.Kind == slurm.LimitSet && limit.Duration > r.Duration {
 		text += ", less than its time limit of " + clock(limit.Duration)
 	}
+	text += w.staysText(c)
 	if r.Message != "" {
 		text += "; last attempt: " + r.Message
 	}

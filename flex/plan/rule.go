@@ -54,6 +54,7 @@ var rules = []rule{
 	{"kept machines", movesToKept},
 	{"boot_timeout", bootLate},
 	{"provision_timeout", waitedTooLong},
+	{"fallback_after", fallsBack},
 	{"gang_timeout", gangTorn},
 	{"lease too short", leaseTooShort},
 	{"region unread", regionUnread},

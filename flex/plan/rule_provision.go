@@ -14,6 +14,7 @@ const (
 	ByTimeout  Limiter = "provision_timeout" // of the nodeset
 	ByComment  Limiter = "slurmflex:wait"    // in the job's --comment
 	ByDeadline Limiter = "--deadline"        // of the job
+	ByFallback Limiter = "fallback_after"    // of the nodeset: the job moves to other partitions of its list
 )
 
 // waitEnd is when a cohort's wait for capacity ends, what ends it, and what becomes of

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -46,6 +47,10 @@ type Snapshot struct {
 	// Told holds the AdminComments of jobs, as far as they are known: what we
 	// last told a job's owner.
 	Told map[uint32]string
+
+	// Chains holds what the AdminComments of jobs remember of the partitions that these
+	// may move between. Those that have none are not in it.
+	Chains map[uint32]memo.Chain
 
 	// Requeues says of jobs whether Slurm puts them back into the queue when they
 	// lose their nodes. One whose record was not read is not in it, and loses none.

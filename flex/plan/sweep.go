@@ -23,6 +23,7 @@ var sweeps = []sweep{
 	{"static", powerUpStatic},
 	{"renewal", renewStatic},
 	{"kept machines", endMoves},
+	{"partitions", fallBack},
 	{"keep_idle", powerDownKept},
 	{"exclusive", powerDownOnIdle},
 	{"waiting", keepWaiting},

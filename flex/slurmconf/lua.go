@@ -81,6 +81,9 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 	if in.Config.LongerThanLeases(p) {
 		limits = "minutes = math.huge"
 	}
+	if in.Config.FallbackAfter(p) > 0 {
+		limits += ", falls = true"
+	}
 	sets := in.Config.SetsOf(p)
 	if slices.ContainsFunc(sets, func(set *config.NodeSet) bool { return set.Flex == nil }) {
 		return limits, nil

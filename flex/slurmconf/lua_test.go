@@ -13,6 +13,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 )
 
@@ -97,6 +98,7 @@ func in(partition string) fields {
 
 // slurmctld runs a job_submit.lua as slurmctld does.
 type slurmctld struct {
+	job *lua.LTable // the last that was submitted
 	*lua.LState
 	told []string
 }
@@ -149,6 +151,7 @@ func jobSubmitted(t *testing.T, levels map[string]string) *slurmctld {
 func (s *slurmctld) submits(t *testing.T, given fields) (code int, told []string) {
 	t.Helper()
 	job := s.NewTable()
+	s.job = job
 	for _, field := range []string{"time_limit", "time_min", "min_nodes", "max_nodes"} {
 		job.RawSetString(field, unset)
 	}
@@ -214,6 +217,34 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 			code, told := s.submits(t, c.job)
 			assert.Equal(t, c.code, code)
 			assert.Equal(t, c.told, strings.Join(told, "\n"))
+		})
+	}
+}
+
+func TestJobSubmitLuaRemembersThePartitionsOfAJobThatMayMove(t *testing.T) {
+	given := submittedInput(t)
+	given.Config.FlexSetOf("alpha-near-0").Flex.FallbackAfter = time.Hour
+	text, err := JobSubmit(given, nil)
+	require.NoError(t, err)
+	batch := func(list string) fields { return in(list).with("script", "#!/bin/sh") }
+	for name, c := range map[string]struct {
+		job  fields
+		told string
+	}{
+		"several":                {batch("train,near"), "flex-start: [partitions train,near]"},
+		"one":                    {batch("near"), ""},
+		"none with such a wait":  {batch("train,cpu"), ""},
+		"srun":                   {in("train,near"), ""},
+		"--no-requeue":           {batch("train,near").with("requeue", 0), ""},
+		"an admin's own comment": {batch("train,near").with("admin_comment", "mine"), "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := load(t, text)
+			code, _ := s.submits(t, c.job)
+			assert.Equal(t, accepted, code)
+			assert.Equal(t, c.told, lua.LVAsString(s.job.RawGetString("admin_comment")))
+			_, chain := memo.SplitChain(c.told)
+			assert.Equal(t, name == "several", len(chain.List) == 2)
 		})
 	}
 }

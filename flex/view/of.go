@@ -258,6 +258,12 @@ func (b *builder) jobs() []Job {
 		if j.Limit.Kind == slurm.LimitSet {
 			job.Limit = Seconds(j.Limit.Duration)
 		}
+		if chain := b.snap.Chains[j.ID]; len(chain.List) > 0 {
+			job.MayMove = strings.Join(chain.List, ",")
+			if chain.Moved.To != nil {
+				job.MayMove += "; " + chain.Moved.String()
+			}
+		}
 		if told := b.snap.Told[j.ID]; strings.HasPrefix(told, memo.OwnComment) {
 			job.Told = told
 		}

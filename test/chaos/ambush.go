@@ -117,6 +117,13 @@ func (s *commands) SetJobReservation(ctx context.Context, job uint32, name strin
 	})
 }
 
+func (s *commands) SetJobPartitions(ctx context.Context, job uint32, list []string, start bool) error {
+	s.process.w.check.partitions(s.process, job, list)
+	return change(ctx, s, "set partitions", fmt.Sprint(job), func(ctx context.Context) error {
+		return s.next.SetJobPartitions(ctx, job, list, start)
+	})
+}
+
 func (s *commands) StartNow(ctx context.Context, job uint32, limit time.Duration) error {
 	if nodes := s.process.w.moves.to(job); nodes != nil {
 		s.moving(begins, job, nodes)

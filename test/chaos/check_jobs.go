@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,10 +47,24 @@ func (c *check) start(l life) {
 	}
 }
 
+// partitions judges that a job moves, which it does only within the list that it was
+// submitted to.
+func (c *check) partitions(p *process, job uint32, list []string) {
+	own := strings.Split(c.w.slurm.JobPartitions(job), ",")
+	for _, name := range list {
+		if !slices.Contains(own, name) {
+			c.fail(lostJob, "%s moves job %d to %s, and it was submitted to %s", p.name, job, name, strings.Join(own, ","))
+		}
+	}
+}
+
 // early judges that a node is taken from a job while its request waits, which may
-// be for provision_timeout only.
+// be for provision_timeout, or for fallback_after where it may move, only.
 func (c *check) early(p *process, st fakegce.State, name string) {
 	job, limit := c.w.watch.waiter(name), flexOf(p, name).ProvisionTimeout
+	if after := flexOf(p, name).FallbackAfter; job != nil && after > 0 && strings.Contains(c.w.slurm.JobPartitions(job.ID), ",") {
+		limit = after
+	}
 	if job == nil || c.w.watch.forgiven(*job) || c.moves(job.ID) || limit > 0 && time.Since(job.given) >= limit-wrongClock {
 		return
 	}

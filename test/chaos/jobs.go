@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
 )
@@ -26,6 +27,7 @@ type submit struct {
 	on        string // a node that it insists on; empty: any
 	begin     time.Duration
 	comment   string // AdminComment, by an operator
+	also      string // a partition to which it may move; empty: none
 	with      string // the partition of a second component, of one node; empty: none
 }
 
@@ -36,6 +38,7 @@ func (e submit) String() string {
 		text  string
 	}{
 		{e.tasks > 0, fmt.Sprintf("an array of %d", e.tasks)},
+		{e.also != "", "or to " + e.also},
 		{e.on != "", "on " + e.on},
 		{e.begin == never, "to begin in 500,000 weeks"},
 		{e.begin > 0 && e.begin != never, fmt.Sprintf("to begin in %v", e.begin)},
@@ -56,6 +59,10 @@ func (e submit) strike(w *world, _ int) {
 	spec := fakeslurm.JobSpec{
 		Partition: e.partition, Nodes: e.nodes, Limit: e.limit, Run: e.run, Priority: e.priority, Tasks: e.tasks,
 		Interactive: e.srun, NoRequeue: e.noRequeue, User: "user", AdminComment: e.comment,
+	}
+	if e.also != "" {
+		spec.Partition += "," + e.also
+		spec.AdminComment = memo.WithChain("", memo.Chain{List: []string{e.partition, e.also}}) // as job_submit.lua writes it
 	}
 	if e.on != "" {
 		spec.NodeList = []string{e.on}
@@ -167,6 +174,10 @@ func randomJob(d dice, job int) submit {
 		e.with, e.limit = other.name, min(e.limit, other.longest)
 		e.run = min(e.run, e.limit)
 	}
+	if other := pick(d, nodeSets(), "another partition", job); other.name != set.name && other.exclusive && set.exclusive && e.on == "" && e.with == "" && e.comment == "" && d.oneIn(2, "may move", job) {
+		e.also, e.nodes, e.limit = other.name, min(max(e.nodes, other.shortest), set.widest, other.widest), min(e.limit, other.longest)
+		e.run = min(e.run, e.limit)
+	}
 	return e
 }
 
@@ -192,6 +203,7 @@ func (d dice) comment(job int) string {
 		"flex-start: told 2000-01-01T00:00:00Z: it will be lost",
 		"flex-start: told 2999-01-01T00:00:00Z: it will be lost",
 		"flex-start: attempt 99 failed (capacity): no",
+		"flex-start: [partitions gang,bulk,close,base]",
 		"x\n1|1|N/A|1:00|RUNNING|alpha-gang-[0-5]|Unknown|1|gang|root|None\n1||N/A|PENDING|0|0|",
 		"slurmflex: x [root@2000-01-01T00:00:00] Comment=x\r\x1b[31m\xff",
 		strings.Repeat("AdminComment= ", 5000),

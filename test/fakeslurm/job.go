@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -47,7 +48,7 @@ const (
 
 // JobSpec is what sbatch, salloc or srun is asked for.
 type JobSpec struct {
-	Partition    string
+	Partition    string        // or several, joined by commas
 	Nodes        int           // how many; 0: as many as NodeList, at least one
 	NodeList     []string      // -w: these are among them
 	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
@@ -71,7 +72,8 @@ type job struct {
 	tasks       []int  // of an array: one, or all that are not told apart yet
 	het         []*job // the components of the heterogeneous job that it belongs to; nil: to none
 	spec        JobSpec
-	partition   *partition
+	partitions  []*partition // that it may choose from; one while it has nodes shows only that
+	partition   *partition   // in which it has nodes, or else the first
 	count       int          // of nodes that it wants
 	named       []*node      // that must be among them
 	reservation *reservation // that it uses; nil: none
@@ -113,9 +115,13 @@ func (c *Cluster) Submit(spec JobSpec) (id uint32, err error) {
 
 // placed is a new job for which there is a place.
 func (c *Cluster) placed(spec JobSpec) (*job, error) {
+	partitions := c.partitionsOf(strings.Split(spec.Partition, ","))
 	j := &job{
-		spec: spec, partition: c.partition(spec.Partition), state: slurm.JobPending, reason: reasonNone,
+		spec: spec, partitions: partitions, state: slurm.JobPending, reason: reasonNone,
 		begin: spec.Begin, priority: spec.Priority, adminComment: spec.AdminComment,
+	}
+	if partitions != nil {
+		j.partition = partitions[0]
 	}
 	return j, c.place(j)
 }
@@ -266,6 +272,17 @@ func (c *Cluster) JobReservation(id uint32) string {
 	defer c.mu.Unlock()
 	if j := c.jobs[id]; j != nil && j.reservation != nil {
 		return j.reservation.name
+	}
+	return ""
+}
+
+// JobPartitions is the list that a job was submitted to, also of one that slurmctld has
+// forgotten. It is no command: it works also while slurmctld is down.
+func (c *Cluster) JobPartitions(id uint32) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil {
+		return j.spec.Partition
 	}
 	return ""
 }

@@ -48,6 +48,23 @@ func (c *Cluster) partition(name string) *partition {
 	return nil
 }
 
+// partitionsOf finds partitions by their names; nil: one of them is not there.
+func (c *Cluster) partitionsOf(names []string) (found []*partition) {
+	for _, name := range names {
+		p := c.partition(name)
+		if p == nil {
+			return nil
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
+// takes reports whether jobs of that time limit start in the partition.
+func (p *partition) takes(limit slurm.Limit) bool {
+	return p.MaxTime.Kind != slurm.LimitSet || limit.Kind == slurm.LimitSet && limit.Duration <= p.MaxTime.Duration
+}
+
 // powersDownOnIdle reports whether a job marks its nodes to be powered down
 // after it.
 func (c *Cluster) powersDownOnIdle(p *partition) bool {

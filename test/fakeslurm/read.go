@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/slurm"
@@ -45,7 +46,7 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	for _, j := range c.queue {
 		shown := slurm.Job{
 			ID: j.id, ArrayID: j.id, ArrayTask: j.taskText(), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
-			Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partition.Name,
+			Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partitionShown(),
 			NodeCount: cmp.Or(len(j.nodes), j.count), Pinned: len(j.named) > 0,
 		}
 		if j.reservation != nil {
@@ -60,6 +61,18 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 		list = append(list, shown)
 	}
 	return list, nil
+}
+
+// partitionShown is the one in which the job has nodes, or all that it may choose from.
+func (j *job) partitionShown() string {
+	if j.state != slurm.JobPending {
+		return j.partition.Name
+	}
+	var list []string
+	for _, p := range j.partitions {
+		list = append(list, p.Name)
+	}
+	return strings.Join(list, ",")
 }
 
 // startShown is a job's start as squeue has it.

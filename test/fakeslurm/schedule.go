@@ -69,7 +69,7 @@ func (p *pass) consider(j *job) {
 	}
 	j.start = time.Time{}
 	for {
-		nodes := p.choose(j)
+		nodes := p.chooseAmong(j)
 		if nodes == nil {
 			p.wait(j)
 			return
@@ -81,6 +81,20 @@ func (p *pass) consider(j *job) {
 			return
 		}
 	}
+}
+
+// chooseAmong chooses nodes in the first partition of the job's list that has them.
+func (p *pass) chooseAmong(j *job) []*node {
+	for _, in := range j.partitions {
+		if j.partition = in; len(j.partitions) > 1 && !in.takes(j.limit) {
+			continue
+		}
+		if nodes := p.choose(j); nodes != nil {
+			return nodes
+		}
+	}
+	j.partition = j.partitions[0]
+	return nil
 }
 
 // choose finds nodes on which a job can start now; nil if there are none.

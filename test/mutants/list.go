@@ -390,4 +390,20 @@ var mutants = []mutant{
 		"(open[n.Name] || n.set.IsStatic(n.index))", "open[n.Name]",
 		[]string{"flex/takedown"},
 	},
+	{
+		"a job moves to a partition that takes others only", "flex/plan/scene_fallback.go",
+		`case p.Restricts != "":`, "case false:", planner,
+	},
+	{
+		"a job moves on before fallback_after", "flex/plan/rule_fallback.go",
+		"if at.IsZero() || !w.isOld(at, 0) || w.unseen(", "if at.IsZero() || w.unseen(", planner,
+	},
+	{
+		"a list of partitions that its owner has changed is overruled", "flex/plan/sweep_fallback.go",
+		"case !own && !(chain.Leaving.To", "case !own && len(chain.List) == 0 && !(chain.Leaving.To", planner,
+	},
+	{
+		"a job whose AdminComment is somebody else's leaves its partition", "flex/owner.go",
+		"if !isOurs(rec.AdminComment) {\n\t\t\t\treturn fmt.Errorf(", "if rec.ID == 0 {\n\t\t\t\treturn fmt.Errorf(", passes,
+	},
 }

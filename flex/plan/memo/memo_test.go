@@ -44,6 +44,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(Warning(noon, "all is lost"))
 	f.Add(Reservation("alpha", noon))
 	f.Add(OwnComment + Failed(3, "(capacity)"))
+	f.Add(OwnComment + "[partitions a,b; moved to b after 2h in a at 2026-11-21T12:00:00Z]")
 	f.Fuzz(func(t *testing.T, text string) {
 		if boots, ok := ParseBoots(text); ok {
 			assert.Positive(t, boots.Failed)
@@ -56,6 +57,10 @@ func FuzzParse(f *testing.F) {
 		}
 		if at, ok := WarnedAt(text); ok {
 			assert.False(t, at.IsZero() && text == "")
+		}
+		if rest, chain := SplitChain(text); len(chain.List) > 0 {
+			_, again := SplitChain(WithChain(rest, chain))
+			assert.Equal(t, chain, again)
 		}
 		_, _ = ParseFailed(text), IsOfNodes(text)
 		assert.NotPanics(t, func() { Replaced(text) })

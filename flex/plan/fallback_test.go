@@ -1,0 +1,333 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// chained has partitions of one nodeset each, in which a job waits for an hour.
+func chained(t testing.TB) *config.Config {
+	return parsed(t, `
+slurm_cluster_name: alpha
+project: demo
+partitions:
+  train: {enable_job_exclusive: true, partition_nodeset: [a3]}
+  eu: {enable_job_exclusive: true, partition_nodeset: [one]}
+  spot: {enable_job_exclusive: true, partition_nodeset: [fix]}
+nodeset:
+  a3: {node_count_dynamic_max: 4, instance_template: projects/demo/global/instanceTemplates/a3,
+    subnetwork: &us projects/demo/regions/us-central1/subnetworks/default, zone_policy_allow: &zones [us-central1-a],
+    dws_flex: &flex {use_job_duration: true, fallback_after: 3600}}
+  one: {node_count_dynamic_max: 4, instance_template: projects/demo/global/instanceTemplates/one, subnetwork: *us, zone_policy_allow: *zones, dws_flex: *flex}
+  fix: {node_count_dynamic_max: 4, instance_template: projects/demo/global/instanceTemplates/fix, subnetwork: *us, zone_policy_allow: *zones, dws_flex: *flex}
+`)
+}
+
+var nodeIn = map[string]string{"train": "alpha-a3-0", "eu": "alpha-one-0", "spot": "alpha-fix-0"}
+
+// open are partitions that take everybody's jobs.
+func open(names ...string) (all []slurm.Partition) {
+	for _, name := range names {
+		all = append(all, slurm.Partition{Name: name, Nodes: []string{nodeIn[name]}, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}})
+	}
+	return all
+}
+
+// waitsIn is job 7, whose request has waited in a partition for so long.
+func waitsIn(partition string, ago time.Duration, chain memo.Chain, more ...part) Snapshot {
+	set, _, _ := strings.Cut(strings.TrimPrefix(nodeIn[partition], "alpha-"), "-")
+	return seen(nodes(nodeIn[partition], poweringUp), job(7, partition, "15:00", configured, nodeIn[partition]), started(7, ago),
+		group("alpha-"+set+"-job-7", forJob(set, 7), accepted(nodeIn[partition])), lastGroup(func(g *mig.Group) { g.Region = "us-central1" }), asked(ago), remembers(chain), and(more...))
+}
+
+func remembers(chain memo.Chain) part {
+	return func(s *setting) {
+		s.Chains, s.Partitions = map[uint32]memo.Chain{7: chain}, open("train", "eu", "spot")
+	}
+}
+
+// queuedFor is job 7 as it waits in the queue.
+func queuedFor(list string, chain memo.Chain, more ...part) Snapshot {
+	return seen(job(7, list, "15:00", slurm.JobPending, ""), lastJob(func(j *slurm.Job) { j.NodeCount, j.Priority = 1, 5 }), remembers(chain), and(more...))
+}
+
+func partition(name string, change func(*slurm.Partition)) part {
+	return func(s *setting) {
+		for i := range s.Partitions {
+			if s.Partitions[i].Name == name {
+				change(&s.Partitions[i])
+			}
+		}
+	}
+}
+
+var whole = memo.Chain{List: []string{"train", "eu", "spot"}}
+
+// leaving is the chain of a job on its way from one partition to others.
+func leaving(from, to string) memo.Chain {
+	c := whole
+	c.Leaving = memo.Move{From: from, To: strings.Split(to, ","), Waited: time.Hour}
+	return c
+}
+
+func movedTo(from, to string, ago time.Duration) memo.Chain {
+	c := whole
+	c.Moved = memo.Move{From: from, To: strings.Split(to, ","), Waited: time.Hour, At: noon.Add(-ago)}
+	return c
+}
+
+func TestAJobThatHasWaitedForFallbackAfterLeavesItsPartition(t *testing.T) {
+	left := func(given Snapshot) (to string) {
+		for _, a := range Compute(chained(t), given).Actions {
+			if back, ok := a.(ReturnNodes); ok && back.Leaving != nil {
+				to = back.Leaving.Leaving.From + " > " + strings.Join(back.Leaving.Leaving.To, ",")
+			}
+		}
+		return to
+	}
+	assert.Equal(t, "train > eu,spot", left(waitsIn("train", time.Hour, whole)))
+	assert.Equal(t, "eu > spot", left(waitsIn("eu", time.Hour, movedTo("train", "eu,spot", time.Hour))))
+	assert.Equal(t, "spot > train,eu,spot", left(waitsIn("spot", time.Hour, movedTo("eu", "spot", time.Hour))), "from the last to the first")
+	assert.Equal(t, "train > spot", left(waitsIn("train", time.Hour, whole, partition("eu", func(p *slurm.Partition) { p.Up = false }))), "a partition that is down is left out")
+	for why, given := range map[string]Snapshot{
+		"too soon":         waitsIn("train", 59*time.Minute, whole),
+		"one partition":    waitsIn("train", time.Hour, memo.Chain{List: []string{"train"}}),
+		"no list is known": waitsIn("train", time.Hour, memo.Chain{}),
+		"another's list":   waitsIn("train", time.Hour, memo.Chain{List: []string{"eu", "spot"}}),
+		"asks for nodes":   waitsIn("train", time.Hour, whole, lastJob(func(j *slurm.Job) { j.Pinned = true })),
+		"reservation":      waitsIn("train", time.Hour, whole, lastJob(func(j *slurm.Job) { j.Reservation = "class" })),
+		"heterogeneous":    waitsIn("train", time.Hour, whole, lastJob(func(j *slurm.Job) { j.HetID = 7 })),
+		"machines come":    waitsIn("train", time.Hour, whole, lastGroup(func(g *mig.Group) { g.Requests[0].State = mig.Creating })),
+		"restricted":       waitsIn("train", time.Hour, whole, partition("train", func(p *slurm.Partition) { p.Restricts = "AllowGroups" })),
+	} {
+		assert.Empty(t, left(given), why)
+	}
+	salloc := waitsIn("train", time.Hour, whole)
+	salloc.Requeues[7] = false
+	assert.Empty(t, left(salloc), "Slurm would not requeue it")
+}
+
+func TestAJobThatMayNotMoveReadsWhy(t *testing.T) {
+	for why, change := range map[string]func(*slurm.Partition){
+		"partition eu is not UP": func(p *slurm.Partition) { p.Up = false },
+		"partition eu sets AllowGroups, which slurmflex does not check for a job": func(p *slurm.Partition) { p.Restricts = "AllowGroups" },
+		"its time limit is longer than the MaxTime of partition eu":               func(p *slurm.Partition) { p.MaxTime = slurm.ParseLimit("14:00") },
+		"partition eu takes no job with this number of nodes (1)":                 func(p *slurm.Partition) { p.MinNodes = 2 },
+		"partition eu does not exist or could not be read":                        func(p *slurm.Partition) { p.Name = "us" },
+	} {
+		p := Compute(chained(t), waitsIn("train", time.Hour, memo.Chain{List: []string{"train", "eu"}}, partition("eu", change)))
+		assert.Equal(t, "flex-start: waiting 1h00m for 1 × a3-machine for 00:15:00; it stays in partition train: "+why, tells(p)[7])
+		assert.True(t, p.Waits[0].Until.IsZero())
+	}
+	p := Compute(chained(t), waitsIn("train", 59*time.Minute, whole))
+	assert.Equal(t, noon.Add(time.Minute), p.Waits[0].Until)
+	assert.Equal(t, ByFallback, p.Waits[0].By)
+}
+
+func TestWhatBecomesOfThePartitionsOfAJobInTheQueue(t *testing.T) {
+	in := situations(t, chained(t))
+	in("its list is remembered", queuedFor("train,eu", memo.Chain{}), "remember the partitions train,eu of job 7")
+	in("one that is there stays", queuedFor("eu,spot,train", whole))
+	in("a list that its owner has changed counts", queuedFor("train,eu", whole), "remember the partitions train,eu of job 7")
+	in("also where it has moved", queuedFor("eu", movedTo("train", "eu,spot", 0)), "remember the partitions  of job 7")
+	in("one that leaves goes on", queuedFor("train,eu,spot", leaving("train", "eu,spot")), "move job 7 to eu,spot of its partitions train,eu,spot")
+	in("one that Slurm was told of, too", queuedFor("eu,spot", leaving("train", "eu,spot")), "move job 7 to eu,spot of its partitions train,eu,spot")
+	in("elsewhere if a partition is closed by now", queuedFor("train,eu,spot", leaving("train", "eu,spot"), partition("eu", func(p *slurm.Partition) { p.Up = false })),
+		"remember the partitions train,eu,spot of job 7")
+	in("not while it is held", queuedFor("train,eu,spot", leaving("train", "eu,spot"), lastJob(func(j *slurm.Job) { j.Priority = 0 })))
+	in("nor before its owner wants it to begin", queuedFor("train,eu,spot", leaving("train", "eu,spot"), started(7, -time.Hour)))
+	in("one that has got no nodes where it has moved to waits", queuedFor("eu,spot", movedTo("train", "eu,spot", 59*time.Minute)))
+	in("then it has its list again", queuedFor("eu,spot", movedTo("train", "eu,spot", time.Hour)), "move job 7 to train,eu,spot of its partitions train,eu,spot")
+}
+
+// roamer is job 7 on its way through a Slurm that may refuse what it is told, and whose
+// changes may be cut off before they are remembered.
+type roamer struct {
+	t       *rapid.T
+	now     time.Time
+	consent []string // what its owner has asked for last
+	slurm   Snapshot // of the partitions only
+	list    []string
+	in      string // empty: it is pending
+	since   time.Time
+	comment string
+	visited map[string]bool
+	calm    bool
+}
+
+// sees is the pass's snapshot.
+func (r *roamer) sees() Snapshot {
+	text, chain := memo.SplitChain(r.comment)
+	var s Snapshot
+	if r.in == "" {
+		s = queuedFor(strings.Join(r.list, ","), chain)
+		s.Jobs[0].Start = r.since
+	} else {
+		s = waitsIn(r.in, 0, chain)
+		s.Jobs[0].Start, s.Groups[0].Requests[0].Created, s.Groups[0].Created = r.since, r.since, r.since
+	}
+	s.Now, s.Partitions, s.Told = r.now, r.slurm.Partitions, map[uint32]string{7: text}
+	if len(chain.List) == 0 {
+		s.Chains = nil
+	}
+	return s
+}
+
+func (r *roamer) fails(what string) bool { return !r.calm && rarely(r.t, what) }
+
+func rarely(t *rapid.T, what string) bool { return rapid.IntRange(0, 7).Draw(t, what) == 7 }
+
+// act does what a pass does, as flex does it.
+func (r *roamer) act(a Action) {
+	text, chain := memo.SplitChain(r.comment)
+	switch a := a.(type) {
+	case CommentJob:
+		r.comment = memo.WithChain(a.Text, chain)
+	case ReturnNodes:
+		require.NotNil(r.t, a.Leaving, a.String())
+		require.GreaterOrEqual(r.t, r.now.Sub(r.since), time.Hour, "no ping-pong: %s", a)
+		for _, name := range a.Leaving.Leaving.To { // its owner may have taken it off his list, which Slurm shows when it is pending
+			require.True(r.t, r.takes(name), "%s is closed", name)
+		}
+		r.comment = memo.WithChain(memo.OwnComment+a.Reason, *a.Leaving)
+		if !r.fails("cut off before the nodes go back") {
+			r.in, r.since = "", r.now.Add(2*time.Minute)
+		}
+	case ChangePartitions:
+		require.True(r.t, r.in == "" || len(a.To) == 0, "only in the queue: %s", a)
+		if r.fails("refused") {
+			return
+		}
+		if len(a.To) > 0 {
+			r.within(a.To)
+			r.list = a.To
+		}
+		if a.Start {
+			r.since = time.Time{}
+		}
+		if !r.fails("cut off before it is remembered") {
+			r.comment = memo.WithChain(text, a.Chain)
+		}
+	}
+}
+
+// within: a job goes to partitions of its own list, and only to those that would take it.
+func (r *roamer) within(to []string) {
+	for _, name := range to {
+		require.Contains(r.t, r.consent, name)
+		require.True(r.t, r.takes(name), "%s is closed", name)
+	}
+}
+
+func (r *roamer) takes(name string) bool {
+	return slices.ContainsFunc(r.slurm.Partitions, func(p slurm.Partition) bool {
+		return p.Name == name && p.Up && p.Restricts == "" && p.MaxTime.Kind == slurm.Unlimited && p.MinNodes == 0
+	})
+}
+
+// schedule is Slurm's: the job starts in the first partition of its list that is up.
+func (r *roamer) schedule() {
+	if r.in != "" || r.since.After(r.now) {
+		return
+	}
+	for _, name := range r.list {
+		if slices.ContainsFunc(r.slurm.Partitions, func(p slurm.Partition) bool { return p.Name == name && p.Up && p.MaxTime.Kind == slurm.Unlimited }) {
+			r.in, r.since = name, r.now
+			r.visited[name] = true
+			return
+		}
+	}
+}
+
+// happens is what others do.
+func (r *roamer) happens() {
+	if r.calm {
+		return
+	}
+	for i := range r.slurm.Partitions {
+		p := &r.slurm.Partitions[i]
+		if !rarely(r.t, "change of "+p.Name) {
+			continue
+		}
+		*p = open(p.Name)[0]
+		switch rapid.IntRange(0, 5).Draw(r.t, "how") {
+		case 0:
+			p.Up = false
+		case 1:
+			p.Restricts = "AllowAccounts"
+		case 2:
+			p.MaxTime = slurm.ParseLimit("10:00")
+		case 3:
+			p.MinNodes = 2
+		}
+	}
+	switch {
+	case r.in == "" && rarely(r.t, "its owner changes its list"):
+		r.consent = drawList(r.t)
+		r.list = r.consent
+	case r.in != "" && rarely(r.t, "it is requeued"):
+		r.in, r.since = "", r.now.Add(2*time.Minute)
+	}
+}
+
+func drawList(t *rapid.T) []string {
+	return rapid.Permutation([]string{"train", "eu", "spot"}).Draw(t, "list")[:rapid.IntRange(1, 3).Draw(t, "partitions")]
+}
+
+// A job moves only within its own list, to partitions that would take it, never before
+// fallback_after, and when all is well again it comes to each and has its whole list.
+func TestPropertyAJobMovesWithinItsOwnListAndInTime(t *testing.T) {
+	cfg := chained(t)
+	moved := 0
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawList(t)
+		r := &roamer{t: t, now: noon, consent: list, list: list, visited: map[string]bool{}, slurm: Snapshot{Partitions: open("train", "eu", "spot")}}
+		if len(list) > 1 {
+			r.comment = memo.WithChain("", memo.Chain{List: list})
+		}
+		const stormy, calm = 40, 80
+		restored := false
+		for step := range stormy + calm {
+			if r.calm = step >= stormy; step == stormy {
+				r.slurm.Partitions = open("train", "eu", "spot")
+				r.list, r.consent, r.visited = list, list, map[string]bool{}
+				r.comment, r.in, r.since = memo.WithChain("", memo.Chain{List: list}), "", time.Time{}
+			}
+			r.happens()
+			r.schedule()
+			before := r.list
+			for _, a := range Compute(cfg, r.sees()).Actions {
+				switch a.(type) {
+				case CommentJob, ReturnNodes, ChangePartitions:
+					r.act(a)
+				}
+			}
+			if r.calm && len(before) < len(list) && sameSet(r.list, list) {
+				restored = true
+			}
+			for _, name := range r.list {
+				require.Contains(t, r.consent, name)
+			}
+			if r.now = r.now.Add(time.Minute); r.in != "" {
+				r.now = r.now.Add(6 * time.Minute)
+			}
+		}
+		require.Len(t, r.visited, len(list))
+		require.Equal(t, len(list) > 1, restored)
+		if restored {
+			moved++
+		}
+	})
+	assert.Positive(t, moved)
+}

@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// fallbackAt is when a cohort's job leaves its partition for others of its own list; zero:
+// it has no such list, or fallback_after is off.
+func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
+	if c.job == nil || c.set.Flex.FallbackAfter == 0 {
+		return time.Time{}
+	}
+	chain := w.snap.Chains[c.job.ID]
+	since := w.lacksSince(c)
+	if since.IsZero() || len(chain.List) < 2 || !slices.Contains(chain.List, c.job.Partition) || w.isRestricted(c.job.Partition) || !w.canLeave(c.job) {
+		return time.Time{}
+	}
+	return since.Add(c.set.Flex.FallbackAfter)
+}
+
+// canLeave reports whether nothing but its partition keeps a job where it is, and Slurm
+// would requeue it.
+func (s *scene) canLeave(j *slurm.Job) bool {
+	return j.State == slurm.JobConfiguring && j.HetID == 0 && !j.IsTasks() && !j.Pinned && j.Reservation == "" && s.snap.Requeues[j.ID]
+}
+
+// fallsBack gives a job back whose machines have not come within fallback_after, so that
+// it moves to the next partition of its own list. One of which any machine is there, or
+// on its way, stays.
+func fallsBack(w *wanted, c *cohort) verdict {
+	at := w.fallbackAt(c)
+	if at.IsZero() || !w.isOld(at, 0) || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
+		return verdict{}
+	}
+	if len(w.takeable(c.job, false)) < len(c.job.Nodes) || slices.ContainsFunc(c.job.Nodes, w.isBeingMade) {
+		return verdict{}
+	}
+	chain := w.snap.Chains[c.job.ID]
+	to, _ := w.after(c.job, chain.List, c.job.Partition)
+	if len(to) == 0 {
+		return verdict{}
+	}
+	waited := w.snap.Now.Sub(w.lacksSince(c))
+	chain.Leaving = memo.Move{From: c.job.Partition, To: to, Waited: waited}
+	reason := fmt.Sprintf("no capacity for %d × %s in partition %s in %s (%s %s); the job moves to %s", len(c.nodes), w.machineType(c.set),
+		c.job.Partition, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter), strings.Join(to, ","))
+	v := w.giveUp(c, Requeue, false, "fallback", reason)
+	v.problems = nil
+	if v.back != nil {
+		v.back.Leaving = &chain
+	}
+	return v
+}
+
+// staysText says why a job does not leave its partition though fallback_after is over;
+// empty if it does, or need not.
+func (w *wanted) staysText(c *cohort) string {
+	at := w.fallbackAt(c)
+	if at.IsZero() || !w.isOld(at, 0) {
+		return ""
+	}
+	to, closed := w.after(c.job, w.snap.Chains[c.job.ID].List, c.job.Partition)
+	if len(to) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("; it stays in partition %s: %s", c.job.Partition, strings.Join(closed, "; "))
+}

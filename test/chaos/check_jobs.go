@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -50,7 +51,7 @@ func (c *check) start(l life) {
 // partitions judges that a job moves, which it does only within the list that it was
 // submitted to.
 func (c *check) partitions(p *process, job uint32, list []string) {
-	own := strings.Split(c.w.slurm.JobPartitions(job), ",")
+	own := strings.Split(c.w.slurm.Submitted(job).Partition, ",")
 	for _, name := range list {
 		if !slices.Contains(own, name) {
 			c.fail(lostJob, "%s moves job %d to %s, and it was submitted to %s", p.name, job, name, strings.Join(own, ","))
@@ -62,7 +63,7 @@ func (c *check) partitions(p *process, job uint32, list []string) {
 // be for provision_timeout, or for fallback_after where it may move, only.
 func (c *check) early(p *process, st fakegce.State, name string) {
 	job, limit := c.w.watch.waiter(name), flexOf(p, name).ProvisionTimeout
-	if after := flexOf(p, name).FallbackAfter; job != nil && after > 0 && strings.Contains(c.w.slurm.JobPartitions(job.ID), ",") {
+	if after := flexOf(p, name).FallbackAfter; job != nil && after > 0 && c.mayMove(job.ID) {
 		limit = after
 	}
 	if job == nil || c.w.watch.forgiven(*job) || c.moves(job.ID) || limit > 0 && time.Since(job.given) >= limit-wrongClock {
@@ -77,6 +78,14 @@ func (c *check) early(p *process, st fakegce.State, name string) {
 			}
 		}
 	}
+}
+
+// mayMove reports whether the job was submitted to several partitions, or an operator
+// says so in its AdminComment.
+func (c *check) mayMove(job uint32) bool {
+	spec := c.w.slurm.Submitted(job)
+	_, chain := memo.SplitChain(spec.AdminComment)
+	return strings.Contains(spec.Partition, ",") || len(chain.List) > 0
 }
 
 // flexOf is how a process has a node provisioned.

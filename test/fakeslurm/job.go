@@ -276,15 +276,15 @@ func (c *Cluster) JobReservation(id uint32) string {
 	return ""
 }
 
-// JobPartitions is the list that a job was submitted to, also of one that slurmctld has
-// forgotten. It is no command: it works also while slurmctld is down.
-func (c *Cluster) JobPartitions(id uint32) string {
+// Submitted is a job as it was submitted; zero if there is none, or slurmctld has forgotten
+// it. It is no command: it works also while slurmctld is down.
+func (c *Cluster) Submitted(id uint32) JobSpec {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if j := c.jobs[id]; j != nil {
-		return j.spec.Partition
+		return j.spec
 	}
-	return ""
+	return JobSpec{}
 }
 
 // Notices is what was printed on the terminal of an interactive job's owner.

@@ -84,8 +84,14 @@ func maxNodes(word string) int {
 // openTo are the settings of a partition that takes everybody's jobs. One with
 // DenyAccounts or DenyQos shows it in the place of AllowAccounts or AllowQos.
 var openTo = []struct{ key, value string }{
-	{"AllowGroups", "ALL"}, {"AllowAccounts", "ALL"}, {"AllowQos", "ALL"}, {"AllocNodes", "ALL"},
-	{"QoS", "N/A"}, {"RootOnly", "NO"}, {"ReqResv", "NO"}, {"MaxMemPerNode", "UNLIMITED"},
+	{"AllowGroups", "ALL"},
+	{"AllowAccounts", "ALL"},
+	{"AllowQos", "ALL"},
+	{"AllocNodes", "ALL"},
+	{"QoS", "N/A"},
+	{"RootOnly", "NO"},
+	{"ReqResv", "NO"},
+	{"MaxMemPerNode", "UNLIMITED"},
 }
 
 // restriction is the first setting that is not as in openTo.

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"time"
+
+	"slurmflex/flex/plan/memo"
 )
 
 // noteComponents notes the heterogeneous jobs of which a component other than the
@@ -44,8 +46,8 @@ func (w *wanted) lacksSince(c *cohort) time.Time {
 	return later(since, w.turns[c.job.HetID])
 }
 
-// firstAsked is when the cohort was first asked for, as far as that is on record, but
-// no later than when this process began: it would have asked.
+// firstAsked is when the cohort was first asked for, as far as requests or its nodes'
+// Comment say, but no later than when this process began: it would have asked.
 func (s *scene) firstAsked(c *cohort) time.Time {
 	g := s.groups[c.id()]
 	if c.live != nil {
@@ -53,6 +55,9 @@ func (s *scene) firstAsked(c *cohort) time.Time {
 	}
 	if made := c.requestsOf(g); len(made) > 0 && made[0].Created.Before(s.snap.Started) {
 		return made[0].Created
+	}
+	if waits, ok := memo.ParseWait(s.nodes[c.nodes[0]].Comment); ok && waits.Place == c.group && waits.Since.Before(s.snap.Started) {
+		return waits.Since
 	}
 	return s.snap.Started
 }

@@ -250,7 +250,8 @@ func partitionsText(partitions []slurm.Partition) string {
 	idle := map[bool]string{true: "YES", false: "NO"}
 	var out strings.Builder
 	for _, p := range partitions {
-		fmt.Fprintf(&out, "PartitionName=%s MaxTime=UNLIMITED Nodes=%s OverSubscribe=%s State=UP PowerDownOnIdle=%s\n",
+		fmt.Fprintf(&out, "PartitionName=%s AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL QoS=N/A RootOnly=NO ReqResv=NO "+
+			"MaxMemPerNode=UNLIMITED MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=%s OverSubscribe=%s State=UP PowerDownOnIdle=%s\n",
 			p.Name, slurm.Fold(p.Nodes), share[p.Exclusive], idle[p.PowerDownOnIdle])
 	}
 	return out.String()

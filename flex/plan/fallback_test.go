@@ -274,8 +274,9 @@ func (r *roamer) happens() {
 	}
 	switch {
 	case r.in == "" && rarely(r.t, "its owner changes its list"):
-		r.consent = drawList(r.t)
-		r.list = r.consent
+		if list := drawList(r.t); !sameSet(list, r.list) { // what Slurm shows already is no change
+			r.consent, r.list = list, list
+		}
 	case r.in != "" && rarely(r.t, "it is requeued"):
 		r.in, r.since = "", r.now.Add(2*time.Minute)
 	}

@@ -34,14 +34,9 @@ func (s *scene) plannedSalvages() (planned map[uint32]*salvage, short map[uint32
 		return planned, nil
 	}
 	short = map[uint32]bool{}
-	var jobs []*slurm.Job
-	for i := range s.snap.Jobs {
-		jobs = append(jobs, &s.snap.Jobs[i])
-	}
-	slices.SortFunc(jobs, ByImportance)
 	left := s.leftByJobs()
 	taken := map[string]bool{}
-	for _, j := range jobs {
+	for _, j := range s.byImportance() {
 		v := s.salvageOf(j, left[j.ID])
 		switch {
 		case v == nil:

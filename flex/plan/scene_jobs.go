@@ -31,6 +31,16 @@ func (s *scene) addJob(j *slurm.Job) {
 // isQueued reports whether the job is in the queue, or may be.
 func (s *scene) isQueued(job uint32) bool { return s.anyJob || s.jobs[job] }
 
+// byImportance are all jobs of the queue, the most important first.
+func (s *scene) byImportance() []*slurm.Job {
+	jobs := make([]*slurm.Job, len(s.snap.Jobs))
+	for i := range jobs {
+		jobs[i] = &s.snap.Jobs[i]
+	}
+	slices.SortFunc(jobs, ByImportance)
+	return jobs
+}
+
 // byClaim orders the jobs that hold a node: first one for which a live request
 // asks for it already, so that no job which comes later tears that apart, then
 // by importance.

@@ -19,8 +19,7 @@ const requeueTime = 3 * time.Minute
 // shows of a job that waits counts: a list that its owner has changed is his.
 func fallBack(w *wanted, _ []verdict) (s step) {
 	falls := w.cfg.FallsBack()
-	for i := range w.snap.Jobs {
-		j := &w.snap.Jobs[i]
+	for _, j := range w.byImportance() {
 		chain, known := w.snap.Chains[j.ID]
 		_, read := w.snap.Requeues[j.ID]
 		if !known && !(read && falls(j.Partition) && isOurs(w.snap.Told[j.ID])) || j.HetID != 0 || j.IsTasks() {

@@ -50,6 +50,7 @@ func (e spoil) strike(w *world, no int) {
 type rows struct {
 	mu     sync.Mutex
 	spoilt map[string]*spoil
+	ended  time.Time // when a list was last spoilt
 }
 
 func (r *rows) set(list string, e *spoil) {
@@ -58,6 +59,9 @@ func (r *rows) set(list string, e *spoil) {
 		r.spoilt = map[string]*spoil{}
 	}
 	r.spoilt[list] = e
+	if e == nil {
+		r.ended = time.Now()
+	}
 }
 
 // any reports whether some list is spoilt.
@@ -69,6 +73,15 @@ func (r *rows) any() bool {
 		}
 	}
 	return false
+}
+
+// well reports whether no list is spoilt, and none was since then.
+func (r *rows) well(since time.Time) bool {
+	if r.any() {
+		return false
+	}
+	defer locked(&r.mu)()
+	return r.ended.Before(since)
 }
 
 // print is what a command prints where it should print text.

@@ -250,8 +250,9 @@ func (w *world) wellFor(while time.Duration) bool {
 	w.mu.Lock()
 	faults := len(w.armed)
 	w.mu.Unlock()
-	return faults == 0 && !w.rows.any() && !w.main.away() && !w.lasting(slurmAway) && !w.lasting("clock") &&
-		w.faults.well(time.Now().Add(-while), compute, controller, program)
+	since := time.Now().Add(-while)
+	return faults == 0 && w.rows.well(since) && !w.main.away() && !w.lasting(slurmAway) && !w.lasting("clock") &&
+		w.faults.well(since, compute, controller, program)
 }
 
 // hook is Slurm's call of one of our programs, which hands over to the daemon.

@@ -66,7 +66,8 @@ func (c *check) early(p *process, st fakegce.State, name string) {
 	if after := flexOf(p, name).FallbackAfter; job != nil && after > 0 && c.mayMove(job.ID) {
 		limit = after
 	}
-	if job == nil || c.w.watch.forgiven(*job) || c.moves(job.ID) || limit > 0 && time.Since(job.given) >= limit-wrongClock {
+	if job == nil || c.w.watch.forgiven(*job) || c.moves(job.ID) || limit > 0 && time.Since(job.given) >= limit-wrongClock ||
+		time.Since(job.given) < commandTime { // it was given the node while that was being taken
 		return
 	}
 	for _, g := range c.w.ours(st) {

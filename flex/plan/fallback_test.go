@@ -274,7 +274,9 @@ func (r *roamer) happens() {
 	}
 	switch {
 	case r.in == "" && rarely(r.t, "its owner changes its list"):
-		if list := drawList(r.t); !sameSet(list, r.list) { // what Slurm shows already is no change
+		_, chain := memo.SplitChain(r.comment)
+		list := drawList(r.t)
+		if !sameSet(list, r.list) && !sameSet(list, chain.InSlurm()) && !sameSet(list, chain.Leaving.To) { // a move of ours looks the same
 			r.consent, r.list = list, list
 		}
 	case r.in != "" && rarely(r.t, "it is requeued"):

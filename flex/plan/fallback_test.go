@@ -274,10 +274,9 @@ func (r *roamer) happens() {
 	}
 	switch {
 	case r.in == "" && rarely(r.t, "its owner changes its list"):
-		_, chain := memo.SplitChain(r.comment)
-		list := drawList(r.t)
-		if !sameSet(list, r.list) && !sameSet(list, chain.InSlurm()) && !sameSet(list, chain.Leaving.To) { // a move of ours looks the same
-			r.consent, r.list = list, list
+		if _, chain := memo.SplitChain(r.comment); chain.Leaving.To == nil && chain.Moved.To == nil { // it might look like a move of ours
+			r.consent = drawList(r.t)
+			r.list, r.since = r.consent, r.now.Add(2*time.Minute) // a pass sees it before the job starts
 		}
 	case r.in != "" && rarely(r.t, "it is requeued"):
 		r.in, r.since = "", r.now.Add(2*time.Minute)

@@ -52,11 +52,12 @@ func TestTheCalendarLeavesOutDeniedZones(t *testing.T) {
 
 func TestTheCalendarRecommendsNothingThatNoReservationMayHave(t *testing.T) {
 	w := newWorld(t, Options{})
+	aggregate := `{"futureResourcesSpecs":{"gang":{"targetResources":{"aggregateResources":{"acceleratorCount":"8"}}` + aWeek + `}}}`
 	for body, status := range map[string]string{
-		calendarFor(testMachine, 81, aWeek):                                                                                  "CONDITIONS_NOT_MET",
-		calendarFor(testMachine, 1, `,"timeRangeSpec":{"maxDuration":"60s"}`):                                                "CONDITIONS_NOT_MET",
-		calendarFor("n1-standard-8", 1, aWeek):                                                                               "NOT_SUPPORTED",
-		`{"futureResourcesSpecs":{"gang":{"targetResources":{"aggregateResources":{"acceleratorCount":"8"}}` + aWeek + `}}}`: "NOT_SUPPORTED",
+		calendarFor(testMachine, 81, aWeek):                                   "CONDITIONS_NOT_MET",
+		calendarFor(testMachine, 1, `,"timeRangeSpec":{"maxDuration":"60s"}`): "CONDITIONS_NOT_MET",
+		calendarFor("n1-standard-8", 1, aWeek):                                "NOT_SUPPORTED",
+		aggregate:                                                             "NOT_SUPPORTED",
 	} {
 		got := w.reserved(body)
 		assert.Empty(t, got.Location, body)

@@ -56,7 +56,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 			Subnetwork: "projects/p/regions/us-central1/subnetworks/default",
 			Region:     "us-central1", Zones: []string{"us-central1-a"},
 			Flex: &Flex{
-				MaxRunDuration: 604_800 * time.Second, Provisioning: Queued, OnProvisionTimeout: Requeue, ShareRequests: 1, MaxAttempts: 5,
+				Capacity: FlexStart, MaxRunDuration: 604_800 * time.Second, Provisioning: Queued, OnProvisionTimeout: Requeue, ShareRequests: 1, MaxAttempts: 5,
 				GangTimeout: 600 * time.Second, BootTimeout: 1800 * time.Second, BootFailures: 5,
 				OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1", SalvageTimeout: time.Hour,
 			},
@@ -143,8 +143,8 @@ slurmflex:
 		PlacementDistance: 2,
 		NodeConf:          map[string]string{"CoresPerSocket": "52", "Gres": "gpu:8", "Exclusive": "true"},
 		Flex: &Flex{
-			MaxRunDuration: 24 * time.Hour,
-			Provisioning:   NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
+			Capacity: FlexStart, MaxRunDuration: 24 * time.Hour,
+			Provisioning: NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
 			OnProvisionTimeout: Hold, ShareRequests: 50, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
 			BootTimeout: 20 * time.Minute, BootFailures: 2, KeepIdle: 30 * time.Minute, SalvageTimeout: 20 * time.Minute,
 			OnLeaseEnd: RequeueFirst, LeaseEndWarning: 30 * time.Minute, LeaseEndSignal: "TERM", RenewBefore: time.Hour,
@@ -311,7 +311,7 @@ nodeset:
 	assert.Equal(t, 8, b.Size(), "a key of its own wins over one that is merged")
 	assert.Equal(t, "r1", b.Region)
 	assert.Equal(t, Flex{
-		MaxRunDuration: 600 * time.Second, UseJobDuration: true, ShareRequests: 1, MaxAttempts: 2, GangTimeout: 600 * time.Second,
+		Capacity: FlexStart, MaxRunDuration: 600 * time.Second, UseJobDuration: true, ShareRequests: 1, MaxAttempts: 2, GangTimeout: 600 * time.Second,
 		BootTimeout: 1800 * time.Second, BootFailures: 5,
 		Provisioning: Queued, OnProvisionTimeout: Requeue, OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1", SalvageTimeout: time.Hour,
 	}, *b.Flex, "of two merged ones, the first wins")
@@ -392,4 +392,19 @@ func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
 	require.NoError(t, os.Truncate(huge, MaxSize+1))
 	_, err = Load(huge)
 	require.EqualError(t, err, huge+": larger than 4 MiB; a configuration is much smaller, so give another file")
+}
+
+func TestANodesetWithCapacityIsOursAndHasNoLease(t *testing.T) {
+	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: reservation\n    reservation_name: h100s\n    keep_idle: 600", 1))
+	assert.Equal(t, &Flex{
+		Capacity: Reservation, Reservation: "h100s", UseBulkInsert: true, Provisioning: Queued, OnProvisionTimeout: Requeue, ShareRequests: 1,
+		FallbackAfter: time.Minute, MaxAttempts: 5, GangTimeout: 10 * time.Minute, BootTimeout: 30 * time.Minute, BootFailures: 5,
+		OnLeaseEnd: LetEnd, KeepIdle: 10 * time.Minute,
+	}, c.NodeSets[0].Flex)
+	assert.True(t, c.IsOurs(c.Partitions[0]))
+	assert.True(t, c.LongerThanLeases(c.Partitions[0]))
+	assert.Zero(t, c.LongestJob(c.Partitions[0]))
+	assert.True(t, c.FallsBack()("train"), "what comes at once is refused at once")
+	spot := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: spot\n    spot: true", 1)).NodeSets[0]
+	assert.Equal(t, Spot, spot.Flex.Capacity)
 }

@@ -23,6 +23,14 @@ const leastRefresh = time.Hour
 // leastFallback is the least time that a job waits in a partition before it moves on.
 const leastFallback = time.Minute
 
+// Defaults of nodesets of every capacity.
+const (
+	defaultAttempts     = 5
+	defaultGangTimeout  = 10 * time.Minute
+	defaultBootTimeout  = 30 * time.Minute
+	defaultBootFailures = 5
+)
+
 // Provisioning says which nodes must arrive together.
 type Provisioning string
 
@@ -52,17 +60,20 @@ const (
 	RequeueFirst LeaseEndAction = "requeue"
 )
 
-// Flex is the dws_flex block: how flex-start provisions the nodes of a nodeset.
+// Flex is how slurmflex provisions the nodes of a nodeset: the dws_flex block, or the keys
+// beside capacity, which are fewer.
 type Flex struct {
-	MaxRunDuration     time.Duration // the lease; MinRunDuration to MaxRunDuration, default MaxRunDuration
+	Capacity           Capacity      // FlexStart with dws_flex
+	Reservation        string        // the name, or link, of the one that Capacity Reservation consumes
+	MaxRunDuration     time.Duration // the lease; MinRunDuration to MaxRunDuration, default MaxRunDuration; 0: machines of this Capacity have none
 	UseJobDuration     bool          // the lease is the job's TimeLimit instead
-	UseBulkInsert      bool          // the legacy path without resize requests
+	UseBulkInsert      bool          // without resize requests: the legacy path, and that of all other kinds of capacity
 	Provisioning       Provisioning  // default Queued
 	JobDurationMargin  time.Duration // added to TimeLimit; 0 to MaxRunDuration, default 0
 	ProvisionTimeout   time.Duration // the longest wait for capacity; 0, the default: for ever
 	OnProvisionTimeout TimeoutAction // default Requeue
 	ShareRequests      int           // tasks of an array, of one node each, in one resize request; 1, the default, to 1000
-	FallbackAfter      time.Duration // after which a job that waits for machines moves to the next partition of its own list; 0, the default: never
+	FallbackAfter      time.Duration // after which a job that waits for machines moves to the next partition of its own list; 0, the default: never. With capacity that comes at once it moves when it is refused, too
 	RefreshAfter       time.Duration // after which a waiting request is replaced by another; 0, the default: never
 	MaxAttempts        int           // resize requests for a job's nodes before they are given up; 1 to 1000, default 5
 	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
@@ -86,13 +97,14 @@ const endingTakes = 90 * time.Second
 func (c *Config) RequeueLead() time.Duration { return endingTakes + c.Options.Interval }
 
 // readFlex reads the dws_flex block of a nodeset. The block alone, even empty,
-// means enabled; without it or with enabled: false the nodeset is not ours and
-// the result is nil.
+// means enabled; without it or with enabled: false the nodeset is not provisioned by
+// flex-start and the result is nil.
 func readFlex(nodeset *section) *Flex {
 	given := nodeset.has("dws_flex")
 	s := nodeset.section("dws_flex")
 	enabled := s.flagOr("enabled", given)
 	f := &Flex{
+		Capacity:           FlexStart,
 		MaxRunDuration:     s.seconds("max_run_duration", MaxRunDuration, MinRunDuration, MaxRunDuration),
 		UseJobDuration:     s.flag("use_job_duration"),
 		UseBulkInsert:      s.flag("use_bulk_insert"),
@@ -103,10 +115,10 @@ func readFlex(nodeset *section) *Flex {
 		ShareRequests:      s.integer("share_requests", 1, 1, 1000),
 		FallbackAfter:      s.seconds("fallback_after", 0, 0, maxProvisionTimeout),
 		RefreshAfter:       s.seconds("refresh_after", 0, 0, maxProvisionTimeout),
-		MaxAttempts:        s.integer("max_attempts", 5, 1, 1000),
-		GangTimeout:        s.seconds("gang_timeout", 600*time.Second, 0, MaxRunDuration),
-		BootTimeout:        s.seconds("boot_timeout", 1800*time.Second, 0, MaxRunDuration),
-		BootFailures:       s.integer("boot_failures", 5, 0, 1000),
+		MaxAttempts:        s.integer("max_attempts", defaultAttempts, 1, 1000),
+		GangTimeout:        s.seconds("gang_timeout", defaultGangTimeout, 0, MaxRunDuration),
+		BootTimeout:        s.seconds("boot_timeout", defaultBootTimeout, 0, MaxRunDuration),
+		BootFailures:       s.integer("boot_failures", defaultBootFailures, 0, 1000),
 		OnLeaseEnd:         choice(s, "on_lease_end", LetEnd, RequeueFirst),
 		LeaseEndWarning:    s.seconds("lease_end_warning", 0, 0, MaxRunDuration),
 		LeaseEndSignal:     choice(s, "lease_end_signal", "USR1", "USR2", "INT", "TERM", "HUP"),

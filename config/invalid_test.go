@@ -174,9 +174,30 @@ func TestInvalidFiles(t *testing.T) {
 				`13: nodeset.a3.spot: spot excludes flex-start; remove it or set dws_flex.enabled: false` + "\n" +
 				`14: nodeset.a3.preemptible: spot excludes flex-start; remove it or set dws_flex.enabled: false`,
 		},
+		"capacity beside dws_flex": {
+			"dws_flex:", "capacity: spot\n    dws_flex:",
+			`12: nodeset.a3.capacity: dws_flex provisions these nodes by flex-start; remove this, or set dws_flex.enabled: false`,
+		},
+		"capacity of no kind": {
+			"dws_flex:\n      max_run_duration: 604800", "capacity: null",
+			`12: nodeset.a3.capacity: empty; give on_demand, spot or reservation`,
+		},
+		"capacity of a kind that there is not": {
+			"dws_flex:\n      max_run_duration: 604800", "capacity: calendar",
+			`12: nodeset.a3.capacity: "calendar" is not known; give on_demand, spot or reservation`,
+		},
+		"a reservation without its name": {
+			"dws_flex:\n      max_run_duration: 604800", "capacity: reservation",
+			`5: nodeset.a3.reservation_name: missing; give NAME, or projects/PROJECT/reservations/NAME for one that is shared`,
+		},
+		"two kinds of capacity": {
+			"dws_flex:\n      max_run_duration: 604800", "capacity: on_demand\n    spot: true\n    reservation_name: r",
+			`13: nodeset.a3.spot: spot excludes capacity on_demand; remove one of the two` + "\n" +
+				`14: nodeset.a3.reservation_name: a reservation excludes capacity on_demand; remove one of the two`,
+		},
 		"a target shape of many zones": {
 			"dws_flex:", "zone_target_shape: BALANCED\n    dws_flex:",
-			`12: nodeset.a3.zone_target_shape: "BALANCED" is not for flex-start, whose nodes come in one zone; give ANY_SINGLE_ZONE`,
+			`12: nodeset.a3.zone_target_shape: "BALANCED" is not for nodes of slurmflex, which come in one zone; give ANY_SINGLE_ZONE`,
 		},
 		"no subnetwork": {
 			"    subnetwork: projects/p/regions/us-central1/subnetworks/default\n", "",
@@ -233,7 +254,7 @@ func TestInvalidFiles(t *testing.T) {
 		},
 		"a topology of A4X": {
 			"dws_flex:", "accelerator_topology: 1x72\n    dws_flex:",
-			`12: nodeset.a3.accelerator_topology: "1x72" is of A4X machines, which flex-start does not offer; remove it or set dws_flex.enabled: false`,
+			`12: nodeset.a3.accelerator_topology: "1x72" is of A4X machines, which slurmflex does not provision; remove it, or what makes the nodes slurmflex's`,
 		},
 		"a placement distance of 0": {
 			"dws_flex:", "placement_max_distance: 0\n    dws_flex:",

@@ -15,12 +15,13 @@ const (
 )
 
 var (
-	computeName  = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
-	nodeSetName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	projectID    = regexp.MustCompile(`^[a-z0-9][-a-z0-9.:]*[a-z0-9]$`)
-	zoneName     = regexp.MustCompile(`^([a-z0-9-]+)-[a-z0-9]+$`)
-	templateLink = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?(?:global|regions/([^/]+))/instanceTemplates/[^/]+$`)
-	subnetLink   = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?regions/([^/]+)/subnetworks/[^/]+$`)
+	computeName     = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	nodeSetName     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	projectID       = regexp.MustCompile(`^[a-z0-9][-a-z0-9.:]*[a-z0-9]$`)
+	zoneName        = regexp.MustCompile(`^([a-z0-9-]+)-[a-z0-9]+$`)
+	reservationName = regexp.MustCompile(`^(?:projects/[^/]+/reservations/)?[a-z]([-a-z0-9]*[a-z0-9])?$`)
+	templateLink    = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?(?:global|regions/([^/]+))/instanceTemplates/[^/]+$`)
+	subnetLink      = regexp.MustCompile(`^(?:(?:https?://[^/]+/compute/[^/]+/)?projects/[^/]+/)?regions/([^/]+)/subnetworks/[^/]+$`)
 )
 
 // clusterName reads the cluster's name, which every name that we give begins with.

@@ -72,6 +72,12 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	}
 	if instances {
 		ns.Flex = readFlex(s)
+		switch given := s.has("capacity"); {
+		case given && ns.Flex != nil:
+			s.problem("capacity", "dws_flex provisions these nodes by flex-start; remove this, or set dws_flex.enabled: false")
+		case given:
+			ns.Flex = readCapacity(s)
+		}
 	}
 	if ns.Flex == nil {
 		if instances {
@@ -81,7 +87,7 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 		return ns
 	}
 	s.checkNodeSetName(ns.Name, cluster)
-	s.refuseOtherProvisioning()
+	s.refuseOtherProvisioning(ns.Flex.Capacity)
 	ns.readPlace(s)
 	if !ns.Flex.UseBulkInsert { // whose instances are in no group that a policy could place
 		ns.Placement = s.flag("enable_placement")
@@ -105,26 +111,29 @@ func (s *section) checkNodeSetName(name, cluster string) {
 	}
 }
 
-// refuseOtherProvisioning reports ways to get instances that exclude
-// flex-start. Source: Compute's documentation of resize requests in a MIG.
-func (s *section) refuseOtherProvisioning() {
-	const fix = "excludes flex-start; remove it or set dws_flex.enabled: false"
+// refuseOtherProvisioning reports ways to get instances that exclude the nodeset's.
+// Source: Compute's documentation of resize requests in a MIG, and of provisioning models.
+func (s *section) refuseOtherProvisioning(capacity Capacity) {
+	fix := "excludes flex-start; remove it or set dws_flex.enabled: false"
+	if capacity.AtOnce() {
+		fix = fmt.Sprintf("excludes capacity %s; remove one of the two", capacity)
+	}
 	for _, key := range []string{"reservation_name", "future_reservation"} {
-		if s.text(key, "") != "" {
+		if s.text(key, "") != "" && (capacity != Reservation || key != "reservation_name") {
 			s.problem(key, "a reservation %s", fix)
 		}
 	}
 	for _, key := range []string{"enable_spot_vm", "spot", "preemptible"} {
-		if s.flag(key) {
+		if s.flag(key) && capacity != Spot {
 			s.problem(key, "spot %s", fix)
 		}
 	}
 	if topology := s.text("accelerator_topology", ""); topology != "" {
-		s.problem("accelerator_topology", "%s is of A4X machines, which flex-start does not offer; remove it or set dws_flex.enabled: false", quote(topology))
+		s.problem("accelerator_topology", "%s is of A4X machines, which slurmflex does not provision; remove it, or what makes the nodes slurmflex's", quote(topology))
 	}
 	const one = "ANY_SINGLE_ZONE"
 	if shape := s.text("zone_target_shape", one); shape != one {
-		s.problem("zone_target_shape", "%s is not for flex-start, whose nodes come in one zone; give %s", quote(shape), one)
+		s.problem("zone_target_shape", "%s is not for nodes of slurmflex, which come in one zone; give %s", quote(shape), one)
 	}
 }
 

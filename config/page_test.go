@@ -38,6 +38,11 @@ nodeset:
     subnetwork: projects/my-project/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]
     dws_flex: {}
+  spot:
+    instance_template: projects/my-project/regions/us-central1/instanceTemplates/a3
+    subnetwork: projects/my-project/regions/us-central1/subnetworks/default
+    zone_policy_allow: [us-central1-a]
+    capacity: spot
 slurmflex: {delegate: {}}
 `
 
@@ -63,7 +68,10 @@ func TestConfigurePage(t *testing.T) {
 var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
 
 // sections are the mappings that have keys of ours; top is the file itself.
-var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "slurmflex", "slurmflex.delegate"}
+var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate"}
+
+// besides names sections whose table has only the keys that another one does not have.
+var besides = map[string]string{"nodeset.spot": "nodeset.a3"}
 
 // keyTable is the table of a section's keys with what stands by hand in the old.
 func keyTable(t *testing.T, section, old string) string {
@@ -80,7 +88,7 @@ func keyTable(t *testing.T, section, old string) string {
 	var out strings.Builder
 	out.WriteString("| key | meaning | unit | range | default | example |\n|---|---|---|---|---|---|\n")
 	for _, key := range slices.Sorted(maps.Keys(literals(t))) {
-		if !isKnown(section, key) {
+		if other, ofAll := besides[section]; !isKnown(section, key) || key == "capacity" && !ofAll || ofAll && key != "capacity" && isKnown(other, key) {
 			continue
 		}
 		row := rows[key]

@@ -26,12 +26,17 @@ func (c *Config) SetsOf(p Partition) []*NodeSet {
 	return sets
 }
 
+// IsOurs reports whether a partition has nodes that slurmflex provisions.
+func (c *Config) IsOurs(p Partition) bool {
+	return slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool { return set.Flex != nil })
+}
+
 // LongestJob is the longest time limit, in whole minutes as Slurm counts it, that
-// every lease in a partition covers; 0 if it has no node of ours.
+// every lease in a partition covers; 0 if none of its machines has a lease.
 func (c *Config) LongestJob(p Partition) time.Duration {
 	var longest time.Duration
 	for _, set := range c.SetsOf(p) {
-		if set.Flex == nil {
+		if set.Flex == nil || set.Flex.MaxRunDuration == 0 {
 			continue
 		}
 		lease := set.Flex.MaxRunDuration
@@ -44,11 +49,11 @@ func (c *Config) LongestJob(p Partition) time.Duration {
 	return longest
 }
 
-// LongerThanLeases reports whether jobs of a partition may run longer than any lease: each
-// of its nodesets of ours requeues them before a lease ends.
+// LongerThanLeases reports whether jobs of a partition of ours may run longer than any
+// lease: each of its nodesets requeues them before a lease ends, or has none.
 func (c *Config) LongerThanLeases(p Partition) bool {
-	return c.LongestJob(p) > 0 && !slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool {
-		return set.Flex != nil && set.Flex.OnLeaseEnd != RequeueFirst
+	return c.IsOurs(p) && !slices.ContainsFunc(c.SetsOf(p), func(set *NodeSet) bool {
+		return set.Flex != nil && set.Flex.MaxRunDuration > 0 && set.Flex.OnLeaseEnd != RequeueFirst
 	})
 }
 

@@ -16,6 +16,7 @@ type missed struct {
 	mu   sync.Mutex
 	had  map[string]bool // up, and a machine of ours was there or was brought
 	once map[string]bool // of these, those that the last pass missed
+	spot map[string]bool // of these, those whose machine a pass saw pre-empted
 }
 
 // complete adds to a snapshot the nodes whose machine two passes in a row have missed.
@@ -43,16 +44,18 @@ func (m *missed) complete(snap *plan.Snapshot, cfg *config.Config) {
 			}
 		}
 	}
-	there := make(map[string]bool, len(snap.Instances))
+	there, preempted := make(map[string]bool, len(snap.Instances)), map[string]bool{}
 	for _, in := range snap.Instances {
-		there[in.Name] = there[in.Name] || !in.Broken()
+		there[in.Name] = there[in.Name] || !in.Lost()
+		preempted[in.Name] = preempted[in.Name] || in.Preempted()
 	}
 	once := map[string]bool{}
-	snap.Missed = map[string]bool{}
+	snap.Missed, snap.Preempted = map[string]bool{}, map[string]bool{}
 	for name, was := range m.had {
 		if !was || there[name] {
 			continue
 		}
+		snap.Preempted[name] = preempted[name] || m.spot[name]
 		switch set, _, known := cfg.Find(name); {
 		case !known || snap.Unseen[set.Region] != nil:
 		case m.once[name]:
@@ -62,5 +65,5 @@ func (m *missed) complete(snap *plan.Snapshot, cfg *config.Config) {
 			once[name] = true
 		}
 	}
-	m.once = once
+	m.once, m.spot = once, snap.Preempted
 }

@@ -5,6 +5,7 @@ package mig
 type AdviceSpec struct {
 	Region   string
 	Template string   // its link
+	Model    string   // the provisioning model
 	Zones    []string // of the region
 	Count    int      // 1 or more
 	OneZone  bool     // all machines in one zone, as in a group of ours

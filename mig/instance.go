@@ -13,7 +13,7 @@ type Instance struct {
 	Created    time.Time // when the VM was created
 	Terminates time.Time // the end of its lease; zero until it runs, or if it has none
 	Maintained time.Time // when maintenance of its host begins, which stops it; zero if none is announced
-	FlexStart  bool      // provisioning model FLEX_START; anything else is billed otherwise
+	Model      string    // the provisioning model, by which it is billed
 	Host       Host      // where the machine's host is; zero while it does not run, or if Compute does not show it
 	Unread     string    // what of it could not be read; empty if all was. It is there, and nothing may be done to it
 }
@@ -42,6 +42,13 @@ func (i Instance) Stopped() bool {
 // to go: it has stopped, or its host has failed. Compute may start one in REPAIRING
 // again, but what ran on it is lost. Source: Compute's page "Instance life cycle".
 func (i Instance) Broken() bool { return i.Stopped() || i.Status == "REPAIRING" }
+
+// Preempted reports whether the VM is a Spot one that goes: Google takes it back, which
+// takes it half a minute, and nobody can stop that. Source: Compute's page "Spot VMs".
+func (i Instance) Preempted() bool { return i.Model == Spot && i.Status == "STOPPING" }
+
+// Lost reports whether the VM is broken, or about to be.
+func (i Instance) Lost() bool { return i.Broken() || i.Preempted() }
 
 // Until is when the VM ends as far as is known: when its lease does, or when maintenance
 // of its host begins, if that is earlier. It is zero if neither is known.

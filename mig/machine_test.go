@@ -57,16 +57,20 @@ func TestAProjectWithoutPreemptibleGPUsUsesItsStandardOnes(t *testing.T) {
 		"only the standard one is shown": {[]Quota{{standard, 8, 0}}, standard},
 		"neither is shown":               {[]Quota{{"INSTANCES", 8, 0}}, ""},
 	} {
-		q, shown := Region{Quotas: test.quotas}.GPUQuota("nvidia-l4")
+		q, shown := Region{Quotas: test.quotas}.GPUQuota(GPUs{Type: "nvidia-l4"})
 		assert.Equal(t, test.want, q.Metric, name)
 		assert.Equal(t, test.want != "", shown, name)
 	}
+	both := Region{Quotas: []Quota{{standard, 8, 0}, {preemptible, 16, 0}}}
+	q, shown := both.GPUQuota(GPUs{Type: "nvidia-l4", OnDemand: true})
+	assert.True(t, shown)
+	assert.Equal(t, standard, q.Metric, "on demand")
 }
 
 func TestTheQuotasOfFlexStartAreThoseThatCountHere(t *testing.T) {
 	r := Region{Quotas: []Quota{{"STATIC_ADDRESSES", 8, 8}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}, {"INSTANCE_GROUPS", 5, 0}}}
 	assert.Equal(t, []Quota{{"INSTANCE_GROUPS", 5, 0}, {"INSTANCES", 9, 1}, {"PREEMPTIBLE_NVIDIA_L4_GPUS", 4, 2}},
-		r.FlexQuotas([]string{"nvidia-l4", "", "nvidia-l4"}))
+		r.FlexQuotas([]GPUs{{Type: "nvidia-l4"}, {}, {Type: "nvidia-l4"}}))
 	assert.InDelta(t, 0.5, r.Quotas[2].Full(), 0)
 	assert.InDelta(t, 1, Quota{Limit: 0}.Full(), 0, "nothing more can be had")
 }

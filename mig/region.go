@@ -39,16 +39,27 @@ func (r Region) Quota(metric string) (q Quota, shown bool) {
 	return r.Quotas[i], true
 }
 
-// GPUQuota returns the quota that GPUs of a type count to when they come by
-// flex-start, as far as Compute shows it: the preemptible one, or in a project that
+// GPUs are those of a type that come on demand, or by a model that is preemptible to
+// quotas: flex-start and Spot.
+type GPUs struct {
+	Type     string
+	OnDemand bool
+}
+
+// GPUQuota returns the quota that such GPUs count to, as far as Compute shows it: the
+// standard one on demand, and otherwise the preemptible one, or in a project that
 // has none of it the standard one. Source: Compute's page "Allocation quotas".
-func (r Region) GPUQuota(gpu string) (q Quota, shown bool) {
-	metric, known := PreemptibleQuota(gpu)
+func (r Region) GPUQuota(gpus GPUs) (q Quota, shown bool) {
+	metric, known := PreemptibleQuota(gpus.Type)
 	if !known {
 		return Quota{}, false
 	}
 	q, shown = r.Quota(metric)
-	if standard, any := r.Quota(strings.TrimPrefix(metric, "PREEMPTIBLE_")); any && standard.Limit > 0 && q.Limit == 0 {
+	standard, any := r.Quota(strings.TrimPrefix(metric, "PREEMPTIBLE_"))
+	if gpus.OnDemand {
+		return standard, any
+	}
+	if any && standard.Limit > 0 && q.Limit == 0 {
 		return standard, true
 	}
 	return q, shown
@@ -56,15 +67,15 @@ func (r Region) GPUQuota(gpu string) (q Quota, shown bool) {
 
 // FlexQuotas are the quotas that machines with such GPUs, their groups and requests
 // count to, as far as Compute shows them, each once.
-func (r Region) FlexQuotas(gpus []string) []Quota {
+func (r Region) FlexQuotas(gpus []GPUs) []Quota {
 	var all []Quota
 	for _, metric := range append(GroupQuotas(), ActiveRequestsQuota, "INSTANCES") {
 		if q, shown := r.Quota(metric); shown {
 			all = append(all, q)
 		}
 	}
-	for _, gpu := range gpus {
-		if q, shown := r.GPUQuota(gpu); shown && !slices.Contains(all, q) {
+	for _, those := range gpus {
+		if q, shown := r.GPUQuota(those); shown && !slices.Contains(all, q) {
 			all = append(all, q)
 		}
 	}

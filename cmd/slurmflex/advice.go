@@ -34,7 +34,7 @@ func (a *app) advise(ctx context.Context, cfg *config.Config, questions []questi
 		if err == nil {
 			set := setOf(cfg, q.nodeset)
 			advice, err = cloud.CapacityAdvice(ctx, mig.AdviceSpec{
-				Region: set.Region, Template: set.Template, Zones: set.Zones,
+				Region: set.Region, Template: set.Template, Model: set.Flex.Capacity.Model(), Zones: set.Zones,
 				Count: q.Request.Count, OneZone: set.Flex.Provisioning == config.Queued,
 			})
 		}

@@ -38,7 +38,7 @@ func (p *pricer) fill(v *view.View) {
 	}
 	for i := range v.NodeSets {
 		set := &v.NodeSets[i]
-		if price := p.prices.Hour(set.Machine, cost.Flex); price != nil {
+		if price := p.prices.Hour(set.Machine, cost.ModelOf(set.Capacity)); price != nil {
 			hour, _ := price.Float64()
 			set.Price = &view.Price{Hour: hour, Currency: p.prices.Currency}
 		}

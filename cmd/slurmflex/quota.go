@@ -50,7 +50,7 @@ func (q *quotas) fill(ctx context.Context, v *view.View) {
 			q.note(r.Name, nil)
 		default:
 			v.SetQuotas(known.is)
-			q.note(r.Name, known.is.FlexQuotas(v.GPUTypes(r.Name)))
+			q.note(r.Name, known.is.FlexQuotas(v.GPUs(r.Name)))
 		}
 	}
 }

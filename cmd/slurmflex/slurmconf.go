@@ -172,7 +172,7 @@ func (o slurmConfOptions) readPrices() (*slurmconf.Prices, error) {
 	if p.Date != "" {
 		of += " of " + p.Date
 	}
-	return &slurmconf.Prices{Of: view.Printable(of), Currency: view.Printable(p.Currency), Hour: func(m string) *big.Rat { return p.Hour(m, cost.Flex) }}, nil
+	return &slurmconf.Prices{Of: view.Printable(of), Currency: view.Printable(p.Currency), Hour: func(m string, c config.Capacity) *big.Rat { return p.Hour(m, cost.ModelOf(c)) }}, nil
 }
 
 // checkPrograms checks that Slurm would accept the folder.

@@ -151,7 +151,7 @@ func (a *adviser) resumeTimeouts() {
 		key := "partitions." + p.Name + ".partition_conf.ResumeTimeout"
 		value, own := a.keys.Value(key)
 		switch wrong, write := needs.ResumeTimeout(value); {
-		case a.cfg.LongestJob(p) == 0:
+		case !a.cfg.IsOurs(p):
 		case !own:
 			others = append(others, p.Name)
 		case wrong != "":

@@ -30,12 +30,13 @@ type effectivePartition struct {
 
 // effectiveNodeSet of a nodeset that is not ours has its first three keys only.
 type effectiveNodeSet struct {
-	Name       string            `yaml:"nodeset_name"`
-	Static     int               `yaml:"node_count_static"`
-	DynamicMax int               `yaml:"node_count_dynamic_max"`
-	Ours       *effectivePlace   `yaml:",inline"`
-	Flex       *effectiveFlex    `yaml:"dws_flex,omitempty"`
-	NodeConf   map[string]string `yaml:"node_conf,omitempty"`
+	Name       string             `yaml:"nodeset_name"`
+	Static     int                `yaml:"node_count_static"`
+	DynamicMax int                `yaml:"node_count_dynamic_max"`
+	Ours       *effectivePlace    `yaml:",inline"`
+	Flex       *effectiveFlex     `yaml:"dws_flex,omitempty"`
+	AtOnce     *effectiveCapacity `yaml:",inline"`
+	NodeConf   map[string]string  `yaml:"node_conf,omitempty"`
 }
 
 type effectivePlace struct {
@@ -44,6 +45,15 @@ type effectivePlace struct {
 	Zones      []string `yaml:"zone_policy_allow,flow"`
 	Placement  bool     `yaml:"enable_placement"`
 	Distance   int      `yaml:"placement_max_distance,omitempty"`
+}
+
+type effectiveCapacity struct {
+	Capacity           config.Capacity      `yaml:"capacity"`
+	Reservation        string               `yaml:"reservation_name,omitempty"`
+	ProvisionTimeout   int                  `yaml:"provision_timeout"`
+	OnProvisionTimeout config.TimeoutAction `yaml:"on_provision_timeout"`
+	BootTimeout        int                  `yaml:"boot_timeout"`
+	KeepIdle           int                  `yaml:"keep_idle"`
 }
 
 type effectiveFlex struct {
@@ -129,6 +139,14 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		return e
 	}
 	e.Ours = &effectivePlace{set.Template, set.Subnetwork, set.Zones, set.Placement, set.PlacementDistance}
+	e.NodeConf = set.NodeConf
+	if f.Capacity.AtOnce() {
+		e.AtOnce = &effectiveCapacity{
+			Capacity: f.Capacity, Reservation: f.Reservation, ProvisionTimeout: seconds(f.ProvisionTimeout),
+			OnProvisionTimeout: f.OnProvisionTimeout, BootTimeout: seconds(f.BootTimeout), KeepIdle: seconds(f.KeepIdle),
+		}
+		return e
+	}
 	e.Flex = &effectiveFlex{
 		MaxRunDuration: seconds(f.MaxRunDuration), UseJobDuration: f.UseJobDuration, UseBulkInsert: f.UseBulkInsert,
 		Provisioning: f.Provisioning, JobDurationMargin: seconds(f.JobDurationMargin),
@@ -138,7 +156,6 @@ func effectiveSet(set *config.NodeSet) effectiveNodeSet {
 		LeaseEndWarning: seconds(f.LeaseEndWarning), LeaseEndSignal: f.LeaseEndSignal, RenewBefore: seconds(f.RenewBefore),
 		Salvage: f.Salvage, SalvageTimeout: seconds(f.SalvageTimeout),
 	}
-	e.NodeConf = set.NodeConf
 	return e
 }
 

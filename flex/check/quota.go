@@ -12,17 +12,18 @@ import (
 // need is what the nodesets of a region take of a quota when all their nodes
 // are there.
 type need struct {
-	region, metric string
-	sets           []*config.NodeSet
-	nodes, gpus    int
-	machine        mig.MachineType // of the first of sets
+	region      string
+	of          mig.GPUs
+	sets        []*config.NodeSet
+	nodes, gpus int
+	machine     mig.MachineType // of the first of sets
 }
 
 // quotas compares what the nodesets may need with what the project has. Compute does
 // not show every quota with its region; those that it does not show are skipped.
 func (j *judge) quotas() {
 	for _, n := range j.needs() {
-		if q, shown := j.world.Regions[n.region].Is.GPUQuota(n.machine.GPU); shown {
+		if q, shown := j.world.Regions[n.region].Is.GPUQuota(n.of); shown {
 			j.gpus(n, q)
 		}
 	}
@@ -70,7 +71,7 @@ func (j *judge) groups(region string, r mig.Region) {
 	}
 }
 
-// needs are sorted by region and metric.
+// needs are sorted by region and GPUs.
 func (j *judge) needs() []*need {
 	var all []*need
 	for _, set := range j.cfg.FlexSets() {
@@ -78,21 +79,21 @@ func (j *judge) needs() []*need {
 			continue
 		}
 		m, ok := j.machine(set)
-		metric, known := mig.PreemptibleQuota(m.GPU)
-		if !ok || !known {
+		if !ok || m.GPU == "" || set.Flex.Capacity == config.Reservation { // what it consumes is counted already
 			continue
 		}
-		i := slices.IndexFunc(all, func(n *need) bool { return n.region == set.Region && n.metric == metric })
+		gpus := mig.GPUs{Type: m.GPU, OnDemand: set.Flex.Capacity == config.OnDemand}
+		i := slices.IndexFunc(all, func(n *need) bool { return n.region == set.Region && n.of == gpus })
 		if i < 0 {
 			i = len(all)
-			all = append(all, &need{region: set.Region, metric: metric, machine: m})
+			all = append(all, &need{region: set.Region, of: gpus, machine: m})
 		}
 		all[i].sets = append(all[i].sets, set)
 		all[i].nodes += set.Size()
 		all[i].gpus += set.Size() * m.GPUs
 	}
-	slices.SortFunc(all, func(a, b *need) int {
-		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(a.metric, b.metric))
+	slices.SortStableFunc(all, func(a, b *need) int {
+		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(a.of.Type, b.of.Type))
 	})
 	return all
 }

@@ -99,7 +99,7 @@ func (j *judge) partitionsResume() bool {
 	for _, p := range j.world.Partitions.Is {
 		own[p.Name] = p.ResumeTimeout.Kind != slurm.LimitUnknown
 	}
-	ours := slices.DeleteFunc(slices.Clone(j.cfg.Partitions), func(p config.Partition) bool { return j.cfg.LongestJob(p) == 0 })
+	ours := slices.DeleteFunc(slices.Clone(j.cfg.Partitions), func(p config.Partition) bool { return !j.cfg.IsOurs(p) })
 	return len(ours) > 0 && !slices.ContainsFunc(ours, func(p config.Partition) bool { return !own[p.Name] })
 }
 

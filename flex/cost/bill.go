@@ -215,8 +215,11 @@ func rowOf[K comparable](rows map[K]*Sum, key K) *Sum {
 // rateOf is the rate of a lease.
 func (b *Bill) rateOf(e *history.Entry) *rate {
 	r := rate{e.Machine, OnDemand}
-	if e.FlexStart {
+	switch {
+	case e.FlexStart:
 		r.model = Flex
+	case e.Spot:
+		r.model = Spot
 	}
 	if b.rate == nil || *b.rate != r {
 		b.rate = &r

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"slurmflex/config"
 )
 
 // Model is how a machine is billed.
@@ -23,6 +25,18 @@ const (
 	Spot     Model = "spot"
 	OnDemand Model = "on_demand"
 )
+
+// ModelOf is how the machines of such capacity are billed. What a reservation costs
+// counts as on demand. Source: Compute's page "VM instance pricing".
+func ModelOf(c config.Capacity) Model {
+	switch c {
+	case config.FlexStart:
+		return Flex
+	case config.Spot:
+		return Spot
+	}
+	return OnDemand
+}
 
 // Prices are those of a price file.
 type Prices struct {

@@ -203,6 +203,8 @@ func (d *decoder) set(e *Entry, key []byte, v value) bool {
 		e.Cause = d.keep(v, d.last.Cause)
 	case "flex_start":
 		e.FlexStart = d.number(v, isBool) == 1
+	case "spot":
+		e.Spot = d.number(v, isBool) == 1
 	case "booting_seconds":
 		e.Booting = d.number(v, isNumber)
 	case "used_seconds":

@@ -86,6 +86,7 @@ type Entry struct {
 
 	Who             // whom the machines were requested for; without a job for static nodes
 	FlexStart bool  `json:"flex_start,omitempty"` // of a lease: what it is billed as
+	Spot      bool  `json:"spot,omitempty"`       // the same; neither: on demand
 	Booting   int64 `json:"booting_seconds,omitempty"`
 	Used      int64 `json:"used_seconds,omitempty"`
 	Idle      int64 `json:"idle_seconds,omitempty"`

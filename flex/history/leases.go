@@ -96,7 +96,8 @@ func (l *look) open(in *mig.Instance) *openLease {
 		nodeset = set.Name
 	}
 	l.place(&o.Entry, nodeset, in.Region, 1)
-	o.Kind, o.Zone, o.Node, o.From, o.FlexStart = Lease, in.Zone, in.Name, o.Made, in.FlexStart
+	o.Kind, o.Zone, o.Node, o.From = Lease, in.Zone, in.Name, o.Made
+	o.FlexStart, o.Spot = in.Model == mig.FlexStart, in.Model == mig.Spot
 	o.ID = fmt.Sprintf("%s/%s@%d", in.Zone, in.Name, o.Made)
 	if job := l.madeFor(stamp, in.Name); job != 0 {
 		o.Who = l.who(job)

@@ -148,7 +148,7 @@ func (w *world) requests(job uint32, requests ...mig.Request) {
 // machine makes an instance of that job's group now.
 func (w *world) machine(name string) *mig.Instance {
 	w.snap.Instances = append(w.snap.Instances, mig.Instance{
-		Name: name, Region: us, Zone: us + "-a", Group: "alpha-a3-job-812", Status: "RUNNING", Created: w.snap.Now, FlexStart: true,
+		Name: name, Region: us, Zone: us + "-a", Group: "alpha-a3-job-812", Status: "RUNNING", Created: w.snap.Now, Model: mig.FlexStart,
 	})
 	return &w.snap.Instances[len(w.snap.Instances)-1]
 }

@@ -32,7 +32,7 @@ func (t *tally) enter(in mig.Instance, n slurm.Node, jobsEnd time.Time, static b
 	t.machines[view.Word(n.State)]++
 	t.nextEnd = earlier(t.nextEnd, in.Terminates)
 	t.maintain = earlier(t.maintain, in.Maintained)
-	if jobsEnd.After(in.Until()) {
+	if !in.Until().IsZero() && jobsEnd.After(in.Until()) {
 		t.cutOff = earlier(t.cutOff, in.Until())
 	}
 	if static || n.State.Power() != slurm.On || n.State.Held() {

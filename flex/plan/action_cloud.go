@@ -112,8 +112,8 @@ type DeletePolicy struct {
 func (a DeletePolicy) About() Subject { return a.about("delete_policy") }
 func (a DeletePolicy) String() string { return "delete workload policy " + a.Group.Name }
 
-// BulkInsert makes instances without a group: the legacy path of
-// use_bulk_insert. It is all or nothing, and does not wait for capacity.
+// BulkInsert makes instances without a group: those of capacity that comes at once, and
+// on the legacy path of use_bulk_insert. It is all or nothing, and does not wait.
 type BulkInsert struct {
 	Of   // the group that the cohort would have
 	Spec mig.BulkSpec
@@ -122,6 +122,9 @@ type BulkInsert struct {
 
 func (a BulkInsert) About() Subject { return a.about("bulk_insert", a.Spec.Instances...) }
 func (a BulkInsert) String() string {
+	if a.Spec.Duration == 0 {
+		return fmt.Sprintf("insert %s in %s (%s)", counted(a.Spec.Instances), a.Spec.Region, a.Spec.Model)
+	}
 	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, clock(a.Spec.Duration))
 }
 

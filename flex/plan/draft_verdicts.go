@@ -115,11 +115,12 @@ func (d *draft) createGroup(w *wanted, c *cohort) {
 	d.add(CreateGroup{Of: c.of(), Spec: spec, Why: c.why()})
 }
 
-// insert requests a cohort's nodes on the legacy path.
+// insert requests a cohort's nodes without a group, as its nodeset's capacity wants it.
 func (d *draft) insert(w *wanted, c *cohort) {
 	d.add(BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
 		Region: c.set.Region, Zones: c.set.Zones, Template: w.snap.Templates[c.set.Template].Template,
-		Instances: c.missing, Duration: c.lease, Stamp: c.stamp, Occasion: w.occasion(c, c.missing),
+		Instances: c.missing, Model: c.set.Flex.Capacity.Model(), Reservation: c.set.Flex.Reservation, Duration: c.lease,
+		Stamp: c.stamp, Occasion: w.occasion(c, c.missing),
 	}, Why: c.why()})
 	d.expect("the instances of " + c.group + " to be made")
 }

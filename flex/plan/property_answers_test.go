@@ -165,7 +165,7 @@ func lone(state slurm.State, around []string) plan.Snapshot {
 	if status != "none" {
 		g.TargetSize = 1
 		snap.Instances = []mig.Instance{{
-			Name: node, Zone: region + "-b", Region: region, Group: g.Name, Status: status, FlexStart: true, Created: noon.Add(-time.Minute),
+			Name: node, Zone: region + "-b", Region: region, Group: g.Name, Status: status, Model: mig.FlexStart, Created: noon.Add(-time.Minute),
 		}}
 	}
 	if len(g.Requests) > 0 || len(snap.Instances) > 0 {

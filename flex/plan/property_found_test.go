@@ -39,7 +39,7 @@ func (w *world) withGroup(name, region string, stamp mig.Stamp, requests ...mig.
 // withInstance adds an instance that has run for an hour.
 func (w *world) withInstance(name, group string) *world {
 	w.instances[america+"-a/"+name] = mig.Instance{
-		Name: name, Zone: america + "-a", Region: america, Group: group, Status: "RUNNING", FlexStart: true, Created: noon.Add(-time.Hour),
+		Name: name, Zone: america + "-a", Region: america, Group: group, Status: "RUNNING", Model: mig.FlexStart, Created: noon.Add(-time.Hour),
 	}
 	return w
 }

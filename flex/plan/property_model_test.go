@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,7 +102,7 @@ func (m *model) act(a plan.Action) (done bool) {
 	case plan.BulkInsert:
 		delete(m.Refused, a.Group.Name)
 		for _, name := range a.Spec.Instances {
-			m.boot(mig.Instance{Name: name, Region: a.Spec.Region, Stamp: a.Spec.Stamp}, a.Spec.Duration)
+			m.boot(mig.Instance{Name: name, Region: a.Spec.Region, Stamp: a.Spec.Stamp, Model: a.Spec.Model}, a.Spec.Duration)
 		}
 	case plan.CreatePolicy:
 		m.Policies = append(m.Policies, mig.Policy{Name: a.Spec.Name, Region: a.Spec.Region, Stamp: a.Spec.Stamp, Created: m.Now})
@@ -184,8 +185,11 @@ func (m *model) stop(instances []mig.Instance) {
 
 // boot makes an instance, unless its name is taken in the zone.
 func (m *model) boot(in mig.Instance, lease time.Duration) {
-	in.Zone, in.Status, in.FlexStart = in.Region+"-a", "PROVISIONING", true
-	in.Created, in.Terminates = m.Now, m.Now.Add(max(lease, mig.MinDuration))
+	in.Zone, in.Status, in.Model = in.Region+"-a", "PROVISIONING", cmp.Or(in.Model, mig.FlexStart)
+	in.Created = m.Now
+	if in.Model == mig.FlexStart {
+		in.Terminates = m.Now.Add(max(lease, mig.MinDuration))
+	}
 	if _, taken := m.instances[in.Zone+"/"+in.Name]; !taken {
 		m.instances[in.Zone+"/"+in.Name] = in
 	}

@@ -39,7 +39,7 @@ func (w *world) drawKept(t *rapid.T) {
 			LastBusyTime: noon.Add(-pick(t, "idle for", 10*time.Second, 3*time.Minute, 29*time.Minute+45*time.Second)),
 		}
 		w.instances[america+"-a/"+name] = mig.Instance{
-			Name: name, Zone: america + "-a", Region: america, Group: keeper, Status: "RUNNING", FlexStart: true,
+			Name: name, Zone: america + "-a", Region: america, Group: keeper, Status: "RUNNING", Model: mig.FlexStart,
 			Created: noon.Add(-4 * time.Hour), Terminates: noon.Add(pick(t, "left", 9*time.Minute, 40*time.Minute, 9*time.Hour)),
 		}
 		return name

@@ -59,7 +59,7 @@ func (w *world) drawTorn(t *rapid.T) {
 			}
 		} else {
 			w.instances[america+"-a/"+node] = mig.Instance{
-				Name: node, Zone: america + "-a", Region: america, Group: name, Status: "RUNNING", FlexStart: true,
+				Name: node, Zone: america + "-a", Region: america, Group: name, Status: "RUNNING", Model: mig.FlexStart,
 				Created: noon.Add(-50 * time.Minute), Terminates: noon.Add(left),
 			}
 		}

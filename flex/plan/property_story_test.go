@@ -221,6 +221,9 @@ func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
 	if rarely(t, "maintenance") {
 		in.Maintained = noon.Add(time.Duration(upTo(t, "begins in", 3)) * 4 * time.Minute)
 	}
-	in.FlexStart = !rarely(t, "standard")
+	in.Model = mig.FlexStart
+	if rarely(t, "standard") {
+		in.Model = mig.Standard
+	}
 	w.instances[in.Zone+"/"+in.Name] = in
 }

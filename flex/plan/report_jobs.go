@@ -228,7 +228,7 @@ func (s *scene) outlives(j *slurm.Job, end time.Time) bool {
 	}
 	return slices.ContainsFunc(j.Nodes, func(name string) bool {
 		m := s.nodes[name]
-		return m != nil && j.Limit.Duration > min(m.set.Flex.MaxRunDuration, mig.MaxDuration)
+		return m != nil && m.set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.set.Flex.MaxRunDuration, mig.MaxDuration)
 	})
 }
 

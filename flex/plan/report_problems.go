@@ -89,18 +89,17 @@ func lostMachines(losses []Loss) (ps []Problem) {
 	return ps
 }
 
-// billedOtherwise names the instances of ours that are not FLEX_START, whatever their
-// template says.
+// billedOtherwise names the instances of ours that are of another provisioning model than
+// their nodeset's, whatever their template says.
 func billedOtherwise(s *scene) (ps []Problem) {
 	for _, in := range s.machines { // by name
-		if !s.ours(in) || in.FlexStart || in.Leaving() || in.Unread != "" {
+		if in.member == nil || !s.ours(in) || in.Leaving() || in.Unread != "" {
 			continue
 		}
-		template := "its instance template"
-		if set, _, ok := s.cfg.Find(in.Name); ok {
-			template = "instance template " + set.Template
+		if set := in.member.set; in.Model != set.Flex.Capacity.Model() {
+			ps = append(ps, problem("not-flex-start", in.Name, "instance %s is %s, not %s, and billed otherwise: correct instance template %s and delete it",
+				in.Name, in.Model, set.Flex.Capacity.Model(), set.Template))
 		}
-		ps = append(ps, problem("not-flex-start", in.Name, "instance %s is not FLEX_START, and billed otherwise: correct %s and delete it", in.Name, template))
 	}
 	return ps
 }

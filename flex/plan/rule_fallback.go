@@ -21,7 +21,20 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if since.IsZero() || len(chain.List) < 2 || !slices.Contains(chain.List, c.job.Partition) || w.isRestricted(c.job.Partition) || !w.canLeave(c.job) {
 		return time.Time{}
 	}
+	if refused := w.refusedAt(c); !refused.IsZero() {
+		return refused
+	}
 	return since.Add(c.set.Flex.FallbackAfter)
+}
+
+// refusedAt is when capacity that comes at once was last refused to the cohort's job; zero
+// if it was not.
+func (s *scene) refusedAt(c *cohort) time.Time {
+	n, _, _, last := s.failures(c, nil)
+	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) {
+		return time.Time{}
+	}
+	return last
 }
 
 // canLeave reports whether nothing but its partition keeps a job where it is, and Slurm

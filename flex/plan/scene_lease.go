@@ -13,7 +13,8 @@ import (
 // lease is the run duration to ask for, in whole seconds between
 // mig.MinDuration and the nodeset's max_run_duration: that maximum, or with
 // use_job_duration the longest need of the jobs that hold the nodes. A job
-// without a time limit, or with one that cannot be read, needs the maximum.
+// without a time limit, or with one that cannot be read, needs the maximum. It is 0 where
+// machines have none.
 func lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 	longest := min(flex.MaxRunDuration, mig.MaxDuration)
 	if !flex.UseJobDuration || len(jobs) == 0 {
@@ -50,10 +51,11 @@ func (s *scene) isLeftover(m *member, in machine) bool {
 }
 
 // isTooShort reports whether the instance's lease ends before the job, if it
-// began at start, could be done, and a lease of its own would not.
+// began at start, could be done, and a lease of its own would not; longest is the longest
+// of these, 0 if they have no end.
 func isTooShort(in machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
 	end := in.end()
-	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || job.Limit.Duration > longest {
+	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || longest > 0 && job.Limit.Duration > longest {
 		return false
 	}
 	return end.Before(start.Add(job.Limit.Duration - bootLoss))

@@ -29,12 +29,15 @@ const (
 	LeaseEnded LossCause = "lease_ended"
 	Maintained LossCause = "maintenance" // announced maintenance of its host has begun
 	Repaired   LossCause = "host_error"  // Compute repairs it: its host has failed
+	Preempted  LossCause = "preempted"   // Google takes a Spot machine back
 	Stopped    LossCause = "stopped"     // it is there, and cannot be started again
 	Gone       LossCause = "gone"        // Compute does not list it: deleted by somebody, or lost by Google
 )
 
 // LossCauses are all there are.
-func LossCauses() []LossCause { return []LossCause{LeaseEnded, Maintained, Repaired, Stopped, Gone} }
+func LossCauses() []LossCause {
+	return []LossCause{LeaseEnded, Maintained, Repaired, Preempted, Stopped, Gone}
+}
 
 // String says what has happened.
 func (l Loss) String() string {
@@ -50,6 +53,8 @@ func (l Loss) String() string {
 		return subject + "stopped: maintenance of its host began at " + l.Ended.UTC().Format(time.RFC3339)
 	case Repaired:
 		return subject + "lost: its host has failed (Compute shows REPAIRING)"
+	case Preempted:
+		return subject + "pre-empted: Google takes Spot capacity back"
 	case Stopped:
 		return subject + "stopped, and cannot be started again"
 	}
@@ -65,11 +70,14 @@ func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
 	}
 	var leaseEnd time.Time
 	for _, in := range m.machines {
-		if !in.Broken() || !s.snap.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
+		if !in.Lost() || !s.snap.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
 			return "", time.Time{}
 		}
 		cause, leaseEnd = Stopped, in.end()
-		if !in.Stopped() {
+		switch {
+		case in.Preempted():
+			cause = Preempted
+		case !in.Stopped():
 			cause = Repaired
 		}
 	}
@@ -79,6 +87,8 @@ func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
 		return Maintained, end
 	case over:
 		return LeaseEnded, end
+	case s.snap.Preempted[m.Name]:
+		cause = Preempted
 	case cause == "":
 		cause = Gone
 	}
@@ -87,11 +97,11 @@ func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
 
 // isLost reports whether the machine of a node that is up is lost for certain: two passes
 // have found it so, and all that Compute shows under its name is ours and was read. One
-// that bulk insert has made has no group that could say that it is gone, and a list
-// alone may leave it out.
+// that bulk insert has made has no group that could say that it is gone: Slurm must miss
+// it, too, because a list alone may leave it out.
 func (s *scene) isLost(m *member) bool {
 	cause, _ := s.lossOf(m)
-	if cause == Gone && m.set.Flex.UseBulkInsert {
+	if cause == Gone && m.set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {
 		return false
 	}
 	return cause != "" && s.snap.Missed[m.Name] && !s.isUnread(m) && !m.doubted &&

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
@@ -77,10 +78,16 @@ func (s *scene) movingTasks(array uint32) (n int) {
 // freeUntil is when the machine of a kept node goes, or somebody has reserved it; it
 // reports false if that is not known, or the node has not just one machine of ours.
 func (s *scene) freeUntil(m *member) (until time.Time, known bool) {
-	if len(m.machines) != 1 || !s.hasMachine(m.Name) || m.machines[0].Until().IsZero() {
+	if len(m.machines) != 1 || !s.hasMachine(m.Name) {
 		return time.Time{}, false
 	}
-	until = m.machines[0].Until().Truncate(time.Minute)
+	switch until = m.machines[0].Until().Truncate(time.Minute); {
+	case !until.IsZero():
+	case m.set.Flex.MaxRunDuration > 0:
+		return time.Time{}, false
+	default:
+		until = s.snap.Now.Add(config.NoLease)
+	}
 	for _, at := range s.reservedFrom[m.Name] {
 		if at.Before(until) {
 			until = at

@@ -256,7 +256,7 @@ func failed(name, list string, cause mig.Cause, ago time.Duration) mig.Request {
 func made(list, group, status string, change func(*mig.Instance)) part {
 	return func(s *setting) {
 		in := mig.Instance{
-			Zone: "us-central1-a", Region: "us-central1", Group: group, Status: status, FlexStart: true, Created: noon.Add(-time.Minute),
+			Zone: "us-central1-a", Region: "us-central1", Group: group, Status: status, Model: mig.FlexStart, Created: noon.Add(-time.Minute),
 		}
 		if strings.Contains(list, "-one-") {
 			in.Region, in.Zone = "europe-west4", "europe-west4-b"

@@ -88,6 +88,10 @@ type Snapshot struct {
 	// row found up in Slurm and without an unbroken machine: one list may be wrong.
 	Missed map[string]bool
 
+	// Preempted holds the nodes without an unbroken machine of which a pass saw that
+	// Google took theirs back.
+	Preempted map[string]bool
+
 	// Asking holds the instances for which a request is about to be made: earlier
 	// passes began that, and it is not done.
 	Asking map[string]bool

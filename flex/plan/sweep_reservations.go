@@ -57,9 +57,11 @@ func reserve(w *wanted, _ []verdict) (s step) {
 }
 
 // knowsEnd reports whether the node has a machine that stays, and it is known
-// until when.
+// until when, or that it has no end.
 func (s *scene) knowsEnd(m *member) bool {
-	return slices.ContainsFunc(m.machines, func(in machine) bool { return !in.Leaving() && !(s.ours(in) && in.Until().IsZero()) })
+	return slices.ContainsFunc(m.machines, func(in machine) bool {
+		return !in.Leaving() && !(s.ours(in) && in.Until().IsZero() && m.set.Flex.MaxRunDuration > 0)
+	})
 }
 
 // ends returns the nodes whose instance has an end, by the reservation's name, and of

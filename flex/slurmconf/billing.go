@@ -12,9 +12,11 @@ import (
 
 // Prices are what machines cost, for TRESBillingWeights.
 type Prices struct {
-	Of       string                            // what they are, for the reader, such as: flex prices of 2026-10-13
-	Currency string                            // such as USD
-	Hour     func(machineType string) *big.Rat // of a machine for an hour; nil if there is no price
+	Of       string // what they are, for the reader, such as: flex prices of 2026-10-13
+	Currency string // such as USD
+
+	// Hour is that of a machine for an hour; nil if there is no price.
+	Hour func(machineType string, capacity config.Capacity) *big.Rat
 }
 
 // billingUnit is how much one of the currency an hour counts: whole numbers are cents,
@@ -37,15 +39,15 @@ func billing(in Input, p config.Partition) (weights []Parameter, comment string)
 			continue
 		}
 		if set.Flex == nil {
-			return none("nodeset %s is not flex-start, so its price is not known", set.Name)
+			return none("nodeset %s is not slurmflex's, so its price is not known", set.Name)
 		}
 		machine := in.Machines[set.Name].Name
 		if machine == "" {
 			return none("the machine type of nodeset %s is not known; give --machine %[1]s=TYPE", set.Name)
 		}
-		hour := in.Prices.Hour(machine)
+		hour := in.Prices.Hour(machine, set.Flex.Capacity)
 		if hour == nil {
-			return none("there is no flex price of %s", machine)
+			return none("there is no price of %s for capacity %s", machine, set.Flex.Capacity)
 		}
 		c, g := cpusOf(in, set)
 		switch {

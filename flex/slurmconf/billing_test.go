@@ -28,7 +28,7 @@ func billed(t *testing.T, partition string) string {
 	require.NoError(t, err)
 	in := Input{
 		Config: cfg, Version: slurm.Version{Major: 22, Minor: 5}, Programs: "/x", Machines: map[string]Machine{},
-		Prices: &Prices{Of: "flex prices of 2026-11", Currency: "EUR", Hour: func(machine string) *big.Rat {
+		Prices: &Prices{Of: "flex prices of 2026-11", Currency: "EUR", Hour: func(machine string, _ config.Capacity) *big.Rat {
 			return map[string]*big.Rat{
 				"a3-highgpu-8g": big.NewRat(88_49, 100), "g2-standard-4": big.NewRat(88_49, 100),
 				"h4d-standard-192": big.NewRat(22, 7), "a2-highgpu-1g": big.NewRat(99, 1),

@@ -73,10 +73,10 @@ func JobSubmit(in Input, levels map[string]string) (string, error) {
 // submitLimits are the limits of jobs in a partition as a Lua table; empty if it has
 // no node of ours. The number of nodes and of GPUs is known where all are ours.
 func submitLimits(in Input, p config.Partition) (string, error) {
-	longest := in.Config.LongestJob(p)
-	if longest == 0 {
+	if !in.Config.IsOurs(p) {
 		return "", nil
 	}
+	longest := in.Config.LongestJob(p)
 	limits := fmt.Sprintf("minutes = %d, longest = %s", longest/time.Minute, luaString(clock(longest)))
 	if in.Config.LongerThanLeases(p) {
 		limits = "minutes = math.huge"
@@ -121,7 +121,7 @@ func CLIFilter(cfg *config.Config, program, file string) string {
 	command := "[ -t 2 ] && exec timeout -s KILL 1 " + shellString(program) + " --config " + shellString(file) + " estimate --short </dev/null 2>/dev/null"
 	fmt.Fprintf(&b, "-- Written by slurmflex config lua cli_filter. Regenerate it after changing the\n-- configuration.\nlocal command = %s\n\nlocal partitions = {\n", luaString(command))
 	for _, p := range cfg.Partitions {
-		if cfg.LongestJob(p) > 0 {
+		if cfg.IsOurs(p) {
 			fmt.Fprintf(&b, "  [%s] = %s,\n", luaString(p.Name), luaString(shellString(p.Name)))
 		}
 	}

@@ -137,7 +137,7 @@ func (c Cluster) changes() []string {
 	for _, set := range c.Config.NodeSets {
 		switch {
 		case set.Flex == nil:
-		case set.Flex.UseBulkInsert:
+		case set.Flex.UseBulkInsert && !set.Flex.Capacity.AtOnce():
 			all = append(all, fmt.Sprintf("%s still uses bulk insert, without a queue; remove use_bulk_insert to let its jobs wait for capacity.", set.Name))
 		case set.Static > 0:
 			all = append(all, fmt.Sprintf("The static nodes of %s get a new lease whenever the old one ends; renew_before renews idle ones earlier.", set.Name))
@@ -226,7 +226,7 @@ func (c Cluster) resumeTimeout(p config.Partition) string {
 // partition is what must change in a partition's line; empty if nothing must.
 func (c Cluster) partition(p config.Partition) string {
 	longest := c.Config.LongestJob(p)
-	if longest == 0 {
+	if !c.Config.IsOurs(p) {
 		return ""
 	}
 	at, is := slurmconf.Place{File: "cloud.conf"}, []slurmconf.Parameter(nil)
@@ -247,7 +247,7 @@ func (c Cluster) partition(p config.Partition) string {
 	if wrong, write := (slurmconf.Needs{Config: c.Config}).ResumeTimeout(timeout); wrong != "" {
 		say("set ResumeTimeout=" + write + " (" + wrong + ")")
 	}
-	if value("MaxTime") == "" {
+	if value("MaxTime") == "" && longest > 0 {
 		say("add MaxTime=" + slurm.Limit{Kind: slurm.LimitSet, Duration: longest}.String() + " (the longest that every lease covers)")
 	}
 	exclusive := slurmconf.Exclusive(c.Version)

@@ -175,12 +175,7 @@ func machineFacts() []Fact {
 			return sight{text: s.running.memberText(name(s))}
 		}},
 		{"listed machine", Documented, "list instances by the beginning of their names", "RUNNING", machine(func(_ *seen, in mig.Instance) string { return in.Status })},
-		{"flex-start machine", Evident, "read the machine's provisioning model", "FLEX_START", machine(func(_ *seen, in mig.Instance) string {
-			if in.FlexStart {
-				return "FLEX_START"
-			}
-			return "another one"
-		})},
+		{"flex-start machine", Evident, "read the machine's provisioning model", "FLEX_START", machine(func(_ *seen, in mig.Instance) string { return in.Model })},
 		{"machine's group", Evident, "read created-by in its metadata", "the group", machine(func(s *seen, in mig.Instance) string {
 			if in.Group == s.spec.Group() {
 				return "the group"

@@ -125,7 +125,7 @@ func (b *builder) nodeSets() []NodeSet {
 	all := []NodeSet{}
 	for _, set := range b.cfg.FlexSets() {
 		n := NodeSet{
-			Name: set.Name, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
+			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
 			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
@@ -180,7 +180,7 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 		if at < 0 || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
 			continue
 		}
-		other := Alternative{Partition: p.Name, Longest: Seconds(b.cfg.LongestJob(p))}
+		other := Alternative{Partition: p.Name, Longest: Seconds(cmp.Or(b.cfg.LongestJob(p), config.NoLease))}
 		if limit := b.snap.Partitions[at].MaxTime; limit.Kind == slurm.LimitSet {
 			other.Longest = min(other.Longest, Seconds(limit.Duration))
 		}

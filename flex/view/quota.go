@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"slurmflex/config"
 	"slurmflex/mig"
 )
 
@@ -41,17 +42,22 @@ func (r Region) Quotas() []string {
 	return lines
 }
 
-// GPUTypes are the accelerator types of a region's nodesets, as far as they are
-// known, each once.
-func (v View) GPUTypes(region string) []string {
-	var types []string
+// GPUs are those of a region's nodesets, as far as they are known, each kind once. What
+// consumes a reservation counts to no quota a second time.
+func (v View) GPUs(region string) []mig.GPUs {
+	var all []mig.GPUs
 	for _, set := range v.NodeSets {
-		machine, _ := mig.KnownMachine(set.Machine)
-		if set.Region == region && machine.GPU != "" && !slices.Contains(types, machine.GPU) {
-			types = append(types, machine.GPU)
+		gpus := set.gpus()
+		if set.Region == region && gpus.Type != "" && set.Capacity != config.Reservation && !slices.Contains(all, gpus) {
+			all = append(all, gpus)
 		}
 	}
-	return types
+	return all
+}
+
+func (s NodeSet) gpus() mig.GPUs {
+	machine, _ := mig.KnownMachine(s.Machine)
+	return mig.GPUs{Type: machine.GPU, OnDemand: s.Capacity.Model() == mig.Standard}
 }
 
 // SetQuotas has the region show what Compute says of its quotas. The view's regions
@@ -62,24 +68,24 @@ func (v View) SetQuotas(is mig.Region) {
 		return
 	}
 	r := &v.Regions[i]
-	types := v.GPUTypes(r.Name)
-	for _, gpu := range types {
-		if q, shown := is.GPUQuota(gpu); shown {
-			r.GPUs = append(r.GPUs, v.gpuQuota(r.Name, gpu, q))
+	gpus := v.GPUs(r.Name)
+	for _, those := range gpus {
+		if q, shown := is.GPUQuota(those); shown {
+			r.GPUs = append(r.GPUs, v.gpuQuota(r.Name, those, q))
 		}
 	}
-	if all := is.FlexQuotas(types); len(all) > 0 {
+	if all := is.FlexQuotas(gpus); len(all) > 0 {
 		q := slices.MaxFunc(all, func(a, b mig.Quota) int { return cmp.Compare(a.Full(), b.Full()) })
 		r.Tightest = &QuotaUsage{q.Metric, int(q.Usage), int(q.Limit)}
 	}
 }
 
-// gpuQuota is a quota to which GPUs of one type count.
-func (v View) gpuQuota(region, gpu string, q mig.Quota) GPUQuota {
+// gpuQuota is a quota to which such GPUs count.
+func (v View) gpuQuota(region string, gpus mig.GPUs, q mig.Quota) GPUQuota {
 	taken := GPUQuota{Quota: q.Metric, Families: []string{}, Used: int(q.Usage), Allowed: int(q.Limit)}
 	for _, set := range v.NodeSets {
 		machine, _ := mig.KnownMachine(set.Machine)
-		if set.Region != region || machine.GPU != gpu {
+		if set.Region != region || set.gpus() != gpus {
 			continue
 		}
 		family := set.Machine[:strings.LastIndex(set.Machine, "-")]

@@ -187,7 +187,7 @@ func (s *scene) machines(group, nodeset, list string, left time.Duration) {
 	})
 	for _, name := range expand(s.t, list) {
 		in := mig.Instance{
-			Name: name, Zone: zone, Region: region, Group: group, Status: "RUNNING", FlexStart: true, Created: noon.Add(-2 * time.Hour),
+			Name: name, Zone: zone, Region: region, Group: group, Status: "RUNNING", Model: mig.FlexStart, Created: noon.Add(-2 * time.Hour),
 		}
 		if left > 0 {
 			in.Terminates = noon.Add(left)

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/slurm"
 )
 
@@ -82,27 +83,28 @@ type Region struct {
 	QuotaFail string      `json:"quota_error,omitempty"`    // why the quotas could not be read
 }
 
-// NodeSet is a nodeset whose nodes are provisioned by flex-start.
+// NodeSet is a nodeset whose nodes slurmflex provisions.
 type NodeSet struct {
-	Name       string   `json:"nodeset"`
-	Region     string   `json:"region"`
-	Zones      []string `json:"zones"`                  // where its machines may come from
-	Machine    string   `json:"machine_type,omitempty"` // empty while its template could not be read
-	Price      *Price   `json:"price,omitempty"`        // nil if the price file has none
-	Partitions []string `json:"partitions"`
-	Static     int      `json:"static_nodes"`
-	Size       int      `json:"nodes"`
-	Active     int      `json:"active_requests"`
-	JobLease   bool     `json:"lease_follows_time_limit"`
-	ByJob      bool     `json:"comes_by_job"`                      // all nodes of a job at once, or none
-	Requeues   Seconds  `json:"requeues_before_lease_end_seconds"` // a running job, this long before the lease ends; 0: never
-	Block      *Block   `json:"blocked,omitempty"`
-	States     []Nodes  `json:"states"`
+	Name       string          `json:"nodeset"`
+	Capacity   config.Capacity `json:"capacity"`
+	Region     string          `json:"region"`
+	Zones      []string        `json:"zones"`                  // where its machines may come from
+	Machine    string          `json:"machine_type,omitempty"` // empty while its template could not be read
+	Price      *Price          `json:"price,omitempty"`        // nil if the price file has none
+	Partitions []string        `json:"partitions"`
+	Static     int             `json:"static_nodes"`
+	Size       int             `json:"nodes"`
+	Active     int             `json:"active_requests"`
+	JobLease   bool            `json:"lease_follows_time_limit"`
+	ByJob      bool            `json:"comes_by_job"`                      // all nodes of a job at once, or none
+	Requeues   Seconds         `json:"requeues_before_lease_end_seconds"` // a running job, this long before the lease ends; 0: never
+	Block      *Block          `json:"blocked,omitempty"`
+	States     []Nodes         `json:"states"`
 
 	Alternatives []Alternative `json:"alternatives"`
 }
 
-// Price is what a flex-start machine costs.
+// Price is what a machine of a nodeset costs.
 type Price struct {
 	Hour     float64 `json:"machine_hour"` // 0 or more
 	Currency string  `json:"currency"`

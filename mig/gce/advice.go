@@ -50,7 +50,7 @@ func adviceBody(a mig.AdviceSpec, p *computepb.InstanceProperties) *computepb.Ca
 		Size:               proto.Int32(int32(a.Count)),
 		DistributionPolicy: policy,
 		InstanceProperties: &computepb.CapacityAdviceRequestInstanceProperties{
-			Scheduling: &computepb.CapacityAdviceRequestInstancePropertiesScheduling{ProvisioningModel: proto.String("FLEX_START")},
+			Scheduling: &computepb.CapacityAdviceRequestInstancePropertiesScheduling{ProvisioningModel: &a.Model},
 		},
 		InstanceFlexibilityPolicy: &computepb.CapacityAdviceRequestInstanceFlexibilityPolicy{
 			InstanceSelections: map[string]*computepb.CapacityAdviceRequestInstanceFlexibilityPolicyInstanceSelection{

@@ -81,7 +81,7 @@ func (c *Client) occasion(b mig.BulkSpec) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("slurmflex/"+c.project+"/"+b.Region+"/"+b.Occasion)).String()
 }
 
-// bulkBody is a bulk insert as flex-start prescribes it, in any zone. What it
+// bulkBody is a bulk insert as its provisioning model prescribes it, in any zone. What it
 // says goes over what the template says, as of JSON Merge Patch. Source:
 // discovery document, BulkInsertInstanceResource.
 func bulkBody(b mig.BulkSpec) *computepb.BulkInsertInstanceResource {
@@ -102,16 +102,39 @@ func bulkBody(b mig.BulkSpec) *computepb.BulkInsertInstanceResource {
 		PerInstanceProperties:  each,
 		SourceInstanceTemplate: proto.String(b.Template.Link),
 		InstanceProperties: &computepb.InstanceProperties{
-			Labels: labels,
-			Scheduling: &computepb.Scheduling{
-				ProvisioningModel:         proto.String("FLEX_START"),
-				MaxRunDuration:            &computepb.Duration{Seconds: proto.Int64(int64(b.Duration / time.Second))},
-				InstanceTerminationAction: proto.String("DELETE"),
-				OnHostMaintenance:         proto.String("TERMINATE"),
-				AutomaticRestart:          proto.Bool(false),
-			},
-			ReservationAffinity: &computepb.ReservationAffinity{ConsumeReservationType: proto.String("NO_RESERVATION")},
+			Labels:              labels,
+			Scheduling:          scheduling(b),
+			ReservationAffinity: affinity(b.Reservation),
 		},
+	}
+}
+
+// scheduling has machines deleted that end: by their lease, by pre-emption, or by a
+// failure of their host. Source: Compute's pages "Spot VMs" and "Limit the run time of a VM".
+func scheduling(b mig.BulkSpec) *computepb.Scheduling {
+	s := &computepb.Scheduling{
+		ProvisioningModel: proto.String(b.Model),
+		OnHostMaintenance: proto.String("TERMINATE"),
+		AutomaticRestart:  proto.Bool(false),
+	}
+	if b.Duration > 0 {
+		s.MaxRunDuration = &computepb.Duration{Seconds: proto.Int64(int64(b.Duration / time.Second))}
+	}
+	if b.Model != mig.Standard {
+		s.InstanceTerminationAction = proto.String("DELETE")
+	}
+	return s
+}
+
+// affinity has machines consume a named reservation, and otherwise none, which is what
+// flex-start and Spot prescribe. Source: Compute's page "Consume reservations".
+func affinity(reservation string) *computepb.ReservationAffinity {
+	if reservation == "" {
+		return &computepb.ReservationAffinity{ConsumeReservationType: proto.String("NO_RESERVATION")}
+	}
+	return &computepb.ReservationAffinity{
+		ConsumeReservationType: proto.String("SPECIFIC_RESERVATION"),
+		Key:                    proto.String("compute.googleapis.com/reservation-name"), Values: []string{reservation},
 	}
 }
 

@@ -19,7 +19,7 @@ func testBulk(zones ...string) mig.BulkSpec {
 	return mig.BulkSpec{
 		Region: testRegion, Zones: zones,
 		Template:  mig.Template{Link: "projects/p/global/instanceTemplates/T", Labels: map[string]string{"team": "ml", "slurmflex-nodeset": "old"}},
-		Instances: []string{"alpha-a3-0", "alpha-a3-1"}, Duration: 2 * time.Hour, Stamp: testStamp,
+		Instances: []string{"alpha-a3-0", "alpha-a3-1"}, Model: mig.FlexStart, Duration: 2 * time.Hour, Stamp: testStamp,
 	}
 }
 
@@ -215,4 +215,31 @@ func TestADeletionThatIsRefusedInItsOperationIsAnError(t *testing.T) {
 	err := clientOf(t, inMemory{api}).DeleteVMs(t.Context(), vms("n0"))
 	require.EqualError(t, err, "delete instance us-central1-a/n0: 400 RESOURCE_NOT_READY: not ready")
 	assert.Equal(t, mig.CauseConflict, mig.CauseOf(err))
+}
+
+func TestABulkInsertSaysWhatItsCapacityPrescribes(t *testing.T) {
+	for model, want := range map[string]string{
+		mig.Standard: `{"provisioningModel":"STANDARD","onHostMaintenance":"TERMINATE","automaticRestart":false}`,
+		mig.Spot:     `{"provisioningModel":"SPOT","instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","automaticRestart":false}`,
+	} {
+		b, api := testBulk("us-central1-b"), answers(ok(done))
+		b.Model, b.Duration = model, 0
+		require.NoError(t, clientOf(t, inMemory{api}).BulkInsert(t.Context(), b))
+		assert.JSONEq(t, want, string(sentProperties(t, api)["scheduling"]))
+		assert.JSONEq(t, `{"consumeReservationType":"NO_RESERVATION"}`, string(sentProperties(t, api)["reservationAffinity"]))
+	}
+	b, api := testBulk("us-central1-b"), answers(ok(done))
+	b.Model, b.Duration, b.Reservation = mig.Standard, 0, "h100s"
+	require.NoError(t, clientOf(t, inMemory{api}).BulkInsert(t.Context(), b))
+	assert.JSONEq(t, `{"consumeReservationType":"SPECIFIC_RESERVATION","key":"compute.googleapis.com/reservation-name","values":["h100s"]}`,
+		string(sentProperties(t, api)["reservationAffinity"]))
+}
+
+// sentProperties are the instanceProperties of the only call.
+func sentProperties(t *testing.T, api *script) map[string]json.RawMessage {
+	t.Helper()
+	require.Len(t, api.calls, 1)
+	var sent struct{ InstanceProperties map[string]json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(api.calls[0].body), &sent))
+	return sent.InstanceProperties
 }

@@ -20,7 +20,7 @@ func (w world) bulk(t *testing.T, zones ...string) mig.BulkSpec {
 	require.NoError(t, err)
 	return mig.BulkSpec{
 		Region: region, Zones: zones, Template: template,
-		Instances: []string{"alpha-a3-0", "alpha-a3-1"}, Duration: 2 * time.Hour,
+		Instances: []string{"alpha-a3-0", "alpha-a3-1"}, Model: mig.FlexStart, Duration: 2 * time.Hour,
 		Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 812},
 	}
 }
@@ -52,7 +52,7 @@ func TestTheLifeOfABulkInsert(t *testing.T) {
 					assert.Equal(t, "RUNNING", in.Status)
 					assert.Equal(t, b.Stamp, in.Stamp)
 					assert.Empty(t, in.Group)
-					assert.True(t, in.FlexStart)
+					assert.Equal(t, mig.FlexStart, in.Model)
 					assert.WithinDuration(t, start.Add(2*time.Hour), in.Terminates, time.Minute, "the job's lease, not the template's")
 				}
 

@@ -104,7 +104,7 @@ func TestTheLifeOfACohort(t *testing.T) {
 		for _, in := range instances {
 			assert.Equal(t, "RUNNING", in.Status)
 			assert.Equal(t, spec.Name, in.Group)
-			assert.True(t, in.FlexStart)
+			assert.Equal(t, mig.FlexStart, in.Model)
 			assert.WithinDuration(t, start.Add(2*time.Hour), in.Terminates, time.Minute)
 		}
 

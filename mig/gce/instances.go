@@ -302,10 +302,10 @@ func instanceOf(m listedInstance, region, zone string, wrong faulty) mig.Instanc
 	}
 	in := mig.Instance{
 		Name: m.Name, Zone: zone, Region: region,
-		Status:    m.Status,
-		Created:   created,
-		Host:      mig.Host(m.ResourceStatus.PhysicalHostTopology),
-		FlexStart: m.Scheduling.ProvisioningModel == "FLEX_START",
+		Status:  m.Status,
+		Created: created,
+		Host:    mig.Host(m.ResourceStatus.PhysicalHostTopology),
+		Model:   m.Scheduling.ProvisioningModel,
 	}
 	if end := m.ResourceStatus.Scheduling.TerminationTimestamp; end != "" {
 		in.Terminates, err = time.Parse(time.RFC3339, end)
@@ -338,7 +338,7 @@ const startDelay = 24 * time.Hour
 // other time, such as the year 9999, counts as unknown.
 func mayEnd(in mig.Instance) bool {
 	return !in.Terminates.Before(in.Created) &&
-		(!in.FlexStart || !in.Terminates.After(in.Created.Add(mig.MaxDuration+startDelay)))
+		(in.Model != mig.FlexStart || !in.Terminates.After(in.Created.Add(mig.MaxDuration+startDelay)))
 }
 
 // groupThatMade is the regional group of that region that made the instance,

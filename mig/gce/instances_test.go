@@ -44,10 +44,10 @@ func TestAnInstanceIsReadWithItsGroupItsLeaseAndItsModel(t *testing.T) {
 		"zones/europe-west4-a":{"instances":[`+instanceJSON("alpha-a3-2", "")+`]}}}`, testRegion)
 	assert.Empty(t, unseen)
 	assert.Equal(t, []mig.Instance{
-		{Name: "alpha-a3-0", Zone: "us-central1-a", Region: testRegion, Status: "RUNNING", Created: created},
+		{Name: "alpha-a3-0", Zone: "us-central1-a", Region: testRegion, Status: "RUNNING", Created: created, Model: mig.Standard},
 		{
 			Name: "alpha-a3-1", Zone: "us-central1-b", Region: testRegion, Status: "RUNNING", Created: created,
-			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), FlexStart: true,
+			Group: "alpha-a3-job-812", Terminates: time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC), Model: mig.FlexStart,
 			Host: mig.Host{Cluster: "c", Block: "b", Subblock: "s", Host: "h"},
 		},
 	}, instances, "a name of another cluster does not count even if it is listed, nor does another region's")

@@ -118,7 +118,7 @@ func (b *builder) run(first, n int, since time.Time) {
 	group := b.request(j, mig.Succeeded, since.Add(-time.Minute))
 	for _, name := range j.Nodes {
 		b.snap.Instances = append(b.snap.Instances, mig.Instance{
-			Name: name, Zone: Zone, Region: Region, Group: group, Status: "RUNNING", FlexStart: true,
+			Name: name, Zone: Zone, Region: Region, Group: group, Status: "RUNNING", Model: mig.FlexStart,
 			Created: since.Add(-time.Minute), Terminates: since.Add(Limit + 9*time.Minute),
 		})
 	}

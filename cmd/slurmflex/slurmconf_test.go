@@ -214,7 +214,7 @@ func TestSlurmConfProposesBillingByThePriceFile(t *testing.T) {
 	text := w.flex(t, "config", "slurm-conf", "--slurm-version=22.05", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String()
 	assert.Regexp(t, `(?m)^# partition train: billing counts hundredths of USD PartitionName=x for each hour \(flex prices of 2026-11\)$`, text)
 	assert.Regexp(t, `(?m)^PartitionName=train .*MaxTime=\S+ TRESBillingWeights=Node=8849 Default=YES$`, text)
-	assert.Contains(t, text, "# partition serve: no TRESBillingWeights: nodeset cpu is not flex-start, so its price is not known\n")
+	assert.Contains(t, text, "# partition serve: no TRESBillingWeights: nodeset cpu is not slurmflex's, so its price is not known\n")
 	assert.NotRegexp(t, `(?m)^PartitionName=x`, text)
 
 	assert.NotContains(t, w.flex(t, "config", "slurm-conf", "--slurm-version=22.05").exits(t, exitDone).stdout.String(), "TRESBillingWeights", "no prices were given")

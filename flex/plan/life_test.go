@@ -281,7 +281,7 @@ func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
 	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"))
 	s.Instances[0].Model = mig.Standard
 	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(),
-		"instance alpha-a3-0 is not FLEX_START, and billed otherwise: correct instance template "+
+		"instance alpha-a3-0 is STANDARD, not FLEX_START, and billed otherwise: correct instance template "+
 			"projects/demo/global/instanceTemplates/a3 and delete it")
 }
 

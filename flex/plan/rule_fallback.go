@@ -10,8 +10,9 @@ import (
 	"slurmflex/slurm"
 )
 
-// fallbackAt is when a cohort's job leaves its partition for others of its own list; zero:
-// it has no such list, or fallback_after is off.
+// fallbackAt is when a cohort's job leaves its partition for others of its own list: after
+// fallback_after, or when capacity that comes at once was refused. It is zero if it has no
+// such list, or fallback_after is off.
 func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if c.job == nil || c.set.Flex.FallbackAfter == 0 {
 		return time.Time{}
@@ -43,8 +44,8 @@ func (s *scene) canLeave(j *slurm.Job) bool {
 	return j.State == slurm.JobConfiguring && j.HetID == 0 && !j.IsTasks() && !j.Pinned && j.Reservation == "" && s.snap.Requeues[j.ID]
 }
 
-// fallsBack gives a job back whose machines have not come within fallback_after, so that
-// it moves to the next partition of its own list. One of which any machine is there, or
+// fallsBack gives a job back whose machines have not come within fallback_after, or are
+// refused that would come at once, so that it moves to the next partition of its own list. One of which any machine is there, or
 // on its way, stays.
 func fallsBack(w *wanted, c *cohort) verdict {
 	at := w.fallbackAt(c)
@@ -61,8 +62,12 @@ func fallsBack(w *wanted, c *cohort) verdict {
 	}
 	waited := w.snap.Now.Sub(w.lacksSince(c))
 	chain.Leaving = memo.Move{From: c.job.Partition, To: to, Waited: waited}
-	reason := fmt.Sprintf("no capacity for %d × %s in partition %s in %s (%s %s); the job moves to %s", len(c.nodes), w.machineType(c.set),
-		c.job.Partition, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter), strings.Join(to, ","))
+	after := fmt.Sprintf(" in %s (%s %s)", roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter))
+	if !w.refusedAt(c).IsZero() {
+		after = ": " + w.lastAttempt(c)
+	}
+	reason := fmt.Sprintf("no capacity for %d × %s in partition %s%s; the job moves to %s", len(c.nodes), w.machineType(c.set),
+		c.job.Partition, after, strings.Join(to, ","))
 	v := w.giveUp(c, Requeue, false, "fallback", reason)
 	v.problems = nil
 	if v.back != nil {

@@ -68,8 +68,8 @@ func TestAWholeNodeBillsItsPrice(t *testing.T) {
 
 func TestWhereNoWeightsFitThereAreNone(t *testing.T) {
 	for partition, want := range map[string]string{
-		"partition_nodeset: [a, cpu]":                              "nodeset cpu is not flex-start, so its price is not known",
-		"partition_nodeset: [free]":                                "there is no flex price of a4-highgpu-8g",
+		"partition_nodeset: [a, cpu]":                              "nodeset cpu is not slurmflex's, so its price is not known",
+		"partition_nodeset: [free]":                                "there is no price of a4-highgpu-8g for capacity flex_start",
 		"partition_nodeset: [a, g]":                                "its nodesets differ in price or CPUs, and weights are the same for all its nodes",
 		"enable_job_exclusive: true, partition_nodeset: [a, dear]": "its nodesets differ in price or CPUs, and weights are the same for all its nodes",
 		"partition_nodeset: [odd]":                                 "node_conf does not give the CPUs of nodeset odd",

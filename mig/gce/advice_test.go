@@ -14,7 +14,7 @@ import (
 )
 
 func (w world) adviceAbout(count int) mig.AdviceSpec {
-	return mig.AdviceSpec{Region: region, Template: w.template, Zones: []string{"us-central1-a", "us-central1-b"}, Count: count, OneZone: true}
+	return mig.AdviceSpec{Region: region, Model: mig.FlexStart, Template: w.template, Zones: []string{"us-central1-a", "us-central1-b"}, Count: count, OneZone: true}
 }
 
 func TestAdviceIsAboutTheTemplatesMachinesInTheNodesetsZones(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAdviceThatSaysNothingIsAnError(t *testing.T) {
 		both := saying(`{"properties":{"machineType":"m"},"recommendations":[` + answer + `]}`) // the template and the advice
 		c, err := gce.New(t.Context(), gce.Options{Project: project, Endpoint: "http://compute.test", Transport: both})
 		require.NoError(t, err)
-		_, err = c.CapacityAdvice(t.Context(), mig.AdviceSpec{Region: region, Template: "global/instanceTemplates/t", Count: 1})
+		_, err = c.CapacityAdvice(t.Context(), mig.AdviceSpec{Region: region, Model: mig.FlexStart, Template: "global/instanceTemplates/t", Count: 1})
 		assert.EqualError(t, err, "read capacity advice of us-central1: "+says, answer)
 	}
 }

@@ -83,6 +83,7 @@ func TestARequestBoundToAReservationWaitsForIt(t *testing.T) {
 func TestTheGPUsOfAReservationCountToTheStandardQuotaOnce(t *testing.T) {
 	w := newWorld(t, Options{})
 	require.NoError(t, w.SetQuota(testRegion, "NVIDIA_L4_GPUS", 4))
+	require.NoError(t, w.SetReservation("mine", "us-central1-a", "g2-standard-48", 2))
 	require.NoError(t, w.SetReservation("mine", "us-central1-a", "g2-standard-48", 1))
 	require.NoError(t, w.SetReservation("projects/other/reservations/theirs", "us-central1-a", "g2-standard-48", 9))
 	for name, reservation := range map[string]string{"n0": "mine", "n1": "projects/other/reservations/theirs"} {

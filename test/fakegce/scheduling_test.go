@@ -55,6 +55,17 @@ func TestAProvisioningModelMayHaveCapacityOfItsOwn(t *testing.T) {
 	require.Error(t, w.SetModelCapacity("", "", "ON_DEMAND", 1))
 }
 
+func TestProvisioningModelsWithoutCapacityOfTheirOwnShareTheZones(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.SetCapacity("", "", 1)
+	w.SetCapacity("us-central1-a", testMachine, 2)
+	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n0")))))
+	w.given([]string{"f0"})
+	assert.Equal(t, "us-central1-a", w.vm("f0").Zone)
+	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))))
+	assert.NotEqual(t, "us-central1-a", w.vm("s0").Zone)
+}
+
 // obtainable is how much of a request for one VM of a model would fit now.
 func (w *world) obtainable(model string) string {
 	w.t.Helper()
@@ -62,25 +73,31 @@ func (w *world) obtainable(model string) string {
 }
 
 func TestGPUsCountToTheQuotaOfTheirProvisioningModel(t *testing.T) {
-	const standard, preemptible, full = "NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_H100_GPUS", "QUOTA_EXCEEDED"
+	const standard, preemptible = "NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_H100_GPUS"
 	for name, c := range map[string]struct {
 		limits          map[string]float64
-		onDemand, spots string
+		onDemand, spots string // the quota that is too small
 	}{
-		"without standard quota":                {map[string]float64{standard: 0}, full, ""},
-		"without preemptible quota":             {map[string]float64{standard: 8, preemptible: 0}, "", full},
+		"without standard quota":                {map[string]float64{standard: 0}, standard, ""},
+		"without preemptible quota":             {map[string]float64{standard: 8, preemptible: 0}, "", standard},
 		"without preemptible quota, before it":  {map[string]float64{standard: 16, preemptible: 0}, "", ""},
-		"without either quota":                  {map[string]float64{standard: 0, preemptible: 0}, full, full},
-		"with too little preemptible quota":     {map[string]float64{standard: 16, preemptible: 4}, "", full},
-		"with too little of the standard quota": {map[string]float64{standard: 4, preemptible: 8}, full, ""},
+		"without either quota":                  {map[string]float64{standard: 0, preemptible: 0}, standard, preemptible},
+		"with too little preemptible quota":     {map[string]float64{standard: 16, preemptible: 4}, "", preemptible},
+		"with too little of the standard quota": {map[string]float64{standard: 4, preemptible: 8}, standard, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Options{})
 			for metric, limit := range c.limits {
 				require.NoError(t, w.SetQuota(testRegion, metric, limit))
 			}
-			assert.Equal(t, c.onDemand, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n0")))))
-			assert.Equal(t, c.spots, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))))
+			for _, vm := range []struct{ model, name, short string }{{"STANDARD", "n0", c.onDemand}, {"SPOT", "s0", c.spots}} {
+				op := w.operation(w.begun(w.bulkInsert(groupless(vm.model, vm.name))).Name())
+				if vm.short == "" {
+					assert.Nil(t, op.GetError(), vm.model)
+					continue
+				}
+				assert.Contains(t, op.GetError().GetErrors()[0].GetMessage(), "Quota '"+vm.short+"' exceeded", vm.model)
+			}
 		})
 	}
 }

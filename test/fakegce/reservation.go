@@ -21,7 +21,7 @@ type held struct{ zone, name string }
 // or smaller. Only VMs that name it consume it, and they take nothing of the zone's
 // capacity. The name of another project's reservation is
 // projects/PROJECT/reservations/NAME.
-func (s *Server) SetReservation(name, zone, machineType string, n int) error {
+func (s *Server) SetReservation(name, zone, machineType string, n int) (err error) {
 	m, known := s.machine[machineType]
 	switch {
 	case name == "" || n < 0:
@@ -34,16 +34,20 @@ func (s *Server) SetReservation(name, zone, machineType string, n int) error {
 	s.do(func() {
 		at := s.heldAt(zone, name)
 		r := s.reserved[at]
-		if r == nil || r.machineType != machineType {
+		if r == nil {
 			r = &reservation{machineType: machineType}
 			s.reserved[at] = r
+		}
+		if r.machineType != machineType {
+			err = fmt.Errorf("set reservation %s: it is of %s", name, r.machineType)
+			return
 		}
 		if !strings.Contains(at.name, "/") { // another project's count there
 			s.usage[quota{regionOf(zone), gpuMetrics()[m.gpu]}] += float64(m.gpus) * float64(n-r.count)
 		}
 		r.count = n
 	})
-	return nil
+	return err
 }
 
 // heldAt is where the reservation is that a VM in a zone names.

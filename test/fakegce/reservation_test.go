@@ -49,6 +49,7 @@ func TestVMsConsumeTheReservationThatTheyName(t *testing.T) {
 	op = w.begun(w.bulkInsert(fromReservation("mine", "n3")))
 	w.Advance(time.Minute)
 	assert.Empty(t, w.outcome(op), "there is room for one more")
+	require.Error(t, w.SetReservation("mine", "us-central1-b", "a2-highgpu-8g", 3), "its machines stay what they are")
 }
 
 func TestAReservationThatIsNotThereOrOfOtherMachinesIsRefused(t *testing.T) {

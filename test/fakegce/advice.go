@@ -48,7 +48,7 @@ func (s *Server) advisedModel(spec *compute.CapacityAdviceRequest) (string, erro
 	if spec.InstanceProperties == nil || spec.InstanceProperties.Scheduling == nil || spec.InstanceProperties.Scheduling.ProvisioningModel == "" {
 		return "", required("resource." + field)
 	}
-	allowed := "FLEX_START RESERVATION_BOUND SPOT STANDARD"
+	allowed := models
 	if s.opts.Switches.AdviceForSpotOnly {
 		allowed = "SPOT"
 	}
@@ -115,7 +115,7 @@ func (s *Server) recommend(model, machineType string, zones []string, size int64
 		if single {
 			n = size
 		}
-		if free := s.free(zone, machineType); free >= 0 {
+		if free := s.free(stock{zone, machineType, model}); free >= 0 {
 			n = min(n, int64(free))
 		}
 		switch shard := (&compute.CapacityAdviceResponseRecommendationShard{

@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -100,13 +101,15 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	if b.props, b.template, err = s.bulkProperties(spec); err != nil {
 		return b, err
 	}
-	if err = s.checkProperties("resource.instanceProperties", b.props); err != nil {
-		return b, err
-	}
-	if err = checkFlexBulk(b.props); err != nil {
+	if err = cmp.Or(
+		s.checkProperties("resource.instanceProperties", b.props), checkFlexBulk(b.props), s.checkMigration(b.props), checkReservation(b.props),
+	); err != nil {
 		return b, err
 	}
 	if b.zones, err = s.bulkZones(c, spec.LocationPolicy); err != nil {
+		return b, err
+	}
+	if b.zones, err = s.reservedZones(b.zones, b.props); err != nil {
 		return b, err
 	}
 	b.names, err = s.bulkNames(spec, b.zones)

@@ -4,34 +4,51 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/api/compute/v1"
 )
 
-// spot is a machine type in a zone; "" stands for every zone or type.
+// spot is a machine type in a zone.
 type spot struct{ zone, machineType string }
+
+// stock is the VMs of a machine type and a provisioning model in a zone; "" stands
+// for every one.
+type stock struct{ zone, machineType, model string }
 
 // quota is a quota's metric in a region.
 type quota struct{ region, metric string }
 
 // SetCapacity says how many VMs of a machine type fit into a zone in total;
 // less than 0 is no limit, which is how every zone begins. An empty zone or
-// machineType stands for each one that has no number of its own.
+// machineType stands for each one that has no number of its own. VMs of a
+// provisioning model with a number of its own do not count.
 func (s *Server) SetCapacity(zone, machineType string, n int) {
-	s.do(func() { s.capacity[spot{zone, machineType}] = n })
+	s.do(func() { s.capacity[stock{zone, machineType, ""}] = n })
+}
+
+// SetModelCapacity says it of the VMs of one provisioning model, such as SPOT,
+// alone: its numbers, also those for every zone or type, go before those of
+// SetCapacity.
+func (s *Server) SetModelCapacity(zone, machineType, model string, n int) error {
+	if !slices.Contains(strings.Fields(models), model) {
+		return fmt.Errorf("set capacity of %s: there is no such provisioning model, but %s", model, models)
+	}
+	s.do(func() { s.capacity[stock{zone, machineType, model}] = n })
+	return nil
 }
 
 // RaiseCapacity makes room for more VMs of a machine type in a zone, which
-// must have a limit. Queued requests notice with their next attempt.
+// must have a limit of SetCapacity. Queued requests notice with their next attempt.
 func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
 	var err error
 	s.do(func() {
-		n := s.room(zone, machineType)
+		n, _ := s.room(stock{zone, machineType, ""})
 		if n < 0 {
 			err = fmt.Errorf("raise capacity of %s in %s: it has no limit; set one first", machineType, zone)
 			return
 		}
-		s.capacity[spot{zone, machineType}] = n + by
+		s.capacity[stock{zone, machineType, ""}] = n + by
 	})
 	return err
 }
@@ -39,8 +56,8 @@ func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
 // SetQuota sets the limit of a quota's metric in a region; less than 0 is no
 // limit. It refuses a metric that has no effect here: those that have are
 // ConcurrentOperations, ACTIVE_RESIZE_REQUESTS, INSTANCES, INSTANCE_GROUPS,
-// INSTANCE_GROUP_MANAGERS, REGIONAL_INSTANCE_GROUP_MANAGERS, and the preemptible
-// GPUs, such as PREEMPTIBLE_NVIDIA_H100_GPUS.
+// INSTANCE_GROUP_MANAGERS, REGIONAL_INSTANCE_GROUP_MANAGERS, and the GPUs, such
+// as NVIDIA_H100_GPUS and PREEMPTIBLE_NVIDIA_H100_GPUS.
 func (s *Server) SetQuota(region, metric string, limit float64) error {
 	if !slices.Contains(s.regions(), region) {
 		return fmt.Errorf("set quota %s: there is no region %q", metric, region)
@@ -57,7 +74,7 @@ func knownQuota(metric string) bool {
 	case ConcurrentOperations, activeRequestsQuota, "INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS", "REGIONAL_INSTANCE_GROUP_MANAGERS":
 		return true
 	}
-	return slices.Contains(slices.Collect(maps.Values(gpuMetrics())), metric)
+	return slices.Contains(slices.Collect(maps.Values(gpuMetrics())), strings.TrimPrefix(metric, preemptible))
 }
 
 // limit is a quota's limit, or -1.
@@ -71,23 +88,32 @@ func (s *Server) limit(q quota) float64 {
 	return -1
 }
 
-// room is how many VMs of a type fit into a zone in total, or -1.
-func (s *Server) room(zone, machineType string) int {
-	for _, at := range []spot{{zone, machineType}, {zone, ""}, {"", machineType}, {"", ""}} {
-		if n, ok := s.capacity[at]; ok {
-			return n
+// room is how many VMs of a stock there can be in total, or -1, and whether that
+// is its model's own number.
+func (s *Server) room(of stock) (n int, own bool) {
+	for _, model := range []string{of.model, ""} {
+		for _, at := range []spot{{of.zone, of.machineType}, {of.zone, ""}, {"", of.machineType}, {"", ""}} {
+			if n, ok := s.capacity[stock{at.zone, at.machineType, model}]; ok {
+				return n, model != ""
+			}
 		}
 	}
-	return -1
+	return -1, false
 }
 
-// free is how many more VMs of a type fit into a zone, or -1.
-func (s *Server) free(zone, machineType string) int {
-	room := s.room(zone, machineType)
-	if room < 0 {
+// free is how many more VMs of a stock there can be, or -1.
+func (s *Server) free(of stock) int {
+	n, own := s.room(of)
+	if n < 0 {
 		return -1
 	}
-	return max(room-s.placed[spot{zone, machineType}], 0)
+	for _, model := range strings.Fields(models) {
+		other := stock{of.zone, of.machineType, model}
+		if _, apart := s.room(other); other == of || !own && !apart {
+			n -= s.placed[other]
+		}
+	}
+	return max(n, 0)
 }
 
 // nameTaken is the code of a problem with the name of a VM.
@@ -117,11 +143,15 @@ func (s *Server) fits(zone string, props *compute.InstanceProperties, names []st
 		}
 	}
 	n = len(names)
-	if free := s.free(zone, props.MachineType); free >= 0 && free < n {
-		n, p = free, stockOut(zone, props.MachineType)
+	free, short := s.free(stock{zone, props.MachineType, modelOf(props)}), stockOut(zone, props.MachineType)
+	if namesReservation(props) {
+		free, short = s.reservedFree(zone, props)
+	}
+	if free >= 0 && free < n {
+		n, p = free, short
 	}
 	for ; n > 0; n-- {
-		short := s.quotaShortage(regionOf(zone), s.needs(props), n)
+		short := s.quotaShortage(regionOf(zone), s.needs(regionOf(zone), props), n)
 		if short == nil {
 			break
 		}

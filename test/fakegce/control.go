@@ -46,6 +46,8 @@ func (s *Server) command(line string, body []byte) (any, error) {
 		return done{true}, nil
 	case "POST capacity":
 		return s.commandCapacity(body)
+	case "POST reservations":
+		return s.commandReservation(body)
 	case "POST quota":
 		return s.commandQuota(body)
 	case "POST faults":
@@ -79,6 +81,7 @@ func (s *Server) commandCapacity(body []byte) (any, error) {
 	c := struct {
 		Zone        string `json:"zone"`
 		MachineType string `json:"machineType"`
+		Model       string `json:"model"`
 		Count       *int   `json:"count"`
 	}{}
 	if err := readCommand(body, &c); err != nil {
@@ -87,8 +90,27 @@ func (s *Server) commandCapacity(body []byte) (any, error) {
 	if c.Count == nil {
 		return nil, errors.New(`set capacity: no "count"; -1 is no limit`)
 	}
+	if c.Model != "" {
+		return done{true}, s.SetModelCapacity(c.Zone, c.MachineType, c.Model, *c.Count)
+	}
 	s.SetCapacity(c.Zone, c.MachineType, *c.Count)
 	return done{true}, nil
+}
+
+func (s *Server) commandReservation(body []byte) (any, error) {
+	r := struct {
+		Name        string `json:"name"`
+		Zone        string `json:"zone"`
+		MachineType string `json:"machineType"`
+		Count       *int   `json:"count"`
+	}{}
+	if err := readCommand(body, &r); err != nil {
+		return nil, err
+	}
+	if r.Count == nil {
+		return nil, errors.New(`set reservation: no "count"`)
+	}
+	return done{true}, s.SetReservation(r.Name, r.Zone, r.MachineType, *r.Count)
 }
 
 func (s *Server) commandQuota(body []byte) (any, error) {

@@ -32,6 +32,10 @@ func TestTheWorldIsRuledByHTTPToo(t *testing.T) {
 	assert.Equal(t, "FAILED", w.request("m", "dies").GetState())
 	w.commanded("POST", "capacity", `{"count":-1}`)
 	w.commanded("POST", "capacity", `{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":3}`)
+	w.commanded("POST", "capacity", `{"zone":"us-central1-a","model":"SPOT","count":1}`)
+	assert.Equal(t, 1, w.free(stock{"us-central1-a", testMachine, "SPOT"}))
+	w.commanded("POST", "reservations", `{"name":"mine","zone":"us-central1-a","machineType":"a3-highgpu-8g","count":2}`)
+	assert.Equal(t, 2, w.Server.reserved[held{"us-central1-a", "mine"}].count)
 	w.commanded("POST", "advance", `{"duration":"30s"}`)
 	w.commanded("POST", "vms/n0/delete", "")
 	w.commanded("POST", "vms/n1/stop", "")
@@ -77,6 +81,11 @@ func TestACommandThatIsWrongSaysWhatIs(t *testing.T) {
 		{"POST", "capacity", `{"zne":"a","count":1}`, "zne"},
 		{"POST", "capacity", `{"count":1} {}`, "more after"},
 		{"POST", "capacity", ``, "read the request's body"},
+		{"POST", "capacity", `{"model":"SPOTT","count":1}`, "set capacity of SPOTT: there is no such provisioning model"},
+		{"POST", "reservations", `{"name":"r","zone":"us-central1-a","machineType":"a3-highgpu-8g"}`, "no \\\"count\\\""},
+		{"POST", "reservations", `{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":1}`, "it must have a name"},
+		{"POST", "reservations", `{"name":"r","zone":"us-central1-z","machineType":"a3-highgpu-8g","count":1}`, "there is no zone"},
+		{"POST", "reservations", `{"name":"r","zone":"us-central1-a","machineType":"z9","count":1}`, "there is no machine type"},
 		{"POST", "quota", `{"region":"us-central1"}`, "must be given"},
 		{"POST", "faults", `{"status":500}`, "no method"},
 		{"POST", "faults", `{"method":"*","delay":"long"}`, "not a duration"},

@@ -1,8 +1,8 @@
-// Package fakegce is a fake of the Compute Engine API, as far as flex-start
-// needs it: managed instance groups, resize requests, instances, templates,
-// resource policies and operations, with Google's paths, bodies and errors. It
-// keeps state: a resize request goes from CREATING to ACCEPTED and on, its VMs
-// boot, their leases end.
+// Package fakegce is a fake of the Compute Engine API, as far as flex-start and
+// machines without a group need it: managed instance groups, resize requests,
+// instances, templates, resource policies and operations, with Google's paths,
+// bodies and errors. It keeps state: a resize request goes from CREATING to
+// ACCEPTED and on, its VMs boot, their leases end.
 //
 // It has three doors: an http.Handler, an in-memory http.RoundTripper
 // (Transport), and the command slurmflex-fakegce. Its time is a Clock: the wall
@@ -14,6 +14,7 @@
 // methods, query parameters, fields of a body, filters.
 //
 // The world is changed from outside by methods of Server (SetCapacity,
-// SetQuota, AddFault, FailRequest, DeleteVM, StopVM, EndLease, Advance), and by
-// HTTP under /fake/, as slurmflex-fakegce --help says.
+// SetModelCapacity, SetReservation, SetQuota, AddFault, FailRequest, DeleteVM,
+// StopVM, PreemptVM, EndLease, Advance), and by HTTP under /fake/, as
+// slurmflex-fakegce --help says.
 package fakegce

@@ -1,8 +1,6 @@
 package fakegce
 
 import (
-	"slices"
-
 	"google.golang.org/api/compute/v1"
 )
 
@@ -107,19 +105,12 @@ func (s *Server) setBulkSize(c *call, g *group, size int64, apply func()) (any, 
 }
 
 // reservationFault is what the properties of a VM that is bound to a reservation
-// miss; "" is nothing. Whether there is such a reservation is not looked at.
+// miss; "" is nothing.
 func reservationFault(props *compute.InstanceProperties) string {
-	sched := schedulingOf(props)
-	affinity := props.ReservationAffinity
-	switch {
-	case sched.InstanceTerminationAction != "DELETE":
-		return "scheduling.instanceTerminationAction DELETE, not '" + sched.InstanceTerminationAction + "'"
-	case affinity == nil || affinity.ConsumeReservationType != "SPECIFIC_RESERVATION":
-		return "reservationAffinity.consumeReservationType SPECIFIC_RESERVATION"
-	case affinity.Key != "compute.googleapis.com/reservation-name" || len(affinity.Values) != 1 || slices.Contains(affinity.Values, ""):
-		return "reservationAffinity that names one reservation"
+	if action := schedulingOf(props).InstanceTerminationAction; action != "DELETE" {
+		return "scheduling.instanceTerminationAction DELETE, not '" + action + "'"
 	}
-	return ""
+	return affinityFault(props)
 }
 
 // modelFault is what the properties of a VM miss for their provisioning model, which
@@ -132,5 +123,5 @@ func modelFault(props *compute.InstanceProperties) string {
 }
 
 func reservationBound(props *compute.InstanceProperties) bool {
-	return schedulingOf(props).ProvisioningModel == "RESERVATION_BOUND"
+	return modelOf(props) == "RESERVATION_BOUND"
 }

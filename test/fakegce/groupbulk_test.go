@@ -110,6 +110,7 @@ func (w *world) reservedTemplate() {
 func TestARequestBoundToAReservationNeedsNoDuration(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.reservedTemplate()
+	require.NoError(t, w.SetReservation("mine", "us-central1-a", testMachine, 1))
 	g := flexGroup("m", "us-central1-a")
 	g.Versions[0].InstanceTemplate = proto.String("projects/demo/regions/us-central1/instanceTemplates/r")
 	w.begun(w.insertGroup(g))

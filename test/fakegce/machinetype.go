@@ -46,46 +46,70 @@ func machines() map[string]machine {
 	return all
 }
 
-// gpuMetric is the quota that GPUs of a type count to when they are obtained
-// by flex-start.
-func gpuMetric(gpu string) (string, bool) {
-	metric, ok := gpuMetrics()[gpu]
-	return metric, ok
-}
+// preemptible is what the metrics of GPUs begin with that Compute may take back, or
+// give for a while only.
+const preemptible = "PREEMPTIBLE_"
 
+// gpuMetrics are the quotas that GPUs count to, by type, when they are had on demand.
 func gpuMetrics() map[string]string {
 	return map[string]string{
-		"nvidia-tesla-t4": "PREEMPTIBLE_NVIDIA_T4_GPUS", "nvidia-tesla-v100": "PREEMPTIBLE_NVIDIA_V100_GPUS",
-		"nvidia-tesla-a100": "PREEMPTIBLE_NVIDIA_A100_GPUS", "nvidia-a100-80gb": "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS",
-		"nvidia-l4": "PREEMPTIBLE_NVIDIA_L4_GPUS", "nvidia-h100-80gb": "PREEMPTIBLE_NVIDIA_H100_GPUS",
-		"nvidia-h100-mega-80gb": "PREEMPTIBLE_NVIDIA_H100_MEGA_GPUS", "nvidia-h200-141gb": "PREEMPTIBLE_NVIDIA_H200_GPUS",
-		"nvidia-b200": "PREEMPTIBLE_NVIDIA_B200_GPUS", "nvidia-gb200": "PREEMPTIBLE_NVIDIA_GB200_GPUS",
+		"nvidia-tesla-t4": "NVIDIA_T4_GPUS", "nvidia-tesla-v100": "NVIDIA_V100_GPUS",
+		"nvidia-tesla-a100": "NVIDIA_A100_GPUS", "nvidia-a100-80gb": "NVIDIA_A100_80GB_GPUS",
+		"nvidia-l4": "NVIDIA_L4_GPUS", "nvidia-h100-80gb": "NVIDIA_H100_GPUS",
+		"nvidia-h100-mega-80gb": "NVIDIA_H100_MEGA_GPUS", "nvidia-h200-141gb": "NVIDIA_H200_GPUS",
+		"nvidia-b200": "NVIDIA_B200_GPUS", "nvidia-gb200": "NVIDIA_GB200_GPUS",
 	}
 }
 
-// listedQuotas are the metrics that regions.get shows, which are not all.
+// gpuQuota is the metric that GPUs of a model count to in a region, of which
+// standard is the one on demand. Spot and flex-start have a quota of their own; a
+// project that has none of it uses the standard one. Source: Compute's page
+// "Allocation quotas".
+func (s *Server) gpuQuota(region, standard, model string) string {
+	metric := preemptible + standard
+	none := s.limit(quota{region, metric}) == 0 && s.limit(quota{region, standard}) != 0
+	if none || model == "STANDARD" || model == "RESERVATION_BOUND" {
+		return standard
+	}
+	return metric
+}
+
+// listedQuotas are the metrics that regions.get shows, which are not all: of the
+// standard GPUs, the discovery document has neither the H100 nor what came later.
 func listedQuotas() []string {
 	return []string{
-		"INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS", "PREEMPTIBLE_NVIDIA_A100_80GB_GPUS", "PREEMPTIBLE_NVIDIA_A100_GPUS",
-		"PREEMPTIBLE_NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS",
+		"INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS",
+		"NVIDIA_A100_80GB_GPUS", "NVIDIA_A100_GPUS", "NVIDIA_L4_GPUS",
+		"PREEMPTIBLE_NVIDIA_A100_80GB_GPUS", "PREEMPTIBLE_NVIDIA_A100_GPUS", "PREEMPTIBLE_NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_L4_GPUS",
 		"REGIONAL_INSTANCE_GROUP_MANAGERS",
 	}
 }
 
-// needs is what one VM with these properties takes of its region's quotas.
-func (s *Server) needs(props *compute.InstanceProperties) map[string]float64 {
+// needs is what one VM with these properties takes of its region's quotas. The
+// GPUs of a reservation count to them while it stands, consumed or not.
+func (s *Server) needs(region string, props *compute.InstanceProperties) map[string]float64 {
 	needs := map[string]float64{"INSTANCES": 1}
-	m := s.machine[props.MachineType]
-	if metric, ok := gpuMetric(m.gpu); ok {
-		needs[metric] = float64(m.gpus)
+	if namesReservation(props) {
 		return needs
 	}
-	for _, a := range props.GuestAccelerators {
-		if metric, ok := gpuMetric(lastPart(a.AcceleratorType)); ok {
-			needs[metric] += float64(a.AcceleratorCount)
+	for kind, n := range s.gpus(props) {
+		if standard, ok := gpuMetrics()[kind]; ok {
+			needs[s.gpuQuota(region, standard, modelOf(props))] += n
 		}
 	}
 	return needs
+}
+
+// gpus are the GPUs of one VM with these properties, by type.
+func (s *Server) gpus(props *compute.InstanceProperties) map[string]float64 {
+	if m := s.machine[props.MachineType]; m.gpu != "" {
+		return map[string]float64{m.gpu: float64(m.gpus)}
+	}
+	gpus := make(map[string]float64)
+	for _, a := range props.GuestAccelerators {
+		gpus[lastPart(a.AcceleratorType)] += float64(a.AcceleratorCount)
+	}
+	return gpus
 }
 
 // machineType is a machine type in a zone, as a resource.

@@ -129,7 +129,7 @@ func (s *Server) machineObjection(r *request) *Problem {
 	}
 	for _, a := range props.GuestAccelerators {
 		kind := lastPart(a.AcceleratorType)
-		if _, known := gpuMetric(kind); !known || m.gpu != "" && m.gpu != kind {
+		if _, known := gpuMetrics()[kind]; !known || m.gpu != "" && m.gpu != kind {
 			return problem("INVALID_GPU_TYPE", "Accelerator type '%s' is not available with machine type '%s'.", kind, m.name)
 		}
 	}

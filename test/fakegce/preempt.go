@@ -13,17 +13,12 @@ import (
 func (s *Server) PreemptVM(name string) error {
 	err := fmt.Errorf("preempt instance %s: it is not a Spot instance that runs", name)
 	missing := s.toVM("preempt", name, func(v *vm) {
-		if v.running() && v.spot() {
+		if v.running() && v.api.Scheduling.Preemptible {
 			err = nil
 			s.preempt(v)
 		}
 	})
 	return cmp.Or(missing, err)
-}
-
-// spot reports whether Compute may take the instance back at any time.
-func (v *vm) spot() bool {
-	return v.api.Scheduling.ProvisioningModel == "SPOT" || v.api.Scheduling.Preemptible
 }
 
 func (s *Server) preempt(v *vm) {

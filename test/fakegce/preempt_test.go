@@ -42,12 +42,15 @@ func TestAPreemptedInstanceStopsOrGoesAsItsSchedulingSays(t *testing.T) {
 
 func TestComputeReportsAPreemptionByAnOperationOfItsOwn(t *testing.T) {
 	w := newWorld(t, slow())
-	w.begun(w.bulkInsert(spotBulk("n0", "STOP")))
+	w.begun(w.bulkInsert(spotBulk("n0", "DELETE")))
 	w.Advance(time.Minute)
+	zone := w.vm("n0").Zone
 	require.NoError(t, w.PreemptVM("n0"))
+	w.Advance(time.Minute)
+	require.Empty(t, w.State().Instances)
 	client := must.Get(compute.NewZoneOperationsRESTClient(t.Context(), w.options...))
 	op, err := client.List(t.Context(), &computepb.ListZoneOperationsRequest{
-		Project: testProject, Zone: w.vm("n0").Zone, Filter: proto.String("operationType=compute.instances.preempted"),
+		Project: testProject, Zone: zone, Filter: proto.String("operationType=compute.instances.preempted"),
 	}).Next()
 	require.NoError(t, err)
 	assert.Equal(t, computepb.Operation_DONE, op.GetStatus())

@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"cmp"
 	"regexp"
 	"unicode/utf8"
 
@@ -33,10 +34,7 @@ func (s *Server) checkProperties(at string, p *compute.InstanceProperties) error
 	if d := schedulingOf(p).MaxRunDuration; d != nil && (d.Nanos < 0 || d.Nanos > 999_999_999 || d.Seconds < 0) {
 		return invalid("Invalid value for field '%s.scheduling.maxRunDuration': '%ds %dns'. It is not a duration.", at, d.Seconds, d.Nanos)
 	}
-	if err := checkLabels(at, p.Labels); err != nil {
-		return err
-	}
-	return checkMetadata(at, p.Metadata)
+	return cmp.Or(checkScheduling(at, p), checkLabels(at, p.Labels), checkMetadata(at, p.Metadata))
 }
 
 func checkDescription(text string) error {

@@ -27,9 +27,10 @@ type Server struct {
 	policies   shelf[*policy]
 	operations shelf[*operation]
 	repeats    map[string]*operation // by requestId
-	capacity   map[spot]int          // VMs that fit
-	placed     map[spot]int          // VMs that are there
-	quotas     map[quota]float64     // limits
+	capacity   map[stock]int         // VMs that fit
+	placed     map[stock]int         // VMs that are there, but for those in reservations
+	reserved   map[held]*reservation
+	quotas     map[quota]float64 // limits
 	usage      map[quota]float64
 	running    map[string]int  // operations, by region
 	withdrawn  map[spot]bool   // machine types that a zone does not have
@@ -51,8 +52,9 @@ func New(opts Options) *Server {
 		opts: opts, routes: routes(), clock: opts.Clock, machine: machines(),
 		stopAlarm: func() {},
 		repeats:   make(map[string]*operation),
-		capacity:  make(map[spot]int),
-		placed:    make(map[spot]int),
+		capacity:  make(map[stock]int),
+		placed:    make(map[stock]int),
+		reserved:  make(map[held]*reservation),
 		quotas:    make(map[quota]float64),
 		usage:     make(map[quota]float64),
 		running:   make(map[string]int),

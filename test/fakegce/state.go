@@ -62,6 +62,7 @@ type Instance struct {
 	Request     string    `json:"request,omitempty"` // that brought it
 	Template    string    `json:"template,omitempty"`
 	MachineType string    `json:"machineType"`
+	Model       string    `json:"model"` // provisioning model
 	Status      string    `json:"status"`
 	Created     time.Time `json:"created"`
 	Terminates  time.Time `json:"terminates,omitzero"` // the end of its lease
@@ -163,7 +164,7 @@ func (r *request) snapshot(s *Server) Request {
 func (v *vm) snapshot() Instance {
 	return Instance{
 		Name: v.name, Zone: v.at.zone, Region: v.at.regionName(), Group: lastPart(v.origin), Request: v.request,
-		Template: v.template, MachineType: v.machineType(), Status: v.api.Status, Created: v.created, Terminates: v.ends, Maintained: v.maintained,
+		Template: v.template, MachineType: v.machineType(), Model: v.api.Scheduling.ProvisioningModel, Status: v.api.Status, Created: v.created, Terminates: v.ends, Maintained: v.maintained,
 		Labels: maps.Clone(v.api.Labels),
 	}
 }

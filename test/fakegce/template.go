@@ -19,17 +19,9 @@ func (t *template) body() any { return t.api }
 
 func (t *template) scheduling() *compute.Scheduling { return schedulingOf(t.api.Properties) }
 
-func (t *template) flexStart() bool { return t.scheduling().ProvisioningModel == "FLEX_START" }
+func (t *template) flexStart() bool { return modelOf(t.api.Properties) == "FLEX_START" }
 
 func (t *template) runDuration() time.Duration { return seconds(t.scheduling().MaxRunDuration) }
-
-// schedulingOf is the scheduling of properties that may have none.
-func schedulingOf(p *compute.InstanceProperties) *compute.Scheduling {
-	if p.Scheduling == nil {
-		return &compute.Scheduling{}
-	}
-	return p.Scheduling
-}
 
 // FlexTemplate is a valid flex-start template for a machine type, with a lease
 // of at most seven days.

@@ -21,6 +21,7 @@ type vm struct {
 	ends       time.Time          // the end of its lease, while it is RUNNING
 	maintained time.Time          // when announced maintenance of its host begins
 	needs      map[string]float64 // of quotas
+	holds      *reservation       // that it consumes; nil is none
 	gone       bool
 	onGone     []func() // what waits for it to be gone
 }
@@ -37,8 +38,9 @@ func (v *vm) booting() bool { return v.api.Status == "PROVISIONING" || v.api.Sta
 
 // launch creates a VM, which begins to boot.
 func (s *Server) launch(zone, name string, props *compute.InstanceProperties, extra ...*compute.MetadataItems) *vm {
-	v := &vm{meta: s.newMeta(location{zone: zone}, "instances", name), needs: s.needs(props)}
+	v := &vm{meta: s.newMeta(location{zone: zone}, "instances", name), needs: s.needs(regionOf(zone), props)}
 	v.ready = true
+	v.holds = s.reservationOf(zone, props)
 	v.duration = seconds(schedulingOf(props).MaxRunDuration)
 	v.api = s.describeVM(v, props, extra)
 	s.instances.add(v)
@@ -96,11 +98,14 @@ func (s *Server) describeVM(v *vm, props *compute.InstanceProperties, extra []*c
 		nic.Kind, nic.Name, nic.NetworkIP = "compute#networkInterface", fmt.Sprintf("nic%d", i), address
 		nets = append(nets[:i], &nic)
 	}
+	sched := *schedulingOf(props)
+	sched.ProvisioningModel = modelOf(props)
+	sched.Preemptible = sched.ProvisioningModel == "SPOT"
 	return &compute.Instance{
 		Kind: "compute#instance", Id: v.id, Name: v.name, SelfLink: v.link(), CreationTimestamp: stamp(s.now),
 		Zone: s.placeLink(v.at), Status: "PROVISIONING", Description: props.Description,
 		MachineType: s.placeLink(v.at) + "/machineTypes/" + props.MachineType,
-		Scheduling:  schedulingOf(props), Metadata: metadata, Labels: props.Labels, Tags: props.Tags,
+		Scheduling:  &sched, Metadata: metadata, Labels: props.Labels, Tags: props.Tags,
 		NetworkInterfaces: nets, GuestAccelerators: props.GuestAccelerators, ReservationAffinity: props.ReservationAffinity,
 		ServiceAccounts: props.ServiceAccounts, ResourcePolicies: props.ResourcePolicies,
 		Fingerprint: "AA==", LabelFingerprint: "AA==",
@@ -110,7 +115,11 @@ func (s *Server) describeVM(v *vm, props *compute.InstanceProperties, extra []*c
 
 // use counts a VM in (1) or out (-1) of its zone and of its region's quotas.
 func (s *Server) use(v *vm, by int) {
-	s.placed[spot{v.at.zone, v.machineType()}] += by
+	if v.holds != nil {
+		v.holds.used += by
+	} else {
+		s.placed[stock{v.at.zone, v.machineType(), v.api.Scheduling.ProvisioningModel}] += by
+	}
 	for metric, each := range v.needs {
 		s.usage[quota{v.at.regionName(), metric}] += each * float64(by)
 	}

@@ -265,6 +265,7 @@ class Life:
         self.done(self.api.regionInstanceTemplates().insert(body=body, **REGIONAL).execute())
         t = f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/bound"
         self.done(self.groups.insert(body=group("bound", t), **REGIONAL).execute())
+        self.fake.tell("reservations", name="mine", zone=ZONE, machineType=body["properties"]["machineType"], count=1)
         self.done(self.requests.insert(body={"name": "got", "resizeBy": 1}, **at).execute())
         self.fake.advance("20s")
         self.expect(self.requests.get(resizeRequest="got", **at).execute()["state"], "SUCCEEDED", "a request bound to a reservation")

@@ -42,8 +42,12 @@ Inspect and change its state under /fake/:
   curl ADDRESS/fake/counts                     the number of calls of each method
   curl -X DELETE ADDRESS/fake/calls            forget the calls
   curl ADDRESS/fake/capacity -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":4}'
-       ("" means every zone or type; -1 is no limit)
+       ("" means every zone or type; -1 is no limit; with "model":"SPOT", STANDARD, FLEX_START or
+        RESERVATION_BOUND it is of these alone)
+  curl ADDRESS/fake/reservations -d '{"name":"r","zone":"us-central1-a","machineType":"a3-highgpu-8g","count":2}'
+       (consumed by instances that name it: a SPECIFIC_RESERVATION)
   curl ADDRESS/fake/quota -d '{"region":"us-central1","metric":"PREEMPTIBLE_NVIDIA_H100_GPUS","limit":16}'
+       (also NVIDIA_H100_GPUS, that of instances on demand, and so on)
   curl ADDRESS/fake/faults -d '{"method":"instances.*","status":503,"times":3}'
        (also: object, skip, delay, drop, dropAfter, reason, message, lag,
         operationError {code, message}, unreachable ["us-central1"], and of lists

@@ -1,0 +1,89 @@
+package fakegce
+
+import (
+	"strings"
+
+	"google.golang.org/api/compute/v1"
+)
+
+// models are the provisioning models.
+const models = "FLEX_START RESERVATION_BOUND SPOT STANDARD"
+
+// schedulingOf is the scheduling of properties that may have none.
+func schedulingOf(p *compute.InstanceProperties) *compute.Scheduling {
+	if p.Scheduling == nil {
+		return &compute.Scheduling{}
+	}
+	return p.Scheduling
+}
+
+// modelOf is the provisioning model of properties that may say it in the old way,
+// or not at all.
+func modelOf(p *compute.InstanceProperties) string {
+	sched := schedulingOf(p)
+	switch {
+	case sched.Preemptible:
+		return "SPOT"
+	case sched.ProvisioningModel == "":
+		return "STANDARD"
+	}
+	return sched.ProvisioningModel
+}
+
+// checkScheduling refuses scheduling that contradicts itself, in a template too. Source:
+// the texts are Google's, of preemptible VMs and as users report them (cluster-toolkit's
+// pull request 4435, travis-ci/worker's 487, elasticluster's issue 568); that Spot VMs
+// get the same is inferred, and that an end of their own frees standard VMs of the
+// first is of Compute's page "Limit the run time of a VM".
+func checkScheduling(at string, p *compute.InstanceProperties) error {
+	sched, model := schedulingOf(p), modelOf(p)
+	ends := sched.MaxRunDuration != nil || sched.TerminationTime != ""
+	at += ".scheduling."
+	switch {
+	case sched.Preemptible && sched.ProvisioningModel != "" && sched.ProvisioningModel != "SPOT":
+		return invalid("Invalid value for field '%sprovisioningModel': '%s'. For preemptible, only allowed provisioning_model value is SPOT.", at, sched.ProvisioningModel)
+	case model == "STANDARD" && sched.InstanceTerminationAction != "" && !ends:
+		return invalid("Invalid value for field '%sinstanceTerminationAction': '%s'. You cannot specify a termination action for a VM instance that has the standard provisioning model (default). To use instance termination action, the VM instance must use the Spot, Reservation-Bound or Flex Start provisioning model.", at, sched.InstanceTerminationAction)
+	case model == "SPOT" && sched.AutomaticRestart != nil && *sched.AutomaticRestart:
+		return invalid("Invalid value for field '%spreemptible': 'true'. Scheduling must have preemptible be false when AutomaticRestart is true.", at)
+	case model == "SPOT" && sched.OnHostMaintenance == "MIGRATE":
+		return invalid("Invalid value for field '%spreemptible': 'true'. Scheduling must have preemptible be false when OnHostMaintenance isn't TERMINATE.", at)
+	}
+	return nil
+}
+
+// checkMigration refuses VMs whose machines cannot do what is to happen when their
+// host is maintained, which is to migrate unless they say otherwise. Source: Google's
+// texts as users report them (karpenter-provider-gcp's issue 167, google-compute-engine-
+// plugin's 215).
+func (s *Server) checkMigration(p *compute.InstanceProperties) error {
+	model, terminates := modelOf(p), schedulingOf(p).OnHostMaintenance == "TERMINATE"
+	switch {
+	case model == "STANDARD" && !terminates && len(s.gpus(p)) > 0:
+		return badRequest("Instances with guest accelerators do not support live migration.")
+	case model == "STANDARD" && terminates && strings.HasPrefix(p.MachineType, "e2-"):
+		return badRequest("e2 instances do not support onHostMaintenance=TERMINATE unless they are preemptible.")
+	}
+	return nil
+}
+
+// checkReservation refuses VMs that are to consume a reservation and do not say which,
+// and Spot VMs, which consume none. Source: Compute's page "Consume reservations"; the
+// texts are not Google's.
+func checkReservation(p *compute.InstanceProperties) error {
+	affinity := p.ReservationAffinity
+	wanted := affinity != nil && affinity.ConsumeReservationType == "SPECIFIC_RESERVATION"
+	wrong := ""
+	switch {
+	case reservationBound(p):
+		wrong = reservationFault(p)
+	case wanted && modelOf(p) == "SPOT":
+		wrong = "another provisioning model than SPOT"
+	case wanted:
+		wrong = affinityFault(p)
+	}
+	if wrong != "" {
+		return invalid("Invalid value for field 'resource.instanceProperties'. An instance that consumes a reservation must have %s.", wrong)
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package fakegce
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/compute/apiv1/computepb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+)
+
+// groupless is a call of bulkInsert for VMs of a provisioning model, of which no group
+// and no template knows.
+func groupless(model string, names ...string) *computepb.BulkInsertInstanceResource {
+	b := bulkOf(int64(len(names)), names...)
+	b.SourceInstanceTemplate = nil
+	b.InstanceProperties = &computepb.InstanceProperties{
+		MachineType:       proto.String(testMachine),
+		Disks:             []*computepb.AttachedDisk{{Boot: proto.Bool(true)}},
+		NetworkInterfaces: []*computepb.NetworkInterface{{Network: proto.String("global/networks/default")}},
+		Scheduling: &computepb.Scheduling{
+			ProvisioningModel: proto.String(model), AutomaticRestart: proto.Bool(false), OnHostMaintenance: proto.String("TERMINATE"),
+		},
+		ReservationAffinity: &computepb.ReservationAffinity{ConsumeReservationType: proto.String("NO_RESERVATION")},
+	}
+	if model == "SPOT" {
+		b.InstanceProperties.Scheduling.InstanceTerminationAction = proto.String("DELETE")
+	}
+	return b
+}
+
+func TestAProvisioningModelMayHaveCapacityOfItsOwn(t *testing.T) {
+	const stockedOut = "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"
+	w := newWorld(t, Options{})
+	w.SetCapacity("", "", 0)
+	w.SetCapacity("us-central1-a", testMachine, 3)
+	require.NoError(t, w.SetModelCapacity("", "", "SPOT", 0))
+	require.NoError(t, w.SetModelCapacity("us-central1-a", testMachine, "FLEX_START", 1))
+	assert.Equal(t, stockedOut, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))), "its number for every zone goes before the zone's")
+	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n0", "n1")))))
+	w.given([]string{"f0"})
+	w.givenRequest("m", "waits", "f1")
+	assert.Equal(t, stateAccepted, w.request("m", "waits").GetState())
+	assert.Equal(t, "0.00", w.obtainable("SPOT"))
+	assert.Equal(t, "1.00", w.obtainable("STANDARD"), "f0 takes none of the others' room")
+	assert.Equal(t, stockedOut, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n2", "n3")))))
+	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n2")))))
+
+	require.NoError(t, w.SetModelCapacity("us-central1-a", testMachine, "FLEX_START", 2))
+	w.Advance(DefaultAttemptInterval)
+	assert.Equal(t, "us-central1-a", w.vm("f1").Zone)
+	require.Error(t, w.SetModelCapacity("", "", "ON_DEMAND", 1))
+}
+
+func TestProvisioningModelsWithoutCapacityOfTheirOwnShareTheZones(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.SetCapacity("", "", 1)
+	w.SetCapacity("us-central1-a", testMachine, 2)
+	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("STANDARD", "n0")))))
+	w.given([]string{"f0"})
+	assert.Equal(t, "us-central1-a", w.vm("f0").Zone)
+	assert.Empty(t, w.outcome(w.begun(w.bulkInsert(groupless("SPOT", "s0")))))
+	assert.NotEqual(t, "us-central1-a", w.vm("s0").Zone)
+}
+
+// obtainable is how much of a request for one VM of a model would fit now.
+func (w *world) obtainable(model string) string {
+	w.t.Helper()
+	return fmt.Sprintf("%.2f", w.advised(adviceAbout(model, 1, "")).Scores.Obtainability)
+}
+
+func TestGPUsCountToTheQuotaOfTheirProvisioningModel(t *testing.T) {
+	const standard, preemptible = "NVIDIA_H100_GPUS", "PREEMPTIBLE_NVIDIA_H100_GPUS"
+	for name, c := range map[string]struct {
+		limits          map[string]float64
+		onDemand, spots string // the quota that is too small
+	}{
+		"without standard quota":                {map[string]float64{standard: 0}, standard, ""},
+		"without preemptible quota":             {map[string]float64{standard: 8, preemptible: 0}, "", standard},
+		"without preemptible quota, before it":  {map[string]float64{standard: 16, preemptible: 0}, "", ""},
+		"without either quota":                  {map[string]float64{standard: 0, preemptible: 0}, standard, preemptible},
+		"with too little preemptible quota":     {map[string]float64{standard: 16, preemptible: 4}, "", preemptible},
+		"with too little of the standard quota": {map[string]float64{standard: 4, preemptible: 8}, standard, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			for metric, limit := range c.limits {
+				require.NoError(t, w.SetQuota(testRegion, metric, limit))
+			}
+			for _, vm := range []struct{ model, name, short string }{{"STANDARD", "n0", c.onDemand}, {"SPOT", "s0", c.spots}} {
+				op := w.operation(w.begun(w.bulkInsert(groupless(vm.model, vm.name))).Name())
+				if vm.short == "" {
+					assert.Nil(t, op.GetError(), vm.model)
+					continue
+				}
+				assert.Contains(t, op.GetError().GetErrors()[0].GetMessage(), "Quota '"+vm.short+"' exceeded", vm.model)
+			}
+		})
+	}
+}
+
+func TestSchedulingThatContradictsItselfIsRefused(t *testing.T) {
+	const migration = "Instances with guest accelerators do not support live migration."
+	w := newWorld(t, Options{})
+	for name, c := range map[string]struct {
+		model  string
+		change func(*computepb.InstanceProperties)
+		says   string
+	}{
+		"a machine on demand that is deleted, of itself": {"STANDARD", func(p *computepb.InstanceProperties) {
+			p.Scheduling.InstanceTerminationAction = proto.String("DELETE")
+		}, "'resource.instanceProperties.scheduling.instanceTerminationAction': 'DELETE'. You cannot specify a termination action"},
+		"a machine on demand that is deleted, when its time is over": {"STANDARD", func(p *computepb.InstanceProperties) {
+			p.Scheduling.InstanceTerminationAction, p.Scheduling.MaxRunDuration = proto.String("DELETE"), &computepb.Duration{Seconds: proto.Int64(600)}
+		}, ""},
+		"a machine on demand that says nothing of it": {"STANDARD", func(p *computepb.InstanceProperties) { p.Scheduling = nil }, migration},
+		"a machine on demand that migrates": {"STANDARD", func(p *computepb.InstanceProperties) {
+			p.Scheduling.OnHostMaintenance = proto.String("MIGRATE")
+		}, migration},
+		"a machine on demand that cannot but migrate": {"STANDARD", func(p *computepb.InstanceProperties) {
+			p.MachineType = proto.String("e2-standard-4")
+		}, "e2 instances do not support onHostMaintenance=TERMINATE unless they are preemptible."},
+		"a Spot machine of that type": {"SPOT", func(p *computepb.InstanceProperties) { p.MachineType = proto.String("e2-standard-4") }, ""},
+		"a Spot machine that leaves the rest to Compute": {"SPOT", func(p *computepb.InstanceProperties) {
+			p.Scheduling.OnHostMaintenance, p.Scheduling.AutomaticRestart = nil, nil
+		}, ""},
+		"a Spot machine that restarts": {"SPOT", func(p *computepb.InstanceProperties) {
+			p.Scheduling.AutomaticRestart = proto.Bool(true)
+		}, "Scheduling must have preemptible be false when AutomaticRestart is true."},
+		"a Spot machine that migrates": {"SPOT", func(p *computepb.InstanceProperties) {
+			p.Scheduling.OnHostMaintenance = proto.String("MIGRATE")
+		}, "Scheduling must have preemptible be false when OnHostMaintenance isn't TERMINATE."},
+		"a preemptible machine on demand": {"STANDARD", func(p *computepb.InstanceProperties) {
+			p.Scheduling.Preemptible = proto.Bool(true)
+		}, "For preemptible, only allowed provisioning_model value is SPOT."},
+		"a Spot machine from a reservation": {"SPOT", func(p *computepb.InstanceProperties) {
+			p.ReservationAffinity = affinityTo("mine")
+		}, "another provisioning model than SPOT"},
+		"a machine bound to no reservation": {"RESERVATION_BOUND", func(p *computepb.InstanceProperties) {
+			p.Scheduling.InstanceTerminationAction = proto.String("DELETE")
+		}, "must have reservationAffinity.consumeReservationType SPECIFIC_RESERVATION"},
+		"a machine from a reservation without a name": {"STANDARD", func(p *computepb.InstanceProperties) {
+			p.ReservationAffinity = affinityTo("")
+		}, "must have reservationAffinity that names one reservation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := groupless(c.model, "n0")
+			c.change(b.InstanceProperties)
+			_, err := w.bulkInsert(b)
+			if c.says == "" {
+				require.NoError(t, err)
+				require.NoError(t, w.DeleteVM("n0"))
+				return
+			}
+			assertRefused(t, err, http.StatusBadRequest, "", c.says)
+		})
+	}
+	assert.Empty(t, w.State().Instances)
+}
+
+func TestATemplateOfMachinesOnDemandHasNoTerminationAction(t *testing.T) {
+	spec := FlexTemplate("t", testMachine)
+	spec.Properties.Scheduling.ProvisioningModel, spec.Properties.Scheduling.MaxRunDuration = "STANDARD", nil
+	_, err := newWorld(t, Options{}).AddTemplate(testRegion, spec)
+	assert.ErrorContains(t, err, "'resource.properties.scheduling.instanceTerminationAction': 'DELETE'. You cannot specify a termination action")
+}
+
+func TestPartialListsTellHowAMachineIsHadAndItsLabels(t *testing.T) {
+	w := newWorld(t, Options{})
+	for model, name := range map[string]string{"STANDARD": "n0", "SPOT": "s0"} {
+		b := groupless(model, name)
+		b.InstanceProperties.Labels = map[string]string{"job": "7"}
+		w.begun(w.bulkInsert(b))
+	}
+	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances?fields=items(name,labels,scheduling/provisioningModel)&orderBy=name", "")
+	assert.JSONEq(t, `{"items":[
+		{"name":"n0","labels":{"job":"7"},"scheduling":{"provisioningModel":"STANDARD"}},
+		{"name":"s0","labels":{"job":"7"},"scheduling":{"provisioningModel":"SPOT"}}]}`, body)
+	assert.Equal(t, "SPOT", w.vm("s0").Model)
+}
+
+func TestAMachineOnDemandRunsUntilItIsDeleted(t *testing.T) {
+	w := newWorld(t, slow())
+	w.begun(w.bulkInsert(groupless("STANDARD", "n0")))
+	w.Advance(30 * 24 * time.Hour)
+	assert.Equal(t, "RUNNING", w.vm("n0").Status)
+	assert.Zero(t, w.vm("n0").Terminates)
+	assert.ErrorContains(t, w.PreemptVM("n0"), "it is not a Spot instance that runs")
+}

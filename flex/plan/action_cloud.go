@@ -123,7 +123,7 @@ type BulkInsert struct {
 func (a BulkInsert) About() Subject { return a.about("bulk_insert", a.Spec.Instances...) }
 func (a BulkInsert) String() string {
 	if a.Spec.Duration == 0 {
-		return fmt.Sprintf("insert %s in %s (%s)", counted(a.Spec.Instances), a.Spec.Region, a.Spec.Model)
+		return fmt.Sprintf("insert %s in %s for no fixed time (%s)", counted(a.Spec.Instances), a.Spec.Region, a.Spec.Model)
 	}
 	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, clock(a.Spec.Duration))
 }

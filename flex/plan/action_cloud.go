@@ -122,10 +122,11 @@ type BulkInsert struct {
 
 func (a BulkInsert) About() Subject { return a.about("bulk_insert", a.Spec.Instances...) }
 func (a BulkInsert) String() string {
+	lasts := clock(a.Spec.Duration)
 	if a.Spec.Duration == 0 {
-		return fmt.Sprintf("insert %s in %s for no fixed time (%s)", counted(a.Spec.Instances), a.Spec.Region, a.Spec.Model)
+		lasts = "no fixed time (" + a.Spec.Model + ")"
 	}
-	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, clock(a.Spec.Duration))
+	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, lasts)
 }
 
 // DeleteVMs deletes instances of ours that no group made.

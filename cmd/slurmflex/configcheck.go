@@ -104,12 +104,20 @@ func (a *app) check(ctx context.Context, w io.Writer, asJSON bool, cfg *config.C
 	}
 	wrong := found.Of(check.Fault, check.Unread)
 	if len(wrong) == 0 {
-		n, uses := len(cfg.FlexSets()), "use"
+		n, uses, others := 0, "use", ""
+		for _, set := range cfg.FlexSets() {
+			if !set.Flex.Capacity.AtOnce() {
+				n++
+			}
+		}
 		if n == 1 {
 			uses = "uses"
 		}
-		fmt.Fprintf(&text, "%s: OK: cluster %s: %d of %s %s flex-start%s\n",
-			a.configPath, cfg.Cluster, n, view.Count(len(cfg.NodeSets), "nodeset"), uses, world)
+		if rest := len(cfg.FlexSets()) - n; rest > 0 {
+			others = fmt.Sprintf(", %d other capacity", rest)
+		}
+		fmt.Fprintf(&text, "%s: OK: cluster %s: %d of %s %s flex-start%s%s\n",
+			a.configPath, cfg.Cluster, n, view.Count(len(cfg.NodeSets), "nodeset"), uses, others, world)
 	}
 	var err error
 	if asJSON {

@@ -47,6 +47,9 @@ func TestAValidConfigurationIsOneLine(t *testing.T) {
 	assert.Empty(t, r.stderr.String())
 	assert.Empty(t, w.cloud.Calls())
 	assert.Empty(t, w.calls(t))
+	w.configure(t, "dws_flex: {use_job_duration: true, job_duration_margin: 600}", "capacity: spot")
+	r = w.flex(t, "config", "check").exits(t, exitDone)
+	assert.Equal(t, w.path("config.yaml")+": OK: cluster alpha: 0 of 1 nodeset use flex-start, 1 other capacity\n", r.stdout.String())
 }
 
 func TestAConfigurationWithAdviceIsValid(t *testing.T) {

@@ -259,8 +259,9 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 }
 
 // setsDownOnlyWhatIsLost: a node is set down only if two passes have missed its machine,
-// in a region that was read, and what this one shows of it is ours and does not run; and
-// with a reason that says so.
+// in a region that was read, and what this one shows of it is ours and does not run, or is
+// a Spot machine that stops; one that no group made Slurm misses, too, or it was seen to be
+// pre-empted; and with a reason that says so.
 func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
 	for _, a := range p.Actions {
 		set, ok := a.(plan.SetNodes)
@@ -271,10 +272,12 @@ func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
 			nodeset, _, _ := s.cfg.Find(name)
 			runs := slices.ContainsFunc(s.instances[name], func(in mig.Instance) bool {
 				_, grouped := s.groups[in.Region+"/"+in.Group]
-				return !slices.Contains([]string{"STOPPED", "TERMINATED", "SUSPENDED", "REPAIRING"}, in.Status) || in.Unread != "" ||
+				stops := in.Model == mig.Spot && in.Status == "STOPPING"
+				return !stops && !slices.Contains([]string{"STOPPED", "TERMINATED", "SUSPENDED", "REPAIRING"}, in.Status) || in.Unread != "" ||
 					!grouped && (in.Group != "" || in.Stamp.Cluster != cluster)
 			})
-			if !s.snap.Missed[name] || s.snap.Unseen[nodeset.Region] != nil || runs || len(s.live[name]) > 0 ||
+			hidden := nodeset.Flex.UseBulkInsert && len(s.instances[name]) == 0 && !s.snap.Preempted[name] && !s.nodes[name].State.Has(slurm.NotResponding)
+			if hidden || !s.snap.Missed[name] || s.snap.Unseen[nodeset.Region] != nil || runs || len(s.live[name]) > 0 ||
 				s.nodes[name].State.Power() != slurm.On || !strings.HasPrefix(set.Reason, memo.Lost) {
 				wrong = append(wrong, fmt.Sprintf("%s is not lost: %s, because %s", name, a, a.Because()))
 			}

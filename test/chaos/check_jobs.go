@@ -26,6 +26,7 @@ const bootLoss = 5 * time.Minute
 // leases of the others run. A lease that was requested for another job may lack what a
 // boot takes of it.
 func (c *check) start(l life) {
+	c.elsewhere(l)
 	c.mu.Lock()
 	unseen := l.given.After(c.looked)
 	c.mu.Unlock()
@@ -45,6 +46,13 @@ func (c *check) start(l life) {
 			c.fail(lostJob, "job %d begins to run and has until %s, and the lease of %s ends at %s",
 				l.ID, clock(may.Sub(c.w.begun)), node, clock(end.Sub(c.w.begun)))
 		}
+	}
+}
+
+// elsewhere judges that a job runs in a partition that it was submitted to.
+func (c *check) elsewhere(l life) {
+	if own := c.w.slurm.Submitted(l.ID).Partition; own != "" && l.HetID == 0 && !slices.Contains(strings.Split(own, ","), setOf(l.Nodes[0]).name) {
+		c.fail(lostJob, "job %d begins to run on %s, and it was submitted to %s", l.ID, slurm.Fold(l.Nodes), own)
 	}
 }
 

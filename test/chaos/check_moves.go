@@ -57,7 +57,7 @@ func (c *check) warm() {
 		for _, name := range c.w.setup.slurm.Nodes {
 			n, m := c.w.watch.node(name), c.w.machines.of(name)
 			if setOf(name).name == set.name && n.State.String() == "IDLE+CLOUD" && time.Since(n.LastBusyTime) >= slack && n.LastBusyTime.After(l.Start) &&
-				time.Since(n.LastBusyTime) < c.w.setup.keep-2*time.Minute && made(name) && m.answers && time.Until(m.lease) > l.Limit.Duration+slack {
+				time.Since(n.LastBusyTime) < c.w.setup.keep-2*time.Minute && made(name) && m.answers && (m.lease.IsZero() || time.Until(m.lease) > l.Limit.Duration+slack) {
 				idle = append(idle, name)
 			}
 		}

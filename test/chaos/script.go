@@ -50,6 +50,9 @@ func newDay(seed uint64) day {
 			add(d.span(0, storm/4, "scarce", zone, "when"), capacity(zone, d.below(5, "scarce", zone, "room"), d.minutes(30, 90, "scarce", zone, "lasts")))
 		}
 	}
+	for _, a := range d.stocks() {
+		add(a.at, a.event)
+	}
 	for i := range d.number(4, 26, "troubles") {
 		add(d.span(0, storm, "trouble", i), d.trouble(i))
 	}

@@ -154,7 +154,7 @@ func powerUp(node string) event {
 
 // randomJob is a job of any shape.
 func randomJob(d dice, job int) submit {
-	set := pick(d, nodeSets(), "partition", job)
+	set := pick(d, append(nodeSets(), setOf(cluster+"-spot-0")), "partition", job)
 	e := submit{
 		job: job, partition: set.name, nodes: d.number(set.shortest, set.widest, "nodes", job),
 		limit: d.minutes(10, int(set.longest/time.Minute), "limit", job),

@@ -15,7 +15,7 @@ func newDay(seed uint64) day {
 	add := func(at time.Duration, e event) {
 		script = append(script, appointment{at: at.Truncate(time.Second), event: e})
 	}
-	jobs := d.number(8, 24, "jobs")
+	jobs := d.number(10, 28, "jobs")
 	relays := d.relays()
 	for _, r := range relays {
 		for _, a := range r.script(d) {

@@ -58,8 +58,9 @@ func (d dice) stocks() (script []appointment) {
 			}
 		}
 	}
-	for i := range d.below(4, "pre-emptions") {
-		add(preemption{d.span(0, 20*time.Minute, "pre-empted after", i).Truncate(time.Second), d.oneIn(3, "all pre-empted", i)}, "pre-emption", i)
+	for i := range d.number(1, 4, "pre-emptions") {
+		longest := pick(d, []time.Duration{time.Minute, 20 * time.Minute}, "pre-empted within", i)
+		add(preemption{d.span(0, longest, "pre-empted after", i).Truncate(time.Second), d.oneIn(3, "all pre-empted", i)}, "pre-emption", i)
 	}
 	return script
 }

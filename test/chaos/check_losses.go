@@ -10,7 +10,7 @@ import (
 // downed judges that a node is set down within a few passes whose machine is lost while a
 // job runs there: long before Slurm would do so by itself. A pass may be three minutes away.
 func (c *check) downed() {
-	const slack = 5 * time.Minute
+	const slack = 4 * time.Minute
 	well := c.w.wellFor(time.Minute)
 	for _, name := range c.w.setup.slurm.Nodes {
 		if !well || !c.isLost(name) {

@@ -24,6 +24,7 @@ type check struct {
 	unwanted  map[string]*unwanted // requests and nodes that nobody wants, by what they are
 	lost      map[string]time.Time // since when nodes are up whose machines are lost, while all is well
 	preempted map[string]sight     // machines
+	hops      map[uint32]hops      // of jobs through their partitions
 	looked    time.Time            // when a process last began to look
 	saw       time.Time            // when a process last made a pass
 }

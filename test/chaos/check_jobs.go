@@ -67,6 +67,39 @@ func (c *check) partitions(p *process, job uint32, list []string) {
 	}
 }
 
+// hops are a job's moves between partitions.
+type hops struct {
+	since time.Time // the first
+	count int
+	last  string // where it led
+}
+
+// hopped judges that a job has moved, which it does once through its list at the pace of
+// refusals, and later no more often than once a minute. A command may be repeated.
+func (c *check) hopped(job uint32, list []string) {
+	c.mu.Lock()
+	h, to := c.hops[job], strings.Join(list, ",")
+	if h.count == 0 {
+		h.since = time.Now()
+	}
+	if to != h.last {
+		h.count++
+	}
+	h.last = to
+	c.hops[job] = h
+	c.mu.Unlock()
+	own := strings.Count(c.w.slurm.Submitted(job).Partition, ",") + 1
+	if most := own + int(time.Since(h.since)/time.Minute); h.count > most {
+		c.fail(overScale, "job %d moves to %s, and has moved %d times in %v", job, to, h.count, time.Since(h.since).Truncate(time.Second))
+	}
+}
+
+// forget forgets the jobs, whose numbers will be those of others.
+func (c *check) forget() {
+	defer locked(&c.mu)()
+	clear(c.hops)
+}
+
 // early judges that a node is taken from a job while its request waits, which may
 // be for provision_timeout, or for fallback_after where it may move, only.
 func (c *check) early(p *process, st fakegce.State, name string) {

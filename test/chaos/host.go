@@ -99,6 +99,7 @@ const (
 func (w *world) forget() {
 	w.slurm.LoseState()
 	w.watch.forget(w.setup.slurm.Nodes)
+	w.check.forget()
 	clear(w.jobs)
 	w.byHand.Clear()
 	w.journal.note("slurmctld has lost its state: %v", w.reserve())

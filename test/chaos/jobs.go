@@ -29,7 +29,7 @@ type submit struct {
 	begin     time.Duration
 	comment   string   // AdminComment, by an operator
 	also      []string // partitions to which it may move
-	chained   bool     // its list stands in its AdminComment from the beginning
+	chained   bool     // its AdminComment has its list from the beginning
 	with      string   // the partition of a second component, of one node; empty: none
 }
 

@@ -179,6 +179,35 @@ func (c *check) patient() {
 	}
 }
 
+// lingers judges that no job waits for machines for longer than fallback_after that may
+// go on to other partitions of its list.
+func (c *check) lingers() {
+	const slack = 10 * time.Minute
+	if !c.w.wellFor(slack) {
+		return
+	}
+	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // few looks need the cloud
+	queue, _ := c.w.watch.all()
+	for _, l := range queue {
+		if l.State != slurm.JobConfiguring || l.stays || l.HetID != 0 || l.Pinned || time.Since(l.given) <= slack {
+			continue
+		}
+		spec, set := c.w.slurm.Submitted(l.ID), setOf(l.Nodes[0])
+		known, _, _ := cfg.Find(l.Nodes[0])
+		_, chain := memo.SplitChain(spec.AdminComment)
+		limit := known.Flex.FallbackAfter + slack
+		if limit == slack || len(chain.List) < 2 || !strings.Contains(spec.Partition, ",") || time.Since(l.given) <= limit || c.w.slurm.JobReservation(l.ID) != "" {
+			continue
+		}
+		if !slices.ContainsFunc(l.Nodes, func(name string) bool {
+			_, there := state().Instance(name)
+			return there || c.w.lasting("stubborn "+name) || time.Since(c.w.machines.of(name).left) <= limit
+		}) {
+			c.fail(lostJob, "job %d waits in %s for %v, and may go on to others of %s", l.ID, set.name, time.Since(l.given).Truncate(time.Second), spec.Partition)
+		}
+	}
+}
+
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -62,8 +62,8 @@ func (p *planted) starts(limit time.Duration, given time.Time, node string) {
 
 // hasList has job 1 be submitted to two partitions.
 func (p *planted) hasList() {
-	_, err := p.slurm.Submit(fakeslurm.JobSpec{Partition: "spot,mine", Nodes: 1, Limit: time.Hour, Run: time.Minute, User: "user"})
-	require.NoError(p.t, err)
+	e := submit{partition: "spot", also: []string{"mine"}, chained: true, nodes: 1, limit: time.Hour, run: time.Minute}
+	e.strike(p.world, 1)
 }
 
 // hops has job 1 leave each of its partitions once.
@@ -347,6 +347,8 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		machine, (*planted).idlesOn)
 	breaks("a Spot machine is gone that was seen to be pre-empted, and its node stays up", stall,
 		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).spotRuns, (*planted).seenPreempted, (*planted).judgesLosses)
+	breaks("a job waits in a partition that may go on to others", lostJob, "job 1 waits in spot for 11m1s, and may go on to others of spot,mine",
+		(*planted).hasList, func(p *planted) { p.waits(1, spotNode) }, lasting(11*time.Minute+time.Second), func(p *planted) { p.check.lingers() })
 	breaks("a job runs in a partition that it was not submitted to", lostJob, "job 1 begins to run on alpha-gang-0, and it was submitted to spot,mine",
 		(*planted).hasList, func(p *planted) { p.check.elsewhere(life{Job: slurm.Job{ID: 1, Nodes: []string{node}}}) })
 	breaks("a job moves to a partition that is not of its list", lostJob, "daemon moves job 1 to gang, and it was submitted to spot,mine",

@@ -110,6 +110,7 @@ func (w *world) step() bool {
 	}
 	w.check.stalled()
 	w.check.patient()
+	w.check.lingers()
 	w.moves.look(w)
 	w.salvages.look(w)
 	w.preempts.look(w)

@@ -120,7 +120,11 @@ func (s *commands) SetJobReservation(ctx context.Context, job uint32, name strin
 func (s *commands) SetJobPartitions(ctx context.Context, job uint32, list []string, start bool) error {
 	s.process.w.check.partitions(s.process, job, list)
 	return change(ctx, s, "set partitions", fmt.Sprint(job), func(ctx context.Context) error {
-		return s.next.SetJobPartitions(ctx, job, list, start)
+		err := s.next.SetJobPartitions(ctx, job, list, start)
+		if err == nil && start {
+			s.process.w.check.hopped(job, list)
+		}
+		return err
 	})
 }
 

@@ -123,6 +123,7 @@ type passes struct{ *process }
 // Saw notes that a pass has been made.
 func (p passes) Saw(snap plan.Snapshot, does plan.Plan) {
 	p.w.check.passed()
+	p.w.check.sights(p.process, snap)
 	if p.name != "cron" { // whose plan is a part of one
 		p.w.check.named(p.runsWith.Load(), snap, does)
 	}

@@ -18,13 +18,15 @@ import (
 type check struct {
 	w *world
 
-	mu       sync.Mutex
-	found    []violation
-	unasked  map[string][]string  // by process: machines deleted in its present pass that Slurm did not ask for
-	unwanted map[string]*unwanted // requests and nodes that nobody wants, by what they are
-	lost     map[string]time.Time // since when nodes are up whose machines are lost, while all is well
-	looked   time.Time            // when a process last began to look
-	saw      time.Time            // when a process last made a pass
+	mu        sync.Mutex
+	found     []violation
+	unasked   map[string][]string  // by process: machines deleted in its present pass that Slurm did not ask for
+	unwanted  map[string]*unwanted // requests and nodes that nobody wants, by what they are
+	lost      map[string]time.Time // since when nodes are up whose machines are lost, while all is well
+	preempted map[string]sight     // machines
+	hops      map[uint32]hops      // of jobs through their partitions
+	looked    time.Time            // when a process last began to look
+	saw       time.Time            // when a process last made a pass
 }
 
 // unwanted is a live request, or a node that powers up, whose job has gone.

@@ -26,6 +26,7 @@ const bootLoss = 5 * time.Minute
 // leases of the others run. A lease that was requested for another job may lack what a
 // boot takes of it.
 func (c *check) start(l life) {
+	c.elsewhere(l)
 	c.mu.Lock()
 	unseen := l.given.After(c.looked)
 	c.mu.Unlock()
@@ -48,6 +49,13 @@ func (c *check) start(l life) {
 	}
 }
 
+// elsewhere judges that a job runs in a partition that it was submitted to.
+func (c *check) elsewhere(l life) {
+	if own := c.w.slurm.Submitted(l.ID).Partition; own != "" && l.HetID == 0 && !slices.Contains(strings.Split(own, ","), setOf(l.Nodes[0]).name) {
+		c.fail(lostJob, "job %d begins to run on %s, and it was submitted to %s", l.ID, slurm.Fold(l.Nodes), own)
+	}
+}
+
 // partitions judges that a job moves, which it does only within the list that it was
 // submitted to.
 func (c *check) partitions(p *process, job uint32, list []string) {
@@ -57,6 +65,39 @@ func (c *check) partitions(p *process, job uint32, list []string) {
 			c.fail(lostJob, "%s moves job %d to %s, and it was submitted to %s", p.name, job, name, strings.Join(own, ","))
 		}
 	}
+}
+
+// hops are a job's moves between partitions.
+type hops struct {
+	since time.Time // the first
+	count int
+	last  string // where it led
+}
+
+// hopped judges that a job has moved, which it does once through its list at the pace of
+// refusals, and later no more often than once a minute. A command may be repeated.
+func (c *check) hopped(job uint32, list []string) {
+	c.mu.Lock()
+	h, to := c.hops[job], strings.Join(list, ",")
+	if h.count == 0 {
+		h.since = time.Now()
+	}
+	if to != h.last {
+		h.count++
+	}
+	h.last = to
+	c.hops[job] = h
+	c.mu.Unlock()
+	own := strings.Count(c.w.slurm.Submitted(job).Partition, ",") + 1
+	if most := own + int(time.Since(h.since)/time.Minute); h.count > most {
+		c.fail(overScale, "job %d moves to %s, and has moved %d times in %v", job, to, h.count, time.Since(h.since).Truncate(time.Second))
+	}
+}
+
+// forget forgets the jobs, whose numbers will be those of others.
+func (c *check) forget() {
+	defer locked(&c.mu)()
+	clear(c.hops)
 }
 
 // early judges that a node is taken from a job while its request waits, which may
@@ -134,6 +175,35 @@ func (c *check) patient() {
 		}
 		if time.Since(since) > limit+slack {
 			c.fail(lostJob, "job %d waits for machines for %v, and may for %v", l.ID, time.Since(since).Truncate(time.Second), limit)
+		}
+	}
+}
+
+// lingers judges that no job waits for machines for longer than fallback_after that may
+// go on to other partitions of its list.
+func (c *check) lingers() {
+	const slack = 10 * time.Minute
+	if !c.w.wellFor(slack) {
+		return
+	}
+	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // few looks need the cloud
+	queue, _ := c.w.watch.all()
+	for _, l := range queue {
+		if l.State != slurm.JobConfiguring || l.stays || l.HetID != 0 || l.Pinned || time.Since(l.given) <= slack {
+			continue
+		}
+		spec, set := c.w.slurm.Submitted(l.ID), setOf(l.Nodes[0])
+		known, _, _ := cfg.Find(l.Nodes[0])
+		_, chain := memo.SplitChain(spec.AdminComment)
+		limit := known.Flex.FallbackAfter + slack
+		if limit == slack || len(chain.List) < 2 || !strings.Contains(spec.Partition, ",") || time.Since(l.given) <= limit || c.w.slurm.JobReservation(l.ID) != "" {
+			continue
+		}
+		if !slices.ContainsFunc(l.Nodes, func(name string) bool {
+			_, there := state().Instance(name)
+			return there || c.w.lasting("stubborn "+name) || time.Since(c.w.machines.of(name).left) <= limit
+		}) {
+			c.fail(lostJob, "job %d waits in %s for %v, and may go on to others of %s", l.ID, set.name, time.Since(l.given).Truncate(time.Second), spec.Partition)
 		}
 	}
 }

@@ -1,16 +1,16 @@
 package chaos
 
 import (
-	"strings"
 	"time"
 
+	"slurmflex/flex/plan"
 	"slurmflex/slurm"
 )
 
 // downed judges that a node is set down within a few passes whose machine is lost while a
 // job runs there: long before Slurm would do so by itself. A pass may be three minutes away.
 func (c *check) downed() {
-	const slack = 5 * time.Minute
+	const slack = 4 * time.Minute
 	well := c.w.wellFor(time.Minute)
 	for _, name := range c.w.setup.slurm.Nodes {
 		if !well || !c.isLost(name) {
@@ -37,5 +37,30 @@ func (c *check) isLost(name string) bool {
 	}
 	_, stranger := c.w.stranger(name)
 	in, there := c.w.state().Instance(name)
-	return !stranger && (!there && !strings.Contains(setOf(name).flex, "use_bulk_insert") || in.Status == "TERMINATED" || in.Status == "REPAIRING")
+	gone := !there && (!setOf(name).bulk() || n.State.Has(slurm.NotResponding) || c.sawPreempted(name, m.left))
+	return !stranger && (gone || in.Status == "TERMINATED" || in.Status == "REPAIRING")
+}
+
+// sawPreempted reports whether the daemon that runs has seen the machine that left then be
+// pre-empted: that it is gone is no surprise to it, though no group says so.
+func (c *check) sawPreempted(name string, left time.Time) bool {
+	defer locked(&c.mu)()
+	saw, p := c.preempted[name], c.w.main.running()
+	return p != nil && saw.by == p && !saw.at.Before(left)
+}
+
+// sights notes which machines a process has seen pre-empted.
+func (c *check) sights(p *process, snap plan.Snapshot) {
+	defer locked(&c.mu)()
+	for _, in := range snap.Instances {
+		if in.Preempted() {
+			c.preempted[in.Name] = sight{p, time.Now()}
+		}
+	}
+}
+
+// sight is when a process saw something.
+type sight struct {
+	by *process
+	at time.Time
 }

@@ -35,7 +35,7 @@ func (c *check) promised(p *process, name, what string) {
 }
 
 // warm judges that no job waits for machines while kept ones are idle that fit it, for
-// longer than a few passes take.
+// longer than a few passes take. Static ones are not kept for anybody: they are always there.
 func (c *check) warm() {
 	const slack = 8 * time.Minute
 	if c.w.setup.keep <= slack || !c.w.wellFor(slack) {
@@ -49,15 +49,15 @@ func (c *check) warm() {
 		}
 		set := setOf(l.Nodes[0])
 		made := func(name string) bool { _, there := st.Instance(name); return there }
-		if !c.w.setup.keeps(set) || set.placement && len(l.Nodes) > 1 || slices.ContainsFunc(l.Nodes, made) ||
+		if !c.w.setup.keeps(set) || set.placement && len(l.Nodes) > 1 || slices.ContainsFunc(l.Nodes, made) || slices.ContainsFunc(l.Nodes, c.w.static) ||
 			slices.ContainsFunc(l.Nodes, func(name string) bool { return c.w.lasting("stubborn " + name) }) {
 			continue
 		}
 		var idle []string
 		for _, name := range c.w.setup.slurm.Nodes {
 			n, m := c.w.watch.node(name), c.w.machines.of(name)
-			if setOf(name).name == set.name && n.State.String() == "IDLE+CLOUD" && time.Since(n.LastBusyTime) >= slack && n.LastBusyTime.After(l.Start) &&
-				time.Since(n.LastBusyTime) < c.w.setup.keep-2*time.Minute && made(name) && m.answers && time.Until(m.lease) > l.Limit.Duration+slack {
+			if setOf(name).name == set.name && !c.w.static(name) && n.State.String() == "IDLE+CLOUD" && time.Since(n.LastBusyTime) >= slack && n.LastBusyTime.After(l.Start) &&
+				time.Since(n.LastBusyTime) < c.w.setup.keep-2*time.Minute && made(name) && m.answers && (m.lease.IsZero() || time.Until(m.lease) > l.Limit.Duration+slack) {
 				idle = append(idle, name)
 			}
 		}

@@ -60,6 +60,43 @@ func (p *planted) starts(limit time.Duration, given time.Time, node string) {
 	p.check.start(life{Job: job, given: given})
 }
 
+// hasList has job 1 be submitted to two partitions.
+func (p *planted) hasList() {
+	e := submit{partition: "spot", also: []string{"mine"}, chained: true, nodes: 1, limit: time.Hour, run: time.Minute}
+	e.strike(p.world, 1)
+}
+
+// hops has job 1 leave each of its partitions once.
+func (p *planted) hops() {
+	for _, to := range []string{"mine", "mine", "spot"} { // a command may be repeated
+		p.check.hopped(1, []string{to})
+	}
+}
+
+const spotNode = "alpha-spot-0"
+
+// spotRuns has job 7 run on a Spot machine that goes.
+func (p *planted) spotRuns() {
+	p.watch.look([]slurm.Node{{Name: spotNode, State: slurm.ParseState("ALLOCATED+CLOUD")}},
+		[]slurm.Job{{ID: 7, ArrayID: 7, State: slurm.JobRunning, Nodes: []string{spotNode}}})
+	p.machines.change(spotNode, func(one *machine) { one.left = time.Now() })
+	time.Sleep(10 * time.Second)
+}
+
+// seenPreempted has a pass have seen why.
+func (p *planted) seenPreempted() {
+	p.main.process = p.p
+	p.check.sights(p.p, plan.Snapshot{Instances: []mig.Instance{{Name: spotNode, Model: mig.Spot, Status: "STOPPING"}}})
+}
+
+func (p *planted) judgesLosses() {
+	p.faults.sick = map[goal]time.Time{}
+	for range 6 {
+		p.check.downed()
+		time.Sleep(time.Minute)
+	}
+}
+
 // waitingFor is a node that powers up for a job.
 func waitingFor(node string) plan.Snapshot {
 	return plan.Snapshot{
@@ -215,7 +252,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 	breaks("the machine of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
 		machine, run, shown("ALLOCATED+CLOUD+POWERING_DOWN"), // Slurm has asked for it: the brake is another invariant
 		run, calling(deletes(groupOf(7), node)))
-	breaks("a node whose machine is lost stays up", stall, "the machine of alpha-gang-0 is lost, and the node has not been set down for 5m0s",
+	breaks("a node whose machine is lost stays up", stall, "the machine of alpha-gang-0 is lost, and the node has not been set down for 4m0s",
 		machine, run, shown("ALLOCATED+CLOUD"), run, (*planted).losesIt)
 	breaks("the group of a running job is deleted", wrongKill, "daemon deletes machine alpha-gang-0, on which job 7 runs",
 		machine, run, calling(deletesGroup(groupOf(7))))
@@ -308,6 +345,16 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 		machine, held, forced)
 	breaks("a machine idles that is held for no gang", orphan, "alpha-gang-0 has been idle for more than 18m0s, and is held for nobody",
 		machine, (*planted).idlesOn)
+	breaks("a Spot machine is gone that was seen to be pre-empted, and its node stays up", stall,
+		"the machine of alpha-spot-0 is lost, and the node has not been set down for 4m0s", (*planted).spotRuns, (*planted).seenPreempted, (*planted).judgesLosses)
+	breaks("a job waits in a partition that may go on to others", lostJob, "job 1 waits in spot for 11m1s, and may go on to others of spot,mine",
+		(*planted).hasList, func(p *planted) { p.waits(1, spotNode) }, lasting(11*time.Minute+time.Second), func(p *planted) { p.check.lingers() })
+	breaks("a job runs in a partition that it was not submitted to", lostJob, "job 1 begins to run on alpha-gang-0, and it was submitted to spot,mine",
+		(*planted).hasList, func(p *planted) { p.check.elsewhere(life{Job: slurm.Job{ID: 1, Nodes: []string{node}}}) })
+	breaks("a job moves to a partition that is not of its list", lostJob, "daemon moves job 1 to gang, and it was submitted to spot,mine",
+		(*planted).hasList, func(p *planted) { p.check.partitions(p.p, 1, []string{"mine", "gang"}) })
+	breaks("a job moves to and fro", overScale, "job 1 moves to spot, and has moved 4 times in 1m0s",
+		(*planted).hasList, (*planted).hops, lasting(time.Minute), (*planted).hops)
 	breaks("a job waits, and nothing says what for", lostJob, "job 7 waits for alpha-gang-0, and nothing says what for",
 		func(p *planted) { p.check.named(p.config(), waitingFor(node), plan.Plan{}) })
 }
@@ -354,6 +401,8 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 	breaksNone("a machine is deleted whose job has not started again within salvage_timeout",
 		machine, (*planted).heldThere, lasting(salvageTimeout), calling(deletes(groupOf(7), node)))
 	breaksNone("a machine idles that is held for a gang", machine, (*planted).heldThere, (*planted).idlesOn)
+	breaksNone("a Spot machine is gone, and nobody saw why", (*planted).spotRuns, (*planted).judgesLosses)
+	breaksNone("a job moves through its list and back", (*planted).hasList, (*planted).hops, lasting(2*time.Minute), (*planted).hops)
 	breaksNone("a request outlives its job while nothing is answered", full, machine, func(p *planted) {
 		for range 5 {
 			p.faults.suffered(compute)

@@ -95,10 +95,15 @@ const (
 	emptied   comeback = "dies, and is started without its state"
 )
 
-// forget has slurmctld lose its state. Nobody will ask for the jobs that it had.
+// forget has slurmctld lose its state. Nobody will ask for the jobs that it had, and it
+// hears none of the machines that there are: their nodes are to be powered up again.
 func (w *world) forget() {
 	w.slurm.LoseState()
 	w.watch.forget(w.setup.slurm.Nodes)
+	w.check.forget()
+	for name := range w.known {
+		w.machines.change(name, func(one *machine) { one.answers = false })
+	}
 	clear(w.jobs)
 	w.byHand.Clear()
 	w.journal.note("slurmctld has lost its state: %v", w.reserve())

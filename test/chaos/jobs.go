@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,9 +27,10 @@ type submit struct {
 	noRequeue bool
 	on        string // a node that it insists on; empty: any
 	begin     time.Duration
-	comment   string // AdminComment, by an operator
-	also      string // a partition to which it may move; empty: none
-	with      string // the partition of a second component, of one node; empty: none
+	comment   string   // AdminComment, by an operator
+	also      []string // partitions to which it may move
+	chained   bool     // its AdminComment has its list from the beginning
+	with      string   // the partition of a second component, of one node; empty: none
 }
 
 func (e submit) String() string {
@@ -38,7 +40,8 @@ func (e submit) String() string {
 		text  string
 	}{
 		{e.tasks > 0, fmt.Sprintf("an array of %d", e.tasks)},
-		{e.also != "", "or to " + e.also},
+		{len(e.also) > 0, "or to " + strings.Join(e.also, ",")},
+		{e.chained, "which job_submit.lua notes"},
 		{e.on != "", "on " + e.on},
 		{e.begin == never, "to begin in 500,000 weeks"},
 		{e.begin > 0 && e.begin != never, fmt.Sprintf("to begin in %v", e.begin)},
@@ -60,9 +63,11 @@ func (e submit) strike(w *world, _ int) {
 		Partition: e.partition, Nodes: e.nodes, Limit: e.limit, Run: e.run, Priority: e.priority, Tasks: e.tasks,
 		Interactive: e.srun, NoRequeue: e.noRequeue, User: "user", AdminComment: e.comment,
 	}
-	if e.also != "" {
-		spec.Partition += "," + e.also
-		spec.AdminComment = memo.WithChain("", memo.Chain{List: []string{e.partition, e.also}}) // as job_submit.lua writes it
+	if len(e.also) > 0 {
+		spec.Partition += "," + strings.Join(e.also, ",")
+	}
+	if e.chained {
+		spec.AdminComment = memo.WithChain("", memo.Chain{List: append([]string{e.partition}, e.also...)}) // as job_submit.lua writes it
 	}
 	if e.on != "" {
 		spec.NodeList = []string{e.on}
@@ -149,7 +154,7 @@ func powerUp(node string) event {
 
 // randomJob is a job of any shape.
 func randomJob(d dice, job int) submit {
-	set := pick(d, nodeSets(), "partition", job)
+	set := pick(d, append(nodeSets(), setOf(cluster+"-spot-0")), "partition", job)
 	e := submit{
 		job: job, partition: set.name, nodes: d.number(set.shortest, set.widest, "nodes", job),
 		limit: d.minutes(10, int(set.longest/time.Minute), "limit", job),
@@ -174,9 +179,15 @@ func randomJob(d dice, job int) submit {
 		e.with, e.limit = other.name, min(e.limit, other.longest)
 		e.run = min(e.run, e.limit)
 	}
-	if other := pick(d, nodeSets(), "another partition", job); other.name != set.name && other.exclusive && set.exclusive && e.on == "" && e.with == "" && e.comment == "" && d.oneIn(2, "may move", job) {
-		e.also, e.nodes, e.limit = other.name, min(max(e.nodes, other.shortest), set.widest, other.widest), min(e.limit, other.longest)
-		e.run = min(e.run, e.limit)
+	if set.exclusive && e.on == "" && e.with == "" && e.comment == "" && d.oneIn(2, "may move", job) {
+		others := slices.DeleteFunc(nodeSets(), func(s nodeSet) bool { return !s.exclusive || s.name == set.name })
+		for i := range d.number(1, 3, "how many partitions more", job) {
+			at := d.below(len(others), "another partition", job, i)
+			other := others[at]
+			others = slices.Delete(others, at, at+1)
+			e.also, e.nodes, e.limit = append(e.also, other.name), min(max(e.nodes, other.shortest), set.widest, other.widest), min(e.limit, other.longest)
+		}
+		e.run, e.chained = min(e.run, e.limit), d.oneIn(2, "chained", job)
 	}
 	return e
 }

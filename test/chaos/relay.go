@@ -31,7 +31,7 @@ func (d dice) relays() (all []relay) {
 // crowds reports whether a job would have the nodes that the relay's first need, or those
 // for which the others wait.
 func (r relay) crowds(e submit, at time.Duration) bool {
-	return (e.partition == r.set.name || e.also == r.set.name || e.with == r.set.name) && at > r.from-80*time.Minute && at < r.from+15*time.Minute
+	return (e.partition == r.set.name || slices.Contains(e.also, r.set.name) || e.with == r.set.name) && at > r.from-80*time.Minute && at < r.from+15*time.Minute
 }
 
 func (r relay) script(d dice) []appointment {

@@ -110,8 +110,10 @@ func (w *world) step() bool {
 	}
 	w.check.stalled()
 	w.check.patient()
+	w.check.lingers()
 	w.moves.look(w)
 	w.salvages.look(w)
+	w.preempts.look(w)
 	w.check.warm()
 	w.check.downed()
 	w.check.idles()
@@ -125,6 +127,7 @@ func (w *world) calm() {
 	w.shut(true)
 	w.faults.heal()
 	w.salvages.calm()
+	w.preempts.calm()
 	w.cloud.SetCapacity("", "", -1)
 	for no := range w.jobs {
 		if no >= firstEver {

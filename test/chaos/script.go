@@ -15,7 +15,7 @@ func newDay(seed uint64) day {
 	add := func(at time.Duration, e event) {
 		script = append(script, appointment{at: at.Truncate(time.Second), event: e})
 	}
-	jobs := d.number(8, 24, "jobs")
+	jobs := d.number(10, 28, "jobs")
 	relays := d.relays()
 	for _, r := range relays {
 		for _, a := range r.script(d) {
@@ -49,6 +49,9 @@ func newDay(seed uint64) day {
 		if d.oneIn(2, "scarce", zone) {
 			add(d.span(0, storm/4, "scarce", zone, "when"), capacity(zone, d.below(5, "scarce", zone, "room"), d.minutes(30, 90, "scarce", zone, "lasts")))
 		}
+	}
+	for _, a := range d.stocks() {
+		add(a.at, a.event)
 	}
 	for i := range d.number(4, 26, "troubles") {
 		add(d.span(0, storm, "trouble", i), d.trouble(i))

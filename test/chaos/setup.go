@@ -29,6 +29,7 @@ type nodeSet struct {
 	static, dynamic  int
 	exclusive        bool
 	flex             string        // what dws_flex holds beside what all have
+	capacity         string        // in place of dws_flex; empty: flex-start
 	placement        bool          // its nodes are placed close together
 	shortest, widest int           // of its jobs, in nodes
 	longest          time.Duration // the longest time limit of its jobs
@@ -61,8 +62,23 @@ func nodeSets() []nodeSet {
 			name: "base", region: us, zones: []string{"us-central1-b"}, template: "flex", static: 2, dynamic: 1,
 			flex: "max_run_duration: 5400", shortest: 1, widest: 2, longest: 40 * time.Minute,
 		},
+		{
+			name: "spot", region: us, zones: []string{"us-central1-a", "us-central1-b"}, template: "plain", dynamic: 4,
+			exclusive: true, capacity: "capacity: spot", shortest: 1, widest: 3, longest: 70 * time.Minute,
+		},
+		{
+			name: "demand", region: us, zones: []string{"us-central1-a", "us-central1-b"}, template: "plain", static: 1, dynamic: 3,
+			exclusive: true, capacity: "capacity: on_demand", shortest: 1, widest: 3, longest: 70 * time.Minute,
+		},
+		{
+			name: "mine", region: europe, zones: []string{"europe-west4-a"}, template: "plain", dynamic: 4,
+			exclusive: true, capacity: "capacity: reservation, reservation_name: " + reservation, shortest: 1, widest: 3, longest: 70 * time.Minute,
+		},
 	}
 }
+
+// bulk reports whether the nodeset's machines come by bulk insert, of no group.
+func (s nodeSet) bulk() bool { return s.capacity != "" || strings.Contains(s.flex, "use_bulk_insert") }
 
 // setup is what a day is like before anything happens.
 type setup struct {
@@ -145,6 +161,10 @@ func (s setup) file(e edition) string {
 		if set.placement {
 			fmt.Fprint(text, "    enable_placement: true\n    placement_max_distance: 2\n")
 		}
+		if set.capacity != "" {
+			fmt.Fprintf(text, "    %s\n", strings.ReplaceAll(s.atOnce(set, e), ", ", "\n    "))
+			continue
+		}
 		fmt.Fprintf(text, "    dws_flex: {%s}\n", strings.Join([]string{s.flex(set), s.patience(set, e)}, ", "))
 	}
 	return text.String()
@@ -158,7 +178,7 @@ const salvageTimeout = 20 * time.Minute
 
 // salvages reports whether the nodeset's machines are held for gangs that lose others.
 func (s setup) salvages(set nodeSet) bool {
-	return s.saves && set.exclusive && set.widest > 1 && !strings.Contains(set.flex, "use_bulk_insert")
+	return s.saves && set.exclusive && set.widest > 1 && !set.bulk()
 }
 
 // stay is the longest that the nodeset's machines may be idle; 0: they go with their jobs.
@@ -211,6 +231,18 @@ func (s setup) patience(set nodeSet, e edition) string {
 		keys = append(keys, fmt.Sprintf("renew_before: %d", pick(d, []int{0, 600}, "renew", set.name, e)))
 	}
 	return strings.Join(keys, ", ")
+}
+
+// atOnce is what a nodeset holds whose machines come at once, in an edition.
+func (s setup) atOnce(set nodeSet, e edition) string {
+	d, keys := s.dice, set.capacity
+	if s.keeps(set) {
+		keys += fmt.Sprintf(", keep_idle: %d", int(s.keep.Seconds()))
+	}
+	return keys + fmt.Sprintf(", provision_timeout: %d, on_provision_timeout: %s, boot_timeout: %d",
+		pick(d, []int{0, 0, 1800, 3600}, "provision timeout", set.name, e),
+		pick(d, []string{"requeue", "requeue", "hold", "cancel"}, "on timeout", set.name, e),
+		pick(d, []int{600, 900}, "boot timeout", set.name, e))
 }
 
 // ordinal writes a number for a sentence.

@@ -41,6 +41,7 @@ type world struct {
 	calls    calls
 	moves    moves
 	salvages salvages
+	preempts preemptions
 	ahead    atomic.Int64 // of the daemon's clock, ns
 
 	fate        atomic.Value   // the hookFate of the moment
@@ -78,7 +79,7 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 		w.lockDirs[h] = dir
 	}
 	w.machines = machines{w: w, all: map[string]machine{}}
-	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}, lost: map[string]time.Time{}}
+	w.check = check{w: w, unasked: map[string][]string{}, unwanted: map[string]*unwanted{}, lost: map[string]time.Time{}, preempted: map[string]sight{}, hops: map[uint32]hops{}}
 	w.main = &service{w: w, name: "daemon", host: primary}
 	w.other = &service{w: w, name: "backup's daemon", host: backup}
 	w.setEdition(0)
@@ -104,13 +105,21 @@ func newWorld(ctx context.Context, seed uint64) (*world, error) {
 // furnish puts the templates in place, and has the neighbours move in.
 func (w *world) furnish() error {
 	for _, t := range []struct{ region, name, machine string }{
-		{us, "flex", "a3-highgpu-8g"}, {europe, "flex", "a3-highgpu-8g"}, {europe, "tight", "a4-highgpu-8g"},
+		{us, "flex", machineType}, {europe, "flex", machineType}, {europe, "tight", "a4-highgpu-8g"},
 	} {
 		if _, err := w.cloud.AddTemplate(t.region, fakegce.FlexTemplate(t.name, t.machine)); err != nil {
 			return err
 		}
 	}
-	others := fakegce.FlexTemplate("slurm-gcp", "a3-highgpu-8g")
+	for _, region := range []string{us, europe} {
+		if _, err := w.cloud.AddTemplate(region, fakegce.PlainTemplate("plain", machineType)); err != nil {
+			return err
+		}
+	}
+	if err := w.cloud.SetReservation(reservation, reservedZone, machineType, reserved); err != nil {
+		return err
+	}
+	others := fakegce.FlexTemplate("slurm-gcp", machineType)
 	others.Properties.Labels = map[string]string{"slurm_cluster_name": "alpha-a3", "slurm_instance_role": "compute"}
 	if _, err := w.cloud.AddTemplate(us, others); err != nil {
 		return err

@@ -1,0 +1,124 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"slurmflex/test/must"
+)
+
+// What there is of capacity that has no queue.
+const (
+	machineType  = "a3-highgpu-8g"
+	reservation  = "h100s"
+	reservedZone = "europe-west4-a"
+	reserved     = 3 // machines, of a nodeset of four
+)
+
+// The provisioning models of machines that come at once.
+const (
+	spotModel     = "SPOT"
+	standardModel = "STANDARD"
+)
+
+// stock is room for so many machines of a model in a zone, for a while.
+func stock(model, zone string, count int, lasts time.Duration) event {
+	return happening{fmt.Sprintf("%s has room for %d %s machines, for %v", zone, count, model, lasts), func(w *world, no int) {
+		must.Do(w.cloud.SetModelCapacity(zone, "", model, count))
+		w.holds("stock "+model+" "+zone, no, lasts, func() { must.Do(w.cloud.SetModelCapacity(zone, "", model, -1)) })
+	}}
+}
+
+// holding is so many machines in the reservation, for a while.
+func holding(count int, lasts time.Duration) event {
+	return happening{fmt.Sprintf("reservation %s is of %d machines, for %v", reservation, count, lasts), func(w *world, no int) {
+		hold := func(n int) { must.Do(w.cloud.SetReservation(reservation, reservedZone, machineType, n)) }
+		hold(count)
+		w.holds("reservation", no, lasts, func() { hold(reserved) })
+	}}
+}
+
+// stocks are what comes and goes of capacity without a queue in a day, and the Spot
+// machines that are pre-empted.
+func (d dice) stocks() (script []appointment) {
+	add := func(e event, about ...any) {
+		at := d.span(0, storm, append([]any{"stock"}, about...)...)
+		script = append(script, appointment{at: at, event: e})
+	}
+	for i := range d.below(4, "stocks") {
+		lasts, room := d.minutes(5, 60, "stock lasts", i), d.below(3, "stock room", i)
+		switch model := pick(d, []string{spotModel, spotModel, standardModel, reservation}, "stock of", i); model {
+		case reservation:
+			add(holding(room, lasts), i)
+		default:
+			for _, zone := range zones()[:2] { // bulk insert takes either
+				add(stock(model, zone, room, lasts), i)
+			}
+		}
+	}
+	for i := range d.number(1, 4, "pre-emptions") {
+		longest := pick(d, []time.Duration{time.Minute, 20 * time.Minute}, "pre-empted within", i)
+		add(preemption{d.span(0, longest, "pre-empted after", i).Truncate(time.Second), d.oneIn(3, "all pre-empted", i)}, "pre-emption", i)
+	}
+	return script
+}
+
+// preemption is the loss of the next Spot machine that has run for a while, or of all
+// Spot machines then.
+type preemption struct {
+	after time.Duration
+	all   bool
+}
+
+func (e preemption) String() string {
+	if e.all {
+		return fmt.Sprintf("when the next Spot machine has run for %v, all are pre-empted", e.after)
+	}
+	return fmt.Sprintf("when the next Spot machine has run for %v, it is pre-empted", e.after)
+}
+
+func (e preemption) strike(w *world, _ int) { w.preempts.lieInWait(e) }
+
+// preemptions are those that wait for their machines.
+type preemptions struct {
+	mu      sync.Mutex
+	waiting []preemption
+}
+
+func (p *preemptions) lieInWait(e preemption) {
+	defer locked(&p.mu)()
+	p.waiting = append(p.waiting, e)
+}
+
+// calm has no more machines pre-empted.
+func (p *preemptions) calm() {
+	defer locked(&p.mu)()
+	p.waiting = nil
+}
+
+// look has the machines pre-empted that have run for long enough, one a second.
+func (p *preemptions) look(w *world) {
+	defer locked(&p.mu)()
+	var old []string
+	longest := time.Duration(0)
+	for _, name := range w.setup.slurm.Nodes {
+		if boot := w.machines.of(name).boot; !boot.IsZero() && setOf(name).name == "spot" {
+			old = append(old, name)
+			longest = max(longest, time.Since(boot))
+		}
+	}
+	i := slices.IndexFunc(p.waiting, func(e preemption) bool { return len(old) > 0 && longest >= e.after })
+	if i < 0 {
+		return
+	}
+	e := p.waiting[i]
+	p.waiting = slices.Delete(p.waiting, i, i+1)
+	for _, name := range old {
+		if e.all || time.Since(w.machines.of(name).boot) == longest {
+			w.watch.take(name)
+			w.journal.note("machine %s is pre-empted: %v", name, w.cloud.PreemptVM(name))
+		}
+	}
+}

@@ -188,11 +188,13 @@ func (a SalvageJob) String() string {
 	return fmt.Sprintf("hold %s for job %s, which has lost %s", slurm.Fold(a.Nodes), a.Name, cmp.Or(slurm.Fold(a.Lost), "others"))
 }
 
-// CreateReservation keeps jobs off nodes from the end of their lease on.
+// CreateReservation keeps jobs off nodes from the end of their lease on, or for some time
+// from now on.
 type CreateReservation struct {
 	OfReservation
 	Nodes []string
 	Start time.Time
+	Lasts time.Duration // in whole minutes; 0: without end
 	Why
 }
 
@@ -201,6 +203,9 @@ func (a CreateReservation) About() Subject {
 }
 
 func (a CreateReservation) String() string {
+	if a.Lasts > 0 {
+		return fmt.Sprintf("close %s for %d min", slurm.Fold(a.Nodes), a.Lasts/time.Minute)
+	}
 	return fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
 }
 

@@ -64,7 +64,7 @@ func TestARestIsForJobsThatCanGoElsewhere(t *testing.T) {
 	in("but for one that has moved from it", stocked(1, 0, list("train"), remembers(memo.Chain{List: []string{"spot", "train"}})), "close alpha-fix-[0-3] for 5 min")
 	in("also if slurmflex has no nodes there", stocked(1, 0, list("spot,cpu")), "close alpha-fix-[0-3] for 5 min")
 	in("not while its partition is closed", stocked(1, 0, partition("spot", func(p *slurm.Partition) { p.Up = false })))
-	in("and ends with the last of them", stocked(1, 0, list("spot"), rests("alpha-fix-[0-3]", 4*time.Minute)), "delete reservation "+restOfFix)
+	in("and stays for the next one when the last of them has gone", stocked(1, 0, list("spot"), rests("alpha-fix-[0-3]", 4*time.Minute)))
 }
 
 func TestARestHasTheNodesThatAreFreeAndHaveNoMachine(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 // rest closes a nodeset for a while whose machines come at once and were refused, so that
 // Slurm gives jobs nodes of the other partitions of their lists: by one reservation over
-// all its nodes that a job could be given and that have no machine. It opens again when
-// machines have come, when no job in the queue has a choice any more, or by itself.
+// all its nodes that a job could be given and that have no machine. Where no job in the
+// queue has such a list, it stays open. It opens again when machines have come, or by itself.
 func rest(w *wanted, _ []verdict) (s step) {
 	if slices.ContainsFunc(w.snap.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s // whose nodes these are is not known
@@ -46,7 +46,8 @@ func rest(w *wanted, _ []verdict) (s step) {
 func (s *scene) restUntil(set *config.NodeSet) (until time.Time) {
 	r, known := s.rests[set.Name], s.snap.Stockouts[set.Name]
 	switch {
-	case !set.Flex.Capacity.AtOnce() || !slices.ContainsFunc(s.snap.Jobs, func(j slurm.Job) bool { return s.hasChoice(&j, set) }):
+	case !set.Flex.Capacity.AtOnce():
+	case r == nil && !slices.ContainsFunc(s.snap.Jobs, func(j slurm.Job) bool { return s.hasChoice(&j, set) }):
 	case !known.At.IsZero():
 		return known.Until()
 	case r != nil:

@@ -113,7 +113,7 @@ nodeset:
 {{- range .Keys}}
     {{.}}
 {{- end}}
-    dws_flex: { {{- .FlexKeys -}} }
+    {{if .Capacity}}capacity: {{.Capacity}}{{else}}dws_flex: { {{- .FlexKeys -}} }{{end}}
 {{- end}}
   cpu:
     nodeset_name: cpu

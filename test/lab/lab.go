@@ -58,6 +58,7 @@ type NodeSet struct {
 	Shared   bool     // whether jobs share the nodes of its partition
 	Keys     []string // more keys, such as "enable_placement: true"
 	FlexKeys string   // the keys of its dws_flex block
+	Capacity string   // in place of that block, such as "spot"
 }
 
 // CPUs are those of its nodes that node_conf gives: what the lab wants, or one

@@ -87,7 +87,9 @@ func TestANodesetWithoutCapacityRestsSoThatJobsGoElsewhereAtOnce(t *testing.T) {
 	first := submit(t, l, "-p", "spot,demand", "-N1", "--time=15")
 	awaitJob(t, l, 3*time.Minute, first, "Partition", "demand")
 	assert.Equal(t, "1", jobField(t, l, first, "Restarts"))
-	await(t, time.Minute, "all its nodes to rest", func() bool { return strings.Contains(reservation(), rest) && strings.Contains(reservation(), "Nodes=alpha-spot-[0-1] ") })
+	await(t, time.Minute, "all its nodes to rest", func() bool {
+		return strings.Contains(reservation(), rest) && strings.Contains(reservation(), "Nodes=alpha-spot-[0-1] ")
+	})
 
 	second := submit(t, l, "-p", "spot,demand", "-N1", "--time=15")
 	awaitJob(t, l, 30*time.Second, second, "Partition", "demand")

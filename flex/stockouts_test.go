@@ -6,10 +6,34 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
+
+func TestANodesetRestsFromARefusalUntilMachinesHaveCome(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		spot := w.slurm.cfg.NodeSets[0].Flex
+		spot.Capacity, spot.UseBulkInsert, spot.MaxRunDuration = config.Spot, true, 0
+		rest := func() slurm.Reservation { return w.slurm.eol["slurmflex-alpha.rest-a3"] }
+		w.cloud.SetCapacity("", "", 0)
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.slurm.jobs[2] = &slurm.Job{ID: 2, ArrayID: 2, Partition: "train,cpu", State: slurm.JobPending, NodeCount: 1}
+		w.passes(3, 5*time.Second)
+		require.Equal(t, "alpha-a3-[1-7]", slurm.Fold(rest().Nodes))
+		assert.Equal(t, 5*time.Minute, rest().End.Sub(rest().Start))
+		w.begin()
+		w.passes(2, 5*time.Second)
+		assert.NotEmpty(t, rest().Nodes, "a restart leaves it to Slurm")
+
+		w.cloud.SetCapacity("", "", -1)
+		w.passes(18, 10*time.Second)
+		assert.Empty(t, rest().Nodes)
+	})
+}
 
 func TestRefusalsOfANodesetCountOnceForEachRest(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -116,6 +116,11 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 		return fmt.Errorf("create reservation: %s: no nodes", spec.Name)
 	}
 	start := spec.Start.Truncate(time.Second)
+	end := start.Add(year)
+	if spec.Lasts > 0 {
+		start = c.o.Now().Truncate(time.Second)
+		end = start.Add(spec.Lasts)
+	}
 	nodes, unknown := c.known(spec.Nodes)
 	switch {
 	case c.o.Now().Sub(start) > oldestStart:
@@ -125,12 +130,7 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 	case unknown:
 		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
 	}
-	r := &reservation{name: spec.Name, nodes: nodes, start: start, end: start.Add(year), maint: true}
-	if spec.Lasts > 0 {
-		r.start = c.o.Now().Truncate(time.Second)
-		r.end, r.maint = r.start.Add(spec.Lasts), false
-	}
-	c.reservations = append(c.reservations, r)
+	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: nodes, start: start, end: end, maint: spec.Lasts == 0})
 	c.noteReservations()
 	return nil
 }

@@ -203,10 +203,11 @@ func (a CreateReservation) About() Subject {
 }
 
 func (a CreateReservation) String() string {
+	text := fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
 	if a.Lasts > 0 {
-		return fmt.Sprintf("close %s for %d min", slurm.Fold(a.Nodes), a.Lasts/time.Minute)
+		text += fmt.Sprintf(" for %d min", a.Lasts/time.Minute)
 	}
-	return fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
+	return text
 }
 
 // SetReservation gives a reservation of ours another list of nodes.

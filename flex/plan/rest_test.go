@@ -43,10 +43,10 @@ func rests(list string, left time.Duration) part {
 func TestANodesetWhoseCapacityIsRefusedRests(t *testing.T) {
 	in := rested(t)
 	const opens = "delete reservation " + restOfFix
-	in("for five minutes", stocked(1, time.Second), "close alpha-fix-[0-3] for 5 min")
-	in("longer with each refusal in a row", stocked(2, 0), "close alpha-fix-[0-3] for 10 min")
-	in("and half an hour at most", stocked(40, 0), "close alpha-fix-[0-3] for 30 min")
-	in("from the refusal on", stocked(2, 9*time.Minute-time.Second), "close alpha-fix-[0-3] for 2 min")
+	in("for five minutes", stocked(1, time.Second), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 5 min")
+	in("longer with each refusal in a row", stocked(2, 0), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 10 min")
+	in("and half an hour at most", stocked(40, 0), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 30 min")
+	in("from the refusal on", stocked(2, 9*time.Minute-time.Second), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 2 min")
 	in("and no longer", stocked(2, 10*time.Minute))
 	in("it is closed already", stocked(1, time.Minute, rests("alpha-fix-[0-3]", 4*time.Minute)))
 	in("opens when its time is over", stocked(1, 5*time.Minute, rests("alpha-fix-[0-3]", 20*time.Second)), opens)
@@ -61,8 +61,8 @@ func TestARestIsForJobsThatCanGoElsewhere(t *testing.T) {
 	list := func(list string) part { return lastJob(func(j *slurm.Job) { j.Partition = list }) }
 	in("not for one that names a single partition", stocked(1, 0, list("spot")))
 	in("nor for one that does not name its partition", stocked(1, 0, list("eu,train")))
-	in("but for one that has moved from it", stocked(1, 0, list("train"), remembers(memo.Chain{List: []string{"spot", "train"}})), "close alpha-fix-[0-3] for 5 min")
-	in("also if slurmflex has no nodes there", stocked(1, 0, list("spot,cpu")), "close alpha-fix-[0-3] for 5 min")
+	in("but for one that has moved from it", stocked(1, 0, list("train"), remembers(memo.Chain{List: []string{"spot", "train"}})), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 5 min")
+	in("also if slurmflex has no nodes there", stocked(1, 0, list("spot,cpu")), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 5 min")
 	in("not while its partition is closed", stocked(1, 0, partition("spot", func(p *slurm.Partition) { p.Up = false })))
 	in("and stays for the next one when the last of them has gone", stocked(1, 0, list("spot"), rests("alpha-fix-[0-3]", 4*time.Minute)))
 }
@@ -75,9 +75,9 @@ func TestARestHasTheNodesThatAreFreeAndHaveNoMachine(t *testing.T) {
 		"nor one that others reserve by then": and(nodes("alpha-fix-0", "IDLE+CLOUD+POWERED_DOWN"), reserved("maintenance", "alpha-fix-0", noon.Add(time.Minute))),
 		"nor one in which a job moves":        and(nodes("alpha-fix-0", "IDLE+CLOUD+POWERED_DOWN"), reserved("slurmflex-alpha.job-9", "alpha-fix-0", noon)),
 	} {
-		in(name, stocked(1, 0, withoutNode("alpha-fix-0"), change), "close alpha-fix-[1-3] for 5 min")
+		in(name, stocked(1, 0, withoutNode("alpha-fix-0"), change), "reserve alpha-fix-[1-3] from 2026-11-21T12:00:00Z for 5 min")
 	}
-	in("one that others reserve afterwards", stocked(1, 0, reserved("maintenance", "alpha-fix-0", noon.Add(time.Hour))), "close alpha-fix-[0-3] for 5 min")
+	in("one that others reserve afterwards", stocked(1, 0, reserved("maintenance", "alpha-fix-0", noon.Add(time.Hour))), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 5 min")
 	in("also one that powers down later", stocked(1, 0, rests("alpha-fix-[1-3]", 4*time.Minute)), "change reservation "+restOfFix+" to alpha-fix-[0-3]")
 	in("until one is powered up by hand", stocked(1, 0, withoutNode("alpha-fix-0"), nodes("alpha-fix-0", risingIdle), insertedAll("alpha-fix-0"), rests("alpha-fix-[0-3]", 4*time.Minute)),
 		"change reservation "+restOfFix+" to alpha-fix-[1-3]")

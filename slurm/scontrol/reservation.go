@@ -25,9 +25,9 @@ var reservationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // begun. Make another one under another name first, then delete this one, and
 // the nodes are covered all the time.
 //
-// One that Lasts has begun, and ends by itself. It is not of maint, which would take its
-// nodes out of service for whoever looks, and overlap lets it be made over nodes of
-// others (tried on 22.05, 24.11 and 26.05).
+// One that Lasts has begun, and ends by itself. It is not of maint, which would show its
+// nodes out of service, and overlap lets it be made over nodes of others (tried on 22.05,
+// 24.11 and 26.05).
 func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	hostlist, err := reserved(spec.Name, spec.Nodes)
 	if err == nil && spec.Start.Unix() <= 0 {

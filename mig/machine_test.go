@@ -153,3 +153,11 @@ func TestAPlacementHoldsWhatItsMachineTypeAndDistanceAllow(t *testing.T) {
 		assert.Equal(t, []any{test.limit, test.name, test.ok}, got, "%s at %d", test.machineType, test.distance)
 	}
 }
+
+func TestATemplateThatExcludesAKindOfCapacity(t *testing.T) {
+	flex := fit()
+	assert.Empty(t, flex.Excludes(FlexStart))
+	assert.Equal(t, []string{"maxRunDuration is 7200 s, after which Compute deletes the machines; make a template without"}, flex.Excludes(Spot))
+	assert.Equal(t, []string{"instanceTerminationAction is DELETE, which Compute refuses on demand; make a template without"}, Template{Termination: "DELETE"}.Excludes(Standard))
+	assert.Empty(t, Template{Termination: "DELETE"}.Excludes(Spot))
+}

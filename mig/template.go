@@ -50,6 +50,20 @@ func (t Template) Contradictions() []string {
 	return all
 }
 
+// Excludes returns what in the template excludes machines of a provisioning model that
+// come by bulk insert, each with its fix: what that says goes over the template, but takes
+// nothing out of it.
+func (t Template) Excludes(model string) []string {
+	var all []string
+	if model != FlexStart && t.MaxRun > 0 {
+		all = append(all, fmt.Sprintf("maxRunDuration is %v s, after which Compute deletes the machines; make a template without", t.MaxRun.Seconds()))
+	}
+	if model == Standard && t.Termination != "" && t.MaxRun == 0 {
+		all = append(all, fmt.Sprintf("instanceTerminationAction is %s, which Compute refuses on demand; make a template without", t.Termination))
+	}
+	return all
+}
+
 // wrongMaxRun says what a template's run duration is if flex-start does not
 // allow it.
 func wrongMaxRun(d time.Duration) string {

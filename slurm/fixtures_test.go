@@ -271,8 +271,8 @@ func TestWhatEachVersionSaysOfItsCluster(t *testing.T) {
 
 		unlimited := Limit{Kind: Unlimited}
 		require.Equal(t, []Partition{
-			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Begins: true, Exclusive: true},
-			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true, Begins: true},
+			{Name: "flex", Nodes: []string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1, Exclusive: true},
+			{Name: "static", Nodes: []string{"s0", "s1"}, MaxTime: unlimited, Up: true, Begins: true, Tier: 1},
 		}, parsed(t, ParsePartitions, string(fixture(t, version, "partitions.txt"))))
 		for file, up := range map[string]bool{"13-ping.txt": true, "14-ping-down.txt": false} {
 			require.Equal(t, []Controller{{Role: "primary", Host: "ctl", Up: up}}, parsed(t, ParsePing, string(fixture(t, version, file))))

@@ -3,6 +3,7 @@ package slurm
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,15 +33,46 @@ type Node struct {
 // field but Reason, Comment and Extra is read between there and the free text at the
 // end of the line. There Reason is taken to run to the last " [user@time]"
 // before a known key, so a reason cannot forge a comment.
-func ParseNodes(out []byte) ([]Node, error) {
-	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", parseNode)
-	var partitions []string // of the node before, which are mostly those of the next
-	for i := range nodes {
-		if nodes[i].keepApart(); !slices.Equal(nodes[i].Partitions, partitions) {
-			partitions = cloneAll(nodes[i].Partitions)
-		}
-		nodes[i].Partitions = partitions
+func ParseNodes(out []byte) ([]Node, error) { return new(NodeRows).Parse(out) }
+
+// NodeRows reads the same nodes again and again, and a row that is the same as the last
+// time only once. It is not safe for concurrent use.
+type NodeRows struct {
+	seed maphash.Seed
+	last []nodeRow // in the order of the output
+}
+
+// nodeRow is a node and its row's hash, of 64 bits by a secret of the process.
+type nodeRow struct {
+	hash uint64
+	Node
+}
+
+// Parse reads what ParseNodes does.
+func (r *NodeRows) Parse(out []byte) ([]Node, error) {
+	if r.last == nil {
+		r.seed = maphash.MakeSeed()
 	}
+	now := make([]nodeRow, 0, len(r.last))
+	var partitions []string // of the node before, which are mostly those of the next
+	nodes, err := readShown("scontrol show nodes", out, "No nodes in the system", "NodeName", func(line string) (Node, UnreadRow, error) {
+		hash := maphash.String(r.seed, line)
+		if at := len(now); at < len(r.last) && r.last[at].hash == hash {
+			now, partitions = append(now, r.last[at]), r.last[at].Partitions
+			return now[at].Node, UnreadRow{Kind: NodeRow, Name: now[at].Name}, nil
+		}
+		node, known, err := parseNode(line)
+		if err != nil {
+			return node, known, err
+		}
+		if node.keepApart(); !slices.Equal(node.Partitions, partitions) {
+			partitions = cloneAll(node.Partitions)
+		}
+		node.Partitions = partitions
+		now = append(now, nodeRow{hash, node})
+		return node, known, nil
+	})
+	r.last = now
 	var unread Unread
 	if errors.As(err, &unread) {
 		named := map[string]bool{}

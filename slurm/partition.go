@@ -22,6 +22,9 @@ type Partition struct {
 	PowerDownOnIdle bool
 	// MinNodes and MaxNodes are the fewest and the most nodes of a job; 0 for no limit.
 	MinNodes, MaxNodes int
+	// Tier is its PriorityTier: of the partitions that a job names, Slurm tries those of the
+	// higher first.
+	Tier int
 	// Restricts is the setting by which it takes some jobs only, such as AllowGroups,
 	// that cannot be told of a job by its row; "" for none.
 	Restricts string
@@ -61,6 +64,7 @@ func parsePartition(line string) (partition Partition, known UnreadRow, err erro
 		PowerDownOnIdle: wordAfter(line, "PowerDownOnIdle") == "YES",
 		MinNodes:        numberOr0(wordAfter(line, "MinNodes")),
 		MaxNodes:        maxNodes(wordAfter(line, "MaxNodes")),
+		Tier:            numberOr0(wordAfter(line, "PriorityTier")),
 		Restricts:       restriction(line),
 		ResumeTimeout:   parseSeconds(wordAfter(line, "ResumeTimeout")),
 		SuspendTime:     parseSeconds(wordAfter(line, "SuspendTime")),

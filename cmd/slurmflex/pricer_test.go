@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"slurmflex/config"
 	"slurmflex/flex/view"
 )
 
@@ -18,7 +19,7 @@ func TestANodesetHasThePriceThatThePriceFileHasNow(t *testing.T) {
 	core, log := observer.New(zap.WarnLevel)
 	p := &pricer{path: w.path("prices.yaml"), log: zap.New(core)}
 	price := func() *view.Price {
-		v := view.View{NodeSets: []view.NodeSet{{Name: "a3", Machine: "a3-highgpu-8g"}, {Name: "g2", Machine: "g2-standard-4"}}}
+		v := view.View{NodeSets: []view.NodeSet{{Name: "a3", Capacity: config.FlexStart, Machine: "a3-highgpu-8g"}, {Name: "g2", Capacity: config.FlexStart, Machine: "g2-standard-4"}}}
 		p.fill(&v)
 		assert.Nil(t, v.NodeSets[1].Price, "the file has none")
 		return v.NodeSets[0].Price

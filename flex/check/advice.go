@@ -49,9 +49,12 @@ func (a *adviser) advises(key string) bool {
 // slurmd's registration.
 const quickestBoot = 2 * time.Minute
 
-// flex is about the dws_flex block of a nodeset.
+// flex is about how the nodes of a nodeset are provisioned.
 func (a *adviser) flex(set *config.NodeSet) {
-	block := "nodeset." + set.Name + ".dws_flex."
+	block, ends := "nodeset."+set.Name+".dws_flex.", "its lease ends"
+	if set.Flex.Capacity.AtOnce() {
+		block, ends = "nodeset."+set.Name+".", "somebody deletes it"
+	}
 	if set.Flex.UseJobDuration && set.Flex.JobDurationMargin == 0 {
 		a.advise(block+"job_duration_margin",
 			"the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
@@ -79,7 +82,7 @@ func (a *adviser) flex(set *config.NodeSet) {
 		a.advise(block+"boot_timeout", "%.0f s is shorter than a GPU machine takes to boot, so its node would be powered down again; set this to 1800", t.Seconds())
 	}
 	if set.Flex.BootTimeout == 0 {
-		a.advise(block+"boot_timeout", "a machine that never boots costs money until its lease ends; set this to 1800 or remove it")
+		a.advise(block+"boot_timeout", "a machine that never boots costs money until %s; set this to 1800 or remove it", ends)
 	}
 }
 

@@ -123,12 +123,15 @@ func (j *judge) template(set *config.NodeSet) {
 		j.unread(key, t.Err, "give an existing template that the credentials may read")
 		return
 	}
-	if set.Flex.UseBulkInsert {
-		return // which says these things itself
-	}
 	wrong := t.Is.Contradictions()
+	if set.Flex.UseBulkInsert { // which says these things itself
+		wrong = t.Is.Excludes(set.Flex.Capacity.Model())
+	}
 	for _, text := range wrong {
 		j.say(Fault, key, "%s", text)
+	}
+	if set.Flex.UseBulkInsert {
+		return
 	}
 	if len(wrong) == 0 && t.Is.MaxRun < set.Flex.MaxRunDuration {
 		j.say(Advice, "nodeset."+set.Name+".dws_flex.max_run_duration",

@@ -48,8 +48,9 @@ type Estimate struct {
 // history that says.
 func (s *Samples) For(r Request, now history.Time) (Estimate, bool) {
 	var widest Estimate
+	like := make([]Sample, 0, len(s.all))
 	for _, reach := range reaches {
-		e := s.of(r, reach, now)
+		e := s.of(r, reach, now, like)
 		if e.Granted > widest.Granted {
 			widest = e
 		}
@@ -60,10 +61,9 @@ func (s *Samples) For(r Request, now history.Time) (Estimate, bool) {
 	return widest, widest.Granted >= least
 }
 
-// of is the estimate by the waits of one reach.
-func (s *Samples) of(r Request, reach reach, now history.Time) Estimate {
+// of is the estimate by the waits of one reach, for which there is room in like.
+func (s *Samples) of(r Request, reach reach, now history.Time, like []Sample) Estimate {
 	e := Estimate{Like: s.says(reach, r)}
-	var like []Sample
 	since := now - history.Time(reach.days*24*3600)
 	for _, sample := range s.all {
 		if sample.Begun < since || !sample.sameSet && !reach.anySet ||

@@ -81,14 +81,17 @@ func (l *ledger) begin(nodeset string) {
 	}
 }
 
-// lose counts the machines that two looks in a row found gone under a job: a list
-// may be wrong once.
+// lose counts the machines that are lost to a job for certain, or that two looks in a row
+// found so: a list may be wrong once.
 func (l *ledger) lose(losses []plan.Loss) {
 	now := map[string]int{}
 	for _, loss := range losses {
 		for _, name := range loss.Nodes {
 			now[name] = l.lost[name] + 1
-			if now[name] == 2 {
+			if loss.Certain {
+				now[name] = 2
+			}
+			if now[name] == 2 && l.lost[name] < 2 {
 				l.losses.WithLabelValues(loss.NodeSet, string(loss.Cause)).Inc()
 			}
 		}

@@ -415,6 +415,10 @@ func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
 	w.Saw(w.snap, lost)
 	w.Saw(w.snap, lost)
 	assert.Equal(t, 2.0, count())
+	lost.Losses[0].Certain, lost.Losses[0].Nodes = true, []string{"alpha-a3-2"}
+	w.Saw(w.snap, lost)
+	w.Saw(w.snap, lost)
+	assert.Equal(t, 3.0, count(), "what two passes have found needs no other look")
 }
 
 func TestQuotasAreThoseThatWereReadLast(t *testing.T) {

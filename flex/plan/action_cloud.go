@@ -122,10 +122,15 @@ type BulkInsert struct {
 
 func (a BulkInsert) About() Subject { return a.about("bulk_insert", a.Spec.Instances...) }
 func (a BulkInsert) String() string {
-	if a.Spec.Duration == 0 {
-		return fmt.Sprintf("insert %s in %s (%s)", counted(a.Spec.Instances), a.Spec.Region, a.Spec.Model)
+	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, lasting(a.Spec))
+}
+
+// lasting is how long the instances of a bulk insert last.
+func lasting(spec mig.BulkSpec) string {
+	if spec.Duration == 0 {
+		return fmt.Sprintf("no fixed time (%s)", spec.Model)
 	}
-	return fmt.Sprintf("insert %s in %s for %s", counted(a.Spec.Instances), a.Spec.Region, clock(a.Spec.Duration))
+	return clock(spec.Duration)
 }
 
 // DeleteVMs deletes instances of ours that no group made.

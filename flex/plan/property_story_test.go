@@ -201,7 +201,7 @@ func (w *world) drawMaker(t *rapid.T) mig.Instance {
 	case 1:
 		in.Group = "somebody-elses"
 	case 2:
-		in.Stamp = drawStamp(t, "bulk", 1)
+		in.Stamp = drawStamp(t, pick(t, "inserted in", "bulk", "spot"), 1)
 	}
 	return in
 }
@@ -213,7 +213,7 @@ func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
 		in.Zone = europe + "-b"
 	}
 	if in.Group == "" && in.Stamp == (mig.Stamp{}) && !rarely(t, "without labels") {
-		in.Stamp = drawStamp(t, "bulk", 1)
+		in.Stamp = drawStamp(t, pick(t, "inserted in", "bulk", "spot"), 1)
 	}
 	in.Status = pick(t, "status", statuses...)
 	in.Created = drawAge(t)
@@ -222,6 +222,9 @@ func (w *world) drawInstance(t *rapid.T, name string, in mig.Instance) {
 		in.Maintained = noon.Add(time.Duration(upTo(t, "begins in", 3)) * 4 * time.Minute)
 	}
 	in.Model = mig.FlexStart
+	if set, _, known := w.cfg.Find(name); known && set.Flex != nil {
+		in.Model = set.Flex.Capacity.Model()
+	}
 	if rarely(t, "standard") {
 		in.Model = mig.Standard
 	}

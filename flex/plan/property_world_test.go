@@ -18,13 +18,13 @@ import (
 )
 
 // house has nodesets of every kind: of whole jobs, of single nodes with static
-// ones, placed close together, inserted in bulk, and one that is not ours.
+// ones, placed close together, inserted in bulk, of Spot capacity, and one that is not ours.
 const house = `
 slurm_cluster_name: alpha
 project: demo
 partitions:
-  train: {enable_job_exclusive: true, partition_nodeset: [a3, one, near, bulk]}
-  shared: {partition_nodeset: [a3, one, bulk, cpu]}
+  train: {enable_job_exclusive: true, partition_nodeset: [a3, one, near, bulk, spot]}
+  shared: {partition_nodeset: [a3, one, bulk, spot, cpu]}
 nodeset:
   a3: {node_count_dynamic_max: 6, instance_template: projects/demo/global/instanceTemplates/a3,
     subnetwork: &us projects/demo/regions/us-central1/subnetworks/default,
@@ -37,6 +37,8 @@ nodeset:
     dws_flex: {max_run_duration: 43200}}
   bulk: {node_count_dynamic_max: 2, instance_template: projects/demo/global/instanceTemplates/bulk, subnetwork: *us,
     zone_policy_allow: [us-central1-a], dws_flex: {use_bulk_insert: true}}
+  spot: {node_count_static: 1, node_count_dynamic_max: 2, instance_template: projects/demo/global/instanceTemplates/spot, subnetwork: *us,
+    zone_policy_allow: [us-central1-a, us-central1-b], capacity: spot}
   cpu: {node_count_dynamic_max: 2}
 `
 
@@ -302,10 +304,15 @@ func (w *world) drawMemory(t *rapid.T) {
 			}
 		}
 	}
-	w.Missed = map[string]bool{}
+	for _, j := range inOrder(w.jobs) {
+		if rarely(t, "refused at once") {
+			w.Refused[memo.JobGroup(cluster, "spot", j.ID, 0)] = plan.Refusal{Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1}
+		}
+	}
+	w.Missed, w.Preempted = map[string]bool{}, map[string]bool{}
 	for _, n := range inOrder(w.nodes) {
 		if rapid.Bool().Draw(t, "missed") {
-			w.Missed[n.Name] = true
+			w.Missed[n.Name], w.Preempted[n.Name] = true, rapid.Bool().Draw(t, "pre-empted")
 		}
 	}
 	w.unread = map[uint32]bool{}

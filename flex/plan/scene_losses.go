@@ -18,6 +18,7 @@ type Loss struct {
 	Nodes   []string
 	Jobs    []uint32 // the most important first
 	Cause   LossCause
+	Certain bool      // two passes have found it so
 	Ended   time.Time // the lease, or when maintenance began, if that is the cause
 }
 
@@ -121,14 +122,14 @@ func (s *scene) losses() (losses []Loss) {
 		if cause == "" || m.owner() == nil {
 			continue
 		}
-		l := Loss{NodeSet: m.set.Name, Region: m.set.Region, Nodes: []string{m.Name}, Cause: cause, Ended: ended}
+		l := Loss{NodeSet: m.set.Name, Region: m.set.Region, Nodes: []string{m.Name}, Cause: cause, Certain: s.isLost(m), Ended: ended}
 		for _, j := range m.jobs {
 			if j.State != slurm.JobCompleting {
 				l.Jobs = append(l.Jobs, j.ID)
 			}
 		}
 		at := slices.IndexFunc(losses, func(k Loss) bool {
-			return k.NodeSet == l.NodeSet && k.Cause == cause && k.Ended.Equal(ended) && slices.Equal(k.Jobs, l.Jobs)
+			return k.NodeSet == l.NodeSet && k.Cause == cause && k.Certain == l.Certain && k.Ended.Equal(ended) && slices.Equal(k.Jobs, l.Jobs)
 		})
 		if at < 0 {
 			losses = append(losses, l)

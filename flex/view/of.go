@@ -204,18 +204,25 @@ func (b *builder) machineType(set *config.NodeSet) string {
 
 // states puts the nodeset's nodes together that Slurm shows alike.
 func (b *builder) states(set *config.NodeSet) []Nodes {
-	alike := map[Nodes][]string{}
-	for _, n := range b.snap.Nodes {
-		if b.cfg.FlexSetOf(n.Name) != set {
-			continue
+	type look struct {
+		static     bool
+		state      slurm.State
+		reason, by string
+	}
+	alike := map[look][]string{}
+	for i := range b.snap.Nodes {
+		n := &b.snap.Nodes[i]
+		if in, index, _ := b.cfg.Find(n.Name); in == set {
+			key := look{set.IsStatic(index), n.State, n.Reason, n.ReasonBy}
+			alike[key] = append(alike[key], n.Name)
 		}
-		key := Nodes{Static: b.isStatic(n.Name), State: Word(n.State), Slurm: n.State.String(), Reason: n.Reason, ReasonBy: n.ReasonBy}
-		alike[key] = append(alike[key], n.Name)
 	}
 	all := []Nodes{}
 	for key, names := range alike {
-		key.Nodes, key.Count = slurm.Fold(names), len(names)
-		all = append(all, key)
+		all = append(all, Nodes{
+			Nodes: slurm.Fold(names), Count: len(names), Static: key.static,
+			State: Word(key.state), Slurm: key.state.String(), Reason: key.reason, ReasonBy: key.by,
+		})
 	}
 	slices.SortFunc(all, func(a, b Nodes) int {
 		return cmp.Or(cmp.Compare(a.State, b.State), cmp.Compare(a.Nodes, b.Nodes))

@@ -176,16 +176,15 @@ func (b *builder) leases(lost map[string]bool) []Row {
 			continue
 		}
 		for _, in := range machines {
-			key := likeness{
-				region: in.Region, zone: in.Zone, group: in.Group, state: b.stateOf(*in),
-				ends: second(in.Until()), static: b.isStatic(name), lease: b.askedFor(*in),
-			}
+			key := likeness{region: in.Region, zone: in.Zone, group: in.Group, ends: second(in.Until()), lease: b.askedFor(in)}
 			if !in.Until().Equal(in.Terminates) {
 				key.maintained = key.ends
 			}
-			if set := b.cfg.FlexSetOf(name); set != nil {
+			set, index, known := b.cfg.Find(name)
+			if key.static = known && set.IsStatic(index); known && set.Flex != nil {
 				key.nodeset = set.Name
 			}
+			key.state = b.stateOf(in, key.nodeset != "")
 			for i, j := range b.holders[name] {
 				if i == 0 {
 					key.job = j.ID
@@ -224,7 +223,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 
 // askedFor is the lease that a machine was asked for with; 0 if no request on
 // record says so.
-func (b *builder) askedFor(in mig.Instance) (lease time.Duration) {
+func (b *builder) askedFor(in *mig.Instance) (lease time.Duration) {
 	for _, r := range b.requests(in.Region, in.Group) {
 		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled {
 			lease = r.Duration
@@ -265,12 +264,13 @@ func firstOf(hostlist string) string {
 	return names[0]
 }
 
-func (b *builder) stateOf(in mig.Instance) State {
-	node, known := b.nodes[in.Name]
+// stateOf is the state of a machine whose name is that of a node of ours, or is not.
+func (b *builder) stateOf(in *mig.Instance, named bool) State {
+	node := b.nodes[in.Name]
 	switch {
 	case in.Leaving():
 		return Leaving
-	case !known || b.cfg.FlexSetOf(in.Name) == nil:
+	case node == nil || !named:
 		return Stranded
 	}
 	return stateOf(Word(node.State))

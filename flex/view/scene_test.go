@@ -55,6 +55,12 @@ slurmflex:
   max_active_requests: 2
 `
 
+// spot has nodeset a3 be of Spot capacity.
+func (s *scene) spot() {
+	flex := s.cfg.FlexSetOf("alpha-a3-0").Flex
+	flex.Capacity, flex.MaxRunDuration, flex.UseJobDuration, flex.UseBulkInsert = config.Spot, 0, false, true
+}
+
 const (
 	us     = "us-central1"
 	europe = "europe-west4"

@@ -104,6 +104,21 @@ var stories = []struct {
 		s.waiting(812, "alpha-a3-0")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 	}, "812"},
+	{"a job whose Spot machines are requested", func(s *scene) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job whose Spot machines were refused", func(s *scene) {
+		s.spot()
+		s.waiting(812, "alpha-a3-[0-1]")
+		s.snap.Refused = map[string]plan.Refusal{"alpha-a3-job-812": {Cause: mig.CauseCapacity, Message: "503 ZONE_RESOURCE_POOL_EXHAUSTED: no", At: noon.Add(-10 * time.Second), Times: 1}}
+	}, "812"},
+	{"a job that runs on a Spot machine", func(s *scene) {
+		s.spot()
+		s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
+		s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
+		s.snap.Instances = []mig.Instance{{
+			Name: "alpha-a3-2", Zone: us + "-a", Region: us, Status: "RUNNING", Model: mig.Spot, Created: noon.Add(-time.Hour),
+			Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 813},
+		}}
+	}, "813"},
 	{"a job whose machines are gone", func(s *scene) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")

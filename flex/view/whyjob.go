@@ -312,7 +312,7 @@ func (t *teller) cause(r Row) string {
 			return request.Cause
 		}
 	}
-	return ""
+	return r.Cause // of what left no request
 }
 
 // otherPartitions are the alternatives to a nodeset that have as many nodes to

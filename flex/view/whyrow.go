@@ -85,7 +85,11 @@ func (t *teller) asked(r Row) string {
 	if set, ok := t.NodeSet(r.NodeSet); ok && set.Machine != "" {
 		machine = set.Machine + " machine"
 	}
-	return fmt.Sprintf("%s (%s) for %s", Count(r.Count, machine), r.Nodes, r.Lease.Limit())
+	lasts := "for " + r.Lease.Limit()
+	if t.atOnce(r) {
+		lasts = "without a lease"
+	}
+	return fmt.Sprintf("%s (%s) %s", Count(r.Count, machine), r.Nodes, lasts)
 }
 
 // requested says when a row's live request was made, and of what.
@@ -93,11 +97,21 @@ func (t *teller) requested(r Row) {
 	t.fact("Requested at %s: %s, in request %s/%s.", t.on(t.live(r).CreatedAt), t.asked(r), r.Group, r.Request)
 }
 
+// atOnce reports whether the row's machines are of capacity that comes at once, and have
+// no lease.
+func (t *teller) atOnce(r Row) bool {
+	set, known := t.NodeSet(r.NodeSet)
+	return known && set.Capacity.AtOnce()
+}
+
 func (t *teller) asking(r Row) {
-	if r.Request == "" {
+	switch {
+	case t.atOnce(r):
+		t.lead("slurmflex is requesting %s. Google gives them within a minute or so, or refuses.", t.asked(r))
+	case r.Request == "":
 		t.lead("slurmflex is about to request %s. Google then checks the request, which takes a minute or two, and queues it.", t.asked(r))
 		t.fact("The request will be in group %s.", r.Group)
-	} else {
+	default:
 		t.lead("Google is checking the request, which takes a minute or two, and then queues it.")
 		t.requested(r)
 	}
@@ -261,11 +275,12 @@ func (t *teller) machine(r Row) {
 		text = strings.Replace(text, " and Slurm", ", and Slurm", 1)
 	}
 	t.lead("%s.", text)
-	if r.EndsAt.IsZero() {
+	if r.EndsAt.IsZero() && !t.atOnce(r) {
 		t.fact("Compute does not show yet when the lease ends.")
 		return
 	}
 	switch {
+	case r.EndsAt.IsZero():
 	case !r.Maintain.IsZero():
 		t.fact("Google maintains the %s from %s on, and then stops the %s, even if jobs are still running. No job is started that would not be done by then.",
 			r.one("host", "hosts"), t.on(r.Maintain), r.one("machine", "machines"))

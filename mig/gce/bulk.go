@@ -109,19 +109,17 @@ func bulkBody(b mig.BulkSpec) *computepb.BulkInsertInstanceResource {
 	}
 }
 
-// scheduling has machines deleted that end: by their lease, by pre-emption, or by a
-// failure of their host. Source: Compute's pages "Spot VMs" and "Limit the run time of a VM".
+// scheduling has machines deleted that end by their lease or by pre-emption, and none
+// started again whose host has failed. What maintenance does to a standard one its template
+// says: not every machine type may be terminated by it. Source: Compute's pages "Spot VMs"
+// and "Limit the run time of a VM"; the fake's refusal of e2 with TERMINATE.
 func scheduling(b mig.BulkSpec) *computepb.Scheduling {
-	s := &computepb.Scheduling{
-		ProvisioningModel: proto.String(b.Model),
-		OnHostMaintenance: proto.String("TERMINATE"),
-		AutomaticRestart:  proto.Bool(false),
+	s := &computepb.Scheduling{ProvisioningModel: proto.String(b.Model), AutomaticRestart: proto.Bool(false)}
+	if b.Model != mig.Standard {
+		s.InstanceTerminationAction, s.OnHostMaintenance = proto.String("DELETE"), proto.String("TERMINATE")
 	}
 	if b.Duration > 0 {
 		s.MaxRunDuration = &computepb.Duration{Seconds: proto.Int64(int64(b.Duration / time.Second))}
-	}
-	if b.Model != mig.Standard {
-		s.InstanceTerminationAction = proto.String("DELETE")
 	}
 	return s
 }

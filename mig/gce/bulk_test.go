@@ -219,7 +219,7 @@ func TestADeletionThatIsRefusedInItsOperationIsAnError(t *testing.T) {
 
 func TestABulkInsertSaysWhatItsCapacityPrescribes(t *testing.T) {
 	for model, want := range map[string]string{
-		mig.Standard: `{"provisioningModel":"STANDARD","onHostMaintenance":"TERMINATE","automaticRestart":false}`,
+		mig.Standard: `{"provisioningModel":"STANDARD","automaticRestart":false}`,
 		mig.Spot:     `{"provisioningModel":"SPOT","instanceTerminationAction":"DELETE","onHostMaintenance":"TERMINATE","automaticRestart":false}`,
 	} {
 		b, api := testBulk("us-central1-b"), answers(ok(done))

@@ -103,6 +103,12 @@ var rules = []rule{
 		"forbidden", "accessNotConfigured", "insufficientPermissions", "authError",
 	}, cause: mig.CausePermission},
 
+	// A reservation that is full: what consumes it may go.
+	{
+		codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, says: "does not have available resources",
+		wants: []intent{creating}, cause: mig.CauseCapacity,
+	},
+
 	// Who creates meets an organization's policy, who ends meets a state.
 	{codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, wants: []intent{creating}, cause: mig.CauseConfig},
 	{codes: []string{"CONDITION_NOT_MET", "conditionNotMet"}, cause: mig.CauseConflict},

@@ -44,6 +44,7 @@ func TestEveryKnownFaultHasItsCause(t *testing.T) {
 		{"insert operation", fault{0, "INVALID_GPU_TYPE", "", nil}, creating, mig.CauseConfig},
 		{"insert operation", fault{0, "PERMISSION_DENIED", "", nil}, creating, mig.CausePermission},
 		{"insert operation, organization's policy", fault{0, "CONDITION_NOT_MET", "Constraint constraints/compute.requireShieldedVm violated", nil}, creating, mig.CauseConfig},
+		{"insert operation, full reservation", fault{0, "CONDITION_NOT_MET", "Reservation 'h100s' does not have available resources for the request.", nil}, creating, mig.CauseCapacity},
 		{"insert operation", fault{0, "QUEUING_INFEASIBLE_NO_CAPACITY", "Could not create a queued resource due to insufficient capacity.", nil}, creating, mig.CauseCapacity},
 		{"insert operation", fault{0, "AGGREGATE_RESERVATION_NOT_EXIST", "Queued Resource Manager is not supported in this zone. Try different locations.", nil}, creating, mig.CauseConfig},
 		{"insert operation", fault{0, "UNSUPPORTED_OPERATION", "Requests without accelerators are not supported.", nil}, creating, mig.CauseConfig},

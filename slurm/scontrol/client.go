@@ -46,6 +46,9 @@ type Client struct {
 	slotsOnce sync.Once
 	slots     chan struct{}
 	lengths   sync.Map // of what each kind of command last printed, by its name
+
+	nodesMu sync.Mutex
+	nodes   slurm.NodeRows
 }
 
 // Nodes lists all nodes, those of hidden partitions too.
@@ -54,7 +57,9 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseNodes(out)
+	c.nodesMu.Lock()
+	defer c.nodesMu.Unlock()
+	return c.nodes.Parse(out)
 }
 
 // NodesNamed lists only these nodes, of which there is at least one. One that Slurm does

@@ -46,6 +46,15 @@ func FlexTemplate(name, machineType string) *compute.InstanceTemplate {
 	}
 }
 
+// PlainTemplate is a template that says nothing of how its instances are provisioned,
+// but that maintenance ends them, which GPUs demand.
+func PlainTemplate(name, machineType string) *compute.InstanceTemplate {
+	spec := FlexTemplate(name, machineType)
+	spec.Properties.Scheduling = &compute.Scheduling{OnHostMaintenance: "TERMINATE"}
+	spec.Properties.ReservationAffinity = nil
+	return spec
+}
+
 // AddTemplate puts a template in place at once, without a call of the API: in
 // a region, or a global one if region is empty. It returns the template's path.
 func (s *Server) AddTemplate(region string, spec *compute.InstanceTemplate) (path string, err error) {

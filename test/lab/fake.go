@@ -30,7 +30,7 @@ func (l *Lab) startFake() {
 		"--boot-command", l.path("bin/boot"), "--delete-command", l.path("bin/delete"), "--key", l.key(),
 	}
 	for _, set := range append([]NodeSet{{Name: "a3", Machine: "a3-megagpu-8g"}, {Name: "g2", Machine: "g2-standard-48"}}, l.NodeSets...) {
-		if set.Machine != "" {
+		if set.Machine != "" && set.Capacity == "" {
 			args = append(args, "--template", set.Name+"="+set.Machine+"@us-central1")
 		}
 	}
@@ -39,6 +39,11 @@ func (l *Lab) startFake() {
 		must.Do(fmt.Errorf("%w; see %s", err, log.Name()))
 	}
 	l.fake, l.Endpoint = fake, fake.Endpoint
+	for _, set := range l.NodeSets {
+		if set.Capacity != "" {
+			must.Do(l.Create(context.Background(), "instanceTemplates", fakegce.PlainTemplate(set.Name, set.Machine)))
+		}
+	}
 	if l.cred != nil {
 		must.Do(os.Chown(l.key(), int(l.cred.Uid), int(l.cred.Gid)))
 	}

@@ -42,6 +42,7 @@ func trials() []trial {
 		{"one job of 4", (*bench).oneJobOf4},
 		{"100 jobs of 1", (*bench).hundredJobs},
 		{"100 jobs on 10 kept machines", (*bench).hundredJobsOnKept},
+		{"100 jobs fall back", (*bench).hundredJobsFallBack},
 		{"one job of 1000", (*bench).oneJobOf1000},
 		{"one job of 5000", (*bench).oneJobOf5000},
 		{"steady pass", (*bench).steadyPass},
@@ -87,6 +88,7 @@ type setting struct {
 	cloud    fakegce.Options
 	room     int           // for machines of a region; 0: for all
 	keep     time.Duration // keep_idle; 0: machines go with their jobs
+	kinds    []string      // of the regions' capacity; nil: all have flex-start
 	front    func(http.Handler) http.Handler
 }
 
@@ -118,17 +120,24 @@ func (b *bench) newHost(s setting) *host {
 			text := site.TextOf(places, s.nodes, fmt.Sprintf("  interval: %s\n  api_calls_per_second: %d\n  compute_endpoint: %s\n  run_dir: %s\n  state_dir: %s\n"+
 				"  log_file: %s\n  http_address: %s\nslurm_bin_dir: %s\n",
 				s.interval, s.rate, w.endpoint, w.path("run"), w.path("history"), w.path("slurmflex.log"), w.page, w.path("bin")))
-			if s.keep == 0 {
-				return text
+			if s.keep > 0 {
+				text = strings.Replace(text, "use_job_duration: true, job_duration_margin: 600", fmt.Sprintf("keep_idle: %.0f", s.keep.Seconds()), 1)
 			}
-			return strings.Replace(text, "use_job_duration: true, job_duration_margin: 600", fmt.Sprintf("keep_idle: %.0f", s.keep.Seconds()), 1)
+			for _, kind := range s.kinds {
+				text = strings.Replace(text, site.FlexBlock, "capacity: "+kind, 1)
+			}
+			return text
 		},
 	})
 	for name, from := range map[string]string{"resume": b.scripts, "slurmflex-hook": b.build, "slurmflex": b.build} {
 		must.Do(os.Symlink(filepath.Join(from, name), h.path(name)))
 	}
 	for _, p := range places {
-		must.Get(h.cloud.AddTemplate(p.Region, fakegce.FlexTemplate(site.NodeSet, site.Machine)))
+		template := fakegce.FlexTemplate
+		if s.kinds != nil {
+			template = fakegce.PlainTemplate
+		}
+		must.Get(h.cloud.AddTemplate(p.Region, template(site.NodeSet, site.Machine)))
 		must.Do(h.cloud.SetQuota(p.Region, "ACTIVE_RESIZE_REQUESTS", site.ActiveRequests))
 		if s.room != 0 {
 			h.cloud.SetCapacity(p.Zone, site.Machine, s.room)

@@ -28,6 +28,9 @@ func (p Place) Nodes(n int) []string {
 	return names
 }
 
+// FlexBlock is how the nodes are provisioned.
+const FlexBlock = "dws_flex: {use_job_duration: true, job_duration_margin: 600, max_attempts: 1}"
+
 // TextOf is the configuration of a cluster of so many nodes in each place. More are
 // further lines of its slurmflex section.
 func TextOf(places []Place, nodes int, more string) string {
@@ -40,8 +43,8 @@ func TextOf(places []Place, nodes int, more string) string {
     instance_template: projects/%s/regions/%s/instanceTemplates/%[5]s
     subnetwork: projects/%[3]s/regions/%[4]s/subnetworks/default
     zone_policy_allow: [%[6]s]
-    dws_flex: {use_job_duration: true, job_duration_margin: 600, max_attempts: 1}
-`, p.NodeSet, nodes, Project, p.Region, NodeSet, p.Zone)
+    %[7]s
+`, p.NodeSet, nodes, Project, p.Region, NodeSet, p.Zone, FlexBlock)
 	}
 	return fmt.Sprintf("slurm_cluster_name: %s\nproject: %s\npartitions:\n%snodeset:\n%sslurmflex:\n  max_active_requests: %d\n%s",
 		Cluster, Project, &partitions, &sets, ActiveRequests, more)

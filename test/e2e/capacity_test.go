@@ -1,0 +1,64 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// mixed is a cluster with job_submit.lua, whose partitions spot and demand have machines
+// that come at once, and whose flex nodesets let a job go after a minute.
+func mixed(t *testing.T) *lab.Lab {
+	t.Helper()
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "fallback_after: 60", NodeSets: []lab.NodeSet{
+		{Name: "spot", Machine: "a3-highgpu-8g", Size: 2, Capacity: "spot"},
+		{Name: "demand", Machine: "a3-highgpu-8g", Size: 2, Capacity: "on_demand"},
+	}})
+	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l, "job_submit"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(l.Conf(), []byte(readFile(l.Conf())+"\nJobSubmitPlugins=lua\n"), 0o644))
+	reconfigure(t, l)
+	return l
+}
+
+// modelCapacity gives each zone room for so many machines of a provisioning model.
+func modelCapacity(t *testing.T, l *lab.Lab, model string, count int) {
+	t.Helper()
+	tell(t, l, "capacity", map[string]any{"zone": "", "machineType": "", "model": model, "count": count})
+}
+
+// Flex-start gives nothing, Spot has nothing, on-demand has machines.
+func TestAJobGoesFromFlexStartBySpotToOnDemand(t *testing.T) {
+	l := mixed(t)
+	modelCapacity(t, l, "FLEX_START", 0)
+	modelCapacity(t, l, "SPOT", 0)
+	id := submit(t, l, "-p", "train,spot,demand", "-N2", "--time=15")
+	awaitRequest(t, l, "alpha-a3-job-"+id)
+	awaitJob(t, l, 3*time.Minute, id, "Partition", "demand")
+	awaitCompleted(t, l, id)
+	assert.Equal(t, "demand", jobField(t, l, id, "Partition"))
+	assert.Regexp(t, `\[partitions train,spot,demand; moved to demand after .* in spot at `, jobField(t, l, id, "AdminComment"))
+	awaitNothingLeft(t, l)
+}
+
+func TestAJobWhoseSpotMachineIsPreemptedRunsElsewhereByItsList(t *testing.T) {
+	l := mixed(t)
+	modelCapacity(t, l, "FLEX_START", 0)
+	id := submitScript(t, l, "sleep 600", "-p", "spot,demand", "-N1", "--time=15")
+	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
+	node := jobField(t, l, id, "NodeList")
+	modelCapacity(t, l, "SPOT", 0)
+	tell(t, l, "vms/"+node+"/preempt", nil)
+	awaitJob(t, l, 3*time.Minute, id, "Partition", "demand")
+	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
+	assert.Contains(t, metrics(t, l), `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} 1`+"\n")
+	cancelForGood(t, l, id)
+}

@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,9 +15,9 @@ import (
 )
 
 // falling is a cluster in which jobs move on after a minute, with job_submit.lua.
-func falling(t *testing.T, sets ...lab.NodeSet) *lab.Lab {
+func falling(t *testing.T) *lab.Lab {
 	t.Helper()
-	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "fallback_after: 60", NodeSets: sets})
+	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "fallback_after: 60"})
 	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l, "job_submit"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(l.Conf(), []byte(readFile(l.Conf())+"\nJobSubmitPlugins=lua\n"), 0o644))
@@ -73,35 +72,4 @@ func TestAJobDoesNotMoveWhereItCouldNotHaveRun(t *testing.T) {
 		cancelForGood(t, l, id)
 		update(t, l, "partitionname=fixed", "maxtime=60", "allowgroups=ALL")
 	}
-}
-
-func TestANodesetWithoutCapacityRestsSoThatJobsGoElsewhereAtOnce(t *testing.T) {
-	const machine, rest = "g2-standard-4", "slurmflex-alpha.rest-spot"
-	l := falling(t, lab.NodeSet{Name: "spot", Machine: machine, Size: 2, Capacity: "spot"},
-		lab.NodeSet{Name: "demand", Machine: machine, Size: 4, Capacity: "on_demand"})
-	room := func(count int) {
-		tell(t, l, "capacity", map[string]any{"zone": "", "machineType": machine, "model": "SPOT", "count": count})
-	}
-	reservation := func() string { return ask(t, l, "scontrol", "-o", "show", "reservation") }
-	room(0)
-	first := submit(t, l, "-p", "spot,demand", "-N1", "--time=15")
-	awaitJob(t, l, 3*time.Minute, first, "Partition", "demand")
-	assert.Equal(t, "1", jobField(t, l, first, "Restarts"))
-	await(t, time.Minute, "all its nodes to rest", func() bool {
-		return strings.Contains(reservation(), rest) && strings.Contains(reservation(), "Nodes=alpha-spot-[0-1] ")
-	})
-
-	second := submit(t, l, "-p", "spot,demand", "-N1", "--time=15")
-	awaitJob(t, l, 30*time.Second, second, "Partition", "demand")
-	only := submit(t, l, "-p", "spot", "-N1", "--time=15")
-	awaitWhy(t, l, only, `Nodeset spot is resting until .* because there was no capacity`)
-	awaitCompleted(t, l, second)
-	assert.Equal(t, "0", jobField(t, l, second, "Restarts"))
-
-	room(2)
-	update(t, l, "nodename=alpha-spot-1", "state=power_up")
-	await(t, time.Minute, "the rest to end", func() bool { return !strings.Contains(reservation(), rest) })
-	awaitCompleted(t, l, only)
-	awaitCompleted(t, l, first)
-	awaitNothingLeft(t, l)
 }

@@ -203,7 +203,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 		return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
 	case plan.CreateReservation:
-		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start}
+		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts}
 		return r.Scheduler.CreateReservation(ctx, spec)
 	case plan.SetReservation:
 		return r.Scheduler.SetReservationNodes(ctx, a.Name, a.Nodes)
@@ -269,6 +269,7 @@ func (r *Reconciler) bulkInsert(ctx context.Context, a plan.BulkInsert) error {
 		r.made.forget("", "", a.Spec.Instances)
 	}
 	r.noteOutcome(a.Group.Name, a.Spec.Stamp.Job, err)
+	r.stockouts.note(a.Spec.Stamp.NodeSet, err, r.Now())
 	return err
 }
 

@@ -153,7 +153,11 @@ func (c *controller) ClosePartition(_ context.Context, name string) error {
 
 func (c *controller) CreateReservation(_ context.Context, spec slurm.ReservationSpec) error {
 	defer locked(&c.mu)()
-	c.eol[spec.Name] = slurm.Reservation{Name: spec.Name, Nodes: spec.Nodes, Start: spec.Start}
+	r := slurm.Reservation{Name: spec.Name, Nodes: spec.Nodes, Start: spec.Start}
+	if spec.Lasts > 0 {
+		r.Start, r.End = time.Now(), time.Now().Add(spec.Lasts)
+	}
+	c.eol[spec.Name] = r
 	return nil
 }
 

@@ -102,17 +102,18 @@ type Reconciler struct {
 
 	Adopt bool // passes also remove what slurm-gcp's scripts have left
 
-	started  time.Time // when the first pass began to look
-	flights  flights
-	owners   owners
-	made     made
-	missed   missed
-	refusals refusals
-	retries  retries
-	settings settings
-	failures failures
-	problems problems
-	regions  regions
+	started   time.Time // when the first pass began to look
+	flights   flights
+	owners    owners
+	made      made
+	missed    missed
+	refusals  refusals
+	stockouts stockouts
+	retries   retries
+	settings  settings
+	failures  failures
+	problems  problems
+	regions   regions
 
 	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
 }
@@ -137,7 +138,7 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now())}
+	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Stockouts: r.stockouts.matter(r.Now())}
 	if r.started.IsZero() {
 		r.started = snap.Begun
 	}

@@ -17,11 +17,13 @@ type Reservation struct {
 
 // ReservationSpec is a reservation to be made for the end of life of nodes:
 // from Start on, without an end, they take no jobs, and jobs that could still
-// run then are not started on them.
+// run then are not started on them. One that Lasts is to close nodes for so long from
+// now on.
 type ReservationSpec struct {
 	Name  string
 	Nodes []string
-	Start time.Time // to the second
+	Start time.Time     // to the second
+	Lasts time.Duration // in whole minutes; 0: without an end
 }
 
 // JobReservationSpec is a reservation to be made from now on, in which one job is to start.

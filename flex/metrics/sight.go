@@ -199,7 +199,7 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 	}
 	reserved := 0
 	for _, r := range snap.Reservations {
-		if memo.IsReservation(cfg.Cluster, r.Name) {
+		if _, ends := memo.ParseReservation(cfg.Cluster, r.Name); ends {
 			reserved++
 		}
 	}

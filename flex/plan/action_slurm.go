@@ -188,11 +188,13 @@ func (a SalvageJob) String() string {
 	return fmt.Sprintf("hold %s for job %s, which has lost %s", slurm.Fold(a.Nodes), a.Name, cmp.Or(slurm.Fold(a.Lost), "others"))
 }
 
-// CreateReservation keeps jobs off nodes from the end of their lease on.
+// CreateReservation keeps jobs off nodes from the end of their lease on, or for some time
+// from now on.
 type CreateReservation struct {
 	OfReservation
 	Nodes []string
 	Start time.Time
+	Lasts time.Duration // in whole minutes; 0: without end
 	Why
 }
 
@@ -201,7 +203,11 @@ func (a CreateReservation) About() Subject {
 }
 
 func (a CreateReservation) String() string {
-	return fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
+	if a.Lasts > 0 {
+		text += fmt.Sprintf(" for %d min", a.Lasts/time.Minute)
+	}
+	return text
 }
 
 // SetReservation gives a reservation of ours another list of nodes.

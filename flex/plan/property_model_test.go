@@ -101,6 +101,15 @@ func (m *model) act(a plan.Action) (done bool) {
 		m.stop(a.Instances)
 	case plan.BulkInsert:
 		delete(m.Refused, a.Group.Name)
+		if set := a.Spec.Stamp.NodeSet; a.Spec.Model != mig.FlexStart {
+			m.Stockouts[set] = plan.Stockout{At: m.Now}
+			if m.fails > 0 {
+				m.fails--
+				m.Stockouts[set] = plan.Stockout{At: m.Now, Times: 1}
+				m.Refused[a.Group.Name] = plan.Refusal{Cause: mig.CauseCapacity, At: m.Now, Times: 1}
+				return false
+			}
+		}
 		for _, name := range a.Spec.Instances {
 			m.boot(mig.Instance{Name: name, Region: a.Spec.Region, Stamp: a.Spec.Stamp, Model: a.Spec.Model}, a.Spec.Duration)
 		}
@@ -109,7 +118,11 @@ func (m *model) act(a plan.Action) (done bool) {
 	case plan.DeletePolicy:
 		m.Policies = slices.DeleteFunc(m.Policies, func(p mig.Policy) bool { return p.Region == a.Group.Region && p.Name == a.Group.Name })
 	case plan.CreateReservation:
-		m.Reservations = append(m.Reservations, slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start})
+		r := slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start}
+		if a.Lasts > 0 {
+			r.End = m.Now.Add(a.Lasts)
+		}
+		m.Reservations = append(m.Reservations, r)
 	case plan.SetReservation:
 		m.Reservations[m.reservation(a.Name)].Nodes = a.Nodes
 	case plan.DeleteReservation:
@@ -334,7 +347,8 @@ func (m *model) goOn() {
 		if of, held := memo.ParseSalvage(cluster, r.Name); held {
 			id, moved = of, true
 		}
-		over := moved && !r.End.After(m.Now)
+		_, rests := memo.ParseRest(cluster, r.Name)
+		over := (moved || rests) && !r.End.After(m.Now)
 		if j, queued := m.jobs[id]; over && queued {
 			j.Reservation = ""
 			m.jobs[id] = j

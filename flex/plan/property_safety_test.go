@@ -82,6 +82,7 @@ var rules = map[string]rule{
 	"salvages only what is lost":       salvagesOnlyLosses,
 	"moves jobs only within its list":  movesWithinItsList,
 	"spares what is held for a gang":   sparesWhatIsHeld,
+	"rests no longer than it may":      restsNoLongerThanItMay,
 }
 
 // broken names all rules that a plan breaks, and how.
@@ -376,14 +377,17 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 				return p.Region == a.Group.Region && p.Name == a.Group.Name && p.Stamp.Cluster == cluster
 			})
 		case plan.CreateReservation:
-			ours = ourReservation(a.Name) && s.haveNodes(a.Nodes)
+			_, rests := memo.ParseRest(cluster, a.Name)
+			ours = (rests || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
 		case plan.SetReservation:
 			_, held := memo.ParseSalvage(cluster, a.Name)
-			ours = (held || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
+			_, rests := memo.ParseRest(cluster, a.Name)
+			ours = (held || rests || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
 		case plan.DeleteReservation:
 			_, moved := memo.ParseMove(cluster, a.Name)
 			_, held := memo.ParseSalvage(cluster, a.Name)
-			ours = moved || held || ourReservation(a.Name)
+			_, rests := memo.ParseRest(cluster, a.Name)
+			ours = moved || held || rests || ourReservation(a.Name)
 		}
 		if !ours {
 			wrong = append(wrong, fmt.Sprintf("not ours to touch: %T: %s", a, a))

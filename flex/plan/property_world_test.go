@@ -157,7 +157,7 @@ func emptyWorld(cfg *config.Config) *world {
 		Snapshot: plan.Snapshot{
 			Now: noon, Told: map[uint32]string{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
 			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{},
-			Missed: map[string]bool{}, Members: map[mig.GroupID]plan.Members{},
+			Missed: map[string]bool{}, Members: map[mig.GroupID]plan.Members{}, Stockouts: map[string]plan.Stockout{},
 		},
 	}
 	for _, set := range w.flexSets() {
@@ -252,6 +252,9 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
 		set.Flex.FallbackAfter = pick(t, "fallback_after", 0, 15*time.Minute)
 		set.Flex.RefreshAfter = pick(t, "refresh_after", 0, time.Hour)
+		if set.Flex.UseBulkInsert && rapid.Bool().Draw(t, "comes at once") {
+			set.Flex.Capacity, set.Flex.MaxRunDuration, set.Flex.RefreshAfter = config.Spot, 0, 0
+		}
 	}
 	return cfg
 }
@@ -326,6 +329,7 @@ func (w *world) drawMemory(t *rapid.T) {
 		}
 	}
 	w.drawChains(t)
+	w.drawRests(t)
 	for i := range upTo(t, "reservations", 2) {
 		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
 		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-")

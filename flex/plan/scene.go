@@ -6,6 +6,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // scene is what was seen, with its cross-references: which machine is a node's, who
@@ -28,10 +29,11 @@ type scene struct {
 	mayShow   map[string]bool     // instances that a group may have though no list shows them
 	ahead     map[string]bool     // nodesets with a group whose request does not show yet
 
-	moving       map[uint32]moving      // jobs on their way to kept machines
-	salvaging    map[uint32]moving      // jobs for which machines are held after a loss
-	promised     map[string]bool        // the nodes that are reserved for these
-	reservedFrom map[string][]time.Time // from when on others, or ends of leases, reserve nodes
+	moving       map[uint32]moving             // jobs on their way to kept machines
+	salvaging    map[uint32]moving             // jobs for which machines are held after a loss
+	promised     map[string]bool               // the nodes that are reserved for these
+	reservedFrom map[string][]time.Time        // from when on others, or ends of leases, reserve nodes
+	rests        map[string]*slurm.Reservation // that close nodesets, by their names
 
 	jobs   map[uint32]bool   // every job in the queue, whatever its state
 	arrays map[uint32]bool   // the arrays of which it has tasks
@@ -68,6 +70,7 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		unread:    map[string]string{},
 
 		reservedFrom: map[string][]time.Time{},
+		rests:        map[string]*slurm.Reservation{},
 	}
 	s.addNodes()
 	for i := range snap.Jobs {

@@ -37,7 +37,11 @@ func (s *scene) addMoves() {
 		r := &s.snap.Reservations[i]
 		id, ours := memo.ParseMove(s.cfg.Cluster, r.Name)
 		of, holds := memo.ParseSalvage(s.cfg.Cluster, r.Name)
+		set, rests := memo.ParseRest(s.cfg.Cluster, r.Name)
 		switch {
+		case rests: // none of its nodes has a machine
+			s.rests[set] = r
+			continue
 		case ours:
 			s.moving[id] = moving{r, jobs[id]}
 		case holds:

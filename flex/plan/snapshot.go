@@ -100,6 +100,31 @@ type Snapshot struct {
 	// request, or for a request in a group that is shared, by Outcome. A refusal leaves no record in the cloud, so the pass's owner
 	// remembers it.
 	Refused map[string]Refusal
+
+	// Stockouts holds how often in a row nodesets were refused for lack of capacity, as far
+	// as this process has seen.
+	Stockouts map[string]Stockout
+}
+
+// Stockout says when a nodeset was last refused for lack of capacity and how often in a
+// row, but for refusals within a rest. Once machines have come it is that time, and 0.
+type Stockout struct {
+	At    time.Time
+	Times int
+}
+
+// How long a nodeset rests: twice as long with each refusal in a row.
+const (
+	leastRest = 5 * time.Minute
+	mostRest  = 30 * time.Minute
+)
+
+// Until is when the nodeset's rest ends.
+func (s Stockout) Until() time.Time {
+	if s.Times == 0 {
+		return s.At
+	}
+	return s.At.Add(min(leastRest<<min(s.Times-1, 3), mostRest))
 }
 
 // JobLimits is what a job's owner says of how long it waits. Each field may be zero.

@@ -30,5 +30,6 @@ var sweeps = []sweep{
 	{"waiting no longer", stopWaiting},
 	{"boot records", forgetBoots},
 	{"reservations", reserve},
+	{"rests", rest},
 	{"lease ends", endInTime},
 }

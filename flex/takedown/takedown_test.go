@@ -360,15 +360,17 @@ func TestAReservationGoesWithItsNodesAndKeepsThoseOfOtherNodesets(t *testing.T) 
 		{Name: "slurmflex-alpha-1900000000", Nodes: []string{"alpha-a3-0"}, Start: time.Unix(1900000000, 0)},
 		{Name: "slurmflex-alpha-1900000060", Nodes: []string{"alpha-a3-0", "alpha-g2-0"}},
 		{Name: "slurmflex-alpha-1900000120", Nodes: []string{"alpha-g2-0"}},
+		{Name: "slurmflex-alpha.rest-a3", Nodes: []string{"alpha-a3-1"}},
 		{Name: "slurmflex-alpha-b-1900000000", Nodes: []string{"alpha-a3-0"}},
 		{Name: "maintenance", Nodes: []string{"alpha-a3-0"}},
 	}
 	assert.Equal(t, []string{
 		"delete reservation slurmflex-alpha-1900000000", "change reservation slurmflex-alpha-1900000060 to alpha-g2-0",
+		"delete reservation slurmflex-alpha.rest-a3",
 	}, said(Compute(alphaConfig(t), s, Options{NodeSet: "a3"})))
 	p := Compute(alphaConfig(t), s, Options{})
 	assert.Contains(t, said(p), "delete reservation slurmflex-alpha-1900000060, once alpha-g2-0 is powered down")
-	assert.Equal(t, 3, *p.Left.Reservations)
+	assert.Equal(t, 4, *p.Left.Reservations)
 }
 
 func TestEachActionSaysWhatItIsAbout(t *testing.T) {

@@ -137,6 +137,11 @@ func (b *builder) nodeSets() []NodeSet {
 				n.Active += len(g.Live())
 			}
 		}
+		for _, r := range b.snap.Reservations {
+			if r.Name == memo.RestReservation(b.cfg.Cluster, set.Name) && r.End.After(b.snap.Now) {
+				n.RestsUntil = second(r.End)
+			}
+		}
 		for _, block := range b.plan.Blocks {
 			if block.NodeSet == set.Name {
 				n.Block = &Block{Failed: block.Failed, Until: second(block.Until)}

@@ -18,8 +18,9 @@ func (t *teller) pending(j Job) {
 		t.moving(kept)
 		return
 	}
-	t.lead("%s", pendingFor(j, t.at(j.StartAt)))
 	sets := t.setsOf(j.Partition)
+	rests := slices.ContainsFunc(sets, func(s NodeSet) bool { return !s.RestsUntil.IsZero() })
+	t.lead("%s", pendingFor(j, t.at(j.StartAt), rests))
 	if len(sets) == 0 {
 		t.fact("Its partition has no flex-start nodes, so slurmflex has no part in this.")
 		return
@@ -32,7 +33,9 @@ func (t *teller) pending(j Job) {
 		if set.Block != nil {
 			t.fact("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
 		}
-		if j.lacksNodes() {
+		if !set.RestsUntil.IsZero() {
+			t.fact("Nodeset %s is %s.", set.Name, set.Resting(t.now))
+		} else if j.lacksNodes() {
 			t.fact("%s.", set.free())
 			t.holders(set)
 		}

@@ -127,8 +127,11 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	p.Notes = takeNotes(p.Waits)
 	for _, set := range v.NodeSets {
 		data := setData{Summary: v.SummaryOf(set)}
-		if set.Block != nil {
+		switch {
+		case set.Block != nil:
 			data.Blocked = set.Blocked(now)
+		case !set.RestsUntil.IsZero():
+			data.Blocked = set.Resting(now)
 		}
 		p.NodeSets = append(p.NodeSets, data)
 		for _, n := range set.States {

@@ -29,6 +29,17 @@ func TestReservationsAreMadeChangedAndDeleted(t *testing.T) {
 	require.Equal(t, []string{"scontrol", "delete", "reservationname=alpha-eol-1900000000"}, made[2].Args)
 }
 
+func TestAReservationThatClosesNodesForAWhileBeginsAtOnceAndIsNotOfMaint(t *testing.T) {
+	c := newClient(t, dummy{})
+	rest := spec()
+	rest.Lasts = 5 * time.Minute
+	require.NoError(t, c.CreateReservation(t.Context(), rest))
+	require.Equal(t, []string{
+		"scontrol", "create", "reservation", "reservationname=alpha-eol-1900000000", "nodes=f[0-1,5]",
+		"starttime=now", "duration=5", "users=root", "flags=ignore_jobs,overlap",
+	}, calls(t, c)[0].Args)
+}
+
 func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 	const badName = " is not 1 to 100 letters, digits, dots, dashes and underscores"
 	for _, test := range []struct {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,4 +62,31 @@ func TestAJobWhoseSpotMachineIsPreemptedRunsElsewhereByItsList(t *testing.T) {
 	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
 	assert.Contains(t, metrics(t, l), `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} 1`+"\n")
 	cancelForGood(t, l, id)
+}
+
+func TestANodesetWithoutCapacityRestsSoThatJobsGoElsewhereAtOnce(t *testing.T) {
+	const rest = "slurmflex-alpha.rest-spot"
+	l := mixed(t)
+	reservation := func() string { return ask(t, l, "scontrol", "-o", "show", "reservation") }
+	modelCapacity(t, l, "SPOT", 0)
+	first := submit(t, l, "-p", "spot,demand", "-N1", "--time=15")
+	awaitJob(t, l, 3*time.Minute, first, "Partition", "demand")
+	assert.Equal(t, "1", jobField(t, l, first, "Restarts"))
+	await(t, time.Minute, "all its nodes to rest", func() bool {
+		return strings.Contains(reservation(), rest) && strings.Contains(reservation(), "Nodes=alpha-spot-[0-1] ")
+	})
+
+	second := submit(t, l, "-p", "spot,demand", "-N1", "--time=15")
+	awaitJob(t, l, 30*time.Second, second, "Partition", "demand")
+	only := submit(t, l, "-p", "spot", "-N1", "--time=15")
+	awaitWhy(t, l, only, `Nodeset spot is resting until .* because there was no capacity`)
+	awaitCompleted(t, l, second)
+	assert.Equal(t, "0", jobField(t, l, second, "Restarts"))
+
+	modelCapacity(t, l, "SPOT", 2)
+	update(t, l, "nodename=alpha-spot-1", "state=power_up")
+	await(t, time.Minute, "the rest to end", func() bool { return !strings.Contains(reservation(), rest) })
+	awaitCompleted(t, l, only)
+	awaitCompleted(t, l, first)
+	awaitNothingLeft(t, l)
 }

@@ -200,6 +200,9 @@ func TestModelReservations(t *testing.T) {
 	reserve("old", -11*time.Minute, "alpha-a3-2")
 	reserve("begun", -time.Minute, "alpha-a3-7")
 	reserve("soon", 40*time.Second, "alpha-a3-6")
+	w.both("close a node", func(s flex.Scheduler) error {
+		return s.CreateReservation(ctx, slurm.ReservationSpec{Name: "rest", Nodes: []string{"alpha-a3-5"}, Start: begun, Lasts: 10 * time.Minute})
+	})
 	w.submit(hour("train", "alpha-a3-0"))
 	short := hour("train", "alpha-a3-1")
 	short.Limit = 20 * time.Minute
@@ -208,6 +211,7 @@ func TestModelReservations(t *testing.T) {
 	all := hour("train")
 	all.Nodes = 8
 	w.submit(all)
+	w.submit(hour("train", "alpha-a3-5"))
 	set("later", "alpha-a3-0", "alpha-a3-2")
 	set("later", "alpha-a3-0", "alpha-a3-99")
 	set("later", "alpha-a3-99")
@@ -218,6 +222,7 @@ func TestModelReservations(t *testing.T) {
 	remove("begun")
 	remove("later")
 	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+	remove("rest")
 }
 
 func TestModelArraysAndPriorities(t *testing.T) {

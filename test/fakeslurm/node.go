@@ -24,15 +24,17 @@ type node struct {
 	resumeTimeout time.Duration
 	suspendTime   time.Duration // 0: never
 
-	down         bool
-	flags        slurm.Flags  // but those that follow from the rest
-	jobs         []*job       // that have it allocated
-	completing   []*job       // that have ended on it, which it did not confirm
-	reservedFrom time.Time    // by some reservation; zero: by none
-	reserved     bool         // that reservation has begun
-	onlyFor      *reservation // in which one job moves here; nil: none
-	frozen       bool         // changes of it are refused
-	plan         span         // for a job that is to start later; zero: for none
+	down           bool
+	flags          slurm.Flags  // but those that follow from the rest
+	jobs           []*job       // that have it allocated
+	completing     []*job       // that have ended on it, which it did not confirm
+	reservedFrom   time.Time    // by some reservation; zero: by none
+	reserved       bool         // that reservation has begun
+	maintainedFrom time.Time    // by some reservation for maintenance; zero: by none
+	maintained     bool         // that reservation has begun
+	onlyFor        *reservation // in which one job moves here; nil: none
+	frozen         bool         // changes of it are refused
+	plan           span         // for a job that is to start later; zero: for none
 
 	reason, reasonBy, comment, extra string
 
@@ -91,10 +93,10 @@ func (n *node) state() slurm.State {
 	if len(n.completing) > 0 {
 		s.Flags |= slurm.Completing
 	}
-	if n.reserved {
-		s.Flags |= slurm.Maintenance | slurm.Reserved
+	if n.maintained {
+		s.Flags |= slurm.Maintenance
 	}
-	if n.onlyFor != nil {
+	if n.reserved || n.onlyFor != nil {
 		s.Flags |= slurm.Reserved
 	}
 	if n.planned() && s.Base == slurm.Idle {

@@ -19,13 +19,14 @@ type reservation struct {
 	nodes      []*node
 	start, end time.Time
 	user       string // whose jobs may use it, who may use other nodes, too; empty: nobody's
+	maint      bool   // its nodes show MAINTENANCE, too
 }
 
 // overlaps reports whether the node is reserved for another job at some time from start to
 // end; reservations with MAINT may overlap.
 func (c *Cluster) overlaps(n *node, start, end time.Time) bool {
 	return slices.ContainsFunc(c.reservations, func(r *reservation) bool {
-		return r.user != "" && slices.Contains(r.nodes, n) && r.start.Before(end) && start.Before(r.end)
+		return !r.maint && slices.Contains(r.nodes, n) && r.start.Before(end) && start.Before(r.end)
 	})
 }
 
@@ -43,13 +44,14 @@ func (c *Cluster) reserve(now time.Time) {
 	}
 	for _, n := range c.nodes {
 		n.reserved = !n.reservedFrom.IsZero() && !n.reservedFrom.After(now)
+		n.maintained = n.reserved && !n.maintainedFrom.IsZero() && !n.maintainedFrom.After(now)
 	}
 }
 
 // noteReservations has every node know from when on it is reserved.
 func (c *Cluster) noteReservations() {
 	for _, n := range c.nodes {
-		n.reservedFrom, n.onlyFor = time.Time{}, nil
+		n.reservedFrom, n.maintainedFrom, n.onlyFor = time.Time{}, time.Time{}, nil
 	}
 	for _, r := range c.reservations {
 		for _, n := range r.nodes {
@@ -58,6 +60,9 @@ func (c *Cluster) noteReservations() {
 				continue
 			}
 			n.reservedFrom = earlier(n.reservedFrom, r.start)
+			if r.maint {
+				n.maintainedFrom = earlier(n.maintainedFrom, r.start)
+			}
 		}
 	}
 	c.stirred = true
@@ -89,7 +94,10 @@ func (c *Cluster) Reservations(ctx context.Context) ([]slurm.Reservation, error)
 			Name: r.name, Start: r.start, End: r.end, Nodes: names(r.nodes),
 			Flags: []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, Users: []string{slurmUser},
 		}
-		if r.user != "" {
+		switch {
+		case r.user == "" && !r.maint:
+			shown.Flags = []string{"OVERLAP", "IGNORE_JOBS", "SPEC_NODES"}
+		case r.user != "":
 			shown.Flags, shown.Users = []string{"FLEX", "SPEC_NODES", "NO_HOLD_JOBS_AFTER_END"}, []string{r.user}
 		}
 		list = append(list, shown)
@@ -97,7 +105,7 @@ func (c *Cluster) Reservations(ctx context.Context) ([]slurm.Reservation, error)
 	return list, nil
 }
 
-// CreateReservation makes an end-of-life reservation.
+// CreateReservation makes an end-of-life reservation, or one that closes nodes for a while.
 func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -108,6 +116,11 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 		return fmt.Errorf("create reservation: %s: no nodes", spec.Name)
 	}
 	start := spec.Start.Truncate(time.Second)
+	end := start.Add(year)
+	if spec.Lasts > 0 {
+		start = c.o.Now().Truncate(time.Second)
+		end = start.Add(spec.Lasts)
+	}
 	nodes, unknown := c.known(spec.Nodes)
 	switch {
 	case c.o.Now().Sub(start) > oldestStart:
@@ -117,7 +130,7 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 	case unknown:
 		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
 	}
-	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: nodes, start: start, end: start.Add(year)})
+	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: nodes, start: start, end: end, maint: spec.Lasts == 0})
 	c.noteReservations()
 	return nil
 }
@@ -142,7 +155,7 @@ func (c *Cluster) ReserveForJob(ctx context.Context, spec slurm.JobReservationSp
 	case slices.ContainsFunc(free, func(n *node) bool { return len(n.jobs) > 0 }):
 		return refuse(call, "Error creating the reservation: Requested nodes are busy", nil)
 	}
-	c.reservations = append(c.reservations, &reservation{spec.Name, slices.Concat(free, held), start, end, spec.User})
+	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: slices.Concat(free, held), start: start, end: end, user: spec.User})
 	c.noteReservations()
 	return nil
 }

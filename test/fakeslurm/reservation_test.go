@@ -34,6 +34,18 @@ func TestAReservationThatHasBegunMarksItsNodesAndStopsNothing(t *testing.T) {
 	w.shows("b1", "IDLE+CLOUD+POWERED_DOWN")
 }
 
+func TestAReservationThatClosesNodesForAWhileKeepsJobsOffAndEnds(t *testing.T) {
+	w := newWorld(t, "24.11")
+	require.NoError(t, w.CreateReservation(t.Context(), slurm.ReservationSpec{Name: "rest", Nodes: []string{"b0", "b1"}, Lasts: 5 * time.Minute}))
+	id := w.submit(open("b0"))
+	w.pass(4 * time.Minute)
+	w.shows("b0", "IDLE+CLOUD+RESERVED+POWERED_DOWN")
+	require.Equal(t, slurm.JobPending, w.JobState(id))
+	w.pass(2 * time.Minute)
+	require.Equal(t, slurm.JobConfiguring, w.JobState(id))
+	require.Empty(t, listed(w, w.Reservations))
+}
+
 func TestAReservationIsGoneAfterAYear(t *testing.T) {
 	w := newWorld(t, "24.11")
 	require.NoError(t, w.reserveFrom("eol", time.Minute, "a0"))

@@ -160,6 +160,14 @@ var mutants = []mutant{
 		`digits, ok := reservation[strings.LastIndex(reservation, "-")+1:], cluster != ""`, planner,
 	},
 	{
+		"a nodeset rests on when machines have come", "flex/plan/sweep_rest.go",
+		"case len(nodes) == 0 || !until.After(w.snap.Now):", "case len(nodes) == 0:", planner,
+	},
+	{
+		"a rest has nodes that others reserve", "flex/plan/sweep_rest.go",
+		"!m.taken() && !reserved[m.Name]", "!m.taken()", planner,
+	},
+	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
 		"r.State == mig.Accepted && !w.anyOurs(r.Instances)", "r.State == mig.Accepted", planner,
 	},

@@ -31,6 +31,17 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	_, ours = ParseReservation("alpha", Reservation("alpha-a3", noon))
 	assert.False(t, ours, "another cluster's")
 
+	set, ours := ParseRest("alpha", RestReservation("alpha", "a3"))
+	assert.True(t, ours)
+	assert.Equal(t, "a3", set)
+	assert.True(t, IsReservation("alpha", RestReservation("alpha", "a3")))
+	_, ours = ParseReservation("alpha", RestReservation("alpha", "17"))
+	assert.False(t, ours, "the end of no lease")
+	for _, other := range []string{RestReservation("beta", "a3"), "slurmflex-alpha.rest-", MoveReservation("alpha", 8)} {
+		_, ours = ParseRest("alpha", other)
+		assert.False(t, ours, other)
+	}
+
 	group := JobGroup("alpha", "a3", 7, 1)
 	assert.Equal(t, group, Replaced(Replacement(group, 2)))
 	assert.Equal(t, group, Replaced(group))

@@ -85,10 +85,23 @@ func ParseReservation(cluster, reservation string) (end time.Time, ours bool) {
 }
 
 // IsReservation reports whether a reservation of that name is one of the cluster's that
-// stand for ends of leases.
+// stand for ends of leases or close a nodeset.
 func IsReservation(cluster, name string) bool {
-	_, ours := ParseReservation(cluster, name)
-	return ours
+	_, ends := ParseReservation(cluster, name)
+	_, rests := ParseRest(cluster, name)
+	return ends || rests
+}
+
+// RestReservation is the name of the reservation that closes a nodeset for a while.
+func RestReservation(cluster, nodeset string) string { return restPrefix(cluster) + nodeset }
+
+func restPrefix(cluster string) string { return "slurmflex-" + cluster + ".rest-" }
+
+// ParseRest reads the nodeset out of the name of such a reservation. It reports false for a
+// reservation that is not one of the cluster's of that kind.
+func ParseRest(cluster, reservation string) (nodeset string, ours bool) {
+	nodeset, ours = strings.CutPrefix(reservation, restPrefix(cluster))
+	return nodeset, ours && nodeset != ""
 }
 
 // MoveReservation is the name of the reservation in which a job moves to kept machines. Its

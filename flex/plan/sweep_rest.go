@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// rest closes a nodeset for a while whose machines come at once and were refused, so that
+// Slurm gives jobs nodes of the other partitions of their lists: by one reservation over
+// all its nodes that a job could be given and that have no machine. Where no job in the
+// queue has such a list, it stays open. It opens again when machines have come, or by itself.
+func rest(w *wanted, _ []verdict) (s step) {
+	if slices.ContainsFunc(w.snap.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
+		return s // whose nodes these are is not known
+	}
+	for _, set := range w.cfg.FlexSets() {
+		of := OfReservation{memo.RestReservation(w.cfg.Cluster, set.Name)}
+		r, until, why := w.rests[set.Name], w.restUntil(set), Why("no capacity for nodeset "+set.Name)
+		if r == nil && !until.After(w.snap.Now) {
+			continue
+		}
+		nodes := w.cold(set, until)
+		switch {
+		case r != nil && !r.End.After(w.snap.Now): // Slurm drops it within half a minute
+		case len(nodes) == 0 || !until.After(w.snap.Now):
+			if r != nil {
+				s.actions = append(s.actions, DeleteReservation{OfReservation: of, Why: Why(fmt.Sprintf("nodeset %s need not rest any more", set.Name))})
+			}
+		case r == nil:
+			minutes := (until.Sub(w.snap.Now) + time.Minute - 1).Truncate(time.Minute)
+			s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: nodes, Start: w.snap.Now, Lasts: minutes, Why: why})
+		case !slices.Equal(nodes, slices.Sorted(slices.Values(r.Nodes))):
+			s.actions = append(s.actions, SetReservation{OfReservation: of, Nodes: nodes, Why: why})
+		}
+	}
+	return s
+}
+
+// restUntil is until when the nodeset is to rest; not after now if it is not to. A rest of
+// which this process does not know why stays.
+func (s *scene) restUntil(set *config.NodeSet) (until time.Time) {
+	r, known := s.rests[set.Name], s.snap.Stockouts[set.Name]
+	switch {
+	case !set.Flex.Capacity.AtOnce():
+	case r == nil && !slices.ContainsFunc(s.snap.Jobs, func(j slurm.Job) bool { return s.hasChoice(&j, set) }):
+	case !known.At.IsZero():
+		return known.Until()
+	case r != nil:
+		return r.End
+	}
+	return time.Time{}
+}
+
+// hasChoice reports whether the job was submitted to partitions with nodes of the nodeset,
+// not all of them closed, and to others.
+func (s *scene) hasChoice(j *slurm.Job, set *config.NodeSet) bool {
+	list := s.snap.Chains[j.ID].List
+	if len(list) == 0 {
+		list = partitionsOf(j)
+	}
+	here, elsewhere := false, false
+	for _, name := range list {
+		p, known := s.cfg.Partition(name)
+		if !known || !slices.Contains(p.NodeSets, set.Name) {
+			elsewhere = true
+			continue
+		}
+		here = here || !slices.ContainsFunc(s.snap.Partitions, func(p slurm.Partition) bool { return p.Name == name && !p.Up })
+	}
+	return here && elsewhere
+}
+
+// cold are the nodes of a nodeset, sorted, that have no machine, are wanted by nobody, and
+// are in no reservation now or until then, but for the ends of leases and its rest.
+func (s *scene) cold(set *config.NodeSet, until time.Time) (nodes []string) {
+	reserved := map[string]bool{}
+	for _, r := range s.snap.Reservations {
+		if !memo.IsReservation(s.cfg.Cluster, r.Name) && r.Start.Before(until) && (r.End.IsZero() || r.End.After(s.snap.Now)) {
+			for _, name := range r.Nodes {
+				reserved[name] = true
+			}
+		}
+	}
+	for _, m := range s.members {
+		if m.set == set && m.power == down && m.idle() && !m.taken() && !reserved[m.Name] {
+			nodes = append(nodes, m.Name)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
+}

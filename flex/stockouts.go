@@ -1,0 +1,46 @@
+package flex
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"slurmflex/flex/plan"
+	"slurmflex/mig"
+)
+
+// stockouts remembers of nodesets how often in a row there was no capacity for them;
+// see plan.Snapshot. A restart forgets it: then a rest is not cut short, and the next one is
+// short. Actions run side by side.
+type stockouts struct {
+	mu    sync.Mutex
+	bySet map[string]plan.Stockout
+}
+
+// matter returns a copy of those that still do.
+func (s *stockouts) matter(now time.Time) map[string]plan.Stockout {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.bySet, func(_ string, o plan.Stockout) bool { return age(now, o.At) > refusalMatters })
+	return maps.Clone(s.bySet)
+}
+
+// note remembers what became of having machines of a nodeset made. The refusals within a
+// rest count for nothing: they are of jobs that had their nodes before it began.
+func (s *stockouts) note(nodeset string, err error, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.bySet[nodeset]
+	switch {
+	case err == nil:
+		last = plan.Stockout{At: now}
+	case mig.CauseOf(err) != mig.CauseCapacity || now.Before(last.Until()):
+		return
+	default:
+		last = plan.Stockout{At: now, Times: last.Times + 1}
+	}
+	if s.bySet == nil {
+		s.bySet = map[string]plan.Stockout{}
+	}
+	s.bySet[nodeset] = last
+}

@@ -69,6 +69,8 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 	none := refused("alpha-fix-job-7", mig.CauseCapacity, time.Second, 1)
 	in("at once for the others of its list", spotWaits(10*time.Second, whole, none),
 		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu,spot")
+	in("also for a fault that an admin must correct, and says so", spotWaits(10*time.Second, whole, refused("alpha-fix-job-7", mig.CauseConfig, time.Second, 1)),
+		"return alpha-fix-0 to Slurm and requeue job 7: no machines for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu,spot")
 	in("but not for a refusal of an earlier attempt", spotWaits(time.Second, whole, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("and tries again if it has no list", spotWaits(2*time.Minute, memo.Chain{}, refused("alpha-fix-job-7", mig.CauseCapacity, time.Minute, 1)),

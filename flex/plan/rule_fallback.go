@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -62,14 +63,20 @@ func fallsBack(w *wanted, c *cohort) verdict {
 	}
 	waited := w.snap.Now.Sub(w.lacksSince(c))
 	chain.Leaving = memo.Move{From: c.job.Partition, To: to, Waited: waited}
-	after := fmt.Sprintf(" in %s (%s %s)", roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter))
+	lacks, after := "capacity", fmt.Sprintf(" in %s (%s %s)", roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter))
 	if !w.refusedAt(c).IsZero() {
-		after = ": " + w.lastAttempt(c)
+		_, cause, message, _ := w.failures(c, nil)
+		after = ": " + message
+		if cause != mig.CauseCapacity && cause != mig.CauseQuota {
+			lacks = "machines"
+		}
 	}
-	reason := fmt.Sprintf("no capacity for %d × %s in partition %s%s; the job moves to %s", len(c.nodes), w.machineType(c.set),
+	reason := fmt.Sprintf("no %s for %d × %s in partition %s%s; the job moves to %s", lacks, len(c.nodes), w.machineType(c.set),
 		c.job.Partition, after, strings.Join(to, ","))
 	v := w.giveUp(c, Requeue, false, "fallback", reason)
-	v.problems = nil
+	if lacks == "capacity" { // anything else is a problem
+		v.problems = nil
+	}
 	if v.back != nil {
 		v.back.Leaving = &chain
 	}

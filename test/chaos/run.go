@@ -283,6 +283,9 @@ func (w *world) reservationsLeft() (violation, bool) {
 			foreign = true
 			continue
 		}
+		if _, rests := memo.ParseRest(cluster, r.Name); rests && time.Until(r.End) <= 31*time.Minute {
+			continue
+		}
 		for _, node := range r.Nodes {
 			if end := ends[node]; end.IsZero() || end.Sub(r.Start).Abs() > time.Minute {
 				return violation{kind: orphan, text: fmt.Sprintf("reservation %s covers %s from %s on, and its lease ends at %s",

@@ -76,7 +76,7 @@ type hops struct {
 }
 
 // hopped judges that a job has moved, which it does through its list at the pace of
-// refusals, of which the next ones come in ever longer times, and else no more often than
+// refusals, of which the next ones come in ever longer times, and otherwise no more often than
 // once a minute. A command may be repeated.
 func (c *check) hopped(job uint32, list []string) {
 	c.mu.Lock()

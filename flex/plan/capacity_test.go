@@ -75,6 +75,11 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("and tries again if it has no list", spotWaits(2*time.Minute, memo.Chain{}, refused("alpha-fix-job-7", mig.CauseCapacity, time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
+	arrived := memo.Chain{List: whole.List, Moved: memo.Move{From: "eu", To: whole.List, At: noon.Add(-10 * time.Second)}}
+	in("and stays where it has just moved to, though Slurm's clock is minutes behind", spotWaits(4*time.Minute, arrived),
+		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
+	in("also if it was refused there before", spotWaits(4*time.Minute, arrived, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),
+		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("nor while a machine is being made", spotWaits(10*time.Second, whole, none, func(s *setting) { s.Inserted = map[string]bool{"alpha-fix-0": true} }))
 }
 

@@ -13,7 +13,8 @@ import (
 
 // fallbackAt is when a cohort's job leaves its partition for others of its own list: after
 // fallback_after, or when capacity that comes at once was refused. It is zero if it has no
-// such list, or fallback_after is off.
+// such list, or fallback_after is off. What was before its last move is over, whatever
+// Slurm's clock says.
 func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if c.job == nil || c.set.Flex.FallbackAfter == 0 {
 		return time.Time{}
@@ -26,14 +27,14 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if refused := w.refusedAt(c); !refused.IsZero() {
 		return refused
 	}
-	return since.Add(c.set.Flex.FallbackAfter)
+	return later(since, chain.Moved.At).Add(c.set.Flex.FallbackAfter)
 }
 
 // refusedAt is when capacity that comes at once was last refused to the cohort's job; zero
 // if it was not.
 func (s *scene) refusedAt(c *cohort) time.Time {
 	n, _, _, last := s.failures(c, nil)
-	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) {
+	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) || last.Before(s.snap.Chains[c.job.ID].Moved.At) {
 		return time.Time{}
 	}
 	return last

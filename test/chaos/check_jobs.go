@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -74,8 +75,9 @@ type hops struct {
 	last  string // where it led
 }
 
-// hopped judges that a job has moved, which it does once through its list at the pace of
-// refusals, and later no more often than once a minute. A command may be repeated.
+// hopped judges that a job has moved, which it does through its list at the pace of
+// refusals, of which the next ones come in ever longer times, and otherwise no more often than
+// once a minute. A command may be repeated.
 func (c *check) hopped(job uint32, list []string) {
 	c.mu.Lock()
 	h, to := c.hops[job], strings.Join(list, ",")
@@ -89,7 +91,8 @@ func (c *check) hopped(job uint32, list []string) {
 	c.hops[job] = h
 	c.mu.Unlock()
 	own := strings.Count(c.w.slurm.Submitted(job).Partition, ",") + 1
-	if most := own + int(time.Since(h.since)/time.Minute); h.count > most {
+	minutes := int(time.Since(h.since) / time.Minute)
+	if h.count > own*(1+bits.Len(uint(minutes)))+minutes {
 		c.fail(overScale, "job %d moves to %s, and has moved %d times in %v", job, to, h.count, time.Since(h.since).Truncate(time.Second))
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 func at(time time.Duration, e event) appointment { return appointment{at: time, event: e} }
 
-// Each finding is of the trials of November 2026. A day that broke an invariant
+// Each finding with a number is of the trials of November 2026. A day that broke an invariant
 // once: its seed gives the setup, and the script holds what it takes.
 func TestWhatTheTrialsFoundBreaksNoDay(t *testing.T) {
 	const minute = time.Minute
@@ -54,6 +54,8 @@ func TestWhatTheTrialsFoundBreaksNoDay(t *testing.T) {
 	in("B10: a clock that jumps ahead while machines boot", 6, gang, at(3*minute, clockJump(24*time.Hour, 4*minute)))
 	in("B10: a clock that jumps ahead while a request waits", 6, fullA, fullB, gang,
 		at(8*minute, clockJump(24*time.Hour, 4*minute)))
+	in("a clock that is ahead while a job goes through its list", 8107, fullA, fullB, at(minute, clockJump(4*minute, 7*minute)),
+		at(2*minute, submit{job: 1, partition: "spot", also: []string{"demand", "mine"}, chained: true, nodes: 1, limit: time.Hour, run: 10 * minute}))
 	in("B11: a slurmctld without its state", 6, job(1, "gang", 5), job(2, "close", 4), job(3, "bulk", 3),
 		at(15*minute, slurmDown(minute, emptied)))
 }

@@ -80,6 +80,8 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("also if it was refused there before", spotWaits(4*time.Minute, arrived, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
+	in("nor as long as nobody has answered", spotWaits(10*time.Minute, whole),
+		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("nor while a machine is being made", spotWaits(10*time.Second, whole, none, func(s *setting) { s.Inserted = map[string]bool{"alpha-fix-0": true} }))
 }
 
@@ -92,6 +94,7 @@ func TestASpotMachineThatIsPreemptedIsLostAtOnce(t *testing.T) {
 	}{
 		"while it stops": {seen(works, spotMachines("alpha-fix-0", "STOPPING")), "pre-empted"},
 		"when it has gone after a pass saw it stop":  {seen(works, preempted), "pre-empted"},
+		"when maintenance of its host has begun":     {seen(works, reserved(fmt.Sprintf("slurmflex-alpha-%d", noon.Add(-time.Minute).Unix()), "alpha-fix-0", noon.Add(-time.Minute))), "maintenance of its host began"},
 		"when Slurm misses it, too":                  {seen(nodes("alpha-fix-0", running+"+NOT_RESPONDING"), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), missing("alpha-fix-0")), "gone"},
 		"but not when a list alone does not show it": {seen(works), ""},
 		"nor while it runs":                          {seen(works, spotMachines("alpha-fix-0", "RUNNING")), ""},

@@ -24,17 +24,16 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if since.IsZero() || len(chain.List) < 2 || !slices.Contains(chain.List, c.job.Partition) || w.isRestricted(c.job.Partition) || !w.canLeave(c.job) {
 		return time.Time{}
 	}
-	if refused := w.refusedAt(c); !refused.IsZero() {
-		return refused
+	if c.set.Flex.Capacity.AtOnce() {
+		return w.refusedAt(c)
 	}
 	return later(since, chain.Moved.At).Add(c.set.Flex.FallbackAfter)
 }
 
-// refusedAt is when capacity that comes at once was last refused to the cohort's job; zero
-// if it was not.
+// refusedAt is when capacity was last refused to the cohort's job; zero if it was not.
 func (s *scene) refusedAt(c *cohort) time.Time {
 	n, _, _, last := s.failures(c, nil)
-	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) || last.Before(s.snap.Chains[c.job.ID].Moved.At) {
+	if n == 0 || c.startedAfter(last) || last.Before(s.snap.Chains[c.job.ID].Moved.At) {
 		return time.Time{}
 	}
 	return last
@@ -65,7 +64,7 @@ func fallsBack(w *wanted, c *cohort) verdict {
 	waited := w.snap.Now.Sub(w.lacksSince(c))
 	chain.Leaving = memo.Move{From: c.job.Partition, To: to, Waited: waited}
 	lacks, after := "capacity", fmt.Sprintf(" in %s (%s %s)", roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter))
-	if !w.refusedAt(c).IsZero() {
+	if c.set.Flex.Capacity.AtOnce() {
 		_, cause, message, _ := w.failures(c, nil)
 		after = ": " + message
 		if cause != mig.CauseCapacity && cause != mig.CauseQuota {

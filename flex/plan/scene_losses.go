@@ -84,7 +84,7 @@ func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
 	}
 	end, over := s.endOf(m.Name)
 	switch {
-	case over && cause == Stopped && end.Before(leaseEnd.Truncate(time.Minute)):
+	case over && (m.set.Flex.MaxRunDuration == 0 || cause == Stopped && end.Before(leaseEnd.Truncate(time.Minute))):
 		return Maintained, end
 	case over:
 		return LeaseEnded, end

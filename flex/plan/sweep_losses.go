@@ -45,6 +45,8 @@ func recoverVanished(w *wanted, _ []verdict) (s step) {
 		}
 		why := "its instance is gone"
 		switch {
+		case ended && m.set.Flex.MaxRunDuration == 0:
+			why = "maintenance of its host began at " + end.Format(time.RFC3339)
 		case ended:
 			why = "its lease ended at " + end.Format(time.RFC3339)
 		case lost && len(m.machines) > 0:

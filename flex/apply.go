@@ -187,6 +187,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 	case plan.DeleteInstances:
 		return unlessGone(r.Cloud.DeleteInstances(ctx, a.Group.Region, a.Group.Name, a.Instances))
 	case plan.DeleteVMs:
+		r.made.forget("", "", mig.Names(a.Instances))
 		return r.Cloud.DeleteVMs(ctx, a.Instances)
 	case plan.BulkInsert:
 		return r.bulkInsert(ctx, a)

@@ -8,6 +8,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // listsLag is for how long what was made may be missing from Compute's lists.
@@ -19,7 +20,7 @@ const listsLag = 2 * time.Minute
 type made struct {
 	mu       sync.Mutex
 	groups   map[string]madeGroup // by region/name
-	inserted map[string]time.Time // instances without a group, by name
+	inserted map[string]time.Time // instances without a group, by name: when they were made, or last shown
 }
 
 type madeGroup struct {
@@ -91,14 +92,7 @@ func (m *made) complete(snap *plan.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return age(snap.Now, g.at) > listsLag })
-	maps.DeleteFunc(m.inserted, func(_ string, at time.Time) bool { return age(snap.Now, at) > listsLag })
-	for _, in := range snap.Instances {
-		delete(m.inserted, in.Name)
-	}
-	snap.Inserted = make(map[string]bool, len(m.inserted))
-	for name := range m.inserted {
-		snap.Inserted[name] = true
-	}
+	m.completeInserted(snap)
 	if len(m.groups) == 0 {
 		return
 	}
@@ -123,6 +117,31 @@ func (m *made) complete(snap *plan.Snapshot) {
 				Created: g.at, TargetSize: size, Creating: size, Requests: slices.Clone(g.requests),
 			})
 		}
+	}
+}
+
+// completeInserted adds the instances without a group that no list shows. One that was
+// shown may be left out by the next list, and no group counts it: until its node is up it
+// is taken to be there for as long as one that was made just then.
+func (m *made) completeInserted(snap *plan.Snapshot) {
+	for _, n := range snap.Nodes {
+		if n.State.Power() == slurm.On {
+			delete(m.inserted, n.Name)
+		}
+	}
+	maps.DeleteFunc(m.inserted, func(_ string, at time.Time) bool { return age(snap.Now, at) > listsLag })
+	snap.Inserted = make(map[string]bool, len(m.inserted))
+	for name := range m.inserted {
+		snap.Inserted[name] = true
+	}
+	for _, in := range snap.Instances {
+		if !snap.Inserted[in.Name] {
+			continue
+		}
+		if m.inserted[in.Name] = snap.Now; in.Leaving() {
+			delete(m.inserted, in.Name)
+		}
+		delete(snap.Inserted, in.Name)
 	}
 }
 

@@ -158,6 +158,7 @@ func (c *check) patient() {
 			continue
 		}
 		st := state()
+		since = later(since, c.firstAsked(st, l.Nodes[0], l.given))
 		for _, other := range queue {
 			if other.HetID == 0 || other.HetID != l.HetID || other.ID == l.ID {
 				continue
@@ -180,6 +181,19 @@ func (c *check) patient() {
 			c.fail(lostJob, "job %d waits for machines for %v, and may for %v", l.ID, time.Since(since).Truncate(time.Second), limit)
 		}
 	}
+}
+
+// firstAsked is when the node was first requested since a job was given it, as far as a
+// request says; zero if none does.
+func (c *check) firstAsked(st fakegce.State, node string, given time.Time) (at time.Time) {
+	for _, g := range c.w.ours(st) {
+		for _, r := range g.Requests {
+			if slices.Contains(r.Instances, node) && !r.Created.Before(given) && (at.IsZero() || r.Created.Before(at)) {
+				at = r.Created
+			}
+		}
+	}
+	return at
 }
 
 // lingers judges that no job waits for machines for longer than fallback_after that may

@@ -20,7 +20,7 @@ const listsLag = 2 * time.Minute
 type made struct {
 	mu       sync.Mutex
 	groups   map[string]madeGroup // by region/name
-	inserted map[string]time.Time // instances without a group, by name: when they were made, or last shown
+	inserted map[string]time.Time // instances without a group, by name: when they were made, or first left out; zero: the last list showed them
 }
 
 type madeGroup struct {
@@ -61,12 +61,16 @@ func (m *made) dropRequest(region, group, name string) {
 func (m *made) noteInserted(names []string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, n := range names {
+		m.note(n, at)
+	}
+}
+
+func (m *made) note(instance string, at time.Time) {
 	if m.inserted == nil {
 		m.inserted = map[string]time.Time{}
 	}
-	for _, n := range names {
-		m.inserted[n] = at
-	}
+	m.inserted[instance] = at
 }
 
 // forget has a group, or instances, taken for what the lists say of them.
@@ -120,28 +124,37 @@ func (m *made) complete(snap *plan.Snapshot) {
 	}
 }
 
-// completeInserted adds the instances without a group that no list shows. One that was
-// shown may be left out by the next list, and no group counts it: until its node is up it
-// is taken to be there for as long as one that was made just then.
+// completeInserted adds the instances without a group that the lists do not show. One that
+// a list has shown may be left out by the next, and no group counts it: until its node is up
+// it is taken to be there for as long as one that was made just then.
 func (m *made) completeInserted(snap *plan.Snapshot) {
+	listed := map[string]bool{}
+	for _, in := range snap.Instances {
+		_, known := m.inserted[in.Name]
+		switch ours := in.Group == "" && in.Stamp != (mig.Stamp{}); {
+		case in.Leaving():
+			delete(m.inserted, in.Name)
+		case ours || known:
+			listed[in.Name] = true
+			m.note(in.Name, time.Time{})
+		}
+	}
 	for _, n := range snap.Nodes {
 		if n.State.Power() == slurm.On {
 			delete(m.inserted, n.Name)
 		}
 	}
-	maps.DeleteFunc(m.inserted, func(_ string, at time.Time) bool { return age(snap.Now, at) > listsLag })
-	snap.Inserted = make(map[string]bool, len(m.inserted))
-	for name := range m.inserted {
-		snap.Inserted[name] = true
-	}
-	for _, in := range snap.Instances {
-		if !snap.Inserted[in.Name] {
-			continue
+	snap.Inserted = map[string]bool{}
+	for name, at := range m.inserted {
+		switch {
+		case listed[name]:
+		case at.IsZero():
+			m.inserted[name], snap.Inserted[name] = snap.Now, true
+		case age(snap.Now, at) > listsLag:
+			delete(m.inserted, name)
+		default:
+			snap.Inserted[name] = true
 		}
-		if m.inserted[in.Name] = snap.Now; in.Leaving() {
-			delete(m.inserted, in.Name)
-		}
-		delete(snap.Inserted, in.Name)
 	}
 }
 

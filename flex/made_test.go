@@ -68,10 +68,11 @@ func TestInstancesThatAListLeavesOutAreNotInsertedTwice(t *testing.T) {
 		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 		w.passes(4, 2*time.Second)
 		require.Len(t, w.cloud.State().Instances, 2)
+		time.Sleep(130 * time.Second)
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Omitted: "alpha-a3-1"}))
 		w.passes(10, 2*time.Second)
 		assert.Equal(t, 1, w.cloud.Counts()["instances.bulkInsert"]+w.cloud.Counts()["regionInstances.bulkInsert"])
-	}, func(o *fakegce.Options) { o.BootTime = 2 * time.Minute })
+	}, func(o *fakegce.Options) { o.BootTime = 5 * time.Minute })
 }
 
 func TestARequestThatIsBeingMadeCountsAsActive(t *testing.T) {

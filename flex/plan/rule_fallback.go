@@ -24,16 +24,17 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if since.IsZero() || len(chain.List) < 2 || !slices.Contains(chain.List, c.job.Partition) || w.isRestricted(c.job.Partition) || !w.canLeave(c.job) {
 		return time.Time{}
 	}
-	if c.set.Flex.Capacity.AtOnce() {
-		return w.refusedAt(c)
+	if refused := w.refusedAt(c); !refused.IsZero() {
+		return refused
 	}
 	return later(since, chain.Moved.At).Add(c.set.Flex.FallbackAfter)
 }
 
-// refusedAt is when capacity was last refused to the cohort's job; zero if it was not.
+// refusedAt is when capacity that comes at once was last refused to the cohort's job; zero
+// if it was not.
 func (s *scene) refusedAt(c *cohort) time.Time {
 	n, _, _, last := s.failures(c, nil)
-	if n == 0 || c.startedAfter(last) || last.Before(s.snap.Chains[c.job.ID].Moved.At) {
+	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) || last.Before(s.snap.Chains[c.job.ID].Moved.At) {
 		return time.Time{}
 	}
 	return last
@@ -46,8 +47,8 @@ func (s *scene) canLeave(j *slurm.Job) bool {
 }
 
 // fallsBack gives a job back whose machines have not come within fallback_after, or are
-// refused that would come at once, so that it moves to the next partition of its own list. One of which any machine is there, or
-// on its way, stays.
+// refused that would come at once, so that it moves to the next partition of its own list.
+// One of which any machine is there, or on its way, stays.
 func fallsBack(w *wanted, c *cohort) verdict {
 	at := w.fallbackAt(c)
 	if at.IsZero() || !w.isOld(at, 0) || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
@@ -63,24 +64,31 @@ func fallsBack(w *wanted, c *cohort) verdict {
 	}
 	waited := w.snap.Now.Sub(w.lacksSince(c))
 	chain.Leaving = memo.Move{From: c.job.Partition, To: to, Waited: waited}
-	lacks, after := "capacity", fmt.Sprintf(" in %s (%s %s)", roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter))
-	if c.set.Flex.Capacity.AtOnce() {
-		_, cause, message, _ := w.failures(c, nil)
-		after = ": " + message
-		if cause != mig.CauseCapacity && cause != mig.CauseQuota {
-			lacks = "machines"
-		}
-	}
-	reason := fmt.Sprintf("no %s for %d × %s in partition %s%s; the job moves to %s", lacks, len(c.nodes), w.machineType(c.set),
-		c.job.Partition, after, strings.Join(to, ","))
-	v := w.giveUp(c, Requeue, false, "fallback", reason)
-	if lacks == "capacity" { // anything else is a problem
+	why, fault := w.leavesFor(c, waited)
+	v := w.giveUp(c, Requeue, false, "fallback", why+"; the job moves to "+strings.Join(to, ","))
+	if !fault {
 		v.problems = nil
 	}
 	if v.back != nil {
 		v.back.Leaving = &chain
 	}
 	return v
+}
+
+// leavesFor says why a cohort's job leaves its partition, and whether that is a fault of the
+// configuration or of rights.
+func (w *wanted) leavesFor(c *cohort, waited time.Duration) (text string, fault bool) {
+	machines := fmt.Sprintf("for %d × %s in partition %s", len(c.nodes), w.machineType(c.set), c.job.Partition)
+	_, cause, message, _ := w.failures(c, nil)
+	switch {
+	case !c.set.Flex.Capacity.AtOnce():
+		return fmt.Sprintf("no capacity %s in %s (%s %s)", machines, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter)), false
+	case w.refusedAt(c).IsZero():
+		return fmt.Sprintf("no answer %s in %s", machines, roughly(waited)), false
+	case cause == mig.CauseCapacity, cause == mig.CauseQuota:
+		return fmt.Sprintf("no capacity %s: %s", machines, message), false
+	}
+	return fmt.Sprintf("no machines %s: %s", machines, message), true
 }
 
 // staysText says why a job does not leave its partition though fallback_after is over;

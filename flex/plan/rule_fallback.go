@@ -84,7 +84,7 @@ func (w *wanted) leavesFor(c *cohort, waited time.Duration) (text string, fault 
 	case !c.set.Flex.Capacity.AtOnce():
 		return fmt.Sprintf("no capacity %s in %s (%s %s)", machines, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter)), false
 	case w.refusedAt(c).IsZero():
-		return fmt.Sprintf("no answer %s in %s", machines, roughly(waited)), false
+		return fmt.Sprintf("no machines %s in %s", machines, roughly(waited)), false
 	case cause == mig.CauseCapacity, cause == mig.CauseQuota:
 		return fmt.Sprintf("no capacity %s: %s", machines, message), false
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -16,7 +17,9 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 			continue
 		}
 		cause, ended := w.lossOf(m)
-		switch {
+		switch broken := func(in machine) bool { return in.Lost() }; {
+		case cause == "" && m.State.Power() == up && m.owner() != nil && !w.snap.Missed[m.Name] && slices.ContainsFunc(m.machines, broken):
+			s.expect = append(s.expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
 		case cause == "":
 		case !w.isLost(m):
 			s.expect = append(s.expect, "the machine of node "+m.Name+" to show again, or to be missing again")

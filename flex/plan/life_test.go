@@ -182,6 +182,9 @@ func TestAWaitForCapacity(t *testing.T) {
 	in("not before", waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, waited), resumeTimeout(7*time.Hour)))
 	in("nor again", waiting(ago, commented("alpha-a3-[0-1]", strings.Replace(comment, "armed 2026-11-21T09:47",
 		"armed 2026-11-21T11:59", 1)), told(7, waited), resumeTimeout(6*time.Hour)))
+	in("but again if slurmctld refused to for one of the nodes", waiting(ago, commented("alpha-a3-0", strings.Replace(comment, "armed 2026-11-21T09:47",
+		"armed 2026-11-21T11:59", 1)), commented("alpha-a3-1", comment), told(7, waited), resumeTimeout(6*time.Hour)),
+		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)
 	in("but again if it was armed while this host's clock was ahead", waiting(ago, commented("alpha-a3-[0-1]",
 		strings.Replace(comment, "armed 2026-11-21T09:47", "armed 2026-11-22T09:47", 1)), told(7, waited), resumeTimeout(6*time.Hour)),
 		`set nodes alpha-a3-[0-1] power_up comment `+`"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T09:47:00Z, armed 2026-11-21T12:00:00Z"`)

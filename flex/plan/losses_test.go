@@ -71,6 +71,9 @@ func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testi
 	in("nor in a region that was not read", seen(works, missing("alpha-a3-0"), unseen("us-central1"), func(s *setting) { s.Groups = nil }))
 	in("nor once it is down", seen(at("DOWN+CLOUD+POWER_DOWN"), missing("alpha-a3-0")))
 	in("nor if an admin drains it", seen(at(running+"+DRAIN"), missing("alpha-a3-0")))
+	in("with the job's others, in one update: the job goes with the first", seen(nodes("alpha-a3-[0-2]", running),
+		job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-2]"), groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-2]", time.Hour)),
+		asked(time.Hour), missing("alpha-a3-[0-2]")), "set nodes alpha-a3-[0-2] down")
 }
 
 func TestANodeThatIsDownBecauseItsMachineIsLostIsPoweredDownAndUsedAgain(t *testing.T) {
@@ -79,6 +82,7 @@ func TestANodeThatIsDownBecauseItsMachineIsLostIsPoweredDownAndUsedAgain(t *test
 	in := situations(t, alphaConfig(t))
 	in("when it is gone", seen(because("alpha-a3-0", "DOWN+CLOUD", lost)), off)
 	in("when it is still there, stopped", seen(because("alpha-a3-0", "DOWN+CLOUD", lost), groupOf(7), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")), off)
+	in("when Slurm was powering it down already", seen(because("alpha-a3-0", "DOWN+CLOUD+POWERED_DOWN", lost)), "set nodes alpha-a3-0 resume")
 	in("not while the job leaves it", seen(because("alpha-a3-0", "DOWN+CLOUD+COMPLETING", lost)))
 	in("not if an admin has set it down", seen(because("alpha-a3-0", "DOWN+CLOUD", "broken fan")))
 	in("an idle one whose machine is lost needs no word before", seen(nodes("alpha-a3-0", "IDLE+CLOUD"), missing("alpha-a3-0")), off)

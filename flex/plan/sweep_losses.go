@@ -9,14 +9,16 @@ import (
 )
 
 // takeDownLost sets nodes down whose machine is lost while a job has them, so that Slurm
-// requeues the job at once: by itself it would after SlurmdTimeout. A node that an admin
-// drains is left to Slurm.
+// requeues the job at once: by itself it would after SlurmdTimeout. A job's go in one
+// update: once it is requeued, Slurm powers down those that are not down. A node that an
+// admin drains is left to Slurm.
 func takeDownLost(w *wanted, _ []verdict) (s step) {
+	lost := map[string]bool{}
 	for _, m := range w.members {
 		if m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
 		}
-		cause, ended := w.lossOf(m)
+		cause, _ := w.lossOf(m)
 		switch broken := func(in machine) bool { return in.Lost() }; {
 		case cause == "" && m.State.Power() == up && m.owner() != nil && !w.snap.Missed[m.Name] && slices.ContainsFunc(m.machines, broken):
 			s.expect = append(s.expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
@@ -24,8 +26,16 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 		case !w.isLost(m):
 			s.expect = append(s.expect, "the machine of node "+m.Name+" to show again, or to be missing again")
 		case m.owner() != nil:
-			why := Loss{Nodes: []string{m.Name}, Cause: cause, Ended: ended}.String()
-			s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "down", Reason: memo.Lost + why, Why: Why(why)})
+			lost[m.Name] = true
+		}
+	}
+	if len(lost) == 0 {
+		return s
+	}
+	for _, l := range w.losses() {
+		l.Nodes = slices.DeleteFunc(l.Nodes, func(node string) bool { return !lost[node] })
+		if why := l.String(); len(l.Nodes) > 0 {
+			s.actions = append(s.actions, SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Why: Why(why)})
 		}
 	}
 	return s

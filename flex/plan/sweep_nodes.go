@@ -32,9 +32,10 @@ func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 
 // resumeEmpty makes nodes usable again that are powering down with no machine
 // left: Slurm would wait for SuspendTimeout. ResumeTimeout leaves nodes down;
-// they go back into the pool too, once what was requested for them is gone.
+// they go back into the pool too, once what was requested for them is gone, and so do
+// those that Slurm was powering down already when we set them down.
 func resumeEmpty(w *wanted, _ []verdict) (s step) {
-	var empty, tooLate []string
+	var empty, tooLate, lost []string
 	for _, m := range w.members {
 		if m.power != down || m.taken() || w.present(m.Name) || w.isUnread(m) || w.ahead[m.set.Name] {
 			continue
@@ -42,6 +43,8 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 		switch {
 		case m.State.Has(slurm.PoweringDown) && m.idle():
 			empty = append(empty, m.Name)
+		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down && strings.HasPrefix(m.Reason, memo.Lost):
+			lost = append(lost, m.Name)
 		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
 			switch before, late := strings.CutSuffix(m.Reason, resumeTimeoutReached); {
 			case late && (before == "" || strings.HasPrefix(before, memo.ReasonPrefix)):
@@ -54,6 +57,7 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 	}
 	s.actions = []Action{
 		SetNodes{Nodes: empty, State: "resume", Why: "their machines are gone"},
+		SetNodes{Nodes: lost, State: "resume", Why: "they were powered down when their machines were lost"},
 		SetNodes{Nodes: tooLate, State: "resume", Why: "ResumeTimeout was reached, and what was asked for them is withdrawn"},
 	}
 	return s

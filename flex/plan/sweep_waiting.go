@@ -37,7 +37,7 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 		}
 		due := w.snap.ResumeTimeout / 3
 		nodes := w.withoutMachine(c.nodes) // an earlier request may have brought others
-		last, known := memo.ParseWait(w.nodes[nodes[0]].Comment)
+		last, known := w.firstArmed(nodes)
 		switch waited := w.snap.Now.Sub(now.Since); {
 		case known:
 			now.Armed = last.Armed
@@ -66,6 +66,26 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 		}
 	}
 	return s
+}
+
+// firstArmed is what the node's Comment says for which Slurm has counted ResumeTimeout for
+// longest: slurmctld may have refused to power up one of those of a job. It reports false
+// if one of the nodes says nothing.
+func (s *scene) firstArmed(nodes []string) (first memo.Wait, known bool) {
+	for i, name := range nodes {
+		comment := s.nodes[name].Comment
+		if i > 0 && comment == s.nodes[nodes[i-1]].Comment {
+			continue
+		}
+		wait, ok := memo.ParseWait(comment)
+		if !ok {
+			return memo.Wait{}, false
+		}
+		if i == 0 || wait.Armed.Before(first.Armed) {
+			first = wait
+		}
+	}
+	return first, true
 }
 
 // stopWaiting clears the comments of nodes that wait no longer.

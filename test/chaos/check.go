@@ -86,11 +86,13 @@ func (c *check) before(p *process, call apiCall) {
 
 // cancelled judges that a request is cancelled, which loses its place in the queue:
 // not while the job that it was made for waits for the same nodes and fits in its
-// lease, unless it has waited for refresh_after.
+// lease, unless it has waited for refresh_after. A second daemon that somebody started
+// deletes what the first remembers to have made, which may then take the place of what
+// is there.
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
-			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.makesRoom(p, st, g) {
+			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.makesRoom(p, st, g) || c.w.lasting("second daemon") {
 				continue
 			}
 			job, refresh := c.w.watch.waiter(r.Instances[0]), flexOf(p, r.Instances[0]).RefreshAfter

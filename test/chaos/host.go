@@ -180,6 +180,7 @@ func secondDaemon(lasts time.Duration) event {
 		p := w.newProcess("second", primary)
 		p.begin(p.daemon)
 		w.holds(fmt.Sprintf("second daemon %d", no), no, lasts, p.stop)
+		w.holds("second daemon", no, lasts, func() {})
 	}}
 }
 

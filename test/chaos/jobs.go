@@ -175,7 +175,8 @@ func randomJob(d dice, job int) submit {
 	e.srun = e.tasks == 0 && d.oneIn(8, "srun", job)
 	e.noRequeue = d.oneIn(8, "no requeue", job)
 	e.comment = d.comment(job)
-	if other := pick(d, nodeSets(), "component", job); e.tasks == 0 && other.name != set.name && d.oneIn(6, "heterogeneous", job) {
+	// Slurm requeues one whose first component has its nodes, static ones, a minute before the others.
+	if other := pick(d, nodeSets(), "component", job); e.tasks == 0 && set.static == 0 && other.name != set.name && d.oneIn(6, "heterogeneous", job) {
 		e.with, e.limit = other.name, min(e.limit, other.longest)
 		e.run = min(e.run, e.limit)
 	}

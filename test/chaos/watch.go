@@ -79,7 +79,9 @@ func (w *watch) look(nodes []slurm.Node, jobs []slurm.Job) (started []life) {
 		if j.State != l.State {
 			w.journal.note("job %d is %s (%s) on %s", j.ID, j.State, j.Reason, slurm.Fold(j.Nodes))
 		}
-		if len(l.Nodes) == 0 || !l.State.HoldsNodes() { // one that was requeued and is held shows its last ones
+		// One that was requeued and is held shows its last ones; one that moves may start
+		// again between two looks.
+		if len(l.Nodes) == 0 || !l.State.HoldsNodes() || l.Partition != j.Partition {
 			l.given = now
 		}
 		l.Job, l.queued = j, true

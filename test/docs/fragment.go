@@ -64,7 +64,8 @@ func merge(base, over []byte) []byte {
 	return must.Get(yaml.Marshal(put(below, above)))
 }
 
-// complete gives each new nodeset the keys of the model.
+// complete gives each new nodeset the keys of the model, without its dws_flex
+// where the nodeset names other capacity.
 func complete(below, above map[string]any) {
 	known, _ := below["nodeset"].(map[string]any)
 	more, _ := above["nodeset"].(map[string]any)
@@ -75,6 +76,9 @@ func complete(below, above map[string]any) {
 			continue
 		}
 		all := put(maps.Clone(like), given)
+		if _, other := given["capacity"]; other {
+			delete(all, "dws_flex")
+		}
 		all["nodeset_name"] = name
 		more[name] = all
 	}

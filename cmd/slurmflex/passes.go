@@ -55,10 +55,10 @@ feeds the watchdog.`,
 					return err
 				}
 				r.Watch = flex.Watchers{gates, r.Watch}
-				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
-					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
 				ctx, stop := context.WithCancel(ctx)
 				board, served := a.serve(ctx, r)
+				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
+					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
 				reloaded := a.reloading(ctx, r, board, gates, hangups)
 				var holding sync.WaitGroup
 				holding.Go(func() { gates.Run(ctx) })

@@ -131,10 +131,11 @@ func (d *Down) observe(ctx context.Context) (snap plan.Snapshot, err error) {
 	if d.Options.NoSlurm {
 		snap = plan.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
 		cloud, over := inTime(ctx)
-		unseenGroups, unseenInstances := d.R.observeMachines(cloud, &snap)
+		unseenGroups, unseenInstances, compute := d.R.observeMachines(cloud, &snap)
 		over()
 		leaveOut(&snap, unseenGroups, unseenInstances)
 		snap.Now = d.R.Now()
+		snap.Skew = compute.skew(snap.Now)
 	} else {
 		d.R.started, d.R.settings.settingsRead = time.Time{}, time.Time{}
 		snap, err = d.R.Observe(ctx)

@@ -145,6 +145,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	snap.Started = r.started
 	var unseenGroups, unseenInstances map[string]error
 	var slurmSeen time.Time
+	var compute dated
 	regions := r.Config.FlexRegions()
 
 	asked := ctx
@@ -167,7 +168,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		return nil
 	})
 	reads.Go(func() error {
-		unseenGroups, unseenInstances = r.observeMachines(cloud, &snap)
+		unseenGroups, unseenInstances, compute = r.observeMachines(cloud, &snap)
 		return nil
 	})
 	err := cmp.Or(reads.Wait(), asked.Err())
@@ -180,6 +181,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 	r.observeOwners(asked, &snap)
 	leaveOut(&snap, unseenGroups, unseenInstances)
 	snap.Now = r.Now()
+	snap.Skew = compute.skew(snap.Now)
 	snap.Asking = r.flights.asking() // before what is made is added, which it then is
 	r.made.complete(&snap)
 	r.missed.complete(&snap, r.Config)
@@ -190,18 +192,31 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 }
 
 // observeMachines reads the groups, then the instances, so that what a request has
-// brought is in the list. It returns the regions of which either could not be read.
-func (r *Reconciler) observeMachines(ctx context.Context, snap *plan.Snapshot) (unseenGroups, unseenInstances map[string]error) {
+// brought is in the list. It returns the regions of which either could not be read, and
+// the time by Compute's clock.
+func (r *Reconciler) observeMachines(ctx context.Context, snap *plan.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
 	regions := r.Config.FlexRegions()
 	snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
 	if len(unseenGroups) < len(regions) {
 		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
-		if date := r.Cloud.Date(); len(unseenInstances) < len(regions) && !date.IsZero() {
-			snap.Skew = r.Now().Sub(date)
+		if len(unseenInstances) < len(regions) {
+			compute = dated{r.Cloud.Date(), time.Now()}
 		}
 		snap.Members = r.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
 	}
-	return unseenGroups, unseenInstances
+	return unseenGroups, unseenInstances, compute
+}
+
+// dated is what Compute's clock said, and when that was by a clock that does not jump.
+type dated struct{ date, at time.Time }
+
+// skew is by how much now is ahead of Compute's clock, also if this host's clock was set
+// since that said its time; zero if it said none.
+func (d dated) skew(now time.Time) time.Duration {
+	if d.date.IsZero() {
+		return 0
+	}
+	return now.Sub(d.date) - time.Since(d.at)
 }
 
 // leaveOut notes the regions that could not be read. What was read of one is not to be

@@ -298,7 +298,14 @@ func TestAClockThatJumpsGivesNoMachineBack(t *testing.T) {
 		w.passes(20, time.Second)
 		require.Len(t, w.cloud.State().Instances, 2)
 		made := w.mutations()
-		w.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+		at := time.Now().Add(time.Second) // while a slow Slurm is read, and Compute has said its time
+		w.Now = func() time.Time {
+			if now := time.Now(); now.Before(at) {
+				return now
+			}
+			return time.Now().Add(24 * time.Hour)
+		}
+		w.Scheduler = slowSlurm{w.slurm}
 		snap := w.observed()
 		assert.InDelta(t, 24*time.Hour, snap.Skew, float64(2*time.Second))
 		w.passes(5, time.Second)

@@ -38,6 +38,9 @@ func TestJobsOfManyKinds(t *testing.T) {
 	in("on a shared node a later job that fits into the lease changes nothing", seen(nodes("alpha-a3-0", mixed),
 		job(7, "shared", "20:00", configured, "alpha-a3-0"), job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))
+	in("a node is requested that another job shows, too, which completes on nodes that do not answer", seen(nodes("alpha-a3-0", poweringUp),
+		job(6, "train", "15:00", slurm.JobCompleting, "alpha-a3-[0-1]"), job(7, "train", "15:00", configured, "alpha-a3-0")),
+		"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00")
 	in("a shared node stays wanted when one of its jobs is cancelled", seen(nodes("alpha-a3-0", mixed),
 		job(8, "shared", "15:00", configured, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute))))

@@ -76,6 +76,11 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 	for i := range snap.Jobs {
 		s.addJob(&snap.Jobs[i])
 	}
+	for _, m := range s.members {
+		if m.hasComeUp() {
+			m.power = up
+		}
+	}
 	s.skipRows()
 	s.addMoves()
 	for i := range snap.Groups {

@@ -22,10 +22,17 @@ func (s *scene) addJob(j *slurm.Job) {
 			continue
 		}
 		m.jobs = append(m.jobs, j)
-		if m.power == rising && j.State.AtWork() {
-			m.power = up // it has come up since the nodes were read
-		}
 	}
+}
+
+// hasComeUp reports whether the node has come up since the nodes were read: a job is at
+// work on it. One that completes shows all nodes that it had, also those that another
+// waits for by now.
+func (m *member) hasComeUp() bool {
+	owned := m.owner() != nil
+	return m.power == rising && slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool {
+		return j.State.AtWork() && (j.State != slurm.JobCompleting || !owned)
+	})
 }
 
 // isQueued reports whether the job is in the queue, or may be.

@@ -76,6 +76,13 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 	in("and tries again if it has no list", spotWaits(2*time.Minute, memo.Chain{}, refused("alpha-fix-job-7", mig.CauseCapacity, time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	arrived := memo.Chain{List: whole.List, Moved: memo.Move{From: "eu", To: whole.List, At: noon.Add(-10 * time.Second)}}
+	since := func(moved time.Duration) Snapshot {
+		return spotWaits(10*time.Second, memo.Chain{List: whole.List, Moved: memo.Move{From: "eu", To: []string{"spot"}, At: noon.Add(-moved)}}, none)
+	}
+	in("but goes through its list no more often than refusals are tried again", since(59*time.Second),
+		`set AdminComment of job 7: "flex-start: attempt 1 failed (capacity): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:00:59Z"`)
+	in("which is after a minute", since(time.Minute),
+		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu,spot")
 	in("and stays where it has just moved to, though Slurm's clock is minutes behind", spotWaits(4*time.Minute, arrived),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("also if it was refused there before", spotWaits(4*time.Minute, arrived, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),

@@ -14,7 +14,8 @@ import (
 // fallbackAt is when a cohort's job leaves its partition for others of its own list: after
 // fallback_after, or when capacity that comes at once was refused. It is zero if it has no
 // such list, or fallback_after is off. What was before its last move is over, whatever
-// Slurm's clock says.
+// Slurm's clock says. Its list begins again no sooner than a refusal is tried again: a hook
+// remembers no earlier one.
 func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if c.job == nil || c.set.Flex.FallbackAfter == 0 {
 		return time.Time{}
@@ -25,6 +26,9 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 		return time.Time{}
 	}
 	if refused := w.refusedAt(c); !refused.IsZero() {
+		if to, _ := w.after(c.job, chain.List, c.job.Partition); slices.Contains(to, c.job.Partition) { // its list begins again
+			return later(refused, chain.Moved.At.Add(firstRetry))
+		}
 		return refused
 	}
 	return later(since, chain.Moved.At).Add(c.set.Flex.FallbackAfter)

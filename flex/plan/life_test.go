@@ -59,6 +59,12 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 		"set nodes alpha-one-2 resume")
 	in("not when it had an admin's", seen(because("alpha-one-2", tooLate, "burnt : ResumeTimeout reached")))
 	in("but a node that an admin downed stays down", seen(because("alpha-one-[0-2]", tooLate, "burnt")))
+	waitsOn := func(age time.Duration) Snapshot {
+		return seen(nodes("alpha-one-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-one-0"), started(7, time.Minute),
+			nodeGroup(0), leased("alpha-one-0", "alpha-one-node-0", age, 5*time.Hour))
+	}
+	in("a job that is given it waits for the machine that boots", waitsOn(20*time.Minute))
+	in("and not for one that could not be deleted when it was powered down", waitsOn(40*time.Minute), "delete instances alpha-one-0 of alpha-one-node-0")
 	situations(t, with(t, "renew_before: 3600"))("it is renewed early where that is wanted, when idle",
 		seen(nodes("alpha-one-0", staticUp), nodes("alpha-one-1", "ALLOCATED+CLOUD"),
 			job(7, "shared", "15:00", slurm.JobRunning, "alpha-one-1"),

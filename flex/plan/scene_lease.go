@@ -39,14 +39,18 @@ const bootLoss = 5 * time.Minute
 // serve that one. Either it has had its time to boot: slurmctld hears no slurmd
 // that booted before the node was last powered up, so it can never register. Or
 // its lease ends before the job could finish. One of a group that tasks of an array share
-// came for the task that was there when it was made.
+// came for the task that was there when it was made; one that came for the node itself,
+// for the job too, unless it had had its time to boot by then.
 func (s *scene) isLeftover(m *member, in machine) bool {
 	job, stamp := m.owner(), in.stamp()
-	if m.power != rising || job == nil || stamp.Job == 0 && stamp.Array == 0 || in.Created.IsZero() || !in.Created.Before(job.Start) ||
+	if m.power != rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) ||
 		slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
 		return false
 	}
 	limit := m.set.Flex.BootTimeout
+	if stamp.Job == 0 && stamp.Array == 0 && (limit == 0 || job.Start.Before(in.Created.Add(limit))) {
+		return false
+	}
 	return limit > 0 && s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)
 }
 

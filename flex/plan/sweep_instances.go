@@ -96,7 +96,7 @@ func (w *wanted) useless(in machine, b *budget) (why string, stopped bool) {
 	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
 		return b.unasked("it is stopped, and cannot be started again"), stopped
 	case m != nil && w.isLeftover(m, in):
-		return b.unasked("it came for another job, and cannot serve the one that waits for its node"), stopped
+		return b.unasked("it is from before the job that waits for its node, and cannot serve that one"), stopped
 	case m == nil && w.isStranded(in.Name) && w.isOld(in.Created, strandedAfter):
 		return b.unasked("the configuration knows no node of that name"), stopped
 	}

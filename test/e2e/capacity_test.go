@@ -50,18 +50,20 @@ func TestAJobGoesFromFlexStartBySpotToOnDemand(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
-func TestAJobWhoseSpotMachineIsPreemptedRunsElsewhereByItsList(t *testing.T) {
+func TestAJobWhoseSpotMachinesArePreemptedRunsElsewhereByItsList(t *testing.T) {
 	l := mixed(t)
 	modelCapacity(t, l, "FLEX_START", 0)
-	id := submitScript(t, l, "sleep 600", "-p", "spot,demand", "-N1", "--time=15")
+	id := submitScript(t, l, "sleep 600", "-p", "spot,demand", "-N2", "--time=15")
 	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
-	node := jobField(t, l, id, "NodeList")
 	modelCapacity(t, l, "SPOT", 0)
-	tell(t, l, "vms/"+node+"/preempt", nil)
+	for _, node := range []string{"alpha-spot-0", "alpha-spot-1"} {
+		tell(t, l, "vms/"+node+"/preempt", nil)
+	}
 	awaitJob(t, l, 3*time.Minute, id, "Partition", "demand")
 	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
-	assert.Contains(t, metrics(t, l), `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} 1`+"\n")
+	assert.Contains(t, metrics(t, l), `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} 2`+"\n")
 	cancelForGood(t, l, id)
+	awaitNothingLeft(t, l)
 }
 
 func TestANodesetWithoutCapacityRestsSoThatJobsGoElsewhereAtOnce(t *testing.T) {

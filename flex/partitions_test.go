@@ -87,3 +87,16 @@ func TestTheListOfAPendingJobIsRememberedAndAnUpdateThatComesTooLateIsNone(t *te
 		require.Error(t, w.changePartitions(t.Context(), plan.ChangePartitions{OfJob: plan.OfJob{Job: 8}, To: []string{"shared"}}))
 	})
 }
+
+func TestAMoveThatSlurmRefusesForNowIsTriedAgainSoonerThanOtherChanges(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	var tries retries
+	move, change := plan.ChangePartitions{}, plan.SetNodes{Nodes: []string{"alpha-a3-0"}, State: "resume"}
+	for range 5 {
+		tries.note(move, errors.New("Resource temporarily unavailable"), at)
+		tries.note(change, errors.New("Invalid node state specified"), at)
+	}
+	assert.False(t, tries.isDue(move, at.Add(7*time.Second)))
+	assert.True(t, tries.isDue(move, at.Add(8*time.Second)))
+	assert.False(t, tries.isDue(change, at.Add(8*time.Second)))
+}

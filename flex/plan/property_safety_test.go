@@ -289,26 +289,36 @@ func setsDownOnlyWhatIsLost(s *sight, p plan.Plan) (wrong []string) {
 
 // atWork returns the nodes on which a job runs.
 func (s *sight) atWork(nodes []string) []string {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !s.busy(n, atWork) })
+	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return !s.works(n) })
+}
+
+// works reports whether a job is at work on the node. One that completes shows all nodes
+// that it had, also those that another waits for.
+func (s *sight) works(node string) bool {
+	waits := s.busy(node, func(state slurm.JobState) bool { return holdsNodes(state) && !atWork(state) })
+	return s.busy(node, func(state slurm.JobState) bool { return atWork(state) && (state != slurm.JobCompleting || !waits) })
 }
 
 // spared returns the instances that are not to be deleted, unless they have
 // stopped: those whose node a job holds; and of those that came for a job which
 // has left, those on which one is at work, for on a node that is powered up again
-// an old machine may be no help. One of a shared group came for the task that was there.
+// an old machine may be no help. One of a shared group came for the task that was there,
+// and one that came for its node for the jobs that were given it before it had booted.
 func (s *sight) spared(instances []mig.Instance) []string {
 	return running(slices.DeleteFunc(slices.Clone(instances), func(in mig.Instance) bool {
-		stamp, test := in.Stamp, atWork
+		stamp, busy := in.Stamp, s.works(in.Name)
 		if g, ours := s.groups[in.Region+"/"+in.Group]; ours {
 			stamp = g.Stamp
 		}
-		forAny := stamp.Job == 0 && stamp.Array == 0
+		set, _, _ := s.cfg.Find(in.Name)
+		forAny := stamp.Job == 0 && stamp.Array == 0 && (set == nil || set.Flex == nil || set.Flex.BootTimeout == 0 ||
+			slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool { return j.Start.Before(in.Created.Add(set.Flex.BootTimeout)) }))
 		if forAny || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
 			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array()) && !in.Created.Before(j.Start))
 		}) {
-			test = holdsNodes
+			busy = s.busy(in.Name, holdsNodes)
 		}
-		return !s.busy(in.Name, test)
+		return !busy
 	}))
 }
 

@@ -40,7 +40,7 @@ const bootLoss = 5 * time.Minute
 // that booted before the node was last powered up, so it can never register. Or
 // its lease ends before the job could finish. One of a group that tasks of an array share
 // came for the task that was there when it was made; one that came for the node itself,
-// for the job too, unless it had had its time to boot by then.
+// for all jobs too, unless it had had its time to boot when they were given the node.
 func (s *scene) isLeftover(m *member, in machine) bool {
 	job, stamp := m.owner(), in.stamp()
 	if m.power != rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) ||
@@ -48,7 +48,8 @@ func (s *scene) isLeftover(m *member, in machine) bool {
 		return false
 	}
 	limit := m.set.Flex.BootTimeout
-	if stamp.Job == 0 && stamp.Array == 0 && (limit == 0 || job.Start.Before(in.Created.Add(limit))) {
+	mayBoot := func(j *slurm.Job) bool { return limit == 0 || j.Start.Before(in.Created.Add(limit)) }
+	if stamp.Job == 0 && stamp.Array == 0 && slices.ContainsFunc(m.jobs, mayBoot) {
 		return false
 	}
 	return limit > 0 && s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)

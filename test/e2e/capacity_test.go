@@ -59,7 +59,7 @@ func TestAJobWhoseSpotMachinesArePreemptedRunsElsewhereByItsList(t *testing.T) {
 	for _, node := range []string{"alpha-spot-0", "alpha-spot-1"} {
 		tell(t, l, "vms/"+node+"/preempt", nil)
 	}
-	awaitJob(t, l, 3*time.Minute, id, "Partition", "demand")
+	awaitJob(t, l, 4*time.Minute, id, "Partition", "demand") // Slurm begins a requeued job after two minutes
 	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
 	assert.Contains(t, metrics(t, l), `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} 2`+"\n")
 	cancelForGood(t, l, id)

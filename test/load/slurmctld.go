@@ -121,10 +121,16 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 			return ""
 		}
 		return fmt.Sprintf("%d|%[1]d\n", records[0].ID)
+	case program == "squeue" && slices.Contains(args, slurm.AccountFormat):
+		return "" // no job is charged to an account
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)
 	case program == "squeue":
-		mark, _, _ := strings.Cut(last[strings.Index(last, "%v|")+len("%v|"):], "<%b")
+		_, behind, known := strings.Cut(last, "%v|")
+		if !known {
+			must.Do(fmt.Errorf("squeue %s: not known", strings.Join(args, " ")))
+		}
+		mark, _, _ := strings.Cut(behind, "<%b")
 		return fakeslurm.PrintJobs(must.Get(s.model.Jobs(ctx)), mark)
 	case program == "scancel":
 		must.Do(s.model.CancelJob(ctx, jobID(last)))

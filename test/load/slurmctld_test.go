@@ -12,6 +12,7 @@ import (
 	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
 	"slurmflex/test/fakeslurm"
+	"slurmflex/test/must"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -59,6 +60,11 @@ func TestTheCommandsSayWhatTheModelKnows(t *testing.T) {
 		return func(ctx context.Context) ([]slurm.JobRecord, error) { return from(ctx, []uint32{1, 2, 3}) }
 	}
 	same(t, records(s.model.JobRecords), records(commands.JobRecords))
+	for _, ids := range [][]uint32{{1}, {1, 2}} {
+		accounts, err := commands.Accounts(ctx, ids)
+		require.NoError(t, err)
+		assert.Empty(t, accounts)
+	}
 	config, err := commands.Config(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, "65533 sec", config["ResumeTimeout"])
@@ -114,4 +120,10 @@ func TestACommandThatIsLeftWithoutAnAnswerIsKilled(t *testing.T) {
 	require.ErrorContains(t, err, "no answer within 300ms")
 	_, err = commands.Nodes(t.Context())
 	require.NoError(t, err, "only one was")
+}
+
+func TestAQuestionThatIsNotKnownIsRefused(t *testing.T) {
+	s, _ := commandsOf(t)
+	err := must.Try(func() { s.run(t.Context(), "squeue", []string{"-h", "-o", "%A"}) })
+	require.ErrorContains(t, err, "squeue -h -o %A: not known")
 }

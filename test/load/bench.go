@@ -102,7 +102,7 @@ func (b *bench) newHost(s setting) *host {
 	var nodes []string
 	var partitions []slurm.Partition
 	for _, p := range places {
-		own := p.Nodes(s.nodes)
+		own := p.Nodes(0, s.nodes)
 		nodes = append(nodes, own...)
 		partitions = append(partitions, slurm.Partition{Name: p.Partition, Nodes: own, Exclusive: true, PowerDownOnIdle: s.keep == 0})
 		s.cloud.Zones = append(s.cloud.Zones, p.Zone)

@@ -19,11 +19,11 @@ func Places(n int) []Place {
 	return places
 }
 
-// Nodes are the names of n nodes of the place.
-func (p Place) Nodes(n int) []string {
+// Nodes are the names of n nodes of the place, from the first index on.
+func (p Place) Nodes(first, n int) []string {
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprintf("%s-%s-%d", Cluster, p.NodeSet, i)
+		names[i] = fmt.Sprintf("%s-%s-%d", Cluster, p.NodeSet, first+i)
 	}
 	return names
 }

@@ -37,4 +37,4 @@ func Config(nodes int) (*config.Config, error) {
 func Node(i int) string { return fmt.Sprintf("%s-%s-%d", Cluster, NodeSet, i) }
 
 // Nodes are the names of n nodes from the first index on.
-func Nodes(first, n int) []string { return Places(1)[0].Nodes(first + n)[first:] }
+func Nodes(first, n int) []string { return Places(1)[0].Nodes(first, n) }

@@ -15,16 +15,17 @@ import (
 // cohort is the nodes that must arrive together: the nodes of one nodeset that
 // one job was allocated and that have no machine yet, or one node by itself.
 type cohort struct {
-	set    *config.NodeSet
-	job    *slurm.Job // nil if no job waits for it
-	group  string     // the name of its managed instance group, which tasks of an array share
-	stamp  mig.Stamp
-	nodes  []string // the ones that are rising, in the order of their index
-	lease  time.Duration
-	zones  []string // in which its machines may be made
-	policy string   // the workload policy of the machines that it is to be placed with; empty: its own
-	static bool
-	live   *ref // the live request that will bring it, if there is one
+	set     *config.NodeSet
+	job     *slurm.Job // nil if no job waits for it
+	group   string     // the name of its managed instance group, which tasks of an array share
+	stamp   mig.Stamp
+	nodes   []string     // the ones that are rising, in the order of their index
+	holders []*slurm.Job // the jobs that hold any of these
+	lease   time.Duration
+	zones   []string // in which its machines may be made
+	policy  string   // the workload policy of the machines that it is to be placed with; empty: its own
+	static  bool
+	live    *ref // the live request that will bring it, if there is one
 
 	missing []string // nodes that neither have an instance nor are requested
 	first   []string // what has to come before anything is requested
@@ -61,11 +62,11 @@ func (w *wanted) gather() {
 			byGroup[c.group] = c
 			all = append(all, c)
 		}
-		c.nodes = append(c.nodes, m.Name)
+		c.nodes, c.holders = append(c.nodes, m.Name), m.addJobs(c.holders)
 		w.of[m.at] = c
 	}
 	for _, c := range all {
-		c.lease = lease(c.set.Flex, w.holders(c.nodes))
+		c.lease = lease(c.set.Flex, c.holders)
 		if c.job != nil && w.salvages[c.job.ID] != nil {
 			w.join(c, w.salvages[c.job.ID].survivors)
 		}

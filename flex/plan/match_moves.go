@@ -147,7 +147,7 @@ func (w *wanted) choose(m *move, free []kept, limit time.Duration) bool {
 	}
 	for _, k := range free {
 		reserved := m.begun && slices.Contains(w.moving[m.job.ID].Nodes, k.Name)
-		if lacks[k.set] > 0 && reserved == m.begun && (reserved || !w.promised[k.Name]) && w.fits(limit, k.member) &&
+		if lacks[k.set] > 0 && reserved == m.begun && (reserved || !k.promised) && w.fits(limit, k.member) &&
 			!k.LastBusyTime.Before(m.job.Start) && slices.Equal(k.Partitions, w.nodes[m.from[0]].Partitions) {
 			lacks[k.set]--
 			m.to = append(m.to, k.Name)

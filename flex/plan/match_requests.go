@@ -174,7 +174,7 @@ func (w *wanted) lacks(r ref, c *cohort) string {
 // wait for that could not be read.
 func (s *scene) isEnough(r ref, c *cohort) bool {
 	asked, made := r.request.Duration, r.group.Stamp
-	return c.job == nil || made.Job == 0 && made.Array == 0 || s.anyDoubted(c.nodes) || slices.ContainsFunc(s.holders(c.nodes), func(j *slurm.Job) bool {
+	return c.job == nil || made.Job == 0 && made.Array == 0 || s.anyDoubted(c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
 		fits := isFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
 		return j.State != slurm.JobCompleting && (fits || lease(c.set.Flex, []*slurm.Job{j}) <= asked)
 	})

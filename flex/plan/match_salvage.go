@@ -155,7 +155,7 @@ func (s *scene) isMissing(node string) bool {
 func (s *scene) leftByJobs() map[uint32][]*member {
 	left := map[uint32][]*member{}
 	for _, m := range s.members {
-		if m.power == up && m.idle() && !m.taken() && len(m.machines) == 1 && !s.promised[m.Name] &&
+		if m.power == up && m.idle() && !m.taken() && len(m.machines) == 1 && !m.promised &&
 			!s.isOld(m.LastBusyTime, m.set.Flex.SalvageTimeout/2) {
 			job := m.machines[0].stamp().Job
 			left[job] = append(left[job], m)
@@ -175,7 +175,7 @@ func (s *scene) spareNames(v *salvage, taken map[string]bool) {
 	reserved := func(m *member) bool { return slices.Contains(held, m.Name) }
 	for _, again := range []bool{true, false} {
 		for _, m := range s.members {
-			if lacks > len(v.spare) && m.set == v.set && reserved(m) == again && !taken[m.Name] && (again || !s.promised[m.Name]) &&
+			if lacks > len(v.spare) && m.set == v.set && reserved(m) == again && !taken[m.Name] && (again || !m.promised) &&
 				s.isSpare(m) && slices.Equal(m.Partitions, s.nodes[v.survivors[0]].Partitions) {
 				taken[m.Name] = true
 				v.spare = append(v.spare, m.Name)

@@ -23,7 +23,7 @@ const tellsAtOnce = 100
 func (d *draft) notify(w *wanted, verdicts []verdict) {
 	waits := map[uint32][]string{}
 	for _, v := range verdicts {
-		for _, j := range w.holders(v.cohort.nodes) {
+		for _, j := range v.cohort.holders {
 			if text := v.notice(w, j); text != "" && j.State != slurm.JobCompleting {
 				waits[j.ID] = append(waits[j.ID], text)
 			}

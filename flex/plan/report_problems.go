@@ -63,7 +63,7 @@ func unreadLimits(w *wanted) (ps []Problem) {
 		if !c.set.Flex.UseJobDuration {
 			continue
 		}
-		for _, j := range w.holders(c.nodes) {
+		for _, j := range c.holders {
 			if j.Limit.Kind == slurm.LimitUnknown {
 				ps = append(ps, problem("time-limit", j.Name(), "%s: the time limit of job %s is not understood; its lease is %s", c.group, j.Name(), clock(c.lease)))
 			}

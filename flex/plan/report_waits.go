@@ -34,6 +34,7 @@ type Wait struct {
 // waitsOf says what each cohort waits for that has not got all its machines, and
 // what each node waits for that a job was given and that is not powering up.
 func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
+	waits = make([]Wait, 0, len(verdicts))
 	for _, v := range verdicts {
 		waits = append(waits, v.waits(w)...)
 	}
@@ -99,24 +100,18 @@ func (s *scene) unready() (waits []Wait) {
 	return waits
 }
 
-// unshownWaits says what the nodes wait for that no row shows.
+// unshownWaits says what the nodes wait for that a job was given and that no row of
+// Slurm's list of nodes shows, because a row without a name could not be read.
 func (s *scene) unshownWaits() (waits []Wait) {
-	owners := map[string]*slurm.Job{}
-	for i := range s.snap.Jobs {
-		j := &s.snap.Jobs[i]
-		if !j.State.HoldsNodes() || j.State.AtWork() {
+	for _, name := range slices.Sorted(maps.Keys(s.others)) {
+		set, _, ok := s.cfg.Find(name)
+		waiting := slices.DeleteFunc(slices.Clone(s.others[name]), func(j *slurm.Job) bool { return j.State.AtWork() })
+		if !ok || set.Flex == nil || s.hasMachine(name) || len(waiting) == 0 {
 			continue
 		}
-		for _, name := range s.unshown(j) {
-			if known := owners[name]; !s.hasMachine(name) && (known == nil || ByImportance(j, known) < 0) {
-				owners[name] = j
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(owners)) {
-		set, _, _ := s.cfg.Find(name)
+		owner := slices.MinFunc(waiting, ByImportance)
 		waits = append(waits, Wait{
-			Job: owners[name].ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owners[name].Start, Obstacle: unshownText,
+			Job: owner.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owner.Start, Obstacle: unshownText,
 		})
 	}
 	return waits

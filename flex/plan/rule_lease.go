@@ -12,7 +12,7 @@ import (
 // that came for another job, and whose lease ends before the job could finish even
 // if it began now: Slurm judged that when it gave it the nodes.
 func leaseTooShort(w *wanted, c *cohort) verdict {
-	if c.job == nil || c.job.State == slurm.JobRunning {
+	if c.job == nil || c.job.State == slurm.JobRunning || len(c.nodes) == len(c.job.Nodes) {
 		return verdict{}
 	}
 	for _, name := range slices.Sorted(slices.Values(c.job.Nodes)) {

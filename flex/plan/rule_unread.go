@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"slurmflex/slurm"
 )
@@ -42,29 +41,21 @@ func unreadText(region string, err error) string {
 
 const unshownText = "no row of Slurm's list of nodes shows it, as far as the list can be read"
 
-// unshown are the nodes that a job was given and that no row of Slurm's list of nodes
-// shows, because a row without a name could not be read.
-func (s *scene) unshown(j *slurm.Job) (names []string) {
-	for _, name := range j.Nodes {
-		if set, _, ok := s.cfg.Find(name); ok && set.Flex != nil && s.nodes[name] == nil {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // unshownOf names a node of the cohort's job whose row could not be read: a gang is
 // requested as a whole.
 func (s *scene) unshownOf(c *cohort) string {
 	if c.job == nil || c.stamp.Node != "" {
 		return ""
 	}
-	for _, name := range slices.Sorted(slices.Values(c.job.Nodes)) {
+	first := ""
+	for _, name := range c.job.Nodes {
 		set, _, _ := s.cfg.Find(name)
-		if set == c.set && (s.nodes[name] == nil || s.isSkipped(slurm.NodeRow, name)) {
-			return "the row of node " + name + " cannot be read, and all nodes of the job are requested together"
+		if set == c.set && (s.nodes[name] == nil || s.isSkipped(slurm.NodeRow, name)) && (first == "" || name < first) {
+			first = name
 		}
 	}
-	return ""
+	if first == "" {
+		return ""
+	}
+	return "the row of node " + first + " cannot be read, and all nodes of the job are requested together"
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"time"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -20,6 +19,7 @@ type scene struct {
 	members   []*member            // the same, by nodeset and index
 	machines  []machine            // every instance, sorted by name and zone
 	instances map[string][]machine // the same, by name; a name is unique in a zone only
+	firstEnds map[uint32]machine   // of each job's machines the one that ends first
 	groups    map[mig.GroupID]*mig.Group
 	inGroup   map[mig.GroupID]int // how many instances
 	staying   map[mig.GroupID]int // of these, without those that are leaving
@@ -29,16 +29,15 @@ type scene struct {
 	mayShow   map[string]bool     // instances that a group may have though no list shows them
 	ahead     map[string]bool     // nodesets with a group whose request does not show yet
 
-	moving       map[uint32]moving             // jobs on their way to kept machines
-	salvaging    map[uint32]moving             // jobs for which machines are held after a loss
-	promised     map[string]bool               // the nodes that are reserved for these
-	reservedFrom map[string][]time.Time        // from when on others, or ends of leases, reserve nodes
-	rests        map[string]*slurm.Reservation // that close nodesets, by their names
+	moving    map[uint32]moving             // jobs on their way to kept machines
+	salvaging map[uint32]moving             // jobs for which machines are held after a loss
+	rests     map[string]*slurm.Reservation // that close nodesets, by their names
 
-	jobs   map[uint32]bool   // every job in the queue, whatever its state
-	arrays map[uint32]bool   // the arrays of which it has tasks
-	held   map[string]bool   // other nodes that a job holds
-	unread map[string]string // what could not be read, by the nodes that it may concern, and by region/group
+	jobs   map[uint32]bool         // every job in the queue, whatever its state
+	arrays map[uint32]bool         // the arrays of which it has tasks
+	held   map[string]bool         // other nodes that a job holds
+	others map[string][]*slurm.Job // the jobs that hold these, as far as they could be read
+	unread map[string]string       // what could not be read, by the nodes that it may concern, and by region/group
 
 	anyJob, anyNode bool // a job that could not be read may have any id, or hold any node
 
@@ -53,6 +52,7 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		cfg: cfg, snap: snap,
 		nodes:     make(map[string]*member, len(snap.Nodes)),
 		instances: make(map[string][]machine, len(snap.Instances)),
+		firstEnds: map[uint32]machine{},
 		groups:    make(map[mig.GroupID]*mig.Group, len(snap.Groups)),
 		inGroup:   make(map[mig.GroupID]int, len(snap.Groups)),
 		staying:   make(map[mig.GroupID]int, len(snap.Groups)),
@@ -63,14 +63,13 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		mayShow:   map[string]bool{},
 		moving:    map[uint32]moving{},
 		salvaging: map[uint32]moving{},
-		promised:  map[string]bool{},
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
 		arrays:    map[uint32]bool{},
 		held:      map[string]bool{},
+		others:    map[string][]*slurm.Job{},
 		unread:    map[string]string{},
 
-		reservedFrom: map[string][]time.Time{},
-		rests:        map[string]*slurm.Reservation{},
+		rests: map[string]*slurm.Reservation{},
 	}
 	s.addNodes()
 	for i := range snap.Jobs {
@@ -90,6 +89,7 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		slices.SortFunc(m.jobs, s.byClaim(m))
 	}
 	s.addMachines()
+	s.addEnds()
 	s.noteUnread()
 	for _, g := range s.groups {
 		s.noteHidden(g)

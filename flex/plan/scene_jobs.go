@@ -19,6 +19,7 @@ func (s *scene) addJob(j *slurm.Job) {
 		m := s.nodes[name]
 		if m == nil {
 			s.held[name] = true
+			s.others[name] = append(s.others[name], j)
 			continue
 		}
 		m.jobs = append(m.jobs, j)

@@ -100,17 +100,30 @@ func (s *scene) endOf(node string) (end time.Time, ended bool) {
 	return end, ended
 }
 
-// firstEnd is when the first of the job's nodes ends, and whose machine that is; zero if
-// none is known to end.
-func (s *scene) firstEnd(j *slurm.Job) (first time.Time, of machine) {
-	for _, name := range j.Nodes {
-		for _, in := range s.instances[name] {
-			if until := in.Until(); !until.IsZero() && s.ours(in) && (first.IsZero() || until.Before(first)) {
-				first, of = until, in
+// addEnds finds of each job's machines the one that ends first.
+func (s *scene) addEnds() {
+	for _, m := range s.members {
+		for _, in := range m.machines {
+			if in.Until().IsZero() || !s.ours(in) {
+				continue
+			}
+			for _, j := range m.jobs {
+				if first, other := s.firstEnds[j.ID]; !other || in.Until().Before(first.Until()) {
+					s.firstEnds[j.ID] = in
+				}
 			}
 		}
 	}
-	return first, of
+}
+
+// firstEnd is when the first of the job's nodes ends, and whose machine that is; zero if
+// none is known to end.
+func (s *scene) firstEnd(j *slurm.Job) (time.Time, machine) {
+	in, ends := s.firstEnds[j.ID]
+	if !ends {
+		return time.Time{}, machine{}
+	}
+	return in.Until(), in
 }
 
 // shortEnd is when the machine of a node ends that is up, came for another job, and

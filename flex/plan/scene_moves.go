@@ -46,14 +46,14 @@ func (s *scene) addMoves() {
 			s.moving[id] = moving{r, jobs[id]}
 		case holds:
 			s.salvaging[of] = moving{r, jobs[of]}
-		case !r.End.IsZero() && !r.End.After(s.snap.Now):
-			continue
 		}
 		for _, name := range r.Nodes {
-			if ours || holds {
-				s.promised[name] = true
-			} else {
-				s.reservedFrom[name] = append(s.reservedFrom[name], r.Start)
+			switch m := s.nodes[name]; {
+			case m == nil:
+			case ours || holds:
+				m.promised = true
+			default:
+				m.reserved = append(m.reserved, r)
 			}
 		}
 	}
@@ -92,9 +92,9 @@ func (s *scene) freeUntil(m *member) (until time.Time, known bool) {
 	default:
 		until = s.snap.Now.Add(config.NoLease)
 	}
-	for _, at := range s.reservedFrom[m.Name] {
-		if at.Before(until) {
-			until = at
+	for _, r := range m.reserved {
+		if ended := !r.End.IsZero() && !r.End.After(s.snap.Now); !ended && r.Start.Before(until) {
+			until = r.Start
 		}
 	}
 	return until, true

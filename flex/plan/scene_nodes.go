@@ -18,6 +18,9 @@ type member struct {
 	machines []machine    // its instances
 	doubted  bool         // a job that could not be read may hold it
 	at       int          // its place in the scene's members
+
+	promised bool                 // it is reserved for a job that moves, or has lost machines
+	reserved []*slurm.Reservation // the other reservations of it, but not a nodeset's rest
 }
 
 // addNodes takes the nodes in the order of the snapshot, which is Slurm's and
@@ -67,13 +70,19 @@ func (m *member) taken() bool { return len(m.jobs) > 0 || m.doubted }
 func (s *scene) holders(nodes []string) []*slurm.Job {
 	var jobs []*slurm.Job
 	for _, name := range nodes {
-		for _, j := range s.nodes[name].jobs {
-			if !slices.Contains(jobs, j) {
-				jobs = append(jobs, j)
-			}
-		}
+		jobs = s.nodes[name].addJobs(jobs)
 	}
 	return jobs
+}
+
+// addJobs adds the jobs that hold the node to those that are known already.
+func (m *member) addJobs(known []*slurm.Job) []*slurm.Job {
+	for _, j := range m.jobs {
+		if !slices.Contains(known, j) {
+			known = append(known, j)
+		}
+	}
+	return known
 }
 
 // isUnread reports whether something in the cloud that concerns the node could

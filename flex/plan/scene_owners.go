@@ -47,7 +47,7 @@ func (s *scene) spares(jobs []*slurm.Job, hopeless bool) (spared, reading bool) 
 // keeps reports whether the cohort goes on waiting where another would not: a
 // job would be lost otherwise, and its owner has been told.
 func (s *scene) keeps(c *cohort) bool {
-	_, warned := s.warned(s.holders(c.nodes))
+	_, warned := s.warned(c.holders)
 	return warned
 }
 

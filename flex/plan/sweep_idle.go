@@ -35,7 +35,7 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 // nodesets. If a job takes such a node first, the mark waits for the job's end.
 func powerDownKept(w *wanted, _ []verdict) (s step) {
 	for _, m := range w.members {
-		if m.power != up || !m.idle() || len(m.jobs) > 0 || m.set.IsStatic(m.index) || m.State.Has(slurm.PowerDown) || w.isUnread(m) || w.promised[m.Name] {
+		if m.power != up || !m.idle() || len(m.jobs) > 0 || m.set.IsStatic(m.index) || m.State.Has(slurm.PowerDown) || w.isUnread(m) || m.promised {
 			continue
 		}
 		if m.set.Flex.KeepIdle == 0 {

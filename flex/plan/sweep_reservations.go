@@ -21,14 +21,13 @@ func reserve(w *wanted, _ []verdict) (s step) {
 			have[r.Name] = r.Nodes
 		}
 	}
-	for name, nodes := range have {
-		for _, n := range nodes {
-			m := w.nodes[n]
-			if m == nil {
-				continue
-			}
-			if w.isUnread(m) || m.power == unclear || m.power == up && !w.knowsEnd(m) {
-				want[name] = append(want[name], n)
+	for _, m := range w.members {
+		if len(m.reserved) == 0 || !w.isUnread(m) && m.power != unclear && (m.power != up || w.knowsEnd(m)) {
+			continue
+		}
+		for _, r := range m.reserved {
+			if have[r.Name] != nil {
+				want[r.Name] = append(want[r.Name], m.Name)
 			}
 		}
 	}

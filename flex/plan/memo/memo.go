@@ -61,13 +61,11 @@ func IsWait(comment string) bool { return strings.HasPrefix(comment, waitPrefix)
 
 // ParseWait reads a node's Comment. It reports false if that is not ours.
 func ParseWait(comment string) (w Wait, ok bool) {
-	var since, armed string
-	count, err := fmt.Sscanf(strings.TrimPrefix(comment, waitPrefix), "%s since %s armed %s", &w.Place, &since, &armed)
-	if err != nil || count != 3 {
-		return Wait{}, false
-	}
+	place, rest, _ := strings.Cut(strings.TrimPrefix(comment, waitPrefix), " since ")
+	since, armed, _ := strings.Cut(rest, ", armed ")
+	w.Place = place
 	var errs [2]error
-	w.Since, errs[0] = time.Parse(time.RFC3339, strings.TrimSuffix(since, ","))
+	w.Since, errs[0] = time.Parse(time.RFC3339, since)
 	w.Armed, errs[1] = time.Parse(time.RFC3339, armed)
 	return w, errs == [2]error{} && comment == w.String()
 }

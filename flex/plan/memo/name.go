@@ -13,7 +13,7 @@ import (
 // JobGroup is the name of the group for a job's nodes of one nodeset. A job of
 // more nodes than fit into one group has further parts, counted from 1.
 func JobGroup(cluster, nodeset string, job uint32, part int) string {
-	name := fmt.Sprintf("%s-%s-job-%d", cluster, nodeset, job)
+	name := cluster + "-" + nodeset + "-job-" + strconv.FormatUint(uint64(job), 10)
 	if part > 0 {
 		name += "-p" + strconv.Itoa(part)
 	}

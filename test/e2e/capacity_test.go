@@ -66,6 +66,26 @@ func TestAJobWhoseSpotMachinesArePreemptedRunsElsewhereByItsList(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
+func TestAStaticNodeGetsAnotherSpotMachineWhenItsOwnIsPreempted(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
+		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: true, Shared: true},
+	}})
+	awaitUp(t, l, "alpha-spot-0")
+	awaitUp(t, l, "alpha-spot-1")
+	first, _ := state(t, l).Instance("alpha-spot-0")
+	other, _ := state(t, l).Instance("alpha-spot-1")
+	id := submitScript(t, l, "sleep 600", "-p", "spot", "-w", "alpha-spot-0", "--time=15")
+	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
+	tell(t, l, "vms/alpha-spot-0/preempt", nil)
+	awaitAnotherMachine(t, l, first)
+	awaitJob(t, l, 4*time.Minute, id, "JobState", "RUNNING")
+	assert.Equal(t, "1", jobField(t, l, id, "Restarts"))
+	left, _ := state(t, l).Instance("alpha-spot-1")
+	assert.Equal(t, other.Created, left.Created, "the machine of the other node stays")
+	assert.NotContains(t, ask(t, l, "scontrol", "-o", "show", "reservation"), "slurmflex-alpha", "there is no lease, and nothing rests")
+	cancel(t, l, id)
+}
+
 func TestANodesetWithoutCapacityRestsSoThatJobsGoElsewhereAtOnce(t *testing.T) {
 	const rest = "slurmflex-alpha.rest-spot"
 	l := mixed(t)

@@ -105,7 +105,7 @@ nodeset:
 {{- range $i, $set := .NodeSets}}
   {{.Name}}:
     nodeset_name: {{.Name}}
-    node_count_dynamic_max: {{.Size}}
+    {{if .Static}}node_count_static{{else}}node_count_dynamic_max{{end}}: {{.Size}}
     instance_template: projects/demo/regions/us-central1/instanceTemplates/{{.Name}}
     subnetwork: projects/demo/regions/us-central1/subnetworks/default
     zone_policy_allow: [us-central1-a]

@@ -56,6 +56,7 @@ type NodeSet struct {
 	Machine  string   // of its template; empty: the scenario makes the template
 	Size     int      // nodes; mute them if there are more than 8, for slurmds have no more ports
 	Shared   bool     // whether jobs share the nodes of its partition
+	Static   bool     // whether its nodes are static
 	Keys     []string // more keys, such as "enable_placement: true"
 	FlexKeys string   // the keys of its dws_flex block
 	Capacity string   // in place of that block, such as "spot"

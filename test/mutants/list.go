@@ -201,7 +201,7 @@ var mutants = []mutant{
 	},
 	{
 		"machines that are held for a gang go when it leaves them", "flex/plan/sweep_idle.go",
-		" || w.isUnread(m) || w.promised[m.Name]", " || w.isUnread(m)", planner,
+		" || w.isUnread(m) || m.promised", " || w.isUnread(m)", planner,
 	},
 	{
 		"a job moves to machines whose lease ends before it", "flex/plan/match_moves.go",

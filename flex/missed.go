@@ -11,7 +11,8 @@ import (
 
 // missed remembers which nodes that are up have had a machine of ours, and which of them
 // the last pass found without one, so that no node is set down by one list alone. What
-// is forgotten in a restart is found again, by the records of requests, two passes later.
+// is forgotten in a restart is found again two passes later: by the records of requests
+// or, since bulk insert leaves none, by its nodes being up.
 type missed struct {
 	mu   sync.Mutex
 	had  map[string]bool // up, and a machine of ours was there or was brought
@@ -30,6 +31,11 @@ func (m *missed) complete(snap *plan.Snapshot, cfg *config.Config) {
 	}
 	if m.had == nil {
 		m.had = map[string]bool{}
+		for name := range up {
+			if set, _, known := cfg.Find(name); known && set.Flex != nil && set.Flex.UseBulkInsert {
+				m.had[name] = true
+			}
+		}
 	}
 	for name := range m.had {
 		m.had[name] = up[name]

@@ -65,3 +65,21 @@ func TestAProcessThatWasJustStartedFindsALossByTheRequestThatBroughtTheMachine(t
 		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
 	})
 }
+
+// Chaos, day 27: machines that bulk insert has made, and that go while no daemon runs,
+// have left no record.
+func TestAProcessThatWasJustStartedFindsALossOfBulkInsertWhenSlurmMissesItToo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true
+		w.running(1, "train", "alpha-a3-[0-1]")
+		require.NoError(t, w.cloud.DeleteVM("alpha-a3-1"))
+		w.begin()
+		for range 3 {
+			w.mustPass(t.Context())
+		}
+		assert.Empty(t, w.downs(), "lists may leave it out")
+		w.slurm.set("alpha-a3-1", "ALLOCATED+CLOUD+NOT_RESPONDING")
+		w.mustPass(t.Context())
+		assert.Equal(t, []string{"alpha-a3-1"}, w.downs())
+	})
+}

@@ -125,12 +125,14 @@ func (c *controller) Reservations(context.Context) ([]slurm.Reservation, error) 
 }
 
 func (c *controller) Config(context.Context) (slurm.Config, error) {
+	defer locked(&c.mu)()
 	return slurm.Config{"ResumeTimeout": "65533 sec"}, c.down
 }
 
 // Partitions are those of the configuration, whose jobs may be as long as Slurm
 // was told last.
 func (c *controller) Partitions(context.Context) ([]slurm.Partition, error) {
+	defer locked(&c.mu)()
 	var all []slurm.Partition
 	for _, p := range c.cfg.Partitions {
 		begins := !slices.Contains(c.closed, p.Name)

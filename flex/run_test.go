@@ -159,11 +159,13 @@ func TestTheDaemon(t *testing.T) {
 			assert.Equal(t, []string{"cannot reconcile", "wake-up", "reconciling again"}, lines)
 		},
 		"another reason is another line of the log": func(t *testing.T, w *world) {
+			w.slurm.refuse(errors.New("no answer within 30s"))
 			stop := w.daemon(nil)
-			for _, why := range []string{"no answer within 30s", "no answer within 30s", "Invalid user id"} {
-				w.slurm.refuse(errors.New(why))
+			for _, why := range []string{"no answer within 30s", "Invalid user id"} {
 				time.Sleep(time.Hour)
+				w.slurm.refuse(errors.New(why))
 			}
+			time.Sleep(time.Hour)
 			stop()
 			var lines []any
 			for _, e := range w.log.FilterMessage("cannot reconcile").All() {

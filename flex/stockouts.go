@@ -10,7 +10,7 @@ import (
 )
 
 // stockouts remembers of nodesets how often in a row there was no capacity for them;
-// see plan.Snapshot. A restart forgets it: then a rest is not cut short, and the next one is
+// see plan.Snapshot. A restart forgets it: then a rest lets no job through, and the next one is
 // short. Actions run side by side.
 type stockouts struct {
 	mu    sync.Mutex
@@ -26,7 +26,8 @@ func (s *stockouts) matter(now time.Time) map[string]plan.Stockout {
 }
 
 // note remembers what became of having machines of a nodeset made. The refusals within a
-// rest count for nothing: they are of jobs that had their nodes before it began.
+// rest make none longer: they are of jobs that had their nodes before it began, or were let
+// through in its second half.
 func (s *stockouts) note(nodeset string, err error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,8 +35,10 @@ func (s *stockouts) note(nodeset string, err error, now time.Time) {
 	switch {
 	case err == nil:
 		last = plan.Stockout{At: now}
-	case mig.CauseOf(err) != mig.CauseCapacity || now.Before(last.Until()):
+	case mig.CauseOf(err) != mig.CauseCapacity:
 		return
+	case now.Before(last.Until()):
+		last.Probed = !now.Before(last.Middle())
 	default:
 		last = plan.Stockout{At: now, Times: last.Times + 1}
 	}

@@ -87,6 +87,37 @@ func TestARestHasTheNodesThatAreFreeAndHaveNoMachine(t *testing.T) {
 	}))
 }
 
+// In the middle of a rest of ten minutes, whose nodeset has four nodes.
+func TestFromItsMiddleOnARestLetsOneJobThrough(t *testing.T) {
+	in := rested(t)
+	half := func(change func(*slurm.Job), more ...part) Snapshot {
+		return stocked(2, 5*time.Minute, rests("alpha-fix-[0-3]", 5*time.Minute), lastJob(func(j *slurm.Job) {
+			j.Reason = "ReqNodeNotAvail, May be reserved for other job"
+			change(j)
+		}), and(more...))
+	}
+	probes := func(list string) string { return "change reservation " + restOfFix + " to " + list }
+	wants := func(n int) func(*slurm.Job) { return func(j *slurm.Job) { j.NodeCount = n } }
+	last := func(change func(*Stockout)) part {
+		return func(s *setting) { o := s.Stockouts["fix"]; change(&o); s.Stockouts = map[string]Stockout{"fix": o} }
+	}
+	beside := func(id uint32, priority uint64, nodes int, reason string) part {
+		return and(job(id, "spot", "15:00", slurm.JobPending, ""), lastJob(func(j *slurm.Job) { j.Priority, j.NodeCount, j.Reason = priority, nodes, reason }))
+	}
+	in("with as many nodes as it asks for", half(wants(3)), probes("alpha-fix-3"))
+	in("also if it can go nowhere else", half(func(j *slurm.Job) { j.Partition = "spot" }), probes("alpha-fix-[1-3]"))
+	in("the most important", half(wants(1), beside(8, 9, 2, "Priority")), probes("alpha-fix-[2-3]"))
+	in("with all of them", half(wants(4)), "delete reservation "+restOfFix)
+	in("not one that asks for more than there are", half(wants(5)))
+	in("nor one that does not wait for nodes", half(wants(5), beside(8, 9, 2, "Dependency")))
+	in("nor one that waits elsewhere", half(func(j *slurm.Job) { j.Partition = "train" }))
+	in("nor one that asks for certain nodes", half(func(j *slurm.Job) { j.Pinned = true }))
+	in("not before", half(wants(1), last(func(o *Stockout) { o.At = o.At.Add(time.Second) })))
+	in("not while another tries", half(wants(1), withoutNode("alpha-fix-0"), awaits(8, "alpha-fix-0"), insertedAll("alpha-fix-0")), probes("alpha-fix-[1-3]"))
+	in("nor once one was refused", half(wants(1), last(func(o *Stockout) { o.Probed = true })))
+	in("nor when this process does not know why it rests", half(wants(1), func(s *setting) { s.Stockouts = nil }))
+}
+
 func withoutNode(name string) part {
 	return func(s *setting) {
 		for i, n := range s.Nodes {

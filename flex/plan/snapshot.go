@@ -109,8 +109,9 @@ type Snapshot struct {
 // Stockout says when a nodeset was last refused for lack of capacity and how often in a
 // row, but for refusals within a rest. Once machines have come it is that time, and 0.
 type Stockout struct {
-	At    time.Time
-	Times int
+	At     time.Time
+	Times  int
+	Probed bool // refused again in the second half of the rest
 }
 
 // How long a nodeset rests: twice as long with each refusal in a row.
@@ -126,6 +127,19 @@ func (s Stockout) Until() time.Time {
 	}
 	return s.At.Add(min(leastRest<<min(s.Times-1, 3), mostRest))
 }
+
+// RestsUntil is until when the nodeset is closed for want of capacity; zero if it is not.
+func (s Snapshot) RestsUntil(cluster, nodeset string) (until time.Time) {
+	for _, r := range s.Reservations {
+		if r.Name == memo.RestReservation(cluster, nodeset) && r.End.After(s.Now) {
+			until = r.End
+		}
+	}
+	return until
+}
+
+// Middle is when the second half of the nodeset's rest begins.
+func (s Stockout) Middle() time.Time { return s.At.Add(s.Until().Sub(s.At) / 2) }
 
 // JobLimits is what a job's owner says of how long it waits. Each field may be zero.
 type JobLimits struct {

@@ -13,7 +13,8 @@ import (
 // rest closes a nodeset for a while whose machines come at once and were refused, so that
 // Slurm gives jobs nodes of the other partitions of their lists: by one reservation over
 // all its nodes that a job could be given and that have no machine. Where no job in the
-// queue has such a list, it stays open. It opens again when machines have come, or by itself.
+// queue has such a list, it stays open. It opens again when machines have come, or by itself;
+// from its middle on a job is let through to see whether they would.
 func rest(w *wanted, _ []verdict) (s step) {
 	if slices.ContainsFunc(w.snap.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
 		return s // whose nodes these are is not known
@@ -25,11 +26,12 @@ func rest(w *wanted, _ []verdict) (s step) {
 			continue
 		}
 		nodes := w.cold(set, until)
+		nodes = nodes[w.probe(set, len(nodes)):]
 		switch {
 		case r != nil && !r.End.After(w.snap.Now): // Slurm drops it within half a minute
 		case len(nodes) == 0 || !until.After(w.snap.Now):
 			if r != nil {
-				s.actions = append(s.actions, DeleteReservation{OfReservation: of, Why: Why(fmt.Sprintf("nodeset %s need not rest any more", set.Name))})
+				s.actions = append(s.actions, DeleteReservation{OfReservation: of, Why: Why(fmt.Sprintf("no node of nodeset %s is to rest any more", set.Name))})
 			}
 		case r == nil:
 			minutes := (until.Sub(w.snap.Now) + time.Minute - 1).Truncate(time.Minute)
@@ -73,6 +75,31 @@ func (s *scene) hasChoice(j *slurm.Job, set *config.NodeSet) bool {
 		here = here || !slices.ContainsFunc(s.snap.Partitions, func(p slurm.Partition) bool { return p.Name == name && !p.Up })
 	}
 	return here && elsewhere
+}
+
+// probe is how many of a resting nodeset's cold nodes stay open: from the middle of the rest
+// on as many as the first job asks for that waits for such nodes. None while nodes power
+// up, which shows as well whether machines come, or once the rest's second half had a refusal.
+func (s *scene) probe(set *config.NodeSet, cold int) int {
+	last := s.snap.Stockouts[set.Name]
+	if last.Times == 0 || last.Probed || s.snap.Now.Before(last.Middle()) ||
+		slices.ContainsFunc(s.members, func(m *member) bool { return m.set == set && m.power == rising }) {
+		return 0
+	}
+	for _, j := range s.byImportance() {
+		if j.State == slurm.JobPending && slurm.LacksNodes(j.Reason) && !j.Pinned && j.NodeCount <= cold && s.waitsIn(j, set) {
+			return j.NodeCount
+		}
+	}
+	return 0
+}
+
+// waitsIn reports whether a partition in which the job may start has nodes of the nodeset.
+func (s *scene) waitsIn(j *slurm.Job, set *config.NodeSet) bool {
+	return slices.ContainsFunc(partitionsOf(j), func(name string) bool {
+		p, known := s.cfg.Partition(name)
+		return known && slices.Contains(p.NodeSets, set.Name)
+	})
 }
 
 // cold are the nodes of a nodeset, sorted, that have no machine, are wanted by nobody, and

@@ -127,7 +127,8 @@ func (b *builder) nodeSets() []NodeSet {
 		n := NodeSet{
 			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
 			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
-			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
+			RestsUntil: second(b.snap.RestsUntil(b.cfg.Cluster, set.Name)),
+			JobLease:   set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
 		if set.Flex.OnLeaseEnd == config.RequeueFirst {
 			n.Requeues = Seconds(b.cfg.RequeueLead())
@@ -135,11 +136,6 @@ func (b *builder) nodeSets() []NodeSet {
 		for _, g := range b.owned {
 			if g.Stamp.NodeSet == set.Name {
 				n.Active += len(g.Live())
-			}
-		}
-		for _, r := range b.snap.Reservations {
-			if r.Name == memo.RestReservation(b.cfg.Cluster, set.Name) && r.End.After(b.snap.Now) {
-				n.RestsUntil = second(r.End)
 			}
 		}
 		for _, block := range b.plan.Blocks {

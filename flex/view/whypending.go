@@ -35,7 +35,7 @@ func (t *teller) pending(j Job) {
 		}
 		if !set.RestsUntil.IsZero() {
 			t.fact("Nodeset %s is %s.", set.Name, set.Resting(t.now))
-		} else if j.lacksNodes() {
+		} else if slurm.LacksNodes(j.Reason) {
 			t.fact("%s.", set.free())
 			t.holders(set)
 		}
@@ -56,13 +56,6 @@ func (j Job) needs() string {
 		text += fmt.Sprintf(" with %s each", Count(j.GPUs, "GPU"))
 	}
 	return text
-}
-
-// lacksNodes reports whether a pending job would start if there were free nodes, as
-// far as Slurm says.
-func (j Job) lacksNodes() bool {
-	word, _, _ := strings.Cut(j.Reason, ",")
-	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
 }
 
 // free counts the nodes that Slurm could allocate now, and what the others are doing.

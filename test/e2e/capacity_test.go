@@ -106,7 +106,7 @@ func TestANodesetWithoutCapacityRestsSoThatJobsGoElsewhereAtOnce(t *testing.T) {
 	assert.Equal(t, "0", jobField(t, l, second, "Restarts"))
 
 	modelCapacity(t, l, "SPOT", 2)
-	update(t, l, "nodename=alpha-spot-1", "state=power_up")
+	awaitJob(t, l, 4*time.Minute, only, "JobState", "RUNNING") // it is let through in the middle of the rest
 	await(t, time.Minute, "the rest to end", func() bool { return !strings.Contains(reservation(), rest) })
 	awaitCompleted(t, l, only)
 	awaitCompleted(t, l, first)

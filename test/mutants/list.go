@@ -168,6 +168,15 @@ var mutants = []mutant{
 		"!m.taken() && !reserved[m.Name]", "!m.taken()", planner,
 	},
 	{
+		"job after job tries a nodeset that rests", "flex/stockouts.go",
+		"last.Probed = !now.Before(last.Middle())", "last.Probed = false", passes,
+	},
+	{
+		"several jobs try a nodeset that rests at once", "flex/plan/sweep_rest.go",
+		"last.Times == 0 || last.Probed || s.snap.Now.Before(last.Middle()) ||\n\t\tslices.ContainsFunc(s.members, func(m *member) bool { return m.set == set && m.power == rising })",
+		"last.Times == 0 || last.Probed || s.snap.Now.Before(last.Middle()) || len(s.members) == 0", planner,
+	},
+	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
 		"r.State == mig.Accepted && !w.anyOurs(r.Instances)", "r.State == mig.Accepted", planner,
 	},

@@ -108,6 +108,7 @@ func order(job int, what verb) event {
 			w.watch.note(w.watch.excused, id)
 			err = w.slurm.Cancel(id)
 		case requeue:
+			w.watch.requeued(id)
 			err = w.slurm.Requeue(id)
 		case requeueHold:
 			err = w.slurm.RequeueHold(id)

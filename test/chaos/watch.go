@@ -125,6 +125,17 @@ func (w *watch) forget(nodes []string) {
 	}
 }
 
+// requeued notes that its owner requeues a job: it may have the same nodes again before
+// the next look.
+func (w *watch) requeued(id uint32) {
+	defer locked(&w.mu)()
+	if l := w.lives[id]; l != nil {
+		for _, part := range w.parts(l) {
+			part.given = time.Now()
+		}
+	}
+}
+
 // take notes that the world takes a node from the jobs that hold it.
 func (w *watch) take(node string) {
 	defer locked(&w.mu)()

@@ -17,11 +17,12 @@ type stockouts struct {
 	bySet map[string]plan.Stockout
 }
 
-// matter returns a copy of those that still do.
+// matter returns a copy of those that still do. What was noted while the clock was ahead
+// does not: a rest would last until then.
 func (s *stockouts) matter(now time.Time) map[string]plan.Stockout {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.bySet, func(_ string, o plan.Stockout) bool { return age(now, o.At) > refusalMatters })
+	maps.DeleteFunc(s.bySet, func(_ string, o plan.Stockout) bool { return o.At.After(now) || age(now, o.At) > refusalMatters })
 	return maps.Clone(s.bySet)
 }
 

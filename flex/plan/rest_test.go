@@ -48,6 +48,7 @@ func TestANodesetWhoseCapacityIsRefusedRests(t *testing.T) {
 	in("and half an hour at most", stocked(40, 0), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 30 min")
 	in("from the refusal on", stocked(2, 9*time.Minute-time.Second), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 2 min")
 	in("and no longer", stocked(2, 10*time.Minute))
+	in("nor for what a clock that was ahead has noted", stocked(0, -24*time.Hour))
 	in("it is closed already", stocked(1, time.Minute, rests("alpha-fix-[0-3]", 4*time.Minute)))
 	in("opens when its time is over", stocked(1, 5*time.Minute, rests("alpha-fix-[0-3]", 20*time.Second)), opens)
 	in("opens when machines have come", stocked(0, time.Second, rests("alpha-fix-[0-3]", 4*time.Minute)), opens)

@@ -50,7 +50,7 @@ func (s *scene) restUntil(set *config.NodeSet) (until time.Time) {
 	switch {
 	case !set.Flex.Capacity.AtOnce():
 	case r == nil && !slices.ContainsFunc(s.snap.Jobs, func(j slurm.Job) bool { return s.hasChoice(&j, set) }):
-	case !known.At.IsZero():
+	case !known.At.IsZero() && !known.At.After(s.snap.Now): // later: noted by a clock that was ahead
 		return known.Until()
 	case r != nil:
 		return r.End

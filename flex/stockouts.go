@@ -18,7 +18,7 @@ type stockouts struct {
 }
 
 // matter returns a copy of those that still do. What was noted while the clock was ahead
-// does not: a rest would last until then.
+// does not: until then no refusal would count.
 func (s *stockouts) matter(now time.Time) map[string]plan.Stockout {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,7 +109,7 @@ type Job struct {
 }
 
 // LacksNodes reports whether a job that is pending for this reason would start if there
-// were free nodes, as far as Slurm says. Source: trials on 22.05, 24.11 and 26.05.
+// were free nodes, as far as Slurm says. Source: what slurmctld shows in test/e2e.
 func LacksNodes(reason string) bool {
 	word, _, _ := strings.Cut(reason, ",")
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")

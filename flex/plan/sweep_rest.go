@@ -67,8 +67,7 @@ func (s *scene) hasChoice(j *slurm.Job, set *config.NodeSet) bool {
 	}
 	here, elsewhere := false, false
 	for _, name := range list {
-		p, known := s.cfg.Partition(name)
-		if !known || !slices.Contains(p.NodeSets, set.Name) {
+		if !s.leadsTo(name, set) {
 			elsewhere = true
 			continue
 		}
@@ -87,19 +86,18 @@ func (s *scene) probe(set *config.NodeSet, cold int) int {
 		return 0
 	}
 	for _, j := range s.byImportance() {
-		if j.State == slurm.JobPending && slurm.LacksNodes(j.Reason) && !j.Pinned && j.NodeCount <= cold && s.waitsIn(j, set) {
+		if j.State == slurm.JobPending && slurm.LacksNodes(j.Reason) && !j.Pinned && j.Reservation == "" && j.NodeCount <= cold &&
+			slices.ContainsFunc(partitionsOf(j), func(name string) bool { return s.leadsTo(name, set) }) {
 			return j.NodeCount
 		}
 	}
 	return 0
 }
 
-// waitsIn reports whether a partition in which the job may start has nodes of the nodeset.
-func (s *scene) waitsIn(j *slurm.Job, set *config.NodeSet) bool {
-	return slices.ContainsFunc(partitionsOf(j), func(name string) bool {
-		p, known := s.cfg.Partition(name)
-		return known && slices.Contains(p.NodeSets, set.Name)
-	})
+// leadsTo reports whether the partition has nodes of the nodeset.
+func (s *scene) leadsTo(partition string, set *config.NodeSet) bool {
+	p, known := s.cfg.Partition(partition)
+	return known && slices.Contains(p.NodeSets, set.Name)
 }
 
 // cold are the nodes of a nodeset, sorted, that have no machine, are wanted by nobody, and

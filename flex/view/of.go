@@ -126,9 +126,8 @@ func (b *builder) nodeSets() []NodeSet {
 	for _, set := range b.cfg.FlexSets() {
 		n := NodeSet{
 			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
-			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(),
-			RestsUntil: second(b.snap.RestsUntil(b.cfg.Cluster, set.Name)),
-			JobLease:   set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
+			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(), RestsUntil: second(b.snap.RestsUntil(b.cfg.Cluster, set.Name)),
+			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
 		if set.Flex.OnLeaseEnd == config.RequeueFirst {
 			n.Requeues = Seconds(b.cfg.RequeueLead())

@@ -260,6 +260,15 @@ func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
 	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(Compute(alphaConfig(t), waiting))[7])
 	assert.Empty(t, tells(Compute(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine"))), "the records are gone")
 
+	// A pass that was late asked for its machines seconds after Slurm had given it its nodes.
+	late := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
+		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)),
+		ending("alpha-a3-[0-1]", "alpha-a3-job-7", 0, time.Hour), func(s *setting) {
+			s.Skew, s.Jobs[0].Start = 30*time.Second, noon.Add(-31*time.Second)
+			s.Told = map[uint32]string{7: "flex-start: waiting 1m for 2 × a3"}
+		})
+	assert.Equal(t, end+"; waited 1m for 2 × a3-machine", tells(Compute(alphaConfig(t), late))[7])
+
 	coming := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "8-00:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a2", mig.Accepted, "alpha-a3-1", mig.MaxDuration)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour))
 	assert.Equal(t, "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit", tells(Compute(alphaConfig(t), coming))[7], "one is coming")

@@ -172,8 +172,10 @@ func (s *scene) endText(j *slurm.Job, waited bool) string {
 	return text + s.waitText(j)
 }
 
-// waitText says how long the job has waited for its machines, from its first request to
-// the last machine; empty if the records do not say, or others' machines were there.
+// waitText says how long the job has waited for its machines, as the notice did while it
+// waited: from when it was given its nodes, or from its first request if it runs, which
+// sets its start, to the last machine. It is empty if the records do not say, or others'
+// machines were there.
 // slurmdbd stores it with the job's end, so that sacct has it.
 func (s *scene) waitText(j *slurm.Job) string {
 	var first, last time.Time
@@ -199,6 +201,9 @@ func (s *scene) waitText(j *slurm.Job) string {
 	}
 	if first.IsZero() {
 		return ""
+	}
+	if start := j.Start.Add(-s.snap.Skew); !j.Start.IsZero() && start.Before(first) {
+		first = start
 	}
 	slices.Sort(types)
 	return fmt.Sprintf(memo.Waited+"%s for %d × %s", roughly(last.Sub(first)), count, strings.Join(slices.Compact(types), ", "))

@@ -23,9 +23,9 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 	shut(t, l)
 	// slurmctld gives slurmdbd the comment that a job has when it ends: the job outlives a slow pass.
 	id := submitScript(t, l, "srun hostname; sleep 30", "-p", "train", "-N2", "--time=15", "-A", "ml")
-	awaitTold(t, l, 2*time.Minute, id, `waiting 1m for 2 × a3-megagpu-8g`)
+	awaitTold(t, l, 4*time.Minute, id, `waiting 2m for 2 × a3-megagpu-8g`) // its request is a little younger
 	capacity(t, l, "", 8)
-	awaitTold(t, l, 2*time.Minute, id, `; waited [12]m for 2 × a3-megagpu-8g`)
+	awaitTold(t, l, 2*time.Minute, id, `; waited [1-3]m for 2 × a3-megagpu-8g`)
 	awaitCompleted(t, l, id)
 	sacct := func() (string, bool) {
 		text := strings.TrimSpace(run(t, l, "sacct", "-nPX", "-o", "admincomment", "-j", id))

@@ -99,7 +99,7 @@ func TestANodesetWithoutCapacityRestsSoThatJobsGoElsewhereAtOnce(t *testing.T) {
 	})
 
 	second := submit(t, l, "-p", "spot,demand", "-N1", "--time=15")
-	awaitJob(t, l, 30*time.Second, second, "Partition", "demand")
+	awaitJob(t, l, time.Minute, second, "Partition", "demand")
 	only := submit(t, l, "-p", "spot", "-N1", "--time=15")
 	awaitWhy(t, l, only, `Nodeset spot is resting until .* because there was no capacity`)
 	awaitCompleted(t, l, second)

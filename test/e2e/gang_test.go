@@ -46,7 +46,7 @@ func TestPartOfAGangIsReturnedWhenTheRestDoesNotComeInTime(t *testing.T) {
 	assert.Len(t, awaitRequest(t, l, parts[1]).Instances, 2)
 	await(t, 2*time.Minute, "machines of one part", func() bool { return len(state(t, l).Instances) > 0 })
 	awaitJob(t, l, 2*time.Minute, id, "Restarts", "1")
-	awaitTold(t, l, 10*time.Second, id, `gang_timeout`)
+	awaitTold(t, l, time.Minute, id, `gang_timeout`)
 	await(t, 2*time.Minute, "the machines to be returned", func() bool { return len(state(t, l).Instances) == 0 })
 	cancelForGood(t, l, id)
 	for _, part := range parts {

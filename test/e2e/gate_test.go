@@ -65,7 +65,7 @@ func TestAJobStartsAtOnceWhenItsGateOpens(t *testing.T) {
 		[]byte("#!/bin/sh\necho $SLURM_JOB_ID >>"+l.Log("prolog")+"\n[ $SLURM_JOB_PARTITION != fixed ]\n"), 0o755))
 	id := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=10")
 	awaitTheirNodes(t, l, id)
-	awaitJob(t, l, 13*time.Second, id, "JobState", "RUNNING")
+	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
 	assert.Equal(t, 1, gatesOpened(l, "up"))
 	cancelForGood(t, l, id)
 	assert.Equal(t, id+"\n", readFile(l.Log("prolog")))
@@ -102,7 +102,8 @@ func TestTheScriptOfAHeterogeneousJobIsNotLostBehindItsGates(t *testing.T) {
 	assert.Equal(t, 2, gates(t, l), "the first component waits for the other's nodes")
 	mute(t, l, "")
 	run(t, l, l.Dir+"/bin/boot", "alpha-g2-0")
-	await(t, 13*time.Second, "the script to run", func() bool { return readFile(l.Log("het")) == "done\n" })
+	await(t, time.Minute, "the script to run", func() bool { return readFile(l.Log("het")) == "done\n" })
+	assert.Equal(t, 2, gatesOpened(l, "up"))
 	awaitNothingLeft(t, l)
 }
 

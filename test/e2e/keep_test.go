@@ -111,8 +111,8 @@ func moved(t *testing.T, times ...string) (limit string) {
 	cancel(t, l, first)
 	awaitCompleted(t, l, waits)
 	assert.Equal(t, kept.Name, jobField(t, l, waits, "BatchHost"))
-	await(t, 30*time.Second, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
-	await(t, 30*time.Second, "its reservation to be gone", func() bool {
+	await(t, time.Minute, "its request to be withdrawn", func() bool { return len(liveRequests(state(t, l))) == 0 })
+	await(t, time.Minute, "its reservation to be gone", func() bool {
 		return !strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".job-")
 	})
 	now := state(t, l).Instances

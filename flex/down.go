@@ -122,7 +122,16 @@ func (d *Down) look(ctx context.Context) (plan.Snapshot, takedown.Plan, error) {
 	if err != nil {
 		return plan.Snapshot{}, takedown.Plan{}, err
 	}
-	return snap, takedown.Compute(d.R.Config, snap, d.Options), nil
+	p := takedown.Compute(d.R.Config, snap, d.Options)
+	if d.Options.WereUp == nil {
+		d.Options.WereUp = map[string]bool{}
+	}
+	for _, partition := range snap.Partitions {
+		if partition.Begins {
+			d.Options.WereUp[partition.Name] = partition.Up
+		}
+	}
+	return snap, p, nil
 }
 
 // observe reads what a pass does, and more: partitions as they are now, the records of all

@@ -136,6 +136,28 @@ func TestWithoutSlurmctldOnlyTheCloudIsTakenDown(t *testing.T) {
 	})
 }
 
+func TestToUndoItOnlyPartitionsAreOpenedThatItHasClosed(t *testing.T) {
+	const open = "scontrol update partitionname=train state=up"
+	inWorld(t, func(t *testing.T, w *world) {
+		left := w.down(takedown.Options{})
+		assert.Equal(t, []string{open}, left.Undo[:1])
+		assert.Empty(t, left.UndoEarlier)
+		left = w.down(takedown.Options{})
+		assert.NotContains(t, left.Undo, open)
+		assert.Equal(t, []string{open}, left.UndoEarlier)
+	})
+}
+
+func TestAJobInOneOfOurReservationsWaitsOnWithoutIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.jobs[7] = &slurm.Job{ID: 7, State: slurm.JobPending, Partition: "train", Reservation: "slurmflex-alpha.salvage-7"}
+		w.slurm.eol["slurmflex-alpha.salvage-7"] = slurm.Reservation{Name: "slurmflex-alpha.salvage-7", Nodes: []string{"alpha-a3-0"}}
+		require.True(t, w.down(takedown.Options{}).Done())
+		assert.Empty(t, w.slurm.eol)
+		assert.Empty(t, w.slurm.jobs[7].Reservation)
+	})
+}
+
 func TestDownEndsIfSlurmctldStopsAnswering(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		down := errors.New("slurmctld does not answer")

@@ -17,6 +17,7 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/takedown"
 	"slurmflex/flex/view"
+	"slurmflex/slurm/scontrol"
 )
 
 // takenDown is what down has done.
@@ -135,11 +136,15 @@ const (
 )
 
 // findSlurm finds out whether slurmctld answers. If it does not, Slurm is left out, which
-// takes --now.
+// takes --now. What else fails, such as scontrol, says nothing of slurmctld.
 func (d *takeDown) findSlurm(ctx context.Context, cfg *config.Config, down *flex.Down) (err error) {
 	for try := range slurmTries {
-		if _, err = d.app.scheduler(cfg).Config(ctx); err == nil || ctx.Err() != nil {
+		_, err = d.app.scheduler(cfg).Config(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
 			return err
+		case !errors.Is(err, scontrol.ErrNoController):
+			return fmt.Errorf("nothing done, because Slurm could not be read; run it again once this works: %w", err)
 		}
 		if try < slurmTries-1 {
 			select {
@@ -248,6 +253,9 @@ func (d *takeDown) takeDown(ctx context.Context, down *flex.Down) error {
 	done := takenDown{
 		Envelope: view.EnvelopeOf("down"), Cluster: down.R.Config.Cluster, NodeSet: d.nodeSet, Actions: did.pass.Actions,
 		Left: left.Left, Reasons: append(append([]string{}, left.Kept...), failuresOf(did.pass.Actions, left)...), Undo: append([]string{}, left.Undo...),
+	}
+	for _, command := range left.UndoEarlier {
+		d.say("to undo, if an earlier down has closed it: %s", command)
 	}
 	if err := write(d.out, d.json, done); err != nil || left.Done() {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -76,6 +77,15 @@ delete group alpha-a3-job-812, once its machines are gone
 	w.assertUntouched(t)
 }
 
+func TestToUndoDownAPartitionThatWasClosedBeforeIsOpenedOnlyIfAnEarlierDownHasClosedIt(t *testing.T) {
+	w := newWorld(t)
+	w.answer(t, "scontrol", `case "$*" in *partition) echo "PartitionName=train Nodes=alpha-a3-[0-7] State=DOWN"; exit ;; esac
+`+knowing)
+	r := w.flex(t, "down", "--yes").exits(t, exitDone)
+	assert.NotContains(t, r.stdout.String(), "to undo:")
+	assert.Contains(t, r.stderr.String(), "down: to undo, if an earlier down has closed it: scontrol update partitionname=train state=up\n")
+}
+
 func TestDownNamesWhatIsLeftAndFails(t *testing.T) {
 	w := newWorld(t)
 	w.waiting(t)
@@ -93,4 +103,42 @@ esac`)
 func TestDownKnowsItsNodesets(t *testing.T) {
 	w := newWorld(t)
 	w.flex(t, "down", "--nodeset", "b3", "--dry-run").exits(t, exitUsage).complains(t, `unknown flex-start nodeset "b3"; choose one of: a3`)
+}
+
+func TestDownLeavesASlurmctldOutThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.left(t)
+	w.answer(t, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
+	w.flex(t, "down", "--yes").exits(t, exitFailed).complains(t, "to take down a cluster without slurmctld: slurmflex down --now")
+	w.assertUntouched(t)
+	r := w.flex(t, "down", "--now", "--yes").exits(t, exitDone)
+	assert.Equal(t, "down: left behind: 0 instances, 0 groups, 0 requests, 0 policies; reservations unknown\n", r.stdout.String())
+	assert.Empty(t, w.machines())
+}
+
+func TestDownDoesNothingIfSlurmCannotBeReadThoughSlurmctldMayAnswer(t *testing.T) {
+	for name, c := range map[string]struct{ does, says string }{
+		"scontrol is missing": {"", "/bin/scontrol: no such file or directory: is slurm_bin_dir the folder of scontrol and squeue?"},
+		"nobody vouches for us": {
+			"echo 'slurm_load_ctl_conf error: Protocol authentication error' >&2; exit 1",
+			"scontrol show config: Protocol authentication error",
+		},
+		"it prints rubbish":     {"echo Segmentation fault", "Segmentation fault"},
+		"slurmctld is too slow": {"exec sleep 600", "scontrol show config: no answer within 2s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.left(t)
+			w.answer(t, "scontrol", c.does)
+			if c.does == "" {
+				require.NoError(t, os.Remove(w.path("bin/scontrol")))
+			}
+			r := w.flex(t, "down", "--now", "--yes")
+			r.Env = append(r.Env, slurmLimit+"=2s")
+			r.exits(t, exitFailed).complains(t, "nothing done, because Slurm could not be read; run it again once this works: scontrol show config: ", c.says)
+			w.assertUntouched(t)
+		})
+	}
 }

@@ -74,8 +74,11 @@ func anyWorld(t *rapid.T, readable bool) plan.Snapshot {
 			s.Instances[i].Unread = "it is odd"
 		}
 	}
-	for _, name := range []string{"slurmflex-alpha-60", "slurmflex-alpha-b-60", "maintenance"} {
+	for _, name := range []string{"slurmflex-alpha-60", "slurmflex-alpha.job-1", "slurmflex-alpha.salvage-2", "slurmflex-alpha-b-60", "maintenance"} {
 		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: rapid.SliceOfNDistinct(rapid.SampledFrom(flexNodes), 1, 3, rapid.ID).Draw(t, "reserved")})
+		if i := rapid.IntRange(-2, 3).Draw(t, "in it"); i >= 0 && i < len(s.Jobs) {
+			s.Jobs[i].Reservation = name
+		}
 	}
 	if !readable {
 		if rapid.Bool().Draw(t, "unseen") {
@@ -173,9 +176,9 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s plan.Snapshot, o 
 		i := slices.IndexFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
 		require.True(t, isOurs(s.Policies[i].Stamp) && s.Unseen[a.Group.Region] == nil, "%s", step)
 	case plan.DeleteReservation:
-		require.True(t, !o.NoSlurm && memo.IsReservation("alpha", a.Name), "%s", step)
+		require.True(t, !o.NoSlurm && memo.IsOwn("alpha", a.Name), "%s", step)
 	case plan.SetReservation:
-		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.IsReservation("alpha", a.Name), "%s", step)
+		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.IsOwn("alpha", a.Name), "%s", step)
 	default:
 		require.Fail(t, "an action that no takedown has", "%T", a)
 	}
@@ -197,6 +200,9 @@ func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
 			p := Compute(cfg, s, o)
 			if p.Done() {
 				assert.Equal(t, strangers, append([]mig.Group(nil), s.Groups...))
+				for _, j := range s.Jobs {
+					require.True(t, o.NoSlurm || !memo.IsOwn("alpha", j.Reservation), "job %d waits for %s", j.ID, j.Reservation)
+				}
 				return
 			}
 			due := p.Due()
@@ -222,6 +228,10 @@ func act(s *plan.Snapshot, a plan.Action) {
 	case EndJob:
 		i := slices.IndexFunc(s.Jobs, func(j slurm.Job) bool { return j.ID == a.Job })
 		set(s, "IDLE+CLOUD", s.Jobs[i].Nodes...)
+		if a.Then == plan.Requeue {
+			s.Jobs[i].State, s.Jobs[i].Nodes = slurm.JobPending, nil
+			break
+		}
 		s.Jobs = slices.Delete(s.Jobs, i, i+1)
 	case plan.SetNodes:
 		for i := range s.Nodes {
@@ -255,6 +265,14 @@ func act(s *plan.Snapshot, a plan.Action) {
 	case plan.DeletePolicy:
 		s.Policies = slices.DeleteFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
 	case plan.DeleteReservation:
+		for i := range s.Jobs {
+			if s.Jobs[i].ID == a.Job {
+				s.Jobs[i].Reservation = ""
+			}
+		}
+		if slices.ContainsFunc(s.Jobs, func(j slurm.Job) bool { return j.Reservation == a.Name }) {
+			return // Slurm refuses
+		}
 		s.Reservations = slices.DeleteFunc(s.Reservations, func(r slurm.Reservation) bool { return r.Name == a.Name })
 	}
 }

@@ -110,17 +110,17 @@ func (d *draft) powerDown() {
 	}
 }
 
-// deleteReservations deletes the cluster's reservations whose nodes are powered down. One
-// that has other nodes too keeps them.
+// deleteReservations deletes the cluster's reservations whose nodes are powered down, and
+// has the jobs in them wait on without. One that has other nodes too keeps them.
 func (d *draft) deleteReservations() {
 	left := 0
 	for _, row := range d.snap.Unread {
-		if row.Kind == slurm.ReservationRow && memo.IsReservation(d.cfg.Cluster, row.Name) {
+		if row.Kind == slurm.ReservationRow && memo.IsOwn(d.cfg.Cluster, row.Name) {
 			left++
 		}
 	}
 	for _, r := range d.snap.Reservations {
-		if !memo.IsReservation(d.cfg.Cluster, r.Name) {
+		if !memo.IsOwn(d.cfg.Cluster, r.Name) {
 			continue
 		}
 		var others, ours []string
@@ -139,17 +139,33 @@ func (d *draft) deleteReservations() {
 		if len(others) > 0 {
 			d.do(plan.SetReservation{OfReservation: of, Nodes: others, Why: "its other nodes are taken down"}, d.anyInUse(ours))
 		} else {
-			d.do(plan.DeleteReservation{OfReservation: of, Why: "its nodes are taken down"}, d.anyInUse(ours))
+			d.do(plan.DeleteReservation{OfReservation: of, Job: d.jobIn(r.Name), Why: "its nodes are taken down"}, d.anyInUse(ours))
 		}
 	}
 	d.plan.Left.Reservations = &left
 }
 
+// jobIn is a job that is in a reservation, which Slurm keeps as long as there is one; 0:
+// none. Of several jobs the next look has the next.
+func (d *draft) jobIn(reservation string) uint32 {
+	for i := range d.snap.Jobs {
+		if j := &d.snap.Jobs[i]; j.Reservation == reservation {
+			return j.ID
+		}
+	}
+	return 0
+}
+
 // nameUndo names the commands that open partitions and nodes again.
 func (d *draft) nameUndo() {
 	for _, p := range d.snap.Partitions {
-		if d.isWhole(p) && !p.Begins {
-			d.plan.Undo = append(d.plan.Undo, fmt.Sprintf("scontrol update partitionname=%s state=up", p.Name))
+		open := fmt.Sprintf("scontrol update partitionname=%s state=up", p.Name)
+		switch wasUp, began := d.o.WereUp[p.Name]; {
+		case !d.isWhole(p) || p.Begins:
+		case wasUp:
+			d.plan.Undo = append(d.plan.Undo, open)
+		case !began:
+			d.plan.UndoEarlier = append(d.plan.UndoEarlier, open)
 		}
 	}
 	var drained []string

@@ -31,6 +31,8 @@ type Options struct {
 	NodeSet string // only this one; empty: all of the cluster
 	Jobs    Jobs
 	NoSlurm bool // slurmctld does not answer, and nobody waits for it
+
+	WereUp map[string]bool // of the partitions that began jobs in an earlier look; false: in DRAIN
 }
 
 // reason is that of nodes that are taken down.
@@ -57,6 +59,10 @@ type Plan struct {
 	Left  Left     // what is there
 	Kept  []string // what stays, and why
 	Undo  []string // the commands that open again what is closed
+
+	// UndoEarlier are the commands that open partitions which were closed in every look: by
+	// an earlier takedown, or by an admin.
+	UndoEarlier []string
 }
 
 // Due are the actions to be done now.
@@ -193,7 +199,7 @@ func (d *draft) doubt() {
 		case row.Kind == slurm.NodeRow && row.Name == "":
 			d.lost = true
 			d.keep("%s", row)
-		case row.Kind == slurm.ReservationRow && memo.IsReservation(d.cfg.Cluster, row.Name):
+		case row.Kind == slurm.ReservationRow && memo.IsOwn(d.cfg.Cluster, row.Name):
 			d.keep("%s", row)
 		case row.Kind != slurm.JobRow || row.State != "" && !row.State.HoldsNodes():
 		default:

@@ -266,13 +266,26 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 }
 
 func TestWhatIsDownIsDoneAndSaysHowToUndoIt(t *testing.T) {
-	p := Compute(alphaConfig(t), closed(), Options{})
+	p := Compute(alphaConfig(t), closed(), Options{WereUp: map[string]bool{"static": true, "train": true}})
 	assert.True(t, p.Done())
 	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 0 reservations", p.Left.String())
 	assert.Equal(t, []string{
 		"scontrol update partitionname=static state=up", "scontrol update partitionname=train state=up",
 		"scontrol update nodename=alpha-st-0 state=resume",
 	}, p.Undo)
+	assert.Empty(t, p.UndoEarlier)
+}
+
+func TestAPartitionThatWasClosedBeforeIsOpenedOnlyIfAnEarlierDownHasClosedIt(t *testing.T) {
+	p := Compute(alphaConfig(t), closed(), Options{WereUp: map[string]bool{"train": true}})
+	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
+	assert.Equal(t, []string{"scontrol update partitionname=static state=up"}, p.UndoEarlier)
+}
+
+func TestAPartitionThatAnAdminDrainedIsNotOpened(t *testing.T) {
+	p := Compute(alphaConfig(t), closed(), Options{WereUp: map[string]bool{"static": false, "train": true}})
+	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
+	assert.Empty(t, p.UndoEarlier)
 }
 
 func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
@@ -333,6 +346,13 @@ func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
 			"job 9 cannot be read: 12 fields",
 			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
+		"a job's reservation that cannot be read": {
+			func(s *plan.Snapshot) {
+				s.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha.salvage-7", Why: "it has no Nodes="}}
+			},
+			"reservation slurmflex-alpha.salvage-7 cannot be read: it has no Nodes=",
+			"0 instances, 0 groups, 0 requests, 0 policies, 1 reservation",
+		},
 		"a reservation that cannot be read": {
 			func(s *plan.Snapshot) {
 				s.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha-1900000000", Why: "it has no Nodes="}}
@@ -361,16 +381,32 @@ func TestAReservationGoesWithItsNodesAndKeepsThoseOfOtherNodesets(t *testing.T) 
 		{Name: "slurmflex-alpha-1900000060", Nodes: []string{"alpha-a3-0", "alpha-g2-0"}},
 		{Name: "slurmflex-alpha-1900000120", Nodes: []string{"alpha-g2-0"}},
 		{Name: "slurmflex-alpha.rest-a3", Nodes: []string{"alpha-a3-1"}},
+		{Name: "slurmflex-alpha.job-7", Nodes: []string{"alpha-a3-2"}},
+		{Name: "slurmflex-alpha.salvage-8", Nodes: []string{"alpha-a3-2", "alpha-a3-3"}},
+		{Name: "slurmflex-alpha-b.job-7", Nodes: []string{"alpha-a3-2"}},
 		{Name: "slurmflex-alpha-b-1900000000", Nodes: []string{"alpha-a3-0"}},
 		{Name: "maintenance", Nodes: []string{"alpha-a3-0"}},
 	}
 	assert.Equal(t, []string{
 		"delete reservation slurmflex-alpha-1900000000", "change reservation slurmflex-alpha-1900000060 to alpha-g2-0",
-		"delete reservation slurmflex-alpha.rest-a3",
+		"delete reservation slurmflex-alpha.rest-a3", "delete reservation slurmflex-alpha.job-7", "delete reservation slurmflex-alpha.salvage-8",
 	}, said(Compute(alphaConfig(t), s, Options{NodeSet: "a3"})))
 	p := Compute(alphaConfig(t), s, Options{})
 	assert.Contains(t, said(p), "delete reservation slurmflex-alpha-1900000060, once alpha-g2-0 is powered down")
-	assert.Equal(t, 4, *p.Left.Reservations)
+	assert.Equal(t, 6, *p.Left.Reservations)
+}
+
+func TestAJobWaitsForNoReservationThatIsDeleted(t *testing.T) {
+	s := closed()
+	s.Jobs = []slurm.Job{{ID: 6, State: slurm.JobPending}, {ID: 7, State: slurm.JobPending, Reservation: "slurmflex-alpha.salvage-7"}}
+	s.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha.job-6", Nodes: []string{"alpha-a3-0"}}, {Name: "slurmflex-alpha.salvage-7", Nodes: []string{"alpha-a3-1"}}}
+	p := Compute(alphaConfig(t), s, Options{})
+	var freed []uint32
+	for _, a := range p.Due() {
+		freed = append(freed, a.(plan.DeleteReservation).Job)
+	}
+	assert.Equal(t, []uint32{0, 7}, freed)
+	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 2 reservations", p.Left.String())
 }
 
 func TestEachActionSaysWhatItIsAbout(t *testing.T) {

@@ -36,13 +36,12 @@ func killedDown(t *testing.T, l *lab.Lab, lines int) {
 	t.Log("killed")
 }
 
-// undo runs the commands that down has printed to undo it.
+// undo runs the commands that down has printed to undo it, and what an earlier one did.
 func undo(t *testing.T, l *lab.Lab, said string) (commands int) {
 	t.Helper()
 	for line := range strings.Lines(said) {
-		if command, ok := strings.CutPrefix(line, "to undo: "); ok {
-			words := strings.Fields(command)
-			run(t, l, words[0], words[1:]...)
+		if begin, words, ok := strings.Cut(line, ": scontrol "); ok && strings.Contains(begin, "to undo") {
+			run(t, l, "scontrol", strings.Fields(words)...)
 			commands++
 		}
 	}
@@ -111,8 +110,9 @@ func TestDownInTheMiddleOfEverythingAndKilledLeavesOnlyWhatIsNotOurs(t *testing.
 	assert.Equal(t, "RUNNING", jobField(t, l, fixed, "JobState"))
 	awaitTold(t, l, time.Minute, fixed, "taken down")
 
-	said, err = l.Flex(ctx, "down", "--now", "--yes")
-	require.NoError(t, err)
+	all, err := l.Command(ctx, nil, "down", "--now", "--yes").CombinedOutput()
+	said = string(all)
+	require.NoError(t, err, said)
 	assert.True(t, strings.HasSuffix(said, "\n"+nothingLeft+", 0 reservations\n"), said)
 	for _, id := range []string{running, waiting, booting} {
 		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))

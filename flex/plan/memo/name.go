@@ -92,6 +92,13 @@ func IsReservation(cluster, name string) bool {
 	return ends || rests
 }
 
+// IsOwn reports whether a reservation of that name is one of the cluster's, of any kind.
+func IsOwn(cluster, name string) bool {
+	_, moves := ParseMove(cluster, name)
+	_, salvages := ParseSalvage(cluster, name)
+	return moves || salvages || IsReservation(cluster, name)
+}
+
 // RestReservation is the name of the reservation that closes a nodeset for a while.
 func RestReservation(cluster, nodeset string) string { return restPrefix(cluster) + nodeset }
 

@@ -53,6 +53,10 @@ func readCapacity(s *section) *Flex {
 	if s.text("capacity", "") == "" {
 		s.problem("capacity", "empty; give %s, %s or %s", OnDemand, Spot, Reservation)
 	}
+	if f.ProvisionTimeout > 0 && f.FallbackAfter >= f.ProvisionTimeout {
+		s.problem("provision_timeout", "ends the wait before a job moves on whose machines Google has not answered for, which is after %d s; give more than that, or 0 for no limit",
+			int(f.FallbackAfter.Seconds()))
+	}
 	if f.Capacity == Reservation {
 		f.Reservation = s.text("reservation_name", "")
 		if !reservationName.MatchString(f.Reservation) {

@@ -91,7 +91,7 @@ func read(path string) ([]byte, error) {
 // Parse checks the content of a configuration file. The name stands for the
 // file in messages. Its error is of type Problems: all of them, not the first.
 func Parse(name string, data []byte) (*Config, error) {
-	r := &reader{file: name, faulty: make(map[string]bool), left: maxEntries}
+	r := &reader{file: name, faulty: make(map[string]bool), places: places(), left: maxEntries}
 	var c *Config
 	if root := r.document(data); root != nil {
 		c = r.config(root)
@@ -121,6 +121,25 @@ func (r *reader) config(root *section) *Config {
 	slices.SortStableFunc(r.ignored, func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
 	c.Ignored = r.ignored
 	return c
+}
+
+// places says of each key that only slurmflex has which section it is read in. It does not
+// have enabled, which a later release of slurm-gcp may use for anything.
+func places() map[string]string {
+	blank := func() *section { return (&reader{faulty: make(map[string]bool)}).newSection("", "", 0, nil) }
+	flex, options, delegate := blank(), blank(), blank()
+	readFlex(flex, true)
+	readOptions(options, Options{})
+	readDelegate(delegate)
+
+	all := map[string]string{"capacity": "a nodeset without dws_flex"}
+	for place, s := range map[string]*section{"dws_flex of a nodeset": flex, "slurmflex": options, "slurmflex.delegate": delegate} {
+		for _, key := range s.known() {
+			all[key] = place
+		}
+	}
+	delete(all, "enabled")
+	return all
 }
 
 // Find says which nodeset a node is of, ours or not, and its index there. Only

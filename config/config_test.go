@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +223,7 @@ func TestWhatIsIgnoredIsListed(t *testing.T) {
 // C1: each release of the Cluster Toolkit adds keys.
 func TestAnUnknownKeyOutsideOurSectionsIsListedAndNoError(t *testing.T) {
 	c := parse(t, `enable_expedited_requeue: true
+enabled: true
 experimental: {anything: [1, 2]}
 `+strings.Replace(strings.Replace(minimal, "dws_flex: {}", "brand_new: 1\n    dws_flex: {}", 1),
 		"partition_nodeset:", "brand_new: 1, partition_nodeset:", 1))
@@ -229,7 +231,36 @@ experimental: {anything: [1, 2]}
 	for _, i := range c.Ignored {
 		keys = append(keys, i.Key)
 	}
-	assert.Equal(t, []string{"enable_expedited_requeue", "experimental", "partitions.train.brand_new", "nodeset.a3.brand_new"}, keys)
+	assert.Equal(t, []string{"enable_expedited_requeue", "enabled", "experimental", "partitions.train.brand_new", "nodeset.a3.brand_new"}, keys)
+}
+
+// Whatever keys dws_flex gets, they have no effect beside it and are no key of slurm-gcp.
+func TestNoKeyOfDWSFlexIsIgnoredBesideIt(t *testing.T) {
+	r := &reader{faulty: make(map[string]bool)}
+	block := r.newSection("", "", 0, nil)
+	readFlex(block, true)
+	require.Contains(t, block.known(), "salvage")
+	for _, key := range block.known() {
+		for beside, want := range map[string]string{
+			"dws_flex: {}":               "has no effect here; give it inside dws_flex",
+			"dws_flex: {enabled: false}": "has no effect here; give it inside dws_flex",
+			"zone_policy_deny: []":       "has no effect here; give it inside dws_flex",
+			"capacity: spot":             "has no effect with capacity, whose machines come at once or are refused, and have no lease; remove it",
+		} {
+			if beside == "capacity: spot" && slices.Contains([]string{"provision_timeout", "on_provision_timeout", "boot_timeout", "keep_idle"}, key) {
+				continue
+			}
+			_, err := Parse("config.yaml", []byte(strings.Replace(minimal, "dws_flex: {}", beside+"\n    "+key+": null", 1)))
+			require.ErrorContains(t, err, ": nodeset.a3."+key+": "+want, "beside %s", beside)
+		}
+	}
+}
+
+func TestANodesetOfSlurmGCPThatDoesNotPlaceTakesCapacity(t *testing.T) {
+	c := parse(t, strings.Replace(minimal, "dws_flex: {}",
+		"dws_flex: {enabled: false, max_run_duration: 604800}\n    enable_placement: false\n    placement_max_distance: null\n    capacity: spot\n    provision_timeout: 61", 1))
+	assert.Equal(t, Spot, c.NodeSets[0].Flex.Capacity)
+	assert.Empty(t, c.Ignored)
 }
 
 func TestPlacementIsIgnoredByBulkInsertAndListed(t *testing.T) {

@@ -24,7 +24,8 @@ type reader struct {
 	problems Problems
 	faulty   map[string]bool // keys that have a problem
 	ignored  []Ignored
-	left     int // of maxEntries
+	places   map[string]string // of places
+	left     int               // of maxEntries
 	root     *yaml.Node
 }
 
@@ -247,12 +248,14 @@ func (s *section) finish() {
 }
 
 // ignore returns the keys of a section of slurm-gcp's that were not read: each
-// release has more of them. One that is most likely a misspelling of a key that is
-// read is reported.
+// release has more of them. One of a section of ours is reported, and one that is most
+// likely a misspelling of a key that is read.
 func (s *section) ignore() []Ignored {
 	var ignored []Ignored
 	for _, key := range s.unread() {
-		if near, ok := nearest(key, s.known()); ok && edits(key, near) <= maxSlip {
+		if place, ours := s.r.places[key]; ours {
+			s.problem(key, "has no effect here; give it inside %s", place)
+		} else if near, ok := nearest(key, s.known()); ok && edits(key, near) <= maxSlip {
 			s.problem(key, "unknown key; did you mean %s?", near)
 		} else {
 			ignored = append(ignored, Ignored{Key: s.key(key), Line: s.lineOf(key)})
@@ -273,6 +276,9 @@ func (s *section) unread() []string {
 func (s *section) known() []string { return slices.Sorted(maps.Keys(s.asked)) }
 
 func (s *section) suggest(key string) string {
+	if place, ours := s.r.places[key]; ours {
+		return "give it inside " + place
+	}
 	if near, ok := nearest(key, s.known()); ok {
 		return fmt.Sprintf("did you mean %s?", near)
 	}

@@ -99,9 +99,7 @@ func (c *Config) RequeueLead() time.Duration { return endingTakes + c.Options.In
 // readFlex reads the dws_flex block of a nodeset. The block alone, even empty,
 // means enabled; without it or with enabled: false the nodeset is not provisioned by
 // flex-start and the result is nil.
-func readFlex(nodeset *section) *Flex {
-	given := nodeset.has("dws_flex")
-	s := nodeset.section("dws_flex")
+func readFlex(s *section, given bool) *Flex {
 	enabled := s.flagOr("enabled", given)
 	f := &Flex{
 		Capacity:           FlexStart,
@@ -148,9 +146,13 @@ func readFlex(nodeset *section) *Flex {
 	case f.ProvisionTimeout > 0 && f.FallbackAfter >= f.ProvisionTimeout:
 		s.problem("fallback_after", "provision_timeout ends the wait first; give less than that, which is %d", int(f.ProvisionTimeout.Seconds()))
 	}
-	if f.RefreshAfter > 0 && f.RefreshAfter < leastRefresh {
+	switch {
+	case f.RefreshAfter > 0 && f.RefreshAfter < leastRefresh:
 		s.problem("refresh_after", "%d s leaves a request no time in Google's queue; give %d or more, or 0 to keep requests for as long as they wait",
 			int(f.RefreshAfter.Seconds()), int(leastRefresh.Seconds()))
+	case f.ProvisionTimeout > 0 && f.RefreshAfter >= f.ProvisionTimeout:
+		s.problem("refresh_after", "provision_timeout ends the wait first; give less than that, which is %d, or 0 to keep requests for as long as they wait",
+			int(f.ProvisionTimeout.Seconds()))
 	}
 	if f.RenewBefore >= f.MaxRunDuration {
 		s.problem("renew_before", "%d s is no shorter than a lease of %d s, so it would be renewed forever; give less than max_run_duration",

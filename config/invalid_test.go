@@ -195,6 +195,38 @@ func TestInvalidFiles(t *testing.T) {
 			`13: nodeset.a3.spot: spot excludes capacity on_demand; remove one of the two` + "\n" +
 				`14: nodeset.a3.reservation_name: a reservation excludes capacity on_demand; remove one of the two`,
 		},
+		"a wait that ends before a job may leave other capacity": {
+			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    provision_timeout: 60",
+			`13: nodeset.a3.provision_timeout: ends the wait before a job moves on whose machines Google has not answered for, which is after 60 s; give more than that, or 0 for no limit`,
+		},
+		"placement of other capacity": {
+			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    enable_placement: true\n    placement_max_distance: 2",
+			`13: nodeset.a3.enable_placement: has no effect with capacity, whose machines are in no group that a policy could place; remove it` + "\n" +
+				`14: nodeset.a3.placement_max_distance: has no effect with capacity, whose machines are in no group that a policy could place; remove it`,
+		},
+		"a key of dws_flex beside capacity": {
+			"dws_flex:\n      max_run_duration: 604800", "capacity: spot\n    fallback_after: 3600",
+			`13: nodeset.a3.fallback_after: has no effect with capacity, whose machines come at once or are refused, and have no lease; remove it`,
+		},
+		"a key of dws_flex beside it": {
+			"dws_flex:", "fallback_after: 3600\n    dws_flex:",
+			`12: nodeset.a3.fallback_after: has no effect here; give it inside dws_flex`,
+		},
+		"a key of dws_flex in a nodeset that has none": {
+			"node_count_static: 1", "keep_idle: 600",
+			`14: nodeset.cpu.keep_idle: has no effect here; give it inside dws_flex`,
+		},
+		"a switch of dws_flex that is not indented": {
+			"dws_flex:\n      max_run_duration: 604800", "dws_flex:\n    enabled: false",
+			`13: nodeset.a3.enabled: has no effect here; give it inside dws_flex`,
+		},
+		"keys of slurmflex, dws_flex and nodesets at the top": {
+			"slurm_bin_dir:", "interval: 60\nprovision_timeout: 60\ncapacity: spot\nresume_program: /x\nslurm_bin_dir:",
+			`3: interval: has no effect here; give it inside slurmflex` + "\n" +
+				`4: provision_timeout: has no effect here; give it inside dws_flex of a nodeset` + "\n" +
+				`5: capacity: has no effect here; give it inside a nodeset without dws_flex` + "\n" +
+				`6: resume_program: has no effect here; give it inside slurmflex.delegate`,
+		},
 		"a target shape of many zones": {
 			"dws_flex:", "zone_target_shape: BALANCED\n    dws_flex:",
 			`12: nodeset.a3.zone_target_shape: "BALANCED" is not for nodes of slurmflex, which come in one zone; give ANY_SINGLE_ZONE`,
@@ -304,6 +336,10 @@ func TestInvalidFiles(t *testing.T) {
 			"max_run_duration: 604800", "refresh_after: 600",
 			`13: nodeset.a3.dws_flex.refresh_after: 600 s leaves a request no time in Google's queue; give 3600 or more, or 0 to keep requests for as long as they wait`,
 		},
+		"a request that would be replaced when its wait has ended": {
+			"max_run_duration: 604800", "refresh_after: 7200\n      provision_timeout: 7200",
+			`13: nodeset.a3.dws_flex.refresh_after: provision_timeout ends the wait first; give less than that, which is 7200, or 0 to keep requests for as long as they wait`,
+		},
 		"an unknown provisioning": {
 			"max_run_duration: 604800", "provisioning: bulk",
 			`13: nodeset.a3.dws_flex.provisioning: "bulk" is not known; give queued or node_by_node`,
@@ -325,6 +361,10 @@ func TestInvalidFiles(t *testing.T) {
 			"partition_name: train", "partition_name: trein",
 			`16: partitions.train.partition_name: "trein" differs from its key "train"; write the same name in both`,
 		},
+		"a key of dws_flex in a partition": {
+			"partition_name: train", "fallback_after: 3600",
+			`16: partitions.train.fallback_after: has no effect here; give it inside dws_flex of a nodeset`,
+		},
 		"an unknown key in a partition": {
 			"partition_name: train", "enable_jobs_exclusive: true",
 			`16: partitions.train.enable_jobs_exclusive: unknown key; did you mean enable_job_exclusive?`,
@@ -332,6 +372,7 @@ func TestInvalidFiles(t *testing.T) {
 
 		// slurmflex
 		"an unknown key in slurmflex":     {"interval:", "intervall:", `18: slurmflex.intervall: unknown key; did you mean interval?`},
+		"a key of dws_flex in slurmflex":  {"interval: 30s", "max_attempts: 3", `18: slurmflex.max_attempts: unknown key; give it inside dws_flex of a nodeset`},
 		"an unknown key in delegate":      {"interval: 30s", "delegate: {resume: /x}", `18: slurmflex.delegate.resume: unknown key; remove it`},
 		"an interval that is too short":   {"30s", "500ms", `18: slurmflex.interval: 500ms is out of range; give 1s to 1h0m0s`},
 		"an interval of too many seconds": {"30s", "3601", `18: slurmflex.interval: 3601 s is above 3600 s; give 1 to 3600`},

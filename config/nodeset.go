@@ -71,13 +71,15 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 		s.problem("node_count_dynamic_max", "makes %d nodes with the static ones; give at most %d together", ns.Size(), MaxNodes)
 	}
 	if instances {
-		ns.Flex = readFlex(s)
+		block := s.section("dws_flex")
+		ns.Flex = readFlex(block, s.has("dws_flex"))
 		switch given := s.has("capacity"); {
 		case given && ns.Flex != nil:
 			s.problem("capacity", "dws_flex provisions these nodes by flex-start; remove this, or set dws_flex.enabled: false")
 		case given:
 			ns.Flex = readCapacity(s)
 		}
+		s.refuseFlexKeys(block.known(), ns.Flex)
 	}
 	if ns.Flex == nil {
 		if instances {
@@ -89,7 +91,10 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	s.checkNodeSetName(ns.Name, cluster)
 	s.refuseOtherProvisioning(ns.Flex.Capacity)
 	ns.readPlace(s)
-	if !ns.Flex.UseBulkInsert { // whose instances are in no group that a policy could place
+	switch { // instances of bulk insert are in no group that a policy could place
+	case ns.Flex.Capacity.AtOnce():
+		s.refusePlacement()
+	case !ns.Flex.UseBulkInsert:
 		ns.Placement = s.flag("enable_placement")
 		ns.PlacementDistance = s.integer("placement_max_distance", 0, 1, 3)
 	}
@@ -134,6 +139,32 @@ func (s *section) refuseOtherProvisioning(capacity Capacity) {
 	const one = "ANY_SINGLE_ZONE"
 	if shape := s.text("zone_target_shape", one); shape != one {
 		s.problem("zone_target_shape", "%s is not for nodes of slurmflex, which come in one zone; give %s", quote(shape), one)
+	}
+}
+
+// refuseFlexKeys reports keys of dws_flex that are in the nodeset itself, where slurm-gcp
+// has none of these names. Those that a nodeset with capacity may have were read before.
+func (s *section) refuseFlexKeys(keys []string, f *Flex) {
+	for _, key := range s.unread() {
+		switch {
+		case !slices.Contains(keys, key):
+		case f != nil && f.Capacity.AtOnce():
+			s.problem(key, "has no effect with capacity, whose machines come at once or are refused, and have no lease; remove it")
+		default:
+			s.problem(key, "has no effect here; give it inside dws_flex")
+		}
+	}
+}
+
+// refusePlacement reports what asks for nodes close together. Slurm-gcp writes both keys
+// into each nodeset, false and null where they are not set.
+func (s *section) refusePlacement() {
+	const text = "has no effect with capacity, whose machines are in no group that a policy could place; remove it"
+	if s.flag("enable_placement") {
+		s.problem("enable_placement", text)
+	}
+	if _, given := s.value("placement_max_distance"); given {
+		s.problem("placement_max_distance", text)
 	}
 }
 

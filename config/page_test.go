@@ -145,7 +145,7 @@ func isKnown(section, key string) bool {
 	c, err := config.Parse("probe", with(section, key, map[string]any{}))
 	if err != nil {
 		return !slices.ContainsFunc(problems(err), func(p config.Problem) bool {
-			return p.Key == path && strings.HasPrefix(p.Text, "unknown key")
+			return p.Key == path && (strings.HasPrefix(p.Text, "unknown key") || strings.HasPrefix(p.Text, "has no effect"))
 		})
 	}
 	return !slices.ContainsFunc(c.Ignored, func(i config.Ignored) bool { return i.Key == path })

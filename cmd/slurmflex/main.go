@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
@@ -29,11 +30,42 @@ func main() { os.Exit(run(&app{})) }
 func run(a *app) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()
-	err := cmp.Or(newRoot(a).ExecuteContext(ctx), a.unhelped)
+	root, stopOutliving := newRoot(a), func() {}
+	defer func() { stopOutliving() }()
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if changesSomething(cmd) {
+			stopOutliving = outlive(cmd)
+		}
+	}
+	err := cmp.Or(root.ExecuteContext(ctx), a.unhelped)
 	if err != nil {
 		report(err)
 	}
 	return exitCode(err)
+}
+
+// changesSomething reports whether a call may change something in Compute or Slurm.
+func changesSomething(cmd *cobra.Command) bool {
+	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
+		return false
+	}
+	return cmd.GroupID == "run" || cmd.GroupID == "hook" || cmd.Name() == "trial" || cmd.Name() == "pass"
+}
+
+// outlive lets a command outlive its terminal and the reader of what it prints, so that it
+// ends in order and not half-way: a write that nobody reads is an error and no more,
+// and a hangup ends the command as TERM does. A hangup that was to be ignored (nohup) is
+// ignored, and to the daemon it means something else.
+func outlive(cmd *cobra.Command) (stop func()) {
+	// To be notified keeps the signal from ending the process; to ignore it would make
+	// our children ignore it too.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
+	if cmd.Name() == "daemon" || signal.Ignored(unix.SIGHUP) {
+		return func() {}
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), unix.SIGHUP)
+	cmd.SetContext(ctx)
+	return stop
 }
 
 // report prints an error, in one line unless it is a list of problems.

@@ -34,9 +34,9 @@ func newTrial(a *app) *cobra.Command {
 	o := trialOptions{}
 	cmd := &cobra.Command{
 		Use: "trial --nodeset NODESET", Short: "Try on your own project whether Compute does what slurmflex relies on", GroupID: "ask",
-		Long: `Create an instance group and four resize requests of one machine, read each answer,
+		Long: `Create an instance group and five resize requests of one machine, read each answer,
 delete everything, and report fact by fact whether Compute did what slurmflex relies
-on. Two requests must bring no machine; the others' machines are deleted as soon as
+on. Three requests should bring no machine; the others' machines are deleted as soon as
 they run. It takes minutes, and asks before it creates anything.
 
 All names begin with CLUSTER-trial- and random letters, and carry the stamp of a
@@ -77,7 +77,7 @@ func (a *app) trial(cmd *cobra.Command, o trialOptions) error {
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "Nodeset %s: project %s, region %s, zones %s. All names begin with %s.\n"+
-		"At most %d machine seconds of %s: 4 requests of 1 machine, 2 of which should bring none.\n",
+		"At most %d machine seconds of %s: 5 requests of 1 machine, 3 of which should bring none.\n",
 		spec.NodeSet, spec.Project, spec.Region, strings.Join(spec.Zones, ", "), spec.Name(), int(spec.Most().Seconds()), spec.Template.MachineType)
 	if o.dryRun {
 		for _, c := range spec.Calls() {
@@ -193,7 +193,7 @@ func (a *app) runTrial(cmd *cobra.Command, cfg *config.Config, spec trial.Spec, 
 	defer client.Close()
 	t := trial.Trial{Spec: spec, Cloud: client, Again: again, Now: time.Now, Say: func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) }}
 	report := t.Run(cmd.Context())
-	fmt.Fprint(cmd.OutOrStdout(), report)
+	_, unprinted := fmt.Fprint(cmd.OutOrStdout(), report)
 	switch {
 	case recorder != nil && recorder.Err() != nil:
 		return recorder.Err()
@@ -201,6 +201,8 @@ func (a *app) runTrial(cmd *cobra.Command, cfg *config.Config, spec trial.Spec, 
 		return loggedError{errors.New("the trial has found differences, or left something behind")}
 	case cmd.Context().Err() != nil:
 		return fmt.Errorf("trial interrupted: %w", context.Cause(cmd.Context()))
+	case unprinted != nil:
+		return fmt.Errorf("print the report: %w", unprinted)
 	}
 	return nil
 }

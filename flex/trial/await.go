@@ -47,7 +47,8 @@ func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
 	return machines, nil
 }
 
-// listed is what lists show of the trial: its group, if there is one, and its machines.
+// listed is what lists show of the trial: its group and its policy, if there are such, and
+// its machines.
 func (t *Trial) listed(ctx context.Context) (l look, err error) {
 	groups, unseen := t.Cloud.Groups(ctx, t.Spec.Name(), []string{t.Spec.Region})
 	if err := unseen[t.Spec.Region]; err != nil {
@@ -58,8 +59,20 @@ func (t *Trial) listed(ctx context.Context) (l look, err error) {
 			l.group = g
 		}
 	}
+	if t.mayHavePolicy() {
+		l.policies, unseen = t.Cloud.Policies(ctx, t.Spec.Name(), []string{t.Spec.Region})
+		if err := unseen[t.Spec.Region]; err != nil {
+			return l, err
+		}
+	}
 	l.machines, err = t.listMachines(ctx)
 	return l, err
+}
+
+// mayHavePolicy reports whether a policy may have been created.
+func (t *Trial) mayHavePolicy() bool {
+	o := t.seen.policyCreated
+	return o.ok() || o.unanswered()
 }
 
 // lagging is how many more looks there are until a list shows what a group does.

@@ -166,6 +166,9 @@ var deviations = map[string]deviation{
 	"may list groups":               {fault: fakegce.Fault{Method: "*GroupManagers.list", Times: 1, Status: http.StatusForbidden}},
 	"may list instances":            {fault: fakegce.Fault{Method: "instances.aggregatedList", Times: 1, Status: http.StatusForbidden}},
 	"may list policies":             forbidden("resourcePolicies.list"),
+	"may read capacity advice":      forbidden("advice.capacity"),
+	"may create policies":           forbidden("resourcePolicies.insert"),
+	"may delete policies":           {fault: fakegce.Fault{Method: "resourcePolicies.delete", Times: 1, Status: http.StatusForbidden}},
 	"may create groups":             forbidden("*GroupManagers.insert"),
 	"may read groups":               forbidden("*GroupManagers.get"),
 	"may read members":              forbidden("*.listManagedInstances"),
@@ -217,6 +220,8 @@ var deviations = map[string]deviation{
 	"delete while waiting": asking(http.MethodDelete, "/resizeRequests/deleted", func(*world, *http.Request, string) (string, *http.Response) {
 		return "", answer(http.StatusOK, `{"kind":"compute#operation","name":"operation-1","status":"DONE"}`)
 	}),
+	"request beside another": {switches: fakegce.Switches{RequestsPerGroup: 1}},
+
 	"granted":            request(requestDeleted, is(requestDeleted, "SUCCEEDED"), func(r object) { r["state"] = "FAILED" }),
 	"granted size":       group(runs, func(g object) { g["targetSize"] = 0 }),
 	"running member":     members(runs, func(all []any) []any { all[0].(object)["currentAction"] = "VERIFYING"; return all }),
@@ -230,10 +235,10 @@ var deviations = map[string]deviation{
 		}
 	}),
 	"lease":           {switches: fakegce.Switches{TemplateDuration: true}},
-	"late cancel":     oddly("*ResizeRequests.cancel", 2),
+	"late cancel":     oddly("*ResizeRequests.cancel", 3),
 	"deleted machine": group(isDeleted, func(g object) { g["targetSize"] = 1 }),
 	"lasting success": request(requestDeleted, isDeleted, func(r object) { r["state"] = "FAILED" }),
-	"name used again": oddly("*ResizeRequests.insert", 4),
+	"name used again": oddly("*ResizeRequests.insert", 5),
 	"lost machine":    {switches: fakegce.Switches{LostInstancesLeave: true}},
 	"deleted group": asking(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, _ *http.Request, body string) (string, *http.Response) {
 		if len(w.cloud.State().Groups) == 0 {

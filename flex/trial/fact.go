@@ -56,6 +56,9 @@ type outcome struct{ err error }
 // ok reports whether the call was made and taken.
 func (o *outcome) ok() bool { return o != nil && o.err == nil }
 
+// unanswered reports whether the call was made, and may have been taken.
+func (o *outcome) unanswered() bool { return o != nil && mig.CauseOf(o.err) == mig.CauseUnavailable }
+
 const taken = "accepted"
 
 // refused is the text for a call that was refused for a cause.

@@ -14,8 +14,15 @@ func Facts() []Fact {
 	return slices.Concat(permissions(), groupFacts(), requestFacts(), machineFacts(), endFacts())
 }
 
-// permissions are those of scripts/iam/slurmflex-role.yaml that a trial can try. Those
-// of bulk insertion, placement and capacity advice are not among them.
+// permissions are those of scripts/iam/slurmflex-role.yaml that a trial can try. It does
+// not try:
+//   - compute.resourcePolicies.use: only a group of the few machine types that workload
+//     policies support may use one, and the trial's machine should be a small one;
+//   - compute.globalOperations.list: read only of a bulk insertion that has failed, and
+//     what a bulk insertion makes is not in a group, whose deletion leaves nothing;
+//   - those that creating instances needs (of disks, images and subnetworks,
+//     compute.instances.create and set…): a lack of one shows as a refusal of the group
+//     or of its requests.
 func permissions() []Fact {
 	return []Fact{
 		may("read templates", "compute.instanceTemplates.get", func(s *seen) *outcome { return s.template }),
@@ -25,10 +32,13 @@ func permissions() []Fact {
 		may("list groups", "compute.instanceGroupManagers.list", func(s *seen) *outcome { return s.groups }),
 		may("list instances", "compute.instances.list", func(s *seen) *outcome { return s.instances }),
 		may("list policies", "compute.resourcePolicies.list", func(s *seen) *outcome { return s.policies }),
+		may("read capacity advice", "compute.advice.capacity", func(s *seen) *outcome { return s.advice }),
 		may("create groups", "compute.instanceGroupManagers.create, compute.instanceGroups.create, compute.regionOperations.get, "+
 			"and what creating instances needs", func(s *seen) *outcome { return s.created }),
 		may("read groups", "compute.instanceGroupManagers.get", func(s *seen) *outcome { return s.groupRead }),
 		may("read members", "compute.instanceGroupManagers.get", func(s *seen) *outcome { return s.membersRead }),
+		may("create policies", "compute.resourcePolicies.create", func(s *seen) *outcome { return s.policyCreated }),
+		may("delete policies", "compute.resourcePolicies.delete", func(s *seen) *outcome { return s.policyDeleted }),
 		may("create requests", "compute.instanceGroupManagers.update", func(s *seen) *outcome { return s.asked }),
 		may("cancel requests", "compute.instanceGroupManagers.update", func(s *seen) *outcome { return s.cancelled }),
 		may("delete requests", "compute.instanceGroupManagers.update", func(s *seen) *outcome { return s.forgotten }),
@@ -143,6 +153,13 @@ func requestFacts() []Fact {
 				return sight{}
 			}
 			return call(func(s *seen) *outcome { return s.deletedActive })(s)
+		}},
+		{"request beside another", Inferred, "create a request while another one of the group waits", taken, func(s *seen) sight {
+			l := s.afterBeside
+			if l == nil || l.has(s.spec.instance(0)) { // the other's machine came meanwhile: it did not wait
+				return sight{}
+			}
+			return call(func(s *seen) *outcome { return s.beside })(s)
 		}},
 	}
 }

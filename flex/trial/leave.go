@@ -25,10 +25,10 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	begun, failed, said := t.Now(), 0, false
-	unsure := mig.CauseOf(t.seen.created.err) == mig.CauseUnavailable
+	unsure := t.seen.created.unanswered() || t.seen.policyCreated.unanswered()
 	for {
 		l, wrong := t.listed(ctx)
-		there := l.group.Name != "" || len(l.machines) > 0
+		there := len(names(l)) > 0
 		late := unsure && t.Now().Sub(begun) < lateLimit
 		if wrong == nil && !there && !late {
 			return nil, nil
@@ -50,8 +50,18 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 	}
 }
 
-// clear deletes the group, or, if there is none, the machines that it has left.
-func (t *Trial) clear(ctx context.Context, l look) error {
+// clear deletes the policy, and the group, or, if there is none, the machines that it has
+// left.
+func (t *Trial) clear(ctx context.Context, l look) (err error) {
+	if len(l.policies) > 0 {
+		if o := t.try(ctx, "delete policy "+t.Spec.Policy(), t.deletePolicy); o != nil && mig.CauseOf(o.err) != mig.CauseNotFound {
+			err = o.err
+		}
+	}
+	return errors.Join(err, t.clearGroup(ctx, l))
+}
+
+func (t *Trial) clearGroup(ctx context.Context, l look) error {
 	if l.group.Name != "" {
 		err := t.cancelLive(ctx, l.group)
 		if o := t.try(ctx, "delete group "+l.group.Name, func(ctx context.Context) error {
@@ -81,6 +91,9 @@ func (t *Trial) clear(ctx context.Context, l look) error {
 func names(l look) (left []string) {
 	if l.group.Name != "" {
 		left = append(left, "group "+l.group.Name)
+	}
+	for _, p := range l.policies {
+		left = append(left, "policy "+p.Name)
 	}
 	for _, in := range l.machines {
 		left = append(left, "machine "+in.Name)

@@ -14,13 +14,16 @@ type seen struct {
 	clock *offset
 
 	// Reads that change nothing.
-	template, region, zone, machineType, groups, instances, policies *outcome
+	template, region, zone, machineType, groups, instances, policies, advice *outcome
 
 	// The group.
 	created, createdAgain, groupRead, membersRead *outcome
 	operations                                    *[2]string // of one insertion sent twice
 	empty                                         *look
 	absent                                        *outcome // reading a group that does not exist
+
+	// The workload policy.
+	policyCreated, policyDeleted *outcome
 
 	// The request that is cancelled.
 	asked, cancelled, cancelledAgain, forgotten *outcome
@@ -33,6 +36,8 @@ type seen struct {
 	// The request whose machine is deleted.
 	requested, requestedAgain, deletedActive *outcome
 	afterDeleteActive                        *look
+	beside                                   *outcome // the request made while this one waits
+	afterBeside                              *look
 	granted                                  *look
 	running                                  *look
 	cancelledLate, deletedMachine            *outcome
@@ -54,6 +59,7 @@ type offset struct{ before, there, after time.Time }
 type look struct {
 	at       time.Time
 	group    mig.Group
+	policies []mig.Policy // read only when lists are, and the trial may have one
 	members  []mig.Member
 	machines []mig.Instance
 }

@@ -33,13 +33,28 @@ func (s Spec) Name() string { return s.Cluster + "-trial-" + s.Random }
 // Group names the trial's only group.
 func (s Spec) Group() string { return s.Name() + "-g" }
 
+// Policy names the trial's workload policy, which nothing uses.
+func (s Spec) Policy() string { return s.Name() + "-p" }
+
 func (s Spec) instance(n int) string { return fmt.Sprintf("%s-%d", s.Name(), n) }
 
 func (s Spec) group() mig.GroupSpec {
 	return mig.GroupSpec{
 		Name: s.Group(), Region: s.Region, Template: s.Template.Link, Zones: s.Zones,
-		Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: s.Name(), NodeSet: s.NodeSet},
+		Stamp: s.stamp(),
 	}
+}
+
+func (s Spec) stamp() mig.Stamp {
+	return mig.Stamp{Version: mig.StampVersion, Cluster: s.Name(), NodeSet: s.NodeSet}
+}
+
+func (s Spec) policy() mig.PolicySpec {
+	return mig.PolicySpec{Name: s.Policy(), Region: s.Region, Stamp: s.stamp()}
+}
+
+func (s Spec) advice() mig.AdviceSpec {
+	return mig.AdviceSpec{Region: s.Region, Template: s.Template.Link, Model: mig.FlexStart, Zones: s.Zones, Count: 1, OneZone: true}
 }
 
 // tooShort is a lease below the least that Compute takes.
@@ -50,6 +65,7 @@ const (
 	requestCancelled = "cancelled" // cancelled as soon as it is accepted
 	requestShort     = "short"     // must be refused
 	requestDeleted   = "deleted"   // its machine is deleted as slurmflex does it
+	requestBeside    = "beside"    // made while the one before waits, and cancelled at once
 	requestLost      = "lost"      // its machine is deleted without its group
 )
 
@@ -60,6 +76,8 @@ func (s Spec) request(name string) mig.RequestSpec {
 		r.Instances[0] = s.instance(1)
 	case requestShort:
 		r.Instances[0], r.Duration = s.instance(2), tooShort
+	case requestBeside:
+		r.Instances[0] = s.instance(3)
 	}
 	return r
 }
@@ -68,7 +86,7 @@ func (s Spec) request(name string) mig.RequestSpec {
 // that should bring none, and none is deleted before its lease ends.
 func (s Spec) Most() time.Duration {
 	sum := time.Duration(0)
-	for _, name := range []string{requestCancelled, requestShort, requestDeleted, requestLost} {
+	for _, name := range []string{requestCancelled, requestShort, requestDeleted, requestBeside, requestLost} {
 		sum += s.request(name).Duration
 	}
 	return sum
@@ -89,7 +107,8 @@ func (c Call) String() string {
 // Calls are the calls that change something, in their order, each with the reads
 // that follow it left out. The zone of an instance is known when it is there.
 func (s Spec) Calls() []Call {
-	groups := "projects/" + s.Project + "/regions/" + s.Region + "/instanceGroupManagers"
+	region := "projects/" + s.Project + "/regions/" + s.Region
+	groups, policies := region+"/instanceGroupManagers", region+"/resourcePolicies"
 	group := groups + "/" + s.Group()
 	requests := group + "/resizeRequests"
 	create := Call{"POST", groups, fmt.Sprintf("%s: empty, from %s, in %s", s.Group(), s.Template.Link, strings.Join(s.Zones, ", "))}
@@ -103,6 +122,8 @@ func (s Spec) Calls() []Call {
 	}
 	return []Call{
 		create, again, twice,
+		{"POST", policies, s.Policy() + ": a workload policy that nothing uses"},
+		{"DELETE", policies + "/" + s.Policy(), ""},
 		ask(requestCancelled, ""),
 		{"POST", requests + "/" + requestCancelled + "/cancel", ""},
 		{"POST", requests + "/" + requestCancelled + "/cancel", "must be refused"},
@@ -111,6 +132,8 @@ func (s Spec) Calls() []Call {
 		ask(requestDeleted, ""),
 		ask(requestDeleted, "must be refused"),
 		{"DELETE", requests + "/" + requestDeleted, "while it waits: must be refused"},
+		ask(requestBeside, "while that one waits"),
+		{"POST", requests + "/" + requestBeside + "/cancel", ""},
 		{"POST", requests + "/" + requestDeleted + "/cancel", "once the machine runs: must be refused"},
 		{"POST", group + "/deleteInstances", s.instance(0)},
 		ask(requestLost, ""),

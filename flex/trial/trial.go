@@ -19,7 +19,10 @@ type Cloud interface {
 	Instances(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error)
 	Group(ctx context.Context, region, name string) (mig.Group, error)
 	Members(ctx context.Context, region, group string) ([]mig.Member, error)
+	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
 
+	CreatePolicy(ctx context.Context, p mig.PolicySpec) error
+	DeletePolicy(ctx context.Context, region, name string) error
 	CreateGroup(ctx context.Context, g mig.GroupSpec) error
 	CreateRequest(ctx context.Context, region, group string, r mig.RequestSpec) error
 	CancelRequest(ctx context.Context, region, group, request string) error
@@ -55,6 +58,7 @@ func (t *Trial) Run(ctx context.Context) Report {
 	t.seen.spec = t.Spec
 	t.reads(ctx)
 	if t.creates(ctx) {
+		t.places(ctx)
 		if t.cancels(ctx) {
 			t.asksTooLittle(ctx)
 			if t.grants(ctx) {
@@ -136,6 +140,10 @@ func (t *Trial) reads(ctx context.Context) {
 		_, unseen := t.Cloud.Policies(ctx, t.Spec.Name(), regions)
 		return unseen[t.Spec.Region]
 	})
+	s.advice = t.try(ctx, "read capacity advice", func(ctx context.Context) error {
+		_, err := t.Cloud.CapacityAdvice(ctx, t.Spec.advice())
+		return err
+	})
 	s.absent = t.try(ctx, "read a group that does not exist", func(ctx context.Context) error {
 		_, err := t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Name()+"-none")
 		return err
@@ -159,6 +167,24 @@ func (t *Trial) creates(ctx context.Context) bool {
 	s.empty = t.look(ctx)
 	s.createdAgain = t.try(ctx, "create it again", create)
 	return true
+}
+
+// places makes a workload policy, and deletes it, if it can be seen whether one is left.
+func (t *Trial) places(ctx context.Context) {
+	s := &t.seen
+	if !s.policies.ok() {
+		return
+	}
+	s.policyCreated = t.try(ctx, "create policy "+t.Spec.Policy(), func(ctx context.Context) error {
+		return t.Cloud.CreatePolicy(ctx, t.Spec.policy())
+	})
+	if s.policyCreated.ok() {
+		s.policyDeleted = t.try(ctx, "delete policy "+t.Spec.Policy(), t.deletePolicy)
+	}
+}
+
+func (t *Trial) deletePolicy(ctx context.Context) error {
+	return t.Cloud.DeletePolicy(ctx, t.Spec.Region, t.Spec.Policy())
 }
 
 // cancels makes a request, and cancels it at once. It reports whether requests are
@@ -223,6 +249,9 @@ func (t *Trial) grants(ctx context.Context) bool {
 	if l := t.look(ctx); l != nil && l.state(requestDeleted) == string(mig.Accepted) {
 		s.deletedActive = t.try(ctx, "delete it while it waits", t.ending(t.Cloud.DeleteRequest, requestDeleted))
 		s.afterDeleteActive = t.look(ctx)
+		if !t.asksBeside(ctx) {
+			return false
+		}
 	}
 	s.granted, s.running = t.await(ctx, requestDeleted)
 	if s.running == nil {
@@ -234,6 +263,24 @@ func (t *Trial) grants(ctx context.Context) bool {
 		s.afterMachine = t.awaitGone(ctx, t.Spec.instance(0))
 	}
 	return s.afterMachine != nil
+}
+
+// asksBeside makes a request while another one waits, and cancels it. It reports whether
+// neither it nor its machine is there any more.
+func (t *Trial) asksBeside(ctx context.Context) bool {
+	s, name := &t.seen, t.Spec.instance(3)
+	s.beside = t.ask(ctx, requestBeside)
+	if s.afterBeside = t.look(ctx); s.afterBeside == nil {
+		return false
+	}
+	if r, _ := s.afterBeside.request(requestBeside); !r.State.Live() && r.State != mig.Succeeded {
+		return true // it was refused
+	}
+	if t.try(ctx, "cancel request "+requestBeside, t.ending(t.Cloud.CancelRequest, requestBeside)).ok() {
+		return t.awaitGone(ctx, name) != nil
+	}
+	_, running := t.await(ctx, requestBeside) // its machine came before it could be cancelled
+	return running != nil && t.withdraw(ctx, *running, name)
 }
 
 // loses makes a request for the same name, and deletes its machine without the group.

@@ -31,7 +31,8 @@ func TestEveryFactHoldsOfAProjectThatDoesAsExpected(t *testing.T) {
 // changes are the calls so far that change something, as Spec.Calls writes them.
 func (w *world) changes() (changes []string) {
 	for _, c := range w.cloud.Calls() {
-		if c.Verb == http.MethodGet || strings.HasSuffix(c.Path, "/wait") || strings.HasSuffix(c.Path, "/listManagedInstances") {
+		if c.Verb == http.MethodGet || strings.HasSuffix(c.Path, "/wait") || strings.HasSuffix(c.Path, "/listManagedInstances") ||
+			strings.HasSuffix(c.Path, "/advice/capacity") {
 			continue
 		}
 		path := strings.Replace(strings.TrimPrefix(c.Path, "/compute/v1/"), "zones/us-central1-b/", "zones/ZONE/", 1)
@@ -58,6 +59,9 @@ func TestAllThatATrialCreatesHasItsOwnNameAndStamp(t *testing.T) {
 			for _, g := range state.Groups {
 				assert.Equal(t, "alpha-trial-kxqzv-g", g.Name)
 				assert.JSONEq(t, `{"slurmflex":1,"cluster":"alpha-trial-kxqzv","nodeset":"a3"}`, g.Description)
+			}
+			for _, p := range state.Policies {
+				assert.True(t, strings.HasSuffix(p, "/resourcePolicies/alpha-trial-kxqzv-p"), p)
 			}
 			for _, in := range state.Instances {
 				assert.Regexp(t, `^alpha-trial-kxqzv-[0-9]$`, in.Name)
@@ -92,6 +96,7 @@ func TestAMachineThatComesBeforeItsRequestIsCancelledIsDeletedAndNoDifference(t 
 		assert.Equal(t, []string{
 			"may cancel requests", "may delete requests", "accepted", "raised size", "kept request", "waiting member", "cancel", "cancelled",
 			"lowered size", "cancelled member", "second cancel", "deleted record", "delete while waiting",
+			"request beside another",
 		}, r.verdicts(NotTried))
 		assert.Equal(t, 3, r.Machines)
 	}, func(o *fakegce.Options) { o.QueueTime, o.BootTime = 0, 0 })
@@ -123,7 +128,10 @@ func TestAnInterruptedTrialLeavesNothing(t *testing.T) {
 }
 
 func TestATrialLeavesNothingOfACallWhoseAnswerIsLost(t *testing.T) {
-	for _, method := range []string{"*GroupManagers.insert", "*ResizeRequests.insert", "*ResizeRequests.cancel", "*GroupManagers.delete", "regionOperations.wait"} {
+	for _, method := range []string{
+		"*GroupManagers.insert", "*ResizeRequests.insert", "*ResizeRequests.cancel", "*GroupManagers.delete", "regionOperations.wait",
+		"resourcePolicies.insert", "resourcePolicies.delete",
+	} {
 		t.Run(method, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: method, DropAfter: true, Times: 7}))
@@ -143,6 +151,26 @@ func TestWhatCannotBeDeletedIsNamed(t *testing.T) {
 	})
 }
 
+func TestAPolicyThatCannotBeDeletedIsNamed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "resourcePolicies.delete", Status: 403, Message: "Required permission"}))
+		r := w.Run(t.Context())
+		assert.Equal(t, []string{"policy alpha-trial-kxqzv-p"}, r.Left)
+		assert.Empty(t, w.cloud.State().Groups)
+		assert.False(t, r.Good())
+	})
+}
+
+func TestAMachineOfTheRequestBesideAnotherThatComesAllTheSameIsDeleted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*ResizeRequests.cancel", Skip: 2, Times: 1, Status: http.StatusBadRequest}))
+		r := w.tries(t, t.Context())
+		assert.Empty(t, r.verdicts(Differed), r.String())
+		assert.Equal(t, 3, r.Machines)
+		assert.True(t, r.Good())
+	})
+}
+
 func TestWhatCannotBeListedIsNotCalledGone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 403, Message: "Required permission"}))
@@ -154,5 +182,5 @@ func TestWhatCannotBeListedIsNotCalledGone(t *testing.T) {
 }
 
 func TestTheMostThatATrialCanCostIsAllLeasesInFull(t *testing.T) {
-	assert.Equal(t, 1860*time.Second, Spec{}.Most())
+	assert.Equal(t, 2460*time.Second, Spec{}.Most())
 }

@@ -88,5 +88,6 @@ func (w *world) tries(t *testing.T, ctx context.Context) Report {
 	state := w.cloud.State()
 	require.Empty(t, state.Groups)
 	require.Empty(t, state.Instances)
+	require.Empty(t, state.Policies)
 	return r
 }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"slurmflex/test/fakegce"
+)
+
+// unread gives a process one pipe for all that it prints. It returns the pipe's reader.
+func (r *process) unread(t *testing.T) *os.File {
+	t.Helper()
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { reader.Close(); writer.Close() })
+	r.Stdout, r.Stderr = writer, writer
+	return reader
+}
+
+// halts has the world's Compute keep the first call for which that is so until goOn is
+// called. reached returns when it has come.
+func (w *world) halts(t *testing.T, at func(*http.Request) bool) (reached, goOn func()) {
+	t.Helper()
+	come, on := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.configure(t, "compute_endpoint: ", "compute_endpoint: ENDPOINT # ")
+	w.serve(t, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if at(r) {
+			once.Do(func() { close(come); <-on })
+		}
+		w.cloud.ServeHTTP(out, r)
+	}))
+	goOn = sync.OnceFunc(func() { close(on) })
+	t.Cleanup(goOn)
+	return func() {
+		t.Helper()
+		select {
+		case <-come:
+		case <-time.After(slack):
+			require.Fail(t, "the call has not come")
+		}
+	}, goOn
+}
+
+// machineRuns reports whether a call lists a machine that runs.
+func (w *world) machineRuns(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/aggregated/instances") && strings.Contains(strings.Join(w.machines(), ","), " RUNNING")
+}
+
+// Control-C also ends tee, and a terminal that is closed takes nothing any more: what a
+// trial prints must not end it before it has deleted everything.
+func TestAnInterruptedTrialWhoseOutputNobodyReadsLeavesNothing(t *testing.T) {
+	for _, s := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		t.Run(unix.SignalName(s), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			reached, goOn := w.halts(t, w.machineRuns)
+			trial := w.flex(t, "trial", "--nodeset", "a3", "--yes")
+			reader := trial.unread(t)
+			require.NoError(t, trial.Start())
+			reached()
+			require.NoError(t, reader.Close())
+			require.NoError(t, trial.Process.Signal(s))
+			goOn()
+			trial.exits(t, exitFailed)
+			assert.Empty(t, w.cloud.State().Groups)
+			assert.Empty(t, w.cloud.State().Policies)
+			assert.Empty(t, w.machines())
+		})
+	}
+}
+
+func TestATrialWhoseReportNobodyReadsFailsAndLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.cloud = fakegce.New(fakegce.Options{}) // whose clock is right: no fact differs
+	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
+	require.NoError(t, err)
+	reached, goOn := w.halts(t, w.machineRuns)
+	trial := w.flex(t, "trial", "--nodeset", "a3", "--yes")
+	reader := trial.unread(t)
+	require.NoError(t, trial.Start())
+	reached()
+	require.NoError(t, reader.Close())
+	goOn()
+	trial.exits(t, exitFailed)
+	assert.Empty(t, w.cloud.State().Groups)
+	assert.Empty(t, w.machines())
+}
+
+func TestATrialUnderNohupGoesOnWhenItsTerminalIsClosed(t *testing.T) {
+	w := newWorld(t)
+	reached, goOn := w.halts(t, w.machineRuns)
+	trial := prepare(t, w.env(), "/bin/sh", "-c", `trap "" HUP; exec "$0" "$@"`,
+		os.Args[0], "--config", w.path("config.yaml"), "trial", "--nodeset", "a3", "--yes")
+	require.NoError(t, trial.Start())
+	reached()
+	require.NoError(t, trial.Process.Signal(unix.SIGHUP))
+	goOn()
+	trial.exits(t, exitFailed) // the fake's clock is slow
+	assert.NotContains(t, trial.stdout.String()+trial.stderr.String(), "interrupted")
+	assert.Contains(t, trial.stdout.String(), " facts held, 1 differed; left behind: nothing\n")
+}
+
+func TestAPassWhoseOutputNobodyReadsIsNotLeftHalfDone(t *testing.T) {
+	w := newWorld(t)
+	w.left(t)
+	gc := w.flex(t, "gc")
+	require.NoError(t, gc.unread(t).Close())
+	gc.exits(t, exitFailed) // what it says is lost
+	assert.Empty(t, w.machines())
+}
+
+func TestWhatOnlyPrintsEndsQuietlyWhenNobodyReadsIt(t *testing.T) {
+	w := newWorld(t)
+	for _, args := range [][]string{{"status"}, {"trial", "--nodeset", "a3", "--dry-run"}, {"gc", "--dry-run"}} {
+		r := w.flex(t, args...)
+		reader, writer, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, reader.Close())
+		r.Stdout = writer
+		require.Error(t, r.Run())
+		require.NoError(t, writer.Close())
+		assert.Equal(t, unix.SIGPIPE, r.ProcessState.Sys().(syscall.WaitStatus).Signal(), "%s", args)
+		assert.Empty(t, r.stderr.String(), "%s", args)
+	}
+}

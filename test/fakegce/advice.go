@@ -121,7 +121,7 @@ func (s *Server) recommend(model, machineType string, zones []string, size int64
 		switch shard := (&compute.CapacityAdviceResponseRecommendationShard{
 			InstanceCount: n, MachineType: machineType, ProvisioningModel: model, Zone: zone,
 		}); {
-		case n == 0 || s.withdrawn[spot{zone, machineType}]:
+		case n == 0 || s.shut(zone, machineType):
 		case !single:
 			shards, got = append(shards, shard), got+n
 		case n > got:

@@ -52,6 +52,23 @@ func TestAdviceSaysHowMuchOfARequestFitsNow(t *testing.T) {
 	assert.InDelta(t, 0, w.advised(adviceAbout("FLEX_START", 1, `,"distributionPolicy":{"zones":[{"zone":"zones/us-central1-a"}]}`)).Scores.Obtainability, 0, "n0 has the room")
 }
 
+func TestAdviceLeavesOutZonesThatAreDownOrDoNotHaveTheMachines(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.commanded("POST", "zones", `{"zone":"us-central1-a","up":false}`)
+	w.commanded("POST", "withdraw", `{"zone":"us-central1-b","machineType":"a3-highgpu-8g"}`)
+	got := w.advised(adviceAbout("FLEX_START", 1, ""))
+	require.Len(t, got.Shards, 1)
+	assert.Equal(t, "us-central1-c", got.Shards[0].Zone)
+	for _, zone := range w.zonesOf(testRegion) {
+		w.SetZoneUp(zone, false)
+	}
+	got = w.advised(adviceAbout("FLEX_START", 1, ""))
+	assert.InDelta(t, 0, got.Scores.Obtainability, 0)
+	assert.Empty(t, got.Shards)
+	w.commanded("POST", "zones", `{"zone":"us-central1-a","up":true}`)
+	assert.InDelta(t, 1, w.advised(adviceAbout("FLEX_START", 1, "")).Scores.Obtainability, 0)
+}
+
 func TestAdviceIsRefusedWhereTheQuestionIsWrong(t *testing.T) {
 	w := newWorld(t, Options{})
 	selections := func(s string) string {

@@ -33,6 +33,7 @@ type schema struct {
 	Type                 string             `json:"type,omitempty"`
 	Format               string             `json:"format,omitempty"`
 	Enum                 []string           `json:"enum,omitempty"`
+	Default              string             `json:"default,omitempty"`
 	Properties           map[string]*schema `json:"properties,omitempty"`
 	AdditionalProperties *schema            `json:"additionalProperties,omitempty"`
 	Items                *schema            `json:"items,omitempty"`

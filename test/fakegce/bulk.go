@@ -98,15 +98,16 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	if spec.InstanceFlexibilityPolicy != nil {
 		return b, invalid("Invalid value for field 'resource.instanceFlexibilityPolicy'. This fake does not have it.")
 	}
-	if b.props, b.template, err = s.bulkProperties(spec); err != nil {
-		return b, err
-	}
-	if err = cmp.Or(
-		s.checkProperties("resource.instanceProperties", b.props), checkFlexBulk(b.props), s.checkMigration(b.props), checkReservation(b.props),
-	); err != nil {
+	if b.props, b.template, err = s.bulkProperties(c, spec); err != nil {
 		return b, err
 	}
 	if b.zones, err = s.bulkZones(c, spec.LocationPolicy); err != nil {
+		return b, err
+	}
+	if err = cmp.Or(
+		s.checkProperties("resource.instanceProperties", b.props), invalidBulk(s.machineProblem(b.props, b.zones)),
+		s.checkFlexBulk(b.props), s.checkMigration(b.props), checkReservation(b.props),
+	); err != nil {
 		return b, err
 	}
 	if b.zones, err = s.reservedZones(b.zones, b.props); err != nil {
@@ -116,8 +117,17 @@ func (s *Server) readBulk(c *call, spec *compute.BulkInsertInstanceResource) (bu
 	return b, err
 }
 
-// checkFlexBulk refuses flex-start VMs that are not as flex-start wants them.
-func checkFlexBulk(props *compute.InstanceProperties) error {
+// invalidBulk refuses a call whose properties have the problem; nil is none.
+func invalidBulk(p *Problem) error {
+	if p == nil {
+		return nil
+	}
+	return invalid("Invalid value for field 'resource.instanceProperties'. %s", p.Message)
+}
+
+// checkFlexBulk refuses flex-start VMs that are not as flex-start wants them, which is
+// as resize requests do.
+func (s *Server) checkFlexBulk(props *compute.InstanceProperties) error {
 	sched := schedulingOf(props)
 	if sched.ProvisioningModel != "FLEX_START" {
 		return nil
@@ -128,7 +138,7 @@ func checkFlexBulk(props *compute.InstanceProperties) error {
 	if d := seconds(sched.MaxRunDuration); d < minDuration || d > maxDuration {
 		return invalid("Invalid value for field 'resource.instanceProperties.scheduling.maxRunDuration.seconds': '%.0f'. Must be between %.0f and %.0f.", d.Seconds(), minDuration.Seconds(), maxDuration.Seconds())
 	}
-	return nil
+	return invalidBulk(s.queuedProblem(props))
 }
 
 // bulkNames are the names that the call gives, or makes from its pattern.
@@ -208,7 +218,7 @@ func (s *Server) bulkZones(c *call, p *compute.LocationPolicy) ([]string, error)
 
 // bulkProperties are the template's properties, if one is named, with the
 // call's own over them as of JSON Merge Patch (RFC 7396).
-func (s *Server) bulkProperties(spec *compute.BulkInsertInstanceResource) (*compute.InstanceProperties, string, error) {
+func (s *Server) bulkProperties(c *call, spec *compute.BulkInsertInstanceResource) (*compute.InstanceProperties, string, error) {
 	merged, path := any(nil), ""
 	if spec.SourceInstanceTemplate != "" {
 		path = s.canonical(spec.SourceInstanceTemplate)
@@ -221,12 +231,14 @@ func (s *Server) bulkProperties(spec *compute.BulkInsertInstanceResource) (*comp
 			return nil, "", err
 		}
 	}
-	if spec.InstanceProperties != nil {
-		own, err := plain(spec.InstanceProperties)
-		if err != nil {
+	if spec.InstanceProperties != nil { // as the body has them: spec does not tell what is 0 or empty from what is not there
+		var body struct {
+			Own any `json:"instanceProperties"`
+		}
+		if err := json.Unmarshal(c.body, &body); err != nil {
 			return nil, "", err
 		}
-		merged = mergePatch(merged, own)
+		merged = mergePatch(merged, body.Own)
 	}
 	props := new(compute.InstanceProperties)
 	b, err := json.Marshal(merged)
@@ -236,12 +248,10 @@ func (s *Server) bulkProperties(spec *compute.BulkInsertInstanceResource) (*comp
 	if err != nil {
 		return nil, "", fmt.Errorf("merge instance properties: %w", err)
 	}
+	describeProperties(props)
 	props.MachineType = lastPart(props.MachineType)
 	if props.MachineType == "" {
 		return nil, "", required("resource.instanceProperties.machineType")
-	}
-	if _, ok := s.machine[props.MachineType]; !ok {
-		return nil, "", invalid("Invalid value for field 'resource.instanceProperties.machineType': '%s'. The machine type does not exist.", props.MachineType)
 	}
 	return props, path, nil
 }

@@ -134,6 +134,57 @@ func TestABulkInsertOfFlexStartVMsKeepsToItsRules(t *testing.T) {
 	}
 }
 
+func TestWhatABulkInsertSaysOverItsTemplateKeepsToTheRulesOfFlexStart(t *testing.T) {
+	w := newWorld(t, Options{})
+	for own, says := range map[string]string{
+		`{"machineType":"h4d-standard-192"}`:                      "",
+		`{"machineType":"n2-standard-2"}`:                         "Requests without accelerators are not supported.",
+		`{"machineType":"a4x-highgpu-4g"}`:                        "Creating queued resource with machine type 'a4x-highgpu-4g' is not supported.",
+		`{"machineType":"z9-mega"}`:                               "Machine type 'z9-mega' does not exist.",
+		`{"guestAccelerators":[{"acceleratorType":"bogus"}]}`:     "Accelerator type 'bogus' is not available with machine type 'a3-highgpu-8g'.",
+		`{"guestAccelerators":[{"acceleratorType":"nvidia-l4"}]}`: "Accelerator type 'nvidia-l4' is not available",
+		`{"scheduling":{"maxRunDuration":{"seconds":"0"}}}`:       "'0'. Must be between 600 and 604800",
+		`{"disks":[]}`: "No disks are specified",
+		`{"resourcePolicies":["regions/us-central1/resourcePolicies/p"]}`: "Creating queued resource with resource policies is not supported.",
+	} {
+		for at, where := range map[string]string{"zones/us-central1-a": "", "regions/us-central1": `,"locationPolicy":{"locations":{"zones/us-central1-b":{"preference":"DENY"}}}`} {
+			body := `{"count":"1","namePattern":"n-#","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3","instanceProperties":` + own + where + `}`
+			status, answer := w.ask(http.MethodPost, at+"/instances/bulkInsert", body)
+			assert.Equal(t, says == "", status == http.StatusOK, "%s %s", at, answer)
+			assert.Contains(t, answer, says, at)
+		}
+	}
+}
+
+func TestABulkInsertOfMachinesThatNoneOfItsZonesHasIsRefused(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.Withdraw("us-central1-a", testMachine)
+	const body = `{"count":"1","namePattern":"n-#","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`
+	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", body)
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "Machine type 'a3-highgpu-8g' does not exist.")
+	w.post("regions/us-central1/instances/bulkInsert", body)
+	assert.Equal(t, "us-central1-b", w.vm("n-1").Zone)
+}
+
+func TestABulkInsertOfStandardVMsKnowsItsAcceleratorsToo(t *testing.T) {
+	w := newWorld(t, Options{})
+	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/bulkInsert", `{"count":"1","namePattern":"n-#",
+		"instanceProperties":{"machineType":"n1-standard-8",`+bootable+`,"guestAccelerators":[{"acceleratorType":"bogus","acceleratorCount":1}],
+		"scheduling":{"onHostMaintenance":"TERMINATE"}}}`)
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "Accelerator type 'bogus' is not available with machine type 'n1-standard-8'.")
+}
+
+func TestEveryPartOfAMachineHasItsKind(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.post("zones/us-central1-a/instances/bulkInsert", `{"count":"1","namePattern":"n-#","instanceProperties":{"machineType":"n2-standard-2",
+		"disks":[{"boot":true}],"networkInterfaces":[{"network":"global/networks/default","accessConfigs":[{"type":"ONE_TO_ONE_NAT"}],
+		"ipv6AccessConfigs":[{"type":"DIRECT_IPV6"}]}],"metadata":{"items":[{"key":"a","value":"b"}]}}}`)
+	_, body := w.ask(http.MethodGet, "zones/us-central1-a/instances/n-1", "") // and holds it against the schema
+	assert.Equal(t, 2, strings.Count(body, "compute#accessConfig"))
+}
+
 func TestABulkInsertMayBeOfMoreThanAThousand(t *testing.T) {
 	w := newWorld(t, Options{})
 	body := `{"count":"%d","namePattern":"n-####","sourceInstanceTemplate":"regions/us-central1/instanceTemplates/a3"}`

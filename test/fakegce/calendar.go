@@ -2,6 +2,7 @@ package fakegce
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,6 +17,9 @@ const (
 	maxReservedN = 80  // machines with GPUs
 	maxReservedH = 256 // H4D machines
 )
+
+// secondsText is a duration as Google writes it in a text.
+var secondsText = regexp.MustCompile(`^[0-9]+(\.[0-9]{1,9})?s$`)
 
 // calendar is what a call of advice.calendarMode asks for.
 type calendar struct {
@@ -129,7 +133,7 @@ func (s *Server) readWindow(at string, r *compute.FlexibleTimeRange, want *calen
 			continue
 		}
 		d, err := time.ParseDuration(f.text)
-		if err != nil || d <= 0 || !strings.HasSuffix(f.text, "s") {
+		if err != nil || d <= 0 || !secondsText.MatchString(f.text) {
 			return invalid("Invalid value for field '%s.%s': '%s'. It is not a duration in seconds, such as 86400s.", at, f.name, f.text)
 		}
 		*f.to = d
@@ -144,7 +148,7 @@ func (s *Server) readWindow(at string, r *compute.FlexibleTimeRange, want *calen
 		return invalid("Invalid value for field '%s'. No time range fits it.", at)
 	}
 	if want.longest < minReserved || want.shortest > maxReserved {
-		want.wrongWindow = fmt.Sprintf("A reservation lasts from %v to %v.", minReserved, maxReserved)
+		want.wrongWindow = fmt.Sprintf("A reservation lasts from %.0f to %.0f days.", minReserved.Hours()/24, maxReserved.Hours()/24)
 	}
 	return nil
 }

@@ -75,6 +75,9 @@ func TestTheCalendarRefusesWhatItCannotRead(t *testing.T) {
 		calendarFor(testMachine, 1, ""):        "timeRangeSpec",
 		calendarFor(testMachine, 1, `,"timeRangeSpec":{"startTimeNotEarlierThan":"soon"}`):                                  "'soon'. It is not a time of RFC 3339.",
 		calendarFor(testMachine, 1, `,"timeRangeSpec":{"maxDuration":"1w"}`):                                                "'1w'. It is not a duration",
+		calendarFor(testMachine, 1, `,"timeRangeSpec":{"maxDuration":"24h30s"}`):                                            "'24h30s'. It is not a duration",
+		calendarFor(testMachine, 1, `,"timeRangeSpec":{"maxDuration":"86400000ms"}`):                                        "'86400000ms'. It is not a duration",
+		calendarFor(testMachine, 1, `,"timeRangeSpec":{"maxDuration":"-86400s"}`):                                           "'-86400s'. It is not a duration",
 		calendarFor(testMachine, 1, `,"timeRangeSpec":{"minDuration":"90000s","maxDuration":"86400s"}`):                     "No time range fits it.",
 		calendarFor(testMachine, 1, aWeek+`,"locationPolicy":{"locations":{"zones/europe-west4-a":{"preference":"DENY"}}}`): "It is not a zone of region 'us-central1'",
 	} {

@@ -54,27 +54,27 @@ func (s *Server) RaiseCapacity(zone, machineType string, by int) error {
 }
 
 // SetQuota sets the limit of a quota's metric in a region; less than 0 is no
-// limit. It refuses a metric that has no effect here: those that have are
-// ConcurrentOperations, ACTIVE_RESIZE_REQUESTS, INSTANCES, INSTANCE_GROUPS,
-// INSTANCE_GROUP_MANAGERS, REGIONAL_INSTANCE_GROUP_MANAGERS, and the GPUs, such
-// as NVIDIA_H100_GPUS and PREEMPTIBLE_NVIDIA_H100_GPUS.
+// limit. The region "" has the quota of global operations. It refuses a metric that has
+// no effect here.
 func (s *Server) SetQuota(region, metric string, limit float64) error {
-	if !slices.Contains(s.regions(), region) {
+	global := region == "" && metric == ConcurrentOperations
+	if !global && !slices.Contains(s.regions(), region) {
 		return fmt.Errorf("set quota %s: there is no region %q", metric, region)
 	}
 	if !knownQuota(metric) {
-		return fmt.Errorf("set quota of %s: metric %q has no effect here; see fakegce.SetQuota", region, metric)
+		return fmt.Errorf("set quota of %s: metric %q has no effect here, but %s, and the GPUs, such as NVIDIA_H100_GPUS and PREEMPTIBLE_NVIDIA_H100_GPUS", region, metric, strings.Join(countedQuotas(), ", "))
 	}
 	s.do(func() { s.quotas[quota{region, metric}] = limit })
 	return nil
 }
 
+// countedQuotas are the metrics that have an effect, but for those of GPUs.
+func countedQuotas() []string {
+	return []string{activeRequestsQuota, ConcurrentOperations, "INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
+}
+
 func knownQuota(metric string) bool {
-	switch metric {
-	case ConcurrentOperations, activeRequestsQuota, "INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS", "REGIONAL_INSTANCE_GROUP_MANAGERS":
-		return true
-	}
-	return slices.Contains(slices.Collect(maps.Values(gpuMetrics())), strings.TrimPrefix(metric, preemptible))
+	return slices.Contains(countedQuotas(), metric) || slices.Contains(slices.Collect(maps.Values(gpuMetrics())), strings.TrimPrefix(metric, preemptible))
 }
 
 // limit is a quota's limit, or -1.
@@ -133,7 +133,7 @@ func (s *Server) findRoom(r *request) (zone string, p *Problem) {
 
 // fits is how many VMs of these names a zone can take, and why not all.
 func (s *Server) fits(zone string, props *compute.InstanceProperties, names []string) (n int, p *Problem) {
-	if s.closed[zone] || s.withdrawn[spot{zone, props.MachineType}] {
+	if s.shut(zone, props.MachineType) {
 		return 0, stockOut(zone, props.MachineType)
 	}
 	for _, name := range names {

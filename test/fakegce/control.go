@@ -1,14 +1,12 @@
 package fakegce
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 )
 
 // controlPrefix is where the control surface begins.
@@ -46,6 +44,10 @@ func (s *Server) command(line string, body []byte) (any, error) {
 		return done{true}, nil
 	case "POST capacity":
 		return s.commandCapacity(body)
+	case "POST zones":
+		return s.commandZone(body)
+	case "POST withdraw":
+		return s.commandWithdraw(body)
 	case "POST reservations":
 		return s.commandReservation(body)
 	case "POST quota":
@@ -97,6 +99,42 @@ func (s *Server) commandCapacity(body []byte) (any, error) {
 	return done{true}, nil
 }
 
+func (s *Server) commandZone(body []byte) (any, error) {
+	z := struct {
+		Zone string `json:"zone"`
+		Up   *bool  `json:"up"`
+	}{}
+	if err := readCommand(body, &z); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(s.opts.Zones, z.Zone) {
+		return nil, fmt.Errorf("set zone: there is no zone %q", z.Zone)
+	}
+	if z.Up == nil {
+		return nil, fmt.Errorf(`set zone %s: no "up"; false is DOWN`, z.Zone)
+	}
+	s.SetZoneUp(z.Zone, *z.Up)
+	return done{true}, nil
+}
+
+func (s *Server) commandWithdraw(body []byte) (any, error) {
+	m := struct {
+		Zone        string `json:"zone"`
+		MachineType string `json:"machineType"`
+	}{}
+	if err := readCommand(body, &m); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(s.opts.Zones, m.Zone) {
+		return nil, fmt.Errorf("withdraw: there is no zone %q", m.Zone)
+	}
+	if _, known := s.machine[m.MachineType]; !known {
+		return nil, fmt.Errorf("withdraw: there is no machine type %q", m.MachineType)
+	}
+	s.Withdraw(m.Zone, m.MachineType)
+	return done{true}, nil
+}
+
 func (s *Server) commandReservation(body []byte) (any, error) {
 	r := struct {
 		Name        string `json:"name"`
@@ -122,8 +160,8 @@ func (s *Server) commandQuota(body []byte) (any, error) {
 	if err := readCommand(body, &q); err != nil {
 		return nil, err
 	}
-	if q.Region == "" || q.Metric == "" || q.Limit == nil {
-		return nil, errors.New(`set quota: "region", "metric" and "limit" must be given; limit -1 is none`)
+	if q.Metric == "" || q.Limit == nil {
+		return nil, errors.New(`set quota: "metric" and "limit" must be given, and a "region" unless the quota is that of global operations; limit -1 is none`)
 	}
 	return done{true}, s.SetQuota(q.Region, q.Metric, *q.Limit)
 }
@@ -233,28 +271,4 @@ func (s *Server) commandHostError(name string, body []byte) (any, error) {
 		return nil, err
 	}
 	return done{true}, s.FailHost(name, repair)
-}
-
-// readCommand reads one JSON value without unknown fields.
-func readCommand(body []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("read the request's body: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("read the request's body: there is more after its JSON value")
-	}
-	return nil
-}
-
-func duration(field, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a duration: %q; write it like \"90s\" or \"1h30m\"", field, text)
-	}
-	return d, nil
 }

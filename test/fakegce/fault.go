@@ -85,7 +85,7 @@ func (f Fault) check() error {
 	case f.Method == "":
 		return fmt.Errorf("add fault: no method; say \"*\" for all")
 	case f.Times < 0 || f.Skip < 0 || f.Delay < 0 || f.Lag < 0 || f.Lag > maxLag:
-		return fmt.Errorf("add fault on %s: times, skip, delay and lag must not be negative, and lag at most %v", f.Method, maxLag)
+		return fmt.Errorf("add fault on %s: times, skip, delay and lag must not be negative, and lag at most %.0f minutes", f.Method, maxLag.Minutes())
 	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
 		return fmt.Errorf("add fault on %s: status %d is not an error; use 400 to 599", f.Method, f.Status)
 	}
@@ -93,7 +93,7 @@ func (f Fault) check() error {
 		return fmt.Errorf("add fault on %s: endless is %q; say %q or %q", f.Method, f.Endless, Alternating, AlwaysNew)
 	}
 	if _, err := path.Match(f.Method, ""); err != nil {
-		return fmt.Errorf("add fault on %s: %w", f.Method, err)
+		return fmt.Errorf("add fault on %s: the method is not a pattern; \"*\" stands for any part", f.Method)
 	}
 	return nil
 }

@@ -284,6 +284,20 @@ func TestAnOperationBeyondTheQuotaIsRefusedUntilAnotherIsDone(t *testing.T) {
 	w.begun(w.insertGroup(flexGroup("c")))
 }
 
+func TestGlobalOperationsHaveAQuotaOfTheirOwn(t *testing.T) {
+	w := newWorld(t, Options{OperationTime: time.Second})
+	w.commanded("POST", "quota", `{"region":"","metric":"CONCURRENT_OPERATIONS","limit":1}`)
+	const body = `{"name":%q,"properties":{"machineType":"g2-standard-4",` + bootable + `}}`
+	w.post("global/instanceTemplates", fmt.Sprintf(body, "a"))
+	status, answer := w.ask(http.MethodPost, "global/instanceTemplates", fmt.Sprintf(body, "b"))
+	assert.Equal(t, http.StatusForbidden, status)
+	assert.Contains(t, answer, concurrency)
+	w.begun(w.insertGroup(flexGroup("a")))
+	w.Advance(time.Second)
+	w.post("global/instanceTemplates", fmt.Sprintf(body, "b"))
+	require.ErrorContains(t, w.SetQuota("", "INSTANCES", 1), `there is no region ""`)
+}
+
 func TestAZonalGroupHasAQuotaToo(t *testing.T) {
 	w := newWorld(t, Options{})
 	_, err := w.AddTemplate("", FlexTemplate("t", testMachine))

@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"regexp"
@@ -120,7 +121,7 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if err := checkBaseName(spec.BaseInstanceName); err != nil {
 		return nil, err
 	}
-	if err := checkDescription(spec.Description); err != nil {
+	if err := cmp.Or(checkDescription(spec.Description), checkAllInstances(spec.AllInstancesConfig)); err != nil {
 		return nil, err
 	}
 	if _, ok := s.groups.get(s.path(c.at, "instanceGroupManagers", spec.Name)); ok {
@@ -134,7 +135,7 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkPolicies(c, spec, t); err != nil {
+	if err := s.checkPolicies(c, spec, t, zones); err != nil {
 		return nil, err
 	}
 	if err := s.checkGroupQuotas(c.at); err != nil {
@@ -293,7 +294,7 @@ func (s *Server) policyZone(region string, i int, link string, before []string) 
 
 // checkPolicies refuses a workload policy that is not there, and a size that is
 // not left to resize requests.
-func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template) error {
+func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template, zones []string) error {
 	if p := spec.ResourcePolicies; p != nil && p.WorkloadPolicy != "" {
 		policy, ok := s.policies.get(s.canonical(p.WorkloadPolicy))
 		if !ok {
@@ -307,7 +308,7 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 		return invalid("Invalid value for field 'resource.targetSize': '%d'. Must be greater than or equal to 0.", spec.TargetSize)
 	}
 	if bulkMode(spec) {
-		return s.checkBulkGroup(c, spec, t)
+		return s.checkBulkGroup(c, spec, t, zones)
 	}
 	if spec.TargetSize > 0 {
 		return growsByRequests(t)

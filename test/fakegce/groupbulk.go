@@ -1,6 +1,8 @@
 package fakegce
 
 import (
+	"fmt"
+
 	"google.golang.org/api/compute/v1"
 )
 
@@ -12,17 +14,24 @@ func bulkMode(spec *compute.InstanceGroupManager) bool {
 }
 
 // checkBulkGroup refuses a group that cannot be in bulk mode.
-func (s *Server) checkBulkGroup(c *call, spec *compute.InstanceGroupManager, t *template) error {
+func (s *Server) checkBulkGroup(c *call, spec *compute.InstanceGroupManager, t *template, zones []string) error {
 	props := t.api.Properties
 	repairs := spec.InstanceLifecyclePolicy == nil || spec.InstanceLifecyclePolicy.DefaultActionOnFailure != "DO_NOTHING"
-	_, known := s.machine[props.MachineType]
 	wrong := modelFault(props)
+	durationText := fmt.Sprintf("Its instance template must have scheduling.maxRunDuration of %.0f to %.0f seconds.", minDuration.Seconds(), maxDuration.Seconds())
+	unfit := s.machineProblem(props, zones)
+	if unfit == nil && t.flexStart() {
+		unfit = s.queuedProblem(props)
+	}
+	if unfit != nil {
+		return invalid("Invalid value for field 'resource.targetSizePolicy.mode': 'BULK'. %s", unfit.Message)
+	}
 	for _, fault := range []struct {
 		is   bool
 		text string
 	}{
 		{wrong != "", "The instance template of a group in bulk mode must have " + wrong + "."},
-		{!known, "Machine type '" + props.MachineType + "' does not exist."},
+		{t.flexStart() && (t.runDuration() < minDuration || t.runDuration() > maxDuration), durationText},
 		{t.flexStart() && repairs, "Set instanceLifecyclePolicy.defaultActionOnFailure to DO_NOTHING."},
 		{c.at.zone == "" && spec.DistributionPolicy.TargetShape != "ANY_SINGLE_ZONE", "A regional group in bulk mode has the target shape ANY_SINGLE_ZONE."},
 		{spec.InstanceFlexibilityPolicy != nil, "A group in bulk mode has no instance flexibility policy."},

@@ -86,8 +86,18 @@ func TestAGroupInBulkModeTakesNoResizeRequest(t *testing.T) {
 
 func TestAGroupThatCannotBeInBulkModeIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
+	givenTemplates(t, w)
+	short := FlexTemplate("short", testMachine)
+	short.Properties.Scheduling.MaxRunDuration.Seconds = 599
+	must.Get(w.AddTemplate(testRegion, short))
 	for message, change := range map[string]func(*computepb.InstanceGroupManager){
-		"DO_NOTHING":      func(g *computepb.InstanceGroupManager) { g.InstanceLifecyclePolicy = nil },
+		"DO_NOTHING": func(g *computepb.InstanceGroupManager) { g.InstanceLifecyclePolicy = nil },
+		"Requests without accelerators are not supported.": func(g *computepb.InstanceGroupManager) {
+			g.Versions[0].InstanceTemplate = proto.String("regions/us-central1/instanceTemplates/cpu")
+		},
+		"scheduling.maxRunDuration of 600 to 604800 seconds.": func(g *computepb.InstanceGroupManager) {
+			g.Versions[0].InstanceTemplate = proto.String("regions/us-central1/instanceTemplates/short")
+		},
 		"ANY_SINGLE_ZONE": func(g *computepb.InstanceGroupManager) { g.DistributionPolicy.TargetShape = proto.String("EVEN") },
 	} {
 		g := bulkGroup(1)

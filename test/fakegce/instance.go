@@ -3,6 +3,7 @@ package fakegce
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -56,8 +57,8 @@ func (s *Server) deleteInstance(c *call) (any, error) {
 	return op.api, nil
 }
 
-// reportHost refuses every report: Compute takes those of instances in a
-// reservation, and no flex-start instance is in one.
+// reportHost refuses every report. Compute takes those of instances in a reservation;
+// what comes of one this fake does not have.
 func (s *Server) reportHost(c *call) (any, error) {
 	v, err := s.instance(c)
 	if err != nil {
@@ -65,6 +66,9 @@ func (s *Server) reportHost(c *call) (any, error) {
 	}
 	if err := s.decode(c, new(compute.InstancesReportHostAsFaultyRequest)); err != nil {
 		return nil, err
+	}
+	if v.holds != nil {
+		return nil, &refusal{Status: http.StatusNotImplemented, Reason: "notImplemented", Message: "This fake takes no report of a faulty host."}
 	}
 	return nil, invalid("Invalid resource: '%s'. Only the host of an instance in a reservation can be reported as faulty.", v.path)
 }

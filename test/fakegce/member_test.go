@@ -207,6 +207,16 @@ func TestTheHostOfAFlexStartInstanceCannotBeReportedAsFaulty(t *testing.T) {
 	assert.Equal(t, "RUNNING", w.vm("n0").Status)
 }
 
+func TestAReportOfTheHostOfAMachineInAReservationIsRefusedInTrueWords(t *testing.T) {
+	w := newWorld(t, Options{})
+	require.NoError(t, w.SetReservation("mine", "us-central1-a", testMachine, 1))
+	w.begun(w.bulkInsert(fromReservation("mine", "n0")))
+	status, answer := w.ask(http.MethodPost, "zones/us-central1-a/instances/n0/reportHostAsFaulty", `{"faultReasons":[{"behavior":"PERFORMANCE"}]}`)
+	assert.Equal(t, http.StatusNotImplemented, status)
+	assert.Contains(t, answer, "This fake takes no report of a faulty host.")
+	assert.NotContains(t, answer, "Only the host of an instance in a reservation")
+}
+
 func TestDeleteInstancesRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		refs     string

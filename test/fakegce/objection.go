@@ -88,9 +88,6 @@ func (s *Server) templateObjection(r *request) *Problem {
 	if wrong := modelFault(props); wrong != "" {
 		return problem("INVALID_ARGUMENT", "The instance template of a resize request must have %s.", wrong)
 	}
-	if len(props.ResourcePolicies) > 0 {
-		return problem("UNSUPPORTED_OPERATION", "Creating queued resource with resource policies is not supported.")
-	}
 	return nil
 }
 
@@ -119,13 +116,19 @@ func flexFault(props *compute.InstanceProperties) string {
 
 func (s *Server) machineObjection(r *request) *Problem {
 	props := r.group.template.api.Properties
+	if p := s.machineProblem(props, r.group.zones); p != nil {
+		return p
+	}
+	return s.queuedProblem(props)
+}
+
+// machineProblem is why there can be no machine with these properties in any of the
+// zones: nil if there can.
+func (s *Server) machineProblem(props *compute.InstanceProperties, zones []string) *Problem {
 	m, known := s.machine[props.MachineType]
 	has := func(zone string) bool { return !s.withdrawn[spot{zone, m.name}] }
-	if !known || !slices.ContainsFunc(r.group.zones, has) {
+	if !known || !slices.ContainsFunc(zones, has) {
 		return problem("INVALID_MACHINE_TYPE", "Machine type '%s' does not exist.", props.MachineType)
-	}
-	if strings.HasPrefix(m.name, "a4x-") {
-		return problem("UNSUPPORTED_OPERATION", "Machine type '%s' is not supported by resize requests.", m.name)
 	}
 	for _, a := range props.GuestAccelerators {
 		kind := lastPart(a.AcceleratorType)
@@ -133,7 +136,18 @@ func (s *Server) machineObjection(r *request) *Problem {
 			return problem("INVALID_GPU_TYPE", "Accelerator type '%s' is not available with machine type '%s'.", kind, m.name)
 		}
 	}
-	if m.gpu == "" && len(props.GuestAccelerators) == 0 && !strings.HasPrefix(m.name, "h4d-") {
+	return nil
+}
+
+// queuedProblem is why machines with these properties are not for flex-start, or for
+// resize requests: nil if they are.
+func (s *Server) queuedProblem(props *compute.InstanceProperties) *Problem {
+	switch m := props.MachineType; {
+	case len(props.ResourcePolicies) > 0:
+		return problem("UNSUPPORTED_OPERATION", "Creating queued resource with resource policies is not supported.")
+	case strings.HasPrefix(m, "a4x-"):
+		return problem("UNSUPPORTED_OPERATION", "Creating queued resource with machine type '%s' is not supported.", m)
+	case len(s.gpus(props)) == 0 && !strings.HasPrefix(m, "h4d-"):
 		return problem("UNSUPPORTED_OPERATION", "Requests without accelerators are not supported.")
 	}
 	return nil

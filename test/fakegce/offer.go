@@ -14,6 +14,11 @@ func (s *Server) status(zone string) string {
 	return "UP"
 }
 
+// shut reports whether a zone has nothing to give of a machine type, whatever its capacity.
+func (s *Server) shut(zone, machineType string) bool {
+	return s.closed[zone] || s.withdrawn[spot{zone, machineType}]
+}
+
 // Withdraw takes a machine type out of a zone, as many types are in some zones
 // only.
 func (s *Server) Withdraw(zone, machineType string) {

@@ -62,7 +62,7 @@ func (s *Server) begin(c *call, target *meta) *operation {
 }
 
 // ConcurrentOperations is the quota of operations that run at once in a region
-// and its zones.
+// and its zones, or globally.
 const ConcurrentOperations = "CONCURRENT_OPERATIONS"
 
 // admitOperation refuses a call that would begin one operation too many.

@@ -119,6 +119,39 @@ func TestFiltersPickWhatTheySay(t *testing.T) {
 	}
 }
 
+func TestAFilterComparesWholeNumbersAsNumbers(t *testing.T) {
+	w := granted(t, Options{}, "n0", "n1")
+	id := func(name string) uint64 {
+		v, err := w.instance("us-central1-a", name)
+		require.NoError(t, err)
+		return v.GetId()
+	}
+	first, last := id("n0"), id("n1")
+	require.Less(t, first, last)
+	for filter, want := range map[string][]string{
+		"id > 2":                                     {"n0", "n1"},
+		"id < 2":                                     nil,
+		"id > 2000000000000000000":                   nil,
+		"id < 99999999999999999999":                  {"n0", "n1"}, // more than 64 bits have
+		fmt.Sprintf("id > %d", first):                {"n1"},
+		fmt.Sprintf("id >= %d", last):                {"n1"},
+		fmt.Sprintf("id = %d", first):                {"n0"},
+		fmt.Sprintf("id:%d", first):                  {"n0"},
+		fmt.Sprintf("id != %d", first):               {"n1"},
+		fmt.Sprintf("id eq %d", first):               {"n0"},
+		fmt.Sprintf("id > %d.5", first):              {"n1"},
+		"id = 1*":                                    {"n0", "n1"},
+		"id > many":                                  nil,
+		"scheduling.maxRunDuration.seconds > 3599.5": {"n0", "n1"},
+		"scheduling.maxRunDuration.seconds < 36e2":   nil,
+	} {
+		found, err := w.list(t.Context(), filter)
+		if assert.NoError(t, err, filter) {
+			assert.Equal(t, want, found["zones/us-central1-a"], filter)
+		}
+	}
+}
+
 func TestAFilterThatIsNotUnderstoodIsRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, filter := range []string{

@@ -3,6 +3,7 @@ package fakegce
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"google.golang.org/api/compute/v1"
@@ -63,8 +64,27 @@ func checkMetadata(at string, m *compute.Metadata) error {
 	if m == nil {
 		return nil
 	}
+	return checkItems(at+".metadata", ".items[].key", ".items[].value", m.Items)
+}
+
+// checkAllInstances refuses what no instance of a group can have.
+func checkAllInstances(c *compute.InstanceGroupManagerAllInstancesConfig) error {
+	if c == nil || c.Properties == nil {
+		return nil
+	}
+	const at = "resource.allInstancesConfig.properties"
+	var items []*compute.MetadataItems
+	for key, value := range c.Properties.Metadata {
+		items = append(items, &compute.MetadataItems{Key: key, Value: &value})
+	}
+	return cmp.Or(checkLabels(at, c.Properties.Labels), checkItems(at+".metadata", "", "", items))
+}
+
+// checkItems holds metadata against the limits; ofKey and ofValue are where the field
+// at has its keys and values.
+func checkItems(at, ofKey, ofValue string, items []*compute.MetadataItems) error {
 	total, seen := 0, make(map[string]bool)
-	for _, item := range m.Items {
+	for _, item := range items {
 		size := 0
 		if item.Value != nil {
 			size = len(*item.Value)
@@ -72,21 +92,21 @@ func checkMetadata(at string, m *compute.Metadata) error {
 		total += len(item.Key) + size
 		switch {
 		case !metadataKey.MatchString(item.Key):
-			return invalid("Invalid value for field '%s.metadata.items[].key': '%.140s'. Must be a match of regex '[a-zA-Z0-9-_]{1,128}'", at, item.Key)
+			return invalid("Invalid value for field '%s%s': '%.140s'. Must be a match of regex '[a-zA-Z0-9-_]{1,128}'", at, ofKey, item.Key)
 		case seen[item.Key]:
-			return invalid("Invalid value for field '%s.metadata.items[].key': '%s'. The key is given twice.", at, item.Key)
+			return invalid("Invalid value for field '%s%s': '%s'. The key is given twice.", at, ofKey, item.Key)
 		case size > maxMetadata:
-			return invalid("Value for field '%s.metadata.items[].value' of key '%s' is too large: maximum size %d bytes; actual size %d.", at, item.Key, maxMetadata, size)
+			return invalid("Value for field '%s%s' of key '%s' is too large: maximum size %d bytes; actual size %d.", at, ofValue, item.Key, maxMetadata, size)
 		}
 		seen[item.Key] = true
 	}
 	if total > allMetadata {
-		return invalid("Value for field '%s.metadata' is too large: maximum size %d bytes; actual size %d.", at, allMetadata, total)
+		return invalid("Value for field '%s' is too large: maximum size %d bytes; actual size %d.", at, allMetadata, total)
 	}
 	return nil
 }
 
-// describeProperties fills in the kinds of a template's parts.
+// describeProperties fills in the kinds of the parts of a template or a machine.
 func describeProperties(p *compute.InstanceProperties) {
 	if p.Metadata != nil {
 		p.Metadata.Kind = "compute#metadata"
@@ -96,7 +116,7 @@ func describeProperties(p *compute.InstanceProperties) {
 	}
 	for _, n := range p.NetworkInterfaces {
 		n.Kind = "compute#networkInterface"
-		for _, a := range n.AccessConfigs {
+		for _, a := range slices.Concat(n.AccessConfigs, n.Ipv6AccessConfigs) {
 			a.Kind = "compute#accessConfig"
 		}
 	}

@@ -58,6 +58,21 @@ func TestWhatIsJustWithinTheLimitsIsTaken(t *testing.T) {
 	}
 }
 
+func TestWhatAllInstancesOfAGroupAreToHaveKeepsToTheLimits(t *testing.T) {
+	w := newWorld(t, Options{})
+	for properties, says := range map[string]string{
+		`{"labels":{"BAD KEY!":"x"}}`:                                     "'resource.allInstancesConfig.properties.labels': 'BAD KEY!'",
+		`{"labels":{"owner":"Me"}}`:                                       "'Me'. A label's value has",
+		`{"metadata":{"BAD KEY!":"x"}}`:                                   "'resource.allInstancesConfig.properties.metadata': 'BAD KEY!'",
+		`{"metadata":{"a":"` + strings.Repeat("x", maxMetadata+1) + `"}}`: "maximum size 262144 bytes",
+		`{"labels":{"owner":"me"},"metadata":{"a":"b"}}`:                  "",
+	} {
+		status, answer := w.ask(http.MethodPost, groupList, changed(t, plainGroup, `{"allInstancesConfig":{"properties":`+properties+`}}`))
+		assert.Equal(t, says == "", status == http.StatusOK, answer)
+		assert.Contains(t, answer, says)
+	}
+}
+
 func TestADescriptionTooLongIsRefusedEverywhere(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.givenGroup("m")
@@ -82,6 +97,15 @@ func TestARequestForNoTimeIsRefused(t *testing.T) {
 	status, answer := w.ask(http.MethodPost, groupList+"/m/resizeRequests", `{"name":"nanos","resizeBy":1,"requestedRunDuration":{"seconds":"600","nanos":-1}}`)
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, answer, "nanos")
+}
+
+func TestARequestForAFractionOfASecondIsRefused(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.givenGroup("m")
+	status, answer := w.ask(http.MethodPost, groupList+"/m/resizeRequests", `{"name":"r","resizeBy":1,"requestedRunDuration":{"seconds":"600","nanos":500000000}}`)
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.Contains(t, answer, "'resource.requestedRunDuration.nanos': '500000000'. Must be 0: a machine runs for whole seconds.")
+	w.post(groupList+"/m/resizeRequests", `{"name":"r","resizeBy":1,"requestedRunDuration":{"seconds":"600","nanos":0}}`)
 }
 
 func TestTheNameOfAVersionIsKept(t *testing.T) {

@@ -116,8 +116,8 @@ func checkRequest(c *call, spec *compute.InstanceGroupManagerResizeRequest) erro
 	if len(spec.Instances) == 0 && spec.ResizeBy <= 0 {
 		return required("resource.resizeBy")
 	}
-	if d := spec.RequestedRunDuration; d != nil && (d.Nanos < 0 || d.Nanos > 999_999_999) {
-		return invalid("Invalid value for field 'resource.requestedRunDuration.nanos': '%d'. Must be between 0 and 999999999.", d.Nanos)
+	if d := spec.RequestedRunDuration; d != nil && d.Nanos != 0 {
+		return invalid("Invalid value for field 'resource.requestedRunDuration.nanos': '%d'. Must be 0: a machine runs for whole seconds.", d.Nanos)
 	}
 	if err := checkDescription(spec.Description); err != nil {
 		return err

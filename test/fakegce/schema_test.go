@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -106,13 +107,43 @@ func (d *document) faults(v any, s *schema, at string) []string {
 	return nil
 }
 
+// unkind are the objects in an answer that lack the kind that their schema gives them.
+func (d *document) unkind(v any, s *schema, at string) (all []string) {
+	for s.Ref != "" {
+		s = d.Schemas[s.Ref]
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if kind := s.Properties["kind"]; kind != nil && kind.Default != "" && v["kind"] != kind.Default {
+			all = append(all, fmt.Sprintf("%s: its kind is %v, not %s", at, v["kind"], kind.Default))
+		}
+		for name, inner := range v {
+			p := s.Properties[name]
+			if p == nil {
+				p = s.AdditionalProperties
+			}
+			if p != nil { // faults says it of what is nil
+				all = append(all, d.unkind(inner, p, at+"."+name)...)
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			all = append(all, d.unkind(inner, s.Items, at+"[]")...)
+		}
+	}
+	return all
+}
+
 func digits(s string) bool {
 	_, err := json.Number(s).Int64()
 	return err == nil || len(s) == 20
 }
 
+// goWords is what only a program in Go says: its errors, its types and its durations.
+var goWords = regexp.MustCompile(`json: |unmarshal|Go struct|Go value|strconv|fakegce\.|invalid character|unexpected EOF|syntax error|%!|\b(?:\d+h)?\d+m\d+s\b|\*[a-z]+\.[A-Z]`)
+
 // schemaChecker is a transport that holds every body of an accepted call
-// against the discovery document.
+// against the discovery document, and lets no answer speak Go.
 type schemaChecker struct {
 	t    *testing.T
 	next http.RoundTripper
@@ -128,7 +159,7 @@ func (c *schemaChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(sent))
 	}
 	resp, err := c.next.RoundTrip(r)
-	if err != nil || resp.StatusCode != http.StatusOK || strings.HasPrefix(r.URL.Path, "/fake/") {
+	if err != nil {
 		return resp, err
 	}
 	got, err := io.ReadAll(resp.Body)
@@ -136,6 +167,10 @@ func (c *schemaChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(got))
+	assert.NotRegexp(c.t, goWords, string(got), "%s %s shows what the fake is made of", r.Method, r.URL.Path)
+	if resp.StatusCode != http.StatusOK || strings.HasPrefix(r.URL.Path, "/fake/") {
+		return resp, nil
+	}
 	d, err := discovery()
 	if err != nil {
 		return nil, err
@@ -151,16 +186,19 @@ func (c *schemaChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	if len(sent) > 0 {
-		c.check(d, sent, m.Request, "request")
+		c.check(d.faults, sent, m.Request, "request")
 	}
-	c.check(d, got, m.Response, "response")
+	c.check(d.faults, got, m.Response, "response")
+	if !r.URL.Query().Has("fields") {
+		c.check(d.unkind, got, m.Response, "response")
+	}
 	return resp, nil
 }
 
-func (c *schemaChecker) check(d *document, body []byte, s *schema, what string) {
+func (c *schemaChecker) check(faults func(any, *schema, string) []string, body []byte, s *schema, what string) {
 	var v any
 	if assert.NoError(c.t, json.Unmarshal(body, &v), what) {
-		assert.Empty(c.t, d.faults(v, s, what+" "+s.Ref))
+		assert.Empty(c.t, faults(v, s, what+" "+s.Ref))
 	}
 }
 

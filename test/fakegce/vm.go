@@ -66,7 +66,7 @@ func (s *Server) launchMember(m *member, zone string, duration time.Duration) {
 	props := *g.template.api.Properties
 	sched := *schedulingOf(&props)
 	if duration > 0 {
-		sched.MaxRunDuration = &compute.Duration{Seconds: int64(duration / time.Second)}
+		sched.MaxRunDuration = &compute.Duration{Seconds: int64(duration / time.Second), Nanos: int64(duration % time.Second)}
 	}
 	props.Scheduling = &sched
 	extra := []*compute.MetadataItems{{Key: "created-by", Value: by(g.path)}}

@@ -9,6 +9,17 @@ from client import client, note_refusal, refusal
 from life import ZONAL
 
 
+class WithToken(httplib2.Http):
+    """Carries a token as it is, and does not ask for a new one when it is refused."""
+
+    def __init__(self, token):
+        super().__init__()
+        self.token = token
+
+    def request(self, uri, method="GET", body=None, headers=None, **options):
+        return super().request(uri, method, body, (headers or {}) | {"authorization": f"Bearer {self.token}"}, **options)
+
+
 class Doors:
     def __init__(self, document, fake, report):
         self.document, self.fake, self.report = document, fake, report
@@ -23,6 +34,7 @@ class Doors:
     def credentials(self):
         for what, api, want in (
             ("no token", client(self.document, self.fake, self.report, http=httplib2.Http()), (401, "required")),
+            ("another token", client(self.document, self.fake, self.report, http=WithToken("of-another")), (401, "authError")),
             ("the token", self.client(), (200, "")),
         ):
             got = refusal(api.zones().list(project=PROJECT))

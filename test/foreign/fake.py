@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import urllib.error
 import urllib.request
 
 
@@ -28,6 +29,14 @@ class Fake:
         request = urllib.request.Request(f"{self.url}/fake/{command}", data=data, method=verb)
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
+
+    def refuses(self, command, **body):
+        """What the fake says to a command that it refuses; "" if it does not."""
+        try:
+            self.tell(command, **body)
+        except urllib.error.HTTPError as error:
+            return json.load(error)["error"]
+        return ""
 
     def advance(self, duration):
         self.tell("advance", duration=duration)

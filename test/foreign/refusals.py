@@ -6,6 +6,7 @@ from life import REGIONAL, ZONAL, Life
 
 T = f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/a3"
 M = {"instanceGroupManager": "m", **REGIONAL}
+LONG = {"description": "x" * 2049}
 
 
 class Refusals(Life):
@@ -13,7 +14,8 @@ class Refusals(Life):
         self.report.attempt("a world to refuse in", self.world)
         for table in (
             self.resources, self.group_bodies, self.request_calls, self.member_calls, self.bulk_calls, self.lists, self.later, self.quotas,
-        ):
+            self.stocks,
+        ):  # fmt: skip
             self.report.attempt("refusals of " + table.__name__.replace("_", " "), table)
 
     def world(self):
@@ -67,11 +69,15 @@ class Refusals(Life):
             ("without disks", {"disks": []}),
             ("without networks", {"networkInterfaces": []}),
             ("with a label in capitals", {"labels": {"Owner": "me"}}),
+            ("with a label too many", {"labels": {f"l{i}": "" for i in range(65)}}),
+            ("with a large value", {"metadata": {"items": [{"key": "a", "value": "x" * (2**18 + 1)}]}}),
+            ("with large metadata", {"metadata": {"items": [{"key": k, "value": "x" * 2**18} for k in "ab"]}}),
             ("with a key twice", {"metadata": {"items": [{"key": "a", "value": "1"}, {"key": "a", "value": "2"}]}}),
         ):
             body = template("t")
             body["properties"] |= change
             self.refused("a template " + what, templates.insert(body=body, **REGIONAL), 400, "invalid")
+        self.refused("a template with a long description", templates.insert(body=template("t") | LONG, **REGIONAL), 400, "invalid")
 
     def group_bodies(self):
         def one(**others):
@@ -89,6 +95,9 @@ class Refusals(Life):
             ("an unknown shape", one(distributionPolicy={"targetShape": "LINE"})),
             ("an unknown update type", one(updatePolicy={"type": "NEVER"})),
             ("unknown repairs", one(instanceLifecyclePolicy={"defaultActionOnFailure": "PRAY"})),
+            ("a long description", one(**LONG)),
+            ("a wrong label for all", one(allInstancesConfig={"properties": {"labels": {"BAD KEY!": "x"}}})),
+            ("wrong metadata for all", one(allInstancesConfig={"properties": {"metadata": {"BAD KEY!": "x"}}})),
             ("instances from the start", one(targetSize=1)),
             ("a negative size", one(targetSize=-1)),
             ("a wrong requestId", self.groups.insert(body=group("g", T), requestId="1", **REGIONAL)),
@@ -109,6 +118,8 @@ class Refusals(Life):
         self.refused("a request for nothing", one(), 400, "required")
         for what, call in (
             ("names and a number", one("n2", resizeBy=1)),
+            ("a long description", one("n2", **LONG)),
+            ("half a second", one("n2", requestedRunDuration={"seconds": "600", "nanos": 500000000})),
             ("a name twice", one("n2", "n2")),
             ("a wrong name", one("N2")),
             ("a name that is taken", one("n0")),
@@ -141,6 +152,10 @@ class Refusals(Life):
             ("an unknown template", bulk(T + "x", "a"), 404, "notFound"),
             ("an unknown machine type", bulk(T, "a", instanceProperties={"machineType": "z9"}), 400, "invalid"),
             ("a short run", bulk(T, "a", instanceProperties={"scheduling": {"maxRunDuration": {"seconds": "599"}}}), 400, "invalid"),
+            ("no run at all", bulk(T, "a", instanceProperties={"scheduling": {"maxRunDuration": {"seconds": "0"}}}), 400, "invalid"),
+            ("a machine without GPUs", bulk(T, "a", instanceProperties={"machineType": "n2-standard-2"}), 400, "invalid"),
+            ("a machine that flex-start has not", bulk(T, "a", instanceProperties={"machineType": "a4x-highgpu-4g"}), 400, "invalid"),
+            ("unknown GPUs", bulk(T, "a", instanceProperties={"guestAccelerators": [{"acceleratorType": "bogus"}]}), 400, "invalid"),
             ("a wrong pattern", bulk(T) | {"count": "1", "namePattern": "a-#-#"}, 400, "invalid"),
         ):
             self.refused("bulkInsert with " + what, instances.bulkInsert(body=body, **ZONAL), status, reason)
@@ -168,11 +183,51 @@ class Refusals(Life):
             self.fake.tell("quota", region=REGION, metric=metric, limit=limit)
             self.refused("a group beyond " + metric, self.groups.insert(body=group("g", T), **REGIONAL), 403, reason)
             self.fake.tell("quota", region=REGION, metric=metric, limit=-1)
+        self.fake.tell("quota", region="", metric="CONCURRENT_OPERATIONS", limit=0)
+        beyond = self.api.instanceTemplates().insert(body=template("t"), project=PROJECT)
+        self.refused("a global template beyond CONCURRENT_OPERATIONS", beyond, 403, "rateLimitExceeded")
+        self.fake.tell("quota", region="", metric="CONCURRENT_OPERATIONS", limit=-1)
+        said = self.fake.refuses("quota", region=REGION, metric="CPUS", limit=1)
+        self.expect("has no effect here" in said, True, f"an unknown metric ({said})")
+
+    def codes(self, operation):
+        """The codes of the errors that a new operation ends with."""
+        self.fake.advance("2s")
+        operations, at = (self.api.zoneOperations(), ZONAL) if "zone" in operation else (self.api.regionOperations(), REGIONAL)
+        operation = operations.get(operation=operation["name"], **at).execute()
+        return [e["code"] for e in operation.get("error", {}).get("errors", [])]
+
+    def requested(self, name, body, change, **others):
+        """The codes that a request ends with in a group of its own, which has this template."""
+        self.done(self.api.regionInstanceTemplates().insert(body=body, **REGIONAL).execute())
+        self.done(self.groups.insert(body=group(name, T.replace("/a3", "/" + name), **others), **REGIONAL).execute())
+        return self.codes(self.requests.insert(body=request("r", name + "-0", **change), instanceGroupManager=name, **REGIONAL).execute())
+
+    def stocks(self):
+        """What there is nothing of."""
+        self.fake.tell("capacity", zone="", machineType="", count=-1)
+        insert = self.api.instances().bulkInsert
+        for metric in ("INSTANCES", "PREEMPTIBLE_NVIDIA_H100_GPUS"):
+            self.fake.tell("quota", region=REGION, metric=metric, limit=1)
+            self.expect(self.codes(insert(body=bulk(T, "q"), **ZONAL).execute()), ["QUOTA_EXCEEDED"], "a machine beyond " + metric)
+            self.fake.tell("quota", region=REGION, metric=metric, limit=-1)
+        self.fake.tell("zones", zone=ZONE, up=False)
+        self.expect(self.api.zones().get(**ZONAL).execute()["status"], "DOWN", "the zone")
+        got = self.codes(insert(body=bulk(T, "q"), **ZONAL).execute())
+        self.expect(got, ["ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"], "a machine in a zone that is down")
+        self.fake.tell("zones", zone=ZONE, up=True)
+        self.fake.tell("withdraw", zone=ZONE, machineType="g2-standard-4")
+        self.refused("a type that the zone has not", self.api.machineTypes().get(machineType="g2-standard-4", **ZONAL), 404, "notFound")
+        other = bulk(T, "q", instanceProperties={"machineType": "g2-standard-4"})
+        self.refused("a machine that the zone has not", insert(body=other, **ZONAL), 400, "invalid", "does not exist")
+        got = self.requested("gone", template("gone", "g2-standard-4"), {}, zones=[ZONE])
+        self.expect(got, ["INVALID_MACHINE_TYPE"], "a request for a machine that the zone has not")
 
     def later(self):
         """What is refused by the end of the request's operation."""
         for what, machine, scheduling, change, code in (
             ("a short run", "a3-highgpu-8g", {}, {"seconds": 599}, "INVALID_ARGUMENT"),
+            ("no run", "a3-highgpu-8g", {}, {"seconds": 0}, "INVALID_ARGUMENT"),
             ("a long run", "a3-highgpu-8g", {}, {"seconds": 604801}, "INVALID_ARGUMENT"),
             ("a standard machine", "a3-highgpu-8g", {"provisioningModel": "STANDARD"}, {}, "INVALID_ARGUMENT"),
             ("a machine that stops", "a3-highgpu-8g", {"instanceTerminationAction": "STOP"}, {}, "INVALID_ARGUMENT"),
@@ -180,13 +235,9 @@ class Refusals(Life):
             ("an unknown machine type", "z9-mega", {}, {}, "INVALID_MACHINE_TYPE"),
         ):
             name = what.replace(" ", "-").lower()
-            self.done(self.api.regionInstanceTemplates().insert(body=template(name, machine, **scheduling), **REGIONAL).execute())
-            self.done(self.groups.insert(body=group(name, T.replace("/a3", "/" + name)), **REGIONAL).execute())
-            operation = self.requests.insert(body=request("r", name + "-0", **change), instanceGroupManager=name, **REGIONAL).execute()
-            self.fake.advance("2s")
-            operation = self.api.regionOperations().get(operation=operation["name"], **REGIONAL).execute()
-            got = [e["code"] for e in operation.get("error", {}).get("errors", [])]
-            self.expect(got, [code], f"a request for {what}")
+            self.expect(self.requested(name, template(name, machine, **scheduling), change), [code], f"a request for {what}")
+        even = self.requested("even", template("even"), {}, distributionPolicy={"targetShape": "EVEN"})
+        self.expect(even, ["UNSUPPORTED_OPERATION"], "a request in a group that spreads evenly")
         body = zonal_group("z", T, instanceLifecyclePolicy={"defaultActionOnFailure": "REPAIR"})
         at = {"instanceGroupManager": "z", **ZONAL}
         self.done(self.api.instanceGroupManagers().insert(body=body, **ZONAL).execute())

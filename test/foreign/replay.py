@@ -93,7 +93,7 @@ class Replay:
         else:
             path = self.address(call)[0].split("/", 3)[3]
             method = self.document.find(call["verb"], path)
-            faults = self.document.faults(method, answer)
+            faults = self.document.faults(method, answer, partial="fields=" in self.address(call)[1])
         for fault in faults:
             self.report.deviation(fault)
         for name, want in call.get("want", {}).items():

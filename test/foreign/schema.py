@@ -16,6 +16,7 @@ class Document:
     def __init__(self, document):
         self.document = document
         self.schemas = document["schemas"]
+        self.kinds = True  # each object has the kind that its schema gives it
         self.methods = {}
         for name, resource in document["resources"].items():
             for verb, method in resource["methods"].items():
@@ -31,12 +32,14 @@ class Document:
                     best = name
         return best
 
-    def faults(self, method, answer):
-        """What is wrong with a method's answer."""
+    def faults(self, method, answer, partial=False):
+        """What is wrong with a method's answer, which is partial if the call has selected fields of it."""
+        self.kinds = not partial
         return list(self._value(answer, self.methods[method]["response"], "answer"))
 
     def request_faults(self, method, body):
-        """What is wrong with the body that a method is called with."""
+        """What is wrong with the body that a method is called with, which need not say of what kind it is."""
+        self.kinds = False
         return list(self._value(body, self.methods[method]["request"], "body"))
 
     def _value(self, value, schema, at):
@@ -65,8 +68,8 @@ class Document:
             return
         known = schema.get("properties", {})
         kind = known.get("kind", {}).get("default")
-        if kind and value.get("kind", kind) != kind:
-            yield f"{at}.kind: {value['kind']!r} is not {kind!r}"
+        if kind and value.get("kind", None if self.kinds else kind) != kind:
+            yield f"{at}.kind: {value.get('kind')!r} is not {kind!r}"
         for name, inner in value.items():
             property = known.get(name) or schema.get("additionalProperties")
             if property is None:
@@ -113,6 +116,6 @@ def envelope_faults(status, body):
     for item in error.get("errors", []):
         if not {"message", "domain", "reason"} <= set(item):
             yield f"refusal: {item!r} lacks message, domain or reason"
-    foreign = re.compile(r"(?i)\b(json: |unmarshal|golang|\bgo struct\b|strconv\.|parsing \"|goroutine|0x[0-9a-f]{6})")
+    foreign = re.compile(r"(?i)\b(json: |unmarshal|golang|\bgo struct\b|strconv\.|parsing \"|goroutine|0x[0-9a-f]{6}|(\d+h)?\d+m\d+s\b)")
     if foreign.search(str(error.get("message"))):
         yield f"refusal: {error['message']!r} is not Google's"

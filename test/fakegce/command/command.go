@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // usageError is a wrong flag or argument.
@@ -44,10 +45,14 @@ Inspect and change its state under /fake/:
   curl ADDRESS/fake/capacity -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g","count":4}'
        ("" means every zone or type; -1 is no limit; with "model":"SPOT", STANDARD, FLEX_START or
         RESERVATION_BOUND it is of these alone)
+  curl ADDRESS/fake/zones -d '{"zone":"us-central1-a","up":false}'    the zone is DOWN: it gives nothing
+  curl ADDRESS/fake/withdraw -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g"}'
+       (the zone does not have the type any more)
   curl ADDRESS/fake/reservations -d '{"name":"r","zone":"us-central1-a","machineType":"a3-highgpu-8g","count":2}'
        (consumed by instances that name it: a SPECIFIC_RESERVATION)
   curl ADDRESS/fake/quota -d '{"region":"us-central1","metric":"PREEMPTIBLE_NVIDIA_H100_GPUS","limit":16}'
-       (also NVIDIA_H100_GPUS, that of instances on demand, and so on)
+       (also NVIDIA_H100_GPUS, that of instances on demand, and so on; with "region":"" and
+        CONCURRENT_OPERATIONS it is that of global operations)
   curl ADDRESS/fake/faults -d '{"method":"instances.*","status":503,"times":3}'
        (also: object, skip, delay, drop, dropAfter, reason, message, lag,
         operationError {code, message}, unreachable ["us-central1"], and of lists
@@ -84,7 +89,12 @@ func New() *cobra.Command {
 			return run(c, s)
 		},
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w; see --help", err)} })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if wrong := new(pflag.InvalidValueError); errors.As(err, &wrong) {
+			err = fmt.Errorf("--%s does not take %q", wrong.GetFlag().Name, wrong.GetValue())
+		}
+		return usageError{fmt.Errorf("%w; see --help", err)}
+	})
 	s.register(c.Flags())
 	return c
 }

@@ -179,8 +179,11 @@ func TestWrongUsageNamesTheFlag(t *testing.T) {
 		{[]string{"--boot-command", "/etc/passwd"}, "not an executable file"},
 		{[]string{"--template", "a3"}, "--template a3: write it NAME=MACHINETYPE"},
 		{[]string{"--template", "a3=x@mars"}, `no region "mars"`},
-		{[]string{"--switches", `{"lateRefusal":true}`}, "lateRefusal"},
-		{[]string{"--boot-time", "soon"}, "see --help"},
+		{[]string{"--switches", `{"lateRefusal":true}`}, `--switches {"lateRefusal":true}: there is no field "lateRefusal"`},
+		{[]string{"--switches", `{"lateRefusals":1}`}, `"lateRefusals" must be true or false`},
+		{[]string{"--boot-time", "soon"}, `--boot-time does not take "soon"; see --help`},
+		{[]string{"--capacity", "many"}, `--capacity does not take "many"; see --help`},
+		{[]string{"--bot-time", "5s"}, "unknown flag: --bot-time; see --help"},
 		{[]string{"up"}, "slurmflex-fakegce takes only flags"},
 	} {
 		cmd := New()

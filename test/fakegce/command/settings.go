@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -54,11 +52,11 @@ func (s *settings) register(f *pflag.FlagSet) {
 
 // server is the fake that the settings describe. Hooks' failures go to stderr.
 func (s *settings) server(stderr io.Writer) (*fakegce.Server, error) {
-	d := json.NewDecoder(bytes.NewReader([]byte(s.switches)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s.options.Switches); err != nil {
+	switches, err := fakegce.ParseSwitches(s.switches)
+	if err != nil {
 		return nil, fmt.Errorf("--switches %s: %w", s.switches, err)
 	}
+	s.options.Switches = switches
 	if s.manualClock {
 		s.options.Clock = fakegce.NewManualClock(time.Now())
 	}

@@ -1,0 +1,85 @@
+package fakegce
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+)
+
+func readCommand(body []byte, v any) error {
+	if err := readObject(body, v); err != nil {
+		return fmt.Errorf("read the request's body: %w", err)
+	}
+	return nil
+}
+
+// ParseSwitches reads switches from JSON.
+func ParseSwitches(text string) (s Switches, err error) {
+	err = readObject([]byte(text), &s)
+	return s, err
+}
+
+// readObject reads one JSON object without unknown fields. Its errors are for people
+// who do not see the program.
+func readObject(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return wrongJSON(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after its JSON value")
+	}
+	return nil
+}
+
+// wrongJSON says what encoding/json says, without the words of Go.
+func wrongJSON(err error) error {
+	var wrong *json.UnmarshalTypeError
+	unknown, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("it is empty")
+	case isUnknown:
+		return fmt.Errorf("there is no field %s", unknown)
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return errors.New("it must be an object")
+	case errors.As(err, &wrong):
+		field := strings.TrimPrefix(wrong.Field, "plain.") // which a fault is embedded as
+		return fmt.Errorf("%q must be %s", field, kindOf(wrong.Type))
+	}
+	return errors.New("it is not JSON")
+}
+
+// kindOf is what JSON calls the values of a type.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Int:
+		return "a whole number"
+	}
+	return "an object"
+}
+
+func duration(field, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a duration: %q; write it like \"90s\" or \"1h30m\"", field, text)
+	}
+	return d, nil
+}

@@ -219,6 +219,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		_, chain := memo.SplitChain(rec.AdminComment)
 		if rec.ID == a.Job && a.Leaving != nil {
 			if !isOurs(rec.AdminComment) {
+				r.owners.noteTold(rec.ID, rec.AdminComment, memo.Chain{})
 				return fmt.Errorf("job %d stays: its AdminComment is somebody else's, so its partitions could not be remembered", rec.ID)
 			}
 			chain = *a.Leaving

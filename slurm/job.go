@@ -108,6 +108,10 @@ type Job struct {
 	Partition   string // several, joined by commas, while it may choose
 }
 
+// BeginTime is the reason of a job that may not start before its start: its owner wants it
+// so, or Slurm has requeued it. Source: squeue(1), JOB REASON CODES.
+const BeginTime = "BeginTime"
+
 // LacksNodes reports whether a job that is pending for this reason would start if there
 // were free nodes, as far as Slurm says. Source: what slurmctld shows in test/e2e.
 func LacksNodes(reason string) bool {

@@ -64,13 +64,23 @@ func TestCapacityThatComesAtOnceIsInsertedAsItsNodesetSays(t *testing.T) {
 	assert.Equal(t, "alpha-one-0", static.Stamp.Node)
 }
 
+func TestAJobStaysInItsQueueWhileTheOthersOfItsListRest(t *testing.T) {
+	list := memo.Chain{List: []string{"train", "spot"}}
+	in := situations(t, mixed(t))
+	resting := and(nodes("alpha-fix-[0-3]", "IDLE+CLOUD+POWERED_DOWN"), rests("alpha-fix-[0-3]", time.Minute), func(s *setting) { s.Stockouts = nil })
+	in("rather than to wait in neither", waitsIn("train", time.Hour, list, resting),
+		`set nodes alpha-a3-0 comment "slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:00:00Z, armed 2026-11-21T11:00:00Z"`,
+		`set AdminComment of job 7: "flex-start: waiting 1h00m for 1 × a3-machine for 00:15:00; it stays in partition train: partition spot rests, as there was no capacity"`)
+	in("and comes back from one that begins to rest", queuedFor("spot", memo.Chain{List: list.List, Moved: memo.Move{From: "train", To: []string{"spot"}, At: noon.Add(-time.Minute)}}, resting), "remember the partitions train,spot of job 7")
+}
+
 func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 	in := situations(t, mixed(t))
 	none := refused("alpha-fix-job-7", mig.CauseCapacity, time.Second, 1)
 	in("at once for the others of its list", spotWaits(10*time.Second, whole, none),
-		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu,spot")
+		"return alpha-fix-0 to Slurm and requeue job 7: no capacity for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu")
 	in("also for a fault that an admin must correct, and says so", spotWaits(10*time.Second, whole, refused("alpha-fix-job-7", mig.CauseConfig, time.Second, 1)),
-		"return alpha-fix-0 to Slurm and requeue job 7: no machines for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu,spot")
+		"return alpha-fix-0 to Slurm and requeue job 7: no machines for 1 × fix-machine in partition spot: INVALID_ARGUMENT: no; the job moves to train,eu")
 	in("but not for a refusal of an earlier attempt", spotWaits(time.Second, whole, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("and tries again if it has no list", spotWaits(2*time.Minute, memo.Chain{}, refused("alpha-fix-job-7", mig.CauseCapacity, time.Minute, 1)),
@@ -88,7 +98,7 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 	in("also if it was refused there before", spotWaits(4*time.Minute, arrived, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("or when nobody has answered for a minute", spotWaits(2*time.Minute, whole),
-		"return alpha-fix-0 to Slurm and requeue job 7: no machines for 1 × fix-machine in partition spot in 2m; the job moves to train,eu,spot")
+		"return alpha-fix-0 to Slurm and requeue job 7: no machines for 1 × fix-machine in partition spot in 2m; the job moves to train,eu")
 	in("nor while a machine is being made", spotWaits(10*time.Second, whole, none, func(s *setting) { s.Inserted = map[string]bool{"alpha-fix-0": true} }))
 }
 

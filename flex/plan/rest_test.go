@@ -63,6 +63,8 @@ func TestARestIsForJobsThatCanGoElsewhere(t *testing.T) {
 	in("not for one that names a single partition", stocked(1, 0, list("spot")))
 	in("nor for one that does not name its partition", stocked(1, 0, list("eu,train")))
 	in("but for one that has moved from it", stocked(1, 0, list("train"), remembers(memo.Chain{List: []string{"spot", "train"}})), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 5 min")
+	in("not for one that runs", stocked(1, 0, list("spot"), nodes("alpha-a3-0", running), job(8, "train", "15:00", slurm.JobRunning, "alpha-a3-0"),
+		func(s *setting) { s.Chains = map[uint32]memo.Chain{8: {List: []string{"spot", "train"}}} }))
 	in("also if slurmflex has no nodes there", stocked(1, 0, list("spot,cpu")), "reserve alpha-fix-[0-3] from 2026-11-21T12:00:00Z for 5 min")
 	in("not while its partition is closed", stocked(1, 0, partition("spot", func(p *slurm.Partition) { p.Up = false })))
 	in("and stays for the next one when the last of them has gone", stocked(1, 0, list("spot"), rests("alpha-fix-[0-3]", 4*time.Minute)))

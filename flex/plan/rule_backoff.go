@@ -26,7 +26,7 @@ func retryAfter(failures int) time.Duration {
 
 // backOff judges by what came of the cohort's earlier attempts. Where no attempt can
 // succeed its job is held; where max_attempts have failed it is requeued, once for each
-// attempt that fails.
+// attempt that fails. One that may move on does so instead.
 func backOff(w *wanted, c *cohort) verdict {
 	failures, cause, message, last := w.failures(c, w.groups[c.id()])
 	if failures == 0 {
@@ -41,9 +41,9 @@ func backOff(w *wanted, c *cohort) verdict {
 	case cause == mig.CauseExists:
 		return occupied(w, c)
 	case hopeless:
-		return w.giveUp(c, Hold, true, "request-refused", message).decided()
+		return w.moveOrGiveUp(c, Hold, true, "request-refused", message).decided()
 	case failures >= c.set.Flex.MaxAttempts && !w.stays(c) && !c.startedAfter(last):
-		return w.giveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, message)).decided()
+		return w.moveOrGiveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, message)).decided()
 	}
 	next := last.Add(retryAfter(failures))
 	why := memo.Failed(failures, fmt.Sprintf("(%s): %s; retrying at %s",

@@ -17,21 +17,38 @@ import (
 // Slurm's clock says. Its list begins again no sooner than a refusal is tried again: a hook
 // remembers no earlier one.
 func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
-	if c.job == nil || c.set.Flex.FallbackAfter == 0 {
-		return time.Time{}
-	}
-	chain := w.snap.Chains[c.job.ID]
 	since := w.lacksSince(c)
-	if since.IsZero() || len(chain.List) < 2 || !slices.Contains(chain.List, c.job.Partition) || w.isRestricted(c.job.Partition) || !w.canLeave(c.job) {
+	if since.IsZero() || !w.mayLeave(c) {
 		return time.Time{}
 	}
+	moved := w.snap.Chains[c.job.ID].Moved.At
 	if refused := w.refusedAt(c); !refused.IsZero() {
-		if to, _ := w.after(c.job, chain.List, c.job.Partition); slices.Contains(to, c.job.Partition) { // its list begins again
-			return later(refused, chain.Moved.At.Add(firstRetry))
+		if _, again := w.wayOut(c); again {
+			return later(refused, moved.Add(firstRetry))
 		}
 		return refused
 	}
-	return later(since, chain.Moved.At).Add(c.set.Flex.FallbackAfter)
+	return later(since, moved).Add(c.set.Flex.FallbackAfter)
+}
+
+// mayLeave reports whether the cohort's job has a list of partitions, and whether
+// fallback_after and its own kind let it leave the one that it is in.
+func (w *wanted) mayLeave(c *cohort) bool {
+	if c.job == nil || c.set.Flex.FallbackAfter == 0 {
+		return false
+	}
+	list := w.snap.Chains[c.job.ID].List
+	return len(list) > 1 && slices.Contains(list, c.job.Partition) && !w.isRestricted(c.job.Partition) && w.canLeave(c.job)
+}
+
+// wayOut are the partitions of its list to which a cohort's job would go now, and whether
+// its list begins again with them; none if it may not leave, or no other would take it.
+func (w *wanted) wayOut(c *cohort) (to []string, again bool) {
+	if !w.mayLeave(c) {
+		return nil, false
+	}
+	to, _ = w.after(c.job, w.snap.Chains[c.job.ID], c.job.Partition)
+	return to, slices.Contains(to, c.job.Partition)
 }
 
 // refusedAt is when capacity that comes at once was last refused to the cohort's job; zero
@@ -55,25 +72,48 @@ func (s *scene) canLeave(j *slurm.Job) bool {
 // One of which any machine is there, or on its way, stays.
 func fallsBack(w *wanted, c *cohort) verdict {
 	at := w.fallbackAt(c)
-	if at.IsZero() || !w.isOld(at, 0) || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
+	if at.IsZero() || !w.isOld(at, 0) || len(w.takeable(c.job, false)) < len(c.job.Nodes) {
 		return verdict{}
 	}
-	if len(w.takeable(c.job, false)) < len(c.job.Nodes) || slices.ContainsFunc(c.job.Nodes, w.isBeingMade) {
+	why, fault := w.leavesFor(c, w.snap.Now.Sub(w.lacksSince(c)))
+	return w.moveOn(c, fault, "fallback", why)
+}
+
+// moveOrGiveUp ends a cohort's wait in its partition: its job moves on to the next of its own
+// list, or, where it has no other, becomes what then says.
+func (w *wanted) moveOrGiveUp(c *cohort, then Then, hopeless bool, key, reason string) verdict {
+	if v := w.moveOn(c, hopeless, key, reason); v.do != unsaid {
+		return v
+	}
+	return w.giveUp(c, then, hopeless, key, reason)
+}
+
+// moveOn gives a cohort's job back so that it moves to the next partition of its list; unsaid
+// if it cannot. Its list begins again no sooner than a refusal is tried again.
+func (w *wanted) moveOn(c *cohort, fault bool, key, reason string) verdict {
+	to, again := w.wayOut(c)
+	stays := func(node string) bool { return w.nodes[node] == nil || w.isBeingMade(node) }
+	if len(to) == 0 || w.unseen(c.set.Region) || w.unreadOf(c) != "" || slices.ContainsFunc(c.job.Nodes, stays) {
 		return verdict{}
 	}
 	chain := w.snap.Chains[c.job.ID]
-	to, _ := w.after(c.job, chain.List, c.job.Partition)
-	if len(to) == 0 {
-		return verdict{}
+	if again && !w.isOld(chain.Moved.At, firstRetry) {
+		return verdict{do: waits, why: reason}
 	}
-	waited := w.snap.Now.Sub(w.lacksSince(c))
-	chain.Leaving = memo.Move{From: c.job.Partition, To: to, Waited: waited}
-	why, fault := w.leavesFor(c, waited)
-	v := w.giveUp(c, Requeue, false, "fallback", why+"; the job moves to "+strings.Join(to, ","))
+	on := "; the job moves to " + strings.Join(to, ",")
+	unsure := slices.Contains(chain.Leaving.To, c.job.Partition) && !sameSet(chain.Leaving.To, to)
+	if unsure { // whether Slurm has these already, the job shows when it is pending again
+		on = ""
+	}
+	chain.Leaving = memo.Move{From: c.job.Partition, To: to}
+	if since := w.lacksSince(c); !since.IsZero() {
+		chain.Leaving.Waited = max(0, w.snap.Now.Sub(since))
+	}
+	v := w.giveUp(c, Requeue, false, key, reason+on)
 	if !fault {
 		v.problems = nil
 	}
-	if v.back != nil {
+	if v.back != nil && !unsure {
 		v.back.Leaving = &chain
 	}
 	return v
@@ -102,7 +142,7 @@ func (w *wanted) staysText(c *cohort) string {
 	if at.IsZero() || !w.isOld(at, 0) {
 		return ""
 	}
-	to, closed := w.after(c.job, w.snap.Chains[c.job.ID].List, c.job.Partition)
+	to, closed := w.after(c.job, w.snap.Chains[c.job.ID], c.job.Partition)
 	if len(to) > 0 {
 		return ""
 	}

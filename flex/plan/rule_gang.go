@@ -1,10 +1,10 @@
 package plan
 
 // gangTorn gives a job back of whose nodes some have come and others have not within
-// gang_timeout.
+// gang_timeout; where it can, it moves on.
 func gangTorn(w *wanted, c *cohort) verdict {
 	if w.torn[c] == "" {
 		return verdict{}
 	}
-	return w.giveUp(c, Requeue, false, "gang-timeout", w.torn[c])
+	return w.moveOrGiveUp(c, Requeue, false, "gang-timeout", w.torn[c])
 }

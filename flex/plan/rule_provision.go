@@ -41,6 +41,9 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 	}
 	if since := w.lacksSince(c); limit > 0 && !since.IsZero() {
 		end = waitEnd{since.Add(limit), by, what, Then(c.set.Flex.OnProvisionTimeout)}
+		if to, again := w.wayOut(c); len(to) > 0 && !again {
+			end.then = Requeue // it moves on
+		}
 	}
 	if own.Deadline.IsZero() || c.job == nil {
 		return end
@@ -72,6 +75,9 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 	}
 	if stranger != "" {
 		reason = fmt.Sprintf("%s (%s %s)", stranger, end.by, end.what)
+	}
+	if end.then == Requeue && end.by != ByDeadline {
+		return w.moveOrGiveUp(c, Requeue, false, "provision-timeout", reason)
 	}
 	return w.giveUp(c, end.then, end.then == Cancel || end.by == ByDeadline, "provision-timeout", reason)
 }

@@ -20,14 +20,14 @@ func badTemplate(w *wanted, c *cohort) verdict {
 	case t.Err != nil:
 		switch mig.CauseOf(t.Err) {
 		case mig.CauseNotFound, mig.CausePermission, mig.CauseConfig:
-			return w.giveUp(c, Hold, true, "template", t.Err.Error()).decided()
+			return w.moveOrGiveUp(c, Hold, true, "template", t.Err.Error()).decided()
 		}
 		return unreadFor(c, "template", t.Err)
 	case c.set.Flex.UseBulkInsert: // the call itself says what the template leaves open
 		return verdict{}
 	}
 	if wrong := t.Contradictions(); len(wrong) > 0 {
-		return w.giveUp(c, Hold, true, "template", name+" cannot give flex-start nodes: "+strings.Join(wrong, "; ")).decided()
+		return w.moveOrGiveUp(c, Hold, true, "template", name+" cannot give flex-start nodes: "+strings.Join(wrong, "; ")).decided()
 	}
 	return verdict{}
 }

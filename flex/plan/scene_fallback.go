@@ -20,6 +20,8 @@ func (s *scene) closedTo(j *slurm.Job, partition string) string {
 	switch {
 	case !p.Up:
 		return fmt.Sprintf("partition %s is not UP", partition)
+	case s.restsAll(partition):
+		return fmt.Sprintf("partition %s rests, as there was no capacity", partition)
 	case p.Restricts != "":
 		return fmt.Sprintf("partition %s sets %s, which slurmflex does not check for a job", partition, p.Restricts)
 	case j.Limit.Kind != slurm.LimitSet || p.MaxTime.Kind == slurm.LimitUnknown || p.MaxTime.Kind == slurm.LimitSet && j.Limit.Duration > p.MaxTime.Duration:
@@ -42,22 +44,33 @@ func (s *scene) openTo(j *slurm.Job, list []string) (open, closed []string) {
 	return open, closed
 }
 
-// after is where a job goes that leaves a partition of its list: to those that follow,
-// and from the last to the whole list again. It is empty, with the reasons, if there is no
-// other that it may move to.
-func (s *scene) after(j *slurm.Job, list []string, from string) (to, closed []string) {
-	at := slices.Index(list, from)
+// after is where a job goes that leaves a partition of its list: to those that follow; to
+// those before it that Slurm passed over, as their PriorityTier is lower; and from the last
+// to the whole list again. It is empty, with the reasons, if there is no other that it may
+// move to.
+func (s *scene) after(j *slurm.Job, chain memo.Chain, from string) (to, closed []string) {
+	at := slices.Index(chain.List, from)
 	if at < 0 {
 		return nil, nil
 	}
-	if to, closed = s.openTo(j, list[at+1:]); len(to) > 0 {
+	if to, closed = s.openTo(j, chain.List[at+1:]); len(to) > 0 {
 		return to, closed
 	}
-	to, closed = s.openTo(j, list)
+	passed := slices.DeleteFunc(slices.Clone(chain.List[:at]), func(name string) bool { return !slices.Contains(chain.InSlurm(), name) })
+	if to, _ = s.openTo(j, passed); len(to) > 0 {
+		return to, closed
+	}
+	to, closed = s.openTo(j, chain.List)
 	if !slices.ContainsFunc(to, func(name string) bool { return name != from }) {
 		return nil, closed
 	}
 	return to, closed
+}
+
+// restsAll reports whether each nodeset of the partition rests.
+func (s *scene) restsAll(partition string) bool {
+	p, known := s.cfg.Partition(partition)
+	return known && len(p.NodeSets) > 0 && !slices.ContainsFunc(p.NodeSets, func(set string) bool { return s.rests[set] == nil })
 }
 
 // isRestricted reports whether the partition takes some jobs only: one that has left it

@@ -29,7 +29,8 @@ func fallBack(w *wanted, _ []verdict) (s step) {
 		switch {
 		case j.State.Waits():
 			a = w.queued(j, chain)
-		case j.State == slurm.JobConfiguring && chain.Leaving.To != nil && j.Partition != chain.Leaving.From && slices.Contains(chain.Leaving.To, j.Partition):
+		case j.State == slurm.JobConfiguring && j.Partition != chain.Leaving.From && slices.Contains(chain.Leaving.To, j.Partition) &&
+			!slices.Contains(chain.Moved.To, j.Partition): // it may be there by its move before
 			chain = arrived(chain)
 			chain.Moved.At = j.Start
 			a = &ChangePartitions{Chain: chain, Why: "it has moved"}
@@ -68,23 +69,28 @@ func (w *wanted) queued(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 func (w *wanted) next(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 	open, closed := w.openTo(j, chain.Leaving.To)
 	switch {
+	case len(closed) > 0 && !sameSet(partitionsOf(j), chain.InSlurm()): // Slurm was told already
+		chain = arrived(chain)
+		chain.Moved.At = w.snap.Now
+		return &ChangePartitions{Chain: chain, Why: "it has moved"}
 	case len(closed) > 0:
-		open, _ = w.after(j, chain.List, chain.Leaving.From)
+		open, _ = w.after(j, chain, chain.Leaving.From)
 		chain.Leaving.To = open
 		if len(open) == 0 {
 			chain.Leaving = memo.Move{}
 		}
 		return &ChangePartitions{Chain: chain, Why: Why(strings.Join(closed, "; "))}
-	case j.Priority == 0 || j.Start.Sub(w.snap.Now) > requeueTime:
+	case j.Priority == 0 || j.Start.Sub(w.snap.Now) > requeueTime && !slurm.LacksNodes(j.Reason):
 		return nil // it is held, or its owner wants it to begin later
 	}
 	chain = arrived(chain)
 	chain.Moved.At = w.snap.Now
-	return &ChangePartitions{To: open, Start: true, Chain: chain, Why: Why("no machines came in partition " + chain.Moved.From)}
+	return &ChangePartitions{To: open, Start: !slurm.LacksNodes(j.Reason), Chain: chain, Why: Why("no machines came in partition " + chain.Moved.From)}
 }
 
-// restored gives a job that has got no nodes its list back, when it has had the time of
-// a wait in the partitions that it has moved to.
+// restored gives a job its list back that has got no nodes in the time of a wait in the
+// partitions that it has moved to, or cannot as long as they are closed; and one that had
+// nodes there and was requeued, as when Google takes Spot machines back.
 func (w *wanted) restored(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 	var turn time.Duration
 	for _, p := range w.cfg.Partitions {
@@ -93,16 +99,21 @@ func (w *wanted) restored(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 		}
 	}
 	open, _ := w.openTo(j, chain.List)
-	if !w.isOld(chain.Moved.At, turn) || len(open) <= len(chain.Moved.To) || j.Priority == 0 {
+	here, _ := w.openTo(j, chain.Moved.To)
+	more := slices.ContainsFunc(open, func(name string) bool { return !slices.Contains(chain.Moved.To, name) })
+	if !more || j.Priority == 0 || len(here) > 0 && !w.isOld(chain.Moved.At, turn) && !w.ranSince(j, chain.Moved.At) {
 		return nil
 	}
-	why := Why("it got no nodes in " + strings.Join(chain.Moved.To, ","))
-	chain.Moved.To = open
-	chain.Moved.At = w.snap.Now
-	if sameSet(open, chain.List) {
-		chain.Moved = memo.Move{}
-	}
-	return &ChangePartitions{To: open, Chain: chain, Why: why}
+	from := chain.Moved.To[len(chain.Moved.To)-1]
+	chain.Leaving = memo.Move{From: from, To: open, Waited: max(0, w.snap.Now.Sub(chain.Moved.At))}
+	return &ChangePartitions{Chain: chain, Why: Why("it is to have its other partitions again")}
+}
+
+// ranSince reports whether the job had nodes after its move and was requeued a moment ago:
+// Slurm keeps it from starting, and that from a later time on than the move's.
+func (w *wanted) ranSince(j *slurm.Job, moved time.Time) bool {
+	return j.Reason == slurm.BeginTime && j.Reservation == "" && j.Start.Sub(moved) > requeueTime &&
+		j.Start.After(w.snap.Now) && j.Start.Sub(w.snap.Now) <= requeueTime
 }
 
 // isOurs reports whether an AdminComment is ours, or nobody's.

@@ -58,9 +58,12 @@ func (s *scene) restUntil(set *config.NodeSet) (until time.Time) {
 	return time.Time{}
 }
 
-// hasChoice reports whether the job was submitted to partitions with nodes of the nodeset,
-// not all of them closed, and to others.
+// hasChoice reports whether the job, which waits, was submitted to partitions with nodes of
+// the nodeset, not all of them closed, and to others.
 func (s *scene) hasChoice(j *slurm.Job, set *config.NodeSet) bool {
+	if !j.State.Waits() && j.State != slurm.JobConfiguring {
+		return false
+	}
 	list := s.snap.Chains[j.ID].List
 	if len(list) == 0 {
 		list = partitionsOf(j)

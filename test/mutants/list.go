@@ -413,7 +413,19 @@ var mutants = []mutant{
 	},
 	{
 		"a job moves on before fallback_after", "flex/plan/rule_fallback.go",
-		"if at.IsZero() || !w.isOld(at, 0) || w.unseen(", "if at.IsZero() || w.unseen(", planner,
+		"if at.IsZero() || !w.isOld(at, 0) || len(", "if at.IsZero() || len(", planner,
+	},
+	{
+		"one bad partition holds a job that has named others", "flex/plan/rule_fallback.go",
+		"if v := w.moveOn(c, hopeless, key, reason); v.do != unsaid {", "if v := w.moveOn(c, hopeless, key, reason); false {", planner,
+	},
+	{
+		"a restored list comes to Slurm before anybody could remember it", "flex/plan/sweep_fallback.go",
+		"	return &ChangePartitions{Chain: chain, Why: Why(\"it is to have", "	return &ChangePartitions{To: open, Chain: chain, Why: Why(\"it is to have", planner,
+	},
+	{
+		"a pre-empted job waits on where it has moved to", "flex/plan/sweep_fallback.go",
+		"&& !w.isOld(chain.Moved.At, turn) && !w.ranSince(j, chain.Moved.At)", "&& !w.isOld(chain.Moved.At, turn)", planner,
 	},
 	{
 		"a list of partitions that its owner has changed is overruled", "flex/plan/sweep_fallback.go",
@@ -421,6 +433,6 @@ var mutants = []mutant{
 	},
 	{
 		"a job whose AdminComment is somebody else's leaves its partition", "flex/owner.go",
-		"if !isOurs(rec.AdminComment) {\n\t\t\t\treturn fmt.Errorf(", "if rec.ID == 0 {\n\t\t\t\treturn fmt.Errorf(", passes,
+		"if !isOurs(rec.AdminComment) {\n\t\t\t\tr.owners", "if rec.ID == 0 {\n\t\t\t\tr.owners", passes,
 	},
 }

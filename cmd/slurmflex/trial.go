@@ -34,9 +34,9 @@ func newTrial(a *app) *cobra.Command {
 	o := trialOptions{}
 	cmd := &cobra.Command{
 		Use: "trial --nodeset NODESET", Short: "Try on your own project whether Compute does what slurmflex relies on", GroupID: "ask",
-		Long: `Create an instance group and five resize requests of one machine, read each answer,
+		Long: `Create an instance group and four resize requests of one machine, read each answer,
 delete everything, and report fact by fact whether Compute did what slurmflex relies
-on. Three requests should bring no machine; the others' machines are deleted as soon as
+on. Two requests must bring no machine; the others' machines are deleted as soon as
 they run. It takes minutes, and asks before it creates anything.
 
 All names begin with CLUSTER-trial- and random letters, and carry the stamp of a
@@ -77,7 +77,7 @@ func (a *app) trial(cmd *cobra.Command, o trialOptions) error {
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "Nodeset %s: project %s, region %s, zones %s. All names begin with %s.\n"+
-		"At most %d machine seconds of %s: 5 requests of 1 machine, 3 of which should bring none.\n",
+		"At most %d machine seconds of %s: 4 requests of 1 machine, 2 of which should bring none.\n",
 		spec.NodeSet, spec.Project, spec.Region, strings.Join(spec.Zones, ", "), spec.Name(), int(spec.Most().Seconds()), spec.Template.MachineType)
 	if o.dryRun {
 		for _, c := range spec.Calls() {

@@ -41,7 +41,7 @@ func TestATrialReportsEachFactAndRecordsItsCalls(t *testing.T) {
 	out, _, err := w.tried(t, asExpected, "--yes", "--record", w.path("trial.jsonl"))
 	require.NoError(t, err, out)
 	assert.Regexp(t, `^Nodeset a3: project demo, region us-central1, zones us-central1-a, us-central1-b. All names begin with alpha-trial-[a-z]{5}.
-At most 2460 machine seconds of a3-highgpu-8g: 5 requests of 1 machine, 3 of which should bring none.
+At most 1860 machine seconds of a3-highgpu-8g: 4 requests of 1 machine, 2 of which should bring none.
 held       role        may read templates: compute.instanceTemplates.get
 `, out)
 	assert.Regexp(t, `\nused: \d+ machine seconds \(machines: 2\)\ntrial: \d+ facts held, 0 differed; left behind: nothing\n$`, out)

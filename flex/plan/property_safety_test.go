@@ -312,7 +312,9 @@ func (s *sight) spared(instances []mig.Instance) []string {
 		}
 		set, _, _ := s.cfg.Find(in.Name)
 		forAny := stamp.Job == 0 && stamp.Array == 0 && (set == nil || set.Flex == nil || set.Flex.BootTimeout == 0 ||
-			slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool { return j.Start.Before(in.Created.Add(set.Flex.BootTimeout)) }))
+			slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
+				return holdsNodes(j.State) && j.Start.Before(in.Created.Add(set.Flex.BootTimeout))
+			}))
 		if forAny || slices.ContainsFunc(s.jobs[in.Name], func(j slurm.Job) bool {
 			return holdsNodes(j.State) && (j.ID == stamp.Job || stamp.IsFor(j.ID, j.Array()) && !in.Created.Before(j.Start))
 		}) {

@@ -220,7 +220,6 @@ var deviations = map[string]deviation{
 	"delete while waiting": asking(http.MethodDelete, "/resizeRequests/deleted", func(*world, *http.Request, string) (string, *http.Response) {
 		return "", answer(http.StatusOK, `{"kind":"compute#operation","name":"operation-1","status":"DONE"}`)
 	}),
-	"request beside another": {switches: fakegce.Switches{RequestsPerGroup: 1}},
 
 	"granted":            request(requestDeleted, is(requestDeleted, "SUCCEEDED"), func(r object) { r["state"] = "FAILED" }),
 	"granted size":       group(runs, func(g object) { g["targetSize"] = 0 }),
@@ -235,10 +234,10 @@ var deviations = map[string]deviation{
 		}
 	}),
 	"lease":           {switches: fakegce.Switches{TemplateDuration: true}},
-	"late cancel":     oddly("*ResizeRequests.cancel", 3),
+	"late cancel":     oddly("*ResizeRequests.cancel", 2),
 	"deleted machine": group(isDeleted, func(g object) { g["targetSize"] = 1 }),
 	"lasting success": request(requestDeleted, isDeleted, func(r object) { r["state"] = "FAILED" }),
-	"name used again": oddly("*ResizeRequests.insert", 5),
+	"name used again": oddly("*ResizeRequests.insert", 4),
 	"lost machine":    {switches: fakegce.Switches{LostInstancesLeave: true}},
 	"deleted group": asking(http.MethodGet, "/alpha-trial-kxqzv-g", func(w *world, _ *http.Request, body string) (string, *http.Response) {
 		if len(w.cloud.State().Groups) == 0 {

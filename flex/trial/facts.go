@@ -154,13 +154,6 @@ func requestFacts() []Fact {
 			}
 			return call(func(s *seen) *outcome { return s.deletedActive })(s)
 		}},
-		{"request beside another", Inferred, "create a request while another one of the group waits", taken, func(s *seen) sight {
-			l := s.afterBeside
-			if l == nil || l.has(s.spec.instance(0)) { // the other's machine came meanwhile: it did not wait
-				return sight{}
-			}
-			return call(func(s *seen) *outcome { return s.beside })(s)
-		}},
 	}
 }
 

@@ -36,8 +36,6 @@ type seen struct {
 	// The request whose machine is deleted.
 	requested, requestedAgain, deletedActive *outcome
 	afterDeleteActive                        *look
-	beside                                   *outcome // the request made while this one waits
-	afterBeside                              *look
 	granted                                  *look
 	running                                  *look
 	cancelledLate, deletedMachine            *outcome

@@ -65,7 +65,6 @@ const (
 	requestCancelled = "cancelled" // cancelled as soon as it is accepted
 	requestShort     = "short"     // must be refused
 	requestDeleted   = "deleted"   // its machine is deleted as slurmflex does it
-	requestBeside    = "beside"    // made while the one before waits, and cancelled at once
 	requestLost      = "lost"      // its machine is deleted without its group
 )
 
@@ -76,8 +75,6 @@ func (s Spec) request(name string) mig.RequestSpec {
 		r.Instances[0] = s.instance(1)
 	case requestShort:
 		r.Instances[0], r.Duration = s.instance(2), tooShort
-	case requestBeside:
-		r.Instances[0] = s.instance(3)
 	}
 	return r
 }
@@ -86,7 +83,7 @@ func (s Spec) request(name string) mig.RequestSpec {
 // that should bring none, and none is deleted before its lease ends.
 func (s Spec) Most() time.Duration {
 	sum := time.Duration(0)
-	for _, name := range []string{requestCancelled, requestShort, requestDeleted, requestBeside, requestLost} {
+	for _, name := range []string{requestCancelled, requestShort, requestDeleted, requestLost} {
 		sum += s.request(name).Duration
 	}
 	return sum
@@ -132,8 +129,6 @@ func (s Spec) Calls() []Call {
 		ask(requestDeleted, ""),
 		ask(requestDeleted, "must be refused"),
 		{"DELETE", requests + "/" + requestDeleted, "while it waits: must be refused"},
-		ask(requestBeside, "while that one waits"),
-		{"POST", requests + "/" + requestBeside + "/cancel", ""},
 		{"POST", requests + "/" + requestDeleted + "/cancel", "once the machine runs: must be refused"},
 		{"POST", group + "/deleteInstances", s.instance(0)},
 		ask(requestLost, ""),

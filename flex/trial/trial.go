@@ -249,9 +249,6 @@ func (t *Trial) grants(ctx context.Context) bool {
 	if l := t.look(ctx); l != nil && l.state(requestDeleted) == string(mig.Accepted) {
 		s.deletedActive = t.try(ctx, "delete it while it waits", t.ending(t.Cloud.DeleteRequest, requestDeleted))
 		s.afterDeleteActive = t.look(ctx)
-		if !t.asksBeside(ctx) {
-			return false
-		}
 	}
 	s.granted, s.running = t.await(ctx, requestDeleted)
 	if s.running == nil {
@@ -263,24 +260,6 @@ func (t *Trial) grants(ctx context.Context) bool {
 		s.afterMachine = t.awaitGone(ctx, t.Spec.instance(0))
 	}
 	return s.afterMachine != nil
-}
-
-// asksBeside makes a request while another one waits, and cancels it. It reports whether
-// neither it nor its machine is there any more.
-func (t *Trial) asksBeside(ctx context.Context) bool {
-	s, name := &t.seen, t.Spec.instance(3)
-	s.beside = t.ask(ctx, requestBeside)
-	if s.afterBeside = t.look(ctx); s.afterBeside == nil {
-		return false
-	}
-	if r, _ := s.afterBeside.request(requestBeside); !r.State.Live() && r.State != mig.Succeeded {
-		return true // it was refused
-	}
-	if t.try(ctx, "cancel request "+requestBeside, t.ending(t.Cloud.CancelRequest, requestBeside)).ok() {
-		return t.awaitGone(ctx, name) != nil
-	}
-	_, running := t.await(ctx, requestBeside) // its machine came before it could be cancelled
-	return running != nil && t.withdraw(ctx, *running, name)
 }
 
 // loses makes a request for the same name, and deletes its machine without the group.

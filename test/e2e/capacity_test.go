@@ -66,6 +66,27 @@ func TestAJobWhoseSpotMachinesArePreemptedRunsElsewhereByItsList(t *testing.T) {
 	awaitNothingLeft(t, l)
 }
 
+// Its flex-start requests can never succeed, and then its Spot machine is taken back.
+func TestAJobThatIsTurnedAwayAnywhereGoesOnInItsList(t *testing.T) {
+	l := mixed(t)
+	modelCapacity(t, l, "FLEX_START", 0)
+	id := submitScript(t, l, "sleep 600", "-p", "train,spot", "-N1", "--time=15")
+	fail(t, l, "alpha-a3-job-"+id, "a1", "CONDITION_NOT_MET", "Constraint constraints/compute.vmExternalIpAccess violated.")
+	awaitJob(t, l, time.Minute, id, "Partition", "spot")
+	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
+	assert.Regexp(t, `\[partitions train,spot; moved to spot after \d+s in train at `, jobField(t, l, id, "AdminComment"))
+
+	modelCapacity(t, l, "FLEX_START", 8)
+	begun := time.Now()
+	await(t, 2*time.Minute, "its move to be over for a while", func() bool { return time.Since(begun) > 70*time.Second })
+	tell(t, l, "vms/alpha-spot-0/preempt", nil)
+	awaitJob(t, l, 3*time.Minute, id, "Partition", "train") // the head of its list
+	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
+	assert.Equal(t, "2", jobField(t, l, id, "Restarts"))
+	cancelForGood(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
 func TestAStaticNodeGetsAnotherSpotMachineWhenItsOwnIsPreempted(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
 		{Name: "spot", Machine: "g2-standard-4", Size: 2, Capacity: "spot", Static: true, Shared: true},

@@ -71,7 +71,7 @@ func New(r prometheus.Registerer, cfg *config.Config, version string, now func()
 			Name: "slurmflex_actions_total", Help: "Finished actions, such as create_request.",
 		}, []string{"kind", "outcome"}),
 		fallbacks: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "slurmflex_fallbacks_total", Help: "Moves of jobs for which no machines came, by the first partition that they moved to.",
+			Name: "slurmflex_fallbacks_total", Help: "Moves of jobs within their lists of partitions, by the first partition that they moved to.",
 		}, []string{"partition"}),
 		failures: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "slurmflex_failures_total", Help: "Resize requests and actions that failed.",

@@ -137,6 +137,8 @@ func TestAJobThatWouldGoBackMovesOnInstead(t *testing.T) {
 		"return alpha-a3-0 to Slurm and requeue job 7: INVALID_ARGUMENT: no; the job moves to eu,spot")
 	in("but is held where it has no other", waitsIn("train", time.Minute, memo.Chain{List: []string{"train"}}, refusedFor(mig.CauseConfig, 1)),
 		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
+	in("nor does one that holds its node with others", waitsIn("train", time.Minute, whole, refusedFor(mig.CauseConfig, 1), job(8, "train", "15:00", configured, "alpha-a3-0"), started(8, time.Minute)),
+		"return alpha-a3-0 to Slurm and hold job 7: INVALID_ARGUMENT: no")
 	in("as its attempts are used up", waitsIn("train", 10*time.Minute, whole, refusedFor(mig.CauseQuota, 5)),
 		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no; the job moves to eu,spot")
 	in("as its template is gone", waitsIn("train", time.Minute, whole, without, func(s *setting) {

@@ -93,7 +93,7 @@ func (w *wanted) moveOrGiveUp(c *cohort, then Then, hopeless bool, key, reason s
 func (w *wanted) moveOn(c *cohort, fault bool, key, reason string) verdict {
 	to, again := w.wayOut(c)
 	stays := func(node string) bool { return w.nodes[node] == nil || w.isBeingMade(node) }
-	if len(to) == 0 || w.unseen(c.set.Region) || w.unreadOf(c) != "" || slices.ContainsFunc(c.job.Nodes, stays) {
+	if len(to) == 0 || len(w.takeable(c.job, false)) == 0 || w.unseen(c.set.Region) || w.unreadOf(c) != "" || slices.ContainsFunc(c.job.Nodes, stays) {
 		return verdict{}
 	}
 	chain := w.snap.Chains[c.job.ID]

@@ -56,6 +56,19 @@ func (w *world) machineRuns(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/aggregated/instances") && strings.Contains(strings.Join(w.machines(), ","), " RUNNING")
 }
 
+// trialThatNobodyReads is a trial whose machine runs, and which waits for goOn; the reader
+// of its output is gone.
+func (w *world) trialThatNobodyReads(t *testing.T) (trial *process, goOn func()) {
+	t.Helper()
+	reached, goOn := w.halts(t, w.machineRuns)
+	trial = w.flex(t, "trial", "--nodeset", "a3", "--yes")
+	reader := trial.unread(t)
+	require.NoError(t, trial.Start())
+	reached()
+	require.NoError(t, reader.Close())
+	return trial, goOn
+}
+
 // Control-C also ends tee, and a terminal that is closed takes nothing any more: what a
 // trial prints must not end it before it has deleted everything.
 func TestAnInterruptedTrialWhoseOutputNobodyReadsLeavesNothing(t *testing.T) {
@@ -63,12 +76,7 @@ func TestAnInterruptedTrialWhoseOutputNobodyReadsLeavesNothing(t *testing.T) {
 		t.Run(unix.SignalName(s), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			reached, goOn := w.halts(t, w.machineRuns)
-			trial := w.flex(t, "trial", "--nodeset", "a3", "--yes")
-			reader := trial.unread(t)
-			require.NoError(t, trial.Start())
-			reached()
-			require.NoError(t, reader.Close())
+			trial, goOn := w.trialThatNobodyReads(t)
 			require.NoError(t, trial.Process.Signal(s))
 			goOn()
 			trial.exits(t, exitFailed)
@@ -84,12 +92,7 @@ func TestATrialWhoseReportNobodyReadsFailsAndLeavesNothing(t *testing.T) {
 	w.cloud = fakegce.New(fakegce.Options{}) // whose clock is right: no fact differs
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)
-	reached, goOn := w.halts(t, w.machineRuns)
-	trial := w.flex(t, "trial", "--nodeset", "a3", "--yes")
-	reader := trial.unread(t)
-	require.NoError(t, trial.Start())
-	reached()
-	require.NoError(t, reader.Close())
+	trial, goOn := w.trialThatNobodyReads(t)
 	goOn()
 	trial.exits(t, exitFailed)
 	assert.Empty(t, w.cloud.State().Groups)

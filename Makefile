@@ -14,6 +14,7 @@ RACE ?= ./cmd/... ./flex ./flex/check ./flex/gate ./flex/history ./flex/metrics 
 BASE ?= HEAD
 COUNT ?= 6
 BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./slurm/... ./config ./flex/... ./mig/gce
+GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
@@ -26,10 +27,11 @@ help: ## print this list
 build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 	go build -trimpath -o $(BUILD)/ ./cmd/...
 
-test: unit defects e2e e2e-26.05 web-test alerts-test foreign-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
+test: unit e2e e2e-26.05 defects web-test alerts-test foreign-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
 
 unit: ## run the tests that need neither root nor Slurm
-	go test -count=1 ./...
+	@mkdir -p $(BUILD)/tests
+	go run $(GOTESTSUM) --format standard-quiet --jsonfile $(BUILD)/tests/unit.json -- -count=1 ./...
 
 race: ## run the tests of RACE, the packages that start goroutines, with the race detector; installs gcc if it is missing
 	scripts/setup-gcc
@@ -44,7 +46,7 @@ nightly: ## run what takes hours: every package with the race detector, 1,000 da
 	$(MAKE) bench
 	$(MAKE) soak
 
-defects: ## run the tests that hold slurm-gcp's 30 defects and the 48 findings of trials
+defects: ## check that the tests of slurm-gcp's 30 defects and of the findings of trials passed in make unit and make e2e
 	go run ./test/defects
 
 mutants: ## plant deliberate bugs one by one, and see which test finds each; takes about five minutes

@@ -39,9 +39,11 @@ func TestARowWithoutANumberIsAFurtherTest(t *testing.T) {
 }
 
 func TestAnIncompleteListIsRefused(t *testing.T) {
+	count := len(all())
+	last := fmt.Sprintf("| %s | it is right | `flex` | `Test%[1]s` |\n", all()[count-1])
 	for name, c := range map[string]struct{ replace, by, want string }{
-		"the last is missing":     {"| C20 | it is right | `flex` | `TestC20` |\n", "", "77 defects are listed; list all 78"},
-		"one too many is listed":  {"| C20 | it is right | `flex` | `TestC20` |\n", "| C20 | it is right | `flex` | `TestC20` |\n| C21 | it is right | `flex` | `TestC21` |\n", `line 81: defect "C21"; expected no more and what must be right, or neither`},
+		"the last is missing":     {last, "", fmt.Sprintf("%d defects are listed; list all %d", count-1, count)},
+		"one too many is listed":  {last, last + "| U99 | it is right | `flex` | `TestU99` |\n", fmt.Sprintf(`line %d: defect "U99"; expected no more and what must be right, or neither`, count+3)},
 		"one is missing":          {"| 7 | it is right | `flex` | `Test7` |\n", "", `line 9: defect "8"; expected 7 and what must be right, or neither`},
 		"one is given twice":      {"| 8 |", "| 7 |", `line 10: defect "7"; expected 8 and what must be right, or neither`},
 		"one says nothing":        {"| 8 | it is right", "| 8 |", `line 10: defect "8"; expected 8 and what must be right, or neither`},
@@ -65,7 +67,7 @@ func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
 		"both pass":    {`pass pass`, "  1 ok    r\ndefects: 1 of 1 right\n"},
 		"one fails":    {`pass fail`, "  1 WRONG r\n   flex TestB: fail\nwhy\ndefects: 0 of 1 right\n"},
 		"one skips":    {`skip pass`, "  1 WRONG r\n   flex TestA/x: skip\nwhy\ndefects: 0 of 1 right\n"},
-		"one is never": {`none pass`, "  1 WRONG r\n   flex TestA/x: did not run to its end; is it of that name?\ndefects: 0 of 1 right\n"},
+		"one is never": {`none pass`, "  1 WRONG r\n   flex TestA/x: did not run; does a test have that name?\ndefects: 0 of 1 right\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var events strings.Builder
@@ -76,8 +78,8 @@ func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
 					fmt.Fprintf(&events, `{"Action":%q,"Package":"slurmflex/flex","Test":%q}`, end, name)
 				}
 			}
-			outcomes, err := readEvents(strings.NewReader(events.String()))
-			require.NoError(t, err)
+			outcomes := map[test]outcome{}
+			require.NoError(t, readEvents(strings.NewReader(events.String()), outcomes))
 			var out strings.Builder
 			report(&out, []defect{{"1", "r", []test{a, b}}}, outcomes)
 			assert.Equal(t, c.want, out.String())
@@ -85,7 +87,21 @@ func TestADefectIsRightIfAllItsTestsHavePassed(t *testing.T) {
 	}
 }
 
-func TestTestsAreAskedForByTheirExactNames(t *testing.T) {
-	assert.Equal(t, []string{"test", "-json", "-count=1", "-run", `^TestB$|^TestA$/^x\[15:00\]$|^TestC$`, "./flex", "./slurm"},
-		arguments([]defect{{"1", "r", []test{{"slurm", "TestB"}, {"flex", "TestA/x[15:00]"}}}, {"2", "r", []test{{"flex", "TestC"}}}}))
+func TestFailureInOneRunOutweighsPassInAnother(t *testing.T) {
+	outcomes := map[test]outcome{}
+	for _, run := range []string{"skip pass pass", "pass skip fail", "skip skip pass"} {
+		var events strings.Builder
+		for i, end := range strings.Fields(run) {
+			fmt.Fprintf(&events, `{"Action":%q,"Package":"slurmflex/test/e2e","Test":"Test%d"}`, end, i)
+		}
+		require.NoError(t, readEvents(strings.NewReader(events.String()), outcomes))
+	}
+	assert.Equal(t, map[test]outcome{
+		{"test/e2e", "Test0"}: {end: passed}, {"test/e2e", "Test1"}: {end: passed}, {"test/e2e", "Test2"}: {end: failed},
+	}, outcomes)
+}
+
+func TestMissingRecordsNameTheFix(t *testing.T) {
+	_, err := readRecords("no/such/folder")
+	require.EqualError(t, err, "no test run is recorded in no/such/folder; run make unit e2e first")
 }

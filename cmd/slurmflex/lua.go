@@ -1,49 +1,54 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"slurmflex/config"
 	"slurmflex/flex/slurmconf"
 )
 
 func newLua(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "lua", Short: "Print Lua for Slurm that checks jobs, or shows waits, at submission",
-		Long: `Print a job_submit.lua, which checks jobs by the configuration when they are
-submitted, or a cli_filter.lua, which shows how long jobs like the new one have
-waited for machines. Both go beside slurm.conf.`,
-		Example: `  slurmflex config lua job_submit --output /etc/slurm/job_submit.lua
-  slurmflex config lua cli_filter --output /etc/slurm/cli_filter.lua`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use: "lua", Short: "Print Lua for Slurm that checks jobs at submission",
+		Long: `Prints a job_submit.lua, which checks jobs by the configuration when they are
+submitted. Install it next to slurm.conf.`,
+		Example: `  slurmflex config lua job_submit --output /etc/slurm/job_submit.lua`,
+		Args:    onlyCommands,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newJobSubmit(a), newCLIFilter(a))
+	cmd.AddCommand(newJobSubmit(a))
 	return cmd
 }
 
 func newJobSubmit(a *app) *cobra.Command {
-	levels, machines := map[string]string{}, map[string]string{}
-	cmd := luaCommand(a, func(ctx context.Context, cfg *config.Config) (string, error) {
-		if err := checkLevels(levels); err != nil {
-			return "", err
-		}
-		if err := a.checkMachines(cfg, machines); err != nil {
-			return "", err
-		}
-		over := a.progress.begin("querying Compute for machine types")
-		in := slurmconf.Input{Config: cfg, Machines: a.machines(ctx, cfg, machines)}
-		over()
-		return slurmconf.JobSubmit(in, levels)
-	})
-	cmd.Use, cmd.Short = "job_submit", "Print a job_submit.lua that refuses jobs that cannot start, and warns"
+	levels, machines, output := map[string]string{}, map[string]string{}, ""
+	cmd := &cobra.Command{
+		Use: "job_submit", Short: "Print a job_submit.lua that refuses jobs that cannot start, and warns",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			if err := checkLevels(levels); err != nil {
+				return err
+			}
+			if err := a.checkMachines(cfg, machines); err != nil {
+				return err
+			}
+			over := a.progress.begin("querying Compute for machine types")
+			in := slurmconf.Input{Config: cfg, Machines: a.machines(cmd.Context(), cfg, machines)}
+			over()
+			text, err := slurmconf.JobSubmit(in, levels)
+			if err != nil {
+				return err
+			}
+			return put(cmd.OutOrStdout(), output, text)
+		},
+	}
 	var rules strings.Builder
 	for _, rule := range slurmconf.SubmitRules() {
 		fmt.Fprintf(&rules, "  %-10s  %-6s  %s\n", rule.Name, rule.Default, rule.Broken)
@@ -59,6 +64,7 @@ changed file is in force from the next submission on.`
 	cmd.Flags().StringToStringVar(&levels, "rule", nil, "what a rule does, as `RULE=refuse|warn|off`")
 	cmd.Flags().Lookup("rule").DefValue = ""
 	machineFlag(cmd, &machines)
+	outputFlag(cmd, &output)
 	return cmd
 }
 
@@ -76,49 +82,4 @@ func checkLevels(levels map[string]string) error {
 		}
 	}
 	return nil
-}
-
-func newCLIFilter(a *app) *cobra.Command {
-	cmd := luaCommand(a, func(_ context.Context, cfg *config.Config) (string, error) {
-		program, err := os.Executable()
-		if err != nil {
-			return "", fmt.Errorf("find slurmflex's own path: %w", err)
-		}
-		file, err := filepath.Abs(a.configPath)
-		if err != nil {
-			return "", err
-		}
-		return slurmconf.CLIFilter(cfg, program, file), nil
-	})
-	cmd.Use, cmd.Short = "cli_filter", "Print a cli_filter.lua that shows the expected wait"
-	cmd.Long = `Prints a cli_filter.lua for hosts where users submit jobs. For a job with
---partition, and as many nodes as --nodes says, it prints the line of slurmflex
-estimate --short: at a terminal, where the host has the history, and if that takes
-less than a second. It never delays a job further or refuses it.
-
-The hosts need slurmflex and its configuration at the same paths as here, and
-slurm.conf CliFilterPlugins=lua.`
-	cmd.Example = `  slurmflex config lua cli_filter --output /etc/slurm/cli_filter.lua`
-	return cmd
-}
-
-// luaCommand prints what write returns, or puts it into a file.
-func luaCommand(a *app, write func(context.Context, *config.Config) (string, error)) *cobra.Command {
-	output := ""
-	cmd := &cobra.Command{
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.config()
-			if err != nil {
-				return err
-			}
-			text, err := write(cmd.Context(), cfg)
-			if err != nil {
-				return err
-			}
-			return put(cmd.OutOrStdout(), output, text)
-		},
-	}
-	outputFlag(cmd, &output)
-	return cmd
 }

@@ -38,12 +38,3 @@ func TestWrongRulesOfJobSubmitLuaAreNamed(t *testing.T) {
 		assert.Contains(t, w.flex(t, "config", "lua", "job_submit", args).exits(t, exitUsage).stderr.String(), says)
 	}
 }
-
-func TestCLIFilterLuaCallsThisProgramWithThisConfiguration(t *testing.T) {
-	w := newWorld(t)
-	text := w.flex(t, "config", "lua", "cli_filter").exits(t, exitDone).stdout.String()
-	program, err := os.Executable()
-	require.NoError(t, err)
-	assert.Contains(t, text, "exec timeout -s KILL 1 '"+program+"' --config '"+w.path("config.yaml")+"' estimate --short </dev/null 2>/dev/null")
-	assert.Contains(t, text, `["train"] = "'train'",`)
-}

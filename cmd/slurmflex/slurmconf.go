@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,9 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
-	"slurmflex/flex/cost"
 	"slurmflex/flex/slurmconf"
-	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
@@ -32,9 +29,6 @@ func newSlurmConf(a *app) *cobra.Command {
 and partitions. Node parameters come from node_conf and, where it does not set them,
 from the template's machine type as Compute describes it, or from a built-in table
 if Compute cannot be queried. A parameter that is "" in node_conf is left out.
-
-With --prices, partitions get TRESBillingWeights by which a node bills its flex
-price, in hundredths for each hour. Fair-share then goes by money, too.
 
 With --gate, PrologSlurmctld is slurmflex's gate: a job starts within a second of its
 last node's registration, instead of 15 to 26.
@@ -61,7 +55,6 @@ it is unchanged.`,
 	cmd.Flags().StringVar(&o.version, "slurm-version", "", "`version` of Slurm, such as 22.05; default: that of scontrol -V")
 	cmd.Flags().StringVar(&o.programs, "programs", "", "`folder` of resume, suspend and resume-fail; default: where slurmflex is installed")
 	machineFlag(cmd, &o.machines)
-	cmd.Flags().StringVar(&o.prices, "prices", "", "add TRESBillingWeights by this price `file`, such as "+defaultPrices)
 	cmd.Flags().BoolVar(&o.gate, "gate", false, "have jobs start as soon as their nodes are up, by a PrologSlurmctld that waits for them")
 	return cmd
 }
@@ -119,9 +112,9 @@ func replace(path, text string) (err error) {
 }
 
 type slurmConfOptions struct {
-	version, programs, prices string
-	gate                      bool
-	machines                  map[string]string // by nodeset
+	version, programs string
+	gate              bool
+	machines          map[string]string // by nodeset
 }
 
 func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOptions) (string, error) {
@@ -144,9 +137,6 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 	if err := a.checkMachines(cfg, o.machines); err != nil {
 		return "", err
 	}
-	if in.Prices, err = o.readPrices(); err != nil {
-		return "", err
-	}
 	keys := cfg.Keys()
 	for _, p := range cfg.Partitions {
 		for _, s := range keys.Below("partitions." + p.Name + ".partition_conf") {
@@ -157,22 +147,6 @@ func (a *app) slurmConf(ctx context.Context, cfg *config.Config, o slurmConfOpti
 	in.Machines = a.machines(ctx, cfg, o.machines)
 	over()
 	return slurmconf.Text(in)
-}
-
-// readPrices are the flex prices of the price file; nil if none was given.
-func (o slurmConfOptions) readPrices() (*slurmconf.Prices, error) {
-	if o.prices == "" {
-		return nil, nil
-	}
-	p, err := readPrices(o.prices, true)
-	if err != nil {
-		return nil, err
-	}
-	of := "flex prices"
-	if p.Date != "" {
-		of += " of " + p.Date
-	}
-	return &slurmconf.Prices{Of: view.Printable(of), Currency: view.Printable(p.Currency), Hour: func(m string, c config.Capacity) *big.Rat { return p.Hour(m, cost.ModelOf(c)) }}, nil
 }
 
 // checkPrograms checks that Slurm would accept the folder.

@@ -207,16 +207,3 @@ func TestTheFileOfSlurmConfKeepsItsModeAndIsAFile(t *testing.T) {
 		write(to).exits(t, exitUsage).complains(t, says)
 	}
 }
-
-func TestSlurmConfProposesBillingByThePriceFile(t *testing.T) {
-	w := manyKindsWorld(t)
-	w.write(t, "prices.yaml", "currency: \"USD\\nPartitionName=x\"\ndate: 2026-11\nmachines: {a3-highgpu-8g: {flex: 88.49}}\n")
-	text := w.flex(t, "config", "slurm-conf", "--slurm-version=22.05", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String()
-	assert.Regexp(t, `(?m)^# partition train: billing counts hundredths of USD PartitionName=x for each hour \(flex prices of 2026-11\)$`, text)
-	assert.Regexp(t, `(?m)^PartitionName=train .*MaxTime=\S+ TRESBillingWeights=Node=8849 Default=YES$`, text)
-	assert.Contains(t, text, "# partition serve: no TRESBillingWeights: nodeset cpu is not slurmflex's, so its price is not known\n")
-	assert.NotRegexp(t, `(?m)^PartitionName=x`, text)
-
-	assert.NotContains(t, w.flex(t, "config", "slurm-conf", "--slurm-version=22.05").exits(t, exitDone).stdout.String(), "TRESBillingWeights", "no prices were given")
-	w.flex(t, "config", "slurm-conf", "--slurm-version=22.05", "--prices", w.path("none.yaml")).exits(t, exitUsage).complains(t, "read prices: open ")
-}

@@ -33,12 +33,8 @@ func SubmitRules() []SubmitRule {
 // SubmitLevels are what a rule does about a job.
 func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
 
-var (
-	//go:embed lua/job_submit.lua
-	jobSubmit string
-	//go:embed lua/cli_filter.lua
-	cliFilter string
-)
+//go:embed lua/job_submit.lua
+var jobSubmit string
 
 // JobSubmit is a job_submit.lua that checks jobs by the configuration. Levels are
 // those of rules that do not have their default.
@@ -113,22 +109,6 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 	return limits, nil
 }
 
-// CLIFilter is a cli_filter.lua that shows how long jobs like a new one have waited,
-// as this program estimates it with this configuration file; both are absolute paths.
-func CLIFilter(cfg *config.Config, program, file string) string {
-	var b strings.Builder
-	// At a terminal only, for a second at most, and the job's script may be on stdin.
-	command := "[ -t 2 ] && exec timeout -s KILL 1 " + shellString(program) + " --config " + shellString(file) + " estimate --short </dev/null 2>/dev/null"
-	fmt.Fprintf(&b, "-- Written by slurmflex config lua cli_filter. Regenerate it after changing the\n-- configuration.\nlocal command = %s\n\nlocal partitions = {\n", luaString(command))
-	for _, p := range cfg.Partitions {
-		if cfg.IsOurs(p) {
-			fmt.Fprintf(&b, "  [%s] = %s,\n", luaString(p.Name), luaString(shellString(p.Name)))
-		}
-	}
-	b.WriteString("}\n\n" + cliFilter)
-	return b.String()
-}
-
 // luaString is a text as Lua of any version writes it.
 func luaString(text string) string {
 	var b strings.Builder
@@ -146,6 +126,3 @@ func luaString(text string) string {
 	b.WriteByte('"')
 	return b.String()
 }
-
-// shellString is a text as a shell writes it, that nothing is expanded in.
-func shellString(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

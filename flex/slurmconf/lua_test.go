@@ -2,8 +2,6 @@ package slurmconf
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -295,116 +293,55 @@ func TestNamesInLuaAreQuoted(t *testing.T) {
 	for _, text := range []string{odd, "\x00\r\n\t", "é %s \\", "'", strings.Repeat(`\`, 3)} {
 		l := load(t, "quoted = "+luaString(text))
 		assert.Equal(t, text, l.GetGlobal("quoted").String())
-		out, err := exec.Command("sh", "-c", "printf %s "+shellString(strings.ReplaceAll(text, "\x00", ""))).Output()
-		require.NoError(t, err)
-		assert.Equal(t, strings.ReplaceAll(text, "\x00", ""), string(out))
 	}
 }
 
-// filter is a cli_filter.lua that calls a program, which prints one line and notes what
-// it was called with.
-type filter struct {
-	*slurmctld
-	log string
-}
-
-// newFilter is one that waits for the program for that many seconds.
-func newFilter(t *testing.T, limit, program string) filter {
+// documentedFilter loads the cli_filter.lua of docs/operate.md. Commands that it runs are
+// noted, and print the line wait.
+func documentedFilter(t *testing.T) (f *slurmctld, commands *[]string) {
 	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "slurm'flex")
-	f := filter{log: filepath.Join(dir, "log")}
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >'"+f.log+"'\n"+program+"\n"), 0o755))
-	text := CLIFilter(submittedInput(t).Config, path, "/etc/slurmflex/config.yaml")
-	require.Contains(t, text, "[ -t 2 ] && ")
-	require.Contains(t, text, " KILL 1 ")
-	// There is no terminal here, and a busy machine may be slow.
-	f.slurmctld = load(t, strings.NewReplacer("[ -t 2 ] && ", "", " KILL 1 ", " KILL "+limit+" ").Replace(text))
-	return f
+	page, err := os.ReadFile("../../docs/operate.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(page), "```lua\n")
+	require.True(t, found)
+	text, _, _ = strings.Cut(text, "```")
+	f, commands = load(t, text), new([]string)
+	f.SetGlobal("run", f.NewFunction(func(l *lua.LState) int {
+		*commands = append(*commands, l.CheckString(1))
+		return 0
+	}))
+	require.NoError(t, f.DoString(`io.popen = function(command)
+		run(command)
+		return {read = function() return "wait" end, close = function() end}
+	end`))
+	return f, commands
 }
 
-// submits returns what the program was called with for a job of these options, and
-// what its user reads.
-func (f filter) submits(t *testing.T, component int, options fields) (called []string, told string) {
-	t.Helper()
-	o := f.NewTable()
-	for name, value := range options {
-		o.RawSetString(name, value)
-	}
-	f.told = nil
-	require.NoError(t, f.CallByParam(lua.P{Fn: f.GetGlobal("slurm_cli_pre_submit"), NRet: 1}, o, lua.LNumber(component)))
-	assert.EqualValues(t, accepted, f.CheckNumber(-1))
-	f.Pop(1)
-	if text, err := os.ReadFile(f.log); err == nil {
-		called = strings.Split(strings.TrimSpace(string(text)), "\n")
-		require.Equal(t, []string{"--config", "/etc/slurmflex/config.yaml", "estimate", "--short"}, called[:4])
-		called = called[4:]
-		require.NoError(t, os.Remove(f.log))
-	}
-	return called, strings.Join(f.told, "\n")
-}
-
-// outsideJobs takes the variable away that a command within a job has.
-func outsideJobs(t *testing.T) {
-	t.Setenv("SLURM_JOB_ID", "")
-	require.NoError(t, os.Unsetenv("SLURM_JOB_ID"))
-}
-
-// two is a job on two nodes of train.
-func two() fields {
-	return fields{}.with("partition", "train", "nodes", "2", "time", "1-02:00:00", "ntasks", "1")
-}
-
-func TestACLIFilterAsksOnlyForPartitionsAndNumbers(t *testing.T) {
-	outsideJobs(t)
-	f := newFilter(t, "60", "cat; echo the wait; echo more")
+func TestDocumentedFilterKeepsUserTextOutOfTheShell(t *testing.T) {
+	const runs = "[ -t 2 ] && exec timeout -s KILL 1 slurmflex estimate --short --nodes=2 --partition=train </dev/null 2>/dev/null"
 	for name, c := range map[string]struct {
-		options fields
-		called  []string
+		component int
+		options   fields
+		runs      []string
 	}{
-		"a job":                           {two(), []string{"--partition=train", "--nodes=2", "--time=1-02:00:00"}},
-		"the least of a range":            {two().with("nodes", "2-8"), []string{"--partition=train", "--nodes=2", "--time=1-02:00:00"}},
-		"no number of nodes, one task":    {two().with("nodes", "1-0"), []string{"--partition=train", "--nodes=1", "--time=1-02:00:00"}},
-		"no number of nodes, more tasks":  {two().with("nodes", "1-0", "ntasks", "16"), nil},
-		"no time limit in 22.05":          {two().with("time", "2982616-04:14:00"), []string{"--partition=train", "--nodes=2"}},
-		"UNLIMITED":                       {two().with("time", "UNLIMITED"), []string{"--partition=train", "--nodes=2"}},
-		"the first partition that counts": {two().with("partition", "cpu,nope,near,train"), []string{"--partition=near", "--nodes=2", "--time=1-02:00:00"}},
-		"a name that a shell would read":  {two().with("partition", odd), []string{"--partition=" + odd, "--nodes=2", "--time=1-02:00:00"}},
-		"another's partition":             {two().with("partition", "$(touch x)"), nil},
-		"another's nodes":                 {two().with("nodes", "2;touch x"), []string{"--partition=train", "--nodes=2", "--time=1-02:00:00"}},
-		"another's time":                  {two().with("time", "1;touch x"), []string{"--partition=train", "--nodes=2"}},
-		"nothing":                         {fields{}, nil},
+		"a job":                     {0, fields{}.with("partition", "train", "nodes", "2"), []string{runs}},
+		"a range of nodes":          {0, fields{}.with("partition", "train", "nodes", "2-8"), []string{runs}},
+		"shell text behind a count": {0, fields{}.with("partition", "train", "nodes", "2;touch x"), []string{runs}},
+		"shell text as partition":   {0, fields{}.with("partition", "$(touch x)", "nodes", "2"), nil},
+		"a list of partitions":      {0, fields{}.with("partition", "train,open", "nodes", "2"), nil},
+		"no partition":              {0, fields{}.with("nodes", "2"), nil},
+		"a later component":         {1, fields{}.with("partition", "train", "nodes", "2"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			called, told := f.submits(t, 0, c.options)
-			assert.Equal(t, c.called, called)
-			assert.Equal(t, map[bool]string{true: "the wait"}[called != nil], told)
+			f, commands := documentedFilter(t)
+			options := f.NewTable()
+			for name, value := range c.options {
+				options.RawSetString(name, value)
+			}
+			require.NoError(t, f.CallByParam(lua.P{Fn: f.GetGlobal("slurm_cli_pre_submit"), NRet: 1}, options, lua.LNumber(c.component)))
+			assert.EqualValues(t, accepted, f.CheckNumber(-1))
+			assert.Equal(t, c.runs, *commands)
+			assert.Len(t, f.told, len(c.runs))
 		})
 	}
-	called, _ := f.submits(t, 1, two())
-	assert.Empty(t, called, "for a later component of a job")
-	t.Setenv("SLURM_JOB_ID", "7")
-	called, _ = f.submits(t, 0, two())
-	assert.Empty(t, called, "within a job")
-}
-
-func TestACLIFilterGivesUpAfterASecond(t *testing.T) {
-	outsideJobs(t)
-	begun := time.Now()
-	_, told := newFilter(t, "1", "exec sleep 60").submits(t, 0, two())
-	assert.Empty(t, told)
-	assert.Less(t, time.Since(begun), 10*time.Second)
-}
-
-func TestACLIFilterSaysNothingWithoutAnEstimate(t *testing.T) {
-	outsideJobs(t)
-	for _, program := range []string{"exit 0", "echo wrong >&2; exit 1"} {
-		called, told := newFilter(t, "60", program).submits(t, 0, two())
-		assert.NotEmpty(t, called)
-		assert.Empty(t, told)
-	}
-	f := load(t, CLIFilter(submittedInput(t).Config, "/nowhere/slurmflex", "/etc/slurmflex/config.yaml"))
-	called, told := filter{f, "/nowhere/log"}.submits(t, 0, two())
-	assert.Empty(t, called, "where there is no terminal")
-	assert.Empty(t, told)
 }

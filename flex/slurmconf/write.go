@@ -22,8 +22,7 @@ type Input struct {
 	// partition_conf, which win over ours; by partition, and may be nil.
 	Extra map[string][]Parameter
 
-	Prices *Prices // nil: no TRESBillingWeights
-	Gate   bool    // whether the gate is the PrologSlurmctld
+	Gate bool // whether the gate is the PrologSlurmctld
 }
 
 // alwaysOn follows the last of the rules, SuspendExcNodes, because only the admin
@@ -145,13 +144,8 @@ func partitionLines(in Input) string {
 		for _, s := range sets {
 			names = append(names, Names(in.Config, s)...)
 		}
-		parameters := partitionParameters(in, p)
-		if in.Prices != nil {
-			weights, comment := billing(in, p)
-			parameters = append(parameters, weights...)
-			b.WriteString(comment)
-		}
-		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names), joined(merged(parameters, in.Extra[p.Name])))
+		parameters := merged(partitionParameters(in, p), in.Extra[p.Name])
+		fmt.Fprintf(&b, "PartitionName=%s Nodes=%s%s\n", p.Name, slurm.Fold(names), joined(parameters))
 	}
 	return b.String()
 }

@@ -23,7 +23,7 @@ func mixed(t *testing.T) *lab.Lab {
 		{Name: "spot", Machine: "a3-highgpu-8g", Size: 2, Capacity: "spot"},
 		{Name: "demand", Machine: "a3-highgpu-8g", Size: 2, Capacity: "on_demand"},
 	}})
-	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l, "job_submit"))
+	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(l.Conf(), []byte(readFile(l.Conf())+"\nJobSubmitPlugins=lua\n"), 0o644))
 	reconfigure(t, l)

@@ -18,7 +18,7 @@ import (
 func falling(t *testing.T) *lab.Lab {
 	t.Helper()
 	l := cluster(t, lab.Options{Daemon: true, FlexKeys: "fallback_after: 60"})
-	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l, "job_submit"))
+	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(l.Conf(), []byte(readFile(l.Conf())+"\nJobSubmitPlugins=lua\n"), 0o644))
 	reconfigure(t, l)

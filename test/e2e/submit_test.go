@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,30 +13,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/history"
 	"slurmflex/test/lab"
 )
 
-// withLua is a cluster whose Slurm has loaded the files that config lua writes. It
+// withLua is a cluster whose Slurm has loaded the job_submit.lua that config lua writes. It
 // starts no machine.
 func withLua(t *testing.T) *lab.Lab {
 	t.Helper()
 	l := cluster(t, lab.Options{NoHooks: true, NodeSets: []lab.NodeSet{
 		{Name: "near", Machine: "h4d-standard-192", Size: 24, Keys: []string{"enable_placement: true", "placement_max_distance: 1"}},
 	}})
-	for _, file := range []string{"job_submit", "cli_filter"} {
-		_, err := l.Flex(context.Background(), "config", "lua", file, "--output", luaFile(l, file))
-		require.NoError(t, err)
-	}
-	conf := readFile(l.Conf()) + "\nJobSubmitPlugins=lua\nCliFilterPlugins=lua\n"
+	_, err := l.Flex(context.Background(), "config", "lua", "job_submit", "--output", luaFile(l))
+	require.NoError(t, err)
+	conf := readFile(l.Conf()) + "\nJobSubmitPlugins=lua\n"
 	require.NoError(t, os.WriteFile(l.Conf(), []byte(conf), 0o644))
 	reconfigure(t, l)
 	return l
 }
 
-func luaFile(l *lab.Lab, name string) string {
-	return filepath.Join(filepath.Dir(l.Conf()), name+".lua")
-}
+func luaFile(l *lab.Lab) string { return filepath.Join(filepath.Dir(l.Conf()), "job_submit.lua") }
 
 // submitHeld submits a job that is not to start, and returns what its user reads.
 func submitHeld(l *lab.Lab, args ...string) (text string, err error) {
@@ -90,51 +84,13 @@ func TestAJobSubmitLuaThatFailsRefusesNoJob(t *testing.T) {
 	tooLong := []string{"-p", "open", "--time=61"}
 	_, err := submitHeld(l, tooLong...)
 	require.Error(t, err)
-	text := readFile(luaFile(l, "job_submit"))
-	require.NoError(t, os.WriteFile(luaFile(l, "job_submit"), []byte(replaced(t, "local nodes =", "local nodes = nil +")(text)), 0o644))
+	text := readFile(luaFile(l))
+	require.NoError(t, os.WriteFile(luaFile(l), []byte(replaced(t, "local nodes =", "local nodes = nil +")(text)), 0o644))
 	later := time.Now().Add(2 * time.Second) // slurmctld does not see a change in the second in which it has read the file
-	require.NoError(t, os.Chtimes(luaFile(l, "job_submit"), later, later))
+	require.NoError(t, os.Chtimes(luaFile(l), later, later))
 	awaitShown(t, time.Minute, "the job to be taken", func() (string, bool) {
 		out, err := submitHeld(l, tooLong...)
 		return out, err == nil
 	})
 	assert.Contains(t, readFile(l.Log("slurmctld.log")), "job_submit.lua of slurmflex: ")
-}
-
-func TestCLIFilterLuaShowsTheExpectedWaitAtATerminal(t *testing.T) {
-	l := withLua(t)
-	onTerminal := func(command string) string {
-		out, err := l.Client(context.Background(), "script", "-qec", command, "/dev/null").CombinedOutput()
-		require.NoError(t, err, string(out))
-		return string(out)
-	}
-	const submission, wait = "sbatch --hold -p train -N2 --gpus-per-node=8 --time=2:00:00 --wrap true", "nodeset a3, 2 nodes: half of such requests get machines within 20m, nine of ten within 36m"
-	assert.NotContains(t, onTerminal(submission), "nodeset", "without history")
-
-	var entries []history.Entry
-	for i := range 39 {
-		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
-		entries = append(entries, history.Entry{
-			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-megagpu-8g", Region: "us-central1",
-			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i+1)), End: history.Granted, Attempts: 1,
-		})
-	}
-	folder := filepath.Join(l.Dir, "history")
-	require.NoError(t, os.MkdirAll(folder, 0o755))
-	require.NoError(t, history.Append(folder, "alpha", false, entries))
-	for _, command := range []string{
-		submission,
-		"srun --test-only -p train -N2 --gpus-per-node=8 --time=2:00:00 true",
-		"echo '#!/bin/sh' | sbatch --hold -p cpu,train -N2 --time=2:00:00",
-	} {
-		awaitShown(t, time.Minute, "the wait on the terminal", func() (string, bool) { // a busy machine takes more than a second
-			out := onTerminal(command)
-			return out, strings.Contains(out, wait) && strings.Count(out, "nodeset") == 1
-		})
-	}
-	out, err := submitHeld(l, "-p", "train", "-N2", "--gpus-per-node=8", "--time=120")
-	require.NoError(t, err)
-	assert.NotContains(t, out, "nodeset", "without a terminal")
-	require.NoError(t, os.Remove(filepath.Join(l.Dir, "bin/slurmflex")))
-	assert.NotRegexp(t, "nodeset|slurmflex", onTerminal(submission), "without the program")
 }

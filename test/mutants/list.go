@@ -373,11 +373,6 @@ var mutants = []mutant{
 		[]string{"flex/slurmconf"},
 	},
 	{
-		"what a user writes as a number of nodes gets into a shell", "flex/slurmconf/lua/cli_filter.lua",
-		`string.match(nodes, "^%d+")`, "nodes",
-		[]string{"flex/slurmconf"},
-	},
-	{
 		"an interrupted trial leaves what it has created", "flex/trial/leave.go",
 		"context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)", "context.WithTimeout(ctx, leaveLimit)",
 		[]string{"flex/trial"},

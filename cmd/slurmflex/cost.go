@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"slurmflex/config"
 	"slurmflex/flex/cost"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
@@ -27,6 +26,7 @@ const defaultPrices = "/etc/slurmflex/prices.yaml"
 
 // billing is how the command cost was called.
 type billing struct {
+	month        string
 	from, to, by string
 	prices       string
 	json, csv    bool
@@ -48,7 +48,7 @@ anywhere; discounts, disks and networks are not in them.
 
 It reads the history in slurmflex.state_dir and asks Google nothing. Where Slurm
 hides jobs from other users, it runs as SlurmUser.`,
-		Example: `  slurmflex cost --from 2026-11-01 --to 2026-12-01
+		Example: `  slurmflex cost --month 2026-11 --by account
   slurmflex cost --by user
   slurmflex cost --by day --csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,6 +68,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			return document.writeTable(cmd.OutOrStdout())
 		},
 	}
+	cmd.Flags().StringVar(&b.month, "month", "", "count this `month`: 2026-11; local time")
 	cmd.Flags().StringVar(&b.from, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
 	cmd.Flags().StringVar(&b.to, "to", "", "count up to this `time`, which is not in it")
 	cmd.Flags().StringVar(&b.by, "by", string(cost.Account), "a row for each `key`: account, user, partition, nodeset, job or day")
@@ -87,52 +88,51 @@ func (b billing) report(a *app, pricesWanted bool) (cost.Report, error) {
 	if !slices.Contains(cost.Ways(), cost.By(b.by)) {
 		return cost.Report{}, usageError{fmt.Errorf("--by %s: choose account, user, partition, nodeset, job or day", b.by)}
 	}
-	from, err := moment("--from", b.from)
+	from, to, err := b.period()
 	if err != nil {
 		return cost.Report{}, err
-	}
-	to, err := moment("--to", b.to)
-	if err != nil {
-		return cost.Report{}, err
-	}
-	if from != 0 && to != 0 && to <= from {
-		return cost.Report{}, usageError{fmt.Errorf("--to %s is not after --from %s", b.to, b.from)}
 	}
 	prices, err := readPrices(b.prices, pricesWanted)
 	if err != nil {
 		return cost.Report{}, err
 	}
-	reports, err := bills(cfg, prices, from, to, cost.By(b.by))
-	if err != nil {
-		return cost.Report{}, err
-	}
-	return reports[0], nil
-}
-
-// bills reads the leases once and makes a bill for each way.
-func bills(cfg *config.Config, prices *cost.Prices, from, to history.Time, ways ...cost.By) ([]cost.Report, error) {
-	bills := make([]*cost.Bill, len(ways))
-	for i, by := range ways {
-		bills[i] = cost.NewBill(by, from, to, time.Local)
-	}
-	ongoing := 0
+	bill, ongoing := cost.NewBill(cost.By(b.by), from, to, time.Local), 0
 	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Lease, func(e *history.Entry) {
-		for _, b := range bills {
-			b.Take(e)
-		}
+		bill.Take(e)
 		if e.Ongoing && (to == 0 || e.From < to) {
 			ongoing++
 		}
 	})
 	if err != nil {
-		return nil, whoMayRead(err)
+		return cost.Report{}, whoMayRead(err)
 	}
-	reports := make([]cost.Report, len(ways))
-	for i, b := range bills {
-		reports[i] = b.Report(cfg.Cluster, prices)
-		reports[i].Ongoing, reports[i].Bad = ongoing, tally.Bad
+	report := bill.Report(cfg.Cluster, prices)
+	report.Ongoing, report.Bad = ongoing, tally.Bad
+	return report, nil
+}
+
+// period returns the time that is billed; 0 is no bound.
+func (b billing) period() (from, to history.Time, err error) {
+	if b.month != "" {
+		if b.from != "" || b.to != "" {
+			return 0, 0, usageError{errors.New("--month excludes --from and --to; give one of them")}
+		}
+		first, err := time.ParseInLocation("2006-01", b.month, time.Local)
+		if err != nil {
+			return 0, 0, usageError{fmt.Errorf("--month %s: must be a month, such as 2026-11", b.month)}
+		}
+		return history.At(first), history.At(first.AddDate(0, 1, 0)), nil
 	}
-	return reports, nil
+	if from, err = moment("--from", b.from); err != nil {
+		return 0, 0, err
+	}
+	if to, err = moment("--to", b.to); err != nil {
+		return 0, 0, err
+	}
+	if from != 0 && to != 0 && to <= from {
+		return 0, 0, usageError{fmt.Errorf("--to %s is not after --from %s", b.to, b.from)}
+	}
+	return from, to, nil
 }
 
 // moment reads a local time; 0 if none is given.

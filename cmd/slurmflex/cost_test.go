@@ -88,21 +88,18 @@ func TestWrongUsesOfCostNameTheFix(t *testing.T) {
 		"read prices: open /none":                                {"--prices", "/none"},
 		`bad.yaml: line 2: flex of a3: "cheap" is not an amount`: {"--prices", w.path("bad.yaml")},
 		"--json and --csv exclude each other":                    {"--json", "--csv"},
+		"--month november: must be a month, such as 2026-11":     {"--month", "november"},
+		"--month excludes --from and --to":                       {"--month", "2026-11", "--from", "2026-11-01"},
 	} {
 		w.flex(t, append([]string{"cost"}, args...)...).exits(t, exitUsage).complains(t, says)
 	}
 }
 
-func TestTheMonthIsOnePage(t *testing.T) {
+func TestCostCountsMonth(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
-	november := w.path("november.html")
-	w.flex(t, "report", "--month", "2026-11", "--prices", w.path("prices.yaml"), "--output", november).exits(t, exitDone)
-	page, err := os.ReadFile(november)
-	require.NoError(t, err)
-	assert.Contains(t, string(page), "<b>160.00</b> USD")
-	assert.Contains(t, w.flex(t, "report", "--month", "2026-10").exits(t, exitDone).stdout.String(), "<b>0.0</b> machine hours")
-
-	w.flex(t, "report", "--month", "november").exits(t, exitUsage).complains(t, "--month november: give a month, such as 2026-11")
-	w.flex(t, "report", "--output", "/none/x.html").exits(t, exitFailed).complains(t, "write /none/x.html: ")
+	for month, total := range map[string]string{"2026-11": "4.0", "2026-10": "0.0"} {
+		text := w.flex(t, "cost", "--month", month).exits(t, exitDone).stdout.String()
+		assert.Regexp(t, `(?m)^total .* `+total+` +\S+$`, text, month)
+	}
 }

@@ -38,8 +38,7 @@ func (p *pricer) fill(v *view.View) {
 	}
 	for i := range v.NodeSets {
 		set := &v.NodeSets[i]
-		if price := p.prices.Hour(set.Machine, cost.ModelOf(set.Capacity)); price != nil {
-			hour, _ := price.Float64()
+		if hour, known := p.prices.Hour(set.Machine, cost.ModelOf(set.Capacity)); known {
 			set.Price = &view.Price{Hour: hour, Currency: p.prices.Currency}
 		}
 	}

@@ -17,7 +17,6 @@ func (a *app) serve(ctx context.Context, r *flex.Reconciler) (board *web.Board, 
 	r.Watch = flex.Watchers{board, r.Watch}
 	server := &web.Server{
 		Board: board, Address: r.Config.Options.HTTPAddress, Log: r.Log, Now: time.Now, Metrics: a.measures.handler(r.Log),
-		Usage: newUsage(r.Config).days,
 	}
 	var running sync.WaitGroup
 	running.Go(func() { server.Run(ctx) })

@@ -1,5 +1,5 @@
 // Package cost adds up what machines were used for, by whom, and what that cost. It
-// is pure: no clock, no I/O. All sums are of whole seconds and exact.
+// is pure: no clock, no I/O.
 package cost
 
 import (
@@ -30,8 +30,8 @@ func Ways() []By { return []By{Account, User, Partition, NodeSet, Job, Day} }
 
 // Sum is what a row, or the whole bill, comes to.
 type Sum struct {
-	Machine [purposes]int64 // machine seconds by purpose
-	GPU     [purposes]int64 // GPU seconds by purpose
+	Machine [purposes]float64 // machine seconds by purpose
+	GPU     [purposes]float64 // GPU seconds by purpose
 
 	rate   *rate    // of the machine seconds that are not among the others; nil before there are any
 	others []priced // most sums have none
@@ -46,11 +46,11 @@ type rate struct {
 // priced are machine seconds that have one price.
 type priced struct {
 	rate
-	seconds int64
+	seconds float64
 }
 
 // All are the machine seconds of all purposes.
-func (s *Sum) All() (seconds int64) {
+func (s *Sum) All() (seconds float64) {
 	for _, n := range s.Machine {
 		seconds += n
 	}
@@ -58,21 +58,21 @@ func (s *Sum) All() (seconds int64) {
 }
 
 // AllGPU are the GPU seconds of all purposes.
-func (s *Sum) AllGPU() (seconds int64) {
+func (s *Sum) AllGPU() (seconds float64) {
 	for _, n := range s.GPU {
 		seconds += n
 	}
 	return seconds
 }
 
-func (s *Sum) add(e *history.Entry, r *rate, purpose Purpose, seconds int64) {
-	s.Machine[purpose] += seconds * int64(e.Count)
-	s.GPU[purpose] += seconds * int64(e.GPUs)
-	s.price(r, seconds*int64(e.Count))
+func (s *Sum) add(e *history.Entry, r *rate, purpose Purpose, seconds float64) {
+	s.Machine[purpose] += seconds * float64(e.Count)
+	s.GPU[purpose] += seconds * float64(e.GPUs)
+	s.price(r, seconds*float64(e.Count))
 }
 
 // price notes the price of machine seconds that are in the sum.
-func (s *Sum) price(r *rate, seconds int64) {
+func (s *Sum) price(r *rate, seconds float64) {
 	if s.rate == nil {
 		s.rate = r
 	}
@@ -117,7 +117,7 @@ type Row struct {
 	Key string
 	*Sum
 
-	all int64 // that of the sum, known once, as there may be a million rows
+	all float64 // that of the sum, known once, as there may be a million rows
 }
 
 // key is what a row is for: a text, or the raw id of a job that has no other name.
@@ -134,7 +134,7 @@ type Bill struct {
 	rows     map[string]*Sum
 	jobs     map[uint32]*Sum // the rows of jobs without a name but their raw ids: there may be a million
 	idle     Sum             // of all rows
-	reused   int64           // machine seconds of jobs that the machines were not requested for
+	reused   float64         // machine seconds of jobs that the machines were not requested for
 
 	day     dayOf // the last that was asked for
 	lastKey key   // likewise
@@ -191,7 +191,7 @@ func (b *Bill) add(e *history.Entry, p part, key key, from, to history.Time) {
 	case p.purpose == Idle:
 		b.idle.add(e, r, Idle, seconds)
 	case p.purpose == Used && e.Job != 0 && e.Job != p.who.Job:
-		b.reused += seconds * int64(e.Count)
+		b.reused += seconds * float64(e.Count)
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -41,8 +41,8 @@ func ModelOf(c config.Capacity) Model {
 // Prices are those of a price file.
 type Prices struct {
 	Currency string
-	Date     string                        // of the prices, as the file has it
-	machines map[string]map[Model]*big.Rat // for a machine and an hour
+	Date     string                       // of the prices, as the file has it
+	machines map[string]map[Model]float64 // for a machine and an hour
 }
 
 // amount is a price as the file has it.
@@ -63,16 +63,16 @@ func ParsePrices(text []byte) (*Prices, error) {
 	if file.Currency == "" || len(file.Machines) == 0 {
 		return nil, errors.New("currency or machines is missing; see the example")
 	}
-	p := &Prices{Currency: file.Currency, Date: file.Date, machines: map[string]map[Model]*big.Rat{}}
+	p := &Prices{Currency: file.Currency, Date: file.Date, machines: map[string]map[Model]float64{}}
 	for _, machine := range slices.Sorted(maps.Keys(file.Machines)) {
-		p.machines[machine] = map[Model]*big.Rat{}
+		p.machines[machine] = map[Model]float64{}
 		for _, model := range slices.Sorted(maps.Keys(file.Machines[machine])) {
 			node := file.Machines[machine][model]
 			if !slices.Contains([]Model{Flex, Spot, OnDemand}, Model(model)) {
 				return nil, fmt.Errorf("line %d: %s of %s: not known; give %s, %s or %s", node.Line, model, machine, Flex, Spot, OnDemand)
 			}
-			price, ok := new(big.Rat).SetString(node.Value)
-			if !ok || !amount.MatchString(node.Value) {
+			price, err := strconv.ParseFloat(node.Value, 64)
+			if err != nil || !amount.MatchString(node.Value) {
 				return nil, fmt.Errorf("line %d: %s of %s: %q is not an amount such as 12.34", node.Line, model, machine, node.Value)
 			}
 			p.machines[machine][Model(model)] = price
@@ -81,41 +81,36 @@ func ParsePrices(text []byte) (*Prices, error) {
 	return p, nil
 }
 
-// Hour is the price of a machine of that type for an hour; nil if there is none.
-func (p *Prices) Hour(machine string, model Model) *big.Rat { return p.machines[machine][model] }
+// Hour returns the price of a machine of that type for an hour, and whether there is one.
+func (p *Prices) Hour(machine string, model Model) (price float64, known bool) {
+	price, known = p.machines[machine][model]
+	return price, known
+}
 
 // hour is an hour in seconds.
 const hour = 3600
 
-// Of is what the sum cost. Unpriced are the machine types for which there is no
-// price, by their names; what they cost is not in it.
-func (p *Prices) Of(s *Sum) (cost *big.Rat, unpriced []string) {
-	cost = new(big.Rat)
+// Of returns what the sum cost, and the machine types that have no price, by name: what
+// they cost is not in it.
+func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
 	s.prices(func(used priced) {
-		if !p.add(cost, used.machine, used.model, used.seconds) && !slices.Contains(unpriced, used.machine) {
+		price, known := p.Hour(used.machine, used.model)
+		if !known && !slices.Contains(unpriced, used.machine) {
 			unpriced = append(unpriced, used.machine)
 		}
+		cost += price * used.seconds / hour
 	})
 	slices.Sort(unpriced)
 	return cost, unpriced
 }
 
-// As is what the sum would have cost if all of it were billed by that model; nil if
-// a price for it is missing.
-func (p *Prices) As(s *Sum, model Model) *big.Rat {
-	cost, known := new(big.Rat), true
-	s.prices(func(used priced) { known = p.add(cost, used.machine, model, used.seconds) && known })
-	if !known {
-		return nil
-	}
-	return cost
-}
-
-// add adds what a machine type cost, and reports whether there is a price.
-func (p *Prices) add(cost *big.Rat, machine string, model Model, seconds int64) bool {
-	price := p.Hour(machine, model)
-	if price != nil {
-		cost.Add(cost, new(big.Rat).Mul(price, big.NewRat(seconds, hour)))
-	}
-	return price != nil
+// As returns what the sum would have cost if all of it were billed by that model, and
+// whether each of its machine types has a price for it.
+func (p *Prices) As(s *Sum, model Model) (cost float64, known bool) {
+	known = true
+	s.prices(func(used priced) {
+		price, ok := p.Hour(used.machine, model)
+		cost, known = cost+price*used.seconds/hour, known && ok
+	})
+	return cost, known
 }

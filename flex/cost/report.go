@@ -1,7 +1,8 @@
 package cost
 
 import (
-	"math/big"
+	"math"
+	"strconv"
 
 	"slurmflex/flex/history"
 )
@@ -35,7 +36,8 @@ type Line struct {
 	Partial bool    `json:"cost_is_partial,omitempty"` // some of its machines have no price
 }
 
-// Seconds are seconds by purpose.
+// Seconds are seconds by purpose, each rounded to a whole one: jobs that share a machine
+// share its seconds evenly.
 type Seconds struct {
 	Used    int64 `json:"used"`
 	Booting int64 `json:"booting"`
@@ -49,7 +51,7 @@ type Seconds struct {
 func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
 	b.rows, b.jobs, b.last = nil, nil, nil
-	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: b.reused, Unpriced: []string{}}
+	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: whole(b.reused), Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}
@@ -65,7 +67,12 @@ func (b *Bill) Report(cluster string, prices *Prices) Report {
 		}
 		idle, _ := prices.Of(&b.idle)
 		r.IdleCost = text(idle)
-		r.AsSpot, r.AsDemand = text(prices.As(&total, Spot)), text(prices.As(&total, OnDemand))
+		if amount, known := prices.As(&total, Spot); known {
+			r.AsSpot = text(amount)
+		}
+		if amount, known := prices.As(&total, OnDemand); known {
+			r.AsDemand = text(amount)
+		}
 	}
 	return r
 }
@@ -79,14 +86,11 @@ func line(key string, s *Sum, prices *Prices) Line {
 	return l
 }
 
-func seconds(by [purposes]int64, all int64) Seconds {
-	return Seconds{Used: by[Used], Booting: by[Booting], Idle: by[Idle], Wasted: by[Wasted], All: all}
+func seconds(by [purposes]float64, all float64) Seconds {
+	return Seconds{Used: whole(by[Used]), Booting: whole(by[Booting]), Idle: whole(by[Idle]), Wasted: whole(by[Wasted]), All: whole(all)}
 }
 
-// text is an amount with two decimals; empty for none.
-func text(amount *big.Rat) string {
-	if amount == nil {
-		return ""
-	}
-	return amount.FloatString(2)
-}
+func whole(seconds float64) int64 { return int64(math.Round(seconds)) }
+
+// text writes an amount with two decimals.
+func text(amount float64) string { return strconv.FormatFloat(math.Round(amount*100)/100, 'f', 2, 64) }

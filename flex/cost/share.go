@@ -19,35 +19,26 @@ const (
 	purposes
 )
 
-// part is a time of one purpose, and for whom it was. Of several jobs that shared
-// it, each has its own part of the same time: the place-th of so many.
+// part is a time of one purpose, and for whom it was. Jobs that share a machine have a part
+// each, of the same time.
 type part struct {
 	purpose  Purpose
 	who      *history.Who
 	from, to history.Time
-	place    int64
-	sharers  int64
+	sharers  int // of this time, at least 1
 }
 
-// seconds are those of the part between two times. The seconds of sharers are whole
-// and add up to the time, also where it is cut into days.
-func (p part) seconds(from, to history.Time) int64 {
-	from, to = max(from, p.from), min(to, p.to)
-	if from >= to {
-		return 0
-	}
-	return p.first(int64(to-p.from)) - p.first(int64(from-p.from))
+// seconds returns the share of the part between two times.
+func (p part) seconds(from, to history.Time) float64 {
+	return float64(max(0, min(to, p.to)-max(from, p.from))) / float64(p.sharers)
 }
-
-// first is how many of the first seconds are this sharer's: they take turns.
-func (p part) first(seconds int64) int64 { return (seconds + p.sharers - 1 - p.place) / p.sharers }
 
 // parts calls each for each part of a lease. What no job used is for the job that the
 // machine was obtained for.
 func parts(e *history.Entry, each func(part)) {
 	alone := func(purpose Purpose, from, to history.Time) {
 		if from < to {
-			each(part{purpose, &e.Who, from, to, 0, 1})
+			each(part{purpose, &e.Who, from, to, 1})
 		}
 	}
 	if e.Wasted > 0 {
@@ -64,7 +55,7 @@ func parts(e *history.Entry, each func(part)) {
 		u := &e.Uses[i]
 		alone(Idle, up, u.From)
 		if u.From < u.To {
-			each(part{Used, &u.Who, u.From, u.To, 0, 1})
+			each(part{Used, &u.Who, u.From, u.To, 1})
 		}
 		up = u.To
 	}
@@ -94,7 +85,7 @@ func shared(e *history.Entry, up history.Time, alone func(Purpose, history.Time,
 		uses[i] = &e.Uses[i]
 	}
 	slices.SortStableFunc(uses, func(a, b *history.Use) int { return cmp.Compare(a.From, b.From) })
-	var there []*history.Use // in the order of their jobs
+	var there []*history.Use
 	for i := range len(cuts) - 1 {
 		from, to := cuts[i], cuts[i+1]
 		there = slices.DeleteFunc(there, func(u *history.Use) bool { return u.To <= from })
@@ -104,12 +95,11 @@ func shared(e *history.Entry, up history.Time, alone func(Purpose, history.Time,
 			}
 			uses = uses[1:]
 		}
-		slices.SortStableFunc(there, func(a, b *history.Use) int { return cmp.Compare(a.Job, b.Job) })
 		if len(there) == 0 {
 			alone(Idle, from, to)
 		}
-		for place, u := range there {
-			each(part{Used, &u.Who, from, to, int64(place), int64(len(there))})
+		for _, u := range there {
+			each(part{Used, &u.Who, from, to, len(there)})
 		}
 	}
 }

@@ -35,7 +35,6 @@ type pageData struct {
 	History  []history
 	Keys     []key // of the history
 	Since    string
-	Usage    *usage // nil if there is none
 	Ended    []endedData
 	Static   []view.Nodes
 	NodeSets []setData
@@ -76,12 +75,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	page := newPage(v, s.Board.Day(), filterOf(r.URL.Query()), s.now(r))
-	if s.Usage != nil {
-		days, err := s.Usage()
-		page.Usage = newUsage(days, err, s.Board.Private())
-	}
-	render(w, http.StatusOK, "page.html", page)
+	render(w, http.StatusOK, "page.html", newPage(v, s.Board.Day(), filterOf(r.URL.Query()), s.now(r)))
 }
 
 // now is the time in the reader's zone, which page.js names; the daemon's if it

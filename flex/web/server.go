@@ -15,7 +15,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/cost"
 	"slurmflex/flex/view"
 )
 
@@ -26,8 +25,6 @@ type Server struct {
 	Log     *zap.Logger
 	Now     func() time.Time
 	Metrics http.Handler // what /metrics answers; nil: nothing is there
-
-	Usage func() ([]cost.DayUse, error) // what accounts used in the last days; nil: not shown
 
 	again time.Duration // between attempts to listen; 0: listenAgain
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/history"
 	"slurmflex/test/lab"
 )
 
@@ -64,7 +63,6 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	l := cluster(t, lab.NodeSet{Name: "a2", Machine: "a2-highgpu-1g", Size: 8})
 	b := openBrowser(t)
 	page := "http://" + l.HTTPAddress() + "/"
-	recordDays(t, l)
 	capacity(t, l, 3)
 	first := submit(t, l, "-p", "fixed", "-N2", "--time=30", "--wrap", "sleep 300")
 	shown := func(state, job string) string {
@@ -90,11 +88,6 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 	assert.Equal(t, "true", b.eval(`/^now, \d\d:\d\d$/.test(document.querySelector(".timeline .tick.now").textContent)`), "the now-line has a label")
 	assert.Equal(t, "true", b.eval(`["Nodes", "GPUs"].every(what => document.body.innerText.includes(what + " in the last day"))`))
 	assert.Equal(t, "true", b.eval(`document.body.innerText.includes("alpha-st-0")`), "the static node")
-	for i := range 5 {
-		assert.Equal(t, "true", b.eval(drawn("usage", fmt.Sprintf("account-%d", i))), "account %d", i)
-	}
-	assert.Equal(t, "true", b.eval(`document.querySelector(".usage desc").textContent.includes(" in all: ml ")`))
-	assert.Equal(t, "14", b.eval(`document.querySelectorAll("#usage tbody tr").length`), "the chart's numbers are in a table")
 	accessible(t, b, 1100)
 	b.eval(`document.getElementById("q").value = "` + second + `"`)
 
@@ -123,7 +116,6 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 		b.scripts(false) // they are links and a form
 		defer b.scripts(true)
 		b.visit(page)
-		assert.Equal(t, "true", b.eval(drawn("usage", "account-0")))
 		b.eval(`document.querySelector("select[name=partition]").value = "fixed"`)
 		b.click(".filter button")
 		assert.Equal(t, "true", b.eval(shown("running", first)))
@@ -187,28 +179,6 @@ func drawn(class, kind string) string {
 // happened is whether a job's story has an event.
 func happened(kind string) string {
 	return `[...document.querySelectorAll(".events b")].some(e => e.innerText == "` + kind + `")`
-}
-
-// recordDays gives the cluster a history of thirteen days in which six accounts had
-// machines.
-func recordDays(t *testing.T, l *lab.Lab) {
-	t.Helper()
-	var entries []history.Entry
-	for i, account := range []string{"ml", "genomics", "physics", "climate", "chem", "bio"} {
-		for day := 13; day > 0; day-- {
-			from := history.At(time.Now().AddDate(0, 0, -day))
-			hours := history.Time(20 - 3*i + day*(i+3)%4)
-			who := history.Who{Job: uint32(10*i + day), User: "ada", Account: account, Partition: "train"}
-			entries = append(entries, history.Entry{
-				Version: history.Version, Kind: history.Lease, ID: fmt.Sprint(account, day), NodeSet: "a3", Machine: "a3-megagpu-8g", Region: "us-central1",
-				Node: "alpha-a3-0", Count: 4, GPUs: 32, From: from, To: from + 3600*hours, Used: 3600 * int64(hours), Who: who, FlexStart: true,
-				Uses: []history.Use{{Who: who, From: from, To: from + 3600*hours}},
-			})
-		}
-	}
-	dir := filepath.Join(l.Dir, "history")
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	require.NoError(t, history.Append(dir, "alpha", false, entries))
 }
 
 // makeHistory lets two more jobs run each minute, if pictures are wanted: they

@@ -30,6 +30,7 @@ func (s still) Reservations(context.Context) ([]slurm.Reservation, error) {
 }
 func (s still) Config(context.Context) (slurm.Config, error)          { return slurm.Config{}, nil }
 func (s still) Partitions(context.Context) ([]slurm.Partition, error) { return nil, nil }
+func (s still) JobRecords(context.Context, []uint32) ([]slurm.JobRecord, error) { return nil, nil }
 func (s still) UpdateNodes(context.Context, []string, slurm.NodeChange) error {
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -26,10 +27,13 @@ const askLimit = 10 * time.Second
 const answerSize = 64 << 20
 
 // see returns what the daemon saw last, which any user may ask for, or if none
-// answers, what this process finds by itself. Asking the daemon does not take a
-// configuration that is valid.
+// answers, what this process finds by itself. The configuration must exist, but may be
+// invalid or unreadable: the daemon runs with a valid one.
 func (a *app) see(ctx context.Context) (view.View, error) {
 	cfg, err := a.config()
+	if errors.Is(err, fs.ErrNotExist) {
+		return view.View{}, err // a daemon at the default address may serve another cluster
+	}
 	daemon := config.GlanceAt(a.configPath)
 	if err == nil {
 		daemon = cfg.Glance()

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"slurmflex/config"
 )
 
 func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
@@ -39,12 +46,33 @@ func TestWithoutAUsableConfigurationNothingIsDone(t *testing.T) {
 				assert.Contains(t, r.stderr.String(), key)
 			}
 
+			if slices.Contains([]string{"resume", "suspend", "resume-fail"}, c[0]) {
+				return // without a configuration, hooks hand over to the daemon of the default run_dir
+			}
 			gone := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(t, exitUsage)
 			gone.complains(t, w.path("gone.yaml")+": no such file or directory")
 		})
 	}
 	w.assertUntouched(t)
 	assert.Empty(t, w.calls(t))
+}
+
+func TestMissingConfigurationLeadsToNoOtherDaemon(t *testing.T) {
+	l, err := net.Listen("tcp", config.GlanceAt("/nonexistent").HTTPAddress)
+	if err == nil { // otherwise a daemon of this host already listens there
+		daemon := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"version":1,"kind":"status","cluster":"beta"}`)
+		}))
+		require.NoError(t, daemon.Listener.Close())
+		daemon.Listener = l
+		daemon.Start()
+		t.Cleanup(daemon.Close)
+	}
+	w := newWorld(t)
+	for _, c := range [][]string{{"status"}, {"why", "812"}, {"estimate", "812"}} {
+		r := prepare(t, nil, os.Args[0], append([]string{"--config", w.path("gone.yaml")}, c...)...).exits(t, exitUsage)
+		r.complains(t, w.path("gone.yaml")+": no such file or directory")
+	}
 }
 
 func TestPlanPrintsWhatAPassWouldDoAndDoesNothing(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 )
 
 func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
-	skipWithoutSlurmdbd(t)
 	l := cluster(t, lab.Options{Daemon: true, Accounting: true})
 	ctx := context.Background()
 	run(t, l, "sacctmgr", "--immediate", "add", "account", "ml")
@@ -42,15 +41,4 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 	out, err := l.Flex(ctx, "cost", "--by", "job", "--json")
 	require.NoError(t, err)
 	assert.Contains(t, out, `"key": "`+id+`"`)
-}
-
-// skipWithoutSlurmdbd skips a test on Debian testing, whose slurmdbd does not start: its
-// libmariadb 11.8.9 refuses the first query (error 5027).
-func skipWithoutSlurmdbd(t *testing.T) {
-	t.Helper()
-	version, err := lab.SlurmVersion(t.Context())
-	require.NoError(t, err)
-	if version.AtLeast(26, 5) {
-		t.Skip("no slurmdbd of 26.05 that starts")
-	}
 }

@@ -39,7 +39,6 @@ func TestModelNodesPoweredByHand(t *testing.T) {
 
 // A10: when a reason ends hangs on whether there is a slurmdbd.
 func TestModelReasonsWithASlurmdbd(t *testing.T) {
-	skipWithoutSlurmdbd(t)
 	w := newTwins(t, lab.Options{Accounting: true})
 	w.update("alpha-a3-0", "drain an admin's", "resume")
 	w.update("alpha-a3-1", "down broken", "power_up", "resume")

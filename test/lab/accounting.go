@@ -1,12 +1,14 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"time"
 
 	"slurmflex/test/must"
@@ -56,19 +58,54 @@ func (l *Lab) startAccounting(ctx context.Context) {
 		"--socket="+l.path("run/db.sock"), "--pid-file="+l.path("run/db.pid"), "--log-error="+l.Log("mariadb.log"),
 		"--bind-address=127.0.0.1", fmt.Sprint("--port=", d.StoragePort()))
 	startServer(ctx, storage, d.StoragePort())
-	startServer(ctx, l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/slurmdbd", "-D"), d.DBDPort())
+	must.Do(l.noAccounting(must.Try(func() {
+		startServer(ctx, l.command(context.WithoutCancel(ctx), nil, "/usr/sbin/slurmdbd", "-D"), d.DBDPort())
+	})))
 	must.Get(l.Slurm(ctx, "sacctmgr", "--immediate", "add", "cluster", "alpha"))
 }
 
-// startServer starts a server, which Stop kills, and waits until it listens.
+// NoAccountingError says that this host's slurmdbd cannot work with its MariaDB, whatever
+// the lab is.
+type NoAccountingError struct {
+	Says string // what slurmdbd logged last
+}
+
+func (e *NoAccountingError) Error() string { return "slurmdbd does not start: " + e.Says }
+
+// hopeless finds slurmdbd's own words for a host without a usable MySQL plugin: libmariadb
+// 11.8.9 refuses its first query (error 5027), or the plugin is not installed.
+var hopeless = regexp.MustCompile(`(?m)(?:fatal: _check_mysql_concat_is_sane: .*|error: .*cannot find accounting_storage plugin.*)$`)
+
+// noAccounting is err, or a NoAccountingError if slurmdbd's log says that none can start.
+func (l *Lab) noAccounting(err error) error {
+	if err == nil {
+		return nil
+	}
+	text, _ := os.ReadFile(l.Log("slurmdbd.log")) // without a log: err
+	if says := hopeless.FindString(string(text)); says != "" {
+		return &NoAccountingError{says}
+	}
+	return err
+}
+
+// startServer starts a server, which Stop kills, and waits until it listens or ends.
 func startServer(ctx context.Context, server *exec.Cmd, port int) {
 	must.Do(server.Start())
-	go func() { _ = server.Wait() }() // it is killed in the end
-	must.Do(Until(ctx, time.Minute, server.Path+" to listen", func() (bool, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { // it is killed in the end
+		err := server.Wait()
+		cancel(fmt.Errorf("%s has ended: %w", server.Path, cmp.Or(err, errors.New("exit status 0"))))
+	}()
+	err := Until(ctx, time.Minute, server.Path+" to listen", func() (bool, error) {
 		conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
 		if err != nil {
 			return false, err
 		}
 		return true, conn.Close()
-	}))
+	})
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	must.Do(err)
 }

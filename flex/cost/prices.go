@@ -93,24 +93,26 @@ const hour = 3600
 // Of returns what the sum cost, and the machine types that have no price, by name: what
 // they cost is not in it.
 func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
-	s.prices(func(used priced) {
-		price, known := p.Hour(used.machine, used.model)
-		if !known && !slices.Contains(unpriced, used.machine) {
-			unpriced = append(unpriced, used.machine)
+	for r, seconds := range s.rates {
+		price, known := p.Hour(r.machine, r.model)
+		if !known {
+			unpriced = append(unpriced, r.machine)
 		}
-		cost += price * used.seconds / hour
-	})
+		cost += price * seconds / hour
+	}
 	slices.Sort(unpriced)
-	return cost, unpriced
+	return cost, slices.Compact(unpriced)
 }
 
 // As returns what the sum would have cost if all of it were billed by that model, and
 // whether each of its machine types has a price for it.
 func (p *Prices) As(s *Sum, model Model) (cost float64, known bool) {
-	known = true
-	s.prices(func(used priced) {
-		price, ok := p.Hour(used.machine, model)
-		cost, known = cost+price*used.seconds/hour, known && ok
-	})
-	return cost, known
+	for r, seconds := range s.rates {
+		price, ok := p.Hour(r.machine, model)
+		if !ok {
+			return 0, false
+		}
+		cost += price * seconds / hour
+	}
+	return cost, true
 }

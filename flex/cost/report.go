@@ -46,18 +46,15 @@ type Seconds struct {
 	All     int64 `json:"all"`
 }
 
-// Report is the bill with its prices; nil for none. It is made once: the bill lets go of
-// its rows, as there may be a million jobs.
+// Report returns the bill with its prices; nil for none.
 func (b *Bill) Report(cluster string, prices *Prices) Report {
 	rows, total := b.Rows(), b.Total()
-	b.rows, b.jobs, b.last = nil, nil, nil
 	r := Report{Cluster: cluster, By: b.by, From: b.from, Rows: make([]Line, 0, len(rows)), Reused: whole(b.reused), Unpriced: []string{}}
 	if b.to != never {
 		r.To = b.to
 	}
 	for i := range rows {
 		r.Rows = append(r.Rows, line(rows[i].Key, rows[i].Sum, prices))
-		rows[i].Sum = nil
 	}
 	r.Total = line("", &total, prices)
 	if prices != nil {

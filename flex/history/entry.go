@@ -55,7 +55,7 @@ func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.Time().Forma
 // UnmarshalJSON reads RFC 3339.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	var at time.Time
-	if err := json.Unmarshal(data, &at); err != nil {
+	if err := at.UnmarshalJSON(data); err != nil {
 		return err
 	}
 	*t = Time(at.Unix())

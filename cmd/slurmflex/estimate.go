@@ -30,14 +30,19 @@ func newEstimate(a *app) *cobra.Command {
 	e := estimation{}
 	cmd := &cobra.Command{
 		Use: "estimate [JOB]", Short: "Estimate how long a job waits for machines", GroupID: "ask",
-		Long: `Estimate how long a job waits for machines, by how long requests like it have
-waited on this cluster: half of them, and nine of ten. A table shows what other
-time limits and numbers of nodes would change. For a job that waits already, the
-estimate is for the time from now on.
+		Long: `Estimate how long a job waits for machines, from how long requests like it have
+waited on this cluster: the median and the 90th percentile. A table shows what
+other time limits and numbers of nodes would change. For a job that waits already,
+the estimate is for the time from now on.
 
 The estimate is by Kaplan and Meier's method, so requests that were cancelled or
-still wait count for as long as they have waited. With fewer than 10 requests
-like it there is no estimate. Any user may run it, on a host that has the
+still wait count for as long as they have waited. If waits have become longer or
+shorter, only requests since the change count. If waits depend on when in the week
+they begin, only requests of the same hours count: weekdays 8:00 to 18:00, weekdays
+18:00 to 8:00, or weekends, in local time. Where too few are left, the others count
+as well. With fewer than 10 requests like it there is no estimate. In the table, a
+longer time limit never starts sooner: numbers that chance puts in the wrong order
+are averaged. Any user may run it, on a host that has the
 history: see slurmflex.state_dir. It asks Google nothing, unless
 slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`,
 		Example: `  slurmflex estimate --partition train --nodes 4 --time 4:00:00
@@ -226,7 +231,7 @@ func setOf(cfg *config.Config, name string) *config.NodeSet {
 
 // answers answers the questions by the history.
 func answers(cfg *config.Config, questions []question, now time.Time) (estimate.Report, error) {
-	book := estimate.NewBook(history.At(now))
+	book := estimate.NewBook(history.At(now), time.Local)
 	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
 	if err != nil {
 		return estimate.Report{}, whoMayRead(err)
@@ -315,19 +320,24 @@ func shortly(r estimate.Report) string {
 	return b.String()
 }
 
-// within says when the machines come.
+// within says how long the machines take.
 func within(a estimate.Answer) string {
-	whom, more := "half of such requests get machines within ", ""
+	wait := "median wait "
 	if a.Waited > 0 {
-		whom, more = "half of the requests that had waited this long got machines within ", "another "
+		wait = "median wait of the requests that had waited this long: another "
 	}
-	if a.Half == nil {
-		return "fewer than half of such requests are known to have got machines"
+	switch {
+	case a.Half == nil:
+		wait = "fewer than half of such requests are known to have got machines"
+	case a.Ninety == nil:
+		wait += span(*a.Half) + "; too few waited long enough to say more"
+	default:
+		wait += span(*a.Half) + ", 90th percentile " + span(*a.Ninety)
 	}
-	if a.Ninety == nil {
-		return whom + more + span(*a.Half) + "; too few waited long enough to say more"
+	if a.Change != nil {
+		wait += "; " + a.Change.String()
 	}
-	return whom + more + span(*a.Half) + ", nine of ten within " + span(*a.Ninety)
+	return wait
 }
 
 // whatIfText writes the table: a line for each time limit.
@@ -335,7 +345,7 @@ func whatIfText(b *strings.Builder, others []estimate.Other) {
 	if !slices.ContainsFunc(others, func(o estimate.Other) bool { return o.Samples > 0 }) {
 		return
 	}
-	b.WriteString("\n  half / nine of ten of the requests get machines within\n")
+	b.WriteString("\n  median / 90th percentile of the wait\n")
 	const column = "%-18s"
 	fmt.Fprintf(b, "  %-8s", "--time")
 	for _, o := range others {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
@@ -37,7 +38,7 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	w.past(t, 39)
 	text := w.flex(t, "estimate", "-p", "train", "-N", "2", "-t", "2:00:00").exits(t, exitDone).stdout.String()
 	assert.Contains(t, text, "partition train, nodeset a3 (a3-highgpu-8g): 2 nodes, lease 2h00m\n"+
-		"  half of such requests get machines within 20m, nine of ten within 36m\n  from 39 requests (39 got machines)")
+		"  median wait 20m, 90th percentile 36m\n  from 39 requests (39 got machines)")
 	assert.Regexp(t, `(?m)^  --time  1 node +2 nodes +4 nodes$`, text)
 	assert.Regexp(t, `(?m)^  1h00m   20m / 36m +20m / 36m +20m / 36m$`, text)
 
@@ -49,12 +50,22 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	assert.Len(t, report.Estimates[0].WhatIf, 12)
 }
 
+func TestEstimateReportsAChange(t *testing.T) {
+	half, ninety := int64(1200), int64(2160)
+	report := estimate.Report{Estimates: []estimate.Answer{{
+		NodeSet: "a3", Nodes: 2, History: true, Half: &half, Ninety: &ninety, Change: &estimate.Change{Days: 7, Slower: 4},
+	}}}
+	assert.Equal(t, "nodeset a3, 2 nodes: median wait 20m, 90th percentile 36m; the last week was 4 times slower than before\n", shortly(report))
+	assert.Equal(t, "The median wait of 39 requests like this one is another 20m, the 90th percentile 36m; the last week was 4 times slower than before",
+		view.Estimate{Half: secondsOf(&half), Ninety: secondsOf(&ninety), Requests: 39, Change: report.Estimates[0].Change}.String())
+}
+
 func TestAShortEstimateIsALineOrNothing(t *testing.T) {
 	w := newWorld(t)
 	assert.Empty(t, w.flex(t, "estimate", "-p", "train", "-N", "2", "--short").exits(t, exitDone).stdout.String())
 	w.past(t, 39)
 	text := w.flex(t, "estimate", "-p", "train", "-N", "2", "-t", "2:00:00", "--short").exits(t, exitDone).stdout.String()
-	assert.Equal(t, "nodeset a3, 2 nodes: half of such requests get machines within 20m, nine of ten within 36m\n", text)
+	assert.Equal(t, "nodeset a3, 2 nodes: median wait 20m, 90th percentile 36m\n", text)
 }
 
 func TestWithoutHistoryThereIsNoEstimate(t *testing.T) {
@@ -88,9 +99,29 @@ func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
 	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
 	f.read(now)
 	f.fill(&v)
-	assert.Equal(t, "Half of such requests get machines within another 18m, nine of ten within 32m, by 39 requests like this one", v.Rows[0].Estimate.String())
+	assert.Equal(t, "The median wait of 39 requests like this one is another 18m, the 90th percentile 32m", v.Rows[0].Estimate.String())
 	assert.Nil(t, v.Rows[1].Estimate, "none has waited so long")
 	assert.Nil(t, v.Rows[2].Estimate, "nothing is requested")
+}
+
+// U14: the page has an estimate a minute after the command has one.
+func TestMissingEstimateReadsTheHistoryAgain(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now().UTC()
+	f := &forecaster{dir: w.path("history"), cluster: "alpha", asked: now}
+	f.read(now)
+	estimated := func(after time.Duration) bool {
+		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
+			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
+		}}
+		f.fill(&v)
+		return v.Rows[0].Estimate != nil
+	}
+	assert.False(t, estimated(0))
+	w.past(t, 39)
+	assert.False(t, estimated(30*time.Second))
+	assert.Equal(t, now, f.asked, "a minute is not over")
+	require.Eventually(t, func() bool { return estimated(61 * time.Second) }, time.Minute, time.Millisecond)
 }
 
 func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {
@@ -130,7 +161,7 @@ func TestComputesAdviceIsShownBesideTheEstimate(t *testing.T) {
 	w.cloud.SetCapacity("us-central1-a", "a3-highgpu-8g", 1)
 	w.cloud.SetCapacity("us-central1-b", "a3-highgpu-8g", 3)
 	text := w.flex(t, "estimate", "-p", "train", "-N", "4").exits(t, exitDone).stdout.String()
-	assert.Contains(t, text, "half of such requests get machines within")
+	assert.Contains(t, text, "median wait")
 	assert.Contains(t, text, "\n  Compute's advice: obtainability 0.75 of 1, in us-central1-b\n")
 
 	var report estimated
@@ -164,7 +195,7 @@ func TestThatComputeGivesNoAdviceIsNoError(t *testing.T) {
 	r := w.flex(t, "estimate", "-p", "train", "-N", "2").exits(t, exitDone)
 	assert.Empty(t, r.stderr.String())
 	assert.Regexp(t, `(?m)^  Compute gave no advice: read capacity advice of us-central1: 400 invalid: .{0,160}…$`, r.stdout.String())
-	assert.Contains(t, r.stdout.String(), "half of such requests get machines within 20m")
+	assert.Contains(t, r.stdout.String(), "median wait 20m")
 
 	var report estimated
 	out := w.flex(t, "estimate", "-p", "train", "-N", "4", "--json").exits(t, exitDone).stdout

@@ -23,8 +23,11 @@ func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) f
 	}
 }
 
-// bookAge is how old the waits may be that estimates are from.
-const bookAge = time.Hour
+// How old the waits may be that estimates are from, and that are too few for one.
+const (
+	bookAge = 10 * time.Minute
+	fewAge  = time.Minute
+)
 
 // forecaster estimates the waits of a view by the history. Where the history cannot be
 // read, or has not been read yet, there are no estimates. It is read beside the passes,
@@ -34,6 +37,8 @@ type forecaster struct {
 
 	mu    sync.Mutex
 	asked time.Time      // when the history was last asked for; zero: never
+	reads bool           // it is being read
+	lacks bool           // a row of the last view had no estimate
 	book  *estimate.Book // nil: not read yet
 	waits map[string]*estimate.Samples
 }
@@ -46,14 +51,18 @@ func newForecaster(cfg *config.Config) *forecaster {
 func (f *forecaster) fill(v *view.View) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := v.SeenAt
+	now, age := v.SeenAt, bookAge
+	if f.lacks {
+		age = fewAge
+	}
+	f.lacks = false
 	for i := range v.Rows {
 		row := &v.Rows[i]
 		if row.State != view.Queued || row.Lease <= 0 || row.Since.IsZero() {
 			continue
 		}
-		if f.asked.IsZero() || now.Sub(f.asked) > bookAge {
-			f.asked = now
+		if f.asked.IsZero() || now.Sub(f.asked) > age && !f.reads {
+			f.asked, f.reads = now, true
 			go f.read(now)
 		}
 		if f.book == nil {
@@ -69,21 +78,23 @@ func (f *forecaster) fill(v *view.View) {
 			Request: estimate.Request{Count: row.Count, Lease: int64(time.Duration(row.Lease).Seconds())},
 			Waited:  max(int64(now.Sub(row.Since).Seconds()), 1),
 		}, history.At(now))
-		if a.History {
-			row.Estimate = &view.Estimate{Half: secondsOf(a.Half), Ninety: secondsOf(a.Ninety), Requests: a.Samples}
+		if !a.History {
+			f.lacks = true
+			continue
 		}
+		row.Estimate = &view.Estimate{Half: secondsOf(a.Half), Ninety: secondsOf(a.Ninety), Requests: a.Samples, Change: a.Change}
 	}
 }
 
 // read takes over the history as it is.
 func (f *forecaster) read(now time.Time) {
-	book := estimate.NewBook(history.At(now))
+	book := estimate.NewBook(history.At(now), time.Local)
 	if _, err := history.Read(f.dir, f.cluster, history.Wait, book.Take); err != nil {
-		book = estimate.NewBook(history.At(now))
+		book = estimate.NewBook(history.At(now), time.Local)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.book, f.waits = book, map[string]*estimate.Samples{}
+	f.book, f.waits, f.reads = book, map[string]*estimate.Samples{}, false
 }
 
 func secondsOf(n *int64) view.Seconds {

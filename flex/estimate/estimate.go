@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"slurmflex/flex/history"
@@ -14,11 +15,15 @@ type reach struct {
 	size   float64 // as many nodes, up to this factor more or fewer
 	lease  float64 // as long, up to this factor longer or shorter; 0: however long
 	days   int     // begun in so many days
+
+	hours Hours        // begun in these
+	since history.Time // begun since then
 }
 
 // reaches are tried one after the other until there are enough waits. None goes so
 // far as to take one node for many: that is another kind of wait.
 var reaches = []reach{
+	{size: 1.5, lease: 2, days: 28},
 	{size: 1.5, lease: 2, days: 90},
 	{size: 1.5, lease: 2, days: 365},
 	{size: 3, lease: 6, days: 365},
@@ -42,31 +47,56 @@ type Estimate struct {
 	Oldest  history.Time
 	Newest  history.Time // when they were begun
 	Curve   Curve
+
+	Change *Change // nil: the waits are about as long as before
 }
 
-// For estimates how long the request waits. It reports false if there is no
-// history that says.
-func (s *Samples) For(r Request, now history.Time) (Estimate, bool) {
-	var widest Estimate
+// For estimates how long a request waits that has waited so many seconds. It reports
+// false if there is no history that says. Waits since the last change come first, and
+// of these the ones that began in the same hours, if hours matter.
+func (s *Samples) For(r Request, waited int64, now history.Time) (Estimate, bool) {
+	hours := AnyHours
+	if s.hourly {
+		hours = s.hoursOf(now - history.Time(waited))
+	}
 	like := make([]Sample, 0, len(s.all))
-	for _, reach := range reaches {
-		e := s.of(r, reach, now, like)
-		if e.Granted > widest.Granted {
-			widest = e
+	for _, narrow := range slices.Compact([]reach{{hours: hours, since: s.changed}, {since: s.changed}, {hours: hours}, {}}) {
+		var widest Estimate
+		var with reach
+		for _, reach := range reaches {
+			reach.hours, reach.since = narrow.hours, narrow.since
+			e := s.of(r, reach, now, like)
+			if e.known(waited) > widest.known(waited) {
+				widest, with = e, reach
+			}
+			if e.known(waited) >= enough {
+				break
+			}
 		}
-		if e.Granted >= enough {
-			break
+		if widest.known(waited) >= least {
+			widest.Change = s.changeOf(widest, r, with, now, like)
+			return widest, true
 		}
 	}
-	return widest, widest.Granted >= least
+	return Estimate{}, false
 }
 
-// of is the estimate by the waits of one reach, for which there is room in like.
+// known is how many waits tell what a request has to expect that has waited so long.
+func (e Estimate) known(waited int64) int {
+	if waited == 0 {
+		return e.Granted
+	}
+	return min(e.Granted, e.Curve.After(waited).samples)
+}
+
+// of is the estimate by the waits of one reach, begun until now. There is room for them
+// in like.
 func (s *Samples) of(r Request, reach reach, now history.Time, like []Sample) Estimate {
-	e := Estimate{Like: s.says(reach, r)}
-	since := now - history.Time(reach.days*24*3600)
+	e := Estimate{Like: s.says(reach, r, now)}
+	since := now - history.Time(reach.days*day)
 	for _, sample := range s.all {
-		if sample.Begun < since || !sample.sameSet && !reach.anySet ||
+		if sample.Begun < since || sample.Begun > now || !sample.sameSet && !reach.anySet ||
+			sample.sameSet && sample.Begun < reach.since || reach.hours != AnyHours && sample.hours != reach.hours ||
 			!near(float64(sample.count), float64(r.Count), reach.size) || !near(float64(sample.lease), float64(r.Lease), reach.lease) {
 			continue
 		}
@@ -87,7 +117,7 @@ func (s *Samples) of(r Request, reach reach, now history.Time, like []Sample) Es
 func near(a, b, factor float64) bool { return factor == 0 || a <= b*factor && b <= a*factor }
 
 // says names the waits of a reach for a request.
-func (s *Samples) says(r reach, of Request) string {
+func (s *Samples) says(r reach, of Request, now history.Time) string {
 	what := "nodeset " + s.NodeSet
 	if r.anySet {
 		what = "machine type " + s.Machine
@@ -104,7 +134,18 @@ func (s *Samples) says(r reach, of Request) string {
 	if r.lease != 0 {
 		lease = fmt.Sprintf("leases of %s to %s", hours(float64(of.Lease)/r.lease), hours(min(float64(of.Lease)*r.lease, mig.MaxDuration.Seconds())))
 	}
-	return fmt.Sprintf("%s, %s, %s, the last %d days", what, nodes, lease, r.days)
+	days := r.days
+	if r.since != 0 {
+		days = min(days, int((now-r.since+day-1)/day))
+	}
+	begun := fmt.Sprintf("the last %d days", days)
+	if days == 1 {
+		begun = "the last day"
+	}
+	if r.hours != AnyHours {
+		begun += ", " + r.hours.String()
+	}
+	return fmt.Sprintf("%s, %s, %s, %s", what, nodes, lease, begun)
 }
 
 // around is the range of whole numbers that are near one.

@@ -2,17 +2,15 @@ package estimate
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/history"
 )
-
-const day = 24 * hour
 
 // now is when the tests ask, a year and more after the first wait.
 const now = history.Time(400 * day)
@@ -24,7 +22,7 @@ func wait(took int64, count int, lease int64, daysAgo int) *history.Entry {
 }
 
 func of(entries ...*history.Entry) *Samples {
-	b := NewBook(now)
+	b := NewBook(now, time.UTC)
 	for _, e := range entries {
 		b.Take(e)
 	}
@@ -49,7 +47,8 @@ func TestWaitsLikeTheRequestAreLookedForStepByStep(t *testing.T) {
 		entry *history.Entry
 		like  string
 	}{
-		"ones like it":               {wait(100, 5, 3*hour, 5), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 90 days"},
+		"ones like it":               {wait(100, 5, 3*hour, 5), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 28 days"},
+		"ones of last month":         {wait(100, 5, 3*hour, 50), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 90 days"},
 		"older ones":                 {wait(100, 5, 3*hour, 200), "nodeset a3, 3 to 6 nodes, leases of 120 min to 8 h, the last 365 days"},
 		"ones less like it":          {wait(100, 12, 20*hour, 5), "nodeset a3, 2 to 12 nodes, leases of 40 min to 24 h, the last 365 days"},
 		"ones of any lease":          {wait(100, 4, 100*hour, 5), "nodeset a3, 2 to 12 nodes, any lease, the last 365 days"},
@@ -59,7 +58,7 @@ func TestWaitsLikeTheRequestAreLookedForStepByStep(t *testing.T) {
 		"ones of another kind":       {&history.Entry{NodeSet: "g2", Machine: "g2-standard-4", Count: 4, Seconds: 4 * hour, From: now - day, To: now, End: history.Granted}, ""},
 		"ones without a known lease": {wait(100, 4, 0, 5), ""},
 	} {
-		e, ok := of(times(30, c.entry)...).For(request, now)
+		e, ok := of(times(30, c.entry)...).For(request, 0, now)
 		assert.Equal(t, c.like != "", ok, name)
 		if ok {
 			assert.Equal(t, c.like, e.Like, name)
@@ -70,7 +69,7 @@ func TestWaitsLikeTheRequestAreLookedForStepByStep(t *testing.T) {
 }
 
 func TestTheMachineTypeIsThatOfTheNewestWait(t *testing.T) {
-	b := NewBook(now)
+	b := NewBook(now, time.UTC)
 	older, newer := wait(100, 4, hour, 30), wait(100, 4, hour, 5)
 	older.Machine = "a2-highgpu-8g"
 	b.Take(newer)
@@ -84,21 +83,21 @@ func TestThereIsNoEstimateFromAFewWaits(t *testing.T) {
 	request := Request{Count: 4, Lease: 4 * hour}
 	given := wait(100, 4, 4*hour, 5)
 	given.End = history.Withdrawn
-	_, ok := of(append(times(9, wait(100, 4, 4*hour, 5)), times(100, given)...)...).For(request, now)
+	_, ok := of(append(times(9, wait(100, 4, 4*hour, 5)), times(100, given)...)...).For(request, 0, now)
 	assert.False(t, ok)
-	e, ok := of(append(times(10, wait(100, 4, 4*hour, 5)), given)...).For(request, now)
+	e, ok := of(append(times(10, wait(100, 4, 4*hour, 5)), given)...).For(request, 0, now)
 	assert.True(t, ok)
 	assert.Equal(t, 11, e.Samples)
 	assert.Equal(t, 10, e.Granted)
 }
 
 func TestWaitsThatWouldBeTooManyAreDroppedTheOldestFirst(t *testing.T) {
-	b := NewBook(now)
+	b := NewBook(now, time.UTC)
 	for i := range 3 * maxSamples {
 		b.Take(wait(60, 4, 4*hour, 80-i*70/(3*maxSamples)))
 	}
 	assert.LessOrEqual(t, len(b.waits[kind{"a3", "a3-highgpu-8g"}]), 2*maxSamples)
-	e, ok := b.Of("a3", "").For(Request{Count: 4, Lease: 4 * hour}, now)
+	e, ok := b.Of("a3", "").For(Request{Count: 4, Lease: 4 * hour}, 0, now)
 	require.True(t, ok)
 	assert.LessOrEqual(t, e.Samples, maxSamples)
 	assert.Greater(t, e.Oldest, now-60*day)
@@ -124,7 +123,7 @@ func TestTheChanceOfAWaitingJobRegardsHowLongItHasWaited(t *testing.T) {
 	for i := range int64(100) {
 		entries = append(entries, wait(i*hour/10, 4, 4*hour, 5)) // one each six minutes, up to 9.9 h
 	}
-	e, ok := of(entries...).For(Request{Count: 4, Lease: 4 * hour}, now)
+	e, ok := of(entries...).For(Request{Count: 4, Lease: 4 * hour}, 0, now)
 	require.True(t, ok)
 	fresh, waited := e.Chances(0), e.Chances(5*hour)
 	assert.InDelta(t, .1, fresh[0].Chance, .011)
@@ -134,81 +133,17 @@ func TestTheChanceOfAWaitingJobRegardsHowLongItHasWaited(t *testing.T) {
 	assert.Empty(t, e.Chances(9*hour+1), "too few have waited so long")
 }
 
-// year is a simulated year of a law that is known: how long a request of that size and
-// lease waits, and how long its owner has patience.
-func year(random *rand.Rand) (entries []history.Entry) {
-	for range 5000 {
-		count := 1 << random.IntN(5)
-		lease := []int64{hour, 4 * hour, 12 * hour, 72 * hour}[random.IntN(4)]
-		scale := hour * math.Pow(float64(count), .7) * math.Pow(float64(lease)/hour, .3)
-		took := scale * math.Exp(random.NormFloat64())
-		patience := 48 * hour * -math.Log(random.Float64())
-		from := history.Time(random.IntN(365 * day))
-		e := history.Entry{NodeSet: "a3", Machine: "a3-highgpu-8g", Count: count, Seconds: lease, From: from, End: history.Granted}
-		if e.To = from + history.Time(took); patience < took {
-			e.To, e.End = from+history.Time(patience), history.Withdrawn
-		}
-		e.Attempts = int(took) // what the wait would have taken, for the test alone
-		entries = append(entries, e)
-	}
-	return entries
-}
-
-// Of the waits of a year whose law is known, half are under the median that was
-// estimated before them, and nine of ten under the other mark.
-func TestEstimatesAreCalibrated(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	entries := year(random)
-	asked, underMedian, underNinety, noNinety := 0, 0, 0, 0
-	for i := range entries {
-		e := &entries[i]
-		if e.From < 60*day || i%5 != 0 {
-			continue
-		}
-		b := NewBook(e.From)
-		for k := range entries {
-			if known := entries[k]; known.From < e.From {
-				if known.To > e.From { // it goes on
-					known.To, known.End = e.From, ""
-				}
-				b.Take(&known)
-			}
-		}
-		estimate, ok := b.Of("a3", "").For(Request{Count: e.Count, Lease: e.Seconds}, e.From)
-		if !ok {
-			continue
-		}
-		median, ok := estimate.Curve.Quantile(.5)
-		require.True(t, ok)
-		asked++
-		if int64(e.Attempts) <= median {
-			underMedian++
-		}
-		switch ninety, ok := estimate.Curve.Quantile(.9); {
-		case !ok:
-			noNinety++
-		case int64(e.Attempts) <= ninety:
-			underNinety++
-		}
-	}
-	require.Greater(t, asked, 600)
-	t.Logf("%d asked: %.3f under the median, %.3f under nine of ten, %d without", asked,
-		float64(underMedian)/float64(asked), float64(underNinety)/float64(asked-noNinety), noNinety)
-	assert.InDelta(t, .5, float64(underMedian)/float64(asked), .05)
-	assert.InDelta(t, .9, float64(underNinety)/float64(asked-noNinety), .03)
-	assert.Less(t, float64(noNinety)/float64(asked), .1)
-}
-
 // BenchmarkEstimate is an estimate and its table from a hundred thousand waits.
 func BenchmarkEstimate(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
-	book := NewBook(365 * day)
-	for range 13 {
-		for _, e := range year(random) {
+	end := history.Time(firstDay + length*day)
+	book := NewBook(end, time.UTC)
+	for range 35 {
+		for _, e := range simulate(random, dayAndNight) {
 			book.Take(&e)
 		}
 	}
 	for b.Loop() {
-		book.Of("a3", "").WhatIf(Request{Count: 4, Lease: 4 * hour}, []int64{hour, 6 * hour, 24 * hour, 168 * hour}, 64, 365*day)
+		book.Of("a3", "").WhatIf(Request{Count: 4, Lease: 4 * hour}, []int64{hour, 6 * hour, 24 * hour, 168 * hour}, 64, end)
 	}
 }

@@ -29,6 +29,7 @@ type Answer struct {
 	Newest  history.Time `json:"newest,omitzero"`
 	Half    *int64       `json:"half_within_seconds,omitempty"`        // from the request on, or for a job that waits from now on
 	Ninety  *int64       `json:"nine_of_ten_within_seconds,omitempty"` // likewise; absent if the history does not say
+	Change  *Change      `json:"change,omitempty"`                     // of the waits lately; absent if they are about as long as before
 	Chances []Chance     `json:"chances,omitempty"`                    // of a job that waits
 
 	Advice *Advice `json:"compute_advice,omitempty"` // absent if it was not asked for
@@ -67,7 +68,7 @@ func (s *Samples) Answer(q Question, now history.Time) Answer {
 		Job: q.Job, Partition: q.Partition, NodeSet: s.NodeSet, Machine: s.Machine,
 		Nodes: q.Request.Count, Lease: q.Request.Lease, Waited: q.Waited, WhatIf: []Other{},
 	}
-	if e, ok := s.For(q.Request, now); ok {
+	if e, ok := s.For(q.Request, q.Waited, now); ok {
 		a.take(e)
 	}
 	for i, row := range s.WhatIf(q.Request, q.Leases, q.Most, now) {
@@ -79,6 +80,7 @@ func (s *Samples) Answer(q Question, now history.Time) Answer {
 			a.WhatIf = append(a.WhatIf, other)
 		}
 	}
+	a.isotonic()
 	return a
 }
 
@@ -93,7 +95,7 @@ func (a *Answer) take(e Estimate) {
 		curve = curve.After(a.Waited)
 	}
 	a.History, a.Like, a.Samples, a.Granted, a.Oldest, a.Newest = true, e.Like, e.Samples, e.Granted, e.Oldest, e.Newest
-	a.Half, a.Ninety = quantile(curve, .5), quantile(curve, .9)
+	a.Half, a.Ninety, a.Change = quantile(curve, .5), quantile(curve, .9), e.Change
 }
 
 // quantile is one of a curve; nil if the waits do not say.

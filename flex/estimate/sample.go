@@ -3,6 +3,7 @@ package estimate
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"slurmflex/flex/history"
 )
@@ -21,7 +22,8 @@ type Sample struct {
 
 	count   int
 	lease   int64
-	sameSet bool // it was for the request's nodeset, and not only for its machine type
+	hours   Hours // when it was begun
+	sameSet bool  // it was for the request's nodeset, and not only for its machine type
 }
 
 // Bounds of what is looked at.
@@ -35,17 +37,21 @@ type kind struct{ nodeset, machine string }
 
 // Book holds the waits of a year, by nodeset and machine type.
 type Book struct {
-	since history.Time
+	now   history.Time
+	zone  *time.Location
 	waits map[kind][]Sample
 }
 
-// NewBook is a book of the waits that were begun in the year before now.
-func NewBook(now history.Time) *Book { return &Book{since: now - maxAge, waits: map[kind][]Sample{}} }
+// NewBook is a book of the waits that were begun in the year before now. The hours of
+// the day are those of the zone.
+func NewBook(now history.Time, zone *time.Location) *Book {
+	return &Book{now: now, zone: zone, waits: map[kind][]Sample{}}
+}
 
 // Take adds a wait of the history; one that goes on has no end. One whose lease is
 // not known says nothing.
 func (b *Book) Take(e *history.Entry) {
-	if e.From < b.since || e.Seconds <= 0 {
+	if e.From < b.now-maxAge || e.Seconds <= 0 {
 		return
 	}
 	key := kind{e.NodeSet, e.Machine}
@@ -53,8 +59,13 @@ func (b *Book) Take(e *history.Entry) {
 	if len(waits) >= 2*maxSamples {
 		waits = newest(waits)
 	}
-	b.waits[key] = append(waits, Sample{Begun: e.From, Took: e.Took(), Granted: e.End == history.Granted, count: e.Count, lease: e.Seconds})
+	b.waits[key] = append(waits, Sample{
+		Begun: e.From, Took: e.Took(), Granted: e.End == history.Granted,
+		count: e.Count, lease: e.Seconds, hours: b.hoursOf(e.From),
+	})
 }
+
+func (b *Book) hoursOf(t history.Time) Hours { return hoursOf(t.Time().In(b.zone)) }
 
 // newest drops the oldest of too many samples. It leaves them in the order of time, in
 // which most of them come: then they are soon sorted.
@@ -72,7 +83,10 @@ type Samples struct {
 	NodeSet string
 	Machine string // empty if it is not known
 
-	all []Sample // in the order of a curve
+	all     []Sample     // in the order of a curve
+	changed history.Time // since when the nodeset's waits follow another law than before; 0: always the same
+	hourly  bool         // its waits depend on when in the week they begin
+	hoursOf func(history.Time) Hours
 }
 
 // Of are the samples for a nodeset with that machine type; without one, that of its
@@ -81,7 +95,7 @@ func (b *Book) Of(nodeset, machine string) *Samples {
 	if machine == "" {
 		machine = b.machineOf(nodeset)
 	}
-	s := &Samples{NodeSet: nodeset, Machine: machine}
+	s := &Samples{NodeSet: nodeset, Machine: machine, hoursOf: b.hoursOf}
 	for key, waits := range b.waits {
 		sameSet := key.nodeset == nodeset
 		if !sameSet && (machine == "" || key.machine != machine) {
@@ -93,6 +107,9 @@ func (b *Book) Of(nodeset, machine string) *Samples {
 		}
 	}
 	inOrder(s.all)
+	since := s.compared()
+	s.findChange(b.now, since)
+	s.hourly = s.findHours(since)
 	return s
 }
 

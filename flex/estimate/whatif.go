@@ -2,8 +2,11 @@ package estimate
 
 import "slurmflex/flex/history"
 
-// hour is an hour in seconds.
-const hour = 3600
+// An hour and a day in seconds.
+const (
+	hour = 3600
+	day  = 24 * hour
+)
 
 // Cell is what another request would wait.
 type Cell struct {
@@ -25,7 +28,7 @@ func (s *Samples) WhatIf(r Request, leases []int64, most int, now history.Time) 
 		var row []Cell
 		for _, count := range counts {
 			cell := Cell{Request: Request{count, lease}}
-			if e, ok := s.For(cell.Request, now); ok {
+			if e, ok := s.For(cell.Request, 0, now); ok {
 				cell.Estimate = &e
 			}
 			row = append(row, cell)

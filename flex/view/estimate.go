@@ -3,18 +3,20 @@ package view
 import (
 	"fmt"
 	"time"
+
+	"slurmflex/flex/estimate"
 )
 
 // Estimate is how much longer nodes may wait, by how long requests like theirs have
 // waited on this cluster.
 type Estimate struct {
-	Half     Seconds `json:"half_within_seconds,omitempty"`        // absent if the history does not say
-	Ninety   Seconds `json:"nine_of_ten_within_seconds,omitempty"` // likewise
-	Requests int     `json:"requests"`                             // that it is from
+	Half     Seconds          `json:"half_within_seconds,omitempty"`        // the median; absent if the history does not say
+	Ninety   Seconds          `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; likewise
+	Requests int              `json:"requests"`                             // that it is from
+	Change   *estimate.Change `json:"change,omitempty"`                     // of the waits lately; absent if they are about as long as before
 }
 
-// Short is the estimate in a cell of a table: the time within which half get machines,
-// and that for nine of ten. A question mark stands for what the history does not say.
+// Short is the estimate in a cell of a table: the median and the 90th percentile. A question mark stands for what the history does not say.
 func (e Estimate) Short() string {
 	half, ninety := "?", "?"
 	if e.Half != 0 {
@@ -28,12 +30,16 @@ func (e Estimate) Short() string {
 
 // String says the estimate in a sentence.
 func (e Estimate) String() string {
-	from := fmt.Sprintf("by %s like this one", Count(e.Requests, "request"))
+	like := Count(e.Requests, "request") + " like this one"
+	says := fmt.Sprintf("The median wait of %s is another %s", like, Span(time.Duration(e.Half)))
 	switch {
 	case e.Half == 0:
-		return "Fewer than half of such requests get machines, " + from
-	case e.Ninety == 0:
-		return fmt.Sprintf("Half of such requests get machines within another %s, %s", Span(time.Duration(e.Half)), from)
+		says = "Fewer than half of " + like + " are known to have got machines"
+	case e.Ninety != 0:
+		says += ", the 90th percentile " + Span(time.Duration(e.Ninety))
 	}
-	return fmt.Sprintf("Half of such requests get machines within another %s, nine of ten within %s, %s", Span(time.Duration(e.Half)), Span(time.Duration(e.Ninety)), from)
+	if e.Change != nil {
+		says += "; " + e.Change.String()
+	}
+	return says
 }

@@ -167,7 +167,7 @@ func TestAJobsPageHasItsEstimateAndItsCost(t *testing.T) {
 	}
 	w.pass("ada")
 	assert.Contains(t, w.get("/why?q=812", asBrowser).Body.String(),
-		"<p>Half of such requests get machines within another 18m, nine of ten within 32m, by 39 requests like this one.</p>")
+		"<p>The median wait of 39 requests like this one is another 18m, the 90th percentile 32m.</p>")
 	assert.Contains(t, w.get("/why?q=813", asBrowser).Body.String(), "<p>So far: 1.0 machine hours, 40.00 USD.</p>")
 }
 

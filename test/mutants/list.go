@@ -430,4 +430,16 @@ var mutants = []mutant{
 		"a job whose AdminComment is somebody else's leaves its partition", "flex/owner.go",
 		"if !isOurs(rec.AdminComment) {\n\t\t\t\tr.owners", "if rec.ID == 0 {\n\t\t\t\tr.owners", passes,
 	},
+	{
+		"an estimate counts waits from before a change", "flex/estimate/change.go",
+		"const certain = 4\n", "const certain = 4e9\n", []string{"flex/estimate"},
+	},
+	{
+		"an estimate counts waits of other hours", "flex/estimate/estimate.go",
+		"if s.hourly {", "if false {", []string{"flex/estimate"},
+	},
+	{
+		"a longer lease starts sooner by chance", "flex/estimate/isotonic.go",
+		"n >= 0 && blocks[n].mean > b.mean", "n > len(column) && blocks[n].mean > b.mean", []string{"flex/estimate"},
+	},
 }

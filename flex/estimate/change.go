@@ -1,0 +1,202 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"slurmflex/flex/history"
+)
+
+// Change says that the waits of the last days are longer or shorter than those before.
+type Change struct {
+	Days   int     `json:"days"`
+	Slower float64 `json:"times_slower"` // the median now in relation to before; below 1: faster
+}
+
+// notable is the smallest factor that a text mentions, and newsDays the age at which a
+// change is not mentioned any more.
+const (
+	notable  = 1.5
+	newsDays = 28
+)
+
+// String is the change in words.
+func (c Change) String() string {
+	factor, how := c.Slower, "slower"
+	if factor < 1 {
+		factor, how = 1/factor, "faster"
+	}
+	times := strings.TrimSuffix(fmt.Sprintf("%.1f", factor), ".0")
+	if factor >= 10 {
+		times = fmt.Sprintf("%.0f", factor)
+	}
+	when := fmt.Sprintf("the last %d days were", c.Days)
+	switch c.Days {
+	case 1:
+		when = "the last day was"
+	case 7:
+		when = "the last week was"
+	}
+	return fmt.Sprintf("%s %s times %s than before", when, times, how)
+}
+
+// changeOf compares an estimate from waits since the change with such waits before it;
+// nil if they hardly differ.
+func (s *Samples) changeOf(e Estimate, r Request, with reach, now history.Time, like []Sample) *Change {
+	days := int((now - s.changed) / day)
+	if with.since == 0 || days > newsDays {
+		return nil
+	}
+	with.since = 0
+	is, ok := e.Curve.Quantile(.5)
+	was, known := s.of(r, with, s.changed-1, like).Curve.Quantile(.5)
+	if !ok || !known || min(is, was) <= 0 || near(float64(is), float64(was), notable) {
+		return nil
+	}
+	return &Change{Days: days, Slower: math.Round(float64(is)/float64(was)*100) / 100}
+}
+
+// stratum is what waits have in common that are compared with each other.
+type stratum struct {
+	size, lease int // powers of 2 and of 4
+	hours       Hours
+	changed     bool // begun since the last change
+}
+
+func (s *Samples) stratumOf(w Sample) stratum {
+	return stratum{bits.Len(uint(w.count)), bits.Len64(uint64(w.lease)) / 2, w.hours, w.Begun >= s.changed}
+}
+
+// strata groups the nodeset's own waits that were begun since then. Each group keeps the
+// order of a curve.
+func (s *Samples) strata(since history.Time, of func(Sample) stratum) (groups [][]Sample) {
+	place := map[stratum]int{}
+	for _, w := range s.all {
+		if !w.sameSet || w.Begun < since {
+			continue
+		}
+		key := of(w)
+		if _, ok := place[key]; !ok {
+			place[key], groups = len(groups), append(groups, nil)
+		}
+		groups[place[key]] = append(groups[place[key]], w)
+	}
+	return groups
+}
+
+// maxCompared is how many of the nodeset's newest waits are compared.
+const maxCompared = 10_000
+
+// compared is since when the nodeset's waits are compared.
+func (s *Samples) compared() history.Time {
+	var begun []history.Time
+	for _, w := range s.all {
+		if w.sameSet {
+			begun = append(begun, w.Begun)
+		}
+	}
+	if len(begun) <= maxCompared {
+		return 0
+	}
+	slices.Sort(begun)
+	return begun[len(begun)-maxCompared]
+}
+
+// certain is the log-rank statistic from which two groups differ. Chance alone exceeds
+// 4 once in 16,000 comparisons, and one estimate makes about 30 of them.
+const certain = 4
+
+// findChange looks for the last time since when the nodeset's waits follow another
+// law than before. A change of capacity affects requests of every size and lease, so
+// waits are compared within their stratum, and all strata count together.
+func (s *Samples) findChange(now, since history.Time) {
+	for {
+		groups := s.strata(max(since, s.changed), s.stratumOf)
+		best, at := float64(certain), history.Time(0)
+		for days := 1; days < maxAge/day; days += 1 + days/8 {
+			cut := now - history.Time(days*day)
+			if cut <= s.changed {
+				break
+			}
+			var l logRank
+			for _, group := range groups {
+				l.add(group, func(w Sample) bool { return w.Begun >= cut })
+			}
+			if z := math.Abs(l.statistic()); z > best {
+				best, at = z, cut
+			}
+		}
+		if at == 0 {
+			return
+		}
+		s.changed = at
+	}
+}
+
+// findHours reports whether waits depend on when in the week they begin.
+func (s *Samples) findHours(since history.Time) bool {
+	groups := s.strata(since, func(w Sample) stratum {
+		key := s.stratumOf(w)
+		key.hours = AnyHours
+		return key
+	})
+	for _, hours := range []Hours{Working, Night, Weekend} {
+		var l logRank
+		for _, group := range groups {
+			l.add(group, func(w Sample) bool { return w.hours == hours })
+		}
+		if math.Abs(l.statistic()) > certain {
+			return true
+		}
+	}
+	return false
+}
+
+// logRank is the stratified log-rank test of whether two groups of waits follow one
+// law. Source: Mantel, Evaluation of Survival Data, 1966.
+type logRank struct {
+	surplus  float64 // waits of the first group that were granted beyond the expected number
+	variance float64
+}
+
+// add adds a stratum, in the order of a curve.
+func (l *logRank) add(sorted []Sample, first func(Sample) bool) {
+	var risk, granted struct{ all, first float64 }
+	for _, w := range sorted {
+		risk.all++
+		if first(w) {
+			risk.first++
+		}
+	}
+	for i := 0; i < len(sorted) && risk.first > 0 && risk.first < risk.all; {
+		before := risk
+		granted.all, granted.first = 0, 0
+		for at := sorted[i].Took; i < len(sorted) && sorted[i].Took == at; i++ {
+			one, inFirst := 0., 0.
+			if sorted[i].Granted {
+				one = 1
+			}
+			if first(sorted[i]) {
+				inFirst = 1
+			}
+			risk.all, risk.first = risk.all-1, risk.first-inFirst
+			granted.all, granted.first = granted.all+one, granted.first+one*inFirst
+		}
+		part := before.first / before.all
+		l.surplus += granted.first - granted.all*part
+		if before.all > 1 {
+			l.variance += granted.all * part * (1 - part) * (before.all - granted.all) / (before.all - 1)
+		}
+	}
+}
+
+// statistic is normally distributed, with variance 1, if the groups follow one law.
+func (l *logRank) statistic() float64 {
+	if l.variance == 0 {
+		return 0
+	}
+	return l.surplus / math.Sqrt(l.variance)
+}

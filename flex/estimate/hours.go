@@ -1,0 +1,30 @@
+package estimate
+
+import "time"
+
+// Hours are a part of the week.
+type Hours uint8
+
+// The parts of a week.
+const (
+	AnyHours Hours = iota
+	Working        // Monday to Friday, 8:00 to 18:00
+	Night          // the other hours of these days
+	Weekend        // Saturday and Sunday
+)
+
+// hoursOf is the part of the week that a local time belongs to.
+func hoursOf(local time.Time) Hours {
+	switch day := local.Weekday(); {
+	case day == time.Saturday || day == time.Sunday:
+		return Weekend
+	case local.Hour() >= 8 && local.Hour() < 18:
+		return Working
+	}
+	return Night
+}
+
+// String names the hours as they follow a list of conditions.
+func (h Hours) String() string {
+	return [...]string{"", "weekdays 8:00 to 18:00", "weekdays 18:00 to 8:00", "weekends"}[h]
+}

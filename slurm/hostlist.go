@@ -190,7 +190,7 @@ func (s *hostScanner) bracket() (spans []hostSpan, count uint64, err error) {
 			}
 		}
 		if span.high < span.low {
-			return nil, 0, s.wrong(start, fmt.Sprintf("the range %s runs backwards", clip(s.text[start:s.pos])))
+			return nil, 0, s.wrong(start, fmt.Sprintf("the range %s runs backwards", clip(s.text[start:s.pos], maxQuoted)))
 		}
 		spans = append(spans, span)
 		count += span.high - span.low + 1

@@ -124,51 +124,32 @@ func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,%.[") }
 
 var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
 
-// SqueueFormat is the -o argument of squeue for ParseSqueue. The job's name is
-// not in it: its owner could write whole rows into it. So he can into the GPUs that
-// he asks for (%b), which therefore stand between marks that nobody can foresee.
-func SqueueFormat(mark string) string {
-	opens, closes := gpuMarks(mark)
-	return strings.ReplaceAll(strings.Join(squeueColumns, "|"), "%b", opens+"%b"+closes)
-}
+// freeColumns hold text that the job's owner writes, or may: the nodes that it asks for and
+// excludes, its GPUs, and the reason, where a burst buffer's script can repeat the owner's words.
+var freeColumns = []string{"%n", "%x", "%b", "%r"}
 
-// gpuMarks are what stands before and behind the GPUs that a job asks for. They differ, so
-// that a row which breaks off between them costs no other.
-func gpuMarks(mark string) (opens, closes string) { return mark + "<", ">" + mark }
+// SqueueFormat is the -o argument of squeue for ParseSqueue. Its freeColumns stand between
+// marks that nobody can foresee. The job's name is not in it: nothing needs that.
+func SqueueFormat(mark string) string {
+	columns := slices.Clone(squeueColumns)
+	for i, column := range columns {
+		if slices.Contains(freeColumns, column) {
+			columns[i] = marked(mark, column)
+		}
+	}
+	return strings.Join(columns, "|")
+}
 
 // ParseSqueue reads what squeue -h with SqueueFormat(mark) printed under TZ=UTC.
 // The last column is the rest of the line, whatever is in it. No output is no job.
 // Rows that cannot be read are Unread, an error that comes with the jobs. Output
 // in which no line begins with a job's id or has all columns is another error.
 func ParseSqueue(out []byte, mark string) ([]Job, error) {
-	return readRows("squeue", countGPUs(string(out), mark), func(line string) bool {
+	return readRows("squeue", flatten(string(out), mark), func(line string) bool {
 		id, _, more := strings.Cut(line, "|")
 		_, err := parseJobID(id)
 		return more && err == nil || strings.Count(line, "|") >= len(squeueColumns)-1
 	}, parseJob)
-}
-
-// countGPUs writes the number of GPUs in the place of each text between marks. A row that
-// breaks off between them ends there, and the last line of what follows is the next
-// row, up to its own mark. Lines between those may be the text's, or rows that broke off,
-// too: an empty one stands for them, which cannot be read.
-func countGPUs(out, mark string) string {
-	opens, closes := gpuMarks(mark)
-	parts := strings.Split(out, opens)
-	for i, part := range parts[1:] {
-		asked, rest, closed := strings.Cut(part, closes)
-		switch at := strings.LastIndex(part, "\n"); {
-		case closed:
-			parts[i+1] = strconv.Itoa(gpusPerNode(asked)) + rest
-		case at > strings.Index(part, "\n"):
-			parts[i+1] = "\n" + part[at:]
-		case at >= 0:
-			parts[i+1] = part[at:]
-		default:
-			parts[i+1] = ""
-		}
-	}
-	return strings.Join(parts, "")
 }
 
 // parseJob reads one row. What is known of one that cannot be read is what stands
@@ -236,7 +217,7 @@ func (j *Job) setColumn(column, field string) (err error) {
 	case "%v":
 		j.Reservation = notNull(field)
 	case "%b":
-		j.GPUs = numberOr0(field)
+		j.GPUs = gpusPerNode(field)
 	case "%r":
 		j.Reason = field
 	}
@@ -255,7 +236,7 @@ func numberOr0(field string) int {
 // gresForm is GPUs as %b shows them: gres:gpu:h100:8 on 22.05, gres/gpu:8 on 24.11
 // and 26.05, and without a number where it is 1. What stands for the type may be
 // any text, and slurmctld starts no job that asks for a type that no node has.
-var gresForm = regexp.MustCompile(`(?s)^gres[:/]gpu(?:(?::.*)?:(\d{1,2}))?$`)
+var gresForm = regexp.MustCompile(`^gres[:/]gpu(?:(?::.*)?:(\d{1,2}))?$`)
 
 // gpusPerNode is how many GPUs on each node %b asks for: 0 for none, or if they are
 // not like gresForm.

@@ -12,7 +12,7 @@ import (
 
 func TestSqueueFormat(t *testing.T) {
 	require.NotContains(t, SqueueFormat("m4rk"), "%j", "an owner writes rows into the job's name")
-	require.Contains(t, SqueueFormat("m4rk"), "|m4rk<%b>m4rk|", "and into the GPUs that it asks for")
+	require.Equal(t, "%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|m4rk<%n>m4rk|m4rk<%x>m4rk|%v|m4rk<%b>m4rk|m4rk<%r>m4rk", SqueueFormat("m4rk"))
 }
 
 // readSqueue is ParseSqueue with the mark m4rk.
@@ -136,7 +136,7 @@ func TestARowThatCannotBeReadCostsThatJobOnly(t *testing.T) {
 func TestTheGPUsThatAJobAsksForOnEachNode(t *testing.T) {
 	for text, want := range map[string]int{
 		"gres:gpu:8": 8, "gres/gpu:8": 8, "gres:gpu:h100:8": 8, "gres/gpu:h100:8": 8, "gres:gpu": 1, "gres/gpu:01": 1, "gres/gpu:0": 0,
-		"gres/gpu:h100:2,gres/gpu:a100:1": 3, "gres/nic:1,gres/gpu:2": 2, "gres:gpu:a\nb:1": 1, "gres/gpu:x|y:1": 1,
+		"gres/gpu:h100:2,gres/gpu:a100:1": 3, "gres/nic:1,gres/gpu:2": 2, "gres:gpu:a b:1": 1,
 		"N/A": 0, "": 0, "gres/": 0, "gres/nic:1": 0, "gres/gpux:1": 0, "gres/gpu:h100": 0, "gres/gpu:1K": 0, "gres/gpu:-1": 0, "gres/gpu:1.5": 0,
 		"gres/gpu:1 x": 0, "gres/gpu:9999999999": 0, "gres/gpu=1": 0, "gres/gpu:1,gres/gpu:h100": 0,
 	} {
@@ -155,20 +155,44 @@ func TestOutputThatBreaksOffInTheGPUsIsNotRead(t *testing.T) {
 	require.EqualError(t, err, "squeue: the output breaks off in its last line")
 }
 
-// sbatch takes any text as the type of a GPU: line breaks, bars, and over 900 bytes.
-func FuzzTheGPUsOfAJobForgeNoRow(f *testing.F) {
-	for _, text := range []string{"gres:gpu:a\nb:1", "gres/gpu:\x1b[31m:1", "gres/gpu:|:1", strings.Repeat("x", 1<<16), "gres/gpu:1\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|ann|1|||(null)|0|None\n:1"} {
-		f.Add(text)
+// ownersTexts are texts that users wrote on real Slurm, or may write.
+var ownersTexts = []string{
+	"evil\n8|mallory\n999|x", "8|x,f0", "f0,9|a||slurmflex-alpha.salvage-8|8|None", "x\n8|8|N/A|UNLIMITED|RUNNING|f0|N/A|1|flex|root|1|||(null)|0|None\ny",
+	"\n8|mallory", "|", "\r\n", "\x1b[31m\x00\xff", "=cmd|' /C calc'!A0", ">", "<", "m4r", "gres:gpu:a\nb:1", "gres/gpu:|:1", "(null)\n", strings.Repeat("x", 1<<16),
+}
+
+// D1: on 24.11 sbatch takes --nodelist=$'f0\n9|x', and %n prints 9|x,f0.
+func TestNoTextOfAnOwnerChangesARow(t *testing.T) {
+	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|m4rk<>m4rk|m4rk<>m4rk|(null)|m4rk<gres/gpu:8>m4rk|m4rk<Resources>m4rk"
+	for _, column := range freeColumns {
+		for _, text := range ownersTexts {
+			t.Run(column+" "+clip(text, 40), func(t *testing.T) {
+				jobs := parsed(t, readSqueue, rowWith(column, "m4rk<"+text+">m4rk")+"\n"+other+"\n")
+				require.Len(t, jobs, 2)
+				require.Equal(t, parsed(t, readSqueue, other+"\n")[0], jobs[1])
+				want := parsed(t, readSqueue, rowWith("%A", "7")+"\n")[0]
+				want.Pinned, want.GPUs, want.Reason = jobs[0].Pinned, jobs[0].GPUs, jobs[0].Reason
+				require.Equal(t, want, jobs[0], "nothing else of its own row")
+				require.NotRegexp(t, `[[:cntrl:]|]`, jobs[0].Reason)
+			})
+		}
+	}
+}
+
+func FuzzNoTextOfAnOwnerForgesARow(f *testing.F) {
+	for i, text := range ownersTexts {
+		f.Add(uint8(i), text)
 	}
 	const other = "8|8|N/A|15:00|PENDING||N/A|42|flex|ann|2|||(null)|m4rk<gres/gpu:8>m4rk|Resources\n"
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, column uint8, text string) {
 		if strings.Contains(text, "m4rk") {
 			t.Skip("nobody can foresee it")
 		}
-		jobs := parsed(t, readSqueue, rowWith("%b", "m4rk<"+text+">m4rk")+"\n"+other)
+		jobs := parsed(t, readSqueue, rowWith(freeColumns[int(column)%len(freeColumns)], "m4rk<"+text+">m4rk")+"\n"+other)
 		require.Len(t, jobs, 2)
-		jobs[0].GPUs = 0
-		require.Equal(t, append(parsed(t, readSqueue, rowWith("%b", "0")+"\n"), parsed(t, readSqueue, other)...), jobs)
+		require.Equal(t, parsed(t, readSqueue, other)[0], jobs[1])
+		require.Equal(t, uint32(7), jobs[0].ID)
+		require.Empty(t, jobs[0].Reservation)
 	})
 }
 

@@ -2,20 +2,32 @@ package slurm
 
 import "strings"
 
-// AccountFormat is the -o argument of squeue for ParseAccounts.
-const AccountFormat = "%A|%a"
+// maxAccount is the longest name of an account in bytes. Source: slurmdbd's tables, where it
+// is a tinytext.
+const maxAccount = 255
 
-// ParseAccounts reads, from what squeue -h with AccountFormat printed, which
-// account each job is charged to, by its raw id. Jobs without an account, as where
-// Slurm has no accounting, and rows that cannot be read are not in the answer.
-func ParseAccounts(out []byte) map[uint32]string {
-	accounts := map[uint32]string{}
-	for line := range strings.Lines(string(out)) {
-		raw, account, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "|")
+// AccountFormat is the -o argument of squeue for ParseAccounts. Where Slurm does not check
+// accounts, an account is any text.
+func AccountFormat(mark string) string { return "%A|" + marked(mark, "%a") }
+
+// ParseAccounts reads, from what squeue -h with AccountFormat(mark) printed, which
+// account each job is charged to, by its raw id. Bars and control characters in a name are
+// spaces. Jobs without an account, as where Slurm has no accounting, rows that cannot be
+// read, and jobs that are listed twice are not in the answer.
+func ParseAccounts(out []byte, mark string) map[uint32]string {
+	accounts, listed := map[uint32]string{}, map[uint32]bool{}
+	for line := range strings.Lines(flatten(string(out), mark)) {
+		row, whole := strings.CutSuffix(line, "\n")
+		raw, account, _ := strings.Cut(row, "|")
 		id, err := parseJobID(raw)
-		if account = notNull(account); err == nil && account != "" && account != "N/A" && !strings.Contains(account, "|") {
+		switch account = clip(notNull(strings.TrimSpace(account)), maxAccount); {
+		case err != nil || !whole:
+		case listed[id]:
+			delete(accounts, id)
+		case account != "" && account != "N/A" && !strings.Contains(account, "|"):
 			accounts[id] = account
 		}
+		listed[id] = true
 	}
 	return accounts
 }

@@ -1,12 +1,52 @@
 package slurm
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
+// accountRow is a row of squeue in AccountFormat("m4rk").
+func accountRow(id, account string) string { return id + "|m4rk<" + account + ">m4rk\n" }
+
 func TestOnlyJobsThatHaveAnAccountAreCharged(t *testing.T) {
-	out := "812|ml-research\n813|(null)\n814|\n815|N/A\nx|ml\n816|a|b\n\n817|physics\n"
-	assert.Equal(t, map[uint32]string{812: "ml-research", 817: "physics"}, ParseAccounts([]byte(out)))
+	require.Equal(t, "%A|m4rk<%a>m4rk", AccountFormat("m4rk"))
+	out := accountRow("812", "ml-research") + accountRow("813", "(null)") + accountRow("814", "") + accountRow("815", "N/A") +
+		accountRow("x", "ml") + "\n816\n817\n" + accountRow("818", "physics") + "819|m4rk<cut o"
+	assert.Equal(t, map[uint32]string{812: "ml-research", 818: "physics"}, ParseAccounts([]byte(out), "m4rk"))
+	assert.Empty(t, ParseAccounts([]byte(strings.TrimSuffix(accountRow("812", "ml"), "\n")), "m4rk"), "a last line that breaks off")
+}
+
+// D1: sbatch --account=$'evil\n8|mallory\n999|x', where Slurm does not check accounts.
+func TestAccountTextNamesNoOtherJob(t *testing.T) {
+	accounts := ParseAccounts([]byte(accountRow("8", "ml")+accountRow("9", "evil\n8|mallory\n999|x")+accountRow("10", "a|b\x1b[2J")), "m4rk")
+	assert.Equal(t, map[uint32]string{8: "ml", 9: "evil 8 mallory 999 x", 10: "a b [2J"}, accounts)
+}
+
+func TestJobListedTwiceHasNoAccount(t *testing.T) {
+	accounts := ParseAccounts([]byte(accountRow("8", "ml")+accountRow("9", "ml")+accountRow("8", "mallory")+accountRow("8", "ml")), "m4rk")
+	assert.Equal(t, map[uint32]string{9: "ml"}, accounts)
+}
+
+func TestAccountIsNoLongerThanSlurmdbdTakes(t *testing.T) {
+	account := ParseAccounts([]byte(accountRow("8", strings.Repeat("ü", 900))), "m4rk")[8]
+	assert.LessOrEqual(t, len(account), maxAccount+len("…"))
+	assert.True(t, strings.HasSuffix(account, "ü…"))
+}
+
+func FuzzNoAccountIsAnotherJobs(f *testing.F) {
+	for _, text := range ownersTexts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "m4rk") {
+			t.Skip("nobody can foresee it")
+		}
+		accounts := ParseAccounts([]byte(accountRow("7", "ml")+accountRow("9", text)+accountRow("8", "physics")), "m4rk")
+		require.NotRegexp(t, `[[:cntrl:]|]`, accounts[9])
+		delete(accounts, 9)
+		require.Equal(t, map[uint32]string{7: "ml", 8: "physics"}, accounts)
+	})
 }

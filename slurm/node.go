@@ -31,7 +31,8 @@ type Node struct {
 // Free text cannot forge another field. OS and Version, which a node reports
 // of itself, come before " RealMemory=", which must be in a line once; every
 // field but Reason, Comment and Extra is read between there and the free text at the
-// end of the line. There Reason is taken to run to the last " [user@time]"
+// end of the line. With MCSPlugin=mcs/label or mcs/account a job's owner writes
+// MCS_label, which comes before the partitions and the times; see isTail. There Reason is taken to run to the last " [user@time]"
 // before a known key, so a reason cannot forge a comment.
 func ParseNodes(out []byte) ([]Node, error) { return new(NodeRows).Parse(out) }
 
@@ -123,6 +124,9 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	if !found {
 		return Node{}, known, errors.New("it has no BootTime=")
 	}
+	if !isTail(beforeTimes, fields[len(beforeTimes):]) {
+		return Node{}, known, errors.New("its MCS_label holds other fields")
+	}
 	node.Partitions = splitList(wordAfter(beforeTimes, "Partitions"))
 
 	fields = fields[len(beforeTimes):]
@@ -137,6 +141,15 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	node.Comment = freeText(rest, "Comment", "Extra", "InstanceId", "InstanceType", "ReservationName")
 	node.Extra = freeText(rest, "Extra", "InstanceId", "InstanceType", "ReservationName")
 	return node, known, nil
+}
+
+// isTail reports whether the partitions and times of a node are Slurm's, and none of them is
+// part of the MCS label before them: SlurmdStartTime follows BootTime, and is there once.
+func isTail(beforeTimes, times string) bool {
+	_, behind, _ := cutKey(times, "BootTime")
+	_, behind, _ = strings.Cut(behind, " ")
+	starts := countKey(times, "SlurmdStartTime")
+	return countKey(beforeTimes, "Partitions") <= 1 && (starts == 0 || starts == 1 && strings.HasPrefix(behind, "SlurmdStartTime="))
 }
 
 // reasonStamp is the end of a reason's first line and what may follow it:

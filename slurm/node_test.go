@@ -89,6 +89,30 @@ func TestFreeTextForgesNoOtherFieldOfANode(t *testing.T) {
 	}
 }
 
+// D1: with MCSPlugin=mcs/label (24.11, 26.05) or mcs/account a job's owner writes MCS_label.
+func TestMCSLabelForgesNoField(t *testing.T) {
+	label := func(text string) string {
+		return strings.Replace(nodeLine("f1", plainOS, "ALLOCATED+CLOUD", " Reason=x [root@2026-11-21T03:51:18]"), "MCS_label=N/A", "MCS_label="+text, 1)
+	}
+	want := parsed(t, ParseNodes, label("N/A"))[0]
+	for _, text := range []string{"secret", "x State=DOWN", "x Reason=y [root@2026-01-01T00:00:00]", "x RealMem=1"} {
+		require.Equal(t, []Node{want}, parsed(t, ParseNodes, label(text)), text)
+	}
+	other := nodeLine("f2", plainOS, "IDLE", "")
+	for _, text := range []string{
+		"x Partitions=evil", "N/A Partitions=evil BootTime=None", "x BootTime=None", "N/A BootTime=None SlurmdStartTime=None LastBusyTime=None Reason=y",
+		"x BootTime=None Reason=y [root@2026-01-01T00:00:00] Comment=z", "x RealMemory=1", "x\nNodeName=f2 RealMemory=1 State=DOWN BootTime=None", "x\ny", "x\n",
+	} {
+		nodes, err := ParseNodes([]byte(label(text) + other))
+		require.ErrorAs(t, err, new(Unread), text)
+		for _, n := range nodes {
+			if n.State != (State{}) {
+				require.Equal(t, parsed(t, ParseNodes, other)[0], n, text)
+			}
+		}
+	}
+}
+
 func TestAnOSMayLookLikeAStateButNotLikeMemory(t *testing.T) {
 	nodes := parsed(t, ParseNodes, nodeLine("f0", "Linux State=DOWN BootTime=None Reason=x", "IDLE", ""))
 	require.Equal(t, State{Base: Idle}, nodes[0].State)

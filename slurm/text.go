@@ -12,12 +12,12 @@ import (
 // maxQuoted is how much of Slurm's output an error repeats, in bytes.
 const maxQuoted = 80
 
-// clip cuts text for an error message.
-func clip(text string) string {
-	if len(text) <= maxQuoted {
+// clip cuts text to so many bytes, and an ellipsis.
+func clip(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	end := maxQuoted
+	end := most
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
@@ -26,7 +26,7 @@ func clip(text string) string {
 
 // quote shows text in an error message on one line, cut short.
 func quote(text string) string {
-	return fmt.Sprintf("%q", clip(text))
+	return fmt.Sprintf("%q", clip(text, maxQuoted))
 }
 
 // wordAfter is the word after the first " key=" in a line, or after a "key="

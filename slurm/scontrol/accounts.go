@@ -2,6 +2,7 @@ package scontrol
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strconv"
 
@@ -11,7 +12,8 @@ import (
 // Accounts says which accounts these jobs are charged to, by raw id. Jobs without
 // one, and those that slurmctld no longer knows, are not in the answer.
 func (c *Client) Accounts(ctx context.Context, ids []uint32) (map[uint32]string, error) {
-	args := []string{"-h", "-a", "-o", slurm.AccountFormat}
+	mark := rand.Text()
+	args := []string{"-h", "-a", "-o", slurm.AccountFormat(mark)}
 	if len(ids) == 1 { // of more, squeue asks slurmctld for all jobs anyway
 		args = append(args, "-j", strconv.FormatUint(uint64(ids[0]), 10))
 	}
@@ -22,5 +24,5 @@ func (c *Client) Accounts(ctx context.Context, ids []uint32) (map[uint32]string,
 	if err != nil {
 		return nil, err
 	}
-	return slurm.ParseAccounts(out), nil
+	return slurm.ParseAccounts(out, mark), nil
 }

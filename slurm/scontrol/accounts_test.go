@@ -7,11 +7,11 @@ import (
 )
 
 func TestTheAccountsOfJobsAreAsked(t *testing.T) {
-	c := newClient(t, dummy{Stdout: "812|ml\n813|(null)\n"})
+	c := newClient(t, dummy{Stdout: "812|" + markOfCall + "<ml>" + markOfCall + "\n813|" + markOfCall + "<(null)>" + markOfCall + "\n"})
 	accounts, err := c.Accounts(t.Context(), []uint32{812, 813})
 	require.NoError(t, err)
 	require.Equal(t, map[uint32]string{812: "ml"}, accounts)
-	require.Equal(t, []string{"squeue", "-h", "-a", "-o", "%A|%a"}, calls(t, c)[0].Args)
+	require.Equal(t, []string{"squeue -h -a -o %A|MARK<%a>MARK"}, asked(t, c))
 }
 
 func TestAJobThatHasLeftHasNoAccount(t *testing.T) {
@@ -19,5 +19,5 @@ func TestAJobThatHasLeftHasNoAccount(t *testing.T) {
 	accounts, err := c.Accounts(t.Context(), []uint32{812})
 	require.NoError(t, err)
 	require.Empty(t, accounts)
-	require.Equal(t, []string{"squeue", "-h", "-a", "-o", "%A|%a", "-j", "812"}, calls(t, c)[0].Args)
+	require.Equal(t, []string{"squeue -h -a -o %A|MARK<%a>MARK -j 812"}, asked(t, c))
 }

@@ -93,16 +93,18 @@ func beDummy(name string) int {
 // markOfCall stands, in what a dummy prints, for the mark that it is called with.
 const markOfCall = "MARK-OF-CALL"
 
-// markIn is the mark of slurm.JobRecordFormat or slurm.SqueueFormat in a call's arguments.
+// markIn is the mark of slurm.JobRecordFormat, slurm.SqueueFormat or slurm.AccountFormat in a call's arguments.
 func markIn(args []string) string {
 	for _, arg := range args {
 		if _, after, found := strings.Cut(arg, "JobID:|"); found {
 			mark, _, _ := strings.Cut(after, "|")
 			return mark
 		}
-		if _, after, found := strings.Cut(arg, "%v|"); found {
-			mark, _, _ := strings.Cut(after, "<%b")
-			return mark
+		for before, behind := range map[string]string{"%v|": "<%b>", "%A|": "<%a>"} {
+			_, after, _ := strings.Cut(arg, before)
+			if mark, _, found := strings.Cut(after, behind); found && mark != "" {
+				return mark
+			}
 		}
 	}
 	return markOfCall

@@ -121,7 +121,7 @@ func (s *slurmctld) run(ctx context.Context, program string, args []string) stri
 			return ""
 		}
 		return fmt.Sprintf("%d|%[1]d\n", records[0].ID)
-	case program == "squeue" && slices.Contains(args, slurm.AccountFormat):
+	case program == "squeue" && strings.Contains(strings.Join(args, " "), "<%a>"):
 		return "" // no job is charged to an account
 	case program == "squeue" && slices.Contains(args, "-O"):
 		return s.records(ctx, args)

@@ -164,14 +164,6 @@ func readPrices(path string, wanted bool) (*cost.Prices, error) {
 	return prices, nil
 }
 
-// keyOf is a row's key for people.
-func keyOf(l cost.Line) string {
-	if l.Key == "" {
-		return "(none)"
-	}
-	return view.Printable(l.Key)
-}
-
 // bill is what the command prints.
 type bill struct {
 	view.Envelope
@@ -191,7 +183,7 @@ func (r bill) writeTable(w io.Writer) error {
 		widths[column] = max(utf8.RuneCountInString(head[column]), utf8.RuneCountInString(total[column]))
 	}
 	for _, l := range r.Rows {
-		widths[0] = max(widths[0], utf8.RuneCountInString(keyOf(l)))
+		widths[0] = max(widths[0], utf8.RuneCountInString(view.Name(l.Key)))
 	}
 	b := bufio.NewWriter(w) // its errors are those of Flush
 	blanks := strings.Repeat(" ", slices.Max(widths))
@@ -210,7 +202,7 @@ func (r bill) writeTable(w io.Writer) error {
 	}
 	line(head)
 	for _, l := range r.Rows {
-		line(cells(keyOf(l), l))
+		line(cells(view.Name(l.Key), l))
 	}
 	line(total)
 	writeCostNotes(b, r.Report)
@@ -270,6 +262,19 @@ func hours(seconds int64) string {
 	return string(append(strconv.AppendInt(make([]byte, 0, 24), tenths/10, 10), '.', byte('0'+tenths%10)))
 }
 
+// inCSV is a row's key as a cell. Spreadsheets take what begins with one of these characters for a
+// formula, and users choose their accounts. An apostrophe makes it text.
+func inCSV(key string) string {
+	if key == "" {
+		return ""
+	}
+	key = strings.TrimSpace(view.Name(key))
+	if strings.ContainsAny(key[:min(1, len(key))], "=+-@") {
+		return "'" + key
+	}
+	return key
+}
+
 // writeCSV writes the rows, without a total: its reader adds them up.
 func writeCSV(w io.Writer, r cost.Report) error {
 	c := csv.NewWriter(w)
@@ -284,7 +289,7 @@ func writeCSV(w io.Writer, r cost.Report) error {
 	}
 	_ = c.Write(head)
 	for _, l := range r.Rows {
-		row := []string{l.Key}
+		row := []string{inCSV(l.Key)}
 		for _, s := range []cost.Seconds{l.Machine, l.GPU} {
 			for _, seconds := range []int64{s.Used, s.Booting, s.Idle, s.Wasted} {
 				row = append(row, strconv.FormatInt(seconds, 10))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"os"
 	"strings"
@@ -53,6 +54,44 @@ func TestTheBillIsOfATime(t *testing.T) {
 		"user,machine_seconds_used,machine_seconds_booting,machine_seconds_idle,machine_seconds_wasted,gpu_seconds_used,gpu_seconds_booting,gpu_seconds_idle,gpu_seconds_wasted",
 		"ada,3240,0,360,0,25920,0,2880,0", "bob,0,0,0,3600,0,0,0,28800",
 	}, strings.Split(strings.TrimSpace(text), "\n"))
+}
+
+// D9: users choose their accounts where Slurm does not check them.
+func TestHostileAccountsAreClippedAndNoFormulas(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
+	var hostile []history.Entry
+	for _, account := range []string{"=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n@x", "red\x1b[31m\x9b2J", strings.Repeat("x", 900), "a,\"b\""} {
+		hostile = append(hostile, history.Entry{
+			Version: history.Version, Kind: history.Lease, ID: account, NodeSet: "a3", Machine: "a3-highgpu-8g", Node: "alpha-a3-0",
+			Count: 1, From: from, To: from + 60, Who: history.Who{Job: 9, User: "eve", Account: account}, Idle: 60,
+		})
+	}
+	require.NoError(t, history.Append(w.path("history"), "alpha", false, hostile))
+
+	table := w.flex(t, "cost").exits(t, exitDone).stdout.String()
+	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(table, "\n", ""))
+	for line := range strings.Lines(table) {
+		assert.LessOrEqual(t, len([]rune(line)), 140)
+	}
+	text := w.flex(t, "cost", "--csv").exits(t, exitDone).stdout.String()
+	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(text, "\n", ""))
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 12)
+	var keys []string
+	for _, row := range rows[1:] {
+		assert.NotRegexp(t, `^\s*[=+@-]`, row[0])
+		assert.LessOrEqual(t, len([]rune(row[0])), 65)
+		keys = append(keys, row[0])
+	}
+	assert.Subset(t, keys, []string{"ml", "", "'=cmd|'/C calc'!A0", "'+1", "'-1", "'@SUM(A1)", "'=1", "'@x", `a,"b"`})
+	var r bill
+	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--json").exits(t, exitDone).stdout.Bytes(), &r))
+	page := w.flex(t, "report", "--month", "2026-11").exits(t, exitDone).stdout.String()
+	assert.NotContains(t, page, strings.Repeat("x", 65))
+	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(page, "\n", ""))
 }
 
 func TestTheBillInJSON(t *testing.T) {

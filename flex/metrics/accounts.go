@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"cmp"
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,9 +14,8 @@ import (
 )
 
 const (
-	maxAccounts  = 100 // that have counters of their own in a process
-	nameLimit    = 64  // characters of an account's name
-	noAccount    = "(none)"
+	maxAccounts  = 100    // that have counters of their own
+	maxTallied   = 10_000 // whose seconds are known
 	moreAccounts = "(other)"
 )
 
@@ -22,6 +23,7 @@ const (
 type accounts struct {
 	seconds *prometheus.CounterVec // by account and use
 	begun   map[string]bool        // the accounts that have counters
+	tally   map[string]int64       // machine seconds since the process began, by account
 }
 
 func newAccounts(f promauto.Factory) accounts {
@@ -30,7 +32,7 @@ func newAccounts(f promauto.Factory) accounts {
 			Name: "slurmflex_account_machine_seconds_total",
 			Help: "Machine-seconds of leases that have ended, by account as in slurmflex cost; only with metrics_by_account.",
 		}, []string{"account", "use"}),
-		begun: map[string]bool{},
+		begun: map[string]bool{}, tally: map[string]int64{},
 	}
 }
 
@@ -39,23 +41,52 @@ func uses() map[cost.Purpose]string {
 	return map[cost.Purpose]string{cost.Used: used, cost.Booting: "booting", cost.Idle: idle, cost.Wasted: "wasted"}
 }
 
-// label is the account's name as a label. The first accounts have their own, and have
-// their counters from then on: an increase is seen only of a counter that is there.
+// label is the account's name as a label. Counters start before they count: Prometheus sees an
+// increase only of a counter that is there.
 func (a *accounts) label(account string) string {
-	name := view.Clip(view.Printable(account), nameLimit)
-	if account == "" {
-		name = noAccount
-	}
+	name := view.Name(account)
 	if !a.begun[name] && len(a.begun) >= maxAccounts {
 		name = moreAccounts
 	}
-	if !a.begun[name] {
-		a.begun[name] = true
-		for _, use := range uses() {
-			a.seconds.WithLabelValues(name, use)
+	a.begin(name)
+	return name
+}
+
+func (a *accounts) begin(name string) {
+	if a.begun[name] {
+		return
+	}
+	a.begun[name] = true
+	for _, use := range uses() {
+		a.seconds.WithLabelValues(name, use)
+	}
+}
+
+// count adds to an account's counters. An account that has used more than the least of those
+// with counters takes that one's place, from its next lease on.
+func (a *accounts) count(row cost.Row) {
+	label, name := a.label(row.Key), view.Name(row.Key)
+	for purpose, use := range uses() {
+		a.seconds.WithLabelValues(label, use).Add(float64(row.Machine[purpose]))
+	}
+	a.tally[name] += row.All()
+	if label != moreAccounts || name == moreAccounts {
+		return
+	}
+	least, first := "", true
+	for shown := range a.begun {
+		if shown != moreAccounts && (first || cmp.Or(cmp.Compare(a.tally[shown], a.tally[least]), cmp.Compare(shown, least)) < 0) {
+			least, first = shown, false
 		}
 	}
-	return name
+	if a.tally[name] > a.tally[least] {
+		delete(a.begun, least)
+		a.seconds.DeletePartialMatch(prometheus.Labels{"account": least})
+		a.begin(name)
+	}
+	if len(a.tally) > maxTallied { // somebody makes accounts up
+		maps.DeleteFunc(a.tally, func(name string, _ int64) bool { return !a.begun[name] })
+	}
 }
 
 // Leased takes over a lease that goes on or has ended, as the history has it. It may be
@@ -76,9 +107,6 @@ func (m *Metrics) Leased(e *history.Entry, ended bool) {
 	bill := cost.NewBill(cost.Account, 0, 0, time.UTC)
 	bill.Take(e)
 	for _, row := range bill.Rows() {
-		account := m.accounts.label(row.Key)
-		for purpose, use := range uses() {
-			m.accounts.seconds.WithLabelValues(account, use).Add(float64(row.Machine[purpose]))
-		}
+		m.accounts.count(row)
 	}
 }

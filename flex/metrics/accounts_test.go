@@ -65,6 +65,40 @@ func TestAfterTheFirstHundredAccountsTheOthersAreOne(t *testing.T) {
 	assert.InDelta(t, 600, w.accountSeconds("a98", "used"), 0, "who has counters keeps them")
 }
 
+// D9: a user who makes accounts up must not use up the names.
+func TestLargestAccountsKeepTheirCounters(t *testing.T) {
+	w := newWorld(t)
+	junk := func(i int) *history.Entry {
+		return &history.Entry{Version: history.Version, Kind: history.Lease, Count: 1, From: 1000, To: 1001, Who: history.Who{Job: 1, Account: fmt.Sprintf("junk%d", i)}, Idle: 1}
+	}
+	for i := range 150 {
+		w.Leased(junk(i), false)
+		w.Leased(junk(i), true)
+	}
+	w.Leased(lease("physics"), true)
+	assert.InDelta(t, 50+650, w.accountSeconds("(other)", "booting")+w.accountSeconds("(other)", "used")+w.accountSeconds("(other)", "idle"), 0, "its first lease")
+	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
+	w.Leased(lease("physics"), true)
+	assert.InDelta(t, 300, w.accountSeconds("physics", "used"), 0)
+	assert.InDelta(t, 200, w.accountSeconds("biology", "used"), 0, "biology had two users")
+	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
+	for i := range 150 {
+		w.Leased(junk(i), true)
+	}
+	assert.InDelta(t, 300, w.accountSeconds("physics", "used"), 0)
+	w.Leased(lease("(other)"), true)
+	assert.Equal(t, 4*101, testutil.CollectAndCount(w.accounts.seconds))
+	assert.Len(t, w.accounts.begun, 101)
+}
+
+func TestTallyOfAccountsIsBounded(t *testing.T) {
+	w := newWorld(t)
+	for i := range 2*maxTallied + 10 {
+		w.Leased(lease(fmt.Sprintf("junk%d", i)), true)
+	}
+	assert.LessOrEqual(t, len(w.accounts.tally), maxTallied+1)
+}
+
 func TestNoNameOfAnAccountBreaksTheExposition(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"a\"} 1\nevil_total 7\n", "\xff\xfe", "\x00\x1b[2J", strings.Repeat("ü", 500), `\`} {

@@ -44,6 +44,18 @@ func clipStart(text string, width int) string {
 	return "…" + rest
 }
 
+// nameWidth is the most characters of a name that somebody else has chosen.
+const nameWidth = 64
+
+// Name shows a name that somebody else has chosen, such as an account's: printable, clipped,
+// and (none) where there is none.
+func Name(name string) string {
+	if name == "" {
+		return "(none)"
+	}
+	return Clip(Printable(name), nameWidth)
+}
+
 // Printable replaces what a terminal would take for a command, because messages
 // come from others.
 func Printable(text string) string {

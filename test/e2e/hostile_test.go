@@ -146,3 +146,39 @@ func TestTheGPUsThatAJobAsksForForgeNoRow(t *testing.T) {
 	assert.Regexp(t, `"job": `+id+`,[^}]*"node_count": 2,\s*"gpus_per_node": 8,`, shown)
 	cancelForGood(t, l, id, hostile)
 }
+
+// D1
+func TestAccountTextBillsNobodyElse(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true})
+	shut(t, l)
+	id := submit(t, l, "-p", "train", "-N2", "--time=15", "-A", "ml")
+	awaitRequest(t, l, "alpha-a3-job-"+id)
+	hostile := map[string]string{}
+	for option, text := range map[string]string{
+		"account": "evil\n" + id + "|mallory\n999|x", "nodelist": "alpha-a3-0\n9|a||slurmflex-alpha.salvage-9|8|None",
+	} {
+		job, taken := submitAsNobody(t, l, "-p", "train", "-H", "-o", "/dev/null", "--"+option+"="+text, "--wrap", "true")
+		t.Logf("%s: taken %t, as job %s", option, taken, job)
+		if taken {
+			hostile[option] = job
+		}
+	}
+	require.Contains(t, hostile, "account")
+	assert.Contains(t, ask(t, l, "squeue", "-h", "-j", hostile["account"], "-o", "%a"), "\n"+id+"|mallory\n")
+	capacity(t, l, "", 8)
+	awaitCompleted(t, l, id)
+	awaitNothingLeft(t, l)
+
+	bill := ""
+	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
+		out, err := l.Flex(context.Background(), "cost", "--by", "account", "--csv")
+		require.NoError(t, err)
+		bill = out
+		return out, strings.Contains(out, "\nml,")
+	})
+	assert.NotContains(t, bill, "mallory")
+	shown, err := l.Flex(context.Background(), "status", "--json")
+	require.NoError(t, err)
+	assert.Regexp(t, `"unread_rows": \[\]`, shown)
+	cancelForGood(t, l, slices.Collect(maps.Values(hostile))...)
+}

@@ -317,6 +317,18 @@ var mutants = []mutant{
 		"mark := rand.Text()", `mark := rand.Text()[:0] + "MARK"`, scheduler,
 	},
 	{
+		"a line of an account passes for another job's", "slurm/jobaccount.go",
+		"strings.Lines(flatten(string(out), mark))", "strings.Lines(strings.NewReplacer(mark+\"<\", \"\", \">\"+mark, \"\").Replace(string(out)))", scheduler,
+	},
+	{
+		"one of the accounts that a job is listed with counts", "slurm/jobaccount.go",
+		"delete(accounts, id)", "_ = id", scheduler,
+	},
+	{
+		"a bar among the nodes that a job asks for moves its other fields", "slurm/job.go",
+		`var freeColumns = []string{"%n", "%x", "%b", "%r"}`, `var freeColumns = []string{"%b"}`, scheduler,
+	},
+	{
 		"a refused node update starves all others", "flex/apply.go",
 		"case r.Now().Sub(began) >= actionLimit:", "case !began.IsZero():", passes,
 	},

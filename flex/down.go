@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/takedown"
-	"slurmflex/mig"
 )
 
 // PartitionCloser has a partition begin no more jobs.
@@ -141,24 +139,17 @@ func (d *Down) observe(ctx context.Context) (snap plan.Snapshot, err error) {
 		snap = plan.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
 		cloud, over := inTime(ctx)
 		unseenGroups, unseenInstances, compute := d.R.observeMachines(cloud, &snap)
+		d.R.observePolicies(cloud, &snap)
 		over()
 		leaveOut(&snap, unseenGroups, unseenInstances)
 		snap.Now = d.R.Now()
 		snap.Skew = compute.skew(snap.Now)
 	} else {
 		d.R.started, d.R.settings.settingsRead = time.Time{}, time.Time{}
+		d.R.AllPolicies = true
 		snap, err = d.R.Observe(ctx)
 	}
-	if err != nil || d.R.places() && !d.Options.NoSlurm {
-		return snap, cmp.Or(err, ctx.Err())
-	}
-	cloud, over := inTime(ctx)
-	defer over()
-	snap.Policies, snap.UnseenPolicies = d.R.Cloud.Policies(cloud, d.R.Config.Cluster, d.R.Config.FlexRegions())
-	if !d.R.places() { // which takes a permission of its own
-		maps.DeleteFunc(snap.UnseenPolicies, func(_ string, err error) bool { return mig.CauseOf(err) == mig.CausePermission })
-	}
-	return snap, ctx.Err()
+	return snap, cmp.Or(err, ctx.Err())
 }
 
 // act does the actions that no pass plans.

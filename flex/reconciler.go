@@ -102,6 +102,10 @@ type Reconciler struct {
 
 	Adopt bool // passes also remove what slurm-gcp's scripts have left
 
+	// Remnants has passes also remove what killed trials have left. AllPolicies has them read
+	// workload policies also if no nodeset has placement.
+	Remnants, AllPolicies bool
+
 	started   time.Time // when the first pass began to look
 	flights   flights
 	owners    owners
@@ -158,8 +162,8 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		return err
 	})
 	reads.Go(func() error {
-		if r.places() {
-			snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(cloud, r.Config.Cluster, regions)
+		if r.places() || r.AllPolicies {
+			r.observePolicies(cloud, &snap)
 		}
 		return nil
 	})
@@ -197,6 +201,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 func (r *Reconciler) observeMachines(ctx context.Context, snap *plan.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
 	regions := r.Config.FlexRegions()
 	snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
+	snap.Groups, snap.Trials = plan.WithoutTrials(r.Config.Cluster, snap.Groups)
 	if len(unseenGroups) < len(regions) {
 		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
 		if len(unseenInstances) < len(regions) {
@@ -224,7 +229,8 @@ func (d dated) skew(now time.Time) time.Duration {
 func leaveOut(snap *plan.Snapshot, unseenGroups, unseenInstances map[string]error) {
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
-	snap.Groups = slices.DeleteFunc(snap.Groups, func(g mig.Group) bool { return snap.Unseen[g.Region] != nil })
+	isUnseen := func(g mig.Group) bool { return snap.Unseen[g.Region] != nil }
+	snap.Groups, snap.Trials = slices.DeleteFunc(snap.Groups, isUnseen), slices.DeleteFunc(snap.Trials, isUnseen)
 	snap.Instances = slices.DeleteFunc(snap.Instances, func(in mig.Instance) bool { return snap.Unseen[in.Region] != nil })
 }
 
@@ -270,6 +276,15 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err
 	}
 	snap.Unread = append(snap.Unread, r.settings.unread...)
 	return nil
+}
+
+// observePolicies reads the workload policies, which takes a permission of its own: without
+// placement a project need not give it.
+func (r *Reconciler) observePolicies(ctx context.Context, snap *plan.Snapshot) {
+	snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, r.Config.FlexRegions())
+	if !r.places() {
+		maps.DeleteFunc(snap.UnseenPolicies, func(_ string, err error) bool { return mig.CauseOf(err) == mig.CausePermission })
+	}
 }
 
 // places reports whether any nodeset wants its nodes close together.
@@ -328,6 +343,11 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, p
 		maps.Copy(snap.Unseen, unseen)
 		maps.Copy(snap.Members, r.members(cloud, snap.Hidden(foreign), snap.Unseen))
 		p.Actions = append(p.Actions, plan.Adopt(r.Config, snap, foreign)...)
+	}
+	if r.Remnants {
+		for _, t := range plan.Trials(r.Config, snap) {
+			p.Actions = append(p.Actions, t.Ends()...)
+		}
 	}
 	for _, f := range only {
 		p = f(p)

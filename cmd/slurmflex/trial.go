@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,11 @@ import (
 	"go.uber.org/zap"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan"
 	"slurmflex/flex/trial"
 	"slurmflex/flex/trial/transcript"
+	"slurmflex/flex/view"
+	"slurmflex/mig/gce"
 )
 
 // trialOptions is how the command trial was called.
@@ -40,9 +44,11 @@ on. Two requests must bring no machine; the others' machines are deleted as soon
 they run. It takes minutes, and asks before it creates anything.
 
 All names begin with CLUSTER-trial- and random letters, and carry the stamp of a
-cluster of that name: the daemon and gc leave them alone, and the trial touches
-nothing else. Interrupting it deletes what it has created. A machine that does not
-come within --wait is not waited for; the facts that need one are then not tried.
+cluster of that name: the daemon leaves them alone, and the trial touches nothing
+else. Interrupting it deletes what it has created. What a killed trial has left is
+named by status and by the next trial, and deleted by gc and down, once the trial
+has created nothing for an hour. A machine that does not come within --wait is not
+waited for; the facts that need one are then not tried.
 
 The template's startup script runs on the machines, which are no nodes of Slurm: use
 a small --template without one, in the nodeset's region, if you can.
@@ -57,7 +63,7 @@ interrupted, 2 if it cannot start.`,
 	}
 	cmd.Flags().StringVar(&o.nodeset, "nodeset", "", "the `nodeset` whose project, region, zones and template are used")
 	cmd.Flags().StringVar(&o.template, "template", "", "another instance `template`, by its path")
-	cmd.Flags().DurationVar(&o.wait, "wait", 5*time.Minute, "how long to wait for each of the two machines")
+	cmd.Flags().DurationVar(&o.wait, "wait", 5*time.Minute, "how long to wait for each of the two machines, at most 45m")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print the calls that would change something")
 	cmd.Flags().StringVar(&o.record, "record", "", "write the calls and answers to a new `file`, without project names, addresses and other secrets")
@@ -95,8 +101,8 @@ func (a *app) trial(cmd *cobra.Command, o trialOptions) error {
 
 // trialSpec is what the trial is about. It reads the template.
 func (a *app) trialSpec(ctx context.Context, cfg *config.Config, o trialOptions) (spec trial.Spec, err error) {
-	if o.wait <= 0 {
-		return spec, usageError{fmt.Errorf("--wait %s: give a time of more than 0, such as 5m", o.wait)}
+	if o.wait <= 0 || o.wait > longestTrialWait {
+		return spec, usageError{fmt.Errorf("--wait %s: must be more than 0 and at most %s, such as 5m", o.wait, view.Span(longestTrialWait))}
 	}
 	var set *config.NodeSet
 	for _, s := range cfg.FlexSets() {
@@ -118,6 +124,7 @@ func (a *app) trialSpec(ctx context.Context, cfg *config.Config, o trialOptions)
 		return spec, err
 	}
 	defer client.Close()
+	a.nameTrials(ctx, cfg, client)
 	template, err := client.Template(ctx, o.template)
 	if err != nil {
 		return spec, err
@@ -132,6 +139,26 @@ func (a *app) trialSpec(ctx context.Context, cfg *config.Config, o trialOptions)
 		Project: cfg.Project, Cluster: cfg.Cluster, NodeSet: set.Name, Region: set.Region, Zones: set.Zones,
 		Template: template, Random: randomLetters(5), Wait: o.wait,
 	}, nil
+}
+
+// longestTrialWait is shorter than the hour after which a trial counts as killed.
+const longestTrialWait = 45 * time.Minute
+
+// nameTrials says on stderr what is there of other trials.
+func (a *app) nameTrials(ctx context.Context, cfg *config.Config, client *gce.Client) {
+	snap := plan.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
+	regions := cfg.FlexRegions()
+	groups, unseen := client.Groups(ctx, cfg.Cluster, regions)
+	_, snap.Trials = plan.WithoutTrials(cfg.Cluster, groups)
+	snap.Policies, snap.UnseenPolicies = client.Policies(ctx, cfg.Cluster, regions)
+	for _, region := range regions {
+		if err := cmp.Or(unseen[region], snap.UnseenPolicies[region]); err != nil {
+			fmt.Fprintf(&a.progress, "trial: whether an earlier trial has left anything in %s is not known: %v\n", region, err)
+		}
+	}
+	for _, t := range plan.Trials(cfg, snap) {
+		fmt.Fprintf(&a.progress, "trial: %s\n", t.Told())
+	}
 }
 
 // randomLetters are n letters that make no word.

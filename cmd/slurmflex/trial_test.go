@@ -83,7 +83,8 @@ func TestATrialCreatesNothingUnasked(t *testing.T) {
 	for name, args := range map[string][]string{
 		"not confirmed; nothing was created (--yes skips the question)": nil,
 		`unknown flex-start nodeset "nope"; choose one of: a3`:          {"--nodeset", "nope", "--yes"},
-		"--wait 0s: give a time of more than 0, such as 5m":             {"--wait", "0s", "--yes"},
+		"--wait 0s: must be more than 0 and at most 45m, such as 5m":    {"--wait", "0s", "--yes"},
+		"--wait 1h0m0s: must be more than 0 and at most 45m":            {"--wait", "1h", "--yes"},
 		"provisioningModel is STANDARD; make a template with FLEX_START": {
 			"--yes", "--template", "projects/demo/regions/us-central1/instanceTemplates/standard",
 		},

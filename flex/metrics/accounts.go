@@ -23,7 +23,7 @@ const (
 type accounts struct {
 	seconds *prometheus.CounterVec // by account and use
 	begun   map[string]bool        // the accounts that have counters
-	tally   map[string]int64       // machine seconds since the process began, by account
+	tally   map[string]float64     // machine seconds since the process began, by account
 }
 
 func newAccounts(f promauto.Factory) accounts {
@@ -32,7 +32,7 @@ func newAccounts(f promauto.Factory) accounts {
 			Name: "slurmflex_account_machine_seconds_total",
 			Help: "Machine-seconds of leases that have ended, by account as in slurmflex cost; only with metrics_by_account.",
 		}, []string{"account", "use"}),
-		begun: map[string]bool{}, tally: map[string]int64{},
+		begun: map[string]bool{}, tally: map[string]float64{},
 	}
 }
 
@@ -67,7 +67,7 @@ func (a *accounts) begin(name string) {
 func (a *accounts) count(row cost.Row) {
 	label, name := a.label(row.Key), view.Name(row.Key)
 	for purpose, use := range uses() {
-		a.seconds.WithLabelValues(label, use).Add(float64(row.Machine[purpose]))
+		a.seconds.WithLabelValues(label, use).Add(row.Machine[purpose])
 	}
 	a.tally[name] += row.All()
 	if label != moreAccounts || name == moreAccounts {
@@ -85,7 +85,7 @@ func (a *accounts) count(row cost.Row) {
 		a.begin(name)
 	}
 	if len(a.tally) > maxTallied { // somebody makes accounts up
-		maps.DeleteFunc(a.tally, func(name string, _ int64) bool { return !a.begun[name] })
+		maps.DeleteFunc(a.tally, func(name string, _ float64) bool { return !a.begun[name] })
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // problemsOf are the problems with what was seen, and with how it could be read.
 func problemsOf(w *wanted) []Problem {
-	return slices.Concat(w.unreadable, unseenRegions(w.scene), unreadMembers(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w), lateBoots(w.scene))
+	return slices.Concat(w.unreadable, unseenRegions(w.scene), unreadMembers(w.scene), skewedClock(w.scene), blockedSets(w.scene), unreadLimits(w), lateBoots(w.scene), leftByTrials(w.scene))
 }
 
 // problemsOfMachines are the problems with machines and nodes that are there.

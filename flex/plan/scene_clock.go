@@ -10,8 +10,10 @@ const maxSkew = 5 * time.Minute
 
 // isOld reports whether something of that time has reached the age. As long as our
 // clock is ahead of Compute's nothing has: ages would seem longer than they are.
-func (s *scene) isOld(since time.Time, age time.Duration) bool {
-	return s.snap.Skew <= maxSkew && s.snap.Now.Sub(since) >= age
+func (s *scene) isOld(since time.Time, age time.Duration) bool { return s.snap.isOld(since, age) }
+
+func (s *Snapshot) isOld(since time.Time, age time.Duration) bool {
+	return s.Skew <= maxSkew && s.Now.Sub(since) >= age
 }
 
 // isFuture reports whether a time lies in the future by both clocks.

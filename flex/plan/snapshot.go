@@ -25,7 +25,8 @@ type Snapshot struct {
 	Jobs      []slurm.Job // read after Nodes, so a job that has just begun is in it
 	Groups    []mig.Group // our stamp, our cluster; those of a newer stamp are only named
 	Instances []mig.Instance
-	Policies  []mig.Policy // workload policies, ours only
+	Policies  []mig.Policy // workload policies, ours and our trials'
+	Trials    []mig.Group  // those of slurmflex trial
 
 	// Reservations are Slurm's; those that bear our prefix and cluster are ours.
 	Reservations []slurm.Reservation

@@ -37,7 +37,34 @@ func (d *draft) clear() {
 		}
 	}
 	d.deleteMachines(mig.GroupID{}, 0, single)
+	d.clearTrials()
 	d.deletePolicies(there)
+}
+
+// clearTrials takes down what killed trials have left.
+func (d *draft) clearTrials() {
+	for _, t := range plan.Trials(d.cfg, d.snap) {
+		if !d.isOurs(t.NodeSet) {
+			continue
+		}
+		d.plan.Left.Instances += t.Machines
+		d.plan.Left.Requests += len(t.Live)
+		if t.Policy {
+			d.plan.Left.Policies++
+		} else {
+			d.plan.Left.Groups++
+		}
+		ends := t.Ends()
+		for _, a := range ends {
+			d.do(a, "")
+		}
+		switch {
+		case t.Stays != "":
+			d.keep("%s stays, because %s", t, t.Stays)
+		case len(ends) == 0:
+			d.await("the requests of %s to be created", t)
+		}
+	}
 }
 
 // usesRegion reports whether anything that is taken down may be in the region.

@@ -3,8 +3,8 @@
 // everything, and compares what it saw with a table of facts.
 //
 // What a trial creates has names of its own, and the stamp of a cluster of that
-// name: passes and gc of the real cluster leave it alone, and the trial touches
-// nothing else.
+// name: passes of the real cluster leave it alone, and the trial touches nothing else. What a
+// killed trial leaves is named by passes, and deleted by gc and down, an hour later.
 package trial
 
 import (
@@ -28,13 +28,13 @@ type Spec struct {
 }
 
 // Name is what all names of the trial begin with, and the cluster of its stamp.
-func (s Spec) Name() string { return s.Cluster + "-trial-" + s.Random }
+func (s Spec) Name() string { return mig.TrialName(s.Cluster, s.Random) }
 
 // Group names the trial's only group.
-func (s Spec) Group() string { return s.Name() + "-g" }
+func (s Spec) Group() string { return mig.TrialGroup(s.Name()) }
 
 // Policy names the trial's workload policy, which nothing uses.
-func (s Spec) Policy() string { return s.Name() + "-p" }
+func (s Spec) Policy() string { return mig.TrialPolicy(s.Name()) }
 
 func (s Spec) instance(n int) string { return fmt.Sprintf("%s-%d", s.Name(), n) }
 

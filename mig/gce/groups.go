@@ -18,8 +18,8 @@ import (
 // region, and the instances that are deleted at once.
 const sideBySide = 16
 
-// Groups reads the groups that carry our stamp with this cluster's name, those
-// of a newer program too, with all their resize requests; those of settled
+// Groups reads the groups that carry our stamp with this cluster's name, or that of one of
+// its trials, those of a newer program too, with all their resize requests; those of settled
 // groups are not read each time. A group that could be read in part only says so,
 // and so does one of which nobody can say whether the stamp is ours. A region of
 // which anything else could not be read is in unseen, with the reason, and none of
@@ -27,7 +27,7 @@ const sideBySide = 16
 func (c *Client) Groups(ctx context.Context, cluster string, regions []string) (groups []mig.Group, unseen map[string]error) {
 	return perRegion(regions, func(region string) ([]mig.Group, error) {
 		return c.groupsIn(ctx, cluster, region, &c.settled, &c.said.groups, func(m listedGroup, wrong faulty) (mig.Stamp, bool) {
-			return stampOf(cluster, m.Description, wrong)
+			return stampOf(cluster, m.Name, m.Description, wrong)
 		})
 	})
 }
@@ -77,8 +77,8 @@ func (c *Client) labelled(ctx context.Context, cluster string, groups []mig.Grou
 type selection func(listedGroup, faulty) (mig.Stamp, bool)
 
 // stampOf reads the stamp that a description should be, and reports whether it is
-// the cluster's, or may be and cannot be read, which is noted.
-func stampOf(cluster, description string, wrong faulty) (mig.Stamp, bool) {
+// the cluster's or one of its trials', or may be and cannot be read, which is noted.
+func stampOf(cluster, name, description string, wrong faulty) (mig.Stamp, bool) {
 	if wrong["description"] != nil {
 		return mig.Stamp{}, true
 	}
@@ -87,7 +87,7 @@ func stampOf(cluster, description string, wrong faulty) (mig.Stamp, bool) {
 		wrong.note("description", errors.New("it is no whole stamp of slurmflex"))
 		return mig.Stamp{}, true
 	}
-	return stamp, ours && stamp.Cluster == cluster
+	return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))
 }
 
 // groupsIn reads the selected groups of one region and their requests.

@@ -12,8 +12,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Policies reads the workload policies that carry our stamp with this
-// cluster's name. One that could be read in part only says so. A region of which
+// Policies reads the workload policies that carry our stamp with this cluster's name, or
+// that of one of its trials. One that could be read in part only says so. A region of which
 // anything else could not be read is in unseen, with the reason, and none of its
 // policies are returned.
 func (c *Client) Policies(ctx context.Context, cluster string, regions []string) (policies []mig.Policy, unseen map[string]error) {
@@ -47,7 +47,7 @@ func (c *Client) listPolicies(ctx context.Context, cluster, region string) ([]mi
 	query := url.Values{"filter": {namesOf(cluster)}, "fields": {policyFields}}
 	err := c.readAll(ctx, escaped("regions", region, "resourcePolicies"), query, func(s *stream) error {
 		return eachRow(s, func(m listedPolicy, wrong faulty) error {
-			stamp, ours := stampOf(cluster, m.Description, wrong)
+			stamp, ours := stampOf(cluster, m.Name, m.Description, wrong)
 			if !ours || stamp.Newer() {
 				return nil
 			}

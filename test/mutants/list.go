@@ -25,7 +25,15 @@ var mutants = []mutant{
 	},
 	{
 		"another cluster's groups are taken for ours", "mig/gce/groups.go",
-		"return stamp, ours && stamp.Cluster == cluster", "return stamp, ours", client,
+		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours", client,
+	},
+	{
+		"what a killed trial has left is in no list", "mig/gce/groups.go",
+		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours && stamp.Cluster == cluster", []string{"cmd/slurmflex"},
+	},
+	{
+		"a trial that runs is taken for a killed one", "flex/plan/trials.go",
+		"case !s.isOld(last, trialAge):", "case false:", planner,
 	},
 	{
 		"a settled group that has grown is not read again", "mig/gce/settled.go",

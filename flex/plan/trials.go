@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+)
+
+// trialAge is how long ago a trial must have made its last thing to be taken for one that was
+// killed. A trial makes something new, or ends, more often than that.
+const trialAge = time.Hour
+
+// WithoutTrials takes apart the groups of a cluster and those of its trials.
+func WithoutTrials(cluster string, groups []mig.Group) (ours, trials []mig.Group) {
+	isTrial := func(g mig.Group) bool { return g.Stamp.IsTrialOf(cluster, g.Name) }
+	if !slices.ContainsFunc(groups, isTrial) {
+		return groups, nil
+	}
+	for _, g := range groups {
+		if isTrial(g) {
+			trials = append(trials, g)
+		} else {
+			ours = append(ours, g)
+		}
+	}
+	return ours, trials
+}
+
+// Trial is a group, or a workload policy, that slurmflex trial has made for the cluster.
+type Trial struct {
+	Of
+	NodeSet  string
+	Policy   bool          // a workload policy; otherwise a group
+	Live     []mig.Request // of the group
+	Machines int           // of the group
+	Stays    string        // why it is left alone; empty: the trial was killed
+}
+
+// mayRun is why most are left alone.
+const mayRun = "its trial may still be running"
+
+// String names it.
+func (t Trial) String() string {
+	kind := "group"
+	if t.Policy {
+		kind = "workload policy"
+	}
+	return kind + " " + t.Group.Name + " in " + t.Group.Region
+}
+
+// has says what the group has that costs money, or may soon.
+func (t Trial) has() string {
+	if len(t.Live)+t.Machines == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", with %s and %s", amount(len(t.Live), "live request"), amount(t.Machines, "machine"))
+}
+
+func amount(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
+}
+
+// Told says what it is and what becomes of it.
+func (t Trial) Told() string {
+	if t.Stays != "" {
+		return fmt.Sprintf("%s of a trial is left alone, because %s", t, t.Stays)
+	}
+	return fmt.Sprintf("%s was left by a killed trial%s; slurmflex gc deletes it", t, t.has())
+}
+
+// Trials are what the cluster's trials have made and what could be read, in the order of their names.
+func Trials(cfg *config.Config, snap Snapshot) (trials []Trial) {
+	for _, g := range snap.Trials {
+		if snap.Unseen[g.Region] != nil || !g.Stamp.IsTrialOf(cfg.Cluster, g.Name) {
+			continue
+		}
+		t := Trial{Of: of(&g), NodeSet: g.Stamp.NodeSet, Live: g.Live(), Stays: unreadable(g.Unread)}
+		last := g.Created
+		for _, r := range g.Requests {
+			last = later(last, r.Created)
+		}
+		for _, in := range snap.Instances {
+			if in.GroupID() == g.ID() {
+				t.Machines++
+				t.Stays = cmp.Or(t.Stays, unreadable(in.Unread))
+			}
+		}
+		t.Stays = cmp.Or(t.Stays, snap.keepsTrial(g.Stamp, last))
+		trials = append(trials, t)
+	}
+	for _, p := range snap.Policies {
+		if snap.Unseen[p.Region] == nil && snap.UnseenPolicies[p.Region] == nil && p.Stamp.IsTrialOf(cfg.Cluster, p.Name) {
+			trials = append(trials, Trial{
+				Of: Of{Group: mig.GroupID{Region: p.Region, Name: p.Name}}, NodeSet: p.Stamp.NodeSet, Policy: true,
+				Stays: cmp.Or(unreadable(p.Unread), snap.keepsTrial(p.Stamp, p.Created)),
+			})
+		}
+	}
+	slices.SortFunc(trials, func(a, b Trial) int { return a.Group.Compare(b.Group) })
+	return trials
+}
+
+func unreadable(what string) string {
+	if what == "" {
+		return ""
+	}
+	return "it cannot be read: " + what
+}
+
+// keepsTrial says why what a trial has made is left alone, going by its stamp and by when the
+// trial last made something.
+func (s *Snapshot) keepsTrial(stamp mig.Stamp, last time.Time) string {
+	switch {
+	case stamp.Newer():
+		return "a newer slurmflex created it"
+	case last.IsZero():
+		return "its age is not known"
+	case !s.isOld(last, trialAge):
+		return mayRun
+	}
+	return ""
+}
+
+// Ends are the actions that delete it. A group's machines are deleted with it. A request that
+// Compute is still creating cannot be cancelled: the next pass ends it.
+func (t Trial) Ends() (actions []Action) {
+	const why = "its trial was killed"
+	switch {
+	case t.Stays != "":
+		return nil
+	case t.Policy:
+		return []Action{DeletePolicy{Of: t.Of, Why: why}}
+	}
+	for _, r := range t.Live {
+		if r.State == mig.Creating {
+			return nil
+		}
+		actions = append(actions, CancelRequest{Of: t.Of, Request: r.Name, Why: why})
+	}
+	return append(actions, DeleteGroup{Of: t.Of, Why: why})
+}
+
+// leftByTrials names what killed trials have left.
+func leftByTrials(s *scene) (ps []Problem) {
+	for _, t := range Trials(s.cfg, s.snap) {
+		if t.Stays != mayRun {
+			ps = append(ps, problem("trial-left", t.Group.String(), "%s", t.Told()))
+		}
+	}
+	return ps
+}

@@ -429,8 +429,8 @@ type lateCloud struct {
 	reads int
 }
 
-func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error) {
-	instances, unseen := l.hungCloud.Instances(ctx, cluster, regions)
+func (l *lateCloud) Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error) {
+	instances, unseen := l.hungCloud.Instances(ctx, cluster, regions, zones...)
 	if l.reads++; l.reads == 2 {
 		time.Sleep(time.Second)
 		close(l.let)

@@ -66,7 +66,7 @@ type Owners interface {
 // error with its mig.Cause.
 type Cloud interface {
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
-	Instances(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error)
+	Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error)
 	Template(ctx context.Context, link string) (mig.Template, error)
 	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
 	Foreign(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
@@ -203,13 +203,26 @@ func (r *Reconciler) observeMachines(ctx context.Context, snap *plan.Snapshot) (
 	snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
 	snap.Groups, snap.Trials = plan.WithoutTrials(r.Config.Cluster, snap.Groups)
 	if len(unseenGroups) < len(regions) {
-		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions)
+		snap.Instances, unseenInstances = r.Cloud.Instances(ctx, r.Config.Cluster, regions, zonesOf(r.Config, snap.Groups)...)
 		if len(unseenInstances) < len(regions) {
 			compute = dated{r.Cloud.Date(), time.Now()}
 		}
 		snap.Members = r.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
 	}
 	return unseenGroups, unseenInstances, compute
+}
+
+// zonesOf are the zones in which there may be instances of the cluster: those of its
+// nodesets, and those of the groups that are there. A region with a group whose zones are
+// not known has none, so that it is read as a whole.
+func zonesOf(cfg *config.Config, groups []mig.Group) []string {
+	zones, unclear := cfg.FlexZones(), map[string]bool{}
+	for _, g := range groups {
+		zones = append(zones, g.Zones...)
+		unclear[g.Region] = unclear[g.Region] || len(g.Zones) == 0
+	}
+	slices.Sort(zones)
+	return slices.DeleteFunc(slices.Compact(zones), func(zone string) bool { return unclear[mig.RegionOf(zone)] })
 }
 
 // dated is what Compute's clock said, and when that was by a clock that does not jump.

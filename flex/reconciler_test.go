@@ -193,6 +193,54 @@ func TestACancelledJobsRequestsAreCancelledAndItsNodesGoBack(t *testing.T) {
 	}
 }
 
+// E1: one dead zone may fail the list of all instances as a whole.
+func TestADeadZoneStopsNoOtherRegion(t *testing.T) {
+	for name, switches := range map[string]fakegce.Switches{
+		"partial success":            {},
+		"partial success is refused": {RefusePartialSuccess: true},
+		"a warning about all":        {WarnOfAll: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.running(1, "shared", "alpha-one-0")
+				w.running(2, "shared", "alpha-one-1")
+				before := w.owned()
+				w.slurm.cancel(1) // a machine to delete
+				w.slurm.set("alpha-one-0", "IDLE+CLOUD+POWERED_DOWN")
+
+				w.cloud.SetZoneDead("europe-west4-b", true)
+				w.cloud.ResetCalls()
+				w.slurm.submit(3, "shared", "alpha-one-2") // a group to create
+				w.slurm.submit(4, "train", "alpha-a3-0")
+				stop := w.daemon(nil)
+				time.Sleep(time.Hour)
+				stop()
+				assert.Contains(t, w.owned(), "instance alpha-a3-0 of alpha-a3-job-4: RUNNING")
+				assert.Subset(t, w.owned(), before)
+				for _, c := range w.cloud.Calls() {
+					assert.False(t, c.Verb != http.MethodGet && strings.Contains(c.Path, europe), "%s %s", c.Verb, c.Path)
+				}
+				assert.NotContains(t, strings.Join(w.slurm.updated(), "\n"), "alpha-one-1", "no machine is taken for lost")
+
+				w.cloud.SetZoneDead("europe-west4-b", false)
+				time.Sleep(10 * time.Minute)
+				w.settle()
+				assert.NotContains(t, strings.Join(w.owned(), "\n"), "alpha-one-0")
+				assert.Contains(t, strings.Join(w.owned(), "\n"), "alpha-one-2")
+			}, func(o *fakegce.Options) { o.Switches = switches })
+		})
+	}
+}
+
+// A zone that no nodeset and no group names may have no machines of ours.
+func TestADeadZoneWithoutNodesetsStopsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cloud.SetZoneDead("us-central1-f", true)
+		snap := w.observed()
+		assert.Empty(t, snap.Unseen)
+	})
+}
+
 func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 	unreadable := map[string]fakegce.Fault{
 		"groups":    {Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden},

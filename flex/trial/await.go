@@ -39,7 +39,7 @@ func (t *Trial) read(ctx context.Context) (l look, err error) {
 // listMachines are the trial's machines, as the list of instances shows them.
 func (t *Trial) listMachines(ctx context.Context) ([]mig.Instance, error) {
 	at := t.Now()
-	machines, unseen := t.Cloud.Instances(ctx, t.Spec.Name(), []string{t.Spec.Region})
+	machines, unseen := t.Cloud.Instances(ctx, t.Spec.Name(), []string{t.Spec.Region}, t.Spec.Zones...)
 	if err := unseen[t.Spec.Region]; err != nil {
 		return nil, err
 	}

@@ -188,6 +188,7 @@ var deviations = map[string]deviation{
 			return resp, err
 		}
 	}},
+	"partial lists": {switches: fakegce.Switches{RefusePartialSuccess: true}},
 	"missing group": asking(http.MethodGet, "-none", func(*world, *http.Request, string) (string, *http.Response) {
 		return "", answer(http.StatusForbidden, forbiddenBody)
 	}),

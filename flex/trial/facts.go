@@ -63,6 +63,7 @@ func groupFacts() []Fact {
 			}
 			return sight{text: "within 30s"}
 		}},
+		{"partial lists", Evident, "list instances with returnPartialSuccess", taken, call(func(s *seen) *outcome { return s.partial })},
 		{"missing group", Evident, "read a group that does not exist", refused(mig.CauseNotFound), call(func(s *seen) *outcome { return s.absent })},
 		{"repeated call", Documented, "send a call twice with one requestId", "one operation", func(s *seen) sight {
 			switch o := s.operations; {

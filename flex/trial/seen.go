@@ -15,6 +15,7 @@ type seen struct {
 
 	// Reads that change nothing.
 	template, region, zone, machineType, groups, instances, policies, advice *outcome
+	partial                                                                  *outcome // listing instances with returnPartialSuccess
 
 	// The group.
 	created, createdAgain, groupRead, membersRead *outcome

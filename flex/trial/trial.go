@@ -16,7 +16,8 @@ type Cloud interface {
 	MachineType(ctx context.Context, zone, name string) (mig.MachineType, error)
 	Groups(ctx context.Context, cluster string, regions []string) ([]mig.Group, map[string]error)
 	Policies(ctx context.Context, cluster string, regions []string) ([]mig.Policy, map[string]error)
-	Instances(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error)
+	Instances(ctx context.Context, cluster string, regions []string, zones ...string) ([]mig.Instance, map[string]error)
+	TakesPartialSuccess(ctx context.Context, cluster string) error
 	Group(ctx context.Context, region, name string) (mig.Group, error)
 	Members(ctx context.Context, region, group string) ([]mig.Member, error)
 	CapacityAdvice(ctx context.Context, a mig.AdviceSpec) (mig.Advice, error)
@@ -133,8 +134,11 @@ func (t *Trial) reads(ctx context.Context) {
 		return unseen[t.Spec.Region]
 	})
 	s.instances = t.try(ctx, "list instances", func(ctx context.Context) error {
-		_, unseen := t.Cloud.Instances(ctx, t.Spec.Name(), regions)
+		_, unseen := t.Cloud.Instances(ctx, t.Spec.Name(), regions, t.Spec.Zones...)
 		return unseen[t.Spec.Region]
+	})
+	s.partial = t.try(ctx, "list instances with returnPartialSuccess", func(ctx context.Context) error {
+		return t.Cloud.TakesPartialSuccess(ctx, t.Spec.Name())
 	})
 	s.policies = t.try(ctx, "list policies", func(ctx context.Context) error {
 		_, unseen := t.Cloud.Policies(ctx, t.Spec.Name(), regions)

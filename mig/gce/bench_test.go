@@ -46,5 +46,10 @@ func readPages[T any](b *testing.B, read func(context.Context, string, []string)
 	}
 }
 
-func BenchmarkAPageOfInstances(b *testing.B) { readPages(b, full(b).Instances) }
-func BenchmarkAPageOfGroups(b *testing.B)    { readPages(b, full(b).Groups) }
+func BenchmarkAPageOfInstances(b *testing.B) {
+	c := full(b)
+	readPages(b, func(ctx context.Context, cluster string, regions []string) ([]mig.Instance, map[string]error) {
+		return c.Instances(ctx, cluster, regions)
+	})
+}
+func BenchmarkAPageOfGroups(b *testing.B) { readPages(b, full(b).Groups) }

@@ -51,7 +51,7 @@ func (c *Client) partFaults(ctx context.Context, bulk *computepb.Operation) []fa
 	}
 	parts := make(map[string][]*computepb.Operation) // by scope, such as zones/us-central1-a
 	query := url.Values{"filter": {fmt.Sprintf("operationGroupId = %q", bulk.GetOperationGroupId())}}
-	err := c.readAll(calling(ctx, "globalOperations.aggregatedList"), "aggregated/operations", query, func(s *stream) error {
+	err := c.readAggregated(calling(ctx, "globalOperations.aggregatedList"), "operations", query, func(s *stream) error {
 		return s.members(func(scope string) error {
 			var list computepb.OperationsScopedList
 			if err := understand(s.next(), &list); err != nil {

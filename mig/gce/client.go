@@ -76,6 +76,8 @@ type Client struct {
 	settled settled
 	makers  makers
 	said    rows
+	outages outages
+	log     *zap.Logger
 	date    *atomic.Int64 // Compute's time in its last answer, in epoch seconds; 0: there was none
 
 	groups           *compute.RegionInstanceGroupManagersClient
@@ -111,6 +113,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 		endpoint: endpoint,
 		base:     base,
 		date:     new(atomic.Int64),
+		log:      o.log(),
 	}
 	c.http = &http.Client{Transport: newWire(o, next, c.date), CheckRedirect: noRedirect}
 	if err := c.connect(ctx); err != nil {

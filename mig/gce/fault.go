@@ -53,12 +53,15 @@ func causeOfError(err error, want intent) mig.Cause {
 func textOf(err error) string {
 	var (
 		lost   *lostError
+		zone   *zoneError
 		answer *googleapi.Error
 		sent   *url.Error
 	)
 	switch {
 	case errors.As(err, &lost):
 		return lost.Error()
+	case errors.As(err, &zone):
+		return oneLine(zone.Error())
 	case errors.As(err, &answer):
 		return answerFault(answer).String()
 	case errors.As(err, &sent):
@@ -80,6 +83,15 @@ func (e *textError) Unwrap() error { return e.err }
 type operationError struct{ faults []fault }
 
 func (e *operationError) Error() string { return describe(e.faults) }
+
+// zoneError is the error of a list about one of its zones.
+type zoneError struct {
+	zone string
+	err  error
+}
+
+func (e *zoneError) Error() string { return "zone " + e.zone + ": " + textOf(e.err) }
+func (e *zoneError) Unwrap() error { return e.err }
 
 // lostError is an operation of which nobody knows how it ended.
 type lostError struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -58,28 +57,48 @@ type metadata struct {
 
 func (m listedInstance) name() string { return m.Name }
 
+const aggregatedInstances = "instances.aggregatedList"
+
 // Instances reads the instances of the regions whose names begin with the
 // cluster's and a hyphen, no matter who made them, sorted by name. One that no group
 // made has the stamp of its labels, if that is the cluster's. Those of groups that
 // wait for capacity are left out. One that could be read in part only says so. A
 // region of which anything else could not be read is in unseen, with the reason,
 // and none of its instances are returned.
-func (c *Client) Instances(ctx context.Context, cluster string, regions []string) (instances []mig.Instance, unseen map[string]error) {
-	v := view{cluster: cluster, seen: make(map[string][]sighting), missed: make(map[string]error), said: c.said.instances.begin(cluster)}
-	for _, region := range regions {
-		v.seen[region] = nil
+//
+// zones are all those in which the cluster may have instances. A zone that is not among
+// them, and in which none was seen before, may be unreachable. If the aggregated list
+// fails, these zones are listed one by one. A region without any of them is read as a
+// whole or not at all.
+func (c *Client) Instances(ctx context.Context, cluster string, regions []string, zones ...string) (instances []mig.Instance, unseen map[string]error) {
+	now := time.Now()
+	v := c.viewOf(cluster, regions, zones, now)
+	why := c.outages.apart(now)
+	if len(v.zones) == 0 {
+		why = nil
 	}
-	ctx, now := calling(ctx, "instances.aggregatedList"), time.Now()
-	v.made = func(id machineID) (string, bool) { return c.makers.of(id, now) }
-	fields := instanceFields
-	if v.told = !c.makers.any(); v.told {
-		fields += ",metadata/items"
+	var err error
+	if why == nil {
+		err = c.readTogether(ctx, v)
+		if len(v.zones) > 0 && mayListApart(ctx, err) {
+			c.tellApart(err)
+			why = err
+			v = c.viewOf(cluster, regions, zones, now)
+		}
+		if err == nil || why != nil {
+			c.outages.noteTogether(why, now)
+		}
 	}
-	query := url.Values{"filter": {namesOf(cluster)}, "fields": {aggregated + ",items/*/instances(" + fields + ")"}}
-	err := c.readAll(ctx, "aggregated/instances", query, v.addItems, v.add)
+	if why != nil {
+		err = nil
+		c.readApart(ctx, v, why)
+	}
 	if err == nil {
 		v.said.end()
-		err = c.findMakers(ctx, &v)
+		err = c.findMakers(ctx, v)
+	}
+	if err == nil {
+		c.outages.noteUsed(cluster, v.used(), v.missedZones)
 	}
 	unseen = make(map[string]error)
 	for region, seen := range v.seen {
@@ -98,6 +117,29 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 	return instances, unseen
 }
 
+// viewOf is a view of the regions of which nothing was read yet.
+func (c *Client) viewOf(cluster string, regions, zones []string, now time.Time) *view {
+	v := &view{
+		cluster: cluster, seen: make(map[string][]sighting), zones: make(map[string][]string), missed: make(map[string]error),
+		missedZones: make(map[string]bool), said: c.said.instances.begin(cluster), told: !c.makers.any(),
+	}
+	for _, region := range regions {
+		v.seen[region] = nil
+	}
+	for _, zone := range zones {
+		v.use(zone)
+	}
+	if len(zones) > 0 {
+		for _, zone := range c.outages.usedBy(cluster) {
+			if len(v.zones[mig.RegionOf(zone)]) > 0 {
+				v.use(zone)
+			}
+		}
+	}
+	v.made = func(id machineID) (string, bool) { return c.makers.of(id, now) }
+	return v
+}
+
 // findMakers asks who made the machines of which that is not known. One that is not
 // listed again may be gone: nothing may be done to it before that is known.
 func (c *Client) findMakers(ctx context.Context, v *view) error {
@@ -112,9 +154,14 @@ func (c *Client) findMakers(ctx context.Context, v *view) error {
 	if v.told || len(names) == 0 {
 		return nil
 	}
-	found, err := c.readMakers(ctx, v.cluster, names, v.pages)
-	if err != nil {
-		return err
+	var found map[machineID]trace
+	if v.apart {
+		found = c.findMakersApart(ctx, v)
+	} else {
+		var err error
+		if found, err = c.readMakers(calling(ctx, aggregatedInstances), v.cluster, names, v.pages); err != nil {
+			return err
+		}
 	}
 	for _, seen := range v.seen {
 		for i := range seen {
@@ -139,11 +186,52 @@ const waitsForCapacity = "PENDING"
 type view struct {
 	cluster string                         // whose names count
 	seen    map[string][]sighting          // by region; its keys are the regions asked for
+	zones   map[string][]string            // by region: where the cluster may have instances; none: anywhere
 	missed  map[string]error               // by region: why what was seen is not all
+	apart   bool                           // it was read from the lists of the zones
 	pages   int                            // that the list had so far
 	told    bool                           // the list has the instances' metadata
 	made    func(machineID) (string, bool) // which group made an instance, if that is known
 	said    *saying[*shown]
+
+	missedZones map[string]bool // zones of which what was seen is not all
+}
+
+// fields are those of an instance that are read.
+func (v *view) fields() string {
+	if v.told {
+		return instanceFields + ",metadata/items"
+	}
+	return instanceFields
+}
+
+// use adds a zone in which the cluster may have instances, if its region is asked for.
+func (v *view) use(zone string) {
+	region := mig.RegionOf(zone)
+	if _, asked := v.seen[region]; asked && !slices.Contains(v.zones[region], zone) {
+		v.zones[region] = append(v.zones[region], zone)
+	}
+}
+
+// miss notes why a zone could not be read, and its region with it if the cluster may
+// have instances in the zone.
+func (v *view) miss(region, zone string, err error) {
+	v.missedZones[zone] = true
+	zones := v.zones[region]
+	if len(zones) == 0 || slices.Contains(zones, zone) || zone == region || errors.Is(err, errNameless) {
+		v.missed[region] = err
+	}
+}
+
+// used are the zones that have instances.
+func (v *view) used() map[string]bool {
+	zones := map[string]bool{}
+	for _, seen := range v.seen {
+		for _, s := range seen {
+			zones[s.Zone] = true
+		}
+	}
+	return zones
 }
 
 // shown is what a list says of an instance, by itself. It does not change.
@@ -197,10 +285,11 @@ func (v *view) add(p head) error {
 	v.pages++
 	for _, scope := range p.unreachables {
 		region, ok := regionOfScope(scope)
+		err := fmt.Errorf("incomplete answer: unreachable: %s", scope)
 		if !ok {
-			return fmt.Errorf("incomplete answer: unreachable: %s", scope)
+			return err
 		}
-		v.missed[region] = fmt.Errorf("incomplete answer: unreachable: %s", scope)
+		v.miss(region, path.Base(scope), err)
 	}
 	return nil
 }
@@ -215,8 +304,8 @@ func (v *view) addItems(s *stream) error {
 			}
 			return v.addInstance(region, zone, text)
 		})
-		if missed != nil && v.missed[region] == nil {
-			v.missed[region] = fmt.Errorf("zone %s: %w", zone, missed)
+		if missed != nil {
+			v.miss(region, zone, &zoneError{zone, missed})
 		}
 		return err
 	})

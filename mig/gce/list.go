@@ -15,6 +15,8 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"slurmflex/mig"
 )
 
 const (
@@ -154,16 +156,13 @@ func namesOf(cluster string) string {
 	return `name eq "` + regexp.QuoteMeta(cluster) + `-.*"`
 }
 
-// regionOf is the region of a zone: us-central1 of us-central1-a.
-func regionOf(zone string) string { return zone[:max(0, strings.LastIndex(zone, "-"))] }
-
 // regionOfScope is the region that a scope such as projects/p/zones/z or
 // regions/r lies in, and false if it is neither.
 func regionOfScope(scope string) (string, bool) {
 	kind, name := path.Base(path.Dir(scope)), path.Base(scope)
 	switch kind {
 	case "zones":
-		return regionOf(name), true
+		return mig.RegionOf(name), true
 	case "regions":
 		return name, true
 	}

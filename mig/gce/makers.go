@@ -69,7 +69,7 @@ func (k *makers) any() bool {
 func (k *makers) of(id machineID, now time.Time) (group string, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	m, ok := k.known[regionOf(id.zone)][id]
+	m, ok := k.known[mig.RegionOf(id.zone)][id]
 	return m.group, ok && (m.until.IsZero() || now.Before(m.until))
 }
 
@@ -103,7 +103,10 @@ func (k *makers) note(region string, listed []sighting, ours func(mig.GroupID) b
 
 // makerFields are those of a list of instances that say who made them. What it says
 // of places that it does not reach is not read.
-const makerFields = "kind,nextPageToken,warning(code,message),items/*/instances(name,creationTimestamp,metadata/items)"
+const (
+	makerFields = "kind,nextPageToken,warning(code,message),items/*/instances(" + makerOf + ")"
+	makerOf     = "name,creationTimestamp,metadata/items"
+)
 
 // readMakers reads who made the machines of these names: by name if that takes fewer
 // calls than the whole list, which took pages. What is missing in a zone that could not
@@ -120,7 +123,7 @@ func (c *Client) readMakers(ctx context.Context, cluster string, names []string,
 	found := map[machineID]trace{}
 	for _, filter := range filters {
 		query := url.Values{"filter": {filter}, "fields": {makerFields}}
-		err := c.readAll(ctx, "aggregated/instances", query, func(s *stream) error {
+		err := c.readAggregated(ctx, "instances", query, func(s *stream) error {
 			return eachZone(s, func(region, zone string) error {
 				_, err := readZone(s, func(text []byte) error {
 					m, wrong, err := readRow[listedInstance](text)

@@ -53,6 +53,7 @@ var permissions = map[string][]string{
 	"regionInstanceGroupManagerResizeRequests.delete": {"compute.instanceGroupManagers.update"}, // K
 
 	"instances.aggregatedList":   {"compute.instances.list"},   // K
+	"instances.list":             {"compute.instances.list"},   // K
 	"instances.bulkInsert":       creatingInstances,            // as above
 	"regionInstances.bulkInsert": creatingInstances,            // as above
 	"instances.delete":           {"compute.instances.delete"}, // K
@@ -83,7 +84,16 @@ var uses = map[string]func(t *testing.T, w world){
 		_, err := w.Client.Group(t.Context(), region, "alpha-x")
 		require.NoError(t, err)
 	},
-	"Instances": func(t *testing.T, w world) { w.seen(t) },
+	"Instances": func(t *testing.T, w world) {
+		w.seen(t)
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "instances.aggregatedList", Status: 503}))
+		_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
+		require.Empty(t, unseen)
+	},
+	"TakesPartialSuccess": func(t *testing.T, w world) {
+		w.cloud.SetZoneDead("us-central1-c", true)
+		require.NoError(t, w.TakesPartialSuccess(t.Context(), "alpha"))
+	},
 	"Foreign": func(t *testing.T, w world) {
 		_, unseen := w.Foreign(t.Context(), "alpha", []string{region})
 		require.Empty(t, unseen)

@@ -41,6 +41,13 @@ func calling(ctx context.Context, method string) context.Context {
 	return context.WithValue(ctx, methodKey{}, method)
 }
 
+// onceKey is the key of a context's value: the call is not tried again.
+type onceKey struct{}
+
+func tryingOnce(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onceKey{}, true)
+}
+
 func methodOf(ctx context.Context) string {
 	if m, ok := ctx.Value(methodKey{}).(string); ok {
 		return m
@@ -90,7 +97,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp, err := w.attempt(req)
 		pause, again := w.nextPause(n, resp, err)
-		if !again || ctx.Err() != nil || !sleep(ctx, pause) {
+		if !again || ctx.Value(onceKey{}) != nil || ctx.Err() != nil || !sleep(ctx, pause) {
 			if err != nil && n > 1 {
 				err = fmt.Errorf("%w (after %d attempts)", err, n)
 			}

@@ -145,6 +145,7 @@ var apiKinds = []struct {
 	{http.MethodPost, regexp.MustCompile(`/cancel$`), "cancel request"},
 	{http.MethodDelete, regexp.MustCompile(`/resizeRequests/[^/]+$`), "delete request"},
 	{http.MethodGet, regexp.MustCompile(`^aggregated/instances$`), "list instances"},
+	{http.MethodGet, regexp.MustCompile(`^zones/[^/]+/instances$`), "list instances"},
 	{http.MethodPost, regexp.MustCompile(`/bulkInsert$`), "insert instances"},
 	{http.MethodDelete, regexp.MustCompile(`/instances/[^/]+$`), "delete instance"},
 	{http.MethodGet, regexp.MustCompile(`/resourcePolicies$`), "list policies"},

@@ -106,6 +106,7 @@ func newSetup(d dice) setup {
 			ForgetRefused: d.oneIn(3, "forget"), ZonalOperationTypes: d.oneIn(3, "zonal types"),
 			NoClientOperationID: d.oneIn(3, "client id"), NoStaging: d.oneIn(3, "staging"),
 			NameConflictFails: d.oneIn(3, "name conflict"), NoActionOnceCreated: d.oneIn(3, "no action"),
+			RefusePartialSuccess: d.oneIn(3, "refuse partial"), PartialUnasked: d.oneIn(3, "partial unasked"), WarnOfAll: d.oneIn(3, "warn of all"),
 		},
 	}
 	s.slurm = fakeslurm.Options{

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -70,6 +71,22 @@ func lag(method string, behind, lasts time.Duration) event {
 func unreachable(method, place string, lasts time.Duration) event {
 	return happening{fmt.Sprintf("%s is out of reach of %s, for %v", place, method, lasts), func(w *world, no int) {
 		w.arm(no, lasts, fakegce.Fault{Method: method, Unreachable: []string{place}})
+	}}
+}
+
+// failing is an aggregated list that fails as a whole, for a while.
+func failing(method string, status int, lasts time.Duration) event {
+	return happening{fmt.Sprintf("%s fails with %d, for %v", method, status, lasts), func(w *world, no int) {
+		w.arm(no, lasts, fakegce.Fault{Method: method, Status: status})
+	}}
+}
+
+// deadZone is a zone that answers no call, for a while.
+func deadZone(zone string, lasts time.Duration) event {
+	return happening{fmt.Sprintf("zone %s is dead, for %v", zone, lasts), func(w *world, no int) {
+		w.cloud.SetZoneDead(zone, true)
+		w.arm(no, lasts, fakegce.Fault{Method: "instances.list", Object: "zones/" + zone + "/", Status: http.StatusServiceUnavailable})
+		w.holds("dead "+zone, no, lasts, func() { w.cloud.SetZoneDead(zone, false) })
 	}}
 }
 

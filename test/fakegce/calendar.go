@@ -192,7 +192,7 @@ func (s *Server) reservableIn(zone string, want calendar) (status, details strin
 	case want.count > most:
 		return "CONDITIONS_NOT_MET", fmt.Sprintf("A reservation has at most %d machines of this type.", most)
 	}
-	if free := s.free(stock{zone, m.name, "RESERVATION_BOUND"}); s.closed[zone] || free >= 0 && int64(free) < want.count {
+	if free := s.free(stock{zone, m.name, "RESERVATION_BOUND"}); s.closed[zone] || s.dead[zone] || free >= 0 && int64(free) < want.count {
 		return "NO_CAPACITY", "There is no capacity in the requested time window."
 	}
 	return "RECOMMENDED", ""

@@ -103,6 +103,7 @@ func (s *Server) commandZone(body []byte) (any, error) {
 	z := struct {
 		Zone string `json:"zone"`
 		Up   *bool  `json:"up"`
+		Dead *bool  `json:"dead"`
 	}{}
 	if err := readCommand(body, &z); err != nil {
 		return nil, err
@@ -110,10 +111,15 @@ func (s *Server) commandZone(body []byte) (any, error) {
 	if !slices.Contains(s.opts.Zones, z.Zone) {
 		return nil, fmt.Errorf("set zone: there is no zone %q", z.Zone)
 	}
-	if z.Up == nil {
-		return nil, fmt.Errorf(`set zone %s: no "up"; false is DOWN`, z.Zone)
+	if z.Up == nil && z.Dead == nil {
+		return nil, fmt.Errorf(`set zone %s: no "up" and no "dead"; "up": false is DOWN`, z.Zone)
 	}
-	s.SetZoneUp(z.Zone, *z.Up)
+	if z.Up != nil {
+		s.SetZoneUp(z.Zone, *z.Up)
+	}
+	if z.Dead != nil {
+		s.SetZoneDead(z.Zone, *z.Dead)
+	}
 	return done{true}, nil
 }
 

@@ -140,7 +140,7 @@ func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
 	const here = `"unreachables":["https://www.googleapis.com/compute/v1/projects/demo/`
 	for path, unreachables := range map[string]string{
 		groupList: "", pathM + "/resizeRequests": here + `regions/us-central1"]`, "zones/us-central1-a/instances": "",
-		"aggregated/instances": here + `zones/us-central1-a"`,
+		"aggregated/instances?returnPartialSuccess=true": here + `zones/us-central1-a"`,
 	} {
 		_, body := w.ask(http.MethodGet, path, "")
 		assert.Contains(t, body, `"code":"UNREACHABLE"`, path)
@@ -150,8 +150,40 @@ func TestAListOfAnUnreachablePlaceSaysSoInsteadOfBeingEmpty(t *testing.T) {
 	}
 	_, body := w.ask(http.MethodGet, "regions/europe-west4/instanceGroupManagers", "")
 	assert.NotContains(t, body, "warning")
-	_, body = w.ask(http.MethodGet, "aggregated/instances", "")
+	_, body = w.ask(http.MethodGet, "aggregated/instances?returnPartialSuccess=true", "")
 	assert.Regexp(t, `"zones/europe-west4-a":\{"warning":\{"code":"NO_RESULTS_ON_PAGE"`, body)
+}
+
+func TestADeadZoneFailsItsListsAndAggregatedLists(t *testing.T) {
+	const all, partial = "aggregated/instances", "aggregated/instances?returnPartialSuccess=true"
+	for name, c := range map[string]struct {
+		switches Switches
+		want     map[string]int // statuses
+		warns    bool           // of the whole list
+	}{
+		"by default": {want: map[string]int{all: 503, partial: 200}},
+		"refused":    {Switches{RefusePartialSuccess: true}, map[string]int{all: 503, partial: 400}, false},
+		"unasked":    {Switches{PartialUnasked: true}, map[string]int{all: 200, partial: 200}, false},
+		"warned":     {Switches{WarnOfAll: true}, map[string]int{all: 503, partial: 200}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := granted(t, switched(c.switches), "n0")
+			w.SetZoneDead("us-central1-b", true)
+			c.want["zones/us-central1-b/instances"], c.want["zones/us-central1-a/instances"] = 503, 200
+			c.want["zones/us-central1-b"], c.want[groupList] = 200, 200
+			for path, want := range c.want {
+				status, body := w.ask(http.MethodGet, path, "")
+				assert.Equal(t, want, status, path)
+				if status == http.StatusOK && strings.HasPrefix(path, all) {
+					assert.Contains(t, body, `zones/us-central1-b"]`)
+					assert.Equal(t, c.warns, strings.Contains(body, wholeList))
+				}
+			}
+			w.SetZoneDead("us-central1-b", false)
+			status, _ := w.ask(http.MethodGet, all, "")
+			assert.Equal(t, http.StatusOK, status)
+		})
+	}
 }
 
 func TestADelayedCallActsWhenTheDelayIsOverAndEndsWithItsContext(t *testing.T) {

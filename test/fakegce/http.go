@@ -185,6 +185,10 @@ func (s *Server) act(c *call) (answer reply) {
 			answer = refuse(err)
 			return
 		}
+		if err := s.buried(c); err != nil {
+			answer = refuse(err)
+			return
+		}
 		if op := s.repeat(c); op != nil {
 			answer = encode(op.body())
 			return

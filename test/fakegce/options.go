@@ -92,6 +92,15 @@ type Switches struct {
 	// AdviceForSpotOnly: advice.capacity refuses every provisioning model but SPOT,
 	// the only one that its documentation speaks of.
 	AdviceForSpotOnly bool `json:"adviceForSpotOnly,omitempty"`
+	// RefusePartialSuccess: v1 refuses the parameter returnPartialSuccess as unknown,
+	// because its discovery document lacks it. The REST reference of v1 recommends it.
+	RefusePartialSuccess bool `json:"refusePartialSuccess,omitempty"`
+	// PartialUnasked: an aggregated list names the places that it does not reach even if
+	// the call lacks returnPartialSuccess, instead of failing as a whole.
+	PartialUnasked bool `json:"partialUnasked,omitempty"`
+	// WarnOfAll: an aggregated list that does not reach a place carries a warning about
+	// the whole list too.
+	WarnOfAll bool `json:"warnOfAll,omitempty"`
 	// SnakeCase: the names of a body's fields may be in snake_case too.
 	SnakeCase bool `json:"snakeCase,omitempty"`
 	// RequestsPerGroup is how many active requests a group may have; 0 is no

@@ -53,7 +53,7 @@ func (p page) bodies(f Fault) []any {
 // list answers a list method. example is a value of the items' type. Of a place
 // that is not reached there are no items, and a warning.
 func (s *Server) list(c *call, kind string, all []resource, example any) (any, error) {
-	lost := slices.ContainsFunc(c.fault.Unreachable, unreachable(c.at))
+	lost := s.unreached(c, c.at)
 	if lost {
 		all = nil
 	}
@@ -76,10 +76,15 @@ func (s *Server) list(c *call, kind string, all []resource, example any) (any, e
 }
 
 // aggregate answers an aggregatedList method: every place of the kinds where
-// such resources are, with its results or a warning that it has none.
+// such resources are, with its results or a warning that it has none. A place that is not
+// reached fails the list, unless the call asks for partial success.
 func (s *Server) aggregate(c *call, collection string, all []resource, example any) (any, error) {
-	lost := func(r resource) bool { return slices.ContainsFunc(c.fault.Unreachable, unreachable(r.about().at)) }
-	p, err := s.page(c, slices.DeleteFunc(all, lost), example)
+	scopes := s.scopes(collection, c.query.Get("includeAllScopes") == "true")
+	lost := slices.ContainsFunc(scopes, func(at location) bool { return s.unreached(c, at) })
+	if lost && c.query.Get(partialSuccess) != "true" && !s.opts.Switches.PartialUnasked {
+		return nil, backendError()
+	}
+	p, err := s.page(c, slices.DeleteFunc(all, func(r resource) bool { return s.unreached(c, r.about().at) }), example)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +96,9 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 	if code := c.fault.Warning; code != "" {
 		answer.Warning = warning(code, wholeList, c.path)
 	}
+	if lost && s.opts.Switches.WarnOfAll {
+		answer.Warning = warning("UNREACHABLE", wholeList, c.path)
+	}
 	found := make(map[location][]any)
 	for _, r := range p.results {
 		at := location{zone: r.about().at.zone}
@@ -99,10 +107,10 @@ func (s *Server) aggregate(c *call, collection string, all []resource, example a
 		}
 		found[at] = append(found[at], c.fault.bodyOf(r))
 	}
-	for _, at := range s.scopes(collection, c.query.Get("includeAllScopes") == "true") {
+	for _, at := range scopes {
 		scope := at.String()
 		switch {
-		case slices.ContainsFunc(c.fault.Unreachable, unreachable(at)):
+		case s.unreached(c, at):
 			answer.Items[scope] = map[string]any{"warning": notReached(scope)}
 			answer.Unreachables = append(answer.Unreachables, s.placeLink(at))
 		case found[at] != nil:

@@ -35,6 +35,7 @@ type Server struct {
 	running    map[string]int  // operations, by region
 	withdrawn  map[spot]bool   // machine types that a zone does not have
 	closed     map[string]bool // zones that are DOWN
+	dead       map[string]bool // zones that do not answer
 	faults     []*armedFault
 	journal    journal
 	minute     minute
@@ -60,6 +61,7 @@ func New(opts Options) *Server {
 		running:   make(map[string]int),
 		withdrawn: make(map[spot]bool),
 		closed:    make(map[string]bool),
+		dead:      make(map[string]bool),
 		journal:   journal{counts: make(map[string]int)},
 	}
 	s.now = s.clock.Now()

@@ -20,6 +20,14 @@ var mutants = []mutant{
 		`if w == nil || w.Code == "NO_RESULTS_ON_PAGE" {`, "if true {", client,
 	},
 	{
+		"an aggregated list that fails makes every region unread", "mig/gce/aggregated.go",
+		"	if err == nil || ctx.Err() != nil {\n		return false", "	if true {\n		return false", client,
+	},
+	{
+		"a dead zone is taken for empty", "mig/gce/instances.go",
+		"	v.missedZones[zone] = true\n", "	return\n", client,
+	},
+	{
 		"an operation that failed is taken for done", "mig/gce/operation.go",
 		"if faults := operationFaults(op); len(faults) > 0 {", "if faults := operationFaults(op); len(faults) > 1000 {", client,
 	},

@@ -46,6 +46,7 @@ Inspect and change its state under /fake/:
        ("" means every zone or type; -1 is no limit; with "model":"SPOT", STANDARD, FLEX_START or
         RESERVATION_BOUND it is of these alone)
   curl ADDRESS/fake/zones -d '{"zone":"us-central1-a","up":false}'    the zone is DOWN: it gives nothing
+  curl ADDRESS/fake/zones -d '{"zone":"us-central1-a","dead":true}'   the zone is dead: calls about it and lists of it fail
   curl ADDRESS/fake/withdraw -d '{"zone":"us-central1-a","machineType":"a3-highgpu-8g"}'
        (the zone does not have the type any more)
   curl ADDRESS/fake/reservations -d '{"name":"r","zone":"us-central1-a","machineType":"a3-highgpu-8g","count":2}'

@@ -118,6 +118,7 @@ type Reconciler struct {
 	failures  failures
 	problems  problems
 	regions   regions
+	asked     map[string]plan.Asked // of the last plan; see plan.Snapshot
 
 	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
 }
@@ -142,7 +143,7 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
 func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Stockouts: r.stockouts.matter(r.Now())}
+	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Stockouts: r.stockouts.matter(r.Now()), Asked: r.asked}
 	if r.started.IsZero() {
 		r.started = snap.Begun
 	}
@@ -349,6 +350,7 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, p
 		return plan.Snapshot{}, plan.Plan{}, err
 	}
 	p := plan.Compute(r.Config, snap)
+	r.asked = p.Asked
 	if r.Adopt {
 		cloud, over := inTime(ctx)
 		defer over()

@@ -97,7 +97,8 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	in("also if it was refused there before", spotWaits(4*time.Minute, arrived, refused("alpha-fix-job-7", mig.CauseCapacity, 2*time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
-	in("or when nobody has answered for a minute", spotWaits(2*time.Minute, whole),
+	unanswered := refused("alpha-fix-job-7", mig.CauseUnavailable, time.Second, 0)
+	in("or when nobody has answered for a minute", spotWaits(2*time.Minute, whole, unanswered, askedFor("alpha-fix-job-7", 2*time.Minute)),
 		"return alpha-fix-0 to Slurm and requeue job 7: no machines for 1 × fix-machine in partition spot in 2m; the job moves to train,eu")
 	in("nor while a machine is being made", spotWaits(10*time.Second, whole, none, func(s *setting) { s.Inserted = map[string]bool{"alpha-fix-0": true} }))
 }

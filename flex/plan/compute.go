@@ -23,6 +23,10 @@ type Plan struct {
 	// Losses are the nodes whose machine is gone while a job has them.
 	Losses []Loss
 
+	// Asked is for how long a request of each job that waits was live or refused. The next
+	// pass is to have it in its snapshot.
+	Asked map[string]Asked
+
 	// Unseen is how many regions could not be read.
 	Unseen int
 }
@@ -52,6 +56,6 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 	}
 	d.notify(w, verdicts)
 	d.report(problemsOfMachines(s, d.plan.Losses))
-	d.plan.Waits = waitsOf(w, verdicts)
+	d.plan.Waits, d.plan.Asked = waitsOf(w, verdicts), askedOf(w)
 	return d.plan
 }

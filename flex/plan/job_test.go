@@ -149,7 +149,7 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour),
-				groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told))
+				groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Second)), told(7, c.told), askedFor("alpha-a3-job-7", time.Hour))
 			if s.Requeues[7] = c.requeues; c.unread {
 				delete(s.Requeues, 7)
 			}
@@ -185,8 +185,7 @@ func TestOfAJobWithSeveralRefusedRequestsTheOwnerIsWarnedBeforeAnyNodeGoes(t *te
 }
 
 func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
-	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, accepted("alpha-a3-0")))
-	s.Jobs[0].Start = noon.Add(-time.Hour)
+	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour))
 	ends := func(then string) time.Time {
 		p := Compute(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s)
 		require.Len(t, p.Waits, 1)
@@ -282,7 +281,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 				s.Jobs[0].Start, s.Jobs[0].Priority = noon.Add(-130*time.Minute), 9
 				s.Told = map[uint32]string{8: comment}
 				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, At: noon.Add(-time.Second), Times: 1}
-			})
+			}, askedFor("alpha-a3-job-7", 130*time.Minute))
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)

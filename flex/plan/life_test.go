@@ -210,16 +210,12 @@ func TestAWaitForCapacity(t *testing.T) {
 		waiting(ago, commented("alpha-a3-[0-1]", comment), told(7, strings.Replace(waited, "2h10m", "1h00m", 1)), func(s *setting) {
 			s.Jobs[0].Start = noon.Add(-time.Hour) // the request was another job's before
 		}))
-	situations(t, with(t, "provision_timeout: 600"))("ends there also where nothing is asked for yet, or on the legacy path",
+	situations(t, with(t, "provision_timeout: 600"))("ends there also where refusals leave no record",
 		seen(awaits(7, "alpha-a3-0"), func(s *setting) {
 			s.Jobs[0].Start = noon.Add(-10 * time.Minute)
 			s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
-		}),
+		}, askedFor("alpha-a3-job-7", 10*time.Minute)),
 		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none")
-	situations(t, with(t, "provision_timeout: 600"))("counts on the legacy path from before the daemon's start, as the node says",
-		seen(awaits(7, "alpha-a3-0"), commented("alpha-a3-0", "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:50:00Z, armed 2026-11-21T11:50:00Z"),
-			func(s *setting) { s.Jobs[0].Start, s.Started = noon.Add(-10*time.Minute), noon.Add(-time.Minute) }),
-		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00)")
 	situations(t, with(t, "provision_timeout: 7200"))("not when machines are coming", waiting(ago,
 		commented("alpha-a3-[0-1]", comment), told(7, waited), vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 }

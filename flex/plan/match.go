@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"time"
-
 	"slurmflex/mig"
 )
 
@@ -15,12 +13,11 @@ type wanted struct {
 	groupOf map[mig.GroupID]bool // the groups of the cohorts
 	settled []settled            // every live request
 
-	incomplete map[uint32]bool      // the heterogeneous jobs of which a component that is not the first waits for a machine
-	turns      map[uint32]time.Time // by heterogeneous job: when the last machine of those components was made
-	salvages   map[uint32]*salvage  // jobs that have lost machines, and for which the others are held
-	short      map[uint32]bool      // jobs for which they are not, because of their time limits
-	moves      map[uint32]*move     // jobs that are to have kept machines
-	torn       map[*cohort]string   // gangs that have waited too long for their other nodes, and how they stand
+	incomplete map[uint32]bool     // the heterogeneous jobs of which a component that is not the first waits for a machine
+	salvages   map[uint32]*salvage // jobs that have lost machines, and for which the others are held
+	short      map[uint32]bool     // jobs for which they are not, because of their time limits
+	moves      map[uint32]*move    // jobs that are to have kept machines
+	torn       map[*cohort]string  // gangs that have waited too long for their other nodes, and how they stand
 }
 
 // match puts every rising node that somebody wants into its cohort, and gives each
@@ -28,7 +25,7 @@ type wanted struct {
 func match(s *scene) *wanted {
 	w := &wanted{
 		scene: s, of: make([]*cohort, len(s.members)), groupOf: map[mig.GroupID]bool{},
-		incomplete: map[uint32]bool{}, turns: map[uint32]time.Time{},
+		incomplete: map[uint32]bool{},
 	}
 	w.salvages, w.short = w.plannedSalvages()
 	w.gather()
@@ -36,6 +33,10 @@ func match(s *scene) *wanted {
 	w.settleRequests()
 	for _, c := range w.cohorts {
 		c.missing, c.first = w.missing(c)
+	}
+	w.refreshOldest()
+	for _, c := range w.cohorts {
+		c.asked = w.askedFor(c)
 	}
 	w.moves = w.plannedMoves()
 	w.torn = w.tornGangs()

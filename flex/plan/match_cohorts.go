@@ -29,6 +29,7 @@ type cohort struct {
 
 	missing []string // nodes that neither have an instance nor are requested
 	first   []string // what has to come before anything is requested
+	asked   Asked    // how long a request of its own was live or refused
 }
 
 // id names the cohort's group.

@@ -37,12 +37,12 @@ func (w *wanted) settleRequests() {
 	for _, r := range short {
 		w.settled = append(w.settled, settled{r, w.misfit(r)})
 	}
-	w.refreshOldest()
 }
 
 // refreshOldest has the request that has waited longest, and for longer than its
 // nodeset's refresh_after, replaced by another: one in a pass, so that a queue of them
-// does not lose all its places at Google at once. One that creates machines stays.
+// does not lose all its places at Google at once. A request that creates machines stays, and
+// so does a request whose successor could not be made now.
 func (w *wanted) refreshOldest() {
 	var oldest *cohort
 	for _, c := range w.cohorts {
@@ -51,7 +51,7 @@ func (w *wanted) refreshOldest() {
 			w.anyPresent(c.live.request.Instances) || w.isMoving(c.live.group.Stamp.Job) || c.live.group.Stamp.Array != 0 && w.movingTasks(c.live.group.Stamp.Array) > 0 {
 			continue
 		}
-		if oldest == nil || c.live.request.Created.Before(oldest.live.request.Created) {
+		if (oldest == nil || c.live.request.Created.Before(oldest.live.request.Created)) && w.mayAsk(c) == barsNothing {
 			oldest = c
 		}
 	}
@@ -68,6 +68,7 @@ func (w *wanted) refreshOldest() {
 	for _, c := range w.cohorts { // tasks may share it
 		if c.live != nil && c.live.request == old {
 			c.live = nil
+			c.missing, c.first = w.missing(c)
 		}
 	}
 }

@@ -83,6 +83,7 @@ var rules = map[string]rule{
 	"moves jobs only within its list":  movesWithinItsList,
 	"spares what is held for a gang":   sparesWhatIsHeld,
 	"rests no longer than it may":      restsNoLongerThanItMay,
+	"ends only what was asked for":     endsOnlyWhatWasAsked,
 }
 
 // broken names all rules that a plan breaks, and how.

@@ -156,7 +156,7 @@ func emptyWorld(cfg *config.Config) *world {
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: plan.Snapshot{
 			Now: noon, Told: map[uint32]string{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
-			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{},
+			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{}, Limits: map[uint32]plan.JobLimits{},
 			Missed: map[string]bool{}, Members: map[mig.GroupID]plan.Members{}, Stockouts: map[string]plan.Stockout{},
 		},
 	}
@@ -248,7 +248,7 @@ func drawConfig(t *rapid.T) *config.Config {
 		set.Flex.LeaseEndWarning = pick(t, "lease_end_warning", 0, 10*time.Minute)
 		set.Flex.KeepIdle = pick(t, "keep_idle", 0, 30*time.Minute)
 		set.Flex.RenewBefore = pick(t, "renew_before", 0, 10*time.Minute)
-		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, time.Hour)
+		set.Flex.ProvisionTimeout = pick(t, "provision_timeout", 0, 15*time.Minute, time.Hour)
 		set.Flex.OnProvisionTimeout = pick(t, "on_provision_timeout", config.Requeue, config.Hold, config.Cancel)
 		set.Flex.FallbackAfter = pick(t, "fallback_after", 0, 15*time.Minute)
 		set.Flex.RefreshAfter = pick(t, "refresh_after", 0, time.Hour)
@@ -328,6 +328,7 @@ func (w *world) drawMemory(t *rapid.T) {
 				memo.Warning(noon.Add(-5*time.Second), "all is lost"), memo.Warning(noon.Add(-time.Hour), "all is lost"))
 		}
 	}
+	w.drawAsked(t)
 	w.drawChains(t)
 	w.drawRests(t)
 	for i := range upTo(t, "reservations", 2) {

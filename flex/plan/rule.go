@@ -46,27 +46,37 @@ const (
 type rule struct {
 	name  string
 	judge func(w *wanted, c *cohort) verdict
+	bar   bar
 }
+
+// bar says what a rule's verdict means for a request; see mayAsk.
+type bar uint8
+
+const (
+	barsNothing bar = iota
+	refuses         // Compute refused it, or would: the clocks run
+	obstructs       // the request waits for something else: the clocks stand still
+)
 
 // rules are asked in this order; the first that does more than note something decides.
 // Where all are silent, the nodes are requested.
 var rules = []rule{
-	{"kept machines", movesToKept},
-	{"boot_timeout", bootLate},
-	{"provision_timeout", waitedTooLong},
-	{"fallback_after", fallsBack},
-	{"gang_timeout", gangTorn},
-	{"lease too short", leaseTooShort},
-	{"region unread", regionUnread},
-	{"record unread", recordUnread},
-	{"name taken by an instance", nameTaken},
-	{"nothing missing", nothingMissing},
-	{"request under way", beingRequested},
-	{"nodeset blocked", nodesetBlocked},
-	{"template", badTemplate},
-	{"placement", cannotPlace},
-	{"back-off", backOff},
-	{"other components first", componentsFirst},
+	{"kept machines", movesToKept, barsNothing},
+	{"boot_timeout", bootLate, barsNothing},
+	{"provision_timeout", waitedTooLong, barsNothing},
+	{"fallback_after", fallsBack, barsNothing},
+	{"gang_timeout", gangTorn, barsNothing},
+	{"lease too short", leaseTooShort, obstructs},
+	{"region unread", regionUnread, obstructs},
+	{"record unread", recordUnread, obstructs},
+	{"name taken by an instance", nameTaken, refuses},
+	{"nothing missing", nothingMissing, barsNothing},
+	{"request under way", beingRequested, barsNothing},
+	{"nodeset blocked", nodesetBlocked, obstructs},
+	{"template", badTemplate, obstructs},
+	{"placement", cannotPlace, obstructs},
+	{"back-off", backOff, refuses},
+	{"other components first", componentsFirst, obstructs},
 }
 
 // judge gives each cohort its verdict: what the first rule says that decides, and what

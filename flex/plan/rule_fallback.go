@@ -11,14 +11,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// fallbackAt is when a cohort's job leaves its partition for others of its own list: after
-// fallback_after, or when capacity that comes at once was refused. It is zero if it has no
-// such list, or fallback_after is off. What was before its last move is over, whatever
-// Slurm's clock says. Its list begins again no sooner than a refusal is tried again: a hook
-// remembers no earlier one.
+// fallbackAt is when a cohort's job leaves its partition for others of its own list: when
+// requests for it were live or refused for fallback_after, or when capacity that comes at once
+// was refused. It is zero if it has no such list, fallback_after is off, or nothing is
+// requested. What was before its last move is over, whatever Slurm's clock says. Its list begins
+// again no sooner than a refusal is tried again: a hook remembers no earlier one.
 func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
-	since := w.lacksSince(c)
-	if since.IsZero() || !w.mayLeave(c) {
+	if !w.mayLeave(c) {
 		return time.Time{}
 	}
 	moved := w.snap.Chains[c.job.ID].Moved.At
@@ -27,6 +26,10 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 			return later(refused, moved.Add(firstRetry))
 		}
 		return refused
+	}
+	since := w.lacksSince(c)
+	if since.IsZero() {
+		return time.Time{}
 	}
 	return later(since, moved).Add(c.set.Flex.FallbackAfter)
 }
@@ -75,7 +78,7 @@ func fallsBack(w *wanted, c *cohort) verdict {
 	if at.IsZero() || !w.isOld(at, 0) || len(w.takeable(c.job, false)) < len(c.job.Nodes) {
 		return verdict{}
 	}
-	why, fault := w.leavesFor(c, w.snap.Now.Sub(w.lacksSince(c)))
+	why, fault := w.leavesFor(c, c.asked.For)
 	return w.moveOn(c, fault, "fallback", why)
 }
 
@@ -106,7 +109,7 @@ func (w *wanted) moveOn(c *cohort, fault bool, key, reason string) verdict {
 		on = ""
 	}
 	chain.Leaving = memo.Move{From: c.job.Partition, To: to}
-	if since := w.lacksSince(c); !since.IsZero() {
+	if since := waitsSince(c); !since.IsZero() {
 		chain.Leaving.Waited = max(0, w.snap.Now.Sub(since))
 	}
 	v := w.giveUp(c, Requeue, false, key, reason+on)
@@ -126,13 +129,11 @@ func (w *wanted) leavesFor(c *cohort, waited time.Duration) (text string, fault 
 	_, cause, message, _ := w.failures(c, nil)
 	switch {
 	case !c.set.Flex.Capacity.AtOnce():
-		return fmt.Sprintf("no capacity %s in %s (%s %s)", machines, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter)), false
+		return fmt.Sprintf("%s %s in %s (%s %s)", w.lacked(c), machines, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter)), false
 	case w.refusedAt(c).IsZero():
 		return fmt.Sprintf("no machines %s in %s", machines, roughly(waited)), false
-	case cause == mig.CauseCapacity, cause == mig.CauseQuota:
-		return fmt.Sprintf("no capacity %s: %s", machines, message), false
 	}
-	return fmt.Sprintf("no machines %s: %s", machines, message), true
+	return fmt.Sprintf("%s %s: %s", w.lacked(c), machines, message), cause != mig.CauseCapacity && cause != mig.CauseQuota
 }
 
 // staysText says why a job does not leave its partition though fallback_after is over;

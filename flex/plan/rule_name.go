@@ -20,20 +20,27 @@ func nameTaken(w *wanted, c *cohort) verdict {
 // cohort's nodes; empty if there is none. Nothing is requested while it is there:
 // it is not ours to delete, and may yet register with Slurm.
 func (s *scene) stranger(c *cohort) string {
+	in, found := s.firstStranger(c)
+	what := "slurmflex did not create it"
+	switch {
+	case !found:
+		return ""
+	case s.isNewers(in):
+		return fmt.Sprintf("instance %s in %s is left alone because a newer slurmflex created it; run that version, or delete the instance", in.Name, in.Zone)
+	case strings.HasPrefix(in.Group, s.cfg.Cluster+"-"):
+		what = "its group " + in.Group + " is not listed as one of this cluster"
+	}
+	return fmt.Sprintf("instance %s in %s has the name of a node that waits, and %s; unless it joins Slurm by itself, delete it", in.Name, in.Zone, what)
+}
+
+// firstStranger is the first of these instances; see stranger.
+func (s *scene) firstStranger(c *cohort) (in machine, found bool) {
 	for _, name := range c.nodes {
 		for _, in := range s.instances[name] {
-			if s.ours(in) || s.mayShow[name] || slices.ContainsFunc(s.requests[name], func(r ref) bool { return s.isNew(in, r) }) {
-				continue
+			if !s.ours(in) && !s.mayShow[name] && !slices.ContainsFunc(s.requests[name], func(r ref) bool { return s.isNew(in, r) }) {
+				return in, true
 			}
-			what := "slurmflex did not create it"
-			switch {
-			case s.isNewers(in):
-				return fmt.Sprintf("instance %s in %s is left alone because a newer slurmflex created it; run that version, or delete the instance", name, in.Zone)
-			case strings.HasPrefix(in.Group, s.cfg.Cluster+"-"):
-				what = "its group " + in.Group + " is not listed as one of this cluster"
-			}
-			return fmt.Sprintf("instance %s in %s has the name of a node that waits, and %s; unless it joins Slurm by itself, delete it", name, in.Zone, what)
 		}
 	}
-	return ""
+	return machine{}, false
 }

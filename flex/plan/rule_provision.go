@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"slurmflex/mig"
 )
 
 // Limiter is what ends a wait, as those know it who have set it.
@@ -26,24 +28,25 @@ type waitEnd struct {
 	then Then
 }
 
-// endOfWait is the earliest of provision_timeout, or the shorter wait that the job's
-// owner asks for, and of the last moment at which the job can start and end by its
-// --deadline. Slurm itself ends a job then that has no nodes, and none that waits for
-// them.
+// endOfWait is the earliest end of three: of provision_timeout, which counts while a request
+// is live or refused; of the wait that the job's owner asks for, which counts from when the job
+// was given its nodes, whatever is in the way; and of the last moment at which the job can
+// start and end by its --deadline. Slurm itself ends a job then that has no nodes, and none
+// that waits for them.
 func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
-	limit, by, what := c.set.Flex.ProvisionTimeout, ByTimeout, clock(c.set.Flex.ProvisionTimeout)
 	var own JobLimits
 	if c.job != nil {
 		own = w.snap.Limits[c.job.ID]
 	}
-	if own.Wait > 0 && (limit == 0 || own.Wait < limit) {
-		limit, by, what = own.Wait, ByComment, clock(own.Wait)
-	}
-	if since := w.lacksSince(c); limit > 0 && !since.IsZero() {
-		end = waitEnd{since.Add(limit), by, what, Then(c.set.Flex.OnProvisionTimeout)}
-		if to, again := w.wayOut(c); len(to) > 0 && !again {
-			end.then = Requeue // it moves on
+	limit := func(since time.Time, most time.Duration, by Limiter) {
+		if at := since.Add(most); most > 0 && !since.IsZero() && (end.at.IsZero() || at.Before(end.at)) {
+			end = waitEnd{at, by, clock(most), Then(c.set.Flex.OnProvisionTimeout)}
 		}
+	}
+	limit(w.lacksSince(c), c.set.Flex.ProvisionTimeout, ByTimeout)
+	limit(waitsSince(c), own.Wait, ByComment)
+	if to, again := w.wayOut(c); !end.at.IsZero() && len(to) > 0 && !again {
+		end.then = Requeue // it moves on
 	}
 	if own.Deadline.IsZero() || c.job == nil {
 		return end
@@ -65,11 +68,7 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 	if stranger == "" && w.anyPresent(c.nodes) {
 		return verdict{}
 	}
-	reason := fmt.Sprintf("no capacity for %d × %s", len(c.nodes), w.machineType(c.set))
-	if since := w.lacksSince(c); !since.IsZero() {
-		reason += " in " + roughly(w.snap.Now.Sub(since))
-	}
-	reason += fmt.Sprintf(" (%s %s)", end.by, end.what)
+	reason := w.lackedUntil(c, end)
 	if message := w.lastAttempt(c); message != "" {
 		reason += "; last attempt: " + message
 	}
@@ -80,6 +79,31 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 		return w.moveOrGiveUp(c, Requeue, false, "provision-timeout", reason)
 	}
 	return w.giveUp(c, end.then, end.then == Cancel || end.by == ByDeadline, "provision-timeout", reason)
+}
+
+// lackedUntil says what the cohort lacked until its wait ended, and for how long: no more than
+// is known to be true. Of a wait in which slurmflex did not request machines all the time it
+// does not say that there was no capacity.
+func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
+	lacked, waited := w.lacked(c), c.asked.For
+	if since := waitsSince(c); end.by == ByComment && since.Before(w.snap.Now.Add(-waited-tellAfter)) {
+		lacked, waited = "no machines", w.snap.Now.Sub(since)
+	}
+	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.nodes), w.machineType(c.set))
+	if waited > 0 {
+		text += " in " + roughly(waited)
+	}
+	return text + fmt.Sprintf(" (%s %s)", end.by, end.what)
+}
+
+// lacked names what the cohort lacks: capacity, if a request for it is live or was refused for
+// that, or else machines.
+func (w *wanted) lacked(c *cohort) string {
+	_, cause, _, _ := w.failures(c, w.groups[c.id()])
+	if c.live != nil || cause == mig.CauseCapacity || cause == mig.CauseQuota {
+		return "no capacity"
+	}
+	return "no machines"
 }
 
 // lastAttempt is what the cloud said last about the cohort.

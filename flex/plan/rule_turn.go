@@ -63,7 +63,7 @@ func (t *turns) count(c *cohort) {
 func (t *turns) take(v *verdict) {
 	c, most := v.cohort, t.cfg.Options.MaxActiveRequests
 	region, none := c.set.Region, t.activeOf[c.set.Name] == 0
-	if free := most - t.active[region]; free > 0 && (none || free > min(t.idleSets(c.set), most/4)) {
+	if t.hasRoom(c, 0) {
 		t.count(c)
 		return
 	}
@@ -74,6 +74,14 @@ func (t *turns) take(v *verdict) {
 	if none && !t.ousts[c.set] {
 		v.ousts = t.oust(c)
 	}
+}
+
+// hasRoom reports whether a request for the cohort would find a place once own of its
+// nodeset have given theirs up.
+func (t *turns) hasRoom(c *cohort, own int) bool {
+	most := t.cfg.Options.MaxActiveRequests
+	places := most - t.active[c.set.Region] + own
+	return places > 0 && (t.activeOf[c.set.Name] == own || places > min(t.idleSets(c.set), most/4))
 }
 
 // idleSets counts the other nodesets of the region that request nodes when jobs want

@@ -102,6 +102,10 @@ type Snapshot struct {
 	// remembers it.
 	Refused map[string]Refusal
 
+	// Asked holds how long the requests of jobs were live or refused, as the last pass of
+	// this process saw it; see Plan.Asked.
+	Asked map[string]Asked
+
 	// Stockouts holds how often in a row nodesets were refused for lack of capacity, as far
 	// as this process has seen.
 	Stockouts map[string]Stockout

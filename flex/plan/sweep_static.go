@@ -21,7 +21,8 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 }
 
 // renewStatic powers idle static nodes down shortly before their lease ends, so
-// that the new one begins at a time when no job is hurt.
+// that the new one begins at a time when no job is hurt. A node keeps its machine while no
+// other could be requested.
 func renewStatic(w *wanted, _ []verdict) (s step) {
 	for _, m := range w.members {
 		early := m.set.Flex.RenewBefore
@@ -30,7 +31,7 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 			continue
 		}
 		for _, in := range m.machines {
-			if left := in.Until().Sub(w.snap.Now); !in.Until().IsZero() && w.isOld(in.Until(), -early) {
+			if left := in.Until().Sub(w.snap.Now); !in.Until().IsZero() && w.isOld(in.Until(), -early) && w.mayRenew(m) {
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.ending(), clock(max(left, 0)), clock(early))
 				s.actions = append(s.actions, SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: Why(why),
@@ -39,4 +40,11 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 		}
 	}
 	return s
+}
+
+// mayRenew reports whether a request for the static node could be made now.
+func (w *wanted) mayRenew(m *member) bool {
+	c := w.newCohort(m, nil, false, 0)
+	c.nodes = []string{m.Name}
+	return w.mayAsk(c) == barsNothing
 }

@@ -69,25 +69,18 @@ func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
 	assert.Empty(t, cancelled(Compute(cfg, seen(hogged(1, mig.Accepted), fix(1000)))), "a nodeset keeps one")
 }
 
-// B16: nobody has asked for its nodes before this process began.
+// B16
 func TestAJobThatHasWaitedWhileNoDaemonRanIsAskedForFirst(t *testing.T) {
-	given := func(up time.Duration, requests ...mig.Request) Snapshot {
-		parts := []part{
-			awaits(7, "alpha-a3-0"), started(7, 3*time.Hour),
-			func(s *setting) { s.Started = noon.Add(-up) },
-		}
-		if requests != nil {
-			parts = append(parts, groupOf(7, requests...))
-		}
-		return seen(parts...)
+	given := func(requests ...part) Snapshot {
+		return seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), and(requests...))
 	}
-	waiting := accepted("alpha-a3-0")
-	early := failed("a1", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour)
-	const back = "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 3h00m (provision_timeout 02:00:00)"
+	waiting := func(ago time.Duration) part { return and(groupOf(7, accepted("alpha-a3-0")), asked(ago)) }
+	early := groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 2*time.Hour))
+	const back = "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)"
 	cfg := with(t, "provision_timeout: 7200")
 	assert.Equal(t, []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
-		actions(Compute(cfg, given(time.Second))))
-	assert.NotContains(t, actions(Compute(cfg, given(time.Minute, waiting))), back, "and has provision_timeout from then on")
-	assert.Contains(t, actions(Compute(cfg, given(2*time.Hour, waiting)))[0], "return")
-	assert.Contains(t, actions(Compute(cfg, given(time.Minute, early)))[0], "return", "another process asked, two hours ago")
+		actions(Compute(cfg, given())))
+	assert.NotContains(t, actions(Compute(cfg, given(waiting(time.Minute)))), back, "and has provision_timeout from then on")
+	assert.Equal(t, back, actions(Compute(cfg, given(waiting(2*time.Hour))))[0])
+	assert.Contains(t, actions(Compute(cfg, given(early))), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00", "an earlier process asked, and nobody since")
 }

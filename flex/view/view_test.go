@@ -436,7 +436,7 @@ func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
 	}
 	assert.Equal(t, before.Groups, after.Groups)
 	text := strings.Join(strings.Fields(after.Table(Look{Now: noon})), " ")
-	assert.Contains(t, text, "last known at 11:53:00; gives up at 10:30 on Nov 22")
+	assert.Contains(t, text, "last known at 11:53:00; gives up at 11:00 on Nov 22")
 	assert.Contains(t, text, "503 backendError; last known at 11:53:00: 1 of 2 active requests")
 	assert.Contains(t, text, "last known: 1 active request")
 }

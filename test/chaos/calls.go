@@ -124,8 +124,20 @@ type passes struct{ *process }
 func (p passes) Saw(snap plan.Snapshot, does plan.Plan) {
 	p.w.check.passed()
 	p.w.check.sights(p.process, snap)
+	p.w.check.blocks(does.Blocks)
 	if p.name != "cron" { // whose plan is a part of one
 		p.w.check.named(p.runsWith.Load(), snap, does)
+	}
+}
+
+// blocks notes the nodesets that are blocked now.
+func (c *check) blocks(blocked []plan.Block) {
+	defer locked(&c.mu)()
+	for _, b := range blocked {
+		if c.blocked == nil {
+			c.blocked = map[string]time.Time{}
+		}
+		c.blocked[b.NodeSet] = time.Now()
 	}
 }
 

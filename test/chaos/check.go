@@ -25,6 +25,7 @@ type check struct {
 	lost      map[string]time.Time // since when nodes are up whose machines are lost, while all is well
 	preempted map[string]sight     // machines
 	hops      map[uint32]hops      // of jobs through their partitions
+	blocked   map[string]time.Time // when a pass last found nodesets blocked
 	looked    time.Time            // when a process last began to look
 	saw       time.Time            // when a process last made a pass
 }

@@ -139,8 +139,8 @@ func flexOf(p *process, node string) *config.Flex {
 	return set.Flex
 }
 
-// patient judges that no job which Slurm would requeue waits for machines for
-// longer than provision_timeout.
+// patient judges that no request of a job which Slurm would requeue waits for machines for
+// longer than provision_timeout. Bulk insert leaves no request.
 func (c *check) patient() {
 	const slack = 10 * time.Minute
 	if !c.w.wellFor(slack) {
@@ -149,28 +149,16 @@ func (c *check) patient() {
 	cfg, state := c.w.config(), sync.OnceValue(c.w.state) // few looks need the cloud
 	queue, _ := c.w.watch.all()
 	for _, l := range queue {
-		if l.State != slurm.JobConfiguring || l.stays || !setOf(l.Nodes[0]).exclusive {
+		if l.State != slurm.JobConfiguring || l.stays || !setOf(l.Nodes[0]).exclusive || setOf(l.Nodes[0]).bulk() {
 			continue
 		}
 		set, _, _ := cfg.Find(l.Nodes[0])
-		limit, since := set.Flex.ProvisionTimeout, l.given
-		if limit == 0 || time.Since(since) <= limit+slack {
+		limit := set.Flex.ProvisionTimeout
+		if limit == 0 || time.Since(l.given) <= limit+slack {
 			continue
 		}
 		st := state()
-		since = later(since, c.firstAsked(st, l.Nodes[0], l.given))
-		for _, other := range queue {
-			if other.HetID == 0 || other.HetID != l.HetID || other.ID == l.ID {
-				continue
-			}
-			for _, name := range other.Nodes { // the first component is requested when the others have their machines
-				if in, there := st.Instance(name); there {
-					since = later(since, in.Created)
-				} else {
-					since = time.Now()
-				}
-			}
-		}
+		since := c.askedSince(st, l)
 		for _, name := range l.Nodes {
 			if _, there := st.Instance(name); there || c.w.lasting("stubborn "+name) { // it could not be taken back
 				since = time.Now()
@@ -183,21 +171,23 @@ func (c *check) patient() {
 	}
 }
 
-// firstAsked is when the node was first requested since a job was given it, as far as a
-// request says; zero if none does.
-func (c *check) firstAsked(st fakegce.State, node string, given time.Time) (at time.Time) {
+// askedSince is since when a request for the job's first node is live, but not before the job
+// was given it; now if there is none, as where the job waits for its turn.
+func (c *check) askedSince(st fakegce.State, l life) (since time.Time) {
+	since = time.Now()
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
-			if slices.Contains(r.Instances, node) && !r.Created.Before(given) && (at.IsZero() || r.Created.Before(at)) {
-				at = r.Created
+			if slices.Contains(r.Instances, l.Nodes[0]) && mig.RequestState(r.State).Live() && r.Created.Before(since) {
+				since = r.Created
 			}
 		}
 	}
-	return at
+	return later(since, l.given)
 }
 
-// lingers judges that no job waits for machines for longer than fallback_after that may
-// go on to other partitions of its list.
+// lingers judges that no request of a job that may go on to other partitions of its list waits
+// for longer than fallback_after, and no such job for longer than a minute where machines come at
+// once and the nodeset is not blocked.
 func (c *check) lingers() {
 	const slack = 10 * time.Minute
 	if !c.w.wellFor(slack) {
@@ -216,13 +206,23 @@ func (c *check) lingers() {
 		if limit == slack || len(chain.List) < 2 || !strings.Contains(spec.Partition, ",") || time.Since(l.given) <= limit || c.w.slurm.JobReservation(l.ID) != "" {
 			continue
 		}
-		if !slices.ContainsFunc(l.Nodes, func(name string) bool {
+		since := later(l.given, c.blockedAt(set.name))
+		if !set.bulk() {
+			since = c.askedSince(state(), l)
+		}
+		if time.Since(since) > limit && !slices.ContainsFunc(l.Nodes, func(name string) bool {
 			_, there := state().Instance(name)
 			return there || c.w.lasting("stubborn "+name) || time.Since(c.w.machines.of(name).left) <= limit
 		}) {
-			c.fail(lostJob, "job %d waits in %s for %v, and may go on to others of %s", l.ID, set.name, time.Since(l.given).Truncate(time.Second), spec.Partition)
+			c.fail(lostJob, "job %d waits in %s for %v, and may go on to others of %s", l.ID, set.name, time.Since(since).Truncate(time.Second), spec.Partition)
 		}
 	}
+}
+
+// blockedAt is when a pass last found the nodeset blocked.
+func (c *check) blockedAt(nodeset string) time.Time {
+	defer locked(&c.mu)()
+	return c.blocked[nodeset]
 }
 
 func later(a, b time.Time) time.Time {

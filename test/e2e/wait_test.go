@@ -94,6 +94,23 @@ func TestAJobThatWaitsTooLongIsDealtWithAsConfigured(t *testing.T) {
 	}
 }
 
+// G1
+func TestJobThatWaitsForItsTurnHasItsOwnTimeout(t *testing.T) {
+	l := cluster(t, lab.Options{
+		Daemon: true, Keys: "max_active_requests: 1", FlexKeys: "provision_timeout: 20, on_provision_timeout: cancel",
+	})
+	shut(t, l)
+	first := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=1000")
+	awaitRequest(t, l, "alpha-a3-job-"+first)
+	second := submit(t, l, "-p", "train", "-N1", "--time=15", "--priority=10")
+	awaitTold(t, l, time.Minute, second, `waiting for its turn`)
+	awaitJob(t, l, 2*time.Minute, first, "JobState", "CANCELLED")
+	awaitRequest(t, l, "alpha-a3-job-"+second)
+	awaitJob(t, l, 2*time.Minute, second, "JobState", "CANCELLED")
+	assert.Contains(t, jobField(t, l, second, "AdminComment"), "no capacity")
+	awaitNothingLeft(t, l)
+}
+
 func TestWhereRequestsAreFewJobsWaitTheirTurnByPriorityAndKnowTheirPlace(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, Keys: "max_active_requests: 1"})
 	shut(t, l)

@@ -122,11 +122,11 @@ var mutants = []mutant{
 	},
 	{
 		"a heterogeneous job's first component does not come last", "flex/plan/rule.go",
-		"	{\"other components first\", componentsFirst},\n", "", planner,
+		"	{\"other components first\", componentsFirst, obstructs},\n", "", planner,
 	},
 	{
 		"one request more than max_active_requests", "flex/plan/rule_turn.go",
-		"if free := most - t.active[region]; free > 0", "if free := most + 1 - t.active[region]; free > 0", planner,
+		"places := most - t.active[c.set.Region] + own", "places := most - t.active[c.set.Region] + own + 1", planner,
 	},
 	{
 		"the least important job goes first", "flex/plan/scene_jobs.go",
@@ -274,7 +274,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job goes on waiting beside a node that ends before it could be done", "flex/plan/rule.go",
-		"	{\"lease too short\", leaseTooShort},\n", "", planner,
+		"	{\"lease too short\", leaseTooShort, obstructs},\n", "", planner,
 	},
 	{
 		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rule_backoff.go",
@@ -469,5 +469,21 @@ var mutants = []mutant{
 	{
 		"a longer lease starts sooner by chance", "flex/estimate/isotonic.go",
 		"n >= 0 && blocks[n].mean > b.mean", "n > len(column) && blocks[n].mean > b.mean", []string{"flex/estimate"},
+	},
+	{
+		"a clock of capacity runs while nothing is requested", "flex/plan/match_asked.go",
+		"	if !c.asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.snap.Now.Add(-c.asked.For)\n", "	return waitsSince(c)\n", planner,
+	},
+	{
+		"what a pass learned of refusals is forgotten", "flex/reconciler.go",
+		"	r.asked = p.Asked\n", "", passes,
+	},
+	{
+		"a request is replaced that could not be made anew", "flex/plan/match_requests.go",
+		"&& w.mayAsk(c) == barsNothing {", "{", planner,
+	},
+	{
+		"a static node is powered down that could not be requested", "flex/plan/sweep_static.go",
+		"&& w.mayRenew(m) {", "{", planner,
 	},
 }

@@ -1,0 +1,228 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// askedFor sets what earlier passes counted for a group, until now.
+func askedFor(key string, long time.Duration) part {
+	return func(s *setting) {
+		if s.Asked == nil {
+			s.Asked = map[string]Asked{}
+		}
+		s.Asked[key] = Asked{For: long, At: s.Now, Runs: true}
+	}
+}
+
+// returned are the actions that take a job off its nodes.
+func returned(p Plan) (lines []string) {
+	for _, a := range p.Actions {
+		if back, ok := a.(ReturnNodes); ok {
+			lines = append(lines, back.String()+": "+back.Reason)
+		}
+	}
+	return lines
+}
+
+// obstacles keep slurmflex from requesting machines for job 7.
+func obstacles() map[string]part {
+	others := and(component(7, 0), nodes("alpha-fix-0", poweringUp), job(8, "train", "15:00", configured, "alpha-fix-0"), component(7, 1))
+	return map[string]part{
+		"its turn":           and(awaits(6, "alpha-a3-5"), groupOf(6, accepted("alpha-a3-5"))),
+		"a blocked nodeset":  and(nodes("alpha-a3-4", poweredDown), extra("alpha-a3-4", memo.Boots{Failed: 1, Last: noon.Add(-time.Minute)}.String())),
+		"an unread region":   unseen("us-central1"),
+		"an unread template": func(s *setting) { s.Templates = map[string]Template{} },
+		"a failing template": func(s *setting) {
+			s.Templates = map[string]Template{"projects/demo/global/instanceTemplates/a3": {Err: errors.New("503")}}
+		},
+		"the other components": others,
+	}
+}
+
+// movable has a job in partition train that named partition shared, too.
+func movable(id uint32) part {
+	return func(s *setting) {
+		s.Chains = map[uint32]memo.Chain{id: {List: []string{"train", "shared"}}}
+		for _, name := range []string{"train", "shared"} {
+			s.Partitions = append(s.Partitions, slurm.Partition{Name: name, Nodes: []string{"alpha-a3-0"}, Up: true, MaxTime: slurm.Limit{Kind: slurm.Unlimited}})
+		}
+	}
+}
+
+// G1
+func TestClocksStandStillWhileNothingIsAsked(t *testing.T) {
+	for name, obstacle := range obstacles() {
+		for key, settings := range map[string]string{
+			"provision_timeout": "provision_timeout: 3600, on_provision_timeout: cancel, boot_failures: 1",
+			"fallback_after":    "fallback_after: 3600, boot_failures: 1",
+		} {
+			t.Run(key+" and "+name, func(t *testing.T) {
+				cfg := with(t, settings)
+				cfg.Options.MaxActiveRequests = 1
+				p := Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle, movable(7)))
+				assert.Empty(t, returned(p))
+				for _, w := range p.Waits {
+					assert.True(t, w.Job != 7 || w.Until.IsZero(), "%+v", w)
+				}
+			})
+		}
+	}
+}
+
+// G1: a cancelled request loses its queue position at Google.
+func TestRefreshLeavesRequestThatCouldNotBeMadeAnew(t *testing.T) {
+	given := func(most int, more ...part) []string {
+		cfg := with(t, "refresh_after: 7200, boot_failures: 1")
+		cfg.Options.MaxActiveRequests = most
+		return cancelled(Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), and(more...))))
+	}
+	replaced := []string{"cancel request alpha-a3-job-7/a1"}
+	assert.Equal(t, replaced, given(1))
+	for _, obstacle := range []string{"a blocked nodeset", "an unread template", "a failing template"} {
+		assert.Empty(t, given(1, obstacles()[obstacle]), obstacle)
+	}
+	more := and(awaits(8, "alpha-a3-1"), awaits(9, "alpha-a3-2"), lastJob(func(j *slurm.Job) { j.Priority = 5 }))
+	assert.Empty(t, given(1, more), "the place would go to job 9")
+	assert.Equal(t, replaced, given(2, more), "there is room for both")
+}
+
+// G1: a static node that is powered down must be requested again.
+func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
+	renewed := func(more ...part) bool {
+		p := Compute(with(t, "renew_before: 3600, boot_failures: 1"), seen(nodes("alpha-one-0", "IDLE+CLOUD"), nodeGroup(0),
+			leased("alpha-one-0", "alpha-one-node-0", time.Hour, 30*time.Minute), and(more...)))
+		return slices.ContainsFunc(actions(p), func(a string) bool { return strings.Contains(a, "alpha-one-0 power_down") })
+	}
+	assert.True(t, renewed())
+	assert.False(t, renewed(nodes("alpha-one-5", poweredDown), extra("alpha-one-5", memo.Boots{Failed: 1, Last: noon.Add(-time.Minute)}.String())), "blocked")
+	assert.False(t, renewed(func(s *setting) { s.Templates = map[string]Template{} }), "template unread")
+	assert.False(t, renewed(refused("alpha-one-node-0", mig.CauseQuota, time.Second, 1)), "refused")
+}
+
+// G1
+func TestWaitThatItsOwnerLimitsCountsFromItsNodes(t *testing.T) {
+	given := func(then string, more ...part) []string {
+		cfg := with(t, "provision_timeout: 7200, boot_failures: 1, on_provision_timeout: "+then)
+		cfg.Options.MaxActiveRequests = 1
+		return returned(Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
+			s.Limits = map[uint32]JobLimits{7: {Wait: time.Hour}}
+		})))
+	}
+	for _, name := range []string{"its turn", "a blocked nodeset"} {
+		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
+			given("hold", obstacles()[name]), name)
+	}
+	live := func(ago time.Duration) part { return and(groupOf(7, accepted("alpha-a3-0")), asked(ago)) }
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and cancel job 7: no capacity for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
+		given("cancel", live(time.Hour)))
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and cancel job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
+		given("cancel", live(time.Minute*10)), "its turn came late")
+	assert.Empty(t, given("cancel", unseen("us-central1")), "its machines may be there")
+}
+
+func TestEndOfWaitSaysNoCapacityOnlyWhereCapacityLacked(t *testing.T) {
+	given := func(limit JobLimits, parts ...part) []string {
+		return returned(Compute(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor("alpha-a3-job-7", time.Hour),
+			and(parts...), func(s *setting) { s.Limits = map[uint32]JobLimits{7: limit} })))
+	}
+	back := "return alpha-a3-0 to Slurm and requeue job 7: "
+	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: STOCKOUT: none"},
+		given(JobLimits{}, groupOf(7, failed("a1", "alpha-a3-0", mig.CauseQuota, time.Second))))
+	assert.Equal(t, []string{back + "no machines for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: INVALID_ARGUMENT: no"},
+		given(JobLimits{}, refused("alpha-a3-job-7", mig.CauseUnknown, time.Second, 1)))
+	assert.Equal(t, []string{back + "no machines for 1 × a3-machine (--deadline 2026-11-21T12:00:00Z)"},
+		given(JobLimits{Deadline: noon}, func(s *setting) { s.Asked = nil }))
+}
+
+// The count outlives requests and obstacles, but not the job's allocation.
+func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
+	cfg := with(t, "provision_timeout: 36000, boot_failures: 1")
+	var known map[string]Asked
+	pass := func(at time.Duration, more ...part) Asked {
+		s := seen(awaits(7, "alpha-a3-0"), started(7, 0), and(more...))
+		s.Now, s.Asked = noon.Add(at), known
+		known = Compute(cfg, s).Asked
+		return known["alpha-a3-job-7"]
+	}
+	attempt := func(name string, state mig.RequestState, at time.Duration) part {
+		return groupOf(7, mig.Request{Name: name, State: state, Instances: []string{"alpha-a3-0"}, Created: noon.Add(at), Cause: mig.CauseCapacity})
+	}
+	assert.Zero(t, pass(0), "it is only now requested")
+	assert.Equal(t, 10*time.Minute, pass(15*time.Minute, attempt("a1", mig.Accepted, 5*time.Minute)).For)
+	blocked := obstacles()["a blocked nodeset"]
+	assert.Equal(t, Asked{10 * time.Minute, noon.Add(20 * time.Minute), false}, pass(20*time.Minute, blocked))
+	assert.Equal(t, Asked{10 * time.Minute, noon.Add(60 * time.Minute), false}, pass(60*time.Minute, blocked, attempt("a1", mig.Cancelled, 5*time.Minute)))
+	assert.Equal(t, 20*time.Minute, pass(80*time.Minute, attempt("a2", mig.Accepted, 70*time.Minute)).For)
+	assert.Equal(t, 25*time.Minute, pass(85*time.Minute, attempt("a3", mig.Failed, 85*time.Minute)).For, "it is refused")
+	unread := pass(90*time.Minute, unseen("us-central1"))
+	assert.Equal(t, 25*time.Minute, unread.For)
+	assert.Equal(t, 30*time.Minute, pass(100*time.Minute, attempt("a4", mig.Accepted, 95*time.Minute)).For)
+	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job was given its nodes anew")
+}
+
+// One job lives through drawn steps. The test counts the time in which a request is live or
+// refused, and the plan must count no more.
+func TestPropertyClocksCountNothingElse(t *testing.T) {
+	cfg := with(t, "provision_timeout: 600, on_provision_timeout: cancel, boot_failures: 1, max_attempts: 1000")
+	cfg.Options.MaxActiveRequests = 1
+	ended := 0
+	rapid.Check(t, func(t *rapid.T) {
+		const step = 50 * time.Second // the first refusal is tried again after a minute
+		var truth, sure time.Duration // asked in all, and since the last restart
+		var known map[string]Asked
+		var live time.Time
+		for now := noon; ; now = now.Add(step) {
+			parts := []part{awaits(7, "alpha-a3-0"), started(7, 0)}
+			kind := rapid.SampledFrom([]string{"live", "live", "live", "refused", "its turn", "a blocked nodeset", "an unread region", "an unread template", "restart"}).Draw(t, "what happens")
+			if kind == "restart" {
+				known, sure, kind = nil, 0, "live"
+			}
+			counts := kind == "live" || kind == "refused"
+			switch {
+			case kind != "live":
+				live = time.Time{}
+			case live.IsZero():
+				live = now
+			}
+			switch kind {
+			case "live":
+				parts = append(parts, groupOf(7, accepted("alpha-a3-0")), lastGroup(func(g *mig.Group) { g.Requests[0].Created = live }))
+			case "refused":
+				parts = append(parts, refused("alpha-a3-job-7", mig.CauseCapacity, noon.Sub(now), 1))
+			default:
+				parts = append(parts, obstacles()[kind])
+			}
+			if counts {
+				truth, sure = truth+step, sure+step
+			}
+			s := seen(parts...)
+			s.Now, s.Asked = now.Add(step), known
+			p := Compute(cfg, s)
+			known = p.Asked
+			require.LessOrEqual(t, known["alpha-a3-job-7"].For, truth)
+			require.GreaterOrEqual(t, known["alpha-a3-job-7"].For, sure)
+			if slices.ContainsFunc(returned(p), func(a string) bool { return strings.Contains(a, "cancel job 7:") }) {
+				require.GreaterOrEqual(t, truth, 10*time.Minute)
+				ended++
+				return
+			}
+			require.False(t, counts && sure >= 10*time.Minute, "provision_timeout is over")
+			if now.Sub(noon) > 40*time.Minute {
+				return
+			}
+		}
+	})
+	assert.Positive(t, ended)
+}

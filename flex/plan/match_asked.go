@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"slurmflex/flex/plan/memo"
+)
+
+// Asked counts the time in which a request for a cohort was live or refused since Slurm
+// allocated the nodes to its job. The clocks of provision_timeout and fallback_after count that
+// time only. Compute records neither the end of a request nor a refused bulk insert, so the
+// process remembers the time. After a restart the clocks start from the live request, the last
+// refusal, or the instance that has a node's name: later than before, never earlier.
+type Asked struct {
+	For  time.Duration
+	At   time.Time // when the pass looked
+	Runs bool      // a request was live or refused then
+}
+
+// askedKey is the cohort's key in Snapshot.Asked. It stays when another group replaces the
+// cohort's own.
+func (c *cohort) askedKey() string {
+	if c.shares() {
+		return Outcome(memo.Replaced(c.group), c.nodes[0])
+	}
+	return memo.Replaced(c.group)
+}
+
+// askedOf collects the counts of all cohorts for the next pass; see Plan.Asked.
+func askedOf(w *wanted) map[string]Asked {
+	all := map[string]Asked{}
+	for _, c := range w.cohorts {
+		if c.asked != (Asked{}) {
+			all[c.askedKey()] = c.asked
+		}
+	}
+	return all
+}
+
+// askedFor adds the time since the last pass to the cohort's count, as far as a request was
+// live or refused in it. Time before the job's allocation does not count.
+func (w *wanted) askedFor(c *cohort) Asked {
+	if c.job == nil {
+		return Asked{}
+	}
+	known := w.snap.Asked[c.askedKey()]
+	if known.At.Before(c.job.Start) || known.At.After(w.snap.Now) {
+		known = Asked{}
+	}
+	since, until, counts := w.askedSince(c)
+	if !counts {
+		if known != (Asked{}) {
+			known.At, known.Runs = w.snap.Now, false
+		}
+		return known
+	}
+	since = later(since, c.job.Start)
+	from := later(since, known.At)
+	if known.Runs { // no pass between the two saw an obstacle
+		from = known.At
+	}
+	return Asked{For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: w.snap.Now, Runs: until.Equal(w.snap.Now)}
+}
+
+// askedSince returns the latest time span in which a request for the cohort is live, is being
+// made, or is refused, as far as Compute and this process know. A refusal lasts until its
+// back-off ends. askedSince reports false if it knows no such span, or if another obstacle
+// stands before a new request.
+func (w *wanted) askedSince(c *cohort) (since, until time.Time, counts bool) {
+	now := w.snap.Now
+	switch {
+	case c.live != nil:
+		return c.live.request.Created, now, true
+	case w.isBeingAsked(c):
+		return now, now, true
+	case w.barred(c) == obstructs:
+		return time.Time{}, time.Time{}, false
+	}
+	if in, found := w.firstStranger(c); found {
+		return in.Created, now, true
+	}
+	n, _, _, last := w.failures(c, w.groups[c.id()])
+	if r := w.refusal(c); n == 0 && c.set.Flex.Capacity.AtOnce() && r.Message != "" {
+		n, last = 1, r.At // it is repeated at once, until Compute answers
+	}
+	end := last.Add(retryAfter(n))
+	if end.After(now) {
+		end = now
+	}
+	return last, end, n > 0
+}
+
+// isBeingAsked reports whether a request for the cohort is being made, or has been made and
+// does not show yet.
+func (w *wanted) isBeingAsked(c *cohort) bool {
+	g := w.groups[c.id()]
+	return !w.unseen(c.set.Region) && (g != nil && !c.shares() && w.isAhead(g) ||
+		slices.ContainsFunc(c.nodes, func(name string) bool { return w.snap.Asking[name] || w.snap.Inserted[name] }))
+}
+
+// lacksSince is the start of the cohort's wait for capacity without its pauses: now minus the
+// count of Asked. It is zero while the clocks stand still.
+func (w *wanted) lacksSince(c *cohort) time.Time {
+	if !c.asked.Runs {
+		return time.Time{}
+	}
+	return w.snap.Now.Add(-c.asked.For)
+}

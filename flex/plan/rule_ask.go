@@ -1,0 +1,42 @@
+package plan
+
+// mayAsk returns the obstacle to a request for the cohort now: first a rule that bars one,
+// then max_active_requests. refresh_after and renew_before ask mayAsk before they give anything
+// up, and the clocks ask the same rules. The place of the cohort's own live request counts as
+// free, unless a more important job would take it.
+func (w *wanted) mayAsk(c *cohort) bar {
+	if b := w.barred(c); b != barsNothing || c.set.Flex.UseBulkInsert {
+		return b
+	}
+	own := 0
+	if c.live != nil {
+		own = 1
+	}
+	t := turns{wanted: w, active: w.active, activeOf: w.activeOf}
+	if !t.hasRoom(c, own) || w.rivals(c) >= w.cfg.Options.MaxActiveRequests-w.active[c.set.Region]+own {
+		return obstructs
+	}
+	return barsNothing
+}
+
+// barred returns the strongest bar that a rule sets to a request for the cohort. A rule that
+// obstructs is stronger than a refusal, because slurmflex requests nothing meanwhile.
+func (w *wanted) barred(c *cohort) (b bar) {
+	for _, r := range rules {
+		if r.bar > b && r.judge(w, c).do > noted {
+			b = r.bar
+		}
+	}
+	return b
+}
+
+// rivals counts the more important cohorts of the region that could be requested now.
+func (w *wanted) rivals(c *cohort) (n int) {
+	for _, other := range w.cohorts {
+		if byRank(other, c) < 0 && other.set.Region == c.set.Region && other.live == nil && len(other.missing) > 0 &&
+			!other.set.Flex.UseBulkInsert && w.barred(other) == barsNothing {
+			n++
+		}
+	}
+	return n
+}

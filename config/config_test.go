@@ -64,7 +64,7 @@ func TestTheSmallestFileHasTheDefaults(t *testing.T) {
 		}},
 		Partitions: []Partition{{Name: "train", Exclusive: true, NodeSets: []string{"a3"}, Line: 4}},
 		Options: Options{
-			Interval: 30 * time.Second, MaxActiveRequests: 100, MaxDeletions: 10, MaxGates: 10, APICalls: 20, HTTPAddress: "127.0.0.1:8918",
+			Interval: 30 * time.Second, MaxActiveRequests: 100, YieldAfter: time.Hour, MaxDeletions: 10, MaxGates: 10, APICalls: 20, HTTPAddress: "127.0.0.1:8918",
 			RunDir: "/run/slurmflex", StateDir: "/var/lib/slurmflex", LogFile: "/var/log/slurm/slurmflex.log", LogFormat: "auto", LogLevel: "info",
 		},
 	}
@@ -116,6 +116,8 @@ nodeset:
 slurmflex:
   interval: 90
   max_active_requests: 40
+  max_active_requests_per_user: 10
+  yield_after: 7200
   max_deletions_per_round: 3
   max_gates: 4
   api_calls_per_second: 40
@@ -152,7 +154,7 @@ slurmflex:
 		},
 	}, c.NodeSets[0])
 	assert.Equal(t, Options{
-		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxDeletions: 3, MaxGates: 4, APICalls: 40, CapacityAdvice: true, MetricsByAccount: true, HTTPAddress: "[::1]:80",
+		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxActivePerUser: 10, YieldAfter: 2 * time.Hour, MaxDeletions: 3, MaxGates: 4, APICalls: 40, CapacityAdvice: true, MetricsByAccount: true, HTTPAddress: "[::1]:80",
 		ComputeEndpoint: "http://127.0.0.1:8080",
 		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
 		RunDir:          "/tmp/flex", StateDir: "/tmp/state", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",

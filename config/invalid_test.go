@@ -379,6 +379,11 @@ func TestInvalidFiles(t *testing.T) {
 		"an interval that is no duration": {"30s", "often", `18: slurmflex.interval: "often" is not a duration; give 1s to 1h0m0s`},
 		"gates":                           {"interval: 30s", "max_gates: 41", `18: slurmflex.max_gates: 41 is above 40; give 0 to 40`},
 		"no active requests":              {"interval: 30s", "max_active_requests: 0", `18: slurmflex.max_active_requests: 0 is below 1; give 1 to 100000`},
+		"a limit for a user below 0":      {"interval: 30s", "max_active_requests_per_user: -1", `18: slurmflex.max_active_requests_per_user: -1 is below 0; give 0 to 100000`},
+		"a place held for more than a year": {
+			"interval: 30s", "yield_after: 31536001",
+			`18: slurmflex.yield_after: 31536001 s is above 31536000 s; give 0 to 31536000`,
+		},
 		"an address without a port": {
 			"interval: 30s", "http_address: localhost",
 			`18: slurmflex.http_address: "localhost" is not host:port; give one such as 127.0.0.1:8918`,

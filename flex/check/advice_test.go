@@ -125,7 +125,7 @@ func TestTheEffectiveConfigurationIsTheSameConfiguration(t *testing.T) {
 		},
 		"with every option": {
 			"  max_active_requests: 6",
-			"  max_active_requests: 6\n  interval: 90s\n  max_deletions_per_round: 0\n  max_gates: 0\n  api_calls_per_second: 3\n  http_address: 127.0.0.1:1\n" +
+			"  max_active_requests: 6\n  max_active_requests_per_user: 2\n  yield_after: 90m\n  interval: 90s\n  max_deletions_per_round: 0\n  max_gates: 0\n  api_calls_per_second: 3\n  http_address: 127.0.0.1:1\n" +
 				"  compute_endpoint: http://127.0.0.1:2\n  run_dir: /r\n  state_dir: /s\n  log_file: /l\n  log_format: json\n  log_level: debug\n  credentials_file: /c",
 		},
 	} {

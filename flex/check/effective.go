@@ -83,6 +83,8 @@ type effectiveFlex struct {
 type effectiveOptions struct {
 	Interval          string            `yaml:"interval"`
 	MaxActiveRequests int               `yaml:"max_active_requests"`
+	MaxActivePerUser  int               `yaml:"max_active_requests_per_user"`
+	YieldAfter        string            `yaml:"yield_after"`
 	MaxDeletions      int               `yaml:"max_deletions_per_round"`
 	MaxGates          int               `yaml:"max_gates"`
 	APICalls          int               `yaml:"api_calls_per_second"`
@@ -111,7 +113,8 @@ func Effective(cfg *config.Config) ([]byte, error) {
 		Cluster: cfg.Cluster, Project: cfg.Project, SlurmBinDir: cfg.SlurmBinDir, SlurmLogDir: cfg.SlurmLogDir,
 		Partitions: map[string]effectivePartition{}, NodeSets: map[string]effectiveNodeSet{},
 		Options: effectiveOptions{
-			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests, MaxDeletions: o.MaxDeletions, MaxGates: o.MaxGates,
+			Interval: o.Interval.String(), MaxActiveRequests: o.MaxActiveRequests,
+			MaxActivePerUser: o.MaxActivePerUser, YieldAfter: o.YieldAfter.String(), MaxDeletions: o.MaxDeletions, MaxGates: o.MaxGates,
 			APICalls: o.APICalls, CapacityAdvice: o.CapacityAdvice, MetricsByAccount: o.MetricsByAccount, HTTPAddress: o.HTTPAddress, ComputeEndpoint: o.ComputeEndpoint, RunDir: o.RunDir, StateDir: o.StateDir,
 			LogFile: o.LogFile, LogFormat: o.LogFormat, LogLevel: o.LogLevel, CredentialsFile: o.CredentialsFile,
 			Delegate: effectiveDelegate(o.Delegate),

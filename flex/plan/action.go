@@ -76,6 +76,9 @@ func Needs(a, undone Action) bool {
 		case CreatePolicy, CreateGroup:
 			return true
 		}
+	case CancelRequest:
+		_, telling := undone.(CommentJob)
+		return telling
 	case DeleteGroup: // which must be empty
 		return true
 	}

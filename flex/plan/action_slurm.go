@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -101,8 +102,17 @@ func (a ChangePartitions) String() string {
 // and in squeue -O admin_comment.
 type CommentJob struct {
 	OfJob
-	Text string
+	Text   string
+	Before mig.GroupID // one of its requests is cancelled when the owner can read so; empty: none is
 	Why
+}
+
+// Queue is the group's if a request in it waits for the comment.
+func (a CommentJob) Queue() string {
+	if a.Before != (mig.GroupID{}) {
+		return a.Before.String()
+	}
+	return a.OfJob.Queue()
 }
 
 func (a CommentJob) About() Subject { return Subject{Kind: "comment_job", Job: a.Job} }

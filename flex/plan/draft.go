@@ -17,6 +17,8 @@ type draft struct {
 	names    map[mig.GroupID][]string // the requests that are planned
 	reported map[Problem]bool         // the problems that it names
 	heard    map[uint32]bool          // the jobs whose owners hear of a return or a warning
+	yielded  []ref                    // the requests that give their places up
+	before   map[uint32]mig.GroupID   // their jobs, which are told first, and their groups
 }
 
 // step is what one sweep wants done.
@@ -27,7 +29,7 @@ type step struct {
 }
 
 func newDraft(s *scene) *draft {
-	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[Problem]bool{}, heard: map[uint32]bool{}}
+	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]mig.GroupID{}}
 }
 
 func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }

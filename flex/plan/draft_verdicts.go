@@ -43,14 +43,25 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 	}
 	for _, v := range verdicts {
 		switch c := v.cohort; {
-		case v.ousts != nil:
-			d.cancelRequest(*v.ousts, fmt.Sprintf("all %d requests of %s are active, and nodeset %s has none, for which a more important job waits",
-				w.cfg.Options.MaxActiveRequests, c.set.Region, c.set.Name))
+		case v.yields != nil:
+			d.yields(v)
 		case v.do == requests && c.set.Flex.UseBulkInsert:
 			d.insert(w, c)
 		case v.do == requests && !v.joins:
 			d.request(w, v)
 		}
+	}
+}
+
+// yields has a request give its place up, once for all cohorts that it serves. notify tells
+// their jobs first.
+func (d *draft) yields(v verdict) {
+	r := *v.yields
+	for _, j := range v.cohort.holders {
+		d.before[j.ID] = r.group.ID()
+	}
+	if !slices.Contains(d.yielded, r) {
+		d.yielded = append(d.yielded, r)
 	}
 }
 

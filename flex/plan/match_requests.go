@@ -47,8 +47,7 @@ func (w *wanted) refreshOldest() {
 	var oldest *cohort
 	for _, c := range w.cohorts {
 		after := c.set.Flex.RefreshAfter
-		if after == 0 || c.live == nil || c.live.request.State != mig.Accepted || !w.isOld(c.live.request.Created, after) ||
-			w.anyPresent(c.live.request.Instances) || w.isMoving(c.live.group.Stamp.Job) || c.live.group.Stamp.Array != 0 && w.movingTasks(c.live.group.Stamp.Array) > 0 {
+		if after == 0 || c.live == nil || !w.isOld(c.live.request.Created, after) || !w.onlyWaits(c.live) {
 			continue
 		}
 		if (oldest == nil || c.live.request.Created.Before(oldest.live.request.Created)) && w.mayAsk(c) == barsNothing {
@@ -71,6 +70,13 @@ func (w *wanted) refreshOldest() {
 			c.missing, c.first = w.missing(c)
 		}
 	}
+}
+
+// onlyWaits reports whether a live request waits for capacity: it creates no machine, and
+// nobody it was made for is on its way to kept machines.
+func (s *scene) onlyWaits(r *ref) bool {
+	return r.request.State == mig.Accepted && !s.anyPresent(r.request.Instances) && !s.isMoving(r.group.Stamp.Job) &&
+		(r.group.Stamp.Array == 0 || s.movingTasks(r.group.Stamp.Array) == 0)
 }
 
 // isShort reports whether the request's lease is shorter than the cohort needs.

@@ -313,30 +313,6 @@ func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 	})
 }
 
-// B9: a request gives its place up for one more important cohort of a nodeset that
-// has none, and its nodeset keeps one.
-func keepsAPlaceForEachNodeset(s *sight, p plan.Plan) (wrong []string) {
-	live, states := map[string]int{}, map[string]mig.RequestState{}
-	for _, g := range s.groups {
-		live[g.Stamp.NodeSet] += len(g.Live())
-		for _, r := range g.Live() {
-			states[g.Region+"/"+g.Name+"/"+r.Name] = r.State
-		}
-	}
-	for _, a := range p.Actions {
-		c, ok := a.(plan.CancelRequest)
-		if !ok || !strings.Contains(c.Because(), "for which a more important job waits") {
-			continue
-		}
-		set := s.groups[c.Group.String()].Stamp.NodeSet
-		live[set]--
-		if live[set] < 1 || states[c.Group.String()+"/"+c.Request] != mig.Accepted {
-			wrong = append(wrong, fmt.Sprintf("%s, which leaves nodeset %s %d: %s", c, set, live[set], c.Because()))
-		}
-	}
-	return wrong
-}
-
 // cancelledBy are the requests that the plan for a world cancels.
 func cancelledBy(w *world) map[string]plan.CancelRequest {
 	all := map[string]plan.CancelRequest{}

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -234,6 +235,8 @@ func houseConfig(t interface{ Fatal(...any) }) *config.Config {
 func drawConfig(t *rapid.T) *config.Config {
 	cfg := houseConfig(t)
 	cfg.Options.MaxActiveRequests = 1 + upTo(t, "max_active_requests - 1", 3)
+	cfg.Options.MaxActivePerUser = upTo(t, "max_active_requests_per_user", 2)
+	cfg.Options.YieldAfter = pick(t, "yield_after", 0, 10*time.Minute, time.Hour)
 	cfg.Options.MaxDeletions = upTo(t, "max_deletions_per_round", 2)
 	for _, set := range cfg.NodeSets {
 		if set.Flex == nil {
@@ -329,6 +332,7 @@ func (w *world) drawMemory(t *rapid.T) {
 		}
 	}
 	w.drawAsked(t)
+	w.drawUsers(t)
 	w.drawChains(t)
 	w.drawRests(t)
 	for i := range upTo(t, "reservations", 2) {
@@ -340,6 +344,20 @@ func (w *world) drawMemory(t *rapid.T) {
 		})
 	}
 	w.drawPolicies(t)
+}
+
+// drawUsers says who submitted the jobs: the tasks of an array, and the components of a
+// heterogeneous job, are one user's.
+func (w *world) drawUsers(t *rapid.T) {
+	users := map[uint32]string{}
+	for _, j := range inOrder(w.jobs) {
+		whole := cmp.Or(j.HetID, j.Array(), j.ID)
+		if users[whole] == "" {
+			users[whole] = pick(t, "user", "ann", "bob")
+		}
+		j.User = users[whole]
+		w.jobs[j.ID] = j
+	}
 }
 
 // drawTemplate gives a nodeset a template that is fit, or not, or not read.

@@ -62,23 +62,33 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 		}
 	}
 	d.tell(w.snap.Told, texts)
+	for _, r := range d.yielded {
+		d.cancelRequest(r, "a more important request waits for its place")
+	}
 }
 
 // tell plans to write these AdminComments, by job, unless they are there already.
-// Where there are too many, jobs that were told nothing yet come first.
+// Where there are too many, jobs whose request yields its place come first, then those that
+// were told nothing yet.
 func (d *draft) tell(told, texts map[uint32]string) {
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
 		return texts[id] == "" || texts[id] == told[id] || d.heard[id]
 	})
 	slices.SortStableFunc(ids, func(a, b uint32) int {
-		return cmp.Compare(min(len(told[a]), 1), min(len(told[b]), 1))
+		rank := func(id uint32) int {
+			if _, yields := d.before[id]; yields {
+				return -1
+			}
+			return min(len(told[id]), 1)
+		}
+		return cmp.Compare(rank(a), rank(b))
 	})
 	if more := len(ids) - tellsAtOnce; more > 0 {
 		ids = ids[:tellsAtOnce]
 		d.expect(fmt.Sprintf("%d more jobs to be told what they wait for", more))
 	}
 	for _, id := range ids {
-		d.add(CommentJob{OfJob: OfJob{id}, Text: texts[id], Why: "its owner should know"})
+		d.add(CommentJob{OfJob: OfJob{id}, Text: texts[id], Before: d.before[id], Why: "its owner should know"})
 	}
 }
 

@@ -22,7 +22,7 @@ type verdict struct {
 	gone    bool         // the job goes back to Slurm in this pass
 	with    []*cohort    // others whose nodes its request brings, too
 	joins   bool         // the request of an earlier verdict brings its nodes, too
-	ousts   *ref         // a less important request that has to make room
+	yields  *ref         // its request, which gives its place up
 
 	expect   []string
 	problems []Problem

@@ -8,12 +8,11 @@ func (w *wanted) mayAsk(c *cohort) bar {
 	if b := w.barred(c); b != barsNothing || c.set.Flex.UseBulkInsert {
 		return b
 	}
-	own := 0
+	p := w.placesNow()
 	if c.live != nil {
-		own = 1
+		p.free(*c.live)
 	}
-	t := turns{wanted: w, active: w.active, activeOf: w.activeOf}
-	if !t.hasRoom(c, own) || w.rivals(c) >= w.cfg.Options.MaxActiveRequests-w.active[c.set.Region]+own {
+	if !p.hasRoom(c) || w.rivals(c) >= w.cfg.Options.MaxActiveRequests-p.inRegion[c.set.Region] {
 		return obstructs
 	}
 	return barsNothing

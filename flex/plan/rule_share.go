@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"time"
 
 	"slurmflex/mig"
@@ -57,7 +56,7 @@ func (t *turns) share(v *verdict) {
 		v.do, v.quiet, v.why, v.expect = waits, true, "waiting for "+what, append(v.expect, what)
 		return
 	}
-	if t.take(v); v.do != requests {
+	if t.turn(v); v.do != requests {
 		return
 	}
 	if t.groups[c.id()] == nil {
@@ -66,12 +65,4 @@ func (t *turns) share(v *verdict) {
 	if c.set.Flex.ShareRequests > 1 {
 		t.shared.open[c.needs()] = v
 	}
-}
-
-// servesBetter reports whether the request serves a cohort, too, that the other is no
-// more important than.
-func (t *turns) servesBetter(r *ref, c *cohort) bool {
-	return r.group.Stamp.Array != 0 && slices.ContainsFunc(t.cohorts, func(other *cohort) bool {
-		return other.live == r && byRank(c, other) >= 0
-	})
 }

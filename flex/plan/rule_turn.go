@@ -1,115 +1,157 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"strconv"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
-// turns counts the live requests, those of this plan included.
+// turns hands out the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
 	*wanted
-	active   map[string]int           // by region
-	activeOf map[string]int           // by nodeset
-	queue    map[string]int           // by region: cohorts that wait for their turn
-	ousts    map[*config.NodeSet]bool // the nodesets for which another's request is cancelled
-	shared   sharing
+	now, next places           // what is taken now, and once this plan is carried out
+	queue     map[string]int   // by region: cohorts that wait for their turn
+	leaves    map[*cohort]bool // cohorts that lose their nodes in this pass, or move
+	yields    map[string]*ref  // by region: the request that gives its place up
+	shared    sharing
 }
 
-// inTurn lets as many requests be made as max_active_requests has room for. Cohorts come
-// in the order of their jobs' importance. Nothing is requested for nodes that this plan
-// takes from a job.
+// inTurn lets as many requests be made as there are places. Cohorts come in the order of
+// their jobs' importance. Nothing is requested for nodes that this plan takes from a job.
 func inTurn(w *wanted, verdicts []verdict) []verdict {
-	t := turns{w, maps.Clone(w.active), maps.Clone(w.activeOf), map[string]int{}, map[*config.NodeSet]bool{}, newSharing()}
+	now := w.placesNow()
+	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*ref{}, newSharing()}
 	taken := map[string]bool{}
+	for _, s := range w.settled {
+		if s.misfit != "" && s.request.State != mig.Creating {
+			t.next.free(s.ref)
+		}
+	}
 	for _, v := range verdicts {
 		if v.pending && t.shared.isFirst(v.cohort) { // its request is as good as made
-			t.count(v.cohort)
+			t.take(v.cohort)
 		}
 		if v.do == goesBack {
 			for _, name := range v.back.Nodes {
 				taken[name] = true
 			}
 		}
+		t.leaves[v.cohort] = v.gone || v.do >= goesBack
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
+		case v.cohort.live != nil && v.cohort.live == t.yields[v.cohort.live.group.Region]:
+			v.yields = v.cohort.live
+			t.wait(v, t.next)
 		case v.do != requests:
 		case v.gone, slices.ContainsFunc(v.cohort.missing, func(name string) bool { return taken[name] }):
 			v.do = waits
 		case v.cohort.shares():
 			t.share(v)
 		case !v.cohort.set.Flex.UseBulkInsert:
-			t.take(v)
+			t.turn(v)
 		}
 	}
 	return verdicts
 }
 
-func (t *turns) count(c *cohort) {
-	t.active[c.set.Region]++
-	t.activeOf[c.set.Name]++
+func (t *turns) take(c *cohort) {
+	t.now.take(c)
+	t.next.take(c)
 }
 
-// take counts the cohort's request if there is room for it. A nodeset takes no second
-// place that another nodeset of the region, which has none, could need: requests that
-// cannot be had would hold all of them. At most a quarter of all places is kept so.
-func (t *turns) take(v *verdict) {
-	c, most := v.cohort, t.cfg.Options.MaxActiveRequests
-	region, none := c.set.Region, t.activeOf[c.set.Name] == 0
-	if t.hasRoom(c, 0) {
-		t.count(c)
+// turn gives the cohort a place if there is one. Otherwise the cohort waits for its turn, and
+// if no place becomes free for it in this pass, another request yields one.
+func (t *turns) turn(v *verdict) {
+	c := v.cohort
+	if t.now.hasRoom(c) {
+		t.take(c)
 		return
 	}
-	t.queue[region]++
-	v.do, v.quiet = waits, false
-	v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
-		roughPlace(t.queue[region]), region, most)
-	if none && !t.ousts[c.set] {
-		v.ousts = t.oust(c)
-	}
-}
-
-// hasRoom reports whether a request for the cohort would find a place once own of its
-// nodeset have given theirs up.
-func (t *turns) hasRoom(c *cohort, own int) bool {
-	most := t.cfg.Options.MaxActiveRequests
-	places := most - t.active[c.set.Region] + own
-	return places > 0 && (t.activeOf[c.set.Name] == own || places > min(t.idleSets(c.set), most/4))
-}
-
-// idleSets counts the other nodesets of the region that request nodes when jobs want
-// them, and have no live request.
-func (t *turns) idleSets(set *config.NodeSet) (n int) {
-	for _, other := range t.cfg.FlexSets() {
-		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && t.activeOf[other.Name] == 0 {
-			n++
+	if !t.next.hasRoom(c) && t.yields[c.set.Region] == nil {
+		if r := t.yieldsTo(c); r != nil {
+			t.yields[c.set.Region] = r
+			t.next.free(*r)
 		}
 	}
-	return n
+	t.wait(v, t.now)
+	if t.next.hasRoom(c) {
+		t.next.take(c)
+	}
 }
 
-// oust finds the least important request of a nodeset that has others, to be cancelled
-// for a cohort that is more important and whose nodeset has none. That can be only where
-// all places were taken before they were kept for it: when the nodeset is new, or the
-// limit was lowered. From then on its place is kept, so it happens once.
-func (t *turns) oust(c *cohort) *ref {
-	for _, other := range slices.Backward(t.cohorts) {
+// wait has the cohort wait for its turn, as its job's owner reads. One whose request yielded
+// its place reads that too, until the next request is made.
+func (t *turns) wait(v *verdict, p places) {
+	c, region := v.cohort, v.cohort.set.Region
+	v.do, v.quiet = waits, false
+	if p.isUserFull(c) {
+		v.why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
+			p.ofUser[userOf(c)], t.cfg.Options.MaxActivePerUser, region)
+	} else {
+		t.queue[region]++
+		v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
+			roughPlace(t.queue[region]), region, t.cfg.Options.MaxActiveRequests)
+	}
+	if v.yields != nil || c.job != nil && memo.HasYielded(t.snap.Told[c.job.ID]) {
+		v.why += memo.Yielded
+	}
+}
+
+// yieldsTo is the request whose place the cohort is to have: of those that have held theirs
+// for yield_after and are less important, the least important, and of equal ones the
+// youngest. A request that creates machines keeps its place, and so does one that may serve a
+// job which could not be read, or whose job is about to leave its nodes. A cohort that waits
+// because of its user's other jobs gets a place of theirs only. It is nil if there is none.
+func (t *turns) yieldsTo(c *cohort) (least *ref) {
+	after, worth := t.cfg.Options.YieldAfter, map[*ref]uint64{}
+	if after == 0 {
+		return nil
+	}
+	for _, other := range t.cohorts {
+		if other.live != nil {
+			worth[other.live] = max(worth[other.live], other.worth())
+			if t.leaves[other] {
+				worth[other.live] = math.MaxUint64
+			}
+		}
+	}
+	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
+	if c.job != nil {
+		own = c.job.Priority
+	}
+	for _, other := range t.cohorts {
 		r := other.live
-		if r == nil || t.servesBetter(r, c) || r.request.State != mig.Accepted || r.group.Region != c.set.Region || t.activeOf[r.group.Stamp.NodeSet] < 2 || byRank(c, other) >= 0 {
+		if r == nil || r.group.Region != c.set.Region || worth[r] >= own || !t.isOld(r.request.Created, after) || !t.onlyWaits(r) ||
+			t.anyDoubted(r.request.Instances) || user && t.now.users[r.request] != userOf(c) {
 			continue
 		}
-		t.ousts[c.set] = true
-		t.activeOf[r.group.Stamp.NodeSet]--
-		return r
+		if least == nil || cmp.Or(cmp.Compare(worth[r], worth[least]), least.request.Created.Compare(r.request.Created)) < 0 {
+			least = r
+		}
 	}
-	return nil
+	return least
+}
+
+// worth is the priority of the most important job that waits for the cohort's nodes. What
+// nobody's job waits for comes before all jobs.
+func (c *cohort) worth() (most uint64) {
+	if c.job == nil {
+		return math.MaxUint64
+	}
+	for _, j := range c.holders {
+		if j.State != slurm.JobCompleting {
+			most = max(most, j.Priority)
+		}
+	}
+	return most
 }
 
 // roughPlace gives a place in a queue, from 10 on in its first digit only: each

@@ -2,12 +2,16 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
+	"slurmflex/slurm"
 )
 
 // hogged has jobs of nodeset a3 wait for requests of theirs, from job 1 on, each of
@@ -40,33 +44,140 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	assert.Equal(t, asks, actions(Compute(cfg, seen(another))), "with one place for all nobody waits for nothing")
 }
 
-// B9: where all places were taken before they were kept, a more important job of a
-// nodeset that has none gets that of the least important.
-func TestTheLeastImportantRequestMakesRoomForANodesetThatHasNone(t *testing.T) {
+// yields are what a plan does to free places: what it tells jobs that lose theirs, and what
+// it cancels.
+func yields(p Plan) (done []string) {
+	for _, a := range p.Actions {
+		c, tells := a.(CommentJob)
+		_, cancels := a.(CancelRequest)
+		if tells && memo.HasYielded(c.Text) || cancels {
+			done = append(done, a.String())
+		}
+	}
+	return done
+}
+
+// D3: who has held a place for an hour gives it to a more important job that waits.
+func TestAPlaceHeldForLongIsFreedForAMoreImportantJob(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 4
-	fix := func(priority uint64) part {
-		return and(nodes("alpha-fix-[0-1]", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"),
-			important(priority), job(21, "train", "15:00", configured, "alpha-fix-1"), important(priority))
+	held := func(ago time.Duration) part { // by jobs 1 to 4 of these priorities
+		return func(s *setting) {
+			for i := range s.Groups {
+				s.Groups[i].Requests[0].Created = noon.Add(-ago)
+			}
+		}
 	}
-	assert.Equal(t, []string{"cancel request alpha-a3-job-1/a1"}, cancelled(Compute(cfg, seen(hogged(4, mig.Accepted), fix(1000)))), "one, and the least important")
-	assert.Empty(t, cancelled(Compute(cfg, seen(hogged(4, mig.Accepted), fix(1)))), "not for one that is no more important")
-	assert.Empty(t, cancelled(Compute(cfg, seen(hogged(4, mig.Creating), fix(1000)))), "nor one that is CREATING")
-	t.Run("and does not come back in its place", func(t *testing.T) {
-		s := seen(hogged(4, mig.Accepted), fix(1000))
-		s.Groups[0].Requests[0].State = mig.Cancelled
-		p := Compute(cfg, s)
-		assert.Contains(t, actions(p), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
-		assert.Empty(t, cancelled(p))
-		assert.NotContains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-1/a2 for 00:15:00")
+	waits := func(priority uint64) part {
+		return and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(priority))
+	}
+	in := func(name string, want []string, parts ...part) {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(Compute(cfg, seen(parts...)))) })
+	}
+	least := []string{
+		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, where 4 requests are active at most; it lost its place in Google's queue to a request of higher priority"`,
+		"cancel request alpha-a3-job-1/a1",
+	}
+	in("the least important one, whose job reads so first", least, hogged(4, mig.Accepted), held(time.Hour), waits(1000))
+	in("for one of a nodeset that has none, too", least, hogged(4, mig.Accepted), held(time.Hour), nodes("alpha-fix-0", poweringUp),
+		job(20, "train", "15:00", configured, "alpha-fix-0"), important(1000))
+	in("not before", nil, hogged(4, mig.Accepted), held(59*time.Minute), waits(1000))
+	in("not for one that is as important", nil, hogged(4, mig.Accepted), held(time.Hour), waits(1))
+	in("of equals the youngest", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
+		hogged(4, mig.Accepted), held(2*time.Hour), waits(1000), func(s *setting) {
+			s.Jobs[1].Priority, s.Groups[1].Requests[0].Created = 1, noon.Add(-time.Hour)
+		})
+	in("none that creates machines", nil, hogged(4, mig.Creating), held(time.Hour), waits(1000))
+	in("nor whose machine is there", nil, hogged(1, mig.Accepted), held(time.Hour), waits(1000), func(s *setting) {
+		cfg.Options.MaxActiveRequests = 1
+		machinesOf(1, "alpha-a3-0")(s)
 	})
-	t.Run("nor when that is served", func(t *testing.T) {
-		s := seen(hogged(4, mig.Accepted))
-		s.Groups[0].Requests[0].State = mig.Cancelled
-		assert.NotContains(t, actions(Compute(cfg, s)), "request 1 node (alpha-a3-0) in alpha-a3-job-1/a2 for 00:15:00", "its place is kept")
-	})
+	cfg.Options.MaxActiveRequests = 4
+	in("one in a pass", least[1:], hogged(4, mig.Accepted), held(time.Hour), waits(1000), nodes("alpha-a3-10", poweringUp),
+		job(10, "train", "15:00", configured, "alpha-a3-10"), important(1000), func(s *setting) {
+			s.Told = map[uint32]string{1: `flex-start: waiting for its turn: place 3 in us-central1, where 4 requests are active at most` + memo.Yielded}
+		})
+	cfg.Options.MaxActiveRequests = 3
+	in("none while another becomes free", []string{"cancel request alpha-a3-job-3/a1"}, hogged(3, mig.Accepted), held(time.Hour), waits(1000),
+		onNodes("alpha-a3-2", func(n *slurm.Node) { n.State = slurm.ParseState(poweredDown) }), func(s *setting) { s.Jobs[2].State, s.Jobs[2].Nodes = slurm.JobCancelled, nil })
+	cfg.Options.MaxActiveRequests = 4
+	in("none whose node another important job waits for", []string{least[0][:len("set AdminComment of job ")] + "2" + least[0][len("set AdminComment of job 1"):], "cancel request alpha-a3-job-2/a1"},
+		hogged(4, mig.Accepted), held(time.Hour), waits(1000), job(30, "shared", "15:00", configured, "alpha-a3-0"), important(2000))
+	cfg.Options.YieldAfter = 0
+	in("none if yield_after is 0", nil, hogged(4, mig.Accepted), held(100*time.Hour), waits(1000))
+}
+
+// D3: a comment that Slurm does not take keeps the request.
+func TestARequestIsCancelledOnceItsJobIsTold(t *testing.T) {
+	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
-	assert.Empty(t, cancelled(Compute(cfg, seen(hogged(1, mig.Accepted), fix(1000)))), "a nodeset keeps one")
+	p := Compute(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000)))
+	at := slices.IndexFunc(p.Actions, func(a Action) bool { _, cancels := a.(CancelRequest); return cancels })
+	tells := slices.IndexFunc(p.Actions, func(a Action) bool { c, ok := a.(CommentJob); return ok && c.Job == 1 })
+	require.Less(t, tells, at)
+	assert.Equal(t, p.Actions[tells].Queue(), p.Actions[at].Queue())
+	assert.True(t, Needs(p.Actions[at], p.Actions[tells]))
+}
+
+// D3: the place goes to the job that it was freed for, and what lost it takes no other's.
+func TestAFreedPlaceGoesToTheImportantJob(t *testing.T) {
+	cfg := alphaConfig(t)
+	cfg.Options.MaxActiveRequests = 1
+	s := seen(hogged(1, mig.Cancelled), nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(1000))
+	const lost = "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most" + memo.Yielded
+	s.Told = map[uint32]string{1: lost}
+	p := Compute(cfg, s)
+	assert.Equal(t, []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}, actions(p),
+		"and its owner reads on why it waits")
+	s = seen(hogged(2, mig.Accepted))
+	s.Groups[0].Requests[0].State, s.Groups[1].Requests[0].Created = mig.Cancelled, noon.Add(-100*time.Hour)
+	assert.Empty(t, yields(Compute(cfg, s)), "job 1 waits for job 2, which is more important")
+}
+
+// A static node comes before all jobs.
+func TestAPlaceIsFreedForAStaticNode(t *testing.T) {
+	cfg := alphaConfig(t)
+	cfg.Options.MaxActiveRequests = 1
+	s := seen(nodes("alpha-one-0", risingIdle), nodes("alpha-one-3", poweringUp), job(7, "train", "15:00", configured, "alpha-one-3"),
+		nodeGroup(3, request("a1", mig.Accepted, "alpha-one-3", 2*time.Hour)), asked(time.Hour))
+	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(Compute(cfg, s)))
+}
+
+// A request that tasks share is worth as much as the most important of them.
+func TestASharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
+	cfg := with(t, "share_requests: 4")
+	cfg.Options.MaxActiveRequests = 1
+	given := func(priority uint64) Snapshot {
+		return seen(tasks(0, 1), arrayGroup(accepted("alpha-a3-[0-1]")), asked(time.Hour), important(priority), awaits(9, "alpha-a3-9"), important(100))
+	}
+	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, cancelled(Compute(cfg, given(99))))
+	assert.Empty(t, cancelled(Compute(cfg, given(100))))
+}
+
+// D3: one user's jobs have at most so many requests in a region, and static nodes count for
+// nobody.
+func TestAUserHasALimitOfActiveRequests(t *testing.T) {
+	cfg := alphaConfig(t)
+	cfg.Options.MaxActivePerUser = 2
+	of := func(user string) part { return lastJob(func(j *slurm.Job) { j.User = user }) }
+	ann := func(id uint32) part { return and(awaits(id, fmt.Sprint("alpha-a3-", id)), of("ann")) }
+	waiting := and(ann(1), groupOf(1, accepted("alpha-a3-1")), asked(time.Hour), ann(2), groupOf(2, accepted("alpha-a3-2")), asked(time.Hour))
+	asks := []string{"create group alpha-a3-job-3 in us-central1", "request 1 node (alpha-a3-3) in alpha-a3-job-3/a1 for 00:15:00"}
+	made := func(parts ...part) []string { return madeBy(Compute(cfg, seen(parts...))) }
+	assert.Empty(t, made(waiting, ann(3)))
+	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(Compute(cfg, seen(waiting, ann(3))))[3])
+	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("bob")))
+	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("")), "a user that Slurm does not name has no limit")
+	assert.Len(t, made(ann(3), ann(4), ann(5)), 4, "also within one pass")
+	assert.Len(t, made(waiting, nodes("alpha-one-[0-1]", risingIdle)), 4, "static nodes are nobody's")
+	elsewhere := and(nodes("alpha-one-3", poweringUp), job(3, "train", "15:00", configured, "alpha-one-3"), of("ann"))
+	assert.Len(t, made(waiting, elsewhere), 2, "nor does another region count")
+	assert.Equal(t, []string{"cancel request alpha-a3-job-2/a1"}, made(waiting, ann(3), important(5), func(s *setting) { s.Jobs[0].Priority = 1 }),
+		"and a more important job of the user's gets the place of another")
+	assert.Empty(t, made(waiting, awaits(4, "alpha-a3-4"), groupOf(4, accepted("alpha-a3-4")), asked(9*time.Hour), of("bob"), ann(3), important(1), func(s *setting) { s.Jobs[0].Priority, s.Jobs[1].Priority = 1, 1 }),
+		"but none of another user's")
+	cfg.Options.MaxActivePerUser = 0
+	assert.Equal(t, asks, made(waiting, ann(3)), "0 is off")
 }
 
 // B16

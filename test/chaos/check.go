@@ -26,6 +26,7 @@ type check struct {
 	preempted map[string]sight     // machines
 	hops      map[uint32]hops      // of jobs through their partitions
 	blocked   map[string]time.Time // when a pass last found nodesets blocked
+	inTurn    map[uint32]time.Time // since when jobs wait for a place that a less important one has
 	looked    time.Time            // when a process last began to look
 	saw       time.Time            // when a process last made a pass
 }
@@ -87,13 +88,13 @@ func (c *check) before(p *process, call apiCall) {
 
 // cancelled judges that a request is cancelled, which loses its place in the queue:
 // not while the job that it was made for waits for the same nodes and fits in its
-// lease, unless it has waited for refresh_after. A second daemon that somebody started
+// lease, unless it has waited for refresh_after or yields its place. A second daemon that somebody started
 // deletes what the first remembers to have made, which may then take the place of what
 // is there.
 func (c *check) cancelled(p *process, st fakegce.State, request string) {
 	for _, g := range c.w.ours(st) {
 		for _, r := range g.Requests {
-			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.makesRoom(p, st, g) || c.w.lasting("second daemon") {
+			if g.Name+"/"+r.Name != request || r.State != "ACCEPTED" || c.mayYield(p, st, g.Region, r) || c.w.lasting("second daemon") {
 				continue
 			}
 			job, refresh := c.w.watch.waiter(r.Instances[0]), flexOf(p, r.Instances[0]).RefreshAfter
@@ -106,27 +107,6 @@ func (c *check) cancelled(p *process, st fakegce.State, request string) {
 			}
 		}
 	}
-}
-
-// makesRoom reports whether a request of the group may go for one of a nodeset that
-// has none: all places of the region are taken, and its own nodeset has others.
-func (c *check) makesRoom(p *process, st fakegce.State, of fakegce.Group) bool {
-	nodeset := func(g fakegce.Group) string {
-		stamp, _ := mig.ParseStamp(g.Description)
-		return stamp.NodeSet
-	}
-	all, same := 0, 0
-	for _, g := range c.w.ours(st) {
-		for _, r := range g.Requests {
-			if g.Region == of.Region && alive(r) {
-				all++
-				if nodeset(g) == nodeset(of) {
-					same++
-				}
-			}
-		}
-	}
-	return all >= p.runsWith.Load().Options.MaxActiveRequests && same > 1
 }
 
 // deletion judges that machines are to be deleted.

@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+// scarce is a seed of a day with few places, which are kept for a quarter of an hour.
+const scarce = 3
+
 func at(time time.Duration, e event) appointment { return appointment{at: time, event: e} }
 
 // Each finding with a number is of the trials of November 2026. A day that broke an invariant
@@ -56,6 +59,12 @@ func TestWhatTheTrialsFoundBreaksNoDay(t *testing.T) {
 		at(8*minute, clockJump(24*time.Hour, 4*minute)))
 	in("a clock that is ahead while a job goes through its list", 8107, fullA, fullB, at(minute, clockJump(4*minute, 7*minute)),
 		at(2*minute, submit{job: 1, partition: "spot", also: []string{"demand", "mine"}, chained: true, nodes: 1, limit: time.Hour, run: 10 * minute}))
+	hopeless := func(no int) appointment {
+		return at(time.Duration(no)*minute, submit{job: no, partition: "gang", nodes: 1, limit: time.Hour, run: 10 * minute, priority: 1})
+	}
+	in("D3: a user whose hopeless jobs hold all places", scarce, full("us-central1-a", 119*minute), full("us-central1-b", 119*minute),
+		hopeless(1), hopeless(2), hopeless(3), hopeless(4), hopeless(5),
+		at(10*minute, submit{job: 6, partition: "gang", nodes: 1, limit: time.Hour, run: 10 * minute, priority: 100}))
 	in("B11: a slurmctld without its state", 6, job(1, "gang", 5), job(2, "close", 4), job(3, "bulk", 3),
 		at(15*minute, slurmDown(minute, emptied)))
 }

@@ -276,6 +276,16 @@ func (c *Cluster) JobReservation(id uint32) string {
 	return ""
 }
 
+// AdminComment is the job's; empty if there is no such job.
+func (c *Cluster) AdminComment(id uint32) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[id]; j != nil {
+		return j.adminComment
+	}
+	return ""
+}
+
 // Submitted is a job as it was submitted; zero if there is none, or slurmctld has forgotten
 // it. It is no command: it works also while slurmctld is down.
 func (c *Cluster) Submitted(id uint32) JobSpec {

@@ -125,8 +125,20 @@ var mutants = []mutant{
 		"	{\"other components first\", componentsFirst, obstructs},\n", "", planner,
 	},
 	{
-		"one request more than max_active_requests", "flex/plan/rule_turn.go",
-		"places := most - t.active[c.set.Region] + own", "places := most - t.active[c.set.Region] + own + 1", planner,
+		"one request more than max_active_requests", "flex/plan/rule_places.go",
+		"free := most - p.inRegion[c.set.Region]", "free := most + 1 - p.inRegion[c.set.Region]", planner,
+	},
+	{
+		"a request keeps its place however long a more important job waits", "flex/plan/rule_turn.go",
+		"if after == 0 {", "if true {", planner,
+	},
+	{
+		"one user's jobs may have all places", "flex/plan/rule_places.go",
+		"p.ofUser[user] >= most", "p.ofUser[user] < 0", planner,
+	},
+	{
+		"a request is cancelled before its job can read why", "flex/plan/action.go",
+		"return telling", "return telling && false", planner,
 	},
 	{
 		"the least important job goes first", "flex/plan/scene_jobs.go",

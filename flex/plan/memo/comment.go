@@ -56,6 +56,14 @@ const (
 	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
 )
 
+// Yielded ends what a job reads whose request gave its place to another.
+const Yielded = "; it lost its place in Google's queue to a request of higher priority"
+
+// HasYielded reports whether an AdminComment of ours says that.
+func HasYielded(comment string) bool {
+	return strings.HasPrefix(comment, OwnComment) && strings.Contains(comment, Yielded)
+}
+
 // IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.
 func IsOfNodes(comment string) bool {
 	text, ours := strings.CutPrefix(comment, OwnComment)

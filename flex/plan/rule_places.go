@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"maps"
+
+	"slurmflex/config"
+	"slurmflex/mig"
+)
+
+// places counts live requests, for the limits of their number.
+type places struct {
+	*wanted
+	inRegion map[string]int
+	ofSet    map[string]int
+	ofUser   map[userIn]int          // where max_active_requests_per_user limits them
+	users    map[*mig.Request]userIn // whose jobs the requests are for
+}
+
+// userIn is a user of Slurm, and a region. Without a name it stands for nobody.
+type userIn struct{ region, name string }
+
+// placesNow counts the live requests that a pass has seen.
+func (w *wanted) placesNow() places {
+	p := places{w, maps.Clone(w.active), maps.Clone(w.activeOf), map[userIn]int{}, map[*mig.Request]userIn{}}
+	if w.cfg.Options.MaxActivePerUser == 0 {
+		return p
+	}
+	for _, c := range w.cohorts {
+		if c.live != nil && p.users[c.live.request] == (userIn{}) {
+			p.users[c.live.request] = userOf(c)
+		}
+	}
+	jobs, arrays := map[uint32]string{}, map[uint32]string{}
+	for i := range w.snap.Jobs {
+		j := &w.snap.Jobs[i]
+		jobs[j.ID], arrays[j.Array()] = j.User, j.User
+	}
+	for _, s := range w.settled {
+		stamp := s.group.Stamp
+		if _, serves := p.users[s.request]; !serves {
+			p.users[s.request] = userIn{s.group.Region, jobs[stamp.Job]}
+			if stamp.Array != 0 {
+				p.users[s.request] = userIn{s.group.Region, arrays[stamp.Array]}
+			}
+		}
+		p.ofUser[p.users[s.request]]++
+	}
+	return p
+}
+
+func (p places) clone() places {
+	p.inRegion, p.ofSet, p.ofUser = maps.Clone(p.inRegion), maps.Clone(p.ofSet), maps.Clone(p.ofUser)
+	return p
+}
+
+// userOf is who submitted the cohort's job. Static nodes, and nodes that an admin powered up,
+// belong to nobody.
+func userOf(c *cohort) userIn {
+	if c.job == nil {
+		return userIn{}
+	}
+	return userIn{c.set.Region, c.job.User}
+}
+
+// take counts a request for the cohort.
+func (p places) take(c *cohort) {
+	p.inRegion[c.set.Region]++
+	p.ofSet[c.set.Name]++
+	p.ofUser[userOf(c)]++
+}
+
+// free counts a live request no longer.
+func (p places) free(r ref) {
+	p.inRegion[r.group.Region]--
+	p.ofSet[r.group.Stamp.NodeSet]--
+	p.ofUser[p.users[r.request]]--
+}
+
+// hasRoom reports whether one more request may be made, for the cohort. A nodeset takes no
+// second place that another nodeset of the region, which has none, could need: requests that
+// cannot be served would hold all places. At most a quarter of all places is kept so.
+func (p places) hasRoom(c *cohort) bool {
+	most := p.cfg.Options.MaxActiveRequests
+	free := most - p.inRegion[c.set.Region]
+	return free > 0 && (p.ofSet[c.set.Name] == 0 || free > min(p.idleSets(c.set), most/4)) && !p.isUserFull(c)
+}
+
+// isUserFull reports whether jobs of the user have as many requests as they may.
+func (p places) isUserFull(c *cohort) bool {
+	user, most := userOf(c), p.cfg.Options.MaxActivePerUser
+	return most > 0 && user.name != "" && p.ofUser[user] >= most
+}
+
+// idleSets counts the other nodesets of the region that request nodes when jobs want
+// them, and have no live request.
+func (p places) idleSets(set *config.NodeSet) (n int) {
+	for _, other := range p.cfg.FlexSets() {
+		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && p.ofSet[other.Name] == 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package chaos
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+	"slurmflex/test/fakegce"
+)
+
+// place is a live request of a region, and what it is for.
+type place struct {
+	fakegce.Request
+	region string
+	stamp  mig.Stamp
+}
+
+// places are the live requests of the cluster.
+func (c *check) places(st fakegce.State) (all []place) {
+	for _, g := range c.w.ours(st) {
+		stamp, _ := mig.ParseStamp(g.Description)
+		for _, r := range g.Requests {
+			if alive(r) {
+				all = append(all, place{r, g.Region, stamp})
+			}
+		}
+	}
+	return all
+}
+
+// mayYield reports whether the request of a job may be cancelled for another: it has held its
+// place for yield_after, and in its region a node waits that no request brings, for a more
+// important job or for none.
+func (c *check) mayYield(p *process, st fakegce.State, region string, r fakegce.Request) bool {
+	after := p.runsWith.Load().Options.YieldAfter
+	if after == 0 || time.Since(r.Created) < after-wrongClock {
+		return false
+	}
+	requested := map[string]bool{}
+	for _, one := range c.places(st) {
+		for _, name := range one.Instances {
+			requested[name] = true
+		}
+	}
+	most := c.priority(r)
+	queue, _ := c.w.watch.all()
+	for name := range c.w.known {
+		n := c.w.watch.node(name)
+		if requested[name] || setOf(name).region != region || !n.State.Has(slurm.PoweringUp) && !n.State.Has(slurm.PowerUp) {
+			continue
+		}
+		holders := slices.DeleteFunc(slices.Clone(queue), func(l life) bool { return !slices.Contains(l.Nodes, name) })
+		if len(holders) == 0 || slices.ContainsFunc(holders, func(l life) bool { return l.Priority > most }) {
+			return true
+		}
+	}
+	return false
+}
+
+// priority is that of the most important job that waits for the request.
+func (c *check) priority(r fakegce.Request) (most uint64) {
+	queue, _ := c.w.watch.all()
+	for _, l := range queue {
+		if l.State != slurm.JobCompleting && slices.ContainsFunc(r.Instances, func(name string) bool { return slices.Contains(l.Nodes, name) }) {
+			most = max(most, l.Priority)
+		}
+	}
+	return most
+}
+
+// turns judges that no job waits for its turn while a less important one has held a place in
+// its region for much longer than yield_after.
+func (c *check) turns() {
+	const slack = 20 * time.Minute
+	after := c.w.config().Options.YieldAfter
+	queue, _ := c.w.watch.all()
+	waits := slices.DeleteFunc(queue, func(l life) bool {
+		return l.State != slurm.JobConfiguring || !strings.Contains(c.w.slurm.AdminComment(l.ID), "waiting for its turn: place")
+	})
+	var all []place
+	if after > 0 && len(waits) > 0 && c.w.wellFor(slack) {
+		all = c.places(c.w.state())
+	}
+	seen := map[uint32]time.Time{}
+	defer func() { c.inTurn = seen }()
+	for _, l := range waits {
+		for _, r := range all {
+			if r.State != "ACCEPTED" || r.region != setOf(l.Nodes[0]).region || time.Since(r.Created) < after || r.stamp.Job == 0 || c.moves(r.stamp.Job) || c.priority(r.Request) >= l.Priority {
+				continue
+			}
+			if seen[l.ID] = c.inTurn[l.ID]; seen[l.ID].IsZero() {
+				seen[l.ID] = time.Now()
+			}
+			if time.Since(seen[l.ID]) > slack {
+				c.fail(lostJob, "job %d waits for its turn, and %v ago less important job %d got a place", l.ID, time.Since(r.Created).Truncate(time.Second), r.stamp.Job)
+			}
+			break
+		}
+	}
+}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net"
+	"net/http"
 	"sync"
 )
 
@@ -14,7 +15,7 @@ type limited struct {
 	close  func() error
 }
 
-func limit(l net.Listener, most int) net.Listener {
+func limit(l net.Listener, most int) *limited {
 	closed := make(chan struct{})
 	return &limited{
 		Listener: l, slots: make(chan struct{}, most), closed: closed,
@@ -35,6 +36,17 @@ func (l *limited) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	return &limitedConn{conn, sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+// freesSlots closes connections after their answer while more than half of the slots are
+// taken. Connections that clients keep open leave the other half to others.
+func (l *limited) freesSlots(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if 2*len(l.slots) > cap(l.slots) {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Close ends Accept too.

@@ -81,6 +81,36 @@ func TestThePageHasALimitedNumberOfConnections(t *testing.T) {
 	})
 }
 
+// D5: connections that stay open after an answer leave slots for others.
+func TestIdleConnectionsLeaveSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := newCallers()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { _ = w.serve(ctx, c); close(ended) }()
+		begun := time.Now()
+		ask := func(conn net.Conn) (closes bool) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/healthz", nil)
+			require.NoError(t, err)
+			require.NoError(t, r.Write(conn))
+			answer, err := http.ReadResponse(bufio.NewReader(conn), r)
+			require.NoError(t, err)
+			assert.Equal(t, http.StatusOK, answer.StatusCode)
+			require.NoError(t, answer.Body.Close())
+			return answer.Close
+		}
+		assert.False(t, ask(c.call(t)), "a lone client keeps its connection")
+		for range 2 * connections {
+			ask(c.call(t))
+		}
+		assert.Less(t, time.Since(begun), time.Second, "nobody waits for others to go idle")
+		assert.True(t, ask(c.call(t)), "while slots are short")
+		stop()
+		<-ended
+	})
+}
+
 // C11: a full server can still be stopped.
 func TestAListenerWithoutAFreeSlotCanBeClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

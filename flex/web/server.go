@@ -68,15 +68,16 @@ func (s *Server) Run(ctx context.Context) {
 }
 
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
+	limited := limit(listener, connections)
 	server := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           limited.freesSlots(s.Handler()),
 		ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: headerLimit,
 		ErrorLog:       zap.NewStdLog(zap.NewNop()), // mistakes of clients are not the daemon's concern
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	return server.Serve(limit(listener, connections))
+	return server.Serve(limited)
 }
 
 // Handler answers requests.

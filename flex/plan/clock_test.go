@@ -85,7 +85,7 @@ func TestClocksStandStillWhileNothingIsAsked(t *testing.T) {
 func TestRefreshLeavesRequestThatCouldNotBeMadeAnew(t *testing.T) {
 	given := func(most int, more ...part) []string {
 		cfg := with(t, "refresh_after: 7200, boot_failures: 1")
-		cfg.Options.MaxActiveRequests = most
+		cfg.Options.MaxActiveRequests, cfg.Options.YieldAfter = most, 0
 		return cancelled(Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), and(more...))))
 	}
 	replaced := []string{"cancel request alpha-a3-job-7/a1"}

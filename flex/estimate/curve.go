@@ -2,10 +2,7 @@
 // requests like it have waited. It is pure: no clock, no I/O.
 package estimate
 
-import (
-	"slices"
-	"sort"
-)
+import "sort"
 
 // Curve is the Kaplan–Meier estimate of how many waits last longer than a time.
 // Source: Kaplan and Meier, Nonparametric Estimation from Incomplete Observations,
@@ -37,13 +34,6 @@ func KaplanMeier(sorted []Sample) Curve {
 		c.at, c.longer, c.risk = append(c.at, at), append(c.longer, part), append(c.risk, risk)
 	}
 	return c
-}
-
-// CurveOf is the curve of waits in any order.
-func CurveOf(waits []Sample) Curve {
-	sorted := slices.Clone(waits)
-	inOrder(sorted)
-	return KaplanMeier(sorted)
 }
 
 // Longer is the part of all waits that last longer than that many seconds.

@@ -18,7 +18,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// past writes a history of that many waits of two nodes, a minute longer each.
+// past writes a history of that many waits of two nodes, of a minute, two minutes and so
+// on in a mixed order, so that they have no trend. 17 must not divide their number.
 func (w *world) past(t *testing.T, waits int) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))
@@ -27,7 +28,7 @@ func (w *world) past(t *testing.T, waits int) {
 		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
 		entries = append(entries, history.Entry{
 			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
-			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i+1)), End: history.Granted, Attempts: 1,
+			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i*17%waits+1)), End: history.Granted, Attempts: 1,
 		})
 	}
 	require.NoError(t, history.Append(w.path("history"), "alpha", false, entries))

@@ -21,24 +21,25 @@ import (
 type controller struct {
 	cfg *config.Config
 
-	mu        sync.Mutex
-	nodes     map[string]*slurm.Node
-	jobs      map[uint32]*slurm.Job
-	updates   []string
-	eol       map[string]slurm.Reservation
-	records   map[uint32]slurm.JobRecord // what differs from a batch job that may be requeued
-	comment   map[uint32]string          // AdminComments
-	notices   []string                   // to interactive jobs
-	signals   []string
-	held      []uint32
-	reads     []time.Time // when the nodes were read
-	maxTime   slurm.Limit // of each partition
-	down      error       // why it cannot be asked
-	asked     [][]uint32  // the jobs whose records were read in one go
-	illegible error       // why no record can be read
-	deaf      bool        // no slurmd's registration is heard
-	frozen    string      // a node of which every update is refused
-	closed    []string    // partitions
+	mu         sync.Mutex
+	nodes      map[string]*slurm.Node
+	jobs       map[uint32]*slurm.Job
+	updates    []string
+	eol        map[string]slurm.Reservation
+	records    map[uint32]slurm.JobRecord // what differs from a batch job that may be requeued
+	comment    map[uint32]string          // AdminComments
+	notices    []string                   // to interactive jobs
+	signals    []string
+	unwritable error // of each AdminComment that is set
+	held       []uint32
+	reads      []time.Time // when the nodes were read
+	maxTime    slurm.Limit // of each partition
+	down       error       // why it cannot be asked
+	asked      [][]uint32  // the jobs whose records were read in one go
+	illegible  error       // why no record can be read
+	deaf       bool        // no slurmd's registration is heard
+	frozen     string      // a node of which every update is refused
+	closed     []string    // partitions
 }
 
 func newController(cfg *config.Config) *controller {
@@ -240,6 +241,9 @@ func (c *controller) JobRecords(_ context.Context, ids []uint32) ([]slurm.JobRec
 
 func (c *controller) SetAdminComment(_ context.Context, job uint32, text string) error {
 	defer locked(&c.mu)()
+	if c.unwritable != nil {
+		return c.unwritable
+	}
 	c.comment[job] = text
 	return nil
 }

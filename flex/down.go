@@ -166,7 +166,8 @@ func (d *Down) act(ctx context.Context, a plan.Action) error {
 }
 
 // endJob requeues or cancels a job that has nodes still, unless it is to be requeued and
-// Slurm would not by now.
+// Slurm would not by now. Its owner reads why first, so a job whose AdminComment Slurm cannot
+// write now waits for the next look.
 func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	records, err := d.R.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {
@@ -177,7 +178,7 @@ func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 		return fmt.Errorf("job %d would be lost by now", a.Job)
 	}
 	if err := d.R.tell(ctx, records[0], memo.OwnComment+done+a.Because()); err != nil {
-		d.R.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", a.Job), zap.Error(err))
+		return err
 	}
 	if a.Then == plan.Cancel {
 		return d.R.Scheduler.CancelJob(ctx, a.Job)

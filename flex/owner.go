@@ -29,6 +29,7 @@ type owner struct {
 	read     bool // whether the rest is known
 	requeues bool // Slurm puts the job back into the queue when it loses its nodes
 	limits   plan.JobLimits
+	reach    plan.Reach
 }
 
 // keep forgets the jobs that are not in the queue any more, and adds to a snapshot
@@ -43,6 +44,7 @@ func (o *owners) keep(snap *plan.Snapshot) {
 	maps.DeleteFunc(o.known, func(id uint32, _ owner) bool { return !queued[id] })
 	snap.Told, snap.Requeues = make(map[uint32]string, len(o.known)), make(map[uint32]bool, len(o.known))
 	snap.Limits, snap.Chains = make(map[uint32]plan.JobLimits), make(map[uint32]memo.Chain)
+	snap.Reach = make(map[uint32]plan.Reach)
 	for id, known := range o.known {
 		snap.Told[id] = known.told
 		if len(known.chain.List) > 0 {
@@ -53,6 +55,9 @@ func (o *owners) keep(snap *plan.Snapshot) {
 		}
 		if known.limits != (plan.JobLimits{}) {
 			snap.Limits[id] = known.limits
+		}
+		if known.reach != "" {
+			snap.Reach[id] = known.reach
 		}
 	}
 }
@@ -81,7 +86,7 @@ func (o *owners) note(rec slurm.JobRecord) {
 	if !remembered {
 		known.told = text
 	}
-	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), plan.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}}
+	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), plan.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}, plan.ReachOf(rec)}
 }
 
 // noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.
@@ -184,21 +189,25 @@ func (r *Reconciler) commentJob(ctx context.Context, a plan.CommentJob) error {
 	return nil
 }
 
-// warnJob notifies a job's owner, also on the terminal, unless the job has begun or
+// warnJob notifies a job's owner, then also on the terminal, unless the job has begun or
 // Slurm would requeue it by now.
 func (r *Reconciler) warnJob(ctx context.Context, a plan.WarnJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State == slurm.JobRunning || records[0].Requeues() {
 		return err
 	}
-	if err := r.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
+	if err := r.tell(ctx, records[0], memo.Warning(r.Now(), a.Because())); err != nil {
 		return err
 	}
-	return r.tell(ctx, records[0], memo.Warning(r.Now(), a.Because()))
+	if err := r.Scheduler.NotifyJob(ctx, a.Job, memo.OwnComment+a.Because()); err != nil {
+		r.Log.Debug("terminal of a job not notified", zap.Uint32("job", a.Job), zap.Error(err))
+	}
+	return nil
 }
 
 // returnNodes notifies the owners, then takes the nodes, unless the jobs are not what
-// they were when the plan was made.
+// they were when the plan was made. The nodes have no machine that works, so nothing is
+// lost if they wait until the owners can be notified.
 func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error {
 	records, err := r.records(ctx, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
@@ -225,10 +234,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 			chain = *a.Leaving
 		}
 		if err := r.tellChain(ctx, rec, memo.OwnComment+a.Reason, chain); err != nil {
-			if a.Leaving != nil {
-				return err
-			}
-			r.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", rec.ID), zap.Error(err))
+			return err
 		}
 	}
 	// Held first, it goes from CONFIGURING to held, and cannot start in between.
@@ -255,23 +261,33 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	return err
 }
 
-// signalJob signals the script of a running batch job, and shows an interactive one on
-// its terminal when its nodes end. The AdminComment says that it has been done.
+// signalJob signals the script of a running batch job whose owner still asks for it, and
+// shows an interactive one on its terminal when its nodes end. The AdminComment says both
+// before and after that it is done. A signal that was sent is never an action that failed:
+// it may have ended the job, whose AdminComment Slurm then lets nobody change.
 func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {
 		return err
 	}
 	rec := records[0]
-	if rec.Batch {
-		err = r.Scheduler.SignalJob(ctx, a.Job, a.Signal)
-	} else {
+	switch reach := plan.ReachOf(rec); {
+	case a.Signal == "" && reach == plan.ByTerminal:
 		err = r.Scheduler.NotifyJob(ctx, a.Job, a.Because())
+	case a.Signal != "" && reach == plan.BySignal:
+		err = r.Scheduler.SignalJob(ctx, a.Job, a.Signal)
+	default:
+		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return r.tell(ctx, rec, a.Text)
+	if err := r.tell(ctx, rec, a.Text); err != nil {
+		_, chain := memo.SplitChain(rec.AdminComment)
+		r.owners.noteTold(a.Job, a.Text, chain)
+		r.Log.Warn("the job was warned, but its AdminComment was not updated", zap.Uint32("job", a.Job), zap.String("signal", a.Signal), zap.Error(err))
+	}
+	return nil
 }
 
 // requeueJob requeues a running job, unless Slurm would not by now.
@@ -279,9 +295,6 @@ func (r *Reconciler) requeueJob(ctx context.Context, a plan.RequeueJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning || !records[0].Requeues() {
 		return err
-	}
-	if err := r.tell(ctx, records[0], memo.OwnComment+"requeued: "+a.Because()); err != nil {
-		r.Log.Warn("AdminComment not set; the nodes go back all the same", zap.Uint32("job", a.Job), zap.Error(err))
 	}
 	return r.Scheduler.RequeueJob(ctx, a.Job)
 }

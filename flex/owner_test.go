@@ -3,6 +3,7 @@ package flex
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,10 +261,13 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 	}
 	eachInWorld(t, map[string]outcome{
 		"is signalled once and requeued": {
-			slurm.JobRecord{Batch: true, Requeue: true}, []string{"1: USR1"}, 0, slurm.JobPending, "flex-start: requeued: the lease of its nodes ends at 2000-01-01T02:00:",
+			slurm.JobRecord{Batch: true, Requeue: true, Comment: "slurmflex:signal"}, []string{"1: USR1"}, 0, slurm.JobPending, "flex-start: requeued: the lease of its nodes ends at 2000-01-01T02:00:",
 		},
 		"is only signalled, if Slurm would not requeue it": {
-			slurm.JobRecord{Batch: true}, []string{"1: USR1"}, 0, slurm.JobRunning, "; warned at ",
+			slurm.JobRecord{Batch: true, Comment: "slurmflex:signal"}, []string{"1: USR1"}, 0, slurm.JobRunning, " with USR1",
+		},
+		"is not signalled if it did not ask": {
+			slurm.JobRecord{Batch: true}, nil, 0, slurm.JobRunning, ", before its time limit",
 		},
 		"is announced on the terminal of its salloc": {
 			slurm.JobRecord{Requeue: true}, nil, 1, slurm.JobRunning, "; warned at ",
@@ -286,5 +290,65 @@ func TestAJobThatOutlivesItsLease(t *testing.T) {
 		assert.Len(t, w.slurm.notices, want.notices)
 		assert.Equal(t, want.state, w.slurm.jobs[1].State)
 		assert.Contains(t, w.slurm.comment[1], want.comments)
+	})
+}
+
+// U3: an owner reads why before anything happens to the job.
+func TestNothingHappensToAJobWhoseCommentFails(t *testing.T) {
+	told := func(before string) plan.CommentJob {
+		return plan.CommentJob{OfJob: plan.OfJob{Job: 1}, Text: "flex-start: why", Before: before, Why: "why"}
+	}
+	job, nodes := plan.OfJob{Job: 1}, []string{"alpha-a3-0"}
+	eachInWorld(t, map[string][]plan.Action{
+		"requeue":    {told(""), plan.RequeueJob{OfJob: job, Why: "why"}},
+		"signal":     {told(""), plan.SignalJob{OfJob: job, Signal: "USR1", Text: "flex-start: why, and sent", Why: "why"}},
+		"node down":  {told("slurm"), plan.SetNodes{Nodes: nodes, State: "down", Jobs: []uint32{1}, Why: "why"}},
+		"move":       {told(""), plan.MoveJob{OfJob: job, From: nodes, Why: "why"}},
+		"salvage":    {told(""), plan.SalvageJob{OfJob: job, Lost: nodes, Why: "why"}},
+		"return":     {plan.ReturnNodes{OfJob: job, Nodes: nodes, Reason: "why", Then: plan.Hold}},
+		"warn first": {plan.WarnJob{OfJob: job, Why: "why"}},
+	}, func(t *testing.T, w *world, actions []plan.Action) {
+		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Requeue: true, Comment: "slurmflex:signal"}}
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		switch actions[len(actions)-1].(type) {
+		case plan.WarnJob:
+			w.slurm.records[1] = slurm.JobRecord{Batch: true}
+		case plan.ReturnNodes, plan.MoveJob:
+		default:
+			w.slurm.jobs[1].State = slurm.JobRunning
+		}
+		state := w.slurm.jobs[1].State
+		w.slurm.unwritable = errors.New("slurm_update error: Socket timed out")
+		assert.Equal(t, len(actions), w.work(t.Context(), actions))
+		assert.Empty(t, slices.Concat(w.slurm.signals, w.slurm.notices, w.slurm.updated()))
+		assert.Empty(t, w.slurm.held)
+		assert.Equal(t, state, w.slurm.jobs[1].State)
+
+		time.Sleep(time.Minute)
+		w.slurm.unwritable = nil
+		assert.Zero(t, w.work(t.Context(), actions))
+		assert.Contains(t, w.slurm.comment[1], "why")
+	})
+}
+
+// U3: the signal may end the job, and Slurm changes nothing of an ended one.
+func TestASentSignalIsNoFailedAction(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.records = map[uint32]slurm.JobRecord{1: {Batch: true, Comment: "slurmflex:signal"}}
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Job has already finished")
+		assert.Zero(t, w.work(t.Context(), []plan.Action{plan.SignalJob{OfJob: plan.OfJob{Job: 1}, Signal: "USR1", Text: "flex-start: sent", Why: "why"}}))
+		assert.Equal(t, []string{"1: USR1"}, w.slurm.signals)
+		assert.Equal(t, "flex-start: sent", w.owners.last(1).told, "it is sent once")
+	})
+}
+
+func TestAnUrgentRequeueWaitsForNoComment(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slurm.submit(1, "train", "alpha-a3-0")
+		w.slurm.jobs[1].State, w.slurm.unwritable = slurm.JobRunning, errors.New("Socket timed out")
+		actions := []plan.Action{plan.CommentJob{OfJob: plan.OfJob{Job: 1}, Text: "flex-start: why"}, plan.RequeueJob{OfJob: plan.OfJob{Job: 1}, Urgent: true}}
+		assert.Equal(t, 1, w.work(t.Context(), actions))
+		assert.Equal(t, slurm.JobPending, w.slurm.jobs[1].State)
 	})
 }

@@ -69,7 +69,7 @@ func (r *retries) note(a plan.Action, err error, now time.Time) {
 // changed names what an action changes, and to which state.
 func changed(a plan.Action) string {
 	about := a.About()
-	key := fmt.Sprintf("%s %s %s", a.Queue(), about.Kind, slurm.Fold(about.Nodes))
+	key := fmt.Sprintf("%s %s %d %s", a.Queue(), about.Kind, about.Job, slurm.Fold(about.Nodes))
 	if n, ok := a.(plan.SetNodes); ok {
 		key += " " + n.State
 	}

@@ -83,6 +83,19 @@ func TestAJobsStoryIsToldFromTheQueueToItsEnd(t *testing.T) {
 	assert.Empty(t, d.Ended(), "a day later")
 }
 
+// U3: the story says what was sent.
+func TestAJobsStoryHasItsSignal(t *testing.T) {
+	var d Day
+	running := job(slurm.JobRunning, "n[0-1]", at(5))
+	d.See(seen(9, row(view.Running, at(4)), running))
+	running.Told = "flex-start: its nodes end at 2026-11-21T12:30:00Z, before its time limit; warned at 2026-11-21T12:20:00Z with USR1"
+	d.See(seen(21, row(view.Running, at(4)), running))
+	d.See(seen(22, row(view.Running, at(4)), running))
+	story, _ := d.Job("812")
+	told := eventsOf(story)
+	assert.Equal(t, "12:20 signalled USR1, because its nodes end before its time limit", told[len(told)-1])
+}
+
 func TestAJobThatIsRequeuedBeginsAgain(t *testing.T) {
 	var d Day
 	lost := row(view.Lost, time.Time{})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )
@@ -41,6 +42,7 @@ const (
 	Granted   Kind = "machines created"
 	Booted    Kind = "nodes up"
 	Running   Kind = "running"
+	Signalled Kind = "signalled"
 	Lost      Kind = "machines lost"
 	Returned  Kind = "nodes returned to Slurm"
 	Requeued  Kind = "back in Slurm's queue"
@@ -143,6 +145,9 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group)
 	j.seeMachines(at, rows, groups)
 	if state.AtWork() && !j.StartAt.IsZero() {
 		j.once(j.StartAt, Running, "on "+j.Nodes)
+	}
+	if sent, signal, ok := memo.WasSent(j.Told); ok {
+		j.once(sent, Signalled, signal+", because its nodes end before its time limit")
 	}
 }
 

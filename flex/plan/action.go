@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"slurmflex/mig"
@@ -82,7 +83,29 @@ func Needs(a, undone Action) bool {
 	case DeleteGroup: // which must be empty
 		return true
 	}
-	return false
+	told, comments := undone.(CommentJob)
+	requeue, _ := a.(RequeueJob)
+	return comments && !requeue.Urgent && slices.Contains(acts(a), told.Job)
+}
+
+// acts are the jobs that an action ends, signals, moves or requeues, and whose owners read
+// why in the AdminComment first: the action waits while Slurm cannot write it. A requeue
+// that would be too late does not wait. ReturnNodes, which may be about several jobs, and
+// WarnJob write the AdminComments themselves.
+func acts(a Action) []uint32 {
+	switch a := a.(type) {
+	case SignalJob:
+		return []uint32{a.Job}
+	case MoveJob:
+		return []uint32{a.Job}
+	case SalvageJob:
+		return []uint32{a.Job}
+	case RequeueJob:
+		return []uint32{a.Job}
+	case SetNodes:
+		return a.Jobs
+	}
+	return nil
 }
 
 // Why is the reason for an action.

@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"slurmflex/flex/plan/memo"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
 // SetNodes gives nodes in Slurm a new power state, or other texts.
 type SetNodes struct {
 	Nodes   []string
-	State   string  // scontrol's word: power_down, power_down_force, …; empty: as it is
-	Reason  string  // written to the nodes; empty: none
-	Comment *string // written to the nodes; nil: none
-	Extra   *string // likewise
+	State   string   // scontrol's word: power_down, power_down_force, …; empty: as it is
+	Reason  string   // written to the nodes; empty: none
+	Comment *string  // written to the nodes; nil: none
+	Extra   *string  // likewise
+	Jobs    []uint32 // that end or are requeued by it, and whose owners are notified first
 	Why
 }
 
@@ -103,17 +103,12 @@ func (a ChangePartitions) String() string {
 type CommentJob struct {
 	OfJob
 	Text   string
-	Before mig.GroupID // one of its requests is cancelled when the owner can read so; empty: none is
+	Before string // the queue of the action that waits for it; empty: the job's own
 	Why
 }
 
-// Queue is the group's if a request in it waits for the comment.
-func (a CommentJob) Queue() string {
-	if a.Before != (mig.GroupID{}) {
-		return a.Before.String()
-	}
-	return a.OfJob.Queue()
-}
+// Queue is that of the action that waits for it.
+func (a CommentJob) Queue() string { return cmp.Or(a.Before, a.OfJob.Queue()) }
 
 func (a CommentJob) About() Subject { return Subject{Kind: "comment_job", Job: a.Job} }
 func (a CommentJob) String() string {
@@ -132,21 +127,27 @@ func (a WarnJob) String() string {
 	return fmt.Sprintf("warn job %d, which Slurm would not requeue", a.Job)
 }
 
-// SignalJob sends the script of a running job a signal, and writes down in its
-// AdminComment that it has.
+// SignalJob sends the script of a running job a signal, or notifies the terminal of an
+// interactive job, and then writes so to its AdminComment.
 type SignalJob struct {
 	OfJob
-	Signal string // its name without SIG
+	Signal string // its name without SIG; empty: the terminal is notified
 	Text   string // the AdminComment
 	Why
 }
 
 func (a SignalJob) About() Subject { return Subject{Kind: "signal_job", Job: a.Job} }
-func (a SignalJob) String() string { return fmt.Sprintf("send %s to job %d", a.Signal, a.Job) }
+func (a SignalJob) String() string {
+	if a.Signal == "" {
+		return fmt.Sprintf("notify the terminal of job %d", a.Job)
+	}
+	return fmt.Sprintf("send %s to job %d", a.Signal, a.Job)
+}
 
 // RequeueJob requeues a running job.
 type RequeueJob struct {
 	OfJob
+	Urgent bool // its machines end before it could be tried again
 	Why
 }
 

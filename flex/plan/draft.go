@@ -2,9 +2,11 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -18,7 +20,7 @@ type draft struct {
 	reported map[Problem]bool         // the problems that it names
 	heard    map[uint32]bool          // the jobs whose owners hear of a return or a warning
 	yielded  []ref                    // the requests that give their places up
-	before   map[uint32]mig.GroupID   // their jobs, which are told first, and their groups
+	before   map[uint32]string        // by job, told first: the queue of the request that yields
 }
 
 // step is what one sweep wants done.
@@ -29,7 +31,7 @@ type step struct {
 }
 
 func newDraft(s *scene) *draft {
-	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]mig.GroupID{}}
+	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
 func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }
@@ -46,26 +48,49 @@ func (d *draft) report(problems []Problem) {
 	}
 }
 
-// take adds a sweep's actions, without the nodes that are claimed already.
+// take adds a sweep's actions, without the nodes that are claimed already. A job that an
+// earlier step of the plan has acted on waits for the next pass: its owner reads one reason
+// at a time.
 func (d *draft) take(s *scene, sweep string, wants step) {
+	earlier := maps.Clone(d.heard)
 	for _, a := range wants.actions {
+		if slices.ContainsFunc(acts(a), func(job uint32) bool { return earlier[job] }) {
+			continue
+		}
 		switch a := a.(type) {
 		case SetNodes:
 			d.setNodes(s, sweep, a)
+			for _, job := range a.Jobs {
+				d.heard[job] = true
+			}
 			continue
+		case CommentJob:
+			if d.heard[a.Job] {
+				continue
+			}
+			d.heard[a.Job] = true
 		case SalvageJob:
 			for _, name := range a.Lost {
 				d.claims[name] = sweep
 			}
-		case SignalJob:
-			d.heard[a.Job] = true
-		case RequeueJob:
-			d.heard[a.Job] = true
+		}
+		for _, job := range acts(a) {
+			d.heard[job] = true
 		}
 		d.add(a)
 	}
 	d.expect(wants.expect...)
 	d.report(wants.problems)
+}
+
+// before is the AdminComment that a job's owner reads before an action on the job; none if
+// it is there already.
+func (s *scene) before(job uint32, text, queue string) []Action {
+	text = memo.OwnComment + text
+	if s.snap.Told[job] == text {
+		return nil
+	}
+	return []Action{CommentJob{OfJob: OfJob{job}, Text: text, Before: queue, Why: "its owner should know first"}}
 }
 
 // setNodes plans a change for the nodes that nothing has claimed yet. One that a job may
@@ -87,7 +112,7 @@ func (d *draft) setNodes(s *scene, sweep string, change SetNodes) {
 	}
 	for i, a := range d.plan.Actions {
 		if known, ok := a.(SetNodes); ok && known.isLike(change) {
-			known.Nodes = append(known.Nodes, change.Nodes...)
+			known.Nodes, known.Jobs = append(known.Nodes, change.Nodes...), append(known.Jobs, change.Jobs...)
 			d.plan.Actions[i] = known
 			return
 		}

@@ -58,7 +58,7 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 func (d *draft) yields(v verdict) {
 	r := *v.yields
 	for _, j := range v.cohort.holders {
-		d.before[j.ID] = r.group.ID()
+		d.before[j.ID] = r.group.ID().String()
 	}
 	if !slices.Contains(d.yielded, r) {
 		d.yielded = append(d.yielded, r)
@@ -73,6 +73,8 @@ func (d *draft) move(w *wanted, m *move) {
 	for _, name := range slices.Concat(m.from, m.to, m.held) {
 		d.claims[name] = "kept machines"
 	}
+	d.add(w.before(m.job.ID, memo.Moving+slurm.Fold(m.to), "")...)
+	d.heard[m.job.ID] = true
 	d.add(MoveJob{
 		OfJob: OfJob{m.job.ID}, Name: m.job.Name(), User: m.job.User, From: m.from, To: m.to, Held: m.held,
 		Reservation: memo.MoveReservation(w.cfg.Cluster, m.job.ID), Reserves: !m.begun, Limit: w.limitOn(m.job, slices.Concat(m.to, m.held)),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -23,31 +24,56 @@ func endsAt(left time.Duration) string {
 	return "flex-start: its nodes end at " + noon.Add(left).Format(time.RFC3339) + ", before its time limit"
 }
 
-const warnedThen = "; warned at 2026-11-21T11:55:00Z"
+const warnedThen = "; warned at 2026-11-21T11:55:00Z with USR1"
+
+// reached is job 7 if it can be warned that way.
+func reached(how Reach) part { return func(s *setting) { s.Reach = map[uint32]Reach{7: how} } }
+
+// says is the action that sets job 7's AdminComment.
+func says(text string) string { return fmt.Sprintf("set AdminComment of job 7: %q", text) }
+
+// requeuesAt is the AdminComment of a job that is requeued so long before its lease ends.
+func requeuesAt(left time.Duration) string {
+	return says("flex-start: requeued: the lease of its nodes ends at " + noon.Add(left).Format(time.RFC3339) + ", before its time limit")
+}
 
 func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
-	const signals, requeued = "send USR1 to job 7", "requeue job 7"
+	const signals, requeued, sends = "send USR1 to job 7", "requeue job 7", "; slurmflex sends it USR1"
+	asks := reached(BySignal)
 	guarded := with(t, "on_lease_end: requeue, lease_end_warning: 600")
 	in := situations(t, guarded)
-	in("not before lease_end_warning", seen(runsFor("5:00:00", 601*time.Second)))
-	in("then its script is signalled", seen(runsFor("5:00:00", 600*time.Second)), signals)
-	in("once", seen(runsFor("5:00:00", 300*time.Second), told(7, endsAt(300*time.Second)+warnedThen)))
-	in("for each lease", seen(runsFor("5:00:00", 300*time.Second), told(7, endsAt(time.Minute)+warnedThen)), signals)
-	in("and it is requeued in time", seen(runsFor("5:00:00", 120*time.Second), told(7, endsAt(120*time.Second)+warnedThen)), requeued)
-	in("it is signalled first, however late", seen(runsFor("5:00:00", 60*time.Second)), signals)
+	in("not before lease_end_warning", seen(runsFor("5:00:00", 601*time.Second), asks))
+	in("then its script is signalled, which its owner reads first", seen(runsFor("5:00:00", 600*time.Second), asks), says(endsAt(600*time.Second)+sends), signals)
+	in("also if the signal was announced and not sent", seen(runsFor("5:00:00", 590*time.Second), asks, told(7, endsAt(590*time.Second)+sends)), signals)
+	in("once", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(300*time.Second)+warnedThen)))
+	in("for each lease", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(time.Minute)+warnedThen)), says(endsAt(300*time.Second)+sends), signals)
+	in("and it is requeued in time", seen(runsFor("5:00:00", 120*time.Second), told(7, endsAt(120*time.Second)+warnedThen)), requeuesAt(120*time.Second), requeued)
+	in("it is signalled first, however late", seen(runsFor("5:00:00", 60*time.Second), asks), says(endsAt(time.Minute)+sends), signals)
+	in("its owner reads once that it is requeued", seen(runsFor("5:00:00", 60*time.Second), told(7, "flex-start: requeued: the lease of its nodes ends at 2026-11-21T12:01:00Z, before its time limit")), requeued)
 	lost := seen(runsFor("5:00:00", 60*time.Second), told(7, endsAt(time.Minute)+warnedThen))
 	lost.Requeues[7] = false
 	in("not a job that Slurm would not requeue", lost)
-	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), told(7, "")))
-	in("nor one whose lease has ended", seen(runsFor("5:00:00", -time.Second), told(7, endsAt(-time.Second)+warnedThen)))
-	once := seen(runsFor("5:00:00", time.Minute))
+	in("nor one that is done in time", seen(runsFor("1:01:00", 65*time.Second), asks, told(7, "")))
+	in("nor one whose lease has ended", seen(runsFor("5:00:00", -time.Second), asks, told(7, endsAt(-time.Second)+warnedThen)))
+	once := seen(runsFor("5:00:00", time.Minute), asks)
 	once.Reservations = nil
 	in("nor by an end that only one look has seen", once, "reserve alpha-a3-0 from 2026-11-21T12:01:00Z", "reserve alpha-a3-1 from 2026-11-21T13:01:00Z")
-	in("nor by a clock that is ahead", seen(runsFor("5:00:00", time.Minute), func(s *setting) { s.Skew = time.Hour }))
+	in("nor by a clock that is ahead", seen(runsFor("5:00:00", time.Minute), asks, func(s *setting) { s.Skew = time.Hour }))
 	situations(t, with(t, "lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
-		seen(runsFor("5:00:00", time.Minute), told(7, endsAt(time.Minute)+warnedThen)))
-	situations(t, with(t, "on_lease_end: requeue"))("and only requeued where it is not to be warned", seen(runsFor("5:00:00", time.Minute)), requeued)
-	situations(t, alphaConfig(t))("by default neither is done", seen(runsFor("5:00:00", time.Minute)))
+		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))
+	situations(t, with(t, "on_lease_end: requeue"))("and only requeued where it is not to be warned", seen(runsFor("5:00:00", time.Minute), asks), requeuesAt(time.Minute), requeued)
+	situations(t, alphaConfig(t))("by default neither is done", seen(runsFor("5:00:00", time.Minute), asks))
+}
+
+// U3: a script that does not catch the signal dies of it.
+func TestOnlyAJobThatAskedIsSignalled(t *testing.T) {
+	in := situations(t, with(t, "on_lease_end: requeue, lease_end_warning: 600"))
+	in("not a script whose owner did not ask", seen(runsFor("5:00:00", 300*time.Second)))
+	in("which is requeued as before", seen(runsFor("5:00:00", 120*time.Second)), requeuesAt(120*time.Second), "requeue job 7")
+	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(ByTerminal)), "notify the terminal of job 7")
+	kept := seen(runsFor("5:00:00", 300*time.Second), told(7, ""))
+	kept.Requeues[7] = false
+	in("a --no-requeue job reads when its nodes end", kept, says(endsAt(300*time.Second)))
 }
 
 func TestAHeterogeneousJobIsRequeuedOnceForTheComponentThatEndsFirst(t *testing.T) {

@@ -97,9 +97,10 @@ func TestMaintenanceEndsAMachineAsTheEndOfItsLeaseDoes(t *testing.T) {
 	guarded := seen(nodes("alpha-a3-0", running), job(7, "train", "5:00:00", slurm.JobRunning, "alpha-a3-0"), started(7, time.Hour), groupOf(7),
 		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, 5*time.Hour), maintained("alpha-a3-0", time.Minute), told(7, endsAt(time.Minute)),
 		reserved("slurmflex-alpha-1795262460", "alpha-a3-0", noon.Add(time.Minute)))
-	in("its job is requeued before", guarded, "requeue job 7")
+	in("its job is requeued before", guarded,
+		says("flex-start: requeued: maintenance of the host of alpha-a3-0 begins at 2026-11-21T12:01:00Z, before its time limit"), "requeue job 7")
 	assert.Equal(t, "maintenance of the host of alpha-a3-0 begins at 2026-11-21T12:01:00Z, before its time limit",
-		Compute(with(t, "on_lease_end: requeue"), guarded).Actions[0].Because())
+		Compute(with(t, "on_lease_end: requeue"), guarded).Actions[1].Because())
 	stopped := seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", 5*time.Hour)), asked(time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"),
 		aged(time.Hour), reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute)), missing("alpha-a3-0"))

@@ -54,16 +54,16 @@ func idleBut(more ...part) Snapshot {
 
 func TestAJobThatWaitsMovesToKeptMachines(t *testing.T) {
 	in := situations(t, keeping(t))
-	in("its request stays for now", idleBut(), move8, told8)
+	in("its request stays for now", idleBut(), told8, move8)
 	in("nothing is requested for one that has no request yet", seen(idleFor(kept2, idleUp, time.Minute, 50*time.Minute),
-		nodes(cold2, "ALLOCATED+CLOUD+POWERING_UP"), givenTo(8, cold2)), move8, told8)
+		nodes(cold2, "ALLOCATED+CLOUD+POWERING_UP"), givenTo(8, cold2)), told8, move8)
 	in("all of it or nothing", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 50*time.Minute), waitsFor(8, cold2)))
 	in("one that has one of its nodes already lacks the others only", seen(idleFor("alpha-fix-0", idleUp, time.Minute, 50*time.Minute),
 		nodes("alpha-fix-1", "ALLOCATED+CLOUD"), leased("alpha-fix-1", "alpha-fix-job-7", 30*time.Minute, 40*time.Minute),
 		nodes("alpha-fix-2", "ALLOCATED+CLOUD+POWERING_UP"), givenTo(8, "alpha-fix-[1-2]"),
 		group("alpha-fix-job-8", forJob("fix", 8), request("a1", mig.Accepted, "alpha-fix-2", time.Hour))),
-		"move job 8 to kept machines alpha-fix-0 from alpha-fix-2",
-		`set AdminComment of job 8: "flex-start: moving to kept machines alpha-fix-0"`)
+		`set AdminComment of job 8: "flex-start: moving to kept machines alpha-fix-0"`,
+		"move job 8 to kept machines alpha-fix-0 from alpha-fix-2")
 }
 
 func TestAJobThatTakesLessTimeMovesToMachinesWhoseLeasesAreTooShortForMore(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTheMostImportantJobMovesAndToTheMachinesThatGoFirst(t *testing.T) {
 	assert.Equal(t, []string{
 		"move job 9 to kept machines alpha-fix-1 from alpha-fix-3",
 		"move job 8 to kept machines alpha-fix-0 from alpha-fix-2",
-	}, actions(Compute(keeping(t), given))[:2])
+	}, withoutComments(Compute(keeping(t), given)))
 }
 
 func TestAJobStaysThat(t *testing.T) {

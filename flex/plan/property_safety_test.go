@@ -78,6 +78,7 @@ var rules = map[string]rule{
 	"frees only what was held long":    freesOnlyWhatWasHeldLong,
 	"leaves nothing in silence":        leavesNothingInSilence,
 	"ends a lease's jobs in time":      endsJobsInTime,
+	"comments first, then acts":        commentsFirst,
 	"sets down only what is lost":      setsDownOnlyWhatIsLost,
 	"moves jobs only to kept machines": movesOnlyToKept,
 	"leaves no kept machine idle":      leavesNoneIdle,
@@ -241,6 +242,9 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 		switch a := a.(type) {
 		case plan.SignalJob:
 			job, within = a.Job, 10*time.Minute // the longest lease_end_warning that is drawn
+			if a.Signal != "" && s.snap.Reach[a.Job] != plan.BySignal {
+				wrong = append(wrong, fmt.Sprintf("job %d did not ask: %s", a.Job, a))
+			}
 		case plan.RequeueJob:
 			if requeues, read := s.snap.Requeues[a.Job]; read && !requeues {
 				wrong = append(wrong, fmt.Sprintf("job %d would be lost: %s", a.Job, a))

@@ -119,7 +119,7 @@ func freesOnlyWhatWasHeldLong(s *sight, p plan.Plan) (wrong []string) {
 	told, yields := map[uint32]bool{}, map[string]int{}
 	for _, a := range p.Actions {
 		if c, ok := a.(plan.CommentJob); ok && strings.Contains(c.Text, memo.Yielded) {
-			told[c.Job] = c.Queue() == c.Before.String()
+			told[c.Job] = c.Before != ""
 		}
 		c, ok := a.(plan.CancelRequest)
 		if !ok || c.Because() != "a more important request waits for its place" {

@@ -156,7 +156,7 @@ func emptyWorld(cfg *config.Config) *world {
 		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
 		Snapshot: plan.Snapshot{
-			Now: noon, Told: map[uint32]string{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
+			Now: noon, Told: map[uint32]string{}, Reach: map[uint32]plan.Reach{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
 			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{}, Limits: map[uint32]plan.JobLimits{},
 			Missed: map[string]bool{}, Members: map[mig.GroupID]plan.Members{}, Stockouts: map[string]plan.Stockout{},
 		},
@@ -325,6 +325,9 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.Requeues[j.ID] = false
 		case rarely(t, "record unread"):
 			w.unread[j.ID] = true
+		}
+		if rarely(t, "reached") {
+			w.Reach[j.ID] = pick(t, "reach", plan.BySignal, plan.ByTerminal)
 		}
 		if rarely(t, "told") {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations",

@@ -173,7 +173,7 @@ func (s *scene) endText(j *slurm.Job, waited bool) string {
 	default:
 		return ""
 	}
-	if told := s.snap.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) || strings.HasPrefix(told, text+memo.Warned) {
+	if told := s.snap.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) || strings.HasPrefix(told, text+memo.Warned) || strings.HasPrefix(told, text+memo.Sends) {
 		return told // it stays as it is when the records that say so go
 	}
 	if !s.haveCome(j) {

@@ -82,14 +82,14 @@ func withoutComments(p Plan) []string {
 
 func TestTheMachinesOfAGangThatLosesOneAreHeldForIt(t *testing.T) {
 	in := situations(t, salvaging(t))
-	in("before Slurm is told of the loss", runsTorn(), hold8, lost8)
-	in("the reservation is there, and Slurm has not been told", runsTorn(holding(held4, 5*time.Second)), hold8, lost8)
+	in("before Slurm is told of the loss", runsTorn(), lost8, hold8)
+	in("the reservation is there, and Slurm has not been told", runsTorn(holding(held4, 5*time.Second)), lost8, hold8)
 	in("Slurm takes the job off its nodes", gang8(slurm.JobCompleting, survivors3, "IDLE+CLOUD+COMPLETING+RESERVED", drained, holding(held4, 5*time.Second)))
-	in("it starts again", waitsTorn(holding(held4, 15*time.Second)), start8, wait8)
+	in("it starts again", waitsTorn(holding(held4, 15*time.Second)), wait8, start8)
 	in("somebody has the spare node", waitsTorn(holding(held4, 15*time.Second), onNodes("alpha-fix-4", func(n *slurm.Node) { n.State = slurm.ParseState(running) }),
 		job(9, "train", "10:00", slurm.JobRunning, "alpha-fix-4")),
-		"change reservation slurmflex-alpha.salvage-8 to alpha-fix-[0-1,3,5]", "hold alpha-fix-[0-1,3,5] for job 8, which has lost others", wait8)
-	in("Slurm saw the loss first", waitsTorn(), start8, wait8)
+		"change reservation slurmflex-alpha.salvage-8 to alpha-fix-[0-1,3,5]", wait8, "hold alpha-fix-[0-1,3,5] for job 8, which has lost others")
+	in("Slurm saw the loss first", waitsTorn(), wait8, start8)
 	in("it runs", gang8(slurm.JobRunning, held4, allocated, drained, onNodes("alpha-fix-4", func(n *slurm.Node) { n.State = slurm.ParseState(allocated) }),
 		holding(held4, time.Minute), leased("alpha-fix-4", "alpha-fix-job-8", time.Minute, 51*time.Minute)), over8)
 }
@@ -99,8 +99,8 @@ func TestTheMachinesOfAGangThatLosesOneAreHeldForIt(t *testing.T) {
 func TestAGangLosesAMachineSoonAfterItsRequest(t *testing.T) {
 	in := situations(t, salvaging(t))
 	young := and(asked(3*time.Minute), counting(4), saying(survivors3, "alpha-fix-2"))
-	in("its group says so", runsTorn(young), hold8, lost8)
-	in("Slurm saw it first", waitsTorn(young), start8, wait8)
+	in("its group says so", runsTorn(young), lost8, hold8)
+	in("Slurm saw it first", waitsTorn(young), wait8, start8)
 	in("nobody says so", runsTorn(asked(3*time.Minute), counting(4), silent))
 }
 

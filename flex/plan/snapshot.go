@@ -61,6 +61,10 @@ type Snapshot struct {
 	// known.
 	Limits map[uint32]JobLimits
 
+	// Reach says how running jobs can be warned besides their AdminComment. A job that can
+	// not be warned otherwise, or whose record was not read, is not in it.
+	Reach map[uint32]Reach
+
 	// Templates are the instance templates of our nodesets, by their link.
 	Templates map[string]Template
 
@@ -151,6 +155,27 @@ type JobLimits struct {
 	Wait     time.Duration // the longest wait for machines (its --comment)
 	Deadline time.Time     // when it is to have ended (--deadline)
 	MinTime  time.Duration // the least time limit that it takes (--time-min); 0: its own
+}
+
+// Reach is how a running job can be warned that its nodes end.
+type Reach string
+
+// The ways. A signal kills a script that does not catch it, so it is only for those whose
+// owners asked for it.
+const (
+	BySignal   Reach = "signal"   // its --comment has slurmflex:signal
+	ByTerminal Reach = "terminal" // its owner waits in salloc or srun
+)
+
+// ReachOf is how the job of a record can be warned; empty: only by its AdminComment.
+func ReachOf(rec slurm.JobRecord) Reach {
+	switch {
+	case !rec.Batch:
+		return ByTerminal
+	case memo.AsksSignal(rec.Comment):
+		return BySignal
+	}
+	return ""
 }
 
 // LastKnown is what was read of a region, and when.

@@ -14,11 +14,12 @@ import (
 )
 
 // endInTime lets running jobs end in good order whose nodes' lease ends, or whose hosts
-// are maintained, before they do: lease_end_warning before, the script is signalled once, so that it can save its work;
-// then the job is requeued, early enough for slurmctld to end it before Compute deletes
-// the machines. A job that Slurm would not requeue runs on; its AdminComment has said
+// are maintained, before they do. lease_end_warning before, the script of a job that asked
+// for it is signalled once, so that it can save its work: any other script would die of the
+// signal. Then the job is requeued, early enough for slurmctld to end it before Compute
+// deletes the machines. A job that Slurm would not requeue runs on; its AdminComment has said
 // since it began when its nodes end. That the lease ends then two looks must have said:
-// Slurm has the reservation from an earlier one.
+// Slurm has the reservation from an earlier one. The AdminComment says first what follows.
 func endInTime(w *wanted, _ []verdict) (s step) {
 	if w.snap.Skew > maxSkew {
 		return s
@@ -27,24 +28,34 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
 		left := e.at.Sub(w.snap.Now)
-		told := w.endText(e.job, false)
+		told, _, _ := strings.Cut(strings.TrimPrefix(w.endText(e.job, false), memo.OwnComment), memo.Sends)
 		warned := strings.Contains(told, memo.Warned)
 		why := Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
 		requeues, known := w.snap.Requeues[e.job.ID]
+		reach := w.snap.Reach[e.job.ID]
 		switch {
 		case left <= 0:
-		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && !warned:
-			s.actions = append(s.actions, SignalJob{
-				OfJob: OfJob{e.job.ID}, Signal: e.flex.LeaseEndSignal,
-				Text: told + memo.Warned + w.snap.Now.UTC().Format(time.RFC3339), Why: why,
-			})
+		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned:
+			a := SignalJob{OfJob: OfJob{e.job.ID}, Why: why}
+			first := told
+			if reach == BySignal {
+				a.Signal = e.flex.LeaseEndSignal
+				first += memo.Sends + a.Signal
+			}
+			a.Text = memo.Sent(memo.OwnComment+told, w.snap.Now, a.Signal)
+			s.actions = append(append(s.actions, w.before(a.Job, first, "")...), a)
 		case e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.cfg.RequeueLead() && (requeues || !known):
-			s.actions = append(s.actions, RequeueJob{OfJob: OfJob{e.job.ID}, Why: why})
+			a := RequeueJob{OfJob: OfJob{e.job.ID}, Urgent: left <= lastTry, Why: why}
+			s.actions = append(append(s.actions, w.before(a.Job, "requeued: "+string(why), "")...), a)
 			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
 		}
 	}
 	return s
 }
+
+// lastTry is how long before the end of its nodes a job is requeued even if its AdminComment
+// cannot be written: later, Compute deletes the machines under it.
+const lastTry = time.Minute
 
 // leaseEnd is a running job whose first lease ends before it does.
 type leaseEnd struct {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 // takeDownLost sets nodes down whose machine is lost while a job has them, so that Slurm
 // requeues the job at once: by itself it would after SlurmdTimeout. A job's go in one
 // update: once it is requeued, Slurm powers down those that are not down. A node that an
-// admin drains is left to Slurm.
+// admin drains is left to Slurm. Its owner reads why first: Slurm gives up the node by
+// itself anyway, so nothing is lost if that cannot be written for a while.
 func takeDownLost(w *wanted, _ []verdict) (s step) {
 	lost := map[string]bool{}
 	for _, m := range w.members {
@@ -32,13 +34,29 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 	if len(lost) == 0 {
 		return s
 	}
+	var downs []Action
 	for _, l := range w.losses() {
 		l.Nodes = slices.DeleteFunc(l.Nodes, func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
-			s.actions = append(s.actions, SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Why: Why(why)})
+			down := SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: Why(why)}
+			for _, id := range l.Jobs {
+				s.actions = append(s.actions, w.before(id, w.takenText(id, why), down.Queue())...)
+			}
+			downs = append(downs, down)
 		}
 	}
+	s.actions = append(s.actions, downs...)
 	return s
+}
+
+// takenText says to a job why its nodes are set down, as notify does.
+func (w *wanted) takenText(id uint32, why string) string {
+	at := slices.IndexFunc(w.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
+	text := cmp.Or(w.lossText(&w.snap.Jobs[at], w.losses()), why)
+	if w.short[id] {
+		text += memo.Short
+	}
+	return text
 }
 
 // recoverVanished powers down the nodes whose machine is lost and that no job has any

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -20,6 +22,9 @@ func endMoves(w *wanted, _ []verdict) (s step) {
 		case m.job == nil:
 			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{m.Name}, Why: "its job has left the queue"})
 		case m.job.State.Waits() && m.job.Priority > 0 && !late:
+			if !strings.HasPrefix(w.snap.Told[id], memo.OwnComment+memo.Moving) {
+				s.actions = append(s.actions, w.before(id, memo.Moving+slurm.Fold(m.Nodes), "")...)
+			}
 			s.actions = append(s.actions, MoveJob{
 				OfJob: OfJob{id}, Name: m.job.Name(), User: m.job.User, To: m.Nodes, Limit: w.limitOn(m.job, m.Nodes), Why: "it has given its nodes back for them",
 			})

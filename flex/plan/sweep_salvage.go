@@ -47,7 +47,11 @@ func (v *salvage) goOn(w *wanted, s *step) {
 	if v.begun && !slices.Equal(slices.Sorted(slices.Values(a.Nodes)), slices.Sorted(slices.Values(held.Nodes))) {
 		s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{a.Reservation}, Nodes: slices.Sorted(slices.Values(a.Nodes)), Why: a.Why})
 	}
-	s.actions = append(s.actions, a)
+	text := memo.Held + slurm.Fold(v.survivors)
+	if lost := w.lossText(j, w.losses()); lost != "" && len(v.lost) > 0 {
+		text = lost
+	}
+	s.actions = append(append(s.actions, w.before(j.ID, text, "")...), a)
 }
 
 // endSalvage ends a salvage whose job runs, is gone, is held, or has waited for too long:

@@ -195,12 +195,12 @@ func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) 
 	}})
 	story := filepath.Join(l.Dir, "story")
 	id := submitScript(t, l, "trap 'echo saves its work >>"+story+"' USR1\n"+
-		"echo run $SLURM_RESTART_COUNT >>"+story+"\nwhile true; do sleep 1; done", "-p", "leased", "-N1", "--time=30-00:00:00")
+		"echo run $SLURM_RESTART_COUNT >>"+story+"\nwhile true; do sleep 1; done", "-p", "leased", "-N1", "--time=30-00:00:00", "--comment=slurmflex:signal")
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
 	first, _ := state(t, l).Instance("alpha-leased-0")
 
 	endLease(t, l, "alpha-leased-0", 2*time.Minute)
-	awaitTold(t, l, time.Minute, id, "; warned at ")
+	awaitTold(t, l, time.Minute, id, " with USR1")
 	awaitTold(t, l, time.Minute, id, "requeued: the lease of its nodes ends at ")
 	awaitJob(t, l, 2*time.Minute, id, "JobState", "PENDING")
 	update(t, l, "jobid="+id, "starttime=now") // Slurm waits for two minutes
@@ -211,6 +211,35 @@ func TestAJobThatOutlivesItsLeaseIsWarnedAndGoesOnOnOtherMachines(t *testing.T) 
 		told := readFile(story)
 		return told, told == "run\nsaves its work\nrun 1\n"
 	})
+	cancelForGood(t, l, id)
+	awaitNothingLeft(t, l)
+}
+
+// U3: a script without a trap dies of a signal. Slurm shows nobody what --signal asked for.
+func TestAJobThatDidNotAskIsNotSignalled(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{
+		{Name: "leased", Machine: "g2-standard-4", Size: 1, FlexKeys: "max_run_duration: 3600, on_lease_end: requeue, lease_end_warning: 600"},
+	}})
+	story := filepath.Join(l.Dir, "story")
+	id := submitScript(t, l, "echo run $SLURM_RESTART_COUNT >>"+story+"\nwhile true; do sleep 1; done",
+		"-p", "leased", "-N1", "--time=30-00:00:00", "--signal=B:USR1@60")
+	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
+	awaitShown(t, time.Minute, "its script to run", func() (string, bool) { told := readFile(story); return told, told == "run\n" })
+
+	endLease(t, l, "alpha-leased-0", 5*time.Minute) // within lease_end_warning, before the requeue
+	awaitReservation(t, l, "alpha-leased-0")
+	awaitTold(t, l, time.Minute, id, "its nodes end at ")
+	var looks []string // the states that the job shows while a signal could be sent, and later
+	await(t, 4*time.Minute, "job "+id+" to read that it is requeued", func() bool {
+		looks = append(looks, jobField(t, l, id, "JobState"))
+		return strings.Contains(jobField(t, l, id, "AdminComment"), "requeued: the lease of its nodes ends at ")
+	})
+	assert.NotContains(t, looks, "FAILED")
+	assert.Equal(t, "RUNNING", looks[0])
+	awaitJob(t, l, 2*time.Minute, id, "JobState", "PENDING")
+	assert.NotContains(t, jobField(t, l, id, "AdminComment"), "warned")
+	update(t, l, "jobid="+id, "starttime=now") // Slurm waits for two minutes
+	awaitShown(t, 2*time.Minute, "its script to run again", func() (string, bool) { told := readFile(story); return told, told == "run\nrun 1\n" })
 	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
 }

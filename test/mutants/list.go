@@ -498,4 +498,16 @@ var mutants = []mutant{
 		"a static node is powered down that could not be requested", "flex/plan/sweep_static.go",
 		"&& w.mayRenew(m) {", "{", planner,
 	},
+	{
+		"a script that did not ask is signalled at the end of its lease", "flex/plan/snapshot.go",
+		"case memo.AsksSignal(rec.Comment):", "default:", passes,
+	},
+	{
+		"a job is ended though its owner cannot read why", "flex/plan/action.go",
+		"return comments && !requeue.Urgent", "return false && comments && !requeue.Urgent", planner,
+	},
+	{
+		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
+		`append(append(s.actions, w.before(a.Job, "requeued: "+string(why), "")...), a)`, `append(append(s.actions, a), w.before(a.Job, "requeued: "+string(why), "")...)`, planner,
+	},
 }

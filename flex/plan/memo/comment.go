@@ -51,8 +51,9 @@ const (
 	Held    = "held for it after a loss: " // machines that a salvage holds
 	There   = "its nodes are there, until "
 	End     = "its nodes end at "
-	Warned  = "; warned at " // after End: when the job was signalled
-	Waited  = "; waited "    // after There and End: how long, and for what
+	Sends   = "; slurmflex sends it " // after End: the signal that follows
+	Warned  = "; warned at "          // after End: when the job was signalled
+	Waited  = "; waited "             // after There and End: how long, and for what
 	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
 )
 
@@ -62,6 +63,25 @@ const Yielded = "; it lost its place in Google's queue to a request of higher pr
 // HasYielded reports whether an AdminComment of ours says that.
 func HasYielded(comment string) bool {
 	return strings.HasPrefix(comment, OwnComment) && strings.Contains(comment, Yielded)
+}
+
+// Sent is the AdminComment of a job after its warning, with the signal that was sent; empty
+// if its terminal was notified instead.
+func Sent(text string, at time.Time, signal string) string {
+	text += Warned + at.UTC().Format(time.RFC3339)
+	if signal != "" {
+		text += " with " + signal
+	}
+	return text
+}
+
+// WasSent says when a running job with that AdminComment was signalled, and with what. It
+// reports false if it was not.
+func WasSent(comment string) (at time.Time, signal string, sent bool) {
+	_, text, warned := strings.Cut(comment, Warned)
+	word, signal, sent := strings.Cut(text, " with ")
+	at, err := time.Parse(time.RFC3339, word)
+	return at, signal, warned && sent && err == nil && strings.HasPrefix(comment, OwnComment)
 }
 
 // IsOfNodes reports whether an AdminComment of ours speaks of nodes that the job has.

@@ -26,3 +26,30 @@ func TestAJobsCommentMayLimitItsWait(t *testing.T) {
 		assert.Equal(t, wait, OwnersWait(comment), comment)
 	}
 }
+
+func TestAJobsCommentMayAskForASignal(t *testing.T) {
+	for comment, asks := range map[string]bool{
+		"slurmflex:signal":                     true,
+		"run 3, slurmflex:signal; thanks":      true,
+		"slurmflex:wait=2h,slurmflex:signal":   true,
+		"":                                     false,
+		"myslurmflex:signal":                   false,
+		"slurmflex:signals":                    false,
+		"slurmflex:signal=no":                  false,
+		"see the docs on slurmflex:signal/why": false,
+	} {
+		assert.Equal(t, asks, AsksSignal(comment), comment)
+	}
+}
+
+func TestASentSignalIsReadAgain(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at, signal, sent := WasSent(Sent(OwnComment+End+"soon", noon, "USR1"))
+	assert.True(t, sent)
+	assert.Equal(t, "USR1", signal)
+	assert.Equal(t, noon, at)
+	for _, comment := range []string{Sent(OwnComment+End, noon, ""), Sent(End, noon, "USR1"), OwnComment + End + "soon" + Sends + "USR1", ""} {
+		_, _, sent := WasSent(comment)
+		assert.False(t, sent, comment)
+	}
+}

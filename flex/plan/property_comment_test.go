@@ -1,0 +1,134 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+)
+
+// ends says of each kind of action whether it ends, signals, moves, requeues, holds or
+// cancels a job, or takes a node from a job.
+var ends = map[string]string{
+	"set_nodes":         "a node of a job is set down",
+	"signal_job":        "its script is signalled",
+	"requeue_job":       "it is requeued",
+	"move_job":          "it is moved",
+	"salvage_job":       "it is taken off a lost node",
+	"return_nodes":      "its nodes go back: the action writes the AdminComments of all their jobs first",
+	"change_partitions": "it moves in the queue: the AdminComment has said so since its nodes went back",
+
+	"create_group": "", "create_request": "", "bulk_insert": "", "create_policy": "", "delete_policy": "", "delete_request": "", "delete_group": "",
+	"cancel_request": "", "delete_instances": "", "delete_vms": "", // "spares what a job runs on" holds of these
+	"create_reservation": "", "set_reservation": "", "delete_reservation": "", "comment_job": "", "warn_job": "",
+}
+
+func TestEachKindOfActionEndsJobsOrDoesNot(t *testing.T) {
+	var known []string
+	for kind := range ends {
+		known = append(known, kind)
+	}
+	assert.ElementsMatch(t, plan.Kinds(), known, "does the new kind end a job? Then its AdminComment comes first")
+}
+
+// commentsFirst: before an action ends, signals, moves or requeues a job, its AdminComment
+// says why: from an earlier pass, or by an action of the same queue without which it is
+// not done. No comment of the plan replaces that one afterwards.
+func commentsFirst(s *sight, p plan.Plan) (wrong []string) {
+	for i, a := range p.Actions {
+		for _, job := range s.ended(a) {
+			last := -1
+			for k, c := range p.Actions {
+				if c, ok := c.(plan.CommentJob); ok && c.Job == job {
+					last = k
+				}
+			}
+			requeue, _ := a.(plan.RequeueJob)
+			switch {
+			case last > i:
+				wrong = append(wrong, fmt.Sprintf("job %d reads it afterwards: %s", job, a))
+			case last < 0 && !saysWhyOf(a, s.snap.Told[job]):
+				wrong = append(wrong, fmt.Sprintf("job %d, told %q, reads nothing: %s", job, s.snap.Told[job], a))
+			case last >= 0 && (p.Actions[last].Queue() != a.Queue() || !requeue.Urgent && !plan.Needs(a, p.Actions[last])):
+				wrong = append(wrong, fmt.Sprintf("nothing waits for the AdminComment of job %d: %s", job, a))
+			}
+		}
+		if back, ok := a.(plan.ReturnNodes); ok && back.Reason == "" {
+			wrong = append(wrong, fmt.Sprintf("no reason: %s", a))
+		}
+	}
+	return wrong
+}
+
+// ended are the jobs that an action ends, signals, moves or requeues, but for those that
+// ReturnNodes and ChangePartitions are about.
+func (s *sight) ended(a plan.Action) (jobs []uint32) {
+	switch a := a.(type) {
+	case plan.SignalJob, plan.RequeueJob, plan.MoveJob, plan.SalvageJob:
+		return []uint32{a.About().Job}
+	case plan.SetNodes:
+		if a.State != "down" {
+			return nil
+		}
+		for _, j := range s.snap.Jobs {
+			has := func(name string) bool { return slices.Contains(a.Nodes, name) }
+			if slices.ContainsFunc(j.Nodes, has) && j.State.HoldsNodes() && j.State != slurm.JobCompleting {
+				jobs = append(jobs, j.ID)
+			}
+		}
+	}
+	return jobs
+}
+
+// saysWhyOf reports whether an AdminComment says why the action is done.
+func saysWhyOf(a plan.Action, told string) bool {
+	text, ours := strings.CutPrefix(told, memo.OwnComment)
+	switch a := a.(type) {
+	case plan.SignalJob:
+		return ours && (a.Signal == "" && strings.HasPrefix(text, memo.End) || strings.HasSuffix(text, memo.Sends+a.Signal))
+	case plan.RequeueJob:
+		return ours && text == "requeued: "+a.Because()
+	case plan.MoveJob:
+		return ours && strings.HasPrefix(text, memo.Moving)
+	case plan.SalvageJob:
+		return ours && (strings.HasPrefix(text, memo.Held) || strings.HasPrefix(text, "the machine"))
+	case plan.SetNodes:
+		return ours && strings.HasPrefix(text, "the machine")
+	}
+	return false
+}
+
+// Jobs of a world run beyond the end of their lease rarely, so these do more often.
+func TestEndingJobsReadWhyFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for id := range w.jobs {
+			j := w.jobs[id]
+			j.State, j.Limit = slurm.JobRunning, slurm.Limit{Kind: slurm.Unlimited}
+			w.jobs[id] = j
+		}
+		for name, in := range w.instances {
+			in.Terminates = noon.Add(2 * time.Minute)
+			w.instances[name] = in
+			w.Reservations = append(w.Reservations, slurm.Reservation{Name: memo.Reservation(cluster, in.Terminates), Nodes: []string{in.Name}, Start: in.Terminates})
+		}
+		for _, set := range w.flexSets() {
+			set.Flex.OnLeaseEnd, set.Flex.LeaseEndSignal = "requeue", "USR1"
+			set.Flex.LeaseEndWarning = pick(t, "warning", 0, 10*time.Minute)
+		}
+		snap := w.snapshot()
+		p := plan.Compute(w.cfg, snap)
+		sight := sightOf(w.cfg, snap)
+		if wrong := append(commentsFirst(sight, p), endsJobsInTime(sight, p)...); len(wrong) > 0 {
+			t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
+		}
+	})
+}

@@ -204,10 +204,10 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 		return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
 	case plan.CreateReservation:
-		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts}
+		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint}
 		return r.Scheduler.CreateReservation(ctx, spec)
 	case plan.SetReservation:
-		return r.Scheduler.SetReservationNodes(ctx, a.Name, a.Nodes)
+		return r.Scheduler.SetReservation(ctx, a.Name, a.Nodes, a.End)
 	case plan.DeleteReservation:
 		return r.deleteReservation(ctx, a)
 	case plan.CommentJob:

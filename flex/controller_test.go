@@ -157,17 +157,21 @@ func (c *controller) ClosePartition(_ context.Context, name string) error {
 func (c *controller) CreateReservation(_ context.Context, spec slurm.ReservationSpec) error {
 	defer locked(&c.mu)()
 	r := slurm.Reservation{Name: spec.Name, Nodes: spec.Nodes, Start: spec.Start}
-	if spec.Lasts > 0 {
-		r.Start, r.End = time.Now(), time.Now().Add(spec.Lasts)
+	if !spec.Maint {
+		r.Start = time.Now()
 	}
+	r.End = r.Start.Add(spec.Lasts)
 	c.eol[spec.Name] = r
 	return nil
 }
 
-func (c *controller) SetReservationNodes(_ context.Context, name string, nodes []string) error {
+func (c *controller) SetReservation(_ context.Context, name string, nodes []string, end time.Time) error {
 	defer locked(&c.mu)()
 	r := c.eol[name]
 	r.Nodes = nodes
+	if !end.IsZero() {
+		r.End = end
+	}
 	c.eol[name] = r
 	return nil
 }

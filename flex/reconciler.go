@@ -42,7 +42,7 @@ type Settings interface {
 // Reserver keeps jobs off nodes whose lease ends, and others off those that a job is to have.
 type Reserver interface {
 	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
-	SetReservationNodes(ctx context.Context, name string, nodes []string) error
+	SetReservation(ctx context.Context, name string, nodes []string, end time.Time) error
 	DeleteReservation(ctx context.Context, name string) error
 	ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error
 }

@@ -15,15 +15,14 @@ type Reservation struct {
 	Users      []string
 }
 
-// ReservationSpec is a reservation to be made for the end of life of nodes:
-// from Start on, without an end, they take no jobs, and jobs that could still
-// run then are not started on them. One that Lasts is to close nodes for so long from
-// now on.
+// ReservationSpec is a reservation that keeps jobs off nodes for a while. Slurm starts no
+// job on a node that could still run when the reservation of the node starts.
 type ReservationSpec struct {
 	Name  string
 	Nodes []string
-	Start time.Time     // to the second
-	Lasts time.Duration // in whole minutes; 0: without an end
+	Start time.Time     // of a reservation with Maint, to the second; others start now
+	Lasts time.Duration // in whole minutes
+	Maint bool          // for the end of a lease: with Slurm's flag maint
 }
 
 // JobReservationSpec is a reservation to be made from now on, in which one job is to start.

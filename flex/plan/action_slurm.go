@@ -199,13 +199,14 @@ func (a SalvageJob) String() string {
 	return fmt.Sprintf("hold %s for job %s, which has lost %s", slurm.Fold(a.Nodes), a.Name, cmp.Or(slurm.Fold(a.Lost), "others"))
 }
 
-// CreateReservation keeps jobs off nodes from the end of their lease on, or for some time
+// CreateReservation keeps jobs off nodes around the end of their lease, or for some time
 // from now on.
 type CreateReservation struct {
 	OfReservation
 	Nodes []string
 	Start time.Time
-	Lasts time.Duration // in whole minutes; 0: without end
+	Lasts time.Duration // in whole minutes
+	Maint bool          // for the end of a lease
 	Why
 }
 
@@ -214,23 +215,24 @@ func (a CreateReservation) About() Subject {
 }
 
 func (a CreateReservation) String() string {
-	text := fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
-	if a.Lasts > 0 {
-		text += fmt.Sprintf(" for %d min", a.Lasts/time.Minute)
-	}
-	return text
+	return fmt.Sprintf("reserve %s from %s for %d min", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339), a.Lasts/time.Minute)
 }
 
-// SetReservation gives a reservation of ours another list of nodes.
+// SetReservation changes the nodes or the end of a reservation of ours.
 type SetReservation struct {
 	OfReservation
 	Nodes []string
+	End   time.Time // zero: unchanged
 	Why
 }
 
 func (a SetReservation) About() Subject { return Subject{Kind: "set_reservation", Nodes: a.Nodes} }
 func (a SetReservation) String() string {
-	return fmt.Sprintf("change reservation %s to %s", a.Name, slurm.Fold(a.Nodes))
+	text := fmt.Sprintf("change reservation %s to %s", a.Name, slurm.Fold(a.Nodes))
+	if !a.End.IsZero() {
+		text += " until " + a.End.UTC().Format(time.RFC3339)
+	}
+	return text
 }
 
 // DeleteReservation deletes a reservation of ours.

@@ -57,7 +57,7 @@ func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	in("nor one whose lease has ended", seen(runsFor("5:00:00", -time.Second), asks, told(7, endsAt(-time.Second)+warnedThen)))
 	once := seen(runsFor("5:00:00", time.Minute), asks)
 	once.Reservations = nil
-	in("nor by an end that only one look has seen", once, "reserve alpha-a3-0 from 2026-11-21T12:01:00Z", "reserve alpha-a3-1 from 2026-11-21T13:01:00Z")
+	in("nor by an end that only one look has seen", once, "reserve alpha-a3-0 from 2026-11-21T12:01:00Z for 10 min", "reserve alpha-a3-1 from 2026-11-21T13:01:00Z for 10 min")
 	in("nor by a clock that is ahead", seen(runsFor("5:00:00", time.Minute), asks, func(s *setting) { s.Skew = time.Hour }))
 	situations(t, with(t, "lease_end_warning: 600"))("a job is only warned where it is not to be requeued",
 		seen(runsFor("5:00:00", time.Minute), asks, told(7, endsAt(time.Minute)+warnedThen)))

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 	in("nodes with the same end, to the minute, share one", seen(running7("alpha-a3-[0-1]"), group7,
 		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
 		ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour+59*time.Second)),
-		"reserve alpha-a3-[0-1] from 2026-11-21T13:00:00Z")
+		"reserve alpha-a3-[0-1] from 2026-11-21T13:00:00Z for 10 min")
 	in("one that is there stays", seen(running7("alpha-a3-0"), group7,
 		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour),
 		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
@@ -112,14 +113,32 @@ func TestReservationsKeepJobsOffTheEndOfALease(t *testing.T) {
 		reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
 	in("a lease that is not its job's time limit has one too", seen(runsOn(7, "alpha-fix-0"),
 		group("alpha-fix-job-7", forJob("fix", 7)), ending("alpha-fix-0", "alpha-fix-job-7", 0, time.Hour)),
-		"reserve alpha-fix-0 from 2026-11-21T13:00:00Z")
+		"reserve alpha-fix-0 from 2026-11-21T13:00:00Z for 10 min")
 	in("a node's next lease has its own, and the old one's goes", seen(running7("alpha-a3-0"), group7,
 		ending("alpha-a3-0", "alpha-a3-job-7", 0, 2*time.Hour), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))),
-		"reserve alpha-a3-0 from 2026-11-21T14:00:00Z", "delete reservation "+at13)
+		"reserve alpha-a3-0 from 2026-11-21T14:00:00Z for 10 min", "delete reservation "+at13)
 	in("a node whose machine is gone stays in its own until Slurm has it powered down",
 		seen(nodes("alpha-a3-0", "IDLE+CLOUD"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
 	in("also while it is on its way out, and has no end any more", seen(nodes("alpha-a3-0", "IDLE+CLOUD"), group7,
 		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING"), reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+	lasting := func(end time.Time) part {
+		return func(s *setting) { s.Reservations[len(s.Reservations)-1].End = end }
+	}
+	at1155 := "slurmflex-alpha-" + strconv.FormatInt(noon.Add(-5*time.Minute).Unix(), 10)
+	since13 := and(running7("alpha-a3-0"), group7, ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, time.Hour), reserved(at13, "alpha-a3-0", noon.Add(time.Hour)))
+	in("one of a year, as the version before made them, is shortened", seen(since13, lasting(noon.Add(366*24*time.Hour))),
+		"change reservation "+at13+" to alpha-a3-0 until 2026-11-21T13:10:00Z")
+	gone := and(running7("alpha-a3-0"), reserved(at1155, "alpha-a3-0", noon.Add(-5*time.Minute)))
+	in("one that soon ends is extended while its node is up", seen(gone, lasting(noon.Add(5*time.Minute-time.Second))),
+		"change reservation "+at1155+" to alpha-a3-0 until 2026-11-21T12:10:00Z")
+	in("and not before", seen(gone, lasting(noon.Add(5*time.Minute))))
+	in("one that is missing after the end starts now", seen(running7("alpha-a3-0"), group7,
+		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, -5*time.Minute)), "reserve alpha-a3-0 from 2026-11-21T12:00:00Z for 10 min")
+	in("a clock that is ahead extends none", seen(gone, lasting(noon.Add(5*time.Minute)), ahead(24*time.Hour)))
+	slow := alphaConfig(t)
+	slow.Options.Interval = 15 * time.Minute
+	situations(t, slow)("one outlasts two passes", seen(since13, lasting(noon.Add(70*time.Minute))),
+		"change reservation "+at13+" to alpha-a3-0 until 2026-11-21T13:30:00Z")
 	in("an instance without an end needs none", seen(running7("alpha-a3-0"), group7,
 		vms("alpha-a3-0", "alpha-a3-job-7", "STAGING")))
 }

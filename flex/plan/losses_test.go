@@ -92,8 +92,8 @@ func TestANodeThatIsDownBecauseItsMachineIsLostIsPoweredDownAndUsedAgain(t *test
 func TestMaintenanceEndsAMachineAsTheEndOfItsLeaseDoes(t *testing.T) {
 	in := situations(t, with(t, "on_lease_end: requeue"))
 	early := and(nodes("alpha-a3-0", running), job(7, "train", "1:30:00", slurm.JobRunning, "alpha-a3-0"), groupOf(7), ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, 5*time.Hour))
-	in("its node is reserved from then on", seen(early, maintained("alpha-a3-0", 2*time.Hour)), "reserve alpha-a3-0 from 2026-11-21T14:00:00Z")
-	in("unless its lease ends before", seen(early, maintained("alpha-a3-0", 7*time.Hour)), "reserve alpha-a3-0 from 2026-11-21T17:00:00Z")
+	in("its node is reserved from then on", seen(early, maintained("alpha-a3-0", 2*time.Hour)), "reserve alpha-a3-0 from 2026-11-21T14:00:00Z for 10 min")
+	in("unless its lease ends before", seen(early, maintained("alpha-a3-0", 7*time.Hour)), "reserve alpha-a3-0 from 2026-11-21T17:00:00Z for 10 min")
 	guarded := seen(nodes("alpha-a3-0", running), job(7, "train", "5:00:00", slurm.JobRunning, "alpha-a3-0"), started(7, time.Hour), groupOf(7),
 		ending("alpha-a3-0", "alpha-a3-job-7", time.Hour, 5*time.Hour), maintained("alpha-a3-0", time.Minute), told(7, endsAt(time.Minute)),
 		reserved("slurmflex-alpha-1795262460", "alpha-a3-0", noon.Add(time.Minute)))

@@ -31,8 +31,11 @@ const (
 )
 
 // keepsArmed reports whether an action only has Slurm count ResumeTimeout again for
-// nodes that wait on, which goes on for as long as they do.
+// nodes that wait on, or extends a reservation: both go on for as long as the nodes do.
 func keepsArmed(a plan.Action) bool {
+	if r, ok := a.(plan.SetReservation); ok && !r.End.IsZero() {
+		return true
+	}
 	set, ok := a.(plan.SetNodes)
 	return ok && set.State == "power_up" && set.Comment != nil && strings.HasPrefix(*set.Comment, "slurmflex: waits in ")
 }
@@ -118,13 +121,13 @@ func (m *model) act(a plan.Action) (done bool) {
 	case plan.DeletePolicy:
 		m.Policies = slices.DeleteFunc(m.Policies, func(p mig.Policy) bool { return p.Region == a.Group.Region && p.Name == a.Group.Name })
 	case plan.CreateReservation:
-		r := slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start}
-		if a.Lasts > 0 {
-			r.End = m.Now.Add(a.Lasts)
-		}
-		m.Reservations = append(m.Reservations, r)
+		m.Reservations = append(m.Reservations, slurm.Reservation{Name: a.Name, Nodes: a.Nodes, Start: a.Start, End: a.Start.Add(a.Lasts)})
 	case plan.SetReservation:
-		m.Reservations[m.reservation(a.Name)].Nodes = a.Nodes
+		r := &m.Reservations[m.reservation(a.Name)]
+		r.Nodes = a.Nodes
+		if !a.End.IsZero() {
+			r.End = a.End
+		}
 	case plan.DeleteReservation:
 		if j, queued := m.jobs[a.Job]; queued {
 			j.Reservation = ""

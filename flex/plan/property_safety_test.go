@@ -87,6 +87,7 @@ var rules = map[string]rule{
 	"spares what is held for a gang":   sparesWhatIsHeld,
 	"rests no longer than it may":      restsNoLongerThanItMay,
 	"ends only what was asked for":     endsOnlyWhatWasAsked,
+	"reserves no longer than needed":   reservesNoLongerThanNeeded,
 }
 
 // broken names all rules that a plan breaks, and how.
@@ -432,6 +433,44 @@ func (s *sight) haveNodes(names []string) bool {
 		_, shown := s.nodes[name]
 		return !known || set.Flex == nil || !shown
 	})
+}
+
+// reservesNoLongerThanNeeded: each reservation of ours ends by itself soon after what it is
+// for, those of older versions too.
+func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
+	grace := max(10*time.Minute, 2*s.cfg.Options.Interval+time.Minute)
+	last := func(name string) (at time.Time, ends bool) {
+		if at, ends = memo.ParseReservation(cluster, name); at.Before(s.snap.Now) {
+			at = s.snap.Now
+		}
+		return at.Add(grace), ends
+	}
+	changed := map[string]bool{}
+	for _, a := range p.Actions {
+		switch a := a.(type) {
+		case plan.CreateReservation:
+			if at, ends := last(a.Name); a.Lasts <= 0 || ends && a.Start.Add(a.Lasts).After(at) || !ends && a.Lasts > 31*time.Minute {
+				wrong = append(wrong, a.String())
+			}
+		case plan.SetReservation:
+			if at, ends := last(a.Name); ends && a.End.After(at) {
+				wrong = append(wrong, a.String())
+			}
+			changed[a.Name] = !a.End.IsZero()
+		case plan.DeleteReservation:
+			changed[a.Name] = true
+		case plan.SalvageJob:
+			if !slices.ContainsFunc(s.cfg.FlexSets(), func(set *config.NodeSet) bool { return a.Lasts <= set.Flex.SalvageTimeout+5*time.Minute }) {
+				wrong = append(wrong, a.String())
+			}
+		}
+	}
+	for _, r := range s.snap.Reservations {
+		if at, ends := last(r.Name); ends && r.End.After(at) && !changed[r.Name] {
+			wrong = append(wrong, fmt.Sprintf("%s lasts until %s", r.Name, r.End))
+		}
+	}
+	return wrong
 }
 
 func ourReservation(name string) bool {

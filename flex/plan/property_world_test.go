@@ -203,13 +203,14 @@ func drawWorld(t *rapid.T) *world {
 	}
 	w.drawMemory(t)
 	if pick(t, "leases reserved before", false, true) {
-		w.reserveEnds()
+		w.reserveEnds(pick(t, "each for", 10*time.Minute, 365*24*time.Hour))
 	}
 	return w
 }
 
-// reserveEnds has an earlier pass have reserved the nodes from the end of their leases on.
-func (w *world) reserveEnds() {
+// reserveEnds has an earlier pass have reserved the nodes around the end of their leases;
+// older versions did for a year.
+func (w *world) reserveEnds(lasts time.Duration) {
 	nodes := map[string][]string{}
 	for _, key := range slices.Sorted(maps.Keys(w.instances)) {
 		if in := w.instances[key]; !in.Until().IsZero() {
@@ -219,7 +220,9 @@ func (w *world) reserveEnds() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		start, _ := memo.ParseReservation(cluster, name)
-		w.Reservations = append(w.Reservations, slurm.Reservation{Name: name, Start: start, Nodes: slices.Compact(slices.Sorted(slices.Values(nodes[name])))})
+		w.Reservations = append(w.Reservations, slurm.Reservation{
+			Name: name, Start: start, End: start.Add(lasts), Nodes: slices.Compact(slices.Sorted(slices.Values(nodes[name]))),
+		})
 	}
 }
 
@@ -340,9 +343,10 @@ func (w *world) drawMemory(t *rapid.T) {
 	w.drawRests(t)
 	for i := range upTo(t, "reservations", 2) {
 		end := pick(t, "end", noon.Add(-5*time.Minute), noon.Add(time.Hour))
+		lasts := pick(t, "lasts", 10*time.Minute, 365*24*time.Hour)
 		prefix := pick(t, "prefix", "slurmflex-alpha-", "slurmflex-alpha-a3-", "slurmflex-beta-", "maintenance-")
 		w.Reservations = append(w.Reservations, slurm.Reservation{
-			Name: fmt.Sprintf("%s%d", prefix, end.Add(time.Duration(i)*time.Minute).Unix()), Start: end,
+			Name: fmt.Sprintf("%s%d", prefix, end.Add(time.Duration(i)*time.Minute).Unix()), Start: end, End: end.Add(lasts),
 			Nodes: distinct(t, "reserved", 2, append(w.nodeNames(), strangers...)),
 		})
 	}

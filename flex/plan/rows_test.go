@@ -70,7 +70,7 @@ func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 	row := slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-0", Why: "no State="}
 	p := Compute(alphaConfig(t), seen(unread(row), func(s *setting) {
 		s.Nodes = []slurm.Node{{Name: "alpha-a3-0"}}
-		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}}}
+		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}, End: noon.Add(70 * time.Minute)}}
 	}, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"a row of Slurm's output was skipped: node alpha-a3-0 cannot be read: no State="}, p.Problems.Texts())

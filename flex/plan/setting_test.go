@@ -307,8 +307,12 @@ func aged(ago time.Duration) part {
 }
 
 func reserved(name, list string, start time.Time) part {
+	at := start
+	if end, ours := memo.ParseReservation("alpha", name); ours {
+		at = end
+	}
 	return func(s *setting) {
-		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start})
+		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start, End: later(at, noon).Add(10 * time.Minute)})
 	}
 }
 

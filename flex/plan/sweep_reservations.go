@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
@@ -12,13 +13,17 @@ import (
 // reserve keeps jobs that would not be done in time off nodes whose lease ends, or whose
 // host is to be maintained: one reservation for each end, to the minute before, from the
 // moment that the instance has one until Slurm knows that it is gone. What could not be read, or
-// is not understood, stays as it is.
+// is not understood, keeps its reservation.
+//
+// Each reservation ends soon after the lease, so that Slurm expects no job to wait for
+// longer. Passes extend it while the node is up.
 func reserve(w *wanted, _ []verdict) (s step) {
 	want, maintained := w.ends()
-	have := map[string][]string{}
-	for _, r := range w.snap.Reservations {
+	have := map[string]*slurm.Reservation{}
+	for i := range w.snap.Reservations {
+		r := &w.snap.Reservations[i]
 		if _, ours := memo.ParseReservation(w.cfg.Cluster, r.Name); ours {
-			have[r.Name] = r.Nodes
+			have[r.Name] = r
 		}
 	}
 	for _, m := range w.members {
@@ -38,12 +43,21 @@ func reserve(w *wanted, _ []verdict) (s step) {
 		if maintained[name] {
 			why = Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
 		}
-		reserved, exists := have[name]
+		start, grace := end, leaseGrace(w.cfg)
+		if w.isOld(end, 0) {
+			start = w.snap.Now.Truncate(time.Minute)
+		}
+		until := start.Add(grace)
+		r := have[name]
 		switch {
 		case w.isSkipped(slurm.ReservationRow, name):
-		case !exists:
-			s.actions = append(s.actions, CreateReservation{OfReservation: OfReservation{name}, Nodes: nodes, Start: end, Why: why})
-		case !slices.Equal(nodes, slices.Sorted(slices.Values(reserved))):
+		case r == nil:
+			s.actions = append(s.actions, CreateReservation{
+				OfReservation: OfReservation{name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
+			})
+		case r.End.Before(until.Add(-grace/2)) || r.End.After(until):
+			s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{name}, Nodes: nodes, End: until, Why: why})
+		case !slices.Equal(nodes, slices.Sorted(slices.Values(r.Nodes))):
 			s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{name}, Nodes: nodes, Why: why})
 		}
 	}
@@ -53,6 +67,14 @@ func reserve(w *wanted, _ []verdict) (s step) {
 		}
 	}
 	return s
+}
+
+// leaseGrace is how long a reservation outlasts the lease, or the pass that extended it:
+// half of it is left at the next pass. If slurmflex does not run, Slurm must see within
+// leaseGrace that the machine is gone: it pings nodes every third of SlurmdTimeout, which
+// is 5 minutes by default.
+func leaseGrace(cfg *config.Config) time.Duration {
+	return max(10*time.Minute, (2*cfg.Options.Interval + time.Minute - 1).Truncate(time.Minute))
 }
 
 // knowsEnd reports whether the node has a machine that stays, and it is known

@@ -257,7 +257,7 @@ func (b *builder) jobs() []Job {
 	for _, j := range b.snap.Jobs {
 		job := numbered(&j)
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
-		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(j.Start)
+		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(b.start(&j))
 		job.NodeCount, job.GPUs, job.Unused = j.NodeCount, j.GPUs, b.unused(&j)
 		if j.State.Waits() {
 			job.Reason = j.Reason
@@ -278,6 +278,36 @@ func (b *builder) jobs() []Job {
 	}
 	slices.SortFunc(all, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
 	return all
+}
+
+// farthestStart is how far ahead a start that Slurm expects is believed. Slurm lets a job
+// without a time limit end in a year.
+const farthestStart = 30 * 24 * time.Hour
+
+// start is when a job started, or when Slurm expects it to. It is zero if that is after a
+// reservation of ours starts: the nodes are powered down then, and have no end of their own.
+func (b *builder) start(j *slurm.Job) time.Time {
+	if !j.State.Waits() || j.Reason == slurm.BeginTime {
+		return j.Start
+	}
+	if j.Start.Sub(b.snap.Now) > farthestStart {
+		return time.Time{}
+	}
+	for _, r := range b.snap.Reservations {
+		if _, ours := memo.ParseReservation(b.cfg.Cluster, r.Name); ours && !r.Start.After(j.Start) && b.mayUse(j, r.Nodes) {
+			return time.Time{}
+		}
+	}
+	return j.Start
+}
+
+// mayUse reports whether a partition of the job has one of the nodes.
+func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
+	partitions := strings.Split(j.Partition, ",")
+	return slices.ContainsFunc(nodes, func(name string) bool {
+		set := b.cfg.FlexSetOf(name)
+		return set != nil && slices.ContainsFunc(b.partitions(set.Name), func(p string) bool { return slices.Contains(partitions, p) })
+	})
 }
 
 // unused is how many GPUs of each node a job does not ask for and no other job can

@@ -69,8 +69,7 @@ func pendingFor(j Job, start string, rests bool) string {
 	case word == "ReqNodeNotAvail" && rests:
 		text = "Nodes that it could use are closed for now"
 	case word == "ReqNodeNotAvail":
-		text = "Nodes that it could use are down or reserved. slurmflex reserves nodes from the end of their lease on; " +
-			"a shorter --time may fit before that"
+		text = "Nodes that it could use are down or reserved"
 	case strings.HasPrefix(j.Reason, "Nodes required"):
 		text = "The nodes that it needs are down, drained or reserved for others"
 	case strings.HasPrefix(word, "QOS"), strings.HasPrefix(word, "Assoc"), strings.HasPrefix(word, "Max"):

@@ -59,6 +59,30 @@ var stories = []struct {
 	{"a job that waits for another", func(s *scene) { s.pending(816, "Dependency") }, "816"},
 	{"a job that may not begin yet", func(s *scene) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
 	{"a job that does not fit before the end of a lease", func(s *scene) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
+	{"a job that fits on idle machines with a shorter time limit", func(s *scene) {
+		s.nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
+		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
+		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 90*time.Minute)
+		s.pending(816, "ReqNodeNotAvail, May be reserved for other job").NodeCount = 2
+	}, "816"},
+	{"a job whose time limit fits on idle machines", func(s *scene) {
+		s.nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
+		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
+		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 5*time.Hour)
+		s.pending(816, "ReqNodeNotAvail, May be reserved for other job")
+	}, "816"},
+	{"a task behind a full nodeset", func(s *scene) {
+		s.full()
+		s.pending(816, "Resources").Start = noon.Add(365 * 24 * time.Hour)
+	}, "816"},
+	{"a job of several nodes behind a full nodeset", func(s *scene) {
+		s.full()
+		s.pending(816, "ReqNodeNotAvail, Reserved for maintenance").NodeCount = 5
+	}, "816"},
+	{"a job of lower priority behind a full nodeset", func(s *scene) {
+		s.full()
+		s.pending(816, "Priority")
+	}, "816"},
 	{"a job that slurmflex held", func(s *scene) {
 		s.pending(816, "JobHeldAdmin")
 		s.snap.Told[816] = memo.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
@@ -300,6 +324,45 @@ func (s *scene) pending(id uint32, reason string) *slurm.Job {
 	j := s.job(id, "train", "", slurm.JobPending)
 	j.Reason, j.Start = reason, time.Time{}
 	return j
+}
+
+// full has four jobs use all nodes of nodeset a3. Their leases end after one to four hours,
+// and reservations of the old version start then.
+func (s *scene) full() {
+	for i := range 4 {
+		id, list := uint32(801+i), fmt.Sprintf("alpha-a3-[%d-%d]", 2*i, 2*i+1)
+		s.nodes(list, "ALLOCATED+CLOUD")
+		s.job(id, "train", list, slurm.JobRunning)
+		left := time.Duration(i+1) * time.Hour
+		s.machines(fmt.Sprintf("alpha-a3-job-%d", id), "a3", list, left)
+		s.snap.Reservations = append(s.snap.Reservations, slurm.Reservation{
+			Name: memo.Reservation("alpha", noon.Add(left)), Nodes: expand(s.t, list), Start: noon.Add(left), End: noon.Add(left + 365*24*time.Hour),
+		})
+	}
+}
+
+func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
+	for name, test := range map[string]struct {
+		start  time.Duration
+		reason string
+		shown  bool
+	}{
+		"before":              {59 * time.Minute, "Resources", true},
+		"after":               {time.Hour + 10*time.Minute, "Resources", false},
+		"behind a year":       {365 * 24 * time.Hour, "Priority", false},
+		"as its owner wishes": {365 * 24 * time.Hour, "BeginTime", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.full()
+			s.pending(816, test.reason).Start = noon.Add(test.start)
+			jobs := s.view().Jobs
+			assert.Equal(t, test.shown, !jobs[len(jobs)-1].StartAt.IsZero())
+		})
+	}
+	s := newScene(t)
+	s.pending(816, "Resources").Start = noon.Add(31 * 24 * time.Hour)
+	assert.Zero(t, s.view().Jobs[0].StartAt, "no job ends after a year")
 }
 
 // task is a pending task of an array.

@@ -20,7 +20,12 @@ func (t *teller) pending(j Job) {
 	}
 	sets := t.setsOf(j.Partition)
 	rests := slices.ContainsFunc(sets, func(s NodeSet) bool { return !s.RestsUntil.IsZero() })
-	t.lead("%s", pendingFor(j, t.at(j.StartAt), rests))
+	switch full := t.full(j, sets); {
+	case full != "" && !rests:
+		t.lead("%s (Slurm reason: %s).", full, j.Reason)
+	default:
+		t.lead("%s", pendingFor(j, t.at(j.StartAt), rests))
+	}
 	if len(sets) == 0 {
 		t.fact("Its partition has no flex-start nodes, so slurmflex has no part in this.")
 		return
@@ -28,6 +33,9 @@ func (t *teller) pending(j Job) {
 	t.fact("slurmflex has not requested machines yet; it does so once Slurm allocates nodes to the job.")
 	if j.NodeCount > 0 {
 		t.fact("%s.", j.needs())
+	}
+	if fits := t.fits(j, sets); fits > 0 {
+		t.fact("A --time of %s or less may fit on machines that are idle, before their lease ends.", fits.Limit())
 	}
 	for _, set := range sets {
 		if set.Block != nil {
@@ -40,6 +48,98 @@ func (t *teller) pending(j Job) {
 			t.holders(set)
 		}
 	}
+}
+
+// full says that jobs hold the nodes that the job needs, and until when. It is empty if
+// nodes are out of service for another reason, or if enough of them are free.
+func (t *teller) full(j Job, sets []NodeSet) string {
+	if !slurm.LacksNodes(j.Reason) || len(sets) == 0 {
+		return ""
+	}
+	size, free := 0, 0
+	var ends []time.Time // of the nodes that jobs hold
+	var names []string
+	for _, set := range sets {
+		names = append(names, set.Name)
+		size, free = size+set.Size, free+set.countFree()
+		for _, h := range t.holdersOf(set) {
+			held, _ := slurm.Expand(h.nodes)
+			ends = append(ends, slices.Repeat([]time.Time{h.until}, len(held))...)
+		}
+	}
+	lacks := max(j.NodeCount, 1) - free
+	if lacks <= 0 || lacks > len(ends) || free+len(ends) != size {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %s of %s are in use", len(ends), Count(size, "node"), nodesets(names))
+	if free == 0 {
+		text = fmt.Sprintf("All %s of %s are in use", Count(size, "node"), nodesets(names))
+	}
+	when := "one of them is free"
+	if lacks > 1 {
+		when = fmt.Sprintf("%d of them are free", lacks)
+	}
+	latest := ""
+	slices.SortFunc(ends, soonestFirst)
+	if at := ends[lacks-1]; at.After(t.now) {
+		latest = " at " + t.on(at) + " at the latest"
+	}
+	switch word, _, _ := strings.Cut(j.Reason, ","); {
+	case word != "Priority" && latest != "":
+		return text + "; it can start when " + when + "," + latest
+	case word != "Priority":
+		return text + "; it can start when " + when
+	case latest != "":
+		return text + ", and jobs of higher priority go first; " + when + latest
+	}
+	return text + ", and jobs of higher priority go first"
+}
+
+func nodesets(names []string) string {
+	if len(names) == 1 {
+		return "nodeset " + names[0]
+	}
+	return "nodesets " + strings.Join(names, " and ")
+}
+
+// fits is the longest time limit, in whole minutes, that ends before the lease of enough
+// idle machines does. It is 0 if the job waits for something else, or has no longer one.
+func (t *teller) fits(j Job, sets []NodeSet) Seconds {
+	if word, _, _ := strings.Cut(j.Reason, ","); word != "ReqNodeNotAvail" {
+		return 0
+	}
+	lacks, in := max(j.NodeCount, 1), map[string]bool{}
+	for _, set := range sets {
+		in[set.Name] = true
+		lacks -= set.count(poweredDown)
+	}
+	var ends []time.Time
+	for _, r := range t.Rows {
+		if in[r.NodeSet] && r.State == Idle && !r.EndsAt.IsZero() {
+			ends = append(ends, slices.Repeat([]time.Time{r.EndsAt}, r.Count)...)
+		}
+	}
+	if lacks <= 0 || lacks > len(ends) {
+		return 0
+	}
+	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+	left := ends[lacks-1].Sub(t.now).Truncate(time.Minute) - 2*time.Minute // the reservation starts on the minute
+	if left < time.Minute || j.Limit > 0 && time.Duration(j.Limit) <= left {
+		return 0
+	}
+	return Seconds(left)
+}
+
+// countFree counts the nodes that Slurm could allocate now.
+func (s NodeSet) countFree() int { return s.count(idle) + s.count(poweredDown) }
+
+func (s NodeSet) count(state string) (n int) {
+	for _, nodes := range s.States {
+		if nodes.State == state {
+			n += nodes.Count
+		}
+	}
+	return n
 }
 
 // needs says what a pending job asks for.
@@ -60,12 +160,9 @@ func (j Job) needs() string {
 
 // free counts the nodes that Slurm could allocate now, and what the others are doing.
 func (s NodeSet) free() string {
-	count, nodes := map[string]int{}, 0
+	count, nodes := map[string]int{}, s.countFree()
 	var words []string
 	for _, n := range s.States {
-		if n.State == idle || n.State == poweredDown {
-			nodes += n.Count
-		}
 		if count[n.State] == 0 {
 			words = append(words, n.State)
 		}
@@ -139,9 +236,14 @@ func (t *teller) holdersOf(set NodeSet) []holder {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b holder) int {
-		return cmp.Or(cmp.Compare(unknownLast(a.until), unknownLast(b.until)), a.until.Compare(b.until))
+		return soonestFirst(a.until, b.until)
 	})
 	return all
+}
+
+// soonestFirst orders times, with unknown ones last.
+func soonestFirst(a, b time.Time) int {
+	return cmp.Or(cmp.Compare(unknownLast(a), unknownLast(b)), a.Compare(b))
 }
 
 func unknownLast(at time.Time) int {

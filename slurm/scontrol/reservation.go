@@ -16,33 +16,35 @@ import (
 // makes up a name when there is none.
 var reservationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// CreateReservation makes an end-of-life reservation. It may overlap others of
-// its kind, also on the same nodes. The error is ErrReservationExists when the
-// name is taken, and ErrUnknownNode when Slurm does not know one of the nodes;
-// then nothing is made. A start more than 600 s ago is refused by Slurm.
+// CreateReservation makes a reservation that ends by itself. The error is
+// ErrReservationExists when the name is taken, and ErrUnknownNode when Slurm does not know
+// one of the nodes; then nothing is made. A start more than 600 s ago is refused by Slurm.
 //
-// Its start is not to be moved: Slurm refuses that once the reservation has
-// begun. Make another one under another name first, then delete this one, and
-// the nodes are covered all the time.
+// Reservations with Maint may overlap others of their kind, also on the same nodes. Their
+// start cannot be moved: Slurm refuses that once the reservation has begun. Make another
+// one under another name first, then delete this one, and the nodes are covered all the
+// time.
 //
-// One that Lasts has begun, and ends by itself. It is not of maint, which would show its
-// nodes out of service, and overlap lets it be made over nodes of others (tried on 22.05,
-// 24.11 and 26.05).
+// Without Maint the nodes are not shown out of service, and overlap lets the reservation
+// be made over nodes of others (tried on 22.05, 24.11 and 26.05).
 func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	hostlist, err := reserved(spec.Name, spec.Nodes)
-	if err == nil && spec.Start.Unix() <= 0 {
+	if err == nil && spec.Maint && spec.Start.Unix() <= 0 {
 		err = errors.New("no start")
+	}
+	if err == nil && spec.Lasts < time.Minute {
+		err = errors.New("no end")
 	}
 	if err != nil {
 		return fmt.Errorf("create reservation: %w", err)
 	}
 	// To Slurm the user is who may use the nodes all the same; there has to be one.
-	start, duration, flags := "uts"+strconv.FormatInt(spec.Start.Unix(), 10), "infinite", "maint,ignore_jobs"
-	if spec.Lasts > 0 {
-		start, duration, flags = "now", strconv.Itoa(int(spec.Lasts/time.Minute)), "ignore_jobs,overlap"
+	start, flags := "now", "ignore_jobs,overlap"
+	if spec.Maint {
+		start, flags = uts(spec.Start), "maint,ignore_jobs"
 	}
 	_, err = c.run(ctx, "scontrol", "create", "reservation", "reservationname="+spec.Name, "nodes="+hostlist,
-		"starttime="+start, "duration="+duration, "users=root", "flags="+flags)
+		"starttime="+start, fmt.Sprintf("duration=%d", spec.Lasts/time.Minute), "users=root", "flags="+flags)
 	return err
 }
 
@@ -83,17 +85,24 @@ func (c *Client) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpe
 	return err
 }
 
-// SetReservationNodes gives a reservation, also one that has begun, these nodes
-// in place of those it has. No nodes is an error: Slurm would take it for any
+// uts is a time as scontrol reads it in every time zone.
+func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }
+
+// SetReservation sets the nodes of a reservation, and its end unless that is zero, also
+// once the reservation has begun. No nodes is an error: Slurm would take it for any
 // nodes. A node that Slurm does not know makes 22.05 refuse, with
 // ErrUnknownNode; 24.11 leaves it out, and refuses with ErrUnknownReservation
 // when none is left.
-func (c *Client) SetReservationNodes(ctx context.Context, name string, nodes []string) error {
+func (c *Client) SetReservation(ctx context.Context, name string, nodes []string, end time.Time) error {
 	hostlist, err := reserved(name, nodes)
 	if err != nil {
 		return fmt.Errorf("update reservation: %w", err)
 	}
-	_, err = c.run(ctx, "scontrol", "update", "reservationname="+name, "nodes="+hostlist)
+	args := []string{"update", "reservationname=" + name, "nodes=" + hostlist}
+	if !end.IsZero() {
+		args = append(args, "endtime="+uts(end))
+	}
+	_, err = c.run(ctx, "scontrol", args...)
 	return err
 }
 

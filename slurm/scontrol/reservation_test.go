@@ -11,28 +11,30 @@ import (
 
 // spec is a reservation that nothing is wrong with.
 func spec() slurm.ReservationSpec {
-	return slurm.ReservationSpec{Name: "alpha-eol-1900000000", Nodes: []string{"f1", "f0", "f5"}, Start: time.Unix(1900000000, 999)}
+	return slurm.ReservationSpec{Name: "alpha-eol-1900000000", Nodes: []string{"f1", "f0", "f5"}, Start: time.Unix(1900000000, 999), Lasts: 10 * time.Minute, Maint: true}
 }
 
 func TestReservationsAreMadeChangedAndDeleted(t *testing.T) {
 	c := newClient(t, dummy{})
 	require.NoError(t, c.CreateReservation(t.Context(), spec()))
-	require.NoError(t, c.SetReservationNodes(t.Context(), spec().Name, []string{"f2", "f1"}))
+	require.NoError(t, c.SetReservation(t.Context(), spec().Name, []string{"f2", "f1"}, time.Time{}))
+	require.NoError(t, c.SetReservation(t.Context(), spec().Name, []string{"f2", "f1"}, time.Unix(1900000600, 0)))
 	require.NoError(t, c.DeleteReservation(t.Context(), spec().Name))
 	made := calls(t, c)
-	require.Len(t, made, 3)
+	require.Len(t, made, 4)
 	require.Equal(t, []string{
 		"scontrol", "create", "reservation", "reservationname=alpha-eol-1900000000", "nodes=f[0-1,5]",
-		"starttime=uts1900000000", "duration=infinite", "users=root", "flags=maint,ignore_jobs",
+		"starttime=uts1900000000", "duration=10", "users=root", "flags=maint,ignore_jobs",
 	}, made[0].Args)
 	require.Equal(t, []string{"scontrol", "update", "reservationname=alpha-eol-1900000000", "nodes=f[1-2]"}, made[1].Args)
-	require.Equal(t, []string{"scontrol", "delete", "reservationname=alpha-eol-1900000000"}, made[2].Args)
+	require.Equal(t, []string{"scontrol", "update", "reservationname=alpha-eol-1900000000", "nodes=f[1-2]", "endtime=uts1900000600"}, made[2].Args)
+	require.Equal(t, []string{"scontrol", "delete", "reservationname=alpha-eol-1900000000"}, made[3].Args)
 }
 
 func TestAReservationThatClosesNodesForAWhileBeginsAtOnceAndIsNotOfMaint(t *testing.T) {
 	c := newClient(t, dummy{})
 	rest := spec()
-	rest.Lasts = 5 * time.Minute
+	rest.Lasts, rest.Maint = 5*time.Minute, false
 	require.NoError(t, c.CreateReservation(t.Context(), rest))
 	require.Equal(t, []string{
 		"scontrol", "create", "reservation", "reservationname=alpha-eol-1900000000", "nodes=f[0-1,5]",
@@ -55,6 +57,7 @@ func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 		{"all nodes of the cluster", func(s *slurm.ReservationSpec) { s.Nodes = []string{"ALL"} }, `alpha-eol-1900000000: "ALL" is not the name of one node`},
 		{"a hostlist", func(s *slurm.ReservationSpec) { s.Nodes = []string{"f[0-1]"} }, `alpha-eol-1900000000: "f[0-1]" is not the name of one node`},
 		{"no start", func(s *slurm.ReservationSpec) { s.Start = time.Time{} }, "no start"},
+		{"no end", func(s *slurm.ReservationSpec) { s.Lasts = 0 }, "no end"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newClient(t, dummy{})
@@ -64,8 +67,8 @@ func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 			if bad.Name != spec().Name {
 				require.EqualError(t, c.DeleteReservation(t.Context(), bad.Name), "delete reservation: "+test.want)
 			}
-			if bad.Start.Equal(spec().Start) {
-				require.EqualError(t, c.SetReservationNodes(t.Context(), bad.Name, bad.Nodes), "update reservation: "+test.want)
+			if bad.Start.Equal(spec().Start) && bad.Lasts > 0 {
+				require.EqualError(t, c.SetReservation(t.Context(), bad.Name, bad.Nodes, time.Time{}), "update reservation: "+test.want)
 			}
 			require.Empty(t, calls(t, c))
 		})
@@ -75,7 +78,7 @@ func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 // The texts are those of 22.05.8 and 24.11.5.
 func TestSlurmsErrorsAboutReservationsAreRecognised(t *testing.T) {
 	create := func(c *Client) error { return c.CreateReservation(t.Context(), spec()) }
-	set := func(c *Client) error { return c.SetReservationNodes(t.Context(), "eol-x", []string{"f0"}) }
+	set := func(c *Client) error { return c.SetReservation(t.Context(), "eol-x", []string{"f0"}, time.Time{}) }
 	remove := func(c *Client) error { return c.DeleteReservation(t.Context(), "eol-x") }
 	for _, test := range []struct {
 		name   string

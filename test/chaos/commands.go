@@ -133,10 +133,10 @@ func (s *commands) CreateReservation(ctx context.Context, spec slurm.Reservation
 	})
 }
 
-func (s *commands) SetReservationNodes(ctx context.Context, name string, nodes []string) error {
+func (s *commands) SetReservation(ctx context.Context, name string, nodes []string, end time.Time) error {
 	return change(ctx, s, "update reservation", name+" "+slurm.Fold(nodes), func(ctx context.Context) error {
 		s.process.w.check.reservation(name)
-		return s.next.SetReservationNodes(ctx, name, nodes)
+		return s.next.SetReservation(ctx, name, nodes, end)
 	})
 }
 

@@ -68,7 +68,7 @@ func TestAWorldAtRestHasNothingLeft(t *testing.T) {
 		}))
 	})
 	leaves("a reservation", orphan, "reservation slurmflex-alpha-946684800 covers alpha-base-0 from", func(p *planted) {
-		spec := slurm.ReservationSpec{Name: "slurmflex-alpha-946684800", Nodes: []string{static}, Start: time.Now().Add(time.Hour)}
+		spec := slurm.ReservationSpec{Name: "slurmflex-alpha-946684800", Nodes: []string{static}, Start: time.Now().Add(time.Hour), Lasts: time.Hour, Maint: true}
 		require.NoError(p.t, p.slurm.CreateReservation(p.ctx, spec))
 	})
 	leaves("another cluster's reservation, which is gone", foreignChange,

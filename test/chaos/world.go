@@ -144,7 +144,7 @@ func (w *world) furnish() error {
 
 // reserve makes a reservation that is another's.
 func (w *world) reserve() error {
-	spec := slurm.ReservationSpec{Name: foreignReservation, Nodes: w.setup.slurm.Nodes[:1], Start: w.begun.Add(300 * 24 * time.Hour)}
+	spec := slurm.ReservationSpec{Name: foreignReservation, Nodes: w.setup.slurm.Nodes[:1], Start: w.begun.Add(300 * 24 * time.Hour), Lasts: time.Hour, Maint: true}
 	return w.slurm.CreateReservation(w.ctx, spec)
 }
 

@@ -184,11 +184,11 @@ func TestModelReservations(t *testing.T) {
 	begun := time.Now()
 	reserve := func(name string, start time.Duration, nodes ...string) {
 		w.both("reserve "+name, func(s flex.Scheduler) error {
-			return s.CreateReservation(ctx, slurm.ReservationSpec{Name: name, Nodes: nodes, Start: begun.Add(start)})
+			return s.CreateReservation(ctx, slurm.ReservationSpec{Name: name, Nodes: nodes, Start: begun.Add(start), Lasts: time.Hour, Maint: true})
 		})
 	}
 	set := func(name string, nodes ...string) {
-		w.both("change "+name, func(s flex.Scheduler) error { return s.SetReservationNodes(ctx, name, nodes) })
+		w.both("change "+name, func(s flex.Scheduler) error { return s.SetReservation(ctx, name, nodes, time.Time{}) })
 	}
 	remove := func(name string) {
 		w.both("remove "+name, func(s flex.Scheduler) error { return s.DeleteReservation(ctx, name) })

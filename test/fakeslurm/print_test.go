@@ -20,7 +20,7 @@ func TestWhatIsPrintedIsReadBack(t *testing.T) {
 		w.pass(2 * time.Second)
 		comment, extra := "slurmflex: waits", "slurmflex: 1 boot"
 		require.NoError(t, w.UpdateNodes(ctx, []string{"b0"}, slurm.NodeChange{State: "drain", Reason: "a reason", Comment: &comment, Extra: &extra}))
-		require.NoError(t, w.CreateReservation(ctx, slurm.ReservationSpec{Name: "slurmflex-x-1", Nodes: []string{"a0", "a1"}, Start: w.now.Add(time.Hour)}))
+		require.NoError(t, w.CreateReservation(ctx, slurm.ReservationSpec{Name: "slurmflex-x-1", Nodes: []string{"a0", "a1"}, Start: w.now.Add(time.Hour), Lasts: 10 * time.Minute, Maint: true}))
 
 		same(w, w.Nodes, PrintNodes, slurm.ParseNodes)
 		same(w, w.Jobs, func(jobs []slurm.Job) string { return PrintJobs(jobs, "m4rk") },

@@ -105,7 +105,7 @@ func (c *Cluster) Reservations(ctx context.Context) ([]slurm.Reservation, error)
 	return list, nil
 }
 
-// CreateReservation makes an end-of-life reservation, or one that closes nodes for a while.
+// CreateReservation makes a reservation that keeps jobs off nodes.
 func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -116,11 +116,10 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 		return fmt.Errorf("create reservation: %s: no nodes", spec.Name)
 	}
 	start := spec.Start.Truncate(time.Second)
-	end := start.Add(year)
-	if spec.Lasts > 0 {
+	if !spec.Maint {
 		start = c.o.Now().Truncate(time.Second)
-		end = start.Add(spec.Lasts)
 	}
+	end := start.Add(spec.Lasts)
 	nodes, unknown := c.known(spec.Nodes)
 	switch {
 	case c.o.Now().Sub(start) > oldestStart:
@@ -130,7 +129,7 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 	case unknown:
 		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
 	}
-	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: nodes, start: start, end: end, maint: spec.Lasts == 0})
+	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: nodes, start: start, end: end, maint: spec.Maint})
 	c.noteReservations()
 	return nil
 }
@@ -160,8 +159,8 @@ func (c *Cluster) ReserveForJob(ctx context.Context, spec slurm.JobReservationSp
 	return nil
 }
 
-// SetReservationNodes gives a reservation other nodes.
-func (c *Cluster) SetReservationNodes(ctx context.Context, name string, list []string) error {
+// SetReservation sets a reservation's nodes, and its end unless that is zero.
+func (c *Cluster) SetReservation(ctx context.Context, name string, list []string, end time.Time) error {
 	if err := c.ask(ctx); err != nil {
 		return err
 	}
@@ -181,6 +180,9 @@ func (c *Cluster) SetReservationNodes(ctx context.Context, name string, list []s
 		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
 	}
 	r.nodes = nodes
+	if !end.IsZero() {
+		r.end = end.Truncate(time.Second)
+	}
 	c.noteReservations()
 	return nil
 }

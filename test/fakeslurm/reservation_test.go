@@ -12,7 +12,7 @@ import (
 
 // reserveFrom asks for nodes from a time on.
 func (w *world) reserveFrom(name string, in time.Duration, nodes ...string) error {
-	return w.CreateReservation(w.t.Context(), slurm.ReservationSpec{Name: name, Nodes: nodes, Start: w.now.Add(in)})
+	return w.CreateReservation(w.t.Context(), slurm.ReservationSpec{Name: name, Nodes: nodes, Start: w.now.Add(in), Lasts: time.Hour, Maint: true})
 }
 
 func TestAReservationThatHasBegunMarksItsNodesAndStopsNothing(t *testing.T) {
@@ -46,11 +46,14 @@ func TestAReservationThatClosesNodesForAWhileKeepsJobsOffAndEnds(t *testing.T) {
 	require.Empty(t, listed(w, w.Reservations))
 }
 
-func TestAReservationIsGoneAfterAYear(t *testing.T) {
+func TestReservationEndsWhereItWasMovedTo(t *testing.T) {
 	w := newWorld(t, "24.11")
 	require.NoError(t, w.reserveFrom("eol", time.Minute, "a0"))
-	w.now = w.now.Add(year + 2*time.Minute)
-	w.Step()
+	w.now = w.now.Add(50 * time.Minute)
+	require.NoError(t, w.SetReservation(t.Context(), "eol", []string{"a0"}, w.now.Add(time.Hour)))
+	w.pass(50 * time.Minute)
+	w.shows("a0", "IDLE+CLOUD+MAINTENANCE+RESERVED+POWERED_DOWN")
+	w.pass(11 * time.Minute)
 	w.shows("a0", "IDLE+CLOUD+POWERED_DOWN")
 	require.ErrorIs(t, w.DeleteReservation(t.Context(), "eol"), scontrol.ErrUnknownReservation)
 }
@@ -64,10 +67,10 @@ func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
 		require.ErrorContains(t, w.reserveFrom("old", -11*time.Minute, "a1"), "Invalid time specified")
 		require.NoError(t, w.reserveFrom("past", -time.Minute, "a1"))
 		require.ErrorContains(t, w.reserveFrom("none", time.Hour), "no nodes")
-		require.ErrorIs(t, w.SetReservationNodes(ctx, "never", []string{"a1"}), scontrol.ErrUnknownReservation)
+		require.ErrorIs(t, w.SetReservation(ctx, "never", []string{"a1"}, time.Time{}), scontrol.ErrUnknownReservation)
 		require.ErrorIs(t, w.DeleteReservation(ctx, "never"), scontrol.ErrUnknownReservation)
 
-		partly, whole := w.SetReservationNodes(ctx, "eol", []string{"a2", "a9"}), w.SetReservationNodes(ctx, "eol", []string{"a9"})
+		partly, whole := w.SetReservation(ctx, "eol", []string{"a2", "a9"}, time.Time{}), w.SetReservation(ctx, "eol", []string{"a9"}, time.Time{})
 		reservations := listed(w, w.Reservations)
 		if w.o.Version == "22.05" {
 			require.ErrorIs(t, partly, scontrol.ErrUnknownNode)

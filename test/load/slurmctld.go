@@ -198,7 +198,7 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 	switch {
 	case verb == "create" && set["starttime"] == "now":
 		spec := slurm.JobReservationSpec{
-			Name: reservation, User: set["users"], Nodes: nodes, Lasts: time.Duration(must.Get(strconv.Atoi(set["duration"]))) * time.Minute,
+			Name: reservation, User: set["users"], Nodes: nodes, Lasts: minutes(set["duration"]),
 		}
 		if strings.Contains(set["flags"], "ignore_jobs") {
 			spec.Nodes, spec.Held = nil, nodes
@@ -206,7 +206,9 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 		return s.model.ReserveForJob(ctx, spec)
 	case verb == "create":
 		start := must.Get(strconv.ParseInt(strings.TrimPrefix(set["starttime"], "uts"), 10, 64))
-		return s.model.CreateReservation(ctx, slurm.ReservationSpec{Name: reservation, Nodes: nodes, Start: time.Unix(start, 0).UTC()})
+		return s.model.CreateReservation(ctx, slurm.ReservationSpec{
+			Name: reservation, Nodes: nodes, Start: time.Unix(start, 0).UTC(), Lasts: minutes(set["duration"]), Maint: true,
+		})
 	case verb == "delete":
 		return s.model.DeleteReservation(ctx, reservation)
 	case verb != "update":
@@ -218,7 +220,11 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 	case set["jobid"] != "" && set["starttime"] == "now":
 		return s.model.StartNow(ctx, jobID(set["jobid"]), 0)
 	case reservation != "":
-		return s.model.SetReservationNodes(ctx, reservation, nodes)
+		var end time.Time
+		if at, found := strings.CutPrefix(set["endtime"], "uts"); found {
+			end = time.Unix(must.Get(strconv.ParseInt(at, 10, 64)), 0).UTC()
+		}
+		return s.model.SetReservation(ctx, reservation, nodes, end)
 	case set["jobid"] != "":
 		return s.model.SetAdminComment(ctx, jobID(set["jobid"]), set["admincomment"])
 	}
@@ -230,6 +236,11 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 		change.Extra = &extra
 	}
 	return s.model.UpdateNodes(ctx, nodes, change)
+}
+
+// minutes is a duration as scontrol reads it.
+func minutes(text string) time.Duration {
+	return time.Duration(must.Get(strconv.Atoi(text))) * time.Minute
 }
 
 // settings are arguments such as state=resume by key; a word alone, such as

@@ -49,7 +49,7 @@ func TestTheCommandsSayWhatTheModelKnows(t *testing.T) {
 	comment, extra := "slurmflex: waits", "boots: 2"
 	change := slurm.NodeChange{State: "power_down_force", Reason: "no capacity", Comment: &comment, Extra: &extra}
 	require.NoError(t, commands.UpdateNodes(ctx, []string{"alpha-each-0", "alpha-each-1"}, change))
-	require.NoError(t, commands.CreateReservation(ctx, slurm.ReservationSpec{Name: "slurmflex-alpha-1", Nodes: []string{"alpha-base-0"}, Start: noon}))
+	require.NoError(t, commands.CreateReservation(ctx, slurm.ReservationSpec{Name: "slurmflex-alpha-1", Nodes: []string{"alpha-base-0"}, Start: noon, Lasts: 10 * time.Minute, Maint: true}))
 	require.NoError(t, commands.SetAdminComment(ctx, 1, "flex-start: waiting"))
 
 	same(t, s.model.Nodes, commands.Nodes)
@@ -98,12 +98,13 @@ func TestTheCommandsChangeTheModel(t *testing.T) {
 	assert.Equal(t, slurm.JobCancelled, s.model.JobState(id))
 	require.ErrorIs(t, commands.HoldJob(ctx, 99), scontrol.ErrUnknownJob)
 
-	require.NoError(t, commands.CreateReservation(ctx, slurm.ReservationSpec{Name: "r", Nodes: []string{"alpha-base-0"}, Start: noon}))
-	require.NoError(t, commands.SetReservationNodes(ctx, "r", []string{"alpha-base-1"}))
+	require.NoError(t, commands.CreateReservation(ctx, slurm.ReservationSpec{Name: "r", Nodes: []string{"alpha-base-0"}, Start: noon, Lasts: 10 * time.Minute, Maint: true}))
+	require.NoError(t, commands.SetReservation(ctx, "r", []string{"alpha-base-1"}, noon.Add(20*time.Minute)))
 	reservations, err := s.model.Reservations(ctx)
 	require.NoError(t, err)
 	require.Len(t, reservations, 1)
 	assert.Equal(t, []string{"alpha-base-1"}, reservations[0].Nodes)
+	assert.Equal(t, noon.Add(20*time.Minute), reservations[0].End.UTC())
 	require.NoError(t, commands.DeleteReservation(ctx, "r"))
 	require.ErrorIs(t, commands.DeleteReservation(ctx, "r"), scontrol.ErrUnknownReservation)
 

@@ -183,6 +183,18 @@ var mutants = []mutant{
 		"if m.power != down || m.taken() || w.present(m.Name) ||", "if m.power != down || m.taken() ||", planner,
 	},
 	{
+		"a reservation of a year is left alone", "flex/plan/sweep_reservations.go",
+		" || r.End.After(until):", ":", planner,
+	},
+	{
+		"a reservation ends while its node is up", "flex/plan/sweep_reservations.go",
+		"r.End.Before(until.Add(-grace/2)) || ", "", planner,
+	},
+	{
+		"a start behind a reservation of ours is believed", "flex/view/of.go",
+		"ours && !r.Start.After(j.Start) && b.mayUse(j, r.Nodes)", "ours && r.Start.IsZero() && b.mayUse(j, r.Nodes)", []string{"flex/view"},
+	},
+	{
 		"reservations of other clusters are ours", "flex/plan/memo/name.go",
 		`digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))`,
 		`digits, ok := reservation[strings.LastIndex(reservation, "-")+1:], cluster != ""`, planner,

@@ -1,0 +1,55 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// U2
+func TestArrayBehindAFullNodesetExpectsASoonStart(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, NodeSets: []lab.NodeSet{{
+		Name: "few", Machine: "g2-standard-4", Size: 2, FlexKeys: "max_run_duration: 3600",
+	}}})
+	busy := submitScript(t, l, "sleep 900", "-p", "few", "-N2", "--time=30")
+	awaitJob(t, l, 90*time.Second, busy, "JobState", "RUNNING")
+	name := ""
+	endsSoon := func() (string, bool) {
+		all := ask(t, l, "scontrol", "show", "reservation", "-o")
+		found := regexp.MustCompile(`ReservationName=(slurmflex-alpha-\d+) .*Duration=00:10:00 .*Nodes=alpha-few-\[0-1\] `).FindStringSubmatch(all)
+		if found != nil {
+			name = found[1]
+		}
+		return all, found != nil
+	}
+	awaitShown(t, time.Minute, "a reservation that ends soon after the lease", endsSoon)
+
+	array := submit(t, l, "-p", "few", "-N1", "--time=50", "--array=0-7") // over the end of the lease
+	awaitShown(t, 90*time.Second, "Slurm to expect a start", func() (string, bool) {
+		shown := ask(t, l, "squeue", "-h", "--start", "-j", array, "-o", "%S %r")
+		start, err := time.ParseInLocation("2006-01-02T15:04:05", strings.Split(shown, " ")[0], time.Local)
+		return shown, err == nil && time.Until(start) < 6*time.Hour
+	})
+	awaitShown(t, time.Minute, "why to say what it waits for", func() (string, bool) {
+		out, _ := l.Flex(context.Background(), "why", array)
+		out = strings.Join(strings.Fields(out), " ")
+		return out, strings.Contains(out, "All 2 nodes of nodeset few are in use") && strings.Contains(out, " at the latest (Slurm reason: ")
+	})
+	out, err := l.Flex(context.Background(), "status")
+	require.NoError(t, err)
+	assert.NotContains(t, out, "on "+time.Now().Format("Jan"), "a start on another day")
+
+	update(t, l, "reservationname="+name, "duration=infinite") // as the version before made them
+	awaitShown(t, 90*time.Second, "a pass to shorten a reservation of a year", endsSoon)
+	cancelForGood(t, l, array, busy)
+	awaitNothingLeft(t, l)
+}

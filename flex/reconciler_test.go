@@ -287,7 +287,10 @@ func TestARefusalIsForgottenAfterAnHour(t *testing.T) {
 	var refused refusals
 	refused.note("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
 	assert.Equal(t, map[string]plan.Refusal{
-		"g": {Cause: mig.CauseQuota, Message: "none left", At: at, Times: 1},
+		"g": {
+			Cause: mig.CauseQuota, Message: "none left", At: at, Times: 1,
+			Failing: plan.Failing{Cause: mig.CauseQuota, Message: "none left", Times: 1, Since: at, Last: at},
+		},
 	}, refused.matter(at))
 
 	assert.Len(t, refused.matter(at.Add(time.Hour)), 1)

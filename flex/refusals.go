@@ -25,28 +25,14 @@ type refusals struct {
 func (f *refusals) matter(now time.Time) map[string]plan.Refusal {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.byGroup, func(_ string, r plan.Refusal) bool { return age(now, r.At) > refusalMatters })
+	maps.DeleteFunc(f.byGroup, func(_ string, r plan.Refusal) bool { return age(now, r.Failing.Last) > refusalMatters })
 	return maps.Clone(f.byGroup)
 }
 
-// note remembers the outcome of creating something for a group. A call that came
-// at a bad moment is shown and counts for nothing, nor does one whose group
-// somebody has deleted. Other failures count on from those before, which another
-// process has seen.
+// note remembers the outcome of creating something for a group.
 func (f *refusals) note(group string, err error, now time.Time, before int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	cause := mig.CauseOf(err)
-	times := max(f.byGroup[group].Times, before) + 1
-	switch cause {
-	case mig.CauseConflict, mig.CauseNotFound:
-		return
-	case mig.CauseUnavailable, mig.CauseRate:
-		if f.byGroup[group].Times > 0 {
-			return
-		}
-		times = 0
-	}
 	if err == nil {
 		delete(f.byGroup, group)
 		return
@@ -54,12 +40,11 @@ func (f *refusals) note(group string, err error, now time.Time, before int) {
 	if f.byGroup == nil {
 		f.byGroup = map[string]plan.Refusal{}
 	}
-	refusal := plan.Refusal{Cause: cause, Message: message(err), At: now, Times: times}
-	var e *mig.Error
-	if errors.As(err, &e) {
-		refusal.Owner = e.Owner
+	owner := ""
+	if e := (*mig.Error)(nil); errors.As(err, &e) {
+		owner = e.Owner
 	}
-	f.byGroup[group] = refusal
+	f.byGroup[group] = f.byGroup[group].Fail(mig.CauseOf(err), message(err), owner, now, before)
 }
 
 // message is the cloud's own words, without the operation and object that the

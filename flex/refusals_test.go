@@ -38,7 +38,7 @@ func TestACallThatComesAtABadMomentIsShownAndCountsForNothing(t *testing.T) {
 	rate := &mig.Error{Op: "create request", Object: "a1", Cause: mig.CauseRate, Err: errors.New("429: slow down")}
 	var refused refusals
 	refused.note("g", rate, at, 0)
-	assert.Equal(t, map[string]plan.Refusal{"g": {Cause: mig.CauseRate, Message: "429: slow down", At: at}}, refused.matter(at))
+	assert.Equal(t, plan.Refusal{Failing: plan.Failing{Cause: mig.CauseRate, Message: "429: slow down", Times: 1, Since: at, Last: at}}, refused.matter(at)["g"])
 	refused.note("g", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
 	refused.note("g", rate, at, 0)
 	assert.Equal(t, mig.CauseQuota, refused.matter(at)["g"].Cause, "what counts is not forgotten over it")

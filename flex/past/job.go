@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
@@ -162,7 +163,10 @@ func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 				view.Count(request.Count, "node"), request.Lease.Limit(), g.Name, request.Name))
 		}
 	}
-	if r.Waits() && r.Failed > 0 {
+	switch {
+	case r.Waits() && !r.FailingSince.IsZero():
+		j.once(r.FailingSince, Failed, plan.FailingText(r.Cause))
+	case r.Waits() && r.Failed > 0:
 		j.once(at, Failed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Cause, "unknown")))
 	}
 }

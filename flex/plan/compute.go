@@ -46,6 +46,7 @@ func compute(cfg *config.Config, snap Snapshot) Plan {
 	w := match(s)                             // who must arrive together, and the request that serves each
 	verdicts := judge(w)                      // what becomes of each cohort: the first rule that decides
 	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole, its owner warned first; max_active_requests by rank
+	verdicts = nameFailing(w, verdicts)       // a call that failed comes before the next one in every text
 
 	d := newDraft(s) // what is planned; nothing else changes
 	d.report(problemsOf(w))

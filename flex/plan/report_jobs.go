@@ -100,9 +100,6 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 		return why
 	}
 	if c.live == nil {
-		if refused := w.refusal(c); refused.Message != "" && refused.Times == 0 && v.do == requests {
-			return fmt.Sprintf("the request failed (%s): %s; trying again", refused.Cause, strings.TrimSuffix(refused.Message, "."))
-		}
 		return ""
 	}
 	r := c.live.request

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -25,6 +26,10 @@ type Wait struct {
 	Obstacle string    // why nothing is asked for now; empty if nothing is in the way
 	Failed   int       // attempts in a row that have failed, where that is the obstacle
 	Next     time.Time // when the next attempt comes, where that is known
+	Failing  Failing   // where Failed counts calls that are repeated in every pass
+
+	Cause   mig.Cause // of the last error
+	Message string    // the last error message
 
 	Until time.Time // when the wait ends, or its job is lost; zero: never
 	Then  Then      // what becomes of the job then
@@ -47,7 +52,7 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 	c := v.cohort
 	var asked, rest []string
 	for _, name := range w.withoutMachine(c.nodes) {
-		if c.live != nil && c.live.request.Names(name) && v.do != moves {
+		if c.live != nil && c.live.request.Names(name) && v.do != moves && (v.failing.Times == 0 || !w.snap.Asking[name]) {
 			asked = append(asked, name)
 		} else {
 			rest = append(rest, name)
@@ -63,13 +68,17 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 		queued, live := wait, c.live
 		queued.Nodes, queued.Region, queued.Group = asked, live.group.Region, live.group.Name
 		queued.Request, queued.Lease = live.request.Name, live.request.Duration
+		queued.Cause, queued.Message = live.request.Cause, live.request.Message
 		if queued.Since.IsZero() {
 			queued.Since = live.request.Created
 		}
 		waits = append(waits, queued)
 	}
 	if len(rest) > 0 {
-		wait.Nodes, wait.Failed, wait.Next = rest, v.failed, v.next
+		wait.Nodes, wait.Failed, wait.Next, wait.Failing = rest, v.failed, v.next, v.failing
+		if _, wait.Cause, wait.Message, _ = w.failures(c, w.groups[c.id()]); v.failing.Times > 0 {
+			wait.Failed, wait.Cause, wait.Message = v.failing.Times, v.failing.Cause, v.failing.Message
+		}
 		if v.do != goesBack && v.do != powersDown {
 			wait.Obstacle = v.why
 		}
@@ -135,7 +144,7 @@ func recallWaits(snap Snapshot, now, known []Wait) []Wait {
 			continue
 		}
 		if n.Request == "" {
-			n.Obstacle, n.Failed, n.Next = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}
+			n.Obstacle, n.Failed, n.Next, n.Failing = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}, Failing{}
 		}
 		if !n.Until.After(snap.Now) {
 			n.Until, n.Then, n.By = time.Time{}, "", ""

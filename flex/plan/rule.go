@@ -11,18 +11,20 @@ type verdict struct {
 	do     deed
 	rule   int // the place in the rules of the one that decided
 
-	why     string       // what is in the way of a request, or ends the wait
-	quiet   bool         // that is under way already, so that the job's owner need not know
-	failed  int          // attempts in a row that have failed, if that is why
-	next    time.Time    // when the next one comes
-	lost    time.Time    // when the job is lost, as its owner was told; zero: it is not
-	back    *ReturnNodes // what to return
-	warns   []uint32     // the jobs whose owners are warned instead
-	pending bool         // the request is being made
-	gone    bool         // the job goes back to Slurm in this pass
-	with    []*cohort    // others whose nodes its request brings, too
-	joins   bool         // the request of an earlier verdict brings its nodes, too
-	yields  *ref         // its request, which gives its place up
+	why      string       // what is in the way of a request, or ends the wait
+	quiet    bool         // that is under way already, so that the job's owner need not know
+	failed   int          // attempts in a row that have failed, if that is why
+	next     time.Time    // when the next one comes
+	lost     time.Time    // when the job is lost, as its owner was told; zero: it is not
+	back     *ReturnNodes // what to return
+	warns    []uint32     // the jobs whose owners are warned instead
+	pending  bool         // the request is being made
+	failing  Failing      // how the calls for it fail
+	underWay bool         // all machines are there, requested or being requested
+	gone     bool         // the job goes back to Slurm in this pass
+	with     []*cohort    // others whose nodes its request brings, too
+	joins    bool         // the request of an earlier verdict brings its nodes, too
+	yields   *ref         // its request, which gives its place up
 
 	expect   []string
 	problems []Problem

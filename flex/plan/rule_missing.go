@@ -12,7 +12,7 @@ func nothingMissing(_ *wanted, c *cohort) verdict {
 		v.do, v.quiet, v.why, v.expect = noted, true, "waiting for "+what, append(v.expect, what)
 	}
 	if len(c.missing) == 0 {
-		v.do = waits
+		v.do, v.underWay = waits, true
 	}
 	return v
 }
@@ -23,5 +23,5 @@ func beingRequested(w *wanted, c *cohort) verdict {
 		return verdict{}
 	}
 	what := "the request of " + c.group + " to be made"
-	return verdict{do: waits, quiet: true, why: "waiting for " + what, expect: []string{what}, pending: true}
+	return verdict{do: waits, quiet: true, why: "waiting for " + what, expect: []string{what}, pending: true, underWay: true}
 }

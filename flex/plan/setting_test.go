@@ -329,7 +329,11 @@ func unseen(region string) part {
 
 func refused(group string, cause mig.Cause, ago time.Duration, times int) part {
 	return func(s *setting) {
-		s.Refused[group] = Refusal{Cause: cause, Message: "INVALID_ARGUMENT: no", At: noon.Add(-ago), Times: times}
+		var r Refusal
+		for range max(times, 1) {
+			r = r.Fail(cause, "INVALID_ARGUMENT: no", "", noon.Add(-ago), 0)
+		}
+		s.Refused[group] = r
 	}
 }
 

@@ -223,13 +223,28 @@ func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 	}
 }
 
-// Refusal is a call to create something that the cloud turned down.
+// Refusal is what became of the calls to create something. All but Failing is of the
+// failures that count as attempts: rate limits, for example, do not.
 type Refusal struct {
 	Cause   mig.Cause
 	Message string
-	At      time.Time // of the last refusal
-	Times   int       // in a row; 0 for one that came at a bad moment and is tried again at once
+	At      time.Time // of the last failure that counts
+	Times   int       // failures in a row that count
 	Owner   string    // with CauseExists: the cluster whose stamp is on it; empty if none is known
+
+	Failing Failing // every failure in a row
+}
+
+// Fail adds a call that failed. Failures count on from those before, which another
+// process has seen.
+func (r Refusal) Fail(cause mig.Cause, message, owner string, at time.Time, before int) Refusal {
+	r.Failing = r.Failing.add(cause, message, at)
+	switch cause {
+	case mig.CauseConflict, mig.CauseNotFound, mig.CauseUnavailable, mig.CauseRate:
+		return r // it came at a bad moment, or somebody has deleted the group
+	}
+	r.Cause, r.Message, r.Owner, r.At, r.Times = cause, message, owner, at, max(r.Times, before)+1
+	return r
 }
 
 // Members are a group's as they were read, or why they were not.

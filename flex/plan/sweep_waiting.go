@@ -21,7 +21,7 @@ func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 		r := c.live.request
 		return memo.Wait{Place: c.live.group.Name + "/" + r.Name, Since: r.Created, Armed: r.Created}, r.State == mig.Accepted && !w.anyOurs(r.Instances)
 	}
-	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, v.obstacle() != "" && !v.gone && !w.anyOurs(c.nodes)
+	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, v.obstacle() != "" && v.failing.Times == 0 && !v.gone && !w.anyOurs(c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18

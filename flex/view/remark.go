@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"slurmflex/flex/plan"
 )
 
 // remark is what more there is to know of a row: a word for the cause rather than
@@ -30,6 +32,8 @@ func (r Row) remark(now time.Time) remark {
 		if len(r.Jobs) > 1 {
 			m.next = "the first is expected to start"
 		}
+	case r.failing():
+		m.text = r.failure(Moment(r.FailingSince, now))
 	case r.Failed > 0 && r.Cause != "" && !r.NextAt.IsZero():
 		m.text, m.next, m.at = fmt.Sprintf("attempt %d failed (%s)", r.Failed, r.Cause), "retrying", r.NextAt
 	case r.Obstacle != "":
@@ -49,6 +53,18 @@ func (r Row) remark(now time.Time) remark {
 		m.next = ""
 	}
 	return m
+}
+
+// failing reports whether the calls that are to create the row's machines fail, and are
+// repeated in every pass.
+func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZero() }
+
+// failure counts the calls that failed since a time, and says when the next one is made.
+func (r Row) failure(since string) string {
+	if r.RetryEvery == 0 {
+		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", plan.FailingText(r.Cause), since)
+	}
+	return fmt.Sprintf("%s, %d times since %s, tried again every %s", plan.FailingText(r.Cause), r.Failed, since, Span(time.Duration(r.RetryEvery)))
 }
 
 // said is the remark about some rows, of which the others' times are later.

@@ -15,14 +15,18 @@ import (
 // rows are the nodes that wait and the machines that exist.
 func (b *builder) rows() []Row {
 	all := []Row{}
-	served := map[string]bool{} // region/group/request
+	served := map[string]bool{}  // region/group/request
+	failing := map[string]bool{} // nodes
 	for _, w := range b.plan.Waits {
 		all = append(all, b.waiting(w))
+		for _, name := range w.Nodes {
+			failing[name] = w.Failing.Times > 0
+		}
 		served[w.Region+"/"+w.Group+"/"+w.Request] = true
 	}
 	for _, g := range b.owned {
 		for _, r := range g.Live() {
-			if key := g.Region + "/" + g.Name + "/" + r.Name; !served[key] && !b.arrived(r) {
+			if key := g.Region + "/" + g.Name + "/" + r.Name; !served[key] && !b.arrived(r) && !slices.ContainsFunc(r.Instances, func(name string) bool { return failing[name] }) {
 				all = append(all, b.unserved(*g, r, key))
 			}
 		}
@@ -83,22 +87,13 @@ func (b *builder) waiting(w plan.Wait) Row {
 	row := b.row(w.Nodes)
 	row.NodeSet, row.Region, row.Group, row.Request = w.NodeSet, w.Region, w.Group, w.Request
 	row.Lease, row.Since, row.Obstacle = Seconds(w.Lease), second(w.Since), w.Obstacle
-	row.Failed, row.NextAt = w.Failed, second(w.Next)
+	row.Failed, row.NextAt, row.Cause, row.Error = w.Failed, second(w.Next), causeOf(w.Cause), w.Message
+	row.FailingSince, row.RetryEvery = second(w.Failing.Since), Seconds(w.Failing.Every())
 	row.GiveUpAt, row.GiveUpBy, row.Then = second(w.Until), string(w.By), string(w.Then)
 	for _, r := range b.requests(w.Region, w.Group) {
-		if r.Message != "" && (w.Request == "" && !r.State.Live() || r.Name == w.Request) {
-			row.Error, row.Cause = r.Message, causeOf(r.Cause)
-		}
 		if r.Name == w.Request && r.State != mig.Creating {
 			row.State = Queued
 		}
-	}
-	refused, ok := b.snap.Refused[w.Group]
-	if own, known := b.snap.Refused[plan.Outcome(w.Group, w.Nodes[0])]; known {
-		refused, ok = own, true
-	}
-	if ok && w.Request == "" {
-		row.Error, row.Cause = refused.Message, causeOf(refused.Cause)
 	}
 	given, back := b.given[w.Job]
 	switch {

@@ -146,6 +146,17 @@ func (s *scene) waiting(id uint32, list string) {
 	s.nodes(list, rising)
 }
 
+// refusing has Compute refuse the request of job 812, of which the ninth attempt is in flight.
+func (s *scene) refusing() {
+	s.t.Helper()
+	s.waiting(812, "alpha-a3-[0-1]")
+	s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-[0-1]", "", 6*time.Second))
+	s.snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
+	s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Failing: plan.Failing{
+		Cause: mig.CauseRate, Message: "429 rateLimitExceeded: Too Many Requests", Times: 8, Since: noon.Add(-76 * time.Second), Last: noon.Add(-6 * time.Second),
+	}}
+}
+
 // movable has job 812 wait for its nodes while two kept machines are idle that fit it.
 func (s *scene) movable() {
 	s.t.Helper()

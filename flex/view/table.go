@@ -46,9 +46,12 @@ func (v View) Table(look Look) string {
 	for _, held := range v.Held() {
 		t.paragraph(Bad, held)
 	}
+	said := map[string]bool{} // Google's messages about calls that fail, which many jobs may share
 	for _, p := range v.Problems {
-		if !v.says(p) {
+		r, fails := v.failingRow(p)
+		if fails && !said[r.Error] || !v.says(p) {
 			t.paragraph(Warn, "problem: "+p)
+			said[r.Error] = fails
 		}
 	}
 	return t.text.String()
@@ -64,6 +67,15 @@ func (v View) headline(now time.Time) string {
 		text += ", " + Span(old) + " ago"
 	}
 	return text
+}
+
+// failingRow finds the failing row that a problem is about.
+func (v View) failingRow(problem string) (Row, bool) {
+	at := slices.IndexFunc(v.Rows, func(r Row) bool { return r.failing() && problem == r.Group+": "+r.Obstacle })
+	if at < 0 {
+		return Row{}, false
+	}
+	return v.Rows[at], true
 }
 
 // says reports whether the line of a row, a region or a nodeset shows a problem.

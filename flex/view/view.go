@@ -162,6 +162,10 @@ type Row struct {
 	Obstacle string    `json:"obstacle,omitempty"`       // why nothing is requested now, or what became of lost machines
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
+
+	FailingSince time.Time `json:"failing_since,omitzero"`          // of calls that are repeated in every pass: when the first failed
+	RetryEvery   Seconds   `json:"retry_interval_seconds,omitzero"` // between two of these on average
+
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
 	GiveUpBy string    `json:"gives_up_by,omitempty"` // the limit that this is of
 	Then     string    `json:"then,omitempty"`        // what is done with the job then

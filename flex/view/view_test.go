@@ -477,3 +477,25 @@ func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
 		assert.Equal(t, suggests, strings.Contains(story.String(), "steps of one job"), gpus)
 	}
 }
+
+// U1
+func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
+	s := newScene(t)
+	s.refusing()
+	v := s.view()
+	row := v.Rows[0]
+	const words = "refused for now (rate limit), 8 times since 11:58:44, tried again every 10s"
+	assert.Equal(t, Waiting, row.State)
+	assert.Equal(t, words, row.Detail(noon))
+	assert.Equal(t, []string{"alpha-a3-job-812: refused for now (rate limit) since 2026-11-21T11:58:44Z, retrying: 429 rateLimitExceeded: Too Many Requests"}, v.Problems)
+	table := v.Table(Look{Now: noon})
+	assert.Contains(t, table, words)
+	assert.Contains(t, table, "problem: "+v.Problems[0])
+	assert.NotContains(t, table, string(Asking))
+	assert.NotContains(t, table, string(Stranded))
+
+	second := row
+	second.Group = "alpha-a3-job-813"
+	v.Rows, v.Problems = append(v.Rows, second), append(v.Problems, second.Group+": "+second.Obstacle)
+	assert.Equal(t, 1, strings.Count(v.Table(Look{Now: noon}), "problem: "), "Google's message is printed once")
+}

@@ -99,6 +99,13 @@ var stories = []struct {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
 	}, "812"},
+	{"a job whose request is refused for now", func(s *scene) { s.refusing() }, "812"},
+	{"a job whose request was refused once", func(s *scene) {
+		s.refusing()
+		r := s.snap.Refused["alpha-a3-job-812"]
+		r.Failing.Times, r.Failing.Since = 1, r.Failing.Last
+		s.snap.Refused["alpha-a3-job-812"] = r
+	}, "812"},
 	{"a job whose request waits after one that failed", func(s *scene) { *s = *busy(s.t) }, "812"},
 	{"a job whose request waits for a quota, and that was told so", func(s *scene) {
 		s.waiting(812, "alpha-a3-[0-1]")

@@ -306,13 +306,16 @@ func (t *teller) advise(j Job, rows []Row) {
 
 // cause is why the row's last attempt brought nothing; empty if none has failed.
 func (t *teller) cause(r Row) string {
+	if r.Cause != "" {
+		return r.Cause
+	}
 	g, _ := t.find(r.Group)
 	for _, request := range slices.Backward(g.Requests) {
 		if request.Cause != "" {
 			return request.Cause
 		}
 	}
-	return r.Cause // of what left no request
+	return ""
 }
 
 // otherPartitions are the alternatives to a nodeset that have as many nodes to

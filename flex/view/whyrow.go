@@ -204,6 +204,9 @@ func (t *teller) waiting(r Row) {
 	case r.Then == string(plan.Lose):
 		t.lead("Slurm ends the job at %s, because it cannot be requeued and slurmflex cannot get its nodes: %s. Its owner has been notified.",
 			t.on(r.GiveUpAt), t.brief(r.Obstacle))
+	case r.failing():
+		t.lead("The request is %s.", r.failure(t.at(r.FailingSince)))
+		t.fact("It is for %s.", t.asked(r))
 	case !r.NextAt.IsZero():
 		t.lead("Attempt %d failed (%s). slurmflex retries at %s.", r.Failed, cmp.Or(t.cause(r), mig.CauseUnknown.String()), t.on(r.NextAt))
 		t.fact("It will request %s.", t.asked(r))

@@ -522,4 +522,12 @@ var mutants = []mutant{
 		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
 		`append(append(s.actions, w.before(a.Job, "requeued: "+string(why), "")...), a)`, `append(append(s.actions, a), w.before(a.Job, "requeued: "+string(why), "")...)`, planner,
 	},
+	{
+		"a request that is refused is called being made", "flex/plan/compute.go",
+		"	verdicts = nameFailing(w, verdicts) ", "	_ = nameFailing ", planner,
+	},
+	{
+		"a request that is repeated is called being checked", "flex/plan/report_failing.go",
+		"v.do == requests || v.do == waits && v.underWay &&", "v.do == requests || false &&", passes,
+	},
 }

@@ -1,0 +1,125 @@
+package flex
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/view"
+	"slurmflex/test/fakegce"
+)
+
+// failingCall is a kind of call that fails.
+type failingCall struct {
+	fault   fakegce.Fault
+	prepare func(*testing.T, *world)
+	words   string // what every face says
+}
+
+// faces watches what every pass shows of job 1, once a pass began after the first failed call.
+type faces struct {
+	w       *world
+	t       *testing.T
+	words   string
+	mu      sync.Mutex
+	failed  time.Time
+	looked  int
+	aloft   int // passes during which a call was in flight
+	comment []string
+}
+
+func (f *faces) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
+	defer locked(&f.mu)()
+	if err == nil || !f.failed.IsZero() {
+		return
+	}
+	switch a.(type) {
+	case plan.CreatePolicy, plan.CreateGroup, plan.CreateRequest, plan.BulkInsert:
+		f.failed = f.w.Now()
+	}
+}
+
+func (f *faces) Stood(err error) { assert.NoError(f.t, err) }
+
+func (f *faces) Saw(snap plan.Snapshot, p plan.Plan) {
+	defer locked(&f.mu)()
+	if f.failed.IsZero() || snap.Begun.Before(f.failed) {
+		return
+	}
+	f.looked++
+	if len(snap.Asking)+len(snap.Inserted) > 0 {
+		f.aloft++
+	}
+	v := view.Of(f.w.Config, snap, p)
+	rows := slices.DeleteFunc(v.Rows, func(r view.Row) bool { return !slices.Contains(r.Jobs, 1) })
+	if !assert.Len(f.t, rows, 1) {
+		return
+	}
+	row := rows[0]
+	assert.Equal(f.t, view.Waiting, row.State)
+	assert.Positive(f.t, row.Failed)
+	assert.WithinDuration(f.t, f.failed, row.FailingSince, time.Second)
+	assert.NotEmpty(f.t, row.Error)
+	assert.Regexp(f.t, "^"+f.words, row.Obstacle, "JSON")
+	assert.Regexp(f.t, "^"+f.words, row.Detail(snap.Now), "status and page")
+	story, err := v.Why("1", snap.Now)
+	assert.NoError(f.t, err)
+	assert.Regexp(f.t, "^The request is "+f.words, story.Summary, "why")
+	assert.Condition(f.t, func() bool { return slices.Contains(v.Problems, row.Group+": "+row.Obstacle) }, "problem: %s", v.Problems)
+	for _, a := range p.Actions {
+		if c, ok := a.(plan.CommentJob); ok {
+			f.comment = append(f.comment, c.Text)
+		}
+	}
+}
+
+// U1
+func TestFailingCallReadsTheSameEverywhere(t *testing.T) {
+	const (
+		rate        = `refused for now \(rate limit\)`
+		unavailable = `failing for now \(Compute is unavailable\)`
+		groups      = "regionInstanceGroupManagers.insert"
+		requests    = "regionInstanceGroupManagerResizeRequests.insert"
+		bulk        = "instances.bulkInsert"
+	)
+	bulks := func(_ *testing.T, w *world) { w.slurm.cfg.NodeSets[0].Flex.UseBulkInsert = true }
+	eachInWorld(t, map[string]failingCall{
+		"request, rate limit":    {fakegce.Fault{Method: requests, Status: http.StatusTooManyRequests}, nil, rate},
+		"request, 503":           {fakegce.Fault{Method: requests, Status: http.StatusServiceUnavailable}, nil, unavailable},
+		"request, network":       {fakegce.Fault{Method: requests, Drop: true}, nil, unavailable},
+		"group, rate limit":      {fakegce.Fault{Method: groups, Status: http.StatusTooManyRequests}, nil, rate},
+		"group, 503":             {fakegce.Fault{Method: groups, Status: http.StatusServiceUnavailable}, nil, unavailable},
+		"policy, rate limit":     {fakegce.Fault{Method: "resourcePolicies.insert", Status: http.StatusTooManyRequests}, placing, rate},
+		"bulk insert, rate":      {fakegce.Fault{Method: bulk, Status: http.StatusTooManyRequests}, bulks, rate},
+		"bulk insert, 503":       {fakegce.Fault{Method: bulk, Status: http.StatusServiceUnavailable}, bulks, unavailable},
+		"bulk insert, slow, 503": {fakegce.Fault{Method: bulk, Delay: 20 * time.Second, Status: http.StatusServiceUnavailable}, bulks, unavailable},
+		"request, slow, 429":     {fakegce.Fault{Method: requests, Delay: 20 * time.Second, Status: http.StatusTooManyRequests}, nil, rate},
+	}, func(t *testing.T, w *world, c failingCall) {
+		if c.prepare != nil {
+			c.prepare(t, w)
+		}
+		require.NoError(t, w.cloud.AddFault(c.fault))
+		f := &faces{w: w, t: t, words: c.words}
+		w.Watch = f
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error)
+		go func() { ended <- w.Run(ctx, w.lock, nil) }()
+		time.Sleep(10 * time.Minute)
+		cancel()
+		require.NoError(t, <-ended)
+		defer locked(&f.mu)()
+		assert.Greater(t, f.looked, 3)
+		assert.Positive(t, f.aloft, "a pass looks while a call is in flight")
+		require.Len(t, f.comment, 1, "the AdminComment does not change with each attempt")
+		assert.Regexp(t, "^flex-start: "+c.words, f.comment[0])
+	})
+}

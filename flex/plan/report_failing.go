@@ -63,7 +63,8 @@ func nameFailing(w *wanted, verdicts []verdict) []verdict {
 		if v.failing = w.failing(v); v.failing.Times == 0 {
 			continue
 		}
-		v.why, v.quiet = v.failing.String(), false
+		// The AdminComment keeps the number of attempts that count, for other processes.
+		v.why, v.quiet = v.failing.String(), w.refusal(v.cohort).Times > 0
 		v.problems = append(slices.Clone(v.problems), problem("request-failing", v.cohort.group, "%s: %s", v.cohort.group, v.why))
 	}
 	return verdicts
@@ -76,7 +77,8 @@ func (w *wanted) failing(v *verdict) Failing {
 	f := w.refusal(c).Failing
 	unsure := func(name string) bool { return w.snap.Asking[name] || w.snap.Inserted[name] }
 	tries := v.do == requests || v.do == waits && v.underWay && slices.ContainsFunc(w.withoutMachine(c.nodes), unsure)
-	if !tries || v.gone || c.startedAfter(f.Last) {
+	ours := f.Cause == mig.CauseExists && w.groups[c.id()] != nil
+	if !tries || ours || v.gone || c.startedAfter(f.Last) {
 		return Failing{}
 	}
 	return f

@@ -335,7 +335,7 @@ func within(a estimate.Answer) string {
 		wait += span(*a.Half) + ", 90th percentile " + span(*a.Ninety)
 	}
 	if a.Change != nil {
-		wait += "; " + a.Change.String()
+		wait += "; " + view.Change(*a.Change).String()
 	}
 	return wait
 }

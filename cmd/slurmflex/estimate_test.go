@@ -58,7 +58,7 @@ func TestEstimateReportsAChange(t *testing.T) {
 	}}}
 	assert.Equal(t, "nodeset a3, 2 nodes: median wait 20m, 90th percentile 36m; the last week was 4 times slower than before\n", shortly(report))
 	assert.Equal(t, "The median wait of 39 requests like this one is another 20m, the 90th percentile 36m; the last week was 4 times slower than before",
-		view.Estimate{Half: secondsOf(&half), Ninety: secondsOf(&ninety), Requests: 39, Change: report.Estimates[0].Change}.String())
+		view.Estimate{Half: secondsOf(&half), Ninety: secondsOf(&ninety), Requests: 39, Change: (*view.Change)(report.Estimates[0].Change)}.String())
 }
 
 func TestAShortEstimateIsALineOrNothing(t *testing.T) {

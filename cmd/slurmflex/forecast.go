@@ -82,7 +82,7 @@ func (f *forecaster) fill(v *view.View) {
 			f.lacks = true
 			continue
 		}
-		row.Estimate = &view.Estimate{Half: secondsOf(a.Half), Ninety: secondsOf(a.Ninety), Requests: a.Samples, Change: a.Change}
+		row.Estimate = &view.Estimate{Half: secondsOf(a.Half), Ninety: secondsOf(a.Ninety), Requests: a.Samples, Change: (*view.Change)(a.Change)}
 	}
 }
 

@@ -44,8 +44,8 @@ on. Two requests must bring no machine; the others' machines are deleted as soon
 they run. It takes minutes, and asks before it creates anything.
 
 All names begin with CLUSTER-trial- and random letters, and carry the stamp of a
-cluster of that name: the daemon leaves them alone, and the trial touches nothing
-else. Interrupting it deletes what it has created. What a killed trial has left is
+cluster of that name: the daemon leaves them alone, and the trial touches no other
+thing. Interrupting it deletes what it has created. What a killed trial has left is
 named by status and by the next trial, and deleted by gc and down, once the trial
 has created nothing for an hour. A machine that does not come within --wait is not
 waited for; the facts that need one are then not tried.

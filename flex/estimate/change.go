@@ -1,11 +1,9 @@
 package estimate
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"slurmflex/flex/history"
 )
@@ -22,26 +20,6 @@ const (
 	notable  = 1.5
 	newsDays = 28
 )
-
-// String is the change in words.
-func (c Change) String() string {
-	factor, how := c.Slower, "slower"
-	if factor < 1 {
-		factor, how = 1/factor, "faster"
-	}
-	times := strings.TrimSuffix(fmt.Sprintf("%.1f", factor), ".0")
-	if factor >= 10 {
-		times = fmt.Sprintf("%.0f", factor)
-	}
-	when := fmt.Sprintf("the last %d days were", c.Days)
-	switch c.Days {
-	case 1:
-		when = "the last day was"
-	case 7:
-		when = "the last week was"
-	}
-	return fmt.Sprintf("%s %s times %s than before", when, times, how)
-}
 
 // changeOf compares an estimate from waits since the change with such waits before it;
 // nil if they hardly differ.

@@ -29,17 +29,6 @@ func TestLogRankIsThatOfTheTextbook(t *testing.T) {
 	assert.Negative(t, l.statistic())
 }
 
-func TestChangeIsReportedInWords(t *testing.T) {
-	for says, c := range map[string]Change{
-		"the last week was 4 times slower than before":       {7, 4},
-		"the last day was 2.5 times faster than before":      {1, .4},
-		"the last 12 days were 1.6 times slower than before": {12, 1.55},
-		"the last 3 days were 25 times slower than before":   {3, 25.2},
-	} {
-		assert.Equal(t, says, c.String())
-	}
-}
-
 func TestChangeIsReportedForFourWeeks(t *testing.T) {
 	entries := simulate(rand.New(rand.NewPCG(3, 4)), func(t history.Time) float64 { return slower(t + (changeDay-20)*day) })
 	after := func(days int) *Change {

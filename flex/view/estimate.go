@@ -2,18 +2,17 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
-
-	"slurmflex/flex/estimate"
 )
 
 // Estimate is how much longer nodes may wait, by how long requests like theirs have
 // waited on this cluster.
 type Estimate struct {
-	Half     Seconds          `json:"half_within_seconds,omitempty"`        // the median; absent if the history does not say
-	Ninety   Seconds          `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; likewise
-	Requests int              `json:"requests"`                             // that it is from
-	Change   *estimate.Change `json:"change,omitempty"`                     // of the waits lately; absent if they are about as long as before
+	Half     Seconds `json:"half_within_seconds,omitempty"`        // the median; absent if the history does not say
+	Ninety   Seconds `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; likewise
+	Requests int     `json:"requests"`                             // that it is from
+	Change   *Change `json:"change,omitempty"`                     // of the waits lately; absent if they are about as long as before
 }
 
 // Short is the estimate in a cell of a table: the median and the 90th percentile. A question mark stands for what the history does not say.
@@ -42,4 +41,30 @@ func (e Estimate) String() string {
 		says += "; " + e.Change.String()
 	}
 	return says
+}
+
+// Change says that the waits of the last days are longer or shorter than those before.
+type Change struct {
+	Days   int     `json:"days"`
+	Slower float64 `json:"times_slower"` // the median now in relation to before; below 1: faster
+}
+
+// String is the change in words.
+func (c Change) String() string {
+	factor, how := c.Slower, "slower"
+	if factor < 1 {
+		factor, how = 1/factor, "faster"
+	}
+	times := strings.TrimSuffix(fmt.Sprintf("%.1f", factor), ".0")
+	if factor >= 10 {
+		times = fmt.Sprintf("%.0f", factor)
+	}
+	when := fmt.Sprintf("the last %d days were", c.Days)
+	switch c.Days {
+	case 1:
+		when = "the last day was"
+	case 7:
+		when = "the last week was"
+	}
+	return fmt.Sprintf("%s %s times %s than before", when, times, how)
 }

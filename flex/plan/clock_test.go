@@ -82,7 +82,7 @@ func TestClocksStandStillWhileNothingIsAsked(t *testing.T) {
 }
 
 // G1: a cancelled request loses its queue position at Google.
-func TestRefreshLeavesRequestThatCouldNotBeMadeAnew(t *testing.T) {
+func TestRefreshKeepsRequestWithoutSuccessor(t *testing.T) {
 	given := func(most int, more ...part) []string {
 		cfg := with(t, "refresh_after: 7200, boot_failures: 1")
 		cfg.Options.MaxActiveRequests, cfg.Options.YieldAfter = most, 0
@@ -169,7 +169,7 @@ func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
 	unread := pass(90*time.Minute, unseen("us-central1"))
 	assert.Equal(t, 25*time.Minute, unread.For)
 	assert.Equal(t, 30*time.Minute, pass(100*time.Minute, attempt("a4", mig.Accepted, 95*time.Minute)).For)
-	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job was given its nodes anew")
+	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job got its nodes again")
 }
 
 // One job lives through drawn steps. The test counts the time in which a request is live or

@@ -81,8 +81,8 @@ func (w *wanted) askedSince(c *cohort) (since, until time.Time, counts bool) {
 		return in.Created, now, true
 	}
 	n, _, _, last := w.failures(c, w.groups[c.id()])
-	if r := w.refusal(c); n == 0 && c.set.Flex.Capacity.AtOnce() && r.Message != "" {
-		n, last = 1, r.At // it is repeated at once, until Compute answers
+	if r := w.refusal(c); n == 0 && c.set.Flex.Capacity.AtOnce() && r.Failing.Times > 0 {
+		n, last = 1, r.Failing.Last // it is repeated at once, until Compute answers
 	}
 	end := last.Add(retryAfter(n))
 	if end.After(now) {

@@ -44,7 +44,7 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	assert.Equal(t, asks, actions(Compute(cfg, seen(another))), "with one place for all nobody waits for nothing")
 }
 
-// yields are what a plan does to free places: what it tells jobs that lose theirs, and what
+// yields are what a plan does to free places: what it writes to jobs that lose theirs, and what
 // it cancels.
 func yields(p Plan) (done []string) {
 	for _, a := range p.Actions {

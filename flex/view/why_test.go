@@ -354,10 +354,10 @@ func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
 		reason string
 		shown  bool
 	}{
-		"before":              {59 * time.Minute, "Resources", true},
-		"after":               {time.Hour + 10*time.Minute, "Resources", false},
-		"behind a year":       {365 * 24 * time.Hour, "Priority", false},
-		"as its owner wishes": {365 * 24 * time.Hour, "BeginTime", true},
+		"before":             {59 * time.Minute, "Resources", true},
+		"after":              {time.Hour + 10*time.Minute, "Resources", false},
+		"behind a year":      {365 * 24 * time.Hour, "Priority", false},
+		"by its own --begin": {365 * 24 * time.Hour, "BeginTime", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -503,7 +503,7 @@ var mutants = []mutant{
 		"	r.asked = p.Asked\n", "", passes,
 	},
 	{
-		"a request is replaced that could not be made anew", "flex/plan/match_requests.go",
+		"a request is replaced that could not be made again", "flex/plan/match_requests.go",
 		"&& w.mayAsk(c) == barsNothing {", "{", planner,
 	},
 	{

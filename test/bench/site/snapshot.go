@@ -40,7 +40,7 @@ func Steady(cfg *config.Config, now time.Time) plan.Snapshot {
 	b.sort()
 	for _, a := range plan.Compute(cfg, b.snap).Actions {
 		if r, ok := a.(plan.CreateReservation); ok {
-			b.snap.Reservations = append(b.snap.Reservations, slurm.Reservation{Name: r.Name, Nodes: r.Nodes, Start: r.Start})
+			b.snap.Reservations = append(b.snap.Reservations, slurm.Reservation{Name: r.Name, Nodes: r.Nodes, Start: r.Start, End: r.Start.Add(r.Lasts)})
 		}
 	}
 	return b.snap

@@ -169,6 +169,7 @@ func TestAWaitForCapacity(t *testing.T) {
 	}
 	node1 := and(group("alpha-one-node-1", mig.Stamp{NodeSet: "one", Node: "alpha-one-1"}),
 		vms("alpha-one-1", "alpha-one-node-1", "RUNNING"))
+	const limited = "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying: INVALID_ARGUMENT: no"
 	in := situations(t, alphaConfig(t))
 	in("is not spoken of in the first minute", waiting(59*time.Second))
 	in("is told to the nodes and the job", waiting(ago),
@@ -177,6 +178,10 @@ func TestAWaitForCapacity(t *testing.T) {
 		resumeTimeout(time.Hour), refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 4),
 		told(7, "flex-start: attempt 4 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:07:59Z"),
 		started(7, 20*time.Minute)),
+		`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`)
+	in("for the end of a rate limit does too", seen(awaits(7, "alpha-a3-0"), resumeTimeout(time.Hour), groupOf(7),
+		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 4), told(7, limited), started(7, 20*time.Minute)),
+		"request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00",
 		`set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`)
 	in("of a static node for its next attempt does, however many have failed", seen(nodes("alpha-one-0", risingIdle),
 		nodes("alpha-one-1", running), node1, resumeTimeout(time.Hour),

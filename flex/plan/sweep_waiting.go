@@ -13,15 +13,15 @@ import (
 const tellAfter = time.Minute
 
 // comment is what the Comment of a cohort's nodes is to say while no machine is on its
-// way: which request they wait for, or that they wait for their turn, the next attempt
-// or an admin. It reports false if there is nothing to say.
+// way: which request they wait for, or that they wait for their turn, the next attempt,
+// the end of a rate limit or an admin. It reports false if there is nothing to say.
 func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if c.live != nil {
 		r := c.live.request
 		return memo.Wait{Place: c.live.group.Name + "/" + r.Name, Since: r.Created, Armed: r.Created}, r.State == mig.Accepted && !w.anyOurs(r.Instances)
 	}
-	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, v.obstacle() != "" && v.failing.Times == 0 && !v.gone && !w.anyOurs(c.nodes)
+	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, (v.obstacle() != "" || v.failing.Times > 0) && !v.gone && !w.anyOurs(c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
@@ -48,8 +48,8 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 			continue // Slurm has not said when it was given its nodes
 		case now.Since.IsZero(): // from now on it is known
 			now.Since, now.Armed = w.snap.Now.Truncate(time.Second), w.snap.Now.Truncate(time.Second)
-		case waited < tellAfter && (due == 0 || waited < due):
-			continue
+		case (waited < tellAfter || v.failing.Times > 0) && (due == 0 || waited < due):
+			continue // it may be over at once
 		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.Armed):
 			now.Armed = c.job.Start
 		}

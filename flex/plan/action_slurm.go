@@ -73,7 +73,7 @@ func (a ReturnNodes) About() Subject {
 }
 
 func (a ReturnNodes) String() string {
-	return fmt.Sprintf("return %s to Slurm and %s job %s", slurm.Fold(a.Nodes), a.Then, a.Name)
+	return fmt.Sprintf("return %s to Slurm and %s job %s", cmp.Or(slurm.Fold(a.Nodes), "no nodes"), a.Then, a.Name)
 }
 
 // Because returns the reason.

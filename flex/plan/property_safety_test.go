@@ -383,7 +383,7 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 		case plan.SetNodes:
 			ours = s.haveNodes(a.Nodes)
 		case plan.ReturnNodes:
-			ours = s.haveNodes(a.Nodes) && s.hasJob(a.Job)
+			ours = (s.haveNodes(a.Nodes) || len(a.Nodes) == 0 && a.Then == plan.Cancel) && s.hasJob(a.Job)
 		case plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob, plan.ChangePartitions:
 			ours = s.hasJob(a.About().Job)
 		case plan.MoveJob:

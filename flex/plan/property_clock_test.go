@@ -81,8 +81,15 @@ func (s *sight) askedFor(j slurm.Job, node string) (most time.Duration) {
 		}
 	}
 	for _, r := range s.refusedTo(j, node) {
-		if now.Sub(r.At) < 30*time.Minute {
-			begins(r.At)
+		for _, at := range []time.Time{r.At, r.Failing.Last} {
+			if now.Sub(at) < 30*time.Minute {
+				begins(at)
+			}
+		}
+	}
+	for _, g := range s.groups { // a group that creates a machine that no list shows yet
+		if g.Stamp.Job == j.ID && g.Creating > 0 {
+			begins(now)
 		}
 	}
 	for _, in := range s.instances[node] { // not ours, and has its name

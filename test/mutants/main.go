@@ -1,6 +1,7 @@
 // Command mutants plants one deliberate bug after the other and says which
 // tests find it. Nothing in the tree is changed: the Go tool is given the
-// mutated file in the place of the real one.
+// mutated file in the place of the real one. Its argument, a regular expression, selects
+// mutants by the bug or the file.
 package main
 
 import (
@@ -14,17 +15,20 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	found, err := hunt(ctx, os.Stdout, mutants)
+	only := regexp.MustCompile(strings.Join(os.Args[1:], "|"))
+	all := slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return !only.MatchString(m.bug + " " + m.file) })
+	found, err := hunt(ctx, os.Stdout, all)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 	}
-	if err != nil || found != len(mutants) {
+	if err != nil || found != len(all) {
 		os.Exit(1)
 	}
 }

@@ -116,15 +116,19 @@ func TestThePlanIsTheSameWhen(t *testing.T) {
 	}
 }
 
-// The group was made for a job that has gone, and has not been collected yet.
-func TestANodeThatAnAdminPowersUpComesUpBesideAnOldGroupOfItsName(t *testing.T) {
+// The old group was made for a job that has ended, and no pass has deleted the group yet.
+func TestNodePoweredUpByHandGetsGroupBesideOldOne(t *testing.T) {
 	for _, state := range []string{"IDLE+CLOUD", "IDLE+CLOUD+DRAIN"} {
-		m := &model{
-			world: where(t, state+"+NOT_RESPONDING+POWERING_UP", "", "alpha-one-2").
-				withGroup("alpha-one-node-2", europe, mig.Stamp{NodeSet: "one", Job: 9, Node: "alpha-one-2"}),
-			fading: map[string]int{},
+		w := where(t, state+"+NOT_RESPONDING+POWERING_UP", "", "alpha-one-2").
+			withGroup("alpha-one-node-2", europe, mig.Stamp{NodeSet: "one", Job: 9, Node: "alpha-one-2"})
+		var did []string
+		for _, a := range plan.Compute(w.cfg, w.snapshot()).Actions {
+			did = append(did, a.String())
 		}
-		assert.Empty(t, m.goOnUntil(0))
-		assert.Equal(t, state, m.nodes["alpha-one-2"].State.String())
+		assert.Equal(t, []string{
+			"create group alpha-one-node-2-r1 in europe-west4",
+			"request 1 node (alpha-one-2) in alpha-one-node-2-r1/a1 for 7-00:00:00",
+			"delete group alpha-one-node-2",
+		}, did, state)
 	}
 }

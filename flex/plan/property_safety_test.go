@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
@@ -98,6 +100,17 @@ func broken(s *sight, p plan.Plan) (all []string) {
 		}
 	}
 	return all
+}
+
+// breaksNoRule fails unless the world's plan, which it returns, keeps all rules.
+func breaksNoRule(t *rapid.T, w *world) plan.Plan {
+	t.Helper()
+	snap := w.snapshot()
+	p := plan.Compute(w.cfg, snap)
+	if wrong := broken(sightOf(w.cfg, snap), p); len(wrong) > 0 {
+		t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
+	}
+	return p
 }
 
 // atWork reports whether a job in that state runs on its nodes: it has them,

@@ -101,21 +101,6 @@ func TestTheMostImportantJobsAreServedFirst(t *testing.T) {
 	})
 }
 
-// A world that is left to itself comes to rest: the plans that are carried out
-// in it end, and what they did is not undone and done again.
-func TestEveryWorldComesToRest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		m := &model{
-			world: drawWorld(t), fading: map[string]int{},
-			fails: upTo(t, "requests that fail", 2),
-		}
-		begun, seen := told(m.world), upTo(t, "steps until all is seen", 3)
-		if unrest := m.goOnUntil(seen); unrest != "" {
-			t.Fatalf("%s\nin a world that is now\n%sand was\n%s", unrest, told(m.world), begun)
-		}
-	})
-}
-
 // Others may write where we read: a node's comment, reason and Extra, a job's
 // AdminComment, a reservation's name, a request's name and its error. No text
 // makes a plan that breaks a rule.

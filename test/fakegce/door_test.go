@@ -197,21 +197,25 @@ func TestABodyMaySayANumberInSeveralWays(t *testing.T) {
 	}
 }
 
-func TestNamesInSnakeCaseAreASwitch(t *testing.T) {
-	const body = `{"name":"r","resize_by":2,"requested_run_duration":{"seconds":600}}`
-	for _, taken := range []bool{false, true} {
-		w := newWorld(t, Options{Switches: Switches{SnakeCase: taken}})
+func TestBodyTakesBothSpellingsOfAName(t *testing.T) {
+	for body, message := range map[string]string{
+		`{"name":"r","resizeBy":2,"requestedRunDuration":{"seconds":600}}`:                                        "",
+		`{"name":"r","resize_by":2,"requested_run_duration":{"seconds":600}}`:                                     "",
+		`{"name":"r","resize_by":2,"run_duration":{"seconds":600}}`:                                               `Unknown name \"run_duration\"`,
+		`{"name":"r","resizeBy":2,"requestedRunDuration":{"seconds":600},"requested_run_duration":{"seconds":1}}`: "both of its spellings",
+	} {
+		w := newWorld(t, Options{})
 		w.givenGroup("m")
 		status, answer := w.send("POST", "/compute/v1/projects/demo/"+pathM+"/resizeRequests", body)
-		g, _ := w.State().Group("m")
-		if !taken {
-			assert.Equal(t, http.StatusBadRequest, status)
-			assert.Contains(t, answer, "Cannot find field")
+		if message != "" {
+			assert.Equal(t, http.StatusBadRequest, status, body)
+			assert.Contains(t, answer, message)
 			continue
 		}
 		require.Equal(t, http.StatusOK, status, answer)
-		assert.Equal(t, 10*time.Minute, g.Requests[0].Duration)
-		assert.Len(t, g.Requests[0].Instances, 2)
+		g, _ := w.State().Group("m")
+		assert.Equal(t, 10*time.Minute, g.Requests[0].Duration, body)
+		assert.Len(t, g.Requests[0].Instances, 2, body)
 	}
 }
 

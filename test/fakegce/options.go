@@ -101,8 +101,6 @@ type Switches struct {
 	// WarnOfAll: an aggregated list that does not reach a place carries a warning about
 	// the whole list too.
 	WarnOfAll bool `json:"warnOfAll,omitempty"`
-	// SnakeCase: the names of a body's fields may be in snake_case too.
-	SnakeCase bool `json:"snakeCase,omitempty"`
 	// RequestsPerGroup is how many active requests a group may have; 0 is no
 	// such limit.
 	RequestsPerGroup int `json:"requestsPerGroup,omitempty"`

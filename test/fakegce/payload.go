@@ -15,14 +15,12 @@ import (
 
 // payload reads a call's body beside its schema. It refuses what the schema does
 // not have, and puts what JSON can say in several ways into one: names in
-// camelCase, 64-bit numbers as text and the others as numbers, no null.
-type payload struct {
-	api   *api
-	snake bool // names may be in snake_case
-}
+// camelCase, 64-bit numbers as text and the others as numbers, no null. Like any
+// parser of ProtoJSON it takes each name in camelCase or in snake_case.
+type payload struct{ api *api }
 
 // decode reads the body into v and refuses a field that the API does not have,
-// or has under another case, as Google does.
+// or has in other capitals, as Google does.
 func (s *Server) decode(c *call, v any) error {
 	if len(c.body) == 0 {
 		return required("resource")
@@ -34,7 +32,7 @@ func (s *Server) decode(c *call, v any) error {
 	if _, ok := raw.(map[string]any); !ok {
 		return badRequest("Invalid JSON payload received. Root element must be a message.")
 	}
-	p := payload{theAPI(), s.opts.Switches.SnakeCase}
+	p := payload{theAPI()}
 	if raw, err = p.value(raw, theAPI().Methods[c.route.method].Request, "resource"); err != nil {
 		return err
 	}
@@ -89,17 +87,21 @@ func (p payload) object(raw any, s *schema, at string) (any, error) {
 		return nil, wrongType(at, "MESSAGE", raw)
 	}
 	one := make(map[string]any, len(fields))
-	for name, value := range fields {
+	for sent, value := range fields {
+		name := sent
 		inner := p.api.field(s, name)
-		if inner == nil && p.snake {
-			name = camelCase(name)
+		if inner == nil {
+			name = camelCase(sent)
 			inner = p.api.field(s, name)
 		}
 		if inner == nil {
-			return nil, badRequest("Invalid JSON payload received. Unknown name \"%s\" at '%s': Cannot find field.", name, at)
+			return nil, badRequest("Invalid JSON payload received. Unknown name \"%s\" at '%s': Cannot find field.", sent, at)
 		}
 		if value == nil {
 			continue
+		}
+		if _, twice := one[name]; twice {
+			return nil, badRequest("Invalid JSON payload received. Field \"%s\" at '%s' has both of its spellings.", name, at)
 		}
 		value, err := p.value(value, inner, at+"."+name)
 		if err != nil {

@@ -86,7 +86,7 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		{"a parameter given twice", "GET", groupList + "?filter=a&filter=b", "", 400, "2 times"},
 		{"a body's field", "POST", groupList, `{"name":"x","targetSize":0,"shape":"pass",` + flex + `}`, 400, `Unknown name \"shape\"`},
 		{"a field deep in a body", "POST", groupList, `{"name":"x","targetSize":0,"distributionPolicy":{"zones":[{"zne":"a"}]},` + flex + `}`, 400, `Unknown name \"zne\" at 'resource.distributionPolicy.zones[0]'`},
-		{"a field in another case", "POST", groupList + "/m/resizeRequests", `{"name":"r","requested_run_duration":{"seconds":"600"},"resizeBy":1}`, 400, "requested_run_duration"},
+		{"a field in another case", "POST", groupList + "/m/resizeRequests", `{"name":"r","RequestedRunDuration":{"seconds":"600"},"resizeBy":1}`, 400, "RequestedRunDuration"},
 		{"a value of the wrong type", "POST", groupList, `{"name":7}`, 400, "Invalid value"},
 		{"a body that is no JSON", "POST", groupList, `{"name":`, 400, "Invalid JSON"},
 		{"a body that is a list", "POST", groupList, `[]`, 400, "Root element must be a message"},

@@ -30,7 +30,7 @@ def main(program, discovery, digest):
     for path in sorted(glob.glob(os.path.join(HERE, "replays", "*.json"))):
         with open(path) as file:
             script = json.load(file)
-        with Fake(program, *script.get("flags", [])) as fake:
+        with Fake(program) as fake:
             Replay(os.path.basename(path), script, document, fake, report).run()
     with open(digest) as file:
         for method in sorted(set(json.load(file)["methods"]) - report.methods):

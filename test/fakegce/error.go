@@ -67,6 +67,11 @@ func notFound(resource string) error {
 	}
 }
 
+// notImplemented refuses what Compute has and this fake lacks.
+func notImplemented(message string) error {
+	return &refusal{Status: http.StatusNotImplemented, Reason: "notImplemented", Message: message}
+}
+
 func alreadyExists(resource string) *refusal {
 	return &refusal{
 		Status: http.StatusConflict, Reason: "alreadyExists",

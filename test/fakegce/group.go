@@ -321,7 +321,7 @@ func growsByRequests(t *template) error {
 	if t.flexStart() {
 		return invalid("Invalid value for field 'resource.targetSize'. A group whose template has provisioning model FLEX_START grows by resize requests only.")
 	}
-	return &refusal{Status: 501, Reason: "notImplemented", Message: "This fake adds instances to a group by resize requests only."}
+	return notImplemented("This fake adds instances to a group by resize requests only.")
 }
 
 func (s *Server) getGroup(c *call) (any, error) {

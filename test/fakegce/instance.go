@@ -3,7 +3,6 @@ package fakegce
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -68,7 +67,7 @@ func (s *Server) reportHost(c *call) (any, error) {
 		return nil, err
 	}
 	if v.holds != nil {
-		return nil, &refusal{Status: http.StatusNotImplemented, Reason: "notImplemented", Message: "This fake takes no report of a faulty host."}
+		return nil, notImplemented("This fake takes no report of a faulty host.")
 	}
 	return nil, invalid("Invalid resource: '%s'. Only the host of an instance in a reservation can be reported as faulty.", v.path)
 }

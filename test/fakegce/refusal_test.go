@@ -76,8 +76,10 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		status                 int
 		says                   string
 	}{
-		{"a method", "POST", groupList + "/m/explode", "", 404, "was not found"},
-		{"a verb", "PUT", groupList + "/m", "", 404, "was not found"},
+		{"a method", "POST", groupList + "/m/explode", "", 501, "does not implement POST /compute/v1/projects/demo/" + groupList + "/m/explode"},
+		{"a verb", "PUT", groupList + "/m", "", 501, "does not implement PUT"},
+		{"a group's id", "GET", groupList + "/1000000000000015838", "", 501, "by their ids"},
+		{"a request's id", "GET", groupList + "/m/resizeRequests/1000000000000015838", "", 501, "by their ids"},
 		{"a version", "GET", "http://fake/compute/v2/projects/demo/regions", "", 404, "was not found"},
 		{"a project", "GET", "http://fake/compute/v1/projects/other/regions", "", 404, "projects/other"},
 		{"a region", "GET", "regions/mars-north1/instanceGroupManagers", "", 400, "Unknown region"},
@@ -106,6 +108,17 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 			assert.True(t, strings.HasPrefix(body, `{"error":{"code":`), body)
 		})
 	}
+}
+
+func TestRouteOutsideAPIDocumentSaysHowToUpdate(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.routes = append(w.routes, route{
+		method: "instances.explode", verb: http.MethodPost, pattern: []string{"explode"},
+		handle: func(s *Server, c *call) (any, error) { return nil, s.decode(c, new(struct{})) },
+	})
+	status, body := w.ask(http.MethodPost, "explode", "{}")
+	assert.Equal(t, http.StatusNotImplemented, status)
+	assert.Contains(t, body, "UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule")
 }
 
 func TestARepeatedRequestIDGivesTheFirstOperationAgain(t *testing.T) {

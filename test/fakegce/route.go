@@ -2,6 +2,7 @@ package fakegce
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -31,8 +32,8 @@ func (r *route) match(path []string) (map[string]string, bool) {
 	return vars, true
 }
 
-// find is the route for a call, or the refusal of one that the API, or this
-// fake of it, does not have.
+// find returns the route for a call, or its refusal. A method that this fake lacks
+// must not look like a resource that is gone, so it is refused with 501.
 func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	rest, ok := strings.CutPrefix(path, "/compute/v1/projects/")
 	if !ok {
@@ -55,11 +56,24 @@ func (s *Server) find(verb, path string) (*route, map[string]string, error) {
 	for i := range s.routes {
 		if r := &s.routes[i]; r.verb == verb {
 			if vars, ok := r.match(parts[1:]); ok {
-				return r, vars, nil
+				return r, vars, routeFault(r, vars)
 			}
 		}
 	}
-	return nil, nil, unknown
+	return nil, nil, notImplemented("This fake does not implement " + verb + " " + path + ".")
+}
+
+// routeFault refuses a route that api.json lacks, and resources named by their ids.
+func routeFault(r *route, vars map[string]string) error {
+	if _, known := theAPI().Methods[r.method]; !known {
+		return notImplemented("This fake's api.json lacks " + r.method + ": UPDATE=1 go test ./test/fakegce -run TestAPIDocumentIsThatOfThePinnedModule writes it.")
+	}
+	for _, name := range []string{vars["name"], vars["request"]} {
+		if _, err := strconv.ParseUint(name, 10, 64); err == nil {
+			return notImplemented("This fake does not find resources by their ids, such as " + name + ".")
+		}
+	}
+	return nil
 }
 
 // once is the parameter that all methods take that begin an operation.

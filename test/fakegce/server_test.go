@@ -184,7 +184,7 @@ func TestTheJournalKeepsEveryCallWithItsAnswer(t *testing.T) {
 		Path: "/compute/v1/projects/demo/aggregated/instances", Query: calls[1].Query,
 	}, calls[1])
 	assert.Contains(t, calls[1].Query, "filter=name+%3D+n0")
-	assert.Equal(t, 404, calls[2].Status)
+	assert.Equal(t, 501, calls[2].Status)
 	assert.Equal(t, map[string]int{"regionInstanceGroupManagers.insert": 1, "instances.aggregatedList": 1, "": 1}, w.Counts())
 	w.ResetCalls()
 	assert.Empty(t, w.Calls())

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/api/compute/v1"
 )
@@ -21,13 +20,9 @@ type group struct {
 	zones    []string // where it may place instances, in its order of preference
 	members  map[string]*member
 	requests shelf[*request]
-	bulk     *request   // of a group in bulk mode: its creation of instances, the last one
 	revision int        // counts changes, for the fingerprint
 	deletion *operation // nil unless the group is being deleted
 	emptying bool       // the deletion has begun to take effect
-
-	bulkProblem *Problem  // of the last attempt of bulk
-	bulkChecked time.Time // when that was
 }
 
 // body is the group on the wire: its record with what its members are doing.
@@ -55,8 +50,6 @@ func (g *group) body() any {
 		ForceSendFields: []string{"IsStable"},
 		Stateful:        &compute.InstanceGroupManagerStatusStateful{ForceSendFields: []string{"HasStatefulConfig"}},
 		VersionTarget:   &compute.InstanceGroupManagerStatusVersionTarget{IsReached: true},
-
-		BulkInstanceOperation: g.bulkStatus(),
 	}
 	g.api.Fingerprint = g.fingerprint()
 	return g.api
@@ -69,9 +62,6 @@ func (g *group) fingerprint() string {
 // creating reports whether one of its requests is being validated, or VMs are
 // being created for one.
 func (g *group) creating() bool {
-	if g.bulkActive() && g.bulk.launched {
-		return true
-	}
 	return slices.ContainsFunc(g.requests.all(), func(r *request) bool {
 		return r.api.State == stateCreating || r.active() && r.launched
 	})
@@ -135,7 +125,7 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkPolicies(c, spec, t, zones); err != nil {
+	if err := s.checkPolicies(c, spec, t); err != nil {
 		return nil, err
 	}
 	if err := s.checkGroupQuotas(c.at); err != nil {
@@ -151,9 +141,6 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	op.undo = func(*Problem) { s.groups.remove(g, s.now) }
 	s.complete(op, func() *Problem {
 		g.ready = true
-		if n := spec.TargetSize; n > 0 {
-			s.createBulk(g, int(n))
-		}
 		return nil
 	})
 	return op.api, nil
@@ -294,7 +281,7 @@ func (s *Server) policyZone(region string, i int, link string, before []string) 
 
 // checkPolicies refuses a workload policy that is not there, and a size that is
 // not left to resize requests.
-func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template, zones []string) error {
+func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *template) error {
 	if p := spec.ResourcePolicies; p != nil && p.WorkloadPolicy != "" {
 		policy, ok := s.policies.get(s.canonical(p.WorkloadPolicy))
 		if !ok {
@@ -307,8 +294,8 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 	if spec.TargetSize < 0 {
 		return invalid("Invalid value for field 'resource.targetSize': '%d'. Must be greater than or equal to 0.", spec.TargetSize)
 	}
-	if bulkMode(spec) {
-		return s.checkBulkGroup(c, spec, t, zones)
+	if p := spec.TargetSizePolicy; p != nil && p.Mode == "BULK" {
+		return notImplemented("This fake has no groups in bulk mode.")
 	}
 	if spec.TargetSize > 0 {
 		return growsByRequests(t)

@@ -100,6 +100,7 @@ func TestInsertGroupRefuses(t *testing.T) {
 		message string
 	}{
 		"a size above zero with a flex-start template": {`{"targetSize":2}`, 400, "invalid", "grows by resize requests only"},
+		"bulk mode":           {`{"targetSizePolicy":{"mode":"BULK"}}`, 501, "notImplemented", "bulk mode"},
 		"no size at all":      {`{"targetSize":null}`, 400, "required", "targetSize"},
 		"a name that is none": {`{"name":"Bad_Name"}`, 400, "invalid", "Bad_Name"},
 		"a base name too long for four characters and a hyphen after it": {

@@ -42,9 +42,6 @@ func (s *Server) goOnDeleting(g *group) {
 	if len(g.members) > 0 {
 		return
 	}
-	if g.bulkActive() {
-		g.bulk.api.State = stateCancelled
-	}
 	for _, r := range g.requests.all() {
 		if r.active() {
 			r.api.State = stateCancelled
@@ -56,7 +53,7 @@ func (s *Server) goOnDeleting(g *group) {
 	s.finish(g.deletion, nil)
 }
 
-// resizeGroup makes a group smaller; only resize requests and bulk mode make one larger.
+// resizeGroup makes a group smaller; only resize requests make one larger.
 func (s *Server) resizeGroup(c *call) (any, error) {
 	g, err := s.idleGroup(c)
 	if err != nil {
@@ -71,9 +68,6 @@ func (s *Server) resizeGroup(c *call) (any, error) {
 
 // setSize changes a group's targetSize, and what else apply does with it.
 func (s *Server) setSize(c *call, g *group, size int64, apply func()) (any, error) {
-	if bulkMode(g.api) {
-		return s.setBulkSize(c, g, size, apply)
-	}
 	if g.queued() {
 		return s.refused(c, &g.meta, resizeBesideRequest(g))
 	}

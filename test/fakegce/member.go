@@ -175,9 +175,6 @@ func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
 			return nil, invalid("Instance '%s' is not a member of the group '%s', or is on its way out of it.", ref, g.path)
 		}
 		if m.request != nil && m.request.active() && (m.request.launched || !s.opts.Switches.QueuedDeletable) {
-			if m.request == g.bulk {
-				return nil, conditionNotMet("Instance '%s' is being created in bulk. Resize the group to 0 instead.", m.name)
-			}
 			return nil, conditionNotMet("Instance '%s' waits for resize request '%s'. Cancel the resize request instead.", m.name, m.request.name)
 		}
 		if !slices.Contains(members, m) {

@@ -170,7 +170,6 @@ func (s *Server) groupObjection(r *request) *Problem {
 		{spreads, "a target shape other than ANY_SINGLE_ZONE"},
 		{moves, "instance redistribution: set updatePolicy.instanceRedistributionType to NONE"},
 		{rolls, "rolling updates: set updatePolicy.type to OPPORTUNISTIC"},
-		{bulkMode(a), "target size policy mode BULK"},
 		{a.InstanceFlexibilityPolicy != nil, "an instance flexibility policy"},
 		{a.StandbyPolicy != nil, "a standby policy"},
 		{a.AllInstancesConfig != nil, "an all-instances configuration"},

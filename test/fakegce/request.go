@@ -225,9 +225,6 @@ func (s *Server) attempt(r *request) {
 	for _, name := range r.names {
 		r.group.members[name].problem = p
 	}
-	if r == r.group.bulk {
-		r.group.bulkProblem, r.group.bulkChecked = p, s.now
-	}
 	again()
 }
 
@@ -298,9 +295,6 @@ func (s *Server) release(r *request) {
 func (s *Server) retire(r *request) {
 	r.api.Status = &compute.InstanceGroupManagerResizeRequestStatus{Error: r.api.Status.Error}
 	s.goOnDeleting(r.group)
-	if r == r.group.bulk {
-		return // it is on no list
-	}
 	s.after(keepRecords, func() { r.group.requests.remove(r, s.now) })
 }
 

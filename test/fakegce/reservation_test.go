@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+
+	"slurmflex/test/must"
 )
 
 // affinityTo is that of VMs that consume the reservation of that name.
@@ -94,4 +96,33 @@ func TestTheGPUsOfAReservationCountToTheStandardQuotaOnce(t *testing.T) {
 	}
 	_, body := w.ask(http.MethodGet, "regions/us-central1", "")
 	assert.Contains(t, body, `{"limit":4,"metric":"NVIDIA_L4_GPUS","usage":4}`)
+}
+
+// reservedTemplate is a template "r" whose machines are bound to a reservation.
+func (w *world) reservedTemplate() {
+	spec := FlexTemplate("r", testMachine)
+	p := spec.Properties
+	p.Scheduling.ProvisioningModel, p.Scheduling.MaxRunDuration = "RESERVATION_BOUND", nil
+	p.ReservationAffinity.ConsumeReservationType = "SPECIFIC_RESERVATION"
+	p.ReservationAffinity.Key, p.ReservationAffinity.Values = "compute.googleapis.com/reservation-name", []string{"mine"}
+	must.Get(w.AddTemplate(testRegion, spec))
+}
+
+func TestARequestBoundToAReservationNeedsNoDuration(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.reservedTemplate()
+	require.NoError(t, w.SetReservation("mine", "us-central1-a", testMachine, 1))
+	g := flexGroup("m", "us-central1-a")
+	g.Versions[0].InstanceTemplate = proto.String("projects/demo/regions/us-central1/instanceTemplates/r")
+	w.begun(w.insertGroup(g))
+	w.Advance(time.Second)
+	r := namedRequest("r", "n0")
+	r.RequestedRunDuration = nil
+	op := w.begun(w.insertRequest("m", r))
+	w.Advance(time.Minute)
+	assert.Empty(t, w.outcome(op))
+	got, err := w.instance("us-central1-a", "n0")
+	require.NoError(t, err)
+	assert.Equal(t, "RESERVATION_BOUND", got.GetScheduling().GetProvisioningModel())
+	assert.Nil(t, got.GetResourceStatus().GetScheduling(), "it has no lease: it runs until its reservation ends")
 }

@@ -151,7 +151,6 @@ func routes() []route {
 	}
 	add("globalOperations.aggregatedList", get, "aggregated/operations", (*Server).aggregatedOperations, aggregated...)
 
-	add("advice.calendarMode", post, "regions/{region}/advice/calendarMode", (*Server).adviseCalendar)
 	add("advice.capacity", post, "regions/{region}/advice/capacity", (*Server).advise)
 
 	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, aggregated...)

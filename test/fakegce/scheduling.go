@@ -87,3 +87,25 @@ func checkReservation(p *compute.InstanceProperties) error {
 	}
 	return nil
 }
+
+// reservationFault is what the properties of a VM that is bound to a reservation
+// miss; "" is nothing.
+func reservationFault(props *compute.InstanceProperties) string {
+	if action := schedulingOf(props).InstanceTerminationAction; action != "DELETE" {
+		return "scheduling.instanceTerminationAction DELETE, not '" + action + "'"
+	}
+	return affinityFault(props)
+}
+
+// modelFault is what the properties of a VM miss for their provisioning model, which
+// is one of those that create machines all at once; "" is nothing.
+func modelFault(props *compute.InstanceProperties) string {
+	if reservationBound(props) {
+		return reservationFault(props)
+	}
+	return flexFault(props)
+}
+
+func reservationBound(props *compute.InstanceProperties) bool {
+	return modelOf(props) == "RESERVATION_BOUND"
+}

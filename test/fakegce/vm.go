@@ -69,10 +69,7 @@ func (s *Server) launchMember(m *member, zone string, duration time.Duration) {
 		sched.MaxRunDuration = &compute.Duration{Seconds: int64(duration / time.Second), Nanos: int64(duration % time.Second)}
 	}
 	props.Scheduling = &sched
-	extra := []*compute.MetadataItems{{Key: "created-by", Value: by(g.path)}}
-	if m.request != g.bulk {
-		extra = append(extra, &compute.MetadataItems{Key: "google-compute-mig-resize-request", Value: by(m.request.path)})
-	}
+	extra := []*compute.MetadataItems{{Key: "created-by", Value: by(g.path)}, {Key: "google-compute-mig-resize-request", Value: by(m.request.path)}}
 	v := s.launch(zone, m.name, &props, extra...)
 	v.member, v.origin, v.request, v.template = m, g.path, m.request.name, g.template.path
 	m.vm, m.url = v, v.link()

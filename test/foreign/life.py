@@ -16,7 +16,7 @@ class Life:
         for step in (
             self.places, self.policies, self.templates, self.group, self.waiting_request,
             self.granted_request, self.instances, self.members, self.shrinking, self.zonal_group,
-            self.bulk, self.advice, self.bulk_mode, self.reserved, self.preemption, self.operations, self.ends,
+            self.bulk, self.advice, self.reserved, self.preemption, self.operations, self.ends,
         ):  # fmt: skip
             self.report.attempt(step.__name__.replace("_", " "), step)
 
@@ -227,32 +227,6 @@ class Life:
         }
         advice = self.api.advice().capacity(body=body, **REGIONAL).execute()
         self.expect(advice["recommendations"][0]["scores"]["obtainability"], 1, "obtainability")
-        spec = {
-            "targetResources": {"specificSkuResources": {"machineType": "a3-highgpu-8g", "instanceCount": "4"}},
-            "timeRangeSpec": {"minDuration": "86400s", "maxDuration": "604800s"},
-            "locationPolicy": {"locations": {f"zones/{ZONE}": {"preference": "DENY"}}},
-        }
-        advice = self.api.advice().calendarMode(body={"futureResourcesSpecs": {"gang": spec}}, **REGIONAL).execute()
-        got = advice["recommendations"][0]["recommendationsPerSpec"]["gang"]
-        self.expect((got["recommendationType"], got["location"]), ("FUTURE_RESERVATION", "zones/us-central1-b"), "the calendar's advice")
-
-    def bulk_mode(self):
-        at = {"instanceGroupManager": "all", **REGIONAL}
-        self.fake.tell("capacity", zone="", machineType="", count=0)
-        t = f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/a3"
-        self.done(self.groups.insert(body=group("all", t, targetSize=2, targetSizePolicy={"mode": "BULK"}), **REGIONAL).execute())
-        self.fake.advance("40s")
-        got = self.groups.get(**at).execute()["status"]["bulkInstanceOperation"]
-        self.expect((got["inProgress"], "error" in got["lastProgressCheck"]), (True, True), "a bulk creation without capacity")
-        self.done(self.groups.resize(size=0, **at).execute())
-        self.fake.tell("capacity", zone="", machineType="", count=-1)
-        self.done(self.groups.resize(size=2, **at).execute())
-        self.fake.advance("40s")
-        got = self.groups.get(**at).execute()
-        self.expect((got["status"]["bulkInstanceOperation"]["inProgress"], got["status"]["isStable"]), (False, True), "a bulk creation")
-        operation = self.groups.delete(**at).execute()
-        self.fake.advance("20s")
-        self.done(operation)
 
     def reserved(self):
         body, at = template("bound"), {"instanceGroupManager": "bound", **REGIONAL}

@@ -37,8 +37,6 @@ func (g *group) body() any {
 			actions.Creating++
 		case "DELETING":
 			actions.Deleting++
-		case "ABANDONING":
-			actions.Abandoning++
 		default:
 			actions.None++
 		}
@@ -329,4 +327,49 @@ func (s *Server) listGroups(c *call) (any, error) {
 
 func (s *Server) aggregatedGroups(c *call) (any, error) {
 	return s.aggregate(c, "instanceGroupManagers", s.groups.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManager{})
+}
+
+// deleteGroup deletes a group with its requests and VMs. While VMs are being
+// created for a request it waits for that request to succeed.
+func (s *Server) deleteGroup(c *call) (any, error) {
+	g, err := s.idleGroup(c)
+	if err != nil {
+		return nil, err
+	}
+	op := s.begin(c, &g.meta)
+	g.deletion = op
+	op.undo = func(*Problem) { g.deletion = nil }
+	s.later(op, func() {
+		g.emptying = true
+		s.goOnDeleting(g)
+	})
+	return op.api, nil
+}
+
+// goOnDeleting does the next step of a group's deletion that can be done.
+func (s *Server) goOnDeleting(g *group) {
+	if !g.emptying || g.creating() {
+		return
+	}
+	for _, m := range g.sorted() {
+		switch {
+		case m.vm == nil:
+			delete(g.members, m.name)
+		case !m.leaving():
+			m.action = "DELETING"
+			s.remove(m.vm)
+		}
+	}
+	if len(g.members) > 0 {
+		return
+	}
+	for _, r := range g.requests.all() {
+		if r.active() {
+			r.api.State = stateCancelled
+		}
+		g.requests.remove(r, s.now)
+	}
+	g.emptying = false
+	s.groups.remove(g, s.now)
+	s.finish(g.deletion, nil)
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -175,48 +174,6 @@ func TestARequestStillCreatingWhenItsGroupGoesIsNotAccepted(t *testing.T) {
 	assert.Empty(t, w.State().Groups)
 }
 
-func (w *world) resize(group string, size int32) (*compute.Operation, error) {
-	return w.groups.Resize(w.t.Context(), &computepb.ResizeRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group, Size: size,
-	})
-}
-
-func TestAGroupWithAQueuedRequestCannotBeResized(t *testing.T) {
-	w := queued(t, Options{}, "n0")
-	_, err := w.resize("m", 0)
-	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "accepted resize request")
-	err = w.patchGroup(&computepb.InstanceGroupManager{TargetSize: proto.Int32(0)})
-	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "accepted resize request")
-	version := flexGroup("m").Versions[0]
-	err = w.patchGroup(&computepb.InstanceGroupManager{Versions: []*computepb.InstanceGroupManagerVersion{version, version}})
-	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "second version")
-}
-
-func TestAGroupResizedDownGivesUpItsInstances(t *testing.T) {
-	w := granted(t, Options{}, "n0", "n1", "n2")
-	require.NoError(t, w.DeleteVM("n1"))
-	w.begun(w.resize("m", 2))
-	assert.Len(t, w.State().Instances, 2, "the member without a VM went first")
-	w.begun(w.resize("m", 0))
-	assert.Empty(t, w.State().Instances)
-	assert.Zero(t, w.group("m").GetTargetSize())
-	_, err := w.resize("m", 1)
-	assertRefused(t, err, http.StatusBadRequest, "invalid", "grows by resize requests only")
-}
-
-func TestAPatchChangesPoliciesAndHoldsTheFingerprint(t *testing.T) {
-	w := newWorld(t, Options{})
-	w.givenGroup("m")
-	stale := w.group("m").GetFingerprint()
-	proactive := &computepb.InstanceGroupManagerUpdatePolicy{Type: proto.String("PROACTIVE")}
-	require.NoError(t, w.patchGroup(&computepb.InstanceGroupManager{Fingerprint: &stale, UpdatePolicy: proactive}))
-	assert.Equal(t, "PROACTIVE", w.group("m").GetUpdatePolicy().GetType())
-	err := w.patchGroup(&computepb.InstanceGroupManager{Fingerprint: &stale})
-	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "fingerprint")
-	err = w.patchGroup(&computepb.InstanceGroupManager{Description: proto.String("x")})
-	assertRefused(t, err, http.StatusBadRequest, "invalid", "description")
-}
-
 func TestAZonalGroupWorksAsARegionalOne(t *testing.T) {
 	w := newWorld(t, Options{})
 	const at = "zones/us-central1-b/instanceGroupManagers"
@@ -250,11 +207,4 @@ func TestGroupsAreListedByRegionAndAggregated(t *testing.T) {
 	assert.Contains(t, body, `"name":"m0"`)
 	assert.Contains(t, body, `"nextPageToken":`)
 	assert.Contains(t, body, "There are no results for scope 'zones/us-central1-a' on this page.")
-}
-
-func (w *world) patchGroup(change *computepb.InstanceGroupManager) error {
-	_, err := w.groups.Patch(w.t.Context(), &computepb.PatchRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: "m", InstanceGroupManagerResource: change,
-	})
-	return err
 }

@@ -32,11 +32,8 @@ func (m *member) shownAction() string {
 
 // targetStatus is what becomes of the member's instance, as far as its group knows.
 func (m *member) targetStatus() string {
-	switch m.action {
-	case "DELETING":
+	if m.leaving() {
 		return "DELETED"
-	case "ABANDONING":
-		return "ABANDONED"
 	}
 	return "RUNNING"
 }
@@ -70,7 +67,7 @@ func (g *group) sorted() []*member {
 }
 
 // leaving reports whether the member is on its way out of its group.
-func (m *member) leaving() bool { return m.action == "DELETING" || m.action == "ABANDONING" }
+func (m *member) leaving() bool { return m.action == "DELETING" }
 
 // dismiss deletes a member with its VM, and lowers the group's targetSize.
 func (s *Server) dismiss(m *member) {
@@ -98,30 +95,9 @@ type named struct {
 	SkipInstancesOnValidationError bool     `json:"skipInstancesOnValidationError"`
 }
 
+// deleteMembers begins the deletion of the named members. Its operation is done when
+// that is scheduled, not when the VMs are gone.
 func (s *Server) deleteMembers(c *call) (any, error) {
-	return s.changeMembers(c, func(m *member) { s.dismiss(m) })
-}
-
-// abandonMembers takes instances out of their group, which takes as long as to
-// delete them, and leaves their VMs.
-func (s *Server) abandonMembers(c *call) (any, error) {
-	return s.changeMembers(c, func(m *member) {
-		if m.vm != nil {
-			m.vm.member = nil
-		}
-		m.action = "ABANDONING"
-		m.group.resize(-1)
-		s.after(s.opts.DeleteTime, func() {
-			delete(m.group.members, m.name)
-			s.goOnDeleting(m.group)
-		})
-	})
-}
-
-// changeMembers begins the operation that does what is asked to the named
-// members. The operation is done when that is scheduled, not when it has come
-// to pass.
-func (s *Server) changeMembers(c *call, do func(*member)) (any, error) {
 	g, err := s.idleGroup(c)
 	if err != nil {
 		return nil, err
@@ -150,7 +126,7 @@ func (s *Server) changeMembers(c *call, do func(*member)) (any, error) {
 				s.cancel(m.request)
 				continue
 			}
-			do(m)
+			s.dismiss(m)
 		}
 		return nil
 	})
@@ -158,7 +134,7 @@ func (s *Server) changeMembers(c *call, do func(*member)) (any, error) {
 }
 
 // namedMembers are the members that a call names. Members that a request still
-// waits for cannot be deleted or abandoned: that request is to be cancelled.
+// waits for cannot be deleted: that request is to be cancelled.
 func (s *Server) namedMembers(g *group, list named) ([]*member, *refusal) {
 	var members []*member
 	byName := false

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	compute "cloud.google.com/go/compute/apiv1"
 	"cloud.google.com/go/compute/apiv1/computepb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,11 +75,9 @@ func TestDeletedCapacityCanBeUsedAgain(t *testing.T) {
 	assert.Equal(t, "SUCCEEDED", w.request("m", "r2").GetState())
 }
 
-func TestQueuedInstancesCannotBeDeletedOrAbandoned(t *testing.T) {
+func TestQueuedInstancesCannotBeDeleted(t *testing.T) {
 	w := queued(t, Options{}, "n0")
 	_, err := w.deleteInstances("m", refN0)
-	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
-	_, err = w.abandonInstances("m", refN0)
 	assertRefused(t, err, http.StatusPreconditionFailed, "conditionNotMet", "Cancel the resize request instead")
 }
 
@@ -99,38 +96,21 @@ func TestInstancesThatWaitForCapacityMayBeListed(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(body, `"status":"RUNNING"`))
 }
 
-func TestAnAbandonedInstanceLivesOnWithoutItsGroup(t *testing.T) {
+func TestInstanceBeingDeletedIsNotDeletedAgain(t *testing.T) {
 	w := granted(t, slow(), "n0")
 	w.Advance(time.Minute)
-	w.begun(w.abandonInstances("m", refN0))
+	assert.Equal(t, "RUNNING", w.members("m")["n0"].GetTargetStatus())
+	w.begun(w.deleteInstances("m", refN0))
 	w.Advance(2 * time.Second)
-	deleted := w.begun(w.deleteGroup("m"))
+	assert.Equal(t, "0; r SUCCEEDED; n0 DELETING STOPPING;", w.shows())
+	assert.Equal(t, "DELETED", w.members("m")["n0"].GetTargetStatus())
+	again := w.begun(w.deleteInstances("m", refN0))
+	w.post(pathM+"/deleteInstances", `{"instances":["`+refN0+`"],"skipInstancesOnValidationError":true}`)
 	w.Advance(2 * time.Second)
-	assert.Equal(t, "RUNNING", w.outcome(deleted), "it is not yet out of its group")
-	w.Advance(8 * time.Second)
-	assert.Empty(t, w.outcome(deleted))
-	assert.Equal(t, "RUNNING", w.vm("n0").Status)
-	w.Advance(time.Hour)
-	assert.Empty(t, w.State().Instances, "its lease still ends")
-}
-
-func TestAnInstanceOnItsWayOutOfItsGroupIsNotDeletedAgain(t *testing.T) {
-	for method, going := range map[string]string{"deleteInstances": "DELETING STOPPING", "abandonInstances": "ABANDONING RUNNING"} {
-		w := granted(t, slow(), "n0")
-		w.Advance(time.Minute)
-		assert.Equal(t, "RUNNING", w.members("m")["n0"].GetTargetStatus())
-		w.post(pathM+"/"+method, `{"instances":["`+refN0+`"]}`)
-		w.Advance(2 * time.Second)
-		assert.Equal(t, "0; r SUCCEEDED; n0 "+going+";", w.shows())
-		assert.Equal(t, map[string]string{"deleteInstances": "DELETED", "abandonInstances": "ABANDONED"}[method], w.members("m")["n0"].GetTargetStatus())
-		again := w.begun(w.deleteInstances("m", refN0))
-		w.post(pathM+"/deleteInstances", `{"instances":["`+refN0+`"],"skipInstancesOnValidationError":true}`)
-		w.Advance(2 * time.Second)
-		assert.Equal(t, "INVALID_ARGUMENT", w.outcome(again))
-		assert.Equal(t, "0; r SUCCEEDED; n0 "+going+";", w.shows())
-		w.Advance(10 * time.Second)
-		assert.Equal(t, "0; r SUCCEEDED;", w.shows())
-	}
+	assert.Equal(t, "INVALID_ARGUMENT", w.outcome(again))
+	assert.Equal(t, "0; r SUCCEEDED; n0 DELETING STOPPING;", w.shows())
+	w.Advance(10 * time.Second)
+	assert.Equal(t, "0; r SUCCEEDED;", w.shows())
 }
 
 func TestAVMLostBehindTheGroupsBackIsNotRepaired(t *testing.T) {
@@ -271,11 +251,4 @@ func TestManagedInstancesHaveNoOrderAndWithoutPagesNoToken(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, status)
 		assert.Contains(t, body, "is not supported")
 	}
-}
-
-func (w *world) abandonInstances(group string, refs ...string) (*compute.Operation, error) {
-	return w.groups.AbandonInstances(w.t.Context(), &computepb.AbandonInstancesRegionInstanceGroupManagerRequest{
-		Project: testProject, Region: testRegion, InstanceGroupManager: group,
-		RegionInstanceGroupManagersAbandonInstancesRequestResource: &computepb.RegionInstanceGroupManagersAbandonInstancesRequest{Instances: refs},
-	})
 }

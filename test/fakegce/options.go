@@ -60,8 +60,8 @@ type Switches struct {
 	// CancelWhileCreating: a request may be cancelled in CREATING too.
 	CancelWhileCreating bool `json:"cancelWhileCreating,omitempty"`
 	// LateRefusals: what a state forbids (cancel or delete of a request in the
-	// wrong state, a duplicate request name, resize beside a queued request) is
-	// refused by the operation's error instead of by the call's status.
+	// wrong state, a duplicate request name) is refused by the operation's error
+	// instead of by the call's status.
 	LateRefusals bool `json:"lateRefusals,omitempty"`
 	// RequestErrorStatus: operations on resize requests that end with an error
 	// carry httpErrorStatusCode too.

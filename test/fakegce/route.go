@@ -85,7 +85,7 @@ func routes() []route {
 	add := func(method, verb, path string, handle func(*Server, *call) (any, error), query ...string) {
 		all = append(all, route{method, verb, strings.Split(path, "/"), query, handle})
 	}
-	const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+	const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 	list := []string{"filter", "maxResults", "orderBy", "pageToken"}
 	aggregated := append([]string{"includeAllScopes"}, list...)
 	const hasty = "noGracefulShutdown"
@@ -101,10 +101,7 @@ func routes() []route {
 		add(m+"list", get, groups, (*Server).listGroups, list...)
 		add(m+"get", get, name, (*Server).getGroup)
 		add(m+"delete", del, name, (*Server).deleteGroup, once, hasty)
-		add(m+"patch", patch, name, (*Server).patchGroup, once)
-		add(m+"resize", post, name+"/resize", (*Server).resizeGroup, once, "size")
 		add(m+"deleteInstances", post, name+"/deleteInstances", (*Server).deleteMembers, once, hasty)
-		add(m+"abandonInstances", post, name+"/abandonInstances", (*Server).abandonMembers, once)
 		add(m+"listManagedInstances", post, name+"/listManagedInstances", (*Server).listMembers, list...)
 		m = scope.prefix + "ResizeRequests."
 		add(m+"insert", post, requests, (*Server).insertRequest, once)

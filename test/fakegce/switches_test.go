@@ -135,13 +135,12 @@ func TestWhatASwitchChanges(t *testing.T) {
 			switches: Switches{LateRefusals: true, RequestErrorStatus: true}, noRoom: true,
 			happens: func(t *testing.T, w *world) {
 				op := w.begun(w.deleteRequest("m", "r"))
-				duplicate, resized := w.begun(w.insertRequest("m", namedRequest("r", "n1"))), w.begun(w.resize("m", 0))
+				duplicate := w.begun(w.insertRequest("m", namedRequest("r", "n1")))
 				w.Advance(2 * time.Second)
 				assert.Equal(t, "CONDITION_NOT_MET", w.outcome(op))
 				assert.EqualValues(t, http.StatusPreconditionFailed, w.operation(op.Name()).GetHttpErrorStatusCode())
 				assert.Error(t, op.Poll(t.Context()), "with a status Google's client sees the error")
 				assert.Equal(t, "RESOURCE_ALREADY_EXISTS", w.outcome(duplicate))
-				assert.Equal(t, "CONDITION_NOT_MET", w.outcome(resized))
 			},
 			shows: "1; r ACCEPTED; n0 CREATING;",
 		},

@@ -14,7 +14,7 @@ type vm struct {
 	meta
 	api        *compute.Instance
 	member     *member            // nil if no group manages it
-	origin     string             // path of the group that made it; stays when it is abandoned
+	origin     string             // path of the group that made it
 	request    string             // name of the resize request that brought it
 	template   string             // path of its template
 	duration   time.Duration      // of its lease; 0 is none

@@ -70,7 +70,7 @@ func (s *Server) SetQuota(region, metric string, limit float64) error {
 
 // countedQuotas are the metrics that have an effect, but for those of GPUs.
 func countedQuotas() []string {
-	return []string{activeRequestsQuota, ConcurrentOperations, "INSTANCES", "INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
+	return []string{activeRequestsQuota, ConcurrentOperations, "INSTANCES", "INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
 }
 
 func knownQuota(metric string) bool {

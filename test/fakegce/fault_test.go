@@ -330,19 +330,6 @@ func TestGlobalOperationsHaveAQuotaOfTheirOwn(t *testing.T) {
 	require.ErrorContains(t, w.SetQuota("", "INSTANCES", 1), `there is no region ""`)
 }
 
-func TestAZonalGroupHasAQuotaToo(t *testing.T) {
-	w := newWorld(t, Options{})
-	_, err := w.AddTemplate("", FlexTemplate("t", testMachine))
-	require.NoError(t, err)
-	require.NoError(t, w.SetQuota(testRegion, "INSTANCE_GROUP_MANAGERS", 1))
-	const body = `{"name":%q,"targetSize":0,"versions":[{"instanceTemplate":"global/instanceTemplates/t"}]}`
-	w.post("zones/us-central1-a/instanceGroupManagers", fmt.Sprintf(body, "a"))
-	status, answer := w.ask(http.MethodPost, "zones/us-central1-b/instanceGroupManagers", fmt.Sprintf(body, "b"))
-	assert.Equal(t, http.StatusForbidden, status)
-	assert.Contains(t, answer, "Quota 'INSTANCE_GROUP_MANAGERS' exceeded.")
-	w.givenGroup("regional")
-}
-
 func TestAGroupBeyondTheQuotaIsRefused(t *testing.T) {
 	for _, metric := range []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"} {
 		w := newWorld(t, Options{})

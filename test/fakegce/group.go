@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/compute/v1"
 )
 
-// group is a managed instance group, regional or zonal.
+// group is a regional managed instance group.
 type group struct {
 	meta
 	api      *compute.InstanceGroupManager
@@ -126,7 +126,7 @@ func (s *Server) insertGroup(c *call) (any, error) {
 	if err := s.checkPolicies(c, spec, t); err != nil {
 		return nil, err
 	}
-	if err := s.checkGroupQuotas(c.at); err != nil {
+	if err := s.checkGroupQuotas(c.at.region); err != nil {
 		return nil, err
 	}
 	g := &group{
@@ -185,13 +185,9 @@ func numbering(base string) (stem string, digits, first int, ok bool) {
 func (s *Server) describeGroup(g *group) {
 	a := g.api
 	a.Kind, a.Id, a.SelfLink, a.CreationTimestamp = "compute#instanceGroupManager", g.id, g.link(), stamp(s.now)
+	a.Region = s.placeLink(g.at)
 	a.InstanceGroup = strings.Replace(g.link(), "/instanceGroupManagers/", "/instanceGroups/", 1)
 	a.ForceSendFields = []string{"TargetSize"}
-	if g.at.zone != "" {
-		a.Zone = s.placeLink(g.at)
-	} else {
-		a.Region = s.placeLink(g.at)
-	}
 	if a.BaseInstanceName == "" {
 		a.BaseInstanceName = a.Name[:min(len(a.Name), maxBaseName)]
 	}
@@ -227,21 +223,15 @@ func (s *Server) groupTemplate(c *call, spec *compute.InstanceGroupManager) (*te
 	if !t.ready {
 		return nil, notReady(t.path)
 	}
-	if t.at.region != "" && t.at.region != c.at.regionName() {
+	if t.at.region != "" && t.at.region != c.at.region {
 		return nil, invalid("Invalid value for field 'resource.versions[0].instanceTemplate': '%s'. The template is of another region than the group.", ref)
 	}
 	return t, nil
 }
 
-// groupZones are the zones where a new group may place instances: for a zonal
-// one its own, for a regional one those of its distribution policy, or all.
+// groupZones are the zones where a new group may place instances: those of its
+// distribution policy, or all of its region.
 func (s *Server) groupZones(c *call, spec *compute.InstanceGroupManager) ([]string, error) {
-	if c.at.zone != "" {
-		if spec.DistributionPolicy != nil {
-			return nil, invalid("Invalid value for field 'resource.distributionPolicy'. Only a regional group has one.")
-		}
-		return []string{c.at.zone}, nil
-	}
 	if spec.DistributionPolicy == nil {
 		spec.DistributionPolicy = &compute.DistributionPolicy{}
 	}
@@ -285,7 +275,7 @@ func (s *Server) checkPolicies(c *call, spec *compute.InstanceGroupManager, t *t
 		if !ok {
 			return notFound(s.canonical(p.WorkloadPolicy))
 		}
-		if policy.at.region != c.at.regionName() {
+		if policy.at.region != c.at.region {
 			return invalid("Invalid value for field 'resource.resourcePolicies.workloadPolicy': '%s'. It is of another region.", p.WorkloadPolicy)
 		}
 	}
@@ -318,15 +308,7 @@ func (s *Server) getGroup(c *call) (any, error) {
 }
 
 func (s *Server) listGroups(c *call) (any, error) {
-	kind := "compute#instanceGroupManagerList"
-	if c.at.zone == "" {
-		kind = "compute#regionInstanceGroupManagerList"
-	}
-	return s.list(c, kind, s.groups.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceGroupManager{})
-}
-
-func (s *Server) aggregatedGroups(c *call) (any, error) {
-	return s.aggregate(c, "instanceGroupManagers", s.groups.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManager{})
+	return s.list(c, "compute#regionInstanceGroupManagerList", s.groups.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceGroupManager{})
 }
 
 // deleteGroup deletes a group with its requests and VMs. While VMs are being

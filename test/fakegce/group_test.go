@@ -174,23 +174,7 @@ func TestARequestStillCreatingWhenItsGroupGoesIsNotAccepted(t *testing.T) {
 	assert.Empty(t, w.State().Groups)
 }
 
-func TestAZonalGroupWorksAsARegionalOne(t *testing.T) {
-	w := newWorld(t, Options{})
-	const at = "zones/us-central1-b/instanceGroupManagers"
-	w.post(at, `{"name":"z","targetSize":0,"versions":[{"instanceTemplate":"projects/demo/regions/us-central1/instanceTemplates/a3"}],
-		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
-	w.post(at+"/z/resizeRequests", `{"name":"r","instances":[{"name":"n0"}],"requestedRunDuration":{"seconds":"600"}}`)
-	assert.Equal(t, "us-central1-b", w.vm("n0").Zone)
-	assert.Equal(t, "z", w.vm("n0").Group)
-
-	w.post(at+"/z/deleteInstances", `{"instances":["projects/demo/zones/us-central1-b/instances/n0"]}`)
-	assert.Empty(t, w.State().Instances)
-	status, _ := w.ask(http.MethodDelete, at+"/z", "")
-	assert.Equal(t, http.StatusOK, status)
-	assert.Empty(t, w.State().Groups)
-}
-
-func TestGroupsAreListedByRegionAndAggregated(t *testing.T) {
+func TestGroupsAreListedByRegion(t *testing.T) {
 	w := newWorld(t, Options{PageLimit: 2})
 	for i := range 5 {
 		w.givenGroup(fmt.Sprintf("m%d", i))
@@ -202,9 +186,4 @@ func TestGroupsAreListedByRegionAndAggregated(t *testing.T) {
 	}
 	assert.Equal(t, []string{"m0", "m1", "m2", "m3", "m4"}, names)
 	assert.Equal(t, 3, w.Counts()["regionInstanceGroupManagers.list"])
-
-	_, body := w.ask(http.MethodGet, "aggregated/instanceGroupManagers?maxResults=1", "")
-	assert.Contains(t, body, `"name":"m0"`)
-	assert.Contains(t, body, `"nextPageToken":`)
-	assert.Contains(t, body, "There are no results for scope 'zones/us-central1-a' on this page.")
 }

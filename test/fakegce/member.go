@@ -174,13 +174,13 @@ func (s *Server) memberAt(g *group, ref string) (*member, *refusal) {
 		}
 		return m, nil
 	}
-	malformed := invalid("Invalid value for field 'resource.instances': '%s'. The URL is malformed, or of an instance outside the group's region or zone.", ref)
+	malformed := invalid("Invalid value for field 'resource.instances': '%s'. The URL is malformed, or of an instance outside the group's region.", ref)
 	parts := strings.Split(s.canonical(ref), "/")
 	if len(parts) != 6 || parts[1] != s.opts.Project || parts[2] != "zones" || parts[4] != "instances" || checkName("", parts[5]) != nil {
 		return nil, malformed
 	}
 	zone := parts[3]
-	if !slices.Contains(s.opts.Zones, zone) || g.at.zone != "" && g.at.zone != zone || g.at.regionName() != regionOf(zone) {
+	if !slices.Contains(s.zonesOf(g.at.region), zone) {
 		return nil, malformed
 	}
 	m := g.members[parts[5]]

@@ -21,18 +21,15 @@ const (
 	activeRequestsQuota = "ACTIVE_RESIZE_REQUESTS"
 )
 
-// groupQuotas are the metrics that a managed instance group there counts to.
-func groupQuotas(at location) []string {
-	if at.zone != "" {
-		return []string{"INSTANCE_GROUPS", "INSTANCE_GROUP_MANAGERS"}
-	}
+// groupQuotas are the metrics that a managed instance group counts to.
+func groupQuotas() []string {
 	return []string{"INSTANCE_GROUPS", "REGIONAL_INSTANCE_GROUP_MANAGERS"}
 }
 
 // checkGroupQuotas refuses a group beyond what its region may have.
-func (s *Server) checkGroupQuotas(at location) error {
-	for _, metric := range groupQuotas(at) {
-		q := quota{at.regionName(), metric}
+func (s *Server) checkGroupQuotas(region string) error {
+	for _, metric := range groupQuotas() {
+		q := quota{region, metric}
 		if limit := s.limit(q); limit >= 0 && float64(s.groupsOf(q)+1) > limit {
 			return &refusal{
 				Status: http.StatusForbidden, Reason: "quotaExceeded", Domain: "usageLimits", Message: quotaProblem(q, limit).Message,
@@ -45,7 +42,7 @@ func (s *Server) checkGroupQuotas(at location) error {
 // groupsOf is how many groups count to the quota.
 func (s *Server) groupsOf(q quota) (n int) {
 	for _, g := range s.groups.live {
-		if g.at.regionName() == q.region && slices.Contains(groupQuotas(g.at), q.metric) {
+		if g.at.region == q.region && slices.Contains(groupQuotas(), q.metric) {
 			n++
 		}
 	}
@@ -156,10 +153,9 @@ func (s *Server) queuedProblem(props *compute.InstanceProperties) *Problem {
 // groupObjection holds the group against what flex-start allows of it.
 func (s *Server) groupObjection(r *request) *Problem {
 	a := r.group.api
-	regional := r.group.at.zone == ""
 	repairs := a.InstanceLifecyclePolicy == nil || a.InstanceLifecyclePolicy.DefaultActionOnFailure != "DO_NOTHING"
-	spreads := regional && a.DistributionPolicy.TargetShape != "ANY_SINGLE_ZONE"
-	moves := regional && (a.UpdatePolicy == nil || a.UpdatePolicy.InstanceRedistributionType != "NONE")
+	spreads := a.DistributionPolicy.TargetShape != "ANY_SINGLE_ZONE"
+	moves := a.UpdatePolicy == nil || a.UpdatePolicy.InstanceRedistributionType != "NONE"
 	rolls := a.UpdatePolicy != nil && a.UpdatePolicy.Type == "PROACTIVE"
 	policy := a.ResourcePolicies != nil && a.ResourcePolicies.WorkloadPolicy != ""
 	for _, fault := range []struct {

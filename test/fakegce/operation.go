@@ -153,7 +153,6 @@ func (s *Server) operationType(method string) string {
 		}
 	case "regionInstanceGroupManagers":
 		resource = "instanceGroupManagers"
-	case "instanceGroupManagers", "instanceGroupManagerResizeRequests":
 	default:
 		return verb
 	}

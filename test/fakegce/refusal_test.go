@@ -77,6 +77,7 @@ func TestWhatTheAPIDoesNotHaveIsRefused(t *testing.T) {
 		says                   string
 	}{
 		{"a method", "POST", groupList + "/m/explode", "", 501, "does not implement POST /compute/v1/projects/demo/" + groupList + "/m/explode"},
+		{"a zonal group", "GET", "zones/us-central1-a/instanceGroupManagers/m", "", 501, "does not implement"},
 		{"a verb", "PUT", groupList + "/m", "", 501, "does not implement PUT"},
 		{"a group's id", "GET", groupList + "/1000000000000015838", "", 501, "by their ids"},
 		{"a request's id", "GET", groupList + "/m/resizeRequests/1000000000000015838", "", 501, "by their ids"},

@@ -144,11 +144,7 @@ func (s *Server) enqueue(c *call, g *group, spec *compute.InstanceGroupManagerRe
 	spec.SelfLink, spec.State = r.link(), stateCreating
 	spec.SelfLinkWithId = fmt.Sprintf("%s%s/resizeRequests/%d", apiRoot, g.path, r.id)
 	spec.Status = new(compute.InstanceGroupManagerResizeRequestStatus)
-	if g.at.zone != "" {
-		spec.Zone = s.placeLink(g.at)
-	} else {
-		spec.Region = s.placeLink(g.at)
-	}
+	spec.Region = s.placeLink(g.at)
 	for _, n := range spec.Instances {
 		r.names = append(r.names, n.Name)
 	}
@@ -366,18 +362,14 @@ func (s *Server) listRequests(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := "compute#instanceGroupManagerResizeRequestList"
-	if c.at.zone == "" {
-		kind = regionalRequests
-	}
-	return s.list(c, kind, g.requests.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManagerResizeRequest{})
+	return s.list(c, regionalRequests, g.requests.seen(s.now, c.fault.Lag, anywhere), compute.InstanceGroupManagerResizeRequest{})
 }
 
 // activeRequests counts the active requests of a region.
 func (s *Server) activeRequests(region string) int {
 	n := 0
 	for _, g := range s.groups.live {
-		if g.at.regionName() == region {
+		if g.at.region == region {
 			n += len(slices.DeleteFunc(g.requests.all(), func(r *request) bool { return !r.active() }))
 		}
 	}

@@ -90,27 +90,20 @@ func routes() []route {
 	aggregated := append([]string{"includeAllScopes"}, list...)
 	const hasty = "noGracefulShutdown"
 
-	for _, scope := range []struct{ prefix, at string }{
-		{"regionInstanceGroupManager", "regions/{region}/"},
-		{"instanceGroupManager", "zones/{zone}/"},
-	} {
-		groups, name := scope.at+"instanceGroupManagers", scope.at+"instanceGroupManagers/{name}"
-		requests := name + "/resizeRequests"
-		m := scope.prefix + "s."
-		add(m+"insert", post, groups, (*Server).insertGroup, once)
-		add(m+"list", get, groups, (*Server).listGroups, list...)
-		add(m+"get", get, name, (*Server).getGroup)
-		add(m+"delete", del, name, (*Server).deleteGroup, once, hasty)
-		add(m+"deleteInstances", post, name+"/deleteInstances", (*Server).deleteMembers, once, hasty)
-		add(m+"listManagedInstances", post, name+"/listManagedInstances", (*Server).listMembers, list...)
-		m = scope.prefix + "ResizeRequests."
-		add(m+"insert", post, requests, (*Server).insertRequest, once)
-		add(m+"list", get, requests, (*Server).listRequests, list...)
-		add(m+"get", get, requests+"/{request}", (*Server).getRequest)
-		add(m+"delete", del, requests+"/{request}", (*Server).deleteRequest, once)
-		add(m+"cancel", post, requests+"/{request}/cancel", (*Server).cancelRequest, once)
-	}
-	add("instanceGroupManagers.aggregatedList", get, "aggregated/instanceGroupManagers", (*Server).aggregatedGroups, aggregated...)
+	const groups, group = "regions/{region}/instanceGroupManagers", "regions/{region}/instanceGroupManagers/{name}"
+	add("regionInstanceGroupManagers.insert", post, groups, (*Server).insertGroup, once)
+	add("regionInstanceGroupManagers.list", get, groups, (*Server).listGroups, list...)
+	add("regionInstanceGroupManagers.get", get, group, (*Server).getGroup)
+	add("regionInstanceGroupManagers.delete", del, group, (*Server).deleteGroup, once, hasty)
+	add("regionInstanceGroupManagers.deleteInstances", post, group+"/deleteInstances", (*Server).deleteMembers, once, hasty)
+	add("regionInstanceGroupManagers.listManagedInstances", post, group+"/listManagedInstances", (*Server).listMembers, list...)
+
+	const requests, request = group + "/resizeRequests", group + "/resizeRequests/{request}"
+	add("regionInstanceGroupManagerResizeRequests.insert", post, requests, (*Server).insertRequest, once)
+	add("regionInstanceGroupManagerResizeRequests.list", get, requests, (*Server).listRequests, list...)
+	add("regionInstanceGroupManagerResizeRequests.get", get, request, (*Server).getRequest)
+	add("regionInstanceGroupManagerResizeRequests.delete", del, request, (*Server).deleteRequest, once)
+	add("regionInstanceGroupManagerResizeRequests.cancel", post, request+"/cancel", (*Server).cancelRequest, once)
 
 	add("instances.aggregatedList", get, "aggregated/instances", (*Server).aggregatedInstances, aggregated...)
 	add("instances.bulkInsert", post, "zones/{zone}/instances/bulkInsert", (*Server).bulkInsert, once)

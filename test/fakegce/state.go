@@ -23,7 +23,6 @@ type State struct {
 type Group struct {
 	Name        string    `json:"name"`
 	Region      string    `json:"region"`
-	Zone        string    `json:"zone,omitempty"` // of a zonal group
 	Description string    `json:"description,omitempty"`
 	Template    string    `json:"template"` // path
 	TargetSize  int       `json:"targetSize"`
@@ -128,7 +127,7 @@ func (st State) Group(name string) (Group, bool) {
 
 func (g *group) snapshot(s *Server) Group {
 	shown := Group{
-		Name: g.name, Region: g.at.regionName(), Zone: g.at.zone, Description: g.api.Description,
+		Name: g.name, Region: g.at.region, Description: g.api.Description,
 		Template: g.template.path, TargetSize: int(g.api.TargetSize), Created: g.created, Deleting: g.deletion != nil,
 		Members: []Member{}, Requests: []Request{},
 	}

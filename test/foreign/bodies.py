@@ -66,12 +66,6 @@ def group(name, template, zones=("us-central1-a", "us-central1-b"), **others):
     } | others
 
 
-def zonal_group(name, template, **others):
-    body = group(name, template, **others)
-    del body["distributionPolicy"], body["updatePolicy"]
-    return body
-
-
 def request(name, *instances, seconds=7200, **others):
     """A resize request for instances of these names."""
     body = {"name": name, "requestedRunDuration": {"seconds": str(seconds)}}

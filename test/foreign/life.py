@@ -1,6 +1,6 @@
 """A whole life: everything is made, watched, changed and deleted, by each method that the fake has."""
 
-from bodies import PROJECT, REGION, ZONE, bulk, group, request, template, zonal_group
+from bodies import PROJECT, REGION, ZONE, bulk, group, request, template
 
 REGIONAL = {"project": PROJECT, "region": REGION}
 ZONAL = {"project": PROJECT, "zone": ZONE}
@@ -15,7 +15,7 @@ class Life:
     def walk(self):
         for step in (
             self.places, self.policies, self.templates, self.group, self.waiting_request,
-            self.granted_request, self.instances, self.members, self.shrinking, self.zonal_group,
+            self.granted_request, self.instances, self.members, self.shrinking,
             self.bulk, self.advice, self.reserved, self.preemption, self.operations, self.ends,
         ):  # fmt: skip
             self.report.attempt(step.__name__.replace("_", " "), step)
@@ -103,7 +103,6 @@ class Life:
         again = self.groups.insert(body=body, requestId="0b8f4f0e-5a0c-4d3b-9a51-0e6a7ad9b0f1", **REGIONAL).execute()
         self.expect(again["status"], "DONE", "the operation of a repeated requestId")
         self.expect(self.names(self.groups.list(filter="name eq m", **REGIONAL).execute()), ["m"], "groups")
-        self.expect(self.aggregated(self.api.instanceGroupManagers(), "instanceGroupManagers"), ["m"], "all groups")
 
     def waiting_request(self):
         at = {"instanceGroupManager": "m", **REGIONAL}
@@ -177,26 +176,6 @@ class Life:
         self.done(operation | {"status": "RUNNING"})
         left = self.aggregated(self.api.instances(), "instances")
         self.expect(len(left), 1, f"machines left ({left})")
-
-    def zonal_group(self):
-        groups, requests = self.api.instanceGroupManagers(), self.api.instanceGroupManagerResizeRequests()
-        at = {"instanceGroupManager": "z", **ZONAL}
-        self.done(groups.insert(body=zonal_group("z", "global/instanceTemplates/g2"), **ZONAL).execute())
-        self.done(requests.insert(body=request("got", resizeBy=4), **at).execute())
-        self.fake.advance("20s")
-        self.expect(requests.get(resizeRequest="got", **at).execute()["state"], "SUCCEEDED", "the zonal request")
-        self.expect(self.names(requests.list(**at).execute()), ["got"], "zonal requests")
-        self.expect(self.names(groups.list(**ZONAL).execute()), ["z"], "zonal groups")
-        self.expect(groups.get(**at).execute()["targetSize"], 4, "the zonal targetSize")
-        members = groups.listManagedInstances(**at).execute()["managedInstances"]
-        self.done(groups.deleteInstances(body={"instances": [m["instance"] for m in members]}, **at).execute())
-        self.fake.advance("10s")
-        self.done(requests.delete(resizeRequest="got", **at).execute())
-        self.fake.tell("capacity", zone="", machineType="", count=0)
-        self.done(requests.insert(body=request("waits", resizeBy=1), **at).execute())
-        self.done(requests.cancel(resizeRequest="waits", **at).execute())
-        self.fake.tell("capacity", zone="", machineType="", count=-1)
-        self.done(groups.delete(**at).execute())
 
     def bulk(self):
         at = "global/instanceTemplates/g2"

@@ -1,6 +1,6 @@
 """What Compute refuses: each call here must be refused, with the right status and reason, in Google's form."""
 
-from bodies import PROJECT, REGION, ZONE, bulk, group, request, template, zonal_group
+from bodies import PROJECT, REGION, ZONE, bulk, group, request, template
 from client import refusal
 from life import REGIONAL, ZONAL, Life
 
@@ -101,11 +101,11 @@ class Refusals(Life):
             ("instances from the start", one(targetSize=1)),
             ("a negative size", one(targetSize=-1)),
             ("a wrong requestId", self.groups.insert(body=group("g", T), requestId="1", **REGIONAL)),
-            ("zones in a zone", self.api.instanceGroupManagers().insert(body=group("g", T), **ZONAL)),
             ("a template of another region", self.groups.insert(body=group("g", T, zones=["europe-west4-a"]), project=PROJECT, region="europe-west4")),
         ):
             self.refused("a group with " + what, call, 400, "invalid")
         self.refused("a group with an unknown policy", one(resourcePolicies={"workloadPolicy": f"regions/{REGION}/resourcePolicies/x"}), 404, "notFound")
+        self.refused("a zonal group", self.api.instanceGroupManagers().insert(body=group("g", T), **ZONAL), 501, "notImplemented")
         self.refused("a change of a group", self.groups.patch(body={}, **M), 501, "notImplemented")
 
     def request_calls(self):
@@ -236,10 +236,10 @@ class Refusals(Life):
             self.expect(self.requested(name, template(name, machine, **scheduling), change), [code], f"a request for {what}")
         even = self.requested("even", template("even"), {}, distributionPolicy={"targetShape": "EVEN"})
         self.expect(even, ["UNSUPPORTED_OPERATION"], "a request in a group that spreads evenly")
-        body = zonal_group("z", T, instanceLifecyclePolicy={"defaultActionOnFailure": "REPAIR"})
-        at = {"instanceGroupManager": "z", **ZONAL}
-        self.done(self.api.instanceGroupManagers().insert(body=body, **ZONAL).execute())
-        self.api.instanceGroupManagerResizeRequests().insert(body=request("r", "z0"), **at).execute()
+        body = group("z", T, instanceLifecyclePolicy={"defaultActionOnFailure": "REPAIR"})
+        at = {"instanceGroupManager": "z", **REGIONAL}
+        self.done(self.groups.insert(body=body, **REGIONAL).execute())
+        self.requests.insert(body=request("r", "z0"), **at).execute()
         self.fake.advance("2s")
-        failed = self.api.instanceGroupManagerResizeRequests().get(resizeRequest="r", **at).execute()
+        failed = self.requests.get(resizeRequest="r", **at).execute()
         self.expect((failed["state"], failed["status"]["error"]["errors"][0]["code"]), ("FAILED", "UNSUPPORTED_OPERATION"), "a group with repairs")

@@ -24,10 +24,10 @@ func ExitCode(err error) int {
 	return 1
 }
 
-const help = `A fake Compute Engine: regional and zonal managed instance groups, resize
-requests, instances, templates, resource policies and their operations, with
-Google's paths and bodies (http://ADDRESS/compute/v1/projects/PROJECT/..., also
-compute/beta, and batches at /batch/compute/v1). As at Google, calls must carry an
+const help = `A fake Compute Engine: regional managed instance groups, resize requests,
+instances, templates, resource policies and their operations, with Google's paths
+and bodies (http://ADDRESS/compute/v1/projects/PROJECT/..., also compute/beta, and
+batches at /batch/compute/v1). Other methods answer 501. As at Google, calls must carry an
 access token, which http://ADDRESS/token gives for the key of --key; --token "" lets
 curl do without.
 

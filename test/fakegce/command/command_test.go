@@ -70,9 +70,10 @@ func (r running) do(t *testing.T, verb, path, body string) string {
 // grow has a group with one instance n0 by way of the API.
 func (r running) grow(t *testing.T) {
 	t.Helper()
-	const groups = "/compute/v1/projects/p/zones/us-central1-a/instanceGroupManagers"
+	const groups = "/compute/v1/projects/p/regions/us-central1/instanceGroupManagers"
 	r.do(t, "POST", groups, `{"name":"m","targetSize":0,"versions":[{"instanceTemplate":"regions/us-central1/instanceTemplates/a3"}],
-		"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
+		"distributionPolicy":{"targetShape":"ANY_SINGLE_ZONE","zones":[{"zone":"zones/us-central1-a"}]},
+		"updatePolicy":{"instanceRedistributionType":"NONE"},"instanceLifecyclePolicy":{"defaultActionOnFailure":"DO_NOTHING"}}`)
 	r.do(t, "POST", groups+"/m/resizeRequests", `{"name":"r","instances":[{"name":"n0"}]}`)
 }
 

@@ -149,10 +149,6 @@ func (s *Server) getMachineType(c *call) (any, error) {
 	return s.machineType(c.at.zone, m).body(), nil
 }
 
-func (s *Server) listMachineTypes(c *call) (any, error) {
-	return s.list(c, "compute#machineTypeList", s.machineTypes(c.at.zone), compute.MachineType{})
-}
-
 func (s *Server) aggregatedMachineTypes(c *call) (any, error) {
 	return s.aggregate(c, "machineTypes", s.machineTypes(s.opts.Zones...), compute.MachineType{})
 }

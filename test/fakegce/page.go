@@ -148,19 +148,18 @@ func notReached(scope string) map[string]any {
 // aggregateKinds are the kinds of the aggregated lists by collection.
 func aggregateKinds() map[string]string {
 	return map[string]string{
-		"instances":         "compute#instanceAggregatedList",
-		"instanceTemplates": "compute#instanceTemplateAggregatedList",
-		"resourcePolicies":  "compute#resourcePolicyAggregatedList",
-		"operations":        "compute#operationAggregatedList",
-		"machineTypes":      "compute#machineTypeAggregatedList",
+		"instances":        "compute#instanceAggregatedList",
+		"resourcePolicies": "compute#resourcePolicyAggregatedList",
+		"operations":       "compute#operationAggregatedList",
+		"machineTypes":     "compute#machineTypeAggregatedList",
 	}
 }
 
 // scopes are the places where resources of a collection can be, or all.
 func (s *Server) scopes(collection string, all bool) []location {
 	zonal := all || slices.Contains([]string{"instances", "operations", "machineTypes"}, collection)
-	regional := all || slices.Contains([]string{"instanceTemplates", "resourcePolicies", "operations"}, collection)
-	global := all || slices.Contains([]string{"instanceTemplates", "operations"}, collection)
+	regional := all || slices.Contains([]string{"resourcePolicies", "operations"}, collection)
+	global := all || collection == "operations"
 	var scopes []location
 	if global {
 		scopes = append(scopes, location{})

@@ -118,11 +118,9 @@ func routes() []route {
 	} {
 		path := scope.at + "instanceTemplates"
 		add(scope.method+"insert", post, path, (*Server).insertTemplate, once)
-		add(scope.method+"list", get, path, (*Server).listTemplates, list...)
 		add(scope.method+"get", get, path+"/{name}", (*Server).getTemplate)
 		add(scope.method+"delete", del, path+"/{name}", (*Server).deleteTemplate, once)
 	}
-	add("instanceTemplates.aggregatedList", get, "aggregated/instanceTemplates", (*Server).aggregatedTemplates, aggregated...)
 
 	const policies = "regions/{region}/resourcePolicies"
 	add("resourcePolicies.insert", post, policies, (*Server).insertPolicy, once)
@@ -144,7 +142,6 @@ func routes() []route {
 	add("advice.capacity", post, "regions/{region}/advice/capacity", (*Server).advise)
 
 	add("machineTypes.aggregatedList", get, "aggregated/machineTypes", (*Server).aggregatedMachineTypes, aggregated...)
-	add("machineTypes.list", get, "zones/{zone}/machineTypes", (*Server).listMachineTypes, list...)
 	add("machineTypes.get", get, "zones/{zone}/machineTypes/{name}", (*Server).getMachineType)
 	add("regions.list", get, "regions", (*Server).listRegions, list...)
 	add("regions.get", get, "regions/{region}", (*Server).getRegion)

@@ -147,11 +147,3 @@ func (s *Server) deleteTemplate(c *call) (any, error) {
 	s.complete(op, func() *Problem { s.templates.remove(t, s.now); return nil })
 	return op.api, nil
 }
-
-func (s *Server) listTemplates(c *call) (any, error) {
-	return s.list(c, "compute#instanceTemplateList", s.templates.seen(s.now, c.fault.Lag, in(c.at)), compute.InstanceTemplate{})
-}
-
-func (s *Server) aggregatedTemplates(c *call) (any, error) {
-	return s.aggregate(c, "instanceTemplates", s.templates.seen(s.now, c.fault.Lag, anywhere), compute.InstanceTemplate{})
-}

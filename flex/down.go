@@ -165,9 +165,9 @@ func (d *Down) act(ctx context.Context, a plan.Action) error {
 	return fmt.Errorf("%T is not a known action", a)
 }
 
-// endJob requeues or cancels a job that has nodes still, unless it is to be requeued and
-// Slurm would not by now. Its owner reads why first, so a job whose AdminComment Slurm cannot
-// write now waits for the next look.
+// endJob requeues or cancels a job that still has nodes. It fails if the job must be requeued and
+// Slurm would not requeue it by now. The owner reads the reason first: while Slurm cannot write
+// the AdminComment, the job waits for the next look.
 func (d *Down) endJob(ctx context.Context, a takedown.EndJob) error {
 	records, err := d.R.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || !records[0].State.HoldsNodes() {

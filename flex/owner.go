@@ -189,8 +189,8 @@ func (r *Reconciler) commentJob(ctx context.Context, a plan.CommentJob) error {
 	return nil
 }
 
-// warnJob notifies a job's owner, then also on the terminal, unless the job has begun or
-// Slurm would requeue it by now.
+// warnJob warns a job's owner in the AdminComment and on the terminal, unless the job has started
+// or Slurm would requeue it by now.
 func (r *Reconciler) warnJob(ctx context.Context, a plan.WarnJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State == slurm.JobRunning || records[0].Requeues() {
@@ -205,9 +205,9 @@ func (r *Reconciler) warnJob(ctx context.Context, a plan.WarnJob) error {
 	return nil
 }
 
-// returnNodes notifies the owners, then takes the nodes, unless the jobs are not what
-// they were when the plan was made. The nodes have no machine that works, so nothing is
-// lost if they wait until the owners can be notified.
+// returnNodes notifies the owners, then returns the nodes to Slurm, unless the jobs have changed
+// since the plan was made. The nodes lack a working machine, so nothing is lost while the owners
+// cannot be notified.
 func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error {
 	records, err := r.records(ctx, append([]uint32{a.Job}, a.Others...)...)
 	if err != nil {
@@ -261,10 +261,10 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	return err
 }
 
-// signalJob signals the script of a running batch job whose owner still asks for it, and
-// shows an interactive one on its terminal when its nodes end. The AdminComment says both
-// before and after that it is done. A signal that was sent is never an action that failed:
-// it may have ended the job, whose AdminComment Slurm then lets nobody change.
+// signalJob signals a running batch script if its owner still asks for the signal. It warns an
+// interactive job on its terminal instead. The AdminComment announces the warning first and
+// confirms it afterwards. A signal that was sent never counts as a failed action: it may have
+// ended the job, and Slurm does not let an ended job's AdminComment be changed.
 func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
 	records, err := r.records(ctx, a.Job)
 	if err != nil || len(records) == 0 || records[0].State != slurm.JobRunning {

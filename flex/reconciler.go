@@ -213,9 +213,9 @@ func (r *Reconciler) observeMachines(ctx context.Context, snap *plan.Snapshot) (
 	return unseenGroups, unseenInstances, compute
 }
 
-// zonesOf are the zones in which there may be instances of the cluster: those of its
-// nodesets, and those of the groups that are there. A region with a group whose zones are
-// not known has none, so that it is read as a whole.
+// zonesOf returns the zones that may have instances of the cluster: those of its nodesets and of
+// existing groups. It omits the region of a group with unknown zones, so that the region is read
+// as a whole.
 func zonesOf(cfg *config.Config, groups []mig.Group) []string {
 	zones, unclear := cfg.FlexZones(), map[string]bool{}
 	for _, g := range groups {
@@ -292,8 +292,8 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err
 	return nil
 }
 
-// observePolicies reads the workload policies, which takes a permission of its own: without
-// placement a project need not give it.
+// observePolicies reads the workload policies. The call needs its own permission, and a project
+// without placement may lack it.
 func (r *Reconciler) observePolicies(ctx context.Context, snap *plan.Snapshot) {
 	snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, r.Config.FlexRegions())
 	if !r.places() {

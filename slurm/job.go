@@ -128,8 +128,8 @@ var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|
 // excludes, its GPUs, and the reason, where a burst buffer's script can repeat the owner's words.
 var freeColumns = []string{"%n", "%x", "%b", "%r"}
 
-// SqueueFormat is the -o argument of squeue for ParseSqueue. Its freeColumns stand between
-// marks that nobody can foresee. The job's name is not in it: nothing needs that.
+// SqueueFormat returns the -o argument of squeue for ParseSqueue. It encloses the freeColumns in
+// marks that users cannot predict. It omits the job's name, because nothing needs it.
 func SqueueFormat(mark string) string {
 	columns := slices.Clone(squeueColumns)
 	for i, column := range columns {

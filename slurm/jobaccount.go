@@ -10,10 +10,10 @@ const maxAccount = 255
 // accounts, an account is any text.
 func AccountFormat(mark string) string { return "%A|" + marked(mark, "%a") }
 
-// ParseAccounts reads, from what squeue -h with AccountFormat(mark) printed, which
-// account each job is charged to, by its raw id. Bars and control characters in a name are
-// spaces. Jobs without an account, as where Slurm has no accounting, rows that cannot be
-// read, and jobs that are listed twice are not in the answer.
+// ParseAccounts reads the output of squeue -h with AccountFormat(mark). It returns the account
+// that each job is charged to, by raw job id. Bars and control characters in a name become
+// spaces. It omits jobs without an account, as on a Slurm without accounting, rows that cannot be
+// read, and jobs that are listed twice.
 func ParseAccounts(out []byte, mark string) map[uint32]string {
 	accounts, listed := map[uint32]string{}, map[uint32]bool{}
 	for line := range strings.Lines(flatten(string(out), mark)) {

@@ -9,20 +9,20 @@ import (
 // bars that separate columns. A format therefore puts each such column between marks, which
 // contain a random word drawn for each call.
 
-// marked is a column of a format between the marks.
+// marked encloses a column of a format in the marks.
 func marked(mark, column string) string {
 	opens, closes := marks(mark)
 	return opens + column + closes
 }
 
-// marks stand before and behind a text. They differ, so that a row which breaks off between
-// them costs no other.
+// marks returns the marks before and behind a text. They differ, so that a row which breaks off
+// between them spoils no other row.
 func marks(mark string) (opens, closes string) { return mark + "<", ">" + mark }
 
-// flatten makes one field of each text between marks: bars and what does not print become
-// spaces. A row that breaks off in a text ends there, and the last line of what follows is
-// the next row, up to its own mark. Lines between those may be the text's, or rows that
-// broke off, too: an empty one stands for them, which cannot be read.
+// flatten turns each text between marks into one field: bars and unprintable characters become
+// spaces. A row that breaks off in a text ends there, and the last line of what follows is the
+// next row, up to its own mark. The lines between may belong to the text or to other rows that
+// broke off. flatten replaces them by one empty line, which cannot be read as a row.
 func flatten(out, mark string) string {
 	opens, closes := marks(mark)
 	parts := strings.Split(out, opens)
@@ -42,7 +42,7 @@ func flatten(out, mark string) string {
 	return strings.Join(parts, "")
 }
 
-// flat is a text without bars and without what does not print.
+// flat replaces bars and unprintable characters in a text by spaces.
 func flat(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '|' || !unicode.IsPrint(r) {

@@ -262,8 +262,8 @@ func hours(seconds int64) string {
 	return string(append(strconv.AppendInt(make([]byte, 0, 24), tenths/10, 10), '.', byte('0'+tenths%10)))
 }
 
-// inCSV is a row's key as a cell. Spreadsheets take what begins with one of these characters for a
-// formula, and users choose their accounts. An apostrophe makes it text.
+// inCSV returns a row's key as a CSV cell. Users choose account names, and spreadsheets read a
+// cell that starts with one of these characters as a formula. An apostrophe makes the cell text.
 func inCSV(key string) string {
 	if key == "" {
 		return ""

@@ -320,7 +320,7 @@ func shortly(r estimate.Report) string {
 	return b.String()
 }
 
-// within says how long the machines take.
+// within describes how long the machines take.
 func within(a estimate.Answer) string {
 	wait := "median wait "
 	if a.Waited > 0 {

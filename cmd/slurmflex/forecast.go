@@ -38,7 +38,7 @@ type forecaster struct {
 	mu    sync.Mutex
 	asked time.Time      // when the history was last asked for; zero: never
 	reads bool           // it is being read
-	lacks bool           // a row of the last view had no estimate
+	lacks bool           // a row of the last view lacked an estimate
 	book  *estimate.Book // nil: not read yet
 	waits map[string]*estimate.Samples
 }

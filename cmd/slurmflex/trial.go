@@ -144,7 +144,7 @@ func (a *app) trialSpec(ctx context.Context, cfg *config.Config, o trialOptions)
 // longestTrialWait is shorter than the hour after which a trial counts as killed.
 const longestTrialWait = 45 * time.Minute
 
-// nameTrials says on stderr what is there of other trials.
+// nameTrials lists on stderr what other trials have made.
 func (a *app) nameTrials(ctx context.Context, cfg *config.Config, client *gce.Client) {
 	snap := plan.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
 	regions := cfg.FlexRegions()

@@ -8,21 +8,21 @@ import (
 	"slurmflex/flex/history"
 )
 
-// Change says that the waits of the last days are longer or shorter than those before.
+// Change compares the waits of the last days with the waits before.
 type Change struct {
 	Days   int     `json:"days"`
 	Slower float64 `json:"times_slower"` // the median now in relation to before; below 1: faster
 }
 
-// notable is the smallest factor that a text mentions, and newsDays the age at which a
-// change is not mentioned any more.
+// notable is the smallest factor that a text mentions. Texts stop mentioning a change after
+// newsDays.
 const (
 	notable  = 1.5
 	newsDays = 28
 )
 
-// changeOf compares an estimate from waits since the change with such waits before it;
-// nil if they hardly differ.
+// changeOf compares an estimate from waits since the change with waits before it. It returns nil
+// if they hardly differ.
 func (s *Samples) changeOf(e Estimate, r Request, with reach, now history.Time, like []Sample) *Change {
 	days := int((now - s.changed) / day)
 	if with.since == 0 || days > newsDays {
@@ -37,19 +37,19 @@ func (s *Samples) changeOf(e Estimate, r Request, with reach, now history.Time, 
 	return &Change{Days: days, Slower: math.Round(float64(is)/float64(was)*100) / 100}
 }
 
-// stratum is what waits have in common that are compared with each other.
+// stratum is a group of waits that are compared with each other.
 type stratum struct {
 	size, lease int // powers of 2 and of 4
 	hours       Hours
-	changed     bool // begun since the last change
+	changed     bool // started since the last change
 }
 
 func (s *Samples) stratumOf(w Sample) stratum {
 	return stratum{bits.Len(uint(w.count)), bits.Len64(uint64(w.lease)) / 2, w.hours, w.Begun >= s.changed}
 }
 
-// strata groups the nodeset's own waits that were begun since then. Each group keeps the
-// order of a curve.
+// strata groups the nodeset's own waits since that time by stratum. Each group keeps the order of
+// a curve.
 func (s *Samples) strata(since history.Time, of func(Sample) stratum) (groups [][]Sample) {
 	place := map[stratum]int{}
 	for _, w := range s.all {
@@ -65,10 +65,10 @@ func (s *Samples) strata(since history.Time, of func(Sample) stratum) (groups []
 	return groups
 }
 
-// maxCompared is how many of the nodeset's newest waits are compared.
+// maxCompared limits how many of the nodeset's newest waits are compared.
 const maxCompared = 10_000
 
-// compared is since when the nodeset's waits are compared.
+// compared returns the time since which the nodeset's waits are compared; 0: all of them.
 func (s *Samples) compared() history.Time {
 	var begun []history.Time
 	for _, w := range s.all {
@@ -83,13 +83,13 @@ func (s *Samples) compared() history.Time {
 	return begun[len(begun)-maxCompared]
 }
 
-// certain is the log-rank statistic from which two groups differ. Chance alone exceeds
-// 4 once in 16,000 comparisons, and one estimate makes about 30 of them.
+// certain is the smallest log-rank statistic that shows a difference between two groups. Chance
+// alone exceeds 4 once in 16,000 comparisons, and one estimate makes about 30 of them.
 const certain = 4
 
-// findChange looks for the last time since when the nodeset's waits follow another
-// law than before. A change of capacity affects requests of every size and lease, so
-// waits are compared within their stratum, and all strata count together.
+// findChange finds the last time at which the law of the nodeset's waits changed. A change of
+// capacity affects requests of every size and lease, so findChange compares waits within their
+// stratum, and all strata count together.
 func (s *Samples) findChange(now, since history.Time) {
 	for {
 		groups := s.strata(max(since, s.changed), s.stratumOf)
@@ -114,7 +114,7 @@ func (s *Samples) findChange(now, since history.Time) {
 	}
 }
 
-// findHours reports whether waits depend on when in the week they begin.
+// findHours reports whether waits differ between the parts of the week.
 func (s *Samples) findHours(since history.Time) bool {
 	groups := s.strata(since, func(w Sample) stratum {
 		key := s.stratumOf(w)

@@ -16,8 +16,8 @@ type reach struct {
 	lease  float64 // as long, up to this factor longer or shorter; 0: however long
 	days   int     // begun in so many days
 
-	hours Hours        // begun in these
-	since history.Time // begun since then
+	hours Hours        // only waits of this part of the week
+	since history.Time // only waits of the nodeset since then
 }
 
 // reaches are tried one after the other until there are enough waits. None goes so
@@ -51,9 +51,9 @@ type Estimate struct {
 	Change *Change // nil: the waits are about as long as before
 }
 
-// For estimates how long a request waits that has waited so many seconds. It reports
-// false if there is no history that says. Waits since the last change come first, and
-// of these the ones that began in the same hours, if hours matter.
+// For estimates the wait of a request that has waited for that many seconds so far. It reports
+// false if the history lacks similar waits. For prefers waits since the last change and, if hours
+// matter, waits of the same hours.
 func (s *Samples) For(r Request, waited int64, now history.Time) (Estimate, bool) {
 	hours := AnyHours
 	if s.hourly {
@@ -81,7 +81,7 @@ func (s *Samples) For(r Request, waited int64, now history.Time) (Estimate, bool
 	return Estimate{}, false
 }
 
-// known is how many waits tell what a request has to expect that has waited so long.
+// known returns how many waits inform the estimate for a request that has waited that long.
 func (e Estimate) known(waited int64) int {
 	if waited == 0 {
 		return e.Granted
@@ -89,8 +89,8 @@ func (e Estimate) known(waited int64) int {
 	return min(e.Granted, e.Curve.After(waited).samples)
 }
 
-// of is the estimate by the waits of one reach, begun until now. There is room for them
-// in like.
+// of estimates from the waits of one reach that started by now. It collects them in like, which
+// has room for all.
 func (s *Samples) of(r Request, reach reach, now history.Time, like []Sample) Estimate {
 	e := Estimate{Like: s.says(reach, r, now)}
 	since := now - history.Time(reach.days*day)

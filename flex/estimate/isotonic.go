@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// isotonic makes the table say of no number of nodes that a longer time limit starts
-// sooner: each cell is estimated from waits of its own, and chance alone may order them
-// so.
+// isotonic smooths the table so that a longer time limit never starts sooner. Each cell is
+// estimated from its own waits, so chance alone may put cells in the wrong order.
 func (a *Answer) isotonic() {
 	columns := map[int][]*Other{}
 	for i := range a.WhatIf {
@@ -27,10 +26,9 @@ func (a *Answer) isotonic() {
 	}
 }
 
-// rise replaces the known numbers of a column by the closest ones that never fall. It
-// pools adjacent violators, and a number weighs as many samples as it is from. Source:
-// Ayer and others, An Empirical Distribution Function for Sampling with Incomplete
-// Information, 1955.
+// rise replaces the known numbers of a column by the closest numbers that never fall. It pools
+// adjacent violators and weighs each number by its samples. Source: Ayer and others, An Empirical
+// Distribution Function for Sampling with Incomplete Information, 1955.
 func rise(column []*Other, of func(*Other) **int64) {
 	type block struct {
 		mean, weight float64

@@ -22,7 +22,7 @@ type Sample struct {
 
 	count   int
 	lease   int64
-	hours   Hours // when it was begun
+	hours   Hours // the part of the week when it started
 	sameSet bool  // it was for the request's nodeset, and not only for its machine type
 }
 
@@ -42,8 +42,8 @@ type Book struct {
 	waits map[kind][]Sample
 }
 
-// NewBook is a book of the waits that were begun in the year before now. The hours of
-// the day are those of the zone.
+// NewBook returns an empty book for waits that started in the year before now. Hours of the day
+// are in the given zone.
 func NewBook(now history.Time, zone *time.Location) *Book {
 	return &Book{now: now, zone: zone, waits: map[kind][]Sample{}}
 }
@@ -84,8 +84,8 @@ type Samples struct {
 	Machine string // empty if it is not known
 
 	all     []Sample     // in the order of a curve
-	changed history.Time // since when the nodeset's waits follow another law than before; 0: always the same
-	hourly  bool         // its waits depend on when in the week they begin
+	changed history.Time // when the law of the nodeset's waits last changed; 0: never
+	hourly  bool         // its waits differ between the parts of the week
 	hoursOf func(history.Time) Hours
 }
 

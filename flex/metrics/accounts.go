@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxAccounts  = 100    // that have counters of their own
-	maxTallied   = 10_000 // whose seconds are known
+	maxAccounts  = 100    // accounts with counters of their own
+	maxTallied   = 10_000 // accounts with known seconds
 	moreAccounts = "(other)"
 )
 
@@ -23,7 +23,7 @@ const (
 type accounts struct {
 	seconds *prometheus.CounterVec // by account and use
 	begun   map[string]bool        // the accounts that have counters
-	tally   map[string]float64     // machine seconds since the process began, by account
+	tally   map[string]float64     // machine seconds since the process started, by account
 }
 
 func newAccounts(f promauto.Factory) accounts {
@@ -62,8 +62,8 @@ func (a *accounts) begin(name string) {
 	}
 }
 
-// count adds to an account's counters. An account that has used more than the least of those
-// with counters takes that one's place, from its next lease on.
+// count adds to an account's counters. An account that has used more than the smallest account
+// with counters replaces it, from the next lease on.
 func (a *accounts) count(row cost.Row) {
 	label, name := a.label(row.Key), view.Name(row.Key)
 	for purpose, use := range uses() {
@@ -84,7 +84,7 @@ func (a *accounts) count(row cost.Row) {
 		a.seconds.DeletePartialMatch(prometheus.Labels{"account": least})
 		a.begin(name)
 	}
-	if len(a.tally) > maxTallied { // somebody makes accounts up
+	if len(a.tally) > maxTallied { // users make accounts up
 		maps.DeleteFunc(a.tally, func(name string, _ float64) bool { return !a.begun[name] })
 	}
 }

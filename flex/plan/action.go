@@ -88,10 +88,10 @@ func Needs(a, undone Action) bool {
 	return comments && !requeue.Urgent && slices.Contains(acts(a), told.Job)
 }
 
-// acts are the jobs that an action ends, signals, moves or requeues, and whose owners read
-// why in the AdminComment first: the action waits while Slurm cannot write it. A requeue
-// that would be too late does not wait. ReturnNodes, which may be about several jobs, and
-// WarnJob write the AdminComments themselves.
+// acts returns the jobs that an action ends, signals, moves or requeues. Their owners read the
+// reason in the AdminComment first: the action waits while Slurm cannot write it, except for a
+// requeue that would be too late. ReturnNodes, which may affect several jobs, and WarnJob write
+// the AdminComments themselves.
 func acts(a Action) []uint32 {
 	switch a := a.(type) {
 	case SignalJob:

@@ -16,8 +16,8 @@ type SetNodes struct {
 	State   string   // scontrol's word: power_down, power_down_force, …; empty: as it is
 	Reason  string   // written to the nodes; empty: none
 	Comment *string  // written to the nodes; nil: none
-	Extra   *string  // likewise
-	Jobs    []uint32 // that end or are requeued by it, and whose owners are notified first
+	Extra   *string  // written to the nodes; nil: none
+	Jobs    []uint32 // jobs that it ends or requeues, after their owners are notified
 	Why
 }
 

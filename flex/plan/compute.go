@@ -23,8 +23,8 @@ type Plan struct {
 	// Losses are the nodes whose machine is gone while a job has them.
 	Losses []Loss
 
-	// Asked is for how long a request of each job that waits was live or refused. The next
-	// pass is to have it in its snapshot.
+	// Asked counts how long requests for each waiting cohort were live or refused. The next pass
+	// reads it from its snapshot.
 	Asked map[string]Asked
 
 	// Unseen is how many regions could not be read.

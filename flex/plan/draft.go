@@ -19,8 +19,8 @@ type draft struct {
 	names    map[mig.GroupID][]string // the requests that are planned
 	reported map[Problem]bool         // the problems that it names
 	heard    map[uint32]bool          // the jobs whose owners hear of a return or a warning
-	yielded  []ref                    // the requests that give their places up
-	before   map[uint32]string        // by job, told first: the queue of the request that yields
+	yielded  []ref                    // requests that yield their places
+	before   map[uint32]string        // by job: the queue of its request, which yields after the AdminComment
 }
 
 // step is what one sweep wants done.

@@ -53,8 +53,8 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 	}
 }
 
-// yields has a request give its place up, once for all cohorts that it serves. notify
-// writes to their jobs first.
+// yields makes a request yield its place, once for all cohorts that it serves. notify writes to
+// their jobs first.
 func (d *draft) yields(v verdict) {
 	r := *v.yields
 	for _, j := range v.cohort.holders {

@@ -13,10 +13,10 @@ type wanted struct {
 	groupOf map[mig.GroupID]bool // the groups of the cohorts
 	settled []settled            // every live request
 
-	incomplete map[uint32]bool     // the heterogeneous jobs of which a component that is not the first waits for a machine
-	salvages   map[uint32]*salvage // jobs that have lost machines, and for which the others are held
-	short      map[uint32]bool     // jobs for which they are not, because of their time limits
-	moves      map[uint32]*move    // jobs that are to have kept machines
+	incomplete map[uint32]bool     // heterogeneous jobs with a later component that waits for a machine
+	salvages   map[uint32]*salvage // jobs that have lost machines and keep the others
+	short      map[uint32]bool     // jobs that do not keep the others, because of their time limits
+	moves      map[uint32]*move    // jobs that will get kept machines
 	torn       map[*cohort]string  // gangs that have waited too long for their other nodes, and how they stand
 }
 

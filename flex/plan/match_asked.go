@@ -7,19 +7,19 @@ import (
 	"slurmflex/flex/plan/memo"
 )
 
-// Asked counts the time in which a request for a cohort was live or refused since Slurm
-// allocated the nodes to its job. The clocks of provision_timeout and fallback_after count that
-// time only. Compute records neither the end of a request nor a refused bulk insert, so the
-// process remembers the time. After a restart the clocks start from the live request, the last
-// refusal, or the instance that has a node's name: later than before, never earlier.
+// Asked counts how long a request for a cohort was live or refused since Slurm allocated the
+// nodes to its job. The clocks of provision_timeout and fallback_after count only this time.
+// Compute records neither the end of a request nor a refused bulk insert, so the process
+// remembers the time. After a restart the clocks start from the live request, the last refusal,
+// or the instance that has a node's name: later than before, never earlier.
 type Asked struct {
 	For  time.Duration
-	At   time.Time // when the pass looked
+	At   time.Time // the time of the pass
 	Runs bool      // a request was live or refused then
 }
 
-// askedKey is the cohort's key in Snapshot.Asked. It stays when another group replaces the
-// cohort's own.
+// askedKey returns the cohort's key in Snapshot.Asked. The key does not change when another group
+// replaces the cohort's own.
 func (c *cohort) askedKey() string {
 	if c.shares() {
 		return Outcome(memo.Replaced(c.group), c.nodes[0])
@@ -38,8 +38,8 @@ func askedOf(w *wanted) map[string]Asked {
 	return all
 }
 
-// askedFor adds the time since the last pass to the cohort's count, as far as a request was
-// live or refused in it. Time before the job's allocation does not count.
+// askedFor adds the time since the last pass to the cohort's count, if a request was live or
+// refused during it. Time before the job's allocation does not count.
 func (w *wanted) askedFor(c *cohort) Asked {
 	if c.job == nil {
 		return Asked{}
@@ -63,10 +63,10 @@ func (w *wanted) askedFor(c *cohort) Asked {
 	return Asked{For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: w.snap.Now, Runs: until.Equal(w.snap.Now)}
 }
 
-// askedSince returns the latest time span in which a request for the cohort is live, is being
+// askedSince returns the latest time span during which a request for the cohort is live, is being
 // made, or is refused, as far as Compute and this process know. A refusal lasts until its
 // back-off ends. askedSince reports false if it knows no such span, or if another obstacle
-// stands before a new request.
+// prevents a new request.
 func (w *wanted) askedSince(c *cohort) (since, until time.Time, counts bool) {
 	now := w.snap.Now
 	switch {
@@ -99,8 +99,8 @@ func (w *wanted) isBeingAsked(c *cohort) bool {
 		slices.ContainsFunc(c.nodes, func(name string) bool { return w.snap.Asking[name] || w.snap.Inserted[name] }))
 }
 
-// lacksSince is the start of the cohort's wait for capacity without its pauses: now minus the
-// count of Asked. It is zero while the clocks stand still.
+// lacksSince returns the start of the cohort's wait for capacity without its pauses: now minus
+// the count of Asked. It returns zero while the clocks stand still.
 func (w *wanted) lacksSince(c *cohort) time.Time {
 	if !c.asked.Runs {
 		return time.Time{}

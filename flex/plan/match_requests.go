@@ -39,10 +39,10 @@ func (w *wanted) settleRequests() {
 	}
 }
 
-// refreshOldest has the request that has waited longest, and for longer than its
-// nodeset's refresh_after, replaced by another: one in a pass, so that a queue of them
-// does not lose all its places at Google at once. A request that creates machines stays, and
-// so does a request whose successor could not be made now.
+// refreshOldest replaces the request that has waited longest, if it has waited longer than its
+// nodeset's refresh_after. Each pass replaces one request, so that a queue of them does not lose
+// all its places at Google at once. refreshOldest keeps a request that creates machines, and a
+// request that could not be made again now.
 func (w *wanted) refreshOldest() {
 	var oldest *cohort
 	for _, c := range w.cohorts {
@@ -72,8 +72,8 @@ func (w *wanted) refreshOldest() {
 	}
 }
 
-// onlyWaits reports whether a live request waits for capacity: it creates no machine, and
-// nobody it was made for is on its way to kept machines.
+// onlyWaits reports whether a live request waits for capacity: it creates no machine, and none of
+// its jobs is moving to kept machines.
 func (s *scene) onlyWaits(r *ref) bool {
 	return r.request.State == mig.Accepted && !s.anyPresent(r.request.Instances) && !s.isMoving(r.group.Stamp.Job) &&
 		(r.group.Stamp.Array == 0 || s.movingTasks(r.group.Stamp.Array) == 0)

@@ -55,8 +55,8 @@ func (f Failing) String() string {
 	return fmt.Sprintf("%s since %s, retrying: %s", FailingText(f.Cause.String()), f.Since.UTC().Format(time.RFC3339), strings.TrimSuffix(f.Message, "."))
 }
 
-// nameFailing puts the failure of a cohort's calls into its verdict, while they are made
-// again or an attempt is in flight. Every text about the cohort begins with that failure.
+// nameFailing adds the failure of a cohort's calls to its verdict, while the calls are repeated
+// or an attempt is in flight. Every text about the cohort starts with that failure.
 func nameFailing(w *wanted, verdicts []verdict) []verdict {
 	for i := range verdicts {
 		v := &verdicts[i]

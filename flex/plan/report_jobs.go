@@ -67,9 +67,8 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	}
 }
 
-// tell plans to write these AdminComments, by job, unless they are there already.
-// Where there are too many, jobs whose request yields its place come first, then those that
-// were told nothing yet.
+// tell plans to write these AdminComments, by job, except those that are unchanged. If there are
+// too many, jobs with a yielding request come first, then jobs without an AdminComment of ours.
 func (d *draft) tell(told, texts map[uint32]string) {
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(id uint32) bool {
 		return texts[id] == "" || texts[id] == told[id] || d.heard[id]

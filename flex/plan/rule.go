@@ -15,16 +15,16 @@ type verdict struct {
 	quiet    bool         // that is under way already, so that the job's owner need not know
 	failed   int          // attempts in a row that have failed, if that is why
 	next     time.Time    // when the next one comes
-	lost     time.Time    // when the job is lost, as its owner was told; zero: it is not
+	lost     time.Time    // when the job is lost, as its owner was warned; zero: it is not
 	back     *ReturnNodes // what to return
-	warns    []uint32     // the jobs whose owners are warned instead
+	warns    []uint32     // jobs with owners to warn instead
 	pending  bool         // the request is being made
 	failing  Failing      // how the calls for it fail
 	underWay bool         // all machines are there, requested or being requested
-	gone     bool         // the job goes back to Slurm in this pass
-	with     []*cohort    // others whose nodes its request brings, too
-	joins    bool         // the request of an earlier verdict brings its nodes, too
-	yields   *ref         // its request, which gives its place up
+	gone     bool         // the job returns to Slurm in this pass
+	with     []*cohort    // other cohorts that its request serves, too
+	joins    bool         // an earlier verdict's request serves it, too
+	yields   *ref         // its request, which yields its place
 
 	expect   []string
 	problems []Problem
@@ -51,7 +51,7 @@ type rule struct {
 	bar   bar
 }
 
-// bar says what a rule's verdict means for a request; see mayAsk.
+// bar is the effect of a rule's verdict on a request; see mayAsk.
 type bar uint8
 
 const (

@@ -1,9 +1,9 @@
 package plan
 
-// mayAsk returns the obstacle to a request for the cohort now: first a rule that bars one,
-// then max_active_requests. refresh_after and renew_before ask mayAsk before they give anything
-// up, and the clocks ask the same rules. The place of the cohort's own live request counts as
-// free, unless a more important job would take it.
+// mayAsk returns the obstacle to a request for the cohort now: first a rule's bar, then
+// max_active_requests. refresh_after and renew_before ask mayAsk before they release anything,
+// and the clocks use the same rules. The place of the cohort's own live request counts as free,
+// unless a more important job would take it.
 func (w *wanted) mayAsk(c *cohort) bar {
 	if b := w.barred(c); b != barsNothing || c.set.Flex.UseBulkInsert {
 		return b

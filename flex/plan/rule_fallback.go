@@ -11,11 +11,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// fallbackAt is when a cohort's job leaves its partition for others of its own list: when
-// requests for it were live or refused for fallback_after, or when capacity that comes at once
-// was refused. It is zero if it has no such list, fallback_after is off, or nothing is
-// requested. What was before its last move is over, whatever Slurm's clock says. Its list begins
-// again no sooner than a refusal is tried again: a hook remembers no earlier one.
+// fallbackAt returns when a cohort's job leaves its partition for others of its own list: when
+// requests for it were live or refused for fallback_after, or when immediate capacity was
+// refused. It returns zero if the job lacks such a list, fallback_after is off, or nothing is
+// requested. Waits and refusals from before the last move do not count, whatever Slurm's clock
+// shows. The list restarts firstRetry after that move at the earliest, because a hook remembers
+// no earlier refusal.
 func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if !w.mayLeave(c) {
 		return time.Time{}

@@ -13,10 +13,10 @@ type places struct {
 	inRegion map[string]int
 	ofSet    map[string]int
 	ofUser   map[userIn]int          // where max_active_requests_per_user limits them
-	users    map[*mig.Request]userIn // whose jobs the requests are for
+	users    map[*mig.Request]userIn // the users who submitted the requests' jobs
 }
 
-// userIn is a user of Slurm, and a region. Without a name it stands for nobody.
+// userIn is a Slurm user in a region. An empty name means no user.
 type userIn struct{ region, name string }
 
 // placesNow counts the live requests that a pass has seen.
@@ -53,8 +53,8 @@ func (p places) clone() places {
 	return p
 }
 
-// userOf is who submitted the cohort's job. Static nodes, and nodes that an admin powered up,
-// belong to nobody.
+// userOf returns who submitted the cohort's job. Static nodes, and nodes that an admin powered
+// up, have an empty user.
 func userOf(c *cohort) userIn {
 	if c.job == nil {
 		return userIn{}
@@ -76,9 +76,9 @@ func (p places) free(r ref) {
 	p.ofUser[p.users[r.request]]--
 }
 
-// hasRoom reports whether one more request may be made, for the cohort. A nodeset takes no
-// second place that another nodeset of the region, which has none, could need: requests that
-// cannot be served would hold all places. At most a quarter of all places is kept so.
+// hasRoom reports whether the cohort may make one more request. A nodeset that has a request
+// leaves free places to the region's other nodesets without one, because requests that cannot be
+// served would fill all places. At most a quarter of all places is reserved this way.
 func (p places) hasRoom(c *cohort) bool {
 	most := p.cfg.Options.MaxActiveRequests
 	free := most - p.inRegion[c.set.Region]
@@ -91,8 +91,8 @@ func (p places) isUserFull(c *cohort) bool {
 	return most > 0 && user.name != "" && p.ofUser[user] >= most
 }
 
-// idleSets counts the other nodesets of the region that request nodes when jobs want
-// them, and have no live request.
+// idleSets counts the region's other nodesets that request nodes for jobs and lack a live
+// request.
 func (p places) idleSets(set *config.NodeSet) (n int) {
 	for _, other := range p.cfg.FlexSets() {
 		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && p.ofSet[other.Name] == 0 {

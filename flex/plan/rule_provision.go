@@ -28,11 +28,11 @@ type waitEnd struct {
 	then Then
 }
 
-// endOfWait is the earliest end of three: of provision_timeout, which counts while a request
-// is live or refused; of the wait that the job's owner asks for, which counts from when the job
-// was given its nodes, whatever is in the way; and of the last moment at which the job can
-// start and end by its --deadline. Slurm itself ends a job then that has no nodes, and none
-// that waits for them.
+// endOfWait returns the earliest of three ends: of provision_timeout, which counts while a
+// request is live or refused; of the wait limit that the job's owner sets, which counts from the
+// job's allocation, whatever delays the job; and the last moment at which the job can start and
+// still end by its --deadline. At that moment Slurm itself ends a job without nodes, but not a
+// job that waits for its nodes.
 func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 	var own JobLimits
 	if c.job != nil {
@@ -81,9 +81,9 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 	return w.giveUp(c, end.then, end.then == Cancel || end.by == ByDeadline, "provision-timeout", reason)
 }
 
-// lackedUntil says what the cohort lacked until its wait ended, and for how long: no more than
-// is known to be true. Of a wait in which slurmflex did not request machines all the time it
-// does not say that there was no capacity.
+// lackedUntil describes what the cohort lacked until its wait ended, and for how long. It states
+// only what is known to be true: if slurmflex did not request machines all the time, the text
+// does not blame capacity.
 func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
 	lacked, waited := w.lacked(c), c.asked.For
 	if since := waitsSince(c); end.by == ByComment && since.Before(w.snap.Now.Add(-waited-tellAfter)) {
@@ -96,8 +96,8 @@ func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
 	return text + fmt.Sprintf(" (%s %s)", end.by, end.what)
 }
 
-// lacked names what the cohort lacks: capacity, if a request for it is live or was refused for
-// that, or else machines.
+// lacked names what the cohort lacks: capacity while a request is live or after a refusal for
+// lack of capacity or quota, and machines otherwise.
 func (w *wanted) lacked(c *cohort) string {
 	_, cause, _, _ := w.failures(c, w.groups[c.id()])
 	if c.live != nil || cause == mig.CauseCapacity || cause == mig.CauseQuota {

@@ -18,7 +18,7 @@ type turns struct {
 	now, next places           // what is taken now, and once this plan is carried out
 	queue     map[string]int   // by region: cohorts that wait for their turn
 	leaves    map[*cohort]bool // cohorts that lose their nodes in this pass, or move
-	yields    map[string]*ref  // by region: the request that gives its place up
+	yields    map[string]*ref  // by region: the request that yields its place
 	shared    sharing
 }
 
@@ -67,8 +67,8 @@ func (t *turns) take(c *cohort) {
 	t.next.take(c)
 }
 
-// turn gives the cohort a place if there is one. Otherwise the cohort waits for its turn, and
-// if no place becomes free for it in this pass, another request yields one.
+// turn takes a free place for the cohort. Without one, the cohort waits for its turn, and if no
+// place becomes free in this pass, another request yields its place.
 func (t *turns) turn(v *verdict) {
 	c := v.cohort
 	if t.now.hasRoom(c) {
@@ -87,8 +87,8 @@ func (t *turns) turn(v *verdict) {
 	}
 }
 
-// wait has the cohort wait for its turn, as its job's owner reads. One whose request yielded
-// its place reads that too, until the next request is made.
+// wait makes the cohort wait for its turn, and writes the reason for its job's owner. If the
+// cohort's request yielded its place, the reason mentions that until the next request is made.
 func (t *turns) wait(v *verdict, p places) {
 	c, region := v.cohort, v.cohort.set.Region
 	v.do, v.quiet = waits, false
@@ -105,11 +105,11 @@ func (t *turns) wait(v *verdict, p places) {
 	}
 }
 
-// yieldsTo is the request whose place the cohort is to have: of those that have held theirs
-// for yield_after and are less important, the least important, and of equal ones the
-// youngest. A request that creates machines keeps its place, and so does one that may serve a
-// job which could not be read, or whose job is about to leave its nodes. A cohort that waits
-// because of its user's other jobs gets a place of theirs only. It is nil if there is none.
+// yieldsTo returns the request that yields its place to the cohort, or nil. Candidates are less
+// important requests that have held their places for yield_after. yieldsTo picks the least
+// important of them, and the youngest of equals. A request keeps its place if it creates
+// machines, may serve a job that could not be read, or serves a job that is about to leave its
+// nodes. If the cohort waits because of its user's other jobs, only their requests yield.
 func (t *turns) yieldsTo(c *cohort) (least *ref) {
 	after, worth := t.cfg.Options.YieldAfter, map[*ref]uint64{}
 	if after == 0 {
@@ -140,8 +140,8 @@ func (t *turns) yieldsTo(c *cohort) (least *ref) {
 	return least
 }
 
-// worth is the priority of the most important job that waits for the cohort's nodes. What
-// nobody's job waits for comes before all jobs.
+// worth returns the priority of the most important job that waits for the cohort's nodes. Nodes
+// without a job rank above all jobs.
 func (c *cohort) worth() (most uint64) {
 	if c.job == nil {
 		return math.MaxUint64

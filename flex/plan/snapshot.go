@@ -61,8 +61,8 @@ type Snapshot struct {
 	// known.
 	Limits map[uint32]JobLimits
 
-	// Reach says how running jobs can be warned besides their AdminComment. A job that can
-	// not be warned otherwise, or whose record was not read, is not in it.
+	// Reach holds how running jobs can be warned besides their AdminComment. It lacks jobs that
+	// cannot be warned otherwise, and jobs with an unread record.
 	Reach map[uint32]Reach
 
 	// Templates are the instance templates of our nodesets, by their link.
@@ -160,8 +160,8 @@ type JobLimits struct {
 // Reach is how a running job can be warned that its nodes end.
 type Reach string
 
-// The ways. A signal kills a script that does not catch it, so it is only for those whose
-// owners asked for it.
+// The ways to warn. A signal kills a script that does not catch it, so slurmflex sends it only if
+// the job's owner asked for it.
 const (
 	BySignal   Reach = "signal"   // its --comment has slurmflex:signal
 	ByTerminal Reach = "terminal" // its owner waits in salloc or srun
@@ -241,7 +241,7 @@ func (r Refusal) Fail(cause mig.Cause, message, owner string, at time.Time, befo
 	r.Failing = r.Failing.add(cause, message, at)
 	switch cause {
 	case mig.CauseConflict, mig.CauseNotFound, mig.CauseUnavailable, mig.CauseRate:
-		return r // it came at a bad moment, or somebody has deleted the group
+		return r // it came at a bad moment, or an admin has deleted the group
 	}
 	r.Cause, r.Message, r.Owner, r.At, r.Times = cause, message, owner, at, max(r.Times, before)+1
 	return r

@@ -13,13 +13,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// endInTime lets running jobs end in good order whose nodes' lease ends, or whose hosts
-// are maintained, before they do. lease_end_warning before, the script of a job that asked
-// for it is signalled once, so that it can save its work: any other script would die of the
-// signal. Then the job is requeued, early enough for slurmctld to end it before Compute
-// deletes the machines. A job that Slurm would not requeue runs on; its AdminComment has said
-// since it began when its nodes end. That the lease ends then two looks must have said:
-// Slurm has the reservation from an earlier one. The AdminComment says first what follows.
+// endInTime ends running jobs in good order before their nodes' lease ends or their hosts are
+// maintained. When lease_end_warning remains, it signals once the script of a job that asked for
+// the signal, so that the script can save its work: any other script would die of the signal.
+// Then it requeues the job, early enough for slurmctld to end it before Compute deletes the
+// machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
+// when its nodes end. Two looks must have seen that end: the reservation in Slurm is from an
+// earlier one. endInTime writes each reason to the AdminComment before it acts.
 func endInTime(w *wanted, _ []verdict) (s step) {
 	if w.snap.Skew > maxSkew {
 		return s

@@ -9,11 +9,11 @@ import (
 	"slurmflex/slurm"
 )
 
-// takeDownLost sets nodes down whose machine is lost while a job has them, so that Slurm
-// requeues the job at once: by itself it would after SlurmdTimeout. A job's go in one
-// update: once it is requeued, Slurm powers down those that are not down. A node that an
-// admin drains is left to Slurm. Its owner reads why first: Slurm gives up the node by
-// itself anyway, so nothing is lost if that cannot be written for a while.
+// takeDownLost sets a job's nodes DOWN when their machines are lost, so that Slurm requeues the
+// job at once instead of after SlurmdTimeout. One update sets all lost nodes of a job: once the
+// job is requeued, Slurm powers down those that are not down. takeDownLost leaves a node that an
+// admin drains to Slurm. The owner reads the reason first: Slurm releases the node by itself
+// anyway, so nothing is lost if the reason cannot be written for a while.
 func takeDownLost(w *wanted, _ []verdict) (s step) {
 	lost := map[string]bool{}
 	for _, m := range w.members {
@@ -49,7 +49,8 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// takenText says to a job why its nodes are set down, as notify does.
+// takenText returns what a job's owner reads when the job's nodes are set DOWN, as notify writes
+// it.
 func (w *wanted) takenText(id uint32, why string) string {
 	at := slices.IndexFunc(w.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
 	text := cmp.Or(w.lossText(&w.snap.Jobs[at], w.losses()), why)

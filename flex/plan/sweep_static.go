@@ -20,9 +20,9 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 	return step{actions: []Action{SetNodes{Nodes: names, State: "power_up", Why: "static nodes are always wanted"}}}
 }
 
-// renewStatic powers idle static nodes down shortly before their lease ends, so
-// that the new one begins at a time when no job is hurt. A node keeps its machine while no
-// other could be requested.
+// renewStatic powers idle static nodes down shortly before their lease ends, so that the new
+// lease starts when no job is hurt. A node keeps its machine while a new request could not be
+// made.
 func renewStatic(w *wanted, _ []verdict) (s step) {
 	for _, m := range w.members {
 		early := m.set.Flex.RenewBefore

@@ -12,9 +12,9 @@ import (
 // over sooner, and cost slurmctld nothing.
 const tellAfter = time.Minute
 
-// comment is what the Comment of a cohort's nodes is to say while no machine is on its
-// way: which request they wait for, or that they wait for their turn, the next attempt,
-// the end of a rate limit or an admin. It reports false if there is nothing to say.
+// comment returns the Comment that a cohort's nodes need while no machine is being created: the
+// request that they wait for, or their turn, the next attempt, the end of a rate limit, or an
+// admin. It reports false if they need none.
 func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if c.live != nil {

@@ -10,11 +10,11 @@ import (
 	"slurmflex/mig"
 )
 
-// trialAge is how long ago a trial must have made its last thing to be taken for one that was
-// killed. A trial makes something new, or ends, more often than that.
+// trialAge is the time without a new resource after which a trial counts as killed. A trial makes
+// something new, or ends, more often than that.
 const trialAge = time.Hour
 
-// WithoutTrials takes apart the groups of a cluster and those of its trials.
+// WithoutTrials separates a cluster's own groups from those of its trials.
 func WithoutTrials(cluster string, groups []mig.Group) (ours, trials []mig.Group) {
 	isTrial := func(g mig.Group) bool { return g.Stamp.IsTrialOf(cluster, g.Name) }
 	if !slices.ContainsFunc(groups, isTrial) {
@@ -40,7 +40,7 @@ type Trial struct {
 	Stays    string        // why it is left alone; empty: the trial was killed
 }
 
-// mayRun is why most are left alone.
+// mayRun is the usual reason to leave a trial alone.
 const mayRun = "its trial may still be running"
 
 // String names it.
@@ -52,7 +52,7 @@ func (t Trial) String() string {
 	return kind + " " + t.Group.Name + " in " + t.Group.Region
 }
 
-// has says what the group has that costs money, or may soon.
+// has lists the group's live requests and machines, which cost money now or soon.
 func (t Trial) has() string {
 	if len(t.Live)+t.Machines == 0 {
 		return ""
@@ -67,7 +67,7 @@ func amount(n int, thing string) string {
 	return fmt.Sprint(n, " ", thing)
 }
 
-// Told says what it is and what becomes of it.
+// Told describes the group or policy and what happens to it.
 func (t Trial) Told() string {
 	if t.Stays != "" {
 		return fmt.Sprintf("%s of a trial is left alone, because %s", t, t.Stays)
@@ -75,7 +75,7 @@ func (t Trial) Told() string {
 	return fmt.Sprintf("%s was left by a killed trial%s; slurmflex gc deletes it", t, t.has())
 }
 
-// Trials are what the cluster's trials have made and what could be read, in the order of their names.
+// Trials returns what the cluster's trials have made and what could be read, sorted by name.
 func Trials(cfg *config.Config, snap Snapshot) (trials []Trial) {
 	for _, g := range snap.Trials {
 		if snap.Unseen[g.Region] != nil || !g.Stamp.IsTrialOf(cfg.Cluster, g.Name) {
@@ -114,8 +114,8 @@ func unreadable(what string) string {
 	return "it cannot be read: " + what
 }
 
-// keepsTrial says why what a trial has made is left alone, going by its stamp and by when the
-// trial last made something.
+// keepsTrial returns why a trial's group or policy is left alone, judging by its stamp and by
+// when the trial last made something. It returns an empty text if the trial was killed.
 func (s *Snapshot) keepsTrial(stamp mig.Stamp, last time.Time) string {
 	switch {
 	case stamp.Newer():
@@ -128,7 +128,7 @@ func (s *Snapshot) keepsTrial(stamp mig.Stamp, last time.Time) string {
 	return ""
 }
 
-// Ends are the actions that delete it. A group's machines are deleted with it. A request that
+// Ends returns the actions that delete it. A group's machines are deleted with it. A request that
 // Compute is still creating cannot be cancelled: the next pass ends it.
 func (t Trial) Ends() (actions []Action) {
 	const why = "its trial was killed"

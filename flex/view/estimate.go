@@ -15,7 +15,8 @@ type Estimate struct {
 	Change   *Change `json:"change,omitempty"`                     // of the waits lately; absent if they are about as long as before
 }
 
-// Short is the estimate in a cell of a table: the median and the 90th percentile. A question mark stands for what the history does not say.
+// Short returns the estimate for a table cell: the median and the 90th percentile. A question
+// mark replaces a value that the history lacks.
 func (e Estimate) Short() string {
 	half, ninety := "?", "?"
 	if e.Half != 0 {
@@ -43,7 +44,7 @@ func (e Estimate) String() string {
 	return says
 }
 
-// Change says that the waits of the last days are longer or shorter than those before.
+// Change compares the waits of the last days with the waits before.
 type Change struct {
 	Days   int     `json:"days"`
 	Slower float64 `json:"times_slower"` // the median now in relation to before; below 1: faster

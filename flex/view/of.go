@@ -284,8 +284,9 @@ func (b *builder) jobs() []Job {
 // without a time limit end in a year.
 const farthestStart = 30 * 24 * time.Hour
 
-// start is when a job started, or when Slurm expects it to. It is zero if that is after a
-// reservation of ours starts: the nodes are powered down then, and have no end of their own.
+// start returns when a job started, or when Slurm expects it to start. It returns zero if a
+// reservation of ours starts before that: the nodes are powered down then, so the expected start
+// is wrong.
 func (b *builder) start(j *slurm.Job) time.Time {
 	if !j.State.Waits() || j.Reason == slurm.BeginTime {
 		return j.Start

@@ -59,7 +59,7 @@ func (r Row) remark(now time.Time) remark {
 // repeated in every pass.
 func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZero() }
 
-// failure counts the calls that failed since a time, and says when the next one is made.
+// failure describes the calls that have failed since a time, and when the next call is made.
 func (r Row) failure(since string) string {
 	if r.RetryEvery == 0 {
 		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", plan.FailingText(r.Cause), since)

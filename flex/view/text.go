@@ -44,11 +44,11 @@ func clipStart(text string, width int) string {
 	return "…" + rest
 }
 
-// nameWidth is the most characters of a name that somebody else has chosen.
+// nameWidth is the most characters shown of a name that a user chose.
 const nameWidth = 64
 
-// Name shows a name that somebody else has chosen, such as an account's: printable, clipped,
-// and (none) where there is none.
+// Name returns a name that a user chose, such as an account's, for printing: printable, clipped,
+// and (none) if it is empty.
 func Name(name string) string {
 	if name == "" {
 		return "(none)"

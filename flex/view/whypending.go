@@ -50,8 +50,8 @@ func (t *teller) pending(j Job) {
 	}
 }
 
-// full says that jobs hold the nodes that the job needs, and until when. It is empty if
-// nodes are out of service for another reason, or if enough of them are free.
+// full explains that jobs hold the nodes that the job needs, and until when. It returns an empty
+// text if nodes are out of service for another reason, or if enough of them are free.
 func (t *teller) full(j Job, sets []NodeSet) string {
 	if !slurm.LacksNodes(j.Reason) || len(sets) == 0 {
 		return ""

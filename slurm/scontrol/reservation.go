@@ -20,10 +20,10 @@ var reservationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // ErrReservationExists when the name is taken, and ErrUnknownNode when Slurm does not know
 // one of the nodes; then nothing is made. A start more than 600 s ago is refused by Slurm.
 //
-// Reservations with Maint may overlap others of their kind, also on the same nodes. Their
-// start cannot be moved: Slurm refuses that once the reservation has begun. Make another
-// one under another name first, then delete this one, and the nodes are covered all the
-// time.
+// Reservations with Maint may overlap others of their kind, even on the same nodes. Their start
+// cannot be moved: Slurm refuses that once the reservation has started. Instead, make another
+// reservation under another name first, then delete the old one, so that the nodes are always
+// covered.
 //
 // Without Maint the nodes are not shown out of service, and overlap lets the reservation
 // be made over nodes of others (tried on 22.05, 24.11 and 26.05).
@@ -88,11 +88,10 @@ func (c *Client) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpe
 // uts is a time as scontrol reads it in every time zone.
 func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }
 
-// SetReservation sets the nodes of a reservation, and its end unless that is zero, also
-// once the reservation has begun. No nodes is an error: Slurm would take it for any
-// nodes. A node that Slurm does not know makes 22.05 refuse, with
-// ErrUnknownNode; 24.11 leaves it out, and refuses with ErrUnknownReservation
-// when none is left.
+// SetReservation sets a reservation's nodes, and its end unless that is zero, even after the
+// reservation has started. Empty nodes are an error: Slurm would take them for any nodes. For an
+// unknown node, 22.05 refuses with ErrUnknownNode; 24.11 leaves the node out, and refuses with
+// ErrUnknownReservation when none is left.
 func (c *Client) SetReservation(ctx context.Context, name string, nodes []string, end time.Time) error {
 	hostlist, err := reserved(name, nodes)
 	if err != nil {

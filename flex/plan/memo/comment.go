@@ -57,10 +57,10 @@ const (
 	Back    = "its nodes went back to Slurm; slurmflex requests machines again once Slurm allocates nodes to the job"
 )
 
-// Yielded ends what a job reads whose request gave its place to another.
+// Yielded ends the AdminComment of a job that lost its place in the queue to another request.
 const Yielded = "; it lost its place in Google's queue to a request of higher priority"
 
-// HasYielded reports whether an AdminComment of ours says that.
+// HasYielded reports whether an AdminComment of ours contains Yielded.
 func HasYielded(comment string) bool {
 	return strings.HasPrefix(comment, OwnComment) && strings.Contains(comment, Yielded)
 }
@@ -75,8 +75,8 @@ func Sent(text string, at time.Time, signal string) string {
 	return text
 }
 
-// WasSent says when a running job with that AdminComment was signalled, and with what. It
-// reports false if it was not.
+// WasSent returns when a running job with that AdminComment was signalled, and the signal. It
+// reports false if the job was not signalled.
 func WasSent(comment string) (at time.Time, signal string, sent bool) {
 	_, text, warned := strings.Cut(comment, Warned)
 	word, signal, sent := strings.Cut(text, " with ")

@@ -13,9 +13,9 @@ var waitForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:wait=([1-9]\d{0,4})([sm
 // signalForm is how a job's owner asks in its --comment for a signal before its nodes end.
 var signalForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:signal(?:$|[\s,;])`)
 
-// AsksSignal reports whether a job's --comment has slurmflex:signal among other words: its
-// script catches the signal. Slurm shows nobody what --signal asked for (seen on 22.05.8 and
-// 24.11.5; 26.05.5 shows the submit line, without what #SBATCH lines say).
+// AsksSignal reports whether a job's --comment has the word slurmflex:signal: its script catches
+// the signal. Slurm does not show what --signal asked for (22.05.8 and 24.11.5; 26.05.5 shows the
+// submit line, without #SBATCH lines).
 func AsksSignal(comment string) bool { return signalForm.MatchString(comment) }
 
 // OwnersWait is the longest wait for machines that a job's --comment allows, such as

@@ -35,10 +35,10 @@ type controller struct {
 	reads      []time.Time // when the nodes were read
 	maxTime    slurm.Limit // of each partition
 	down       error       // why it cannot be asked
-	asked      [][]uint32  // the jobs whose records were read in one go
+	asked      [][]uint32  // the jobs of each read of records
 	illegible  error       // why no record can be read
 	deaf       bool        // no slurmd's registration is heard
-	frozen     string      // a node of which every update is refused
+	frozen     string      // a node that refuses every update
 	closed     []string    // partitions
 }
 

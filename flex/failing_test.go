@@ -20,10 +20,11 @@ import (
 type failingCall struct {
 	fault   fakegce.Fault
 	prepare func(*testing.T, *world)
-	words   string // what every face says
+	words   string // the text that every face shows
 }
 
-// faces watches what every pass shows of job 1, once a pass began after the first failed call.
+// faces records what every pass shows of job 1, from the first pass that starts after the first
+// failed call.
 type faces struct {
 	w       *world
 	t       *testing.T

@@ -232,7 +232,7 @@ func TestADeadZoneStopsNoOtherRegion(t *testing.T) {
 	}
 }
 
-// A zone that no nodeset and no group names may have no machines of ours.
+// A zone without nodesets and groups cannot have machines of ours.
 func TestADeadZoneWithoutNodesetsStopsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetZoneDead("us-central1-f", true)

@@ -18,8 +18,8 @@ import (
 	"slurmflex/test/fakegce"
 )
 
-// past writes a history of that many waits of two nodes, of a minute, two minutes and so
-// on in a mixed order, so that they have no trend. 17 must not divide their number.
+// past writes a history of that many waits of two nodes, of a minute, two minutes and so on in a
+// mixed order, so that they show no trend. 17 must not divide their number.
 func (w *world) past(t *testing.T, waits int) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(w.path("history"), 0o755))

@@ -23,12 +23,12 @@ type lateClock struct {
 
 func (c lateClock) Now() time.Time { return c.WallClock.Now().Add(-time.Duration(c.behind.Load())) }
 
-// killedTrial is a trial that was killed so long ago, at the first call for which that is so.
-// It made what there is by a clock that shows the host's time from now on.
+// killedTrial runs a trial and kills it at the first call that matches. Until then the fake's
+// clock is behind by ago, so that the trial's resources look that old afterwards.
 func (w *world) killedTrial(t *testing.T, ago time.Duration, at func(*http.Request) bool) {
 	t.Helper()
 	var behind atomic.Int64
-	behind.Store(int64(ago)) // the fake's clock never goes back
+	behind.Store(int64(ago)) // the fake's clock is monotonic
 	w.cloud = fakegce.New(fakegce.Options{Clock: lateClock{fakegce.NewWallClock(), &behind}})
 	_, err := w.cloud.AddTemplate("us-central1", fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
 	require.NoError(t, err)

@@ -21,8 +21,7 @@ const (
 	firstDay  = 400 * day
 )
 
-// askedDays are the days of the change on which the estimates are examined: the first
-// is 1.
+// askedDays are the days on which the test examines estimates; day 1 is the day of the change.
 var askedDays = []int{4, 5, 6, 7, 8, 11, 15, 20}
 
 func stable(history.Time) float64 { return 1 }
@@ -35,7 +34,7 @@ func slower(t history.Time) float64 {
 	return 1
 }
 
-// dayAndNight is a law by which machines come sooner when few people work.
+// dayAndNight makes machines available sooner when few people work.
 func dayAndNight(t history.Time) float64 {
 	return map[Hours]float64{Working: 4, Night: 1, Weekend: .5}[hoursOf(t.Time())]
 }
@@ -87,7 +86,7 @@ func known(entries []history.Entry, now history.Time) *Samples {
 	return b.Of("a3", "")
 }
 
-// coverage is the part of requests whose waits end within their estimates.
+// coverage measures how often waits end within their estimates.
 type coverage struct {
 	asked, median, ninety    int
 	underMedian, underNinety float64
@@ -127,8 +126,8 @@ func (c *coverage) calibrated(t *testing.T, of string) {
 	assert.Greater(t, c.ninety*20, c.asked*17, says)
 }
 
-// An estimate is calibrated if as many of the next waits end within it as it says. That
-// holds overall, at each time of the week, and from the fourth day after a change.
+// An estimate is calibrated if it covers the stated part of the next waits. That holds overall,
+// at each time of the week, and from the fourth day after a change.
 func TestEstimatesAreCalibrated(t *testing.T) {
 	for name, law := range map[string]law{"stable": stable, "four times slower": slower, "day and night": dayAndNight} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // The example is Freireich's of 1963, as textbooks have it: remissions of leukaemia in
 // weeks, with a drug and without. Its log-rank statistic is the root of 16.79.
 func TestLogRankIsThatOfTheTextbook(t *testing.T) {
-	const drug, placebo = 1, 2 // told apart by count
+	const drug, placebo = 1, 2 // the count of a sample
 	var waits []Sample
 	for _, weeks := range []int64{6, 6, 6, -6, 7, -9, 10, -10, -11, 13, 16, -17, -19, -20, 22, 23, -25, -32, -32, -34, -35} {
 		waits = append(waits, Sample{Took: max(weeks, -weeks), Granted: weeks > 0, count: drug})
@@ -46,7 +46,7 @@ func TestChangeIsReportedForFourWeeks(t *testing.T) {
 	assert.Nil(t, after(39))
 }
 
-// A job that has waited longer than the change is old has no peers since then.
+// A job that has waited since before the change lacks peers since the change.
 func TestLongWaitIsEstimatedFromBeforeTheChange(t *testing.T) {
 	var entries []*history.Entry
 	for i := range 40 {

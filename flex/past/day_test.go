@@ -83,7 +83,7 @@ func TestAJobsStoryIsToldFromTheQueueToItsEnd(t *testing.T) {
 	assert.Empty(t, d.Ended(), "a day later")
 }
 
-// U3: the story says what was sent.
+// U3: the story shows the signal that was sent.
 func TestAJobsStoryHasItsSignal(t *testing.T) {
 	var d Day
 	running := job(slurm.JobRunning, "n[0-1]", at(5))

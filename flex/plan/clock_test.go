@@ -172,8 +172,8 @@ func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
 	assert.Zero(t, pass(110*time.Minute, started(7, -105*time.Minute)), "the job got its nodes again")
 }
 
-// One job lives through drawn steps. The test counts the time in which a request is live or
-// refused, and the plan must count no more.
+// One job lives through drawn steps. The test counts how long a request is live or refused, and
+// the plan must not count more.
 func TestPropertyClocksCountNothingElse(t *testing.T) {
 	cfg := with(t, "provision_timeout: 600, on_provision_timeout: cancel, boot_failures: 1, max_attempts: 1000")
 	cfg.Options.MaxActiveRequests = 1

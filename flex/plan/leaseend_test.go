@@ -29,7 +29,7 @@ const warnedThen = "; warned at 2026-11-21T11:55:00Z with USR1"
 // reached is job 7 if it can be warned that way.
 func reached(how Reach) part { return func(s *setting) { s.Reach = map[uint32]Reach{7: how} } }
 
-// says is the action that sets job 7's AdminComment.
+// says returns the action that sets job 7's AdminComment.
 func says(text string) string { return fmt.Sprintf("set AdminComment of job 7: %q", text) }
 
 // requeuesAt is the AdminComment of a job that is requeued so long before its lease ends.

@@ -98,7 +98,7 @@ func TestKilledTrialIsNamedAndItsRemnantsGo(t *testing.T) {
 	}
 }
 
-// endsOf are the actions by which gc deletes what killed trials have left.
+// endsOf lists the actions that gc takes to delete a killed trial's remnants.
 func endsOf(t *testing.T, snap Snapshot) (said []string) {
 	t.Helper()
 	for _, trial := range Trials(alphaConfig(t), snap) {

@@ -57,7 +57,7 @@ func yields(p Plan) (done []string) {
 	return done
 }
 
-// D3: who has held a place for an hour gives it to a more important job that waits.
+// D3: a request that has held a place for an hour yields it to a more important job that waits.
 func TestAPlaceHeldForLongIsFreedForAMoreImportantJob(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 4
@@ -154,8 +154,8 @@ func TestASharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
 	assert.Empty(t, cancelled(Compute(cfg, given(100))))
 }
 
-// D3: one user's jobs have at most so many requests in a region, and static nodes count for
-// nobody.
+// D3: max_active_requests_per_user limits one user's requests in a region. Static nodes do not
+// count.
 func TestAUserHasALimitOfActiveRequests(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActivePerUser = 2

@@ -146,7 +146,7 @@ func (s *scene) waiting(id uint32, list string) {
 	s.nodes(list, rising)
 }
 
-// refusing has Compute refuse the request of job 812, of which the ninth attempt is in flight.
+// refusing makes Compute refuse the request of job 812. Its ninth attempt is in flight.
 func (s *scene) refusing() {
 	s.t.Helper()
 	s.waiting(812, "alpha-a3-[0-1]")

@@ -199,7 +199,7 @@ func (c *Config) FlexRegions() []string {
 	return slices.Compact(regions)
 }
 
-// FlexZones are the zones of our nodesets, sorted.
+// FlexZones returns the zones of slurmflex's nodesets, sorted.
 func (c *Config) FlexZones() []string {
 	var zones []string
 	for _, ns := range c.FlexSets() {

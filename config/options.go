@@ -18,8 +18,8 @@ const (
 type Options struct {
 	Interval          time.Duration // of reconcile passes; 1 s to 1 h, default 30 s
 	MaxActiveRequests int           // live resize requests per region; 1 to 100,000, default 100
-	MaxActivePerUser  int           // of these for jobs of one user; 0 to 100,000, default 0: as many as there are
-	YieldAfter        time.Duration // that a request keeps its place while a more important one waits for its turn; 0 to 365 days, default 1 h, 0: for ever
+	MaxActivePerUser  int           // of these for one user's jobs; 0 to 100,000, default 0: no limit
+	YieldAfter        time.Duration // least time a request keeps its place; 0 to 365 days, default 1 h, 0: for ever
 	MaxDeletions      int           // instances a pass that Slurm did not ask to delete; 0 to 100,000, default 10
 	MaxGates          int           // PrologSlurmctld that wait for their jobs' nodes at once; 0 to 40, default 10, the most on Slurm before 24.11
 	APICalls          int           // calls to Compute a second, after a burst of ten seconds' worth; 1 to 1000, default 20

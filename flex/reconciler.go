@@ -102,8 +102,8 @@ type Reconciler struct {
 
 	Adopt bool // passes also remove what slurm-gcp's scripts have left
 
-	// Remnants has passes also remove what killed trials have left. AllPolicies has them read
-	// workload policies also if no nodeset has placement.
+	// Remnants makes passes also delete what killed trials have left. AllPolicies makes them read
+	// workload policies even if no nodeset has placement.
 	Remnants, AllPolicies bool
 
 	started   time.Time // when the first pass began to look

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// RegionOf is the region of a zone: us-central1 of us-central1-a.
+// RegionOf returns the region of a zone: us-central1 of us-central1-a.
 func RegionOf(zone string) string { return zone[:max(0, strings.LastIndex(zone, "-"))] }
 
 // GroupQuotas are the metrics that each regional group counts to.

@@ -124,8 +124,8 @@ func (j Job) IsTasks() bool { return strings.ContainsAny(j.ArrayTask, "-,%.[") }
 
 var squeueColumns = strings.Split("%A|%i|%K|%l|%T|%N|%S|%Q|%P|%u|%D|%n|%x|%v|%b|%r", "|")
 
-// freeColumns hold text that the job's owner writes, or may: the nodes that it asks for and
-// excludes, its GPUs, and the reason, where a burst buffer's script can repeat the owner's words.
+// freeColumns hold text that the job's owner may write: requested and excluded nodes, GPUs, and
+// the reason, because a burst buffer's script can repeat the owner's text there.
 var freeColumns = []string{"%n", "%x", "%b", "%r"}
 
 // SqueueFormat returns the -o argument of squeue for ParseSqueue. It encloses the freeColumns in

@@ -2,11 +2,11 @@ package slurm
 
 import "strings"
 
-// maxAccount is the longest name of an account in bytes. Source: slurmdbd's tables, where it
-// is a tinytext.
+// maxAccount is the longest account name in bytes. Source: slurmdbd's tables, which store it as a
+// tinytext.
 const maxAccount = 255
 
-// AccountFormat is the -o argument of squeue for ParseAccounts. Where Slurm does not check
+// AccountFormat returns the -o argument of squeue for ParseAccounts. Where Slurm does not check
 // accounts, an account is any text.
 func AccountFormat(mark string) string { return "%A|" + marked(mark, "%a") }
 

@@ -143,8 +143,8 @@ func parseNode(line string) (node Node, known UnreadRow, err error) {
 	return node, known, nil
 }
 
-// isTail reports whether the partitions and times of a node are Slurm's, and none of them is
-// part of the MCS label before them: SlurmdStartTime follows BootTime, and is there once.
+// isTail reports whether a node's partitions and times come from Slurm and not from the MCS label
+// before them: SlurmdStartTime follows BootTime, and occurs once.
 func isTail(beforeTimes, times string) bool {
 	_, behind, _ := cutKey(times, "BootTime")
 	_, behind, _ = strings.Cut(behind, " ")

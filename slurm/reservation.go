@@ -15,8 +15,8 @@ type Reservation struct {
 	Users      []string
 }
 
-// ReservationSpec is a reservation that keeps jobs off nodes for a while. Slurm starts no
-// job on a node that could still run when the reservation of the node starts.
+// ReservationSpec describes a reservation that keeps jobs off nodes for a while. Slurm starts no
+// job on a node that could still run when the node's reservation starts.
 type ReservationSpec struct {
 	Name  string
 	Nodes []string

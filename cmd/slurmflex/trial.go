@@ -141,7 +141,8 @@ func (a *app) trialSpec(ctx context.Context, cfg *config.Config, o trialOptions)
 	}, nil
 }
 
-// longestTrialWait is shorter than the hour after which a trial counts as killed.
+// longestTrialWait is the longest --wait. It is shorter than the hour after which a trial counts
+// as killed.
 const longestTrialWait = 45 * time.Minute
 
 // nameTrials lists on stderr what other trials have made.

@@ -11,7 +11,7 @@ import (
 // Change compares the waits of the last days with the waits before.
 type Change struct {
 	Days   int     `json:"days"`
-	Slower float64 `json:"times_slower"` // the median now in relation to before; below 1: faster
+	Slower float64 `json:"times_slower"` // the median since the change, divided by the median before; below 1: faster
 }
 
 // notable is the smallest factor that a text mentions. Texts stop mentioning a change after
@@ -133,8 +133,8 @@ func (s *Samples) findHours(since history.Time) bool {
 	return false
 }
 
-// logRank is the stratified log-rank test of whether two groups of waits follow one
-// law. Source: Mantel, Evaluation of Survival Data, 1966.
+// logRank tests, stratum by stratum, whether two groups of waits follow one law. Source: Mantel,
+// Evaluation of Survival Data, 1966.
 type logRank struct {
 	surplus  float64 // waits of the first group that were granted beyond the expected number
 	variance float64

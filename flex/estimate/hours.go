@@ -13,7 +13,7 @@ const (
 	Weekend        // Saturday and Sunday
 )
 
-// hoursOf is the part of the week that a local time belongs to.
+// hoursOf returns the part of the week that contains a local time.
 func hoursOf(local time.Time) Hours {
 	switch day := local.Weekday(); {
 	case day == time.Saturday || day == time.Sunday:

@@ -29,7 +29,7 @@ type Answer struct {
 	Newest  history.Time `json:"newest,omitzero"`
 	Half    *int64       `json:"half_within_seconds,omitempty"`        // from the request on, or for a job that waits from now on
 	Ninety  *int64       `json:"nine_of_ten_within_seconds,omitempty"` // likewise; absent if the history does not say
-	Change  *Change      `json:"change,omitempty"`                     // of the waits lately; absent if they are about as long as before
+	Change  *Change      `json:"change,omitempty"`                     // of recent waits; absent if they are about as long as before
 	Chances []Chance     `json:"chances,omitempty"`                    // of a job that waits
 
 	Advice *Advice `json:"compute_advice,omitempty"` // absent if it was not asked for

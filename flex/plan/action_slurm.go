@@ -127,8 +127,8 @@ func (a WarnJob) String() string {
 	return fmt.Sprintf("warn job %d, which Slurm would not requeue", a.Job)
 }
 
-// SignalJob sends the script of a running job a signal, or notifies the terminal of an
-// interactive job, and then writes so to its AdminComment.
+// SignalJob signals the script of a running job, or notifies the terminal of an interactive job,
+// and then writes that to its AdminComment.
 type SignalJob struct {
 	OfJob
 	Signal string // its name without SIG; empty: the terminal is notified
@@ -218,7 +218,7 @@ func (a CreateReservation) String() string {
 	return fmt.Sprintf("reserve %s from %s for %d min", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339), a.Lasts/time.Minute)
 }
 
-// SetReservation changes the nodes or the end of a reservation of ours.
+// SetReservation changes the nodes or the end of one of slurmflex's reservations.
 type SetReservation struct {
 	OfReservation
 	Nodes []string

@@ -48,9 +48,8 @@ func (d *draft) report(problems []Problem) {
 	}
 }
 
-// take adds a sweep's actions, without the nodes that are claimed already. A job that an
-// earlier step of the plan has acted on waits for the next pass: its owner reads one reason
-// at a time.
+// take adds a sweep's actions, without nodes that are claimed already. A job that an earlier step
+// of the plan has acted on waits for the next pass, so that its owner reads one reason at a time.
 func (d *draft) take(s *scene, sweep string, wants step) {
 	earlier := maps.Clone(d.heard)
 	for _, a := range wants.actions {
@@ -83,8 +82,8 @@ func (d *draft) take(s *scene, sweep string, wants step) {
 	d.report(wants.problems)
 }
 
-// before is the AdminComment that a job's owner reads before an action on the job; none if
-// it is there already.
+// before returns the action that writes the AdminComment before an action on the job; none if the
+// AdminComment is there already.
 func (s *scene) before(job uint32, text, queue string) []Action {
 	text = memo.OwnComment + text
 	if s.snap.Told[job] == text {

@@ -9,8 +9,8 @@ import (
 	"slurmflex/mig"
 )
 
-// Failing counts the calls to create machines that failed in a row, for whatever cause.
-// It is zero once a call has succeeded.
+// Failing counts consecutive failed calls to create machines, whatever the cause. It is zero
+// after a successful call.
 type Failing struct {
 	Cause   mig.Cause // of the last call
 	Message string    // of the last call
@@ -19,7 +19,7 @@ type Failing struct {
 	Last    time.Time
 }
 
-// add counts another call that failed.
+// add counts another failed call.
 func (f Failing) add(cause mig.Cause, message string, at time.Time) Failing {
 	if f.Times == 0 {
 		f.Since = at
@@ -27,7 +27,7 @@ func (f Failing) add(cause mig.Cause, message string, at time.Time) Failing {
 	return Failing{Cause: cause, Message: message, Times: f.Times + 1, Since: f.Since, Last: at}
 }
 
-// Every is how much time passes between two attempts on average; 0 before the second.
+// Every returns the average time between two attempts; 0 before the second.
 func (f Failing) Every() time.Duration {
 	if f.Times < 2 {
 		return 0
@@ -35,8 +35,7 @@ func (f Failing) Every() time.Duration {
 	return (f.Last.Sub(f.Since) / time.Duration(f.Times-1)).Round(time.Second)
 }
 
-// FailingText names what happens to a request that fails, and the cause, as mig.Cause
-// spells it.
+// FailingText describes the state of a failing request and the cause, as mig.Cause spells it.
 func FailingText(cause string) string {
 	switch cause {
 	case mig.CauseRate.String():

@@ -11,10 +11,10 @@ type verdict struct {
 	do     deed
 	rule   int // the place in the rules of the one that decided
 
-	why      string       // what is in the way of a request, or ends the wait
+	why      string       // the obstacle to a request, or what ends the wait
 	quiet    bool         // that is under way already, so that the job's owner need not know
-	failed   int          // attempts in a row that have failed, if that is why
-	next     time.Time    // when the next one comes
+	failed   int          // failed attempts in a row, if they are the reason
+	next     time.Time    // when the next attempt is made
 	lost     time.Time    // when the job is lost, as its owner was warned; zero: it is not
 	back     *ReturnNodes // what to return
 	warns    []uint32     // jobs with owners to warn instead

@@ -33,7 +33,7 @@ func (s *scene) stranger(c *cohort) string {
 	return fmt.Sprintf("instance %s in %s has the name of a node that waits, and %s; unless it joins Slurm by itself, delete it", in.Name, in.Zone, what)
 }
 
-// firstStranger is the first of these instances; see stranger.
+// firstStranger returns the first of these instances; see stranger.
 func (s *scene) firstStranger(c *cohort) (in machine, found bool) {
 	for _, name := range c.nodes {
 		for _, in := range s.instances[name] {

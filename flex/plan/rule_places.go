@@ -19,7 +19,7 @@ type places struct {
 // userIn is a Slurm user in a region. An empty name means no user.
 type userIn struct{ region, name string }
 
-// placesNow counts the live requests that a pass has seen.
+// placesNow counts the live requests that this pass has seen.
 func (w *wanted) placesNow() places {
 	p := places{w, maps.Clone(w.active), maps.Clone(w.activeOf), map[userIn]int{}, map[*mig.Request]userIn{}}
 	if w.cfg.Options.MaxActivePerUser == 0 {
@@ -69,7 +69,7 @@ func (p places) take(c *cohort) {
 	p.ofUser[userOf(c)]++
 }
 
-// free counts a live request no longer.
+// free stops counting a live request.
 func (p places) free(r ref) {
 	p.inRegion[r.group.Region]--
 	p.ofSet[r.group.Stamp.NodeSet]--
@@ -85,7 +85,8 @@ func (p places) hasRoom(c *cohort) bool {
 	return free > 0 && (p.ofSet[c.set.Name] == 0 || free > min(p.idleSets(c.set), most/4)) && !p.isUserFull(c)
 }
 
-// isUserFull reports whether jobs of the user have as many requests as they may.
+// isUserFull reports whether the user's jobs have as many requests as
+// max_active_requests_per_user allows.
 func (p places) isUserFull(c *cohort) bool {
 	user, most := userOf(c), p.cfg.Options.MaxActivePerUser
 	return most > 0 && user.name != "" && p.ofUser[user] >= most

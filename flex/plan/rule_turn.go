@@ -12,18 +12,18 @@ import (
 	"slurmflex/slurm"
 )
 
-// turns hands out the places under max_active_requests and max_active_requests_per_user.
+// turns assigns the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
 	*wanted
-	now, next places           // what is taken now, and once this plan is carried out
+	now, next places           // places taken now, and after this plan's actions
 	queue     map[string]int   // by region: cohorts that wait for their turn
 	leaves    map[*cohort]bool // cohorts that lose their nodes in this pass, or move
 	yields    map[string]*ref  // by region: the request that yields its place
 	shared    sharing
 }
 
-// inTurn lets as many requests be made as there are places. Cohorts come in the order of
-// their jobs' importance. Nothing is requested for nodes that this plan takes from a job.
+// inTurn allows as many requests as places are free, in the order of their jobs' importance. It
+// requests nothing for nodes that this plan takes from a job.
 func inTurn(w *wanted, verdicts []verdict) []verdict {
 	now := w.placesNow()
 	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*ref{}, newSharing()}

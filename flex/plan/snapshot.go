@@ -106,8 +106,8 @@ type Snapshot struct {
 	// remembers it.
 	Refused map[string]Refusal
 
-	// Asked holds how long the requests of jobs were live or refused, as the last pass of
-	// this process saw it; see Plan.Asked.
+	// Asked holds how long each cohort's requests were live or refused, up to this process's last
+	// pass; see Plan.Asked.
 	Asked map[string]Asked
 
 	// Stockouts holds how often in a row nodesets were refused for lack of capacity, as far
@@ -157,7 +157,7 @@ type JobLimits struct {
 	MinTime  time.Duration // the least time limit that it takes (--time-min); 0: its own
 }
 
-// Reach is how a running job can be warned that its nodes end.
+// Reach is a way to warn a running job that its nodes end.
 type Reach string
 
 // The ways to warn. A signal kills a script that does not catch it, so slurmflex sends it only if
@@ -167,7 +167,7 @@ const (
 	ByTerminal Reach = "terminal" // its owner waits in salloc or srun
 )
 
-// ReachOf is how the job of a record can be warned; empty: only by its AdminComment.
+// ReachOf returns how the job of a record can be warned; empty: only by its AdminComment.
 func ReachOf(rec slurm.JobRecord) Reach {
 	switch {
 	case !rec.Batch:
@@ -223,7 +223,7 @@ func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 	}
 }
 
-// Refusal is what became of the calls to create something. All but Failing is of the
+// Refusal is the outcome of calls to create something. All fields except Failing describe only
 // failures that count as attempts: rate limits, for example, do not.
 type Refusal struct {
 	Cause   mig.Cause
@@ -235,8 +235,8 @@ type Refusal struct {
 	Failing Failing // every failure in a row
 }
 
-// Fail adds a call that failed. Failures count on from those before, which another
-// process has seen.
+// Fail adds a failed call. The count continues from the failures before, which another process
+// has seen.
 func (r Refusal) Fail(cause mig.Cause, message, owner string, at time.Time, before int) Refusal {
 	r.Failing = r.Failing.add(cause, message, at)
 	switch cause {

@@ -14,12 +14,12 @@ import (
 )
 
 // endInTime ends running jobs in good order before their nodes' lease ends or their hosts are
-// maintained. When lease_end_warning remains, it signals once the script of a job that asked for
-// the signal, so that the script can save its work: any other script would die of the signal.
-// Then it requeues the job, early enough for slurmctld to end it before Compute deletes the
-// machines. A job that Slurm would not requeue runs on; since its start, its AdminComment shows
-// when its nodes end. Two looks must have seen that end: the reservation in Slurm is from an
-// earlier one. endInTime writes each reason to the AdminComment before it acts.
+// maintained. First, lease_end_warning before the end, it signals the script of a job that asked
+// for the signal, once, so that the script can save its work: any other script would die of the
+// signal. Then it requeues the job, early enough for slurmctld to end it before Compute deletes
+// the machines. A job that Slurm would not requeue runs on; since its start, its AdminComment
+// shows when its nodes end. Two passes must have seen that end: the reservation in Slurm is from
+// an earlier pass. endInTime writes each reason to the AdminComment before it acts.
 func endInTime(w *wanted, _ []verdict) (s step) {
 	if w.snap.Skew > maxSkew {
 		return s
@@ -53,8 +53,8 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// lastTry is how long before the end of its nodes a job is requeued even if its AdminComment
-// cannot be written: later, Compute deletes the machines under it.
+// lastTry is how long before its nodes end a job is requeued even if its AdminComment cannot be
+// written: after that, Compute would delete the machines under the job.
 const lastTry = time.Minute
 
 // leaseEnd is a running job whose first lease ends before it does.

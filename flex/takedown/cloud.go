@@ -41,7 +41,7 @@ func (d *draft) clear() {
 	d.deletePolicies(there)
 }
 
-// clearTrials takes down what killed trials have left.
+// clearTrials deletes what killed trials have left.
 func (d *draft) clearTrials() {
 	for _, t := range plan.Trials(d.cfg, d.snap) {
 		if !d.isOurs(t.NodeSet) {

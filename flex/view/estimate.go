@@ -9,10 +9,10 @@ import (
 // Estimate is how much longer nodes may wait, by how long requests like theirs have
 // waited on this cluster.
 type Estimate struct {
-	Half     Seconds `json:"half_within_seconds,omitempty"`        // the median; absent if the history does not say
-	Ninety   Seconds `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; likewise
+	Half     Seconds `json:"half_within_seconds,omitempty"`        // the median; absent if the history lacks it
+	Ninety   Seconds `json:"nine_of_ten_within_seconds,omitempty"` // the 90th percentile; absent if the history lacks it
 	Requests int     `json:"requests"`                             // that it is from
-	Change   *Change `json:"change,omitempty"`                     // of the waits lately; absent if they are about as long as before
+	Change   *Change `json:"change,omitempty"`                     // of recent waits; absent if they are about as long as before
 }
 
 // Short returns the estimate for a table cell: the median and the 90th percentile. A question
@@ -47,10 +47,10 @@ func (e Estimate) String() string {
 // Change compares the waits of the last days with the waits before.
 type Change struct {
 	Days   int     `json:"days"`
-	Slower float64 `json:"times_slower"` // the median now in relation to before; below 1: faster
+	Slower float64 `json:"times_slower"` // the median since the change, divided by the median before; below 1: faster
 }
 
-// String is the change in words.
+// String describes the change.
 func (c Change) String() string {
 	factor, how := c.Slower, "slower"
 	if factor < 1 {

@@ -280,13 +280,13 @@ func (b *builder) jobs() []Job {
 	return all
 }
 
-// farthestStart is how far ahead a start that Slurm expects is believed. Slurm lets a job
-// without a time limit end in a year.
+// farthestStart is how far ahead an expected start may be. Slurm assumes that a job without a
+// time limit ends in a year.
 const farthestStart = 30 * 24 * time.Hour
 
-// start returns when a job started, or when Slurm expects it to start. It returns zero if a
-// reservation of ours starts before that: the nodes are powered down then, so the expected start
-// is wrong.
+// start returns when a job started, or when Slurm expects it to start. It returns zero if one of
+// our reservations on nodes of its partitions starts by then: those nodes will be powered down,
+// so the expected start is wrong.
 func (b *builder) start(j *slurm.Job) time.Time {
 	if !j.State.Waits() || j.Reason == slurm.BeginTime {
 		return j.Start
@@ -302,7 +302,7 @@ func (b *builder) start(j *slurm.Job) time.Time {
 	return j.Start
 }
 
-// mayUse reports whether a partition of the job has one of the nodes.
+// mayUse reports whether one of the job's partitions has one of the nodes.
 func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
 	partitions := strings.Split(j.Partition, ",")
 	return slices.ContainsFunc(nodes, func(name string) bool {

@@ -55,8 +55,8 @@ func (r Row) remark(now time.Time) remark {
 	return m
 }
 
-// failing reports whether the calls that are to create the row's machines fail, and are
-// repeated in every pass.
+// failing reports whether the calls that create the row's machines fail and are repeated in every
+// pass.
 func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZero() }
 
 // failure describes the calls that have failed since a time, and when the next call is made.

@@ -69,7 +69,7 @@ func (v View) headline(now time.Time) string {
 	return text
 }
 
-// failingRow finds the failing row that a problem is about.
+// failingRow finds the failing row behind a problem.
 func (v View) failingRow(problem string) (Row, bool) {
 	at := slices.IndexFunc(v.Rows, func(r Row) bool { return r.failing() && problem == r.Group+": "+r.Obstacle })
 	if at < 0 {

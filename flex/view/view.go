@@ -163,8 +163,8 @@ type Row struct {
 	Failed   int       `json:"failed_attempts,omitzero"` // in a row
 	NextAt   time.Time `json:"next_attempt_at,omitzero"`
 
-	FailingSince time.Time `json:"failing_since,omitzero"`          // of calls that are repeated in every pass: when the first failed
-	RetryEvery   Seconds   `json:"retry_interval_seconds,omitzero"` // between two of these on average
+	FailingSince time.Time `json:"failing_since,omitzero"`          // when the first call failed, if calls are repeated in every pass
+	RetryEvery   Seconds   `json:"retry_interval_seconds,omitzero"` // average time between two of these calls
 
 	GiveUpAt time.Time `json:"gives_up_at,omitzero"`
 	GiveUpBy string    `json:"gives_up_by,omitempty"` // the limit that this is of

@@ -102,8 +102,9 @@ func nodesets(names []string) string {
 	return "nodesets " + strings.Join(names, " and ")
 }
 
-// fits is the longest time limit, in whole minutes, that ends before the lease of enough
-// idle machines does. It is 0 if the job waits for something else, or has no longer one.
+// fits returns the longest time limit, in whole minutes, that ends before the lease of enough
+// idle machines does. It returns 0 if the job waits for something else, or if its own limit is as
+// short.
 func (t *teller) fits(j Job, sets []NodeSet) Seconds {
 	if word, _, _ := strings.Cut(j.Reason, ","); word != "ReqNodeNotAvail" {
 		return 0

@@ -38,8 +38,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	return &limitedConn{conn, sync.OnceFunc(func() { <-l.slots })}, nil
 }
 
-// freesSlots closes connections after their answer while more than half of the slots are
-// taken. Connections that clients keep open leave the other half to others.
+// freesSlots closes connections after their answer while more than half of the slots are taken,
+// so that connections that clients keep open leave the other half to others.
 func (l *limited) freesSlots(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if 2*len(l.slots) > cap(l.slots) {

@@ -16,17 +16,17 @@ import (
 // makes up a name when there is none.
 var reservationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// CreateReservation makes a reservation that ends by itself. The error is
-// ErrReservationExists when the name is taken, and ErrUnknownNode when Slurm does not know
-// one of the nodes; then nothing is made. A start more than 600 s ago is refused by Slurm.
+// CreateReservation makes a reservation that ends by itself. It returns ErrReservationExists when
+// the name is taken, and ErrUnknownNode when Slurm does not know one of the nodes; then it makes
+// nothing. Slurm refuses a start more than 600 s ago.
 //
 // Reservations with Maint may overlap others of their kind, even on the same nodes. Their start
 // cannot be moved: Slurm refuses that once the reservation has started. Instead, make another
 // reservation under another name first, then delete the old one, so that the nodes are always
 // covered.
 //
-// Without Maint the nodes are not shown out of service, and overlap lets the reservation
-// be made over nodes of others (tried on 22.05, 24.11 and 26.05).
+// Without Maint, Slurm does not show the nodes out of service, and overlap lets the reservation
+// cover nodes of other reservations (tried on 22.05, 24.11 and 26.05).
 func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	hostlist, err := reserved(spec.Name, spec.Nodes)
 	if err == nil && spec.Maint && spec.Start.Unix() <= 0 {
@@ -85,7 +85,7 @@ func (c *Client) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpe
 	return err
 }
 
-// uts is a time as scontrol reads it in every time zone.
+// uts formats a time so that scontrol reads it alike in every time zone.
 func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }
 
 // SetReservation sets a reservation's nodes, and its end unless that is zero, even after the

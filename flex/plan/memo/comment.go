@@ -65,8 +65,8 @@ func HasYielded(comment string) bool {
 	return strings.HasPrefix(comment, OwnComment) && strings.Contains(comment, Yielded)
 }
 
-// Sent is the AdminComment of a job after its warning, with the signal that was sent; empty
-// if its terminal was notified instead.
+// Sent returns a job's AdminComment after its warning by a signal, or by its terminal if the
+// signal is empty.
 func Sent(text string, at time.Time, signal string) string {
 	text += Warned + at.UTC().Format(time.RFC3339)
 	if signal != "" {

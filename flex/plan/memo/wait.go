@@ -10,7 +10,7 @@ import (
 // five digits of days cannot overflow a Duration.
 var waitForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:wait=([1-9]\d{0,4})([smhd])(?:$|[\s,;])`)
 
-// signalForm is how a job's owner asks in its --comment for a signal before its nodes end.
+// signalForm matches the word in a job's --comment that asks for a signal before its nodes end.
 var signalForm = regexp.MustCompile(`(?:^|[\s,;])slurmflex:signal(?:$|[\s,;])`)
 
 // AsksSignal reports whether a job's --comment has the word slurmflex:signal: its script catches

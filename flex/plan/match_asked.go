@@ -38,8 +38,8 @@ func askedOf(w *wanted) map[string]Asked {
 	return all
 }
 
-// askedFor adds the time since the last pass to the cohort's count, if a request was live or
-// refused during it. Time before the job's allocation does not count.
+// askedFor adds to the cohort's count the part of the time since the last pass during which a
+// request was live or refused. Time before the job's allocation does not count.
 func (w *wanted) askedFor(c *cohort) Asked {
 	if c.job == nil {
 		return Asked{}

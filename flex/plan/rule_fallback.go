@@ -12,8 +12,8 @@ import (
 )
 
 // fallbackAt returns when a cohort's job leaves its partition for others of its own list: when
-// requests for it were live or refused for fallback_after, or when immediate capacity was
-// refused. It returns zero if the job lacks such a list, fallback_after is off, or nothing is
+// requests for it were live or refused for fallback_after, or when capacity that comes at once
+// was refused. It returns zero if the job lacks such a list, fallback_after is off, or nothing is
 // requested. Waits and refusals from before the last move do not count, whatever Slurm's clock
 // shows. The list restarts firstRetry after that move at the earliest, because a hook remembers
 // no earlier refusal.

@@ -28,6 +28,7 @@ func (s still) Jobs(context.Context) ([]slurm.Job, error)   { return s.snap.Jobs
 func (s still) Reservations(context.Context) ([]slurm.Reservation, error) {
 	return s.snap.Reservations, nil
 }
+
 func (s still) Config(context.Context) (slurm.Config, error)                    { return slurm.Config{}, nil }
 func (s still) Partitions(context.Context) ([]slurm.Partition, error)           { return nil, nil }
 func (s still) JobRecords(context.Context, []uint32) ([]slurm.JobRecord, error) { return nil, nil }

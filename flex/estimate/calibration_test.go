@@ -67,8 +67,18 @@ func simulate(random *rand.Rand, law law) (entries []history.Entry) {
 
 // shapes are the requests of the simulation.
 var shapes = []Request{
-	{1, hour}, {2, hour}, {4, hour}, {8, hour}, {1, 4 * hour}, {2, 4 * hour}, {4, 4 * hour}, {8, 4 * hour},
-	{1, day}, {2, day}, {4, day}, {8, day},
+	{1, hour},
+	{2, hour},
+	{4, hour},
+	{8, hour},
+	{1, 4 * hour},
+	{2, 4 * hour},
+	{4, 4 * hour},
+	{8, 4 * hour},
+	{1, day},
+	{2, day},
+	{4, day},
+	{8, day},
 }
 
 // known are the waits as the history has them at some moment.

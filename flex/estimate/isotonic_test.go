@@ -47,7 +47,8 @@ func TestIsotonicTableKeepsWhatRises(t *testing.T) {
 		for i, o := range a.WhatIf {
 			require.LessOrEqual(r, *o.Half, *o.Ninety)
 			if rises {
-				require.Equal(r, before[i], [2]int64{*o.Half, *o.Ninety})
+				now := [2]int64{*o.Half, *o.Ninety}
+				require.Equal(r, before[i], now)
 			}
 			if i > 0 {
 				require.LessOrEqual(r, *a.WhatIf[i-1].Half, *o.Half)

@@ -46,7 +46,9 @@ func TestKilledTrialIsNamedAndItsRemnantsGo(t *testing.T) {
 			[]string{"cancel request alpha-trial-kxqzv-g/deleted", "delete group alpha-trial-kxqzv-g"},
 		},
 		"a machine": {
-			trialGroup(2*long, asks(long, mig.Succeeded)), []part{machine}, left + ", with 0 live requests and 1 machine" + empty,
+			trialGroup(2*long, asks(long, mig.Succeeded)),
+			[]part{machine},
+			left + ", with 0 live requests and 1 machine" + empty,
 			[]string{"delete group alpha-trial-kxqzv-g"},
 		},
 		"a request that is being created":   {trialGroup(2*long, asks(long, mig.Creating)), nil, left + ", with 1 live request and 0 machines" + empty, nil},
@@ -63,7 +65,8 @@ func TestKilledTrialIsNamedAndItsRemnantsGo(t *testing.T) {
 			"group alpha-trial-kxqzv-g in us-central1 of a trial is left alone, because it cannot be read: targetSize: it is missing", nil,
 		},
 		"a machine that cannot be read": {
-			trialGroup(long), []part{machine, func(s *setting) { s.Instances[0].Unread = "status: it is missing" }},
+			trialGroup(long),
+			[]part{machine, func(s *setting) { s.Instances[0].Unread = "status: it is missing" }},
 			"group alpha-trial-kxqzv-g in us-central1 of a trial is left alone, because it cannot be read: status: it is missing", nil,
 		},
 		"a group of a newer slurmflex": {

@@ -65,11 +65,6 @@ func (g *group) creating() bool {
 	})
 }
 
-// queued reports whether one of its requests is ACCEPTED.
-func (g *group) queued() bool {
-	return slices.ContainsFunc(g.requests.all(), func(r *request) bool { return r.api.State == stateAccepted })
-}
-
 func (g *group) resize(by int) {
 	g.api.TargetSize = max(g.api.TargetSize+int64(by), 0)
 	g.revision++

@@ -37,7 +37,8 @@ var mutants = []mutant{
 	},
 	{
 		"what a killed trial has left is in no list", "mig/gce/groups.go",
-		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours && stamp.Cluster == cluster", []string{"cmd/slurmflex"},
+		"return stamp, ours && (stamp.Cluster == cluster || stamp.IsTrialOf(cluster, name))", "return stamp, ours && stamp.Cluster == cluster",
+		[]string{"cmd/slurmflex"},
 	},
 	{
 		"a trial that runs is taken for a killed one", "flex/plan/trials.go",
@@ -192,7 +193,8 @@ var mutants = []mutant{
 	},
 	{
 		"a start behind a reservation of ours is believed", "flex/view/of.go",
-		"ours && !r.Start.After(j.Start) && b.mayUse(j, r.Nodes)", "ours && r.Start.IsZero() && b.mayUse(j, r.Nodes)", []string{"flex/view"},
+		"ours && !r.Start.After(j.Start) && b.mayUse(j, r.Nodes)", "ours && r.Start.IsZero() && b.mayUse(j, r.Nodes)",
+		[]string{"flex/view"},
 	},
 	{
 		"reservations of other clusters are ours", "flex/plan/memo/name.go",
@@ -484,15 +486,18 @@ var mutants = []mutant{
 	},
 	{
 		"an estimate counts waits from before a change", "flex/estimate/change.go",
-		"const certain = 4\n", "const certain = 4e9\n", []string{"flex/estimate"},
+		"const certain = 4\n", "const certain = 4e9\n",
+		[]string{"flex/estimate"},
 	},
 	{
 		"an estimate counts waits of other hours", "flex/estimate/estimate.go",
-		"if s.hourly {", "if false {", []string{"flex/estimate"},
+		"if s.hourly {", "if false {",
+		[]string{"flex/estimate"},
 	},
 	{
 		"a longer lease starts sooner by chance", "flex/estimate/isotonic.go",
-		"n >= 0 && blocks[n].mean > b.mean", "n > len(column) && blocks[n].mean > b.mean", []string{"flex/estimate"},
+		"n >= 0 && blocks[n].mean > b.mean", "n > len(column) && blocks[n].mean > b.mean",
+		[]string{"flex/estimate"},
 	},
 	{
 		"a clock of capacity runs while nothing is requested", "flex/plan/match_asked.go",

@@ -95,7 +95,7 @@ func (s *scene) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, m
 // is shared, the request for its node.
 func (s *scene) refusal(c *cohort) Refusal {
 	last := s.snap.Refused[c.group]
-	if own := s.snap.Refused[c.outcome()]; own.At.After(last.At) {
+	if own := s.snap.Refused[c.outcome()]; own.last().After(last.last()) {
 		return own
 	}
 	return last

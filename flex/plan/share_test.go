@@ -212,3 +212,9 @@ func TestASharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 		assert.Equal(t, w.Nodes[0] != "alpha-a3-2", w.Request == "", "%v", w)
 	}
 }
+
+// U1: the failure of a shared request is recorded under its first node.
+func TestSharedRequestThatFailsIsNamed(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(tasks(0, 0), arrayGroup(), refused(Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseRate, time.Second, 8)))
+	assert.Contains(t, p.Problems[0].Text, "alpha-a3-arr-5: refused for now (rate limit) since ")
+}

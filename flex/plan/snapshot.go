@@ -235,6 +235,9 @@ type Refusal struct {
 	Failing Failing // every failure in a row
 }
 
+// last returns the time of the last failure, whether or not it counts.
+func (r Refusal) last() time.Time { return later(r.At, r.Failing.Last) }
+
 // Fail adds a failed call. The count continues from the failures before, which another process
 // has seen.
 func (r Refusal) Fail(cause mig.Cause, message, owner string, at time.Time, before int) Refusal {

@@ -226,3 +226,12 @@ func TestPropertyClocksCountNothingElse(t *testing.T) {
 	})
 	assert.Positive(t, ended)
 }
+
+// G1
+func TestClockThatIsAheadCountsNoWait(t *testing.T) {
+	p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), func(s *setting) {
+		s.Skew = time.Hour
+		s.Asked = map[string]Asked{"alpha-a3-job-7": {For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}
+	}))
+	assert.Equal(t, Asked{For: time.Minute, At: noon}, p.Asked["alpha-a3-job-7"])
+}

@@ -44,14 +44,15 @@ func (w *wanted) askedFor(c *cohort) Asked {
 	if c.job == nil {
 		return Asked{}
 	}
+	now := w.snap.Now.Round(0) // comparisons must see a clock that was set back
 	known := w.snap.Asked[c.askedKey()]
-	if known.At.Before(c.job.Start) || known.At.After(w.snap.Now) {
+	if known.At.Before(c.job.Start) || known.At.After(now) {
 		known = Asked{}
 	}
 	since, until, counts := w.askedSince(c)
-	if !counts {
+	if !counts || w.snap.Skew > maxSkew {
 		if known != (Asked{}) {
-			known.At, known.Runs = w.snap.Now, false
+			known.At, known.Runs = now, false
 		}
 		return known
 	}
@@ -60,7 +61,7 @@ func (w *wanted) askedFor(c *cohort) Asked {
 	if known.Runs { // no pass between the two saw an obstacle
 		from = known.At
 	}
-	return Asked{For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: w.snap.Now, Runs: until.Equal(w.snap.Now)}
+	return Asked{For: max(0, until.Sub(since), known.For+max(0, until.Sub(from))), At: now, Runs: until.Equal(w.snap.Now)}
 }
 
 // askedSince returns the latest time span during which a request for the cohort is live, is being

@@ -19,6 +19,8 @@ type turns struct {
 	queue     map[string]int   // by region: cohorts that wait for their turn
 	leaves    map[*cohort]bool // cohorts that lose their nodes in this pass, or move
 	yields    map[string]*ref  // by region: the request that yields its place
+	worth     map[*ref]uint64  // by live request: the priority of the most important job it serves
+	keep      map[string]bool  // by region: no request yields to the cohorts that follow
 	shared    sharing
 }
 
@@ -26,7 +28,7 @@ type turns struct {
 // requests nothing for nodes that this plan takes from a job.
 func inTurn(w *wanted, verdicts []verdict) []verdict {
 	now := w.placesNow()
-	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*ref{}, newSharing()}
+	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*ref{}, map[*ref]uint64{}, map[string]bool{}, newSharing()}
 	taken := map[string]bool{}
 	for _, s := range w.settled {
 		if s.misfit != "" && s.request.State != mig.Creating {
@@ -43,6 +45,12 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 			}
 		}
 		t.leaves[v.cohort] = v.gone || v.do >= goesBack
+		if r := v.cohort.live; r != nil {
+			t.worth[r] = max(t.worth[r], v.cohort.worth())
+			if t.leaves[v.cohort] {
+				t.worth[r] = math.MaxUint64
+			}
+		}
 	}
 	for i := range verdicts {
 		v := &verdicts[i]
@@ -75,10 +83,12 @@ func (t *turns) turn(v *verdict) {
 		t.take(c)
 		return
 	}
-	if !t.next.hasRoom(c) && t.yields[c.set.Region] == nil {
+	if region := c.set.Region; t.yields[region] == nil && !t.keep[region] && !t.next.hasRoom(c) {
 		if r := t.yieldsTo(c); r != nil {
-			t.yields[c.set.Region] = r
+			t.yields[region] = r
 			t.next.free(*r)
+		} else {
+			t.keep[region] = !t.now.isUserFull(c)
 		}
 	}
 	t.wait(v, t.now)
@@ -111,17 +121,9 @@ func (t *turns) wait(v *verdict, p places) {
 // machines, may serve a job that could not be read, or serves a job that is about to leave its
 // nodes. If the cohort waits because of its user's other jobs, only their requests yield.
 func (t *turns) yieldsTo(c *cohort) (least *ref) {
-	after, worth := t.cfg.Options.YieldAfter, map[*ref]uint64{}
+	after := t.cfg.Options.YieldAfter
 	if after == 0 {
 		return nil
-	}
-	for _, other := range t.cohorts {
-		if other.live != nil {
-			worth[other.live] = max(worth[other.live], other.worth())
-			if t.leaves[other] {
-				worth[other.live] = math.MaxUint64
-			}
-		}
 	}
 	own, user := uint64(math.MaxUint64), t.now.isUserFull(c)
 	if c.job != nil {
@@ -129,11 +131,11 @@ func (t *turns) yieldsTo(c *cohort) (least *ref) {
 	}
 	for _, other := range t.cohorts {
 		r := other.live
-		if r == nil || r.group.Region != c.set.Region || worth[r] >= own || !t.isOld(r.request.Created, after) || !t.onlyWaits(r) ||
+		if r == nil || r.group.Region != c.set.Region || t.worth[r] >= own || !t.isOld(r.request.Created, after) || !t.onlyWaits(r) ||
 			t.anyDoubted(r.request.Instances) || user && t.now.users[r.request] != userOf(c) {
 			continue
 		}
-		if least == nil || cmp.Or(cmp.Compare(worth[r], worth[least]), least.request.Created.Compare(r.request.Created)) < 0 {
+		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.request.Created.Compare(r.request.Created)) < 0 {
 			least = r
 		}
 	}

@@ -48,7 +48,7 @@ func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	in("once", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(300*time.Second)+warnedThen)))
 	in("for each lease", seen(runsFor("5:00:00", 300*time.Second), asks, told(7, endsAt(time.Minute)+warnedThen)), says(endsAt(300*time.Second)+sends), signals)
 	in("and it is requeued in time", seen(runsFor("5:00:00", 120*time.Second), told(7, endsAt(120*time.Second)+warnedThen)), requeuesAt(120*time.Second), requeued)
-	in("it is signalled first, however late", seen(runsFor("5:00:00", 60*time.Second), asks), says(endsAt(time.Minute)+sends), signals)
+	in("it is signalled first, up to the last minute", seen(runsFor("5:00:00", 60*time.Second), asks), says(endsAt(time.Minute)+sends), signals)
 	in("its owner reads once that it is requeued", seen(runsFor("5:00:00", 60*time.Second), told(7, "flex-start: requeued: the lease of its nodes ends at 2026-11-21T12:01:00Z, before its time limit")), requeued)
 	lost := seen(runsFor("5:00:00", 60*time.Second), told(7, endsAt(time.Minute)+warnedThen))
 	lost.Requeues[7] = false
@@ -69,6 +69,7 @@ func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 func TestOnlyAJobThatAskedIsSignalled(t *testing.T) {
 	in := situations(t, with(t, "on_lease_end: requeue, lease_end_warning: 600"))
 	in("not a script whose owner did not ask", seen(runsFor("5:00:00", 300*time.Second)))
+	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(BySignal)), requeuesAt(50*time.Second), "requeue job 7")
 	in("which is requeued as before", seen(runsFor("5:00:00", 120*time.Second)), requeuesAt(120*time.Second), "requeue job 7")
 	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(ByTerminal)), "notify the terminal of job 7")
 	kept := seen(runsFor("5:00:00", 300*time.Second), told(7, ""))

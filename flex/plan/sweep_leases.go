@@ -33,9 +33,12 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 		why := Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
 		requeues, known := w.snap.Requeues[e.job.ID]
 		reach := w.snap.Reach[e.job.ID]
+		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.cfg.RequeueLead() && (requeues || !known)
+		// A signal that cannot be sent must not hold up the requeue, nor be sent after it.
+		late := left < lastTry || strings.HasPrefix(w.snap.Told[e.job.ID], memo.OwnComment+requeuedText)
 		switch {
 		case left <= 0:
-		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned:
+		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
 			a := SignalJob{OfJob: OfJob{e.job.ID}, Why: why}
 			first := told
 			if reach == BySignal {
@@ -44,14 +47,17 @@ func endInTime(w *wanted, _ []verdict) (s step) {
 			}
 			a.Text = memo.Sent(memo.OwnComment+told, w.snap.Now, a.Signal)
 			s.actions = append(append(s.actions, w.before(a.Job, first, "")...), a)
-		case e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.cfg.RequeueLead() && (requeues || !known):
+		case requeuesNow:
 			a := RequeueJob{OfJob: OfJob{e.job.ID}, Urgent: left <= lastTry, Why: why}
-			s.actions = append(append(s.actions, w.before(a.Job, "requeued: "+string(why), "")...), a)
+			s.actions = append(append(s.actions, w.before(a.Job, requeuedText+string(why), "")...), a)
 			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
 		}
 	}
 	return s
 }
+
+// requeuedText begins the AdminComment of a job that is requeued before its nodes end.
+const requeuedText = "requeued: "
 
 // lastTry is how long before its nodes end a job is requeued even if its AdminComment cannot be
 // written: after that, Compute would delete the machines under the job.

@@ -35,12 +35,13 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 		return s
 	}
 	var downs []Action
-	for _, l := range w.losses() {
-		l.Nodes = slices.DeleteFunc(l.Nodes, func(node string) bool { return !lost[node] })
+	losses := w.losses()
+	for _, l := range losses {
+		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: Why(why)}
 			for _, id := range l.Jobs {
-				s.actions = append(s.actions, w.before(id, w.takenText(id, why), down.Queue())...)
+				s.actions = append(s.actions, w.before(id, w.takenText(id, losses, why), down.Queue())...)
 			}
 			downs = append(downs, down)
 		}
@@ -51,9 +52,9 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 
 // takenText returns what a job's owner reads when the job's nodes are set DOWN, as notify writes
 // it.
-func (w *wanted) takenText(id uint32, why string) string {
+func (w *wanted) takenText(id uint32, losses []Loss, why string) string {
 	at := slices.IndexFunc(w.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	text := cmp.Or(w.lossText(&w.snap.Jobs[at], w.losses()), why)
+	text := cmp.Or(w.lossText(&w.snap.Jobs[at], losses), why)
 	if w.short[id] {
 		text += memo.Short
 	}

@@ -525,7 +525,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
-		`append(append(s.actions, w.before(a.Job, "requeued: "+string(why), "")...), a)`, `append(append(s.actions, a), w.before(a.Job, "requeued: "+string(why), "")...)`, planner,
+		`append(append(s.actions, w.before(a.Job, requeuedText+string(why), "")...), a)`, `append(append(s.actions, a), w.before(a.Job, requeuedText+string(why), "")...)`, planner,
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",

@@ -373,12 +373,17 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, p
 // Filter narrows a plan before it is carried out.
 type Filter func(plan.Plan) plan.Plan
 
-// OnlyCollect keeps the actions that clean up in the cloud.
+// OnlyCollect keeps the actions that clean up in the cloud. A request that yields its place is
+// left to a pass that writes the AdminComment first.
 func OnlyCollect(p plan.Plan) plan.Plan {
 	var kept []plan.Action
 	for _, a := range p.Actions {
-		switch a.(type) {
-		case plan.CancelRequest, plan.DeleteRequest, plan.DeleteInstances, plan.DeleteVMs, plan.DeleteGroup, plan.DeletePolicy, plan.DeleteReservation:
+		switch a := a.(type) {
+		case plan.CancelRequest:
+			if !a.Yields {
+				kept = append(kept, a)
+			}
+		case plan.DeleteRequest, plan.DeleteInstances, plan.DeleteVMs, plan.DeleteGroup, plan.DeletePolicy, plan.DeleteReservation:
 			kept = append(kept, a)
 		}
 	}

@@ -365,3 +365,8 @@ func TestAClockThatJumpsGivesNoMachineBack(t *testing.T) {
 		assert.Equal(t, slurm.JobConfiguring, snap.Jobs[0].State)
 	}, func(o *fakegce.Options) { o.BootTime = time.Hour })
 }
+
+func TestCollectionLeavesRequestThatYields(t *testing.T) {
+	p := OnlyCollect(plan.Plan{Actions: []plan.Action{plan.CancelRequest{Request: "a1", Yields: true}, plan.CancelRequest{Request: "a2"}}})
+	assert.Equal(t, []plan.Action{plan.CancelRequest{Request: "a2"}}, p.Actions)
+}

@@ -46,6 +46,7 @@ func (a CreateRequest) String() string {
 type CancelRequest struct {
 	Of
 	Request string
+	Yields  bool // it makes room for another request; its job's owner reads so first
 	Why
 }
 

@@ -141,6 +141,10 @@ func (d *draft) cancel(requests []settled) {
 }
 
 func (d *draft) cancelRequest(r ref, why string) {
-	d.add(CancelRequest{Of: of(r.group), Request: r.request.Name, Why: Why(why)})
-	d.expect(fmt.Sprintf("request %s/%s to be cancelled", r.group.Name, r.request.Name))
+	d.addCancel(CancelRequest{Of: of(r.group), Request: r.request.Name, Why: Why(why)})
+}
+
+func (d *draft) addCancel(a CancelRequest) {
+	d.add(a)
+	d.expect(fmt.Sprintf("request %s/%s to be cancelled", a.Group.Name, a.Request))
 }

@@ -63,7 +63,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	}
 	d.tell(w.snap.Told, texts)
 	for _, r := range d.yielded {
-		d.cancelRequest(r, "a more important request waits for its place")
+		d.addCancel(CancelRequest{Of: of(r.group), Request: r.request.Name, Yields: true, Why: "a more important request waits for its place"})
 	}
 }
 

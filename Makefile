@@ -30,7 +30,7 @@ build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 test: unit e2e e2e-26.05 defects web-test alerts-test foreign-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
 
 unit: ## run the tests that need neither root nor Slurm
-	@mkdir -p $(BUILD)/tests
+	@rm -rf $(BUILD)/tests && mkdir -p $(BUILD)/tests
 	go run $(GOTESTSUM) --format standard-quiet --jsonfile $(BUILD)/tests/unit.json -- -count=1 ./...
 
 race: ## run the tests of RACE, the packages that start goroutines, with the race detector; installs gcc if it is missing

@@ -170,20 +170,22 @@ type bill struct {
 	cost.Report
 }
 
-// writeTable writes the bill for people: hours with a decimal. No number is larger than
-// that of the total, so that only keys are looked at twice: there may be a million jobs.
+// writeTable writes the bill for people: hours with one decimal.
 func (r bill) writeTable(w io.Writer) error {
 	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
 	if r.Currency != "" {
 		head = append(head, r.Currency)
 	}
-	total := cells("total", r.Total)
-	widths := make([]int, len(head))
-	for column := range head {
-		widths[column] = max(utf8.RuneCountInString(head[column]), utf8.RuneCountInString(total[column]))
-	}
+	rows := [][]string{head}
 	for _, l := range r.Rows {
-		widths[0] = max(widths[0], utf8.RuneCountInString(view.Name(l.Key)))
+		rows = append(rows, cells(view.Name(l.Key), l))
+	}
+	rows = append(rows, cells("total", r.Total))
+	widths := make([]int, len(head))
+	for _, row := range rows {
+		for column, cell := range row {
+			widths[column] = max(widths[column], utf8.RuneCountInString(cell))
+		}
 	}
 	b := bufio.NewWriter(w) // its errors are those of Flush
 	blanks := strings.Repeat(" ", slices.Max(widths))
@@ -200,11 +202,9 @@ func (r bill) writeTable(w io.Writer) error {
 		}
 		_, _ = b.WriteString("\n")
 	}
-	line(head)
-	for _, l := range r.Rows {
-		line(cells(view.Name(l.Key), l))
+	for _, row := range rows {
+		line(row)
 	}
-	line(total)
 	writeCostNotes(b, r.Report)
 	return b.Flush()
 }
@@ -264,11 +264,12 @@ func hours(seconds int64) string {
 
 // inCSV returns a row's key as a CSV cell. Users choose account names, and spreadsheets read a
 // cell that starts with one of these characters as a formula. An apostrophe makes the cell text.
+// In some countries spreadsheets also split a line at semicolons.
 func inCSV(key string) string {
 	if key == "" {
 		return ""
 	}
-	key = strings.TrimSpace(view.Name(key))
+	key = strings.TrimSpace(strings.ReplaceAll(view.Name(key), ";", " "))
 	if strings.ContainsAny(key[:min(1, len(key))], "=+-@") {
 		return "'" + key
 	}

@@ -62,7 +62,7 @@ func TestHostileAccountsAreClippedAndNoFormulas(t *testing.T) {
 	w.leases(t)
 	from := history.At(time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local))
 	var hostile []history.Entry
-	for _, account := range []string{"=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n@x", "red\x1b[31m\x9b2J", strings.Repeat("x", 900), "a,\"b\""} {
+	for _, account := range []string{"=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n@x", "red\x1b[31m\x9b2J", strings.Repeat("x", 900), "a,\"b\"", "x;=1"} {
 		hostile = append(hostile, history.Entry{
 			Version: history.Version, Kind: history.Lease, ID: account, NodeSet: "a3", Machine: "a3-highgpu-8g", Node: "alpha-a3-0",
 			Count: 1, From: from, To: from + 60, Who: history.Who{Job: 9, User: "eve", Account: account}, Idle: 60,
@@ -79,14 +79,14 @@ func TestHostileAccountsAreClippedAndNoFormulas(t *testing.T) {
 	assert.NotRegexp(t, `[[:cntrl:]]`, strings.ReplaceAll(text, "\n", ""))
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	require.NoError(t, err)
-	require.Len(t, rows, 12)
+	require.Len(t, rows, 13)
 	var keys []string
 	for _, row := range rows[1:] {
 		assert.NotRegexp(t, `^\s*[=+@-]`, row[0])
 		assert.LessOrEqual(t, len([]rune(row[0])), 65)
 		keys = append(keys, row[0])
 	}
-	assert.Subset(t, keys, []string{"ml", "", "'=cmd|'/C calc'!A0", "'+1", "'-1", "'@SUM(A1)", "'=1", "'@x", `a,"b"`})
+	assert.Subset(t, keys, []string{"ml", "", "'=cmd|'/C calc'!A0", "'+1", "'-1", "'@SUM(A1)", "'=1", "'@x", `a,"b"`, "x =1"})
 	var r bill
 	require.NoError(t, json.Unmarshal(w.flex(t, "cost", "--json").exits(t, exitDone).stdout.Bytes(), &r))
 }

@@ -4,6 +4,7 @@ package cost
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -69,6 +70,13 @@ func (s *Sum) charge(r rate, seconds float64) {
 		s.rates = map[rate]float64{}
 	}
 	s.rates[r] += seconds
+}
+
+// inOrder returns the rates in one order, so that their costs always add up to the same amount.
+func (s *Sum) inOrder() []rate {
+	return slices.SortedFunc(maps.Keys(s.rates), func(a, b rate) int {
+		return cmp.Or(cmp.Compare(a.machine, b.machine), cmp.Compare(a.model, b.model))
+	})
 }
 
 // plus adds another sum.

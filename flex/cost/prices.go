@@ -93,12 +93,12 @@ const hour = 3600
 // Of returns what the sum cost, and the machine types that have no price, by name: what
 // they cost is not in it.
 func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
-	for r, seconds := range s.rates {
+	for _, r := range s.inOrder() {
 		price, known := p.Hour(r.machine, r.model)
 		if !known {
 			unpriced = append(unpriced, r.machine)
 		}
-		cost += price * seconds / hour
+		cost += price * s.rates[r] / hour
 	}
 	slices.Sort(unpriced)
 	return cost, slices.Compact(unpriced)
@@ -107,12 +107,12 @@ func (p *Prices) Of(s *Sum) (cost float64, unpriced []string) {
 // As returns what the sum would have cost if all of it were billed by that model, and
 // whether each of its machine types has a price for it.
 func (p *Prices) As(s *Sum, model Model) (cost float64, known bool) {
-	for r, seconds := range s.rates {
+	for _, r := range s.inOrder() {
 		price, ok := p.Hour(r.machine, model)
 		if !ok {
 			return 0, false
 		}
-		cost += price * seconds / hour
+		cost += price * s.rates[r] / hour
 	}
 	return cost, true
 }

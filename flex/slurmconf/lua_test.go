@@ -302,9 +302,10 @@ func documentedFilter(t *testing.T) (f *slurmctld, commands *[]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operate.md")
 	require.NoError(t, err)
-	_, text, found := strings.Cut(string(page), "```lua\n")
+	const begins = "local function estimate(options)"
+	_, text, found := strings.Cut(string(page), "```text\n"+begins)
 	require.True(t, found)
-	text, _, _ = strings.Cut(text, "```")
+	text, _, _ = strings.Cut(begins+text, "```")
 	f, commands = load(t, text), new([]string)
 	f.SetGlobal("run", f.NewFunction(func(l *lua.LState) int {
 		*commands = append(*commands, l.CheckString(1))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -386,7 +387,7 @@ func TestOnlyARefusalIsRememberedAsOne(t *testing.T) {
 }
 
 // refusalsAfter is what is remembered after calls that ended with the causes.
-func refusalsAfter(causes ...mig.Cause) map[string]plan.Refusal {
+func refusalsAfter(causes ...mig.Cause) map[string]scene.Refusal {
 	var refused refusals
 	for _, cause := range causes {
 		var err error

@@ -3,13 +3,13 @@ package flex_test
 import (
 	"context"
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
 
 	"slurmflex/flex"
-	"slurmflex/flex/plan"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/bench/replay"
@@ -20,7 +20,7 @@ import (
 // still is a Slurm in which nothing changes.
 type still struct {
 	flex.Scheduler
-	snap plan.Snapshot
+	snap scene.Snapshot
 }
 
 func (s still) Nodes(context.Context) ([]slurm.Node, error) { return s.snap.Nodes, nil }

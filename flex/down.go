@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"sync/atomic"
 	"time"
 
@@ -115,10 +116,10 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	return p, nil
 }
 
-func (d *Down) look(ctx context.Context) (plan.Snapshot, takedown.Plan, error) {
+func (d *Down) look(ctx context.Context) (scene.Snapshot, takedown.Plan, error) {
 	snap, err := d.observe(ctx)
 	if err != nil {
-		return plan.Snapshot{}, takedown.Plan{}, err
+		return scene.Snapshot{}, takedown.Plan{}, err
 	}
 	p := takedown.Compute(d.R.Config, snap, d.Options)
 	if d.Options.WereUp == nil {
@@ -134,9 +135,9 @@ func (d *Down) look(ctx context.Context) (plan.Snapshot, takedown.Plan, error) {
 
 // observe reads what a pass does, and more: partitions as they are now, the records of all
 // jobs that have nodes, and workload policies of earlier configurations.
-func (d *Down) observe(ctx context.Context) (snap plan.Snapshot, err error) {
+func (d *Down) observe(ctx context.Context) (snap scene.Snapshot, err error) {
 	if d.Options.NoSlurm {
-		snap = plan.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
+		snap = scene.Snapshot{Begun: d.R.Now(), Unseen: map[string]error{}}
 		cloud, over := inTime(ctx)
 		unseenGroups, unseenInstances, compute := d.R.observeMachines(cloud, &snap)
 		d.R.observePolicies(cloud, &snap)
@@ -202,7 +203,7 @@ func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
 type doneCount struct{ atomic.Int64 }
 
 // Saw counts nothing.
-func (*doneCount) Saw(plan.Snapshot, plan.Plan) {}
+func (*doneCount) Saw(scene.Snapshot, plan.Plan) {}
 
 // Did counts what was done.
 func (c *doneCount) Did(_ plan.Action, _ time.Time, _ time.Duration, err error) {

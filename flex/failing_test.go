@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func (f *faces) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
 
 func (f *faces) Stood(err error) { assert.NoError(f.t, err) }
 
-func (f *faces) Saw(snap plan.Snapshot, p plan.Plan) {
+func (f *faces) Saw(snap scene.Snapshot, p plan.Plan) {
 	defer locked(&f.mu)()
 	if f.failed.IsZero() || snap.Begun.Before(f.failed) {
 		return

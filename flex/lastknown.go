@@ -3,12 +3,12 @@ package flex
 import (
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
 
@@ -16,7 +16,7 @@ import (
 // read. What is forgotten in a restart is not known then.
 type regions struct {
 	mu     sync.Mutex
-	known  map[string]plan.LastKnown
+	known  map[string]scene.LastKnown
 	unread map[string]outage
 }
 
@@ -29,17 +29,17 @@ type outage struct {
 // recall adds to a snapshot what was last known of the regions that it could not
 // read, and remembers the others. As long as the cause is the same it is told in the
 // same words, so that the log names it once.
-func (r *regions) recall(snap *plan.Snapshot, all []string) {
+func (r *regions) recall(snap *scene.Snapshot, all []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil {
-		r.known, r.unread = map[string]plan.LastKnown{}, map[string]outage{}
+		r.known, r.unread = map[string]scene.LastKnown{}, map[string]outage{}
 	}
-	snap.LastKnown = map[string]plan.LastKnown{}
+	snap.LastKnown = map[string]scene.LastKnown{}
 	for _, region := range all {
 		err := snap.Unseen[region]
 		if err == nil {
-			r.known[region] = plan.LastKnown{
+			r.known[region] = scene.LastKnown{
 				At:        snap.Now,
 				Groups:    only(snap.Groups, func(g *mig.Group) bool { return g.Region == region }),
 				Instances: only(snap.Instances, func(in *mig.Instance) bool { return in.Region == region }),
@@ -83,7 +83,7 @@ func only[T any](all []T, in func(*T) bool) []T {
 }
 
 // report logs the regions that are read again.
-func (r *regions) report(log *zap.Logger, snap plan.Snapshot) {
+func (r *regions) report(log *zap.Logger, snap scene.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, region := range slices.Sorted(maps.Keys(r.unread)) {

@@ -3,10 +3,10 @@ package flex
 import (
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -92,7 +92,7 @@ func (m *made) put(key string, g madeGroup) {
 
 // complete adds to a snapshot what lists do not show yet, and forgets what they
 // do, or should by now.
-func (m *made) complete(snap *plan.Snapshot) {
+func (m *made) complete(snap *scene.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.groups, func(_ string, g madeGroup) bool { return age(snap.Now, g.at) > listsLag })
@@ -127,7 +127,7 @@ func (m *made) complete(snap *plan.Snapshot) {
 // completeInserted adds the instances without a group that the lists do not show. One that
 // a list has shown may be left out by the next, and no group counts it: until its node is up
 // it is taken to be there for as long as one that was made just then.
-func (m *made) completeInserted(snap *plan.Snapshot) {
+func (m *made) completeInserted(snap *scene.Snapshot) {
 	listed := map[string]bool{}
 	for _, in := range snap.Instances {
 		_, known := m.inserted[in.Name]

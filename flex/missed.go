@@ -1,10 +1,10 @@
 package flex
 
 import (
+	"slurmflex/flex/plan/scene"
 	"sync"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -22,7 +22,7 @@ type missed struct {
 
 // complete adds to a snapshot the nodes whose machine two passes in a row have missed.
 // A look at a region that could not be read is none.
-func (m *missed) complete(snap *plan.Snapshot, cfg *config.Config) {
+func (m *missed) complete(snap *scene.Snapshot, cfg *config.Config) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	up := make(map[string]bool, len(snap.Nodes))

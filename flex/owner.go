@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"sync"
 
@@ -28,13 +29,13 @@ type owner struct {
 	chain    memo.Chain
 	read     bool // whether the rest is known
 	requeues bool // Slurm puts the job back into the queue when it loses its nodes
-	limits   plan.JobLimits
-	reach    plan.Reach
+	limits   scene.JobLimits
+	reach    scene.Reach
 }
 
 // keep forgets the jobs that are not in the queue any more, and adds to a snapshot
 // what is known of the others.
-func (o *owners) keep(snap *plan.Snapshot) {
+func (o *owners) keep(snap *scene.Snapshot) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	queued := make(map[uint32]bool, len(snap.Jobs))
@@ -43,8 +44,8 @@ func (o *owners) keep(snap *plan.Snapshot) {
 	}
 	maps.DeleteFunc(o.known, func(id uint32, _ owner) bool { return !queued[id] })
 	snap.Told, snap.Requeues = make(map[uint32]string, len(o.known)), make(map[uint32]bool, len(o.known))
-	snap.Limits, snap.Chains = make(map[uint32]plan.JobLimits), make(map[uint32]memo.Chain)
-	snap.Reach = make(map[uint32]plan.Reach)
+	snap.Limits, snap.Chains = make(map[uint32]scene.JobLimits), make(map[uint32]memo.Chain)
+	snap.Reach = make(map[uint32]scene.Reach)
 	for id, known := range o.known {
 		snap.Told[id] = known.told
 		if len(known.chain.List) > 0 {
@@ -53,7 +54,7 @@ func (o *owners) keep(snap *plan.Snapshot) {
 		if known.read {
 			snap.Requeues[id] = known.requeues
 		}
-		if known.limits != (plan.JobLimits{}) {
+		if known.limits != (scene.JobLimits{}) {
 			snap.Limits[id] = known.limits
 		}
 		if known.reach != "" {
@@ -86,7 +87,7 @@ func (o *owners) note(rec slurm.JobRecord) {
 	if !remembered {
 		known.told = text
 	}
-	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), plan.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}, plan.ReachOf(rec)}
+	o.known[rec.ID] = owner{known.told, chain, true, rec.Requeues(), scene.JobLimits{Wait: memo.OwnersWait(rec.Comment), Deadline: rec.Deadline, MinTime: rec.MinTime}, scene.ReachOf(rec)}
 }
 
 // noteTold remembers what a job's owner was told, no matter who wrote the AdminComment.
@@ -109,7 +110,7 @@ func (o *owners) last(job uint32) owner {
 // of those that wait for nodes of ours, of those that run where gangs are salvaged, when
 // this process begins of all that have some, and of those that wait in the queue for
 // partitions where fallback_after counts.
-func (r *Reconciler) observeOwners(ctx context.Context, snap *plan.Snapshot) {
+func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	rising := make(map[string]bool, len(snap.Nodes))
 	for _, n := range snap.Nodes {
 		rising[n.Name] = n.State.Power() == slurm.Rising
@@ -271,10 +272,10 @@ func (r *Reconciler) signalJob(ctx context.Context, a plan.SignalJob) error {
 		return err
 	}
 	rec := records[0]
-	switch reach := plan.ReachOf(rec); {
-	case a.Signal == "" && reach == plan.ByTerminal:
+	switch reach := scene.ReachOf(rec); {
+	case a.Signal == "" && reach == scene.ByTerminal:
 		err = r.Scheduler.NotifyJob(ctx, a.Job, a.Because())
-	case a.Signal != "" && reach == plan.BySignal:
+	case a.Signal != "" && reach == scene.BySignal:
 		err = r.Scheduler.SignalJob(ctx, a.Job, a.Signal)
 	default:
 		return nil

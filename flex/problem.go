@@ -1,9 +1,8 @@
 package flex
 
 import (
+	"slurmflex/flex/plan/scene"
 	"time"
-
-	"slurmflex/flex/plan"
 )
 
 // problems are those that the last pass found, by their kind and what they are about,
@@ -14,7 +13,7 @@ type problemKey struct{ kind, about string }
 
 // report logs what an admin should know: when it is new, and now and then while it
 // lasts. A pass comes every few seconds, and one line is to be one event.
-func (r *Reconciler) report(found plan.Problems) {
+func (r *Reconciler) report(found scene.Problems) {
 	now := problems{}
 	for _, problem := range found {
 		key := problemKey{problem.Key, problem.About}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"go.uber.org/zap"
@@ -118,7 +119,7 @@ type Reconciler struct {
 	failures  failures
 	problems  problems
 	regions   regions
-	asked     map[string]plan.Asked // of the last plan; see plan.Snapshot
+	asked     map[string]scene.Asked // of the last plan; see plan.Snapshot
 
 	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
 }
@@ -142,8 +143,8 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 // Observe reads Slurm and the cloud. If Slurm cannot be read there is no
 // snapshot; a region that cannot be read is named in it. A cloud that takes its
 // time, as one region that hangs does, has Slurm read again.
-func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
-	snap := plan.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Stockouts: r.stockouts.matter(r.Now()), Asked: r.asked}
+func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
+	snap := scene.Snapshot{Begun: r.Now(), Unseen: map[string]error{}, Refused: r.refusals.matter(r.Now()), Stockouts: r.stockouts.matter(r.Now()), Asked: r.asked}
 	if r.started.IsZero() {
 		r.started = snap.Begun
 	}
@@ -181,7 +182,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 		err = r.observeSlurm(asked, &snap)
 	}
 	if err != nil {
-		return plan.Snapshot{}, err // cut short, it has seen nothing, not nothing there
+		return scene.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
 	r.observeOwners(asked, &snap)
 	leaveOut(&snap, unseenGroups, unseenInstances)
@@ -199,7 +200,7 @@ func (r *Reconciler) Observe(ctx context.Context) (plan.Snapshot, error) {
 // observeMachines reads the groups, then the instances, so that what a request has
 // brought is in the list. It returns the regions of which either could not be read, and
 // the time by Compute's clock.
-func (r *Reconciler) observeMachines(ctx context.Context, snap *plan.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
+func (r *Reconciler) observeMachines(ctx context.Context, snap *scene.Snapshot) (unseenGroups, unseenInstances map[string]error, compute dated) {
 	regions := r.Config.FlexRegions()
 	snap.Groups, unseenGroups = r.Cloud.Groups(ctx, r.Config.Cluster, regions)
 	snap.Groups, snap.Trials = plan.WithoutTrials(r.Config.Cluster, snap.Groups)
@@ -240,7 +241,7 @@ func (d dated) skew(now time.Time) time.Duration {
 
 // leaveOut notes the regions that could not be read. What was read of one is not to be
 // judged by without the rest.
-func leaveOut(snap *plan.Snapshot, unseenGroups, unseenInstances map[string]error) {
+func leaveOut(snap *scene.Snapshot, unseenGroups, unseenInstances map[string]error) {
 	maps.Copy(snap.Unseen, unseenInstances)
 	maps.Copy(snap.Unseen, unseenGroups)
 	isUnseen := func(g mig.Group) bool { return snap.Unseen[g.Region] != nil }
@@ -250,9 +251,9 @@ func leaveOut(snap *plan.Snapshot, unseenGroups, unseenInstances map[string]erro
 
 // members has groups that hide members say what they are, but for those whose
 // instances could not be read.
-func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map[string]error) map[mig.GroupID]plan.Members {
+func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map[string]error) map[mig.GroupID]scene.Members {
 	hidden := slices.DeleteFunc(groups, func(g mig.Group) bool { return unseen[g.Region] != nil })
-	found := make([]plan.Members, len(hidden))
+	found := make([]scene.Members, len(hidden))
 	var side errgroup.Group
 	side.SetLimit(membersAtOnce)
 	for i, g := range hidden {
@@ -262,7 +263,7 @@ func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map
 		})
 	}
 	_ = side.Wait()
-	members := make(map[mig.GroupID]plan.Members, len(hidden))
+	members := make(map[mig.GroupID]scene.Members, len(hidden))
 	for i, g := range hidden {
 		members[g.ID()] = found[i]
 	}
@@ -271,7 +272,7 @@ func (r *Reconciler) members(ctx context.Context, groups []mig.Group, unseen map
 
 // observeSlurm reads nodes before jobs, so that a job which has just begun is seen.
 // Rows that cannot be read are noted.
-func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err error) {
+func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (err error) {
 	snap.Unread = nil
 	snap.Nodes, err = r.Scheduler.Nodes(ctx)
 	if err = snap.Unread.Take(err); err != nil {
@@ -294,7 +295,7 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *plan.Snapshot) (err
 
 // observePolicies reads the workload policies. The call needs its own permission, and a project
 // without placement may lack it.
-func (r *Reconciler) observePolicies(ctx context.Context, snap *plan.Snapshot) {
+func (r *Reconciler) observePolicies(ctx context.Context, snap *scene.Snapshot) {
 	snap.Policies, snap.UnseenPolicies = r.Cloud.Policies(ctx, r.Config.Cluster, r.Config.FlexRegions())
 	if !r.places() {
 		maps.DeleteFunc(snap.UnseenPolicies, func(_ string, err error) bool { return mig.CauseOf(err) == mig.CausePermission })
@@ -344,10 +345,10 @@ func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error
 }
 
 // Look says what a pass would see and do, and changes nothing.
-func (r *Reconciler) Look(ctx context.Context, only ...Filter) (plan.Snapshot, plan.Plan, error) {
+func (r *Reconciler) Look(ctx context.Context, only ...Filter) (scene.Snapshot, plan.Plan, error) {
 	snap, err := r.Observe(ctx)
 	if err != nil {
-		return plan.Snapshot{}, plan.Plan{}, err
+		return scene.Snapshot{}, plan.Plan{}, err
 	}
 	p := plan.Compute(r.Config, snap)
 	r.asked = p.Asked

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestAPass(t *testing.T) {
 			assert.EqualError(t, err, "read nodes: "+down.Error())
 			snap, err := w.Observe(t.Context())
 			require.ErrorIs(t, err, down)
-			assert.Equal(t, plan.Snapshot{}, snap)
+			assert.Equal(t, scene.Snapshot{}, snap)
 			assert.Empty(t, w.mutations())
 			assert.Equal(t, before, w.owned())
 		},
@@ -286,10 +287,10 @@ func TestARefusalIsForgottenAfterAnHour(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var refused refusals
 	refused.note("g", &mig.Error{Op: "create group", Object: "g", Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
-	assert.Equal(t, map[string]plan.Refusal{
+	assert.Equal(t, map[string]scene.Refusal{
 		"g": {
 			Cause: mig.CauseQuota, Message: "none left", At: at, Times: 1,
-			Failing: plan.Failing{Cause: mig.CauseQuota, Message: "none left", Times: 1, Since: at, Last: at},
+			Failing: scene.Failing{Cause: mig.CauseQuota, Message: "none left", Times: 1, Since: at, Last: at},
 		},
 	}, refused.matter(at))
 

@@ -3,10 +3,10 @@ package flex
 import (
 	"errors"
 	"maps"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
 
@@ -18,14 +18,14 @@ const refusalMatters = time.Hour
 // see plan.Snapshot. Actions run side by side.
 type refusals struct {
 	mu      sync.Mutex
-	byGroup map[string]plan.Refusal
+	byGroup map[string]scene.Refusal
 }
 
 // matter returns a copy of the refusals that still do.
-func (f *refusals) matter(now time.Time) map[string]plan.Refusal {
+func (f *refusals) matter(now time.Time) map[string]scene.Refusal {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.byGroup, func(_ string, r plan.Refusal) bool { return age(now, r.Failing.Last) > refusalMatters })
+	maps.DeleteFunc(f.byGroup, func(_ string, r scene.Refusal) bool { return age(now, r.Failing.Last) > refusalMatters })
 	return maps.Clone(f.byGroup)
 }
 
@@ -38,7 +38,7 @@ func (f *refusals) note(group string, err error, now time.Time, before int) {
 		return
 	}
 	if f.byGroup == nil {
-		f.byGroup = map[string]plan.Refusal{}
+		f.byGroup = map[string]scene.Refusal{}
 	}
 	owner := ""
 	if e := (*mig.Error)(nil); errors.As(err, &e) {

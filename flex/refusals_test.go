@@ -2,6 +2,7 @@ package flex
 
 import (
 	"errors"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -38,7 +38,7 @@ func TestACallThatComesAtABadMomentIsShownAndCountsForNothing(t *testing.T) {
 	rate := &mig.Error{Op: "create request", Object: "a1", Cause: mig.CauseRate, Err: errors.New("429: slow down")}
 	var refused refusals
 	refused.note("g", rate, at, 0)
-	assert.Equal(t, plan.Refusal{Failing: plan.Failing{Cause: mig.CauseRate, Message: "429: slow down", Times: 1, Since: at, Last: at}}, refused.matter(at)["g"])
+	assert.Equal(t, scene.Refusal{Failing: scene.Failing{Cause: mig.CauseRate, Message: "429: slow down", Times: 1, Since: at, Last: at}}, refused.matter(at)["g"])
 	refused.note("g", &mig.Error{Cause: mig.CauseQuota, Err: errors.New("none left")}, at, 0)
 	refused.note("g", rate, at, 0)
 	assert.Equal(t, mig.CauseQuota, refused.matter(at)["g"].Cause, "what counts is not forgotten over it")

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/slurm"
 )
 
@@ -18,7 +18,7 @@ const settingsAge = 10 * time.Minute
 // other, and what Slurm and Compute say is read side by side, so the two halves
 // stay apart.
 type settings struct {
-	templates     map[string]plan.Template // those that could be read
+	templates     map[string]scene.Template // those that could be read
 	templatesRead time.Time
 	resumeTimeout time.Duration // the shortest that Slurm has for nodes of ours; 0: they may power up for ever
 	partitions    []slurm.Partition
@@ -96,12 +96,12 @@ func shortest(limits []slurm.Limit) time.Duration {
 
 // templates reads the instance templates of our nodesets, each once. What could
 // not be read is asked for again in the next pass.
-func (r *Reconciler) templates(ctx context.Context) map[string]plan.Template {
+func (r *Reconciler) templates(ctx context.Context) map[string]scene.Template {
 	s := &r.settings
 	if age(r.Now(), s.templatesRead) >= settingsAge {
-		s.templates, s.templatesRead = map[string]plan.Template{}, r.Now()
+		s.templates, s.templatesRead = map[string]scene.Template{}, r.Now()
 	}
-	all := map[string]plan.Template{}
+	all := map[string]scene.Template{}
 	for _, set := range r.Config.FlexSets() {
 		t, read := s.templates[set.Template]
 		if !read {

@@ -2,10 +2,10 @@ package flex
 
 import (
 	"maps"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 )
 
@@ -14,15 +14,15 @@ import (
 // short. Actions run side by side.
 type stockouts struct {
 	mu    sync.Mutex
-	bySet map[string]plan.Stockout
+	bySet map[string]scene.Stockout
 }
 
 // matter returns a copy of those that still do. What was noted while the clock was ahead
 // does not: until then no refusal would count.
-func (s *stockouts) matter(now time.Time) map[string]plan.Stockout {
+func (s *stockouts) matter(now time.Time) map[string]scene.Stockout {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.bySet, func(_ string, o plan.Stockout) bool { return o.At.After(now) || age(now, o.At) > refusalMatters })
+	maps.DeleteFunc(s.bySet, func(_ string, o scene.Stockout) bool { return o.At.After(now) || age(now, o.At) > refusalMatters })
 	return maps.Clone(s.bySet)
 }
 
@@ -35,16 +35,16 @@ func (s *stockouts) note(nodeset string, err error, now time.Time) {
 	last := s.bySet[nodeset]
 	switch {
 	case err == nil:
-		last = plan.Stockout{At: now}
+		last = scene.Stockout{At: now}
 	case mig.CauseOf(err) != mig.CauseCapacity:
 		return
 	case now.Before(last.Until()):
 		last.Probed = !now.Before(last.Middle())
 	default:
-		last = plan.Stockout{At: now, Times: last.Times + 1}
+		last = scene.Stockout{At: now, Times: last.Times + 1}
 	}
 	if s.bySet == nil {
-		s.bySet = map[string]plan.Stockout{}
+		s.bySet = map[string]scene.Stockout{}
 	}
 	s.bySet[nodeset] = last
 }

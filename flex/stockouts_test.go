@@ -2,6 +2,7 @@ package flex
 
 import (
 	"errors"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -41,7 +41,7 @@ func TestRefusalsOfANodesetCountOnceForEachRest(t *testing.T) {
 	var s stockouts
 	knows := func(times int, when string, after time.Duration) {
 		t.Helper()
-		assert.Equal(t, map[string]plan.Stockout{"spot": {At: at.Add(after), Times: times}}, s.matter(at.Add(after)), when)
+		assert.Equal(t, map[string]scene.Stockout{"spot": {At: at.Add(after), Times: times}}, s.matter(at.Add(after)), when)
 	}
 	s.note("spot", none, at)
 	s.note("spot", none, at.Add(2*time.Minute))
@@ -53,7 +53,7 @@ func TestRefusalsOfANodesetCountOnceForEachRest(t *testing.T) {
 	s.note("spot", none, at.Add(9*time.Minute+59*time.Second))
 	assert.False(t, s.matter(at.Add(10 * time.Minute))["spot"].Probed, "in the first half")
 	s.note("spot", none, at.Add(10*time.Minute))
-	assert.Equal(t, plan.Stockout{At: at.Add(5 * time.Minute), Times: 2, Probed: true}, s.matter(at.Add(10 * time.Minute))["spot"], "in the second half")
+	assert.Equal(t, scene.Stockout{At: at.Add(5 * time.Minute), Times: 2, Probed: true}, s.matter(at.Add(10 * time.Minute))["spot"], "in the second half")
 	s.note("spot", nil, at.Add(6*time.Minute))
 	knows(0, "machines have come", 6*time.Minute)
 	s.note("spot", none, at.Add(7*time.Minute))

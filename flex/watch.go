@@ -1,6 +1,7 @@
 package flex
 
 import (
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan"
@@ -10,7 +11,7 @@ import (
 // told of side by side, and passes wait for the answers.
 type Watcher interface {
 	// Saw is called in each pass before it acts.
-	Saw(snap plan.Snapshot, p plan.Plan)
+	Saw(snap scene.Snapshot, p plan.Plan)
 
 	// Did is called when an action is over. The error is nil if it was done.
 	Did(a plan.Action, begun time.Time, took time.Duration, err error)
@@ -24,7 +25,7 @@ type Watcher interface {
 type Watchers []Watcher
 
 // Saw says all of them.
-func (all Watchers) Saw(snap plan.Snapshot, p plan.Plan) {
+func (all Watchers) Saw(snap scene.Snapshot, p plan.Plan) {
 	for _, w := range all {
 		w.Saw(snap, p)
 	}

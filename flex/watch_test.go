@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,7 +25,7 @@ type notes struct {
 	lines []string
 }
 
-func (n *notes) Saw(snap plan.Snapshot, p plan.Plan) {
+func (n *notes) Saw(snap scene.Snapshot, p plan.Plan) {
 	n.write("saw %d nodes within %s, %d actions", len(snap.Nodes), snap.Now.Sub(snap.Begun), len(p.Actions))
 }
 
@@ -42,7 +43,7 @@ func (n *notes) write(format string, args ...any) {
 func TestAllWatchersAreToldTheSame(t *testing.T) {
 	var one, other notes
 	all := Watchers{&one, &other}
-	all.Saw(plan.Snapshot{}, plan.Plan{})
+	all.Saw(scene.Snapshot{}, plan.Plan{})
 	all.Did(plan.DeleteGroup{}, time.Time{}, 0, errors.New("no"))
 	all.Stood(ErrStandby)
 	assert.Equal(t, []string{"saw 0 nodes within 0s, 0 actions", "did delete_group: no", "stood: slurmctld is active"}, one.lines)

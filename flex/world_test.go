@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -159,7 +159,7 @@ func (w *world) within(patience time.Duration) {
 }
 
 // observed is what is seen now.
-func (w *world) observed() plan.Snapshot {
+func (w *world) observed() scene.Snapshot {
 	w.t.Helper()
 	snap, err := w.Observe(w.t.Context())
 	require.NoError(w.t, err)

@@ -1,11 +1,11 @@
 package slurm_test
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
 	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakeslurm"
@@ -13,7 +13,7 @@ import (
 )
 
 // cluster is a cluster of 5,000 nodes and 1,020 jobs.
-func cluster(b *testing.B, state func(*config.Config, time.Time) plan.Snapshot) plan.Snapshot {
+func cluster(b *testing.B, state func(*config.Config, time.Time) scene.Snapshot) scene.Snapshot {
 	b.Helper()
 	return state(must.Get(site.Config(5_000)), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 }

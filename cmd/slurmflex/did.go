@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ func newDid(cluster string) *did {
 }
 
 // Saw notes the problems.
-func (d *did) Saw(_ plan.Snapshot, p plan.Plan) {
+func (d *did) Saw(_ scene.Snapshot, p plan.Plan) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pass.Problems = append([]string{}, p.Problems.Texts()...)

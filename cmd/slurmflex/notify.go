@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slurmflex/flex/plan/scene"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,7 +87,7 @@ func watchdogFor(given string, interval time.Duration) time.Duration {
 }
 
 // Saw notes what there is.
-func (s *supervisor) Saw(snap plan.Snapshot, _ plan.Plan) {
+func (s *supervisor) Saw(snap scene.Snapshot, _ plan.Plan) {
 	waiting := 0
 	for _, g := range snap.Groups {
 		for _, request := range g.Requests {

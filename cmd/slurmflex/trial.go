@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -147,7 +148,7 @@ const longestTrialWait = 45 * time.Minute
 
 // nameTrials lists on stderr what other trials have made.
 func (a *app) nameTrials(ctx context.Context, cfg *config.Config, client *gce.Client) {
-	snap := plan.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
+	snap := scene.Snapshot{Now: time.Now(), Unseen: map[string]error{}}
 	regions := cfg.FlexRegions()
 	groups, unseen := client.Groups(ctx, cfg.Cluster, regions)
 	_, snap.Trials = plan.WithoutTrials(cfg.Cluster, groups)

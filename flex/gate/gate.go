@@ -6,6 +6,7 @@ package gate
 
 import (
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan"
@@ -44,7 +45,7 @@ type Waiting struct {
 
 // judge is what a pass means for a job at its gate: still waiting, or why its gate opens
 // before the pass acts: give-backs are quicker with no gate in the way.
-func judge(w Waiting, snap plan.Snapshot, actions []plan.Action) (Waiting, Outcome) {
+func judge(w Waiting, snap scene.Snapshot, actions []plan.Action) (Waiting, Outcome) {
 	if !snap.Begun.After(w.Since) {
 		return w, "" // what was read may be older than the job's nodes
 	}

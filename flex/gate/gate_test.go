@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -36,8 +37,8 @@ const (
 )
 
 func TestAGateIsHeldByAPass(t *testing.T) {
-	snapshot := func(change ...func(*plan.Snapshot)) plan.Snapshot {
-		snap := plan.Snapshot{
+	snapshot := func(change ...func(*scene.Snapshot)) scene.Snapshot {
+		snap := scene.Snapshot{
 			Begun: noon.Add(time.Second), Nodes: nodes(up, booting),
 			Jobs:      []slurm.Job{{ID: 6, State: slurm.JobRunning}, {ID: 7, State: slurm.JobConfiguring}},
 			Instances: []mig.Instance{{Name: "alpha-a3-1"}},
@@ -47,32 +48,32 @@ func TestAGateIsHeldByAPass(t *testing.T) {
 		}
 		return snap
 	}
-	job := func(state slurm.JobState) func(*plan.Snapshot) {
-		return func(s *plan.Snapshot) { s.Jobs[1].State = state }
+	job := func(state slurm.JobState) func(*scene.Snapshot) {
+		return func(s *scene.Snapshot) { s.Jobs[1].State = state }
 	}
-	are := func(states ...string) func(*plan.Snapshot) {
-		return func(s *plan.Snapshot) { s.Nodes = nodes(states...) }
+	are := func(states ...string) func(*scene.Snapshot) {
+		return func(s *scene.Snapshot) { s.Nodes = nodes(states...) }
 	}
 	for name, c := range map[string]struct {
-		snap    plan.Snapshot
+		snap    scene.Snapshot
 		actions []plan.Action
 		want    Outcome
 		near    bool
 	}{
 		"while a node boots": {snap: snapshot(), near: true},
-		"while a node has no machine, and its nodes are not looked at then": {snap: snapshot(func(s *plan.Snapshot) { s.Instances = nil })},
-		"while a node's machine is the last one, that leaves":               {snap: snapshot(func(s *plan.Snapshot) { s.Instances[0].Status = "STOPPING" })},
+		"while a node has no machine, and its nodes are not looked at then": {snap: snapshot(func(s *scene.Snapshot) { s.Instances = nil })},
+		"while a node's machine is the last one, that leaves":               {snap: snapshot(func(s *scene.Snapshot) { s.Instances[0].Status = "STOPPING" })},
 		"while a node is yet to power up":                                   {snap: snapshot(are(down, down))},
 		"until all nodes are up":                                            {snap: snapshot(are(up, up)), want: Up, near: true},
 		"and not by a mark to power down after the job":                     {snap: snapshot(are(marked, up)), want: Up, near: true},
 		"and not by nodes that are not shown":                               {snap: snapshot(are()), want: Up, near: true},
-		"even if what was read is older, and shows no job": {snap: snapshot(func(s *plan.Snapshot) {
+		"even if what was read is older, and shows no job": {snap: snapshot(func(s *scene.Snapshot) {
 			s.Begun, s.Jobs = noon, nil
 		}), near: true},
 		"until the job is requeued":          {snap: snapshot(job(slurm.JobPending)), want: Left, near: true},
 		"until the job runs":                 {snap: snapshot(job(slurm.JobRunning)), want: Left, near: true},
 		"until the job ends":                 {snap: snapshot(job(slurm.JobCancelled)), want: Left, near: true},
-		"until there is no such job":         {snap: snapshot(func(s *plan.Snapshot) { s.Jobs = s.Jobs[:1] }), want: Left, near: true},
+		"until there is no such job":         {snap: snapshot(func(s *scene.Snapshot) { s.Jobs = s.Jobs[:1] }), want: Left, near: true},
 		"until its job is returned to Slurm": {snap: snapshot(), actions: []plan.Action{plan.ReturnNodes{OfJob: plan.OfJob{Job: 7}}}, want: Left, near: true},
 		"until its nodes are, for another":   {snap: snapshot(), actions: []plan.Action{plan.ReturnNodes{Nodes: []string{"alpha-a3-1"}}}, want: Left, near: true},
 		"until a node is taken by force":     {snap: snapshot(), actions: []plan.Action{plan.SetNodes{State: "power_down_force", Nodes: []string{"alpha-a3-1"}}}, want: Left, near: true},
@@ -93,7 +94,7 @@ func TestAGateIsHeldByAPass(t *testing.T) {
 // The script of a heterogeneous job is in its first component, and its time counts for
 // each component from the end of its own gate.
 func TestTheGatesOfAHeterogeneousJobOpenTogether(t *testing.T) {
-	snap := plan.Snapshot{
+	snap := scene.Snapshot{
 		Begun: noon.Add(time.Second), Nodes: nodes(up, booting), Instances: []mig.Instance{{Name: "alpha-a3-1"}},
 		Jobs: []slurm.Job{
 			{ID: 7, HetID: 7, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},

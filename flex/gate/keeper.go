@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
@@ -203,7 +204,7 @@ func (k *Keeper) look(ctx context.Context, names []string) {
 }
 
 // Saw opens the gates that a pass shows need not be held, before it acts.
-func (k *Keeper) Saw(snap plan.Snapshot, p plan.Plan) {
+func (k *Keeper) Saw(snap scene.Snapshot, p plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, h := range k.held {

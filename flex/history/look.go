@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -14,7 +15,7 @@ import (
 // look is what one pass saw, by what it is found by.
 type look struct {
 	cfg  *config.Config
-	snap plan.Snapshot
+	snap scene.Snapshot
 	plan plan.Plan
 	now  Time
 
@@ -27,7 +28,7 @@ type look struct {
 	accounts map[uint32]string
 }
 
-func newLook(cfg *config.Config, snap plan.Snapshot, p plan.Plan, accounts map[uint32]string) *look {
+func newLook(cfg *config.Config, snap scene.Snapshot, p plan.Plan, accounts map[uint32]string) *look {
 	l := &look{
 		cfg: cfg, snap: snap, plan: p, now: At(snap.Now), accounts: accounts,
 		nodes: make(map[string]slurm.State, len(snap.Nodes)), jobs: make(map[uint32]*slurm.Job, len(snap.Jobs)),

@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"os"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
@@ -42,7 +43,7 @@ type Recorder struct {
 
 // sight is what a pass saw.
 type sight struct {
-	snap plan.Snapshot
+	snap scene.Snapshot
 	plan plan.Plan
 }
 
@@ -65,7 +66,7 @@ func (r *Recorder) Use(cfg *config.Config) {
 
 // Saw has what a pass saw recorded, and does not wait for it. Of passes that come while
 // an earlier one is recorded, the last one is.
-func (r *Recorder) Saw(snap plan.Snapshot, p plan.Plan) {
+func (r *Recorder) Saw(snap scene.Snapshot, p plan.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.next = &sight{snap, p}
@@ -108,7 +109,7 @@ func (r *Recorder) work(done chan struct{}) {
 }
 
 // record writes what has ended since the last look.
-func (r *Recorder) record(snap plan.Snapshot, p plan.Plan) {
+func (r *Recorder) record(snap scene.Snapshot, p plan.Plan) {
 	if r.memory == nil {
 		_ = os.Mkdir(r.dir, 0o755) // if it cannot be made, writing says so
 		m, err := load(r.dir, r.cfg.Cluster)
@@ -151,7 +152,7 @@ func (r *Recorder) report(err error) {
 }
 
 // accountsOf are the accounts of the jobs that the look speaks of.
-func (r *Recorder) accountsOf(snap plan.Snapshot) map[uint32]string {
+func (r *Recorder) accountsOf(snap scene.Snapshot) map[uint32]string {
 	known := make(map[uint32]string, len(r.known))
 	var unknown []uint32
 	for _, j := range snap.Jobs {

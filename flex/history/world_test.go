@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ type world struct {
 	log      *zap.Logger
 	accounts map[uint32]string
 	cfg      *config.Config
-	snap     plan.Snapshot
+	snap     scene.Snapshot
 	plan     plan.Plan
 
 	leasedOpen  int     // how often a lease was reported that goes on
@@ -78,13 +79,13 @@ func newWorld(t *testing.T) *world {
 	cfg.Options.StateDir = t.TempDir()
 	w := &world{t: t, dir: cfg.Options.StateDir, cfg: cfg, log: zap.NewNop(), accounts: map[uint32]string{}}
 	w.snap.Now = noon
-	w.snap.Templates = map[string]plan.Template{}
+	w.snap.Templates = map[string]scene.Template{}
 	for set, machine := range map[string]string{"a3": "a3-highgpu-8g", "g2": "g2-standard-4"} {
 		link := cfg.FlexSets()[0].Template
 		if set == "g2" {
 			link = cfg.FlexSets()[1].Template
 		}
-		w.snap.Templates[link] = plan.Template{Template: mig.Template{MachineType: machine}}
+		w.snap.Templates[link] = scene.Template{Template: mig.Template{MachineType: machine}}
 	}
 	w.restart()
 	w.look(0)

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,7 +9,6 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/history"
-	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -76,14 +76,14 @@ func (l *ledger) begin(nodeset string) {
 		l.seconds.WithLabelValues(nodeset, use)
 	}
 	l.reuses.WithLabelValues(nodeset)
-	for _, cause := range plan.LossCauses() {
+	for _, cause := range scene.LossCauses() {
 		l.losses.WithLabelValues(nodeset, string(cause))
 	}
 }
 
 // lose counts the machines that are lost to a job for certain, or that two looks in a row
 // found so: a list may be wrong once.
-func (l *ledger) lose(losses []plan.Loss) {
+func (l *ledger) lose(losses []scene.Loss) {
 	now := map[string]int{}
 	for _, loss := range losses {
 		for _, name := range loss.Nodes {
@@ -107,7 +107,7 @@ func (l *ledger) forget() {
 
 // enter counts what has happened since the last look, and returns the causes of
 // the requests that have failed.
-func (l *ledger) enter(cfg *config.Config, snap plan.Snapshot) (failures []mig.Cause) {
+func (l *ledger) enter(cfg *config.Config, snap scene.Snapshot) (failures []mig.Cause) {
 	next := ledger{machines: make(map[machine]seen, len(l.machines)), failed: map[request]bool{}}
 	for key, registered := range l.machines { // what could not be read is not gone
 		if snap.Unseen[key.region] != nil {

@@ -5,6 +5,7 @@ package metrics
 
 import (
 	"errors"
+	"slurmflex/flex/plan/scene"
 	"strconv"
 	"sync"
 	"time"
@@ -174,7 +175,7 @@ func (m *Metrics) begin() {
 }
 
 // Saw takes over what a pass saw.
-func (m *Metrics) Saw(snap plan.Snapshot, p plan.Plan) {
+func (m *Metrics) Saw(snap scene.Snapshot, p plan.Plan) {
 	m.sight.set(see(m.cfg, snap, p))
 	m.mu.Lock()
 	defer m.mu.Unlock()

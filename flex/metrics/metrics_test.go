@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ type world struct {
 	t        *testing.T
 	registry *prometheus.Registry
 	now      time.Time
-	snap     plan.Snapshot
+	snap     scene.Snapshot
 	plan     plan.Plan
 }
 
@@ -406,7 +407,7 @@ func TestARequestThatFailsIsCountedOnce(t *testing.T) {
 // find it so.
 func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
 	w := newWorld(t)
-	lost := plan.Plan{Losses: []plan.Loss{{NodeSet: "a3", Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Jobs: []uint32{7}, Cause: plan.Gone}}}
+	lost := plan.Plan{Losses: []scene.Loss{{NodeSet: "a3", Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Jobs: []uint32{7}, Cause: scene.Gone}}}
 	count := func() float64 { return w.value("slurmflex_machines_lost_total", "gone", "a3") }
 	for _, p := range []plan.Plan{lost, {}, lost} {
 		w.Saw(w.snap, p)

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"sync"
 	"time"
@@ -80,7 +81,7 @@ func descriptions() described {
 }
 
 // see makes gauges of what a pass saw.
-func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metric {
+func see(cfg *config.Config, snap scene.Snapshot, p plan.Plan) []prometheus.Metric {
 	unseen := snap.Unseen
 	snap = snap.Recalled()
 	sets := map[string]*tally{}
@@ -113,7 +114,7 @@ func see(cfg *config.Config, snap plan.Snapshot, p plan.Plan) []prometheus.Metri
 
 // count counts nodes, requests and machines, and returns the number of machines
 // by region that belong to no node.
-func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orphans map[string]int) {
+func count(cfg *config.Config, snap scene.Snapshot, sets map[string]*tally) (orphans map[string]int) {
 	known := make(map[string]*slurm.Node, len(snap.Nodes))
 	for i := range snap.Nodes {
 		n := &snap.Nodes[i]
@@ -147,7 +148,7 @@ func count(cfg *config.Config, snap plan.Snapshot, sets map[string]*tally) (orph
 
 // gauges are the figures as metrics. Those of a region that could not be read, one of
 // unseen, are as last known, or left out.
-func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
+func gauges(cfg *config.Config, snap scene.Snapshot, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
 	var all []prometheus.Metric
 	add := func(d *prometheus.Desc, value float64, labels ...string) {
 		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
@@ -233,7 +234,7 @@ func gauges(cfg *config.Config, snap plan.Snapshot, unseen map[string]error, set
 }
 
 // readAt is when the region was last read; it reports false if that is not known.
-func readAt(snap plan.Snapshot, unseen map[string]error, region string) (time.Time, bool) {
+func readAt(snap scene.Snapshot, unseen map[string]error, region string) (time.Time, bool) {
 	if unseen[region] == nil {
 		return snap.Now, true
 	}

@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func busy(t *testing.T) *world {
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-99")
 	w.machine(us, "alpha-a3-job-2", "alpha-a3-98").Status = "STOPPING"
 	w.machine(us, "a-strangers", "alpha-a3-97")
-	w.snap.Templates = map[string]plan.Template{
+	w.snap.Templates = map[string]scene.Template{
 		"projects/demo/regions/us-central1/instanceTemplates/a3": {Template: mig.Template{MachineType: "a3-highgpu-8g"}},
 	}
 	w.snap.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha-1795000000"}, {Name: "maintenance"}, {Name: "slurmflex-alpha.rest-g2", End: noon.Add(time.Minute)}}
@@ -53,7 +54,7 @@ func busy(t *testing.T) *world {
 		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-0"}, Since: noon.Add(-time.Hour)},
 		{NodeSet: "a3", Region: us, Nodes: []string{"alpha-a3-3"}},
 	}
-	w.plan.Blocks = []plan.Block{{NodeSet: "g2", Failed: 5}}
+	w.plan.Blocks = []scene.Block{{NodeSet: "g2", Failed: 5}}
 	return w
 }
 
@@ -139,7 +140,7 @@ func TestOfARegionThatWasReadBeforeTheGaugesAreAsLastKnown(t *testing.T) {
 	leases := w.value("slurmflex_leases", "a3")
 	require.NotZero(t, leases)
 	at := w.snap.Now
-	w.snap.LastKnown = map[string]plan.LastKnown{us: {At: at, Groups: w.snap.Groups, Instances: w.snap.Instances}}
+	w.snap.LastKnown = map[string]scene.LastKnown{us: {At: at, Groups: w.snap.Groups, Instances: w.snap.Instances}}
 	w.snap.Unseen = map[string]error{us: errors.New("503 backendError")}
 	w.snap.Groups, w.snap.Instances = nil, nil
 	w.pass(time.Hour)

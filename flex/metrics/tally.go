@@ -1,10 +1,10 @@
 package metrics
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
@@ -54,7 +54,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // jobEnds is the latest time, by node, until which the time limits let its jobs run.
-func jobEnds(snap plan.Snapshot) map[string]time.Time {
+func jobEnds(snap scene.Snapshot) map[string]time.Time {
 	const never = 1 << 30 * time.Second // more than thirty years
 	ends := make(map[string]time.Time, len(snap.Instances))
 	for _, j := range snap.Jobs {
@@ -75,7 +75,7 @@ func jobEnds(snap plan.Snapshot) map[string]time.Time {
 }
 
 // heldJobs is how many jobs are held by an admin or by slurmflex, which has told why.
-func heldJobs(snap plan.Snapshot) (held int) {
+func heldJobs(snap scene.Snapshot) (held int) {
 	for _, j := range snap.Jobs {
 		if j.State.Waits() && j.Reason == "JobHeldAdmin" && strings.HasPrefix(snap.Told[j.ID], memo.OwnComment) {
 			held++

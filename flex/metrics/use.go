@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -40,7 +41,7 @@ func useOf(cfg *config.Config, in mig.Instance, node slurm.Node, other, held boo
 }
 
 // heldNodes are the nodes that are held for jobs that have lost others, until these run.
-func heldNodes(cfg *config.Config, snap plan.Snapshot) map[string]bool {
+func heldNodes(cfg *config.Config, snap scene.Snapshot) map[string]bool {
 	nodes := map[string]bool{}
 	for _, r := range snap.Reservations {
 		if _, held := memo.ParseSalvage(cfg.Cluster, r.Name); held {
@@ -55,7 +56,7 @@ func heldNodes(cfg *config.Config, snap plan.Snapshot) map[string]bool {
 // otherJobs are, by machine, a job that is on it although it was requested for another
 // one, which is not on it. A machine of a shared group was requested for any task of the
 // array: a started job does not show whether it was before the machine.
-func otherJobs(cfg *config.Config, snap plan.Snapshot) map[string]uint32 {
+func otherJobs(cfg *config.Config, snap scene.Snapshot) map[string]uint32 {
 	stamps := make(map[mig.GroupID]*mig.Stamp, len(snap.Groups))
 	for i := range snap.Groups {
 		stamps[snap.Groups[i].ID()] = &snap.Groups[i].Stamp

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
@@ -165,7 +165,7 @@ func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 	}
 	switch {
 	case r.Waits() && !r.FailingSince.IsZero():
-		j.once(r.FailingSince, Failed, plan.FailingText(r.Cause))
+		j.once(r.FailingSince, Failed, scene.FailingText(r.Cause))
 	case r.Waits() && r.Failed > 0:
 		j.once(at, Failed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Cause, "unknown")))
 	}

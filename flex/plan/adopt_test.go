@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 		return mig.Group{Name: name, Region: "us-central1", Created: noon.Add(-time.Hour), Requests: requests}
 	}
 	asks := left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Accepted, "alpha-a3-0", time.Hour))
-	in := func(name string, foreign mig.Group, given Snapshot, want ...string) {
+	in := func(name string, foreign mig.Group, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, want, actions(Plan{Actions: Adopt(alphaConfig(t), given, []mig.Group{foreign})}))
 		})
@@ -44,7 +45,7 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 
 func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
-	given := func(change func(*mig.Group), more ...part) Snapshot {
+	given := func(change func(*mig.Group), more ...part) scene.Snapshot {
 		return seen(append(more, awaits(7, "alpha-a3-0"), started(7, time.Second),
 			groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
 			func(s *setting) {

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func BenchmarkCompute(b *testing.B) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, state := range []struct {
 		name string
-		make func(*config.Config, time.Time) plan.Snapshot
+		make func(*config.Config, time.Time) scene.Snapshot
 	}{
 		{"steady", site.Steady}, {"rising", site.Rising}, {"leaving", site.Leaving},
 	} {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strconv"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 			`to unblock it: slurmflex unblock a3"`, n)}
 	}
 	forgets := func(list string) string { return "set nodes " + list + ` extra ""` }
-	waits := func(more ...part) Snapshot {
+	waits := func(more ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"),
 			nodes("alpha-a3-[1-5]", poweredDown), nodes("alpha-fix-0", poweredDown), and(more...))
 	}
@@ -64,7 +65,7 @@ func TestTheBreakerOfANodeset(t *testing.T) {
 
 // B12: a gang of as many nodes as boot_failures that does not register is one failure.
 func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
-	given := func(jobs int) Snapshot {
+	given := func(jobs int) scene.Snapshot {
 		parts := []part{awaits(99, "alpha-a3-9")}
 		for i := range jobs {
 			id, list := uint32(i+1), fmt.Sprintf("alpha-a3-[%d-%d]", 10*i+10, 10*i+19)
@@ -75,11 +76,11 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 		return seen(parts...)
 	}
 	assert.Empty(t, Compute(with(t, "boot_timeout: 600"), given(4)).Blocks)
-	assert.Equal(t, []Block{{"a3", 5, noon.Add(time.Hour)}}, Compute(with(t, "boot_timeout: 600"), given(5)).Blocks)
+	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, Compute(with(t, "boot_timeout: 600"), given(5)).Blocks)
 }
 
 func TestABootThatFailsIsOnRecord(t *testing.T) {
-	late := func(more ...part) Snapshot {
+	late := func(more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-[0-2]", risingIdle), leasedTo(7, "alpha-a3-[0-2]", 10*time.Minute, 50*time.Minute), and(more...))
 	}
 	const made = "an instance made 2026-11-21T11:50:00Z"
@@ -110,7 +111,7 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 }
 
 func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
-	given := func(made, start time.Duration, jobs ...part) Snapshot {
+	given := func(made, start time.Duration, jobs ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(6,
 			"alpha-a3-0", made, 50*time.Minute), started(7, start), and(jobs...))
 	}
@@ -124,7 +125,7 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 }
 
 func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing.T) {
-	given := func(ends time.Duration, limit string, machine ...part) Snapshot {
+	given := func(ends time.Duration, limit string, machine ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
 			started(7, time.Minute),
 			reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(ends).Unix(), 10), "alpha-a3-0", noon.Add(ends)), and(machine...))
@@ -159,7 +160,7 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 }
 
 func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
-	given := func(by uint32, ends time.Duration, more ...part) Snapshot {
+	given := func(by uint32, ends time.Duration, more ...part) scene.Snapshot {
 		name := fmt.Sprintf("alpha-a3-job-%d", by)
 		return seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "1:00:00",
 			configured, "alpha-a3-[0-1]"), started(7, 20*time.Minute), groupOf(by), ending("alpha-a3-0", name,

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 	const both = "alpha-bulk-[0-1]"
-	wanted := func(more ...part) Snapshot {
+	wanted := func(more ...part) scene.Snapshot {
 		return seen(append(more, nodes(both, poweringUp), job(7, "shared", "15:00", configured, both))...)
 	}
 	in := situations(t, alphaConfig(t))

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ nodeset:
 }
 
 // spotWaits is job 7, which was given a node of the Spot nodeset so long ago.
-func spotWaits(ago time.Duration, chain memo.Chain, more ...part) Snapshot {
+func spotWaits(ago time.Duration, chain memo.Chain, more ...part) scene.Snapshot {
 	return seen(nodes("alpha-fix-0", poweringUp), job(7, "spot", "15:00", configured, "alpha-fix-0"), started(7, ago), remembers(chain), and(more...))
 }
 
@@ -49,7 +50,7 @@ func spotMachines(list, status string) part {
 }
 
 func TestCapacityThatComesAtOnceIsInsertedAsItsNodesetSays(t *testing.T) {
-	insert := func(given Snapshot) mig.BulkSpec {
+	insert := func(given scene.Snapshot) mig.BulkSpec {
 		p := Compute(mixed(t), given)
 		require.Len(t, p.Actions, 1)
 		return p.Actions[0].(BulkInsert).Spec
@@ -86,7 +87,7 @@ func TestAJobLeavesCapacityThatIsRefused(t *testing.T) {
 	in("and tries again if it has no list", spotWaits(2*time.Minute, memo.Chain{}, refused("alpha-fix-job-7", mig.CauseCapacity, time.Minute, 1)),
 		"insert 1 node (alpha-fix-0) in us-central1 for no fixed time (SPOT)")
 	arrived := memo.Chain{List: whole.List, Moved: memo.Move{From: "eu", To: whole.List, At: noon.Add(-10 * time.Second)}}
-	since := func(moved time.Duration) Snapshot {
+	since := func(moved time.Duration) scene.Snapshot {
 		return spotWaits(10*time.Second, memo.Chain{List: whole.List, Moved: memo.Move{From: "eu", To: []string{"spot"}, At: noon.Add(-moved)}}, none)
 	}
 	in("but goes through its list no more often than refusals are tried again", since(59*time.Second),
@@ -107,7 +108,7 @@ func TestASpotMachineThatIsPreemptedIsLostAtOnce(t *testing.T) {
 	works := and(nodes("alpha-fix-0", running), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), missing("alpha-fix-0"))
 	preempted := func(s *setting) { s.Preempted = map[string]bool{"alpha-fix-0": true} }
 	for name, test := range map[string]struct {
-		given Snapshot
+		given scene.Snapshot
 		lost  string
 	}{
 		"while it stops": {seen(works, spotMachines("alpha-fix-0", "STOPPING")), "pre-empted"},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func deleting(t *testing.T, most int) *config.Config {
 
 func TestAnInstanceThatBelongsToNoNode(t *testing.T) {
 	const beyond = "alpha-a3-[3000-3002]" // nodeset a3 has 3000 nodes
-	stranded := func(ago time.Duration) Snapshot {
+	stranded := func(ago time.Duration) scene.Snapshot {
 		return seen(groupOf(7), vms(beyond, "alpha-a3-job-7", "RUNNING"), aged(ago))
 	}
 	in := situations(t, deleting(t, 100))
@@ -63,7 +64,7 @@ func TestMachinesThatCameForAnotherJobAreDeletedAFewAtATime(t *testing.T) {
 }
 
 func TestARequestForNodesThatTheConfigurationHasNoLonger(t *testing.T) {
-	given := func(ago time.Duration, more ...part) Snapshot {
+	given := func(ago time.Duration, more ...part) scene.Snapshot {
 		waits := group("alpha-gone-job-7", forJob("gone", 7), accepted("alpha-gone-[0-1]"))
 		return seen(waits, asked(ago), and(more...))
 	}
@@ -94,7 +95,7 @@ func TestRequestsOfSuspendedNodes(t *testing.T) {
 // B11: a slurmctld that has lost its state shows every node as powered down.
 func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 	const made = 3 * time.Hour
-	given := func(state string, change func(*slurm.Node)) Snapshot {
+	given := func(state string, change func(*slurm.Node)) scene.Snapshot {
 		s := seen(nodes("alpha-a3-[0-2]", state), groupOf(7), machinesOf(7, "alpha-a3-[0-2]"), aged(made))
 		for i := range s.Nodes {
 			change(&s.Nodes[i])
@@ -103,7 +104,7 @@ func TestTheMachinesOfNodesThatArePoweredDown(t *testing.T) {
 	}
 	all, one := []string{"delete instances alpha-a3-[0-2] of alpha-a3-job-7"}, []string{"delete instances alpha-a3-0 of alpha-a3-job-7"}
 	for name, c := range map[string]struct {
-		given Snapshot
+		given scene.Snapshot
 		want  []string
 	}{
 		"go all at once while Slurm powers them down":            {given(poweringDown, func(*slurm.Node) {}), all},
@@ -131,7 +132,7 @@ func TestAGroupFromTheFutureIsCollected(t *testing.T) {
 
 // B14: nobody can tell whose nodes its instances would be.
 func TestARequestThatNamesNoInstances(t *testing.T) {
-	given := func(count int, ago time.Duration) Snapshot {
+	given := func(count int, ago time.Duration) scene.Snapshot {
 		r := mig.Request{Name: "resize", State: mig.Accepted, Count: count, Created: noon.Add(-ago)}
 		return seen(nodes("alpha-a3-0", poweredDown), groupOf(7, r), counting(count), creating(count))
 	}
@@ -160,7 +161,7 @@ func TestANodeIsNotTakenForOneWhoseNameBeginsAlike(t *testing.T) {
 }
 
 func TestWhatIsYoungIsNotCollected(t *testing.T) {
-	given := func(age time.Duration) Snapshot {
+	given := func(age time.Duration) scene.Snapshot {
 		s := seen(nodes("alpha-a3-0", poweredDown), groupOf(7), created(age), policy("alpha-a3-job-8", forJob("a3", 8)))
 		s.Policies[0].Created = noon.Add(-age)
 		return s
@@ -173,7 +174,7 @@ func TestTheRecordOfARequest(t *testing.T) {
 	done := func(name string, state mig.RequestState, ago time.Duration) mig.Request {
 		return mig.Request{Name: name, State: state, Instances: names("alpha-a3-0"), Created: noon.Add(-ago)}
 	}
-	given := func(requests ...mig.Request) Snapshot {
+	given := func(requests ...mig.Request) scene.Snapshot {
 		return seen(runsOn(7, "alpha-a3-0"), machinesOf(7, "alpha-a3-0"), groupOf(7, requests...))
 	}
 	in := situations(t, alphaConfig(t))

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +21,9 @@ import (
 func askedFor(key string, long time.Duration) part {
 	return func(s *setting) {
 		if s.Asked == nil {
-			s.Asked = map[string]Asked{}
+			s.Asked = map[string]scene.Asked{}
 		}
-		s.Asked[key] = Asked{For: long, At: s.Now, Runs: true}
+		s.Asked[key] = scene.Asked{For: long, At: s.Now, Runs: true}
 	}
 }
 
@@ -43,9 +44,9 @@ func obstacles() map[string]part {
 		"its turn":           and(awaits(6, "alpha-a3-5"), groupOf(6, accepted("alpha-a3-5"))),
 		"a blocked nodeset":  and(nodes("alpha-a3-4", poweredDown), extra("alpha-a3-4", memo.Boots{Failed: 1, Last: noon.Add(-time.Minute)}.String())),
 		"an unread region":   unseen("us-central1"),
-		"an unread template": func(s *setting) { s.Templates = map[string]Template{} },
+		"an unread template": func(s *setting) { s.Templates = map[string]scene.Template{} },
 		"a failing template": func(s *setting) {
-			s.Templates = map[string]Template{"projects/demo/global/instanceTemplates/a3": {Err: errors.New("503")}}
+			s.Templates = map[string]scene.Template{"projects/demo/global/instanceTemplates/a3": {Err: errors.New("503")}}
 		},
 		"the other components": others,
 	}
@@ -107,7 +108,7 @@ func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 	}
 	assert.True(t, renewed())
 	assert.False(t, renewed(nodes("alpha-one-5", poweredDown), extra("alpha-one-5", memo.Boots{Failed: 1, Last: noon.Add(-time.Minute)}.String())), "blocked")
-	assert.False(t, renewed(func(s *setting) { s.Templates = map[string]Template{} }), "template unread")
+	assert.False(t, renewed(func(s *setting) { s.Templates = map[string]scene.Template{} }), "template unread")
 	assert.False(t, renewed(refused("alpha-one-node-0", mig.CauseQuota, time.Second, 1)), "refused")
 }
 
@@ -117,7 +118,7 @@ func TestWaitThatItsOwnerLimitsCountsFromItsNodes(t *testing.T) {
 		cfg := with(t, "provision_timeout: 7200, boot_failures: 1, on_provision_timeout: "+then)
 		cfg.Options.MaxActiveRequests = 1
 		return returned(Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
-			s.Limits = map[uint32]JobLimits{7: {Wait: time.Hour}}
+			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
 		})))
 	}
 	for _, name := range []string{"its turn", "a blocked nodeset"} {
@@ -133,24 +134,24 @@ func TestWaitThatItsOwnerLimitsCountsFromItsNodes(t *testing.T) {
 }
 
 func TestEndOfWaitSaysNoCapacityOnlyWhereCapacityLacked(t *testing.T) {
-	given := func(limit JobLimits, parts ...part) []string {
+	given := func(limit scene.JobLimits, parts ...part) []string {
 		return returned(Compute(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor("alpha-a3-job-7", time.Hour),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]JobLimits{7: limit} })))
+			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} })))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
 	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: STOCKOUT: none"},
-		given(JobLimits{}, groupOf(7, failed("a1", "alpha-a3-0", mig.CauseQuota, time.Second))))
+		given(scene.JobLimits{}, groupOf(7, failed("a1", "alpha-a3-0", mig.CauseQuota, time.Second))))
 	assert.Equal(t, []string{back + "no machines for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: INVALID_ARGUMENT: no"},
-		given(JobLimits{}, refused("alpha-a3-job-7", mig.CauseUnknown, time.Second, 1)))
+		given(scene.JobLimits{}, refused("alpha-a3-job-7", mig.CauseUnknown, time.Second, 1)))
 	assert.Equal(t, []string{back + "no machines for 1 × a3-machine (--deadline 2026-11-21T12:00:00Z)"},
-		given(JobLimits{Deadline: noon}, func(s *setting) { s.Asked = nil }))
+		given(scene.JobLimits{Deadline: noon}, func(s *setting) { s.Asked = nil }))
 }
 
 // The count outlives requests and obstacles, but not the job's allocation.
 func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
 	cfg := with(t, "provision_timeout: 36000, boot_failures: 1")
-	var known map[string]Asked
-	pass := func(at time.Duration, more ...part) Asked {
+	var known map[string]scene.Asked
+	pass := func(at time.Duration, more ...part) scene.Asked {
 		s := seen(awaits(7, "alpha-a3-0"), started(7, 0), and(more...))
 		s.Now, s.Asked = noon.Add(at), known
 		known = Compute(cfg, s).Asked
@@ -162,8 +163,8 @@ func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
 	assert.Zero(t, pass(0), "it is only now requested")
 	assert.Equal(t, 10*time.Minute, pass(15*time.Minute, attempt("a1", mig.Accepted, 5*time.Minute)).For)
 	blocked := obstacles()["a blocked nodeset"]
-	assert.Equal(t, Asked{10 * time.Minute, noon.Add(20 * time.Minute), false}, pass(20*time.Minute, blocked))
-	assert.Equal(t, Asked{10 * time.Minute, noon.Add(60 * time.Minute), false}, pass(60*time.Minute, blocked, attempt("a1", mig.Cancelled, 5*time.Minute)))
+	assert.Equal(t, scene.Asked{For: 10 * time.Minute, At: noon.Add(20 * time.Minute)}, pass(20*time.Minute, blocked))
+	assert.Equal(t, scene.Asked{For: 10 * time.Minute, At: noon.Add(60 * time.Minute)}, pass(60*time.Minute, blocked, attempt("a1", mig.Cancelled, 5*time.Minute)))
 	assert.Equal(t, 20*time.Minute, pass(80*time.Minute, attempt("a2", mig.Accepted, 70*time.Minute)).For)
 	assert.Equal(t, 25*time.Minute, pass(85*time.Minute, attempt("a3", mig.Failed, 85*time.Minute)).For, "it is refused")
 	unread := pass(90*time.Minute, unseen("us-central1"))
@@ -181,7 +182,7 @@ func TestPropertyClocksCountNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const step = 50 * time.Second // the first refusal is tried again after a minute
 		var truth, sure time.Duration // asked in all, and since the last restart
-		var known map[string]Asked
+		var known map[string]scene.Asked
 		var live time.Time
 		for now := noon; ; now = now.Add(step) {
 			parts := []part{awaits(7, "alpha-a3-0"), started(7, 0)}
@@ -231,7 +232,7 @@ func TestPropertyClocksCountNothingElse(t *testing.T) {
 func TestClockThatIsAheadCountsNoWait(t *testing.T) {
 	p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), func(s *setting) {
 		s.Skew = time.Hour
-		s.Asked = map[string]Asked{"alpha-a3-job-7": {For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}
+		s.Asked = map[string]scene.Asked{"alpha-a3-job-7": {For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}
 	}))
-	assert.Equal(t, Asked{For: time.Minute, At: noon}, p.Asked["alpha-a3-job-7"])
+	assert.Equal(t, scene.Asked{For: time.Minute, At: noon}, p.Asked["alpha-a3-job-7"])
 }

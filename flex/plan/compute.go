@@ -1,7 +1,12 @@
+// Package plan decides what a pass does. Compute is one pure function of the
+// configuration and of what was seen: no I/O, no clock, no memory, and an
+// answer for every combination of states. Who wants a node is what Slurm's
+// queue says now; what we own is what carries our stamp.
 package plan
 
 import (
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 )
 
 // Plan is what a pass is to do.
@@ -13,19 +18,19 @@ type Plan struct {
 	Expect []string
 
 	// Problems says what an admin should know. What it speaks of was left alone.
-	Problems Problems
+	Problems scene.Problems
 
 	// Waits are the nodes that have no machine yet, the most important job's
 	// first, and Blocks the nodesets whose instances do not come up.
 	Waits  []Wait
-	Blocks []Block
+	Blocks []scene.Block
 
 	// Losses are the nodes whose machine is gone while a job has them.
-	Losses []Loss
+	Losses []scene.Loss
 
 	// Asked counts how long requests for each waiting cohort were live or refused. The next pass
 	// reads it from its snapshot.
-	Asked map[string]Asked
+	Asked map[string]scene.Asked
 
 	// Unseen is how many regions could not be read.
 	Unseen int
@@ -33,7 +38,7 @@ type Plan struct {
 
 // Compute decides what to do about a snapshot. It is pure and total, and the
 // same snapshot in another order gives the same plan.
-func Compute(cfg *config.Config, snap Snapshot) Plan {
+func Compute(cfg *config.Config, snap scene.Snapshot) Plan {
 	p := compute(cfg, snap)
 	if len(snap.LastKnown) > 0 {
 		p.Waits = recallWaits(snap, p.Waits, compute(cfg, snap.Recalled()).Waits)
@@ -41,8 +46,8 @@ func Compute(cfg *config.Config, snap Snapshot) Plan {
 	return p
 }
 
-func compute(cfg *config.Config, snap Snapshot) Plan {
-	s := look(cfg, snap)                      // what was seen
+func compute(cfg *config.Config, snap scene.Snapshot) Plan {
+	s := scene.Of(cfg, snap)                  // what was seen
 	w := match(s)                             // who must arrive together, and the request that serves each
 	verdicts := judge(w)                      // what becomes of each cohort: the first rule that decides
 	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole, its owner warned first; max_active_requests by rank

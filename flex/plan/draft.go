@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/flex/plan/memo"
@@ -17,9 +18,9 @@ type draft struct {
 	plan     Plan
 	claims   map[string]string        // what changes the node, by its name
 	names    map[mig.GroupID][]string // the requests that are planned
-	reported map[Problem]bool         // the problems that it names
+	reported map[scene.Problem]bool   // the problems that it names
 	heard    map[uint32]bool          // the jobs whose owners hear of a return or a warning
-	yielded  []ref                    // requests that yield their places
+	yielded  []scene.Live             // requests that yield their places
 	before   map[uint32]string        // by job: the queue of its request, which yields after the AdminComment
 }
 
@@ -27,11 +28,11 @@ type draft struct {
 type step struct {
 	actions  []Action
 	expect   []string
-	problems []Problem
+	problems []scene.Problem
 }
 
-func newDraft(s *scene) *draft {
-	return &draft{plan: Plan{Unseen: len(s.snap.Unseen), Blocks: s.blocks(), Losses: s.losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
+func newDraft(s *scene.Scene) *draft {
+	return &draft{plan: Plan{Unseen: len(s.Seen.Unseen), Blocks: s.Blocks(), Losses: s.Losses()}, claims: map[string]string{}, names: map[mig.GroupID][]string{}, reported: map[scene.Problem]bool{}, heard: map[uint32]bool{}, before: map[uint32]string{}}
 }
 
 func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...) }
@@ -39,7 +40,7 @@ func (d *draft) add(a ...Action) { d.plan.Actions = append(d.plan.Actions, a...)
 func (d *draft) expect(what ...string) { d.plan.Expect = append(d.plan.Expect, what...) }
 
 // report adds problems, each once: tasks that share a group have the same.
-func (d *draft) report(problems []Problem) {
+func (d *draft) report(problems []scene.Problem) {
 	for _, p := range problems {
 		if !d.reported[p] {
 			d.reported[p] = true
@@ -50,7 +51,7 @@ func (d *draft) report(problems []Problem) {
 
 // take adds a sweep's actions, without nodes that are claimed already. A job that an earlier step
 // of the plan has acted on waits for the next pass, so that its owner reads one reason at a time.
-func (d *draft) take(s *scene, sweep string, wants step) {
+func (d *draft) take(s *scene.Scene, sweep string, wants step) {
 	earlier := maps.Clone(d.heard)
 	for _, a := range wants.actions {
 		if slices.ContainsFunc(acts(a), func(job uint32) bool { return earlier[job] }) {
@@ -84,9 +85,9 @@ func (d *draft) take(s *scene, sweep string, wants step) {
 
 // before returns the action that writes the AdminComment before an action on the job; none if the
 // AdminComment is there already.
-func (s *scene) before(job uint32, text, queue string) []Action {
+func before(s *scene.Scene, job uint32, text, queue string) []Action {
 	text = memo.OwnComment + text
-	if s.snap.Told[job] == text {
+	if s.Seen.Told[job] == text {
 		return nil
 	}
 	return []Action{CommentJob{OfJob: OfJob{job}, Text: text, Before: queue, Why: "its owner should know first"}}
@@ -95,10 +96,10 @@ func (s *scene) before(job uint32, text, queue string) []Action {
 // setNodes plans a change for the nodes that nothing has claimed yet. One that a job may
 // hold which could not be read is not powered down. Nodes that are changed alike are
 // changed in one go.
-func (d *draft) setNodes(s *scene, sweep string, change SetNodes) {
+func (d *draft) setNodes(s *scene.Scene, sweep string, change SetNodes) {
 	down := strings.HasPrefix(change.State, "power_down")
 	change.Nodes = slices.DeleteFunc(slices.Clone(change.Nodes), func(name string) bool {
-		return d.claims[name] != "" || down && s.nodes[name].doubted
+		return d.claims[name] != "" || down && s.Node(name).Doubted
 	})
 	if len(change.Nodes) == 0 {
 		return
@@ -130,18 +131,18 @@ func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b
 func (d *draft) cancel(requests []settled) {
 	for _, r := range requests {
 		switch {
-		case r.misfit != "" && r.request.State != mig.Creating:
-			d.cancelRequest(r.ref, r.misfit)
+		case r.misfit != "" && r.Request.State != mig.Creating:
+			d.cancelRequest(r.Live, r.misfit)
 		case r.misfit != "":
-			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.group.Name, r.request.Name, r.misfit))
-		case r.request.State == mig.Creating:
-			d.expect(fmt.Sprintf("request %s/%s to be accepted", r.group.Name, r.request.Name))
+			d.expect(fmt.Sprintf("request %s/%s to leave CREATING, then to be cancelled: %s", r.Group.Name, r.Request.Name, r.misfit))
+		case r.Request.State == mig.Creating:
+			d.expect(fmt.Sprintf("request %s/%s to be accepted", r.Group.Name, r.Request.Name))
 		}
 	}
 }
 
-func (d *draft) cancelRequest(r ref, why string) {
-	d.addCancel(CancelRequest{Of: of(r.group), Request: r.request.Name, Why: Why(why)})
+func (d *draft) cancelRequest(r scene.Live, why string) {
+	d.addCancel(CancelRequest{Of: of(r.Group), Request: r.Request.Name, Why: Why(why)})
 }
 
 func (d *draft) addCancel(a CancelRequest) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -58,7 +59,7 @@ func (d *draft) carryOut(w *wanted, verdicts []verdict) {
 func (d *draft) yields(v verdict) {
 	r := *v.yields
 	for _, j := range v.cohort.holders {
-		d.before[j.ID] = r.group.ID().String()
+		d.before[j.ID] = r.Group.ID().String()
 	}
 	if !slices.Contains(d.yielded, r) {
 		d.yielded = append(d.yielded, r)
@@ -73,11 +74,11 @@ func (d *draft) move(w *wanted, m *move) {
 	for _, name := range slices.Concat(m.from, m.to, m.held) {
 		d.claims[name] = "kept machines"
 	}
-	d.add(w.before(m.job.ID, memo.Moving+slurm.Fold(m.to), "")...)
+	d.add(before(w.scene, m.job.ID, memo.Moving+slurm.Fold(m.to), "")...)
 	d.heard[m.job.ID] = true
 	d.add(MoveJob{
 		OfJob: OfJob{m.job.ID}, Name: m.job.Name(), User: m.job.User, From: m.from, To: m.to, Held: m.held,
-		Reservation: memo.MoveReservation(w.cfg.Cluster, m.job.ID), Reserves: !m.begun, Limit: w.limitOn(m.job, slices.Concat(m.to, m.held)),
+		Reservation: memo.MoveReservation(w.scene.Config.Cluster, m.job.ID), Reserves: !m.begun, Limit: limitOn(w.scene, m.job, slices.Concat(m.to, m.held)),
 		Why: Why(fmt.Sprintf("%s no machine yet", slurm.Fold(m.from))),
 	})
 	d.expect(fmt.Sprintf("job %s to start on kept machines", m.job.Name()))
@@ -93,10 +94,10 @@ func (d *draft) request(w *wanted, v verdict) {
 		for _, other := range v.with {
 			missing = append(missing, other.missing...)
 		}
-		slices.SortFunc(missing, func(a, b string) int { return w.nodes[a].at - w.nodes[b].at })
+		slices.SortFunc(missing, func(a, b string) int { return w.scene.Node(a).At - w.scene.Node(b).At })
 		why = Why(fmt.Sprintf("%d tasks of array %d wait for %s", len(v.with)+1, c.stamp.Array, slurm.Fold(missing)))
 	}
-	group := w.groups[c.id()]
+	group := w.scene.Group(c.id())
 	if group != nil {
 		for _, r := range group.Requests {
 			record = append(record, r.Name)
@@ -115,11 +116,11 @@ func (d *draft) createGroup(w *wanted, c *cohort) {
 	spec := mig.GroupSpec{Name: c.group, Region: c.set.Region, Template: c.set.Template, Zones: c.zones, Stamp: c.stamp}
 	if c.set.Placement {
 		spec.Policy = cmp.Or(c.policy, c.group)
-		exists := slices.ContainsFunc(w.snap.Policies, func(p mig.Policy) bool {
+		exists := slices.ContainsFunc(w.scene.Seen.Policies, func(p mig.Policy) bool {
 			return p.Region == c.set.Region && p.Name == spec.Policy
 		})
 		if !exists {
-			_, distance, _ := w.placement(c.set)
+			_, distance, _ := placement(w.scene, c.set)
 			d.add(CreatePolicy{Of: c.of(), Spec: mig.PolicySpec{
 				Name: spec.Policy, Region: c.set.Region, Distance: distance, Stamp: c.stamp,
 			}, Why: c.why()})
@@ -131,9 +132,9 @@ func (d *draft) createGroup(w *wanted, c *cohort) {
 // insert requests a cohort's nodes without a group, as its nodeset's capacity wants it.
 func (d *draft) insert(w *wanted, c *cohort) {
 	d.add(BulkInsert{Of: c.of(), Spec: mig.BulkSpec{
-		Region: c.set.Region, Zones: c.set.Zones, Template: w.snap.Templates[c.set.Template].Template,
+		Region: c.set.Region, Zones: c.set.Zones, Template: w.scene.Seen.Templates[c.set.Template].Template,
 		Instances: c.missing, Model: c.set.Flex.Capacity.Model(), Reservation: c.set.Flex.Reservation, Duration: c.lease,
-		Stamp: c.stamp, Occasion: w.occasion(c, c.missing),
+		Stamp: c.stamp, Occasion: occasion(w.scene, c, c.missing),
 	}, Why: c.why()})
 	d.expect("the instances of " + c.group + " to be made")
 }
@@ -145,12 +146,12 @@ const occasionAge = 10 * time.Minute
 // occasion names an attempt to get a job's nodes, so that a process which knows
 // nothing of it, for the one that made it has died, makes no second machines.
 // It is empty for nodes that no job waits for: nothing says their attempts apart.
-func (s *scene) occasion(c *cohort, missing []string) string {
+func occasion(s *scene.Scene, c *cohort, missing []string) string {
 	if c.job == nil || c.job.Start.IsZero() {
 		return ""
 	}
-	failures, _, _, _ := s.failures(c, nil)
-	failures = max(failures, memo.ParseFailed(s.snap.Told[c.job.ID])) // another process may know of more
+	failures, _, _, _ := failures(s, c, nil)
+	failures = max(failures, memo.ParseFailed(s.Seen.Told[c.job.ID])) // another process may know of more
 	return fmt.Sprintf("%s of %d for %s, %d failures, %d", c.group, c.job.Start.Unix(), slurm.Fold(missing),
-		failures, s.snap.Now.Sub(c.job.Start)/occasionAge)
+		failures, s.Seen.Now.Sub(c.job.Start)/occasionAge)
 }

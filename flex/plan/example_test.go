@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -34,14 +35,14 @@ nodeset:
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	nodes := []string{"alpha-a3-0", "alpha-a3-1"}
 	waiting := slurm.ParseState("ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")
-	snap := plan.Snapshot{
+	snap := scene.Snapshot{
 		Started: now, Begun: now, Now: now,
 		Nodes: []slurm.Node{{Name: nodes[0], State: waiting}, {Name: nodes[1], State: waiting}},
 		Jobs: []slurm.Job{{
 			ID: 812, ArrayID: 812, Partition: "train", State: slurm.JobConfiguring, Nodes: nodes,
 			Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: 4 * time.Hour},
 		}},
-		Templates: map[string]plan.Template{
+		Templates: map[string]scene.Template{
 			"projects/demo/global/instanceTemplates/a3": {Template: mig.Template{
 				MachineType: "a3-megagpu-8g", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
 				Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",

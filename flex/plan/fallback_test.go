@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func open(names ...string) (all []slurm.Partition) {
 }
 
 // waitsIn is job 7, whose request has waited in a partition for so long.
-func waitsIn(partition string, ago time.Duration, chain memo.Chain, more ...part) Snapshot {
+func waitsIn(partition string, ago time.Duration, chain memo.Chain, more ...part) scene.Snapshot {
 	set, _, _ := strings.Cut(strings.TrimPrefix(nodeIn[partition], "alpha-"), "-")
 	return seen(nodes(nodeIn[partition], poweringUp), job(7, partition, "15:00", configured, nodeIn[partition]), started(7, ago),
 		group("alpha-"+set+"-job-7", forJob(set, 7), accepted(nodeIn[partition])), lastGroup(func(g *mig.Group) { g.Region = "us-central1" }), asked(ago), remembers(chain), and(more...))
@@ -56,7 +57,7 @@ func remembers(chain memo.Chain) part {
 }
 
 // queuedFor is job 7 as it waits in the queue.
-func queuedFor(list string, chain memo.Chain, more ...part) Snapshot {
+func queuedFor(list string, chain memo.Chain, more ...part) scene.Snapshot {
 	return seen(job(7, list, "15:00", slurm.JobPending, ""), lastJob(func(j *slurm.Job) { j.NodeCount, j.Priority = 1, 5 }), remembers(chain), and(more...))
 }
 
@@ -90,7 +91,7 @@ func movedTo(from, to string, ago time.Duration) memo.Chain {
 }
 
 func TestAJobThatHasWaitedForFallbackAfterLeavesItsPartition(t *testing.T) {
-	left := func(given Snapshot) (to string) {
+	left := func(given scene.Snapshot) (to string) {
 		for _, a := range Compute(chained(t), given).Actions {
 			if back, ok := a.(ReturnNodes); ok && back.Leaving != nil {
 				to = back.Leaving.Leaving.From + " > " + strings.Join(back.Leaving.Leaving.To, ",")
@@ -104,7 +105,7 @@ func TestAJobThatHasWaitedForFallbackAfterLeavesItsPartition(t *testing.T) {
 	assert.Equal(t, "spot > train,eu", left(waitsIn("spot", time.Hour, whole)), "to those that Slurm passed over for one of a higher PriorityTier")
 	assert.Equal(t, "spot > eu", left(waitsIn("spot", time.Hour, movedTo("train", "eu,spot", time.Hour))))
 	assert.Equal(t, "train > spot", left(waitsIn("train", time.Hour, whole, partition("eu", func(p *slurm.Partition) { p.Up = false }))), "a partition that is down is left out")
-	for why, given := range map[string]Snapshot{
+	for why, given := range map[string]scene.Snapshot{
 		"too soon":         waitsIn("train", 59*time.Minute, whole),
 		"one partition":    waitsIn("train", time.Hour, memo.Chain{List: []string{"train"}}),
 		"no list is known": waitsIn("train", time.Hour, memo.Chain{}),
@@ -139,7 +140,7 @@ func TestAJobThatWouldGoBackMovesOnInstead(t *testing.T) {
 	in("as its attempts are used up", waitsIn("train", 10*time.Minute, whole, refusedFor(mig.CauseQuota, 5)),
 		"return alpha-a3-0 to Slurm and requeue job 7: 5 attempts failed, the last: INVALID_ARGUMENT: no; the job moves to eu,spot")
 	in("as its template is gone", waitsIn("train", time.Minute, whole, without, func(s *setting) {
-		s.Templates = map[string]Template{"projects/demo/global/instanceTemplates/a3": {Err: &mig.Error{Op: "read instance template", Object: "a3", Cause: mig.CauseNotFound, Err: errors.New("404")}}}
+		s.Templates = map[string]scene.Template{"projects/demo/global/instanceTemplates/a3": {Err: &mig.Error{Op: "read instance template", Object: "a3", Cause: mig.CauseNotFound, Err: errors.New("404")}}}
 	}), "return alpha-a3-0 to Slurm and requeue job 7: read instance template a3: 404; the job moves to eu,spot")
 	in("also from the last of its list, to which the others belong again", waitsIn("spot", time.Minute, movedTo("eu", "spot", time.Minute), without, refused("alpha-fix-job-7", mig.CauseConfig, time.Second, 1)),
 		"return alpha-fix-0 to Slurm and requeue job 7: INVALID_ARGUMENT: no; the job moves to train,eu,spot")
@@ -155,7 +156,7 @@ func TestTheWaitThatAJobsOwnerGivesItIsForEachPartition(t *testing.T) {
 			set.Flex.OnProvisionTimeout = config.TimeoutAction(then)
 		}
 		s := waitsIn(in, 10*time.Minute, chain)
-		s.Limits = map[uint32]JobLimits{7: {Wait: 10 * time.Minute}}
+		s.Limits = map[uint32]scene.JobLimits{7: {Wait: 10 * time.Minute}}
 		return actions(Compute(cfg, s))
 	}
 	const reason = "no capacity for 1 × a3-machine in 10m (slurmflex:wait 00:10:00)"

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 func TestARequeuedJobHasItsTimeThoughAMachineOfItsFirstRunIsThere(t *testing.T) {
-	given := func(ago time.Duration) Snapshot {
+	given := func(ago time.Duration) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", "MIXED+CLOUD"), nodes("alpha-a3-1", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
 			job(7, "shared", "15:00", configured, "alpha-a3-[0-1]"), started(7, ago),
 			groupOf(7, request("a2", mig.Accepted, "alpha-a3-1", 15*time.Minute)),
@@ -33,11 +34,11 @@ func TestTwoGangsThatHoldEachOthersHalfGiveUpOneAfterTheOther(t *testing.T) {
 			job(id, "train", "15:00", configured, has+","+lacks), started(id, time.Hour),
 			groupOf(id, accepted(lacks)), ending(has, name, came, time.Hour))
 	}
-	given := func(came time.Duration, more ...part) Snapshot {
+	given := func(came time.Duration, more ...part) scene.Snapshot {
 		return seen(half(7, "alpha-a3-0", "alpha-a3-1", came), half(8, "alpha-a3-2", "alpha-a3-3", came),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-0,alpha-a3-2", noon.Add(time.Hour)), and(more...))
 	}
-	givenBack := func(s Snapshot) (jobs []uint32) {
+	givenBack := func(s scene.Snapshot) (jobs []uint32) {
 		for _, a := range Compute(alphaConfig(t), s).Actions {
 			if a, ok := a.(ReturnNodes); ok {
 				jobs = append(jobs, a.Job)

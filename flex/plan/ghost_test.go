@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -23,16 +24,16 @@ func saying(there, lost string) part {
 		for _, n := range names(lost) {
 			all = append(all, mig.Member{Name: n, Action: "NONE"})
 		}
-		s.say(Members{All: all})
+		s.say(scene.Members{All: all})
 	}
 }
 
 // silent has the last group not say what its members are.
-func silent(s *setting) { s.say(Members{Err: errors.New("503")}) }
+func silent(s *setting) { s.say(scene.Members{Err: errors.New("503")}) }
 
-func (s *setting) say(m Members) {
+func (s *setting) say(m scene.Members) {
 	if s.Members == nil {
-		s.Members = map[mig.GroupID]Members{}
+		s.Members = map[mig.GroupID]scene.Members{}
 	}
 	g := s.Groups[len(s.Groups)-1]
 	s.Members[g.ID()] = m
@@ -151,7 +152,7 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...)))
 	}
-	in := func(name string, cause LossCause, says string, p Plan) {
+	in := func(name string, cause scene.LossCause, says string, p Plan) {
 		t.Run(name, func(t *testing.T) {
 			require.Len(t, p.Losses, 1)
 			assert.Equal(t, []string{"alpha-a3-0"}, p.Losses[0].Nodes)
@@ -161,10 +162,10 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 			assert.Equal(t, "flex-start: "+says, tells(p)[7])
 		})
 	}
-	in("deleted by hand, or lost", Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())
-	in("the lease has ended", LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
+	in("deleted by hand, or lost", scene.Gone, "the machine of alpha-a3-0 is gone: deleted by somebody, or lost by Google", given())
+	in("the lease has ended", scene.LeaseEnded, "the machine of alpha-a3-0 is gone: the lease ended at 2026-11-21T11:55:00Z",
 		given(reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute))))
-	in("stopped", Stopped, "the machine of alpha-a3-0 is stopped, and cannot be started again",
+	in("stopped", scene.Stopped, "the machine of alpha-a3-0 is stopped, and cannot be started again",
 		given(vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	answers := given(func(s *setting) { s.Nodes[0].State = slurm.ParseState(running) })
 	assert.Len(t, answers.Losses, 1)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/slurm"
 )
@@ -13,7 +14,7 @@ import (
 func PoweringUpForNothing(called []string, nodes []slurm.Node, jobs []slurm.Job) []string {
 	var free []string
 	for _, n := range nodes {
-		if slices.Contains(called, n.Name) && n.State.Has(slurm.PoweringUp) && n.State.Power() == rising &&
+		if slices.Contains(called, n.Name) && n.State.Has(slurm.PoweringUp) && n.State.Power() == scene.Rising &&
 			!slices.ContainsFunc(jobs, func(j slurm.Job) bool { return isAtWork(j) && slices.Contains(j.Nodes, n.Name) }) {
 			free = append(free, n.Name)
 		}

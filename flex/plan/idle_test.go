@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func TestTheMachinesOfATornGangAreNotKeptForIt(t *testing.T) {
 }
 
 func TestAJobThatHoldsAKeptMachineForGangTimeoutGivesItBack(t *testing.T) {
-	given := func(ago time.Duration) Snapshot {
+	given := func(ago time.Duration) scene.Snapshot {
 		return seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
 			job(8, "train", "30:00", configured, "alpha-fix-[0-1]"), started(8, ago),
 			group("alpha-fix-job-8", forJob("fix", 8), request("a1", mig.Accepted, "alpha-fix-1", time.Hour)))

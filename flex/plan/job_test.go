@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 )
 
 func TestWhatWaitsOutlastsAChangeOfTheConfiguration(t *testing.T) {
-	given := func(of uint32, limit string) Snapshot {
+	given := func(of uint32, limit string) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "train", limit, configured, "alpha-a3-0"),
 			group("alpha-a3-job-7", forJob("a3", of), request("a1", mig.Accepted, "alpha-a3-0", 20*time.Minute)))
 	}
@@ -114,12 +115,12 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 
 func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
-		told(7, memo.Warning(noon.Add(-grace), "no capacity")))
+		told(7, memo.Warning(noon.Add(-scene.Grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
 	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
 	s.Groups[0].Requests[0].Cause = mig.CauseConfig
 	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
-	s.Told[7] = memo.Warning(noon.Add(time.Second-grace), "STOCKOUT: none")
+	s.Told[7] = memo.Warning(noon.Add(time.Second-scene.Grace), "STOCKOUT: none")
 	p := Compute(cfg, s)
 	assert.Empty(t, actions(p), "its owner has only just been told")
 	require.Len(t, p.Waits, 1)
@@ -142,7 +143,7 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 		"the same, with a forged warning":   {requeues: true, told: memo.Warning(noon.Add(-time.Hour), "x"), hopeless: []string{refused}, not: []string{late}},
 		"of salloc":                         {hopeless: []string{warn}, not: []string{warn}},
 		"of salloc, told something":         {told: "flex-start: waiting 5m", hopeless: []string{warn}, not: []string{warn}},
-		"of salloc, warned":                 {told: memo.Warning(noon.Add(-grace), "x"), hopeless: []string{refused}},
+		"of salloc, warned":                 {told: memo.Warning(noon.Add(-scene.Grace), "x"), hopeless: []string{refused}},
 		"of salloc, only just warned":       {told: memo.Warning(noon.Add(-time.Second), "x")},
 		"of salloc, warned in a time ahead": {told: memo.Warning(noon.Add(time.Second), "x"), hopeless: []string{warn}, not: []string{warn}},
 		"of which that is not known":        {unread: true},
@@ -210,7 +211,7 @@ func TestAJobLongerThanTheLongestLeaseIsToldWhenItsNodesEnd(t *testing.T) {
 }
 
 func TestAJobThatRunsOnAfterItsNodesEndIsTold(t *testing.T) {
-	given := func(start time.Duration, state slurm.JobState) Snapshot {
+	given := func(start time.Duration, state slurm.JobState) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", state, "alpha-a3-0"), leasedTo(7,
 			"alpha-a3-0", 0, time.Hour), func(s *setting) { s.Jobs[0].Start = noon.Add(start) })
 	}
@@ -224,7 +225,7 @@ func TestAJobThatGoesBackLeavesAnotherTheNodeThatItsRequestWaitsFor(t *testing.T
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
-	s.Refused["alpha-a3-job-8"] = Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+	s.Refused["alpha-a3-job-8"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, Compute(alphaConfig(t), s).Actions, ReturnNodes{
 		OfJob: OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: Hold,
 	})
@@ -232,7 +233,7 @@ func TestAJobThatGoesBackLeavesAnotherTheNodeThatItsRequestWaitsFor(t *testing.T
 
 func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 	const there = `set AdminComment of job 7: "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"`
-	given := func(more ...part) Snapshot {
+	given := func(more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
 			leasedTo(7, "alpha-a3-0", 0, time.Hour), and(more...))
 	}
@@ -248,7 +249,7 @@ func TestAJobThatWaitsNoLongerIsToldSo(t *testing.T) {
 // slurmdbd keeps what a job was told last, so sacct has it.
 func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
 	const end = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
-	given := func(told string, requests ...mig.Request) Snapshot {
+	given := func(told string, requests ...mig.Request) scene.Snapshot {
 		return seen(nodes("alpha-a3-[0-1]", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
 			group("alpha-a3-job-7", forJob("a3", 7), requests...), ending("alpha-a3-[0-1]", "alpha-a3-job-7", 0, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)),
@@ -275,12 +276,12 @@ func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
 
 func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	const reason = "no capacity for 1 × a3-machine in 2h10m (provision_timeout 02:00:00)"
-	given := func(comment string) Snapshot {
+	given := func(comment string) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-a3-0"),
 			job(8, "shared", "1:00:00", configured, "alpha-a3-0"), func(s *setting) {
 				s.Jobs[0].Start, s.Jobs[0].Priority = noon.Add(-130*time.Minute), 9
 				s.Told = map[uint32]string{8: comment}
-				s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, At: noon.Add(-time.Second), Times: 1}
+				s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseCapacity, At: noon.Add(-time.Second), Times: 1}
 			}, askedFor("alpha-a3-job-7", 130*time.Minute))
 	}
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
@@ -293,14 +294,14 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 		}
 	}
 	s := given("")
-	s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+	s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
 	assert.Contains(t, Compute(alphaConfig(t), s).Actions, ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold,
 	}, "nothing could help either of them")
 }
 
 func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.T) {
-	given := func(started time.Duration) Snapshot {
+	given := func(started time.Duration) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseConfig, time.Hour)),
 			func(s *setting) { s.Jobs[0].Start = noon.Add(started) })
 	}
@@ -310,7 +311,7 @@ func TestAJobWhoseRequestCannotSucceedAsksAgainOnlyWhenItWasReleased(t *testing.
 }
 
 func TestWhatAJobWasToldOfItsLossStandsUntilItsNodesAreUp(t *testing.T) {
-	given := func(state string) Snapshot {
+	given := func(state string) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", state), job(7, "train", "1:00:00", configured, "alpha-a3-0"), leasedTo(7,
 			"alpha-a3-0", time.Minute, time.Hour), told(7, memo.Warning(noon, "no slurmd has registered")))
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -27,7 +28,9 @@ func endsAt(left time.Duration) string {
 const warnedThen = "; warned at 2026-11-21T11:55:00Z with USR1"
 
 // reached is job 7 if it can be warned that way.
-func reached(how Reach) part { return func(s *setting) { s.Reach = map[uint32]Reach{7: how} } }
+func reached(how scene.Reach) part {
+	return func(s *setting) { s.Reach = map[uint32]scene.Reach{7: how} }
+}
 
 // says returns the action that sets job 7's AdminComment.
 func says(text string) string { return fmt.Sprintf("set AdminComment of job 7: %q", text) }
@@ -39,7 +42,7 @@ func requeuesAt(left time.Duration) string {
 
 func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 	const signals, requeued, sends = "send USR1 to job 7", "requeue job 7", "; slurmflex sends it USR1"
-	asks := reached(BySignal)
+	asks := reached(scene.BySignal)
 	guarded := with(t, "on_lease_end: requeue, lease_end_warning: 600")
 	in := situations(t, guarded)
 	in("not before lease_end_warning", seen(runsFor("5:00:00", 601*time.Second), asks))
@@ -69,9 +72,9 @@ func TestAJobIsWarnedAndRequeuedBeforeItsLeaseEnds(t *testing.T) {
 func TestOnlyAJobThatAskedIsSignalled(t *testing.T) {
 	in := situations(t, with(t, "on_lease_end: requeue, lease_end_warning: 600"))
 	in("not a script whose owner did not ask", seen(runsFor("5:00:00", 300*time.Second)))
-	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(BySignal)), requeuesAt(50*time.Second), "requeue job 7")
+	in("nor one that asked, in the last minute: it is requeued", seen(runsFor("5:00:00", 50*time.Second), reached(scene.BySignal)), requeuesAt(50*time.Second), "requeue job 7")
 	in("which is requeued as before", seen(runsFor("5:00:00", 120*time.Second)), requeuesAt(120*time.Second), "requeue job 7")
-	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(ByTerminal)), "notify the terminal of job 7")
+	in("a salloc reads it on its terminal", seen(runsFor("5:00:00", 300*time.Second), reached(scene.ByTerminal)), "notify the terminal of job 7")
 	kept := seen(runsFor("5:00:00", 300*time.Second), told(7, ""))
 	kept.Requeues[7] = false
 	in("a --no-requeue job reads when its nodes end", kept, says(endsAt(300*time.Second)))

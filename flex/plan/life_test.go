@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 		"set nodes alpha-one-2 resume")
 	in("not when it had an admin's", seen(because("alpha-one-2", tooLate, "burnt : ResumeTimeout reached")))
 	in("but a node that an admin downed stays down", seen(because("alpha-one-[0-2]", tooLate, "burnt")))
-	waitsOn := func(age time.Duration) Snapshot {
+	waitsOn := func(age time.Duration) scene.Snapshot {
 		return seen(nodes("alpha-one-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-one-0"), started(7, time.Minute),
 			nodeGroup(0), leased("alpha-one-0", "alpha-one-node-0", age, 5*time.Hour))
 	}
@@ -153,7 +154,7 @@ func TestAPlaceInTheQueueRarelyChanges(t *testing.T) {
 }
 
 func TestAWaitForCapacity(t *testing.T) {
-	waiting := func(ago time.Duration, more ...part) Snapshot {
+	waiting := func(ago time.Duration, more ...part) scene.Snapshot {
 		parts := []part{awaits(7, "alpha-a3-[0-1]"), groupOf(7, accepted("alpha-a3-[0-1]")), asked(ago)}
 		return seen(append(parts, more...)...)
 	}
@@ -237,7 +238,7 @@ func TestAWaitForCapacity(t *testing.T) {
 	situations(t, with(t, "provision_timeout: 600"))("ends there also where refusals leave no record",
 		seen(awaits(7, "alpha-a3-0"), func(s *setting) {
 			s.Jobs[0].Start = noon.Add(-10 * time.Minute)
-			s.Refused["alpha-a3-job-7"] = Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
+			s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseCapacity, Message: "STOCKOUT: none", At: noon.Add(-time.Second), Times: 1}
 		}, askedFor("alpha-a3-job-7", 10*time.Minute)),
 		"return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 10m (provision_timeout 00:10:00); last attempt: STOCKOUT: none")
 	situations(t, with(t, "provision_timeout: 7200"))("not when machines are coming", waiting(ago,
@@ -260,7 +261,7 @@ func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 }
 
 func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
-	half := func(age time.Duration) Snapshot {
+	half := func(age time.Duration) scene.Snapshot {
 		return seen(nodes("alpha-a3-[0-999]", running), nodes("alpha-a3-[1000-1099]", poweringUp), job(7, "train",
 			"15:00", configured, "alpha-a3-[0-1099]"), leasedTo(7, "alpha-a3-[0-999]", age, time.Hour),
 			group("alpha-a3-job-7-p1", forJob("a3", 7), accepted("alpha-a3-[1000-1099]")))
@@ -284,7 +285,7 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 
 func TestATemplate(t *testing.T) {
 	const link = "projects/demo/global/instanceTemplates/a3"
-	given := func(change func(*Template)) Snapshot {
+	given := func(change func(*scene.Template)) scene.Snapshot {
 		s := seen(awaits(7, "alpha-a3-0"))
 		t := s.Templates[link]
 		change(&t)
@@ -293,15 +294,15 @@ func TestATemplate(t *testing.T) {
 	}
 	in := situations(t, alphaConfig(t))
 	in("that contradicts flex-start is named with the fix, and the job held",
-		given(func(t *Template) { t.Model = "STANDARD" }),
+		given(func(t *scene.Template) { t.Model = "STANDARD" }),
 		"return alpha-a3-0 to Slurm and hold job 7: instance template "+link+" cannot give flex-start nodes: provisioningModel is STANDARD; make a template with FLEX_START")
-	in("that does not exist is named, and the job held", given(func(t *Template) {
+	in("that does not exist is named, and the job held", given(func(t *scene.Template) {
 		t.Err = &mig.Error{Op: "read instance template", Object: link, Cause: mig.CauseNotFound, Err: errors.New("404 notFound")}
 	}),
 		"return alpha-a3-0 to Slurm and hold job 7: read instance template "+link+": 404 notFound")
 	in("that could not be read is waited for",
-		given(func(t *Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }))
-	s := given(func(*Template) {})
+		given(func(t *scene.Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }))
+	s := given(func(*scene.Template) {})
 	s.Templates = nil
 	assert.Empty(t, Compute(alphaConfig(t), s).Actions, "unread is not fit")
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -40,7 +41,7 @@ func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testi
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)), asked(time.Hour))
 	}
 	works := at(running)
-	in := func(name string, given Snapshot, want ...string) {
+	in := func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(alphaConfig(t), given))) })
 	}
 	in("when it is gone", seen(works, missing("alpha-a3-0")), gone)
@@ -57,10 +58,10 @@ func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testi
 	young := and(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"), groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", time.Hour)), counting(1))
 	in("also soon after it came, if its group says so", seen(young, asked(time.Minute), saying("", "alpha-a3-0"), missing("alpha-a3-0")), gone)
 	stopped := func(s *setting) {
-		s.say(Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "TERMINATED", Action: "NONE"}}})
+		s.say(scene.Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "TERMINATED", Action: "NONE"}}})
 	}
 	repaired := func(s *setting) {
-		s.say(Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "REPAIRING", Action: "NONE"}}})
+		s.say(scene.Members{All: []mig.Member{{Name: "alpha-a3-0", Status: "REPAIRING", Action: "NONE"}}})
 	}
 	in("also if its group hides another machine and says that it repairs this one", seen(young, asked(time.Minute), counting(2),
 		vms("alpha-a3-0", "alpha-a3-job-7", "REPAIRING"), repaired, missing("alpha-a3-0")), gone)
@@ -104,5 +105,5 @@ func TestMaintenanceEndsAMachineAsTheEndOfItsLeaseDoes(t *testing.T) {
 	stopped := seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", 5*time.Hour)), asked(time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"),
 		aged(time.Hour), reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute)), missing("alpha-a3-0"))
-	assert.Equal(t, Maintained, Compute(alphaConfig(t), stopped).Losses[0].Cause)
+	assert.Equal(t, scene.Maintained, Compute(alphaConfig(t), stopped).Losses[0].Cause)
 }

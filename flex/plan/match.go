@@ -1,13 +1,14 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 
 // wanted is a scene, and who wants its nodes: the cohorts, and which of them each live
 // request serves. It does not change once it is made.
 type wanted struct {
-	*scene
+	scene   *scene.Scene
 	cohorts []*cohort            // by rank
 	of      []*cohort            // by node, in the order of the members; nil: not wanted, or not rising
 	groupOf map[mig.GroupID]bool // the groups of the cohorts
@@ -22,12 +23,12 @@ type wanted struct {
 
 // match puts every rising node that somebody wants into its cohort, and gives each
 // live request to the cohort that it serves.
-func match(s *scene) *wanted {
+func match(s *scene.Scene) *wanted {
 	w := &wanted{
-		scene: s, of: make([]*cohort, len(s.members)), groupOf: map[mig.GroupID]bool{},
+		scene: s, of: make([]*cohort, len(s.Nodes())), groupOf: map[mig.GroupID]bool{},
 		incomplete: map[uint32]bool{},
 	}
-	w.salvages, w.short = w.plannedSalvages()
+	w.salvages, w.short = plannedSalvages(w.scene)
 	w.gather()
 	w.noteComponents()
 	w.settleRequests()
@@ -44,4 +45,4 @@ func match(s *scene) *wanted {
 }
 
 // cohortOf is the cohort of a node; nil unless it is wanted and rising.
-func (w *wanted) cohortOf(m *member) *cohort { return w.of[m.at] }
+func (w *wanted) cohortOf(m *scene.Node) *cohort { return w.of[m.At] }

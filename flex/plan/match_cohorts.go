@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -25,11 +26,11 @@ type cohort struct {
 	zones   []string // in which its machines may be made
 	policy  string   // the workload policy of the machines that it is to be placed with; empty: its own
 	static  bool
-	live    *ref // the live request that will bring it, if there is one
+	live    *scene.Live // the live request that will bring it, if there is one
 
-	missing []string // nodes that neither have an instance nor are requested
-	first   []string // what has to come before anything is requested
-	asked   Asked    // how long a request of its own was live or refused
+	missing []string    // nodes that neither have an instance nor are requested
+	first   []string    // what has to come before anything is requested
+	asked   scene.Asked // how long a request of its own was live or refused
 }
 
 // id names the cohort's group.
@@ -42,36 +43,36 @@ func (w *wanted) gather() {
 	var all []*cohort
 	byGroup := map[string]*cohort{}
 	ranks := map[rank]int{}
-	for _, m := range w.members {
-		job := m.owner()
-		queued := job != nil && m.set.Flex.Provisioning == config.Queued && !m.set.IsStatic(m.index)
+	for _, m := range w.scene.Nodes() {
+		job := m.Owner()
+		queued := job != nil && m.Set.Flex.Provisioning == config.Queued && !m.Set.IsStatic(m.Index)
 		part := 0
 		if queued {
 			// The part follows from the whole allocation, not from the nodes
 			// still to come, so it is the same in every pass.
-			r := rank{job.ID, m.set.Name}
-			part = ranks[r] / w.partSize(m.set)
+			r := rank{job.ID, m.Set.Name}
+			part = ranks[r] / partSize(w.scene, m.Set)
 			ranks[r]++
 		}
-		if m.power != rising || job == nil && !w.risesByItself(m) {
+		if m.Power != scene.Rising || job == nil && !risesByItself(w.scene, m) {
 			continue
 		}
-		c := w.newCohort(m, job, queued, part)
+		c := newCohort(w.scene, m, job, queued, part)
 		if known := byGroup[c.group]; known != nil && !c.shares() {
 			c = known
 		} else {
 			byGroup[c.group] = c
 			all = append(all, c)
 		}
-		c.nodes, c.holders = append(c.nodes, m.Name), m.addJobs(c.holders)
-		w.of[m.at] = c
+		c.nodes, c.holders = append(c.nodes, m.Name), m.AddJobs(c.holders)
+		w.of[m.At] = c
 	}
 	for _, c := range all {
-		c.lease = lease(c.set.Flex, c.holders)
+		c.lease = scene.Lease(c.set.Flex, c.holders)
 		if c.job != nil && w.salvages[c.job.ID] != nil {
-			w.join(c, w.salvages[c.job.ID].survivors)
+			join(w.scene, c, w.salvages[c.job.ID].survivors)
 		}
-		c.group = w.place(c)
+		c.group = place(w.scene, c)
 		w.groupOf[c.id()] = true
 	}
 	slices.SortStableFunc(all, byRank)
@@ -89,7 +90,7 @@ func byRank(a, b *cohort) int {
 	case b.job == nil:
 		return 1
 	}
-	return ByImportance(a.job, b.job)
+	return scene.ByImportance(a.job, b.job)
 }
 
 // rank counts a job's nodes of one nodeset.
@@ -98,21 +99,21 @@ type rank struct {
 	set string
 }
 
-func (s *scene) newCohort(m *member, job *slurm.Job, queued bool, part int) *cohort {
-	c := &cohort{set: m.set, job: job, zones: m.set.Zones, static: m.set.IsStatic(m.index)}
-	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.cfg.Cluster, NodeSet: m.set.Name}
-	if queued && s.mayShare(m.set, job) {
-		c.group = memo.ArrayGroup(s.cfg.Cluster, m.set.Name, job.Array(), m.index/mig.MaxInstances)
+func newCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *cohort {
+	c := &cohort{set: m.Set, job: job, zones: m.Set.Zones, static: m.Set.IsStatic(m.Index)}
+	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
+	if queued && mayShare(s, m.Set, job) {
+		c.group = memo.ArrayGroup(s.Config.Cluster, m.Set.Name, job.Array(), m.Index/mig.MaxInstances)
 		c.stamp.Array = job.Array()
 		return c
 	}
 	if queued {
-		c.group = cmp.Or(s.askedIn(m, job), memo.JobGroup(s.cfg.Cluster, m.set.Name, job.ID, part))
+		c.group = cmp.Or(askedIn(s, m, job), memo.JobGroup(s.Config.Cluster, m.Set.Name, job.ID, part))
 	} else {
-		c.group = memo.NodeGroup(s.cfg.Cluster, m.set.Name, m.index)
+		c.group = memo.NodeGroup(s.Config.Cluster, m.Set.Name, m.Index)
 		c.stamp.Node = m.Name
 	}
-	if job != nil && !m.set.IsStatic(m.index) {
+	if job != nil && !m.Set.IsStatic(m.Index) {
 		c.stamp.Job = job.ID
 	}
 	return c
@@ -121,13 +122,13 @@ func (s *scene) newCohort(m *member, job *slurm.Job, queued bool, part int) *coh
 // askedIn is the name of the part of the job's nodes in which a live request
 // asks for the node; empty if none does. How many nodes a part holds follows from
 // the template and the configuration: what waits stays as it is when these change.
-func (s *scene) askedIn(m *member, job *slurm.Job) (part string) {
-	for _, r := range s.requests[m.Name] {
-		stamp := r.group.Stamp
-		if stamp.Job != job.ID || stamp.NodeSet != m.set.Name || stamp.Node != "" {
+func askedIn(s *scene.Scene, m *scene.Node, job *slurm.Job) (part string) {
+	for _, r := range s.RequestsOf(m.Name) {
+		stamp := r.Group.Stamp
+		if stamp.Job != job.ID || stamp.NodeSet != m.Set.Name || stamp.Node != "" {
 			continue
 		}
-		if name := memo.Replaced(r.group.Name); part == "" || name < part {
+		if name := memo.Replaced(r.Group.Name); part == "" || name < part {
 			part = name
 		}
 	}
@@ -139,25 +140,25 @@ func (s *scene) askedIn(m *member, job *slurm.Job) (part string) {
 // group that was made for that node alone, or in that no job ever freed it:
 // slurmctld sets LastBusyTime when a job leaves the node and clears it when the
 // node is powered down (tried on 22.05, 24.11 and 26.05).
-func (s *scene) risesByItself(m *member) bool {
-	if m.set.IsStatic(m.index) || s.hasOwnGroup(m) {
+func risesByItself(s *scene.Scene, m *scene.Node) bool {
+	if m.Set.IsStatic(m.Index) || hasOwnGroup(s, m) {
 		return true
 	}
-	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(s.requests[m.Name]) == 0 &&
-		len(m.machines) == 0
+	return m.LastBusyTime.IsZero() && m.State.IsIdle() && len(s.RequestsOf(m.Name)) == 0 &&
+		len(m.Machines) == 0
 }
 
 // hasOwnGroup reports whether a group that was made for this node alone, and
 // for no job, still brings, or has brought, its machine.
-func (s *scene) hasOwnGroup(m *member) bool {
+func hasOwnGroup(s *scene.Scene, m *scene.Node) bool {
 	own := func(g *mig.Group) bool { return g != nil && g.Stamp.Node == m.Name && g.Stamp.Job == 0 }
-	for _, r := range s.requests[m.Name] {
-		if own(r.group) {
+	for _, r := range s.RequestsOf(m.Name) {
+		if own(r.Group) {
 			return true
 		}
 	}
-	for _, in := range m.machines {
-		if own(in.group) || in.Stamp.Cluster == s.cfg.Cluster && in.Stamp.Job == 0 && in.Group == "" {
+	for _, in := range m.Machines {
+		if own(in.Maker) || in.Stamp.Cluster == s.Config.Cluster && in.Stamp.Job == 0 && in.Group == "" {
 			return true
 		}
 	}
@@ -187,9 +188,9 @@ func waitsSince(c *cohort) time.Time {
 	case c.live == nil:
 		return time.Time{}
 	}
-	first := c.live.request.Created
-	requests := c.requestsOf(c.live.group)
-	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.live.request.Name })
+	first := c.live.Request.Created
+	requests := c.requestsOf(c.live.Group)
+	at := slices.IndexFunc(requests, func(r mig.Request) bool { return r.Name == c.live.Request.Name })
 	for i := at - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		first = requests[i].Created
 	}
@@ -197,9 +198,9 @@ func waitsSince(c *cohort) time.Time {
 }
 
 // partSize is how many nodes of the nodeset one group may hold.
-func (s *scene) partSize(set *config.NodeSet) int {
+func partSize(s *scene.Scene, set *config.NodeSet) int {
 	if set.Placement {
-		if limit, _, ok := s.placement(set); ok {
+		if limit, _, ok := placement(s, set); ok {
 			return min(limit, mig.MaxInstances)
 		}
 	}
@@ -208,10 +209,10 @@ func (s *scene) partSize(set *config.NodeSet) int {
 
 // isUnsized reports whether nobody can say now how many nodes one group of the
 // nodeset may hold: its template has not been read.
-func (s *scene) isUnsized(set *config.NodeSet) bool {
-	return set.Placement && s.snap.Templates[set.Template].MachineType == ""
+func isUnsized(s *scene.Scene, set *config.NodeSet) bool {
+	return set.Placement && s.Seen.Templates[set.Template].MachineType == ""
 }
 
-func (s *scene) placement(set *config.NodeSet) (limit int, distance string, ok bool) {
-	return mig.PlacementLimit(s.snap.Templates[set.Template].MachineType, set.PlacementDistance)
+func placement(s *scene.Scene, set *config.NodeSet) (limit int, distance string, ok bool) {
+	return mig.PlacementLimit(s.Seen.Templates[set.Template].MachineType, set.PlacementDistance)
 }

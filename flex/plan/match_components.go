@@ -4,7 +4,7 @@ package plan
 // first has nodes without a machine.
 func (w *wanted) noteComponents() {
 	for _, c := range w.cohorts {
-		if c.job != nil && c.job.HetID != 0 && !c.isFirst() && len(w.withoutMachine(c.nodes)) > 0 {
+		if c.job != nil && c.job.HetID != 0 && !c.isFirst() && len(w.scene.WithoutMachine(c.nodes)) > 0 {
 			w.incomplete[c.job.HetID] = true
 		}
 	}

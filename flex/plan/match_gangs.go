@@ -18,16 +18,16 @@ func (w *wanted) tornGangs() map[*cohort]string {
 	for _, c := range slices.Backward(w.cohorts) {
 		limit := c.set.Flex.GangTimeout
 		late := w.salvageIsLate(c.job)
-		if limit == 0 && !late || w.isHeldFor(c.job) || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
+		if limit == 0 && !late || w.isHeldFor(c.job) || c.job == nil || c.stamp.Node != "" || going[c.job.ID] || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
 			continue
 		}
-		came, since := w.came(c.job)
-		if came == 0 || !late && !w.isOld(since, limit) {
+		came, since := w.scene.Came(c.job)
+		if came == 0 || !late && !w.scene.IsOld(since, limit) {
 			continue
 		}
-		others := w.takeable(c.job, false)
-		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.nodes[n].set] })
-		if len(others) == 0 || hope && !late && !w.isOld(since, 2*limit) {
+		others := w.scene.Takeable(c.job, false)
+		hope := slices.ContainsFunc(others, func(n string) bool { return left[w.scene.Node(n).Set] })
+		if len(others) == 0 || hope && !late && !w.scene.IsOld(since, 2*limit) {
 			continue
 		}
 		torn[c] = fmt.Sprintf("%d nodes arrived at %s but %d others did not within gang_timeout %s",
@@ -35,13 +35,13 @@ func (w *wanted) tornGangs() map[*cohort]string {
 		if late {
 			torn[c] = fmt.Sprintf("no machine in place of those that were lost within salvage_timeout %s", clock(c.set.Flex.SalvageTimeout))
 		}
-		if spared, _ := w.spares(w.holders(others), false); spared {
+		if spared, _ := w.scene.Spares(w.scene.Holders(others), false); spared {
 			continue
 		}
 		going[c.job.ID] = true
 		for _, name := range c.job.Nodes {
-			if m := w.nodes[name]; m != nil && !slices.Contains(others, name) {
-				left[m.set] = true
+			if m := w.scene.Node(name); m != nil && !slices.Contains(others, name) {
+				left[m.Set] = true
 			}
 		}
 	}
@@ -51,9 +51,9 @@ func (w *wanted) tornGangs() map[*cohort]string {
 // beingLeft are the nodesets of which a machine goes, or has no job any more.
 func (w *wanted) beingLeft() map[*config.NodeSet]bool {
 	left := map[*config.NodeSet]bool{}
-	for _, in := range w.machines {
-		if m := in.member; m != nil && w.ours(in) && !m.set.IsStatic(m.index) && (in.Leaving() || m.owner() == nil) {
-			left[m.set] = true
+	for _, in := range w.scene.Machines() {
+		if m := in.Node; m != nil && w.scene.Ours(in) && !m.Set.IsStatic(m.Index) && (in.Leaving() || m.Owner() == nil) {
+			left[m.Set] = true
 		}
 	}
 	return left

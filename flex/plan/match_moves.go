@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -21,7 +22,7 @@ type move struct {
 
 // kept is a node whose machine keep_idle keeps.
 type kept struct {
-	*member
+	*scene.Node
 	until time.Time // when its machine goes, or somebody has reserved it
 }
 
@@ -39,7 +40,7 @@ func (w *wanted) plannedMoves() map[uint32]*move {
 			continue
 		}
 		m := w.movable(c.job)
-		if m == nil || !w.choose(m, free, m.job.Limit.Duration) && !w.choose(m, free, w.leastLimit(m.job)) {
+		if m == nil || !w.choose(m, free, m.job.Limit.Duration) && !w.choose(m, free, leastLimit(w.scene, m.job)) {
 			continue
 		}
 		planned[c.job.ID] = m
@@ -51,15 +52,15 @@ func (w *wanted) plannedMoves() map[uint32]*move {
 // keptMachines are the idle nodes that keep_idle keeps for moveTime yet, without those that
 // Slurm has plans for, in the order in which they go.
 func (w *wanted) keptMachines() (all []kept) {
-	if w.snap.Skew.Abs() > maxSkew {
+	if w.scene.Seen.Skew.Abs() > scene.MaxSkew {
 		return nil
 	}
-	for _, m := range w.members {
-		if m.power != up || !m.idle() || m.taken() || m.set.IsStatic(m.index) || w.isUnread(m) ||
+	for _, m := range w.scene.Nodes() {
+		if m.Power != scene.On || !m.Idle() || m.Taken() || m.Set.IsStatic(m.Index) || w.scene.IsUnread(m) ||
 			m.State.Flags&(slurm.PowerDown|slurm.NotResponding|slurm.Planned) != 0 {
 			continue
 		}
-		if until, known := w.freeUntil(m); known && KeptUntil(m.set, *m.Node, until).Sub(w.snap.Now) > moveTime {
+		if until, known := w.scene.FreeUntil(m); known && KeptUntil(m.Set, *m.Node, until).Sub(w.scene.Seen.Now) > scene.MoveTime {
 			all = append(all, kept{m, until})
 		}
 	}
@@ -71,22 +72,22 @@ func (w *wanted) keptMachines() (all []kept) {
 // for others: those of which a machine boots or is being created, those that Slurm would
 // not requeue, and those that ask for more than any nodes of their nodesets.
 func (w *wanted) movable(j *slurm.Job) *move {
-	under, begun := w.moving[j.ID]
+	under, begun := w.scene.Moving[j.ID]
 	if j.State != slurm.JobConfiguring || j.Limit.Kind != slurm.LimitSet || j.Start.IsZero() || j.HetID != 0 || j.User == "" ||
 		j.Pinned || j.Reservation != "" && !(begun && j.Reservation == under.Name) ||
-		!w.snap.Requeues[j.ID] || !w.cfg.Exclusive(j.Partition) || begun && under.hasMoved() {
+		!w.scene.Seen.Requeues[j.ID] || !w.scene.Config.Exclusive(j.Partition) || begun && under.HasMoved() {
 		return nil
 	}
 	m := &move{job: j, begun: begun}
 	for _, name := range slices.Sorted(slices.Values(j.Nodes)) {
-		n := w.nodes[name]
+		n := w.scene.Node(name)
 		switch {
-		case n == nil, n.set.Flex.KeepIdle == 0, n.set.IsStatic(n.index), n.set.Placement && len(j.Nodes) > 1,
-			len(n.jobs) != 1, n.doubted, w.isUnread(n), w.isBeingMade(name):
+		case n == nil, n.Set.Flex.KeepIdle == 0, n.Set.IsStatic(n.Index), n.Set.Placement && len(j.Nodes) > 1,
+			len(n.Holders) != 1, n.Doubted, w.scene.IsUnread(n), w.isBeingMade(name):
 			return nil
-		case n.power == up && w.hasMachine(name) && w.fits(w.leastLimit(j), n):
+		case n.Power == scene.On && w.scene.HasMachine(name) && fits(w.scene, leastLimit(w.scene, j), n):
 			m.held = append(m.held, name)
-		case n.power == rising && !w.hasMachine(name):
+		case n.Power == scene.Rising && !w.scene.HasMachine(name):
 			m.from = append(m.from, name)
 		default:
 			return nil
@@ -101,35 +102,35 @@ func (w *wanted) movable(j *slurm.Job) *move {
 // isBeingMade reports whether the node's machine is on its way, or may be: its request
 // cannot be withdrawn, or is about to be made.
 func (w *wanted) isBeingMade(node string) bool {
-	if w.mayShow[node] || w.snap.Inserted[node] || w.snap.Asking[node] {
+	if w.scene.MayShow(node) || w.scene.Seen.Inserted[node] || w.scene.Seen.Asking[node] {
 		return true
 	}
-	return w.ahead[w.nodes[node].set.Name] ||
-		slices.ContainsFunc(w.requests[node], func(r ref) bool { return r.request.State != mig.Accepted })
+	return w.scene.IsAhead(w.scene.Node(node).Set.Name) ||
+		slices.ContainsFunc(w.scene.RequestsOf(node), func(r scene.Live) bool { return r.Request.State != mig.Accepted })
 }
 
 // leastLimit is the least time limit that the job takes: that of --time-min, or its own.
-func (s *scene) leastLimit(j *slurm.Job) time.Duration {
-	return cmp.Or(s.snap.Limits[j.ID].MinTime, j.Limit.Duration)
+func leastLimit(s *scene.Scene, j *slurm.Job) time.Duration {
+	return cmp.Or(s.Seen.Limits[j.ID].MinTime, j.Limit.Duration)
 }
 
 // fits reports whether a job of that time limit would be done before the node's machine
 // goes.
-func (s *scene) fits(limit time.Duration, m *member) bool {
-	until, known := s.freeUntil(m)
-	return known && !s.snap.Now.Add(limit+moveTime).After(until)
+func fits(s *scene.Scene, limit time.Duration, m *scene.Node) bool {
+	until, known := s.FreeUntil(m)
+	return known && !s.Seen.Now.Add(limit+scene.MoveTime).After(until)
 }
 
 // limitOn is the time limit, in whole minutes, that a job gets which is to be done before
 // the machines of the nodes go; 0 if its own will do.
-func (s *scene) limitOn(j *slurm.Job, nodes []string) (limit time.Duration) {
+func limitOn(s *scene.Scene, j *slurm.Job, nodes []string) (limit time.Duration) {
 	for _, name := range nodes {
-		m := s.nodes[name]
-		if m == nil || m.power != up {
+		m := s.Node(name)
+		if m == nil || m.Power != scene.On {
 			continue
 		}
-		if until, known := s.freeUntil(m); known && !s.fits(j.Limit.Duration, m) {
-			left := until.Sub(s.snap.Now) - moveTime
+		if until, known := s.FreeUntil(m); known && !fits(s, j.Limit.Duration, m) {
+			left := until.Sub(s.Seen.Now) - scene.MoveTime
 			limit = min(left, cmp.Or(limit, left))
 		}
 	}
@@ -143,13 +144,13 @@ func (w *wanted) choose(m *move, free []kept, limit time.Duration) bool {
 	m.to = nil
 	lacks := map[*config.NodeSet]int{}
 	for _, name := range m.from {
-		lacks[w.nodes[name].set]++
+		lacks[w.scene.Node(name).Set]++
 	}
 	for _, k := range free {
-		reserved := m.begun && slices.Contains(w.moving[m.job.ID].Nodes, k.Name)
-		if lacks[k.set] > 0 && reserved == m.begun && (reserved || !k.promised) && w.fits(limit, k.member) &&
-			!k.LastBusyTime.Before(m.job.Start) && slices.Equal(k.Partitions, w.nodes[m.from[0]].Partitions) {
-			lacks[k.set]--
+		reserved := m.begun && slices.Contains(w.scene.Moving[m.job.ID].Nodes, k.Name)
+		if lacks[k.Set] > 0 && reserved == m.begun && (reserved || !k.Promised) && fits(w.scene, limit, k.Node) &&
+			!k.LastBusyTime.Before(m.job.Start) && slices.Equal(k.Partitions, w.scene.Node(m.from[0]).Partitions) {
+			lacks[k.Set]--
 			m.to = append(m.to, k.Name)
 		}
 	}

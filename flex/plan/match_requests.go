@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -10,7 +11,7 @@ import (
 
 // settled is a live request, and why it is to be cancelled; empty if it stays.
 type settled struct {
-	ref
+	scene.Live
 	misfit string
 }
 
@@ -23,10 +24,10 @@ type settled struct {
 // never makes a request wrong. Those whose lease is long enough for all jobs of their nodes
 // come first, and then the older ones.
 func (w *wanted) settleRequests() {
-	var short []ref
-	for _, r := range w.liveRequests() {
-		if slices.ContainsFunc(r.request.Instances, func(name string) bool {
-			m := w.nodes[name]
+	var short []scene.Live
+	for _, r := range w.scene.LiveRequests() {
+		if slices.ContainsFunc(r.Request.Instances, func(name string) bool {
+			m := w.scene.Node(name)
 			return m != nil && w.cohortOf(m) != nil && isShort(r, w.cohortOf(m))
 		}) {
 			short = append(short, r)
@@ -47,25 +48,25 @@ func (w *wanted) refreshOldest() {
 	var oldest *cohort
 	for _, c := range w.cohorts {
 		after := c.set.Flex.RefreshAfter
-		if after == 0 || c.live == nil || !w.isOld(c.live.request.Created, after) || !w.onlyWaits(c.live) {
+		if after == 0 || c.live == nil || !w.scene.IsOld(c.live.Request.Created, after) || !onlyWaits(w.scene, c.live) {
 			continue
 		}
-		if (oldest == nil || c.live.request.Created.Before(oldest.live.request.Created)) && w.mayAsk(c) == barsNothing {
+		if (oldest == nil || c.live.Request.Created.Before(oldest.live.Request.Created)) && w.mayAsk(c) == barsNothing {
 			oldest = c
 		}
 	}
 	if oldest == nil {
 		return
 	}
-	old := oldest.live.request
+	old := oldest.live.Request
 	for i := range w.settled {
-		if w.settled[i].request == old {
+		if w.settled[i].Request == old {
 			w.settled[i].misfit = fmt.Sprintf("it has waited for %s (refresh_after %s)",
-				roughly(w.snap.Now.Sub(old.Created)), clock(oldest.set.Flex.RefreshAfter))
+				roughly(w.scene.Seen.Now.Sub(old.Created)), clock(oldest.set.Flex.RefreshAfter))
 		}
 	}
 	for _, c := range w.cohorts { // tasks may share it
-		if c.live != nil && c.live.request == old {
+		if c.live != nil && c.live.Request == old {
 			c.live = nil
 			c.missing, c.first = w.missing(c)
 		}
@@ -74,50 +75,50 @@ func (w *wanted) refreshOldest() {
 
 // onlyWaits reports whether a live request waits for capacity: it creates no machine, and none of
 // its jobs is moving to kept machines.
-func (s *scene) onlyWaits(r *ref) bool {
-	return r.request.State == mig.Accepted && !s.anyPresent(r.request.Instances) && !s.isMoving(r.group.Stamp.Job) &&
-		(r.group.Stamp.Array == 0 || s.movingTasks(r.group.Stamp.Array) == 0)
+func onlyWaits(s *scene.Scene, r *scene.Live) bool {
+	return r.Request.State == mig.Accepted && !s.AnyPresent(r.Request.Instances) && !s.IsMoving(r.Group.Stamp.Job) &&
+		(r.Group.Stamp.Array == 0 || s.MovingTasks(r.Group.Stamp.Array) == 0)
 }
 
 // isShort reports whether the request's lease is shorter than the cohort needs.
-func isShort(r ref, c *cohort) bool {
-	return r.request.Duration > 0 && r.request.Duration < c.lease
+func isShort(r scene.Live, c *cohort) bool {
+	return r.Request.Duration > 0 && r.Request.Duration < c.lease
 }
 
 // misfit says why a live request must go; empty if it is to stay. A request
 // that stays is noted in the cohort that it serves.
-func (w *wanted) misfit(r ref) string {
-	if len(r.request.Instances) == 0 {
-		if r.request.Count > 0 && w.isOld(r.request.Created, strandedAfter) {
+func (w *wanted) misfit(r scene.Live) string {
+	if len(r.Request.Instances) == 0 {
+		if r.Request.Count > 0 && w.scene.IsOld(r.Request.Created, strandedAfter) {
 			return "it asks for a number of instances and names none, so that no node can be theirs"
 		}
 		return ""
 	}
-	if w.superfluous(r) {
+	if superfluous(w.scene, r) {
 		return "its nodes have machines of other groups"
 	}
-	shared := r.group.Stamp.Array != 0
+	shared := r.Group.Stamp.Array != 0
 	var serves []*cohort
 	var unwanted []string
-	for _, name := range slices.Sorted(slices.Values(r.request.Instances)) {
-		m := w.nodes[name]
+	for _, name := range slices.Sorted(slices.Values(r.Request.Instances)) {
+		m := w.scene.Node(name)
 		var c *cohort
 		if m != nil {
 			c = w.cohortOf(m)
 		}
 		switch {
-		case m == nil && w.isStranded(name) && w.isOld(r.request.Created, strandedAfter):
+		case m == nil && w.scene.IsStranded(name) && w.scene.IsOld(r.Request.Created, strandedAfter):
 			return "the configuration knows no node " + name
-		case m == nil || m.power == unclear || m.power == up, c == nil && m.doubted:
+		case m == nil || m.Power == scene.Unclear || m.Power == scene.On, c == nil && m.Doubted:
 			continue
-		case w.isMoving(r.group.Stamp.Job) && (m.power == down || c == nil):
+		case w.scene.IsMoving(r.Group.Stamp.Job) && (m.Power == scene.Off || c == nil):
 			continue // its job is on its way to kept machines, and does not run there yet
-		case m.power == down && len(m.jobs) > 0:
+		case m.Power == scene.Off && len(m.Holders) > 0:
 			continue // a job has just been given it, or is leaving
-		case shared && (m.power == down || c == nil && !m.State.Held()):
+		case shared && (m.Power == scene.Off || c == nil && !m.State.Held()):
 			unwanted = append(unwanted, name)
 			continue
-		case m.power == down:
+		case m.Power == scene.Off:
 			return "node " + name + " is powered down"
 		case c == nil && m.State.Held():
 			continue // a job is coming or going: the next pass will see clearly
@@ -130,11 +131,11 @@ func (w *wanted) misfit(r ref) string {
 			serves = append(serves, c)
 		}
 	}
-	if shared && 2*(len(unwanted)-w.movingTasks(r.group.Stamp.Array)) > len(r.request.Instances) {
+	if shared && 2*(len(unwanted)-w.scene.MovingTasks(r.Group.Stamp.Array)) > len(r.Request.Instances) {
 		return fmt.Sprintf("no job wants %s any more", counted(unwanted))
 	}
 	for _, c := range serves {
-		if c.live == nil && w.lacks(r, c) != "" && w.anyDoubted(r.request.Instances) {
+		if c.live == nil && w.lacks(r, c) != "" && w.scene.AnyDoubted(r.Request.Instances) {
 			return "" // it may serve the job that could not be read
 		}
 		if why := w.fails(r, c); why != "" {
@@ -148,25 +149,25 @@ func (w *wanted) misfit(r ref) string {
 }
 
 // fails says why the request cannot serve the cohort; empty if it can.
-func (w *wanted) fails(r ref, c *cohort) string {
+func (w *wanted) fails(r scene.Live, c *cohort) string {
 	if c.live != nil {
-		return fmt.Sprintf("%s/%s asks for the same nodes", c.live.group.Name, c.live.request.Name)
+		return fmt.Sprintf("%s/%s asks for the same nodes", c.live.Group.Name, c.live.Request.Name)
 	}
 	if name := w.lacks(r, c); name != "" {
 		return fmt.Sprintf("it does not bring node %s of %s", name, c.group)
 	}
-	if isShort(r, c) && !w.isEnough(r, c) {
+	if isShort(r, c) && !isEnough(w.scene, r, c) {
 		return fmt.Sprintf("its lease of %s is shorter than the %s that %s needs",
-			clock(r.request.Duration), clock(c.lease), c.group)
+			clock(r.Request.Duration), clock(c.lease), c.group)
 	}
 	return ""
 }
 
 // lacks is a node of the cohort that neither has a machine nor gets one by the request;
 // empty if there is none.
-func (w *wanted) lacks(r ref, c *cohort) string {
+func (w *wanted) lacks(r scene.Live, c *cohort) string {
 	for _, name := range c.nodes {
-		if stays, _ := w.machine(name); !stays && !r.request.Names(name) && !w.isUnsized(c.set) {
+		if stays, _ := w.scene.Stays(name); !stays && !r.Request.Names(name) && !isUnsized(w.scene, c.set) {
 			return name
 		}
 	}
@@ -179,24 +180,24 @@ func (w *wanted) lacks(r ref, c *cohort) string {
 // counts, so that it keeps its lease when only what the configuration adds has
 // grown. What was asked for without a job is nobody's to cancel, nor is what a job may
 // wait for that could not be read.
-func (s *scene) isEnough(r ref, c *cohort) bool {
-	asked, made := r.request.Duration, r.group.Stamp
-	return c.job == nil || made.Job == 0 && made.Array == 0 || s.anyDoubted(c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
-		fits := isFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
-		return j.State != slurm.JobCompleting && (fits || lease(c.set.Flex, []*slurm.Job{j}) <= asked)
+func isEnough(s *scene.Scene, r scene.Live, c *cohort) bool {
+	asked, made := r.Request.Duration, r.Group.Stamp
+	return c.job == nil || made.Job == 0 && made.Array == 0 || s.AnyDoubted(c.nodes) || slices.ContainsFunc(c.holders, func(j *slurm.Job) bool {
+		fits := scene.IsFor(made, j) && j.Limit.Kind == slurm.LimitSet && j.Limit.Duration <= asked
+		return j.State != slurm.JobCompleting && (fits || scene.Lease(c.set.Flex, []*slurm.Job{j}) <= asked)
 	})
 }
 
 // superfluous reports whether every instance that the request asks for is there
 // already, by another group.
-func (s *scene) superfluous(r ref) bool {
-	for _, name := range r.request.Instances {
-		elsewhere := slices.ContainsFunc(s.instances[name], func(in machine) bool {
-			return !in.Leaving() && in.Group != r.group.Name && !s.isNew(in, r) && in.Unread == ""
+func superfluous(s *scene.Scene, r scene.Live) bool {
+	for _, name := range r.Request.Instances {
+		elsewhere := slices.ContainsFunc(s.MachinesOf(name), func(in scene.Machine) bool {
+			return !in.Leaving() && in.Group != r.Group.Name && !s.IsNew(in, r) && in.Unread == ""
 		})
 		if !elsewhere {
 			return false
 		}
 	}
-	return len(r.request.Instances) > 0
+	return len(r.Request.Instances) > 0
 }

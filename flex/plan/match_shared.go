@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -11,7 +12,7 @@ import (
 // mayShare reports whether the job's node comes by a group that it shares with other
 // tasks of its array: each has one node, so that none is part of a gang, and where on
 // the network it is does not matter.
-func (s *scene) mayShare(set *config.NodeSet, job *slurm.Job) bool {
+func mayShare(s *scene.Scene, set *config.NodeSet, job *slurm.Job) bool {
 	return job.Array() != 0 && len(job.Nodes) == 1 && job.HetID == 0 && !set.Placement && !set.Flex.UseBulkInsert
 }
 
@@ -49,9 +50,6 @@ func (c *cohort) requestsOf(g *mig.Group) (made []mig.Request) {
 
 // isQueuedFor reports whether a job that the group was made for is in the queue, or
 // may be.
-func (s *scene) isQueuedFor(stamp mig.Stamp) bool {
-	return s.isQueued(stamp.Job) || stamp.Array != 0 && s.arrays[stamp.Array]
+func isQueuedFor(s *scene.Scene, stamp mig.Stamp) bool {
+	return s.IsQueued(stamp.Job) || stamp.Array != 0 && s.HasArray(stamp.Array)
 }
-
-// isFor reports whether what bears the stamp was made for the job.
-func isFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array()) }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ const (
 
 // idleBut is two kept machines, that have been idle for a minute and have 50 of their leases
 // left, and a job of two nodes that waits for its own.
-func idleBut(more ...part) Snapshot {
+func idleBut(more ...part) scene.Snapshot {
 	return seen(append([]part{idleFor(kept2, idleUp, time.Minute, 50*time.Minute), waitsFor(8, cold2)}, more...)...)
 }
 
@@ -70,10 +71,10 @@ func TestAJobThatTakesLessTimeMovesToMachinesWhoseLeasesAreTooShortForMore(t *te
 	takes := func(least time.Duration) part {
 		return func(s *setting) {
 			s.Jobs[0].Limit.Duration = 2 * time.Hour
-			s.Limits = map[uint32]JobLimits{8: {MinTime: least}}
+			s.Limits = map[uint32]scene.JobLimits{8: {MinTime: least}}
 		}
 	}
-	moves := func(given Snapshot) (limits []time.Duration) {
+	moves := func(given scene.Snapshot) (limits []time.Duration) {
 		for _, a := range Compute(keeping(t), given).Actions {
 			if m, ok := a.(MoveJob); ok {
 				limits = append(limits, m.Limit)
@@ -110,7 +111,7 @@ func TestTheMostImportantJobMovesAndToTheMachinesThatGoFirst(t *testing.T) {
 
 func TestAJobStaysThat(t *testing.T) {
 	noOthers := func(job func(*slurm.Job)) part { return func(s *setting) { job(&s.Jobs[0]) } }
-	for name, given := range map[string]Snapshot{
+	for name, given := range map[string]scene.Snapshot{
 		"would outlive the leases":           idleBut(noOthers(func(j *slurm.Job) { j.Limit.Duration = 50 * time.Minute })),
 		"has no limit":                       idleBut(noOthers(func(j *slurm.Job) { j.Limit = slurm.Limit{Kind: slurm.Unlimited} })),
 		"asks for certain nodes":             idleBut(noOthers(func(j *slurm.Job) { j.Pinned = true })),

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func machines(machineType string) part {
 
 func TestPlacement(t *testing.T) {
 	a4 := machines("a4-highgpu-8g")
-	waiting := func(list string, more ...part) Snapshot {
+	waiting := func(list string, more ...part) scene.Snapshot {
 		return seen(append(more, nodes(list, poweringUp), job(7, "train", "15:00", configured, list))...)
 	}
 	group7 := groupOf(7, succeeded("alpha-a3-0"))
@@ -82,7 +83,7 @@ func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 	part1 := func(r mig.Request) part { return group("alpha-a3-job-7-p1", forJob("a3", 7), r) }
 	waits := part1(accepted("alpha-a3-150"))
 	unread := func(s *setting) {
-		s.Templates[link] = Template{Err: &mig.Error{Op: "read", Object: link, Cause: mig.CauseUnavailable, Err: errors.New("503")}}
+		s.Templates[link] = scene.Template{Err: &mig.Error{Op: "read", Object: link, Cause: mig.CauseUnavailable, Err: errors.New("503")}}
 	}
 	for name, more := range map[string][]part{
 		"as it was":                       {machines("a4-highgpu-8g"), waits},

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -197,25 +198,25 @@ func TestAJobOfMoreThanAThousandNodesComesInParts(t *testing.T) {
 
 func TestPowerOfANode(t *testing.T) {
 	for state, want := range map[string]slurm.Power{
-		"IDLE+CLOUD+POWERED_DOWN":                                down,
-		"IDLE+CLOUD+POWERED_DOWN+PLANNED":                        down,
-		"IDLE+CLOUD+POWERED_DOWN+POWER_UP":                       rising,
-		"ALLOCATED+CLOUD+POWERED_DOWN":                           rising,
-		"MIXED+CLOUD+POWERED_DOWN":                               rising,
-		"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP":             rising,
-		"IDLE+CLOUD+NOT_RESPONDING+POWERING_UP":                  rising,
-		"DOWN+CLOUD+POWERING_UP":                                 rising,
-		"ALLOCATED+CLOUD":                                        up,
-		"IDLE+CLOUD+POWER_DOWN":                                  up,
-		"DOWN+CLOUD+NOT_RESPONDING":                              up,
-		"IDLE+CLOUD+COMPLETING+POWER_DOWN":                       up,
-		"IDLE+CLOUD+POWERING_DOWN":                               down,
-		"DOWN+CLOUD+POWERED_DOWN":                                down,
-		"DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING":                 down,
-		"ALLOCATED+CLOUD+POWERING_DOWN":                          down,
-		"FUTURE":                                                 unclear,
-		"UNKNOWN+CLOUD":                                          unclear,
-		"IDLE+CLOUD+POWERING_DOWN+SOMETHING_THAT_26_11_INVENTED": unclear,
+		"IDLE+CLOUD+POWERED_DOWN":                                scene.Off,
+		"IDLE+CLOUD+POWERED_DOWN+PLANNED":                        scene.Off,
+		"IDLE+CLOUD+POWERED_DOWN+POWER_UP":                       scene.Rising,
+		"ALLOCATED+CLOUD+POWERED_DOWN":                           scene.Rising,
+		"MIXED+CLOUD+POWERED_DOWN":                               scene.Rising,
+		"ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP":             scene.Rising,
+		"IDLE+CLOUD+NOT_RESPONDING+POWERING_UP":                  scene.Rising,
+		"DOWN+CLOUD+POWERING_UP":                                 scene.Rising,
+		"ALLOCATED+CLOUD":                                        scene.On,
+		"IDLE+CLOUD+POWER_DOWN":                                  scene.On,
+		"DOWN+CLOUD+NOT_RESPONDING":                              scene.On,
+		"IDLE+CLOUD+COMPLETING+POWER_DOWN":                       scene.On,
+		"IDLE+CLOUD+POWERING_DOWN":                               scene.Off,
+		"DOWN+CLOUD+POWERED_DOWN":                                scene.Off,
+		"DOWN+CLOUD+POWERED_DOWN+NOT_RESPONDING":                 scene.Off,
+		"ALLOCATED+CLOUD+POWERING_DOWN":                          scene.Off,
+		"FUTURE":                                                 scene.Unclear,
+		"UNKNOWN+CLOUD":                                          scene.Unclear,
+		"IDLE+CLOUD+POWERING_DOWN+SOMETHING_THAT_26_11_INVENTED": scene.Unclear,
 	} {
 		assert.Equal(t, want, slurm.ParseState(state).Power(), state)
 	}
@@ -248,7 +249,7 @@ func TestLease(t *testing.T) {
 			for _, l := range c.limits {
 				jobs = append(jobs, &slurm.Job{Limit: slurm.ParseLimit(l)})
 			}
-			assert.Equal(t, c.want, lease(flex(c.flex), jobs))
+			assert.Equal(t, c.want, scene.Lease(flex(c.flex), jobs))
 		})
 	}
 }

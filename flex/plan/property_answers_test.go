@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,16 +130,16 @@ func record(answers [][]string) string {
 }
 
 // lone is a snapshot of one node.
-func lone(state slurm.State, around []string) plan.Snapshot {
+func lone(state slurm.State, around []string) scene.Snapshot {
 	kind, jobState, status, requestState := around[0], around[1], around[2], around[3]
 	node, set, region := "alpha-a3-0", "a3", america
 	if kind == "static" {
 		node, set, region = "alpha-one-0", "one", europe
 	}
-	snap := plan.Snapshot{
+	snap := scene.Snapshot{
 		Now:       noon,
 		Nodes:     []slurm.Node{{Name: node, State: state, LastBusyTime: noon.Add(-5 * time.Second)}},
-		Templates: map[string]plan.Template{"projects/demo/global/instanceTemplates/" + set: fit("a4-highgpu-8g")},
+		Templates: map[string]scene.Template{"projects/demo/global/instanceTemplates/" + set: fit("a4-highgpu-8g")},
 	}
 	if jobState != "none" {
 		snap.Jobs = []slurm.Job{{

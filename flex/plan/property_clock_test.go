@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -17,11 +18,11 @@ import (
 
 // drawAsked draws what earlier passes counted for some jobs, and limits by their owners.
 func (w *world) drawAsked(t *rapid.T) {
-	w.Asked = map[string]plan.Asked{}
+	w.Asked = map[string]scene.Asked{}
 	for _, j := range inOrder(w.jobs) {
 		for _, set := range w.flexSets() {
 			if rapid.Bool().Draw(t, "asked before") {
-				w.Asked[memo.JobGroup(cluster, set.Name, j.ID, 0)] = plan.Asked{
+				w.Asked[memo.JobGroup(cluster, set.Name, j.ID, 0)] = scene.Asked{
 					For: pick(t, "for", 10*time.Minute, 2*time.Hour), At: drawAge(t), Runs: rapid.Bool().Draw(t, "runs"),
 				}
 			}
@@ -29,7 +30,7 @@ func (w *world) drawAsked(t *rapid.T) {
 	}
 	for _, j := range inOrder(w.jobs) {
 		if rarely(t, "its owner limits the wait") {
-			w.Limits[j.ID] = plan.JobLimits{Wait: pick(t, "wait", 5*time.Minute, time.Hour)}
+			w.Limits[j.ID] = scene.JobLimits{Wait: pick(t, "wait", 5*time.Minute, time.Hour)}
 		}
 	}
 }
@@ -113,7 +114,7 @@ func isFor(key string, j slurm.Job, node string) bool {
 	return strings.HasSuffix(key, fmt.Sprintf("-job-%d", j.ID)) || key == cluster+"-"+set+"-node-"+index || strings.HasSuffix(key, "/"+node)
 }
 
-func (s *sight) refusedTo(j slurm.Job, node string) (all []plan.Refusal) {
+func (s *sight) refusedTo(j slurm.Job, node string) (all []scene.Refusal) {
 	for key, r := range s.snap.Refused {
 		if isFor(key, j, node) {
 			all = append(all, r)
@@ -127,7 +128,7 @@ func (s *sight) refusedTo(j slurm.Job, node string) (all []plan.Refusal) {
 func (s *sight) lacksCapacity(j slurm.Job) bool {
 	lacks := func(cause mig.Cause) bool { return cause == mig.CauseCapacity || cause == mig.CauseQuota }
 	return slices.ContainsFunc(j.Nodes, func(node string) bool {
-		return slices.ContainsFunc(s.refusedTo(j, node), func(r plan.Refusal) bool { return lacks(r.Cause) }) ||
+		return slices.ContainsFunc(s.refusedTo(j, node), func(r scene.Refusal) bool { return lacks(r.Cause) }) ||
 			slices.ContainsFunc(s.requestsFor(node), func(r mig.Request) bool { return r.State.Live() || lacks(r.Cause) })
 	})
 }

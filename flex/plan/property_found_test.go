@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestNoRuleIsBrokenWhen(t *testing.T) {
 	template.Model = "STANDARD"
 	changed.Templates["projects/demo/global/instanceTemplates/a3"] = template
 	refused := where(t, powersUp, slurm.JobConfiguring, "alpha-one-2", "alpha-one-3")
-	refused.Refused["alpha-one-node-3"] = plan.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
+	refused.Refused["alpha-one-node-3"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
 	for name, w := range map[string]*world{
 		"a job runs on a node that the configuration has no more": where(t, "ALLOCATED+CLOUD", slurm.JobRunning, "alpha-a3-6").
 			withGroup("alpha-a3-job-1", america, forJob1).withInstance("alpha-a3-6", "alpha-a3-job-1"),
@@ -77,18 +78,18 @@ func TestNoRuleIsBrokenWhen(t *testing.T) {
 func TestThePlanIsTheSameWhen(t *testing.T) {
 	for name, c := range map[string]struct {
 		given *world
-		turn  func(*plan.Snapshot)
+		turn  func(*scene.Snapshot)
 	}{
 		"a request names its instances in another order": {
 			where(t, usual[0], "", "alpha-a3-0", "alpha-a3-1").
 				withGroup("alpha-a3-job-1", america, mig.Stamp{NodeSet: "a3", Job: 1}, asksFor(mig.Accepted, "alpha-a3-0", "alpha-a3-1")),
-			func(s *plan.Snapshot) { slices.Reverse(s.Groups[0].Requests[0].Instances) },
+			func(s *scene.Snapshot) { slices.Reverse(s.Groups[0].Requests[0].Instances) },
 		},
 		"two regions have a group of one name": {
 			where(t, usual[0], "", "alpha-a3-0", "alpha-a3-1").
 				withGroup("alpha-a3-job-1", america, mig.Stamp{NodeSet: "a3", Job: 1}, asksFor(mig.Accepted, "alpha-a3-0")).
 				withGroup("alpha-a3-job-1", europe, mig.Stamp{NodeSet: "a3", Job: 1}, asksFor(mig.Accepted, "alpha-a3-1")),
-			func(*plan.Snapshot) {},
+			func(*scene.Snapshot) {},
 		},
 		"the lease of a node that is gone has ended twice": {
 			func() *world {
@@ -101,7 +102,7 @@ func TestThePlanIsTheSameWhen(t *testing.T) {
 				}
 				return w
 			}(),
-			func(s *plan.Snapshot) { slices.Reverse(s.Reservations) },
+			func(s *scene.Snapshot) { slices.Reverse(s.Reservations) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

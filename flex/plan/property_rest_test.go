@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 func (w *world) drawRests(t *rapid.T) {
 	for _, set := range w.flexSets() {
 		if rapid.Bool().Draw(t, "stocked out") {
-			w.Stockouts[set.Name] = plan.Stockout{At: drawAge(t), Times: upTo(t, "times", 5)}
+			w.Stockouts[set.Name] = scene.Stockout{At: drawAge(t), Times: upTo(t, "times", 5)}
 		}
 		if set.Flex.Capacity.AtOnce() && rapid.Bool().Draw(t, "rests") {
 			left := pick(t, "left", -10*time.Second, time.Minute, 20*time.Minute)
@@ -70,7 +71,7 @@ func TestARestHasAllColdNodesAndNoOthers(t *testing.T) {
 			w.Reservations = append(w.Reservations, slurm.Reservation{Name: rest, Nodes: rested, Start: noon.Add(-time.Minute), End: noon.Add(4 * time.Minute)})
 		}
 		ago := pick(t, "refused", time.Minute, 4*time.Minute)
-		w.Stockouts[set.Name] = plan.Stockout{At: noon.Add(-ago), Times: 1 + upTo(t, "times - 1", 9), Probed: rapid.Bool().Draw(t, "probed")}
+		w.Stockouts[set.Name] = scene.Stockout{At: noon.Add(-ago), Times: 1 + upTo(t, "times - 1", 9), Probed: rapid.Bool().Draw(t, "probed")}
 		p, s := plan.Compute(w.cfg, w.snapshot()), sightOf(w.cfg, w.snapshot())
 		for _, a := range p.Actions {
 			switch a := a.(type) {

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // sight is a snapshot looked up by what a plan names.
 type sight struct {
 	cfg       *config.Config
-	snap      plan.Snapshot
+	snap      scene.Snapshot
 	nodes     map[string]slurm.Node
 	jobs      map[string][]slurm.Job    // by the nodes that they list, whatever their state
 	groups    map[string]mig.Group      // of ours, by region/name
@@ -26,7 +27,7 @@ type sight struct {
 	live      map[string][]string       // live requests of ours, as region/group/request, by the nodes they ask for
 }
 
-func sightOf(cfg *config.Config, snap plan.Snapshot) *sight {
+func sightOf(cfg *config.Config, snap scene.Snapshot) *sight {
 	s := &sight{
 		cfg: cfg, snap: snap, nodes: map[string]slurm.Node{}, jobs: map[string][]slurm.Job{}, groups: map[string]mig.Group{},
 		instances: map[string][]mig.Instance{}, live: map[string][]string{},
@@ -256,7 +257,7 @@ func endsJobsInTime(s *sight, p plan.Plan) (wrong []string) {
 		switch a := a.(type) {
 		case plan.SignalJob:
 			job, within = a.Job, 10*time.Minute // the longest lease_end_warning that is drawn
-			if a.Signal != "" && s.snap.Reach[a.Job] != plan.BySignal {
+			if a.Signal != "" && s.snap.Reach[a.Job] != scene.BySignal {
 				wrong = append(wrong, fmt.Sprintf("job %d did not ask: %s", a.Job, a))
 			}
 		case plan.RequeueJob:

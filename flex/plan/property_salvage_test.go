@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func (w *world) drawTorn(t *rapid.T) {
 		for i, node := range slices.Concat(gang[:counted], gang[lost:]) {
 			members = append(members, mig.Member{Name: node, Action: "NONE", Status: map[bool]string{false: "RUNNING"}[i < counted]})
 		}
-		w.Members[g.ID()] = plan.Members{All: members}
+		w.Members[g.ID()] = scene.Members{All: members}
 	}
 	w.groups[america+"/"+name] = g
 	left := pick(t, "left", 20*time.Minute, 9*time.Hour)

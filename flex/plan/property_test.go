@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestTheOrderOfWhatIsSeenChangesNothingInAPlan(t *testing.T) {
 
 // shuffled is the snapshot with every list in another order, but for a group's
 // requests, which are listed the oldest first.
-func shuffled(t *rapid.T, s plan.Snapshot) plan.Snapshot {
+func shuffled(t *rapid.T, s scene.Snapshot) scene.Snapshot {
 	s.Nodes, s.Jobs, s.Groups = mixed(t, s.Nodes), mixed(t, s.Jobs), mixed(t, s.Groups)
 	s.Instances, s.Policies, s.Reservations = mixed(t, s.Instances), mixed(t, s.Policies), mixed(t, s.Reservations)
 	for i := range s.Jobs {
@@ -158,7 +159,7 @@ func TestNoMachineIsLostByAListThatLacksIt(t *testing.T) {
 			}
 		}
 		snap.Instances = hideSome(t, snap.Instances)
-		snap.Members = map[mig.GroupID]plan.Members{}
+		snap.Members = map[mig.GroupID]scene.Members{}
 		for _, g := range snap.Hidden(snap.Groups) {
 			snap.Members[g.ID()] = drawMembers(t, there[g.Region+"/"+g.Name])
 		}
@@ -209,9 +210,9 @@ func hideSome(t *rapid.T, all []mig.Instance) (seen []mig.Instance) {
 }
 
 // drawMembers is what a group says of its instances.
-func drawMembers(t *rapid.T, all []mig.Instance) (m plan.Members) {
+func drawMembers(t *rapid.T, all []mig.Instance) (m scene.Members) {
 	if rarely(t, "it does not say") {
-		return plan.Members{Err: errors.New("503")}
+		return scene.Members{Err: errors.New("503")}
 	}
 	for _, in := range all {
 		m.All = append(m.All, mig.Member{Name: in.Name, Status: in.Status, Action: "NONE"})

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -92,11 +92,11 @@ type world struct {
 	instances map[string]mig.Instance // by zone/name
 	recalled  []string                // regions of which all was known before
 	unread    map[uint32]bool         // jobs whose record could not be read
-	plan.Snapshot
+	scene.Snapshot
 }
 
 // snapshot is what a pass sees: nothing of the cloud in unseen regions.
-func (w *world) snapshot() plan.Snapshot {
+func (w *world) snapshot() scene.Snapshot {
 	s := w.Snapshot
 	s.Nodes, s.Jobs, s.Groups, s.Instances = inOrder(w.nodes), inOrder(w.jobs), nil, nil
 	for _, g := range inOrder(w.groups) {
@@ -119,12 +119,12 @@ func (w *world) snapshot() plan.Snapshot {
 }
 
 // recall adds what was known of regions that are unseen.
-func (w *world) recall(s *plan.Snapshot) {
+func (w *world) recall(s *scene.Snapshot) {
 	for _, region := range w.recalled {
 		if s.Unseen[region] == nil {
 			continue
 		}
-		known := plan.LastKnown{At: noon.Add(-5 * time.Minute)}
+		known := scene.LastKnown{At: noon.Add(-5 * time.Minute)}
 		for _, g := range inOrder(w.groups) {
 			if g.Region == region {
 				known.Groups = append(known.Groups, g)
@@ -136,7 +136,7 @@ func (w *world) recall(s *plan.Snapshot) {
 			}
 		}
 		if s.LastKnown == nil {
-			s.LastKnown = map[string]plan.LastKnown{}
+			s.LastKnown = map[string]scene.LastKnown{}
 		}
 		s.LastKnown[region] = known
 	}
@@ -155,10 +155,10 @@ func emptyWorld(cfg *config.Config) *world {
 	w := &world{
 		cfg: cfg, nodes: map[string]slurm.Node{}, jobs: map[uint32]slurm.Job{},
 		groups: map[string]mig.Group{}, instances: map[string]mig.Instance{},
-		Snapshot: plan.Snapshot{
-			Now: noon, Told: map[uint32]string{}, Reach: map[uint32]plan.Reach{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]plan.Template{},
-			Unseen: map[string]error{}, Refused: map[string]plan.Refusal{}, Limits: map[uint32]plan.JobLimits{},
-			Missed: map[string]bool{}, Members: map[mig.GroupID]plan.Members{}, Stockouts: map[string]plan.Stockout{},
+		Snapshot: scene.Snapshot{
+			Now: noon, Told: map[uint32]string{}, Reach: map[uint32]scene.Reach{}, Chains: map[uint32]memo.Chain{}, Requeues: map[uint32]bool{}, Templates: map[string]scene.Template{},
+			Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Limits: map[uint32]scene.JobLimits{},
+			Missed: map[string]bool{}, Members: map[mig.GroupID]scene.Members{}, Stockouts: map[string]scene.Stockout{},
 		},
 	}
 	for _, set := range w.flexSets() {
@@ -168,8 +168,8 @@ func emptyWorld(cfg *config.Config) *world {
 }
 
 // fit is a template that can give flex-start nodes.
-func fit(machineType string) plan.Template {
-	return plan.Template{Template: mig.Template{
+func fit(machineType string) scene.Template {
+	return scene.Template{Template: mig.Template{
 		MachineType: machineType, Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
 		Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
 	}}
@@ -305,14 +305,14 @@ func (w *world) drawMemory(t *rapid.T) {
 	}
 	for _, g := range inOrder(w.groups) {
 		if rarely(t, "refused") {
-			w.Refused[g.Name] = plan.Refusal{
+			w.Refused[g.Name] = scene.Refusal{
 				Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1 + upTo(t, "times - 1", 2),
 			}
 		}
 	}
 	for _, j := range inOrder(w.jobs) {
 		if rarely(t, "refused at once") {
-			w.Refused[memo.JobGroup(cluster, "spot", j.ID, 0)] = plan.Refusal{Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1}
+			w.Refused[memo.JobGroup(cluster, "spot", j.ID, 0)] = scene.Refusal{Cause: drawCause(t), Message: "no", At: drawAge(t), Times: 1}
 		}
 	}
 	w.Missed, w.Preempted = map[string]bool{}, map[string]bool{}
@@ -330,7 +330,7 @@ func (w *world) drawMemory(t *rapid.T) {
 			w.unread[j.ID] = true
 		}
 		if rarely(t, "reached") {
-			w.Reach[j.ID] = pick(t, "reach", plan.BySignal, plan.ByTerminal)
+			w.Reach[j.ID] = pick(t, "reach", scene.BySignal, scene.ByTerminal)
 		}
 		if rarely(t, "told") {
 			w.Told[j.ID] = pick(t, "text", memo.OwnComment+"wait and see", "ask Operations",
@@ -378,7 +378,7 @@ func (w *world) drawTemplate(t *rapid.T, set *config.NodeSet) {
 		case 1:
 			template.Model = "STANDARD"
 		case 2:
-			template = plan.Template{Err: &mig.Error{
+			template = scene.Template{Err: &mig.Error{
 				Op: "read instance template", Object: set.Template, Cause: drawCause(t), Err: errors.New("no"),
 			}}
 		}

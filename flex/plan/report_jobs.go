@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -32,38 +33,38 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 	texts := map[uint32]string{}
 	for id, some := range waits {
 		texts[id] = memo.OwnComment + strings.Join(slices.Compact(some), "; ")
-		if at, warned := w.warnedAt(id); warned {
+		if at, warned := w.scene.WarnedAt(id); warned {
 			texts[id] = memo.Warning(at, strings.Join(slices.Compact(some), "; "))
 		}
 	}
-	waited, back := w.waited(), map[uint32]string{} // by heterogeneous job, which Slurm takes back as a whole
+	waited, back := waited(w.scene), map[uint32]string{} // by heterogeneous job, which Slurm takes back as a whole
 	for _, v := range verdicts {
 		if v.do == goesBack && v.cohort.job.HetID != 0 {
 			back[v.cohort.job.HetID] = memo.OwnComment + v.back.Reason
 		}
 	}
-	for i := range w.snap.Jobs {
-		switch j := &w.snap.Jobs[i]; {
+	for i := range w.scene.Seen.Jobs {
+		switch j := &w.scene.Seen.Jobs[i]; {
 		case back[j.HetID] != "" && j.State.HoldsNodes() && j.State != slurm.JobCompleting:
 			texts[j.ID] = back[j.HetID]
-		case waits[j.ID] != nil || w.isLosing(j):
+		case waits[j.ID] != nil || isLosing(w.scene, j):
 		case w.isHeldFor(j) && j.State.Waits():
 			texts[j.ID] = memo.OwnComment + memo.Held + slurm.Fold(w.salvages[j.ID].survivors)
 		case j.State.HoldsNodes():
-			texts[j.ID] = w.endText(j, waited[j.ID])
-			if lost := w.lossText(j, d.plan.Losses); lost != "" {
+			texts[j.ID] = endText(w.scene, j, waited[j.ID])
+			if lost := lossText(w.scene, j, d.plan.Losses); lost != "" {
 				texts[j.ID] = memo.OwnComment + lost
 				if w.short[j.ID] {
 					texts[j.ID] += memo.Short
 				}
 			}
-		case j.State.Waits() && !w.isMoving(j.ID) && memo.IsOfNodes(w.snap.Told[j.ID]):
+		case j.State.Waits() && !w.scene.IsMoving(j.ID) && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}
-	d.tell(w.snap.Told, texts)
+	d.tell(w.scene.Seen.Told, texts)
 	for _, r := range d.yielded {
-		d.addCancel(CancelRequest{Of: of(r.group), Request: r.request.Name, Yields: true, Why: "a more important request waits for its place"})
+		d.addCancel(CancelRequest{Of: of(r.Group), Request: r.Request.Name, Yields: true, Why: "a more important request waits for its place"})
 	}
 }
 
@@ -101,19 +102,19 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 	if c.live == nil {
 		return ""
 	}
-	r := c.live.request
-	waited := w.snap.Now.Sub(r.Created)
+	r := c.live.Request
+	waited := w.scene.Seen.Now.Sub(r.Created)
 	if waited < tellAfter && r.Message == "" {
 		return ""
 	}
 	if since := cmp.Or(j.Start, waitsSince(c)); !since.IsZero() {
-		waited = w.snap.Now.Sub(since) // also for earlier requests
+		waited = w.scene.Seen.Now.Sub(since) // also for earlier requests
 	}
 	wanted := len(r.Instances)
 	if c.shares() {
 		wanted = len(c.nodes)
 	}
-	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), wanted, w.machineType(c.set), clock(r.Duration))
+	text := fmt.Sprintf(memo.Waiting+"%s for %d × %s for %s", roughly(waited), wanted, w.scene.MachineType(c.set), clock(r.Duration))
 	if c.shares() && len(r.Instances) > 1 {
 		text += fmt.Sprintf(", requested with %d others", len(r.Instances)-1)
 	}
@@ -130,10 +131,10 @@ func (v verdict) notice(w *wanted, j *slurm.Job) string {
 // lossText says to a job that machines of its nodes are gone; empty if none is, or
 // Slurm still gets an answer from one of them and no second list misses its machine: a list
 // may be wrong for a moment.
-func (s *scene) lossText(j *slurm.Job, losses []Loss) (text string) {
+func lossText(s *scene.Scene, j *slurm.Job, losses []scene.Loss) (text string) {
 	for _, l := range losses {
 		answers := func(name string) bool {
-			return !s.nodes[name].State.Has(slurm.NotResponding) && !s.isLost(s.nodes[name])
+			return !s.Node(name).State.Has(slurm.NotResponding) && !s.IsLost(s.Node(name))
 		}
 		if slices.Contains(l.Jobs, j.ID) && !slices.ContainsFunc(l.Nodes, answers) {
 			if text != "" {
@@ -147,35 +148,35 @@ func (s *scene) lossText(j *slurm.Job, losses []Loss) (text string) {
 
 // isLosing reports whether the job's owner was told that it would be lost, and
 // its nodes are not all up yet: what it was told stands.
-func (s *scene) isLosing(j *slurm.Job) bool {
-	_, warned := s.warnedAt(j.ID)
+func isLosing(s *scene.Scene, j *slurm.Job) bool {
+	_, warned := s.WarnedAt(j.ID)
 	return warned && slices.ContainsFunc(j.Nodes, func(name string) bool {
-		return s.nodes[name] != nil && s.nodes[name].power == rising
+		return s.Node(name) != nil && s.Node(name).Power == scene.Rising
 	})
 }
 
 // endText says when a job's nodes end, if that is before its time limit, or if
 // its owner was told that it waits, which it does no longer; else it is empty.
-func (s *scene) endText(j *slurm.Job, waited bool) string {
-	end, _ := s.firstEnd(j)
+func endText(s *scene.Scene, j *slurm.Job, waited bool) string {
+	end, _ := s.FirstEnd(j)
 	text := memo.OwnComment
 	switch {
 	case end.IsZero():
 		return ""
-	case s.outlives(j, end):
+	case outlives(s, j, end):
 		text += memo.End + end.UTC().Format(time.RFC3339) + ", before its time limit"
-	case waited && s.haveCome(j):
+	case waited && haveCome(s, j):
 		text += memo.There + end.UTC().Format(time.RFC3339)
 	default:
 		return ""
 	}
-	if told := s.snap.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) || strings.HasPrefix(told, text+memo.Warned) || strings.HasPrefix(told, text+memo.Sends) {
+	if told := s.Seen.Told[j.ID]; strings.HasPrefix(told, text+memo.Waited) || strings.HasPrefix(told, text+memo.Warned) || strings.HasPrefix(told, text+memo.Sends) {
 		return told // it stays as it is when the records that say so go
 	}
-	if !s.haveCome(j) {
+	if !haveCome(s, j) {
 		return text
 	}
-	return text + s.waitText(j)
+	return text + waitText(s, j)
 }
 
 // waitText says how long the job has waited for its machines, as the notice did while it
@@ -183,32 +184,32 @@ func (s *scene) endText(j *slurm.Job, waited bool) string {
 // sets its start, to the last machine. It is empty if the records do not say, or others'
 // machines were there.
 // slurmdbd stores it with the job's end, so that sacct has it.
-func (s *scene) waitText(j *slurm.Job) string {
+func waitText(s *scene.Scene, j *slurm.Job) string {
 	var first, last time.Time
 	var types []string
 	count := 0
 	for _, name := range j.Nodes {
-		for _, in := range s.instances[name] {
-			if in.group == nil || !isFor(in.group.Stamp, j) || in.member == nil {
+		for _, in := range s.MachinesOf(name) {
+			if in.Maker == nil || !scene.IsFor(in.Maker.Stamp, j) || in.Node == nil {
 				continue
 			}
 			count++
 			if in.Created.After(last) {
 				last = in.Created
 			}
-			for _, r := range in.group.Requests {
-				shared := in.group.Stamp.Array != 0 // then its own is the newest for the node
+			for _, r := range in.Maker.Requests {
+				shared := in.Maker.Stamp.Array != 0 // then its own is the newest for the node
 				if first.IsZero() || !shared && r.Created.Before(first) || shared && r.Names(name) {
 					first = r.Created
 				}
 			}
-			types = append(types, s.machineType(in.member.set))
+			types = append(types, s.MachineType(in.Node.Set))
 		}
 	}
 	if first.IsZero() {
 		return ""
 	}
-	if start := j.Start.Add(-s.snap.Skew); !j.Start.IsZero() && start.Before(first) {
+	if start := j.Start.Add(-s.Seen.Skew); !j.Start.IsZero() && start.Before(first) {
 		first = start
 	}
 	slices.Sort(types)
@@ -217,18 +218,18 @@ func (s *scene) waitText(j *slurm.Job) string {
 
 // haveCome reports whether each of the job's nodes has its machine, and is up or
 // will be.
-func (s *scene) haveCome(j *slurm.Job) bool {
+func haveCome(s *scene.Scene, j *slurm.Job) bool {
 	return j.State != slurm.JobCompleting && !slices.ContainsFunc(j.Nodes, func(name string) bool {
-		m := s.nodes[name]
-		stays, _ := s.machine(name)
-		return m != nil && (!stays || m.power != rising && m.power != up)
+		m := s.Node(name)
+		stays, _ := s.Stays(name)
+		return m != nil && (!stays || m.Power != scene.Rising && m.Power != scene.On)
 	})
 }
 
 // outlives reports whether the job may run on after its nodes have ended. Until
 // it runs its start is not known, and only a limit longer than the longest lease
 // says.
-func (s *scene) outlives(j *slurm.Job, end time.Time) bool {
+func outlives(s *scene.Scene, j *slurm.Job, end time.Time) bool {
 	switch {
 	case j.Limit.Kind == slurm.LimitUnknown:
 		return false
@@ -238,21 +239,21 @@ func (s *scene) outlives(j *slurm.Job, end time.Time) bool {
 		return j.Start.Add(j.Limit.Duration).After(end)
 	}
 	return slices.ContainsFunc(j.Nodes, func(name string) bool {
-		m := s.nodes[name]
-		return m != nil && m.set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.set.Flex.MaxRunDuration, mig.MaxDuration)
+		m := s.Node(name)
+		return m != nil && m.Set.Flex.MaxRunDuration > 0 && j.Limit.Duration > min(m.Set.Flex.MaxRunDuration, mig.MaxDuration)
 	})
 }
 
 // waited are the jobs whose owner, or a comment of whose nodes, was told of a
 // wait.
-func (s *scene) waited() map[uint32]bool {
+func waited(s *scene.Scene) map[uint32]bool {
 	jobs := map[uint32]bool{}
-	for id, text := range s.snap.Told {
+	for id, text := range s.Seen.Told {
 		jobs[id] = strings.HasPrefix(text, memo.OwnComment)
 	}
-	for _, m := range s.members {
+	for _, m := range s.Nodes() {
 		if memo.IsWait(m.Comment) {
-			for _, j := range m.jobs {
+			for _, j := range m.Holders {
 				jobs[j.ID] = true
 			}
 		}

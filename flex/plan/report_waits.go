@@ -2,8 +2,8 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/mig"
@@ -23,10 +23,10 @@ type Wait struct {
 	Request string    // the live request that is to bring them; empty if there is none
 	Since   time.Time // when they began to wait; zero if that is not known
 
-	Obstacle string    // why nothing is asked for now; empty if nothing is in the way
-	Failed   int       // attempts in a row that have failed, where that is the obstacle
-	Next     time.Time // when the next attempt comes, where that is known
-	Failing  Failing   // where Failed counts calls that are repeated in every pass
+	Obstacle string        // why nothing is asked for now; empty if nothing is in the way
+	Failed   int           // attempts in a row that have failed, where that is the obstacle
+	Next     time.Time     // when the next attempt comes, where that is known
+	Failing  scene.Failing // where Failed counts calls that are repeated in every pass
 
 	Cause   mig.Cause // of the last error
 	Message string    // the last error message
@@ -43,7 +43,7 @@ func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
 	for _, v := range verdicts {
 		waits = append(waits, v.waits(w)...)
 	}
-	return append(append(waits, w.unready()...), w.unshownWaits()...)
+	return append(append(waits, unready(w.scene)...), unshownWaits(w.scene)...)
 }
 
 // waits are those of the cohort's nodes that a request is to bring, and of those for
@@ -51,8 +51,8 @@ func waitsOf(w *wanted, verdicts []verdict) (waits []Wait) {
 func (v verdict) waits(w *wanted) (waits []Wait) {
 	c := v.cohort
 	var asked, rest []string
-	for _, name := range w.withoutMachine(c.nodes) {
-		if c.live != nil && c.live.request.Names(name) && v.do != moves && (v.failing.Times == 0 || !w.snap.Asking[name]) {
+	for _, name := range w.scene.WithoutMachine(c.nodes) {
+		if c.live != nil && c.live.Request.Names(name) && v.do != moves && (v.failing.Times == 0 || !w.scene.Seen.Asking[name]) {
 			asked = append(asked, name)
 		} else {
 			rest = append(rest, name)
@@ -66,17 +66,17 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 	wait.Until, wait.Then, wait.By = end.at, end.then, end.by
 	if len(asked) > 0 {
 		queued, live := wait, c.live
-		queued.Nodes, queued.Region, queued.Group = asked, live.group.Region, live.group.Name
-		queued.Request, queued.Lease = live.request.Name, live.request.Duration
-		queued.Cause, queued.Message = live.request.Cause, live.request.Message
+		queued.Nodes, queued.Region, queued.Group = asked, live.Group.Region, live.Group.Name
+		queued.Request, queued.Lease = live.Request.Name, live.Request.Duration
+		queued.Cause, queued.Message = live.Request.Cause, live.Request.Message
 		if queued.Since.IsZero() {
-			queued.Since = live.request.Created
+			queued.Since = live.Request.Created
 		}
 		waits = append(waits, queued)
 	}
 	if len(rest) > 0 {
 		wait.Nodes, wait.Failed, wait.Next, wait.Failing = rest, v.failed, v.next, v.failing
-		if _, wait.Cause, wait.Message, _ = w.failures(c, w.groups[c.id()]); v.failing.Times > 0 {
+		if _, wait.Cause, wait.Message, _ = failures(w.scene, c, w.scene.Group(c.id())); v.failing.Times > 0 {
 			wait.Failed, wait.Cause, wait.Message = v.failing.Times, v.failing.Cause, v.failing.Message
 		}
 		if v.do != goesBack && v.do != powersDown {
@@ -92,18 +92,18 @@ func (v verdict) waits(w *wanted) (waits []Wait) {
 
 // unready says what the nodes wait for that a job has been given and that Slurm
 // does not power up: nothing is requested before.
-func (s *scene) unready() (waits []Wait) {
-	for _, m := range s.members {
-		job := m.owner()
-		if job == nil || job.State.AtWork() || m.power != down && m.power != unclear || s.hasMachine(m.Name) {
+func unready(s *scene.Scene) (waits []Wait) {
+	for _, m := range s.Nodes() {
+		job := m.Owner()
+		if job == nil || job.State.AtWork() || m.Power != scene.Off && m.Power != scene.Unclear || s.HasMachine(m.Name) {
 			continue
 		}
 		obstacle := "Slurm is powering it down, and powers it up again after that"
-		if m.power == unclear {
+		if m.Power == scene.Unclear {
 			obstacle = fmt.Sprintf("Slurm shows it as %s, which slurmflex does not understand", m.State)
 		}
 		waits = append(waits, Wait{
-			Job: job.ID, NodeSet: m.set.Name, Region: m.set.Region, Nodes: []string{m.Name}, Since: job.Start, Obstacle: obstacle,
+			Job: job.ID, NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Since: job.Start, Obstacle: obstacle,
 		})
 	}
 	return waits
@@ -111,14 +111,14 @@ func (s *scene) unready() (waits []Wait) {
 
 // unshownWaits says what the nodes wait for that a job was given and that no row of
 // Slurm's list of nodes shows, because a row without a name could not be read.
-func (s *scene) unshownWaits() (waits []Wait) {
-	for _, name := range slices.Sorted(maps.Keys(s.others)) {
-		set, _, ok := s.cfg.Find(name)
-		waiting := slices.DeleteFunc(slices.Clone(s.others[name]), func(j *slurm.Job) bool { return j.State.AtWork() })
-		if !ok || set.Flex == nil || s.hasMachine(name) || len(waiting) == 0 {
+func unshownWaits(s *scene.Scene) (waits []Wait) {
+	for _, name := range s.UnshownNodes() {
+		set, _, ok := s.Config.Find(name)
+		waiting := slices.DeleteFunc(slices.Clone(s.Others(name)), func(j *slurm.Job) bool { return j.State.AtWork() })
+		if !ok || set.Flex == nil || s.HasMachine(name) || len(waiting) == 0 {
 			continue
 		}
-		owner := slices.MinFunc(waiting, ByImportance)
+		owner := slices.MinFunc(waiting, scene.ByImportance)
 		waits = append(waits, Wait{
 			Job: owner.ID, NodeSet: set.Name, Region: set.Region, Nodes: []string{name}, Since: owner.Start, Obstacle: unshownText,
 		})
@@ -130,7 +130,7 @@ func (s *scene) unshownWaits() (waits []Wait) {
 // they were last known: of what was not requested then nothing is requested now. A
 // node that waits in a region that was read, because its nodeset has moved there, waits
 // only there.
-func recallWaits(snap Snapshot, now, known []Wait) []Wait {
+func recallWaits(snap scene.Snapshot, now, known []Wait) []Wait {
 	recalled := func(n Wait) bool { _, ok := snap.LastKnown[n.Region]; return ok }
 	waits := slices.DeleteFunc(now, recalled)
 	read := map[string]bool{}
@@ -144,7 +144,7 @@ func recallWaits(snap Snapshot, now, known []Wait) []Wait {
 			continue
 		}
 		if n.Request == "" {
-			n.Obstacle, n.Failed, n.Next, n.Failing = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}, Failing{}
+			n.Obstacle, n.Failed, n.Next, n.Failing = unreadText(n.Region, snap.Unseen[n.Region]), 0, time.Time{}, scene.Failing{}
 		}
 		if !n.Until.After(snap.Now) {
 			n.Until, n.Then, n.By = time.Time{}, "", ""
@@ -161,7 +161,7 @@ func (w *wanted) waitEnds(c *cohort) waitEnd {
 	if at := w.fallbackAt(c); !at.IsZero() && (end.at.IsZero() || at.Before(end.at)) && w.staysText(c) == "" {
 		end = waitEnd{at, ByFallback, clock(c.set.Flex.FallbackAfter), Requeue}
 	}
-	if c.job == nil || end.then != Cancel && end.by != ByDeadline && w.keeps(c) {
+	if c.job == nil || end.then != Cancel && end.by != ByDeadline && keeps(w.scene, c) {
 		return waitEnd{}
 	}
 	return end

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -14,15 +15,15 @@ import (
 const restOfFix = "slurmflex-alpha.rest-fix"
 
 // stocked is a Spot nodeset with job 7 in the queue, which names its partition and another.
-func stocked(times int, ago time.Duration, more ...part) Snapshot {
+func stocked(times int, ago time.Duration, more ...part) scene.Snapshot {
 	return queuedFor("spot,train", memo.Chain{}, nodes("alpha-fix-[0-3]", "IDLE+CLOUD+POWERED_DOWN"), func(s *setting) {
-		s.Stockouts = map[string]Stockout{"fix": {At: noon.Add(-ago), Times: times}}
+		s.Stockouts = map[string]scene.Stockout{"fix": {At: noon.Add(-ago), Times: times}}
 	}, and(more...))
 }
 
 // rested compares what is planned for the nodeset's rest.
-func rested(t *testing.T) (in func(name string, given Snapshot, want ...string)) {
-	return func(name string, given Snapshot, want ...string) {
+func rested(t *testing.T) (in func(name string, given scene.Snapshot, want ...string)) {
+	return func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			var planned Plan
 			for _, a := range Compute(mixed(t), given).Actions {
@@ -54,7 +55,7 @@ func TestANodesetWhoseCapacityIsRefusedRests(t *testing.T) {
 	in("opens when machines have come", stocked(0, time.Second, rests("alpha-fix-[0-3]", 4*time.Minute)), opens)
 	in("is left to Slurm when it has ended", stocked(1, time.Minute, rests("alpha-fix-[0-3]", 0)))
 	in("stays closed when this process does not know why", stocked(0, 0, rests("alpha-fix-[0-3]", 4*time.Minute), func(s *setting) { s.Stockouts = nil }))
-	in("is not what is closed that has a queue at Google", stocked(0, 0, nodes("alpha-a3-0", "IDLE+CLOUD+POWERED_DOWN"), func(s *setting) { s.Stockouts = map[string]Stockout{"a3": {At: noon, Times: 1}} }))
+	in("is not what is closed that has a queue at Google", stocked(0, 0, nodes("alpha-a3-0", "IDLE+CLOUD+POWERED_DOWN"), func(s *setting) { s.Stockouts = map[string]scene.Stockout{"a3": {At: noon, Times: 1}} }))
 }
 
 func TestARestIsForJobsThatCanGoElsewhere(t *testing.T) {
@@ -93,7 +94,7 @@ func TestARestHasTheNodesThatAreFreeAndHaveNoMachine(t *testing.T) {
 // In the middle of a rest of ten minutes, whose nodeset has four nodes.
 func TestFromItsMiddleOnARestLetsOneJobThrough(t *testing.T) {
 	in := rested(t)
-	half := func(change func(*slurm.Job), more ...part) Snapshot {
+	half := func(change func(*slurm.Job), more ...part) scene.Snapshot {
 		return stocked(2, 5*time.Minute, rests("alpha-fix-[0-3]", 5*time.Minute), lastJob(func(j *slurm.Job) {
 			j.Reason = "ReqNodeNotAvail, May be reserved for other job"
 			change(j)
@@ -101,8 +102,12 @@ func TestFromItsMiddleOnARestLetsOneJobThrough(t *testing.T) {
 	}
 	probes := func(list string) string { return "change reservation " + restOfFix + " to " + list }
 	wants := func(n int) func(*slurm.Job) { return func(j *slurm.Job) { j.NodeCount = n } }
-	last := func(change func(*Stockout)) part {
-		return func(s *setting) { o := s.Stockouts["fix"]; change(&o); s.Stockouts = map[string]Stockout{"fix": o} }
+	last := func(change func(*scene.Stockout)) part {
+		return func(s *setting) {
+			o := s.Stockouts["fix"]
+			change(&o)
+			s.Stockouts = map[string]scene.Stockout{"fix": o}
+		}
 	}
 	beside := func(id uint32, priority uint64, nodes int, reason string) part {
 		return and(job(id, "spot", "15:00", slurm.JobPending, ""), lastJob(func(j *slurm.Job) { j.Priority, j.NodeCount, j.Reason = priority, nodes, reason }))
@@ -116,9 +121,9 @@ func TestFromItsMiddleOnARestLetsOneJobThrough(t *testing.T) {
 	in("nor one that waits elsewhere", half(func(j *slurm.Job) { j.Partition = "train" }))
 	in("nor one that asks for certain nodes", half(func(j *slurm.Job) { j.Pinned = true }))
 	in("nor one in a reservation", half(func(j *slurm.Job) { j.Reservation = "maintenance" }))
-	in("not before", half(wants(1), last(func(o *Stockout) { o.At = o.At.Add(time.Second) })))
+	in("not before", half(wants(1), last(func(o *scene.Stockout) { o.At = o.At.Add(time.Second) })))
 	in("not while another tries", half(wants(1), withoutNode("alpha-fix-0"), awaits(8, "alpha-fix-0"), insertedAll("alpha-fix-0")), probes("alpha-fix-[1-3]"))
-	in("nor once one was refused", half(wants(1), last(func(o *Stockout) { o.Probed = true })))
+	in("nor once one was refused", half(wants(1), last(func(o *scene.Stockout) { o.Probed = true })))
 	in("nor when this process does not know why it rests", half(wants(1), func(s *setting) { s.Stockouts = nil }))
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 	forJob7 := func(state mig.RequestState) part {
 		return groupOf(7, request("a1", state, "alpha-a3-0", time.Hour))
 	}
-	in := func(name string, given Snapshot, want ...string) {
+	in := func(name string, given scene.Snapshot, want ...string) {
 		situations(t, alphaConfig(t))(name, given, want...)
 		assert.Contains(t, Compute(alphaConfig(t), given).Problems.Texts(),
 			"a row of Slurm's output was skipped: "+given.Unread[0].String(), name)
@@ -140,7 +141,7 @@ func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 
 // A job whose row cannot be read may wait for what was requested for it.
 func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T) {
-	given := func(parts ...part) Snapshot {
+	given := func(parts ...part) scene.Snapshot {
 		return seen(append(parts, nodes("alpha-a3-0", "ALLOCATED+CLOUD+POWERED_DOWN"),
 			groupOf(2, accepted("alpha-a3-0")), job(5, "shared", "365-00:00:00", configured, "alpha-a3-0"))...)
 	}
@@ -165,7 +166,7 @@ func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 	const vmProblem = "instance alpha-a3-0 in us-central1-a is left alone, because it cannot be read: status: it is missing"
 	waits := job(7, "train", "15:00", configured, "alpha-a3-[0-1]")
 	theirs := groupOf(7, request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour))
-	in := func(name string, given Snapshot, problem string) {
+	in := func(name string, given scene.Snapshot, problem string) {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(alphaConfig(t), given)
 			for _, a := range p.Actions {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"time"
 )
 
@@ -11,23 +12,23 @@ type verdict struct {
 	do     deed
 	rule   int // the place in the rules of the one that decided
 
-	why      string       // the obstacle to a request, or what ends the wait
-	quiet    bool         // that is under way already, so that the job's owner need not know
-	failed   int          // failed attempts in a row, if they are the reason
-	next     time.Time    // when the next attempt is made
-	lost     time.Time    // when the job is lost, as its owner was warned; zero: it is not
-	back     *ReturnNodes // what to return
-	warns    []uint32     // jobs with owners to warn instead
-	pending  bool         // the request is being made
-	failing  Failing      // how the calls for it fail
-	underWay bool         // all machines are there, requested or being requested
-	gone     bool         // the job returns to Slurm in this pass
-	with     []*cohort    // other cohorts that its request serves, too
-	joins    bool         // an earlier verdict's request serves it, too
-	yields   *ref         // its request, which yields its place
+	why      string        // the obstacle to a request, or what ends the wait
+	quiet    bool          // that is under way already, so that the job's owner need not know
+	failed   int           // failed attempts in a row, if they are the reason
+	next     time.Time     // when the next attempt is made
+	lost     time.Time     // when the job is lost, as its owner was warned; zero: it is not
+	back     *ReturnNodes  // what to return
+	warns    []uint32      // jobs with owners to warn instead
+	pending  bool          // the request is being made
+	failing  scene.Failing // how the calls for it fail
+	underWay bool          // all machines are there, requested or being requested
+	gone     bool          // the job returns to Slurm in this pass
+	with     []*cohort     // other cohorts that its request serves, too
+	joins    bool          // an earlier verdict's request serves it, too
+	yields   *scene.Live   // its request, which yields its place
 
 	expect   []string
-	problems []Problem
+	problems []scene.Problem
 }
 
 // deed is what is done for a cohort.

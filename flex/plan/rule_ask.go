@@ -12,7 +12,7 @@ func (w *wanted) mayAsk(c *cohort) bar {
 	if c.live != nil {
 		p.free(*c.live)
 	}
-	if !p.hasRoom(c) || w.rivals(c) >= w.cfg.Options.MaxActiveRequests-p.inRegion[c.set.Region] {
+	if !p.hasRoom(c) || w.rivals(c) >= w.scene.Config.Options.MaxActiveRequests-p.inRegion[c.set.Region] {
 		return obstructs
 	}
 	return barsNothing

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -28,13 +29,13 @@ func retryAfter(failures int) time.Duration {
 // succeed its job is held; where max_attempts have failed it is requeued, once for each
 // attempt that fails. One that may move on does so instead.
 func backOff(w *wanted, c *cohort) verdict {
-	failures, cause, message, last := w.failures(c, w.groups[c.id()])
+	failures, cause, message, last := failures(w.scene, c, w.scene.Group(c.id()))
 	if failures == 0 {
 		return verdict{}
 	}
 	hopeless := cause == mig.CauseConfig || cause == mig.CausePermission || cause == mig.CauseNotFound
 	unheld := hopeless && c.job != nil && !c.startedAfter(last) // its job is yet to be held
-	if over := w.snap.Now.Sub(last) >= retryAfter(failures); over && !unheld {
+	if over := w.scene.Seen.Now.Sub(last) >= retryAfter(failures); over && !unheld {
 		return verdict{}
 	}
 	switch {
@@ -42,7 +43,7 @@ func backOff(w *wanted, c *cohort) verdict {
 		return occupied(w, c)
 	case hopeless:
 		return w.moveOrGiveUp(c, Hold, true, "request-refused", message).decided()
-	case failures >= c.set.Flex.MaxAttempts && !w.stays(c) && !c.startedAfter(last):
+	case failures >= c.set.Flex.MaxAttempts && !stays(w.scene, c) && !c.startedAfter(last):
 		return w.moveOrGiveUp(c, Requeue, false, "request-failed", fmt.Sprintf("%d attempts failed, the last: %s", failures, message)).decided()
 	}
 	next := last.Add(retryAfter(failures))
@@ -50,24 +51,24 @@ func backOff(w *wanted, c *cohort) verdict {
 		cause, strings.TrimSuffix(message, "."), next.UTC().Format(time.RFC3339)))
 	return verdict{
 		do: waits, why: why, failed: failures, next: next,
-		problems: []Problem{problem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},
+		problems: []scene.Problem{scene.NewProblem("request-failed", fmt.Sprintf("%s attempt %d", c.group, failures), "%s: %s", c.group, why)},
 	}
 }
 
 // occupied says who has the name of the cohort's group. What a newer slurmflex has made
 // is a problem that is named already.
 func occupied(w *wanted, c *cohort) verdict {
-	for _, g := range w.snap.Groups {
+	for _, g := range w.scene.Seen.Groups {
 		if g.Name == c.group && g.Region == c.set.Region && g.Stamp.Newer() {
 			return verdict{do: waits, why: fmt.Sprintf("group %s in %s is left alone because a newer slurmflex created it", g.Name, g.Region)}
 		}
 	}
-	p := problem("group-name-taken", c.group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.group, c.set.Region)
-	if owner := w.snap.Refused[c.group].Owner; owner != "" && owner != w.cfg.Cluster {
-		p = problem("group-name-taken", c.group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
+	p := scene.NewProblem("group-name-taken", c.group, "%s already exists in %s without this cluster's stamp; delete or rename it", c.group, c.set.Region)
+	if owner := w.scene.Seen.Refused[c.group].Owner; owner != "" && owner != w.scene.Config.Cluster {
+		p = scene.NewProblem("group-name-taken", c.group, "group %s in %s belongs to cluster %s; rename this cluster's nodeset %s, or one of the two clusters, so that their names differ",
 			c.group, c.set.Region, owner, c.set.Name)
 	}
-	return verdict{do: waits, why: p.Text, problems: []Problem{p}}
+	return verdict{do: waits, why: p.Text, problems: []scene.Problem{p}}
 }
 
 // failures counts how many attempts for the cohort failed in a row, and why and
@@ -75,7 +76,7 @@ func occupied(w *wanted, c *cohort) verdict {
 // refused if that is more: it may keep a record of a refusal, or none. A
 // request's end is not recorded, so its creation stands for it: a request that
 // waited for hours is tried again at once.
-func (s *scene) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, message string, last time.Time) {
+func failures(s *scene.Scene, c *cohort, group *mig.Group) (n int, cause mig.Cause, message string, last time.Time) {
 	requests := c.requestsOf(group)
 	for i := len(requests) - 1; i >= 0 && requests[i].State == mig.Failed; i-- {
 		if r := requests[i]; n == 0 {
@@ -83,7 +84,7 @@ func (s *scene) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, m
 		}
 		n++
 	}
-	r := s.refusal(c)
+	r := refusal(s, c)
 	if r.Times > 0 && r.At.After(last) && (r.Cause != mig.CauseExists || group == nil) {
 		cause, message, last = r.Cause, r.Message, r.At
 		n = max(n, r.Times)
@@ -93,9 +94,9 @@ func (s *scene) failures(c *cohort, group *mig.Group) (n int, cause mig.Cause, m
 
 // refusal is what the cloud refused last to make for the cohort: its group, or if that
 // is shared, the request for its node.
-func (s *scene) refusal(c *cohort) Refusal {
-	last := s.snap.Refused[c.group]
-	if own := s.snap.Refused[c.outcome()]; own.last().After(last.last()) {
+func refusal(s *scene.Scene, c *cohort) scene.Refusal {
+	last := s.Seen.Refused[c.group]
+	if own := s.Seen.Refused[c.outcome()]; own.Last().After(last.Last()) {
 		return own
 	}
 	return last

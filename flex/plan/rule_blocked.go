@@ -4,7 +4,7 @@ import "fmt"
 
 // nodesetBlocked: too many instances of the nodeset in a row did not come up.
 func nodesetBlocked(w *wanted, c *cohort) verdict {
-	n := w.blocked(c.set)
+	n := w.scene.Blocked(c.set)
 	if n == 0 {
 		return verdict{}
 	}

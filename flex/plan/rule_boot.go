@@ -11,11 +11,11 @@ import (
 // bootLate returns the nodes of a job whose instance has run for boot_timeout and
 // no slurmd has registered from it, and keeps count of that in the nodes' Extra.
 func bootLate(w *wanted, c *cohort) verdict {
-	b := w.boots[c.set]
-	if len(b.late) == 0 || c.job == nil || !slices.ContainsFunc(c.nodes, func(name string) bool { return slices.Contains(b.late, name) }) {
+	b := w.scene.Boots(c.set)
+	if len(b.Late) == 0 || c.job == nil || !slices.ContainsFunc(c.nodes, func(name string) bool { return slices.Contains(b.Late, name) }) {
 		return verdict{}
 	}
-	nodes := slices.DeleteFunc(slices.Clone(b.late), func(name string) bool { return w.nodes[name].owner() != c.job })
+	nodes := slices.DeleteFunc(slices.Clone(b.Late), func(name string) bool { return w.scene.Node(name).Owner() != c.job })
 	v := verdict{do: noted, quiet: true, why: bootText(c.set)}
 	v.takeBack(w, c.job, true, ReturnNodes{Nodes: nodes, Extra: w.failedBoots(nodes), Reason: v.why, Then: Requeue})
 	return v
@@ -30,10 +30,10 @@ func bootText(set *config.NodeSet) string {
 func (w *wanted) failedBoots(nodes []string) map[string]string {
 	records := map[string]string{}
 	for _, name := range nodes {
-		m := w.nodes[name]
+		m := w.scene.Node(name)
 		if m.Extra == "" || memo.IsBoots(m.Extra) {
-			b := w.boots[m.set]
-			records[name] = memo.Boots{Failed: b.records[name].Failed + 1, Last: b.lastMade(m)}.String()
+			b := w.scene.Boots(m.Set)
+			records[name] = memo.Boots{Failed: b.Records[name].Failed + 1, Last: b.LastMade(m)}.String()
 		}
 	}
 	return records

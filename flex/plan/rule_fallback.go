@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -21,10 +22,10 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if !w.mayLeave(c) {
 		return time.Time{}
 	}
-	moved := w.snap.Chains[c.job.ID].Moved.At
-	if refused := w.refusedAt(c); !refused.IsZero() {
+	moved := w.scene.Seen.Chains[c.job.ID].Moved.At
+	if refused := refusedAt(w.scene, c); !refused.IsZero() {
 		if _, again := w.wayOut(c); again {
-			return later(refused, moved.Add(firstRetry))
+			return scene.Later(refused, moved.Add(firstRetry))
 		}
 		return refused
 	}
@@ -32,7 +33,7 @@ func (w *wanted) fallbackAt(c *cohort) (at time.Time) {
 	if since.IsZero() {
 		return time.Time{}
 	}
-	return later(since, moved).Add(c.set.Flex.FallbackAfter)
+	return scene.Later(since, moved).Add(c.set.Flex.FallbackAfter)
 }
 
 // mayLeave reports whether the cohort's job has a list of partitions, and whether
@@ -41,8 +42,8 @@ func (w *wanted) mayLeave(c *cohort) bool {
 	if c.job == nil || c.set.Flex.FallbackAfter == 0 {
 		return false
 	}
-	list := w.snap.Chains[c.job.ID].List
-	return len(list) > 1 && slices.Contains(list, c.job.Partition) && !w.isRestricted(c.job.Partition) && w.canLeave(c.job)
+	list := w.scene.Seen.Chains[c.job.ID].List
+	return len(list) > 1 && slices.Contains(list, c.job.Partition) && !isRestricted(w.scene, c.job.Partition) && canLeave(w.scene, c.job)
 }
 
 // wayOut are the partitions of its list to which a cohort's job would go now, and whether
@@ -51,15 +52,15 @@ func (w *wanted) wayOut(c *cohort) (to []string, again bool) {
 	if !w.mayLeave(c) {
 		return nil, false
 	}
-	to, _ = w.after(c.job, w.snap.Chains[c.job.ID], c.job.Partition)
+	to, _ = after(w.scene, c.job, w.scene.Seen.Chains[c.job.ID], c.job.Partition)
 	return to, slices.Contains(to, c.job.Partition)
 }
 
 // refusedAt is when capacity that comes at once was last refused to the cohort's job; zero
 // if it was not.
-func (s *scene) refusedAt(c *cohort) time.Time {
-	n, _, _, last := s.failures(c, nil)
-	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) || last.Before(s.snap.Chains[c.job.ID].Moved.At) {
+func refusedAt(s *scene.Scene, c *cohort) time.Time {
+	n, _, _, last := failures(s, c, nil)
+	if !c.set.Flex.Capacity.AtOnce() || n == 0 || c.startedAfter(last) || last.Before(s.Seen.Chains[c.job.ID].Moved.At) {
 		return time.Time{}
 	}
 	return last
@@ -67,8 +68,8 @@ func (s *scene) refusedAt(c *cohort) time.Time {
 
 // canLeave reports whether nothing but its partition keeps a job where it is, and Slurm
 // would requeue it.
-func (s *scene) canLeave(j *slurm.Job) bool {
-	return j.State == slurm.JobConfiguring && j.HetID == 0 && !j.IsTasks() && !j.Pinned && j.Reservation == "" && s.snap.Requeues[j.ID]
+func canLeave(s *scene.Scene, j *slurm.Job) bool {
+	return j.State == slurm.JobConfiguring && j.HetID == 0 && !j.IsTasks() && !j.Pinned && j.Reservation == "" && s.Seen.Requeues[j.ID]
 }
 
 // fallsBack gives a job back whose machines have not come within fallback_after, or are
@@ -76,7 +77,7 @@ func (s *scene) canLeave(j *slurm.Job) bool {
 // One of which any machine is there, or on its way, stays.
 func fallsBack(w *wanted, c *cohort) verdict {
 	at := w.fallbackAt(c)
-	if at.IsZero() || !w.isOld(at, 0) || len(w.takeable(c.job, false)) < len(c.job.Nodes) {
+	if at.IsZero() || !w.scene.IsOld(at, 0) || len(w.scene.Takeable(c.job, false)) < len(c.job.Nodes) {
 		return verdict{}
 	}
 	why, fault := w.leavesFor(c, c.asked.For)
@@ -96,12 +97,12 @@ func (w *wanted) moveOrGiveUp(c *cohort, then Then, hopeless bool, key, reason s
 // if it cannot. Its list begins again no sooner than a refusal is tried again.
 func (w *wanted) moveOn(c *cohort, fault bool, key, reason string) verdict {
 	to, again := w.wayOut(c)
-	stays := func(node string) bool { return w.nodes[node] == nil || w.isBeingMade(node) }
-	if len(to) == 0 || len(w.takeable(c.job, false)) == 0 || w.unseen(c.set.Region) || w.unreadOf(c) != "" || slices.ContainsFunc(c.job.Nodes, stays) {
+	stays := func(node string) bool { return w.scene.Node(node) == nil || w.isBeingMade(node) }
+	if len(to) == 0 || len(w.scene.Takeable(c.job, false)) == 0 || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" || slices.ContainsFunc(c.job.Nodes, stays) {
 		return verdict{}
 	}
-	chain := w.snap.Chains[c.job.ID]
-	if again && !w.isOld(chain.Moved.At, firstRetry) {
+	chain := w.scene.Seen.Chains[c.job.ID]
+	if again && !w.scene.IsOld(chain.Moved.At, firstRetry) {
 		return verdict{do: waits, why: reason}
 	}
 	on := "; the job moves to " + strings.Join(to, ",")
@@ -111,7 +112,7 @@ func (w *wanted) moveOn(c *cohort, fault bool, key, reason string) verdict {
 	}
 	chain.Leaving = memo.Move{From: c.job.Partition, To: to}
 	if since := waitsSince(c); !since.IsZero() {
-		chain.Leaving.Waited = max(0, w.snap.Now.Sub(since))
+		chain.Leaving.Waited = max(0, w.scene.Seen.Now.Sub(since))
 	}
 	v := w.giveUp(c, Requeue, false, key, reason+on)
 	if !fault {
@@ -126,12 +127,12 @@ func (w *wanted) moveOn(c *cohort, fault bool, key, reason string) verdict {
 // leavesFor says why a cohort's job leaves its partition, and whether that is a fault of the
 // configuration or of rights.
 func (w *wanted) leavesFor(c *cohort, waited time.Duration) (text string, fault bool) {
-	machines := fmt.Sprintf("for %d × %s in partition %s", len(c.nodes), w.machineType(c.set), c.job.Partition)
-	_, cause, message, _ := w.failures(c, nil)
+	machines := fmt.Sprintf("for %d × %s in partition %s", len(c.nodes), w.scene.MachineType(c.set), c.job.Partition)
+	_, cause, message, _ := failures(w.scene, c, nil)
 	switch {
 	case !c.set.Flex.Capacity.AtOnce():
 		return fmt.Sprintf("%s %s in %s (%s %s)", w.lacked(c), machines, roughly(waited), ByFallback, clock(c.set.Flex.FallbackAfter)), false
-	case w.refusedAt(c).IsZero():
+	case refusedAt(w.scene, c).IsZero():
 		return fmt.Sprintf("no machines %s in %s", machines, roughly(waited)), false
 	}
 	return fmt.Sprintf("%s %s: %s", w.lacked(c), machines, message), cause != mig.CauseCapacity && cause != mig.CauseQuota
@@ -141,10 +142,10 @@ func (w *wanted) leavesFor(c *cohort, waited time.Duration) (text string, fault 
 // empty if it does, or need not.
 func (w *wanted) staysText(c *cohort) string {
 	at := w.fallbackAt(c)
-	if at.IsZero() || !w.isOld(at, 0) {
+	if at.IsZero() || !w.scene.IsOld(at, 0) {
 		return ""
 	}
-	to, closed := w.after(c.job, w.snap.Chains[c.job.ID], c.job.Partition)
+	to, closed := after(w.scene, c.job, w.scene.Seen.Chains[c.job.ID], c.job.Partition)
 	if len(to) > 0 {
 		return ""
 	}

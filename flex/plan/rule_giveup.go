@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/slurm"
 )
@@ -12,17 +13,17 @@ import (
 // call. A static node keeps waiting, because nobody would request it again. It is only
 // noted where the job, or another one that holds the nodes, is spared for now.
 func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string) verdict {
-	v := verdict{why: reason, problems: []Problem{problem(key, c.group, "%s: %s", c.group, reason)}}
+	v := verdict{why: reason, problems: []scene.Problem{scene.NewProblem(key, c.group, "%s: %s", c.group, reason)}}
 	switch {
 	case c.job == nil && c.static:
 		v.do = waits
 	case c.job == nil:
 		v.do = powersDown
 	default:
-		nodes := w.takeable(c.job, hopeless && then != Cancel)
+		nodes := w.scene.Takeable(c.job, hopeless && then != Cancel)
 		v.do, v.quiet = noted, true
-		if told, warned := w.warned(w.holders(nodes)); warned && hopeless && then != Cancel {
-			v.lost = told.Add(grace)
+		if told, warned := w.scene.Warned(w.scene.Holders(nodes)); warned && hopeless && then != Cancel {
+			v.lost = told.Add(scene.Grace)
 		}
 		if len(nodes) > 0 || then == Cancel {
 			v.takeBack(w, c.job, hopeless, ReturnNodes{Nodes: nodes, Reason: reason, Then: then})
@@ -34,11 +35,11 @@ func (w *wanted) giveUp(c *cohort, then Then, hopeless bool, key, reason string)
 // takeBack gives nodes of the job back, unless somebody would be lost by it who is to
 // be spared for now.
 func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a ReturnNodes) {
-	holders := w.holders(a.Nodes)
+	holders := w.scene.Holders(a.Nodes)
 	if !slices.Contains(holders, job) {
 		holders = append(holders, job)
 	}
-	spared, reading := w.spares(holders, hopeless)
+	spared, reading := w.scene.Spares(holders, hopeless)
 	if reading {
 		v.expect = append(v.expect, "the owner of a job that is lost to have had time to read so")
 	}
@@ -59,13 +60,13 @@ func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a ReturnNod
 // been warned, and none of which that is not known.
 func (v *verdict) warnFirst(w *wanted) {
 	for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
-		requeues, read := w.snap.Requeues[id]
-		_, warned := w.warnedAt(id)
+		requeues, read := w.scene.Seen.Requeues[id]
+		_, warned := w.scene.WarnedAt(id)
 		switch {
 		case !read:
 			v.do, v.quiet = waits, true
 			v.expect = append(v.expect, fmt.Sprintf("the record of job %d to be read", id))
-			v.problems = append(v.problems, problem("unread-record", v.back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
+			v.problems = append(v.problems, scene.NewProblem("unread-record", v.back.Name, "job %s keeps its nodes for now, because the record of job %d could not be read: %s",
 				v.back.Name, id, v.back.Reason))
 		case requeues:
 		case warned:
@@ -81,4 +82,20 @@ func (v *verdict) warnFirst(w *wanted) {
 func (v verdict) decided() verdict {
 	v.do = max(v.do, waits)
 	return v
+}
+
+// keeps reports whether the cohort goes on waiting where another would not: a
+// job would be lost otherwise, and its owner has been told.
+func keeps(s *scene.Scene, c *cohort) bool {
+	_, warned := s.Warned(c.holders)
+	return warned
+}
+
+// stays reports whether a cohort would keep its nodes if it were given up though
+// there is hope.
+func stays(s *scene.Scene, c *cohort) bool {
+	if c.job == nil {
+		return c.static
+	}
+	return keeps(s, c) || len(s.Takeable(c.job, false)) == 0
 }

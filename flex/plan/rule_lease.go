@@ -16,11 +16,11 @@ func leaseTooShort(w *wanted, c *cohort) verdict {
 		return verdict{}
 	}
 	for _, name := range slices.Sorted(slices.Values(c.job.Nodes)) {
-		end := w.shortEnd(c.job, w.nodes[name])
+		end := w.scene.ShortEnd(c.job, w.scene.Node(name))
 		if end.IsZero() {
 			continue
 		}
-		if len(w.takeable(c.job, false)) == 0 {
+		if len(w.scene.Takeable(c.job, false)) == 0 {
 			return verdict{}
 		}
 		return w.giveUp(c, Requeue, false, "lease-too-short", fmt.Sprintf("the lease of node %s, which is up, ends at %s, before the job could finish",

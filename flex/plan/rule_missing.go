@@ -19,7 +19,7 @@ func nothingMissing(_ *wanted, c *cohort) verdict {
 
 // beingRequested: an earlier pass is about to make the request.
 func beingRequested(w *wanted, c *cohort) verdict {
-	if len(w.snap.Asking) == 0 || !slices.ContainsFunc(c.missing, func(name string) bool { return w.snap.Asking[name] }) {
+	if len(w.scene.Seen.Asking) == 0 || !slices.ContainsFunc(c.missing, func(name string) bool { return w.scene.Seen.Asking[name] }) {
 		return verdict{}
 	}
 	what := "the request of " + c.group + " to be made"

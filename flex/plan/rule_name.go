@@ -3,44 +3,45 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 )
 
 // nameTaken: nothing is requested while an instance that is not ours has the name of
 // one of the nodes.
 func nameTaken(w *wanted, c *cohort) verdict {
-	stranger := w.stranger(c)
+	stranger := stranger(w.scene, c)
 	if stranger == "" {
 		return verdict{}
 	}
-	return verdict{do: waits, why: stranger, problems: []Problem{problem("name-taken", c.group, "%s: %s", c.group, stranger)}}
+	return verdict{do: waits, why: stranger, problems: []scene.Problem{scene.NewProblem("name-taken", c.group, "%s: %s", c.group, stranger)}}
 }
 
 // stranger names an instance that is not ours and has the name of one of the
 // cohort's nodes; empty if there is none. Nothing is requested while it is there:
 // it is not ours to delete, and may yet register with Slurm.
-func (s *scene) stranger(c *cohort) string {
-	in, found := s.firstStranger(c)
+func stranger(s *scene.Scene, c *cohort) string {
+	in, found := firstStranger(s, c)
 	what := "slurmflex did not create it"
 	switch {
 	case !found:
 		return ""
-	case s.isNewers(in):
+	case s.IsNewers(in):
 		return fmt.Sprintf("instance %s in %s is left alone because a newer slurmflex created it; run that version, or delete the instance", in.Name, in.Zone)
-	case strings.HasPrefix(in.Group, s.cfg.Cluster+"-"):
+	case strings.HasPrefix(in.Group, s.Config.Cluster+"-"):
 		what = "its group " + in.Group + " is not listed as one of this cluster"
 	}
 	return fmt.Sprintf("instance %s in %s has the name of a node that waits, and %s; unless it joins Slurm by itself, delete it", in.Name, in.Zone, what)
 }
 
 // firstStranger returns the first of these instances; see stranger.
-func (s *scene) firstStranger(c *cohort) (in machine, found bool) {
+func firstStranger(s *scene.Scene, c *cohort) (in scene.Machine, found bool) {
 	for _, name := range c.nodes {
-		for _, in := range s.instances[name] {
-			if !s.ours(in) && !s.mayShow[name] && !slices.ContainsFunc(s.requests[name], func(r ref) bool { return s.isNew(in, r) }) {
+		for _, in := range s.MachinesOf(name) {
+			if !s.Ours(in) && !s.MayShow(name) && !slices.ContainsFunc(s.RequestsOf(name), func(r scene.Live) bool { return s.IsNew(in, r) }) {
 				return in, true
 			}
 		}
 	}
-	return machine{}, false
+	return scene.Machine{}, false
 }

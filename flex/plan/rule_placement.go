@@ -10,12 +10,12 @@ func cannotPlace(w *wanted, c *cohort) verdict {
 	if !c.set.Placement {
 		return verdict{}
 	}
-	if err := w.snap.UnseenPolicies[c.set.Region]; err != nil {
+	if err := w.scene.Seen.UnseenPolicies[c.set.Region]; err != nil {
 		return unreadFor(c, "policies-unread", err)
 	}
-	if _, _, ok := w.placement(c.set); !ok {
+	if _, _, ok := placement(w.scene, c.set); !ok {
 		return w.moveOrGiveUp(c, Hold, true, "placement", fmt.Sprintf("nodeset %s: enable_placement with placement_max_distance %d is not available for %s; set it to false",
-			c.set.Name, c.set.PlacementDistance, w.machineType(c.set))).decided()
+			c.set.Name, c.set.PlacementDistance, w.scene.MachineType(c.set))).decided()
 	}
 	return verdict{}
 }

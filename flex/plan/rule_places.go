@@ -2,6 +2,7 @@ package plan
 
 import (
 	"maps"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -21,29 +22,29 @@ type userIn struct{ region, name string }
 
 // placesNow counts the live requests that this pass has seen.
 func (w *wanted) placesNow() places {
-	p := places{w, maps.Clone(w.active), maps.Clone(w.activeOf), map[userIn]int{}, map[*mig.Request]userIn{}}
-	if w.cfg.Options.MaxActivePerUser == 0 {
+	p := places{w, w.scene.ActiveByRegion(), w.scene.ActiveByNodeSet(), map[userIn]int{}, map[*mig.Request]userIn{}}
+	if w.scene.Config.Options.MaxActivePerUser == 0 {
 		return p
 	}
 	for _, c := range w.cohorts {
-		if c.live != nil && p.users[c.live.request] == (userIn{}) {
-			p.users[c.live.request] = userOf(c)
+		if c.live != nil && p.users[c.live.Request] == (userIn{}) {
+			p.users[c.live.Request] = userOf(c)
 		}
 	}
 	jobs, arrays := map[uint32]string{}, map[uint32]string{}
-	for i := range w.snap.Jobs {
-		j := &w.snap.Jobs[i]
+	for i := range w.scene.Seen.Jobs {
+		j := &w.scene.Seen.Jobs[i]
 		jobs[j.ID], arrays[j.Array()] = j.User, j.User
 	}
 	for _, s := range w.settled {
-		stamp := s.group.Stamp
-		if _, serves := p.users[s.request]; !serves {
-			p.users[s.request] = userIn{s.group.Region, jobs[stamp.Job]}
+		stamp := s.Group.Stamp
+		if _, serves := p.users[s.Request]; !serves {
+			p.users[s.Request] = userIn{s.Group.Region, jobs[stamp.Job]}
 			if stamp.Array != 0 {
-				p.users[s.request] = userIn{s.group.Region, arrays[stamp.Array]}
+				p.users[s.Request] = userIn{s.Group.Region, arrays[stamp.Array]}
 			}
 		}
-		p.ofUser[p.users[s.request]]++
+		p.ofUser[p.users[s.Request]]++
 	}
 	return p
 }
@@ -70,17 +71,17 @@ func (p places) take(c *cohort) {
 }
 
 // free stops counting a live request.
-func (p places) free(r ref) {
-	p.inRegion[r.group.Region]--
-	p.ofSet[r.group.Stamp.NodeSet]--
-	p.ofUser[p.users[r.request]]--
+func (p places) free(r scene.Live) {
+	p.inRegion[r.Group.Region]--
+	p.ofSet[r.Group.Stamp.NodeSet]--
+	p.ofUser[p.users[r.Request]]--
 }
 
 // hasRoom reports whether the cohort may make one more request. A nodeset that has a request
 // leaves free places to the region's other nodesets without one, because requests that cannot be
 // served would fill all places. At most a quarter of all places is reserved this way.
 func (p places) hasRoom(c *cohort) bool {
-	most := p.cfg.Options.MaxActiveRequests
+	most := p.scene.Config.Options.MaxActiveRequests
 	free := most - p.inRegion[c.set.Region]
 	return free > 0 && (p.ofSet[c.set.Name] == 0 || free > min(p.idleSets(c.set), most/4)) && !p.isUserFull(c)
 }
@@ -88,14 +89,14 @@ func (p places) hasRoom(c *cohort) bool {
 // isUserFull reports whether the user's jobs have as many requests as
 // max_active_requests_per_user allows.
 func (p places) isUserFull(c *cohort) bool {
-	user, most := userOf(c), p.cfg.Options.MaxActivePerUser
+	user, most := userOf(c), p.scene.Config.Options.MaxActivePerUser
 	return most > 0 && user.name != "" && p.ofUser[user] >= most
 }
 
 // idleSets counts the region's other nodesets that request nodes for jobs and lack a live
 // request.
 func (p places) idleSets(set *config.NodeSet) (n int) {
-	for _, other := range p.cfg.FlexSets() {
+	for _, other := range p.scene.Config.FlexSets() {
 		if other != set && other.Region == set.Region && !other.Flex.UseBulkInsert && other.Size() > other.Static && p.ofSet[other.Name] == 0 {
 			n++
 		}

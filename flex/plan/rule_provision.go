@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/mig"
@@ -34,9 +35,9 @@ type waitEnd struct {
 // still end by its --deadline. At that moment Slurm itself ends a job without nodes, but not a
 // job that waits for its nodes.
 func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
-	var own JobLimits
+	var own scene.JobLimits
 	if c.job != nil {
-		own = w.snap.Limits[c.job.ID]
+		own = w.scene.Seen.Limits[c.job.ID]
 	}
 	limit := func(since time.Time, most time.Duration, by Limiter) {
 		if at := since.Add(most); most > 0 && !since.IsZero() && (end.at.IsZero() || at.Before(end.at)) {
@@ -61,15 +62,15 @@ func (w *wanted) endOfWait(c *cohort) (end waitEnd) {
 // waitedTooLong gives a cohort up whose wait for capacity has come to its end.
 func waitedTooLong(w *wanted, c *cohort) verdict {
 	end := w.endOfWait(c)
-	if end.at.IsZero() || !w.isOld(end.at, 0) || w.unseen(c.set.Region) || w.unreadOf(c) != "" {
+	if end.at.IsZero() || !w.scene.IsOld(end.at, 0) || w.scene.Unseen(c.set.Region) || unreadOf(w.scene, c) != "" {
 		return verdict{}
 	}
-	stranger := w.stranger(c)
-	if stranger == "" && w.anyPresent(c.nodes) {
+	stranger := stranger(w.scene, c)
+	if stranger == "" && w.scene.AnyPresent(c.nodes) {
 		return verdict{}
 	}
 	reason := w.lackedUntil(c, end)
-	if message := w.lastAttempt(c); message != "" {
+	if message := lastAttempt(w.scene, c); message != "" {
 		reason += "; last attempt: " + message
 	}
 	if stranger != "" {
@@ -86,10 +87,10 @@ func waitedTooLong(w *wanted, c *cohort) verdict {
 // does not blame capacity.
 func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
 	lacked, waited := w.lacked(c), c.asked.For
-	if since := waitsSince(c); end.by == ByComment && since.Before(w.snap.Now.Add(-waited-tellAfter)) {
-		lacked, waited = "no machines", w.snap.Now.Sub(since)
+	if since := waitsSince(c); end.by == ByComment && since.Before(w.scene.Seen.Now.Add(-waited-tellAfter)) {
+		lacked, waited = "no machines", w.scene.Seen.Now.Sub(since)
 	}
-	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.nodes), w.machineType(c.set))
+	text := fmt.Sprintf("%s for %d × %s", lacked, len(c.nodes), w.scene.MachineType(c.set))
 	if waited > 0 {
 		text += " in " + roughly(waited)
 	}
@@ -99,7 +100,7 @@ func (w *wanted) lackedUntil(c *cohort, end waitEnd) string {
 // lacked names what the cohort lacks: capacity while a request is live or after a refusal for
 // lack of capacity or quota, and machines otherwise.
 func (w *wanted) lacked(c *cohort) string {
-	_, cause, _, _ := w.failures(c, w.groups[c.id()])
+	_, cause, _, _ := failures(w.scene, c, w.scene.Group(c.id()))
 	if c.live != nil || cause == mig.CauseCapacity || cause == mig.CauseQuota {
 		return "no capacity"
 	}
@@ -107,10 +108,10 @@ func (w *wanted) lacked(c *cohort) string {
 }
 
 // lastAttempt is what the cloud said last about the cohort.
-func (s *scene) lastAttempt(c *cohort) string {
+func lastAttempt(s *scene.Scene, c *cohort) string {
 	if c.live != nil {
-		return c.live.request.Message
+		return c.live.Request.Message
 	}
-	_, _, message, _ := s.failures(c, s.groups[c.id()])
+	_, _, message, _ := failures(s, c, s.Group(c.id()))
 	return message
 }

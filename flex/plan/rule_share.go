@@ -59,7 +59,7 @@ func (t *turns) share(v *verdict) {
 	if t.turn(v); v.do != requests {
 		return
 	}
-	if t.groups[c.id()] == nil {
+	if t.scene.Group(c.id()) == nil {
 		t.shared.begun[c.id()] = v
 	}
 	if c.set.Flex.ShareRequests > 1 {

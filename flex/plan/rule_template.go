@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/mig"
@@ -9,13 +10,13 @@ import (
 // badTemplate: nothing is created from an instance template that cannot give flex-start
 // nodes, or that was not read: what it makes might be billed otherwise.
 func badTemplate(w *wanted, c *cohort) verdict {
-	t, read := w.snap.Templates[c.set.Template]
+	t, read := w.scene.Seen.Templates[c.set.Template]
 	name := "instance template " + c.set.Template
 	switch {
 	case !read:
 		return verdict{
 			do: waits, quiet: true, why: name + " has not been read yet",
-			problems: []Problem{problem("template", c.group, "%s waits: %s has not been read", c.group, name)},
+			problems: []scene.Problem{scene.NewProblem("template", c.group, "%s waits: %s has not been read", c.group, name)},
 		}
 	case t.Err != nil:
 		switch mig.CauseOf(t.Err) {
@@ -34,5 +35,5 @@ func badTemplate(w *wanted, c *cohort) verdict {
 
 // unreadFor: the cohort waits until something that it needs can be read.
 func unreadFor(c *cohort, key string, err error) verdict {
-	return verdict{do: waits, quiet: true, why: err.Error(), problems: []Problem{problem(key, c.group, "%s waits: %v", c.group, err)}}
+	return verdict{do: waits, quiet: true, why: err.Error(), problems: []scene.Problem{scene.NewProblem(key, c.group, "%s waits: %v", c.group, err)}}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strconv"
 
 	"slurmflex/flex/plan/memo"
@@ -15,12 +16,12 @@ import (
 // turns assigns the places under max_active_requests and max_active_requests_per_user.
 type turns struct {
 	*wanted
-	now, next places           // places taken now, and after this plan's actions
-	queue     map[string]int   // by region: cohorts that wait for their turn
-	leaves    map[*cohort]bool // cohorts that lose their nodes in this pass, or move
-	yields    map[string]*ref  // by region: the request that yields its place
-	worth     map[*ref]uint64  // by live request: the priority of the most important job it serves
-	keep      map[string]bool  // by region: no request yields to the cohorts that follow
+	now, next places                 // places taken now, and after this plan's actions
+	queue     map[string]int         // by region: cohorts that wait for their turn
+	leaves    map[*cohort]bool       // cohorts that lose their nodes in this pass, or move
+	yields    map[string]*scene.Live // by region: the request that yields its place
+	worth     map[*scene.Live]uint64 // by live request: the priority of the most important job it serves
+	keep      map[string]bool        // by region: no request yields to the cohorts that follow
 	shared    sharing
 }
 
@@ -28,11 +29,11 @@ type turns struct {
 // requests nothing for nodes that this plan takes from a job.
 func inTurn(w *wanted, verdicts []verdict) []verdict {
 	now := w.placesNow()
-	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*ref{}, map[*ref]uint64{}, map[string]bool{}, newSharing()}
+	t := turns{w, now, now.clone(), map[string]int{}, map[*cohort]bool{}, map[string]*scene.Live{}, map[*scene.Live]uint64{}, map[string]bool{}, newSharing()}
 	taken := map[string]bool{}
 	for _, s := range w.settled {
-		if s.misfit != "" && s.request.State != mig.Creating {
-			t.next.free(s.ref)
+		if s.misfit != "" && s.Request.State != mig.Creating {
+			t.next.free(s.Live)
 		}
 	}
 	for _, v := range verdicts {
@@ -55,7 +56,7 @@ func inTurn(w *wanted, verdicts []verdict) []verdict {
 	for i := range verdicts {
 		v := &verdicts[i]
 		switch {
-		case v.cohort.live != nil && v.cohort.live == t.yields[v.cohort.live.group.Region]:
+		case v.cohort.live != nil && v.cohort.live == t.yields[v.cohort.live.Group.Region]:
 			v.yields = v.cohort.live
 			t.wait(v, t.next)
 		case v.do != requests:
@@ -104,13 +105,13 @@ func (t *turns) wait(v *verdict, p places) {
 	v.do, v.quiet = waits, false
 	if p.isUserFull(c) {
 		v.why = fmt.Sprintf(memo.Waiting+"for its turn: its user has %d of at most %d active requests in %s",
-			p.ofUser[userOf(c)], t.cfg.Options.MaxActivePerUser, region)
+			p.ofUser[userOf(c)], t.scene.Config.Options.MaxActivePerUser, region)
 	} else {
 		t.queue[region]++
 		v.why = fmt.Sprintf(memo.Waiting+"for its turn: place %s in %s, where %d requests are active at most",
-			roughPlace(t.queue[region]), region, t.cfg.Options.MaxActiveRequests)
+			roughPlace(t.queue[region]), region, t.scene.Config.Options.MaxActiveRequests)
 	}
-	if v.yields != nil || c.job != nil && memo.HasYielded(t.snap.Told[c.job.ID]) {
+	if v.yields != nil || c.job != nil && memo.HasYielded(t.scene.Seen.Told[c.job.ID]) {
 		v.why += memo.Yielded
 	}
 }
@@ -120,8 +121,8 @@ func (t *turns) wait(v *verdict, p places) {
 // important of them, and the youngest of equals. A request keeps its place if it creates
 // machines, may serve a job that could not be read, or serves a job that is about to leave its
 // nodes. If the cohort waits because of its user's other jobs, only their requests yield.
-func (t *turns) yieldsTo(c *cohort) (least *ref) {
-	after := t.cfg.Options.YieldAfter
+func (t *turns) yieldsTo(c *cohort) (least *scene.Live) {
+	after := t.scene.Config.Options.YieldAfter
 	if after == 0 {
 		return nil
 	}
@@ -131,11 +132,11 @@ func (t *turns) yieldsTo(c *cohort) (least *ref) {
 	}
 	for _, other := range t.cohorts {
 		r := other.live
-		if r == nil || r.group.Region != c.set.Region || t.worth[r] >= own || !t.isOld(r.request.Created, after) || !t.onlyWaits(r) ||
-			t.anyDoubted(r.request.Instances) || user && t.now.users[r.request] != userOf(c) {
+		if r == nil || r.Group.Region != c.set.Region || t.worth[r] >= own || !t.scene.IsOld(r.Request.Created, after) || !onlyWaits(t.scene, r) ||
+			t.scene.AnyDoubted(r.Request.Instances) || user && t.now.users[r.Request] != userOf(c) {
 			continue
 		}
-		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.request.Created.Compare(r.request.Created)) < 0 {
+		if least == nil || cmp.Or(cmp.Compare(t.worth[r], t.worth[least]), least.Request.Created.Compare(r.Request.Created)) < 0 {
 			least = r
 		}
 	}

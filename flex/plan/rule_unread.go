@@ -3,21 +3,22 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/slurm"
 )
 
 // regionUnread: nothing is requested in a region of which nothing is known.
 func regionUnread(w *wanted, c *cohort) verdict {
-	if !w.unseen(c.set.Region) {
+	if !w.scene.Unseen(c.set.Region) {
 		return verdict{}
 	}
-	return verdict{do: waits, quiet: true, why: unreadText(c.set.Region, w.snap.Unseen[c.set.Region])}
+	return verdict{do: waits, quiet: true, why: unreadText(c.set.Region, w.scene.Seen.Unseen[c.set.Region])}
 }
 
 // recordUnread: what could not be read may be a machine or a node of the cohort's.
 func recordUnread(w *wanted, c *cohort) verdict {
-	what := cmp.Or(w.unreadOf(c), w.unshownOf(c))
+	what := cmp.Or(unreadOf(w.scene, c), unshownOf(w.scene, c))
 	if what == "" {
 		return verdict{}
 	}
@@ -26,13 +27,13 @@ func recordUnread(w *wanted, c *cohort) verdict {
 
 // unreadOf says what could not be read that concerns the cohort, leaving its
 // region aside; empty if there is nothing.
-func (s *scene) unreadOf(c *cohort) string {
+func unreadOf(s *scene.Scene, c *cohort) string {
 	for _, name := range c.nodes {
-		if what := s.unread[name]; what != "" {
+		if what := s.Unread(name); what != "" {
 			return what
 		}
 	}
-	return s.unread[c.id().String()]
+	return s.Unread(c.id().String())
 }
 
 func unreadText(region string, err error) string {
@@ -43,14 +44,14 @@ const unshownText = "no row of Slurm's list of nodes shows it, as far as the lis
 
 // unshownOf names a node of the cohort's job whose row could not be read: a gang is
 // requested as a whole.
-func (s *scene) unshownOf(c *cohort) string {
+func unshownOf(s *scene.Scene, c *cohort) string {
 	if c.job == nil || c.stamp.Node != "" {
 		return ""
 	}
 	first := ""
 	for _, name := range c.job.Nodes {
-		set, _, _ := s.cfg.Find(name)
-		if set == c.set && (s.nodes[name] == nil || s.isSkipped(slurm.NodeRow, name)) && (first == "" || name < first) {
+		set, _, _ := s.Config.Find(name)
+		if set == c.set && (s.Node(name) == nil || s.IsSkipped(slurm.NodeRow, name)) && (first == "" || name < first) {
 			first = name
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ const (
 
 // gang8 is a job of four nodes and ten minutes that is in a state, with three machines that have 50
 // minutes of their leases left; that of alpha-fix-2 is gone.
-func gang8(state slurm.JobState, on, nodeState, lostState string, more ...part) Snapshot {
+func gang8(state slurm.JobState, on, nodeState, lostState string, more ...part) scene.Snapshot {
 	return seen(append([]part{
 		nodes(survivors3, nodeState), onNodes(survivors3, func(n *slurm.Node) { n.LastBusyTime = noon.Add(-5 * time.Second) }),
 		nodes("alpha-fix-2", lostState), nodes(spares2, poweredDown),
@@ -44,11 +45,11 @@ const (
 	drained   = "DOWN+CLOUD+DRAIN" // by an admin
 )
 
-func runsTorn(more ...part) Snapshot {
+func runsTorn(more ...part) scene.Snapshot {
 	return gang8(slurm.JobRunning, "alpha-fix-[0-3]", allocated, allocated, append([]part{missing("alpha-fix-2")}, more...)...)
 }
 
-func waitsTorn(more ...part) Snapshot {
+func waitsTorn(more ...part) scene.Snapshot {
 	return gang8(slurm.JobPending, "", idleUp, drained, more...)
 }
 
@@ -119,7 +120,7 @@ func TestTheLostNodeStaysDownUntilTheJobHasAnother(t *testing.T) {
 
 // replacing is the job when it waits for a machine of alpha-fix-4 in the place of the one that
 // it has lost.
-func replacing(held time.Duration, more ...part) Snapshot {
+func replacing(held time.Duration, more ...part) scene.Snapshot {
 	return gang8(configured, held4, "ALLOCATED+CLOUD+RESERVED", drained, append([]part{
 		holding(held4, held), started(8, held-10*time.Second),
 		onNodes("alpha-fix-4", func(n *slurm.Node) { n.State = slurm.ParseState("ALLOCATED+CLOUD+RESERVED+POWERING_UP") }),
@@ -135,7 +136,7 @@ func TestTheReplacementIsMadeBesideTheOthersAndForAsLong(t *testing.T) {
 	given := replacing(time.Minute, lastGroup(func(g *mig.Group) {
 		g.Zones, g.Policy = []string{"us-central1-a", "us-central1-b"}, "alpha-fix-job-8"
 	}), policy("alpha-fix-job-8", forJob("fix", 8)))
-	given.Templates[set.Template] = Template{Template: mig.Template{
+	given.Templates[set.Template] = scene.Template{Template: mig.Template{
 		MachineType: "a3-ultragpu-8g", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
 	}}
 	var spec mig.GroupSpec
@@ -150,7 +151,7 @@ func TestTheReplacementIsMadeBesideTheOthersAndForAsLong(t *testing.T) {
 }
 
 func TestNothingIsHeldForAGangThat(t *testing.T) {
-	for name, given := range map[string]Snapshot{
+	for name, given := range map[string]scene.Snapshot{
 		"has a limit that does not fit the leases": runsTorn(lastJob(func(j *slurm.Job) { j.Limit.Duration = 50 * time.Minute })),
 		"shares its nodes":                         runsTorn(lastJob(func(j *slurm.Job) { j.Partition = "shared" })),
 		"asks for certain nodes":                   runsTorn(lastJob(func(j *slurm.Job) { j.Pinned = true })),
@@ -179,7 +180,7 @@ func TestNothingIsHeldForAGangThat(t *testing.T) {
 }
 
 func TestWhatIsHeldGoesWhenItDoesNotHelp(t *testing.T) {
-	in := func(name string, given Snapshot, want ...string) {
+	in := func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(salvaging(t), given))) })
 	}
 	in("the job has not started again within salvage_timeout", waitsTorn(holding(held4, 10*time.Minute)), go3)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -68,14 +69,14 @@ const (
 
 // A setting is a snapshot in the making, of parts.
 type (
-	setting struct{ Snapshot }
+	setting struct{ scene.Snapshot }
 	part    = func(*setting)
 )
 
-func seen(parts ...part) Snapshot {
-	s := &setting{Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]Refusal{}, Templates: map[string]Template{}}}
+func seen(parts ...part) scene.Snapshot {
+	s := &setting{scene.Snapshot{Now: noon, Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Templates: map[string]scene.Template{}}}
 	for _, set := range []string{"a3", "one", "fix", "bulk"} {
-		s.Templates["projects/demo/global/instanceTemplates/"+set] = Template{Template: mig.Template{
+		s.Templates["projects/demo/global/instanceTemplates/"+set] = scene.Template{Template: mig.Template{
 			MachineType: set + "-machine", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE",
 			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
 		}}
@@ -312,7 +313,7 @@ func reserved(name, list string, start time.Time) part {
 		at = end
 	}
 	return func(s *setting) {
-		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start, End: later(at, noon).Add(10 * time.Minute)})
+		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start, End: scene.Later(at, noon).Add(10 * time.Minute)})
 	}
 }
 
@@ -329,7 +330,7 @@ func unseen(region string) part {
 
 func refused(group string, cause mig.Cause, ago time.Duration, times int) part {
 	return func(s *setting) {
-		var r Refusal
+		var r scene.Refusal
 		for range max(times, 1) {
 			r = r.Fail(cause, "INVALID_ARGUMENT: no", "", noon.Add(-ago), 0)
 		}
@@ -350,15 +351,15 @@ func actions(p Plan) []string {
 }
 
 // planned is what is planned with alpha's configuration.
-func planned(t testing.TB, given Snapshot) []string {
+func planned(t testing.TB, given scene.Snapshot) []string {
 	t.Helper()
 	return actions(Compute(alphaConfig(t), given))
 }
 
 // situations are the subtests of one test: in the situation of a name, that is
 // planned, and each action has a reason.
-func situations(t *testing.T, cfg *config.Config) (in func(name string, given Snapshot, want ...string)) {
-	return func(name string, given Snapshot, want ...string) {
+func situations(t *testing.T, cfg *config.Config) (in func(name string, given scene.Snapshot, want ...string)) {
+	return func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(cfg, given)
 			assert.Equal(t, want, actions(p))

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -165,7 +166,7 @@ func TestASharedRequestStaysWhileATaskMovesToAKeptMachine(t *testing.T) {
 	cfg := keeping(t)
 	cfg.FlexSetOf("alpha-fix-0").Flex.ShareRequests = 2
 	waiting := group("alpha-fix-arr-5", mig.Stamp{NodeSet: "fix", Array: 5}, request("a1", mig.Accepted, "alpha-fix-[2-3]", time.Hour))
-	at := func(state slurm.JobState, list string, more ...part) Snapshot {
+	at := func(state slurm.JobState, list string, more ...part) scene.Snapshot {
 		return seen(append([]part{
 			idleFor("alpha-fix-0", idleUp, time.Minute, 50*time.Minute), waiting, nodes("alpha-fix-3", poweredDown),
 			nodes("alpha-fix-2", "ALLOCATED+CLOUD+POWERING_UP"), givenTo(8, "alpha-fix-2"), task(5, "0"), important(1), lastJobIs(state, list),
@@ -193,7 +194,7 @@ func TestALostMachineOfASharedGroupHitsItsTaskAlone(t *testing.T) {
 
 func TestAMachineThatATaskHasLeftIsKeptByItself(t *testing.T) {
 	cfg := keeping(t)
-	left := func(idle time.Duration) Snapshot {
+	left := func(idle time.Duration) scene.Snapshot {
 		return seen(nodes("alpha-fix-0", idleUp), onNodes("alpha-fix-0", func(n *slurm.Node) { n.LastBusyTime = noon.Add(-idle) }),
 			nodes("alpha-fix-1", running), job(101, "train", "30:00", slurm.JobRunning, "alpha-fix-1"), task(5, "1"),
 			group("alpha-fix-arr-5", mig.Stamp{NodeSet: "fix", Array: 5}, request("a1", mig.Succeeded, "alpha-fix-[0-1]", time.Hour)),

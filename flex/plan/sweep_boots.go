@@ -10,16 +10,16 @@ import (
 // powerDownLate powers down the nodes whose instance has run for boot_timeout and no
 // slurmd has registered from it, and that no job holds.
 func powerDownLate(w *wanted, _ []verdict) (s step) {
-	for _, set := range w.cfg.NodeSets {
-		b := w.boots[set]
+	for _, set := range w.scene.Config.NodeSets {
+		b := w.scene.Boots(set)
 		if b == nil {
 			continue
 		}
 		reason := bootText(set)
 		byRecord := map[string][]string{}
-		records := w.failedBoots(b.late)
-		for _, name := range b.late {
-			if w.nodes[name].owner() == nil {
+		records := w.failedBoots(b.Late)
+		for _, name := range b.Late {
+			if w.scene.Node(name).Owner() == nil {
 				byRecord[records[name]] = append(byRecord[records[name]], name)
 			}
 		}
@@ -37,9 +37,9 @@ func powerDownLate(w *wanted, _ []verdict) (s step) {
 // forgetBoots clears the records of failed boots that count no longer.
 func forgetBoots(w *wanted, _ []verdict) (s step) {
 	var nodes []string
-	for _, set := range w.cfg.NodeSets {
-		if b := w.boots[set]; b != nil {
-			nodes = append(nodes, b.recovered...)
+	for _, set := range w.scene.Config.NodeSets {
+		if b := w.scene.Boots(set); b != nil {
+			nodes = append(nodes, b.Recovered...)
 		}
 	}
 	empty := ""

@@ -18,11 +18,11 @@ const requeueTime = 3 * time.Minute
 // those that did not get nodes there their list back, and remembers the lists. What Slurm
 // shows of a job that waits counts: a list that its owner has changed is his.
 func fallBack(w *wanted, _ []verdict) (s step) {
-	falls := w.cfg.FallsBack()
-	for _, j := range w.byImportance() {
-		chain, known := w.snap.Chains[j.ID]
-		_, read := w.snap.Requeues[j.ID]
-		if !known && !(read && falls(j.Partition) && isOurs(w.snap.Told[j.ID])) || j.HetID != 0 || j.IsTasks() {
+	falls := w.scene.Config.FallsBack()
+	for _, j := range w.scene.ByImportance() {
+		chain, known := w.scene.Seen.Chains[j.ID]
+		_, read := w.scene.Seen.Requeues[j.ID]
+		if !known && !(read && falls(j.Partition) && isOurs(w.scene.Seen.Told[j.ID])) || j.HetID != 0 || j.IsTasks() {
 			continue
 		}
 		var a *ChangePartitions
@@ -67,24 +67,24 @@ func (w *wanted) queued(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 // next has a job that has left a partition start in the others. Which these are stands
 // in its AdminComment before Slurm is told.
 func (w *wanted) next(j *slurm.Job, chain memo.Chain) *ChangePartitions {
-	open, closed := w.openTo(j, chain.Leaving.To)
+	open, closed := openTo(w.scene, j, chain.Leaving.To)
 	switch {
 	case len(closed) > 0 && !sameSet(partitionsOf(j), chain.InSlurm()): // Slurm was told already
 		chain = arrived(chain)
-		chain.Moved.At = w.snap.Now
+		chain.Moved.At = w.scene.Seen.Now
 		return &ChangePartitions{Chain: chain, Why: "it has moved"}
 	case len(closed) > 0:
-		open, _ = w.after(j, chain, chain.Leaving.From)
+		open, _ = after(w.scene, j, chain, chain.Leaving.From)
 		chain.Leaving.To = open
 		if len(open) == 0 {
 			chain.Leaving = memo.Move{}
 		}
 		return &ChangePartitions{Chain: chain, Why: Why(strings.Join(closed, "; "))}
-	case j.Priority == 0 || j.Start.Sub(w.snap.Now) > requeueTime && !slurm.LacksNodes(j.Reason):
+	case j.Priority == 0 || j.Start.Sub(w.scene.Seen.Now) > requeueTime && !slurm.LacksNodes(j.Reason):
 		return nil // it is held, or its owner wants it to begin later
 	}
 	chain = arrived(chain)
-	chain.Moved.At = w.snap.Now
+	chain.Moved.At = w.scene.Seen.Now
 	return &ChangePartitions{To: open, Start: !slurm.LacksNodes(j.Reason), Chain: chain, Why: Why("no machines came in partition " + chain.Moved.From)}
 }
 
@@ -93,19 +93,19 @@ func (w *wanted) next(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 // nodes there and was requeued, as when Google takes Spot machines back.
 func (w *wanted) restored(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 	var turn time.Duration
-	for _, p := range w.cfg.Partitions {
+	for _, p := range w.scene.Config.Partitions {
 		if slices.Contains(chain.List, p.Name) {
-			turn = max(turn, w.cfg.FallbackAfter(p))
+			turn = max(turn, w.scene.Config.FallbackAfter(p))
 		}
 	}
-	open, _ := w.openTo(j, chain.List)
-	here, _ := w.openTo(j, chain.Moved.To)
+	open, _ := openTo(w.scene, j, chain.List)
+	here, _ := openTo(w.scene, j, chain.Moved.To)
 	more := slices.ContainsFunc(open, func(name string) bool { return !slices.Contains(chain.Moved.To, name) })
-	if !more || j.Priority == 0 || len(here) > 0 && !w.isOld(chain.Moved.At, turn) && !w.ranSince(j, chain.Moved.At) {
+	if !more || j.Priority == 0 || len(here) > 0 && !w.scene.IsOld(chain.Moved.At, turn) && !w.ranSince(j, chain.Moved.At) {
 		return nil
 	}
 	from := chain.Moved.To[len(chain.Moved.To)-1]
-	chain.Leaving = memo.Move{From: from, To: open, Waited: max(0, w.snap.Now.Sub(chain.Moved.At))}
+	chain.Leaving = memo.Move{From: from, To: open, Waited: max(0, w.scene.Seen.Now.Sub(chain.Moved.At))}
 	return &ChangePartitions{Chain: chain, Why: Why("it is to have its other partitions again")}
 }
 
@@ -113,7 +113,7 @@ func (w *wanted) restored(j *slurm.Job, chain memo.Chain) *ChangePartitions {
 // Slurm keeps it from starting, and that from a later time on than the move's.
 func (w *wanted) ranSince(j *slurm.Job, moved time.Time) bool {
 	return j.Reason == slurm.BeginTime && j.Reservation == "" && j.Start.Sub(moved) > requeueTime &&
-		j.Start.After(w.snap.Now) && j.Start.Sub(w.snap.Now) <= requeueTime
+		j.Start.After(w.scene.Seen.Now) && j.Start.Sub(w.scene.Seen.Now) <= requeueTime
 }
 
 // isOurs reports whether an AdminComment is ours, or nobody's.

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/mig"
@@ -21,10 +21,10 @@ const (
 
 // deleteGroups deletes our groups that hold nothing and that nobody needs.
 func deleteGroups(w *wanted, _ []verdict) (s step) {
-	for _, key := range slices.SortedFunc(maps.Keys(w.groups), mig.GroupID.Compare) {
-		g := w.groups[key]
-		if w.groupOf[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 || !w.done(g) ||
-			w.isYoung(&s, "group "+g.Name, g.Created) {
+	for _, g := range w.scene.AllGroups() {
+		key := g.ID()
+		if w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 || !done(w.scene, g) ||
+			isYoung(w.scene, &s, "group "+g.Name, g.Created) {
 			continue
 		}
 		s.actions = append(s.actions, DeleteGroup{Of: of(g), Why: "it is empty and no job waits for it"})
@@ -34,8 +34,8 @@ func deleteGroups(w *wanted, _ []verdict) (s step) {
 
 // isYoung reports whether something was made too short a time ago to be
 // collected. One whose age is not known is not, nor one from the future.
-func (s *scene) isYoung(to *step, what string, created time.Time) bool {
-	if created.IsZero() || s.isFuture(created) || s.isOld(created, youngAge) {
+func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
+	if created.IsZero() || s.IsFuture(created) || s.IsOld(created, youngAge) {
 		return false
 	}
 	to.expect = append(to.expect, what+" to be old enough to be collected")
@@ -47,14 +47,14 @@ func (s *scene) isYoung(to *step, what string, created time.Time) bool {
 // failed while a job or node waits, because they are counted, and those that say whose
 // the machines of the group are.
 func deleteRequests(w *wanted, _ []verdict) (s step) {
-	for _, key := range slices.SortedFunc(maps.Keys(w.groups), mig.GroupID.Compare) {
-		g := w.groups[key]
-		if w.inGroup[key] == 0 && len(g.Live()) == 0 {
+	for _, g := range w.scene.AllGroups() {
+		key := g.ID()
+		if w.scene.InGroup(key) == 0 && len(g.Live()) == 0 {
 			continue // the group itself goes, or its records are needed
 		}
 		for _, r := range g.Requests[:max(len(g.Requests)-1, 0)] {
 			counts := r.State == mig.Failed && w.counts(g, r)
-			if !r.State.Live() && !counts && !w.shows(r) && w.isOld(r.Created, recordAge) {
+			if !r.State.Live() && !counts && !shows(w.scene, r) && w.scene.IsOld(r.Created, recordAge) {
 				s.actions = append(s.actions, DeleteRequest{Of: of(g), Request: r.Name, Why: "it is finished"})
 			}
 		}
@@ -66,18 +66,18 @@ func deleteRequests(w *wanted, _ []verdict) (s step) {
 // that has failed.
 func (w *wanted) counts(g *mig.Group, r mig.Request) bool {
 	if g.Stamp.Array == 0 {
-		return w.groupOf[g.ID()] || w.isQueued(g.Stamp.Job)
+		return w.groupOf[g.ID()] || w.scene.IsQueued(g.Stamp.Job)
 	}
 	return slices.ContainsFunc(r.Instances, func(name string) bool {
-		m := w.nodes[name]
+		m := w.scene.Node(name)
 		return m != nil && w.cohortOf(m) != nil && w.cohortOf(m).id() == g.ID()
 	})
 }
 
 // shows reports whether the request has brought machines that are there, or may be.
-func (s *scene) shows(r mig.Request) bool {
+func shows(s *scene.Scene, r mig.Request) bool {
 	return r.State == mig.Succeeded && slices.ContainsFunc(r.Instances, func(n string) bool {
-		return len(s.instances[n]) > 0 || s.mayShow[n]
+		return len(s.MachinesOf(n)) > 0 || s.MayShow(n)
 	})
 }
 
@@ -85,24 +85,24 @@ func (s *scene) shows(r mig.Request) bool {
 // job that it was made for has left the queue or owes it no failed attempt, and
 // neither a request nor the machine of a node in use could be there unseen, by what
 // the lists say and by what the group itself counts.
-func (s *scene) done(g *mig.Group) bool {
+func done(s *scene.Scene, g *mig.Group) bool {
 	counts := slices.ContainsFunc(g.Requests, func(r mig.Request) bool { return r.State == mig.Failed })
-	return !(counts && s.isQueuedFor(g.Stamp)) && !s.unaccounted(*g) && !s.isAhead(g) && !s.mayHold(g)
+	return !(counts && isQueuedFor(s, g.Stamp)) && !unaccounted(s, *g) && !s.Creates(g) && !s.MayHold(g)
 }
 
 // unaccounted reports whether the group has brought a machine for a node that
 // is in use, and what the node has now does not show elsewhere, or a machine that
 // could not be read.
-func (s *scene) unaccounted(g mig.Group) bool {
+func unaccounted(s *scene.Scene, g mig.Group) bool {
 	for _, r := range g.Requests {
 		if r.State != mig.Succeeded {
 			continue
 		}
 		for _, name := range r.Instances {
-			if s.unread[name] != "" {
+			if s.Unread(name) != "" {
 				return true
 			}
-			if m := s.nodes[name]; m != nil && m.power != down && !s.isElsewhere(name, g) {
+			if m := s.Node(name); m != nil && m.Power != scene.Off && !isElsewhere(s, name, g) {
 				return true
 			}
 		}
@@ -112,11 +112,11 @@ func (s *scene) unaccounted(g mig.Group) bool {
 
 // isElsewhere reports whether a live request asks for the node, or its machine is of
 // another group of ours, and both say so: the machine, and the record of a request.
-func (s *scene) isElsewhere(node string, g mig.Group) bool {
-	return len(s.requests[node]) > 0 || slices.ContainsFunc(s.instances[node], func(in machine) bool {
-		if in.group == nil {
-			return s.ours(in)
+func isElsewhere(s *scene.Scene, node string, g mig.Group) bool {
+	return len(s.RequestsOf(node)) > 0 || slices.ContainsFunc(s.MachinesOf(node), func(in scene.Machine) bool {
+		if in.Maker == nil {
+			return s.Ours(in)
 		}
-		return in.group.Name != g.Name && slices.ContainsFunc(in.group.Requests, func(r mig.Request) bool { return r.Names(node) })
+		return in.Maker.Name != g.Name && slices.ContainsFunc(in.Maker.Requests, func(r mig.Request) bool { return r.Names(node) })
 	})
 }

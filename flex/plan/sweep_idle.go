@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -34,24 +35,24 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 // itself does by its SuspendTime, but knows neither the end of a lease nor
 // nodesets. If a job takes such a node first, the mark waits for the job's end.
 func powerDownKept(w *wanted, _ []verdict) (s step) {
-	for _, m := range w.members {
-		if m.power != up || !m.idle() || len(m.jobs) > 0 || m.set.IsStatic(m.index) || m.State.Has(slurm.PowerDown) || w.isUnread(m) || m.promised {
+	for _, m := range w.scene.Nodes() {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || m.Promised {
 			continue
 		}
-		if m.set.Flex.KeepIdle == 0 {
+		if m.Set.Flex.KeepIdle == 0 {
 			if w.isLeft(m) {
 				const why = "its job has left it"
 				s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
 			}
 			continue
 		}
-		end, ends := w.ending(m)
-		until := KeptUntil(m.set, *m.Node, end)
-		if until.IsZero() || !w.isOld(until, 0) {
+		end, ends := endingOf(w.scene, m)
+		until := KeptUntil(m.Set, *m.Node, end)
+		if until.IsZero() || !w.scene.IsOld(until, 0) {
 			continue
 		}
-		why := fmt.Sprintf("idle for keep_idle %s", clock(m.set.Flex.KeepIdle))
-		if until.Before(m.LastBusyTime.Add(m.set.Flex.KeepIdle)) {
+		why := fmt.Sprintf("idle for keep_idle %s", clock(m.Set.Flex.KeepIdle))
+		if until.Before(m.LastBusyTime.Add(m.Set.Flex.KeepIdle)) {
 			why = fmt.Sprintf("idle, and %s at %s, too soon for another job", ends, end.UTC().Format(time.RFC3339))
 		}
 		s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: Why(why)})
@@ -60,16 +61,16 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 }
 
 // keptUntil is when the idle node is powered down, as KeptUntil says.
-func (s *scene) keptUntil(m *member) time.Time {
-	end, _ := s.ending(m)
-	return KeptUntil(m.set, *m.Node, end)
+func keptUntil(s *scene.Scene, m *scene.Node) time.Time {
+	end, _ := endingOf(s, m)
+	return KeptUntil(m.Set, *m.Node, end)
 }
 
-// ending is when the node's machine ends, and by what; zero if it does not.
-func (s *scene) ending(m *member) (end time.Time, ends string) {
-	for _, in := range m.machines {
-		if s.ours(in) && !in.Until().IsZero() {
-			end, ends = in.Until(), in.ending()
+// endingOf is when the node's machine ends, and by what; zero if it does not.
+func endingOf(s *scene.Scene, m *scene.Node) (end time.Time, ends string) {
+	for _, in := range m.Machines {
+		if s.Ours(in) && !in.Until().IsZero() {
+			end, ends = in.Until(), in.Ending()
 		}
 	}
 	return end, ends
@@ -77,12 +78,12 @@ func (s *scene) ending(m *member) (end time.Time, ends string) {
 
 // isLeft reports whether the machine of an idle node of a nodeset with salvage was made for
 // a job that has left it, and is not about to be held for it.
-func (w *wanted) isLeft(m *member) bool {
-	if !m.set.Flex.Salvage || w.snap.Skew > maxSkew || m.LastBusyTime.IsZero() || len(m.machines) != 1 || !w.hasMachine(m.Name) {
+func (w *wanted) isLeft(m *scene.Node) bool {
+	if !m.Set.Flex.Salvage || w.scene.Seen.Skew > scene.MaxSkew || m.LastBusyTime.IsZero() || len(m.Machines) != 1 || !w.scene.HasMachine(m.Name) {
 		return false
 	}
-	job := m.machines[0].stamp().Job
-	return job != 0 && !w.anyJob && w.salvages[job] == nil && !slices.ContainsFunc(w.snap.Jobs, func(j slurm.Job) bool {
+	job := m.Machines[0].Origin().Job
+	return job != 0 && !w.scene.AnyJob() && w.salvages[job] == nil && !slices.ContainsFunc(w.scene.Seen.Jobs, func(j slurm.Job) bool {
 		return j.ID == job && j.State == slurm.JobCompleting
 	})
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/mig"
@@ -13,10 +14,10 @@ import (
 // Slurm has powered down, and, as far as max_deletions_per_round allows, those
 // that nobody needs. None goes that a job's node runs on.
 func deleteInstances(w *wanted, _ []verdict) (s step) {
-	b := budget{left: w.cfg.Options.MaxDeletions}
+	b := budget{left: w.scene.Config.Options.MaxDeletions}
 	gone := map[mig.GroupID]*departure{} // those that no group made under none
-	for _, in := range w.machines {
-		if !w.ours(in) {
+	for _, in := range w.scene.Machines() {
+		if !w.scene.Ours(in) {
 			continue
 		}
 		reason, stopped := w.useless(in, &b)
@@ -43,7 +44,7 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 		if key == (mig.GroupID{}) {
 			s.actions = append(s.actions, DeleteVMs{Instances: instances, Why: reason})
 		} else {
-			g := w.groups[key]
+			g := w.scene.Group(key)
 			s.actions = append(s.actions, DeleteInstances{Of: of(g), Instances: instances, Why: reason})
 		}
 		s.expect = append(s.expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
@@ -61,14 +62,14 @@ type departure struct {
 // budget is how many instances may be deleted that Slurm did not ask to delete.
 type budget struct {
 	left     int
-	problems []Problem
+	problems []scene.Problem
 }
 
 // unasked counts a deletion that Slurm did not ask for, and returns its reason,
 // or nothing once the budget is spent.
 func (b *budget) unasked(why string) string {
 	if b.left == 0 {
-		b.problems = append(b.problems, problem("max-deletions", why, "more instances are to be deleted than max_deletions_per_round allows: %s", why))
+		b.problems = append(b.problems, scene.NewProblem("max-deletions", why, "more instances are to be deleted than max_deletions_per_round allows: %s", why))
 		return ""
 	}
 	b.left--
@@ -81,23 +82,23 @@ const strandedAfter = 10 * time.Minute
 
 // useless says why an instance of ours is to be deleted; empty if it is not.
 // A stopped one is: by flex-start it can never start again.
-func (w *wanted) useless(in machine, b *budget) (why string, stopped bool) {
-	m := in.member
+func (w *wanted) useless(in scene.Machine, b *budget) (why string, stopped bool) {
+	m := in.Node
 	stopped = in.Stopped()
 	switch {
 	case in.Unread != "":
 		return "", false
-	case m != nil && m.doubted:
+	case m != nil && m.Doubted:
 		return "", stopped
-	case m != nil && m.power == down && len(m.jobs) == 0 && (stopped || m.isPoweredDown(in)):
+	case m != nil && m.Power == scene.Off && len(m.Holders) == 0 && (stopped || m.IsPoweredDown(in)):
 		return "Slurm has powered its nodes down", stopped
-	case m != nil && m.power == down && len(m.jobs) == 0:
+	case m != nil && m.Power == scene.Off && len(m.Holders) == 0:
 		return b.unasked("its node is powered down, and Slurm does not know that it ever was up"), stopped
-	case m != nil && stopped && (m.power == rising || m.State.Has(slurm.NotResponding)):
+	case m != nil && stopped && (m.Power == scene.Rising || m.State.Has(slurm.NotResponding)):
 		return b.unasked("it is stopped, and cannot be started again"), stopped
-	case m != nil && w.isLeftover(m, in):
+	case m != nil && w.scene.IsLeftover(m, in):
 		return b.unasked("it is from before the job that waits for its node, and cannot serve that one"), stopped
-	case m == nil && w.isStranded(in.Name) && w.isOld(in.Created, strandedAfter):
+	case m == nil && w.scene.IsStranded(in.Name) && w.scene.IsOld(in.Created, strandedAfter):
 		return b.unasked("the configuration knows no node of that name"), stopped
 	}
 	return "", stopped

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -21,35 +22,35 @@ import (
 // shows when its nodes end. Two passes must have seen that end: the reservation in Slurm is from
 // an earlier pass. endInTime writes each reason to the AdminComment before it acts.
 func endInTime(w *wanted, _ []verdict) (s step) {
-	if w.snap.Skew > maxSkew {
+	if w.scene.Seen.Skew > scene.MaxSkew {
 		return s
 	}
-	endings := w.endings()
+	endings := endings(w.scene)
 	for _, id := range slices.Sorted(maps.Keys(endings)) {
 		e := endings[id]
-		left := e.at.Sub(w.snap.Now)
-		told, _, _ := strings.Cut(strings.TrimPrefix(w.endText(e.job, false), memo.OwnComment), memo.Sends)
+		left := e.at.Sub(w.scene.Seen.Now)
+		told, _, _ := strings.Cut(strings.TrimPrefix(endText(w.scene, e.job, false), memo.OwnComment), memo.Sends)
 		warned := strings.Contains(told, memo.Warned)
 		why := Why(fmt.Sprintf("%s at %s, before its time limit", e.ends, e.at.UTC().Format(time.RFC3339)))
-		requeues, known := w.snap.Requeues[e.job.ID]
-		reach := w.snap.Reach[e.job.ID]
-		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.cfg.RequeueLead() && (requeues || !known)
+		requeues, known := w.scene.Seen.Requeues[e.job.ID]
+		reach := w.scene.Seen.Reach[e.job.ID]
+		requeuesNow := e.flex.OnLeaseEnd == config.RequeueFirst && left <= w.scene.Config.RequeueLead() && (requeues || !known)
 		// A signal that cannot be sent must not hold up the requeue, nor be sent after it.
-		late := left < lastTry || strings.HasPrefix(w.snap.Told[e.job.ID], memo.OwnComment+requeuedText)
+		late := left < lastTry || strings.HasPrefix(w.scene.Seen.Told[e.job.ID], memo.OwnComment+requeuedText)
 		switch {
 		case left <= 0:
 		case e.flex.LeaseEndWarning > 0 && left <= e.flex.LeaseEndWarning && reach != "" && !warned && !(requeuesNow && late):
 			a := SignalJob{OfJob: OfJob{e.job.ID}, Why: why}
 			first := told
-			if reach == BySignal {
+			if reach == scene.BySignal {
 				a.Signal = e.flex.LeaseEndSignal
 				first += memo.Sends + a.Signal
 			}
-			a.Text = memo.Sent(memo.OwnComment+told, w.snap.Now, a.Signal)
-			s.actions = append(append(s.actions, w.before(a.Job, first, "")...), a)
+			a.Text = memo.Sent(memo.OwnComment+told, w.scene.Seen.Now, a.Signal)
+			s.actions = append(append(s.actions, before(w.scene, a.Job, first, "")...), a)
 		case requeuesNow:
 			a := RequeueJob{OfJob: OfJob{e.job.ID}, Urgent: left <= lastTry, Why: why}
-			s.actions = append(append(s.actions, w.before(a.Job, requeuedText+string(why), "")...), a)
+			s.actions = append(append(s.actions, before(w.scene, a.Job, requeuedText+string(why), "")...), a)
 			s.expect = append(s.expect, fmt.Sprintf("job %d to leave its nodes", e.job.ID))
 		}
 	}
@@ -73,15 +74,15 @@ type leaseEnd struct {
 
 // endings are those jobs, by id; of a heterogeneous job, which is signalled and requeued
 // as a whole, the component whose lease ends first, by the id of the whole.
-func (s *scene) endings() map[uint32]leaseEnd {
+func endings(s *scene.Scene) map[uint32]leaseEnd {
 	first := map[uint32]leaseEnd{}
-	for i := range s.snap.Jobs {
-		j := &s.snap.Jobs[i]
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
 		if j.State != slurm.JobRunning {
 			continue
 		}
-		at, in := s.firstEnd(j)
-		if in.member == nil || !s.outlives(j, at) || !s.isReserved(in.Name, at) {
+		at, in := s.FirstEnd(j)
+		if in.Node == nil || !outlives(s, j, at) || !isReserved(s, in.Name, at) {
 			continue
 		}
 		ends := "the lease of its nodes ends"
@@ -91,7 +92,7 @@ func (s *scene) endings() map[uint32]leaseEnd {
 		whole := cmp.Or(j.HetID, j.ID)
 		known, others := first[whole]
 		if !others || cmp.Or(at.Compare(known.at), cmp.Compare(j.ID, known.job.ID)) < 0 {
-			first[whole] = leaseEnd{j, at, ends, in.member.set.Flex}
+			first[whole] = leaseEnd{j, at, ends, in.Node.Set.Flex}
 		}
 	}
 	return first
@@ -99,9 +100,9 @@ func (s *scene) endings() map[uint32]leaseEnd {
 
 // isReserved reports whether a reservation of ours keeps jobs off the node from that end
 // of its lease on.
-func (s *scene) isReserved(node string, end time.Time) bool {
-	name := memo.Reservation(s.cfg.Cluster, end.Truncate(time.Minute))
-	return slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
+func isReserved(s *scene.Scene, node string, end time.Time) bool {
+	name := memo.Reservation(s.Config.Cluster, end.Truncate(time.Minute))
+	return slices.ContainsFunc(s.Seen.Reservations, func(r slurm.Reservation) bool {
 		return r.Name == name && slices.Contains(r.Nodes, node)
 	})
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -16,18 +17,18 @@ import (
 // anyway, so nothing is lost if the reason cannot be written for a while.
 func takeDownLost(w *wanted, _ []verdict) (s step) {
 	lost := map[string]bool{}
-	for _, m := range w.members {
+	for _, m := range w.scene.Nodes() {
 		if m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
 		}
-		cause, _ := w.lossOf(m)
-		switch broken := func(in machine) bool { return in.Lost() }; {
-		case cause == "" && m.State.Power() == up && m.owner() != nil && !w.snap.Missed[m.Name] && slices.ContainsFunc(m.machines, broken):
+		cause, _ := w.scene.LossOf(m)
+		switch broken := func(in scene.Machine) bool { return in.Lost() }; {
+		case cause == "" && m.State.Power() == scene.On && m.Owner() != nil && !w.scene.Seen.Missed[m.Name] && slices.ContainsFunc(m.Machines, broken):
 			s.expect = append(s.expect, "the machine of node "+m.Name+" to run, or to be broken in another list, too")
 		case cause == "":
-		case !w.isLost(m):
+		case !w.scene.IsLost(m):
 			s.expect = append(s.expect, "the machine of node "+m.Name+" to show again, or to be missing again")
-		case m.owner() != nil:
+		case m.Owner() != nil:
 			lost[m.Name] = true
 		}
 	}
@@ -35,13 +36,13 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 		return s
 	}
 	var downs []Action
-	losses := w.losses()
+	losses := w.scene.Losses()
 	for _, l := range losses {
 		l.Nodes = slices.DeleteFunc(slices.Clone(l.Nodes), func(node string) bool { return !lost[node] })
 		if why := l.String(); len(l.Nodes) > 0 {
 			down := SetNodes{Nodes: l.Nodes, State: "down", Reason: memo.Lost + why, Jobs: l.Jobs, Why: Why(why)}
 			for _, id := range l.Jobs {
-				s.actions = append(s.actions, w.before(id, w.takenText(id, losses, why), down.Queue())...)
+				s.actions = append(s.actions, before(w.scene, id, w.takenText(id, losses, why), down.Queue())...)
 			}
 			downs = append(downs, down)
 		}
@@ -52,9 +53,9 @@ func takeDownLost(w *wanted, _ []verdict) (s step) {
 
 // takenText returns what a job's owner reads when the job's nodes are set DOWN, as notify writes
 // it.
-func (w *wanted) takenText(id uint32, losses []Loss, why string) string {
-	at := slices.IndexFunc(w.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })
-	text := cmp.Or(w.lossText(&w.snap.Jobs[at], losses), why)
+func (w *wanted) takenText(id uint32, losses []scene.Loss, why string) string {
+	at := slices.IndexFunc(w.scene.Seen.Jobs, func(j slurm.Job) bool { return j.ID == id })
+	text := cmp.Or(lossText(w.scene, &w.scene.Seen.Jobs[at], losses), why)
 	if w.short[id] {
 		text += memo.Short
 	}
@@ -67,23 +68,23 @@ func (w *wanted) takenText(id uint32, losses []Loss, why string) string {
 // A node with a job is left to Slurm until it has given the node up, and one that a gang
 // has lost stays down until the gang has others.
 func recoverVanished(w *wanted, _ []verdict) (s step) {
-	for _, m := range w.members {
-		if m.power != up || w.isUnread(m) || len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
+	for _, m := range w.scene.Nodes() {
+		if m.Power != scene.On || w.scene.IsUnread(m) || len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) {
 			continue
 		}
-		end, ended := w.endOf(m.Name)
-		lost := m.isTakenDown() || w.isLost(m)
-		if w.isAvoided(m) || !lost && (w.present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
+		end, ended := w.scene.EndOf(m.Name)
+		lost := m.IsTakenDown() || w.scene.IsLost(m)
+		if w.isAvoided(m) || !lost && (w.scene.Present(m.Name) || !ended && !m.State.Has(slurm.NotResponding)) {
 			continue
 		}
 		why := "its instance is gone"
 		switch {
-		case ended && m.set.Flex.MaxRunDuration == 0:
+		case ended && m.Set.Flex.MaxRunDuration == 0:
 			why = "maintenance of its host began at " + end.Format(time.RFC3339)
 		case ended:
 			why = "its lease ended at " + end.Format(time.RFC3339)
-		case lost && len(m.machines) > 0:
-			why = "its instance is " + m.machines[0].Status
+		case lost && len(m.Machines) > 0:
+			why = "its instance is " + m.Machines[0].Status
 		}
 		s.actions = append(s.actions, SetNodes{
 			Nodes: []string{m.Name}, State: "power_down_force", Reason: memo.ReasonPrefix + why, Why: Why(why),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/flex/plan/memo"
@@ -12,8 +13,8 @@ import (
 // another job on them without a call. Drained and downed nodes are the admin's.
 func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 	var orphans []string
-	for _, m := range w.members {
-		if m.power != rising || w.cohortOf(m) != nil || len(m.jobs) > 0 || w.isUnread(m) {
+	for _, m := range w.scene.Nodes() {
+		if m.Power != scene.Rising || w.cohortOf(m) != nil || len(m.Holders) > 0 || w.scene.IsUnread(m) {
 			continue
 		}
 		switch {
@@ -36,21 +37,21 @@ func powerDownOrphans(w *wanted, _ []verdict) (s step) {
 // those that Slurm was powering down already when we set them down.
 func resumeEmpty(w *wanted, _ []verdict) (s step) {
 	var empty, tooLate, lost []string
-	for _, m := range w.members {
-		if m.power != down || m.taken() || w.present(m.Name) || w.isUnread(m) || w.ahead[m.set.Name] {
+	for _, m := range w.scene.Nodes() {
+		if m.Power != scene.Off || m.Taken() || w.scene.Present(m.Name) || w.scene.IsUnread(m) || w.scene.IsAhead(m.Set.Name) {
 			continue
 		}
 		switch {
-		case m.State.Has(slurm.PoweringDown) && m.idle():
+		case m.State.Has(slurm.PoweringDown) && m.Idle():
 			empty = append(empty, m.Name)
 		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down && strings.HasPrefix(m.Reason, memo.Lost):
 			lost = append(lost, m.Name)
 		case m.State.Has(slurm.PoweredDown) && m.State.Base == slurm.Down:
-			switch before, late := strings.CutSuffix(m.Reason, resumeTimeoutReached); {
+			switch before, late := strings.CutSuffix(m.Reason, scene.ResumeTimeoutReached); {
 			case late && (before == "" || strings.HasPrefix(before, memo.ReasonPrefix)):
 				tooLate = append(tooLate, m.Name)
 			case late:
-				s.problems = append(s.problems, problem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
+				s.problems = append(s.problems, scene.NewProblem("resume-timeout", m.Name, "node %s failed to boot in time and stays down because of the reason %q: "+
 					"scontrol update nodename=%[1]s state=resume", m.Name, m.Reason))
 			}
 		}
@@ -76,12 +77,12 @@ func powerDownOnIdle(w *wanted, verdicts []verdict) step {
 		}
 	}
 	var names []string
-	for _, m := range w.members {
-		job := m.owner()
-		if job == nil || (m.set.Flex.KeepIdle > 0 || m.set.Flex.Salvage) && !torn[job] || m.set.IsStatic(m.index) || !w.cfg.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+	for _, m := range w.scene.Nodes() {
+		job := m.Owner()
+		if job == nil || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || m.Set.IsStatic(m.Index) || !w.scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
-		if m.power == up || m.power == rising && m.State.Has(slurm.PoweringUp) {
+		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {
 			names = append(names, m.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/mig"
 )
@@ -10,17 +11,17 @@ import (
 // deletePolicies deletes the workload policies of ours that no group has. In
 // a region that could not be read it may only be unseen.
 func deletePolicies(w *wanted, _ []verdict) (s step) {
-	policies := slices.SortedFunc(slices.Values(w.snap.Policies), func(a, b mig.Policy) int {
+	policies := slices.SortedFunc(slices.Values(w.scene.Seen.Policies), func(a, b mig.Policy) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range policies {
 		key := mig.GroupID{Region: p.Region, Name: p.Name}
 		if p.Unread != "" {
-			s.problems = append(s.problems, problem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
+			s.problems = append(s.problems, scene.NewProblem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
 			continue
 		}
-		if p.Stamp.Cluster == w.cfg.Cluster && !w.groupOf[key] && w.groups[key] == nil && !w.isUsed(p) && w.unread[key.String()] == "" && !w.unseen(p.Region) && w.snap.UnseenPolicies[p.Region] == nil &&
-			!w.isYoung(&s, "workload policy "+p.Name, p.Created) {
+		if p.Stamp.Cluster == w.scene.Config.Cluster && !w.groupOf[key] && w.scene.Group(key) == nil && !isUsed(w.scene, p) && w.scene.Unread(key.String()) == "" && !w.scene.Unseen(p.Region) && w.scene.Seen.UnseenPolicies[p.Region] == nil &&
+			!isYoung(w.scene, &s, "workload policy "+p.Name, p.Created) {
 			s.actions = append(s.actions, DeletePolicy{Of: Of{Group: key}, Why: "its group is gone"})
 		}
 	}
@@ -28,6 +29,6 @@ func deletePolicies(w *wanted, _ []verdict) (s step) {
 }
 
 // isUsed reports whether a group has the policy.
-func (s *scene) isUsed(p mig.Policy) bool {
-	return slices.ContainsFunc(s.snap.Groups, func(g mig.Group) bool { return g.Region == p.Region && g.Policy == p.Name })
+func isUsed(s *scene.Scene, p mig.Policy) bool {
+	return slices.ContainsFunc(s.Seen.Groups, func(g mig.Group) bool { return g.Region == p.Region && g.Policy == p.Name })
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -18,19 +19,19 @@ import (
 // Each reservation ends soon after the lease, so that Slurm expects no job to wait for
 // longer. Passes extend it while the node is up.
 func reserve(w *wanted, _ []verdict) (s step) {
-	want, maintained := w.ends()
+	want, maintained := allEnds(w.scene)
 	have := map[string]*slurm.Reservation{}
-	for i := range w.snap.Reservations {
-		r := &w.snap.Reservations[i]
-		if _, ours := memo.ParseReservation(w.cfg.Cluster, r.Name); ours {
+	for i := range w.scene.Seen.Reservations {
+		r := &w.scene.Seen.Reservations[i]
+		if _, ours := memo.ParseReservation(w.scene.Config.Cluster, r.Name); ours {
 			have[r.Name] = r
 		}
 	}
-	for _, m := range w.members {
-		if len(m.reserved) == 0 || !w.isUnread(m) && m.power != unclear && (m.power != up || w.knowsEnd(m)) {
+	for _, m := range w.scene.Nodes() {
+		if len(m.Reserved) == 0 || !w.scene.IsUnread(m) && m.Power != scene.Unclear && (m.Power != scene.On || knowsEnd(w.scene, m)) {
 			continue
 		}
-		for _, r := range m.reserved {
+		for _, r := range m.Reserved {
 			if have[r.Name] != nil {
 				want[r.Name] = append(want[r.Name], m.Name)
 			}
@@ -38,19 +39,19 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
-		end, _ := memo.ParseReservation(w.cfg.Cluster, name)
+		end, _ := memo.ParseReservation(w.scene.Config.Cluster, name)
 		why := Why("their leases end at " + end.Format(time.RFC3339))
 		if maintained[name] {
 			why = Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))
 		}
-		start, grace := end, leaseGrace(w.cfg)
-		if w.isOld(end, 0) {
-			start = w.snap.Now.Truncate(time.Minute)
+		start, grace := end, leaseGrace(w.scene.Config)
+		if w.scene.IsOld(end, 0) {
+			start = w.scene.Seen.Now.Truncate(time.Minute)
 		}
 		until := start.Add(grace)
 		r := have[name]
 		switch {
-		case w.isSkipped(slurm.ReservationRow, name):
+		case w.scene.IsSkipped(slurm.ReservationRow, name):
 		case r == nil:
 			s.actions = append(s.actions, CreateReservation{
 				OfReservation: OfReservation{name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
@@ -79,23 +80,23 @@ func leaseGrace(cfg *config.Config) time.Duration {
 
 // knowsEnd reports whether the node has a machine that stays, and it is known
 // until when, or that it has no end.
-func (s *scene) knowsEnd(m *member) bool {
-	return slices.ContainsFunc(m.machines, func(in machine) bool {
-		return !in.Leaving() && !(s.ours(in) && in.Until().IsZero() && m.set.Flex.MaxRunDuration > 0)
+func knowsEnd(s *scene.Scene, m *scene.Node) bool {
+	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
+		return !in.Leaving() && !(s.Ours(in) && in.Until().IsZero() && m.Set.Flex.MaxRunDuration > 0)
 	})
 }
 
 // ends returns the nodes whose instance has an end, by the reservation's name, and of
 // which reservations that is maintenance of a host.
-func (s *scene) ends() (nodes map[string][]string, maintained map[string]bool) {
+func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]bool) {
 	nodes, maintained = map[string][]string{}, map[string]bool{}
-	for _, m := range s.members {
-		if m.power != up && m.power != rising {
+	for _, m := range s.Nodes() {
+		if m.Power != scene.On && m.Power != scene.Rising {
 			continue
 		}
-		for _, in := range m.machines {
-			if until := in.Until(); !until.IsZero() && s.ours(in) {
-				name := memo.Reservation(s.cfg.Cluster, until.Truncate(time.Minute))
+		for _, in := range m.Machines {
+			if until := in.Until(); !until.IsZero() && s.Ours(in) {
+				name := memo.Reservation(s.Config.Cluster, until.Truncate(time.Minute))
 				nodes[name] = append(nodes[name], m.Name)
 				maintained[name] = maintained[name] || !until.Equal(in.Terminates)
 				break

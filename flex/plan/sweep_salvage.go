@@ -20,7 +20,7 @@ func salvageGangs(w *wanted, _ []verdict) (s step) {
 	for _, id := range slices.Sorted(maps.Keys(w.salvages)) {
 		w.salvages[id].goOn(w, &s)
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.salvaging)) {
+	for _, id := range slices.Sorted(maps.Keys(w.scene.Salvaging)) {
 		if w.salvages[id] == nil {
 			w.endSalvage(id, &s)
 		}
@@ -33,7 +33,7 @@ func (v *salvage) goOn(w *wanted, s *step) {
 	j := v.job
 	a := SalvageJob{
 		OfJob: OfJob{j.ID}, Name: j.Name(), User: j.User, Reservation: w.reservationOf(v), Reserves: !v.begun,
-		Lasts: v.set.Flex.SalvageTimeout + salvageGrace, Nodes: v.nodes(), Lost: v.lost, Limit: w.limitOn(j, v.survivors),
+		Lasts: v.set.Flex.SalvageTimeout + salvageGrace, Nodes: v.nodes(), Lost: v.lost, Limit: limitOn(w.scene, j, v.survivors),
 		Why: Why(fmt.Sprintf("salvage: %s are left", slurm.Fold(v.survivors))),
 	}
 	if j.State == slurm.JobConfiguring {
@@ -43,31 +43,31 @@ func (v *salvage) goOn(w *wanted, s *step) {
 	if j.State == slurm.JobCompleting {
 		return
 	}
-	held := w.salvaging[j.ID]
+	held := w.scene.Salvaging[j.ID]
 	if v.begun && !slices.Equal(slices.Sorted(slices.Values(a.Nodes)), slices.Sorted(slices.Values(held.Nodes))) {
 		s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{a.Reservation}, Nodes: slices.Sorted(slices.Values(a.Nodes)), Why: a.Why})
 	}
 	text := memo.Held + slurm.Fold(v.survivors)
-	if lost := w.lossText(j, w.losses()); lost != "" && len(v.lost) > 0 {
+	if lost := lossText(w.scene, j, w.scene.Losses()); lost != "" && len(v.lost) > 0 {
 		text = lost
 	}
-	s.actions = append(append(s.actions, w.before(j.ID, text, "")...), a)
+	s.actions = append(append(s.actions, before(w.scene, j.ID, text, "")...), a)
 }
 
 // endSalvage ends a salvage whose job runs, is gone, is held, or has waited for too long:
 // the machines that wait for it go, unless keep_idle keeps them, then the reservation.
 func (w *wanted) endSalvage(id uint32, s *step) {
-	m := w.salvaging[id]
-	if m.job == nil && w.isQueued(id) || w.isUnsure(m) || w.salvageIsLate(m.job) {
+	m := w.scene.Salvaging[id]
+	if m.Job == nil && w.scene.IsQueued(id) || isUnsure(w.scene, m) || w.salvageIsLate(m.Job) {
 		return
 	}
 	end := DeleteReservation{OfReservation: OfReservation{m.Name}, Why: "its job has left the queue"}
-	if m.job != nil {
+	if m.Job != nil {
 		end.Job, end.Why = id, "its job needs it no longer"
-		if m.job.State.Waits() {
+		if m.Job.State.Waits() {
 			var idle []string
-			for _, n := range w.membersNamed(m.Nodes) {
-				if until := w.keptUntil(n); w.survives(n, m.job) && (until.IsZero() || w.isOld(until, 0)) {
+			for _, n := range membersNamed(w.scene, m.Nodes) {
+				if until := keptUntil(w.scene, n); survives(w.scene, n, m.Job) && (until.IsZero() || w.scene.IsOld(until, 0)) {
 					idle = append(idle, n.Name)
 				}
 			}

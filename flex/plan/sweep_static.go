@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
@@ -11,9 +12,9 @@ import (
 // cluster's start, and when their lease has ended. Slurm itself never does.
 func powerUpStatic(w *wanted, _ []verdict) step {
 	var names []string
-	for _, m := range w.members {
-		if m.set.IsStatic(m.index) && m.power == down && m.idle() && m.State.Has(slurm.PoweredDown) &&
-			!w.isUnread(m) && !w.present(m.Name) {
+	for _, m := range w.scene.Nodes() {
+		if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() && m.State.Has(slurm.PoweredDown) &&
+			!w.scene.IsUnread(m) && !w.scene.Present(m.Name) {
 			names = append(names, m.Name)
 		}
 	}
@@ -24,15 +25,15 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 // lease starts when no job is hurt. A node keeps its machine while a new request could not be
 // made.
 func renewStatic(w *wanted, _ []verdict) (s step) {
-	for _, m := range w.members {
-		early := m.set.Flex.RenewBefore
-		if early == 0 || !m.set.IsStatic(m.index) || m.power != up || !m.idle() || len(m.jobs) > 0 ||
+	for _, m := range w.scene.Nodes() {
+		early := m.Set.Flex.RenewBefore
+		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
 			m.State.Has(slurm.PowerDown) {
 			continue
 		}
-		for _, in := range m.machines {
-			if left := in.Until().Sub(w.snap.Now); !in.Until().IsZero() && w.isOld(in.Until(), -early) && w.mayRenew(m) {
-				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.ending(), clock(max(left, 0)), clock(early))
+		for _, in := range m.Machines {
+			if left := in.Until().Sub(w.scene.Seen.Now); !in.Until().IsZero() && w.scene.IsOld(in.Until(), -early) && w.mayRenew(m) {
+				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), clock(max(left, 0)), clock(early))
 				s.actions = append(s.actions, SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: Why(why),
 				})
@@ -43,8 +44,8 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 }
 
 // mayRenew reports whether a request for the static node could be made now.
-func (w *wanted) mayRenew(m *member) bool {
-	c := w.newCohort(m, nil, false, 0)
+func (w *wanted) mayRenew(m *scene.Node) bool {
+	c := newCohort(w.scene, m, nil, false, 0)
 	c.nodes = []string{m.Name}
 	return w.mayAsk(c) == barsNothing
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan/memo"
@@ -18,10 +19,10 @@ const tellAfter = time.Minute
 func (v verdict) comment(w *wanted) (n memo.Wait, ok bool) {
 	c := v.cohort
 	if c.live != nil {
-		r := c.live.request
-		return memo.Wait{Place: c.live.group.Name + "/" + r.Name, Since: r.Created, Armed: r.Created}, r.State == mig.Accepted && !w.anyOurs(r.Instances)
+		r := c.live.Request
+		return memo.Wait{Place: c.live.Group.Name + "/" + r.Name, Since: r.Created, Armed: r.Created}, r.State == mig.Accepted && !w.scene.AnyOurs(r.Instances)
 	}
-	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, (v.obstacle() != "" || v.failing.Times > 0) && !v.gone && !w.anyOurs(c.nodes)
+	return memo.Wait{Place: c.group, Since: waitsSince(c), Armed: waitsSince(c)}, (v.obstacle() != "" || v.failing.Times > 0) && !v.gone && !w.scene.AnyOurs(c.nodes)
 }
 
 // keepWaiting lets nodes wait for longer than Slurm's ResumeTimeout, which is 18
@@ -35,10 +36,10 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 		if !waits {
 			continue
 		}
-		due := w.snap.ResumeTimeout / 3
-		nodes := w.withoutMachine(c.nodes) // an earlier request may have brought others
-		last, known := w.firstArmed(nodes)
-		switch waited := w.snap.Now.Sub(now.Since); {
+		due := w.scene.Seen.ResumeTimeout / 3
+		nodes := w.scene.WithoutMachine(c.nodes) // an earlier request may have brought others
+		last, known := firstArmed(w.scene, nodes)
+		switch waited := w.scene.Seen.Now.Sub(now.Since); {
 		case known:
 			now.Armed = last.Armed
 			if now.Since.IsZero() {
@@ -47,7 +48,7 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 		case now.Since.IsZero() && c.job != nil:
 			continue // Slurm has not said when it was given its nodes
 		case now.Since.IsZero(): // from now on it is known
-			now.Since, now.Armed = w.snap.Now.Truncate(time.Second), w.snap.Now.Truncate(time.Second)
+			now.Since, now.Armed = w.scene.Seen.Now.Truncate(time.Second), w.scene.Seen.Now.Truncate(time.Second)
 		case (waited < tellAfter || v.failing.Times > 0) && (due == 0 || waited < due):
 			continue // it may be over at once
 		case c.job != nil && !c.job.Start.IsZero() && c.job.Start.Before(now.Armed):
@@ -55,10 +56,10 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 		}
 		change := SetNodes{Nodes: nodes, Why: c.why()}
 		// One from the future was noted by a clock that was ahead, and says nothing.
-		if age := w.snap.Now.Sub(now.Armed); due > 0 && (age >= due || age < -maxSkew) {
-			now.Armed = w.snap.Now.Truncate(time.Second)
+		if age := w.scene.Seen.Now.Sub(now.Armed); due > 0 && (age >= due || age < -scene.MaxSkew) {
+			now.Armed = w.scene.Seen.Now.Truncate(time.Second)
 			change.State = "power_up"
-			change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.snap.ResumeTimeout))
+			change.Why = Why(fmt.Sprintf("%s; ResumeTimeout is %s", c.why(), w.scene.Seen.ResumeTimeout))
 		}
 		if comment := now.String(); comment != last.String() {
 			change.Comment = &comment
@@ -71,10 +72,10 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 // firstArmed is what the node's Comment says for which Slurm has counted ResumeTimeout for
 // longest: slurmctld may have refused to power up one of those of a job. It reports false
 // if one of the nodes says nothing.
-func (s *scene) firstArmed(nodes []string) (first memo.Wait, known bool) {
+func firstArmed(s *scene.Scene, nodes []string) (first memo.Wait, known bool) {
 	for i, name := range nodes {
-		comment := s.nodes[name].Comment
-		if i > 0 && comment == s.nodes[nodes[i-1]].Comment {
+		comment := s.Node(name).Comment
+		if i > 0 && comment == s.Node(nodes[i-1]).Comment {
 			continue
 		}
 		wait, ok := memo.ParseWait(comment)
@@ -91,8 +92,8 @@ func (s *scene) firstArmed(nodes []string) (first memo.Wait, known bool) {
 // stopWaiting clears the comments of nodes that wait no longer.
 func stopWaiting(w *wanted, _ []verdict) step {
 	var names []string
-	for _, m := range w.members {
-		if c := w.cohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.live == nil && w.anyOurs([]string{m.Name})) {
+	for _, m := range w.scene.Nodes() {
+		if c := w.cohortOf(m); memo.IsWait(m.Comment) && (c == nil || c.live == nil && w.scene.AnyOurs([]string{m.Name})) {
 			names = append(names, m.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func tells(p Plan) map[uint32]string {
 // and its own time limit.
 func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
-	given := func(more ...part) Snapshot {
+	given := func(more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", mixed),
 			job(7, "shared", "15:00", configured, "alpha-a3-0"), started(7, 20*time.Minute),
 			job(8, "shared", "40:00", configured, "alpha-a3-0"), started(8, 5*time.Minute), and(more...))
@@ -67,7 +68,7 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 // C3: what a job is told of nodes that are there ends with them.
 func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 	const there = "flex-start: its nodes are there, until 2026-11-21T13:00:00Z"
-	given := func(state slurm.JobState, node string, more ...part) Snapshot {
+	given := func(state slurm.JobState, node string, more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", node), job(7, "train", "1:00:00", state, "alpha-a3-0"), started(7, time.Hour),
 			leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), and(more...))
 	}

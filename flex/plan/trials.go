@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
@@ -76,7 +77,7 @@ func (t Trial) Told() string {
 }
 
 // Trials returns what the cluster's trials have made and what could be read, sorted by name.
-func Trials(cfg *config.Config, snap Snapshot) (trials []Trial) {
+func Trials(cfg *config.Config, snap scene.Snapshot) (trials []Trial) {
 	for _, g := range snap.Trials {
 		if snap.Unseen[g.Region] != nil || !g.Stamp.IsTrialOf(cfg.Cluster, g.Name) {
 			continue
@@ -84,7 +85,7 @@ func Trials(cfg *config.Config, snap Snapshot) (trials []Trial) {
 		t := Trial{Of: of(&g), NodeSet: g.Stamp.NodeSet, Live: g.Live(), Stays: unreadable(g.Unread)}
 		last := g.Created
 		for _, r := range g.Requests {
-			last = later(last, r.Created)
+			last = scene.Later(last, r.Created)
 		}
 		for _, in := range snap.Instances {
 			if in.GroupID() == g.ID() {
@@ -92,14 +93,14 @@ func Trials(cfg *config.Config, snap Snapshot) (trials []Trial) {
 				t.Stays = cmp.Or(t.Stays, unreadable(in.Unread))
 			}
 		}
-		t.Stays = cmp.Or(t.Stays, snap.keepsTrial(g.Stamp, last))
+		t.Stays = cmp.Or(t.Stays, keepsTrial(&snap, g.Stamp, last))
 		trials = append(trials, t)
 	}
 	for _, p := range snap.Policies {
 		if snap.Unseen[p.Region] == nil && snap.UnseenPolicies[p.Region] == nil && p.Stamp.IsTrialOf(cfg.Cluster, p.Name) {
 			trials = append(trials, Trial{
 				Of: Of{Group: mig.GroupID{Region: p.Region, Name: p.Name}}, NodeSet: p.Stamp.NodeSet, Policy: true,
-				Stays: cmp.Or(unreadable(p.Unread), snap.keepsTrial(p.Stamp, p.Created)),
+				Stays: cmp.Or(unreadable(p.Unread), keepsTrial(&snap, p.Stamp, p.Created)),
 			})
 		}
 	}
@@ -116,13 +117,13 @@ func unreadable(what string) string {
 
 // keepsTrial returns why a trial's group or policy is left alone, judging by its stamp and by
 // when the trial last made something. It returns an empty text if the trial was killed.
-func (s *Snapshot) keepsTrial(stamp mig.Stamp, last time.Time) string {
+func keepsTrial(s *scene.Snapshot, stamp mig.Stamp, last time.Time) string {
 	switch {
 	case stamp.Newer():
 		return "a newer slurmflex created it"
 	case last.IsZero():
 		return "its age is not known"
-	case !s.isOld(last, trialAge):
+	case !s.IsOld(last, trialAge):
 		return mayRun
 	}
 	return ""
@@ -148,10 +149,10 @@ func (t Trial) Ends() (actions []Action) {
 }
 
 // leftByTrials names what killed trials have left.
-func leftByTrials(s *scene) (ps []Problem) {
-	for _, t := range Trials(s.cfg, s.snap) {
+func leftByTrials(s *scene.Scene) (ps []scene.Problem) {
+	for _, t := range Trials(s.Config, s.Seen) {
 		if t.Stays != mayRun {
-			ps = append(ps, problem("trial-left", t.Group.String(), "%s", t.Told()))
+			ps = append(ps, scene.NewProblem("trial-left", t.Group.String(), "%s", t.Told()))
 		}
 	}
 	return ps

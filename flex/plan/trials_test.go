@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestKilledTrialIsNamedAndItsRemnantsGo(t *testing.T) {
 }
 
 // endsOf lists the actions that gc takes to delete a killed trial's remnants.
-func endsOf(t *testing.T, snap Snapshot) (said []string) {
+func endsOf(t *testing.T, snap scene.Snapshot) (said []string) {
 	t.Helper()
 	for _, trial := range Trials(alphaConfig(t), snap) {
 		said = append(said, actions(Plan{Actions: trial.Ends()})...)

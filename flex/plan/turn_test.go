@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -147,7 +148,7 @@ func TestAPlaceIsFreedForAStaticNode(t *testing.T) {
 func TestASharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
 	cfg := with(t, "share_requests: 4")
 	cfg.Options.MaxActiveRequests = 1
-	given := func(priority uint64) Snapshot {
+	given := func(priority uint64) scene.Snapshot {
 		return seen(tasks(0, 1), arrayGroup(accepted("alpha-a3-[0-1]")), asked(time.Hour), important(priority), awaits(9, "alpha-a3-9"), important(100))
 	}
 	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, cancelled(Compute(cfg, given(99))))
@@ -182,7 +183,7 @@ func TestAUserHasALimitOfActiveRequests(t *testing.T) {
 
 // B16
 func TestAJobThatHasWaitedWhileNoDaemonRanIsAskedForFirst(t *testing.T) {
-	given := func(requests ...part) Snapshot {
+	given := func(requests ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), and(requests...))
 	}
 	waiting := func(ago time.Duration) part { return and(groupOf(7, accepted("alpha-a3-0")), asked(ago)) }

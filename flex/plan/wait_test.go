@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
 
 func TestProvisionTimeoutOfAFirstComponentWaitsForTheOthers(t *testing.T) {
 	cfg := with(t, "provision_timeout: 7200, on_provision_timeout: cancel")
-	given := func(other string, more ...part) Snapshot {
+	given := func(other string, more ...part) scene.Snapshot {
 		return seen(nodes("alpha-a3-0", poweringUp), nodes("alpha-fix-0", other),
 			job(6, "train", "10:00", configured, "alpha-a3-0"), component(6, 0), started(6, 3*time.Hour),
 			job(7, "train", "10:00", configured, "alpha-fix-0"), component(6, 1), started(7, 3*time.Hour), and(more...))
@@ -200,23 +201,23 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 
 func TestAJobMayWaitForLessThanTheNodesetLetsIt(t *testing.T) {
 	in := situations(t, with(t, "provision_timeout: 7200, on_provision_timeout: hold"))
-	given := func(limits JobLimits, parts ...part) Snapshot {
+	given := func(limits scene.JobLimits, parts ...part) scene.Snapshot {
 		return seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour),
 			told(7, "flex-start: waiting 1h00m for 1 × a3-machine for 00:15:00"), commented("alpha-a3-0",
 				"slurmflex: waits in alpha-a3-job-7/a1 since 2026-11-21T11:00:00Z, armed 2026-11-21T11:00:00Z"),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]JobLimits{7: limits} })
+			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limits} })
 	}
 	goes := func(then, limit string) string {
 		return "return alpha-a3-0 to Slurm and " + then + " job 7: no capacity for 1 × a3-machine in 1h00m (" + limit + ")"
 	}
-	in("by its comment", given(JobLimits{Wait: time.Hour}), goes("hold", "slurmflex:wait 01:00:00"))
-	in("whose time is not over", given(JobLimits{Wait: time.Hour + time.Second}))
-	in("but not for longer", given(JobLimits{Wait: 3 * time.Hour}, started(7, 2*time.Hour), asked(2*time.Hour), told(7, "")),
+	in("by its comment", given(scene.JobLimits{Wait: time.Hour}), goes("hold", "slurmflex:wait 01:00:00"))
+	in("whose time is not over", given(scene.JobLimits{Wait: time.Hour + time.Second}))
+	in("but not for longer", given(scene.JobLimits{Wait: 3 * time.Hour}, started(7, 2*time.Hour), asked(2*time.Hour), told(7, "")),
 		"return alpha-a3-0 to Slurm and hold job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
-	in("by its deadline, which is left to Slurm to end it", given(JobLimits{Deadline: noon.Add(15 * time.Minute)}),
+	in("by its deadline, which is left to Slurm to end it", given(scene.JobLimits{Deadline: noon.Add(15 * time.Minute)}),
 		goes("requeue", "--deadline 2026-11-21T12:15:00Z"))
-	in("that it can still meet", given(JobLimits{Deadline: noon.Add(15*time.Minute + time.Second)}))
-	in("or with its least time", given(JobLimits{Deadline: noon.Add(15 * time.Minute), MinTime: 14 * time.Minute}))
-	in("but not by a clock that is ahead", given(JobLimits{Deadline: noon.Add(-24 * time.Hour)}, func(s *setting) { s.Skew = 25 * time.Hour }))
-	in("nor once its machine is there", given(JobLimits{Deadline: noon}, vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
+	in("that it can still meet", given(scene.JobLimits{Deadline: noon.Add(15*time.Minute + time.Second)}))
+	in("or with its least time", given(scene.JobLimits{Deadline: noon.Add(15 * time.Minute), MinTime: 14 * time.Minute}))
+	in("but not by a clock that is ahead", given(scene.JobLimits{Deadline: noon.Add(-24 * time.Hour)}, func(s *setting) { s.Skew = 25 * time.Hour }))
+	in("nor once its machine is there", given(scene.JobLimits{Deadline: noon}, vms("alpha-a3-0", "alpha-a3-job-7", "PROVISIONING")))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,7 +20,7 @@ import (
 
 // anyWorld is a world in which everything may be: ours and others' things, in every state,
 // with parts that could not be read. With a readable one all of it is understood.
-func anyWorld(t *rapid.T, readable bool) plan.Snapshot {
+func anyWorld(t *rapid.T, readable bool) scene.Snapshot {
 	s := atRest(rapid.Bool().Draw(t, "mixed"))
 	for i := range s.Partitions {
 		s.Partitions[i].Begins = rapid.Bool().Draw(t, "begins")
@@ -113,7 +114,7 @@ func TestOnlyWhatIsOursAndUnderstoodIsTouchedWhateverTheWorld(t *testing.T) {
 	})
 }
 
-func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s plan.Snapshot, o Options, step Step) {
+func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o Options, step Step) {
 	isOurs := func(stamp mig.Stamp) bool {
 		return stamp.Cluster == "alpha" && !stamp.Newer() && (o.NodeSet == "" || stamp.NodeSet == o.NodeSet)
 	}
@@ -219,7 +220,7 @@ func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
 }
 
 // act does to a world what an action does.
-func act(s *plan.Snapshot, a plan.Action) {
+func act(s *scene.Snapshot, a plan.Action) {
 	switch a := a.(type) {
 	case ClosePartition:
 		i := slices.IndexFunc(s.Partitions, func(p slurm.Partition) bool { return p.Name == a.Name })
@@ -278,7 +279,7 @@ func act(s *plan.Snapshot, a plan.Action) {
 }
 
 // settle lets what is leaving be gone.
-func settle(s *plan.Snapshot) {
+func settle(s *scene.Snapshot) {
 	for _, in := range s.Instances {
 		if in.Status == "STOPPING" {
 			for i := range s.Groups {

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/config"
@@ -111,7 +112,7 @@ func count(n int, one, more string) string {
 }
 
 // Compute says what is to be done.
-func Compute(cfg *config.Config, snap plan.Snapshot, o Options) Plan {
+func Compute(cfg *config.Config, snap scene.Snapshot, o Options) Plan {
 	d := look(cfg, snap, o)
 	if !o.NoSlurm {
 		d.closeAll()
@@ -132,7 +133,7 @@ func Compute(cfg *config.Config, snap plan.Snapshot, o Options) Plan {
 // draft is the plan as it grows, and what it follows from.
 type draft struct {
 	cfg   *config.Config
-	snap  plan.Snapshot
+	snap  scene.Snapshot
 	o     Options
 	nodes []*node          // those that are taken down, in the order of their names
 	named map[string]*node // all that Slurm shows
@@ -155,7 +156,7 @@ type node struct {
 func (d *draft) isOurs(nodeset string) bool { return d.o.NodeSet == "" || nodeset == d.o.NodeSet }
 
 // look finds the nodes, and the jobs that hold them.
-func look(cfg *config.Config, snap plan.Snapshot, o Options) *draft {
+func look(cfg *config.Config, snap scene.Snapshot, o Options) *draft {
 	d := &draft{cfg: cfg, snap: snap, o: o, named: map[string]*node{}}
 	for i := range snap.Nodes {
 		n := &node{Node: &snap.Nodes[i], power: snap.Nodes[i].State.Power()}

@@ -2,6 +2,7 @@ package takedown
 
 import (
 	"errors"
+	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -55,12 +56,12 @@ var flexNodes = []string{"alpha-a3-0", "alpha-a3-1", "alpha-a3-2", "alpha-a3-3",
 // atRest is a cluster whose nodes are powered down, and nothing is in the cloud. With
 // mixed, partition mixed has the nodes that it has in the configuration, otherwise only
 // those of others.
-func atRest(mixed bool) plan.Snapshot {
+func atRest(mixed bool) scene.Snapshot {
 	of := []string{"alpha-cpu-0"}
 	if mixed {
 		of = append(of, flexNodes[:6]...)
 	}
-	s := plan.Snapshot{
+	s := scene.Snapshot{
 		Partitions: []slurm.Partition{
 			{Name: "mixed", Nodes: of, Begins: true},
 			{Name: "static", Nodes: []string{"alpha-st-0"}, Begins: true},
@@ -75,7 +76,7 @@ func atRest(mixed bool) plan.Snapshot {
 }
 
 // closed is a cluster at rest in which no job can begin.
-func closed() plan.Snapshot {
+func closed() scene.Snapshot {
 	s := atRest(false)
 	for i := range s.Partitions {
 		s.Partitions[i].Begins = s.Partitions[i].Name == "mixed"
@@ -85,7 +86,7 @@ func closed() plan.Snapshot {
 }
 
 // set puts nodes into a state, with the reason of nodes that are taken down if they drain.
-func set(s *plan.Snapshot, state string, nodes ...string) {
+func set(s *scene.Snapshot, state string, nodes ...string) {
 	for i := range s.Nodes {
 		for _, name := range nodes {
 			if n := &s.Nodes[i]; n.Name == name {
@@ -99,7 +100,7 @@ func set(s *plan.Snapshot, state string, nodes ...string) {
 }
 
 // give has a job on nodes, which Slurm requeues or not.
-func give(s *plan.Snapshot, id uint32, state slurm.JobState, requeues bool, nodes ...string) {
+func give(s *scene.Snapshot, id uint32, state slurm.JobState, requeues bool, nodes ...string) {
 	s.Jobs = append(s.Jobs, slurm.Job{ID: id, ArrayID: id, State: state, Nodes: nodes})
 	s.Requeues[id] = requeues
 	set(s, busy, nodes...)
@@ -107,7 +108,7 @@ func give(s *plan.Snapshot, id uint32, state slurm.JobState, requeues bool, node
 
 // made is a group of a job, with a request for nodes in that state, and its machines if
 // that has succeeded.
-func made(s *plan.Snapshot, stamp mig.Stamp, name string, state mig.RequestState, nodes ...string) {
+func made(s *scene.Snapshot, stamp mig.Stamp, name string, state mig.RequestState, nodes ...string) {
 	g := mig.Group{Name: name, Region: us, Stamp: stamp, TargetSize: len(nodes), Requests: []mig.Request{{Name: "a1", State: state, Instances: nodes}}}
 	s.Groups = append(s.Groups, g)
 	if state == mig.Succeeded {
@@ -130,13 +131,13 @@ func said(p Plan) (lines []string) {
 }
 
 func TestStepsFollowFromWhatIsThere(t *testing.T) {
-	inUse := func(state slurm.JobState, requeues bool, request mig.RequestState) plan.Snapshot {
+	inUse := func(state slurm.JobState, requeues bool, request mig.RequestState) scene.Snapshot {
 		s := closed()
 		give(&s, 7, state, requeues, "alpha-a3-0")
 		made(&s, stampOf("a3", 7), "alpha-a3-job-7", request, "alpha-a3-0")
 		return s
 	}
-	freed := func(request mig.RequestState) plan.Snapshot {
+	freed := func(request mig.RequestState) scene.Snapshot {
 		s := closed()
 		made(&s, stampOf("a3", 7), "alpha-a3-job-7", request, "alpha-a3-0")
 		return s
@@ -147,7 +148,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 		"delete group alpha-a3-job-7, once job 7 has left alpha-a3-0",
 	}
 	for name, test := range map[string]struct {
-		given plan.Snapshot
+		given scene.Snapshot
 		o     Options
 		steps []string
 		waits []string
@@ -166,7 +167,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 			steps: []string{"close partition train"},
 		},
 		"a job is left alone as long as others can begin": {
-			given: func() plan.Snapshot {
+			given: func() scene.Snapshot {
 				s := inUse(slurm.JobRunning, true, mig.Succeeded)
 				s.Partitions[2].Begins = true
 				return s
@@ -200,7 +201,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 			},
 		},
 		"nothing is taken from a job whose record could not be read": {
-			given: func() plan.Snapshot {
+			given: func() scene.Snapshot {
 				s := inUse(slurm.JobRunning, true, mig.Succeeded)
 				delete(s.Requeues, 7)
 				return s
@@ -226,7 +227,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 			steps: []string{"delete group alpha-a3-job-7"},
 		},
 		"a node that is up is powered down, and one that no machine has come for by force": {
-			given: func() plan.Snapshot {
+			given: func() scene.Snapshot {
 				s := closed()
 				set(&s, "IDLE+CLOUD", "alpha-a3-0")
 				set(&s, "IDLE+CLOUD+POWER_DOWN", "alpha-a3-1")
@@ -238,7 +239,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 			waits: []string{"node alpha-a3-1 to power down"},
 		},
 		"a node that lost its drain by being powered down is drained again": {
-			given: func() plan.Snapshot {
+			given: func() scene.Snapshot {
 				s := closed()
 				set(&s, "IDLE+CLOUD+POWERING_DOWN", "alpha-st-0")
 				return s
@@ -246,7 +247,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 			steps: []string{"set nodes alpha-st-0 drain"},
 		},
 		"without slurmctld all goes, no matter what had the nodes": {
-			given: func() plan.Snapshot {
+			given: func() scene.Snapshot {
 				s := freed(mig.Succeeded)
 				s.Nodes, s.Partitions = nil, nil
 				return s
@@ -290,26 +291,26 @@ func TestAPartitionThatAnAdminDrainedIsNotOpened(t *testing.T) {
 
 func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*plan.Snapshot)
+		change func(*scene.Snapshot)
 		kept   string
 		left   string
 	}{
 		"a group of a newer slurmflex": {
-			func(s *plan.Snapshot) {
+			func(s *scene.Snapshot) {
 				made(s, mig.Stamp{Version: 2, Cluster: "alpha"}, "alpha-a3-job-8", mig.Succeeded, "alpha-a3-1")
 			},
 			"group alpha-a3-job-8 in us-central1 stays, because a newer slurmflex created it; run that version, or delete it",
 			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a group that cannot be read": {
-			func(s *plan.Snapshot) {
+			func(s *scene.Snapshot) {
 				s.Groups = append(s.Groups, mig.Group{Name: "alpha-a3-job-8", Region: us, Unread: "targetSize: it is missing"})
 			},
 			"group alpha-a3-job-8 in us-central1 stays, because it cannot be read: targetSize: it is missing",
 			"0 instances, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a machine that cannot be read": {
-			func(s *plan.Snapshot) {
+			func(s *scene.Snapshot) {
 				made(s, stampOf("a3", 8), "alpha-a3-job-8", mig.Succeeded, "alpha-a3-1")
 				s.Instances[0].Unread = "status: it is missing"
 			},
@@ -317,29 +318,29 @@ func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
 			"1 instance, 1 group, 0 requests, 0 policies, 0 reservations",
 		},
 		"a workload policy that cannot be read": {
-			func(s *plan.Snapshot) {
+			func(s *scene.Snapshot) {
 				s.Policies = append(s.Policies, mig.Policy{Name: "alpha-a3-job-8", Region: us, Stamp: stampOf("a3", 8), Unread: "description"})
 			},
 			"workload policy alpha-a3-job-8 in us-central1 stays, because it cannot be read: description",
 			"0 instances, 0 groups, 0 requests, 1 policy, 0 reservations",
 		},
 		"a region that could not be read": {
-			func(s *plan.Snapshot) { s.Unseen[us] = errors.New("503") },
+			func(s *scene.Snapshot) { s.Unseen[us] = errors.New("503") },
 			"what there is in us-central1 is not known: 503",
 			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"workload policies that could not be read": {
-			func(s *plan.Snapshot) { s.UnseenPolicies = map[string]error{us: errors.New("503")} },
+			func(s *scene.Snapshot) { s.UnseenPolicies = map[string]error{us: errors.New("503")} },
 			"the workload policies in us-central1 are not known: 503",
 			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"a node in a state that is not understood": {
-			func(s *plan.Snapshot) { set(s, "IDLE+SLEEPING", "alpha-a3-1") },
+			func(s *scene.Snapshot) { set(s, "IDLE+SLEEPING", "alpha-a3-1") },
 			"node alpha-a3-1: state IDLE+SLEEPING is not understood",
 			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"a node that an unread job may have": {
-			func(s *plan.Snapshot) {
+			func(s *scene.Snapshot) {
 				set(s, "IDLE+CLOUD", "alpha-a3-1")
 				s.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "9", Why: "12 fields"}}
 			},
@@ -347,14 +348,14 @@ func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
 			"0 instances, 0 groups, 0 requests, 0 policies, 0 reservations",
 		},
 		"a job's reservation that cannot be read": {
-			func(s *plan.Snapshot) {
+			func(s *scene.Snapshot) {
 				s.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha.salvage-7", Why: "it has no Nodes="}}
 			},
 			"reservation slurmflex-alpha.salvage-7 cannot be read: it has no Nodes=",
 			"0 instances, 0 groups, 0 requests, 0 policies, 1 reservation",
 		},
 		"a reservation that cannot be read": {
-			func(s *plan.Snapshot) {
+			func(s *scene.Snapshot) {
 				s.Unread = slurm.Unread{{Kind: slurm.ReservationRow, Name: "slurmflex-alpha-1900000000", Why: "it has no Nodes="}}
 			},
 			"reservation slurmflex-alpha-1900000000 cannot be read: it has no Nodes=",

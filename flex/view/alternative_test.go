@@ -28,16 +28,16 @@ var twins = strings.NewReplacer("  always:", "  twin: {partition_name: twin, par
 func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 	for name, test := range map[string]struct {
 		old, text string // of the configuration
-		given     func(*scene)
+		given     func(*world)
 		then      func(*View)
 		want      string
 	}{
 		"nodes of the same kind, for as long":  {want: "or partition twin, but"},
-		"a partition that Slurm does not have": {given: func(s *scene) { s.snap.Partitions = s.snap.Partitions[1:] }},
-		"a partition that is down or drained":  {given: func(s *scene) { s.snap.Partitions[0].Up = false }},
-		"a partition for shorter jobs":         {given: func(s *scene) { s.snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
+		"a partition that Slurm does not have": {given: func(s *world) { s.snap.Partitions = s.snap.Partitions[1:] }},
+		"a partition that is down or drained":  {given: func(s *world) { s.snap.Partitions[0].Up = false }},
+		"a partition for shorter jobs":         {given: func(s *world) { s.snap.Partitions[0].MaxTime = slurm.ParseLimit("3:59:00") }},
 		"a partition for jobs of any length": {
-			given: func(s *scene) { s.snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
+			given: func(s *world) { s.snap.Partitions[0].MaxTime = slurm.Limit{Kind: slurm.Unlimited} },
 			want:  "or partition twin, but",
 		},
 		"fewer nodes than the job's":         {old: "node_count_dynamic_max: 2\n    instance", text: "node_count_dynamic_max: 1\n    instance"},
@@ -47,8 +47,8 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 		"also nodes of another machine type": {old: "[b3]", text: "[b3, g2]"},
 		"the nodes that it waits for":        {old: "[b3]", text: "[b3, a3]"},
 		"no nodes":                           {old: "partition_nodeset: [b3]", text: "partition_nodeset: []"},
-		"nodes of an unknown machine type":   {given: func(s *scene) { clear(s.snap.Templates) }},
-		"a job of any length": {given: func(s *scene) {
+		"nodes of an unknown machine type":   {given: func(s *world) { clear(s.snap.Templates) }},
+		"a job of any length": {given: func(s *world) {
 			s.snap.Jobs[0].Limit = slurm.Limit{Kind: slurm.Unlimited}
 			s.snap.Groups[2].Requests[0].Duration = config.MaxRunDuration
 		}},
@@ -62,7 +62,7 @@ func TestOnlyPartitionsThatTakeTheJobAreProposed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Contains(t, twins, test.old)
-			s := newScene(t)
+			s := newWorld(t)
 			var err error
 			s.cfg, err = config.Parse("alpha.yaml", []byte(strings.Replace(twins, test.old, test.text, 1)))
 			require.NoError(t, err)

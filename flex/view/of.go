@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 
 // Of is the view of what a reconcile pass saw and decided. It knows nothing of the
 // daemon and of actions: their owner adds them.
-func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
+func Of(cfg *config.Config, snap scene.Snapshot, p plan.Plan) View {
 	unseen := snap.Unseen
 	snap = snap.Recalled()
 	b := newBuilder(cfg, snap, p)
@@ -43,7 +44,7 @@ func Of(cfg *config.Config, snap plan.Snapshot, p plan.Plan) View {
 // builder has what was seen at hand by name.
 type builder struct {
 	cfg  *config.Config
-	snap plan.Snapshot
+	snap scene.Snapshot
 	plan plan.Plan
 
 	unseen map[string]error // the regions that could not be read, also those that snap recalls
@@ -56,7 +57,7 @@ type builder struct {
 	cancelled map[string]bool             // region/group/request
 }
 
-func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
+func newBuilder(cfg *config.Config, snap scene.Snapshot, p plan.Plan) *builder {
 	b := &builder{
 		cfg: cfg, snap: snap, plan: p,
 		nodes:    make(map[string]*slurm.Node, len(snap.Nodes)),
@@ -79,7 +80,7 @@ func newBuilder(cfg *config.Config, snap plan.Snapshot, p plan.Plan) *builder {
 	for i := range snap.Jobs {
 		jobs[i] = &snap.Jobs[i]
 	}
-	slices.SortFunc(jobs, plan.ByImportance)
+	slices.SortFunc(jobs, scene.ByImportance)
 	for _, j := range jobs {
 		if !j.State.HoldsNodes() {
 			continue

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
-
-	"slurmflex/flex/plan"
 )
 
 // remark is what more there is to know of a row: a word for the cause rather than
@@ -62,9 +61,9 @@ func (r Row) failing() bool { return r.State == Waiting && !r.FailingSince.IsZer
 // failure describes the calls that have failed since a time, and when the next call is made.
 func (r Row) failure(since string) string {
 	if r.RetryEvery == 0 {
-		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", plan.FailingText(r.Cause), since)
+		return fmt.Sprintf("%s, once, at %s, tried again in the next pass", scene.FailingText(r.Cause), since)
 	}
-	return fmt.Sprintf("%s, %d times since %s, tried again every %s", plan.FailingText(r.Cause), r.Failed, since, Span(time.Duration(r.RetryEvery)))
+	return fmt.Sprintf("%s, %d times since %s, tried again every %s", scene.FailingText(r.Cause), r.Failed, since, Span(time.Duration(r.RetryEvery)))
 }
 
 // said is the remark about some rows, of which the others' times are later.

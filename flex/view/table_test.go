@@ -71,7 +71,7 @@ func TestTheWideTableHasMoreColumns(t *testing.T) {
 }
 
 func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	for i := range uint32(4) {
 		node := fmt.Sprintf("alpha-a3-%d", i)
 		s.waiting(812+i, node)
@@ -91,7 +91,7 @@ func TestWhatSeveralRowsHaveInCommonIsSaidOnce(t *testing.T) {
 }
 
 func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	for id := range uint32(12) {
 		s.pending(820+id, "Priority")
 	}

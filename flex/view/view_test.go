@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -35,12 +36,12 @@ func TestTheTableShowsWhatWaitsWhatRunsAndWhatIsWrong(t *testing.T) {
 }
 
 func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.block()
 	s.nodes("alpha-a3-0", "IDLE+CLOUD+LEVITATING")
 	s.nodes("alpha-a3-1", "DOWN+CLOUD+POWERED_DOWN", "ResumeTimeout reached", "slurm")
 	s.waiting(812, "alpha-a3-2")
-	s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
+	s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "not allowed", At: noon, Times: 1}
 	v := s.view()
 	v.Rows[0].State, v.Rows[0].Obstacle = Returned, "not allowed"
 	text := v.Table(Look{Now: noon.Add(time.Hour), Width: Width})
@@ -56,7 +57,7 @@ func TestTheTableSaysWhatBlocksANodesetAndWhatIsNotUnderstood(t *testing.T) {
 }
 
 func TestTheTableSaysWhichNodesetRestsAndUntilWhen(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.rest()
 	v := s.view()
 	set, _ := v.NodeSet("a3")
@@ -68,7 +69,7 @@ func TestTheTableSaysWhichNodesetRestsAndUntilWhen(t *testing.T) {
 }
 
 func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.snap.Unseen[us] = errors.New("list groups of us-central1: 403 forbidden: Required 'compute.instanceGroupManagers.list' permission for 'projects/demo'")
 	s.snap.Instances, s.snap.Groups = nil, nil
 	text := s.view().Table(Look{Now: noon})
@@ -79,7 +80,7 @@ func TestWhatIsNotReadIsNotReportedAsAbsent(t *testing.T) {
 }
 
 func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	for _, id := range []uint32{816, 817, 818} {
 		s.pending(id, "JobHeldAdmin")
 		s.snap.Told[id] = memo.OwnComment + "CONDITION_NOT_MET: Constraint violated."
@@ -100,14 +101,14 @@ func TestJobsThatAreHeldAreNamedWithTheReasonAndWhatLetsThemGo(t *testing.T) {
 
 // A6: a job with --requeue=expedite is EXPEDITING while it is held.
 func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.pending(816, "JobHeldAdmin").State = slurm.JobExpediting
 	s.snap.Told[816] = memo.OwnComment + "no template"
 	v := s.view()
 	require.Len(t, v.Held(), 1)
 	assert.Contains(t, v.Held()[0], "no template")
 	assert.Contains(t, v.Held()[0], "scontrol release 816")
-	pending := newScene(t)
+	pending := newWorld(t)
 	pending.pending(816, "JobHeldAdmin")
 	pending.snap.Told[816] = memo.OwnComment + "no template"
 	want, err := pending.view().Why("816", noon)
@@ -118,7 +119,7 @@ func TestAnExpeditedJobThatIsHeldIsNamedLikeOthers(t *testing.T) {
 }
 
 func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesThem(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.task(901, 900, "0")
 	s.pending(900, "").ArrayID, s.snap.Jobs[1].ArrayTask = 900, "1-3%2"
 	s.component(s.pending(820, ""), 820, 0)
@@ -133,7 +134,7 @@ func TestHeldTasksAndComponentsAreNamedAsSqueueShowsThemAndReleasedAsSlurmTakesT
 }
 
 func TestTheTableNamesTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.components(820)
 	s.waiting(901, "alpha-a3-2")
 	s.snap.Jobs[2].ArrayID, s.snap.Jobs[2].ArrayTask = 900, "7"
@@ -158,8 +159,8 @@ func TestTheJSONIsAsItIsDocumentedAndIsReadBack(t *testing.T) {
 }
 
 func TestWithoutAnythingEveryListIsEmptyAndNoneIsNull(t *testing.T) {
-	s := newScene(t)
-	s.snap = plan.Snapshot{Now: noon}
+	s := newWorld(t)
+	s.snap = scene.Snapshot{Now: noon}
 	text, err := json.Marshal(s.view())
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
@@ -183,84 +184,84 @@ func TestWhereSlurmHidesJobsNobodyIsNamed(t *testing.T) {
 
 func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 	tests := map[string]struct {
-		given func(*scene)
+		given func(*world)
 		want  State
 	}{
 		"a job whose request is not made yet": {
-			func(s *scene) { s.waiting(812, "alpha-a3-0") }, Asking,
+			func(s *world) { s.waiting(812, "alpha-a3-0") }, Asking,
 		},
 		"a request that Compute still checks": {
-			func(s *scene) {
+			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-0", "", time.Second))
 			}, Asking,
 		},
 		"a request that waits": {
-			func(s *scene) {
+			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 			}, Queued,
 		},
 		"an attempt that failed a moment ago": {
-			func(s *scene) {
+			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Failed, "alpha-a3-0", "none left", time.Second))
 			}, Waiting,
 		},
 		"a region that could not be read": {
-			func(s *scene) {
+			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.snap.Unseen[us] = errors.New("503")
 			}, Waiting,
 		},
 		"a request that can never succeed": {
-			func(s *scene) {
+			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
-				s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CauseConfig, Message: "bad template", At: noon, Times: 1}
+				s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CauseConfig, Message: "bad template", At: noon, Times: 1}
 			}, Returned,
 		},
 		"a request of a job that was cancelled": {
-			func(s *scene) {
+			func(s *world) {
 				s.nodes("alpha-a3-0", rising)
 				s.nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_UP")
 				s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 			}, Cancelling,
 		},
 		"machines that have not registered": {
-			func(s *scene) {
+			func(s *world) {
 				s.waiting(812, "alpha-a3-0")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 				s.snap.Instances[2].Created = noon.Add(-time.Minute)
 			}, Booting,
 		},
 		"machines that a job has": {
-			func(s *scene) {
+			func(s *world) {
 				s.job(812, "train", "alpha-a3-0", slurm.JobRunning)
 				s.nodes("alpha-a3-0", "ALLOCATED+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Running,
 		},
 		"machines that nobody has": {
-			func(s *scene) {
+			func(s *world) {
 				s.nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Idle,
 		},
 		"machines whose node is drained": {
-			func(s *scene) {
+			func(s *world) {
 				s.nodes("alpha-a3-0", "IDLE+CLOUD+DRAIN", "bad GPU", "root")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 			}, Down,
 		},
 		"machines that are being deleted": {
-			func(s *scene) {
+			func(s *world) {
 				s.nodes("alpha-a3-0", "IDLE+CLOUD+POWERING_DOWN")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 				s.snap.Instances[2].Status = "STOPPING"
 			}, Leaving,
 		},
 		"machines of the legacy path, which are in no group": {
-			func(s *scene) {
+			func(s *world) {
 				s.nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("none", "a3", "alpha-a3-0", time.Hour)
 				in := &s.snap.Instances[2]
@@ -268,22 +269,22 @@ func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 			}, Idle,
 		},
 		"machines that Slurm has powered down": {
-			func(s *scene) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour) }, Leaving,
+			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour) }, Leaving,
 		},
 		"a request all of whose machines are there": {
-			func(s *scene) {
+			func(s *world) {
 				s.nodes("alpha-a3-0", "IDLE+CLOUD")
 				s.machines("alpha-a3-job-812", "a3", "alpha-a3-0", time.Hour)
 				s.snap.Groups[2].Requests[0].State = mig.Accepted
 			}, Idle,
 		},
 		"machines of no node": {
-			func(s *scene) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-99", time.Hour) }, Stranded,
+			func(s *world) { s.machines("alpha-a3-job-812", "a3", "alpha-a3-99", time.Hour) }, Stranded,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newWorld(t)
 			test.given(s)
 			var states []State
 			for _, r := range s.view().Rows {
@@ -297,7 +298,7 @@ func TestTheStateOfARowFollowsTheMachinesAndRequests(t *testing.T) {
 }
 
 func TestMachinesOfStrangersAreNotShown(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.snap.Instances = append(s.snap.Instances, mig.Instance{Name: "alpha-a3-0", Region: us, Group: "theirs", Status: "RUNNING"})
 	s.snap.Groups = append(s.snap.Groups, mig.Group{Name: "theirs", Region: us, Stamp: mig.Stamp{Cluster: "beta", NodeSet: "a3"}})
 	assert.Len(t, s.view().Rows, 2, "the static nodes'")
@@ -305,7 +306,7 @@ func TestMachinesOfStrangersAreNotShown(t *testing.T) {
 }
 
 func TestJobsOnOneSharedNodeAreNamedByImportance(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.job(820, "always", "alpha-st-0", slurm.JobRunning)
 	s.job(819, "always", "alpha-st-0", slurm.JobRunning).User = "grace"
 	s.nodes("alpha-st-0", "MIXED+CLOUD")
@@ -418,7 +419,7 @@ func TestSpansAndMomentsAreShort(t *testing.T) {
 
 // C4: what was known of a region that cannot be read is shown, with its time.
 func TestWhatWasLastKnownOfARegionIsShownWithItsTime(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
@@ -455,7 +456,7 @@ func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing
 		{"several partitions", "train,short", "a3-highgpu-8g", 1, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newScene(t)
+			s := newWorld(t)
 			for link, template := range s.snap.Templates {
 				template.MachineType = test.machine
 				s.snap.Templates[link] = template
@@ -470,7 +471,7 @@ func TestGPUsThatAJobDoesNotAskForAreUnusedWhereNoOtherJobCanHaveThem(t *testing
 
 func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
 	for gpus, suggests := range map[int]bool{0: false, 1: true, 3: true, 4: false, 8: false} {
-		s := newScene(t)
+		s := newWorld(t)
 		s.pending(816, "Resources").GPUs = gpus
 		story, err := s.view().Why("816", noon)
 		require.NoError(t, err)
@@ -480,7 +481,7 @@ func TestWhySuggestsPackingWhereMostGPUsOfAMachineAreUnused(t *testing.T) {
 
 // U1
 func TestRefusedRequestIsNotShownAsAsking(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.refusing()
 	v := s.view()
 	row := v.Rows[0]

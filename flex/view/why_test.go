@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -22,29 +23,29 @@ import (
 // testdata/why.golden.
 var stories = []struct {
 	name    string
-	given   func(*scene)
+	given   func(*world)
 	subject string
 }{
-	{"a pending job that others come before", func(s *scene) { s.pending(816, "Priority") }, "816"},
-	{"a pending job that waits for free nodes", func(s *scene) {
+	{"a pending job that others come before", func(s *world) { s.pending(816, "Priority") }, "816"},
+	{"a pending job that waits for free nodes", func(s *world) {
 		j := s.pending(816, "Resources")
 		j.NodeCount, j.GPUs = 2, 8
 	}, "816"},
-	{"a pending array of one-GPU tasks that get whole nodes", func(s *scene) {
+	{"a pending array of one-GPU tasks that get whole nodes", func(s *world) {
 		j := s.pending(816, "Resources")
 		j.ArrayTask, j.NodeCount, j.GPUs = "0-9%2", 1, 1
 	}, "816"},
-	{"a pending job of a nodeset whose nodes others have", func(s *scene) {
+	{"a pending job of a nodeset whose nodes others have", func(s *world) {
 		*s = *busy(s.t)
 		for i := range uint32(2) {
 			j := s.job(820+i, "train", "alpha-a3-7", slurm.JobRunning)
 			j.Limit, j.User = slurm.ParseLimit(fmt.Sprintf("%d:00:00", 2+i)), "grace"
 		}
 	}, "816"},
-	{"a job whose row cannot be read", func(s *scene) {
+	{"a job whose row cannot be read", func(s *world) {
 		s.snap.Unread = slurm.Unread{{Kind: slurm.JobRow, Name: "816", Why: `priority "x": not a number`}}
 	}, "816"},
-	{"a job that may move to another partition", func(s *scene) {
+	{"a job that may move to another partition", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 		s.cfg.FlexSetOf("alpha-a3-0").Flex.FallbackAfter = 3 * time.Hour
@@ -55,35 +56,35 @@ var stories = []struct {
 			Moved: memo.Move{From: "train-eu", To: []string{"train", "train-eu"}, Waited: 3 * time.Hour, At: noon.Add(-time.Hour)},
 		}}
 	}, "812"},
-	{"a job that its owner holds", func(s *scene) { s.pending(816, "JobHeldUser") }, "816"},
-	{"a job that waits for another", func(s *scene) { s.pending(816, "Dependency") }, "816"},
-	{"a job that may not begin yet", func(s *scene) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
-	{"a job that does not fit before the end of a lease", func(s *scene) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
-	{"a job that fits on idle machines with a shorter time limit", func(s *scene) {
+	{"a job that its owner holds", func(s *world) { s.pending(816, "JobHeldUser") }, "816"},
+	{"a job that waits for another", func(s *world) { s.pending(816, "Dependency") }, "816"},
+	{"a job that may not begin yet", func(s *world) { s.pending(816, "BeginTime").Start = noon.Add(2 * time.Minute) }, "816"},
+	{"a job that does not fit before the end of a lease", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job") }, "816"},
+	{"a job that fits on idle machines with a shorter time limit", func(s *world) {
 		s.nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
 		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 90*time.Minute)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job").NodeCount = 2
 	}, "816"},
-	{"a job whose time limit fits on idle machines", func(s *scene) {
+	{"a job whose time limit fits on idle machines", func(s *world) {
 		s.nodes("alpha-a3-[0-7]", "ALLOCATED+CLOUD")
 		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD")
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", 5*time.Hour)
 		s.pending(816, "ReqNodeNotAvail, May be reserved for other job")
 	}, "816"},
-	{"a task behind a full nodeset", func(s *scene) {
+	{"a task behind a full nodeset", func(s *world) {
 		s.full()
 		s.pending(816, "Resources").Start = noon.Add(365 * 24 * time.Hour)
 	}, "816"},
-	{"a job of several nodes behind a full nodeset", func(s *scene) {
+	{"a job of several nodes behind a full nodeset", func(s *world) {
 		s.full()
 		s.pending(816, "ReqNodeNotAvail, Reserved for maintenance").NodeCount = 5
 	}, "816"},
-	{"a job of lower priority behind a full nodeset", func(s *scene) {
+	{"a job of lower priority behind a full nodeset", func(s *world) {
 		s.full()
 		s.pending(816, "Priority")
 	}, "816"},
-	{"a job that slurmflex held", func(s *scene) {
+	{"a job that slurmflex held", func(s *world) {
 		s.pending(816, "JobHeldAdmin")
 		s.snap.Told[816] = memo.OwnComment + "403 forbidden: Required 'compute.instances.create' permission"
 		s.done(plan.ReturnNodes{
@@ -91,31 +92,31 @@ var stories = []struct {
 			Then: plan.Hold,
 		}, 5*time.Minute, nil)
 	}, "816"},
-	{"a job that is too long for its partition", func(s *scene) { s.pending(816, "PartitionTimeLimit") }, "816"},
-	{"a pending job of a partition without flex nodes", func(s *scene) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
-	{"a pending job of a nodeset that is blocked", func(s *scene) { s.block(); s.pending(816, "Resources") }, "816"},
-	{"a job whose request is about to be made", func(s *scene) { s.waiting(812, "alpha-a3-[0-1]") }, "812"},
-	{"a job whose request is being checked", func(s *scene) {
+	{"a job that is too long for its partition", func(s *world) { s.pending(816, "PartitionTimeLimit") }, "816"},
+	{"a pending job of a partition without flex nodes", func(s *world) { s.pending(816, "Resources").Partition = "cpu" }, "816"},
+	{"a pending job of a nodeset that is blocked", func(s *world) { s.block(); s.pending(816, "Resources") }, "816"},
+	{"a job whose request is about to be made", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job whose request is being checked", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-[0-1]", "", time.Second))
 	}, "812"},
-	{"a job whose request is refused for now", func(s *scene) { s.refusing() }, "812"},
-	{"a job whose request was refused once", func(s *scene) {
+	{"a job whose request is refused for now", func(s *world) { s.refusing() }, "812"},
+	{"a job whose request was refused once", func(s *world) {
 		s.refusing()
 		r := s.snap.Refused["alpha-a3-job-812"]
 		r.Failing.Times, r.Failing.Since = 1, r.Failing.Last
 		s.snap.Refused["alpha-a3-job-812"] = r
 	}, "812"},
-	{"a job whose request waits after one that failed", func(s *scene) { *s = *busy(s.t) }, "812"},
-	{"a job whose request waits for a quota, and that was told so", func(s *scene) {
+	{"a job whose request waits after one that failed", func(s *world) { *s = *busy(s.t) }, "812"},
+	{"a job whose request waits for a quota, and that was told so", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		request := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "QUOTA_EXCEEDED: Quota 'PREEMPTIBLE_NVIDIA_H100_GPUS' exceeded", time.Hour)
 		request.Cause = mig.CauseQuota
 		s.group(812, "alpha-a3-job-812", request)
 		s.done(plan.CommentJob{OfJob: plan.OfJob{Job: 812}, Text: "waiting 1h", Why: ""}, time.Minute, nil)
 	}, "812"},
-	{"a job whose attempt has failed", func(s *scene) { *s = *busy(s.t) }, "814"},
-	{"a job that Slurm would not requeue, of a request that is refused", func(s *scene) {
+	{"a job whose attempt has failed", func(s *world) { *s = *busy(s.t) }, "814"},
+	{"a job that Slurm would not requeue, of a request that is refused", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		request := s.request("a1", mig.Failed, "alpha-a3-[0-1]", "PERMISSIONS_ERROR: Required 'compute.instances.create' permission", time.Minute)
 		request.Cause = mig.CausePermission
@@ -123,25 +124,25 @@ var stories = []struct {
 		s.snap.Requeues[812] = false
 		s.snap.Told[812] = memo.Warning(noon.Add(-20*time.Second), request.Message)
 	}, "812"},
-	{"a job that Slurm would not requeue, and that waits on after provision_timeout", func(s *scene) {
+	{"a job that Slurm would not requeue, and that waits on after provision_timeout", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.snap.Jobs[0].Start = noon.Add(-25 * time.Hour)
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", 25*time.Hour))
 		s.snap.Requeues[812] = false
 		s.snap.Told[812] = memo.Warning(noon.Add(-time.Hour), "no capacity for 2 × a3-highgpu-8g in 1d00h (provision_timeout 1-00:00:00)")
 	}, "812"},
-	{"a job whose one machine waits for capacity in three zones", func(s *scene) {
+	{"a job whose one machine waits for capacity in three zones", func(s *world) {
 		s.cfg.FlexSetOf("alpha-a3-0").Zones = []string{us + "-a", us + "-b", us + "-f"}
 		s.waiting(812, "alpha-a3-0")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-0", "", time.Hour))
 	}, "812"},
-	{"a job whose Spot machines are requested", func(s *scene) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
-	{"a job whose Spot machines were refused", func(s *scene) {
+	{"a job whose Spot machines are requested", func(s *world) { s.spot(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job whose Spot machines were refused", func(s *world) {
 		s.spot()
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Refused = map[string]plan.Refusal{"alpha-a3-job-812": {Cause: mig.CauseCapacity, Message: "503 ZONE_RESOURCE_POOL_EXHAUSTED: no", At: noon.Add(-10 * time.Second), Times: 1}}
+		s.snap.Refused = map[string]scene.Refusal{"alpha-a3-job-812": {Cause: mig.CauseCapacity, Message: "503 ZONE_RESOURCE_POOL_EXHAUSTED: no", At: noon.Add(-10 * time.Second), Times: 1}}
 	}, "812"},
-	{"a job that runs on a Spot machine", func(s *scene) {
+	{"a job that runs on a Spot machine", func(s *world) {
 		s.spot()
 		s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
 		s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
@@ -150,184 +151,184 @@ var stories = []struct {
 			Stamp: mig.Stamp{Version: mig.StampVersion, Cluster: "alpha", NodeSet: "a3", Job: 813},
 		}}
 	}, "813"},
-	{"a job whose machines are gone", func(s *scene) {
+	{"a job whose machines are gone", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 	}, "813"},
-	{"a job that runs in a region that could not be read", func(s *scene) {
+	{"a job that runs in a region that could not be read", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.snap.Unseen[us] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "813"},
-	{"a job whose request was queued when its region was last read", func(s *scene) {
+	{"a job whose request was queued when its region was last read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 		s.unread(us)
 	}, "812"},
-	{"a job of which no request was known when its region was last read", func(s *scene) {
+	{"a job of which no request was known when its region was last read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.unread(us)
 	}, "812"},
-	{"a job that runs on machines of a region that cannot be read any more", func(s *scene) {
+	{"a job that runs on machines of a region that cannot be read any more", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 		s.unread(us)
 	}, "813"},
-	{"a job that is requeued before its lease ends", func(s *scene) {
+	{"a job that is requeued before its lease ends", func(s *world) {
 		set, _, _ := s.cfg.Find("alpha-a3-2")
 		set.Flex.OnLeaseEnd = config.RequeueFirst
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobRunning)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
-	{"a job that is about to begin", func(s *scene) {
+	{"a job that is about to begin", func(s *world) {
 		s.job(813, "train", "alpha-a3-[2-4]", slurm.JobConfiguring)
 		s.nodes("alpha-a3-[2-4]", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-[2-4]", 2*time.Hour)
 	}, "813"},
-	{"a component of which others are not ready", func(s *scene) {
+	{"a component of which others are not ready", func(s *world) {
 		s.job(813, "train", "alpha-a3-2", slurm.JobConfiguring).HetID = 813
 		s.nodes("alpha-a3-2", "ALLOCATED+CLOUD+POWER_DOWN")
 		s.machines("alpha-a3-job-813", "a3", "alpha-a3-2", 2*time.Hour)
 		s.waiting(814, "alpha-a3-3")
 		s.snap.Jobs[1].HetID, s.snap.Jobs[1].HetOffset = 813, 1
 	}, "813"},
-	{"a job that waits for its turn", func(s *scene) {
+	{"a job that waits for its turn", func(s *world) {
 		for id := range uint32(3) {
 			s.waiting(812+id, "alpha-a3-"+string('0'+rune(id)))
 		}
 	}, "814"},
-	{"a job that moves to kept machines", func(s *scene) {
+	{"a job that moves to kept machines", func(s *world) {
 		s.movable()
 		s.group(812, "alpha-a3-job-812", s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "", time.Hour))
 	}, "812"},
-	{"a job that has returned its nodes to move to kept machines", func(s *scene) {
+	{"a job that has returned its nodes to move to kept machines", func(s *world) {
 		s.movable()
 		s.pending(816, "Reservation")
 		s.snap.Told[816] = memo.OwnComment + memo.Moving + "alpha-a3-[3-4]"
 	}, "816"},
-	{"a job whose time limit does not fit the rest of a lease", func(s *scene) {
+	{"a job whose time limit does not fit the rest of a lease", func(s *world) {
 		s.pending(816, "Resources")
 		s.snap.Told[816] = memo.OwnComment + "the machine of alpha-a3-2 is gone: deleted by somebody, or lost by Google" + memo.Short
 	}, "816"},
-	{"a job of a nodeset that is blocked", func(s *scene) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
-	{"a job whose nodeset rests", func(s *scene) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job"); s.rest() }, "816"},
-	{"a job in a region that could not be read", func(s *scene) {
+	{"a job of a nodeset that is blocked", func(s *world) { s.block(); s.waiting(812, "alpha-a3-[0-1]") }, "812"},
+	{"a job whose nodeset rests", func(s *world) { s.pending(816, "ReqNodeNotAvail, May be reserved for other job"); s.rest() }, "816"},
+	{"a job in a region that could not be read", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
 		s.snap.Unseen[us] = errors.New("list groups of us-central1: 503 backendError: try again")
 	}, "812"},
-	{"a job whose request can never succeed", func(s *scene) {
+	{"a job whose request can never succeed", func(s *world) {
 		s.waiting(812, "alpha-a3-[0-1]")
-		s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CausePermission, Message: "Required 'compute.instances.create' permission", At: noon, Times: 1}
+		s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: "Required 'compute.instances.create' permission", At: noon, Times: 1}
 	}, "812"},
-	{"a job whose machines boot", func(s *scene) { s.booting(812) }, "812"},
-	{"a job that runs", func(s *scene) { *s = *busy(s.t) }, "813"},
-	{"a job that runs and asks for one GPU of each node", func(s *scene) {
+	{"a job whose machines boot", func(s *world) { s.booting(812) }, "812"},
+	{"a job that runs", func(s *world) { *s = *busy(s.t) }, "813"},
+	{"a job that runs and asks for one GPU of each node", func(s *world) {
 		*s = *busy(s.t)
 		s.snap.Jobs[1].GPUs = 1
 	}, "813"},
-	{"a job that runs beyond its lease", func(s *scene) {
+	{"a job that runs beyond its lease", func(s *world) {
 		*s = *busy(s.t)
 		s.snap.Jobs[1].Limit = slurm.Limit{Kind: slurm.Unlimited}
 	}, "813"},
-	{"a job that ends", func(s *scene) { *s = *busy(s.t); s.snap.Jobs[1].State = slurm.JobCompleting }, "813"},
-	{"a job on nodes that are not ours", func(s *scene) { s.job(817, "cpu", "alpha-cpu-0", slurm.JobRunning) }, "817"},
-	{"a job that is gone, and its group not yet", func(s *scene) {
+	{"a job that ends", func(s *world) { *s = *busy(s.t); s.snap.Jobs[1].State = slurm.JobCompleting }, "813"},
+	{"a job on nodes that are not ours", func(s *world) { s.job(817, "cpu", "alpha-cpu-0", slurm.JobRunning) }, "817"},
+	{"a job that is gone, and its group not yet", func(s *world) {
 		s.group(700, "alpha-a3-job-700", s.request("a1", mig.Cancelled, "alpha-a3-0", "", time.Hour))
 		s.done(plan.CancelRequest{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Request: "a1", Why: "no job wants node alpha-a3-0 any more"}, time.Minute, nil)
 	}, "700"},
-	{"a job that is gone, while a region could not be read", func(s *scene) { s.snap.Unseen[europe] = errors.New("503") }, "700"},
-	{"a group that was deleted, if it was, while a region could not be read", func(s *scene) {
+	{"a job that is gone, while a region could not be read", func(s *world) { s.snap.Unseen[europe] = errors.New("503") }, "700"},
+	{"a group that was deleted, if it was, while a region could not be read", func(s *world) {
 		s.snap.Unseen[us] = errors.New("503")
 		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
-	{"a job that there never was", func(*scene) {}, "99999999"},
-	{"a job array", func(s *scene) {
+	{"a job that there never was", func(*world) {}, "99999999"},
+	{"a job array", func(s *world) {
 		s.pending(900, "Resources").ArrayTask = "1-3"
 		s.task(901, 900, "0")
 		s.task(902, 900, "5")
 		s.task(903, 900, "4")
 	}, "900"},
-	{"an array's task", func(s *scene) { s.task(901, 900, "0") }, "900_0"},
-	{"an array's task that Slurm has not told apart", func(s *scene) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
-	{"an array's task by its raw id", func(s *scene) { s.task(901, 900, "0") }, "901"},
-	{"tasks that Slurm has not told apart", func(s *scene) { s.pending(900, "Resources").ArrayTask = "1-3%2" }, "900_[1-3%2]"},
-	{"an array's task that is gone", func(s *scene) { s.task(901, 900, "0") }, "900_7"},
-	{"a component that waits", func(s *scene) { s.components(820) }, "820+1"},
-	{"a component by its raw id", func(s *scene) { s.components(820) }, "821"},
-	{"a heterogeneous job", func(s *scene) { s.components(820) }, "820"},
-	{"a heterogeneous job that is held", func(s *scene) {
+	{"an array's task", func(s *world) { s.task(901, 900, "0") }, "900_0"},
+	{"an array's task that Slurm has not told apart", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3" }, "900_2"},
+	{"an array's task by its raw id", func(s *world) { s.task(901, 900, "0") }, "901"},
+	{"tasks that Slurm has not told apart", func(s *world) { s.pending(900, "Resources").ArrayTask = "1-3%2" }, "900_[1-3%2]"},
+	{"an array's task that is gone", func(s *world) { s.task(901, 900, "0") }, "900_7"},
+	{"a component that waits", func(s *world) { s.components(820) }, "820+1"},
+	{"a component by its raw id", func(s *world) { s.components(820) }, "821"},
+	{"a heterogeneous job", func(s *world) { s.components(820) }, "820"},
+	{"a heterogeneous job that is held", func(s *world) {
 		s.pending(820, "JobHeldUser").HetID = 820
 		s.component(s.pending(821, "JobHeldUser"), 820, 1)
 	}, "820+1"},
-	{"a component that is gone", func(s *scene) { s.components(820) }, "820+2"},
-	{"a group of a component", func(s *scene) { s.components(820) }, "alpha-a3-job-821"},
-	{"a node of a component", func(s *scene) { s.components(820) }, "alpha-a3-1"},
-	{"a node that no job has", func(*scene) {}, "alpha-a3-3"},
-	{"a node that waits", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-0"},
-	{"a node that a job runs on", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-2"},
-	{"a node that an admin has drained", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-7"},
-	{"a node that is down", func(s *scene) { s.nodes("alpha-a3-3", "DOWN+CLOUD", "Not responding", "slurm") }, "alpha-a3-3"},
-	{"a node that powers down", func(s *scene) { s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN") }, "alpha-a3-3"},
-	{"a node that is idle", func(s *scene) {
+	{"a component that is gone", func(s *world) { s.components(820) }, "820+2"},
+	{"a group of a component", func(s *world) { s.components(820) }, "alpha-a3-job-821"},
+	{"a node of a component", func(s *world) { s.components(820) }, "alpha-a3-1"},
+	{"a node that no job has", func(*world) {}, "alpha-a3-3"},
+	{"a node that waits", func(s *world) { *s = *busy(s.t) }, "alpha-a3-0"},
+	{"a node that a job runs on", func(s *world) { *s = *busy(s.t) }, "alpha-a3-2"},
+	{"a node that an admin has drained", func(s *world) { *s = *busy(s.t) }, "alpha-a3-7"},
+	{"a node that is down", func(s *world) { s.nodes("alpha-a3-3", "DOWN+CLOUD", "Not responding", "slurm") }, "alpha-a3-3"},
+	{"a node that powers down", func(s *world) { s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_DOWN") }, "alpha-a3-3"},
+	{"a node that is idle", func(s *world) {
 		s.nodes("alpha-a3-3", "IDLE+CLOUD")
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
 	}, "alpha-a3-3"},
-	{"a node that is kept for the next job", func(s *scene) {
+	{"a node that is kept for the next job", func(s *world) {
 		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
 		s.nodes("alpha-a3-3", "IDLE+CLOUD")
 		s.snap.Nodes[3].LastBusyTime = noon.Add(-25 * time.Minute)
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", time.Hour)
 	}, "alpha-a3-3"},
-	{"a node that is kept until its lease is too short", func(s *scene) {
+	{"a node that is kept until its lease is too short", func(s *world) {
 		s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
 		s.nodes("alpha-a3-3", "IDLE+CLOUD")
 		s.snap.Nodes[3].LastBusyTime = noon
 		s.machines("alpha-a3-node-3", "a3", "alpha-a3-3", 20*time.Minute)
 	}, "alpha-a3-3"},
-	{"a node that powers up for nobody", func(s *scene) {
+	{"a node that powers up for nobody", func(s *world) {
 		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERING_UP")
 		for i := range s.snap.Nodes {
 			s.snap.Nodes[i].LastBusyTime = noon
 		}
 	}, "alpha-a3-3"},
-	{"a node whose machine is gone", func(s *scene) { s.nodes("alpha-a3-3", "IDLE+CLOUD+NOT_RESPONDING") }, "alpha-a3-3"},
-	{"a node in a state that nobody understands", func(s *scene) { s.nodes("alpha-a3-3", "IDLE+CLOUD+LEVITATING") }, "alpha-a3-3"},
-	{"a node of a region that could not be read", func(s *scene) { s.snap.Unseen[europe] = errors.New("503") }, "alpha-g2-0"},
-	{"a static node", func(*scene) {}, "alpha-st-0"},
-	{"a static node that is powered down", func(s *scene) {
+	{"a node whose machine is gone", func(s *world) { s.nodes("alpha-a3-3", "IDLE+CLOUD+NOT_RESPONDING") }, "alpha-a3-3"},
+	{"a node in a state that nobody understands", func(s *world) { s.nodes("alpha-a3-3", "IDLE+CLOUD+LEVITATING") }, "alpha-a3-3"},
+	{"a node of a region that could not be read", func(s *world) { s.snap.Unseen[europe] = errors.New("503") }, "alpha-g2-0"},
+	{"a static node", func(*world) {}, "alpha-st-0"},
+	{"a static node that is powered down", func(s *world) {
 		s.nodes("alpha-st-0", "IDLE+CLOUD+POWERED_DOWN")
 		s.snap.Instances = s.snap.Instances[1:]
 	}, "alpha-st-0"},
-	{"a node that is not ours", func(*scene) {}, "alpha-cpu-0"},
-	{"a group whose request waits", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-812"},
-	{"a group by its request", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-814/a1"},
-	{"a group with machines", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-813"},
-	{"a group that is empty", func(s *scene) { s.group(700, "alpha-a3-job-700") }, "alpha-a3-job-700"},
-	{"a group that is empty while its job tries again", func(s *scene) {
+	{"a node that is not ours", func(*world) {}, "alpha-cpu-0"},
+	{"a group whose request waits", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-812"},
+	{"a group by its request", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-814/a1"},
+	{"a group with machines", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-813"},
+	{"a group that is empty", func(s *world) { s.group(700, "alpha-a3-job-700") }, "alpha-a3-job-700"},
+	{"a group that is empty while its job tries again", func(s *world) {
 		s.pending(700, "BeginTime")
 		s.group(700, "alpha-a3-job-700", s.request("a1", mig.Failed, "alpha-a3-0", "none left", time.Hour))
 	}, "alpha-a3-job-700"},
-	{"a group that is not made yet", func(s *scene) { s.waiting(812, "alpha-a3-[0-1]") }, "alpha-a3-job-812"},
-	{"a group that was deleted", func(s *scene) {
+	{"a group that is not made yet", func(s *world) { s.waiting(812, "alpha-a3-[0-1]") }, "alpha-a3-job-812"},
+	{"a group that was deleted", func(s *world) {
 		s.done(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Region: us, Name: "alpha-a3-job-700"}}, Why: "it is empty and no job waits for it"}, time.Minute, nil)
 	}, "alpha-a3-job-700"},
-	{"a group that could not be deleted", func(s *scene) { *s = *busy(s.t) }, "alpha-a3-job-800"},
-	{"a node of which more was tried than done", func(s *scene) {
+	{"a group that could not be deleted", func(s *world) { *s = *busy(s.t) }, "alpha-a3-job-800"},
+	{"a node of which more was tried than done", func(s *world) {
 		s.done(plan.SetNodes{Nodes: []string{"alpha-a3-3"}, State: "power_down_force", Why: "its instance is gone"}, time.Minute, errors.New("scontrol: Invalid node state specified"))
 		s.nodes("alpha-a3-3", "IDLE+CLOUD+POWERED_DOWN", memo.ReasonPrefix+"its instance is gone", "slurm")
 	}, "alpha-a3-3"},
-	{"a job that is gone, and its machines not yet", func(s *scene) {
+	{"a job that is gone, and its machines not yet", func(s *world) {
 		s.machines("alpha-a3-job-700", "a3", "alpha-a3-[0-1]", time.Hour)
 		s.snap.Groups[2].Stamp = mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: 700}
 		s.nodes("alpha-a3-[0-1]", "IDLE+CLOUD+POWERING_DOWN")
 	}, "700"},
-	{"a group of one node", func(*scene) {}, "alpha-st-node-0"},
+	{"a group of one node", func(*world) {}, "alpha-st-node-0"},
 }
 
 // pending puts a job of partition train into the queue that has no nodes.
-func (s *scene) pending(id uint32, reason string) *slurm.Job {
+func (s *world) pending(id uint32, reason string) *slurm.Job {
 	j := s.job(id, "train", "", slurm.JobPending)
 	j.Reason, j.Start = reason, time.Time{}
 	return j
@@ -335,7 +336,7 @@ func (s *scene) pending(id uint32, reason string) *slurm.Job {
 
 // full has four jobs use all nodes of nodeset a3. Their leases end after one to four hours,
 // and reservations of the old version start then.
-func (s *scene) full() {
+func (s *world) full() {
 	for i := range 4 {
 		id, list := uint32(801+i), fmt.Sprintf("alpha-a3-[%d-%d]", 2*i, 2*i+1)
 		s.nodes(list, "ALLOCATED+CLOUD")
@@ -360,29 +361,29 @@ func TestJobStartIsBelievedOnlyBeforeOurReservations(t *testing.T) {
 		"by its own --begin": {365 * 24 * time.Hour, "BeginTime", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newWorld(t)
 			s.full()
 			s.pending(816, test.reason).Start = noon.Add(test.start)
 			jobs := s.view().Jobs
 			assert.Equal(t, test.shown, !jobs[len(jobs)-1].StartAt.IsZero())
 		})
 	}
-	s := newScene(t)
+	s := newWorld(t)
 	s.pending(816, "Resources").Start = noon.Add(31 * 24 * time.Hour)
 	assert.Zero(t, s.view().Jobs[0].StartAt, "no job ends after a year")
 }
 
 // task is a pending task of an array.
-func (s *scene) task(id, array uint32, task string) {
+func (s *world) task(id, array uint32, task string) {
 	j := s.pending(id, "Priority")
 	j.ArrayID, j.ArrayTask = array, task
 }
 
 // component makes a job one of a heterogeneous job.
-func (s *scene) component(j *slurm.Job, first, offset uint32) { j.HetID, j.HetOffset = first, offset }
+func (s *world) component(j *slurm.Job, first, offset uint32) { j.HetID, j.HetOffset = first, offset }
 
 // components are a heterogeneous job of two components that wait.
-func (s *scene) components(first uint32) {
+func (s *world) components(first uint32) {
 	for offset, list := range []string{"alpha-a3-0", "alpha-a3-1"} {
 		s.waiting(first+uint32(offset), list)
 		s.component(&s.snap.Jobs[len(s.snap.Jobs)-1], first, uint32(offset))
@@ -391,7 +392,7 @@ func (s *scene) components(first uint32) {
 }
 
 // block has two instances of nodeset a3 not come up.
-func (s *scene) block() {
+func (s *world) block() {
 	for i := range s.snap.Nodes {
 		if n := &s.snap.Nodes[i]; n.Name == "alpha-a3-7" {
 			n.Extra = memo.ReasonPrefix + "2 boots failed, the last of an instance made 2026-11-21T11:30:00Z"
@@ -400,14 +401,14 @@ func (s *scene) block() {
 }
 
 // rest has nodeset a3 rest for another four minutes.
-func (s *scene) rest() {
+func (s *world) rest() {
 	s.snap.Reservations = append(s.snap.Reservations, slurm.Reservation{
 		Name: memo.RestReservation("alpha", "a3"), Nodes: []string{"alpha-a3-0"}, Start: noon.Add(-time.Minute), End: noon.Add(4 * time.Minute),
 	})
 }
 
 // booting has the machines of a job's nodes come a minute before noon.
-func (s *scene) booting(id uint32) {
+func (s *world) booting(id uint32) {
 	s.waiting(id, "alpha-a3-[0-1]")
 	s.machines("alpha-a3-job-812", "a3", "alpha-a3-[0-1]", 4*time.Hour)
 	for i := range s.snap.Instances {
@@ -421,7 +422,7 @@ func TestWhyExplains(t *testing.T) {
 	var all strings.Builder
 	for _, test := range stories {
 		t.Run(test.name, func(t *testing.T) {
-			s := newScene(t)
+			s := newWorld(t)
 			test.given(s)
 			story, err := s.view().Why(test.subject, noon)
 			require.NoError(t, err)
@@ -482,7 +483,7 @@ func TestEachReasonOfSlurmsIsExplainedInItsOwnWordToo(t *testing.T) {
 }
 
 func TestASubjectThatIsNotKnownIsAnErrorThatNamesIt(t *testing.T) {
-	v := newScene(t).view()
+	v := newWorld(t).view()
 	for _, subject := range []string{"alpha-a3-8", "alpha-a3", "alpha-a3-job-812", "wat", "-1", "0", "4294967296", "99999999999", "812;ls", "812+", "812_[", "812+1+1", "+1", "\x1b[2J", "/", strings.Repeat("9", 11) + "x"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown, subject)
@@ -494,14 +495,14 @@ func TestASubjectThatIsNotKnownIsAnErrorThatNamesIt(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnknown)
 		assert.EqualError(t, err, "give the number of a job, or the name of a node or group")
 	}
-	s := newScene(t)
+	s := newWorld(t)
 	s.unread(europe)
 	_, err := s.view().Why("alpha-a3-job-812", noon)
 	assert.EqualError(t, err, `no job, node or group named "alpha-a3-job-812"; europe-west4 could not be read`)
 }
 
 func TestOfSeveralNodesOrJobsOneIsToBeAskedFor(t *testing.T) {
-	v := newScene(t).view()
+	v := newWorld(t).view()
 	for _, subject := range []string{"alpha-a3-[0-1]", "alpha-a3-0,alpha-a3-3", "812,813"} {
 		_, err := v.Why(subject, noon)
 		require.ErrorIs(t, err, ErrUnknown)
@@ -517,7 +518,7 @@ func TestAStoryIsInTheZoneOfWhoAsks(t *testing.T) {
 }
 
 func TestWithoutADaemonALostMachineIsLeftToSlurm(t *testing.T) {
-	s := newScene(t)
+	s := newWorld(t)
 	s.job(813, "train", "alpha-a3-2", slurm.JobRunning)
 	s.nodes("alpha-a3-2", "ALLOCATED+CLOUD")
 	v := s.view()
@@ -548,7 +549,7 @@ func TestADaemonThatHasStoppedReconcilingSaysSoInEveryStory(t *testing.T) {
 }
 
 func TestAJobWithNodesOfWhichNothingIsKnownIsNotLeftUnexplained(t *testing.T) {
-	v := newScene(t).view()
+	v := newWorld(t).view()
 	v.Jobs = []Job{{ID: 7, State: "RUNNING", Nodes: "alpha-a3-0", Partition: "train"}, {ID: 8, State: "RUNNING", Partition: "train"}}
 	story, err := v.Why("7", noon)
 	require.NoError(t, err)
@@ -602,7 +603,7 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		"a limit that has been lowered": {mig.CauseCapacity, "0:05:00", "a shorter --time (the machines are requested for 04:00:00) or fewer nodes (now 2), but"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newWorld(t)
 			s.waiting(812, "alpha-a3-[0-1]")
 			s.snap.Jobs[0].Limit = slurm.ParseLimit(c.limit)
 			r := s.request("a1", mig.Accepted, "alpha-a3-[0-1]", "not now", time.Hour)
@@ -619,9 +620,9 @@ func TestAdviceFitsTheCause(t *testing.T) {
 
 func TestALongErrorIsWholeOnlyInTheDetails(t *testing.T) {
 	long := "403 forbidden: " + strings.Repeat("Required permission. ", 20)
-	s := newScene(t)
+	s := newWorld(t)
 	s.waiting(812, "alpha-a3-[0-1]")
-	s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Cause: mig.CausePermission, Message: long, At: noon, Times: 1}
+	s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Cause: mig.CausePermission, Message: long, At: noon, Times: 1}
 	story, err := s.view().Why("812", noon)
 	require.NoError(t, err)
 	assert.NotContains(t, story.Text(false), strings.TrimSpace(long))
@@ -634,7 +635,7 @@ func TestFreeNodesAreOfInterestOnlyToAJobThatLacksNodes(t *testing.T) {
 		"Resources": true, "Priority": true, "Nodes required for job are DOWN, DRAINED or reserved": true, "ReqNodeNotAvail, May be reserved": true,
 		"Dependency": false, "JobHeldUser": false, "QOSMaxJobsPerUserLimit": false, "None": false,
 	} {
-		s := newScene(t)
+		s := newWorld(t)
 		s.pending(816, reason)
 		story, err := s.view().Why("816", noon)
 		require.NoError(t, err)
@@ -650,8 +651,8 @@ func TestTheSummaryCountsJobsNodesGPUsAndProblems(t *testing.T) {
 		"GPUs: 24 in use, 16 idle, 24 requested; longest wait: 1h30m; next lease ends in 2h00m; 2 problems; some regions could not be read", s.view().Summary())
 	clear(s.snap.Templates)
 	assert.NotContains(t, s.view().Summary(), "GPU", "the machine types are unknown")
-	s = newScene(t)
-	s.snap = plan.Snapshot{Now: noon}
+	s = newWorld(t)
+	s.snap = scene.Snapshot{Now: noon}
 	assert.Equal(t, "jobs: 0 waiting, 0 running, 0 held; nodes: 0 waiting, 0 with a machine", s.view().Summary())
 }
 

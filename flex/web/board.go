@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
@@ -41,7 +42,7 @@ func NewBoard(cfg *config.Config, now func() time.Time) *Board {
 }
 
 // Saw notes what a pass saw.
-func (b *Board) Saw(snap plan.Snapshot, p plan.Plan) {
+func (b *Board) Saw(snap scene.Snapshot, p plan.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := view.Of(b.cfg, snap, p)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func newWorld(t *testing.T) *world {
 // from others is the given one.
 func (w *world) pass(text string) {
 	stamp := mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3"}
-	snap := plan.Snapshot{
+	snap := scene.Snapshot{
 		Now: w.now,
 		Nodes: []slurm.Node{
 			{Name: "alpha-a3-0", State: slurm.ParseState("IDLE+CLOUD+DRAIN"), Reason: text, ReasonBy: text},
@@ -96,8 +97,8 @@ func (w *world) pass(text string) {
 			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
 			Lease: time.Hour, Request: "a1", Since: noon.Add(-time.Hour), Obstacle: text,
 		}},
-		Blocks:   []plan.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
-		Problems: plan.Problems{{Text: text}},
+		Blocks:   []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}},
+		Problems: scene.Problems{{Text: text}},
 	})
 	w.Board.Did(plan.DeleteGroup{Of: plan.Of{Group: mig.GroupID{Name: text}}, Why: plan.Why(text)}, w.now, time.Second, errors.New(text))
 	w.Board.Stood(nil)
@@ -121,7 +122,7 @@ func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	wait := func(job uint32, node string) plan.Wait {
 		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Since: noon}
 	}
-	w.Board.Saw(plan.Snapshot{Now: noon, Jobs: []slurm.Job{
+	w.Board.Saw(scene.Snapshot{Now: noon, Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
 	}}, plan.Plan{Waits: []plan.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
@@ -148,7 +149,7 @@ func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 
 func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
 	w := newWorld(t)
-	w.Board.Saw(plan.Snapshot{Now: noon}, plan.Plan{})
+	w.Board.Saw(scene.Snapshot{Now: noon}, plan.Plan{})
 	w.now = noon.Add(30 * time.Second)
 	w.pass("none left")
 	assert.Contains(t, w.get("/").Body.String(), "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
@@ -156,7 +157,7 @@ func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
 
 func TestAPageWithNothingOnItSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.Board.Saw(plan.Snapshot{Now: noon}, plan.Plan{})
+	w.Board.Saw(scene.Snapshot{Now: noon}, plan.Plan{})
 	page := w.get("/").Body.String()
 	for _, says := range []string{"No nodes are waiting.", "No machines are running.", "None since the daemon started."} {
 		assert.Contains(t, page, says)

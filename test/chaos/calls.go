@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ func (t toll) idle(while, interval time.Duration, static int) string {
 type passes struct{ *process }
 
 // Saw notes that a pass has been made.
-func (p passes) Saw(snap plan.Snapshot, does plan.Plan) {
+func (p passes) Saw(snap scene.Snapshot, does plan.Plan) {
 	p.w.check.passed()
 	p.w.check.sights(p.process, snap)
 	p.w.check.blocks(does.Blocks)
@@ -131,7 +132,7 @@ func (p passes) Saw(snap plan.Snapshot, does plan.Plan) {
 }
 
 // blocks notes the nodesets that are blocked now.
-func (c *check) blocks(blocked []plan.Block) {
+func (c *check) blocks(blocked []scene.Block) {
 	defer locked(&c.mu)()
 	for _, b := range blocked {
 		if c.blocked == nil {
@@ -149,7 +150,7 @@ func (p passes) Stood(error) {}
 
 // named judges that a plan does something about each node that a job waits for, or
 // names what that waits for: a request, the time of the next attempt, or an obstacle.
-func (c *check) named(cfg *config.Config, snap plan.Snapshot, does plan.Plan) {
+func (c *check) named(cfg *config.Config, snap scene.Snapshot, does plan.Plan) {
 	named := map[string]bool{}
 	for _, wait := range does.Waits {
 		for _, name := range wait.Nodes {

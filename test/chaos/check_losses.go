@@ -1,9 +1,9 @@
 package chaos
 
 import (
+	"slurmflex/flex/plan/scene"
 	"time"
 
-	"slurmflex/flex/plan"
 	"slurmflex/slurm"
 )
 
@@ -50,7 +50,7 @@ func (c *check) sawPreempted(name string, left time.Time) bool {
 }
 
 // sights notes which machines a process has seen pre-empted.
-func (c *check) sights(p *process, snap plan.Snapshot) {
+func (c *check) sights(p *process, snap scene.Snapshot) {
 	defer locked(&c.mu)()
 	for _, in := range snap.Instances {
 		if in.Preempted() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,7 +87,7 @@ func (p *planted) spotRuns() {
 // seenPreempted has a pass have seen why.
 func (p *planted) seenPreempted() {
 	p.main.process = p.p
-	p.check.sights(p.p, plan.Snapshot{Instances: []mig.Instance{{Name: spotNode, Model: mig.Spot, Status: "STOPPING"}}})
+	p.check.sights(p.p, scene.Snapshot{Instances: []mig.Instance{{Name: spotNode, Model: mig.Spot, Status: "STOPPING"}}})
 }
 
 func (p *planted) judgesLosses() {
@@ -98,8 +99,8 @@ func (p *planted) judgesLosses() {
 }
 
 // waitingFor is a node that powers up for a job.
-func waitingFor(node string) plan.Snapshot {
-	return plan.Snapshot{
+func waitingFor(node string) scene.Snapshot {
+	return scene.Snapshot{
 		Nodes: []slurm.Node{{Name: node, State: slurm.ParseState("ALLOCATED+CLOUD+POWERING_UP")}},
 		Jobs:  []slurm.Job{{ID: 7, State: slurm.JobConfiguring, Nodes: []string{node}}},
 	}

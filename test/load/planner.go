@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slurmflex/flex/plan/scene"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +26,7 @@ func (*bench) planner(context.Context) (rows []row) {
 	}{{1_000, 2}, {10_000, 25}, {100_000, 300}} {
 		cfg := must.Get(site.Config(p.nodes))
 		var longest time.Duration
-		for _, state := range []func(*config.Config, time.Time) plan.Snapshot{site.Steady, site.Rising, site.Leaving} {
+		for _, state := range []func(*config.Config, time.Time) scene.Snapshot{site.Steady, site.Rising, site.Leaving} {
 			snap := state(cfg, time.Now())
 			longest = max(longest, cpuOf(func() { plan.Compute(cfg, snap) }))
 		}

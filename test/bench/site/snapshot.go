@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ const Limit = time.Hour
 // run jobs of four, one in 25 waits for capacity in jobs of ten, and the others
 // are powered down. The leases of jobs that began in the same minute share a
 // reservation.
-func Steady(cfg *config.Config, now time.Time) plan.Snapshot {
+func Steady(cfg *config.Config, now time.Time) scene.Snapshot {
 	b := newBuilder(cfg, now)
 	size := len(b.snap.Nodes)
 	jobs := size / 5
@@ -48,7 +49,7 @@ func Steady(cfg *config.Config, now time.Time) plan.Snapshot {
 
 // Rising is a cluster that has just been given all its work: every node powers
 // up for a job of four, and nothing has been asked for yet.
-func Rising(cfg *config.Config, now time.Time) plan.Snapshot {
+func Rising(cfg *config.Config, now time.Time) scene.Snapshot {
 	b := newBuilder(cfg, now)
 	for i := range len(b.snap.Nodes) / 4 {
 		b.allocate(4*i, 4, PoweringUp, slurm.JobConfiguring, now)
@@ -58,7 +59,7 @@ func Rising(cfg *config.Config, now time.Time) plan.Snapshot {
 
 // Leaving is a cluster that Slurm has just powered down: every job is over, and
 // every machine is still there.
-func Leaving(cfg *config.Config, now time.Time) plan.Snapshot {
+func Leaving(cfg *config.Config, now time.Time) scene.Snapshot {
 	b := newBuilder(cfg, now)
 	for i := range len(b.snap.Nodes) / 4 {
 		b.run(4*i, 4, now.Add(-20*time.Minute))
@@ -73,14 +74,14 @@ func Leaving(cfg *config.Config, now time.Time) plan.Snapshot {
 
 // builder puts a snapshot of the config's nodeset together.
 type builder struct {
-	snap plan.Snapshot
+	snap scene.Snapshot
 	jobs uint32
 }
 
 func newBuilder(cfg *config.Config, now time.Time) *builder {
-	b := &builder{snap: plan.Snapshot{
+	b := &builder{snap: scene.Snapshot{
 		Now: now, ResumeTimeout: 18 * time.Hour,
-		Templates: map[string]plan.Template{template: {Template: mig.Template{
+		Templates: map[string]scene.Template{template: {Template: mig.Template{
 			Link: template, MachineType: Machine, Model: "FLEX_START", MaxRun: mig.MaxDuration,
 			Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
 		}}},

@@ -1,8 +1,4 @@
-// Package plan decides what a pass does. Compute is one pure function of the
-// configuration and of what was seen: no I/O, no clock, no memory, and an
-// answer for every combination of states. Who wants a node is what Slurm's
-// queue says now; what we own is what carries our stamp.
-package plan
+package scene
 
 import (
 	"iter"
@@ -223,33 +219,6 @@ func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 	}
 }
 
-// Refusal is the outcome of calls to create something. All fields except Failing describe only
-// failures that count as attempts: rate limits, for example, do not.
-type Refusal struct {
-	Cause   mig.Cause
-	Message string
-	At      time.Time // of the last failure that counts
-	Times   int       // failures in a row that count
-	Owner   string    // with CauseExists: the cluster whose stamp is on it; empty if none is known
-
-	Failing Failing // every failure in a row
-}
-
-// last returns the time of the last failure, whether or not it counts.
-func (r Refusal) last() time.Time { return later(r.At, r.Failing.Last) }
-
-// Fail adds a failed call. The count continues from the failures before, which another process
-// has seen.
-func (r Refusal) Fail(cause mig.Cause, message, owner string, at time.Time, before int) Refusal {
-	r.Failing = r.Failing.add(cause, message, at)
-	switch cause {
-	case mig.CauseConflict, mig.CauseNotFound, mig.CauseUnavailable, mig.CauseRate:
-		return r // it came at a bad moment, or an admin has deleted the group
-	}
-	r.Cause, r.Message, r.Owner, r.At, r.Times = cause, message, owner, at, max(r.Times, before)+1
-	return r
-}
-
 // Members are a group's as they were read, or why they were not.
 type Members struct {
 	All []mig.Member
@@ -260,4 +229,15 @@ type Members struct {
 type Template struct {
 	mig.Template
 	Err error
+}
+
+// Asked counts how long a request for a cohort was live or refused since Slurm allocated the
+// nodes to its job. The clocks of provision_timeout and fallback_after count only this time.
+// Compute records neither the end of a request nor a refused bulk insert, so the process
+// remembers the time. After a restart the clocks start from the live request, the last refusal,
+// or the instance that has a node's name: later than before, never earlier.
+type Asked struct {
+	For  time.Duration
+	At   time.Time // the time of the pass
+	Runs bool      // a request was live or refused then
 }

@@ -1,4 +1,4 @@
-package plan
+package scene
 
 import (
 	"fmt"
@@ -62,16 +62,16 @@ func (l Loss) String() string {
 	return subject + "gone: deleted by somebody, or lost by Google"
 }
 
-// lossOf says why the machine of a node is lost that is up; empty if it is not. One
+// LossOf says why the machine of a node is lost that is up; empty if it is not. One
 // that a list may show in a moment is not lost, and neither is one that a stranger's
 // machine has come for.
-func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
-	if m.State.Power() != up || len(s.requests[m.Name]) > 0 || s.unseen(m.set.Region) || s.mayShow[m.Name] || s.snap.Inserted[m.Name] {
+func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
+	if m.State.Power() != On || len(s.requests[m.Name]) > 0 || s.Unseen(m.Set.Region) || s.mayShow[m.Name] || s.Seen.Inserted[m.Name] {
 		return "", time.Time{}
 	}
 	var leaseEnd time.Time
-	for _, in := range m.machines {
-		if !in.Lost() || !s.snap.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
+	for _, in := range m.Machines {
+		if !in.Lost() || !s.Seen.Missed[m.Name] && !m.State.Has(slurm.NotResponding) { // the list may be old
 			return "", time.Time{}
 		}
 		cause, leaseEnd = Stopped, in.end()
@@ -82,13 +82,13 @@ func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
 			cause = Repaired
 		}
 	}
-	end, over := s.endOf(m.Name)
+	end, over := s.EndOf(m.Name)
 	switch {
-	case over && (m.set.Flex.MaxRunDuration == 0 || cause == Stopped && end.Before(leaseEnd.Truncate(time.Minute))):
+	case over && (m.Set.Flex.MaxRunDuration == 0 || cause == Stopped && end.Before(leaseEnd.Truncate(time.Minute))):
 		return Maintained, end
 	case over:
 		return LeaseEnded, end
-	case s.snap.Preempted[m.Name]:
+	case s.Seen.Preempted[m.Name]:
 		cause = Preempted
 	case cause == "":
 		cause = Gone
@@ -96,34 +96,34 @@ func (s *scene) lossOf(m *member) (cause LossCause, ended time.Time) {
 	return cause, time.Time{}
 }
 
-// isLost reports whether the machine of a node that is up is lost for certain: two passes
+// IsLost reports whether the machine of a node that is up is lost for certain: two passes
 // have found it so, and all that Compute shows under its name is ours and was read. One
 // that bulk insert has made has no group that could say that it is gone: Slurm must miss
 // it, too, because a list alone may leave it out.
-func (s *scene) isLost(m *member) bool {
-	cause, _ := s.lossOf(m)
-	if cause == Gone && m.set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {
+func (s *Scene) IsLost(m *Node) bool {
+	cause, _ := s.LossOf(m)
+	if cause == Gone && m.Set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {
 		return false
 	}
-	return cause != "" && s.snap.Missed[m.Name] && !s.isUnread(m) && !m.doubted &&
-		!slices.ContainsFunc(m.machines, func(in machine) bool { return !s.ours(in) })
+	return cause != "" && s.Seen.Missed[m.Name] && !s.IsUnread(m) && !m.Doubted &&
+		!slices.ContainsFunc(m.Machines, func(in Machine) bool { return !s.Ours(in) })
 }
 
-// isTakenDown reports whether Slurm shows the node as down because we said that its
+// IsTakenDown reports whether Slurm shows the node as down because we said that its
 // machine is lost.
-func (m *member) isTakenDown() bool {
-	return m.State.Base == slurm.Down && m.power == up && strings.HasPrefix(m.Reason, memo.Lost)
+func (m *Node) IsTakenDown() bool {
+	return m.State.Base == slurm.Down && m.Power == On && strings.HasPrefix(m.Reason, memo.Lost)
 }
 
-// losses are the machines that are gone while jobs have their nodes.
-func (s *scene) losses() (losses []Loss) {
+// Losses are the machines that are gone while jobs have their nodes.
+func (s *Scene) Losses() (losses []Loss) {
 	for _, m := range s.members {
-		cause, ended := s.lossOf(m)
-		if cause == "" || m.owner() == nil {
+		cause, ended := s.LossOf(m)
+		if cause == "" || m.Owner() == nil {
 			continue
 		}
-		l := Loss{NodeSet: m.set.Name, Region: m.set.Region, Nodes: []string{m.Name}, Cause: cause, Certain: s.isLost(m), Ended: ended}
-		for _, j := range m.jobs {
+		l := Loss{NodeSet: m.Set.Name, Region: m.Set.Region, Nodes: []string{m.Name}, Cause: cause, Certain: s.IsLost(m), Ended: ended}
+		for _, j := range m.Holders {
 			if j.State != slurm.JobCompleting {
 				l.Jobs = append(l.Jobs, j.ID)
 			}

@@ -1,4 +1,4 @@
-package plan
+package scene
 
 import (
 	"fmt"
@@ -25,6 +25,6 @@ func (ps Problems) Texts() (texts []string) {
 	return texts
 }
 
-func problem(key, about, text string, args ...any) Problem {
+func NewProblem(key, about, text string, args ...any) Problem {
 	return Problem{Key: key, About: about, Text: fmt.Sprintf(text, args...)}
 }

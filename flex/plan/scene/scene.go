@@ -1,4 +1,7 @@
-package plan
+// Package scene holds what a pass has seen of Slurm and of Compute, cross-referenced: the machines
+// of each node, the jobs that hold it, the requests that name it, and what could not be read. Of
+// builds the scene once. It never changes and contains nothing that is planned.
+package scene
 
 import (
 	"slices"
@@ -8,29 +11,29 @@ import (
 	"slurmflex/slurm"
 )
 
-// scene is what was seen, with its cross-references: which machine is a node's, who
+// Scene is what was seen, with its cross-references: which machine is a node's, who
 // holds it, what is requested for it, and what could not be read. It is built once and
 // does not change; nothing of what is planned is in it.
-type scene struct {
-	cfg  *config.Config
-	snap Snapshot
+type Scene struct {
+	Config *config.Config
+	Seen   Snapshot
 
-	nodes     map[string]*member   // flex nodes that Slurm shows
-	members   []*member            // the same, by nodeset and index
-	machines  []machine            // every instance, sorted by name and zone
-	instances map[string][]machine // the same, by name; a name is unique in a zone only
-	firstEnds map[uint32]machine   // of each job's machines the one that ends first
+	nodes     map[string]*Node     // flex nodes that Slurm shows
+	members   []*Node              // the same, by nodeset and index
+	machines  []Machine            // every instance, sorted by name and zone
+	instances map[string][]Machine // the same, by name; a name is unique in a zone only
+	firstEnds map[uint32]Machine   // of each job's machines the one that ends first
 	groups    map[mig.GroupID]*mig.Group
 	inGroup   map[mig.GroupID]int // how many instances
 	staying   map[mig.GroupID]int // of these, without those that are leaving
-	requests  map[string][]ref    // live requests, by the names they ask for
+	requests  map[string][]Live   // live requests, by the names they ask for
 	active    map[string]int      // live requests, by region
 	activeOf  map[string]int      // the same, by nodeset
 	mayShow   map[string]bool     // instances that a group may have though no list shows them
 	ahead     map[string]bool     // nodesets with a group whose request does not show yet
 
-	moving    map[uint32]moving             // jobs on their way to kept machines
-	salvaging map[uint32]moving             // jobs for which machines are held after a loss
+	Moving    map[uint32]Move               // jobs on their way to kept machines
+	Salvaging map[uint32]Move               // jobs for which machines are held after a loss
 	rests     map[string]*slurm.Reservation // that close nodesets, by their names
 
 	jobs   map[uint32]bool         // every job in the queue, whatever its state
@@ -41,28 +44,28 @@ type scene struct {
 
 	anyJob, anyNode bool // a job that could not be read may have any id, or hold any node
 
-	boots map[*config.NodeSet]*boots
+	boots map[*config.NodeSet]*Boots
 
 	unreadable []Problem // rows, instances and groups that were left alone
 }
 
-// look builds the scene of a snapshot.
-func look(cfg *config.Config, snap Snapshot) *scene {
-	s := &scene{
-		cfg: cfg, snap: snap,
-		nodes:     make(map[string]*member, len(snap.Nodes)),
-		instances: make(map[string][]machine, len(snap.Instances)),
-		firstEnds: map[uint32]machine{},
+// Of builds the scene of a snapshot.
+func Of(cfg *config.Config, snap Snapshot) *Scene {
+	s := &Scene{
+		Config: cfg, Seen: snap,
+		nodes:     make(map[string]*Node, len(snap.Nodes)),
+		instances: make(map[string][]Machine, len(snap.Instances)),
+		firstEnds: map[uint32]Machine{},
 		groups:    make(map[mig.GroupID]*mig.Group, len(snap.Groups)),
 		inGroup:   make(map[mig.GroupID]int, len(snap.Groups)),
 		staying:   make(map[mig.GroupID]int, len(snap.Groups)),
-		requests:  map[string][]ref{},
+		requests:  map[string][]Live{},
 		active:    map[string]int{},
 		activeOf:  map[string]int{},
 		ahead:     map[string]bool{},
 		mayShow:   map[string]bool{},
-		moving:    map[uint32]moving{},
-		salvaging: map[uint32]moving{},
+		Moving:    map[uint32]Move{},
+		Salvaging: map[uint32]Move{},
 		jobs:      make(map[uint32]bool, len(snap.Jobs)),
 		arrays:    map[uint32]bool{},
 		held:      map[string]bool{},
@@ -77,7 +80,7 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 	}
 	for _, m := range s.members {
 		if m.hasComeUp() {
-			m.power = up
+			m.Power = On
 		}
 	}
 	s.skipRows()
@@ -86,14 +89,14 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 		s.addGroup(&snap.Groups[i])
 	}
 	for _, m := range s.members {
-		slices.SortFunc(m.jobs, s.byClaim(m))
+		slices.SortFunc(m.Holders, s.byClaim(m))
 	}
 	s.addMachines()
 	s.addEnds()
 	s.noteUnread()
 	for _, g := range s.groups {
 		s.noteHidden(g)
-		if s.isAhead(g) {
+		if s.Creates(g) {
 			s.ahead[g.Stamp.NodeSet] = true
 		}
 	}
@@ -102,12 +105,12 @@ func look(cfg *config.Config, snap Snapshot) *scene {
 }
 
 // leaveAlone notes what could not be read or is not to be touched, and returns it.
-func (s *scene) leaveAlone(key, about, text string, args ...any) string {
-	p := problem(key, about, text, args...)
+func (s *Scene) leaveAlone(key, about, text string, args ...any) string {
+	p := NewProblem(key, about, text, args...)
 	s.unreadable = append(s.unreadable, p)
 	return p.Text
 }
 
-// unseen reports whether nothing is known of the region, so that nothing may
+// Unseen reports whether nothing is known of the region, so that nothing may
 // be done in it.
-func (s *scene) unseen(region string) bool { return s.snap.Unseen[region] != nil }
+func (s *Scene) Unseen(region string) bool { return s.Seen.Unseen[region] != nil }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/flex/plan/memo"
@@ -11,16 +12,16 @@ import (
 
 // closedTo says why a job may not move to a partition; empty if it may. Slurm checks
 // nothing when root moves it, so whatever is not known to be open is closed.
-func (s *scene) closedTo(j *slurm.Job, partition string) string {
-	i := slices.IndexFunc(s.snap.Partitions, func(p slurm.Partition) bool { return p.Name == partition })
+func closedTo(s *scene.Scene, j *slurm.Job, partition string) string {
+	i := slices.IndexFunc(s.Seen.Partitions, func(p slurm.Partition) bool { return p.Name == partition })
 	if i < 0 {
 		return fmt.Sprintf("partition %s does not exist or could not be read", partition)
 	}
-	p, nodes := s.snap.Partitions[i], max(len(j.Nodes), j.NodeCount)
+	p, nodes := s.Seen.Partitions[i], max(len(j.Nodes), j.NodeCount)
 	switch {
 	case !p.Up:
 		return fmt.Sprintf("partition %s is not UP", partition)
-	case s.restsAll(partition):
+	case restsAll(s, partition):
 		return fmt.Sprintf("partition %s rests, as there was no capacity", partition)
 	case p.Restricts != "":
 		return fmt.Sprintf("partition %s sets %s, which slurmflex does not check for a job", partition, p.Restricts)
@@ -33,9 +34,9 @@ func (s *scene) closedTo(j *slurm.Job, partition string) string {
 }
 
 // openTo are those of the partitions that a job may move to, and why not to the others.
-func (s *scene) openTo(j *slurm.Job, list []string) (open, closed []string) {
+func openTo(s *scene.Scene, j *slurm.Job, list []string) (open, closed []string) {
 	for _, name := range list {
-		if why := s.closedTo(j, name); why != "" {
+		if why := closedTo(s, j, name); why != "" {
 			closed = append(closed, why)
 		} else {
 			open = append(open, name)
@@ -48,19 +49,19 @@ func (s *scene) openTo(j *slurm.Job, list []string) (open, closed []string) {
 // those before it that Slurm passed over, as their PriorityTier is lower; and from the last
 // to the whole list again. It is empty, with the reasons, if there is no other that it may
 // move to.
-func (s *scene) after(j *slurm.Job, chain memo.Chain, from string) (to, closed []string) {
+func after(s *scene.Scene, j *slurm.Job, chain memo.Chain, from string) (to, closed []string) {
 	at := slices.Index(chain.List, from)
 	if at < 0 {
 		return nil, nil
 	}
-	if to, closed = s.openTo(j, chain.List[at+1:]); len(to) > 0 {
+	if to, closed = openTo(s, j, chain.List[at+1:]); len(to) > 0 {
 		return to, closed
 	}
 	passed := slices.DeleteFunc(slices.Clone(chain.List[:at]), func(name string) bool { return !slices.Contains(chain.InSlurm(), name) })
-	if to, _ = s.openTo(j, passed); len(to) > 0 {
+	if to, _ = openTo(s, j, passed); len(to) > 0 {
 		return to, closed
 	}
-	to, closed = s.openTo(j, chain.List)
+	to, closed = openTo(s, j, chain.List)
 	if !slices.ContainsFunc(to, func(name string) bool { return name != from }) {
 		return nil, closed
 	}
@@ -68,15 +69,15 @@ func (s *scene) after(j *slurm.Job, chain memo.Chain, from string) (to, closed [
 }
 
 // restsAll reports whether each nodeset of the partition rests.
-func (s *scene) restsAll(partition string) bool {
-	p, known := s.cfg.Partition(partition)
-	return known && len(p.NodeSets) > 0 && !slices.ContainsFunc(p.NodeSets, func(set string) bool { return s.rests[set] == nil })
+func restsAll(s *scene.Scene, partition string) bool {
+	p, known := s.Config.Partition(partition)
+	return known && len(p.NodeSets) > 0 && !slices.ContainsFunc(p.NodeSets, func(set string) bool { return s.Rest(set) == nil })
 }
 
 // isRestricted reports whether the partition takes some jobs only: one that has left it
 // could not be moved back.
-func (s *scene) isRestricted(partition string) bool {
-	return !slices.ContainsFunc(s.snap.Partitions, func(p slurm.Partition) bool {
+func isRestricted(s *scene.Scene, partition string) bool {
+	return !slices.ContainsFunc(s.Seen.Partitions, func(p slurm.Partition) bool {
 		return p.Name == partition && p.Restricts == ""
 	})
 }

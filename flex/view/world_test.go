@@ -14,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -56,7 +57,7 @@ slurmflex:
 `
 
 // spot has nodeset a3 be of Spot capacity.
-func (s *scene) spot() {
+func (s *world) spot() {
 	flex := s.cfg.FlexSetOf("alpha-a3-0").Flex
 	flex.Capacity, flex.MaxRunDuration, flex.UseJobDuration, flex.UseBulkInsert = config.Spot, 0, false, true
 }
@@ -69,25 +70,25 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// scene is what a pass at noon sees. It begins with every node powered down.
-type scene struct {
+// world is what a pass at noon sees. It begins with every node powered down.
+type world struct {
 	t    testing.TB
 	cfg  *config.Config
-	snap plan.Snapshot
+	snap scene.Snapshot
 	did  History
 }
 
-func newScene(t testing.TB) *scene {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
 	require.NoError(t, err)
-	s := &scene{t: t, cfg: cfg, snap: plan.Snapshot{
-		Now: noon, Unseen: map[string]error{}, Refused: map[string]plan.Refusal{}, Told: map[uint32]string{}, Requeues: map[uint32]bool{},
-		Templates: map[string]plan.Template{},
+	s := &world{t: t, cfg: cfg, snap: scene.Snapshot{
+		Now: noon, Unseen: map[string]error{}, Refused: map[string]scene.Refusal{}, Told: map[uint32]string{}, Requeues: map[uint32]bool{},
+		Templates: map[string]scene.Template{},
 	}}
 	for _, link := range []string{"projects/demo/regions/us-central1/instanceTemplates/a3", "projects/demo/regions/europe-west4/instanceTemplates/g2"} {
 		machine := map[string]string{"a3": "a3-highgpu-8g", "g2": "g2-standard-48"}[link[len(link)-2:]]
-		s.snap.Templates[link] = plan.Template{Template: mig.Template{
+		s.snap.Templates[link] = scene.Template{Template: mig.Template{
 			Link: link, MachineType: machine, Model: "FLEX_START", MaxRun: time.Hour, Termination: "DELETE",
 			Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
 		}}
@@ -114,7 +115,7 @@ func expand(t testing.TB, list string) []string {
 }
 
 // nodes gives nodes another state.
-func (s *scene) nodes(list, state string, reason ...string) {
+func (s *world) nodes(list, state string, reason ...string) {
 	s.t.Helper()
 	for _, name := range expand(s.t, list) {
 		for i := range s.snap.Nodes {
@@ -129,7 +130,7 @@ func (s *scene) nodes(list, state string, reason ...string) {
 }
 
 // job puts a job of ada's into the queue that was given its nodes at 10:30.
-func (s *scene) job(id uint32, partition, list string, state slurm.JobState) *slurm.Job {
+func (s *world) job(id uint32, partition, list string, state slurm.JobState) *slurm.Job {
 	s.t.Helper()
 	s.snap.Jobs = append(s.snap.Jobs, slurm.Job{
 		ID: id, ArrayID: id, Limit: slurm.ParseLimit("4:00:00"), State: state, Nodes: expand(s.t, list), User: "ada",
@@ -140,25 +141,25 @@ func (s *scene) job(id uint32, partition, list string, state slurm.JobState) *sl
 }
 
 // waiting has a job of partition train wait for its nodes.
-func (s *scene) waiting(id uint32, list string) {
+func (s *world) waiting(id uint32, list string) {
 	s.t.Helper()
 	s.job(id, "train", list, slurm.JobConfiguring)
 	s.nodes(list, rising)
 }
 
 // refusing makes Compute refuse the request of job 812. Its ninth attempt is in flight.
-func (s *scene) refusing() {
+func (s *world) refusing() {
 	s.t.Helper()
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.group(812, "alpha-a3-job-812", s.request("a1", mig.Creating, "alpha-a3-[0-1]", "", 6*time.Second))
 	s.snap.Asking = map[string]bool{"alpha-a3-0": true, "alpha-a3-1": true}
-	s.snap.Refused["alpha-a3-job-812"] = plan.Refusal{Failing: plan.Failing{
+	s.snap.Refused["alpha-a3-job-812"] = scene.Refusal{Failing: scene.Failing{
 		Cause: mig.CauseRate, Message: "429 rateLimitExceeded: Too Many Requests", Times: 8, Since: noon.Add(-76 * time.Second), Last: noon.Add(-6 * time.Second),
 	}}
 }
 
 // movable has job 812 wait for its nodes while two kept machines are idle that fit it.
-func (s *scene) movable() {
+func (s *world) movable() {
 	s.t.Helper()
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.cfg.FlexSetOf("alpha-a3-3").Flex.KeepIdle = 30 * time.Minute
@@ -170,7 +171,7 @@ func (s *scene) movable() {
 }
 
 // group makes a group of nodeset a3 for a job, with these requests.
-func (s *scene) group(job uint32, name string, requests ...mig.Request) {
+func (s *world) group(job uint32, name string, requests ...mig.Request) {
 	s.snap.Groups = append(s.snap.Groups, mig.Group{
 		Name: name, Region: us, Created: noon.Add(-89 * time.Minute), Requests: requests,
 		Stamp: mig.Stamp{Version: 1, Cluster: "alpha", NodeSet: "a3", Job: job},
@@ -178,7 +179,7 @@ func (s *scene) group(job uint32, name string, requests ...mig.Request) {
 }
 
 // request was made that long before noon.
-func (s *scene) request(name string, state mig.RequestState, list, message string, ago time.Duration) mig.Request {
+func (s *world) request(name string, state mig.RequestState, list, message string, ago time.Duration) mig.Request {
 	s.t.Helper()
 	r := mig.Request{
 		Name: name, State: state, Instances: expand(s.t, list), Duration: 4 * time.Hour, Created: noon.Add(-ago), Message: message,
@@ -190,7 +191,7 @@ func (s *scene) request(name string, state mig.RequestState, list, message strin
 }
 
 // machines are instances that were made two hours before noon.
-func (s *scene) machines(group, nodeset, list string, left time.Duration) {
+func (s *world) machines(group, nodeset, list string, left time.Duration) {
 	s.t.Helper()
 	region, zone := us, us+"-a"
 	if nodeset == "g2" {
@@ -214,8 +215,8 @@ func (s *scene) machines(group, nodeset, list string, left time.Duration) {
 }
 
 // unread has a region not be read that was read at 11:53.
-func (s *scene) unread(region string) {
-	known := plan.LastKnown{At: noon.Add(-7 * time.Minute)}
+func (s *world) unread(region string) {
+	known := scene.LastKnown{At: noon.Add(-7 * time.Minute)}
 	for _, g := range s.snap.Groups {
 		if g.Region == region {
 			known.Groups = append(known.Groups, g)
@@ -228,17 +229,17 @@ func (s *scene) unread(region string) {
 	}
 	s.snap.Groups = slices.DeleteFunc(s.snap.Groups, func(g mig.Group) bool { return g.Region == region })
 	s.snap.Instances = slices.DeleteFunc(s.snap.Instances, func(in mig.Instance) bool { return in.Region == region })
-	s.snap.LastKnown = map[string]plan.LastKnown{region: known}
+	s.snap.LastKnown = map[string]scene.LastKnown{region: known}
 	s.snap.Unseen[region] = errors.New("list groups of " + region + ": 503 backendError")
 }
 
 // done notes an action of that long before noon.
-func (s *scene) done(a plan.Action, ago time.Duration, err error) {
+func (s *world) done(a plan.Action, ago time.Duration, err error) {
 	s.did.Add(Record(a, noon.Add(-ago), 1500*time.Millisecond, err))
 }
 
 // view is what the daemon would show a minute after noon.
-func (s *scene) view() View {
+func (s *world) view() View {
 	v := Of(s.cfg, s.snap, plan.Compute(s.cfg, s.snap))
 	v.Daemon = &Daemon{LastGoodAt: noon, Interval: Seconds(30 * time.Second)}
 	v.Actions = s.did.Last()
@@ -246,9 +247,9 @@ func (s *scene) view() View {
 }
 
 // busy has a bit of everything.
-func busy(t testing.TB) *scene {
+func busy(t testing.TB) *world {
 	t.Helper()
-	s := newScene(t)
+	s := newWorld(t)
 	s.waiting(812, "alpha-a3-[0-1]")
 	s.group(812, "alpha-a3-job-812",
 		s.request("a1", mig.Failed, "alpha-a3-[0-1]", "LIMIT_EXCEEDED: not in time", 80*time.Minute),

@@ -1,4 +1,4 @@
-package plan
+package scene
 
 import (
 	"slices"
@@ -10,12 +10,12 @@ import (
 	"slurmflex/slurm"
 )
 
-// lease is the run duration to ask for, in whole seconds between
+// Lease is the run duration to ask for, in whole seconds between
 // mig.MinDuration and the nodeset's max_run_duration: that maximum, or with
 // use_job_duration the longest need of the jobs that hold the nodes. A job
 // without a time limit, or with one that cannot be read, needs the maximum. It is 0 where
 // machines have none.
-func lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
+func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 	longest := min(flex.MaxRunDuration, mig.MaxDuration)
 	if !flex.UseJobDuration || len(jobs) == 0 {
 		return longest
@@ -34,31 +34,31 @@ func lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 // shorter than that by what a job needs is as good as a new one.
 const bootLoss = 5 * time.Minute
 
-// isLeftover reports whether the instance of a rising node came for a job that
+// IsLeftover reports whether the instance of a rising node came for a job that
 // has left the node, is from before another job was given the node, and cannot
 // serve that one. Either it has had its time to boot: slurmctld hears no slurmd
 // that booted before the node was last powered up, so it can never register. Or
 // its lease ends before the job could finish. One of a group that tasks of an array share
 // came for the task that was there when it was made; one that came for the node itself,
 // for all jobs too, unless it had had its time to boot when they were given the node.
-func (s *scene) isLeftover(m *member, in machine) bool {
-	job, stamp := m.owner(), in.stamp()
-	if m.power != rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) ||
-		slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
+func (s *Scene) IsLeftover(m *Node, in Machine) bool {
+	job, stamp := m.Owner(), in.Origin()
+	if m.Power != Rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) ||
+		slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool { return j.ID == stamp.Job }) {
 		return false
 	}
-	limit := m.set.Flex.BootTimeout
+	limit := m.Set.Flex.BootTimeout
 	mayBoot := func(j *slurm.Job) bool { return limit == 0 || j.Start.Before(in.Created.Add(limit)) }
-	if stamp.Job == 0 && stamp.Array == 0 && slices.ContainsFunc(m.jobs, mayBoot) {
+	if stamp.Job == 0 && stamp.Array == 0 && slices.ContainsFunc(m.Holders, mayBoot) {
 		return false
 	}
-	return limit > 0 && s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)
+	return limit > 0 && s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)
 }
 
 // isTooShort reports whether the instance's lease ends before the job, if it
 // began at start, could be done, and a lease of its own would not; longest is the longest
 // of these, 0 if they have no end.
-func isTooShort(in machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
+func isTooShort(in Machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
 	end := in.end()
 	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || longest > 0 && job.Limit.Duration > longest {
 		return false
@@ -69,11 +69,11 @@ func isTooShort(in machine, job *slurm.Job, start time.Time, longest time.Durati
 // end is when the instance ends by its lease or for maintenance, or about when it will: until it runs
 // Compute does not say, and the request that made it does. It is zero if neither
 // is known.
-func (in machine) end() time.Time {
-	if until := in.Until(); !until.IsZero() || in.group == nil {
+func (in Machine) end() time.Time {
+	if until := in.Until(); !until.IsZero() || in.Maker == nil {
 		return until
 	}
-	for _, r := range slices.Backward(in.group.Requests) { // tasks may have had the node before
+	for _, r := range slices.Backward(in.Maker.Requests) { // tasks may have had the node before
 		if r.State == mig.Succeeded && r.Names(in.Name) && r.Duration > 0 {
 			return in.Created.Add(r.Duration)
 		}
@@ -81,19 +81,19 @@ func (in machine) end() time.Time {
 	return time.Time{}
 }
 
-// ending says what ends the instance then: its lease, or maintenance of its host.
-func (in machine) ending() string {
+// Ending says what ends the instance then: its lease, or maintenance of its host.
+func (in Machine) Ending() string {
 	if in.Until().Equal(in.Terminates) {
 		return "its lease ends"
 	}
 	return "maintenance of its host begins"
 }
 
-// endOf says when the node's lease ended, or maintenance of its host began, if a reservation of ours says so.
-func (s *scene) endOf(node string) (end time.Time, ended bool) {
-	for _, r := range s.snap.Reservations {
-		at, ours := memo.ParseReservation(s.cfg.Cluster, r.Name)
-		if ours && slices.Contains(r.Nodes, node) && s.isOld(at, 0) && at.After(end) {
+// EndOf says when the node's lease ended, or maintenance of its host began, if a reservation of ours says so.
+func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
+	for _, r := range s.Seen.Reservations {
+		at, ours := memo.ParseReservation(s.Config.Cluster, r.Name)
+		if ours && slices.Contains(r.Nodes, node) && s.IsOld(at, 0) && at.After(end) {
 			end, ended = at, true
 		}
 	}
@@ -101,13 +101,13 @@ func (s *scene) endOf(node string) (end time.Time, ended bool) {
 }
 
 // addEnds finds of each job's machines the one that ends first.
-func (s *scene) addEnds() {
+func (s *Scene) addEnds() {
 	for _, m := range s.members {
-		for _, in := range m.machines {
-			if in.Until().IsZero() || !s.ours(in) {
+		for _, in := range m.Machines {
+			if in.Until().IsZero() || !s.Ours(in) {
 				continue
 			}
-			for _, j := range m.jobs {
+			for _, j := range m.Holders {
 				if first, other := s.firstEnds[j.ID]; !other || in.Until().Before(first.Until()) {
 					s.firstEnds[j.ID] = in
 				}
@@ -116,24 +116,24 @@ func (s *scene) addEnds() {
 	}
 }
 
-// firstEnd is when the first of the job's nodes ends, and whose machine that is; zero if
+// FirstEnd is when the first of the job's nodes ends, and whose machine that is; zero if
 // none is known to end.
-func (s *scene) firstEnd(j *slurm.Job) (time.Time, machine) {
+func (s *Scene) FirstEnd(j *slurm.Job) (time.Time, Machine) {
 	in, ends := s.firstEnds[j.ID]
 	if !ends {
-		return time.Time{}, machine{}
+		return time.Time{}, Machine{}
 	}
 	return in.Until(), in
 }
 
-// shortEnd is when the machine of a node ends that is up, came for another job, and
+// ShortEnd is when the machine of a node ends that is up, came for another job, and
 // is too short for this one; zero if that is not so.
-func (s *scene) shortEnd(job *slurm.Job, m *member) time.Time {
-	if m == nil || m.power != up {
+func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
+	if m == nil || m.Power != On {
 		return time.Time{}
 	}
-	for _, in := range m.machines {
-		if s.ours(in) && in.stamp().Job != job.ID && s.snap.Skew <= maxSkew && isTooShort(in, job, s.snap.Now, m.set.Flex.MaxRunDuration) {
+	for _, in := range m.Machines {
+		if s.Ours(in) && in.Origin().Job != job.ID && s.Seen.Skew <= MaxSkew && isTooShort(in, job, s.Seen.Now, m.Set.Flex.MaxRunDuration) {
 			return in.Until()
 		}
 	}

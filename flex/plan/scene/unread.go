@@ -1,4 +1,4 @@
-package plan
+package scene
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 // skipRows takes what is known of rows that could not be read. A job holds the
 // nodes of its row. Where these could not be read either, it may hold every node
 // that does not show to be free.
-func (s *scene) skipRows() {
-	for _, row := range s.snap.Unread {
+func (s *Scene) skipRows() {
+	for _, row := range s.Seen.Unread {
 		s.leaveAlone("unread-row", row.Kind+" "+row.Name, "a row of Slurm's output was skipped: %s", row)
 		if row.Kind != slurm.JobRow {
 			continue
@@ -28,13 +28,13 @@ func (s *scene) skipRows() {
 		if !row.NodesKnown {
 			s.anyNode = true
 			for _, m := range s.members {
-				m.doubted = m.doubted || !s.isFree(m)
+				m.Doubted = m.Doubted || !s.isFree(m)
 			}
 		}
 		for _, name := range row.Nodes {
 			s.held[name] = true
 			if m := s.nodes[name]; m != nil {
-				m.doubted = true
+				m.Doubted = true
 			}
 		}
 	}
@@ -42,29 +42,29 @@ func (s *scene) skipRows() {
 
 // isFree reports whether no job but those that could be read can have the node:
 // Slurm shows it powered down and without a job, or a job has it to itself.
-func (s *scene) isFree(m *member) bool {
-	return m.power == down && !m.State.Held() || slices.ContainsFunc(m.jobs, func(j *slurm.Job) bool {
-		return j.State != slurm.JobCompleting && slices.ContainsFunc(s.snap.Partitions, func(p slurm.Partition) bool {
+func (s *Scene) isFree(m *Node) bool {
+	return m.Power == Off && !m.State.Held() || slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
+		return j.State != slurm.JobCompleting && slices.ContainsFunc(s.Seen.Partitions, func(p slurm.Partition) bool {
 			return p.Name == j.Partition && p.Exclusive
 		})
 	})
 }
 
-// isSkipped reports whether there is a row of that name that could not be read.
-func (s *scene) isSkipped(kind, name string) bool {
-	return slices.ContainsFunc(s.snap.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
+// IsSkipped reports whether there is a row of that name that could not be read.
+func (s *Scene) IsSkipped(kind, name string) bool {
+	return slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
 }
 
 // noteUnread names the groups and instances of which something could
 // not be read, and notes the nodes that they may concern: what is unread is not
 // absent, so nothing is requested for these nodes and nothing is taken from them.
-func (s *scene) noteUnread() {
+func (s *Scene) noteUnread() {
 	for _, in := range s.machines {
 		if in.Unread != "" {
 			s.unread[in.Name] = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
 		}
 	}
-	groups := slices.Clone(s.snap.Groups)
+	groups := slices.Clone(s.Seen.Groups)
 	slices.SortFunc(groups, func(a, b mig.Group) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
@@ -83,7 +83,7 @@ func (s *scene) noteUnread() {
 
 // concerns returns the nodes that a group of which not all is known may bring, or
 // may have brought.
-func (s *scene) concerns(g mig.Group) []string {
+func (s *Scene) concerns(g mig.Group) []string {
 	var names []string
 	for _, r := range g.Requests {
 		if r.State != mig.Failed && r.State != mig.Cancelled {
@@ -93,18 +93,31 @@ func (s *scene) concerns(g mig.Group) []string {
 	if g.Stamp.Node != "" {
 		names = append(names, g.Stamp.Node)
 	}
-	for _, j := range s.snap.Jobs {
-		if isFor(g.Stamp, &j) && j.State.HoldsNodes() {
+	for _, j := range s.Seen.Jobs {
+		if IsFor(g.Stamp, &j) && j.State.HoldsNodes() {
 			names = append(names, j.Nodes...)
 		}
 	}
 	return names
 }
 
-// anyDoubted reports whether a job that could not be read may hold one of the nodes.
-func (s *scene) anyDoubted(nodes []string) bool {
+// AnyDoubted reports whether a job that could not be read may hold one of the nodes.
+func (s *Scene) AnyDoubted(nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
 		m := s.nodes[name]
-		return m != nil && m.doubted
+		return m != nil && m.Doubted
 	})
 }
+
+// Unread returns the reason why something that concerns a node, a region or a region/group could not be
+// read; empty if all of it was read.
+func (s *Scene) Unread(what string) string { return s.unread[what] }
+
+// Problems returns the rows, instances and groups that were left alone.
+func (s *Scene) Problems() []Problem { return s.unreadable }
+
+// AnyNode reports whether an unreadable job may hold any node.
+func (s *Scene) AnyNode() bool { return s.anyNode }
+
+// AnyJob reports whether an unreadable job may have any ID.
+func (s *Scene) AnyJob() bool { return s.anyJob }

@@ -1,0 +1,209 @@
+package scene
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Live is a live request and the group it is in.
+type Live struct {
+	Group   *mig.Group
+	Request *mig.Request
+}
+
+func (s *Scene) addGroup(g *mig.Group) {
+	if g.Stamp.Cluster != s.Config.Cluster {
+		return // the reader leaves these out already; what is not ours is never touched
+	}
+	if g.Stamp.Newer() {
+		s.leaveAlone("newer-group", g.Name, "group %s in %s is left alone because a newer slurmflex created it; run that version, or delete it when its jobs are done", g.Name, g.Region)
+		return
+	}
+	if g.Unread != "" {
+		return // see noteUnread
+	}
+	s.groups[g.ID()] = g
+	for i := range g.Requests {
+		r := &g.Requests[i]
+		if !r.State.Live() {
+			continue
+		}
+		s.active[g.Region]++
+		s.activeOf[g.Stamp.NodeSet]++
+		one := []Live{{g, r}}
+		for _, name := range r.Instances {
+			if s.requests[name] == nil {
+				s.requests[name] = one // which all names share: appending to it makes a copy
+			} else {
+				s.requests[name] = append(s.requests[name], one...)
+			}
+		}
+	}
+}
+
+// AllGroups returns the cluster's readable groups, sorted by region and name.
+func (s *Scene) AllGroups() []*mig.Group {
+	return slices.SortedFunc(maps.Values(s.groups), func(a, b *mig.Group) int { return a.ID().Compare(b.ID()) })
+}
+
+// ActiveByRegion counts the live requests of each region. The caller may change the map.
+func (s *Scene) ActiveByRegion() map[string]int { return maps.Clone(s.active) }
+
+// ActiveByNodeSet counts the live requests of each nodeset. The caller may change the map.
+func (s *Scene) ActiveByNodeSet() map[string]int { return maps.Clone(s.activeOf) }
+
+// lostAfter is how long ago a request must have been made before an instance that
+// it has brought and that does not show is taken for lost. Lists of Compute may
+// lag behind each other.
+const lostAfter = 10 * time.Minute
+
+// Hidden returns the groups that count members of which neither an instance nor a
+// request shows, and that are not creating them. Only the group itself can say what
+// they are: instances that no list shows for now, that show without their group,
+// or that are lost. An instance that is leaving may be counted or not, so it may
+// not stand for another.
+func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
+	shown := map[mig.GroupID]int{}
+	for _, in := range s.Instances {
+		if !in.Leaving() {
+			shown[in.GroupID()]++
+		}
+	}
+	var hidden []mig.Group
+	for _, g := range groups {
+		if members, creating := g.Hidden(shown[g.ID()]); members > 0 && !creating {
+			hidden = append(hidden, g)
+		}
+	}
+	return hidden
+}
+
+func (s *Scene) Hidden(g *mig.Group) (members int, creating bool) {
+	return g.Hidden(s.staying[g.ID()])
+}
+
+// MembersOf are those that a group which hides some says it has. It reports false
+// if that is not known.
+func (s *Scene) MembersOf(g *mig.Group) ([]mig.Member, bool) {
+	m, read := s.Seen.Members[g.ID()]
+	return m.All, read && m.Err == nil
+}
+
+// Creates reports whether the group has a request that does not show yet.
+func (s *Scene) Creates(g *mig.Group) bool {
+	members, creating := s.Hidden(g)
+	return members > 0 && creating
+}
+
+// noteHidden notes the instances that the group may have though none shows: those that
+// it does not say are lost, and those that it was to get of late. One whose node is up has
+// been there: it is lost as soon as the group says so, or says that it is broken, as the
+// list does. While it says nothing, that is its node, and any of its nodeset that no other
+// job has: its own job may have been requeued since.
+func (s *Scene) noteHidden(g *mig.Group) {
+	if n, _ := s.Hidden(g); n <= 0 {
+		return
+	}
+	members, read := s.MembersOf(g)
+	gone := map[string]bool{}
+	for _, m := range members {
+		n := s.nodes[m.Name]
+		broken := (mig.Instance{Status: m.Status}).Broken() && n != nil && slices.ContainsFunc(n.Machines, func(in Machine) bool {
+			return in.GroupID() == g.ID() && in.Broken()
+		})
+		switch {
+		case n != nil && n.Power == On && n.State.Base != slurm.Down && (m.Lost() || broken):
+			gone[m.Name] = true
+		case !m.Lost():
+			s.mayShow[m.Name] = true
+		}
+	}
+	for _, r := range g.Requests {
+		if r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter)) {
+			for _, name := range r.Instances {
+				s.mayShow[name] = s.mayShow[name] || !gone[name]
+			}
+		}
+	}
+	if read {
+		return
+	}
+	for _, m := range s.members { // the records of its requests may be gone
+		of := func(j *slurm.Job) bool { return IsFor(g.Stamp, j) }
+		if m.Name == g.Stamp.Node || (g.Stamp.Job != 0 || g.Stamp.Array != 0) && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, of)) {
+			s.mayShow[m.Name] = true
+		}
+	}
+}
+
+// MayHold reports whether the group counts members that it does not say are lost.
+// They would go with it: they are deleted each by itself, once they show.
+func (s *Scene) MayHold(g *mig.Group) bool {
+	if n, _ := s.Hidden(g); n <= 0 {
+		return false
+	}
+	members, read := s.MembersOf(g)
+	return !read || slices.ContainsFunc(members, func(m mig.Member) bool { return !m.Lost() })
+}
+
+// LiveRequests returns every live request, the oldest first.
+func (s *Scene) LiveRequests() []Live {
+	var live []Live
+	for _, g := range s.groups {
+		for i := range g.Requests {
+			if r := &g.Requests[i]; r.State.Live() {
+				live = append(live, Live{g, r})
+			}
+		}
+	}
+	slices.SortFunc(live, func(a, b Live) int {
+		return cmp.Or(a.Request.Created.Compare(b.Request.Created),
+			cmp.Compare(a.Group.Region, b.Group.Region), cmp.Compare(a.Group.Name, b.Group.Name), cmp.Compare(a.Request.Name, b.Request.Name))
+	})
+	return live
+}
+
+// IsNew reports whether the instance may be what the request brings: it is younger,
+// and no group of ours that counts it says that it has made it. An instance may show
+// before its maker does.
+func (s *Scene) IsNew(in Machine, r Live) bool {
+	if in.Maker != nil {
+		n, _ := s.Hidden(in.Maker)
+		return n < 0 // it shows more instances than it counts
+	}
+	return !s.Ours(in) && !in.Created.Before(r.Request.Created) && !s.IsOld(in.Created, lostAfter)
+}
+
+// IsNewers reports whether a group that a newer slurmflex has made for this cluster
+// has made the instance.
+func (s *Scene) IsNewers(in Machine) bool {
+	return slices.ContainsFunc(s.Seen.Groups, func(g mig.Group) bool {
+		return g.Name == in.Group && g.Region == in.Region && g.Stamp.Cluster == s.Config.Cluster && g.Stamp.Newer()
+	})
+}
+
+// IsFor reports whether what bears the stamp was made for the job.
+func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array()) }
+
+// Group returns a readable group of the cluster; nil if there is none of that name.
+func (s *Scene) Group(id mig.GroupID) *mig.Group { return s.groups[id] }
+
+// InGroup counts the instances that the list shows in a group, Staying those that are not being deleted.
+func (s *Scene) InGroup(id mig.GroupID) int { return s.inGroup[id] }
+
+// Staying counts the instances of a group that are not being deleted.
+func (s *Scene) Staying(id mig.GroupID) int { return s.staying[id] }
+
+// RequestsOf returns the live requests that name an instance.
+func (s *Scene) RequestsOf(name string) []Live { return s.requests[name] }
+
+// MayShow reports whether an instance may exist though no list shows it.
+func (s *Scene) MayShow(name string) bool { return s.mayShow[name] }
+
+// IsAhead reports whether a nodeset has a group with a request that does not show yet.
+func (s *Scene) IsAhead(nodeset string) bool { return s.ahead[nodeset] }

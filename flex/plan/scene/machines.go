@@ -1,0 +1,143 @@
+package scene
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"slurmflex/mig"
+	"slurmflex/slurm"
+)
+
+// Machine is an instance, the group of ours that made it, and the node of its
+// name; each is nil if there is none.
+type Machine struct {
+	*mig.Instance
+	Maker *mig.Group
+	Node  *Node
+}
+
+func (s *Scene) addMachines() {
+	s.machines = make([]Machine, len(s.Seen.Instances))
+	for i := range s.machines {
+		in := &s.Seen.Instances[i]
+		key := in.GroupID()
+		s.machines[i] = Machine{Instance: in, Maker: s.groups[key]}
+		s.inGroup[key]++
+		if !in.Leaving() {
+			s.staying[key]++
+		}
+	}
+	slices.SortFunc(s.machines, func(a, b Machine) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
+	})
+	for i := 0; i < len(s.machines); {
+		next := i + 1
+		for next < len(s.machines) && s.machines[next].Name == s.machines[i].Name {
+			next++
+		}
+		same := s.machines[i:next]
+		s.instances[same[0].Name] = same
+		if m := s.nodes[same[0].Name]; m != nil {
+			m.Machines = same
+			for j := range same {
+				same[j].Node = m
+			}
+		}
+		i = next
+	}
+}
+
+// Origin is its group's, or its own if no group made it.
+func (in Machine) Origin() mig.Stamp {
+	if in.Maker != nil {
+		return in.Maker.Stamp
+	}
+	return in.Stamp
+}
+
+// Ours reports whether a group of ours made the instance, or we without one.
+func (s *Scene) Ours(in Machine) bool {
+	if in.Group == "" {
+		return in.Stamp.Cluster == s.Config.Cluster
+	}
+	return in.Maker != nil
+}
+
+// Stays reports whether the node has an instance that is there to stay, and
+// whether it has one that is on its way out.
+func (s *Scene) Stays(node string) (stays, leaves bool) {
+	for _, in := range s.instances[node] {
+		if in.Leaving() || in.Node != nil && s.IsLeftover(in.Node, in) {
+			leaves = true
+		} else {
+			stays = true
+		}
+	}
+	return stays, leaves
+}
+
+// HasMachine reports whether the node has an instance of ours that is there to stay.
+func (s *Scene) HasMachine(node string) bool {
+	return slices.ContainsFunc(s.instances[node], func(in Machine) bool {
+		return s.Ours(in) && !in.Leaving() && (in.Node == nil || !s.IsLeftover(in.Node, in))
+	})
+}
+
+// WithoutMachine returns the nodes that have no machine of ours that stays.
+func (s *Scene) WithoutMachine(nodes []string) []string {
+	return slices.DeleteFunc(slices.Clone(nodes), s.HasMachine)
+}
+
+// Present reports whether anything of the node's is in the cloud still: an
+// instance, whatever its state, or a live request.
+func (s *Scene) Present(node string) bool {
+	return len(s.instances[node]) > 0 || len(s.requests[node]) > 0
+}
+
+func (s *Scene) AnyPresent(nodes []string) bool {
+	for _, n := range nodes {
+		if len(s.instances[n]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// AnyOurs reports whether any of the nodes has an instance that is ours, or may
+// be: its group has a name of ours and is not listed. One that has run for half of
+// ResumeTimeout and has not joined Slurm is not waited for: Slurm would take the node
+// down before it does.
+func (s *Scene) AnyOurs(nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(name string) bool {
+		return slices.ContainsFunc(s.instances[name], func(in Machine) bool {
+			return s.Ours(in) || strings.HasPrefix(in.Group, s.Config.Cluster+"-") && !s.IsOld(in.Created, s.Seen.ResumeTimeout/2)
+		})
+	})
+}
+
+// ResumeTimeoutReached is the reason that slurmctld gives such a node. By 24.11
+// it is put behind the reason that the node had, and a colon.
+const ResumeTimeoutReached = "ResumeTimeout reached"
+
+// IsPoweredDown reports whether Slurm itself has powered this machine's node down:
+// it is about to, or it remembers that the machine booted, or that it did not come
+// up in time. A slurmctld that has lost its state shows POWERED_DOWN too, and
+// remembers none of that. Source: trials on 22.05, 24.11 and 26.05.
+func (m *Node) IsPoweredDown(in Machine) bool {
+	return m.State.Has(slurm.PoweringDown) || !m.BootTime.IsZero() && !m.BootTime.Before(in.Created) ||
+		m.State.Base == slurm.Down && strings.HasSuffix(m.Reason, ResumeTimeoutReached)
+}
+
+// IsStranded reports whether the configuration has no node of that name, and no job
+// holds one.
+func (s *Scene) IsStranded(node string) bool {
+	_, _, known := s.Config.Find(node)
+	return !known && !s.held[node] && !s.anyNode
+}
+
+// Machines returns all instances, sorted by name and zone.
+func (s *Scene) Machines() []Machine { return s.machines }
+
+// MachinesOf returns the instances with a name. Instances in different zones can have the same name.
+func (s *Scene) MachinesOf(name string) []Machine { return s.instances[name] }

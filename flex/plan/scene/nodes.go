@@ -1,0 +1,96 @@
+package scene
+
+import (
+	"cmp"
+	"slices"
+
+	"slurmflex/config"
+	"slurmflex/slurm"
+)
+
+// Node is a flex node that Slurm shows.
+type Node struct {
+	*slurm.Node
+	Set      *config.NodeSet
+	Index    int
+	Power    slurm.Power
+	Holders  []*slurm.Job // that hold it, in the order of their claims
+	Machines []Machine    // its instances
+	Doubted  bool         // a job that could not be read may hold it
+	At       int          // its place in the scene's members
+
+	Promised bool                 // it is reserved for a job that moves, or has lost machines
+	Reserved []*slurm.Reservation // the other reservations of it, but not a nodeset's rest
+}
+
+// addNodes takes the nodes in the order of the snapshot, which is Slurm's and
+// most often the one wanted.
+func (s *Scene) addNodes() {
+	all := make([]Node, len(s.Seen.Nodes))
+	s.members = make([]*Node, 0, len(all))
+	for i := range all {
+		n := &s.Seen.Nodes[i]
+		set, index, ok := s.Config.Find(n.Name)
+		if !ok || set.Flex == nil || s.nodes[n.Name] != nil {
+			continue
+		}
+		all[i] = Node{Node: n, Set: set, Index: index, Power: n.State.Power()}
+		s.nodes[n.Name] = &all[i]
+		s.members = append(s.members, &all[i])
+	}
+	slices.SortFunc(s.members, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(a.Set.Name, b.Set.Name), cmp.Compare(a.Index, b.Index))
+	})
+	for i, m := range s.members {
+		m.At = i
+	}
+}
+
+// Owner is the job that the node is wanted for: of those that hold it and are not
+// on their way out, the one with the first claim.
+func (m *Node) Owner() *slurm.Job {
+	for _, j := range m.Holders {
+		if j.State != slurm.JobCompleting {
+			return j
+		}
+	}
+	return nil
+}
+
+// Idle reports whether the node is idle and nobody has taken it out of service.
+func (m *Node) Idle() bool {
+	return m.State.IsIdle() && !m.State.Held() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
+		!m.State.Has(slurm.Maintenance)
+}
+
+// Taken reports whether a job holds the node, or may.
+func (m *Node) Taken() bool { return len(m.Holders) > 0 || m.Doubted }
+
+// Holders returns the jobs that hold any of the nodes.
+func (s *Scene) Holders(nodes []string) []*slurm.Job {
+	var jobs []*slurm.Job
+	for _, name := range nodes {
+		jobs = s.nodes[name].AddJobs(jobs)
+	}
+	return jobs
+}
+
+// AddJobs adds the jobs that hold the node to those that are known already.
+func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
+	for _, j := range m.Holders {
+		if !slices.Contains(known, j) {
+			known = append(known, j)
+		}
+	}
+	return known
+}
+
+// IsUnread reports whether something in the cloud that concerns the node could
+// not be read or its whole region could not.
+func (s *Scene) IsUnread(m *Node) bool { return s.Unseen(m.Set.Region) || s.unread[m.Name] != "" }
+
+// Nodes returns the flex nodes that Slurm shows, sorted by nodeset and index.
+func (s *Scene) Nodes() []*Node { return s.members }
+
+// Node returns a flex node by its name; nil if Slurm does not show it.
+func (s *Scene) Node(name string) *Node { return s.nodes[name] }

@@ -1,0 +1,81 @@
+package scene
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"slurmflex/mig"
+)
+
+// Refusal is the outcome of calls to create something. All fields except Failing describe only
+// failures that count as attempts: rate limits, for example, do not.
+type Refusal struct {
+	Cause   mig.Cause
+	Message string
+	At      time.Time // of the last failure that counts
+	Times   int       // failures in a row that count
+	Owner   string    // with CauseExists: the cluster whose stamp is on it; empty if none is known
+
+	Failing Failing // every failure in a row
+}
+
+// Last returns the time of the last failure, whether or not it counts.
+func (r Refusal) Last() time.Time { return Later(r.At, r.Failing.Last) }
+
+// Fail adds a failed call. The count continues from the failures before, which another process
+// has seen.
+func (r Refusal) Fail(cause mig.Cause, message, owner string, at time.Time, before int) Refusal {
+	r.Failing = r.Failing.add(cause, message, at)
+	switch cause {
+	case mig.CauseConflict, mig.CauseNotFound, mig.CauseUnavailable, mig.CauseRate:
+		return r // it came at a bad moment, or an admin has deleted the group
+	}
+	r.Cause, r.Message, r.Owner, r.At, r.Times = cause, message, owner, at, max(r.Times, before)+1
+	return r
+}
+
+// Failing counts consecutive failed calls to create machines, whatever the cause. It is zero
+// after a successful call.
+type Failing struct {
+	Cause   mig.Cause // of the last call
+	Message string    // of the last call
+	Times   int
+	Since   time.Time // of the first call
+	Last    time.Time
+}
+
+// add counts another failed call.
+func (f Failing) add(cause mig.Cause, message string, at time.Time) Failing {
+	if f.Times == 0 {
+		f.Since = at
+	}
+	return Failing{Cause: cause, Message: message, Times: f.Times + 1, Since: f.Since, Last: at}
+}
+
+// Every returns the average time between two attempts; 0 before the second.
+func (f Failing) Every() time.Duration {
+	if f.Times < 2 {
+		return 0
+	}
+	return (f.Last.Sub(f.Since) / time.Duration(f.Times-1)).Round(time.Second)
+}
+
+// FailingText describes the state of a failing request and the cause, as mig.Cause spells it.
+func FailingText(cause string) string {
+	switch cause {
+	case mig.CauseRate.String():
+		return "refused for now (rate limit)"
+	case mig.CauseUnavailable.String():
+		return "failing for now (Compute is unavailable)"
+	case mig.CauseUnknown.String():
+		return "failing for now (unknown cause)"
+	}
+	return "refused for now (" + cause + ")"
+}
+
+// String describes the failure without the number of attempts: an AdminComment and a
+// problem must not change with each attempt.
+func (f Failing) String() string {
+	return fmt.Sprintf("%s since %s, retrying: %s", FailingText(f.Cause.String()), f.Since.UTC().Format(time.RFC3339), strings.TrimSuffix(f.Message, "."))
+}

@@ -93,7 +93,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 		return takedown.Plan{}, err
 	}
 	d.R.flights.forget()
-	snap, p, err := d.look(ctx)
+	s, p, err := d.look(ctx)
 	if err != nil {
 		return takedown.Plan{}, err
 	}
@@ -106,7 +106,7 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	if d.Say != nil {
 		d.Say(p)
 	}
-	d.R.Watch.Saw(snap, due)
+	d.R.Watch.Saw(s, due)
 	d.R.apply(ctx, due, 2*actionLimit)
 	for _, a := range due.Actions {
 		if tell, ok := a.(takedown.TellJob); ok {
@@ -116,12 +116,13 @@ func (d *Down) pass(ctx context.Context) (takedown.Plan, error) {
 	return p, nil
 }
 
-func (d *Down) look(ctx context.Context) (scene.Snapshot, takedown.Plan, error) {
+func (d *Down) look(ctx context.Context) (*scene.Scene, takedown.Plan, error) {
 	snap, err := d.observe(ctx)
 	if err != nil {
-		return scene.Snapshot{}, takedown.Plan{}, err
+		return nil, takedown.Plan{}, err
 	}
-	p := takedown.Compute(d.R.Config, snap, d.Options)
+	s := scene.Of(d.R.Config, snap)
+	p := takedown.Compute(s, d.Options)
 	if d.Options.WereUp == nil {
 		d.Options.WereUp = map[string]bool{}
 	}
@@ -130,7 +131,7 @@ func (d *Down) look(ctx context.Context) (scene.Snapshot, takedown.Plan, error) 
 			d.Options.WereUp[partition.Name] = partition.Up
 		}
 	}
-	return snap, p, nil
+	return s, p, nil
 }
 
 // observe reads what a pass does, and more: partitions as they are now, the records of all
@@ -203,7 +204,7 @@ func (d *Down) tellJob(ctx context.Context, a takedown.TellJob) error {
 type doneCount struct{ atomic.Int64 }
 
 // Saw counts nothing.
-func (*doneCount) Saw(scene.Snapshot, plan.Plan) {}
+func (*doneCount) Saw(*scene.Scene, plan.Plan) {}
 
 // Did counts what was done.
 func (c *doneCount) Did(_ plan.Action, _ time.Time, _ time.Duration, err error) {

@@ -50,7 +50,8 @@ func (f *faces) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
 
 func (f *faces) Stood(err error) { assert.NoError(f.t, err) }
 
-func (f *faces) Saw(snap scene.Snapshot, p plan.Plan) {
+func (f *faces) Saw(s *scene.Scene, p plan.Plan) {
+	snap := s.Seen
 	defer locked(&f.mu)()
 	if f.failed.IsZero() || snap.Begun.Before(f.failed) {
 		return
@@ -59,7 +60,7 @@ func (f *faces) Saw(snap scene.Snapshot, p plan.Plan) {
 	if len(snap.Asking)+len(snap.Inserted) > 0 {
 		f.aloft++
 	}
-	v := view.Of(f.w.Config, snap, p)
+	v := view.Of(s, p)
 	rows := slices.DeleteFunc(v.Rows, func(r view.Row) bool { return !slices.Contains(r.Jobs, 1) })
 	if !assert.Len(f.t, rows, 1) {
 		return

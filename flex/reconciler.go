@@ -326,15 +326,15 @@ func (r *Reconciler) Pass(ctx context.Context, only ...Filter) (Outcome, error) 
 
 func (r *Reconciler) pass(ctx context.Context, patience time.Duration, only ...Filter) (Outcome, error) {
 	r.flights.forget()
-	snap, p, err := r.Look(ctx, only...)
+	s, p, err := r.Look(ctx, only...)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if r.Watch != nil {
-		r.Watch.Saw(snap, p)
+		r.Watch.Saw(s, p)
 	}
 	r.report(p.Problems)
-	r.regions.report(r.Log, snap)
+	r.regions.report(r.Log, s.Seen)
 	return Outcome{Plan: p, Failed: r.apply(ctx, p, patience)}, nil
 }
 
@@ -345,12 +345,13 @@ func (r *Reconciler) Plan(ctx context.Context, only ...Filter) (plan.Plan, error
 }
 
 // Look says what a pass would see and do, and changes nothing.
-func (r *Reconciler) Look(ctx context.Context, only ...Filter) (scene.Snapshot, plan.Plan, error) {
+func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, plan.Plan, error) {
 	snap, err := r.Observe(ctx)
 	if err != nil {
-		return scene.Snapshot{}, plan.Plan{}, err
+		return nil, plan.Plan{}, err
 	}
-	p := plan.Compute(r.Config, snap)
+	s := scene.Of(r.Config, snap)
+	p := plan.Compute(s)
 	r.asked = p.Asked
 	if r.Adopt {
 		cloud, over := inTime(ctx)
@@ -358,17 +359,17 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (scene.Snapshot, 
 		foreign, unseen := r.Cloud.Foreign(cloud, r.Config.Cluster, r.Config.FlexRegions())
 		maps.Copy(snap.Unseen, unseen)
 		maps.Copy(snap.Members, r.members(cloud, snap.Hidden(foreign), snap.Unseen))
-		p.Actions = append(p.Actions, plan.Adopt(r.Config, snap, foreign)...)
+		p.Actions = append(p.Actions, plan.Adopt(scene.Of(r.Config, snap), foreign)...)
 	}
 	if r.Remnants {
-		for _, t := range plan.Trials(r.Config, snap) {
+		for _, t := range plan.Trials(s) {
 			p.Actions = append(p.Actions, t.Ends()...)
 		}
 	}
 	for _, f := range only {
 		p = f(p)
 	}
-	return snap, p, nil
+	return s, p, nil
 }
 
 // Filter narrows a plan before it is carried out.

@@ -84,9 +84,9 @@ func TestWhatWasLastReadOfARegionStaysKnown(t *testing.T) {
 		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden}))
 		w.slurm.submit(3, "shared", "alpha-one-2")
 		w.passes(5, time.Minute)
-		snap, p, err := w.Look(t.Context())
+		s, p, err := w.Look(t.Context())
 		require.NoError(t, err)
-		known := snap.LastKnown["europe-west4"]
+		known := s.Seen.LastKnown["europe-west4"]
 		assert.Len(t, known.Instances, 1)
 		assert.WithinDuration(t, seen, known.At, time.Minute)
 		require.Len(t, p.Waits, 2)

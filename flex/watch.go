@@ -11,7 +11,7 @@ import (
 // told of side by side, and passes wait for the answers.
 type Watcher interface {
 	// Saw is called in each pass before it acts.
-	Saw(snap scene.Snapshot, p plan.Plan)
+	Saw(s *scene.Scene, p plan.Plan)
 
 	// Did is called when an action is over. The error is nil if it was done.
 	Did(a plan.Action, begun time.Time, took time.Duration, err error)
@@ -25,9 +25,9 @@ type Watcher interface {
 type Watchers []Watcher
 
 // Saw says all of them.
-func (all Watchers) Saw(snap scene.Snapshot, p plan.Plan) {
+func (all Watchers) Saw(s *scene.Scene, p plan.Plan) {
 	for _, w := range all {
-		w.Saw(snap, p)
+		w.Saw(s, p)
 	}
 }
 

@@ -25,8 +25,8 @@ type notes struct {
 	lines []string
 }
 
-func (n *notes) Saw(snap scene.Snapshot, p plan.Plan) {
-	n.write("saw %d nodes within %s, %d actions", len(snap.Nodes), snap.Now.Sub(snap.Begun), len(p.Actions))
+func (n *notes) Saw(s *scene.Scene, p plan.Plan) {
+	n.write("saw %d nodes within %s, %d actions", len(s.Seen.Nodes), s.Seen.Now.Sub(s.Seen.Begun), len(p.Actions))
 }
 
 func (n *notes) Did(a plan.Action, _ time.Time, _ time.Duration, err error) {
@@ -43,7 +43,7 @@ func (n *notes) write(format string, args ...any) {
 func TestAllWatchersAreToldTheSame(t *testing.T) {
 	var one, other notes
 	all := Watchers{&one, &other}
-	all.Saw(scene.Snapshot{}, plan.Plan{})
+	all.Saw(&scene.Scene{}, plan.Plan{})
 	all.Did(plan.DeleteGroup{}, time.Time{}, 0, errors.New("no"))
 	all.Stood(ErrStandby)
 	assert.Equal(t, []string{"saw 0 nodes within 0s, 0 actions", "did delete_group: no", "stood: slurmctld is active"}, one.lines)

@@ -51,11 +51,14 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	}
 	err = a.with(ctx, cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
 		quotasRead := a.quotas.now(ctx, cfg.FlexRegions())
-		snap, p, err := r.Look(ctx)
+		seen, p, err := r.Look(ctx)
 		quotasRead()
-		v = view.Of(cfg, snap, p)
+		if err != nil {
+			return err
+		}
+		v = view.Of(seen, p)
 		a.filler(ctx, cfg, log)(&v)
-		return err
+		return nil
 	})
 	if err != nil {
 		return view.View{}, fmt.Errorf("%w; reading Slurm and Compute directly failed too: %w", daemonErr, err)

@@ -24,7 +24,7 @@ func newDid(cluster string) *did {
 }
 
 // Saw notes the problems.
-func (d *did) Saw(_ scene.Snapshot, p plan.Plan) {
+func (d *did) Saw(_ *scene.Scene, p plan.Plan) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pass.Problems = append([]string{}, p.Problems.Texts()...)

@@ -87,9 +87,9 @@ func watchdogFor(given string, interval time.Duration) time.Duration {
 }
 
 // Saw notes what there is.
-func (s *supervisor) Saw(snap scene.Snapshot, _ plan.Plan) {
+func (s *supervisor) Saw(seen *scene.Scene, _ plan.Plan) {
 	waiting := 0
-	for _, g := range snap.Groups {
+	for _, g := range seen.Seen.Groups {
 		for _, request := range g.Requests {
 			if request.State == mig.Creating || request.State == mig.Accepted {
 				waiting++
@@ -99,7 +99,7 @@ func (s *supervisor) Saw(snap scene.Snapshot, _ plan.Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = fmt.Sprintf("ok: %s, %s waiting; last pass %s",
-		view.Count(len(snap.Instances), "machine"), view.Count(waiting, "request"), snap.Now.UTC().Format(time.RFC3339))
+		view.Count(len(seen.Seen.Instances), "machine"), view.Count(waiting, "request"), seen.Seen.Now.UTC().Format(time.RFC3339))
 }
 
 // Did does nothing: a pass says what it saw.

@@ -84,7 +84,7 @@ func (f *progress) Write(lines []byte) (int, error) {
 func (f *progress) Sync() error { return nil }
 
 // Saw shows how much there is to do.
-func (f *progress) Saw(_ scene.Snapshot, p plan.Plan) {
+func (f *progress) Saw(_ *scene.Scene, p plan.Plan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.due, f.over = len(p.Actions), 0

@@ -158,7 +158,7 @@ func (a *app) nameTrials(ctx context.Context, cfg *config.Config, client *gce.Cl
 			fmt.Fprintf(&a.progress, "trial: whether an earlier trial has left anything in %s is not known: %v\n", region, err)
 		}
 	}
-	for _, t := range plan.Trials(cfg, snap) {
+	for _, t := range plan.Trials(scene.Of(cfg, snap)) {
 		fmt.Fprintf(&a.progress, "trial: %s\n", t.Told())
 	}
 }

@@ -45,29 +45,32 @@ type Waiting struct {
 
 // judge is what a pass means for a job at its gate: still waiting, or why its gate opens
 // before the pass acts: give-backs are quicker with no gate in the way.
-func judge(w Waiting, snap scene.Snapshot, actions []plan.Action) (Waiting, Outcome) {
-	if !snap.Begun.After(w.Since) {
+func judge(w Waiting, s *scene.Scene, actions []plan.Action) (Waiting, Outcome) {
+	if !s.Seen.Begun.After(w.Since) {
 		return w, "" // what was read may be older than the job's nodes
 	}
-	i := slices.IndexFunc(snap.Jobs, func(j slurm.Job) bool { return j.ID == w.Job })
-	if i < 0 || !snap.Jobs[i].State.HoldsNodes() || snap.Jobs[i].State.AtWork() || slices.ContainsFunc(actions, w.takenBy) {
+	j := s.Job(w.Job)
+	if j == nil || !j.State.HoldsNodes() || j.State.AtWork() || slices.ContainsFunc(actions, w.takenBy) {
 		return w, Left
 	}
 	if w.Het != 0 {
 		w.Nodes = nil
-		for _, j := range snap.Jobs {
+		for _, j := range s.Seen.Jobs {
 			if j.HetID == w.Het {
 				w.Nodes = append(w.Nodes, j.Nodes...)
 			}
 		}
 	}
-	w, outcome := look(w, snap.Nodes)
-	machines := map[string]bool{}
-	for _, in := range snap.Instances {
-		machines[in.Name] = !in.Leaving()
+	var nodes []slurm.Node
+	for _, name := range w.Nodes {
+		if n := s.Shown(name); n != nil {
+			nodes = append(nodes, *n)
+		}
 	}
-	w.Near = !slices.ContainsFunc(snap.Nodes, func(n slurm.Node) bool {
-		return w.has(n.Name) && cold(n.State) && n.State.Has(slurm.Cloud) && !machines[n.Name]
+	w, outcome := look(w, nodes)
+	w.Near = !slices.ContainsFunc(nodes, func(n slurm.Node) bool {
+		return cold(n.State) && n.State.Has(slurm.Cloud) &&
+			!slices.ContainsFunc(s.MachinesOf(n.Name), func(in scene.Machine) bool { return !in.Leaving() })
 	})
 	return w, outcome
 }

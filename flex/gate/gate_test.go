@@ -1,7 +1,9 @@
 package gate
 
 import (
+	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
+	"slurmflex/test/must"
 	"testing"
 	"time"
 
@@ -84,7 +86,7 @@ func TestAGateIsHeldByAPass(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, why := judge(waiting(), c.snap, c.actions)
+			w, why := judge(waiting(), scene.Of(must.Get(config.Parse("config.yaml", []byte(alpha))), c.snap), c.actions)
 			assert.Equal(t, c.want, why)
 			assert.Equal(t, c.near, w.Near)
 		})
@@ -102,7 +104,7 @@ func TestTheGatesOfAHeterogeneousJobOpenTogether(t *testing.T) {
 		},
 	}
 	first := Waiting{Job: 7, Het: 7, Nodes: []string{"alpha-a3-0"}, Since: noon}
-	first, why := judge(first, snap, nil)
+	first, why := judge(first, scene.Of(must.Get(config.Parse("config.yaml", []byte(alpha))), snap), nil)
 	assert.Empty(t, why)
 	assert.True(t, first.Near)
 	_, why = look(first, nodes(up, up))

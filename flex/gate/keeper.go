@@ -204,12 +204,12 @@ func (k *Keeper) look(ctx context.Context, names []string) {
 }
 
 // Saw opens the gates that a pass shows need not be held, before it acts.
-func (k *Keeper) Saw(snap scene.Snapshot, p plan.Plan) {
+func (k *Keeper) Saw(s *scene.Scene, p plan.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, h := range k.held {
 		var why Outcome
-		if h.Waiting, why = judge(h.Waiting, snap, p.Actions); why != "" {
+		if h.Waiting, why = judge(h.Waiting, s, p.Actions); why != "" {
 			k.open(h, why)
 		}
 	}

@@ -159,7 +159,7 @@ func TestTheGateOfAComponentWaitsForAPass(t *testing.T) {
 	go func() { open <- flex.WaitAtGate(t.Context(), w.path, ask) }()
 	w.awaitHeld(t, 1)
 	assert.Empty(t, w.near())
-	w.Saw(scene.Snapshot{Begun: noon.Add(time.Hour), Nodes: nodes(up, up), Jobs: []slurm.Job{{ID: 7, HetID: 7, State: slurm.JobConfiguring}}}, plan.Plan{})
+	w.Saw(scene.Of(w.cfg, scene.Snapshot{Begun: noon.Add(time.Hour), Nodes: nodes(up, up), Jobs: []slurm.Job{{ID: 7, HetID: 7, State: slurm.JobConfiguring}}}), plan.Plan{})
 	require.NoError(t, <-open)
 	assert.Equal(t, []Outcome{Up}, w.outcomes())
 }
@@ -208,9 +208,9 @@ func TestAPassThatShowsTheJobGoneOpensItsGate(t *testing.T) {
 	w := newWorld(t)
 	open := w.arrive(t, 7, "alpha-a3-0")
 	w.awaitHeld(t, 1)
-	w.Saw(scene.Snapshot{Begun: noon}, plan.Plan{})
+	w.Saw(scene.Of(w.cfg, scene.Snapshot{Begun: noon}), plan.Plan{})
 	assert.Empty(t, w.outcomes(), "what was read is older than the gate")
-	w.Saw(scene.Snapshot{Begun: noon.Add(time.Hour)}, plan.Plan{})
+	w.Saw(scene.Of(w.cfg, scene.Snapshot{Begun: noon.Add(time.Hour)}), plan.Plan{})
 	require.NoError(t, <-open)
 	assert.Equal(t, []Outcome{Left}, w.outcomes())
 }

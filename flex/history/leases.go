@@ -83,7 +83,7 @@ func (m *memory) leases(l *look) (ended []Entry) {
 func (l *look) open(in *mig.Instance) *openLease {
 	o := &openLease{Made: At(in.Created)}
 	stamp := in.Stamp
-	if g := l.groups[in.GroupID()]; g != nil {
+	if g := l.scene.Owned(in.GroupID()); g != nil {
 		stamp = g.Stamp
 		for _, r := range g.Requests {
 			if r.Names(in.Name) && !r.Created.After(in.Created) {
@@ -92,7 +92,7 @@ func (l *look) open(in *mig.Instance) *openLease {
 		}
 	}
 	nodeset := stamp.NodeSet
-	if set := l.cfg.FlexSetOf(in.Name); set != nil {
+	if set := l.scene.Config.FlexSetOf(in.Name); set != nil {
 		nodeset = set.Name
 	}
 	l.place(&o.Entry, nodeset, in.Region, 1)
@@ -113,7 +113,7 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 	if stops := At(in.Terminates); stops != o.Stops {
 		o.Stops, changed = stops, true
 	}
-	jobs := l.atWork[o.Node]
+	jobs, coming := l.atWork(o.Node)
 	if o.release(l.now, func(job uint32) bool {
 		return slices.ContainsFunc(jobs, func(j *slurm.Job) bool { return j.ID == job })
 	}) {
@@ -141,7 +141,7 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 		}
 		changed = true
 	}
-	if o.Up == 0 && (len(o.Uses) > 0 || Registered(l.nodes[o.Node]) && !l.coming[o.Node]) {
+	if o.Up == 0 && (len(o.Uses) > 0 || l.isRegistered(o.Node) && !coming) {
 		o.Up, changed = l.now, true
 	}
 	return changed

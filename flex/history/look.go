@@ -6,77 +6,62 @@ import (
 	"slurmflex/flex/plan/scene"
 	"time"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
-// look is what one pass saw, by what it is found by.
+// look is what one pass saw, as the history needs it.
 type look struct {
-	cfg  *config.Config
-	snap scene.Snapshot
-	plan plan.Plan
-	now  Time
-
-	nodes    map[string]slurm.State
-	jobs     map[uint32]*slurm.Job
-	atWork   map[string][]*slurm.Job // by node: the jobs that run there, or are about to
-	coming   map[string]bool         // nodes of jobs that have not all their nodes yet
-	groups   map[mig.GroupID]*mig.Group
-	machines map[string]*mig.Instance // ours, by name; the newest of one name
+	scene    *scene.Scene
+	plan     plan.Plan
+	now      Time
 	accounts map[uint32]string
+	runs     map[uint32]bool          // jobs that run, or are about to because all their nodes have registered
+	machines map[string]*mig.Instance // ours, by name; the newest of one name
 }
 
-func newLook(cfg *config.Config, snap scene.Snapshot, p plan.Plan, accounts map[uint32]string) *look {
-	l := &look{
-		cfg: cfg, snap: snap, plan: p, now: At(snap.Now), accounts: accounts,
-		nodes: make(map[string]slurm.State, len(snap.Nodes)), jobs: make(map[uint32]*slurm.Job, len(snap.Jobs)),
-		atWork: make(map[string][]*slurm.Job, len(snap.Instances)), coming: map[string]bool{},
-		groups: make(map[mig.GroupID]*mig.Group, len(snap.Groups)), machines: make(map[string]*mig.Instance, len(snap.Instances)),
-	}
-	for i := range snap.Nodes {
-		l.nodes[snap.Nodes[i].Name] = snap.Nodes[i].State
-	}
-	for i := range snap.Jobs {
-		j := &snap.Jobs[i]
-		l.jobs[j.ID] = j
-		if !j.State.HoldsNodes() {
-			continue
-		}
-		runs := j.State.AtWork() || !slices.ContainsFunc(j.Nodes, func(name string) bool { return !Registered(l.nodes[name]) })
-		for _, name := range j.Nodes {
-			if runs {
-				l.atWork[name] = append(l.atWork[name], j)
-			} else {
-				l.coming[name] = true
-			}
+func newLook(s *scene.Scene, p plan.Plan, accounts map[uint32]string) *look {
+	l := &look{scene: s, plan: p, now: At(s.Seen.Now), accounts: accounts, runs: map[uint32]bool{}, machines: make(map[string]*mig.Instance, len(s.Machines()))}
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
+		if j.State.HoldsNodes() && (j.State.AtWork() || !slices.ContainsFunc(j.Nodes, func(name string) bool { return !l.isRegistered(name) })) {
+			l.runs[j.ID] = true
 		}
 	}
-	for i := range snap.Groups {
-		if g := &snap.Groups[i]; g.Stamp.Cluster == cfg.Cluster {
-			l.groups[g.ID()] = g
-		}
-	}
-	for i := range snap.Instances {
-		in := &snap.Instances[i]
-		if known := l.machines[in.Name]; l.isOurs(in) && (known == nil || known.Created.Before(in.Created)) {
-			l.machines[in.Name] = in
+	for _, in := range s.Machines() {
+		if known := l.machines[in.Name]; s.Belongs(in) && (known == nil || known.Created.Before(in.Created)) {
+			l.machines[in.Name] = in.Instance
 		}
 	}
 	return l
 }
 
-func (l *look) isOurs(in *mig.Instance) bool {
-	return l.groups[in.GroupID()] != nil || in.Group == "" && in.Stamp.Cluster == l.cfg.Cluster
+// isRegistered reports whether Slurm shows the node as registered.
+func (l *look) isRegistered(node string) bool {
+	n := l.scene.Shown(node)
+	return n != nil && Registered(n.State)
+}
+
+// atWork returns the jobs on a node that run, or are about to, and whether the node is one of a job
+// that has not all its nodes yet.
+func (l *look) atWork(node string) (jobs []*slurm.Job, coming bool) {
+	for _, j := range l.scene.HoldersOf(node) {
+		if l.runs[j.ID] {
+			jobs = append(jobs, j)
+		} else {
+			coming = true
+		}
+	}
+	return jobs, coming
 }
 
 // reads reports whether the region could be read.
-func (l *look) reads(region string) bool { return l.snap.Unseen[region] == nil }
+func (l *look) reads(region string) bool { return l.scene.Seen.Unseen[region] == nil }
 
 // who is the job of that raw id, and whose it is as far as that is known still.
 func (l *look) who(id uint32) Who {
-	j := l.jobs[id]
+	j := l.scene.Job(id)
 	if j == nil {
 		return Who{Job: id}
 	}
@@ -93,9 +78,10 @@ func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
 	if stamp.Array == 0 {
 		return stamp.Job
 	}
-	for id, j := range l.jobs {
-		if j.Array() == stamp.Array && (job == 0 || id < job) && slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(j.Nodes, n) }) {
-			job = id
+	for i := range l.scene.Seen.Jobs {
+		j := &l.scene.Seen.Jobs[i]
+		if j.Array() == stamp.Array && (job == 0 || j.ID < job) && slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(j.Nodes, n) }) {
+			job = j.ID
 		}
 	}
 	return job
@@ -104,9 +90,9 @@ func (l *look) madeFor(stamp mig.Stamp, nodes ...string) (job uint32) {
 // place fills in what a nodeset's machines are.
 func (l *look) place(e *Entry, nodeset, region string, count int) {
 	e.Version, e.NodeSet, e.Region, e.Count = Version, nodeset, region, count
-	for _, set := range l.cfg.FlexSets() {
+	for _, set := range l.scene.Config.FlexSets() {
 		if set.Name == nodeset {
-			e.Machine = l.snap.Templates[set.Template].MachineType
+			e.Machine = l.scene.Seen.Templates[set.Template].MachineType
 		}
 	}
 	machine, _ := mig.KnownMachine(e.Machine)

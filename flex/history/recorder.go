@@ -43,8 +43,8 @@ type Recorder struct {
 
 // sight is what a pass saw.
 type sight struct {
-	snap scene.Snapshot
-	plan plan.Plan
+	scene *scene.Scene
+	plan  plan.Plan
 }
 
 var _ flex.Watcher = (*Recorder)(nil)
@@ -66,10 +66,10 @@ func (r *Recorder) Use(cfg *config.Config) {
 
 // Saw has what a pass saw recorded, and does not wait for it. Of passes that come while
 // an earlier one is recorded, the last one is.
-func (r *Recorder) Saw(snap scene.Snapshot, p plan.Plan) {
+func (r *Recorder) Saw(s *scene.Scene, p plan.Plan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.next = &sight{snap, p}
+	r.next = &sight{s, p}
 	if r.done == nil {
 		r.done = make(chan struct{})
 		go r.work(r.done)
@@ -104,12 +104,13 @@ func (r *Recorder) work(done chan struct{}) {
 		if seen == nil {
 			return
 		}
-		r.record(seen.snap, seen.plan)
+		r.record(seen.scene, seen.plan)
 	}
 }
 
 // record writes what has ended since the last look.
-func (r *Recorder) record(snap scene.Snapshot, p plan.Plan) {
+func (r *Recorder) record(s *scene.Scene, p plan.Plan) {
+	snap := s.Seen
 	if r.memory == nil {
 		_ = os.Mkdir(r.dir, 0o755) // if it cannot be made, writing says so
 		m, err := load(r.dir, r.cfg.Cluster)
@@ -117,7 +118,7 @@ func (r *Recorder) record(snap scene.Snapshot, p plan.Plan) {
 		r.report(err)
 	}
 	m := r.memory
-	l := newLook(r.cfg, snap, p, r.accountsOf(snap))
+	l := newLook(s, p, r.accountsOf(snap))
 	leases := m.leases(l)
 	for i := range leases {
 		r.leased(&leases[i], true)

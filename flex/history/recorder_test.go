@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -21,7 +22,7 @@ func TestWhatHangsHoldsUpNoPass(t *testing.T) {
 			return nil, nil
 		}, w.leased)
 		for range 5 {
-			r.Saw(w.snap, w.plan)
+			r.Saw(scene.Of(w.cfg, w.snap), w.plan)
 			w.snap.Now = w.snap.Now.Add(time.Minute)
 			w.snap.Jobs = append(w.snap.Jobs, w.snap.Jobs[0])
 			w.snap.Jobs[len(w.snap.Jobs)-1].ID++

@@ -24,7 +24,8 @@ func (o *openWait) id() mig.GroupID { return mig.GroupID{Region: o.Region, Name:
 // waits brings the open waits up to date, and returns those that have ended.
 func (m *memory) waits(l *look) (ended []Entry) {
 	shown := map[*openWait]bool{}
-	for id, g := range l.groups {
+	for _, g := range l.scene.Groups() {
+		id := g.ID()
 		if !l.reads(id.Region) || g.Stamp.Newer() {
 			continue
 		}
@@ -55,7 +56,7 @@ func (m *memory) waits(l *look) (ended []Entry) {
 // goneWaits ends the waits whose requests are not there any more.
 func (m *memory) goneWaits(l *look, shown map[*openWait]bool) (ended []Entry) {
 	for id, open := range m.openWaits {
-		if g := l.groups[id]; !l.reads(id.Region) || g != nil && g.Unread != "" {
+		if g := l.scene.Owned(id); !l.reads(id.Region) || g != nil && g.Unread != "" {
 			continue
 		}
 		kept := slices.DeleteFunc(open, func(o *openWait) bool {
@@ -183,12 +184,12 @@ func brings(r mig.Request) bool { return r.State == mig.Succeeded || r.State.Liv
 
 // left reports whether the job has left the queue.
 func (l *look) left(job uint32) bool {
-	return job != 0 && l.jobs[job] == nil && len(l.snap.Unread) == 0
+	return job != 0 && l.scene.Job(job) == nil && len(l.scene.Seen.Unread) == 0
 }
 
 // givenUp says why requests without machines are not wanted any more.
 func (l *look) givenUp(o *openWait) End {
-	j := l.jobs[o.Job]
+	j := l.scene.Job(o.Job)
 	switch {
 	case o.Job != 0 && j != nil && (j.Partition != o.Partition || l.waitsElsewhere(o)):
 		return Moved

@@ -100,7 +100,7 @@ func (w *world) restart() {
 // look is a pass that much later.
 func (w *world) look(after time.Duration) {
 	w.snap.Now = w.snap.Now.Add(after)
-	w.recorder.Saw(w.snap, w.plan)
+	w.recorder.Saw(scene.Of(w.cfg, w.snap), w.plan)
 	w.recorder.Wait(time.Minute)
 }
 

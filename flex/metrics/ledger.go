@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -107,21 +106,19 @@ func (l *ledger) forget() {
 
 // enter counts what has happened since the last look, and returns the causes of
 // the requests that have failed.
-func (l *ledger) enter(cfg *config.Config, snap scene.Snapshot) (failures []mig.Cause) {
+func (l *ledger) enter(s *scene.Scene) (failures []mig.Cause) {
 	next := ledger{machines: make(map[machine]seen, len(l.machines)), failed: map[request]bool{}}
 	for key, registered := range l.machines { // what could not be read is not gone
-		if snap.Unseen[key.region] != nil {
+		if s.Seen.Unseen[key.region] != nil {
 			next.machines[key] = registered
 		}
 	}
 	for key := range l.failed {
-		if snap.Unseen[key.region] != nil {
+		if s.Seen.Unseen[key.region] != nil {
 			next.failed[key] = true
 		}
 	}
-	requests := make(map[mig.GroupID][]mig.Request, len(snap.Groups))
-	for _, g := range snap.Groups {
-		requests[g.ID()] = g.Requests
+	for _, g := range s.Seen.Groups {
 		for _, r := range g.Requests {
 			if r.State != mig.Failed {
 				continue
@@ -133,30 +130,31 @@ func (l *ledger) enter(cfg *config.Config, snap scene.Snapshot) (failures []mig.
 			next.failed[key] = true
 		}
 	}
-	nodes := make(map[string]int, len(snap.Nodes)) // their places, from 1 on
-	for i := range snap.Nodes {
-		nodes[snap.Nodes[i].Name] = i + 1
-	}
-	jobs, held := otherJobs(cfg, snap), heldNodes(cfg, snap)
-	for _, in := range snap.Ours(cfg.Cluster) {
-		set := cfg.FlexSetOf(in.Name)
-		if set == nil || in.Created.IsZero() {
+	held := heldNodes(s)
+	for _, in := range s.Machines() {
+		set := s.Config.FlexSetOf(in.Name)
+		if set == nil || in.Created.IsZero() || !s.Belongs(in) {
 			continue
 		}
 		key, node := machine{in.Region, in.Zone, in.Name, in.Created}, slurm.Node{}
-		if at := nodes[in.Name]; at > 0 {
-			node = snap.Nodes[at-1]
+		if in.Node != nil {
+			node = *in.Node.Node
 		}
-		use, is := useOf(cfg, in, node, jobs[in.Name] != 0, held[in.Name], snap.Now), seen{registered: history.Registered(node.State) && !in.Leaving()}
+		other := otherJob(s, in)
+		use, is := useOf(s.Config, *in.Instance, node, other != 0, held[in.Name], s.Seen.Now), seen{registered: history.Registered(node.State) && !in.Leaving()}
 		if use == reused {
-			is.job = jobs[in.Name]
+			is.job = other
 		}
-		next.machines[key] = l.enterMachine(key, in, set.Name, use, is, requests[in.GroupID()], snap.Now)
+		var requests []mig.Request
+		if g := s.Owned(in.GroupID()); g != nil {
+			requests = g.Requests
+		}
+		next.machines[key] = l.enterMachine(key, *in.Instance, set.Name, use, is, requests, s.Seen.Now)
 	}
 	l.machines, l.failed = next.machines, next.failed
-	for _, region := range cfg.FlexRegions() {
-		if snap.Unseen[region] == nil {
-			l.looked[region] = snap.Now
+	for _, region := range s.Config.FlexRegions() {
+		if s.Seen.Unseen[region] == nil {
+			l.looked[region] = s.Seen.Now
 		}
 	}
 	return failures

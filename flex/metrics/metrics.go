@@ -175,16 +175,16 @@ func (m *Metrics) begin() {
 }
 
 // Saw takes over what a pass saw.
-func (m *Metrics) Saw(snap scene.Snapshot, p plan.Plan) {
-	m.sight.set(see(m.cfg, snap, p))
+func (m *Metrics) Saw(s *scene.Scene, p plan.Plan) {
+	m.sight.set(see(s, p))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.begun = snap.Begun
-	for _, cause := range m.ledger.enter(m.cfg, snap) {
+	m.begun = s.Seen.Begun
+	for _, cause := range m.ledger.enter(s) {
 		m.failures.WithLabelValues(cause.String()).Inc()
 	}
 	m.ledger.lose(p.Losses)
-	for _, g := range snap.Groups {
+	for _, g := range s.Seen.Groups {
 		if n := len(g.Requests); n > 0 && fails(g.Requests[n-1]) {
 			m.noteFailure(g.Requests[n-1].Cause.String())
 		}

@@ -44,6 +44,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 type world struct {
 	*Metrics
 	t        *testing.T
+	cfg      *config.Config
 	registry *prometheus.Registry
 	now      time.Time
 	snap     scene.Snapshot
@@ -55,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
 	require.NoError(t, err)
-	w := &world{t: t, registry: prometheus.NewPedanticRegistry(), now: noon}
+	w := &world{t: t, cfg: cfg, registry: prometheus.NewPedanticRegistry(), now: noon}
 	w.Metrics = New(w.registry, cfg, "v1", func() time.Time { return w.now })
 	for _, name := range []string{"alpha-a3-0", "alpha-a3-1", "alpha-a3-2", "alpha-a3-3", "alpha-g2-0", "alpha-cpu-0"} {
 		w.snap.Nodes = append(w.snap.Nodes, slurm.Node{Name: name, State: slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")})
@@ -93,7 +94,7 @@ func (w *world) machine(region, group, name string) *mig.Instance {
 func (w *world) pass(after time.Duration) {
 	w.now = w.now.Add(after)
 	w.snap.Begun, w.snap.Now = w.now.Add(-time.Second), w.now
-	w.Saw(w.snap, w.plan)
+	w.Saw(scene.Of(w.cfg, w.snap), w.plan)
 	w.now = w.now.Add(time.Second)
 	w.Stood(nil)
 	w.now = w.now.Add(-time.Second)
@@ -410,15 +411,15 @@ func TestMachinesThatAreGoneUnderAJobAreCounted(t *testing.T) {
 	lost := plan.Plan{Losses: []scene.Loss{{NodeSet: "a3", Nodes: []string{"alpha-a3-0", "alpha-a3-1"}, Jobs: []uint32{7}, Cause: scene.Gone}}}
 	count := func() float64 { return w.value("slurmflex_machines_lost_total", "gone", "a3") }
 	for _, p := range []plan.Plan{lost, {}, lost} {
-		w.Saw(w.snap, p)
+		w.Saw(scene.Of(w.cfg, w.snap), p)
 		assert.Zero(t, count(), "a list may be wrong once")
 	}
-	w.Saw(w.snap, lost)
-	w.Saw(w.snap, lost)
+	w.Saw(scene.Of(w.cfg, w.snap), lost)
+	w.Saw(scene.Of(w.cfg, w.snap), lost)
 	assert.Equal(t, 2.0, count())
 	lost.Losses[0].Certain, lost.Losses[0].Nodes = true, []string{"alpha-a3-2"}
-	w.Saw(w.snap, lost)
-	w.Saw(w.snap, lost)
+	w.Saw(scene.Of(w.cfg, w.snap), lost)
+	w.Saw(scene.Of(w.cfg, w.snap), lost)
 	assert.Equal(t, 3.0, count(), "what two passes have found needs no other look")
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
@@ -81,9 +80,9 @@ func descriptions() described {
 }
 
 // see makes gauges of what a pass saw.
-func see(cfg *config.Config, snap scene.Snapshot, p plan.Plan) []prometheus.Metric {
-	unseen := snap.Unseen
-	snap = snap.Recalled()
+func see(s *scene.Scene, p plan.Plan) []prometheus.Metric {
+	cfg, unseen := s.Config, s.Seen.Unseen
+	s = s.Recalled()
 	sets := map[string]*tally{}
 	for _, set := range cfg.FlexSets() {
 		sets[set.Name] = &tally{
@@ -93,7 +92,7 @@ func see(cfg *config.Config, snap scene.Snapshot, p plan.Plan) []prometheus.Metr
 			keep:     set.Flex.KeepIdle,
 		}
 	}
-	orphans := count(cfg, snap, sets)
+	orphans := count(s, sets)
 	for _, w := range p.Waits {
 		t := sets[w.NodeSet]
 		if t == nil {
@@ -101,7 +100,7 @@ func see(cfg *config.Config, snap scene.Snapshot, p plan.Plan) []prometheus.Metr
 		}
 		t.waiting += len(w.Nodes)
 		if !w.Since.IsZero() {
-			t.longest = max(t.longest, snap.Now.Sub(w.Since))
+			t.longest = max(t.longest, s.Seen.Now.Sub(w.Since))
 		}
 	}
 	for _, b := range p.Blocks {
@@ -109,21 +108,16 @@ func see(cfg *config.Config, snap scene.Snapshot, p plan.Plan) []prometheus.Metr
 			t.blocked = true
 		}
 	}
-	return gauges(cfg, snap, unseen, sets, orphans)
+	return gauges(s, unseen, sets, orphans)
 }
 
 // count counts nodes, requests and machines, and returns the number of machines
 // by region that belong to no node.
-func count(cfg *config.Config, snap scene.Snapshot, sets map[string]*tally) (orphans map[string]int) {
-	known := make(map[string]*slurm.Node, len(snap.Nodes))
-	for i := range snap.Nodes {
-		n := &snap.Nodes[i]
-		if set := cfg.FlexSetOf(n.Name); set != nil {
-			sets[set.Name].nodes[view.Word(n.State)]++
-			known[n.Name] = n
-		}
+func count(s *scene.Scene, sets map[string]*tally) (orphans map[string]int) {
+	for _, n := range s.Nodes() {
+		sets[n.Set.Name].nodes[view.Word(n.State)]++
 	}
-	for _, g := range snap.Groups {
+	for _, g := range s.Seen.Groups {
 		if t := sets[g.Stamp.NodeSet]; t != nil {
 			for _, r := range g.Live() {
 				t.active[word(r.State)]++
@@ -131,16 +125,13 @@ func count(cfg *config.Config, snap scene.Snapshot, sets map[string]*tally) (orp
 		}
 	}
 	orphans = map[string]int{}
-	ends := jobEnds(snap)
-	for _, in := range snap.Ours(cfg.Cluster) {
-		n, ok := known[in.Name]
+	for _, in := range s.Machines() {
 		switch {
-		case in.Leaving():
-		case !ok:
+		case in.Leaving() || !s.Belongs(in):
+		case in.Node == nil:
 			orphans[in.Region]++
 		default:
-			set, index, _ := cfg.Find(in.Name)
-			sets[set.Name].enter(in, *n, ends[in.Name], set.IsStatic(index), snap.Now)
+			sets[in.Node.Set.Name].enter(in, s.Seen.Now)
 		}
 	}
 	return orphans
@@ -148,7 +139,8 @@ func count(cfg *config.Config, snap scene.Snapshot, sets map[string]*tally) (orp
 
 // gauges are the figures as metrics. Those of a region that could not be read, one of
 // unseen, are as last known, or left out.
-func gauges(cfg *config.Config, snap scene.Snapshot, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
+func gauges(s *scene.Scene, unseen map[string]error, sets map[string]*tally, orphans map[string]int) []prometheus.Metric {
+	cfg, snap := s.Config, s.Seen
 	var all []prometheus.Metric
 	add := func(d *prometheus.Desc, value float64, labels ...string) {
 		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
@@ -160,7 +152,7 @@ func gauges(cfg *config.Config, snap scene.Snapshot, unseen map[string]error, se
 			add(d.nodes, float64(n), set.Name, state)
 		}
 		add(d.breaker, oneIf(t.blocked), set.Name)
-		add(d.resting, oneIf(!snap.RestsUntil(cfg.Cluster, set.Name).IsZero()), set.Name)
+		add(d.resting, oneIf(!s.RestsUntil(set.Name).IsZero()), set.Name)
 		if snap.Unseen[set.Region] != nil {
 			continue
 		}
@@ -201,8 +193,8 @@ func gauges(cfg *config.Config, snap scene.Snapshot, unseen map[string]error, se
 		}
 	}
 	reserved := 0
-	for _, r := range snap.Reservations {
-		if _, ends := memo.ParseReservation(cfg.Cluster, r.Name); ends {
+	for _, h := range s.Holds() {
+		if h.Kind == memo.LeaseHold {
 			reserved++
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -26,16 +25,16 @@ type tally struct {
 	blocked  bool
 }
 
-// enter counts a machine and its node. The jobs on it end at that time at the latest;
-// zero if there are none.
-func (t *tally) enter(in mig.Instance, n slurm.Node, jobsEnd time.Time, static bool, now time.Time) {
+// enter counts a machine and its node.
+func (t *tally) enter(in scene.Machine, now time.Time) {
+	n := in.Node
 	t.machines[view.Word(n.State)]++
 	t.nextEnd = earlier(t.nextEnd, in.Terminates)
 	t.maintain = earlier(t.maintain, in.Maintained)
-	if !in.Until().IsZero() && jobsEnd.After(in.Until()) {
+	if !in.Until().IsZero() && jobsEnd(n).After(in.Until()) {
 		t.cutOff = earlier(t.cutOff, in.Until())
 	}
-	if static || n.State.Power() != slurm.On || n.State.Held() {
+	if n.Set.IsStatic(n.Index) || n.State.Power() != slurm.On || n.State.Held() {
 		return
 	}
 	since := in.Created
@@ -53,11 +52,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// jobEnds is the latest time, by node, until which the time limits let its jobs run.
-func jobEnds(snap scene.Snapshot) map[string]time.Time {
+// jobsEnd is the latest time until which their time limits let the jobs of a node run; zero if there
+// are none.
+func jobsEnd(n *scene.Node) (last time.Time) {
 	const never = 1 << 30 * time.Second // more than thirty years
-	ends := make(map[string]time.Time, len(snap.Instances))
-	for _, j := range snap.Jobs {
+	for _, j := range n.Holders {
 		if j.Start.IsZero() || !j.State.AtWork() || j.Limit.Kind == slurm.LimitUnknown {
 			continue
 		}
@@ -65,13 +64,9 @@ func jobEnds(snap scene.Snapshot) map[string]time.Time {
 		if j.Limit.Kind == slurm.Unlimited {
 			end = j.Start.Add(never)
 		}
-		for _, name := range j.Nodes {
-			if end.After(ends[name]) {
-				ends[name] = end
-			}
-		}
+		last = scene.Later(last, end)
 	}
-	return ends
+	return last
 }
 
 // heldJobs is how many jobs are held by an admin or by slurmflex, which has told why.

@@ -41,11 +41,11 @@ func useOf(cfg *config.Config, in mig.Instance, node slurm.Node, other, held boo
 }
 
 // heldNodes are the nodes that are held for jobs that have lost others, until these run.
-func heldNodes(cfg *config.Config, snap scene.Snapshot) map[string]bool {
+func heldNodes(s *scene.Scene) map[string]bool {
 	nodes := map[string]bool{}
-	for _, r := range snap.Reservations {
-		if _, held := memo.ParseSalvage(cfg.Cluster, r.Name); held {
-			for _, name := range r.Nodes {
+	for _, h := range s.Holds() {
+		if h.Kind == memo.SalvageHold {
+			for _, name := range h.Nodes {
 				nodes[name] = true
 			}
 		}
@@ -53,38 +53,19 @@ func heldNodes(cfg *config.Config, snap scene.Snapshot) map[string]bool {
 	return nodes
 }
 
-// otherJobs are, by machine, a job that is on it although it was requested for another
-// one, which is not on it. A machine of a shared group was requested for any task of the
-// array: a started job does not show whether it was before the machine.
-func otherJobs(cfg *config.Config, snap scene.Snapshot) map[string]uint32 {
-	stamps := make(map[mig.GroupID]*mig.Stamp, len(snap.Groups))
-	for i := range snap.Groups {
-		stamps[snap.Groups[i].ID()] = &snap.Groups[i].Stamp
+// otherJob returns a job that is on a machine although the machine was requested for another job,
+// which is not on it; 0 if there is none. A machine of a shared group was requested for any task of
+// the array: a started job does not show whether it was before the machine.
+func otherJob(s *scene.Scene, in scene.Machine) (other uint32) {
+	stamp := s.StampOf(in)
+	if stamp.Job == 0 && stamp.Array == 0 {
+		return 0 // a static node, or not ours
 	}
-	requestedFor := make(map[string]*mig.Stamp, len(snap.Instances))
-	for i, in := range snap.Ours(cfg.Cluster) {
-		requestedFor[in.Name] = &snap.Instances[i].Stamp
-		if in.Group != "" {
-			requestedFor[in.Name] = stamps[in.GroupID()]
+	for _, j := range s.HoldersOf(in.Name) {
+		if stamp.IsFor(j.ID, j.Array()) {
+			return 0
 		}
+		other = j.ID
 	}
-	others, own := map[string]uint32{}, make(map[string]bool, len(snap.Instances))
-	for _, j := range snap.Jobs {
-		if !j.State.HoldsNodes() {
-			continue
-		}
-		for _, name := range j.Nodes {
-			switch stamp := requestedFor[name]; {
-			case stamp == nil || stamp.Job == 0 && stamp.Array == 0: // a static node, or not ours
-			case stamp.IsFor(j.ID, j.Array()):
-				own[name] = true
-			default:
-				others[name] = j.ID
-			}
-		}
-	}
-	for name := range own {
-		delete(others, name)
-	}
-	return others
+	return other
 }

@@ -15,8 +15,8 @@ import (
 // their machines are deleted when Slurm has powered the nodes down; a group goes
 // when it holds nothing, and no node that is in use could have its machine there
 // unseen.
-func Adopt(cfg *config.Config, snap scene.Snapshot, foreign []mig.Group) (actions []Action) {
-	s, b := scene.Of(cfg, snap), budget{left: cfg.Options.MaxDeletions}
+func Adopt(s *scene.Scene, foreign []mig.Group) (actions []Action) {
+	b := budget{left: s.Config.Options.MaxDeletions}
 	groups := slices.SortedFunc(slices.Values(foreign), func(a, b mig.Group) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})

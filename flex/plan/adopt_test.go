@@ -17,7 +17,7 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 	asks := left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Accepted, "alpha-a3-0", time.Hour))
 	in := func(name string, foreign mig.Group, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, want, actions(Plan{Actions: Adopt(alphaConfig(t), given, []mig.Group{foreign})}))
+			assert.Equal(t, want, actions(Plan{Actions: Adopt(scene.Of(alphaConfig(t), given), []mig.Group{foreign})}))
 		})
 	}
 	in("goes when it is empty", left("alpha-a3-job-7-0a1b2c3d"), seen(), "delete group alpha-a3-job-7-0a1b2c3d")
@@ -77,7 +77,7 @@ func TestALongerJobOnTheSameNodeDoesNotCancelARequestThatServesAnother(t *testin
 	const mixed = "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
 	hour := request("a1", mig.Accepted, "alpha-a3-0", time.Hour)
 	cancels := func(more ...part) []string {
-		return cancelled(Compute(alphaConfig(t), seen(nodes("alpha-a3-0", mixed), and(more...))))
+		return cancelled(Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", mixed), and(more...)))))
 	}
 	seven := job(7, "shared", "1:00:00", configured, "alpha-a3-0")
 	ofSeven := groupOf(7, hour)
@@ -108,9 +108,10 @@ func cancelled(p Plan) (all []string) {
 
 // B8: the longer job is told what it gets.
 func TestALongerJobOnTheSameNodeIsToldThatItsLeaseIsTooShort(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
+	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"),
 		job(7, "shared", "1:00:00", configured, "alpha-a3-0"), job(8, "shared", "2:00:00", configured, "alpha-a3-0"), started(8, 5*time.Minute),
-		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), asked(time.Hour)))
+		groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), asked(time.Hour))))
+
 	assert.Equal(t, "flex-start: waiting 5m for 1 × a3-machine for 01:00:00, less than its time limit of 02:00:00", tells(p)[8])
 	assert.Equal(t, "flex-start: waiting 1h00m for 1 × a3-machine for 01:00:00", tells(p)[7])
 }

@@ -28,7 +28,7 @@ func BenchmarkCompute(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", state.name, nodes), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					plan.Compute(cfg, snap)
+					plan.Compute(scene.Of(cfg, snap))
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nodes), "ns/node")
 			})

@@ -75,8 +75,8 @@ func TestAGangThatDoesNotBootIsOneFailure(t *testing.T) {
 		}
 		return seen(parts...)
 	}
-	assert.Empty(t, Compute(with(t, "boot_timeout: 600"), given(4)).Blocks)
-	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, Compute(with(t, "boot_timeout: 600"), given(5)).Blocks)
+	assert.Empty(t, Compute(scene.Of(with(t, "boot_timeout: 600"), given(4))).Blocks)
+	assert.Equal(t, []scene.Block{{NodeSet: "a3", Failed: 5, Until: noon.Add(time.Hour)}}, Compute(scene.Of(with(t, "boot_timeout: 600"), given(5))).Blocks)
 }
 
 func TestABootThatFailsIsOnRecord(t *testing.T) {
@@ -102,12 +102,12 @@ func TestJobsAreToldOfABootThatFails(t *testing.T) {
 	assert.Equal(t, []Action{ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: names("alpha-a3-[0-1]"), Reason: reason, Then: Requeue,
 		Extra: map[string]string{"alpha-a3-0": "slurmflex: 3 boots failed, the last of an instance made 2026-11-21T11:50:00Z"},
-	}}, Compute(with(t, "boot_timeout: 600"), s).Actions)
+	}}, Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions)
 	again := s.Instances[0]
 	again.Zone = "us-central1-b"
-	before := Compute(with(t, "boot_timeout: 600"), s).Actions
+	before := Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions
 	s.Instances = append(s.Instances, again)
-	assert.Equal(t, before, Compute(with(t, "boot_timeout: 600"), s).Actions, "one of its machines in each of two zones changes nothing")
+	assert.Equal(t, before, Compute(scene.Of(with(t, "boot_timeout: 600"), s)).Actions, "one of its machines in each of two zones changes nothing")
 }
 
 func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
@@ -117,10 +117,10 @@ func TestAMachineFromBeforeItsNodeWasLastPoweredUp(t *testing.T) {
 	}
 	cfg := with(t, "boot_timeout: 600")
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-6"},
-		actions(Compute(cfg, given(10*time.Minute, 9*time.Minute))), "makes room, because it can never register")
-	assert.Empty(t, actions(Compute(cfg, given(10*time.Minute-time.Second, 9*time.Minute))), "it may be booting for a job that was cancelled")
-	assert.Empty(t, actions(Compute(cfg, given(9*time.Minute, 9*time.Minute))), "it came for this job, whatever its group says")
-	assert.NotContains(t, actions(Compute(cfg, given(10*time.Minute, 9*time.Minute, job(6, "shared", "1:00:00", configured, "alpha-a3-0")))),
+		actions(Compute(scene.Of(cfg, given(10*time.Minute, 9*time.Minute)))), "makes room, because it can never register")
+	assert.Empty(t, actions(Compute(scene.Of(cfg, given(10*time.Minute-time.Second, 9*time.Minute)))), "it may be booting for a job that was cancelled")
+	assert.Empty(t, actions(Compute(scene.Of(cfg, given(9*time.Minute, 9*time.Minute)))), "it came for this job, whatever its group says")
+	assert.NotContains(t, actions(Compute(scene.Of(cfg, given(10*time.Minute, 9*time.Minute, job(6, "shared", "1:00:00", configured, "alpha-a3-0"))))),
 		"delete instances alpha-a3-0 of alpha-a3-job-6", "its job is there still")
 }
 
@@ -136,7 +136,7 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 	}
 	const makesRoom = "delete instances alpha-a3-0 of alpha-a3-job-6"
 	in := func(ends time.Duration, limit string, by uint32) []string {
-		return actions(Compute(with(t, ""), given(ends, limit, grouped(by, ends))))
+		return actions(Compute(scene.Of(with(t, ""), given(ends, limit, grouped(by, ends)))))
 	}
 	assert.Equal(t, []string{makesRoom}, in(50*time.Minute, "1:00:00", 6), "makes room for one that lasts")
 	assert.Empty(t, in(54*time.Minute, "1:00:00", 6), "stays if no more is short than a boot would take from a new one")
@@ -149,13 +149,13 @@ func TestAMachineThatCameForAnotherJobAndEndsBeforeTheNextCouldBeDone(t *testing
 			s.Reservations = nil
 			s.Instances[0].Created = noon.Add(-90 * time.Second)
 		})
-	assert.Equal(t, []string{makesRoom}, actions(Compute(with(t, ""), staging)), "also before it runs, by what was asked for")
+	assert.Equal(t, []string{makesRoom}, actions(Compute(scene.Of(with(t, ""), staging))), "also before it runs, by what was asked for")
 
 	bulk := seen(nodes("alpha-bulk-[0-1]", poweringUp), job(7, "shared", "1:00:00", configured, "alpha-bulk-[0-1]"),
 		started(7, 30*time.Second),
 		inserted("alpha-bulk-0", 6), func(s *setting) { s.Instances[0].Terminates = noon.Add(50 * time.Minute) },
 		reserved("slurmflex-alpha-1795265400", "alpha-bulk-0", noon.Add(50*time.Minute)))
-	assert.Equal(t, []string{"delete instances alpha-bulk-0"}, actions(Compute(with(t, ""), bulk)),
+	assert.Equal(t, []string{"delete instances alpha-bulk-0"}, actions(Compute(scene.Of(with(t, ""), bulk))),
 		"the legacy path's too, before the job's nodes are asked for together")
 }
 
@@ -169,16 +169,17 @@ func TestAJobThatWaitsBesideANodeWhichEndsBeforeItCouldBeDone(t *testing.T) {
 	}
 	cfg := with(t, "gang_timeout: 0")
 	assert.Equal(t, []string{"return alpha-a3-1 to Slurm and requeue job 7: the lease of node alpha-a3-0, which is up, ends at " +
-		"2026-11-21T12:50:00Z, before the job could finish"}, actions(Compute(cfg, given(6, 50*time.Minute))))
-	assert.Empty(t, actions(Compute(cfg, given(6, 55*time.Minute))), "a boot may take as much")
-	assert.Empty(t, actions(Compute(cfg, given(7, 50*time.Minute))), "gang_timeout is for nodes that came for the job itself")
-	assert.Empty(t, actions(Compute(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning }))))
+		"2026-11-21T12:50:00Z, before the job could finish"}, actions(Compute(scene.Of(cfg, given(6, 50*time.Minute)))))
+	assert.Empty(t, actions(Compute(scene.Of(cfg, given(6, 55*time.Minute)))), "a boot may take as much")
+	assert.Empty(t, actions(Compute(scene.Of(cfg, given(7, 50*time.Minute)))), "gang_timeout is for nodes that came for the job itself")
+	assert.Empty(t, actions(Compute(scene.Of(cfg, given(6, 50*time.Minute, func(s *setting) { s.Jobs[0].State = slurm.JobRunning })))))
 }
 
 // C9: a nodeset that is blocked is a problem, also while no job waits for it.
 func TestABlockedNodesetIsNamedWithoutAJob(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
-		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339))))
+	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-[0-2]", poweredDown),
+		extra("alpha-a3-0", "slurmflex: 5 boots failed, the last of an instance made "+noon.Add(-time.Minute).Format(time.RFC3339)))))
+
 	assert.Len(t, p.Blocks, 1)
 	assert.Equal(t, []string{"nodeset a3 is blocked because 5 machines in a row failed to boot; to unblock it: slurmflex unblock a3"}, p.Problems.Texts())
 }

@@ -41,7 +41,7 @@ func TestTheLegacyPathOfBulkInsert(t *testing.T) {
 }
 
 func TestABulkInsertSaysAllThatComputeMustKnow(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0")))
+	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"))))
 	require.Len(t, p.Actions, 1)
 	spec := p.Actions[0].(BulkInsert).Spec
 	assert.Equal(t, "bulk-machine", spec.Template.MachineType)
@@ -53,7 +53,7 @@ func TestAnAttemptToInsertHasAnOccasionOfItsOwn(t *testing.T) {
 	occasion := func(start time.Duration, more ...part) string {
 		given := started(7, start)
 		s := seen(nodes("alpha-bulk-0", poweringUp), job(7, "shared", "15:00", configured, "alpha-bulk-0"), given, and(more...))
-		plan := Compute(with(t, ""), s)
+		plan := Compute(scene.Of(with(t, ""), s))
 		require.Len(t, plan.Actions, 1)
 		return plan.Actions[0].(BulkInsert).Spec.Occasion
 	}

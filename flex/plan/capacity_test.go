@@ -51,7 +51,7 @@ func spotMachines(list, status string) part {
 
 func TestCapacityThatComesAtOnceIsInsertedAsItsNodesetSays(t *testing.T) {
 	insert := func(given scene.Snapshot) mig.BulkSpec {
-		p := Compute(mixed(t), given)
+		p := Compute(scene.Of(mixed(t), given))
 		require.Len(t, p.Actions, 1)
 		return p.Actions[0].(BulkInsert).Spec
 	}
@@ -120,7 +120,7 @@ func TestASpotMachineThatIsPreemptedIsLostAtOnce(t *testing.T) {
 		"nor by the first pass that sees it stop":    {seen(nodes("alpha-fix-0", running), job(7, "spot", "1:00:00", slurm.JobRunning, "alpha-fix-0"), spotMachines("alpha-fix-0", "STOPPING")), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(mixed(t), test.given)
+			p := Compute(scene.Of(mixed(t), test.given))
 			if strings.Contains(name, "first pass") {
 				assert.Contains(t, strings.Join(p.Expect, "\n"), "the machine of node alpha-fix-0 to run, or to be broken", "the next looks soon")
 			}

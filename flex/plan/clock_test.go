@@ -72,7 +72,7 @@ func TestClocksStandStillWhileNothingIsAsked(t *testing.T) {
 			t.Run(key+" and "+name, func(t *testing.T) {
 				cfg := with(t, settings)
 				cfg.Options.MaxActiveRequests = 1
-				p := Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle, movable(7)))
+				p := Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), obstacle, movable(7))))
 				assert.Empty(t, returned(p))
 				for _, w := range p.Waits {
 					assert.True(t, w.Job != 7 || w.Until.IsZero(), "%+v", w)
@@ -87,7 +87,7 @@ func TestRefreshKeepsRequestWithoutSuccessor(t *testing.T) {
 	given := func(most int, more ...part) []string {
 		cfg := with(t, "refresh_after: 7200, boot_failures: 1")
 		cfg.Options.MaxActiveRequests, cfg.Options.YieldAfter = most, 0
-		return cancelled(Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), and(more...))))
+		return cancelled(Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), and(more...)))))
 	}
 	replaced := []string{"cancel request alpha-a3-job-7/a1"}
 	assert.Equal(t, replaced, given(1))
@@ -102,8 +102,9 @@ func TestRefreshKeepsRequestWithoutSuccessor(t *testing.T) {
 // G1: a static node that is powered down must be requested again.
 func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 	renewed := func(more ...part) bool {
-		p := Compute(with(t, "renew_before: 3600, boot_failures: 1"), seen(nodes("alpha-one-0", "IDLE+CLOUD"), nodeGroup(0),
-			leased("alpha-one-0", "alpha-one-node-0", time.Hour, 30*time.Minute), and(more...)))
+		p := Compute(scene.Of(with(t, "renew_before: 3600, boot_failures: 1"), seen(nodes("alpha-one-0", "IDLE+CLOUD"), nodeGroup(0),
+			leased("alpha-one-0", "alpha-one-node-0", time.Hour, 30*time.Minute), and(more...))))
+
 		return slices.ContainsFunc(actions(p), func(a string) bool { return strings.Contains(a, "alpha-one-0 power_down") })
 	}
 	assert.True(t, renewed())
@@ -117,9 +118,9 @@ func TestWaitThatItsOwnerLimitsCountsFromItsNodes(t *testing.T) {
 	given := func(then string, more ...part) []string {
 		cfg := with(t, "provision_timeout: 7200, boot_failures: 1, on_provision_timeout: "+then)
 		cfg.Options.MaxActiveRequests = 1
-		return returned(Compute(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
+		return returned(Compute(scene.Of(cfg, seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), and(more...), func(s *setting) {
 			s.Limits = map[uint32]scene.JobLimits{7: {Wait: time.Hour}}
-		})))
+		}))))
 	}
 	for _, name := range []string{"its turn", "a blocked nodeset"} {
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: no machines for 1 × a3-machine in 1h00m (slurmflex:wait 01:00:00)"},
@@ -135,8 +136,8 @@ func TestWaitThatItsOwnerLimitsCountsFromItsNodes(t *testing.T) {
 
 func TestEndOfWaitSaysNoCapacityOnlyWhereCapacityLacked(t *testing.T) {
 	given := func(limit scene.JobLimits, parts ...part) []string {
-		return returned(Compute(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor("alpha-a3-job-7", time.Hour),
-			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} })))
+		return returned(Compute(scene.Of(with(t, "provision_timeout: 3600"), seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), askedFor("alpha-a3-job-7", time.Hour),
+			and(parts...), func(s *setting) { s.Limits = map[uint32]scene.JobLimits{7: limit} }))))
 	}
 	back := "return alpha-a3-0 to Slurm and requeue job 7: "
 	assert.Equal(t, []string{back + "no capacity for 1 × a3-machine in 1h00m (provision_timeout 01:00:00); last attempt: STOCKOUT: none"},
@@ -154,7 +155,7 @@ func TestClockGoesOnOverRequestsAndObstacles(t *testing.T) {
 	pass := func(at time.Duration, more ...part) scene.Asked {
 		s := seen(awaits(7, "alpha-a3-0"), started(7, 0), and(more...))
 		s.Now, s.Asked = noon.Add(at), known
-		known = Compute(cfg, s).Asked
+		known = Compute(scene.Of(cfg, s)).Asked
 		return known["alpha-a3-job-7"]
 	}
 	attempt := func(name string, state mig.RequestState, at time.Duration) part {
@@ -210,7 +211,7 @@ func TestPropertyClocksCountNothingElse(t *testing.T) {
 			}
 			s := seen(parts...)
 			s.Now, s.Asked = now.Add(step), known
-			p := Compute(cfg, s)
+			p := Compute(scene.Of(cfg, s))
 			known = p.Asked
 			require.LessOrEqual(t, known["alpha-a3-job-7"].For, truth)
 			require.GreaterOrEqual(t, known["alpha-a3-job-7"].For, sure)
@@ -230,9 +231,10 @@ func TestPropertyClocksCountNothingElse(t *testing.T) {
 
 // G1
 func TestClockThatIsAheadCountsNoWait(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), func(s *setting) {
+	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), started(7, 3*time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(2*time.Hour), func(s *setting) {
 		s.Skew = time.Hour
 		s.Asked = map[string]scene.Asked{"alpha-a3-job-7": {For: time.Minute, At: noon.Add(-time.Minute), Runs: true}}
-	}))
+	})))
+
 	assert.Equal(t, scene.Asked{For: time.Minute, At: noon}, p.Asked["alpha-a3-job-7"])
 }

@@ -5,7 +5,6 @@
 package plan
 
 import (
-	"slurmflex/config"
 	"slurmflex/flex/plan/scene"
 )
 
@@ -36,18 +35,17 @@ type Plan struct {
 	Unseen int
 }
 
-// Compute decides what to do about a snapshot. It is pure and total, and the
-// same snapshot in another order gives the same plan.
-func Compute(cfg *config.Config, snap scene.Snapshot) Plan {
-	p := compute(cfg, snap)
-	if len(snap.LastKnown) > 0 {
-		p.Waits = recallWaits(snap, p.Waits, compute(cfg, snap.Recalled()).Waits)
+// Compute decides what to do about a scene. It is pure and total, and the same scene in another order
+// gives the same plan.
+func Compute(s *scene.Scene) Plan {
+	p := compute(s)
+	if recalled := s.Recalled(); recalled != s {
+		p.Waits = recallWaits(s.Seen, p.Waits, compute(recalled).Waits)
 	}
 	return p
 }
 
-func compute(cfg *config.Config, snap scene.Snapshot) Plan {
-	s := scene.Of(cfg, snap)                  // what was seen
+func compute(s *scene.Scene) Plan {
 	w := match(s)                             // who must arrive together, and the request that serves each
 	verdicts := judge(w)                      // what becomes of each cohort: the first rule that decides
 	verdicts = inTurn(w, perJob(w, verdicts)) // a job goes back as a whole, its owner warned first; max_active_requests by rank

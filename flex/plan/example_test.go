@@ -49,7 +49,7 @@ nodeset:
 			}},
 		},
 	}
-	for _, action := range plan.Compute(cfg, snap).Actions {
+	for _, action := range plan.Compute(scene.Of(cfg, snap)).Actions {
 		fmt.Println(action)
 	}
 	// Output:

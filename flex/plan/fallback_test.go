@@ -92,7 +92,7 @@ func movedTo(from, to string, ago time.Duration) memo.Chain {
 
 func TestAJobThatHasWaitedForFallbackAfterLeavesItsPartition(t *testing.T) {
 	left := func(given scene.Snapshot) (to string) {
-		for _, a := range Compute(chained(t), given).Actions {
+		for _, a := range Compute(scene.Of(chained(t), given)).Actions {
 			if back, ok := a.(ReturnNodes); ok && back.Leaving != nil {
 				to = back.Leaving.Leaving.From + " > " + strings.Join(back.Leaving.Leaving.To, ",")
 			}
@@ -157,7 +157,7 @@ func TestTheWaitThatAJobsOwnerGivesItIsForEachPartition(t *testing.T) {
 		}
 		s := waitsIn(in, 10*time.Minute, chain)
 		s.Limits = map[uint32]scene.JobLimits{7: {Wait: 10 * time.Minute}}
-		return actions(Compute(cfg, s))
+		return actions(Compute(scene.Of(cfg, s)))
 	}
 	const reason = "no capacity for 1 × a3-machine in 10m (slurmflex:wait 00:10:00)"
 	for _, then := range []string{"requeue", "hold", "cancel"} {
@@ -176,11 +176,11 @@ func TestAJobThatMayNotMoveReadsWhy(t *testing.T) {
 		"partition eu takes no job with this number of nodes (1)":                 func(p *slurm.Partition) { p.MinNodes = 2 },
 		"partition eu does not exist or could not be read":                        func(p *slurm.Partition) { p.Name = "us" },
 	} {
-		p := Compute(chained(t), waitsIn("train", time.Hour, memo.Chain{List: []string{"train", "eu"}}, partition("eu", change)))
+		p := Compute(scene.Of(chained(t), waitsIn("train", time.Hour, memo.Chain{List: []string{"train", "eu"}}, partition("eu", change))))
 		assert.Equal(t, "flex-start: waiting 1h00m for 1 × a3-machine for 00:15:00; it stays in partition train: "+why, tells(p)[7])
 		assert.True(t, p.Waits[0].Until.IsZero())
 	}
-	p := Compute(chained(t), waitsIn("train", 59*time.Minute, whole))
+	p := Compute(scene.Of(chained(t), waitsIn("train", 59*time.Minute, whole)))
 	assert.Equal(t, noon.Add(time.Minute), p.Waits[0].Until)
 	assert.Equal(t, ByFallback, p.Waits[0].By)
 }

@@ -78,7 +78,7 @@ func TestAnInstanceThatAGroupCountsAndThatDoesNotShow(t *testing.T) {
 		10*time.Minute), vms("alpha-a3-0", "alpha-a3-job-7", "STAGING"), counting(1), group("alpha-a3-job-7-r1",
 		forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", time.Hour)))...),
 		"cancel request alpha-a3-job-7-r1/a1")
-	p := Compute(alphaConfig(t), seen(append(wanted, brought("alpha-a3-0", time.Hour), counting(1), silent)...))
+	p := Compute(scene.Of(alphaConfig(t), seen(append(wanted, brought("alpha-a3-0", time.Hour), counting(1), silent)...)))
 	assert.Contains(t, p.Problems.Texts(), "group us-central1/alpha-a3-job-7 counts machines that Compute does not list, and is left alone until its members can be listed: 503")
 }
 
@@ -133,24 +133,25 @@ func TestAMachineThatShowsWithoutItsMaker(t *testing.T) {
 		`set AdminComment of job 7: "flex-start: instance alpha-a3-0 in us-central1-a has the name of `+`a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"`)
 	booting := seen(append(waits, brought("alpha-a3-0", time.Hour), counting(1), saying("alpha-a3-0", ""),
 		vms("alpha-a3-0", "", "RUNNING"), aged(31*time.Minute))...)
-	assert.Empty(t, Compute(alphaConfig(t), booting).Problems.Texts(), "it is not to be deleted as a stranger's")
+	assert.Empty(t, Compute(scene.Of(alphaConfig(t), booting)).Problems.Texts(), "it is not to be deleted as a stranger's")
 }
 
 // B1, B4: a list that lacks the machines of a gang for one pass gives up no job.
 func TestAJobKeepsItsNodesWhoseMachinesDoNotShow(t *testing.T) {
 	s := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"), started(7, 3*time.Hour),
 		brought("alpha-a3-[0-1]", 3*time.Hour), counting(2), saying("alpha-a3-[0-1]", ""))
-	assert.Empty(t, actions(Compute(with(t, "provision_timeout: 7200"), s)))
+	assert.Empty(t, actions(Compute(scene.Of(with(t, "provision_timeout: 7200"), s))))
 }
 
 // C5: a machine that is gone under a job is a problem, a loss with its cause, and
 // what its job is told.
 func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 	given := func(more ...part) Plan {
-		return Compute(alphaConfig(t), seen(nodes("alpha-a3-0", running+"+NOT_RESPONDING"), nodes("alpha-a3-1", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
+		return Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", running+"+NOT_RESPONDING"), nodes("alpha-a3-1", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-[0-1]"),
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
 			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
-			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...)))
+			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...))))
+
 	}
 	in := func(name string, cause scene.LossCause, says string, p Plan) {
 		t.Run(name, func(t *testing.T) {

@@ -47,20 +47,20 @@ func TestAnIdleMachineIsKeptForKeepIdle(t *testing.T) {
 
 func TestAMachineOfAJobIsMarkedToGoWithItUnlessItIsKept(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Hour, time.Hour), job(7, "train", "30:00", slurm.JobRunning, "alpha-fix-0"))
-	assert.Empty(t, actions(Compute(keeping(t), given)))
+	assert.Empty(t, actions(Compute(scene.Of(keeping(t), given))))
 	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, planned(t, given), "Slurm 22.05 has no PowerDownOnIdle")
 }
 
 func TestAJobThatGetsAKeptMachineAndAColdNodeHasOneRequestForTheColdOne(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", time.Minute, time.Hour), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
 		job(8, "train", "30:00", configured, "alpha-fix-[0-1]"))
-	assert.Equal(t, []string{"create group alpha-fix-job-8 in us-central1", "request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00"}, actions(Compute(keeping(t), given)))
+	assert.Equal(t, []string{"create group alpha-fix-job-8 in us-central1", "request 1 node (alpha-fix-1) in alpha-fix-job-8/a1 for 01:00:00"}, actions(Compute(scene.Of(keeping(t), given))))
 }
 
 func TestTheMachinesOfATornGangAreNotKeptForIt(t *testing.T) {
 	given := seen(idleFor("alpha-fix-0", "ALLOCATED+CLOUD", 20*time.Minute, 40*time.Minute), nodes("alpha-fix-1", "ALLOCATED+CLOUD+POWERING_UP"),
 		job(7, "train", "30:00", configured, "alpha-fix-[0-1]"), started(7, 15*time.Minute))
-	assert.Subset(t, actions(Compute(keeping(t), given)), []string{
+	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given))), []string{
 		"return alpha-fix-1 to Slurm and requeue job 7: 1 nodes arrived at 11:45:00 but 1 others did not within gang_timeout 00:10:00",
 		"set nodes alpha-fix-0 power_down",
 	}, "or Slurm would give it the same machine again, and it would be as torn")
@@ -72,8 +72,8 @@ func TestAJobThatHoldsAKeptMachineForGangTimeoutGivesItBack(t *testing.T) {
 			job(8, "train", "30:00", configured, "alpha-fix-[0-1]"), started(8, ago),
 			group("alpha-fix-job-8", forJob("fix", 8), request("a1", mig.Accepted, "alpha-fix-1", time.Hour)))
 	}
-	assert.Empty(t, actions(Compute(keeping(t), given(9*time.Minute))))
-	assert.Subset(t, actions(Compute(keeping(t), given(15*time.Minute))), []string{
+	assert.Empty(t, actions(Compute(scene.Of(keeping(t), given(9*time.Minute)))))
+	assert.Subset(t, actions(Compute(scene.Of(keeping(t), given(15*time.Minute)))), []string{
 		"return alpha-fix-1 to Slurm and requeue job 8: 1 nodes arrived at 11:45:00 but 1 others did not within gang_timeout 00:10:00",
 		"set nodes alpha-fix-0 power_down",
 	})

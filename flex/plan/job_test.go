@@ -23,10 +23,10 @@ func TestWhatWaitsOutlastsAChangeOfTheConfiguration(t *testing.T) {
 	}
 	cancelled := []string{"cancel request alpha-a3-job-7/a1"}
 	longer := with(t, "job_duration_margin: 600") // it was 0
-	assert.Empty(t, actions(Compute(longer, given(7, "20:00"))), "it keeps the lease with which it was asked for")
-	assert.Equal(t, cancelled, actions(Compute(longer, given(7, "21:00"))), "the job itself needs longer")
-	assert.Equal(t, cancelled, actions(Compute(longer, given(7, "UNLIMITED"))))
-	assert.Equal(t, cancelled, actions(Compute(longer, given(6, "20:00"))), "another job's is no longer enough")
+	assert.Empty(t, actions(Compute(scene.Of(longer, given(7, "20:00")))), "it keeps the lease with which it was asked for")
+	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "21:00")))), "the job itself needs longer")
+	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(7, "UNLIMITED")))))
+	assert.Equal(t, cancelled, actions(Compute(scene.Of(longer, given(6, "20:00")))), "another job's is no longer enough")
 }
 
 func TestJobsOfManyKinds(t *testing.T) {
@@ -107,7 +107,7 @@ func TestAJobWhoseTimeLimitIsNotUnderstoodIsNamed(t *testing.T) {
 		"alpha-a3-0":  {"alpha-a3-job-7: the time limit of job 7 is not understood; its lease is 7-00:00:00"},
 		"alpha-fix-0": nil, // whose lease does not depend on it
 	} {
-		p := Compute(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list)))
+		p := Compute(scene.Of(alphaConfig(t), seen(nodes(list, poweringUp), job(7, "train", "SOON", configured, list))))
 		assert.Len(t, p.Actions, 2)
 		assert.Equal(t, want, p.Problems.Texts())
 	}
@@ -117,11 +117,11 @@ func TestAJobThatSlurmWouldNotRequeueKeepsWaiting(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), groupOf(7, failed("a1", "alpha-a3-0", mig.CauseCapacity, 61*time.Second)),
 		told(7, memo.Warning(noon.Add(-scene.Grace), "no capacity")))
 	cfg := with(t, "max_attempts: 1")
-	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(cfg, s)))
+	assert.Equal(t, []string{"request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00"}, actions(Compute(scene.Of(cfg, s))))
 	s.Groups[0].Requests[0].Cause = mig.CauseConfig
-	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, actions(Compute(cfg, s)), "nothing could help it")
+	assert.Equal(t, []string{"return alpha-a3-0 to Slurm and hold job 7: STOCKOUT: none"}, actions(Compute(scene.Of(cfg, s))), "nothing could help it")
 	s.Told[7] = memo.Warning(noon.Add(time.Second-scene.Grace), "STOCKOUT: none")
-	p := Compute(cfg, s)
+	p := Compute(scene.Of(cfg, s))
 	assert.Empty(t, actions(p), "its owner has only just been told")
 	require.Len(t, p.Waits, 1)
 	assert.Equal(t, Lose, p.Waits[0].Then)
@@ -155,7 +155,7 @@ func TestAJobGoesBackIfSlurmRequeuesItOrItsOwnerHasBeenWarned(t *testing.T) {
 				delete(s.Requeues, 7)
 			}
 			does := func(cfg *config.Config) []string {
-				return slices.DeleteFunc(actions(Compute(cfg, s)), func(a string) bool {
+				return slices.DeleteFunc(actions(Compute(scene.Of(cfg, s))), func(a string) bool {
 					return strings.HasPrefix(a, "set AdminComment") || strings.HasPrefix(a, "set nodes")
 				})
 			}
@@ -170,7 +170,7 @@ func TestWhileAnOwnerIsWarnedTheJobsOtherNodesAreRequested(t *testing.T) {
 	s := seen(awaits(7, "alpha-one-[0-1]"), started(7, time.Hour),
 		nodeGroup(0, failed("a1", "alpha-one-0", mig.CauseConfig, time.Second)), told(7, ""))
 	s.Requeues[7] = false
-	p := Compute(alphaConfig(t), s)
+	p := Compute(scene.Of(alphaConfig(t), s))
 	assert.Contains(t, actions(p), "warn job 7, which Slurm would not requeue")
 	assert.Contains(t, actions(p), "request 1 node (alpha-one-1) in alpha-one-node-1/a1 for 02:00:00")
 }
@@ -188,7 +188,7 @@ func TestOfAJobWithSeveralRefusedRequestsTheOwnerIsWarnedBeforeAnyNodeGoes(t *te
 func TestProvisionTimeoutDoesNotEndTheWaitOfAJobThatSlurmWouldNotRequeue(t *testing.T) {
 	s := seen(awaits(7, "alpha-a3-0"), started(7, time.Hour), groupOf(7, accepted("alpha-a3-0")), asked(time.Hour))
 	ends := func(then string) time.Time {
-		p := Compute(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s)
+		p := Compute(scene.Of(with(t, "provision_timeout: 7200, on_provision_timeout: "+then), s))
 		require.Len(t, p.Waits, 1)
 		return p.Waits[0].Until
 	}
@@ -226,7 +226,7 @@ func TestAJobThatGoesBackLeavesAnotherTheNodeThatItsRequestWaitsFor(t *testing.T
 		job(8, "shared", "1:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a1", mig.Accepted, "alpha-a3-0", mig.MaxDuration)))
 	s.Refused["alpha-a3-job-8"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, Compute(alphaConfig(t), s).Actions, ReturnNodes{
+	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, ReturnNodes{
 		OfJob: OfJob{Job: 8}, Name: "8", Nodes: []string{"alpha-a3-1"}, Reason: "no", Then: Hold,
 	})
 }
@@ -257,8 +257,8 @@ func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
 	}
 	records := []mig.Request{failed("a1", "alpha-a3-[0-1]", mig.CauseCapacity, 130*time.Minute), request("a2", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)}
 	waiting := given("flex-start: waiting 2h for 2 × a3", records...)
-	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(Compute(alphaConfig(t), waiting))[7])
-	assert.Empty(t, tells(Compute(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine"))), "the records are gone")
+	assert.Equal(t, end+"; waited 2h10m for 2 × a3-machine", tells(Compute(scene.Of(alphaConfig(t), waiting)))[7])
+	assert.Empty(t, tells(Compute(scene.Of(alphaConfig(t), given(end+"; waited 2h10m for 2 × a3-machine")))), "the records are gone")
 
 	// A pass that was late asked for its machines seconds after Slurm had given it its nodes.
 	late := seen(nodes("alpha-a3-[0-1]", poweringUp), job(7, "train", "1:00:00", configured, "alpha-a3-[0-1]"),
@@ -267,11 +267,11 @@ func TestAJobIsToldHowLongItHasWaited(t *testing.T) {
 			s.Skew, s.Jobs[0].Start = 30*time.Second, noon.Add(-31*time.Second)
 			s.Told = map[uint32]string{7: "flex-start: waiting 1m for 2 × a3"}
 		})
-	assert.Equal(t, end+"; waited 1m for 2 × a3-machine", tells(Compute(alphaConfig(t), late))[7])
+	assert.Equal(t, end+"; waited 1m for 2 × a3-machine", tells(Compute(scene.Of(alphaConfig(t), late)))[7])
 
 	coming := seen(nodes("alpha-a3-0", running), nodes("alpha-a3-1", poweringUp), job(7, "train", "8-00:00:00", configured, "alpha-a3-[0-1]"),
 		group("alpha-a3-job-7", forJob("a3", 7), request("a2", mig.Accepted, "alpha-a3-1", mig.MaxDuration)), ending("alpha-a3-0", "alpha-a3-job-7", 0, time.Hour))
-	assert.Equal(t, "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit", tells(Compute(alphaConfig(t), coming))[7], "one is coming")
+	assert.Equal(t, "flex-start: its nodes end at 2026-11-21T13:00:00Z, before its time limit", tells(Compute(scene.Of(alphaConfig(t), coming)))[7], "one is coming")
 }
 
 func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
@@ -287,7 +287,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	for then, told := range map[string]bool{"requeue": false, "hold": false, "cancel": true} {
 		cfg := with(t, "provision_timeout: 7200, on_provision_timeout: "+then)
 		give := ReturnNodes{OfJob: OfJob{Job: 7}, Name: "7", Nodes: []string{}, Reason: reason, Then: Then(then)}
-		if p := Compute(cfg, given("")); told {
+		if p := Compute(scene.Of(cfg, given(""))); told {
 			assert.Contains(t, p.Actions, give, "job 7 alone, for job 8 waits on")
 		} else {
 			assert.NotContains(t, p.Actions, give, "it could not go back without taking the node from job 8")
@@ -295,7 +295,7 @@ func TestAJobOnTheSameNodeIsNotLostUntold(t *testing.T) {
 	}
 	s := given("")
 	s.Refused["alpha-a3-job-7"] = scene.Refusal{Cause: mig.CauseConfig, Message: "no", At: noon.Add(-time.Second), Times: 1}
-	assert.Contains(t, Compute(alphaConfig(t), s).Actions, ReturnNodes{
+	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Actions, ReturnNodes{
 		OfJob: OfJob{Job: 7}, Name: "7", Others: []uint32{8}, Nodes: []string{"alpha-a3-0"}, Reason: "no", Then: Hold,
 	}, "nothing could help either of them")
 }

@@ -86,7 +86,7 @@ func TestAHeterogeneousJobIsRequeuedOnceForTheComponentThatEndsFirst(t *testing.
 		job(8, "train", "5:00:00", slurm.JobRunning, "alpha-a3-1"), component(7, 1), started(8, time.Hour),
 		leasedTo(7, "alpha-a3-0", time.Hour, 100*time.Second), leasedTo(8, "alpha-a3-1", time.Hour, 90*time.Second))
 	var requeued []uint32
-	for _, a := range Compute(with(t, "on_lease_end: requeue"), both).Actions {
+	for _, a := range Compute(scene.Of(with(t, "on_lease_end: requeue"), both)).Actions {
 		if r, ok := a.(RequeueJob); ok {
 			requeued = append(requeued, r.Job)
 		}

@@ -81,10 +81,10 @@ func TestTheLifeOfAStaticNode(t *testing.T) {
 func TestTheReasonOfAnEndedLeaseIsRecorded(t *testing.T) {
 	end := noon.Add(-5 * time.Minute)
 	name := fmt.Sprintf("slurmflex-alpha-%d", end.Unix())
-	p := Compute(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end)))
+	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", givenUp), reserved(name, "alpha-one-0", end))))
 	require.Len(t, p.Actions, 1)
 	assert.Equal(t, "slurmflex: its lease ended at 2026-11-21T11:55:00Z", p.Actions[0].(SetNodes).Reason)
-	p = Compute(alphaConfig(t), seen(nodes("alpha-one-0", poweringDown), reserved(name, "alpha-one-0", end)))
+	p = Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-one-0", poweringDown), reserved(name, "alpha-one-0", end))))
 	assert.Contains(t, p.Actions, DeleteReservation{OfReservation: OfReservation{Name: name}, Why: "no instance ends then any more"})
 }
 
@@ -257,7 +257,7 @@ func TestMaxActiveRequestsIsNeverExceededAndTheImportantGoFirst(t *testing.T) {
 		"request 1 node (alpha-a3-2) in alpha-a3-job-7/a1 for 00:15:00",
 		`set AdminComment of job 6: "flex-start: waiting for its turn: place 1 in us-central1, where 2 requests are active at most"`,
 		`set AdminComment of job 8: "flex-start: waiting for its turn: place 2 in us-central1, where 2 requests are active at most"`,
-	}, actions(Compute(cfg, s)))
+	}, actions(Compute(scene.Of(cfg, s))))
 }
 
 func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
@@ -270,7 +270,7 @@ func TestAGangThatCannotBeCompletedIsReleased(t *testing.T) {
 	assert.Equal(t, []string{
 		"return alpha-a3-[1000-1099] to Slurm and requeue job 7: 1000 nodes arrived at 11:50:00 but 100 others did not within gang_timeout 00:10:00",
 	}, planned(t, half(10*time.Minute)))
-	assert.Empty(t, actions(Compute(with(t, "gang_timeout: 0"), half(10*time.Hour))), "0 is off")
+	assert.Empty(t, actions(Compute(scene.Of(with(t, "gang_timeout: 0"), half(10*time.Hour)))), "0 is off")
 }
 
 func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
@@ -278,9 +278,9 @@ func TestANodeThatNeverRegistersIsPoweredDownAndNotItsGang(t *testing.T) {
 		leasedTo(7, "alpha-a3-[0-1]", 10*time.Minute, 50*time.Minute))
 	assert.Equal(t, []string{
 		"return alpha-a3-1 to Slurm and requeue job 7: the machine did not join Slurm within boot_timeout 00:10:00",
-	}, actions(Compute(with(t, "boot_timeout: 600"), s)))
-	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 601"), s)))
-	assert.Empty(t, actions(Compute(with(t, "boot_timeout: 0"), s)), "0 is off")
+	}, actions(Compute(scene.Of(with(t, "boot_timeout: 600"), s))))
+	assert.Empty(t, actions(Compute(scene.Of(with(t, "boot_timeout: 601"), s))))
+	assert.Empty(t, actions(Compute(scene.Of(with(t, "boot_timeout: 0"), s))), "0 is off")
 }
 
 func TestATemplate(t *testing.T) {
@@ -304,13 +304,13 @@ func TestATemplate(t *testing.T) {
 		given(func(t *scene.Template) { t.Err = &mig.Error{Cause: mig.CauseUnavailable, Err: errors.New("503")} }))
 	s := given(func(*scene.Template) {})
 	s.Templates = nil
-	assert.Empty(t, Compute(alphaConfig(t), s).Actions, "unread is not fit")
+	assert.Empty(t, Compute(scene.Of(alphaConfig(t), s)).Actions, "unread is not fit")
 }
 
 func TestAnInstanceThatDidNotComeByFlexStartIsNamed(t *testing.T) {
 	s := seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"))
 	s.Instances[0].Model = mig.Standard
-	assert.Contains(t, Compute(alphaConfig(t), s).Problems.Texts(),
+	assert.Contains(t, Compute(scene.Of(alphaConfig(t), s)).Problems.Texts(),
 		"instance alpha-a3-0 is STANDARD, not FLEX_START, and billed otherwise: correct instance template "+
 			"projects/demo/global/instanceTemplates/a3 and delete it")
 }
@@ -324,5 +324,5 @@ func TestARequestThatIsAboutToBeMadeHasItsTurn(t *testing.T) {
 			s.Asking = map[string]bool{"alpha-a3-0": true}
 		})
 	assert.Equal(t, []string{`set AdminComment of job 8: "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most"`},
-		actions(Compute(cfg, s)), "though the other job is more important")
+		actions(Compute(scene.Of(cfg, s))), "though the other job is more important")
 }

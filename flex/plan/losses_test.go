@@ -42,7 +42,7 @@ func TestANodeWhoseMachineIsLostIsSetDownAtOnceAndItsJobRequeuedBySlurm(t *testi
 	}
 	works := at(running)
 	in := func(name string, given scene.Snapshot, want ...string) {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(alphaConfig(t), given))) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(scene.Of(alphaConfig(t), given)))) })
 	}
 	in("when it is gone", seen(works, missing("alpha-a3-0")), gone)
 	for _, status := range []string{"STOPPED", "TERMINATED", "SUSPENDED", "REPAIRING"} {
@@ -101,9 +101,9 @@ func TestMaintenanceEndsAMachineAsTheEndOfItsLeaseDoes(t *testing.T) {
 	in("its job is requeued before", guarded,
 		says("flex-start: requeued: maintenance of the host of alpha-a3-0 begins at 2026-11-21T12:01:00Z, before its time limit"), "requeue job 7")
 	assert.Equal(t, "maintenance of the host of alpha-a3-0 begins at 2026-11-21T12:01:00Z, before its time limit",
-		Compute(with(t, "on_lease_end: requeue"), guarded).Actions[1].Because())
+		Compute(scene.Of(with(t, "on_lease_end: requeue"), guarded)).Actions[1].Because())
 	stopped := seen(nodes("alpha-a3-0", running), job(7, "train", "1:00:00", slurm.JobRunning, "alpha-a3-0"),
 		groupOf(7, request("a1", mig.Succeeded, "alpha-a3-0", 5*time.Hour)), asked(time.Hour), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"),
 		aged(time.Hour), reserved("slurmflex-alpha-1795262100", "alpha-a3-0", noon.Add(-5*time.Minute)), missing("alpha-a3-0"))
-	assert.Equal(t, scene.Maintained, Compute(alphaConfig(t), stopped).Losses[0].Cause)
+	assert.Equal(t, scene.Maintained, Compute(scene.Of(alphaConfig(t), stopped)).Losses[0].Cause)
 }

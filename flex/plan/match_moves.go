@@ -72,7 +72,7 @@ func (w *wanted) keptMachines() (all []kept) {
 // for others: those of which a machine boots or is being created, those that Slurm would
 // not requeue, and those that ask for more than any nodes of their nodesets.
 func (w *wanted) movable(j *slurm.Job) *move {
-	under, begun := w.scene.Moving[j.ID]
+	under, begun := w.scene.Moves()[j.ID]
 	if j.State != slurm.JobConfiguring || j.Limit.Kind != slurm.LimitSet || j.Start.IsZero() || j.HetID != 0 || j.User == "" ||
 		j.Pinned || j.Reservation != "" && !(begun && j.Reservation == under.Name) ||
 		!w.scene.Seen.Requeues[j.ID] || !w.scene.Config.Exclusive(j.Partition) || begun && under.HasMoved() {
@@ -147,7 +147,7 @@ func (w *wanted) choose(m *move, free []kept, limit time.Duration) bool {
 		lacks[w.scene.Node(name).Set]++
 	}
 	for _, k := range free {
-		reserved := m.begun && slices.Contains(w.scene.Moving[m.job.ID].Nodes, k.Name)
+		reserved := m.begun && slices.Contains(w.scene.Moves()[m.job.ID].Nodes, k.Name)
 		if lacks[k.Set] > 0 && reserved == m.begun && (reserved || !k.Promised) && fits(w.scene, limit, k.Node) &&
 			!k.LastBusyTime.Before(m.job.Start) && slices.Equal(k.Partitions, w.scene.Node(m.from[0]).Partitions) {
 			lacks[k.Set]--

@@ -54,7 +54,7 @@ func plannedSalvages(s *scene.Scene) (planned map[uint32]*salvage, short map[uin
 // salvageOf is the salvage of a job, without spare names; nil if there is nothing to
 // salvage, or no longer. Left are idle machines that it may have left.
 func salvageOf(s *scene.Scene, j *slurm.Job, left []*scene.Node) *salvage {
-	under, begun := s.Salvaging[j.ID]
+	under, begun := s.Salvages()[j.ID]
 	if begun && isUnsure(s, under) || s.Seen.Skew > scene.MaxSkew || j.HetID != 0 || j.User == "" || j.Pinned || j.Limit.Kind != slurm.LimitSet ||
 		j.Reservation != "" && !(begun && j.Reservation == under.Name) {
 		return nil
@@ -131,7 +131,7 @@ func lostTo(s *scene.Scene, j *slurm.Job) (lost []string) {
 
 // hasLost reports whether a machine is lost that was made for the job.
 func hasLost(s *scene.Scene, j *slurm.Job) bool {
-	for _, g := range s.AllGroups() {
+	for _, g := range s.UsableGroups() {
 		if g.Stamp.Job != j.ID {
 			continue
 		}
@@ -170,7 +170,7 @@ func leftByJobs(s *scene.Scene) map[uint32][]*scene.Node {
 func spareNames(s *scene.Scene, v *salvage, taken map[string]bool) {
 	var held []string
 	if v.begun {
-		held = s.Salvaging[v.job.ID].Nodes
+		held = s.Salvages()[v.job.ID].Nodes
 	}
 	lacks := max(v.job.NodeCount, len(v.job.Nodes), len(held)) - len(v.survivors)
 	reserved := func(m *scene.Node) bool { return slices.Contains(held, m.Name) }
@@ -242,7 +242,7 @@ func (w *wanted) salvageIsLate(job *slurm.Job) bool {
 	if job == nil || job.State != slurm.JobConfiguring {
 		return false
 	}
-	m, held := w.scene.Salvaging[job.ID]
+	m, held := w.scene.Salvages()[job.ID]
 	return held && !w.isHeldFor(job) && slices.ContainsFunc(membersNamed(w.scene, job.Nodes), func(n *scene.Node) bool {
 		return w.scene.IsOld(m.Start, n.Set.Flex.SalvageTimeout) && survives(w.scene, n, job)
 	})

@@ -75,7 +75,7 @@ func TestAJobThatTakesLessTimeMovesToMachinesWhoseLeasesAreTooShortForMore(t *te
 		}
 	}
 	moves := func(given scene.Snapshot) (limits []time.Duration) {
-		for _, a := range Compute(keeping(t), given).Actions {
+		for _, a := range Compute(scene.Of(keeping(t), given)).Actions {
 			if m, ok := a.(MoveJob); ok {
 				limits = append(limits, m.Limit)
 			}
@@ -91,8 +91,9 @@ func TestAJobThatTakesLessTimeMovesToMachinesWhoseLeasesAreTooShortForMore(t *te
 
 func TestAMoveEndsWhenOneOfItsMachinesIsGone(t *testing.T) {
 	given := func(state string) Plan {
-		return Compute(keeping(t), idleBut(onNodes("alpha-fix-1", func(n *slurm.Node) { n.State = slurm.ParseState(state) }), nodes(cold2, poweredDown), movingTo(8, kept2, 5*time.Second),
-			lastJobIs(slurm.JobPending, ""), important(1)))
+		return Compute(scene.Of(keeping(t), idleBut(onNodes("alpha-fix-1", func(n *slurm.Node) { n.State = slurm.ParseState(state) }), nodes(cold2, poweredDown), movingTo(8, kept2, 5*time.Second),
+			lastJobIs(slurm.JobPending, ""), important(1))))
+
 	}
 	assert.Contains(t, actions(given(idleUp)), "move job 8 to kept machines alpha-fix-[0-1]")
 	assert.Contains(t, actions(given("IDLE+CLOUD+POWERING_DOWN+RESERVED")), "delete reservation slurmflex-alpha.job-8")
@@ -106,7 +107,7 @@ func TestTheMostImportantJobMovesAndToTheMachinesThatGoFirst(t *testing.T) {
 	assert.Equal(t, []string{
 		"move job 9 to kept machines alpha-fix-1 from alpha-fix-3",
 		"move job 8 to kept machines alpha-fix-0 from alpha-fix-2",
-	}, withoutComments(Compute(keeping(t), given)))
+	}, withoutComments(Compute(scene.Of(keeping(t), given))))
 }
 
 func TestAJobStaysThat(t *testing.T) {
@@ -134,14 +135,14 @@ func TestAJobStaysThat(t *testing.T) {
 		"would lose them to keep_idle at once": seen(idleFor(kept2, idleUp, 29*time.Minute+40*time.Second, 50*time.Minute), waitsFor(8, cold2), started(8, 40*time.Minute)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, a := range Compute(keeping(t), given).Actions {
+			for _, a := range Compute(scene.Of(keeping(t), given)).Actions {
 				assert.NotEqual(t, "move_job", a.About().Kind, a.String())
 			}
 		})
 	}
 	lost := idleBut()
 	lost.Requeues[8] = false
-	assert.Empty(t, actions(Compute(keeping(t), lost)), "salloc, srun and --no-requeue")
+	assert.Empty(t, actions(Compute(scene.Of(keeping(t), lost))), "salloc, srun and --no-requeue")
 }
 
 func TestAMoveGoesOnWhereverItWasCutOff(t *testing.T) {

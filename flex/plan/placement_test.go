@@ -68,7 +68,7 @@ func TestPlacement(t *testing.T) {
 
 func TestAPolicyNamesTheDistanceInComputesWords(t *testing.T) {
 	for distance, want := range map[string]string{"1": "SUBBLOCK", "2": "BLOCK", "3": "CLUSTER", "null": ""} {
-		p := Compute(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0")))
+		p := Compute(scene.Of(placed(t, distance), seen(machines("a4-highgpu-8g"), awaits(7, "alpha-a3-0"))))
 		require.Len(t, p.Actions, 3)
 		made := p.Actions[0].(CreatePolicy)
 		assert.Equal(t, want, made.Spec.Distance, "at placement_max_distance %s", distance)
@@ -96,7 +96,7 @@ func TestWhatAPartedJobWaitsForOutlastsItsTemplate(t *testing.T) {
 				awaits(7, "alpha-a3-[0-150]"), part0,
 				policy("alpha-a3-job-7", forJob("a3", 7)), policy("alpha-a3-job-7-p1", forJob("a3", 7)),
 			}, more...)
-			assert.Empty(t, actions(Compute(placed(t, "2"), seen(given...))))
+			assert.Empty(t, actions(Compute(scene.Of(placed(t, "2"), seen(given...)))))
 		})
 	}
 }
@@ -108,5 +108,5 @@ func TestPoliciesThatCouldNotBeReadHoldUpOnlyWhatNeedsThem(t *testing.T) {
 	assert.Len(t, planned(t, s), 2, "a nodeset without placement")
 	cfg := alphaConfig(t)
 	cfg.NodeSets[slices.IndexFunc(cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == "a3" })].Placement = true
-	assert.Empty(t, actions(Compute(cfg, s)))
+	assert.Empty(t, actions(Compute(scene.Of(cfg, s))))
 }

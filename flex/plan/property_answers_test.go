@@ -77,7 +77,7 @@ func answer(t *testing.T, cfg *config.Config, answers [][]string, base int) {
 		for j := range combinations(aroundAxes) {
 			around := combination(aroundAxes, j)
 			snap := lone(state, around)
-			p := plan.Compute(cfg, snap)
+			p := plan.Compute(scene.Of(cfg, snap))
 			answers[i] = append(answers[i], inLetters(p))
 			if len(p.Actions) == 0 || len(wrong) > 0 {
 				continue

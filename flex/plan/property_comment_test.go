@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -125,7 +126,7 @@ func TestEndingJobsReadWhyFirst(t *testing.T) {
 			set.Flex.LeaseEndWarning = pick(t, "warning", 0, 10*time.Minute)
 		}
 		snap := w.snapshot()
-		p := plan.Compute(w.cfg, snap)
+		p := plan.Compute(scene.Of(w.cfg, snap))
 		sight := sightOf(w.cfg, snap)
 		if wrong := append(commentsFirst(sight, p), endsJobsInTime(sight, p)...); len(wrong) > 0 {
 			t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))

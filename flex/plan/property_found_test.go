@@ -70,7 +70,7 @@ func TestNoRuleIsBrokenWhen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			snap := w.snapshot()
-			assert.Empty(t, broken(sightOf(w.cfg, snap), plan.Compute(w.cfg, snap)))
+			assert.Empty(t, broken(sightOf(w.cfg, snap), plan.Compute(scene.Of(w.cfg, snap))))
 		})
 	}
 }
@@ -106,12 +106,12 @@ func TestThePlanIsTheSameWhen(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := plan.Compute(c.given.cfg, c.given.snapshot())
+			want := plan.Compute(scene.Of(c.given.cfg, c.given.snapshot()))
 			require.NotEmpty(t, want.Actions)
 			snap := c.given.snapshot()
 			c.turn(&snap)
 			for range 20 {
-				require.Equal(t, want, plan.Compute(c.given.cfg, snap))
+				require.Equal(t, want, plan.Compute(scene.Of(c.given.cfg, snap)))
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestNodePoweredUpByHandGetsGroupBesideOldOne(t *testing.T) {
 		w := where(t, state+"+NOT_RESPONDING+POWERING_UP", "", "alpha-one-2").
 			withGroup("alpha-one-node-2", europe, mig.Stamp{NodeSet: "one", Job: 9, Node: "alpha-one-2"})
 		var did []string
-		for _, a := range plan.Compute(w.cfg, w.snapshot()).Actions {
+		for _, a := range plan.Compute(scene.Of(w.cfg, w.snapshot())).Actions {
 			did = append(did, a.String())
 		}
 		assert.Equal(t, []string{

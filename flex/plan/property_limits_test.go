@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -214,7 +215,7 @@ func saysWhy(_ *sight, p plan.Plan) (wrong []string) {
 // a live request, a dated next attempt, an obstacle that is named, or what this plan
 // does about it.
 func leavesNothingInSilence(s *sight, p plan.Plan) (wrong []string) {
-	s = sightOf(s.cfg, s.snap.Recalled())
+	s = sightOf(s.cfg, scene.Of(s.cfg, s.snap).Recalled().Seen)
 	waits := map[string][]plan.Wait{}
 	for _, w := range p.Waits {
 		for _, n := range w.Nodes {
@@ -316,7 +317,7 @@ func TestNoJobCancelsTheRequestOfAnother(t *testing.T) {
 // cancelledBy are the requests that the plan for a world cancels.
 func cancelledBy(w *world) map[string]plan.CancelRequest {
 	all := map[string]plan.CancelRequest{}
-	for _, a := range plan.Compute(w.cfg, w.snapshot()).Actions {
+	for _, a := range plan.Compute(scene.Of(w.cfg, w.snapshot())).Actions {
 		if a, ok := a.(plan.CancelRequest); ok {
 			all[a.Group.String()+"/"+a.Request] = a
 		}

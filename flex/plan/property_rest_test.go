@@ -72,7 +72,7 @@ func TestARestHasAllColdNodesAndNoOthers(t *testing.T) {
 		}
 		ago := pick(t, "refused", time.Minute, 4*time.Minute)
 		w.Stockouts[set.Name] = scene.Stockout{At: noon.Add(-ago), Times: 1 + upTo(t, "times - 1", 9), Probed: rapid.Bool().Draw(t, "probed")}
-		p, s := plan.Compute(w.cfg, w.snapshot()), sightOf(w.cfg, w.snapshot())
+		p, s := plan.Compute(scene.Of(w.cfg, w.snapshot())), sightOf(w.cfg, w.snapshot())
 		for _, a := range p.Actions {
 			switch a := a.(type) {
 			case plan.CreateReservation:
@@ -109,7 +109,7 @@ func TestARestHasAllColdNodesAndNoOthers(t *testing.T) {
 // machines have come.
 func restsNoLongerThanItMay(s *sight, p plan.Plan) (wrong []string) {
 	of := func(name string) *config.NodeSet {
-		set, _ := memo.ParseRest(cluster, name)
+		set := memo.ParseHold(cluster, name).NodeSet
 		i := slices.IndexFunc(s.cfg.NodeSets, func(n *config.NodeSet) bool { return n.Name == set })
 		if i < 0 {
 			return nil
@@ -168,7 +168,7 @@ func (s *sight) isCold(name string) bool {
 
 func (s *sight) isReservedByOthers(node string, until time.Time) bool {
 	return slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
-		_, rests := memo.ParseRest(cluster, r.Name)
+		rests := memo.ParseHold(cluster, r.Name).Kind == memo.RestHold
 		return !rests && !ourReservation(r.Name) && r.Start.Before(until) && (r.End.IsZero() || r.End.After(s.snap.Now)) && slices.Contains(r.Nodes, node)
 	})
 }

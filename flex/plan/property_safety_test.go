@@ -107,7 +107,7 @@ func broken(s *sight, p plan.Plan) (all []string) {
 func breaksNoRule(t *rapid.T, w *world) plan.Plan {
 	t.Helper()
 	snap := w.snapshot()
-	p := plan.Compute(w.cfg, snap)
+	p := plan.Compute(scene.Of(w.cfg, snap))
 	if wrong := broken(sightOf(w.cfg, snap), p); len(wrong) > 0 {
 		t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
 	}
@@ -411,16 +411,16 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 				return p.Region == a.Group.Region && p.Name == a.Group.Name && p.Stamp.Cluster == cluster
 			})
 		case plan.CreateReservation:
-			_, rests := memo.ParseRest(cluster, a.Name)
+			rests := memo.ParseHold(cluster, a.Name).Kind == memo.RestHold
 			ours = (rests || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
 		case plan.SetReservation:
-			_, held := memo.ParseSalvage(cluster, a.Name)
-			_, rests := memo.ParseRest(cluster, a.Name)
+			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
+			rests := memo.ParseHold(cluster, a.Name).Kind == memo.RestHold
 			ours = (held || rests || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
 		case plan.DeleteReservation:
-			_, moved := memo.ParseMove(cluster, a.Name)
-			_, held := memo.ParseSalvage(cluster, a.Name)
-			_, rests := memo.ParseRest(cluster, a.Name)
+			moved := memo.ParseHold(cluster, a.Name).Kind == memo.MoveHold
+			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
+			rests := memo.ParseHold(cluster, a.Name).Kind == memo.RestHold
 			ours = moved || held || rests || ourReservation(a.Name)
 		}
 		if !ours {
@@ -454,7 +454,8 @@ func (s *sight) haveNodes(names []string) bool {
 func reservesNoLongerThanNeeded(s *sight, p plan.Plan) (wrong []string) {
 	grace := max(10*time.Minute, 2*s.cfg.Options.Interval+time.Minute)
 	last := func(name string) (at time.Time, ends bool) {
-		if at, ends = memo.ParseReservation(cluster, name); at.Before(s.snap.Now) {
+		h := memo.ParseHold(cluster, name)
+		if at, ends = h.At, h.Kind == memo.LeaseHold; at.Before(s.snap.Now) {
 			at = s.snap.Now
 		}
 		return at.Add(grace), ends

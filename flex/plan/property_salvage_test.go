@@ -140,8 +140,9 @@ func salvagesOnlyLosses(s *sight, p plan.Plan) (wrong []string) {
 // salvage_timeout, and none is held for a job that is gone.
 func sparesWhatIsHeld(s *sight, p plan.Plan) (wrong []string) {
 	for _, r := range s.snap.Reservations {
-		id, held := memo.ParseSalvage(cluster, r.Name)
-		if !held || len(s.snap.Unread) > 0 || len(s.snap.Unseen) > 0 || s.snap.Skew != 0 {
+		h := memo.ParseHold(cluster, r.Name)
+		id := h.Job
+		if h.Kind != memo.SalvageHold || len(s.snap.Unread) > 0 || len(s.snap.Unseen) > 0 || s.snap.Skew != 0 {
 			continue
 		}
 		at := slices.IndexFunc(s.snap.Jobs, func(j slurm.Job) bool { return j.ID == id })

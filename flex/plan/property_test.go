@@ -25,7 +25,7 @@ func holds(t *testing.T, r rule) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		snap := w.snapshot()
-		p := plan.Compute(w.cfg, snap)
+		p := plan.Compute(scene.Of(w.cfg, snap))
 		if wrong := r(sightOf(w.cfg, snap), p); len(wrong) > 0 {
 			t.Fatalf("%s\nin this world:\n%s", strings.Join(wrong, "\n"), told(w))
 		}
@@ -41,8 +41,8 @@ func TestEveryPlan(t *testing.T) {
 func TestTheOrderOfWhatIsSeenChangesNothingInAPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		want := plan.Compute(w.cfg, w.snapshot())
-		got := plan.Compute(w.cfg, shuffled(t, w.snapshot()))
+		want := plan.Compute(scene.Of(w.cfg, w.snapshot()))
+		got := plan.Compute(scene.Of(w.cfg, shuffled(t, w.snapshot())))
 		require.Equal(t, want, got, "in this world:\n%s", told(w))
 	})
 }
@@ -89,7 +89,7 @@ func TestTheMostImportantJobsAreServedFirst(t *testing.T) {
 				w.jobs[id] = slurm.Job{ID: id, State: slurm.JobConfiguring, Partition: "shared", Nodes: []string{name}, Priority: priority[name]}
 			}
 		}
-		p := plan.Compute(w.cfg, w.snapshot())
+		p := plan.Compute(scene.Of(w.cfg, w.snapshot()))
 		served := asked(p)
 		require.Len(t, served, min(len(w.nodes), w.cfg.Options.MaxActiveRequests))
 		for waits, important := range priority {
@@ -124,7 +124,7 @@ func FuzzWhatOthersWrite(f *testing.F) {
 				snap.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{node}, Start: noon}}
 				r := &snap.Groups[0].Requests[0]
 				r.Name, r.Message, r.Created = request, message, noon.Add(-time.Hour)
-				if wrong := broken(sightOf(cfg, snap), plan.Compute(cfg, snap)); len(wrong) > 0 {
+				if wrong := broken(sightOf(cfg, snap), plan.Compute(scene.Of(cfg, snap))); len(wrong) > 0 {
 					t.Fatalf("%s, request %s: %s", state, end, strings.Join(wrong, "; "))
 				}
 			}
@@ -163,7 +163,7 @@ func TestNoMachineIsLostByAListThatLacksIt(t *testing.T) {
 		for _, g := range snap.Hidden(snap.Groups) {
 			snap.Members[g.ID()] = drawMembers(t, there[g.Region+"/"+g.Name])
 		}
-		p := plan.Compute(w.cfg, snap)
+		p := plan.Compute(scene.Of(w.cfg, snap))
 		for _, a := range p.Actions {
 			if a, ok := a.(plan.DeleteGroup); ok {
 				for _, in := range there[a.Group.String()] {
@@ -247,7 +247,7 @@ func TestAJobThatCannotBeReadKeepsItsNodes(t *testing.T) {
 		}
 		delete(w.jobs, job.ID)
 		w.Unread = slurm.Unread{row}
-		for _, wrong := range sparesWhatAJobRunsOn(s, plan.Compute(w.cfg, w.snapshot())) {
+		for _, wrong := range sparesWhatAJobRunsOn(s, plan.Compute(scene.Of(w.cfg, w.snapshot()))) {
 			t.Errorf("of %s: %s\nin\n%s", row, wrong, told(w))
 		}
 	})

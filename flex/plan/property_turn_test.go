@@ -107,8 +107,8 @@ func freesPlacesForTheImportant(s *sight, p plan.Plan) (wrong []string) {
 // its heterogeneous job.
 func (s *sight) isDoubtful(j slurm.Job) bool {
 	return j.HetID != 0 || slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
-		id, moves := memo.ParseMove(cluster, r.Name)
-		return moves && (id == j.ID || j.Array() != 0 && s.job(id).Array() == j.Array())
+		h := memo.ParseHold(cluster, r.Name)
+		return h.Kind == memo.MoveHold && (h.Job == j.ID || j.Array() != 0 && s.job(h.Job).Array() == j.Array())
 	})
 }
 

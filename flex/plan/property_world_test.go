@@ -219,7 +219,7 @@ func (w *world) reserveEnds(lasts time.Duration) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		start, _ := memo.ParseReservation(cluster, name)
+		start := memo.ParseHold(cluster, name).At
 		w.Reservations = append(w.Reservations, slurm.Reservation{
 			Name: name, Start: start, End: start.Add(lasts), Nodes: slices.Compact(slices.Sorted(slices.Values(nodes[name]))),
 		})

@@ -114,7 +114,7 @@ func unready(s *scene.Scene) (waits []Wait) {
 func unshownWaits(s *scene.Scene) (waits []Wait) {
 	for _, name := range s.UnshownNodes() {
 		set, _, ok := s.Config.Find(name)
-		waiting := slices.DeleteFunc(slices.Clone(s.Others(name)), func(j *slurm.Job) bool { return j.State.AtWork() })
+		waiting := slices.DeleteFunc(slices.Clone(s.HoldersOf(name)), func(j *slurm.Job) bool { return j.State.AtWork() })
 		if !ok || set.Flex == nil || s.HasMachine(name) || len(waiting) == 0 {
 			continue
 		}

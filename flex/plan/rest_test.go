@@ -26,7 +26,7 @@ func rested(t *testing.T) (in func(name string, given scene.Snapshot, want ...st
 	return func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
 			var planned Plan
-			for _, a := range Compute(mixed(t), given).Actions {
+			for _, a := range Compute(scene.Of(mixed(t), given)).Actions {
 				if strings.HasPrefix(a.Queue(), "reservation/slurmflex-alpha.rest-") {
 					planned.Actions = append(planned.Actions, a)
 				}

@@ -28,7 +28,7 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 	}
 	in := func(name string, given scene.Snapshot, want ...string) {
 		situations(t, alphaConfig(t))(name, given, want...)
-		assert.Contains(t, Compute(alphaConfig(t), given).Problems.Texts(),
+		assert.Contains(t, Compute(scene.Of(alphaConfig(t), given)).Problems.Texts(),
 			"a row of Slurm's output was skipped: "+given.Unread[0].String(), name)
 	}
 	in("takes nothing from the others", seen(unread(unreadJob("7", slurm.JobPending)), awaits(8, "alpha-a3-[0-1]")),
@@ -69,10 +69,11 @@ func TestAJobThatCannotBeRead(t *testing.T) {
 func TestANodeThatCannotBeReadIsLeftAloneAndKeepsItsReservation(t *testing.T) {
 	const reservation = "slurmflex-alpha-1795266000"
 	row := slurm.UnreadRow{Kind: slurm.NodeRow, Name: "alpha-a3-0", Why: "no State="}
-	p := Compute(alphaConfig(t), seen(unread(row), func(s *setting) {
+	p := Compute(scene.Of(alphaConfig(t), seen(unread(row), func(s *setting) {
 		s.Nodes = []slurm.Node{{Name: "alpha-a3-0"}}
 		s.Reservations = []slurm.Reservation{{Name: reservation, Nodes: []string{"alpha-a3-0"}, End: noon.Add(70 * time.Minute)}}
-	}, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
+	}, groupOf(7, request("a1", mig.Accepted, "alpha-a3-0", time.Hour)), vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED"))))
+
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"a row of Slurm's output was skipped: node alpha-a3-0 cannot be read: no State="}, p.Problems.Texts())
 }
@@ -93,7 +94,7 @@ func TestAGangOfWhichARowCannotBeReadIsNotAskedForInParts(t *testing.T) {
 				given.Nodes = append(given.Nodes, slurm.Node{Name: row.Name})
 				waits[row.Name] = "Slurm shows it as UNKNOWN, which slurmflex does not understand"
 			}
-			p := Compute(alphaConfig(t), given)
+			p := Compute(scene.Of(alphaConfig(t), given))
 			assert.Empty(t, actions(p))
 			for _, w := range p.Waits {
 				assert.Equal(t, waits[slurm.Fold(w.Nodes)], w.Obstacle)
@@ -113,7 +114,7 @@ func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) 
 	assert.NotEmpty(t, planned(t, seen(given...)), "without the row it is made")
 	for _, name := range []string{"slurmflex-alpha-1795266000", "slurmflex-alpha-1795260000"} {
 		row := slurm.UnreadRow{Kind: slurm.ReservationRow, Name: name, Why: "time"}
-		p := Compute(alphaConfig(t), seen(append(given, unread(row))...))
+		p := Compute(scene.Of(alphaConfig(t), seen(append(given, unread(row))...)))
 		assert.NotContains(t, actions(p), "delete reservation "+name)
 		assert.NotContains(t, actions(p), "reserve alpha-a3-0 from "+name)
 		assert.Contains(t, p.Problems.Texts(), "a row of Slurm's output was skipped: reservation "+name+" cannot be read: time")
@@ -129,12 +130,13 @@ func TestAReservationStaysWhileTheEndOfItsNodesLeaseIsNotKnown(t *testing.T) {
 // A7: Slurm 26.05.0 to 26.05.4, after a reconfigure.
 func TestANodeOfUnknownBaseThatIsPoweredDownIsAsOneThatIsIdle(t *testing.T) {
 	const unknown = "UNKNOWN+CLOUD+POWERED_DOWN"
-	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
-		groupOf(7), machinesOf(7, "alpha-a3-0")))
+	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", unknown), nodes("alpha-one-0", unknown),
+		groupOf(7), machinesOf(7, "alpha-a3-0"))))
+
 	assert.Equal(t, []string{"delete instances alpha-a3-0 of alpha-a3-job-7", "set nodes alpha-one-0 power_up"}, actions(p))
 	assert.Empty(t, p.Problems.Texts())
 
-	p = Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED")))
+	p = Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "UNKNOWN+CLOUD"), vms("alpha-a3-0", "", "TERMINATED"))))
 	assert.Empty(t, actions(p))
 	assert.Equal(t, []string{"node alpha-a3-0 is left alone: state UNKNOWN+CLOUD is not understood"}, p.Problems.Texts())
 }
@@ -145,14 +147,15 @@ func TestARequestOfAJobThatCannotBeReadIsNotCancelledForALongerOne(t *testing.T)
 		return seen(append(parts, nodes("alpha-a3-0", "ALLOCATED+CLOUD+POWERED_DOWN"),
 			groupOf(2, accepted("alpha-a3-0")), job(5, "shared", "365-00:00:00", configured, "alpha-a3-0"))...)
 	}
-	assert.NotEmpty(t, cancelled(Compute(alphaConfig(t), given())), "its job has left the queue")
-	assert.Empty(t, cancelled(Compute(alphaConfig(t), given(unread(slurm.UnreadRow{Kind: slurm.JobRow, Name: "2", Why: "time"})))))
+	assert.NotEmpty(t, cancelled(Compute(scene.Of(alphaConfig(t), given()))), "its job has left the queue")
+	assert.Empty(t, cancelled(Compute(scene.Of(alphaConfig(t), given(unread(slurm.UnreadRow{Kind: slurm.JobRow, Name: "2", Why: "time"}))))))
 }
 
 func TestARequestOfAJobThatCannotBeReadIsNotCancelledForOneOfMoreNodes(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"), nodes("alpha-a3-1", poweringUp),
+	p := Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"), nodes("alpha-a3-1", poweringUp),
 		job(3, "shared", "15:00", configured, "alpha-a3-[0-1]"), unread(unreadJob("1", configured, "alpha-a3-0")),
-		groupOf(1, accepted("alpha-a3-0"))))
+		groupOf(1, accepted("alpha-a3-0")))))
+
 	assert.Empty(t, p.Actions, "nor are the other nodes requested by themselves")
 }
 
@@ -168,7 +171,7 @@ func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 	theirs := groupOf(7, request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour))
 	in := func(name string, given scene.Snapshot, problem string) {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(alphaConfig(t), given)
+			p := Compute(scene.Of(alphaConfig(t), given))
 			for _, a := range p.Actions {
 				assert.IsType(t, CommentJob{}, a, "nothing is to be done")
 			}

@@ -22,7 +22,8 @@ type userIn struct{ region, name string }
 
 // placesNow counts the live requests that this pass has seen.
 func (w *wanted) placesNow() places {
-	p := places{w, w.scene.ActiveByRegion(), w.scene.ActiveByNodeSet(), map[userIn]int{}, map[*mig.Request]userIn{}}
+	inRegion, ofSet := w.scene.Active()
+	p := places{w, inRegion, ofSet, map[userIn]int{}, map[*mig.Request]userIn{}}
 	if w.scene.Config.Options.MaxActivePerUser == 0 {
 		return p
 	}

@@ -33,7 +33,7 @@ func unreadOf(s *scene.Scene, c *cohort) string {
 			return what
 		}
 	}
-	return s.Unread(c.id().String())
+	return s.UnreadGroup(c.id())
 }
 
 func unreadText(region string, err error) string {

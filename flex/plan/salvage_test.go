@@ -111,11 +111,11 @@ func TestTheLostNodeStaysDownUntilTheJobHasAnother(t *testing.T) {
 		n.State, n.Reason = slurm.ParseState(lostDown), memo.Lost+"its job keeps the others"
 	})
 	const again = "set nodes alpha-fix-2 power_down_force"
-	assert.Equal(t, []string{start8}, withoutComments(Compute(salvaging(t), waitsTorn(holding(held4, 15*time.Second), down))))
-	assert.Contains(t, withoutComments(Compute(salvaging(t), replacing(time.Minute, down))), again)
+	assert.Equal(t, []string{start8}, withoutComments(Compute(scene.Of(salvaging(t), waitsTorn(holding(held4, 15*time.Second), down)))))
+	assert.Contains(t, withoutComments(Compute(scene.Of(salvaging(t), replacing(time.Minute, down)))), again)
 	short := holding(survivors3, 15*time.Second)
 	busy := onNodes(spares2, func(n *slurm.Node) { n.State = slurm.ParseState(running) })
-	assert.Contains(t, withoutComments(Compute(salvaging(t), waitsTorn(short, down, busy))), again, "where there is no other, it is needed")
+	assert.Contains(t, withoutComments(Compute(scene.Of(salvaging(t), waitsTorn(short, down, busy)))), again, "where there is no other, it is needed")
 }
 
 // replacing is the job when it waits for a machine of alpha-fix-4 in the place of the one that
@@ -130,7 +130,7 @@ func replacing(held time.Duration, more ...part) scene.Snapshot {
 func TestTheReplacementIsMadeBesideTheOthersAndForAsLong(t *testing.T) {
 	cfg := salvaging(t)
 	set := cfg.FlexSetOf("alpha-fix-0")
-	assert.Equal(t, []string{"request 1 node (alpha-fix-4) in alpha-fix-job-8/a2 for 00:50:00"}, withoutComments(Compute(cfg, replacing(time.Minute))))
+	assert.Equal(t, []string{"request 1 node (alpha-fix-4) in alpha-fix-job-8/a2 for 00:50:00"}, withoutComments(Compute(scene.Of(cfg, replacing(time.Minute)))))
 
 	set.Zones, set.Placement, set.PlacementDistance = []string{"us-central1-a", "us-central1-b"}, true, 2
 	given := replacing(time.Minute, lastGroup(func(g *mig.Group) {
@@ -140,7 +140,7 @@ func TestTheReplacementIsMadeBesideTheOthersAndForAsLong(t *testing.T) {
 		MachineType: "a3-ultragpu-8g", Model: "FLEX_START", MaxRun: mig.MaxDuration, Termination: "DELETE", Maintenance: "TERMINATE", Reservation: "NO_RESERVATION",
 	}}
 	var spec mig.GroupSpec
-	for _, a := range Compute(cfg, given).Actions {
+	for _, a := range Compute(scene.Of(cfg, given)).Actions {
 		if made, ok := a.(CreateGroup); ok {
 			spec = made.Spec
 		}
@@ -168,20 +168,20 @@ func TestNothingIsHeldForAGangThat(t *testing.T) {
 		"has left the queue": waitsTorn(func(s *setting) { s.Jobs = nil }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, a := range Compute(salvaging(t), given).Actions {
+			for _, a := range Compute(scene.Of(salvaging(t), given)).Actions {
 				assert.NotEqual(t, "salvage_job", a.About().Kind, a.String())
 			}
 		})
 	}
 	given := runsTorn()
 	given.Requeues[8] = false
-	assert.NotContains(t, actions(Compute(salvaging(t), given)), hold8, "salloc, srun and --no-requeue")
-	assert.NotContains(t, actions(Compute(alphaConfig(t), runsTorn())), hold8, "it is off by default")
+	assert.NotContains(t, actions(Compute(scene.Of(salvaging(t), given))), hold8, "salloc, srun and --no-requeue")
+	assert.NotContains(t, actions(Compute(scene.Of(alphaConfig(t), runsTorn()))), hold8, "it is off by default")
 }
 
 func TestWhatIsHeldGoesWhenItDoesNotHelp(t *testing.T) {
 	in := func(name string, given scene.Snapshot, want ...string) {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(salvaging(t), given))) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, withoutComments(Compute(scene.Of(salvaging(t), given)))) })
 	}
 	in("the job has not started again within salvage_timeout", waitsTorn(holding(held4, 10*time.Minute)), go3)
 	in("it is held", waitsTorn(holding(held4, time.Minute), func(s *setting) { s.Jobs[0].Priority = 0 }), go3)
@@ -189,11 +189,11 @@ func TestWhatIsHeldGoesWhenItDoesNotHelp(t *testing.T) {
 	kept := salvaging(t)
 	kept.FlexSetOf("alpha-fix-0").Flex.KeepIdle = 30 * time.Minute
 	given := waitsTorn(holding(held4, time.Minute), func(s *setting) { s.Jobs[0].Priority = 0 })
-	assert.Equal(t, []string{over8}, withoutComments(Compute(kept, given)), "keep_idle keeps them")
+	assert.Equal(t, []string{over8}, withoutComments(Compute(scene.Of(kept, given))), "keep_idle keeps them")
 	later := onNodes(survivors3, func(n *slurm.Node) { n.LastBusyTime = noon.Add(-10*time.Minute + 10*time.Second) })
 	given = waitsTorn(holding(held4, 10*time.Minute), later)
-	assert.Equal(t, []string{over8}, withoutComments(Compute(kept, given)), "so it does after salvage_timeout")
-	assert.Empty(t, withoutComments(Compute(kept, waitsTorn(later))), "and they are not held again")
+	assert.Equal(t, []string{over8}, withoutComments(Compute(scene.Of(kept, given))), "so it does after salvage_timeout")
+	assert.Empty(t, withoutComments(Compute(scene.Of(kept, waitsTorn(later)))), "and they are not held again")
 	in("they go, and then the reservation", waitsTorn(holding(held4, 10*time.Minute),
 		onNodes(survivors3, func(n *slurm.Node) { n.State = slurm.ParseState("IDLE+CLOUD+POWER_DOWN+RESERVED") })), over8)
 	in("nothing else takes them before", waitsTorn(holding(held4, 10*time.Minute-time.Second)), start8)

@@ -309,8 +309,8 @@ func aged(ago time.Duration) part {
 
 func reserved(name, list string, start time.Time) part {
 	at := start
-	if end, ours := memo.ParseReservation("alpha", name); ours {
-		at = end
+	if h := memo.ParseHold("alpha", name); h.Kind == memo.LeaseHold {
+		at = h.At
 	}
 	return func(s *setting) {
 		s.Reservations = append(s.Reservations, slurm.Reservation{Name: name, Nodes: names(list), Start: start, End: scene.Later(at, noon).Add(10 * time.Minute)})
@@ -353,7 +353,7 @@ func actions(p Plan) []string {
 // planned is what is planned with alpha's configuration.
 func planned(t testing.TB, given scene.Snapshot) []string {
 	t.Helper()
-	return actions(Compute(alphaConfig(t), given))
+	return actions(Compute(scene.Of(alphaConfig(t), given)))
 }
 
 // situations are the subtests of one test: in the situation of a name, that is
@@ -361,7 +361,7 @@ func planned(t testing.TB, given scene.Snapshot) []string {
 func situations(t *testing.T, cfg *config.Config) (in func(name string, given scene.Snapshot, want ...string)) {
 	return func(name string, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(cfg, given)
+			p := Compute(scene.Of(cfg, given))
 			assert.Equal(t, want, actions(p))
 			for _, a := range p.Actions {
 				assert.NotEmpty(t, a.Because(), "%s gives no reason", a)

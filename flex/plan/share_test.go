@@ -42,7 +42,7 @@ func madeBy(p Plan) (requests []string) {
 // sharedBy are the requests that are made with share_requests: n.
 func sharedBy(t *testing.T, n int, parts ...part) []string {
 	t.Helper()
-	return madeBy(Compute(with(t, fmt.Sprint("share_requests: ", n)), seen(parts...)))
+	return madeBy(Compute(scene.Of(with(t, fmt.Sprint("share_requests: ", n)), seen(parts...))))
 }
 
 // withdrawn is a node that powers up for a task that was cancelled.
@@ -87,7 +87,7 @@ func TestTasksComeInRequestsOfShareRequestsMachines(t *testing.T) {
 func TestARequestOfManyTasksTakesOnePlace(t *testing.T) {
 	cfg := with(t, "share_requests: 2")
 	cfg.Options.MaxActiveRequests = 2
-	p := Compute(cfg, seen(tasks(0, 4), arrayGroup()))
+	p := Compute(scene.Of(cfg, seen(tasks(0, 4), arrayGroup())))
 	assert.Equal(t, []string{
 		"request 2 nodes (alpha-a3-[0-1]) in alpha-a3-arr-5/a1 for 00:15:00",
 		"request 2 nodes (alpha-a3-[2-3]) in alpha-a3-arr-5/a2 for 00:15:00",
@@ -106,8 +106,9 @@ func TestARequestIsKeptUntilMoreThanHalfOfItsMachinesAreUnwanted(t *testing.T) {
 }
 
 func TestAMachineThatNoTaskWantsAnyMoreIsDeletedWhenItComes(t *testing.T) {
-	p := Compute(with(t, "share_requests: 2"), seen(runsOn(100, "alpha-a3-0"), task(5, "0"), nodes("alpha-a3-1", poweredDown),
-		arrayGroup(succeeded("alpha-a3-[0-1]")), vms("alpha-a3-[0-1]", "alpha-a3-arr-5", "RUNNING")))
+	p := Compute(scene.Of(with(t, "share_requests: 2"), seen(runsOn(100, "alpha-a3-0"), task(5, "0"), nodes("alpha-a3-1", poweredDown),
+		arrayGroup(succeeded("alpha-a3-[0-1]")), vms("alpha-a3-[0-1]", "alpha-a3-arr-5", "RUNNING"))))
+
 	assert.Equal(t, []string{"delete instances alpha-a3-1 of alpha-a3-arr-5"}, actions(p), "and no other")
 }
 
@@ -132,7 +133,7 @@ func TestATasksAttemptsAreItsOwn(t *testing.T) {
 
 // One change for all, and not one for each.
 func TestNodesOfASharedRequestAreCommentedTogether(t *testing.T) {
-	p := Compute(with(t, "share_requests: 4"), seen(tasks(0, 3), arrayGroup(accepted("alpha-a3-[0-3]")), asked(5*time.Minute)))
+	p := Compute(scene.Of(with(t, "share_requests: 4"), seen(tasks(0, 3), arrayGroup(accepted("alpha-a3-[0-3]")), asked(5*time.Minute))))
 	var changes []string
 	for _, a := range p.Actions {
 		if c, ok := a.(SetNodes); ok && c.Comment != nil {
@@ -144,7 +145,7 @@ func TestNodesOfASharedRequestAreCommentedTogether(t *testing.T) {
 
 func TestATaskWaitsFromItsOwnFirstRequest(t *testing.T) {
 	other := failed("a1", "alpha-a3-1", mig.CauseCapacity, 3*time.Hour)
-	p := Compute(with(t, "share_requests: 4, provision_timeout: 7200"), seen(tasks(0, 0), started(100, time.Hour), arrayGroup(other, accepted("alpha-a3-0"))))
+	p := Compute(scene.Of(with(t, "share_requests: 4, provision_timeout: 7200"), seen(tasks(0, 0), started(100, time.Hour), arrayGroup(other, accepted("alpha-a3-0")))))
 	assert.Empty(t, madeBy(p))
 	assert.NotContains(t, strings.Join(actions(p), "\n"), "return")
 }
@@ -158,7 +159,7 @@ func TestANewTemplateTakesEffectForTasksThatAreRequestedThen(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"create group alpha-a3-arr-5-r1 in us-central1", "request 1 node (alpha-a3-1) in alpha-a3-arr-5-r1/a1 for 00:15:00",
-	}, madeBy(Compute(with(t, "share_requests: 4"), s)))
+	}, madeBy(Compute(scene.Of(with(t, "share_requests: 4"), s))))
 }
 
 // The others wait on, and theirs is for the one that moves, too, until it runs.
@@ -172,11 +173,11 @@ func TestASharedRequestStaysWhileATaskMovesToAKeptMachine(t *testing.T) {
 			nodes("alpha-fix-2", "ALLOCATED+CLOUD+POWERING_UP"), givenTo(8, "alpha-fix-2"), task(5, "0"), important(1), lastJobIs(state, list),
 		}, more...)...)
 	}
-	assert.Contains(t, actions(Compute(cfg, at(slurm.JobConfiguring, "alpha-fix-2"))), "move job 5_0 to kept machines alpha-fix-0 from alpha-fix-2")
+	assert.Contains(t, actions(Compute(scene.Of(cfg, at(slurm.JobConfiguring, "alpha-fix-2")))), "move job 5_0 to kept machines alpha-fix-0 from alpha-fix-2")
 	back := onNodes("alpha-fix-2", func(n *slurm.Node) { n.State = slurm.ParseState(poweredDown) })
 	moved := movingTo(8, "alpha-fix-0", 5*time.Second)
-	assert.Empty(t, madeBy(Compute(cfg, at(slurm.JobPending, "", back, moved))))
-	assert.Equal(t, []string{"cancel request alpha-fix-arr-5/a1"}, madeBy(Compute(cfg, at(slurm.JobRunning, "alpha-fix-0", back, moved))))
+	assert.Empty(t, madeBy(Compute(scene.Of(cfg, at(slurm.JobPending, "", back, moved)))))
+	assert.Equal(t, []string{"cancel request alpha-fix-arr-5/a1"}, madeBy(Compute(scene.Of(cfg, at(slurm.JobRunning, "alpha-fix-0", back, moved)))))
 }
 
 func TestALostMachineOfASharedGroupHitsItsTaskAlone(t *testing.T) {
@@ -184,7 +185,7 @@ func TestALostMachineOfASharedGroupHitsItsTaskAlone(t *testing.T) {
 		runsOn(100, "alpha-a3-0"), task(5, "0"), runsOn(101, "alpha-a3-1"), task(5, "1"), tasks(2, 2),
 		arrayGroup(succeeded("alpha-a3-[0-1]"), accepted("alpha-a3-2")), vms("alpha-a3-1", "alpha-a3-arr-5", "RUNNING"),
 	}
-	assert.Equal(t, []string{"set nodes alpha-a3-0 down"}, withoutComments(Compute(with(t, "share_requests: 2"), seen(append(given, missing("alpha-a3-0"))...))))
+	assert.Equal(t, []string{"set nodes alpha-a3-0 down"}, withoutComments(Compute(scene.Of(with(t, "share_requests: 2"), seen(append(given, missing("alpha-a3-0"))...)))))
 	again := []part{
 		awaits(100, "alpha-a3-0"), task(5, "0"), runsOn(101, "alpha-a3-1"), task(5, "1"),
 		arrayGroup(succeeded("alpha-a3-[0-1]")), vms("alpha-a3-1", "alpha-a3-arr-5", "RUNNING"),
@@ -200,14 +201,14 @@ func TestAMachineThatATaskHasLeftIsKeptByItself(t *testing.T) {
 			group("alpha-fix-arr-5", mig.Stamp{NodeSet: "fix", Array: 5}, request("a1", mig.Succeeded, "alpha-fix-[0-1]", time.Hour)),
 			leased("alpha-fix-[0-1]", "alpha-fix-arr-5", time.Hour, 50*time.Minute))
 	}
-	assert.Empty(t, actions(Compute(cfg, left(time.Minute))))
-	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, actions(Compute(cfg, left(31*time.Minute))))
+	assert.Empty(t, actions(Compute(scene.Of(cfg, left(time.Minute)))))
+	assert.Equal(t, []string{"set nodes alpha-fix-0 power_down"}, actions(Compute(scene.Of(cfg, left(31*time.Minute)))))
 }
 
 func TestASharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 	cfg := with(t, "share_requests: 2, refresh_after: 3600")
 	waiting := arrayGroup(request("a1", mig.Accepted, "alpha-a3-[0-1]", time.Hour), request("a2", mig.Accepted, "alpha-a3-2", time.Hour))
-	p := Compute(cfg, seen(tasks(0, 2), waiting, asked(2*time.Hour)))
+	p := Compute(scene.Of(cfg, seen(tasks(0, 2), waiting, asked(2*time.Hour))))
 	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, madeBy(p))
 	for _, w := range p.Waits {
 		assert.Equal(t, w.Nodes[0] != "alpha-a3-2", w.Request == "", "%v", w)
@@ -216,6 +217,6 @@ func TestASharedRequestIsReplacedForAllItsTasks(t *testing.T) {
 
 // U1: the failure of a shared request is recorded under its first node.
 func TestSharedRequestThatFailsIsNamed(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(tasks(0, 0), arrayGroup(), refused(Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseRate, time.Second, 8)))
+	p := Compute(scene.Of(alphaConfig(t), seen(tasks(0, 0), arrayGroup(), refused(Outcome("alpha-a3-arr-5", "alpha-a3-0"), mig.CauseRate, time.Second, 8))))
 	assert.Contains(t, p.Problems[0].Text, "alpha-a3-arr-5: refused for now (rate limit) since ")
 }

@@ -21,7 +21,7 @@ const (
 
 // deleteGroups deletes our groups that hold nothing and that nobody needs.
 func deleteGroups(w *wanted, _ []verdict) (s step) {
-	for _, g := range w.scene.AllGroups() {
+	for _, g := range w.scene.UsableGroups() {
 		key := g.ID()
 		if w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 || !done(w.scene, g) ||
 			isYoung(w.scene, &s, "group "+g.Name, g.Created) {
@@ -47,7 +47,7 @@ func isYoung(s *scene.Scene, to *step, what string, created time.Time) bool {
 // failed while a job or node waits, because they are counted, and those that say whose
 // the machines of the group are.
 func deleteRequests(w *wanted, _ []verdict) (s step) {
-	for _, g := range w.scene.AllGroups() {
+	for _, g := range w.scene.UsableGroups() {
 		key := g.ID()
 		if w.scene.InGroup(key) == 0 && len(g.Live()) == 0 {
 			continue // the group itself goes, or its records are needed

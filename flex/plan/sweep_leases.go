@@ -101,8 +101,7 @@ func endings(s *scene.Scene) map[uint32]leaseEnd {
 // isReserved reports whether a reservation of ours keeps jobs off the node from that end
 // of its lease on.
 func isReserved(s *scene.Scene, node string, end time.Time) bool {
-	name := memo.Reservation(s.Config.Cluster, end.Truncate(time.Minute))
-	return slices.ContainsFunc(s.Seen.Reservations, func(r slurm.Reservation) bool {
-		return r.Name == name && slices.Contains(r.Nodes, node)
+	return slices.ContainsFunc(s.Holds(), func(h scene.Hold) bool {
+		return h.Kind == memo.LeaseHold && h.At.Equal(end.Truncate(time.Minute)) && slices.Contains(h.Nodes, node)
 	})
 }

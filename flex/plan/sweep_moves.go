@@ -15,8 +15,8 @@ import (
 // deletes the reservations of those that have, that cannot, or that have left the queue.
 // A process may have died anywhere in between.
 func endMoves(w *wanted, _ []verdict) (s step) {
-	for _, id := range slices.Sorted(maps.Keys(w.scene.Moving)) {
-		m := w.scene.Moving[id]
+	for _, id := range slices.Sorted(maps.Keys(w.scene.Moves())) {
+		m := w.scene.Moves()[id]
 		late := !w.scene.IsMoving(id) || anyGone(w.scene, m.Nodes)
 		switch {
 		case w.moves[id] != nil, m.Job == nil && w.scene.IsQueued(id):

@@ -20,7 +20,7 @@ func deletePolicies(w *wanted, _ []verdict) (s step) {
 			s.problems = append(s.problems, scene.NewProblem("unread-policy", p.Name, "workload policy %s in %s is left alone, because it cannot be read: %s", p.Name, p.Region, p.Unread))
 			continue
 		}
-		if p.Stamp.Cluster == w.scene.Config.Cluster && !w.groupOf[key] && w.scene.Group(key) == nil && !isUsed(w.scene, p) && w.scene.Unread(key.String()) == "" && !w.scene.Unseen(p.Region) && w.scene.Seen.UnseenPolicies[p.Region] == nil &&
+		if p.Stamp.Cluster == w.scene.Config.Cluster && !w.groupOf[key] && w.scene.Group(key) == nil && !isUsed(w.scene, p) && w.scene.UnreadGroup(key) == "" && !w.scene.Unseen(p.Region) && w.scene.Seen.UnseenPolicies[p.Region] == nil &&
 			!isYoung(w.scene, &s, "workload policy "+p.Name, p.Created) {
 			s.actions = append(s.actions, DeletePolicy{Of: Of{Group: key}, Why: "its group is gone"})
 		}

@@ -21,10 +21,9 @@ import (
 func reserve(w *wanted, _ []verdict) (s step) {
 	want, maintained := allEnds(w.scene)
 	have := map[string]*slurm.Reservation{}
-	for i := range w.scene.Seen.Reservations {
-		r := &w.scene.Seen.Reservations[i]
-		if _, ours := memo.ParseReservation(w.scene.Config.Cluster, r.Name); ours {
-			have[r.Name] = r
+	for _, h := range w.scene.Holds() {
+		if h.Kind == memo.LeaseHold {
+			have[h.Name] = h.Reservation
 		}
 	}
 	for _, m := range w.scene.Nodes() {
@@ -39,7 +38,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		nodes := slices.Compact(slices.Sorted(slices.Values(want[name])))
-		end, _ := memo.ParseReservation(w.scene.Config.Cluster, name)
+		end := memo.ParseHold(w.scene.Config.Cluster, name).At
 		why := Why("their leases end at " + end.Format(time.RFC3339))
 		if maintained[name] {
 			why = Why("their leases end, or maintenance of their hosts begins, at " + end.Format(time.RFC3339))

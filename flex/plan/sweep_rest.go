@@ -109,7 +109,7 @@ func leadsTo(s *scene.Scene, partition string, set *config.NodeSet) bool {
 func cold(s *scene.Scene, set *config.NodeSet, until time.Time) (nodes []string) {
 	reserved := map[string]bool{}
 	for _, r := range s.Seen.Reservations {
-		if !memo.IsReservation(s.Config.Cluster, r.Name) && r.Start.Before(until) && (r.End.IsZero() || r.End.After(s.Seen.Now)) {
+		if kind := memo.ParseHold(s.Config.Cluster, r.Name).Kind; kind != memo.LeaseHold && kind != memo.RestHold && r.Start.Before(until) && (r.End.IsZero() || r.End.After(s.Seen.Now)) {
 			for _, name := range r.Nodes {
 				reserved[name] = true
 			}

@@ -20,7 +20,7 @@ func salvageGangs(w *wanted, _ []verdict) (s step) {
 	for _, id := range slices.Sorted(maps.Keys(w.salvages)) {
 		w.salvages[id].goOn(w, &s)
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.scene.Salvaging)) {
+	for _, id := range slices.Sorted(maps.Keys(w.scene.Salvages())) {
 		if w.salvages[id] == nil {
 			w.endSalvage(id, &s)
 		}
@@ -43,7 +43,7 @@ func (v *salvage) goOn(w *wanted, s *step) {
 	if j.State == slurm.JobCompleting {
 		return
 	}
-	held := w.scene.Salvaging[j.ID]
+	held := w.scene.Salvages()[j.ID]
 	if v.begun && !slices.Equal(slices.Sorted(slices.Values(a.Nodes)), slices.Sorted(slices.Values(held.Nodes))) {
 		s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{a.Reservation}, Nodes: slices.Sorted(slices.Values(a.Nodes)), Why: a.Why})
 	}
@@ -57,7 +57,7 @@ func (v *salvage) goOn(w *wanted, s *step) {
 // endSalvage ends a salvage whose job runs, is gone, is held, or has waited for too long:
 // the machines that wait for it go, unless keep_idle keeps them, then the reservation.
 func (w *wanted) endSalvage(id uint32, s *step) {
-	m := w.scene.Salvaging[id]
+	m := w.scene.Salvages()[id]
 	if m.Job == nil && w.scene.IsQueued(id) || isUnsure(w.scene, m) || w.salvageIsLate(m.Job) {
 		return
 	}

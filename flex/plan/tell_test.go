@@ -39,12 +39,12 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 		assert.Equal(t, map[uint32]string{
 			7: "flex-start: waiting 20m for 1 × a3-machine for 00:40:00",
 			8: "flex-start: waiting 5m for 1 × a3-machine for 00:40:00",
-		}, tells(Compute(alphaConfig(t), given(in, asked(20*time.Minute)))))
+		}, tells(Compute(scene.Of(alphaConfig(t), given(in, asked(20*time.Minute))))))
 	})
 	t.Run("an obstacle", func(t *testing.T) {
 		const text = "flex-start: attempt 1 failed (quota): INVALID_ARGUMENT: no; retrying at 2026-11-21T12:00:59Z"
 		assert.Equal(t, map[uint32]string{7: text, 8: text},
-			tells(Compute(alphaConfig(t), given(refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 1)))))
+			tells(Compute(scene.Of(alphaConfig(t), given(refused("alpha-a3-job-7", mig.CauseQuota, time.Second, 1))))))
 	})
 	t.Run("so many in one pass, first those that know nothing", func(t *testing.T) {
 		s := seen(nodes("alpha-a3-0", mixed), refused("alpha-a3-job-1", mig.CauseQuota, time.Second, 1))
@@ -55,7 +55,7 @@ func TestEveryJobThatWaitsForASharedNodeIsToldWhatItWaitsFor(t *testing.T) {
 				s.Told[id+1] = memo.OwnComment + "waiting 5m for 1 × a3-machine for 00:15:00"
 			}
 		}
-		p := Compute(alphaConfig(t), s)
+		p := Compute(scene.Of(alphaConfig(t), s))
 		texts := tells(p)
 		assert.Len(t, texts, tellsAtOnce)
 		for id := range uint32(10) {
@@ -73,18 +73,18 @@ func TestAJobThatHasLostItsNodesDoesNotReadThatTheyAreThere(t *testing.T) {
 			leasedTo(7, "alpha-a3-0", time.Hour, time.Hour), and(more...))
 	}
 	t.Run("in the pass that gives them back for a failed boot", func(t *testing.T) {
-		p := Compute(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3")))
+		p := Compute(scene.Of(alphaConfig(t), given(configured, poweringUp, told(7, "flex-start: waiting 5m for 1 × a3"))))
 		assert.Contains(t, p.Actions[0].String(), "return alpha-a3-0 to Slurm and requeue job 7")
 		assert.Empty(t, tells(p), "the return itself says why")
 	})
 	const why = "flex-start: the machine did not join Slurm within boot_timeout 00:30:00"
 	t.Run("while it leaves them", func(t *testing.T) {
 		for _, state := range []slurm.JobState{slurm.JobCompleting, configured} {
-			assert.Empty(t, tells(Compute(alphaConfig(t), given(state, poweringDown, told(7, why)))), state)
+			assert.Empty(t, tells(Compute(scene.Of(alphaConfig(t), given(state, poweringDown, told(7, why))))), state)
 		}
 	})
 	pending := func(text string) map[uint32]string {
-		return tells(Compute(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "1:00:00", slurm.JobPending, ""), told(7, text))))
+		return tells(Compute(scene.Of(alphaConfig(t), seen(nodes("alpha-a3-0", poweredDown), job(7, "train", "1:00:00", slurm.JobPending, ""), told(7, text)))))
 	}
 	t.Run("back in the queue", func(t *testing.T) {
 		back := map[uint32]string{7: memo.OwnComment + memo.Back}

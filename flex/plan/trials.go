@@ -7,7 +7,6 @@ import (
 	"slurmflex/flex/plan/scene"
 	"time"
 
-	"slurmflex/config"
 	"slurmflex/mig"
 )
 
@@ -77,9 +76,9 @@ func (t Trial) Told() string {
 }
 
 // Trials returns what the cluster's trials have made and what could be read, sorted by name.
-func Trials(cfg *config.Config, snap scene.Snapshot) (trials []Trial) {
-	for _, g := range snap.Trials {
-		if snap.Unseen[g.Region] != nil || !g.Stamp.IsTrialOf(cfg.Cluster, g.Name) {
+func Trials(s *scene.Scene) (trials []Trial) {
+	for _, g := range s.Seen.Trials {
+		if s.Seen.Unseen[g.Region] != nil || !g.Stamp.IsTrialOf(s.Config.Cluster, g.Name) {
 			continue
 		}
 		t := Trial{Of: of(&g), NodeSet: g.Stamp.NodeSet, Live: g.Live(), Stays: unreadable(g.Unread)}
@@ -87,20 +86,20 @@ func Trials(cfg *config.Config, snap scene.Snapshot) (trials []Trial) {
 		for _, r := range g.Requests {
 			last = scene.Later(last, r.Created)
 		}
-		for _, in := range snap.Instances {
+		for _, in := range s.Seen.Instances {
 			if in.GroupID() == g.ID() {
 				t.Machines++
 				t.Stays = cmp.Or(t.Stays, unreadable(in.Unread))
 			}
 		}
-		t.Stays = cmp.Or(t.Stays, keepsTrial(&snap, g.Stamp, last))
+		t.Stays = cmp.Or(t.Stays, keepsTrial(&s.Seen, g.Stamp, last))
 		trials = append(trials, t)
 	}
-	for _, p := range snap.Policies {
-		if snap.Unseen[p.Region] == nil && snap.UnseenPolicies[p.Region] == nil && p.Stamp.IsTrialOf(cfg.Cluster, p.Name) {
+	for _, p := range s.Seen.Policies {
+		if s.Seen.Unseen[p.Region] == nil && s.Seen.UnseenPolicies[p.Region] == nil && p.Stamp.IsTrialOf(s.Config.Cluster, p.Name) {
 			trials = append(trials, Trial{
 				Of: Of{Group: mig.GroupID{Region: p.Region, Name: p.Name}}, NodeSet: p.Stamp.NodeSet, Policy: true,
-				Stays: cmp.Or(unreadable(p.Unread), keepsTrial(&snap, p.Stamp, p.Created)),
+				Stays: cmp.Or(unreadable(p.Unread), keepsTrial(&s.Seen, p.Stamp, p.Created)),
 			})
 		}
 	}
@@ -150,7 +149,7 @@ func (t Trial) Ends() (actions []Action) {
 
 // leftByTrials names what killed trials have left.
 func leftByTrials(s *scene.Scene) (ps []scene.Problem) {
-	for _, t := range Trials(s.Config, s.Seen) {
+	for _, t := range Trials(s) {
 		if t.Stays != mayRun {
 			ps = append(ps, scene.NewProblem("trial-left", t.Group.String(), "%s", t.Told()))
 		}

@@ -84,7 +84,7 @@ func TestKilledTrialIsNamedAndItsRemnantsGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			snap := seen(append(test.given, func(s *setting) { s.Trials = append(s.Trials, test.group) })...)
-			p := Compute(alphaConfig(t), snap)
+			p := Compute(scene.Of(alphaConfig(t), snap))
 			assert.Empty(t, p.Actions, "a pass only names it")
 			var told []string
 			for _, problem := range p.Problems {
@@ -105,7 +105,7 @@ func TestKilledTrialIsNamedAndItsRemnantsGo(t *testing.T) {
 // endsOf lists the actions that gc takes to delete a killed trial's remnants.
 func endsOf(t *testing.T, snap scene.Snapshot) (said []string) {
 	t.Helper()
-	for _, trial := range Trials(alphaConfig(t), snap) {
+	for _, trial := range Trials(scene.Of(alphaConfig(t), snap)) {
 		said = append(said, actions(Plan{Actions: trial.Ends()})...)
 	}
 	return said
@@ -115,7 +115,7 @@ func TestPolicyOfAKilledTrialGoes(t *testing.T) {
 	policy := mig.Policy{Name: "alpha-trial-kxqzv-p", Region: "us-central1", Created: noon.Add(-time.Hour), Stamp: trialGroup(0).Stamp}
 	snap := seen(func(s *setting) { s.Policies = append(s.Policies, policy) })
 	assert.Equal(t, []string{"delete workload policy alpha-trial-kxqzv-p"}, endsOf(t, snap))
-	p := Compute(alphaConfig(t), snap)
+	p := Compute(scene.Of(alphaConfig(t), snap))
 	assert.Empty(t, p.Actions)
 	assert.Equal(t, []string{"workload policy alpha-trial-kxqzv-p in us-central1 was left by a killed trial; slurmflex gc deletes it"}, p.Problems.Texts())
 	snap.UnseenPolicies = map[string]error{"us-central1": errors.New("503")}

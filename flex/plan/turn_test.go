@@ -37,12 +37,12 @@ func TestANodesetLeavesAPlaceForTheOthers(t *testing.T) {
 	another := and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"))
 	asks := []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}
 	waits := []string{`set AdminComment of job 9: "flex-start: waiting for its turn: place 1 in us-central1, where 4 requests are active at most"`}
-	assert.Equal(t, asks, actions(Compute(cfg, seen(hogged(1, mig.Accepted), another))))
-	assert.Equal(t, waits, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another))), "the last is for nodeset fix")
+	assert.Equal(t, asks, actions(Compute(scene.Of(cfg, seen(hogged(1, mig.Accepted), another)))))
+	assert.Equal(t, waits, actions(Compute(scene.Of(cfg, seen(hogged(3, mig.Accepted), another)))), "the last is for nodeset fix")
 	fix := and(nodes("alpha-fix-0", poweringUp), job(20, "train", "15:00", configured, "alpha-fix-0"))
-	assert.Contains(t, actions(Compute(cfg, seen(hogged(3, mig.Accepted), another, fix))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
+	assert.Contains(t, actions(Compute(scene.Of(cfg, seen(hogged(3, mig.Accepted), another, fix)))), "request 1 node (alpha-fix-0) in alpha-fix-job-20/a1 for 01:00:00")
 	cfg.Options.MaxActiveRequests = 1
-	assert.Equal(t, asks, actions(Compute(cfg, seen(another))), "with one place for all nobody waits for nothing")
+	assert.Equal(t, asks, actions(Compute(scene.Of(cfg, seen(another)))), "with one place for all nobody waits for nothing")
 }
 
 // yields are what a plan does to free places: what it writes to jobs that lose theirs, and what
@@ -73,7 +73,7 @@ func TestAPlaceHeldForLongIsFreedForAMoreImportantJob(t *testing.T) {
 		return and(nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(priority))
 	}
 	in := func(name string, want []string, parts ...part) {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(Compute(cfg, seen(parts...)))) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, yields(Compute(scene.Of(cfg, seen(parts...))))) })
 	}
 	least := []string{
 		`set AdminComment of job 1: "flex-start: waiting for its turn: place 2 in us-central1, where 4 requests are active at most; it lost its place in Google's queue to a request of higher priority"`,
@@ -112,7 +112,7 @@ func TestAPlaceHeldForLongIsFreedForAMoreImportantJob(t *testing.T) {
 func TestARequestIsCancelledOnceItsJobIsTold(t *testing.T) {
 	cfg := alphaConfig(t)
 	cfg.Options.MaxActiveRequests = 1
-	p := Compute(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000)))
+	p := Compute(scene.Of(cfg, seen(hogged(1, mig.Accepted), asked(time.Hour), awaits(9, "alpha-a3-9"), important(1000))))
 	at := slices.IndexFunc(p.Actions, func(a Action) bool { _, cancels := a.(CancelRequest); return cancels })
 	tells := slices.IndexFunc(p.Actions, func(a Action) bool { c, ok := a.(CommentJob); return ok && c.Job == 1 })
 	require.Less(t, tells, at)
@@ -127,12 +127,12 @@ func TestAFreedPlaceGoesToTheImportantJob(t *testing.T) {
 	s := seen(hogged(1, mig.Cancelled), nodes("alpha-a3-9", poweringUp), job(9, "train", "15:00", configured, "alpha-a3-9"), important(1000))
 	const lost = "flex-start: waiting for its turn: place 1 in us-central1, where 1 requests are active at most" + memo.Yielded
 	s.Told = map[uint32]string{1: lost}
-	p := Compute(cfg, s)
+	p := Compute(scene.Of(cfg, s))
 	assert.Equal(t, []string{"create group alpha-a3-job-9 in us-central1", "request 1 node (alpha-a3-9) in alpha-a3-job-9/a1 for 00:15:00"}, actions(p),
 		"and its owner reads on why it waits")
 	s = seen(hogged(2, mig.Accepted))
 	s.Groups[0].Requests[0].State, s.Groups[1].Requests[0].Created = mig.Cancelled, noon.Add(-100*time.Hour)
-	assert.Empty(t, yields(Compute(cfg, s)), "job 1 waits for job 2, which is more important")
+	assert.Empty(t, yields(Compute(scene.Of(cfg, s))), "job 1 waits for job 2, which is more important")
 }
 
 // A static node comes before all jobs.
@@ -141,7 +141,7 @@ func TestAPlaceIsFreedForAStaticNode(t *testing.T) {
 	cfg.Options.MaxActiveRequests = 1
 	s := seen(nodes("alpha-one-0", risingIdle), nodes("alpha-one-3", poweringUp), job(7, "train", "15:00", configured, "alpha-one-3"),
 		nodeGroup(3, request("a1", mig.Accepted, "alpha-one-3", 2*time.Hour)), asked(time.Hour))
-	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(Compute(cfg, s)))
+	assert.Equal(t, []string{"cancel request alpha-one-node-3/a1"}, cancelled(Compute(scene.Of(cfg, s))))
 }
 
 // A request that tasks share is worth as much as the most important of them.
@@ -151,8 +151,8 @@ func TestASharedRequestOfAnImportantTaskKeepsItsPlace(t *testing.T) {
 	given := func(priority uint64) scene.Snapshot {
 		return seen(tasks(0, 1), arrayGroup(accepted("alpha-a3-[0-1]")), asked(time.Hour), important(priority), awaits(9, "alpha-a3-9"), important(100))
 	}
-	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, cancelled(Compute(cfg, given(99))))
-	assert.Empty(t, cancelled(Compute(cfg, given(100))))
+	assert.Equal(t, []string{"cancel request alpha-a3-arr-5/a1"}, cancelled(Compute(scene.Of(cfg, given(99)))))
+	assert.Empty(t, cancelled(Compute(scene.Of(cfg, given(100)))))
 }
 
 // D3: max_active_requests_per_user limits one user's requests in a region. Static nodes do not
@@ -164,9 +164,9 @@ func TestAUserHasALimitOfActiveRequests(t *testing.T) {
 	ann := func(id uint32) part { return and(awaits(id, fmt.Sprint("alpha-a3-", id)), of("ann")) }
 	waiting := and(ann(1), groupOf(1, accepted("alpha-a3-1")), asked(time.Hour), ann(2), groupOf(2, accepted("alpha-a3-2")), asked(time.Hour))
 	asks := []string{"create group alpha-a3-job-3 in us-central1", "request 1 node (alpha-a3-3) in alpha-a3-job-3/a1 for 00:15:00"}
-	made := func(parts ...part) []string { return madeBy(Compute(cfg, seen(parts...))) }
+	made := func(parts ...part) []string { return madeBy(Compute(scene.Of(cfg, seen(parts...)))) }
 	assert.Empty(t, made(waiting, ann(3)))
-	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(Compute(cfg, seen(waiting, ann(3))))[3])
+	assert.Equal(t, "flex-start: waiting for its turn: its user has 2 of at most 2 active requests in us-central1", tells(Compute(scene.Of(cfg, seen(waiting, ann(3)))))[3])
 	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("bob")))
 	assert.Equal(t, asks, made(waiting, awaits(3, "alpha-a3-3"), of("")), "a user that Slurm does not name has no limit")
 	assert.Len(t, made(ann(3), ann(4), ann(5)), 4, "also within one pass")
@@ -191,8 +191,8 @@ func TestAJobThatHasWaitedWhileNoDaemonRanIsAskedForFirst(t *testing.T) {
 	const back = "return alpha-a3-0 to Slurm and requeue job 7: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)"
 	cfg := with(t, "provision_timeout: 7200")
 	assert.Equal(t, []string{"create group alpha-a3-job-7 in us-central1", "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00"},
-		actions(Compute(cfg, given())))
-	assert.NotContains(t, actions(Compute(cfg, given(waiting(time.Minute)))), back, "and has provision_timeout from then on")
-	assert.Equal(t, back, actions(Compute(cfg, given(waiting(2*time.Hour))))[0])
-	assert.Contains(t, actions(Compute(cfg, given(early))), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00", "an earlier process asked, and nobody since")
+		actions(Compute(scene.Of(cfg, given()))))
+	assert.NotContains(t, actions(Compute(scene.Of(cfg, given(waiting(time.Minute))))), back, "and has provision_timeout from then on")
+	assert.Equal(t, back, actions(Compute(scene.Of(cfg, given(waiting(2*time.Hour)))))[0])
+	assert.Contains(t, actions(Compute(scene.Of(cfg, given(early)))), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00", "an earlier process asked, and nobody since")
 }

@@ -23,8 +23,9 @@ func TestANodeThatBootsIsNotPoweredUpAgainWithThoseThatWait(t *testing.T) {
 
 // B17
 func TestARequestThatCannotBeMadeForTheMomentSaysWhy(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
-		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0)))
+	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+		refused("alpha-a3-job-7", mig.CauseRate, time.Second, 0))))
+
 	assert.Contains(t, actions(p), `set AdminComment of job 7: "flex-start: refused for now (rate limit) since 2026-11-21T11:59:59Z, retrying: INVALID_ARGUMENT: no"`)
 	assert.Contains(t, actions(p), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a1 for 00:15:00", "at once")
 }
@@ -45,31 +46,32 @@ func TestProvisionTimeoutOfAFirstComponentWaitsForTheOthers(t *testing.T) {
 		return p.Waits[0].Until
 	}
 
-	others := Compute(cfg, given(poweringUp))
+	others := Compute(scene.Of(cfg, given(poweringUp)))
 	assert.NotContains(t, strings.Join(actions(others), "\n"), "cancel job 6", "nothing was asked for it yet")
 	assert.Zero(t, ends(others))
 
-	first := Compute(cfg, given(poweringUp, came(time.Minute)))
+	first := Compute(scene.Of(cfg, given(poweringUp, came(time.Minute))))
 	assert.Contains(t, actions(first), "request 1 node (alpha-a3-0) in alpha-a3-job-6/a1 for 00:10:00")
 	assert.Zero(t, ends(first), "it counts from the request")
 
 	waits := and(groupOf(6, request("a1", mig.Accepted, "alpha-a3-0", 10*time.Minute)), asked(2*time.Hour))
-	assert.Contains(t, actions(Compute(cfg, given(running, waits, came(2*time.Hour)))),
+	assert.Contains(t, actions(Compute(scene.Of(cfg, given(running, waits, came(2*time.Hour))))),
 		"return alpha-a3-0 to Slurm and cancel job 6+0: no capacity for 1 × a3-machine in 2h00m (provision_timeout 02:00:00)")
 }
 
 func TestRefreshAfterReplacesOneRequestInAPass(t *testing.T) {
 	cancels := func(state mig.RequestState, ago time.Duration, more ...part) []string {
-		return cancelled(Compute(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
+		return cancelled(Compute(scene.Of(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"), awaits(8, "alpha-a3-1"),
 			groupOf(7, request("a1", state, "alpha-a3-0", 15*time.Minute)), asked(ago+time.Minute),
-			groupOf(8, accepted("alpha-a3-1")), asked(ago), and(more...))))
+			groupOf(8, accepted("alpha-a3-1")), asked(ago), and(more...)))))
 	}
 	assert.Equal(t, []string{"cancel request alpha-a3-job-7/a1"}, cancels(mig.Accepted, 2*time.Hour), "the one that has waited longest")
 	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Creating, 2*time.Hour), "the other creates machines")
 	assert.Equal(t, []string{"cancel request alpha-a3-job-8/a1"}, cancels(mig.Accepted, 2*time.Hour, machinesOf(7, "alpha-a3-0")))
 	assert.Empty(t, cancels(mig.Accepted, 2*time.Hour-2*time.Minute))
-	next := Compute(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"),
-		groupOf(7, request("a1", mig.Cancelled, "alpha-a3-0", 15*time.Minute)), asked(2*time.Hour)))
+	next := Compute(scene.Of(with(t, "refresh_after: 7200"), seen(awaits(7, "alpha-a3-0"),
+		groupOf(7, request("a1", mig.Cancelled, "alpha-a3-0", 15*time.Minute)), asked(2*time.Hour))))
+
 	assert.Contains(t, actions(next), "request 1 node (alpha-a3-0) in alpha-a3-job-7/a2 for 00:15:00")
 }
 
@@ -78,8 +80,9 @@ func TestRefreshAfterReplacesOneRequestInAPass(t *testing.T) {
 func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 	const named = "instance alpha-a3-0 in us-central1-a has the name of a node that waits, and slurmflex did not create it; unless it joins Slurm by itself, delete it"
 	given := func(status string, age time.Duration, stamp mig.Stamp) Plan {
-		return Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
-			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp }))
+		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
+			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp })))
+
 	}
 	for name, p := range map[string]Plan{
 		"one that has not come up within boot_timeout": given("RUNNING", 30*time.Minute, mig.Stamp{}),
@@ -102,7 +105,7 @@ func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 // B7: whose it is that it says is what is known: a group may be missing in a list.
 func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
 	given := func(group string, more ...part) string {
-		p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...)))
+		p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"), vms("alpha-a3-0", group, "RUNNING"), and(more...))))
 		require.Len(t, p.Waits, 1)
 		return p.Waits[0].Obstacle
 	}
@@ -117,7 +120,7 @@ func TestAMachineOfAGroupThatIsNotListedIsNotCalledAStrangers(t *testing.T) {
 // B7: provision_timeout ends that wait as any other, and takes the node.
 func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
 	for _, status := range []string{"RUNNING", "TERMINATED"} {
-		p := Compute(with(t, "provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status), aged(2*time.Hour)))
+		p := Compute(scene.Of(with(t, "provision_timeout: 7200"), seen(awaits(7, "alpha-a3-0"), started(7, 2*time.Hour), vms("alpha-a3-0", "", status), aged(2*time.Hour))))
 		assert.Equal(t, []string{"return alpha-a3-0 to Slurm and requeue job 7: instance alpha-a3-0 in us-central1-a has the name of a node that waits, " +
 			"and slurmflex did not create it; unless it joins Slurm by itself, delete it (provision_timeout 02:00:00)"}, actions(p), status)
 	}
@@ -126,8 +129,9 @@ func TestProvisionTimeoutEndsTheWaitForANodeWhoseNameIsTaken(t *testing.T) {
 // B7: ResumeTimeout, at which Slurm would take the node down, does not end it.
 func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
 	given := func(group string, age time.Duration) Plan {
-		return Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
-			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour)))
+		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour))))
+
 	}
 	const rearmed = `set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`
 	assert.Contains(t, actions(given("theirs", time.Minute)), rearmed)
@@ -137,12 +141,13 @@ func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
 
 // C20: a clash of two clusters' names says whose the group is, and not to delete it.
 func TestAGroupOfAnotherClustersNamesThatCluster(t *testing.T) {
-	p := Compute(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
+	p := Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 		refused("alpha-a3-job-7", mig.CauseExists, 0, 1), func(s *setting) {
 			r := s.Refused["alpha-a3-job-7"]
 			r.Owner = "alpha-a3"
 			s.Refused["alpha-a3-job-7"] = r
-		}))
+		})))
+
 	assert.Contains(t, p.Problems.Texts(), "group alpha-a3-job-7 in us-central1 belongs to cluster alpha-a3; rename this cluster's nodeset a3, or one of the two clusters, so that their names differ")
 }
 
@@ -186,16 +191,16 @@ func TestAClockThatIsAheadOfComputesGivesNothingUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := with(t, "provision_timeout: 7200, renew_before: 600")
-			p := Compute(cfg, seen(append(given, ahead(day))...))
+			p := Compute(scene.Of(cfg, seen(append(given, ahead(day))...)))
 			assert.Empty(t, actions(p))
 			assert.Contains(t, p.Problems.Texts(), "the clock of this host is 1d00h ahead of Compute's; slurmflex gives up nothing by age until it is correct: "+
 				"synchronize it (chronyc tracking; chronyc makestep)")
 			old := seen(append(given, ahead(day))...)
 			old.Skew = 5 * time.Minute
-			assert.NotEmpty(t, actions(Compute(cfg, old)), "it is given up when it is old")
+			assert.NotEmpty(t, actions(Compute(scene.Of(cfg, old))), "it is given up when it is old")
 		})
 	}
-	behind := Compute(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour }))
+	behind := Compute(scene.Of(alphaConfig(t), seen(func(s *setting) { s.Skew = -time.Hour })))
 	assert.Equal(t, []string{"the clock of this host is 1h00m behind Compute's: synchronize it (chronyc tracking; chronyc makestep)"}, behind.Problems.Texts())
 }
 

@@ -13,9 +13,9 @@ import (
 // workload policies, of nodes that no job has. What could not be read stays, and so does
 // what a newer slurmflex has made.
 func (d *draft) clear() {
-	for _, region := range slices.Sorted(maps.Keys(d.snap.Unseen)) {
+	for _, region := range slices.Sorted(maps.Keys(d.scene.Seen.Unseen)) {
 		if d.usesRegion(region) {
-			d.keep("what there is in %s is not known: %v", region, d.snap.Unseen[region])
+			d.keep("what there is in %s is not known: %v", region, d.scene.Seen.Unseen[region])
 		}
 	}
 	machines := map[mig.GroupID][]mig.Instance{}
@@ -24,15 +24,15 @@ func (d *draft) clear() {
 		switch {
 		case in.Group != "":
 			machines[in.GroupID()] = append(machines[in.GroupID()], in)
-		case in.Stamp.Cluster == d.cfg.Cluster && d.isOurs(in.Stamp.NodeSet):
+		case in.Stamp.Cluster == d.scene.Config.Cluster && d.isOurs(in.Stamp.NodeSet):
 			single = append(single, in)
 		}
 	}
-	groups := slices.SortedFunc(slices.Values(d.snap.Groups), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
+	groups := slices.SortedFunc(slices.Values(d.scene.Seen.Groups), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
 	there := map[mig.GroupID]bool{}
 	for _, g := range groups {
 		there[g.ID()] = true
-		if d.isOursGroup(g) && d.snap.Unseen[g.Region] == nil {
+		if d.isOursGroup(g) && d.scene.Seen.Unseen[g.Region] == nil {
 			d.clearGroup(g, machines[g.ID()])
 		}
 	}
@@ -43,7 +43,7 @@ func (d *draft) clear() {
 
 // clearTrials deletes what killed trials have left.
 func (d *draft) clearTrials() {
-	for _, t := range plan.Trials(d.cfg, d.snap) {
+	for _, t := range plan.Trials(d.scene) {
 		if !d.isOurs(t.NodeSet) {
 			continue
 		}
@@ -69,7 +69,7 @@ func (d *draft) clearTrials() {
 
 // usesRegion reports whether anything that is taken down may be in the region.
 func (d *draft) usesRegion(region string) bool {
-	for _, set := range d.cfg.FlexSets() {
+	for _, set := range d.scene.Config.FlexSets() {
 		if set.Region == region && d.isOurs(set.Name) {
 			return true
 		}
@@ -78,7 +78,7 @@ func (d *draft) usesRegion(region string) bool {
 }
 
 func (d *draft) sortedInstances() []mig.Instance {
-	seen := slices.DeleteFunc(slices.Clone(d.snap.Instances), func(in mig.Instance) bool { return d.snap.Unseen[in.Region] != nil })
+	seen := slices.DeleteFunc(slices.Clone(d.scene.Seen.Instances), func(in mig.Instance) bool { return d.scene.Seen.Unseen[in.Region] != nil })
 	slices.SortFunc(seen, func(a, b mig.Instance) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Zone, b.Zone))
 	})
@@ -91,7 +91,7 @@ func (d *draft) isOursGroup(g mig.Group) bool {
 	switch {
 	case g.Stamp == mig.Stamp{}:
 		return g.Unread != ""
-	case g.Stamp.Cluster != d.cfg.Cluster:
+	case g.Stamp.Cluster != d.scene.Config.Cluster:
 		return false
 	}
 	return g.Stamp.Newer() || d.isOurs(g.Stamp.NodeSet)
@@ -162,7 +162,7 @@ func (d *draft) holds(g mig.Group, machines []mig.Instance) string {
 // setInUse is inUse of the first node of the nodeset that is.
 func (d *draft) setInUse(nodeset string) string {
 	for _, n := range d.nodes {
-		if n.set.Name == nodeset {
+		if n.Set.Name == nodeset {
 			if once := d.inUse(n.Name); once != "" {
 				return once
 			}
@@ -196,24 +196,24 @@ func (d *draft) deleteMachines(group mig.GroupID, job uint32, machines []mig.Ins
 
 // deletePolicies deletes the workload policies whose group is gone.
 func (d *draft) deletePolicies(there map[mig.GroupID]bool) {
-	for _, region := range slices.Sorted(maps.Keys(d.snap.UnseenPolicies)) {
-		if d.usesRegion(region) && d.snap.Unseen[region] == nil {
-			d.keep("the workload policies in %s are not known: %v", region, d.snap.UnseenPolicies[region])
+	for _, region := range slices.Sorted(maps.Keys(d.scene.Seen.UnseenPolicies)) {
+		if d.usesRegion(region) && d.scene.Seen.Unseen[region] == nil {
+			d.keep("the workload policies in %s are not known: %v", region, d.scene.Seen.UnseenPolicies[region])
 		}
 	}
-	policies := slices.SortedFunc(slices.Values(d.snap.Policies), func(a, b mig.Policy) int {
+	policies := slices.SortedFunc(slices.Values(d.scene.Seen.Policies), func(a, b mig.Policy) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
 	})
 	for _, p := range policies {
-		if d.snap.Unseen[p.Region] != nil || d.snap.UnseenPolicies[p.Region] != nil {
+		if d.scene.Seen.Unseen[p.Region] != nil || d.scene.Seen.UnseenPolicies[p.Region] != nil {
 			continue
 		}
 		id := mig.GroupID{Region: p.Region, Name: p.Name}
 		switch {
-		case p.Unread != "" && (p.Stamp == mig.Stamp{} || p.Stamp.Cluster == d.cfg.Cluster && d.isOurs(p.Stamp.NodeSet)):
+		case p.Unread != "" && (p.Stamp == mig.Stamp{} || p.Stamp.Cluster == d.scene.Config.Cluster && d.isOurs(p.Stamp.NodeSet)):
 			d.plan.Left.Policies++
 			d.keep("workload policy %s in %s stays, because it cannot be read: %s", p.Name, p.Region, p.Unread)
-		case p.Stamp.Cluster != d.cfg.Cluster || p.Stamp.Newer() || !d.isOurs(p.Stamp.NodeSet):
+		case p.Stamp.Cluster != d.scene.Config.Cluster || p.Stamp.Newer() || !d.isOurs(p.Stamp.NodeSet):
 		case there[id]:
 			d.plan.Left.Policies++
 			d.do(plan.DeletePolicy{Of: plan.Of{Group: id}, Why: why}, "its group is gone")

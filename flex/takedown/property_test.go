@@ -108,7 +108,7 @@ func TestOnlyWhatIsOursAndUnderstoodIsTouchedWhateverTheWorld(t *testing.T) {
 	cfg := alphaConfig(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s, o := anyWorld(t, false), anyOptions(t)
-		for _, step := range Compute(cfg, s, o).Steps {
+		for _, step := range Compute(scene.Of(cfg, s), o).Steps {
 			touchesOnlyOurs(t, cfg, s, o, step)
 		}
 	})
@@ -177,9 +177,9 @@ func touchesOnlyOurs(t require.TestingT, cfg *config.Config, s scene.Snapshot, o
 		i := slices.IndexFunc(s.Policies, func(p mig.Policy) bool { return p.Name == a.Group.Name })
 		require.True(t, isOurs(s.Policies[i].Stamp) && s.Unseen[a.Group.Region] == nil, "%s", step)
 	case plan.DeleteReservation:
-		require.True(t, !o.NoSlurm && memo.IsOwn("alpha", a.Name), "%s", step)
+		require.True(t, !o.NoSlurm && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
 	case plan.SetReservation:
-		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.IsOwn("alpha", a.Name), "%s", step)
+		require.True(t, !o.NoSlurm && o.NodeSet != "" && memo.ParseHold("alpha", a.Name).Kind != memo.NoHold, "%s", step)
 	default:
 		require.Fail(t, "an action that no takedown has", "%T", a)
 	}
@@ -198,11 +198,11 @@ func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
 			}
 		}
 		for range 60 {
-			p := Compute(cfg, s, o)
+			p := Compute(scene.Of(cfg, s), o)
 			if p.Done() {
 				assert.Equal(t, strangers, append([]mig.Group(nil), s.Groups...))
 				for _, j := range s.Jobs {
-					require.True(t, o.NoSlurm || !memo.IsOwn("alpha", j.Reservation), "job %d waits for %s", j.ID, j.Reservation)
+					require.True(t, o.NoSlurm || memo.ParseHold("alpha", j.Reservation).Kind == memo.NoHold, "job %d waits for %s", j.ID, j.Reservation)
 				}
 				return
 			}
@@ -215,7 +215,7 @@ func TestTheStepsLeadToNothingThatIsOursFromWhereverTheyBegin(t *testing.T) {
 			}
 			settle(&s)
 		}
-		require.Fail(t, "no end", "%v", said(Compute(cfg, s, o)))
+		require.Fail(t, "no end", "%v", said(Compute(scene.Of(cfg, s), o)))
 	})
 }
 

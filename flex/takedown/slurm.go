@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"slurmflex/flex/plan"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -15,7 +14,7 @@ import (
 // is drained once more while it goes.
 func (d *draft) closeAll() {
 	open := map[string]bool{} // nodes of partitions that stay open
-	for _, row := range d.snap.Unread {
+	for _, row := range d.scene.Seen.Unread {
 		if row.Kind != slurm.PartitionRow {
 			continue
 		}
@@ -23,7 +22,7 @@ func (d *draft) closeAll() {
 			open[n.Name] = true
 		}
 	}
-	for _, p := range d.snap.Partitions {
+	for _, p := range d.scene.Seen.Partitions {
 		if d.isWhole(p) {
 			if p.Begins {
 				d.do(ClosePartition{Name: p.Name, Why: "all its nodes are taken down"}, "")
@@ -36,7 +35,7 @@ func (d *draft) closeAll() {
 	}
 	var drained []string
 	for _, n := range d.nodes {
-		if (open[n.Name] || n.set.IsStatic(n.index)) && n.doubt == "" && !n.State.Has(slurm.Drain) && (n.State.Base != slurm.Down || isOwn(n.Reason)) {
+		if (open[n.Name] || n.Set.IsStatic(n.Index)) && n.doubt == "" && !n.State.Has(slurm.Drain) && (n.State.Base != slurm.Down || isOwnReason(n.Reason)) {
 			drained = append(drained, n.Name)
 		}
 	}
@@ -47,7 +46,7 @@ func (d *draft) closeAll() {
 
 // isWhole reports whether all nodes of a partition, and there are any, are taken down.
 func (d *draft) isWhole(p slurm.Partition) bool {
-	return len(p.Nodes) > 0 && !slices.ContainsFunc(p.Nodes, func(name string) bool { return d.named[name] == nil || d.named[name].set == nil })
+	return len(p.Nodes) > 0 && !slices.ContainsFunc(p.Nodes, func(name string) bool { return !d.takes(name) })
 }
 
 // endJobs requeues or cancels the jobs that have nodes, or waits for them.
@@ -55,7 +54,7 @@ func (d *draft) endJobs() {
 	once := d.isClosed()
 	for _, j := range d.jobs {
 		of, on := plan.OfJob{Job: j.ID}, slurm.Fold(j.Nodes)
-		requeues, known := d.snap.Requeues[j.ID]
+		requeues, known := d.scene.Seen.Requeues[j.ID]
 		switch {
 		case j.State == slurm.JobCompleting:
 			d.await("job %s to leave %s", j.Name(), on)
@@ -78,15 +77,15 @@ func (d *draft) endJobs() {
 
 // powerDown powers down the nodes that no job has.
 func (d *draft) powerDown() {
-	var idle, rising, held []*node
+	var idle, rising, held []node
 	for _, n := range d.nodes {
 		switch {
-		case n.power == slurm.Off && !n.State.Held() || n.doubt != "":
-		case len(n.jobs) > 0:
+		case n.Power == slurm.Off && !n.State.Held() || n.doubt != "":
+		case len(n.Holders) > 0:
 			held = append(held, n)
 		case n.State.Held():
 			d.await("node %s to lose or show its job", n.Name)
-		case n.power == slurm.On && n.State.IsIdle() && !n.State.Has(slurm.NotResponding):
+		case n.Power == slurm.On && n.State.IsIdle() && !n.State.Has(slurm.NotResponding):
 			if n.State.Has(slurm.PowerDown) {
 				d.await("node %s to power down", n.Name)
 				continue
@@ -98,7 +97,7 @@ func (d *draft) powerDown() {
 	}
 	once := d.isClosed()
 	for _, s := range []struct {
-		nodes []*node
+		nodes []node
 		state string
 		once  string
 	}{
@@ -114,18 +113,15 @@ func (d *draft) powerDown() {
 // has the jobs in them wait on without. One that has other nodes too keeps them.
 func (d *draft) deleteReservations() {
 	left := 0
-	for _, row := range d.snap.Unread {
-		if row.Kind == slurm.ReservationRow && memo.IsOwn(d.cfg.Cluster, row.Name) {
+	for _, row := range d.scene.Seen.Unread {
+		if row.Kind == slurm.ReservationRow && d.isOwn(row.Name) {
 			left++
 		}
 	}
-	for _, r := range d.snap.Reservations {
-		if !memo.IsOwn(d.cfg.Cluster, r.Name) {
-			continue
-		}
+	for _, r := range d.scene.Holds() {
 		var others, ours []string
 		for _, name := range r.Nodes {
-			if set, _, ok := d.cfg.Find(name); ok && !d.isOurs(set.Name) || !ok && d.o.NodeSet != "" {
+			if set, _, ok := d.scene.Config.Find(name); ok && !d.isOurs(set.Name) || !ok && d.o.NodeSet != "" {
 				others = append(others, name)
 			} else {
 				ours = append(ours, name)
@@ -148,8 +144,8 @@ func (d *draft) deleteReservations() {
 // jobIn is a job that is in a reservation, which Slurm keeps as long as there is one; 0:
 // none. Of several jobs the next look has the next.
 func (d *draft) jobIn(reservation string) uint32 {
-	for i := range d.snap.Jobs {
-		if j := &d.snap.Jobs[i]; j.Reservation == reservation {
+	for i := range d.scene.Seen.Jobs {
+		if j := &d.scene.Seen.Jobs[i]; j.Reservation == reservation {
 			return j.ID
 		}
 	}
@@ -158,7 +154,7 @@ func (d *draft) jobIn(reservation string) uint32 {
 
 // nameUndo names the commands that open partitions and nodes again.
 func (d *draft) nameUndo() {
-	for _, p := range d.snap.Partitions {
+	for _, p := range d.scene.Seen.Partitions {
 		open := fmt.Sprintf("scontrol update partitionname=%s state=up", p.Name)
 		switch wasUp, began := d.o.WereUp[p.Name]; {
 		case !d.isWhole(p) || p.Begins:

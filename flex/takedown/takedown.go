@@ -11,7 +11,6 @@ import (
 	"slurmflex/flex/plan/scene"
 	"strings"
 
-	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
@@ -112,8 +111,8 @@ func count(n int, one, more string) string {
 }
 
 // Compute says what is to be done.
-func Compute(cfg *config.Config, snap scene.Snapshot, o Options) Plan {
-	d := look(cfg, snap, o)
+func Compute(s *scene.Scene, o Options) Plan {
+	d := look(s, o)
 	if !o.NoSlurm {
 		d.closeAll()
 		d.endJobs()
@@ -132,83 +131,50 @@ func Compute(cfg *config.Config, snap scene.Snapshot, o Options) Plan {
 
 // draft is the plan as it grows, and what it follows from.
 type draft struct {
-	cfg   *config.Config
-	snap  scene.Snapshot
+	scene *scene.Scene
 	o     Options
-	nodes []*node          // those that are taken down, in the order of their names
-	named map[string]*node // all that Slurm shows
-	jobs  []*slurm.Job     // that hold any of them, in the order of their ids
-	lost  bool             // a node that could not be read may be any
+	nodes []node       // those that are taken down, by nodeset and index
+	jobs  []*slurm.Job // that hold any of them, in the order of their ids
+	lost  bool         // a node that could not be read may be any
 	plan  Plan
 }
 
-// node is one that Slurm shows.
+// node is one that is taken down.
 type node struct {
-	*slurm.Node
-	set   *config.NodeSet // if it is taken down
-	index int
-	power slurm.Power
-	jobs  []*slurm.Job // that hold it
-	doubt string       // why it is not known whether a job holds it; empty: it is
+	*scene.Node
+	doubt string // why it is not known whether a job holds it; empty: it is
 }
 
 // isOurs reports whether something of a nodeset is to be taken down.
 func (d *draft) isOurs(nodeset string) bool { return d.o.NodeSet == "" || nodeset == d.o.NodeSet }
 
+// takes reports whether Slurm shows a flex node of that name that is to be taken down.
+func (d *draft) takes(name string) bool {
+	n := d.scene.Node(name)
+	return n != nil && d.isOurs(n.Set.Name)
+}
+
 // look finds the nodes, and the jobs that hold them.
-func look(cfg *config.Config, snap scene.Snapshot, o Options) *draft {
-	d := &draft{cfg: cfg, snap: snap, o: o, named: map[string]*node{}}
-	for i := range snap.Nodes {
-		n := &node{Node: &snap.Nodes[i], power: snap.Nodes[i].State.Power()}
-		if n.power == slurm.Unclear {
-			n.doubt = fmt.Sprintf("node %s: state %s is not understood", n.Name, n.State)
+func look(s *scene.Scene, o Options) *draft {
+	d := &draft{scene: s, o: o}
+	for _, n := range s.Nodes() {
+		if d.isOurs(n.Set.Name) {
+			d.nodes = append(d.nodes, node{n, d.doubt(n.Node)})
 		}
-		if set, index, ok := cfg.Find(n.Name); ok && set.Flex != nil && d.isOurs(set.Name) && d.named[n.Name] == nil {
-			n.set, n.index = set, index
-			d.nodes = append(d.nodes, n)
-		}
-		d.named[n.Name] = n
 	}
-	slices.SortFunc(d.nodes, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(a.set.Name, b.set.Name), cmp.Compare(a.index, b.index))
-	})
-	for i := range snap.Jobs {
-		j := &snap.Jobs[i]
-		if !j.State.HoldsNodes() {
-			continue
-		}
-		held := false
-		for _, name := range j.Nodes {
-			if n := d.named[name]; n != nil {
-				n.jobs, held = append(n.jobs, j), held || n.set != nil
-			}
-		}
-		if held {
+	for i := range s.Seen.Jobs {
+		if j := &s.Seen.Jobs[i]; j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, d.takes) {
 			d.jobs = append(d.jobs, j)
 		}
 	}
 	slices.SortFunc(d.jobs, func(a, b *slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
-	d.doubt()
-	return d
-}
-
-// doubt notes what rows that could not be read leave open: a job among them may hold its
-// nodes, and if these are not known, every node that Slurm does not show to be off.
-func (d *draft) doubt() {
-	for _, row := range d.snap.Unread {
+	for _, row := range s.Seen.Unread {
 		switch {
 		case row.Kind == slurm.NodeRow && row.Name == "":
 			d.lost = true
 			d.keep("%s", row)
-		case row.Kind == slurm.ReservationRow && memo.IsOwn(d.cfg.Cluster, row.Name):
+		case row.Kind == slurm.ReservationRow && d.isOwn(row.Name):
 			d.keep("%s", row)
-		case row.Kind != slurm.JobRow || row.State != "" && !row.State.HoldsNodes():
-		default:
-			for _, n := range d.named {
-				if slices.Contains(row.Nodes, n.Name) || !row.NodesKnown && (n.power != slurm.Off || n.State.Held()) {
-					n.doubt = row.String()
-				}
-			}
 		}
 	}
 	for _, n := range d.nodes {
@@ -216,6 +182,30 @@ func (d *draft) doubt() {
 			d.keep("%s", n.doubt)
 		}
 	}
+	return d
+}
+
+// isOwn reports whether a reservation of that name is one of the cluster's.
+func (d *draft) isOwn(reservation string) bool {
+	return memo.ParseHold(d.scene.Config.Cluster, reservation).Kind != memo.NoHold
+}
+
+// doubt says why it is not known whether a job holds a node; empty if it is. A job whose row could not
+// be read may hold the nodes of its row, and if these are not known, every node that Slurm does not
+// show to be off.
+func (d *draft) doubt(n *slurm.Node) (why string) {
+	if n.State.Power() == slurm.Unclear {
+		why = fmt.Sprintf("node %s: state %s is not understood", n.Name, n.State)
+	}
+	for _, row := range d.scene.Seen.Unread {
+		if row.Kind != slurm.JobRow || row.State != "" && !row.State.HoldsNodes() {
+			continue
+		}
+		if slices.Contains(row.Nodes, n.Name) || !row.NodesKnown && (n.State.Power() != slurm.Off || n.State.Held()) {
+			why = row.String()
+		}
+	}
+	return why
 }
 
 // do adds a step.
@@ -246,7 +236,7 @@ func (d *draft) isClosed() string {
 // inUse says what keeps a node's machine: empty if Slurm has powered the node down and no
 // job holds it, or knows no such node.
 func (d *draft) inUse(name string) string {
-	n := d.named[name]
+	n := d.scene.Shown(name)
 	switch {
 	case d.o.NoSlurm:
 		return ""
@@ -254,11 +244,13 @@ func (d *draft) inUse(name string) string {
 		return "all nodes can be read"
 	case n == nil:
 		return ""
-	case n.doubt != "":
+	case d.doubt(n) != "":
 		return "it is known whether a job has " + name
-	case len(n.jobs) > 0:
-		return fmt.Sprintf("job %s has left %s", n.jobs[0].Name(), name)
-	case n.power != slurm.Off || n.State.Held():
+	}
+	if jobs := d.scene.HoldersOf(name); len(jobs) > 0 {
+		return fmt.Sprintf("job %s has left %s", jobs[0].Name(), name)
+	}
+	if n.State.Power() != slurm.Off || n.State.Held() {
 		return name + " is powered down"
 	}
 	return ""
@@ -275,7 +267,7 @@ func (d *draft) anyInUse(names []string) string {
 }
 
 // namesOf are the names of nodes.
-func namesOf(nodes []*node) []string {
+func namesOf(nodes []node) []string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
 		names[i] = n.Name
@@ -283,5 +275,7 @@ func namesOf(nodes []*node) []string {
 	return names
 }
 
-// isOwn reports whether a node's reason is ours, or there is none.
-func isOwn(reason string) bool { return reason == "" || strings.HasPrefix(reason, memo.ReasonPrefix) }
+// isOwnReason reports whether a node's reason is ours, or there is none.
+func isOwnReason(reason string) bool {
+	return reason == "" || strings.HasPrefix(reason, memo.ReasonPrefix)
+}

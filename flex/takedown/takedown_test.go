@@ -257,7 +257,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Compute(alphaConfig(t), test.given, test.o)
+			p := Compute(scene.Of(alphaConfig(t), test.given), test.o)
 			assert.Equal(t, test.steps, said(p))
 			assert.Equal(t, test.waits, p.Waits)
 			assert.Equal(t, test.kept, p.Kept)
@@ -267,7 +267,7 @@ func TestStepsFollowFromWhatIsThere(t *testing.T) {
 }
 
 func TestWhatIsDownIsDoneAndSaysHowToUndoIt(t *testing.T) {
-	p := Compute(alphaConfig(t), closed(), Options{WereUp: map[string]bool{"static": true, "train": true}})
+	p := Compute(scene.Of(alphaConfig(t), closed()), Options{WereUp: map[string]bool{"static": true, "train": true}})
 	assert.True(t, p.Done())
 	assert.Equal(t, "0 instances, 0 groups, 0 requests, 0 policies, 0 reservations", p.Left.String())
 	assert.Equal(t, []string{
@@ -278,13 +278,13 @@ func TestWhatIsDownIsDoneAndSaysHowToUndoIt(t *testing.T) {
 }
 
 func TestAPartitionThatWasClosedBeforeIsOpenedOnlyIfAnEarlierDownHasClosedIt(t *testing.T) {
-	p := Compute(alphaConfig(t), closed(), Options{WereUp: map[string]bool{"train": true}})
+	p := Compute(scene.Of(alphaConfig(t), closed()), Options{WereUp: map[string]bool{"train": true}})
 	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
 	assert.Equal(t, []string{"scontrol update partitionname=static state=up"}, p.UndoEarlier)
 }
 
 func TestAPartitionThatAnAdminDrainedIsNotOpened(t *testing.T) {
-	p := Compute(alphaConfig(t), closed(), Options{WereUp: map[string]bool{"static": false, "train": true}})
+	p := Compute(scene.Of(alphaConfig(t), closed()), Options{WereUp: map[string]bool{"static": false, "train": true}})
 	assert.NotContains(t, p.Undo, "scontrol update partitionname=static state=up")
 	assert.Empty(t, p.UndoEarlier)
 }
@@ -365,7 +365,7 @@ func TestWhatCannotBeJudgedStaysAndIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := closed()
 			test.change(&s)
-			p := Compute(alphaConfig(t), s, Options{Jobs: Now})
+			p := Compute(scene.Of(alphaConfig(t), s), Options{Jobs: Now})
 			assert.Empty(t, p.Due())
 			assert.Equal(t, []string{test.kept}, p.Kept)
 			assert.Equal(t, test.left, p.Left.String())
@@ -391,8 +391,8 @@ func TestAReservationGoesWithItsNodesAndKeepsThoseOfOtherNodesets(t *testing.T) 
 	assert.Equal(t, []string{
 		"delete reservation slurmflex-alpha-1900000000", "change reservation slurmflex-alpha-1900000060 to alpha-g2-0",
 		"delete reservation slurmflex-alpha.rest-a3", "delete reservation slurmflex-alpha.job-7", "delete reservation slurmflex-alpha.salvage-8",
-	}, said(Compute(alphaConfig(t), s, Options{NodeSet: "a3"})))
-	p := Compute(alphaConfig(t), s, Options{})
+	}, said(Compute(scene.Of(alphaConfig(t), s), Options{NodeSet: "a3"})))
+	p := Compute(scene.Of(alphaConfig(t), s), Options{})
 	assert.Contains(t, said(p), "delete reservation slurmflex-alpha-1900000060, once alpha-g2-0 is powered down")
 	assert.Equal(t, 6, *p.Left.Reservations)
 }
@@ -401,7 +401,7 @@ func TestAJobWaitsForNoReservationThatIsDeleted(t *testing.T) {
 	s := closed()
 	s.Jobs = []slurm.Job{{ID: 6, State: slurm.JobPending}, {ID: 7, State: slurm.JobPending, Reservation: "slurmflex-alpha.salvage-7"}}
 	s.Reservations = []slurm.Reservation{{Name: "slurmflex-alpha.job-6", Nodes: []string{"alpha-a3-0"}}, {Name: "slurmflex-alpha.salvage-7", Nodes: []string{"alpha-a3-1"}}}
-	p := Compute(alphaConfig(t), s, Options{})
+	p := Compute(scene.Of(alphaConfig(t), s), Options{})
 	var freed []uint32
 	for _, a := range p.Due() {
 		freed = append(freed, a.(plan.DeleteReservation).Job)
@@ -419,19 +419,19 @@ func TestDownDeletesWhatKilledTrialsHaveLeft(t *testing.T) {
 		Requests: []mig.Request{{Name: "deleted", State: mig.Accepted, Created: s.Now.Add(-2 * time.Hour), Instances: []string{"alpha-trial-kxqzv-0"}}},
 	}}
 	s.Policies = []mig.Policy{{Name: "alpha-trial-kxqzv-p", Region: us, Stamp: trial, Created: s.Now.Add(-2 * time.Hour)}}
-	p := Compute(alphaConfig(t), s, Options{Jobs: Now})
+	p := Compute(scene.Of(alphaConfig(t), s), Options{Jobs: Now})
 	assert.Equal(t, []string{
 		"cancel request alpha-trial-kxqzv-g/deleted", "delete group alpha-trial-kxqzv-g", "delete workload policy alpha-trial-kxqzv-p",
 	}, said(p))
 	assert.Equal(t, "0 instances, 1 group, 1 request, 1 policy, 0 reservations", p.Left.String())
-	assert.Empty(t, said(Compute(alphaConfig(t), s, Options{NodeSet: "g2"})), "another nodeset's trial")
+	assert.Empty(t, said(Compute(scene.Of(alphaConfig(t), s), Options{NodeSet: "g2"})), "another nodeset's trial")
 
 	s.Trials[0].Requests[0].State = mig.Creating
-	p = Compute(alphaConfig(t), s, Options{Jobs: Now})
+	p = Compute(scene.Of(alphaConfig(t), s), Options{Jobs: Now})
 	assert.Equal(t, []string{"the requests of group alpha-trial-kxqzv-g in us-central1 to be created"}, p.Waits)
 
 	s.Policies, s.Trials[0].Requests, s.Trials[0].Created = nil, nil, s.Now.Add(-time.Minute)
-	p = Compute(alphaConfig(t), s, Options{Jobs: Now})
+	p = Compute(scene.Of(alphaConfig(t), s), Options{Jobs: Now})
 	assert.Empty(t, said(p))
 	assert.Equal(t, []string{"group alpha-trial-kxqzv-g in us-central1 stays, because its trial may still be running"}, p.Kept)
 	assert.False(t, p.Done())

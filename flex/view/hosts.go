@@ -27,13 +27,12 @@ func byPlace(a, b Host) int {
 
 // hosts are those of our machines, in the order of their names.
 func (b *builder) hosts() []Host {
-	all := make([]Host, 0, len(b.snap.Instances))
-	for _, in := range b.snap.Ours(b.cfg.Cluster) {
-		if at := in.Host; at != (mig.Host{}) {
+	all := make([]Host, 0, len(b.scene.Machines()))
+	for _, in := range b.scene.Machines() {
+		if at := in.Host; at != (mig.Host{}) && b.scene.Belongs(in) {
 			all = append(all, Host{in.Name, at.Cluster, at.Block, at.Subblock, at.Host})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Host) int { return cmp.Compare(a.Node, b.Node) })
 	return all
 }
 

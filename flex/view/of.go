@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"slurmflex/flex/plan/scene"
@@ -18,77 +17,8 @@ import (
 
 // Of is the view of what a reconcile pass saw and decided. It knows nothing of the
 // daemon and of actions: their owner adds them.
-func Of(cfg *config.Config, snap scene.Snapshot, p plan.Plan) View {
-	unseen := snap.Unseen
-	snap = snap.Recalled()
-	b := newBuilder(cfg, snap, p)
-	b.unseen = unseen
-	v := View{
-		Envelope: EnvelopeOf("status"), Cluster: cfg.Cluster, SeenAt: second(snap.Now),
-		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Hosts: b.hosts(), Jobs: b.jobs(),
-		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Actions: []Action{},
-	}
-	for _, row := range snap.Unread {
-		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
-	}
-	var others []string
-	for _, n := range snap.Nodes {
-		if cfg.FlexSetOf(n.Name) == nil {
-			others = append(others, n.Name)
-		}
-	}
-	v.OtherNodes = slurm.Fold(others)
-	return v
-}
-
-// builder has what was seen at hand by name.
-type builder struct {
-	cfg  *config.Config
-	snap scene.Snapshot
-	plan plan.Plan
-
-	unseen map[string]error // the regions that could not be read, also those that snap recalls
-
-	nodes     map[string]*slurm.Node
-	machines  map[string][]*mig.Instance // ours, by node
-	holders   map[string][]*slurm.Job    // by node, the most important first
-	owned     map[mig.GroupID]*mig.Group
-	given     map[uint32]plan.ReturnNodes // the jobs whose nodes are returned to Slurm
-	cancelled map[string]bool             // region/group/request
-}
-
-func newBuilder(cfg *config.Config, snap scene.Snapshot, p plan.Plan) *builder {
-	b := &builder{
-		cfg: cfg, snap: snap, plan: p,
-		nodes:    make(map[string]*slurm.Node, len(snap.Nodes)),
-		machines: make(map[string][]*mig.Instance, len(snap.Instances)),
-		holders:  make(map[string][]*slurm.Job, len(snap.Nodes)),
-		owned:    make(map[mig.GroupID]*mig.Group, len(snap.Groups)), given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{},
-	}
-	for i := range snap.Nodes {
-		b.nodes[snap.Nodes[i].Name] = &snap.Nodes[i]
-	}
-	for i := range snap.Groups {
-		if g := &snap.Groups[i]; g.Stamp.Cluster == cfg.Cluster {
-			b.owned[g.ID()] = g
-		}
-	}
-	for i, in := range snap.Ours(cfg.Cluster) {
-		b.machines[in.Name] = append(b.machines[in.Name], &snap.Instances[i])
-	}
-	jobs := make([]*slurm.Job, len(snap.Jobs))
-	for i := range snap.Jobs {
-		jobs[i] = &snap.Jobs[i]
-	}
-	slices.SortFunc(jobs, scene.ByImportance)
-	for _, j := range jobs {
-		if !j.State.HoldsNodes() {
-			continue
-		}
-		for _, name := range j.Nodes {
-			b.holders[name] = append(b.holders[name], j)
-		}
-	}
+func Of(seen *scene.Scene, p plan.Plan) View {
+	b := &builder{scene: seen.Recalled(), plan: p, unseen: seen.Seen.Unseen, given: map[uint32]plan.ReturnNodes{}, cancelled: map[string]bool{}}
 	for _, a := range p.Actions {
 		switch a := a.(type) {
 		case plan.ReturnNodes:
@@ -97,19 +27,44 @@ func newBuilder(cfg *config.Config, snap scene.Snapshot, p plan.Plan) *builder {
 			b.cancelled[a.Group.String()+"/"+a.Request] = true
 		}
 	}
-	return b
+	snap := b.scene.Seen
+	v := View{
+		Envelope: EnvelopeOf("status"), Cluster: b.scene.Config.Cluster, SeenAt: second(snap.Now),
+		Regions: b.regions(), NodeSets: b.nodeSets(), Rows: b.rows(), Groups: b.groups(), Hosts: b.hosts(), Jobs: b.jobs(),
+		Skipped: []Skipped{}, Problems: append([]string{}, p.Problems.Texts()...), Actions: []Action{},
+	}
+	for _, row := range snap.Unread {
+		v.Skipped = append(v.Skipped, Skipped{row.Kind, row.Name, row.Why})
+	}
+	var others []string
+	for _, n := range snap.Nodes {
+		if b.scene.Config.FlexSetOf(n.Name) == nil {
+			others = append(others, n.Name)
+		}
+	}
+	v.OtherNodes = slurm.Fold(others)
+	return v
+}
+
+// builder makes the parts of a view.
+type builder struct {
+	scene     *scene.Scene     // unread regions as last known
+	unseen    map[string]error // the unread regions
+	plan      plan.Plan
+	given     map[uint32]plan.ReturnNodes // the jobs whose nodes are returned to Slurm
+	cancelled map[string]bool             // region/group/request
 }
 
 func (b *builder) isStatic(node string) bool {
-	set, index, ok := b.cfg.Find(node)
+	set, index, ok := b.scene.Config.Find(node)
 	return ok && set.IsStatic(index)
 }
 
 func (b *builder) regions() []Region {
 	all := []Region{}
-	for _, name := range b.cfg.FlexRegions() {
-		r := Region{Name: name, Most: b.cfg.Options.MaxActiveRequests, GPUs: []GPUQuota{}}
-		for _, g := range b.owned {
+	for _, name := range b.scene.Config.FlexRegions() {
+		r := Region{Name: name, Most: b.scene.Config.Options.MaxActiveRequests, GPUs: []GPUQuota{}}
+		for _, g := range b.scene.Groups() {
 			if g.Region == name {
 				r.Active += len(g.Live())
 			}
@@ -124,16 +79,16 @@ func (b *builder) regions() []Region {
 
 func (b *builder) nodeSets() []NodeSet {
 	all := []NodeSet{}
-	for _, set := range b.cfg.FlexSets() {
+	for _, set := range b.scene.Config.FlexSets() {
 		n := NodeSet{
 			Name: set.Name, Capacity: set.Flex.Capacity, Region: set.Region, Zones: set.Zones, Machine: b.machineType(set),
-			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(), RestsUntil: second(b.snap.RestsUntil(b.cfg.Cluster, set.Name)),
+			Partitions: b.partitions(set.Name), Static: set.Static, Size: set.Size(), RestsUntil: second(b.scene.RestsUntil(set.Name)),
 			JobLease: set.Flex.UseJobDuration, ByJob: set.Flex.Provisioning == config.Queued, States: b.states(set), Alternatives: b.alternatives(set),
 		}
 		if set.Flex.OnLeaseEnd == config.RequeueFirst {
-			n.Requeues = Seconds(b.cfg.RequeueLead())
+			n.Requeues = Seconds(b.scene.Config.RequeueLead())
 		}
-		for _, g := range b.owned {
+		for _, g := range b.scene.Groups() {
 			if g.Stamp.NodeSet == set.Name {
 				n.Active += len(g.Live())
 			}
@@ -151,7 +106,7 @@ func (b *builder) nodeSets() []NodeSet {
 // knownAt is when a region was last read that could not be read now; zero if it was
 // read, or never.
 func (b *builder) knownAt(region string) time.Time {
-	if known, ok := b.snap.LastKnown[region]; ok {
+	if known, ok := b.scene.Seen.LastKnown[region]; ok {
 		return second(known.At)
 	}
 	return time.Time{}
@@ -159,7 +114,7 @@ func (b *builder) knownAt(region string) time.Time {
 
 func (b *builder) partitions(nodeset string) []string {
 	names := []string{}
-	for _, p := range b.cfg.Partitions {
+	for _, p := range b.scene.Config.Partitions {
 		if slices.Contains(p.NodeSets, nodeset) {
 			names = append(names, p.Name)
 		}
@@ -172,17 +127,17 @@ func (b *builder) partitions(nodeset string) []string {
 func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 	all := []Alternative{}
 	machine := b.machineType(set)
-	for _, p := range b.cfg.Partitions {
-		sets := b.cfg.SetsOf(p)
+	for _, p := range b.scene.Config.Partitions {
+		sets := b.scene.Config.SetsOf(p)
 		unlike := func(other *config.NodeSet) bool {
 			return other == set || other.Flex == nil || machine == "" || b.machineType(other) != machine
 		}
-		at := slices.IndexFunc(b.snap.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up })
+		at := slices.IndexFunc(b.scene.Seen.Partitions, func(is slurm.Partition) bool { return is.Name == p.Name && is.Up })
 		if at < 0 || len(sets) == 0 || slices.ContainsFunc(sets, unlike) {
 			continue
 		}
-		other := Alternative{Partition: p.Name, Longest: Seconds(cmp.Or(b.cfg.LongestJob(p), config.NoLease))}
-		if limit := b.snap.Partitions[at].MaxTime; limit.Kind == slurm.LimitSet {
+		other := Alternative{Partition: p.Name, Longest: Seconds(cmp.Or(b.scene.Config.LongestJob(p), config.NoLease))}
+		if limit := b.scene.Seen.Partitions[at].MaxTime; limit.Kind == slurm.LimitSet {
 			other.Longest = min(other.Longest, Seconds(limit.Duration))
 		}
 		for _, s := range sets {
@@ -195,7 +150,7 @@ func (b *builder) alternatives(set *config.NodeSet) []Alternative {
 
 // machineType is that of a nodeset's template; empty while it could not be read.
 func (b *builder) machineType(set *config.NodeSet) string {
-	return b.snap.Templates[set.Template].MachineType
+	return b.scene.Seen.Templates[set.Template].MachineType
 }
 
 // states puts the nodeset's nodes together that Slurm shows alike.
@@ -206,10 +161,9 @@ func (b *builder) states(set *config.NodeSet) []Nodes {
 		reason, by string
 	}
 	alike := map[look][]string{}
-	for i := range b.snap.Nodes {
-		n := &b.snap.Nodes[i]
-		if in, index, _ := b.cfg.Find(n.Name); in == set {
-			key := look{set.IsStatic(index), n.State, n.Reason, n.ReasonBy}
+	for _, n := range b.scene.Nodes() {
+		if n.Set == set {
+			key := look{set.IsStatic(n.Index), n.State, n.Reason, n.ReasonBy}
 			alike[key] = append(alike[key], n.Name)
 		}
 	}
@@ -228,14 +182,11 @@ func (b *builder) states(set *config.NodeSet) []Nodes {
 
 func (b *builder) groups() []Group {
 	names := map[mig.GroupID][]string{} // of the instances of each
-	for _, in := range b.snap.Instances {
+	for _, in := range b.scene.Machines() {
 		names[in.GroupID()] = append(names[in.GroupID()], in.Name)
 	}
 	all := []Group{}
-	owned := slices.SortedFunc(maps.Values(b.owned), func(a, b *mig.Group) int {
-		return cmp.Or(strings.Compare(a.Region, b.Region), strings.Compare(a.Name, b.Name))
-	})
-	for _, g := range owned {
+	for _, g := range b.scene.Groups() {
 		group := Group{
 			Name: g.Name, Region: g.Region, NodeSet: g.Stamp.NodeSet, Job: g.Stamp.Job, Array: g.Stamp.Array, Node: g.Stamp.Node,
 			CreatedAt: second(g.Created), Requests: []Request{},
@@ -255,7 +206,7 @@ func (b *builder) groups() []Group {
 
 func (b *builder) jobs() []Job {
 	all := []Job{}
-	for _, j := range b.snap.Jobs {
+	for _, j := range b.scene.Seen.Jobs {
 		job := numbered(&j)
 		job.Partition, job.State, job.User = j.Partition, string(j.State), b.user(&j)
 		job.Nodes, job.StartAt = slurm.Fold(j.Nodes), second(b.start(&j))
@@ -266,13 +217,13 @@ func (b *builder) jobs() []Job {
 		if j.Limit.Kind == slurm.LimitSet {
 			job.Limit = Seconds(j.Limit.Duration)
 		}
-		if chain := b.snap.Chains[j.ID]; len(chain.List) > 0 {
+		if chain := b.scene.Seen.Chains[j.ID]; len(chain.List) > 0 {
 			job.MayMove = strings.Join(chain.List, ",")
 			if chain.Moved.To != nil {
 				job.MayMove += "; " + chain.Moved.String()
 			}
 		}
-		if told := b.snap.Told[j.ID]; strings.HasPrefix(told, memo.OwnComment) {
+		if told := b.scene.Seen.Told[j.ID]; strings.HasPrefix(told, memo.OwnComment) {
 			job.Told = told
 		}
 		all = append(all, job)
@@ -292,11 +243,11 @@ func (b *builder) start(j *slurm.Job) time.Time {
 	if !j.State.Waits() || j.Reason == slurm.BeginTime {
 		return j.Start
 	}
-	if j.Start.Sub(b.snap.Now) > farthestStart {
+	if j.Start.Sub(b.scene.Seen.Now) > farthestStart {
 		return time.Time{}
 	}
-	for _, r := range b.snap.Reservations {
-		if _, ours := memo.ParseReservation(b.cfg.Cluster, r.Name); ours && !r.Start.After(j.Start) && b.mayUse(j, r.Nodes) {
+	for _, h := range b.scene.Holds() {
+		if h.Kind == memo.LeaseHold && !h.Start.After(j.Start) && b.mayUse(j, h.Nodes) {
 			return time.Time{}
 		}
 	}
@@ -307,7 +258,7 @@ func (b *builder) start(j *slurm.Job) time.Time {
 func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
 	partitions := strings.Split(j.Partition, ",")
 	return slices.ContainsFunc(nodes, func(name string) bool {
-		set := b.cfg.FlexSetOf(name)
+		set := b.scene.Config.FlexSetOf(name)
 		return set != nil && slices.ContainsFunc(b.partitions(set.Name), func(p string) bool { return slices.Contains(partitions, p) })
 	})
 }
@@ -315,11 +266,11 @@ func (b *builder) mayUse(j *slurm.Job, nodes []string) bool {
 // unused is how many GPUs of each node a job does not ask for and no other job can
 // have; 0 also if that is not known.
 func (b *builder) unused(j *slurm.Job) int {
-	if j.GPUs == 0 || !b.cfg.Exclusive(j.Partition) {
+	if j.GPUs == 0 || !b.scene.Config.Exclusive(j.Partition) {
 		return 0
 	}
 	least := math.MaxInt
-	for _, set := range b.cfg.NodeSets {
+	for _, set := range b.scene.Config.NodeSets {
 		if slices.Contains(b.partitions(set.Name), j.Partition) {
 			machine, _ := mig.KnownMachine(b.machineType(set))
 			least = min(least, machine.GPUs)
@@ -339,7 +290,7 @@ func numbered(j *slurm.Job) Job {
 
 // user is whose job it is, or nothing where Slurm hides that.
 func (b *builder) user(j *slurm.Job) string {
-	if b.snap.Private {
+	if b.scene.Seen.Private {
 		return ""
 	}
 	return j.User

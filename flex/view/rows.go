@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )
@@ -24,7 +25,7 @@ func (b *builder) rows() []Row {
 		}
 		served[w.Region+"/"+w.Group+"/"+w.Request] = true
 	}
-	for _, g := range b.owned {
+	for _, g := range b.scene.Groups() {
 		for _, r := range g.Live() {
 			if key := g.Region + "/" + g.Name + "/" + r.Name; !served[key] && !b.arrived(r) && !slices.ContainsFunc(r.Instances, func(name string) bool { return failing[name] }) {
 				all = append(all, b.unserved(*g, r, key))
@@ -68,7 +69,7 @@ func rank(s State) int {
 func (b *builder) row(names []string) Row {
 	r := Row{Nodes: slurm.Fold(names), Count: len(names), Jobs: []uint32{}, ShownAs: []string{}, Users: []string{}}
 	for _, name := range names {
-		for _, j := range b.holders[name] {
+		for _, j := range b.scene.HoldersOf(name) {
 			if !slices.Contains(r.Jobs, j.ID) {
 				r.Jobs = append(r.Jobs, j.ID)
 				r.ShownAs = append(r.ShownAs, numbered(j).Name())
@@ -120,7 +121,7 @@ func causeOf(c mig.Cause) string {
 
 // requests are those of a group of ours.
 func (b *builder) requests(region, group string) []mig.Request {
-	if g := b.owned[mig.GroupID{Region: region, Name: group}]; g != nil {
+	if g := b.scene.Owned(mig.GroupID{Region: region, Name: group}); g != nil {
 		return g.Requests
 	}
 	return nil
@@ -129,7 +130,7 @@ func (b *builder) requests(region, group string) []mig.Request {
 // arrived reports whether each instance of the request exists.
 func (b *builder) arrived(r mig.Request) bool {
 	for _, name := range r.Instances {
-		if len(b.machines[name]) == 0 {
+		if !slices.ContainsFunc(b.scene.MachinesOf(name), b.scene.Belongs) {
 			return false
 		}
 	}
@@ -165,30 +166,28 @@ type likeness struct {
 
 // leases are the rows of machines, of nodes that are not lost.
 func (b *builder) leases(lost map[string]bool) []Row {
-	alike := map[likeness][]*mig.Instance{}
-	for name, machines := range b.machines {
-		if lost[name] {
+	alike := map[likeness][]scene.Machine{}
+	for _, in := range b.scene.Machines() {
+		if lost[in.Name] || !b.scene.Belongs(in) {
 			continue
 		}
-		for _, in := range machines {
-			key := likeness{region: in.Region, zone: in.Zone, group: in.Group, ends: second(in.Until()), lease: b.askedFor(in)}
-			if !in.Until().Equal(in.Terminates) {
-				key.maintained = key.ends
-			}
-			set, index, known := b.cfg.Find(name)
-			if key.static = known && set.IsStatic(index); known && set.Flex != nil {
-				key.nodeset = set.Name
-			}
-			key.state = b.stateOf(in, key.nodeset != "")
-			for i, j := range b.holders[name] {
-				if i == 0 {
-					key.job = j.ID
-					continue
-				}
-				key.jobs += strconv.FormatUint(uint64(j.ID), 10) + ","
-			}
-			alike[key] = append(alike[key], in)
+		key := likeness{region: in.Region, zone: in.Zone, group: in.Group, ends: second(in.Until()), lease: b.askedFor(in)}
+		if !in.Until().Equal(in.Terminates) {
+			key.maintained = key.ends
 		}
+		set, index, known := b.scene.Config.Find(in.Name)
+		if key.static = known && set.IsStatic(index); known && set.Flex != nil {
+			key.nodeset = set.Name
+		}
+		key.state = b.stateOf(in, key.nodeset != "")
+		for i, j := range b.scene.HoldersOf(in.Name) {
+			if i == 0 {
+				key.job = j.ID
+				continue
+			}
+			key.jobs += strconv.FormatUint(uint64(j.ID), 10) + ","
+		}
+		alike[key] = append(alike[key], in)
 	}
 	var all []Row
 	for key, machines := range alike {
@@ -202,7 +201,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 		row.State, row.EndsAt, row.Maintain, row.Lease = key.state, key.ends, key.maintained, Seconds(key.lease)
 		for _, in := range machines {
 			if row.State == Idle {
-				if kept := b.keptTo(*in); !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
+				if kept := b.keptTo(in); !kept.IsZero() && (row.KeptTo.IsZero() || kept.Before(row.KeptTo)) {
 					row.KeptTo = kept
 				}
 			}
@@ -218,7 +217,7 @@ func (b *builder) leases(lost map[string]bool) []Row {
 
 // askedFor is the lease that a machine was asked for with; 0 if no request on
 // record says so.
-func (b *builder) askedFor(in *mig.Instance) (lease time.Duration) {
+func (b *builder) askedFor(in scene.Machine) (lease time.Duration) {
 	for _, r := range b.requests(in.Region, in.Group) {
 		if r.Names(in.Name) && r.State != mig.Failed && r.State != mig.Cancelled {
 			lease = r.Duration
@@ -228,14 +227,14 @@ func (b *builder) askedFor(in *mig.Instance) (lease time.Duration) {
 }
 
 // keptTo is until when the idle machine of a dynamic node is kept; zero if it is not.
-func (b *builder) keptTo(in mig.Instance) time.Time {
-	set, index, ok := b.cfg.Find(in.Name)
+func (b *builder) keptTo(in scene.Machine) time.Time {
+	set, index, ok := b.scene.Config.Find(in.Name)
 	if !ok || set.Flex == nil || set.IsStatic(index) {
 		return time.Time{}
 	}
 	var node slurm.Node
-	if n := b.nodes[in.Name]; n != nil {
-		node = *n
+	if in.Node != nil {
+		node = *in.Node.Node
 	}
 	return second(plan.KeptUntil(set, node, in.Until()))
 }
@@ -245,7 +244,7 @@ func (b *builder) boots(row *Row) {
 	if row.State != Booting || row.Since.IsZero() {
 		return
 	}
-	if set := b.cfg.FlexSetOf(firstOf(row.Nodes)); set != nil && set.Flex.BootTimeout > 0 {
+	if set := b.scene.Config.FlexSetOf(firstOf(row.Nodes)); set != nil && set.Flex.BootTimeout > 0 {
 		row.GiveUpAt, row.GiveUpBy, row.Then = row.Since.Add(set.Flex.BootTimeout), "boot_timeout", "power down"
 	}
 }
@@ -260,8 +259,8 @@ func firstOf(hostlist string) string {
 }
 
 // stateOf is the state of a machine whose name is that of a node of ours, or is not.
-func (b *builder) stateOf(in *mig.Instance, named bool) State {
-	node := b.nodes[in.Name]
+func (b *builder) stateOf(in scene.Machine, named bool) State {
+	node := b.scene.Shown(in.Name)
 	switch {
 	case in.Leaving():
 		return Leaving

@@ -240,7 +240,7 @@ func (s *world) done(a plan.Action, ago time.Duration, err error) {
 
 // view is what the daemon would show a minute after noon.
 func (s *world) view() View {
-	v := Of(s.cfg, s.snap, plan.Compute(s.cfg, s.snap))
+	v := Of(scene.Of(s.cfg, s.snap), plan.Compute(scene.Of(s.cfg, s.snap)))
 	v.Daemon = &Daemon{LastGoodAt: noon, Interval: Seconds(30 * time.Second)}
 	v.Actions = s.did.Last()
 	return v

@@ -42,14 +42,14 @@ func NewBoard(cfg *config.Config, now func() time.Time) *Board {
 }
 
 // Saw notes what a pass saw.
-func (b *Board) Saw(snap scene.Snapshot, p plan.Plan) {
+func (b *Board) Saw(s *scene.Scene, p plan.Plan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	seen := view.Of(b.cfg, snap, p)
+	seen := view.Of(s, p)
 	if b.Fill != nil {
 		b.Fill(&seen)
 	}
-	b.seen, b.private = &seen, snap.Private
+	b.seen, b.private = &seen, s.Seen.Private
 	b.day.See(seen)
 }
 

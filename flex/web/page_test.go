@@ -144,7 +144,7 @@ func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
 	assert.Contains(t, story, `<time datetime="2026-11-21T11:00:00Z">11:00:00</time> <b>machines requested</b>: 1 node for 01:00:00 (alpha-a3-job-812/a1)`)
 	assert.Contains(t, story, `role="img" aria-labelledby="story-title story-desc"`)
 	w.now = noon.Add(time.Hour)
-	w.Board.Saw(scene.Snapshot{Now: w.now}, plan.Plan{})
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: w.now}), plan.Plan{})
 	w.now = w.now.Add(time.Hour)
 	story = w.get("/why?q=812", asBrowser).Body.String()
 	assert.Equal(t, 1, strings.Count(story, `<rect x="0.00%" y="20" width="50.00%" height="18" fill="url(#p-waiting)">`), "until its end")

@@ -50,6 +50,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // world is a server and its board, at a time that the test sets.
 type world struct {
 	*Server
+	cfg *config.Config
 	now time.Time
 	log *observer.ObservedLogs
 }
@@ -59,7 +60,7 @@ func newWorld(t *testing.T) *world {
 	cfg, err := config.Parse("alpha.yaml", []byte(alpha))
 	require.NoError(t, err)
 	core, log := observer.New(zap.InfoLevel)
-	w := &world{now: noon, log: log}
+	w := &world{cfg: cfg, now: noon, log: log}
 	clock := func() time.Time { return w.now }
 	w.Server = &Server{Board: NewBoard(cfg, clock), Address: "127.0.0.1:0", Log: zap.New(core), Now: clock}
 	return w
@@ -92,7 +93,7 @@ func (w *world) pass(text string) {
 			Created: noon.Add(-time.Hour), Terminates: noon.Add(time.Hour),
 		}},
 	}
-	w.Board.Saw(snap, plan.Plan{
+	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{
 		Waits: []plan.Wait{{
 			Job: 812, NodeSet: "a3", Region: "us-central1", Group: "alpha-a3-job-812", Nodes: []string{"alpha-a3-1"},
 			Lease: time.Hour, Request: "a1", Since: noon.Add(-time.Hour), Obstacle: text,
@@ -122,10 +123,10 @@ func TestThePageAsksForTasksAndComponentsAsSqueueShowsThem(t *testing.T) {
 	wait := func(job uint32, node string) plan.Wait {
 		return plan.Wait{Job: job, NodeSet: "a3", Region: "us-central1", Nodes: []string{node}, Since: noon}
 	}
-	w.Board.Saw(scene.Snapshot{Now: noon, Jobs: []slurm.Job{
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon, Jobs: []slurm.Job{
 		{ID: 821, ArrayID: 821, HetID: 820, HetOffset: 1, State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-0"}},
 		{ID: 901, ArrayID: 900, ArrayTask: "3", State: slurm.JobConfiguring, Nodes: []string{"alpha-a3-1"}},
-	}}, plan.Plan{Waits: []plan.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
+	}}), plan.Plan{Waits: []plan.Wait{wait(821, "alpha-a3-0"), wait(901, "alpha-a3-1")}})
 	w.Board.Stood(nil)
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<a href="/why?q=820%2b1">820&#43;1</a>`)
@@ -149,7 +150,7 @@ func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 
 func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
 	w := newWorld(t)
-	w.Board.Saw(scene.Snapshot{Now: noon}, plan.Plan{})
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	w.now = noon.Add(30 * time.Second)
 	w.pass("none left")
 	assert.Contains(t, w.get("/").Body.String(), "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.")
@@ -157,7 +158,7 @@ func TestTheHistoryEndsWithWhatIsThereNow(t *testing.T) {
 
 func TestAPageWithNothingOnItSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.Board.Saw(scene.Snapshot{Now: noon}, plan.Plan{})
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	page := w.get("/").Body.String()
 	for _, says := range []string{"No nodes are waiting.", "No machines are running.", "None since the daemon started."} {
 		assert.Contains(t, page, says)

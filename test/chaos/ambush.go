@@ -91,17 +91,17 @@ func (s *commands) moving(at moveStep, job uint32, nodes []string) {
 
 func (s *commands) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error {
 	moves := &s.process.w.moves
-	job, _ := memo.ParseMove(cluster, spec.Name)
+	hold := memo.ParseHold(cluster, spec.Name)
+	job := hold.Job
 	s.moving(reserves, job, spec.Nodes)
 	return change(ctx, s, "create reservation", spec.Name, func(ctx context.Context) error {
 		err := s.next.ReserveForJob(ctx, spec)
-		of, holds := memo.ParseSalvage(cluster, spec.Name)
 		switch {
-		case err == nil && holds:
-			s.process.w.salvages.begin(s.process.w, of, slices.Concat(spec.Nodes, spec.Held))
+		case err == nil && hold.Kind == memo.SalvageHold:
+			s.process.w.salvages.begin(s.process.w, job, slices.Concat(spec.Nodes, spec.Held))
 		case err == nil:
 			moves.begin(job, spec.Nodes)
-		case !holds && strings.Contains(err.Error(), "busy"):
+		case hold.Kind != memo.SalvageHold && strings.Contains(err.Error(), "busy"):
 			moves.busy()
 		}
 		return err

@@ -122,12 +122,12 @@ func (t toll) idle(while, interval time.Duration, static int) string {
 type passes struct{ *process }
 
 // Saw notes that a pass has been made.
-func (p passes) Saw(snap scene.Snapshot, does plan.Plan) {
+func (p passes) Saw(s *scene.Scene, does plan.Plan) {
 	p.w.check.passed()
-	p.w.check.sights(p.process, snap)
+	p.w.check.sights(p.process, s.Seen)
 	p.w.check.blocks(does.Blocks)
 	if p.name != "cron" { // whose plan is a part of one
-		p.w.check.named(p.runsWith.Load(), snap, does)
+		p.w.check.named(p.runsWith.Load(), s, does)
 	}
 }
 
@@ -150,7 +150,8 @@ func (p passes) Stood(error) {}
 
 // named judges that a plan does something about each node that a job waits for, or
 // names what that waits for: a request, the time of the next attempt, or an obstacle.
-func (c *check) named(cfg *config.Config, snap scene.Snapshot, does plan.Plan) {
+func (c *check) named(cfg *config.Config, s *scene.Scene, does plan.Plan) {
+	snap := s.Seen
 	named := map[string]bool{}
 	for _, wait := range does.Waits {
 		for _, name := range wait.Nodes {
@@ -166,8 +167,8 @@ func (c *check) named(cfg *config.Config, snap scene.Snapshot, does plan.Plan) {
 			named[name] = true
 		}
 	}
-	for _, in := range snap.Recalled().Ours(cluster) {
-		named[in.Name] = true
+	for _, in := range s.Recalled().Machines() {
+		named[in.Name] = named[in.Name] || s.Recalled().Belongs(in)
 	}
 	for _, n := range snap.Nodes { // they have come, or go
 		rises := n.State.Has(slurm.PoweringUp)

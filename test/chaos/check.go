@@ -316,9 +316,9 @@ const wrongClock = 5 * time.Minute
 
 // reservation judges a change to a reservation that exists.
 func (c *check) reservation(name string) {
-	_, moves := memo.ParseMove(cluster, name)
-	_, rests := memo.ParseRest(cluster, name)
-	if _, holds := memo.ParseSalvage(cluster, name); !moves && !holds && !rests && !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
+	moves := memo.ParseHold(cluster, name).Kind == memo.MoveHold
+	rests := memo.ParseHold(cluster, name).Kind == memo.RestHold
+	if holds := memo.ParseHold(cluster, name).Kind == memo.SalvageHold; !moves && !holds && !rests && !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
 		c.fail(foreignChange, "reservation %s, which is not ours, is changed", name)
 	}
 }

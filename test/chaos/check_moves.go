@@ -10,13 +10,13 @@ import (
 
 // moves reports whether a job is on its way to kept machines.
 func (c *check) moves(job uint32) bool {
-	_, moves := memo.ParseMove(cluster, c.w.slurm.JobReservation(job))
+	moves := memo.ParseHold(cluster, c.w.slurm.JobReservation(job)).Kind == memo.MoveHold
 	return moves
 }
 
 // salvages reports whether a job names the reservation that holds machines for it.
 func (c *check) salvages(job uint32) bool {
-	_, holds := memo.ParseSalvage(cluster, c.w.slurm.JobReservation(job))
+	holds := memo.ParseHold(cluster, c.w.slurm.JobReservation(job)).Kind == memo.SalvageHold
 	return holds
 }
 

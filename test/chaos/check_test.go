@@ -360,7 +360,7 @@ func TestEachInvariantIsSeenToBreak(t *testing.T) {
 	breaks("a job moves to and fro", overScale, "job 1 moves to mine, and has moved 3 times in 0s",
 		(*planted).hasList, (*planted).hops, (*planted).hops)
 	breaks("a job waits, and nothing says what for", lostJob, "job 7 waits for alpha-gang-0, and nothing says what for",
-		func(p *planted) { p.check.named(p.config(), waitingFor(node), plan.Plan{}) })
+		func(p *planted) { p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), plan.Plan{}) })
 }
 
 func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
@@ -380,7 +380,7 @@ func TestWhatIsRightBreaksNoInvariant(t *testing.T) {
 	full, look, looks := (*planted).isFull, (*planted).looks, (*planted).looksOften
 	breaksNone("a job's nodes wait, and an obstacle is named", func(p *planted) {
 		does := plan.Plan{Waits: []plan.Wait{{Nodes: []string{node}, Obstacle: "a full region"}}}
-		p.check.named(p.config(), waitingFor(node), does)
+		p.check.named(p.config(), scene.Of(p.config(), waitingFor(node)), does)
 	})
 	breaksNone("the machine of a node that Slurm has powered down is deleted",
 		machine, shown("IDLE+CLOUD+POWERING_DOWN"), calling(deletes(groupOf(7), node)))

@@ -144,8 +144,8 @@ func (s *commands) DeleteReservation(ctx context.Context, name string) error {
 	return change(ctx, s, "delete reservation", name, func(ctx context.Context) error {
 		s.process.w.check.reservation(name)
 		err := s.next.DeleteReservation(ctx, name)
-		if job, holds := memo.ParseSalvage(cluster, name); err == nil && holds {
-			s.process.w.salvages.end(s.process.w, job)
+		if h := memo.ParseHold(cluster, name); err == nil && h.Kind == memo.SalvageHold {
+			s.process.w.salvages.end(s.process.w, h.Job)
 		}
 		return err
 	})

@@ -108,8 +108,8 @@ func (m *moves) look(w *world) {
 	}
 	there := map[uint32]bool{}
 	for _, r := range reservations {
-		if id, ours := memo.ParseMove(cluster, r.Name); ours {
-			there[id] = true
+		if h := memo.ParseHold(cluster, r.Name); h.Kind == memo.MoveHold {
+			there[h.Job] = true
 		}
 	}
 	queue, _ := w.watch.all()

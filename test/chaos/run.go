@@ -284,7 +284,7 @@ func (w *world) reservationsLeft() (violation, bool) {
 			foreign = true
 			continue
 		}
-		if _, rests := memo.ParseRest(cluster, r.Name); rests && time.Until(r.End) <= 31*time.Minute {
+		if rests := memo.ParseHold(cluster, r.Name).Kind == memo.RestHold; rests && time.Until(r.End) <= 31*time.Minute {
 			continue
 		}
 		for _, node := range r.Nodes {

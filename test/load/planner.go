@@ -28,7 +28,7 @@ func (*bench) planner(context.Context) (rows []row) {
 		var longest time.Duration
 		for _, state := range []func(*config.Config, time.Time) scene.Snapshot{site.Steady, site.Rising, site.Leaving} {
 			snap := state(cfg, time.Now())
-			longest = max(longest, cpuOf(func() { plan.Compute(cfg, snap) }))
+			longest = max(longest, cpuOf(func() { plan.Compute(scene.Of(cfg, snap)) }))
 		}
 		rows = append(rows, measured(fmt.Sprintf("planner: %d nodes", p.nodes), float64(longest)/millisecond, "ms", p.target))
 	}

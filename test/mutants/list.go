@@ -142,20 +142,20 @@ var mutants = []mutant{
 		"return telling", "return telling && false", planner,
 	},
 	{
-		"the least important job goes first", "flex/plan/scene_jobs.go",
+		"the least important job goes first", "flex/plan/scene/jobs.go",
 		"cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))",
 		"cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))", planner,
 	},
 	{
-		"a lease shorter than ten minutes", "flex/plan/scene_lease.go",
+		"a lease shorter than ten minutes", "flex/plan/scene/lease.go",
 		"return min(max(need, mig.MinDuration), longest)", "return min(need, longest)", planner,
 	},
 	{
-		"the margin is forgotten", "flex/plan/scene_lease.go",
+		"the margin is forgotten", "flex/plan/scene/lease.go",
 		"need = max(need, j.Limit.Duration+flex.JobDurationMargin)", "need = max(need, j.Limit.Duration)", planner,
 	},
 	{
-		"the shortest need of a shared node counts", "flex/plan/scene_lease.go",
+		"the shortest need of a shared node counts", "flex/plan/scene/lease.go",
 		"	var need time.Duration\n", "	need := jobs[0].Limit.Duration\n	if len(jobs) > 1 {\n		return max(need, mig.MinDuration)\n	}\n", planner,
 	},
 	{
@@ -172,11 +172,11 @@ var mutants = []mutant{
 		"len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
 	},
 	{
-		"a node is set down by one list that lacks its machine", "flex/plan/scene_losses.go",
+		"a node is set down by one list that lacks its machine", "flex/plan/scene/losses.go",
 		"cause != \"\" && s.snap.Missed[m.Name] &&", "cause != \"\" &&", planner,
 	},
 	{
-		"a node is set down whose group says that its machine is there", "flex/plan/scene_losses.go",
+		"a node is set down whose group says that its machine is there", "flex/plan/scene/losses.go",
 		"s.unseen(m.set.Region) || s.mayShow[m.Name] ||", "s.unseen(m.set.Region) ||", planner,
 	},
 	{
@@ -275,11 +275,11 @@ var mutants = []mutant{
 		"if m.set.IsStatic(m.index) && m.power == down && m.idle() &&", "if !m.set.IsStatic(m.index) && m.power == down && m.idle() &&", planner,
 	},
 	{
-		"the breaker never closes", "flex/plan/scene_boots.go",
+		"the breaker never closes", "flex/plan/scene/boots.go",
 		"if b.up.After(b.newest) || ", "if false && ", planner,
 	},
 	{
-		"a boot_timeout of 0 kills every node", "flex/plan/scene_boots.go",
+		"a boot_timeout of 0 kills every node", "flex/plan/scene/boots.go",
 		"case limit > 0 && m.power == rising", "case m.power == rising", planner,
 	},
 	{
@@ -295,7 +295,7 @@ var mutants = []mutant{
 		"		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):\n", "		case false:\n", passes,
 	},
 	{
-		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene_lease.go",
+		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene/lease.go",
 		"s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "s.isOld(in.Created, limit)", planner,
 	},
 	{
@@ -311,7 +311,7 @@ var mutants = []mutant{
 		"	if b.Occasion == \"\" {\n", "	if true {\n", client,
 	},
 	{
-		"what a request has brought a moment ago is taken for lost", "flex/plan/scene_groups.go",
+		"what a request has brought a moment ago is taken for lost", "flex/plan/scene/groups.go",
 		"r.State == mig.Succeeded && (!read || !s.isOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
 	},
 	{
@@ -343,7 +343,7 @@ var mutants = []mutant{
 		"if errors.As(err, &rows) {", "if false {", planner,
 	},
 	{
-		"a job that cannot be read holds no nodes", "flex/plan/scene_unread.go",
+		"a job that cannot be read holds no nodes", "flex/plan/scene/unread.go",
 		"m.doubted = true", "m.doubted = false", planner,
 	},
 	{
@@ -351,7 +351,7 @@ var mutants = []mutant{
 		"if !mayEnd(in) {", "if false {", client,
 	},
 	{
-		"a warning that somebody forged spares a job for ever", "flex/plan/scene_owners.go",
+		"a warning that somebody forged spares a job for ever", "flex/plan/scene/owners.go",
 		"warned && !s.snap.Requeues[job] && !at.After(s.snap.Now)", "warned", planner,
 	},
 	{
@@ -393,7 +393,7 @@ var mutants = []mutant{
 		"!s.isAhead(g) && !s.mayHold(g)", "!s.isAhead(g)", planner,
 	},
 	{
-		"what a group says it has is taken for lost when no list shows it", "flex/plan/scene_groups.go",
+		"what a group says it has is taken for lost when no list shows it", "flex/plan/scene/groups.go",
 		"\t\tcase !m.Lost():\n", "\t\tcase false:\n", planner,
 	},
 	{
@@ -409,7 +409,7 @@ var mutants = []mutant{
 		"return fmt.Errorf(\"the list does not end: there is more after %d pages\", pageLimit)", "return nil", client,
 	},
 	{
-		"B2: the nodes of a group that cannot be read are taken for free", "flex/plan/scene_unread.go",
+		"B2: the nodes of a group that cannot be read are taken for free", "flex/plan/scene/unread.go",
 		"for _, name := range s.concerns(g) {", "for _, name := range s.concerns(g)[:0] {", planner,
 	},
 	{
@@ -457,7 +457,7 @@ var mutants = []mutant{
 		[]string{"flex/takedown"},
 	},
 	{
-		"a job moves to a partition that takes others only", "flex/plan/scene_fallback.go",
+		"a job moves to a partition that takes others only", "flex/plan/match_partitions.go",
 		`case p.Restricts != "":`, "case false:", planner,
 	},
 	{
@@ -516,7 +516,7 @@ var mutants = []mutant{
 		"&& w.mayRenew(m) {", "{", planner,
 	},
 	{
-		"a script that did not ask is signalled at the end of its lease", "flex/plan/snapshot.go",
+		"a script that did not ask is signalled at the end of its lease", "flex/plan/scene/snapshot.go",
 		"case memo.AsksSignal(rec.Comment):", "default:", passes,
 	},
 	{

@@ -25,23 +25,6 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	assert.Equal(t, 3, ParseFailed(OwnComment+Failed(3, "(capacity)")))
 	assert.Zero(t, ParseFailed(Failed(3, "(capacity)")), "somebody else's")
 
-	end, ours := ParseReservation("alpha", Reservation("alpha", noon))
-	assert.True(t, ours)
-	assert.Equal(t, noon, end)
-	_, ours = ParseReservation("alpha", Reservation("alpha-a3", noon))
-	assert.False(t, ours, "another cluster's")
-
-	set, ours := ParseRest("alpha", RestReservation("alpha", "a3"))
-	assert.True(t, ours)
-	assert.Equal(t, "a3", set)
-	assert.True(t, IsReservation("alpha", RestReservation("alpha", "a3")))
-	_, ours = ParseReservation("alpha", RestReservation("alpha", "17"))
-	assert.False(t, ours, "the end of no lease")
-	for _, other := range []string{RestReservation("beta", "a3"), "slurmflex-alpha.rest-", MoveReservation("alpha", 8)} {
-		_, ours = ParseRest("alpha", other)
-		assert.False(t, ours, other)
-	}
-
 	group := JobGroup("alpha", "a3", 7, 1)
 	assert.Equal(t, group, Replaced(Replacement(group, 2)))
 	assert.Equal(t, group, Replaced(group))
@@ -63,8 +46,10 @@ func FuzzParse(f *testing.F) {
 		if wait, ok := ParseWait(text); ok {
 			assert.Equal(t, text, wait.String())
 		}
-		if end, ok := ParseReservation("alpha", text); ok {
-			assert.Equal(t, text, Reservation("alpha", end))
+		if h := ParseHold("alpha", text); h.Kind != NoHold {
+			assert.Contains(t, []string{
+				Reservation("alpha", h.At), MoveReservation("alpha", h.Job), SalvageReservation("alpha", h.Job), RestReservation("alpha", h.NodeSet),
+			}, text)
 		}
 		if at, ok := WarnedAt(text); ok {
 			assert.False(t, at.IsZero() && text == "")
@@ -78,25 +63,21 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestTheNamesOfReservationsForJobsAreReadBackAndNotForOneAnother(t *testing.T) {
-	for name, codec := range map[string]struct {
-		write func(string, uint32) string
-		read  func(string, string) (uint32, bool)
-	}{
-		"move":    {MoveReservation, ParseMove},
-		"salvage": {SalvageReservation, ParseSalvage},
+func TestParseHoldReadsOnlyTheClustersReservations(t *testing.T) {
+	for name, hold := range map[string]Hold{
+		Reservation("alpha", noon):        {Kind: LeaseHold, At: noon},
+		MoveReservation("alpha", 8):       {Kind: MoveHold, Job: 8},
+		SalvageReservation("alpha", 8):    {Kind: SalvageHold, Job: 8},
+		RestReservation("alpha", "a3"):    {Kind: RestHold, NodeSet: "a3"},
+		RestReservation("alpha", "17"):    {Kind: RestHold, NodeSet: "17"},
+		Reservation("alpha-a3", noon):     {},
+		RestReservation("beta", "a3"):     {},
+		"slurmflex-alpha.rest-":           {},
+		MoveReservation("beta", 8):        {},
+		MoveReservation("alpha", 8) + "x": {},
+		SalvageReservation("alpha", 0):    {},
+		"maintenance":                     {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			job, ours := codec.read("alpha", codec.write("alpha", 8))
-			assert.True(t, ours)
-			assert.Equal(t, uint32(8), job)
-			assert.False(t, IsReservation("alpha", codec.write("alpha", 8)))
-			for _, other := range []string{codec.write("beta", 8), codec.write("alpha", 8) + "x", codec.write("alpha", 0), "slurmflex-alpha-8"} {
-				_, ours := codec.read("alpha", other)
-				assert.False(t, ours, other)
-			}
-		})
+		assert.Equal(t, hold, ParseHold("alpha", name), name)
 	}
-	_, ours := ParseMove("alpha", SalvageReservation("alpha", 8))
-	assert.False(t, ours)
 }

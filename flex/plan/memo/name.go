@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Names come from the cluster, the nodeset and the job (or node), never from
@@ -61,92 +60,4 @@ func NextAttempt(requests []string) string {
 		}
 	}
 	return "a" + strconv.Itoa(last+1)
-}
-
-func reservationPrefix(cluster string) string { return "slurmflex-" + cluster + "-" }
-
-// Reservation is the name of the cluster's reservation for leases that end at that time.
-func Reservation(cluster string, end time.Time) string {
-	return reservationPrefix(cluster) + strconv.FormatInt(end.Unix(), 10)
-}
-
-// ParseReservation reads the end of the leases that a reservation stands for out of its
-// name. It reports false for a reservation that is not one of the cluster's.
-func ParseReservation(cluster, reservation string) (end time.Time, ours bool) {
-	digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))
-	if !ok {
-		return time.Time{}, false
-	}
-	seconds, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
-		return time.Time{}, false
-	}
-	return time.Unix(seconds, 0).UTC(), true
-}
-
-// IsReservation reports whether a reservation of that name is one of the cluster's that
-// stand for ends of leases or close a nodeset.
-func IsReservation(cluster, name string) bool {
-	_, ends := ParseReservation(cluster, name)
-	_, rests := ParseRest(cluster, name)
-	return ends || rests
-}
-
-// IsOwn reports whether a reservation of that name is one of the cluster's, of any kind.
-func IsOwn(cluster, name string) bool {
-	_, moves := ParseMove(cluster, name)
-	_, salvages := ParseSalvage(cluster, name)
-	return moves || salvages || IsReservation(cluster, name)
-}
-
-// RestReservation is the name of the reservation that closes a nodeset for a while.
-func RestReservation(cluster, nodeset string) string { return restPrefix(cluster) + nodeset }
-
-func restPrefix(cluster string) string { return "slurmflex-" + cluster + ".rest-" }
-
-// ParseRest reads the nodeset out of the name of such a reservation. It reports false for a
-// reservation that is not one of the cluster's of that kind.
-func ParseRest(cluster, reservation string) (nodeset string, ours bool) {
-	nodeset, ours = strings.CutPrefix(reservation, restPrefix(cluster))
-	return nodeset, ours && nodeset != ""
-}
-
-// MoveReservation is the name of the reservation in which a job moves to kept machines. Its
-// dot is in no cluster's name.
-func MoveReservation(cluster string, job uint32) string {
-	return movePrefix(cluster) + strconv.FormatUint(uint64(job), 10)
-}
-
-func movePrefix(cluster string) string { return "slurmflex-" + cluster + ".job-" }
-
-// SalvageReservation is the name of the reservation that holds machines for a job that has
-// lost others.
-func SalvageReservation(cluster string, job uint32) string {
-	return salvagePrefix(cluster) + strconv.FormatUint(uint64(job), 10)
-}
-
-func salvagePrefix(cluster string) string { return "slurmflex-" + cluster + ".salvage-" }
-
-// ParseSalvage reads the job out of the name of such a reservation. It reports false for
-// a reservation that is not one of the cluster's of that kind.
-func ParseSalvage(cluster, reservation string) (job uint32, ours bool) {
-	return parseJobOf(salvagePrefix(cluster), reservation)
-}
-
-// ParseMove reads the job that moves out of the name of its reservation. It reports false
-// for a reservation that is not one of the cluster's of that kind.
-func ParseMove(cluster, reservation string) (job uint32, ours bool) {
-	return parseJobOf(movePrefix(cluster), reservation)
-}
-
-func parseJobOf(prefix, reservation string) (job uint32, ours bool) {
-	digits, ok := strings.CutPrefix(reservation, prefix)
-	if !ok {
-		return 0, false
-	}
-	id, err := strconv.ParseUint(digits, 10, 32)
-	if err != nil || strconv.FormatUint(id, 10) != digits || id == 0 {
-		return 0, false
-	}
-	return uint32(id), true
 }

@@ -46,9 +46,9 @@ func (b *Boots) LastMade(m *Node) (made time.Time) {
 // lookAtBoots looks which instances have come up and which have not within
 // boot_timeout: those that came for one job count once. One that came up ends the row
 // of failures, and so does an hour.
-func (s *Scene) lookAtBoots() map[*config.NodeSet]*Boots {
+func (s *Scene) lookAtBoots() {
 	sets := map[*config.NodeSet]*Boots{}
-	for _, m := range s.members {
+	for _, m := range s.nodes {
 		if sets[m.Set] == nil {
 			sets[m.Set] = &Boots{Records: map[string]memo.Boots{}, failed: map[time.Time]int{}, gangs: map[string]time.Time{}}
 		}
@@ -68,14 +68,14 @@ func (s *Scene) lookAtBoots() map[*config.NodeSet]*Boots {
 			b.until = Later(b.until, made)
 		}
 		b.until = b.until.Add(set.Flex.BootTimeout + breakerRest)
+		s.set(set.Name).boots = b
 	}
-	return sets
 }
 
 // Blocked is how many instances of the nodeset in a row did not come up, if that is
 // enough to request no more; otherwise 0.
 func (s *Scene) Blocked(set *config.NodeSet) int {
-	b := s.boots[set]
+	b := s.Boots(set)
 	if b == nil || set.Flex.BootFailures == 0 || b.inRow < set.Flex.BootFailures {
 		return 0
 	}
@@ -132,11 +132,16 @@ func (s *Scene) Blocks() (blocks []Block) {
 			continue
 		}
 		if n := s.Blocked(set); n > 0 {
-			blocks = append(blocks, Block{set.Name, n, s.boots[set].until})
+			blocks = append(blocks, Block{set.Name, n, s.Boots(set).until})
 		}
 	}
 	return blocks
 }
 
 // Boots returns what is known of the boots of a nodeset's instances; nil if Slurm shows none of its nodes.
-func (s *Scene) Boots(set *config.NodeSet) *Boots { return s.boots[set] }
+func (s *Scene) Boots(set *config.NodeSet) *Boots {
+	if r := s.sets[set.Name]; r != nil {
+		return r.boots
+	}
+	return nil
+}

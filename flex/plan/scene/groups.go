@@ -2,7 +2,6 @@ package scene
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,6 +19,8 @@ func (s *Scene) addGroup(g *mig.Group) {
 	if g.Stamp.Cluster != s.Config.Cluster {
 		return // the reader leaves these out already; what is not ours is never touched
 	}
+	r := s.ofGroup(g.ID())
+	r.group = g
 	if g.Stamp.Newer() {
 		s.leaveAlone("newer-group", g.Name, "group %s in %s is left alone because a newer slurmflex created it; run that version, or delete it when its jobs are done", g.Name, g.Region)
 		return
@@ -27,35 +28,62 @@ func (s *Scene) addGroup(g *mig.Group) {
 	if g.Unread != "" {
 		return // see noteUnread
 	}
-	s.groups[g.ID()] = g
+	r.usable = true
 	for i := range g.Requests {
 		r := &g.Requests[i]
 		if !r.State.Live() {
 			continue
 		}
-		s.active[g.Region]++
-		s.activeOf[g.Stamp.NodeSet]++
 		one := []Live{{g, r}}
 		for _, name := range r.Instances {
-			if s.requests[name] == nil {
-				s.requests[name] = one // which all names share: appending to it makes a copy
+			if of := s.note(name); of.requests == nil {
+				of.requests = one // which all names share: appending to it makes a copy
 			} else {
-				s.requests[name] = append(s.requests[name], one...)
+				of.requests = append(of.requests, one...)
 			}
 		}
 	}
 }
 
-// AllGroups returns the cluster's readable groups, sorted by region and name.
-func (s *Scene) AllGroups() []*mig.Group {
-	return slices.SortedFunc(maps.Values(s.groups), func(a, b *mig.Group) int { return a.ID().Compare(b.ID()) })
+// Groups returns the cluster's groups, also those that could not be read or that a newer slurmflex
+// created, sorted by region and name.
+func (s *Scene) Groups() []*mig.Group {
+	return s.groupsThat(func(r *groupRecord) bool { return r.group != nil })
 }
 
-// ActiveByRegion counts the live requests of each region. The caller may change the map.
-func (s *Scene) ActiveByRegion() map[string]int { return maps.Clone(s.active) }
+// UsableGroups returns the cluster's groups that were read and that no newer slurmflex created, sorted
+// by region and name.
+func (s *Scene) UsableGroups() []*mig.Group {
+	return s.groupsThat(func(r *groupRecord) bool { return r.usable })
+}
 
-// ActiveByNodeSet counts the live requests of each nodeset. The caller may change the map.
-func (s *Scene) ActiveByNodeSet() map[string]int { return maps.Clone(s.activeOf) }
+func (s *Scene) groupsThat(are func(*groupRecord) bool) []*mig.Group {
+	groups := make([]*mig.Group, 0, len(s.groups))
+	for _, r := range s.groups {
+		if are(r) {
+			groups = append(groups, r.group)
+		}
+	}
+	slices.SortFunc(groups, func(a, b *mig.Group) int { return a.ID().Compare(b.ID()) })
+	return groups
+}
+
+// Active counts live requests by region and by nodeset. Those of an unreadable group count in its
+// region.
+func (s *Scene) Active() (inRegion, ofSet map[string]int) {
+	inRegion, ofSet = map[string]int{}, map[string]int{}
+	for _, r := range s.groups {
+		if r.group == nil || r.group.Stamp.Newer() {
+			continue
+		}
+		live := len(r.group.Live())
+		inRegion[r.group.Region] += live
+		if r.usable {
+			ofSet[r.group.Stamp.NodeSet] += live
+		}
+	}
+	return inRegion, ofSet
+}
 
 // lostAfter is how long ago a request must have been made before an instance that
 // it has brought and that does not show is taken for lost. Lists of Compute may
@@ -84,7 +112,7 @@ func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 }
 
 func (s *Scene) Hidden(g *mig.Group) (members int, creating bool) {
-	return g.Hidden(s.staying[g.ID()])
+	return g.Hidden(s.Staying(g.ID()))
 }
 
 // MembersOf are those that a group which hides some says it has. It reports false
@@ -112,7 +140,7 @@ func (s *Scene) noteHidden(g *mig.Group) {
 	members, read := s.MembersOf(g)
 	gone := map[string]bool{}
 	for _, m := range members {
-		n := s.nodes[m.Name]
+		n := s.Node(m.Name)
 		broken := (mig.Instance{Status: m.Status}).Broken() && n != nil && slices.ContainsFunc(n.Machines, func(in Machine) bool {
 			return in.GroupID() == g.ID() && in.Broken()
 		})
@@ -120,23 +148,25 @@ func (s *Scene) noteHidden(g *mig.Group) {
 		case n != nil && n.Power == On && n.State.Base != slurm.Down && (m.Lost() || broken):
 			gone[m.Name] = true
 		case !m.Lost():
-			s.mayShow[m.Name] = true
+			s.note(m.Name).mayShow = true
 		}
 	}
 	for _, r := range g.Requests {
 		if r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter)) {
 			for _, name := range r.Instances {
-				s.mayShow[name] = s.mayShow[name] || !gone[name]
+				if !gone[name] {
+					s.note(name).mayShow = true
+				}
 			}
 		}
 	}
 	if read {
 		return
 	}
-	for _, m := range s.members { // the records of its requests may be gone
+	for _, m := range s.nodes { // the records of its requests may be gone
 		of := func(j *slurm.Job) bool { return IsFor(g.Stamp, j) }
 		if m.Name == g.Stamp.Node || (g.Stamp.Job != 0 || g.Stamp.Array != 0) && m.Set.Name == g.Stamp.NodeSet && (len(m.Holders) == 0 || slices.ContainsFunc(m.Holders, of)) {
-			s.mayShow[m.Name] = true
+			s.note(m.Name).mayShow = true
 		}
 	}
 }
@@ -154,7 +184,7 @@ func (s *Scene) MayHold(g *mig.Group) bool {
 // LiveRequests returns every live request, the oldest first.
 func (s *Scene) LiveRequests() []Live {
 	var live []Live
-	for _, g := range s.groups {
+	for _, g := range s.UsableGroups() {
 		for i := range g.Requests {
 			if r := &g.Requests[i]; r.State.Live() {
 				live = append(live, Live{g, r})
@@ -190,20 +220,46 @@ func (s *Scene) IsNewers(in Machine) bool {
 // IsFor reports whether what bears the stamp was made for the job.
 func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array()) }
 
-// Group returns a readable group of the cluster; nil if there is none of that name.
-func (s *Scene) Group(id mig.GroupID) *mig.Group { return s.groups[id] }
+// Group returns a usable group of the cluster; nil if there is none of that name. See UsableGroups.
+func (s *Scene) Group(id mig.GroupID) *mig.Group {
+	if r := s.groups[id]; r != nil && r.usable {
+		return r.group
+	}
+	return nil
+}
 
-// InGroup counts the instances that the list shows in a group, Staying those that are not being deleted.
-func (s *Scene) InGroup(id mig.GroupID) int { return s.inGroup[id] }
+// Owned returns a group of the cluster, usable or not; nil if there is none of that name.
+func (s *Scene) Owned(id mig.GroupID) *mig.Group {
+	if r := s.groups[id]; r != nil {
+		return r.group
+	}
+	return nil
+}
+
+// InGroup counts the instances that the list shows in a group.
+func (s *Scene) InGroup(id mig.GroupID) int {
+	if r := s.groups[id]; r != nil {
+		return r.shown
+	}
+	return 0
+}
 
 // Staying counts the instances of a group that are not being deleted.
-func (s *Scene) Staying(id mig.GroupID) int { return s.staying[id] }
+func (s *Scene) Staying(id mig.GroupID) int {
+	if r := s.groups[id]; r != nil {
+		return r.staying
+	}
+	return 0
+}
 
 // RequestsOf returns the live requests that name an instance.
-func (s *Scene) RequestsOf(name string) []Live { return s.requests[name] }
+func (s *Scene) RequestsOf(name string) []Live { return s.named(name).requests }
 
 // MayShow reports whether an instance may exist though no list shows it.
-func (s *Scene) MayShow(name string) bool { return s.mayShow[name] }
+func (s *Scene) MayShow(name string) bool { return s.named(name).mayShow }
 
 // IsAhead reports whether a nodeset has a group with a request that does not show yet.
-func (s *Scene) IsAhead(nodeset string) bool { return s.ahead[nodeset] }
+func (s *Scene) IsAhead(nodeset string) bool {
+	r := s.sets[nodeset]
+	return r != nil && r.ahead
+}

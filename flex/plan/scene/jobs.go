@@ -2,14 +2,13 @@ package scene
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"slurmflex/slurm"
 )
 
 func (s *Scene) addJob(j *slurm.Job) {
-	s.jobs[j.ID] = true
+	s.jobs[j.ID] = j
 	if array := j.Array(); array != 0 {
 		s.arrays[array] = true
 	}
@@ -17,10 +16,10 @@ func (s *Scene) addJob(j *slurm.Job) {
 		return
 	}
 	for _, name := range j.Nodes {
-		m := s.nodes[name]
+		m := s.Node(name)
 		if m == nil {
-			s.held[name] = true
-			s.others[name] = append(s.others[name], j)
+			of := s.note(name)
+			of.held, of.holders = true, append(of.holders, j)
 			continue
 		}
 		m.Holders = append(m.Holders, j)
@@ -39,10 +38,24 @@ func (m *Node) hasComeUp() bool {
 
 // UnshownNodes returns the sorted names of nodes that jobs hold and that are not among the nodes read
 // from Slurm.
-func (s *Scene) UnshownNodes() []string { return slices.Sorted(maps.Keys(s.others)) }
+func (s *Scene) UnshownNodes() (names []string) {
+	for name, r := range s.strays {
+		if len(r.holders) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // IsQueued reports whether the job is in the queue, or may be.
-func (s *Scene) IsQueued(job uint32) bool { return s.anyJob || s.jobs[job] }
+func (s *Scene) IsQueued(job uint32) bool {
+	_, queued := s.jobs[job]
+	return s.anyJob || queued
+}
+
+// Job returns a job of the queue; nil if there is none with that ID, or its row could not be read.
+func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
 
 // ByImportance are all jobs of the queue, the most important first.
 func (s *Scene) ByImportance() []*slurm.Job {
@@ -59,7 +72,7 @@ func (s *Scene) ByImportance() []*slurm.Job {
 // by importance.
 func (s *Scene) byClaim(m *Node) func(a, b *slurm.Job) int {
 	asks := func(j *slurm.Job) int {
-		if slices.ContainsFunc(s.requests[m.Name], func(r Live) bool { return IsFor(r.Group.Stamp, j) }) {
+		if slices.ContainsFunc(m.requests, func(r Live) bool { return IsFor(r.Group.Stamp, j) }) {
 			return 1
 		}
 		return 0
@@ -72,8 +85,14 @@ func ByImportance(a, b *slurm.Job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// Others returns the jobs that hold a node which is not among the nodes read from Slurm.
-func (s *Scene) Others(node string) []*slurm.Job { return s.others[node] }
+// HoldersOf returns the jobs that hold a node: of a flex node in the order of their claims, of others in
+// the order of the queue.
+func (s *Scene) HoldersOf(node string) []*slurm.Job {
+	if n := s.Node(node); n != nil {
+		return n.Holders
+	}
+	return s.named(node).holders
+}
 
 // HasArray reports whether the queue has tasks of an array job.
 func (s *Scene) HasArray(array uint32) bool { return s.arrays[array] }

@@ -91,10 +91,9 @@ func (in Machine) Ending() string {
 
 // EndOf says when the node's lease ended, or maintenance of its host began, if a reservation of ours says so.
 func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
-	for _, r := range s.Seen.Reservations {
-		at, ours := memo.ParseReservation(s.Config.Cluster, r.Name)
-		if ours && slices.Contains(r.Nodes, node) && s.IsOld(at, 0) && at.After(end) {
-			end, ended = at, true
+	for _, h := range s.holds {
+		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) && h.At.After(end) {
+			end, ended = h.At, true
 		}
 	}
 	return end, ended
@@ -102,14 +101,14 @@ func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 
 // addEnds finds of each job's machines the one that ends first.
 func (s *Scene) addEnds() {
-	for _, m := range s.members {
+	for _, m := range s.nodes {
 		for _, in := range m.Machines {
 			if in.Until().IsZero() || !s.Ours(in) {
 				continue
 			}
 			for _, j := range m.Holders {
-				if first, other := s.firstEnds[j.ID]; !other || in.Until().Before(first.Until()) {
-					s.firstEnds[j.ID] = in
+				if first, other := s.ends[j.ID]; !other || in.Until().Before(first.Until()) {
+					s.ends[j.ID] = in
 				}
 			}
 		}
@@ -119,7 +118,7 @@ func (s *Scene) addEnds() {
 // FirstEnd is when the first of the job's nodes ends, and whose machine that is; zero if
 // none is known to end.
 func (s *Scene) FirstEnd(j *slurm.Job) (time.Time, Machine) {
-	in, ends := s.firstEnds[j.ID]
+	in, ends := s.ends[j.ID]
 	if !ends {
 		return time.Time{}, Machine{}
 	}

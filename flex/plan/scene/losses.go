@@ -66,7 +66,7 @@ func (l Loss) String() string {
 // that a list may show in a moment is not lost, and neither is one that a stranger's
 // machine has come for.
 func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
-	if m.State.Power() != On || len(s.requests[m.Name]) > 0 || s.Unseen(m.Set.Region) || s.mayShow[m.Name] || s.Seen.Inserted[m.Name] {
+	if m.State.Power() != On || len(m.requests) > 0 || s.Unseen(m.Set.Region) || m.mayShow || s.Seen.Inserted[m.Name] {
 		return "", time.Time{}
 	}
 	var leaseEnd time.Time
@@ -117,7 +117,7 @@ func (m *Node) IsTakenDown() bool {
 
 // Losses are the machines that are gone while jobs have their nodes.
 func (s *Scene) Losses() (losses []Loss) {
-	for _, m := range s.members {
+	for _, m := range s.nodes {
 		cause, ended := s.LossOf(m)
 		if cause == "" || m.Owner() == nil {
 			continue

@@ -22,10 +22,11 @@ func (s *Scene) addMachines() {
 	for i := range s.machines {
 		in := &s.Seen.Instances[i]
 		key := in.GroupID()
-		s.machines[i] = Machine{Instance: in, Maker: s.groups[key]}
-		s.inGroup[key]++
+		s.machines[i] = Machine{Instance: in, Maker: s.Group(key)}
+		of := s.ofGroup(key)
+		of.shown++
 		if !in.Leaving() {
-			s.staying[key]++
+			of.staying++
 		}
 	}
 	slices.SortFunc(s.machines, func(a, b Machine) int {
@@ -37,8 +38,7 @@ func (s *Scene) addMachines() {
 			next++
 		}
 		same := s.machines[i:next]
-		s.instances[same[0].Name] = same
-		if m := s.nodes[same[0].Name]; m != nil {
+		if m := s.Node(same[0].Name); m != nil {
 			m.Machines = same
 			for j := range same {
 				same[j].Node = m
@@ -67,7 +67,7 @@ func (s *Scene) Ours(in Machine) bool {
 // Stays reports whether the node has an instance that is there to stay, and
 // whether it has one that is on its way out.
 func (s *Scene) Stays(node string) (stays, leaves bool) {
-	for _, in := range s.instances[node] {
+	for _, in := range s.MachinesOf(node) {
 		if in.Leaving() || in.Node != nil && s.IsLeftover(in.Node, in) {
 			leaves = true
 		} else {
@@ -79,7 +79,7 @@ func (s *Scene) Stays(node string) (stays, leaves bool) {
 
 // HasMachine reports whether the node has an instance of ours that is there to stay.
 func (s *Scene) HasMachine(node string) bool {
-	return slices.ContainsFunc(s.instances[node], func(in Machine) bool {
+	return slices.ContainsFunc(s.MachinesOf(node), func(in Machine) bool {
 		return s.Ours(in) && !in.Leaving() && (in.Node == nil || !s.IsLeftover(in.Node, in))
 	})
 }
@@ -92,12 +92,12 @@ func (s *Scene) WithoutMachine(nodes []string) []string {
 // Present reports whether anything of the node's is in the cloud still: an
 // instance, whatever its state, or a live request.
 func (s *Scene) Present(node string) bool {
-	return len(s.instances[node]) > 0 || len(s.requests[node]) > 0
+	return len(s.MachinesOf(node)) > 0 || len(s.RequestsOf(node)) > 0
 }
 
 func (s *Scene) AnyPresent(nodes []string) bool {
 	for _, n := range nodes {
-		if len(s.instances[n]) > 0 {
+		if len(s.MachinesOf(n)) > 0 {
 			return true
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Scene) AnyPresent(nodes []string) bool {
 // down before it does.
 func (s *Scene) AnyOurs(nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
-		return slices.ContainsFunc(s.instances[name], func(in Machine) bool {
+		return slices.ContainsFunc(s.MachinesOf(name), func(in Machine) bool {
 			return s.Ours(in) || strings.HasPrefix(in.Group, s.Config.Cluster+"-") && !s.IsOld(in.Created, s.Seen.ResumeTimeout/2)
 		})
 	})
@@ -133,11 +133,42 @@ func (m *Node) IsPoweredDown(in Machine) bool {
 // holds one.
 func (s *Scene) IsStranded(node string) bool {
 	_, _, known := s.Config.Find(node)
-	return !known && !s.held[node] && !s.anyNode
+	return !known && !s.named(node).held && !s.anyNode
 }
 
 // Machines returns all instances, sorted by name and zone.
 func (s *Scene) Machines() []Machine { return s.machines }
 
 // MachinesOf returns the instances with a name. Instances in different zones can have the same name.
-func (s *Scene) MachinesOf(name string) []Machine { return s.instances[name] }
+func (s *Scene) MachinesOf(name string) []Machine {
+	if n := s.Node(name); n != nil {
+		return n.Machines
+	}
+	first, found := slices.BinarySearchFunc(s.machines, name, func(in Machine, name string) int { return cmp.Compare(in.Name, name) })
+	if !found {
+		return nil
+	}
+	end := first
+	for end < len(s.machines) && s.machines[end].Name == name {
+		end++
+	}
+	return s.machines[first:end]
+}
+
+// Belongs reports whether the instance is one of the cluster's, by its own stamp or by that of its group,
+// also where Ours is false because the group could not be read or a newer slurmflex created it.
+func (s *Scene) Belongs(in Machine) bool {
+	return s.Owned(in.GroupID()) != nil || in.Group == "" && in.Stamp.Cluster == s.Config.Cluster
+}
+
+// StampOf returns the stamp of the instance's group, or its own if it has no group; zero for a group
+// that is not the cluster's.
+func (s *Scene) StampOf(in Machine) mig.Stamp {
+	switch g := s.Owned(in.GroupID()); {
+	case g != nil:
+		return g.Stamp
+	case in.Group == "":
+		return in.Stamp
+	}
+	return mig.Stamp{}
+}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"slurmflex/config"
-	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 )
 
@@ -26,52 +25,19 @@ type Move struct {
 	Job *slurm.Job // nil: it has left the queue
 }
 
-// addMoves notes the reservations in which jobs move, those that hold machines for a job
-// that has lost others, and which nodes these keep.
-func (s *Scene) addMoves() {
-	jobs := make(map[uint32]*slurm.Job, len(s.Seen.Jobs))
-	for i := range s.Seen.Jobs {
-		jobs[s.Seen.Jobs[i].ID] = &s.Seen.Jobs[i]
-	}
-	for i := range s.Seen.Reservations {
-		r := &s.Seen.Reservations[i]
-		id, ours := memo.ParseMove(s.Config.Cluster, r.Name)
-		of, holds := memo.ParseSalvage(s.Config.Cluster, r.Name)
-		set, rests := memo.ParseRest(s.Config.Cluster, r.Name)
-		switch {
-		case rests: // none of its nodes has a machine
-			s.rests[set] = r
-			continue
-		case ours:
-			s.Moving[id] = Move{r, jobs[id]}
-		case holds:
-			s.Salvaging[of] = Move{r, jobs[of]}
-		}
-		for _, name := range r.Nodes {
-			switch m := s.nodes[name]; {
-			case m == nil:
-			case ours || holds:
-				m.Promised = true
-			default:
-				m.Reserved = append(m.Reserved, r)
-			}
-		}
-	}
-}
-
 // HasMoved reports whether Slurm has given the job nodes since its reservation was made.
 func (m Move) HasMoved() bool { return !m.Job.Start.Before(m.Start) }
 
 // IsMoving reports whether the job has given its nodes back for kept machines, and does
 // not run yet: its request stays until it does.
 func (s *Scene) IsMoving(job uint32) bool {
-	m, reserved := s.Moving[job]
+	m, reserved := s.moves[job]
 	return reserved && m.Job != nil && m.Job.State != slurm.JobRunning && !s.IsOld(m.Start, moveLimit)
 }
 
 // MovingTasks counts the tasks of the array that are on their way to kept machines.
 func (s *Scene) MovingTasks(array uint32) (n int) {
-	for id, m := range s.Moving {
+	for id, m := range s.moves {
 		if m.Job != nil && m.Job.Array() == array && s.IsMoving(id) {
 			n++
 		}
@@ -99,6 +65,3 @@ func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
 	}
 	return until, true
 }
-
-// Rest returns the reservation that closes a nodeset; nil if there is none.
-func (s *Scene) Rest(nodeset string) *slurm.Reservation { return s.rests[nodeset] }

@@ -11,6 +11,7 @@ import (
 // Node is a flex node that Slurm shows.
 type Node struct {
 	*slurm.Node
+	record
 	Set      *config.NodeSet
 	Index    int
 	Power    slurm.Power
@@ -27,21 +28,28 @@ type Node struct {
 // most often the one wanted.
 func (s *Scene) addNodes() {
 	all := make([]Node, len(s.Seen.Nodes))
-	s.members = make([]*Node, 0, len(all))
+	s.nodes = make([]*Node, 0, len(all))
 	for i := range all {
 		n := &s.Seen.Nodes[i]
 		set, index, ok := s.Config.Find(n.Name)
-		if !ok || set.Flex == nil || s.nodes[n.Name] != nil {
+		if !ok || set.Flex == nil {
+			s.note(n.Name).node = n
+			continue
+		}
+		if s.table[set] == nil {
+			s.table[set] = make([]*Node, set.Size())
+		}
+		if s.table[set][index] != nil {
 			continue
 		}
 		all[i] = Node{Node: n, Set: set, Index: index, Power: n.State.Power()}
-		s.nodes[n.Name] = &all[i]
-		s.members = append(s.members, &all[i])
+		s.table[set][index] = &all[i]
+		s.nodes = append(s.nodes, &all[i])
 	}
-	slices.SortFunc(s.members, func(a, b *Node) int {
+	slices.SortFunc(s.nodes, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(a.Set.Name, b.Set.Name), cmp.Compare(a.Index, b.Index))
 	})
-	for i, m := range s.members {
+	for i, m := range s.nodes {
 		m.At = i
 	}
 }
@@ -70,7 +78,7 @@ func (m *Node) Taken() bool { return len(m.Holders) > 0 || m.Doubted }
 func (s *Scene) Holders(nodes []string) []*slurm.Job {
 	var jobs []*slurm.Job
 	for _, name := range nodes {
-		jobs = s.nodes[name].AddJobs(jobs)
+		jobs = s.Node(name).AddJobs(jobs)
 	}
 	return jobs
 }
@@ -87,10 +95,24 @@ func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
 
 // IsUnread reports whether something in the cloud that concerns the node could
 // not be read or its whole region could not.
-func (s *Scene) IsUnread(m *Node) bool { return s.Unseen(m.Set.Region) || s.unread[m.Name] != "" }
+func (s *Scene) IsUnread(m *Node) bool { return s.Unseen(m.Set.Region) || m.unread != "" }
 
 // Nodes returns the flex nodes that Slurm shows, sorted by nodeset and index.
-func (s *Scene) Nodes() []*Node { return s.members }
+func (s *Scene) Nodes() []*Node { return s.nodes }
 
 // Node returns a flex node by its name; nil if Slurm does not show it.
-func (s *Scene) Node(name string) *Node { return s.nodes[name] }
+func (s *Scene) Node(name string) *Node {
+	set, index, ok := s.Config.Find(name)
+	if !ok || s.table[set] == nil {
+		return nil
+	}
+	return s.table[set][index]
+}
+
+// Shown returns a node that Slurm shows, also one that is not a flex node; nil if Slurm does not show it.
+func (s *Scene) Shown(name string) *slurm.Node {
+	if n := s.Node(name); n != nil {
+		return n.Node
+	}
+	return s.named(name).node
+}

@@ -49,7 +49,7 @@ func (s *Scene) Spares(jobs []*slurm.Job, hopeless bool) (spared, reading bool) 
 func (s *Scene) unbooted(job *slurm.Job) []string {
 	var names []string
 	for _, name := range job.Nodes {
-		if m := s.nodes[name]; m != nil && m.Power == Rising && !s.HasMachine(name) && !s.mayShow[name] {
+		if m := s.Node(name); m != nil && m.Power == Rising && !s.HasMachine(name) && !m.mayShow {
 			names = append(names, name)
 		}
 	}
@@ -62,8 +62,8 @@ func (s *Scene) unbooted(job *slurm.Job) []string {
 // them waits; then one job may be left that waits on. Nobody knows what would help one that could not be read. In a region that could not be read a machine may be there.
 func (s *Scene) Takeable(job *slurm.Job, forAll bool) []string {
 	return slices.DeleteFunc(s.unbooted(job), func(name string) bool {
-		m := s.nodes[name]
-		return s.IsUnread(m) || m.Doubted || len(m.Holders) > 1 && (!forAll || len(s.requests[name]) > 0)
+		m := s.Node(name)
+		return s.IsUnread(m) || m.Doubted || len(m.Holders) > 1 && (!forAll || len(m.requests) > 0)
 	})
 }
 
@@ -72,7 +72,7 @@ func (s *Scene) Takeable(job *slurm.Job, forAll bool) []string {
 // its nodes, since then.
 func (s *Scene) Came(job *slurm.Job) (n int, since time.Time) {
 	for _, name := range job.Nodes {
-		for _, in := range s.instances[name] {
+		for _, in := range s.MachinesOf(name) {
 			kept := in.Node != nil && in.Node.Set.Flex.KeepIdle > 0 && in.Node.Power == On && !job.Start.IsZero()
 			if in.Maker == nil || !IsFor(in.Maker.Stamp, job) && !kept || in.Leaving() {
 				continue

@@ -11,97 +11,116 @@ import (
 	"slurmflex/slurm"
 )
 
-// Scene is what was seen, with its cross-references: which machine is a node's, who
-// holds it, what is requested for it, and what could not be read. It is built once and
-// does not change; nothing of what is planned is in it.
+// Scene is a snapshot with its cross-references. Nobody changes it after Of has returned it, so
+// that any number of readers can share it.
 type Scene struct {
 	Config *config.Config
 	Seen   Snapshot
 
-	nodes     map[string]*Node     // flex nodes that Slurm shows
-	members   []*Node              // the same, by nodeset and index
-	machines  []Machine            // every instance, sorted by name and zone
-	instances map[string][]Machine // the same, by name; a name is unique in a zone only
-	firstEnds map[uint32]Machine   // of each job's machines the one that ends first
-	groups    map[mig.GroupID]*mig.Group
-	inGroup   map[mig.GroupID]int // how many instances
-	staying   map[mig.GroupID]int // of these, without those that are leaving
-	requests  map[string][]Live   // live requests, by the names they ask for
-	active    map[string]int      // live requests, by region
-	activeOf  map[string]int      // the same, by nodeset
-	mayShow   map[string]bool     // instances that a group may have though no list shows them
-	ahead     map[string]bool     // nodesets with a group whose request does not show yet
+	nodes    []*Node                      // flex nodes that Slurm shows, by nodeset and index
+	table    map[*config.NodeSet][]*Node  // the same nodes at their indexes; nil where Slurm shows none
+	strays   map[string]*record           // other names of nodes and instances
+	machines []Machine                    // every instance, sorted by name and zone
+	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and those of any instance
+	sets     map[string]*setRecord        // by nodeset
+	jobs     map[uint32]*slurm.Job        // every job in the queue, whatever its state; nil: its row could not be read
+	arrays   map[uint32]bool              // array jobs with tasks in the queue
+	ends     map[uint32]Machine           // of each job's machines the one with the first end
+	holds    []Hold                       // our reservations
+	moves    map[uint32]Move              // jobs on their way to kept machines
+	salvages map[uint32]Move              // jobs that have lost machines and keep the others
 
-	Moving    map[uint32]Move               // jobs on their way to kept machines
-	Salvaging map[uint32]Move               // jobs for which machines are held after a loss
-	rests     map[string]*slurm.Reservation // that close nodesets, by their names
+	anyJob, anyNode bool      // a job that could not be read may have any ID, or hold any node
+	unreadable      []Problem // rows, instances and groups that were left alone
 
-	jobs   map[uint32]bool         // every job in the queue, whatever its state
-	arrays map[uint32]bool         // the arrays of which it has tasks
-	held   map[string]bool         // other nodes that a job holds
-	others map[string][]*slurm.Job // the jobs that hold these, as far as they could be read
-	unread map[string]string       // what could not be read, by the nodes that it may concern, and by region/group
+	recalled *Scene // see Recalled
+}
 
-	anyJob, anyNode bool // a job that could not be read may have any id, or hold any node
+// record is what is known of the name of a node or an instance.
+type record struct {
+	node     *slurm.Node  // as Slurm shows it; only for names that are not flex nodes
+	requests []Live       // live requests that name it
+	mayShow  bool         // a group may have an instance of that name though no list shows it
+	unread   string       // what could not be read of it
+	held     bool         // a job holds it; counts only for names that are not flex nodes
+	holders  []*slurm.Job // the readable ones of these jobs; likewise
+}
 
-	boots map[*config.NodeSet]*Boots
+// groupRecord is a group and the instances that the list shows in it.
+type groupRecord struct {
+	group          *mig.Group // nil: not one of the cluster's
+	usable         bool       // it was read, and no newer slurmflex created it
+	shown, staying int        // all instances, and those that are not being deleted
+	unread         string     // what could not be read of it
+}
 
-	unreadable []Problem // rows, instances and groups that were left alone
+// setRecord is what is known of a nodeset as a whole.
+type setRecord struct {
+	ahead bool // one of its groups has a request that does not show yet
+	boots *Boots
+	rest  *slurm.Reservation // which closes it
 }
 
 // Of builds the scene of a snapshot.
 func Of(cfg *config.Config, snap Snapshot) *Scene {
+	s := build(cfg, snap)
+	if len(snap.LastKnown) > 0 {
+		s.recalled = build(cfg, snap.recall())
+	}
+	return s
+}
+
+func build(cfg *config.Config, snap Snapshot) *Scene {
 	s := &Scene{
 		Config: cfg, Seen: snap,
-		nodes:     make(map[string]*Node, len(snap.Nodes)),
-		instances: make(map[string][]Machine, len(snap.Instances)),
-		firstEnds: map[uint32]Machine{},
-		groups:    make(map[mig.GroupID]*mig.Group, len(snap.Groups)),
-		inGroup:   make(map[mig.GroupID]int, len(snap.Groups)),
-		staying:   make(map[mig.GroupID]int, len(snap.Groups)),
-		requests:  map[string][]Live{},
-		active:    map[string]int{},
-		activeOf:  map[string]int{},
-		ahead:     map[string]bool{},
-		mayShow:   map[string]bool{},
-		Moving:    map[uint32]Move{},
-		Salvaging: map[uint32]Move{},
-		jobs:      make(map[uint32]bool, len(snap.Jobs)),
-		arrays:    map[uint32]bool{},
-		held:      map[string]bool{},
-		others:    map[string][]*slurm.Job{},
-		unread:    map[string]string{},
-
-		rests: map[string]*slurm.Reservation{},
+		table:    map[*config.NodeSet][]*Node{},
+		strays:   map[string]*record{},
+		groups:   make(map[mig.GroupID]*groupRecord, len(snap.Groups)),
+		sets:     map[string]*setRecord{},
+		jobs:     make(map[uint32]*slurm.Job, len(snap.Jobs)),
+		arrays:   map[uint32]bool{},
+		ends:     map[uint32]Machine{},
+		moves:    map[uint32]Move{},
+		salvages: map[uint32]Move{},
 	}
 	s.addNodes()
 	for i := range snap.Jobs {
 		s.addJob(&snap.Jobs[i])
 	}
-	for _, m := range s.members {
+	for _, m := range s.nodes {
 		if m.hasComeUp() {
 			m.Power = On
 		}
 	}
 	s.skipRows()
-	s.addMoves()
+	s.addHolds()
 	for i := range snap.Groups {
 		s.addGroup(&snap.Groups[i])
 	}
-	for _, m := range s.members {
+	for _, m := range s.nodes {
 		slices.SortFunc(m.Holders, s.byClaim(m))
 	}
 	s.addMachines()
 	s.addEnds()
 	s.noteUnread()
-	for _, g := range s.groups {
+	for _, g := range s.UsableGroups() {
 		s.noteHidden(g)
 		if s.Creates(g) {
-			s.ahead[g.Stamp.NodeSet] = true
+			s.set(g.Stamp.NodeSet).ahead = true
 		}
 	}
-	s.boots = s.lookAtBoots()
+	s.lookAtBoots()
 	return s
+}
+
+// Recalled returns the scene as it would be if each unread region were as it was last known; the
+// scene itself if nothing is known of an unread region. It is for people to read: nothing is
+// decided by it.
+func (s *Scene) Recalled() *Scene {
+	if s.recalled == nil {
+		return s
+	}
+	return s.recalled
 }
 
 // leaveAlone notes what could not be read or is not to be touched, and returns it.
@@ -114,3 +133,41 @@ func (s *Scene) leaveAlone(key, about, text string, args ...any) string {
 // Unseen reports whether nothing is known of the region, so that nothing may
 // be done in it.
 func (s *Scene) Unseen(region string) bool { return s.Seen.Unseen[region] != nil }
+
+// named returns the record of a name; an empty one if nothing is known of the name.
+func (s *Scene) named(name string) *record {
+	if n := s.Node(name); n != nil {
+		return &n.record
+	}
+	if r := s.strays[name]; r != nil {
+		return r
+	}
+	return &record{}
+}
+
+// note returns the record of a name to be filled in.
+func (s *Scene) note(name string) *record {
+	if n := s.Node(name); n != nil {
+		return &n.record
+	}
+	if s.strays[name] == nil {
+		s.strays[name] = &record{}
+	}
+	return s.strays[name]
+}
+
+// set returns the record of a nodeset to be filled in.
+func (s *Scene) set(nodeset string) *setRecord {
+	if s.sets[nodeset] == nil {
+		s.sets[nodeset] = &setRecord{}
+	}
+	return s.sets[nodeset]
+}
+
+// ofGroup returns the record of a group to be filled in.
+func (s *Scene) ofGroup(id mig.GroupID) *groupRecord {
+	if s.groups[id] == nil {
+		s.groups[id] = &groupRecord{}
+	}
+	return s.groups[id]
+}

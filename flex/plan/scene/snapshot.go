@@ -133,16 +133,6 @@ func (s Stockout) Until() time.Time {
 	return s.At.Add(min(leastRest<<min(s.Times-1, 3), mostRest))
 }
 
-// RestsUntil is until when the nodeset is closed for want of capacity; zero if it is not.
-func (s Snapshot) RestsUntil(cluster, nodeset string) (until time.Time) {
-	for _, r := range s.Reservations {
-		if r.Name == memo.RestReservation(cluster, nodeset) && r.End.After(s.Now) {
-			until = r.End
-		}
-	}
-	return until
-}
-
 // Middle is when the second half of the nodeset's rest begins.
 func (s Stockout) Middle() time.Time { return s.At.Add(s.Until().Sub(s.At) / 2) }
 
@@ -181,12 +171,9 @@ type LastKnown struct {
 	Instances []mig.Instance
 }
 
-// Recalled is the snapshot as it would be if the regions that could not be read were
-// as they were last known.
-func (s Snapshot) Recalled() Snapshot {
-	if len(s.LastKnown) == 0 {
-		return s
-	}
+// recall returns the snapshot as it would be if the regions that could not be read were as they were
+// last known.
+func (s Snapshot) recall() Snapshot {
 	s.Groups, s.Instances, s.Unseen = slices.Clone(s.Groups), slices.Clone(s.Instances), maps.Clone(s.Unseen)
 	for _, region := range slices.Sorted(maps.Keys(s.LastKnown)) {
 		s.Groups = append(s.Groups, s.LastKnown[region].Groups...)

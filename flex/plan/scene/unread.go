@@ -18,7 +18,7 @@ func (s *Scene) skipRows() {
 			continue
 		}
 		if id := row.Job(); id != 0 {
-			s.jobs[id] = true
+			s.jobs[id] = s.jobs[id]
 		} else {
 			s.anyJob = true
 		}
@@ -27,13 +27,13 @@ func (s *Scene) skipRows() {
 		}
 		if !row.NodesKnown {
 			s.anyNode = true
-			for _, m := range s.members {
+			for _, m := range s.nodes {
 				m.Doubted = m.Doubted || !s.isFree(m)
 			}
 		}
 		for _, name := range row.Nodes {
-			s.held[name] = true
-			if m := s.nodes[name]; m != nil {
+			s.note(name).held = true
+			if m := s.Node(name); m != nil {
 				m.Doubted = true
 			}
 		}
@@ -61,7 +61,7 @@ func (s *Scene) IsSkipped(kind, name string) bool {
 func (s *Scene) noteUnread() {
 	for _, in := range s.machines {
 		if in.Unread != "" {
-			s.unread[in.Name] = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
+			s.note(in.Name).unread = s.leaveAlone("unread-instance", in.Name, "instance %s in %s is left alone, because it cannot be read: %s", in.Name, in.Zone, in.Unread)
 		}
 	}
 	groups := slices.Clone(s.Seen.Groups)
@@ -73,10 +73,9 @@ func (s *Scene) noteUnread() {
 			continue
 		}
 		what := s.leaveAlone("unread-group", g.Name, "group %s in %s is left alone, because it cannot be read: %s", g.Name, g.Region, g.Unread)
-		s.unread[g.ID().String()] = what
-		s.active[g.Region] += len(g.Live())
+		s.ofGroup(g.ID()).unread = what
 		for _, name := range s.concerns(g) {
-			s.unread[name] = what
+			s.note(name).unread = what
 		}
 	}
 }
@@ -104,14 +103,22 @@ func (s *Scene) concerns(g mig.Group) []string {
 // AnyDoubted reports whether a job that could not be read may hold one of the nodes.
 func (s *Scene) AnyDoubted(nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
-		m := s.nodes[name]
+		m := s.Node(name)
 		return m != nil && m.Doubted
 	})
 }
 
-// Unread returns the reason why something that concerns a node, a region or a region/group could not be
-// read; empty if all of it was read.
-func (s *Scene) Unread(what string) string { return s.unread[what] }
+// Unread returns the reason why something that concerns a node or an instance could not be read; empty if
+// all of it was read.
+func (s *Scene) Unread(name string) string { return s.named(name).unread }
+
+// UnreadGroup returns the reason why a group could not be read; empty if it was, or if there is none.
+func (s *Scene) UnreadGroup(id mig.GroupID) string {
+	if r := s.groups[id]; r != nil {
+		return r.unread
+	}
+	return ""
+}
 
 // Problems returns the rows, instances and groups that were left alone.
 func (s *Scene) Problems() []Problem { return s.unreadable }

@@ -9,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -23,7 +24,7 @@ func cluster(t *testing.T, nodes int) *config.Config {
 func TestNothingIsToBeDoneInASteadyCluster(t *testing.T) {
 	cfg := cluster(t, 5000)
 	snap := Steady(cfg, noon)
-	assert.Empty(t, plan.Compute(cfg, snap).Actions)
+	assert.Empty(t, plan.Compute(scene.Of(cfg, snap)).Actions)
 	assert.Len(t, snap.Jobs, 1020)
 	assert.Len(t, snap.Groups, 1020)
 	assert.Len(t, snap.Instances, 4000)
@@ -33,12 +34,12 @@ func TestNothingIsToBeDoneInASteadyCluster(t *testing.T) {
 func TestEveryNodeOfARisingClusterIsAskedForAndEveryMachineOfALeavingOneDeleted(t *testing.T) {
 	cfg := cluster(t, 400)
 	asked, deleted := 0, 0
-	for _, a := range plan.Compute(cfg, Rising(cfg, noon)).Actions {
+	for _, a := range plan.Compute(scene.Of(cfg, Rising(cfg, noon))).Actions {
 		if r, ok := a.(plan.CreateRequest); ok {
 			asked += len(r.Spec.Instances)
 		}
 	}
-	for _, a := range plan.Compute(cfg, Leaving(cfg, noon)).Actions {
+	for _, a := range plan.Compute(scene.Of(cfg, Leaving(cfg, noon))).Actions {
 		if d, ok := a.(plan.DeleteInstances); ok {
 			deleted += len(d.Instances)
 		}

@@ -39,7 +39,7 @@ func Steady(cfg *config.Config, now time.Time) scene.Snapshot {
 		b.wait(4*jobs+10*i, 10, now.Add(-30*time.Second))
 	}
 	b.sort()
-	for _, a := range plan.Compute(cfg, b.snap).Actions {
+	for _, a := range plan.Compute(scene.Of(cfg, b.snap)).Actions {
 		if r, ok := a.(plan.CreateReservation); ok {
 			b.snap.Reservations = append(b.snap.Reservations, slurm.Reservation{Name: r.Name, Nodes: r.Nodes, Start: r.Start, End: r.Start.Add(r.Lasts)})
 		}

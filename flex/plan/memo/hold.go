@@ -1,0 +1,84 @@
+package memo
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HoldKind says what one of our reservations is for.
+type HoldKind uint8
+
+// The kinds.
+const (
+	NoHold      HoldKind = iota // a reservation that is not ours
+	LeaseHold                   // keeps jobs off nodes from the end of their leases on
+	MoveHold                    // a job moves to warm machines in it
+	SalvageHold                 // holds machines for a job that has lost others
+	RestHold                    // closes a nodeset for a while
+)
+
+// Hold is what the name of a reservation says.
+type Hold struct {
+	Kind    HoldKind
+	At      time.Time // LeaseHold: the end of the leases
+	Job     uint32    // MoveHold, SalvageHold
+	NodeSet string    // RestHold
+}
+
+// The prefixes of the reservations' names, after the cluster's own. The name of a cluster has no dot.
+const (
+	leasePart   = "-"
+	movePart    = ".job-"
+	salvagePart = ".salvage-"
+	restPart    = ".rest-"
+)
+
+func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
+
+// Reservation is the name of the cluster's reservation for leases that end at that time.
+func Reservation(cluster string, end time.Time) string {
+	return holdName(cluster, leasePart, strconv.FormatInt(end.Unix(), 10))
+}
+
+// MoveReservation is the name of the reservation in which a job moves to warm machines.
+func MoveReservation(cluster string, job uint32) string {
+	return holdName(cluster, movePart, strconv.FormatUint(uint64(job), 10))
+}
+
+// SalvageReservation is the name of the reservation that holds machines for a job that has lost others.
+func SalvageReservation(cluster string, job uint32) string {
+	return holdName(cluster, salvagePart, strconv.FormatUint(uint64(job), 10))
+}
+
+// RestReservation is the name of the reservation that closes a nodeset for a while.
+func RestReservation(cluster, nodeset string) string { return holdName(cluster, restPart, nodeset) }
+
+// ParseHold reads the name of a reservation. The kind is NoHold for a reservation that is not one of the
+// cluster's, spelled exactly as the functions above spell it.
+func ParseHold(cluster, reservation string) Hold {
+	rest, ok := strings.CutPrefix(reservation, "slurmflex-"+cluster)
+	if !ok {
+		return Hold{}
+	}
+	if digits, ok := strings.CutPrefix(rest, leasePart); ok {
+		seconds, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
+			return Hold{}
+		}
+		return Hold{Kind: LeaseHold, At: time.Unix(seconds, 0).UTC()}
+	}
+	if nodeset, ok := strings.CutPrefix(rest, restPart); ok && nodeset != "" {
+		return Hold{Kind: RestHold, NodeSet: nodeset}
+	}
+	for part, kind := range map[string]HoldKind{movePart: MoveHold, salvagePart: SalvageHold} {
+		digits, ok := strings.CutPrefix(rest, part)
+		if !ok {
+			continue
+		}
+		if id, err := strconv.ParseUint(digits, 10, 32); err == nil && id != 0 && strconv.FormatUint(id, 10) == digits {
+			return Hold{Kind: kind, Job: uint32(id)}
+		}
+	}
+	return Hold{}
+}

@@ -1,0 +1,67 @@
+package scene
+
+import (
+	"slurmflex/flex/plan/memo"
+	"slurmflex/slurm"
+	"time"
+)
+
+// Hold is one of our reservations.
+type Hold struct {
+	*slurm.Reservation
+	memo.Hold
+}
+
+// addHolds parses our reservations, and notes which nodes are reserved.
+func (s *Scene) addHolds() {
+	for i := range s.Seen.Reservations {
+		r := &s.Seen.Reservations[i]
+		h := Hold{r, memo.ParseHold(s.Config.Cluster, r.Name)}
+		if h.Kind != memo.NoHold {
+			s.holds = append(s.holds, h)
+		}
+		switch h.Kind {
+		case memo.RestHold: // none of its nodes has a machine
+			s.set(h.NodeSet).rest = r
+			continue
+		case memo.MoveHold:
+			s.moves[h.Job] = Move{r, s.jobs[h.Job]}
+		case memo.SalvageHold:
+			s.salvages[h.Job] = Move{r, s.jobs[h.Job]}
+		}
+		for _, name := range r.Nodes {
+			switch m := s.Node(name); {
+			case m == nil:
+			case h.Kind == memo.MoveHold || h.Kind == memo.SalvageHold:
+				m.Promised = true
+			default:
+				m.Reserved = append(m.Reserved, r)
+			}
+		}
+	}
+}
+
+// Holds returns our reservations, in the order in which Slurm lists them.
+func (s *Scene) Holds() []Hold { return s.holds }
+
+// Moves returns the jobs on their way to warm machines. The caller must not change the map.
+func (s *Scene) Moves() map[uint32]Move { return s.moves }
+
+// Salvages returns the jobs for which machines are held after a loss. The caller must not change the map.
+func (s *Scene) Salvages() map[uint32]Move { return s.salvages }
+
+// Rest returns the reservation that closes a nodeset; nil if there is none.
+func (s *Scene) Rest(nodeset string) *slurm.Reservation {
+	if r := s.sets[nodeset]; r != nil {
+		return r.rest
+	}
+	return nil
+}
+
+// RestsUntil returns until when a nodeset is closed for lack of capacity; zero if it is open.
+func (s *Scene) RestsUntil(nodeset string) (until time.Time) {
+	if r := s.Rest(nodeset); r != nil && r.End.After(s.Seen.Now) {
+		until = r.End
+	}
+	return until
+}

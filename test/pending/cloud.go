@@ -256,6 +256,7 @@ func sameSet(a, b []string) bool {
 
 func (cl *cloud) serveSuspend(_ http.ResponseWriter, q *http.Request) {
 	nodes := must.Get(slurm.Expand(q.FormValue("nodes")))
+	cl.cluster.coverAlso(nodes)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	for _, n := range nodes {
@@ -263,6 +264,20 @@ func (cl *cloud) serveSuspend(_ http.ResponseWriter, q *http.Request) {
 		for name, r := range cl.requests {
 			if r.granted() && slices.Contains(r.Nodes, n) {
 				delete(cl.requests, name)
+			}
+		}
+	}
+}
+
+// coverAlso puts nodes that Slurm powers down by itself into the cover, if there is one: Slurm would give them to a job
+// as soon as they are off.
+func (c *cluster) coverAlso(nodes []string) {
+	reservations, _ := c.reservations()
+	for _, r := range reservations {
+		if strings.HasPrefix(r.Name, coverPrefix) && !within(nodes, r.Nodes) {
+			all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Nodes, nodes))))
+			if _, err := c.run("scontrol", "update", "reservationname="+r.Name, "nodes="+slurm.Fold(all)); err != nil {
+				log.Printf("cover of what is suspended: %v", err)
 			}
 		}
 	}

@@ -146,7 +146,7 @@ func (c *cluster) startDBD(ctx context.Context) {
 	data := "--datadir=" + c.path("db")
 	must.Get(c.run("mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db", "--force", data))
 	db := c.command("/usr/sbin/mariadbd", "--no-defaults", "--user=root", data, "--socket="+c.path("run/db.sock"), "--pid-file="+c.path("run/db.pid"),
-		"--log-error="+c.path("log/mariadb.log"), "--bind-address=127.0.0.1", fmt.Sprint("--port=", c.port+4))
+		"--log-error="+c.path("log/mariadb.log"), "--bind-address=127.0.0.1", "--loose-innodb-snapshot-isolation=OFF", fmt.Sprint("--port=", c.port+4))
 	dbd := c.command("/usr/sbin/slurmdbd", "-D")
 	if c.libs != "" {
 		dbd.Env = append(dbd.Env, "LD_LIBRARY_PATH="+c.libs)

@@ -38,11 +38,13 @@ type daemon struct {
 	weights bool   // nodes' weights follow the rank of the jobs that they are asked for
 	dbd     bool   // there are associations
 	limited bool   // limits are read and counted
+	named   bool   // jobs are named, by a door in the future, as soon as machines are asked for
 	early   bool   // jobs that keep a warm machine planned are named early
 	die     string // the step after which the daemon kills itself
 
 	raised  time.Time
 	booted  string // when slurmctld started
+	loosed  map[string]time.Time
 	fitting map[string]time.Time
 	backoff map[string]time.Time
 	idling  map[string]time.Time
@@ -86,7 +88,7 @@ func (d *daemon) ctl(args ...string) error {
 }
 
 func (d *daemon) loop(interval time.Duration) {
-	d.fitting, d.backoff, d.idling = map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}
+	d.loosed, d.fitting, d.backoff, d.idling = map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}
 	for {
 		began := time.Now()
 		if err := d.pass(); err != nil {
@@ -315,35 +317,64 @@ func (d *daemon) serve(s *scene, r *request) {
 		} else if !slices.ContainsFunc(r.Nodes, func(n string) bool { return s.users[n] }) && !s.ended(r) {
 			d.pass1(s, r, "job is elsewhere or gone")
 		}
-	case !r.granted() && !made:
+	case !r.granted() && !made && (!d.named || d.loose(s, j)):
 	case !made:
 		if d.ctl("create", "reservation", "reservationname="+door, "nodes="+slurm.Fold(r.Nodes), "starttime=now+300", "duration=infinite",
-			"users="+j.user, "flags=overlap,no_hold_jobs_after") != nil {
+			"users="+j.user, "flags=overlap,no_hold_jobs_after,purge_comp=5") != nil {
 			return
 		}
 		d.did("door")
 		d.name(j, door)
+	case j.reservation != door && d.loose(s, j) && !r.granted():
+		d.push(s, at, door)
 	case j.reservation != door && s.now.Before(at.Start):
 		d.name(j, door)
 	case j.reservation != door && s.now.Sub(at.Start) < lateAfter:
 		d.name(j, door)
 	case !d.ready(s, r) && s.now.After(at.Start): // nobody has pushed; Slurm may have powered it up
 	case !d.ready(s, r):
-		if at.Start.Sub(s.now) < doorAhead-30*time.Second {
-			_ = d.ctl("update", "reservationname="+door, "starttime=now+300")
-			d.did("push")
-		}
+		d.push(s, at, door)
 	case s.now.Before(at.Start):
 		if d.ctl("update", "reservationname="+door, "starttime=now") == nil {
 			d.say("opened", r.Job, r.Name, slurm.Fold(r.Nodes))
 			d.did("open")
 		}
-	case s.now.Sub(at.Start) > lateAfter:
+	case s.now.Sub(at.Start) > lateAfter && (len(r.Nodes) >= j.max || s.now.Sub(at.Start) > settle): // fewer than the most: backfill starts it
 		d.say("late", r.Job, r.Name, fmt.Sprintf("%s after %.0f s", j.reason, s.now.Sub(at.Start).Seconds()))
 		tidy()
 		d.backoff[r.Job] = s.now.Add(30 * time.Second)
 		d.pass1(s, r, "late")
 	}
+}
+
+// push moves a door's start ahead, once a minute.
+func (d *daemon) push(s *scene, at slurm.Reservation, door string) {
+	if at.Start.Sub(s.now) < doorAhead-time.Minute {
+		_ = d.ctl("update", "reservationname="+door, "starttime=now+300")
+		d.did("push")
+	}
+}
+
+// loose reports whether the job has lost its name so that Slurm may start it on warm machines.
+func (d *daemon) loose(s *scene, j *job) bool {
+	since := d.loosed[j.key]
+	return !since.IsZero() && s.now.Sub(since) < settle
+}
+
+// loosen clears the name of a job that warm machines fit, unless that has been of no use lately.
+func (d *daemon) loosen(s *scene, j *job) bool {
+	if d.loose(s, j) {
+		return true
+	}
+	if s.now.Sub(d.loosed[j.key]) < 3*settle {
+		return false
+	}
+	if d.ctl("update", "jobid="+j.key, "reservationname=") != nil {
+		return false
+	}
+	d.say("loosened", j.key, "", "")
+	d.loosed[j.key] = s.now
+	return true
 }
 
 // ended reports whether the request has served its job, which is over.
@@ -469,6 +500,12 @@ func (d *daemon) want(s *scene) {
 			delete(d.fitting, j.key)
 		}
 		r := s.asked[j.key]
+		if d.named && fits && r != nil && !r.granted() && (j.reservation != "" || d.loose(s, j)) {
+			if d.loosen(s, j) {
+				left -= j.min
+			}
+			continue
+		}
 		if fits && j.reservation == "" {
 			if s.now.Sub(d.fitting[j.key]) > 3*time.Second && d.early {
 				d.nameEarly(s, blocking)
@@ -498,7 +535,7 @@ func (d *daemon) nameEarly(s *scene, blocking []*job) {
 			continue
 		}
 		if d.ctl("create", "reservation", "reservationname="+doorPrefix+r.Name, "nodes="+slurm.Fold(r.Nodes), "starttime=now+300", "duration=infinite",
-			"users="+j.user, "flags=overlap,no_hold_jobs_after") == nil {
+			"users="+j.user, "flags=overlap,no_hold_jobs_after,purge_comp=5") == nil {
 			d.name(j, doorPrefix+r.Name)
 			j.reservation = doorPrefix + r.Name
 			d.say("named early", j.key, r.Name, "")

@@ -40,7 +40,7 @@ func exponential(draw *rand.Rand, mean time.Duration) time.Duration {
 func (m *measure) submitDrawn(draw *rand.Rand) []string {
 	nodes := 1 + draw.IntN(4)
 	args := []string{"-N" + strconv.Itoa(nodes), "-t", strconv.Itoa(5 + draw.IntN(600))}
-	if draw.IntN(5) == 0 {
+	if draw.IntN(5) == 0 && m.what != "static" {
 		args = append(args, "-p", "high")
 	}
 	if draw.IntN(10) == 0 {
@@ -55,6 +55,11 @@ func (m *measure) submitDrawn(draw *rand.Rand) []string {
 		return []string{id}
 	}
 	return []string{id + "_0", id + "_1", id + "_2"}
+}
+
+func (m *measure) cancel(key string) {
+	m.cancelled[key] = true
+	_, _ = m.c.run("scancel", key)
 }
 
 // dieAtEachStep keeps a flow of jobs, and has the daemon die after each step in turn.
@@ -74,7 +79,7 @@ func (m *measure) dieAtEachStep(draw *rand.Rand) {
 				keys = append(keys, m.submitDrawn(draw)...)
 			}
 			if step == "cancel" && len(keys) > 3 { // of a request: its job goes
-				_, _ = m.c.run("scancel", keys[len(keys)-1-draw.IntN(3)])
+				m.cancel(keys[len(keys)-1-draw.IntN(3)])
 			}
 			if step == "push" { // machines that take long to boot
 				m.c.cloud.boot = func() time.Duration { return 50 * time.Second }
@@ -130,7 +135,7 @@ func (m *measure) longOutage(draw *rand.Rand) {
 				keys = append(keys, m.submitDrawn(draw)...)
 			}
 			if draw.IntN(15) == 0 {
-				_, _ = m.c.run("scancel", keys[draw.IntN(len(keys))])
+				m.cancel(keys[draw.IntN(len(keys))])
 			}
 		}
 	}
@@ -178,8 +183,8 @@ func (m *measure) longOutage(draw *rand.Rand) {
 		}
 	}
 	cl.mu.Unlock()
-	fmt.Printf("M3 %s %s weights=%v: of %d requests %d serve the same job after %s (%.0f %%), %d another, %d are lost; nodes: %d of %d\n",
-		m.c.version, m.what, m.d.weights, len(before), same, outage, 100*float64(same)/float64(len(before)), other, len(before)-same-other, sameNodes, nodes)
+	fmt.Printf("M3 %s %s weights=%v named=%v: of %d requests %d serve the same job after %s (%.0f %%), %d another, %d are lost; nodes: %d of %d\n",
+		m.c.version, m.what, m.d.weights, m.d.named, len(before), same, outage, 100*float64(same)/float64(len(before)), other, len(before)-same-other, sameNodes, nodes)
 	fmt.Println("  states before the daemon's return:", m.states())
 	m.startDaemon("")
 	m.sleep(20 * time.Second)
@@ -207,7 +212,7 @@ func (m *measure) report(keys []string) {
 	lost, twice, cancelled := 0, 0, 0
 	for _, key := range keys {
 		switch {
-		case state[key] == "CANCELLED" && ended[key] == 0:
+		case m.cancelled[key] && ended[key] == 0:
 			cancelled++
 		case ended[key] == 0:
 			lost++

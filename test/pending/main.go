@@ -35,6 +35,7 @@ func main() {
 	flags.IntVar(&d.grace, "grace", 6, "minutes from the last raise of the cover to its end")
 	flags.DurationVar(&d.replace, "replace", time.Hour, "age at which the cover is replaced")
 	flags.BoolVar(&d.weights, "weights", false, "nodes' weights follow the rank of their jobs")
+	flags.BoolVar(&d.named, "named", false, "jobs are named as soon as machines are asked for")
 	flags.BoolVar(&d.limited, "limited", true, "limits are counted")
 	flags.BoolVar(&d.early, "early", true, "jobs that keep a warm machine planned are named early")
 	flags.StringVar(&d.die, "die", "", "the step after which the daemon kills itself")
@@ -59,8 +60,8 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	m.ctx, m.d = ctx, d
-	m.c = &cluster{dir: *dir, port: *port, suspend: 120, dbd: d.dbd, libs: m.libs}
+	m.ctx, m.d, m.cancelled = ctx, d, map[string]bool{}
+	m.c = &cluster{dir: *dir, port: *port, suspend: 300, dbd: d.dbd, libs: m.libs}
 	err := must.Try(func() {
 		defer m.c.stop()
 		defer m.killDaemon()
@@ -94,9 +95,10 @@ type measure struct {
 	libs    string
 	against string
 
-	mu     sync.Mutex
-	daemon *exec.Cmd
-	ended  chan struct{}
+	cancelled map[string]bool // by the script
+	mu        sync.Mutex
+	daemon    *exec.Cmd
+	ended     chan struct{}
 }
 
 // startDaemon starts the prototype, which kills itself after the step die.
@@ -104,7 +106,7 @@ func (m *measure) startDaemon(die string) {
 	d := m.d
 	args := []string{"daemon", "-dir", m.c.dir, fmt.Sprint("-keep=", d.keep), fmt.Sprint("-idle=", d.idle), fmt.Sprint("-static=", d.static),
 		fmt.Sprint("-grace=", d.grace), fmt.Sprint("-replace=", d.replace), fmt.Sprint("-weights=", d.weights), fmt.Sprint("-limited=", d.limited),
-		fmt.Sprint("-early=", d.early), "-dbd=" + fmt.Sprint(d.dbd), "-die", die}
+		fmt.Sprint("-early=", d.early), fmt.Sprint("-named=", d.named), "-dbd=" + fmt.Sprint(d.dbd), "-die", die}
 	cmd := m.c.command(must.Get(os.Executable()), args...)
 	logFile := must.Get(os.OpenFile(m.c.path("log/daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644))
 	defer logFile.Close()

@@ -45,6 +45,8 @@ type twins struct {
 	real  *scontrol.Client
 	model *fakeslurm.Cluster
 	limit time.Duration // by when they must be the same after a command
+
+	unranked bool // of priorities only whether a job is held is compared
 }
 
 func newTwins(t *testing.T, o lab.Options) *twins {
@@ -63,7 +65,7 @@ func newTwins(t *testing.T, o lab.Options) *twins {
 		Version: l.Version.String(), Accounting: o.Accounting, Nodes: names, Partitions: partitions,
 		ResumeTimeout: time.Duration(cmp.Or(o.ResumeTimeout, 65533)) * time.Second, SuspendTimeout: 5 * time.Second,
 		SuspendTime: 300 * time.Second, SlurmdTimeout: 30 * time.Second, PrivateCloud: true,
-		SuspendExc: []string{"alpha-st-0"},
+		SuspendExc: []string{"alpha-st-0"}, Licenses: 1, Backfill: time.Duration(o.Backfill) * time.Second,
 	})
 	t.Cleanup(w.endJobs)
 	w.same(w.limit)
@@ -143,6 +145,9 @@ func (w *twins) describe(s flex.Scheduler) string {
 	require.NoError(w.t, err)
 	jobs, err := s.Jobs(ctx)
 	require.NoError(w.t, err)
+	reservations, err := s.Reservations(ctx)
+	require.NoError(w.t, err)
+	slices.SortFunc(reservations, func(a, b slurm.Reservation) int { return cmp.Compare(a.Name, b.Name) })
 	var text strings.Builder
 	for _, n := range nodes {
 		n.State.Flags &^= slurm.Planned
@@ -151,8 +156,14 @@ func (w *twins) describe(s flex.Scheduler) string {
 		}
 		fmt.Fprintf(&text, "%s %s busy=%t %s|%s|%s|%s\n", n.Name, n.State, !n.LastBusyTime.IsZero(), n.Reason, n.ReasonBy, n.Comment, n.Extra)
 	}
+	for _, r := range reservations {
+		fmt.Fprintf(&text, "reservation %s %s begun=%t %s|%s\n", r.Name, slurm.Fold(r.Nodes), !r.Start.After(time.Now()), r.Flags, r.Users)
+	}
 	slices.SortFunc(jobs, func(a, b slurm.Job) int { return cmp.Compare(a.ID, b.ID) })
 	for _, j := range jobs {
+		if w.unranked {
+			j.Priority = min(j.Priority, 1)
+		}
 		text.WriteString(jobLine(j))
 	}
 	return text.String()
@@ -176,8 +187,8 @@ func jobLine(j slurm.Job) string {
 			started = "not started"
 		}
 	}
-	return fmt.Sprintf("job %d of %d [%s] %s %s on %s %s priority %d: %s\n",
-		j.ID, j.ArrayID, j.ArrayTask, limit, j.State, slurm.Fold(j.Nodes), started, j.Priority, reason)
+	return fmt.Sprintf("job %d of %d [%s] %s %s on %s %s priority %d in %s: %s\n",
+		j.ID, j.ArrayID, j.ArrayTask, limit, j.State, slurm.Fold(j.Nodes), started, j.Priority, j.Reservation, reason)
 }
 
 // update is scontrol update nodename=… state=…, for one state after the other; after
@@ -200,6 +211,12 @@ func (w *twins) submit(spec fakeslurm.JobSpec) {
 	args := []string{"-p", spec.Partition, "-N", strconv.Itoa(max(1, spec.Nodes, len(spec.NodeList)))}
 	if spec.NodeList != nil {
 		args = append(args, "-w", strings.Join(spec.NodeList, ","))
+	}
+	if spec.Exclude != nil {
+		args = append(args, "-x", strings.Join(spec.Exclude, ","))
+	}
+	if spec.Licenses != 0 {
+		args = append(args, "-L", fmt.Sprintf("lic:%d", spec.Licenses))
 	}
 	if spec.Limit != 0 {
 		args = append(args, "-t", fmt.Sprintf("0:%d", int(spec.Limit.Seconds())))
@@ -237,6 +254,41 @@ func (w *twins) slurm(do func(*fakeslurm.Cluster) error, command string, args ..
 	w.t.Logf("+ %s %s", command, strings.Join(args, " "))
 	require.Equal(w.t, fromReal == nil, fromModel == nil, "the real one says %v, the model %v", fromReal, fromModel)
 	w.same(w.limit)
+}
+
+// scontrol runs a command line about reservations at both ends, which must refuse it in the same words.
+func (w *twins) scontrol(line string) {
+	w.t.Helper()
+	_, fromReal := w.lab.Slurm(context.Background(), "scontrol", strings.Fields(line)...)
+	fromModel := w.model.Scontrol(context.Background(), line)
+	w.t.Logf("+ scontrol %s: %v", line, fromModel)
+	require.Equal(w.t, fromReal == nil, fromModel == nil, "the real one says %v, the model %v", fromReal, fromModel)
+	if fromModel != nil {
+		words := strings.Split(fromModel.Error(), ": ")
+		require.ErrorContains(w.t, fromReal, words[len(words)-1])
+	}
+	w.same(w.limit)
+}
+
+// waits requires that both ends give the reason for which a job waits.
+func (w *twins) waits(id uint32, reason string) {
+	w.t.Helper()
+	given := func(s flex.Scheduler) string {
+		jobs, err := s.Jobs(context.Background())
+		require.NoError(w.t, err)
+		for _, j := range jobs {
+			if j.ID == id && j.State == slurm.JobPending {
+				return j.Reason
+			}
+		}
+		return "it does not wait"
+	}
+	require.NoError(w.t, lab.Until(context.Background(), usual, fmt.Sprintf("job %d to wait for %s", id, reason), func() (bool, error) {
+		w.model.Step()
+		inReal, inModel := given(w.real), given(w.model)
+		return inReal == reason && inModel == reason, fmt.Errorf("real: %s; model: %s", inReal, inModel)
+	}))
+	w.t.Logf("+ job %d waits: %s", id, reason)
 }
 
 // run runs a command for the real end alone.

@@ -34,7 +34,10 @@ type Options struct {
 	SuspendTime    time.Duration // 0: nodes are never powered down for being idle
 	SuspendExc     []string      // nodes that are never powered down for being idle
 	SlurmdTimeout  time.Duration // 0: 300 s
-	PrivateCloud   bool          // PrivateData=cloud: powered-down nodes are shown by every release
+	Backfill       time.Duration // how often backfill looks (bf_interval); 0: whenever the main scheduler does
+	Licenses       int           // that jobs may have at once
+	Limits         []UserLimit
+	PrivateCloud   bool // PrivateData=cloud: powered-down nodes are shown by every release
 
 	// Now is the clock; nil is time.Now, a bubble's in testing/synctest.
 	Now func() time.Time
@@ -74,6 +77,8 @@ type Cluster struct {
 	powered      time.Time // when power saving last looked
 	pinged       time.Time // when slurmds were last asked whether they are there
 	period       time.Time // when waiting jobs are next started, and late ones stopped
+	backfill     time.Time // when backfill next looks
+	opened       time.Time // when it was last looked which reservations have begun
 	stirred      bool      // something has changed that may let a job start
 	nextBegin    time.Time // when a pending job's begin time comes; zero: never
 	calls        []func()  // programs to be called when the lock is free
@@ -126,6 +131,7 @@ func (c *Cluster) step() (calls []func()) {
 		c.period = now.Add(batchPeriod)
 		c.startConfigured(now)
 		c.stopLate(now)
+		c.purge(now)
 	}
 	c.reserve(now)
 	c.schedule(now)
@@ -158,6 +164,12 @@ func (c *Cluster) Restart() {
 	now := c.o.Now()
 	c.period = now.Add(batchPeriod)
 	c.stirred = true
+	for _, r := range c.reservations {
+		r.idle = now
+	}
+	for _, n := range c.nodes {
+		n.hidden = false
+	}
 	if !c.habits.busyOnRestart {
 		return
 	}

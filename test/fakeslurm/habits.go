@@ -30,6 +30,11 @@ type habits struct {
 	// refusesUnknownNodes: a reservation takes no list that has an unknown node.
 	// Others leave it out.
 	refusesUnknownNodes bool
+	// wholeNodeLists: a reservation's nodes are changed only as a whole list.
+	wholeNodeLists bool
+	// holdsMisfits: a job that uses a reservation, but wants nodes outside it, is held until it
+	// does not use it any more, and then has the priority of one that has just come.
+	holdsMisfits bool
 	// addsReasons: a reason of slurmctld's own is added to the one that is there.
 	addsReasons bool
 	// clearsReasons: a node that is back in service, or powered up by hand, has no
@@ -64,6 +69,8 @@ func habitsOf(v slurm.Version, accounting bool) habits {
 		marksNoLongerDown:   before(23, 2),
 		silentOnceGivenUp:   before(23, 2),
 		refusesUnknownNodes: before(23, 2),
+		wholeNodeLists:      before(24, 11),
+		holdsMisfits:        before(24, 11),
 		addsReasons:         !before(23, 2),
 		clearsReasons:       accounting || before(23, 2) || !before(26, 5),
 		remembersWhyDown:    !before(23, 2),

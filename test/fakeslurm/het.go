@@ -52,15 +52,22 @@ func (j *job) hetID() uint32 {
 	return j.het[0].id
 }
 
-// together starts a heterogeneous job if there are nodes for all its components.
+// together starts a heterogeneous job if there are nodes for all its components. Backfill does so,
+// and not the main scheduler.
 func (p *pass) together(j *job) {
-	if j != j.het[0] || slices.ContainsFunc(j.het, func(part *job) bool { return part.unconfirmed > 0 }) {
+	if !p.backfills || j != j.het[0] || slices.ContainsFunc(j.het, func(part *job) bool { return part.unconfirmed > 0 }) {
 		return
 	}
 	chosen := make([][]*node, len(j.het))
 	for i, part := range j.het {
 		part.start = time.Time{}
-		if chosen[i] = p.choose(part); chosen[i] == nil {
+		if !p.mayStart(part, part.partition) {
+			for _, other := range j.het {
+				other.reason = part.reason
+			}
+			return
+		}
+		if chosen[i] = p.choose(part, slices.Concat(chosen[:i]...)...); chosen[i] == nil {
 			for _, other := range j.het {
 				other.reason = reasonResources
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,16 +33,19 @@ const (
 
 // The reasons that jobs have to wait.
 const (
-	reasonNone       = "None"
-	reasonHeld       = "JobHeldAdmin"
-	reasonRequeued   = "job requeued in held state"
-	reasonBegin      = "BeginTime"
-	reasonPriority   = "Priority"
-	reasonResources  = "Resources"
-	reasonTooMany    = "PartitionNodeLimit"
-	reasonReserved   = "ReqNodeNotAvail, May be reserved for other job"
-	reasonNodeDown   = "NodeDown"
-	reasonOutOfNodes = "ReqNodeNotAvail, UnavailableNodes:"
+	reasonNone        = "None"
+	reasonHeld        = "JobHeldAdmin"
+	reasonRequeued    = "job requeued in held state"
+	reasonBegin       = "BeginTime"
+	reasonReservation = "Reservation"
+	reasonConstraints = "BadConstraints"
+	reasonPriority    = "Priority"
+	reasonResources   = "Resources"
+	reasonTooMany     = "PartitionNodeLimit"
+	reasonReserved    = "ReqNodeNotAvail, May be reserved for other job"
+	reasonMaintenance = "ReqNodeNotAvail, Reserved for maintenance"
+	reasonNodeDown    = "NodeDown"
+	reasonOutOfNodes  = "ReqNodeNotAvail, UnavailableNodes:"
 )
 
 // JobSpec is what sbatch, salloc or srun is asked for.
@@ -51,6 +53,8 @@ type JobSpec struct {
 	Partition    string        // or several, joined by commas
 	Nodes        int           // how many; 0: as many as NodeList, at least one
 	NodeList     []string      // -w: these are among them
+	Exclude      []string      // --exclude: these are not
+	Licenses     int           // -L: of the one kind that there is
 	Limit        time.Duration // rounded up to minutes; 0: the partition's MaxTime
 	Run          time.Duration // how long the job runs if nothing stops it
 	Begin        time.Time     // --begin; zero: at once
@@ -76,7 +80,9 @@ type job struct {
 	partition   *partition   // in which it has nodes, or else the first
 	count       int          // of nodes that it wants
 	named       []*node      // that must be among them
+	excluded    []*node      // that must not be
 	reservation *reservation // that it uses; nil: none
+	used        time.Time    // when it was told to, or not to
 
 	state        slurm.JobState
 	nodes        []*node // allocated now, or before it ended
@@ -159,6 +165,7 @@ func (c *Cluster) place(j *job) error {
 			j.named = append(j.named, n)
 		}
 	}
+	j.excluded, _ = c.known(j.spec.Exclude)
 	j.count = max(1, j.spec.Nodes, len(j.named))
 	if c.habits.refusesTooWide && j.count > len(j.partition.nodes) {
 		return c.unavailable()
@@ -187,35 +194,6 @@ func (c *Cluster) add(j *job) {
 	c.jobs[j.id] = j
 	c.queue = append(c.queue, j)
 	c.stirred = true
-}
-
-// split takes the next task out of an array that is to start. It gets an id of
-// its own, but for the last one, which keeps that of the array.
-func (c *Cluster) split(j *job) *job {
-	if len(j.tasks) < 2 {
-		return j
-	}
-	task := *j
-	c.lastID++
-	task.id, task.tasks = c.lastID, j.tasks[:1:1]
-	j.tasks = j.tasks[1:]
-	c.add(&task)
-	return &task
-}
-
-// together reports whether the job stands for tasks that have not been told
-// apart yet.
-func (j *job) together() bool { return len(j.tasks) > 1 }
-
-// taskText is the job's array task, or tasks, as squeue prints them.
-func (j *job) taskText() string {
-	switch len(j.tasks) {
-	case 0:
-		return ""
-	case 1:
-		return strconv.Itoa(j.tasks[0])
-	}
-	return fmt.Sprintf("%d-%d", j.tasks[0], j.tasks[len(j.tasks)-1])
 }
 
 // over reports whether the job has ended, and its nodes have confirmed it or not.

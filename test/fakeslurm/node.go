@@ -24,17 +24,16 @@ type node struct {
 	resumeTimeout time.Duration
 	suspendTime   time.Duration // 0: never
 
-	down           bool
-	flags          slurm.Flags  // but those that follow from the rest
-	jobs           []*job       // that have it allocated
-	completing     []*job       // that have ended on it, which it did not confirm
-	reservedFrom   time.Time    // by some reservation; zero: by none
-	reserved       bool         // that reservation has begun
-	maintainedFrom time.Time    // by some reservation for maintenance; zero: by none
-	maintained     bool         // that reservation has begun
-	onlyFor        *reservation // in which one job moves here; nil: none
-	frozen         bool         // changes of it are refused
-	plan           span         // for a job that is to start later; zero: for none
+	down         bool
+	flags        slurm.Flags    // but those that follow from the rest
+	jobs         []*job         // that have it allocated
+	completing   []*job         // that have ended on it, which it did not confirm
+	reservations []*reservation // that have it
+	reserved     bool           // one of them has begun
+	maintained   bool           // one for maintenance has
+	frozen       bool           // changes of it are refused
+	plan         span           // for a job that is to start later; zero: for none
+	hidden       bool           // backfill takes it for missing
 
 	reason, reasonBy, comment, extra string
 
@@ -96,7 +95,7 @@ func (n *node) state() slurm.State {
 	if n.maintained {
 		s.Flags |= slurm.Maintenance
 	}
-	if n.reserved || n.onlyFor != nil {
+	if n.reserved {
 		s.Flags |= slurm.Reserved
 	}
 	if n.planned() && s.Base == slurm.Idle {
@@ -192,6 +191,7 @@ func (c *Cluster) hear(n *node, now time.Time) {
 		n.busy = now
 	}
 	n.clear(slurm.PoweredDown | slurm.PoweringUp | slurm.PowerUp | slurm.NotResponding)
+	n.hidden = false
 	if n.down { // ReturnToService=2
 		n.down = false
 		if !n.has(slurm.Drain) {

@@ -144,25 +144,3 @@ func (c *Cluster) SetJobPartitions(ctx context.Context, id uint32, list []string
 		return nil
 	})
 }
-
-// SetJobReservation has a job use a reservation, or none. One that is over, or gone, uses
-// none.
-func (c *Cluster) SetJobReservation(ctx context.Context, id uint32, name string) error {
-	err := c.toJob(ctx, id, "set the reservation", func(j *job) error {
-		r := c.reservation(name)
-		switch {
-		case name == "" && j.over():
-			return nil
-		case j.over():
-			return ended("scontrol update", j)
-		case name != "" && (r == nil || r.user != j.user()):
-			return refuse("scontrol update", fmt.Sprintf("Requested reservation is invalid for job %d", j.id), scontrol.ErrUnknownReservation)
-		}
-		j.reservation, c.stirred = r, true
-		return nil
-	})
-	if name == "" && errors.Is(err, scontrol.ErrUnknownJob) {
-		return nil
-	}
-	return err
-}

@@ -72,7 +72,7 @@ func address(j slurm.Job) string {
 	switch {
 	case j.HetID != 0:
 		return fmt.Sprintf("%d+%d", j.HetID, j.HetOffset)
-	case strings.Contains(j.ArrayTask, "-"):
+	case j.IsTaskSet() || strings.Contains(j.ArrayTask, ","):
 		return fmt.Sprintf("%d_[%s]", j.ArrayID, j.ArrayTask)
 	case j.ArrayTask != "":
 		return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)

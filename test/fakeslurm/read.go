@@ -44,23 +44,30 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	list := make([]slurm.Job, 0, len(c.queue))
 	now := c.o.Now()
 	for _, j := range c.queue {
-		shown := slurm.Job{
-			ID: j.id, ArrayID: j.id, ArrayTask: j.taskText(), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
-			Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partitionShown(),
-			NodeCount: cmp.Or(len(j.nodes), j.count), Pinned: len(j.named) > 0,
+		if c.shownWith(j) == nil {
+			list = append(list, c.row(j, now))
 		}
-		if j.reservation != nil {
-			shown.Reservation = j.reservation.name
-		}
-		if j.arrayID != 0 {
-			shown.ArrayID = j.arrayID
-		}
-		if j.het != nil {
-			shown.HetID, shown.HetOffset = j.hetID(), j.id-j.hetID()
-		}
-		list = append(list, shown)
 	}
 	return list, nil
+}
+
+// row is a job's row.
+func (c *Cluster) row(j *job, now time.Time) slurm.Job {
+	shown := slurm.Job{
+		ID: j.id, ArrayID: j.id, ArrayTask: c.taskText(j), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
+		Start: j.startShown(now), Priority: j.priority, Reason: c.reasonShown(j), User: j.user(), Partition: j.partitionShown(),
+		NodeCount: cmp.Or(len(j.nodes), j.count), Pinned: len(j.named) > 0,
+	}
+	if j.reservation != nil {
+		shown.Reservation = j.reservation.name
+	}
+	if j.arrayID != 0 {
+		shown.ArrayID = j.arrayID
+	}
+	if j.het != nil {
+		shown.HetID, shown.HetOffset = j.hetID(), j.id-j.hetID()
+	}
+	return shown
 }
 
 // partitionShown is the one in which the job has nodes, or all that it may choose from.

@@ -2,75 +2,156 @@ package fakeslurm
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/slurm"
 	"slurmflex/slurm/scontrol"
 )
 
-// oldestStart is how long ago a new reservation may have begun.
-const oldestStart = 600 * time.Second
+// mode is a set of a reservation's flags.
+type mode uint8
 
-// reservation keeps jobs off nodes from its start on.
+const (
+	maint      mode = 1 << iota // its nodes show MAINTENANCE
+	flexible                    // its jobs may use other nodes, too
+	overlap                     // it and other reservations may have the same nodes
+	ignoreJobs                  // its nodes may have jobs
+	noHold                      // its jobs are not held when it ends
+)
+
+// flagWords are the flags as Slurm shows them, in its order. All reservations of the model name
+// their nodes, and say so after ignoreJobs.
+var flagWords = []struct {
+	flag mode
+	word string
+}{{maint, "MAINT"}, {flexible, "FLEX"}, {overlap, "OVERLAP"}, {ignoreJobs, "IGNORE_JOBS"}}
+
+// reservation keeps jobs off nodes from its start on, unless they use it.
 type reservation struct {
 	name       string
 	nodes      []*node
 	start, end time.Time
-	user       string // whose jobs may use it, who may use other nodes, too; empty: nobody's
-	maint      bool   // its nodes show MAINTENANCE, too
+	user       string // whose jobs may use it
+	mode       mode
+	purge      time.Duration // it ends once no job has used it for that long (purge_comp); 0: only when it is over
+	idle       time.Time     // since when no job uses it
+	made       time.Time
 }
 
-// overlaps reports whether the node is reserved for another job at some time from start to
-// end; reservations with MAINT may overlap.
-func (c *Cluster) overlaps(n *node, start, end time.Time) bool {
-	return slices.ContainsFunc(c.reservations, func(r *reservation) bool {
-		return !r.maint && slices.Contains(r.nodes, n) && r.start.Before(end) && start.Before(r.end)
-	})
+func (r *reservation) has(flag mode) bool { return r.mode&flag != 0 }
+
+func (r *reservation) begun(now time.Time) bool { return !r.start.After(now) }
+
+// within reports whether the reservation is there at some time from start to end.
+func (r *reservation) within(start, end time.Time) bool {
+	return r.start.Before(end) && start.Before(r.end)
 }
 
-// reserve marks the nodes of the reservations that have begun.
+// bars reports whether the reservation keeps a job off its nodes. A job that uses a reservation
+// with the flag overlap is kept off only by those for maintenance.
+func (r *reservation) bars(j *job) bool {
+	own := j.reservation
+	return own == nil || own != r && !own.has(maint) && (r.has(maint) || !own.has(overlap))
+}
+
+// shown are the flags as scontrol show reservation prints them.
+func (r *reservation) shown() []string {
+	var words []string
+	for _, f := range flagWords {
+		if r.has(f.flag) {
+			words = append(words, f.word)
+		}
+	}
+	words = append(words, "SPEC_NODES")
+	if r.purge > 0 {
+		words = append(words, "PURGE_COMP="+slurm.Limit{Kind: slurm.LimitSet, Duration: r.purge}.String())
+	}
+	if r.has(noHold) {
+		words = append(words, "NO_HOLD_JOBS_AFTER_END")
+	}
+	return words
+}
+
+// barred reports whether a reservation keeps the job off the node at some time from start to end.
+func (n *node) barred(j *job, start, end time.Time) bool {
+	return slices.ContainsFunc(n.reservations, func(r *reservation) bool { return r.within(start, end) && r.bars(j) })
+}
+
+// reserve marks the nodes of the reservations that have begun, and forgets those that are over.
 func (c *Cluster) reserve(now time.Time) {
-	past := func(r *reservation) bool { return !r.end.After(now) }
-	if slices.ContainsFunc(c.reservations, past) {
-		for _, j := range c.queue {
-			if j.reservation != nil && past(j.reservation) {
-				j.reservation = nil // no_hold_jobs_after
+	var over []*reservation
+	for _, r := range c.reservations {
+		if !r.end.After(now) {
+			over = append(over, r)
+		}
+	}
+	c.forget(over)
+	for _, n := range c.nodes {
+		n.reserved, n.maintained = false, false
+		for _, r := range n.reservations {
+			if r.begun(now) {
+				n.reserved, n.maintained = true, n.maintained || r.has(maint)
 			}
 		}
-		c.reservations = slices.DeleteFunc(c.reservations, past)
-		c.noteReservations()
 	}
-	for _, n := range c.nodes {
-		n.reserved = !n.reservedFrom.IsZero() && !n.reservedFrom.After(now)
-		n.maintained = n.reserved && !n.maintainedFrom.IsZero() && !n.maintainedFrom.After(now)
-	}
+	c.open(now)
 }
 
-// noteReservations has every node know from when on it is reserved.
+// open lets the jobs start whose reservation begins now.
+func (c *Cluster) open(now time.Time) {
+	for _, r := range c.reservations {
+		c.stirred = c.stirred || r.begun(now) && r.start.After(c.opened)
+	}
+	c.opened = now
+}
+
+// purge ends the reservations that no job has used for long enough. The clock of one that no job
+// uses begins when slurmctld starts.
+func (c *Cluster) purge(now time.Time) {
+	var unused []*reservation
+	for _, r := range c.reservations {
+		switch {
+		case !r.begun(now) || c.uses(r):
+			r.idle = now
+		case r.purge > 0 && now.Sub(r.idle) > r.purge:
+			unused = append(unused, r)
+		}
+	}
+	c.forget(unused)
+}
+
+// uses reports whether a job uses the reservation.
+func (c *Cluster) uses(r *reservation) bool {
+	return slices.ContainsFunc(c.queue, func(j *job) bool { return j.reservation == r && !j.over() })
+}
+
+// forget removes reservations that are over, which no job uses from then on.
+func (c *Cluster) forget(list []*reservation) {
+	if len(list) == 0 {
+		return
+	}
+	for _, j := range c.queue {
+		if slices.Contains(list, j.reservation) {
+			j.reservation = nil
+		}
+	}
+	c.reservations = slices.DeleteFunc(c.reservations, func(r *reservation) bool { return slices.Contains(list, r) })
+	c.noteReservations()
+}
+
+// noteReservations has every node know its reservations.
 func (c *Cluster) noteReservations() {
 	for _, n := range c.nodes {
-		n.reservedFrom, n.maintainedFrom, n.onlyFor = time.Time{}, time.Time{}, nil
+		n.reservations = nil
 	}
 	for _, r := range c.reservations {
 		for _, n := range r.nodes {
-			if r.user != "" {
-				n.onlyFor = r
-				continue
-			}
-			n.reservedFrom = earlier(n.reservedFrom, r.start)
-			if r.maint {
-				n.maintainedFrom = earlier(n.maintainedFrom, r.start)
-			}
+			n.reservations = append(n.reservations, r)
 		}
 	}
 	c.stirred = true
-}
-
-// reservedBefore reports whether the node is reserved before a time.
-func (n *node) reservedBefore(end time.Time) bool {
-	return !n.reservedFrom.IsZero() && end.After(n.reservedFrom)
 }
 
 func (c *Cluster) reservation(name string) *reservation {
@@ -90,130 +171,31 @@ func (c *Cluster) Reservations(ctx context.Context) ([]slurm.Reservation, error)
 	defer c.mu.Unlock()
 	var list []slurm.Reservation
 	for _, r := range c.reservations {
-		shown := slurm.Reservation{
-			Name: r.name, Start: r.start, End: r.end, Nodes: names(r.nodes),
-			Flags: []string{"MAINT", "IGNORE_JOBS", "SPEC_NODES"}, Users: []string{slurmUser},
-		}
-		switch {
-		case r.user == "" && !r.maint:
-			shown.Flags = []string{"OVERLAP", "IGNORE_JOBS", "SPEC_NODES"}
-		case r.user != "":
-			shown.Flags, shown.Users = []string{"FLEX", "SPEC_NODES", "NO_HOLD_JOBS_AFTER_END"}, []string{r.user}
-		}
-		list = append(list, shown)
+		list = append(list, slurm.Reservation{
+			Name: r.name, Start: r.start, End: r.end, Nodes: names(r.nodes), Flags: r.shown(), Users: strings.Split(r.user, ","),
+		})
 	}
 	return list, nil
 }
 
-// CreateReservation makes a reservation that keeps jobs off nodes.
-func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
-	if err := c.ask(ctx); err != nil {
-		return err
-	}
-	defer c.mu.Unlock()
-	call := "scontrol create reservation reservationname=" + spec.Name
-	if len(spec.Nodes) == 0 {
-		return fmt.Errorf("create reservation: %s: no nodes", spec.Name)
-	}
-	start := spec.Start.Truncate(time.Second)
-	if !spec.Maint {
-		start = c.o.Now().Truncate(time.Second)
-	}
-	end := start.Add(spec.Lasts)
-	nodes, unknown := c.known(spec.Nodes)
-	switch {
-	case c.o.Now().Sub(start) > oldestStart:
-		return refuse(call, "Error creating the reservation: Invalid time specified", nil)
-	case c.reservation(spec.Name) != nil:
-		return refuse(call, "Error creating the reservation: Duplicate reservation name", scontrol.ErrReservationExists)
-	case unknown:
-		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
-	}
-	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: nodes, start: start, end: end, maint: spec.Maint})
-	c.noteReservations()
-	return nil
-}
-
-// ReserveForJob reserves idle nodes for a user's job from now on, then those with it that
-// the job has.
-func (c *Cluster) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error {
-	if err := c.ask(ctx); err != nil {
-		return err
-	}
-	defer c.mu.Unlock()
-	call := "scontrol create reservation reservationname=" + spec.Name
-	start := c.o.Now().Truncate(time.Second)
-	end := start.Add(spec.Lasts)
-	free, unknown := c.known(spec.Nodes)
-	held, unknownHeld := c.known(spec.Held)
-	switch {
-	case unknown || unknownHeld:
-		return refuse(call, "Error creating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
-	case slices.ContainsFunc(slices.Concat(free, held), func(n *node) bool { return c.overlaps(n, start, end) }):
-		return refuse(call, "Error creating the reservation: Requested reservation overlaps with another reservation", nil)
-	case slices.ContainsFunc(free, func(n *node) bool { return len(n.jobs) > 0 }):
-		return refuse(call, "Error creating the reservation: Requested nodes are busy", nil)
-	}
-	c.reservations = append(c.reservations, &reservation{name: spec.Name, nodes: slices.Concat(free, held), start: start, end: end, user: spec.User})
-	c.noteReservations()
-	return nil
-}
-
-// SetReservation sets a reservation's nodes, and its end unless that is zero.
-func (c *Cluster) SetReservation(ctx context.Context, name string, list []string, end time.Time) error {
-	if err := c.ask(ctx); err != nil {
-		return err
-	}
-	defer c.mu.Unlock()
-	call := "scontrol update reservationname=" + name
-	if len(list) == 0 {
-		return fmt.Errorf("update reservation: %s: no nodes", name)
-	}
-	r := c.reservation(name)
-	nodes, unknown := c.known(list)
-	switch {
-	case r == nil:
-		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
-	case unknown && c.habits.refusesUnknownNodes:
-		return refuse(call, "Error updating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
-	case len(nodes) == 0:
-		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
-	}
-	r.nodes = nodes
-	if !end.IsZero() {
-		r.end = end.Truncate(time.Second)
-	}
-	c.noteReservations()
-	return nil
-}
-
-// DeleteReservation deletes a reservation.
+// DeleteReservation deletes a reservation that no job uses.
 func (c *Cluster) DeleteReservation(ctx context.Context, name string) error {
 	if err := c.ask(ctx); err != nil {
 		return err
 	}
 	defer c.mu.Unlock()
-	r := c.reservation(name)
-	if r == nil {
-		return refuse("scontrol delete reservationname="+name, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
-	}
-	if slices.ContainsFunc(c.queue, func(j *job) bool { return j.reservation == r && !j.over() }) {
-		return refuse("scontrol delete reservationname="+name, "Requested reservation is in use", nil)
-	}
-	c.reservations = slices.DeleteFunc(c.reservations, func(other *reservation) bool { return other == r })
-	c.noteReservations()
-	return nil
+	return c.deleteReservation(name)
 }
 
-// known are the nodes of these names, each once and in the cluster's order.
-func (c *Cluster) known(list []string) (nodes []*node, unknown bool) {
-	for _, name := range list {
-		if n := c.byName[name]; n != nil {
-			nodes = append(nodes, n)
-		} else {
-			unknown = true
-		}
+func (c *Cluster) deleteReservation(name string) error {
+	call := "scontrol delete reservationname=" + name
+	r := c.reservation(name)
+	switch {
+	case r == nil:
+		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	case c.uses(r):
+		return refuse(call, "Requested reservation is in use", nil)
 	}
-	slices.SortFunc(nodes, byOrder)
-	return slices.Compact(nodes), unknown
+	c.forget([]*reservation{r})
+	return nil
 }

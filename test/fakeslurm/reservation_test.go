@@ -39,7 +39,7 @@ func TestAReservationThatClosesNodesForAWhileKeepsJobsOffAndEnds(t *testing.T) {
 	require.NoError(t, w.CreateReservation(t.Context(), slurm.ReservationSpec{Name: "rest", Nodes: []string{"b0", "b1"}, Lasts: 5 * time.Minute}))
 	id := w.submit(open("b0"))
 	w.pass(4 * time.Minute)
-	w.shows("b0", "IDLE+CLOUD+RESERVED+POWERED_DOWN")
+	w.shows("b0", "IDLE+CLOUD+RESERVED+POWERED_DOWN+PLANNED") // backfill plans the job for its end
 	require.Equal(t, slurm.JobPending, w.JobState(id))
 	w.pass(2 * time.Minute)
 	require.Equal(t, slurm.JobConfiguring, w.JobState(id))

@@ -8,51 +8,82 @@ import (
 	"slurmflex/slurm"
 )
 
-// maxJudged is of how many jobs it is found out why they have to wait, and until
-// when. Those behind them are only started where they are in nobody's way
-// (bf_max_job_test, which is 100 and more).
+// maxJudged is for how many jobs it is found out when they can start. Those behind them are only
+// started where they are in nobody's way (bf_max_job_test, which is 100 and more).
 const maxJudged = 5
 
-// pass is one look at the queue.
+// pass is one look at the queue: the main scheduler's, backfill's, or that of both at once.
 type pass struct {
-	c       *Cluster
-	now     time.Time
-	free    map[*partition][]*node // that can take a job now, the best first
-	judged  int                    // jobs of which it is known why they wait
-	blocked map[*partition]bool    // where a job waits for nodes
+	c         *Cluster
+	now       time.Time
+	main      bool                   // jobs start by rank, and pass nobody who waits for nodes that are in use
+	backfills bool                   // jobs may pass if nobody waits longer for that
+	free      map[*partition][]*node // that can take a job now, the best first
+	judged    int                    // jobs of which it is known when they can start
+	blocked   map[*partition]bool    // where a job waits for nodes that are in use
+	guarded   map[*node]bool         // the nodes there
+	known     map[shape]string       // why jobs wait for which nothing is planned
 }
 
-// schedule starts the jobs that can be started, by priority and then by age. A
-// job that waits for nodes is passed by others only if that does not make it
-// wait longer.
+// record is a job's place in the queue, one for each of its partitions.
+type record struct {
+	*job
+	in *partition
+}
+
+// schedule starts the jobs that can be started, by PriorityTier, priority and age. The main
+// scheduler looks whenever something has changed, and starts no job of a partition in which one
+// before it waits for nodes that are in use. Backfill lets such jobs pass if nobody waits longer
+// for that.
 func (c *Cluster) schedule(now time.Time) {
-	if !c.stirred && (c.nextBegin.IsZero() || now.Before(c.nextBegin)) {
-		return
+	if c.stirred || !c.nextBegin.IsZero() && !now.Before(c.nextBegin) {
+		c.stirred, c.nextBegin = false, time.Time{}
+		c.look(now, true, c.o.Backfill == 0)
 	}
-	c.stirred, c.nextBegin = false, time.Time{}
-	for _, n := range c.nodes {
-		n.plan = span{}
-	}
-	p := &pass{c: c, now: now, free: map[*partition][]*node{}, blocked: map[*partition]bool{}}
-	for _, j := range c.pending() {
-		p.consider(j)
+	if c.o.Backfill > 0 && !now.Before(c.backfill) {
+		c.backfill = now.Add(c.o.Backfill)
+		c.look(now, false, true)
 	}
 }
 
-// pending are the jobs that wait, those with the highest priority first.
-func (c *Cluster) pending() []*job {
-	var jobs []*job
-	for _, j := range c.queue {
-		if j.state == slurm.JobPending {
-			jobs = append(jobs, j)
+// look is a pass of the main scheduler, of backfill, or of both.
+func (c *Cluster) look(now time.Time, main, backfills bool) {
+	if backfills {
+		for _, n := range c.nodes {
+			n.plan = span{}
 		}
 	}
-	slices.SortStableFunc(jobs, func(a, b *job) int { return cmp.Compare(b.priority, a.priority) })
-	return jobs
+	p := &pass{
+		c: c, now: now, main: main, backfills: backfills, free: map[*partition][]*node{},
+		blocked: map[*partition]bool{}, guarded: map[*node]bool{}, known: map[shape]string{},
+	}
+	for _, r := range c.pending() {
+		if r.state == slurm.JobPending {
+			p.consider(r.job, r.in)
+		}
+	}
 }
 
-// consider starts a job, once for each of its tasks, or notes why it waits.
-func (p *pass) consider(j *job) {
+// pending are the jobs that wait, those of the highest rank first.
+func (c *Cluster) pending() []record {
+	var records []record
+	for _, j := range c.queue {
+		if j.state != slurm.JobPending {
+			continue
+		}
+		j.partition = j.partitions[0]
+		for _, in := range j.partitions {
+			records = append(records, record{j, in})
+		}
+	}
+	slices.SortStableFunc(records, func(a, b record) int {
+		return cmp.Or(cmp.Compare(b.in.Tier, a.in.Tier), cmp.Compare(b.priority, a.priority))
+	})
+	return records
+}
+
+// consider starts a job in a partition, once for each of its tasks, or notes why it waits.
+func (p *pass) consider(j *job, in *partition) {
 	switch {
 	case j.unconfirmed > 0 || j.held():
 		return
@@ -66,12 +97,16 @@ func (p *pass) consider(j *job) {
 	case j.het != nil:
 		p.together(j)
 		return
+	case len(j.partitions) > 1 && !in.takes(j.limit):
+		return
 	}
 	j.start = time.Time{}
-	for {
-		nodes := p.chooseAmong(j)
+	for p.mayStart(j, in) {
+		j.partition = in
+		nodes := p.choose(j)
 		if nodes == nil {
 			p.wait(j)
+			j.partition = j.partitions[0]
 			return
 		}
 		task := p.c.split(j)
@@ -83,38 +118,50 @@ func (p *pass) consider(j *job) {
 	}
 }
 
-// chooseAmong chooses nodes in the first partition of the job's list that has them.
-func (p *pass) chooseAmong(j *job) []*node {
-	for _, in := range j.partitions {
-		if j.partition = in; len(j.partitions) > 1 && !in.takes(j.limit) {
-			continue
-		}
-		if nodes := p.choose(j); nodes != nil {
-			return nodes
-		}
+// mayStart reports whether nodes are all that the job may lack, and notes what else it waits for.
+// The main scheduler does not look at the limits of a job behind one that waits for nodes.
+func (p *pass) mayStart(j *job, in *partition) bool {
+	r := j.reservation
+	switch {
+	case r == nil && p.blocked[in] && !p.backfills:
+		j.reason = reasonPriority
+		return false
+	case r != nil && !r.begun(p.now):
+		j.reason = reasonReservation
+		return false
 	}
-	j.partition = j.partitions[0]
-	return nil
+	if limit := p.c.limitOf(j); limit != "" {
+		j.reason = limit
+		return false
+	}
+	if r == nil {
+		return true
+	}
+	reason, wrong := p.c.misfit(j)
+	if wrong {
+		j.reason = reason
+	}
+	if j.reason == reasonConstraints {
+		j.priority = 0
+	}
+	return !wrong
 }
 
-// choose finds nodes on which a job can start now; nil if there are none.
-func (p *pass) choose(j *job) []*node {
+// choose finds nodes on which a job can start now, others than those that are taken; nil if there are
+// none.
+func (p *pass) choose(j *job, taken ...*node) []*node {
 	chosen := make([]*node, 0, j.count)
 	for _, n := range j.named {
-		if !p.fits(j, n) {
+		if !p.fits(j, n) || slices.Contains(taken, n) {
 			return nil
 		}
 		chosen = append(chosen, n)
 	}
-	candidates := p.candidates(j.partition)
-	if j.reservation != nil {
-		candidates = slices.Concat(j.reservation.nodes, candidates)
-	}
-	for _, n := range candidates {
+	for _, n := range p.candidates(j) {
 		if len(chosen) == j.count {
 			break
 		}
-		if !slices.Contains(chosen, n) && p.fits(j, n) {
+		if !slices.Contains(chosen, n) && !slices.Contains(taken, n) && p.fits(j, n) {
 			chosen = append(chosen, n)
 		}
 	}
@@ -125,26 +172,45 @@ func (p *pass) choose(j *job) []*node {
 	return chosen
 }
 
-// fits reports whether a job can start on the node now, and not in the way of
-// a job that waits for it.
+// fits reports whether a job can start on the node now.
 func (p *pass) fits(j *job, n *node) bool {
-	end := j.until(p.now)
-	if n.onlyFor != nil && n.onlyFor != j.reservation {
-		return false
-	}
-	if n.planned() && end.After(n.plan.start) {
-		return false
-	}
-	return n.usable() && n.vacant(j.partition) && !n.reservedBefore(end)
+	r := j.reservation
+	inside := r == nil || r.has(flexible) || slices.Contains(n.reservations, r)
+	return inside && !slices.Contains(j.excluded, n) && p.passes(j, n) &&
+		n.usable() && n.vacant(j.partition) && !n.barred(j, p.now, j.until(p.now))
 }
 
-// candidates are the nodes of a partition that may take a job now: those that
+// passes reports whether a job may have the node before those that wait for it. The main scheduler
+// keeps the nodes of a partition for the job that waits there, and heeds no plan; backfill heeds all.
+func (p *pass) passes(j *job, n *node) bool {
+	if j.reservation != nil || p.main && !p.guarded[n] {
+		return true
+	}
+	return p.backfills && !n.hidden && !(n.planned() && j.until(p.now).After(n.plan.start))
+}
+
+// candidates are the nodes that may take a job now: those of its reservation, and those of its
+// partition that are in none.
+func (p *pass) candidates(j *job) []*node {
+	if j.reservation == nil {
+		return p.freeIn(j.partition)
+	}
+	inside := slices.DeleteFunc(slices.Clone(j.reservation.nodes), func(n *node) bool {
+		return !slices.Contains(n.partitions, j.partition.Name)
+	})
+	if !j.reservation.has(flexible) {
+		return inside
+	}
+	return slices.Concat(inside, p.freeIn(j.partition))
+}
+
+// freeIn are the nodes of a partition that a job without a reservation may have now: those that
 // are not powered down first, as Slurm's weights have it.
-func (p *pass) candidates(in *partition) []*node {
+func (p *pass) freeIn(in *partition) []*node {
 	free, known := p.free[in]
 	if !known {
 		for _, n := range in.nodes {
-			if n.usable() && n.vacant(in) {
+			if n.usable() && n.vacant(in) && !n.reserved {
 				free = append(free, n)
 			}
 		}

@@ -139,6 +139,7 @@ func (c *Cluster) powerDownNow(n *node, now time.Time) bool {
 	c.complete(n)
 	n.clear(slurm.PoweringUp | slurm.PowerUp)
 	n.set(slurm.PowerDown)
+	n.hidden = true
 	if c.habits.marksNoLongerDown {
 		n.clear(slurm.PoweredDown)
 	}
@@ -176,6 +177,7 @@ func (c *Cluster) idle(n *node, now time.Time) bool {
 	if n.down && n.up() {
 		c.askAgain(n, now)
 	}
+	n.hidden = false
 	c.serve(n, now)
 	return true
 }

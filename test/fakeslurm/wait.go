@@ -19,29 +19,73 @@ type chance struct {
 
 func (n *node) planned() bool { return !n.plan.start.IsZero() }
 
+// shape is all that decides why a job waits that names no nodes.
+type shape struct {
+	in    *partition
+	count int
+	limit slurm.Limit
+}
+
+// bfWindow is how far backfill looks ahead (bf_window).
+const bfWindow = 24 * time.Hour
+
 // wait notes why a job is not started, and plans nodes for it if it only has to
 // wait for others to end.
 func (p *pass) wait(j *job) {
-	if j.count > len(j.partition.nodes) {
+	kind := shape{j.partition, j.count, j.limit}
+	plain := j.reservation == nil && len(j.named)+len(j.excluded) == 0
+	switch {
+	case j.count > len(j.partition.nodes):
 		j.reason = reasonTooMany
-		return
-	}
-	if p.judged++; p.judged > maxJudged {
+	case j.reservation != nil:
+		j.reason = p.lacking(j)
+	case plain && p.known[kind] != "":
+		j.reason = p.known[kind]
+	case p.blocked[j.partition] && p.judged >= maxJudged:
 		j.reason = reasonPriority
-		return
+	case !p.weigh(j) && plain:
+		p.known[kind] = j.reason
 	}
+}
+
+// lacking is why a job cannot start in its reservation, which has nodes for it.
+func (p *pass) lacking(j *job) string {
+	var absent []*node
+	for _, n := range j.reservation.nodes {
+		if n.barred(j, p.now, j.until(p.now)) {
+			return reasonMaintenance
+		}
+		if !n.usable() && len(n.completing) == 0 {
+			absent = append(absent, n)
+		}
+	}
+	if len(absent) == 0 {
+		return reasonResources
+	}
+	return reasonOutOfNodes + slurm.Fold(names(absent))
+}
+
+// weigh plans nodes for a job, or notes why it can have none, whoever ends.
+func (p *pass) weigh(j *job) (planned bool) {
 	chances := make([]chance, 0, len(j.partition.nodes))
 	var absent []*node
-	reserved, named := false, 0 // of those named, how many can be had
+	reserved, hidden, busy := false, false, false
+	named := 0 // of those named, how many can be had
 	for _, n := range j.partition.nodes {
-		from := p.freeFrom(n, j.partition)
+		if slices.Contains(j.excluded, n) {
+			continue
+		}
+		from, clear := p.clear(j, n, p.freeFrom(n, j.partition))
 		switch {
 		case !n.usable() && len(n.completing) == 0:
 			absent = append(absent, n)
-		case n.reservedBefore(j.until(from)), n.onlyFor != nil && n.onlyFor != j.reservation:
+		case !clear:
 			reserved = true
+		case n.hidden:
+			hidden = true
 		default:
 			chances = append(chances, chance{n, from})
+			busy = busy || len(n.jobs) > 0
 			if slices.Contains(j.named, n) {
 				named++
 			}
@@ -51,20 +95,37 @@ func (p *pass) wait(j *job) {
 	switch {
 	case named == len(j.named) && len(chances) >= j.count:
 		p.plan(j, chances)
+		return true
+	case (reserved || hidden) && busy:
+		p.block(j)
 	case reserved && !slices.ContainsFunc(j.named, isAbsent):
 		j.reason = reasonReserved
 	default:
 		j.reason = reasonOutOfNodes + slurm.Fold(names(absent))
 	}
+	return false
+}
+
+// clear is when, from a time on, the job can have the node as far as reservations go, and whether
+// backfill looks so far ahead.
+func (p *pass) clear(j *job, n *node, from time.Time) (at time.Time, ok bool) {
+	for again := true; again; {
+		again = false
+		for _, r := range n.reservations {
+			if r.bars(j) && r.within(from, j.until(from)) {
+				from, again = r.end, true
+			}
+		}
+	}
+	return from, from.Before(p.now.Add(bfWindow))
 }
 
 // plan keeps nodes for a job from the time when the last of them is free.
 func (p *pass) plan(j *job, chances []chance) {
-	j.reason = reasonPriority
-	if !p.blocked[j.partition] {
-		j.reason = reasonResources
+	p.block(j)
+	if p.judged++; !p.backfills {
+		return
 	}
-	p.blocked[j.partition] = true
 	chances = soonest(j, chances)
 	j.start = p.now
 	for _, c := range chances {
@@ -76,6 +137,23 @@ func (p *pass) plan(j *job, chances []chance) {
 		if !c.planned() {
 			c.plan = span{j.start, j.until(j.start)}
 		}
+	}
+}
+
+// block notes that a job waits for nodes that are in use, which keeps the main scheduler from the jobs
+// behind it: from those that want the nodes that it names, or from its partition.
+func (p *pass) block(j *job) {
+	j.reason = reasonPriority
+	if !p.blocked[j.partition] {
+		j.reason = reasonResources
+	}
+	kept := j.named
+	if len(kept) == 0 && !p.blocked[j.partition] {
+		p.blocked[j.partition] = true
+		kept = j.partition.nodes
+	}
+	for _, n := range kept {
+		p.guarded[n] = true
 	}
 }
 

@@ -44,7 +44,8 @@ MpiDefault=none
 SlurmdTimeout=30
 SlurmctldDebug=debug
 DebugFlags=Power
-SchedulerParameters=bf_interval=2,sched_interval=2,salloc_wait_nodes
+SchedulerParameters=bf_interval={{or .Backfill 2}},sched_interval=2,salloc_wait_nodes
+Licenses=lic:1
 SlurmdParameters=config_overrides
 
 # --- what slurmflex config slurm-conf prints ---

@@ -35,6 +35,7 @@ type Options struct {
 	ResumeTimeout  int           // s; 0: what slurmflex writes
 	ResumeRate     int           // nodes a minute; 0: what slurmflex writes, no limit
 	SuspendTimeout int           // s; 0: 5
+	Backfill       int           // s between passes of backfill; 0: 2
 	CPUs           int           // of a node; 0: what its machine type has
 	LongJobs       bool          // partitions take jobs that are longer than their leases
 	NoHooks        bool          // slurm.conf names programs that do nothing

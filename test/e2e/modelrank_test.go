@@ -1,0 +1,96 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"slurmflex/slurm"
+	"slurmflex/test/fakeslurm"
+	"slurmflex/test/lab"
+)
+
+// aWhile is by when backfill has looked twice, if it does so every 15 s.
+const aWhile = 90 * time.Second
+
+// halfOpen are twins of which a3-0 and a3-1 are warm and outside the cover, and a job of an hour has
+// a3-0.
+func halfOpen(t *testing.T) *twins {
+	w := newTwins(t, lab.Options{Backfill: 15})
+	w.limit = aWhile
+	w.cover("C", "alpha-a3-[0-7]", 60)
+	w.update("alpha-a3-[0-1]", "power_up")
+	w.boot("alpha-a3-0", "alpha-a3-1")
+	w.scontrol("update reservationname=C nodes=alpha-a3-[2-7]")
+	w.submit(hour("train", "alpha-a3-0"))
+	return w
+}
+
+// lasting is a job of one node.
+func lasting(limit time.Duration) fakeslurm.JobSpec {
+	return fakeslurm.JobSpec{Partition: "train", Nodes: 1, Limit: limit, Run: 10 * time.Minute}
+}
+
+func TestModelJobsPassOneThatWaits(t *testing.T) {
+	w := halfOpen(t)
+	w.submit(nodesOf(2)) // it waits for job 1
+	w.waits(2, "Resources")
+	w.submit(lasting(12 * time.Hour)) // it would be in its way
+	w.waits(3, "Priority")
+	w.submit(lasting(10 * time.Minute))
+	w.await(aWhile, "backfill to start it", func() bool { return w.model.JobState(4) == slurm.JobRunning })
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(4) }, "scancel", "4")
+	w.waits(3, "Priority")
+	w.scontrol("create reservation reservationname=H nodes=alpha-a3-[2-3] starttime=now+3000 " + doorFlags)
+	w.scontrol("update jobid=2 reservationname=H")                                                           // it is in nobody's way any more
+	w.await(aWhile, "the long job to start", func() bool { return w.model.JobState(3) != slurm.JobPending }) // on 24.11 the node is cold by now
+}
+
+func TestModelJobsPassOneThatTheCoverStops(t *testing.T) {
+	w := halfOpen(t)
+	w.slurm(func(c *fakeslurm.Cluster) error { return c.Cancel(1) }, "scancel", "1")
+	w.submit(nodesOf(3))
+	w.waits(2, behindCover)
+	w.submit(lasting(12 * time.Hour))
+	w.await(usual, "the long job to run", func() bool { return w.model.JobState(3) == slurm.JobRunning })
+	w.waits(2, "Resources") // a node outside the cover is in use now
+}
+
+func TestModelShortCoverKeepsJobsOffWarmNodes(t *testing.T) {
+	w := halfOpen(t)
+	w.scontrol("create reservation reservationname=S nodes=alpha-a3-[2-7] starttime=now duration=10 users=root flags=ignore_jobs,overlap")
+	w.scontrol("delete reservationname=C")
+	w.submit(nodesOf(3))
+	w.submit(lasting(12 * time.Hour))
+	time.Sleep(aWhile / 2) // both backfills have looked
+	w.waits(3, "Priority")
+	w.scontrol("create reservation reservationname=C nodes=alpha-a3-[2-7] starttime=now duration=infinite users=root flags=ignore_jobs,overlap")
+	w.await(aWhile, "the long job to run", func() bool { return w.model.JobState(3) == slurm.JobRunning })
+}
+
+func TestModelBackfillMissesANodePoweredDownByForce(t *testing.T) {
+	w := halfOpen(t)
+	w.update("alpha-a3-1", "power_down_force it goes")
+	w.await(usual, "it to be powered down", func() bool { return w.node("alpha-a3-1") == "IDLE+CLOUD+POWERED_DOWN" })
+	w.submit(nodesOf(2))
+	w.submit(lasting(10 * time.Minute))
+	time.Sleep(aWhile / 2)
+	w.waits(3, "Priority")
+	w.update("alpha-a3-1", "idle")
+	w.await(aWhile, "backfill to start the short job", func() bool { return w.model.JobState(3) == slurm.JobConfiguring })
+}
+
+func TestModelLicensesShowOnceTheyAreWhatIsLacking(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	w.cover("C", "alpha-a3-[0-7]", 60)
+	licensed := nodesOf(1)
+	licensed.Licenses = 1
+	w.submit(licensed)
+	w.submit(licensed)
+	w.waits(2, behindCover)
+	w.update("alpha-a3-0", "power_up")
+	w.boot("alpha-a3-0")
+	w.scontrol("update reservationname=C nodes=alpha-a3-[1-7]")
+	w.waits(2, "Licenses")
+}

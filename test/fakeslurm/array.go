@@ -1,0 +1,104 @@
+package fakeslurm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"slurmflex/slurm"
+)
+
+// split takes the next task out of an array that is to start. It gets an id of
+// its own, but for the last one, which keeps that of the array.
+func (c *Cluster) split(j *job) *job {
+	if len(j.tasks) < 2 {
+		return j
+	}
+	task := *j
+	c.lastID++
+	task.id, task.tasks = c.lastID, j.tasks[:1:1]
+	j.tasks = j.tasks[1:]
+	c.add(&task)
+	return &task
+}
+
+// task is a task of an array, told apart from the others; nil: there is none.
+func (c *Cluster) task(array uint32, text string) *job {
+	number, err := strconv.Atoi(text)
+	for _, j := range c.queue {
+		at := slices.Index(j.tasks, number)
+		if err != nil || j.arrayID != array || at < 0 {
+			continue
+		}
+		j.tasks = slices.Concat([]int{number}, j.tasks[:at], j.tasks[at+1:])
+		return c.split(j)
+	}
+	return nil
+}
+
+// together reports whether the job stands for tasks that have not been told
+// apart yet.
+func (j *job) together() bool { return len(j.tasks) > 1 }
+
+// shownWith is the job with whose row squeue shows a task, too: a task that waits, with those of its
+// array that have not been told apart; nil: it has a row of its own.
+func (c *Cluster) shownWith(j *job) *job {
+	if j.arrayID == 0 || j.together() || j.state != slurm.JobPending || j.unconfirmed > 0 {
+		return nil
+	}
+	for _, other := range c.queue {
+		if other.arrayID == j.arrayID && other.together() && other.state == slurm.JobPending {
+			return other
+		}
+	}
+	return nil
+}
+
+// inRow are the jobs that squeue shows in the row of one.
+func (c *Cluster) inRow(j *job) []*job {
+	list := []*job{j}
+	if !j.together() || j.state != slurm.JobPending {
+		return list
+	}
+	for _, other := range c.queue {
+		if other != j && other.arrayID == j.arrayID && c.shownWith(other) == j {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// taskText is the array task, or tasks, of a job's row.
+func (c *Cluster) taskText(j *job) string {
+	var tasks []int
+	for _, other := range c.inRow(j) {
+		tasks = append(tasks, other.tasks...)
+	}
+	slices.Sort(tasks)
+	var runs []string
+	for i := 0; i < len(tasks); {
+		first := tasks[i]
+		last := first
+		for i++; i < len(tasks) && tasks[i] == last+1; i++ {
+			last = tasks[i]
+		}
+		if first == last {
+			runs = append(runs, strconv.Itoa(first))
+			continue
+		}
+		runs = append(runs, fmt.Sprintf("%d-%d", first, last))
+	}
+	return strings.Join(runs, ",")
+}
+
+// reasonShown are the reasons of a job's row, each once.
+func (c *Cluster) reasonShown(j *job) string {
+	var reasons []string
+	for _, other := range c.inRow(j) {
+		if !slices.Contains(reasons, other.reason) {
+			reasons = append(reasons, other.reason)
+		}
+	}
+	return strings.Join(reasons, ",")
+}

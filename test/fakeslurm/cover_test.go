@@ -1,0 +1,165 @@
+package fakeslurm
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// scontrol must be taken.
+func (w *world) scontrol(line string) {
+	w.t.Helper()
+	require.NoError(w.t, w.Scontrol(w.t.Context(), line))
+}
+
+// says requires that a command is refused with these words.
+func (w *world) says(words, line string) {
+	w.t.Helper()
+	require.ErrorContains(w.t, w.Scontrol(w.t.Context(), line), words)
+}
+
+// cover closes nodes to all jobs.
+func (w *world) cover(name, nodes string) {
+	w.t.Helper()
+	w.scontrol("create reservation reservationname=" + name + " nodes=" + nodes + " starttime=now duration=infinite users=root " +
+		"flags=ignore_jobs,overlap,no_hold_jobs_after,purge_comp=6")
+}
+
+// waits requires that a job is pending for a reason.
+func (w *world) waits(id uint32, reason string) {
+	w.t.Helper()
+	j := w.queued(id)
+	require.Equal(w.t, "PENDING "+reason, string(j.State)+" "+j.Reason, "job %d", id)
+}
+
+func TestJobsWaitPendingBehindACover(t *testing.T) {
+	onEachRelease(t, func(t *testing.T, w *world) {
+		w.cover("C", "a[0-3]")
+		pinned, task := train("a1"), train()
+		task.Tasks = 3
+		ids := []uint32{w.submit(train()), w.submit(pinned), w.submit(task)}
+		w.pass(10 * time.Minute / 2)
+		w.Restart()
+		w.pass(time.Second)
+		for _, id := range ids {
+			w.waits(id, reasonReserved)
+			require.Zero(t, w.queued(id).Start, "nothing is planned")
+		}
+		require.Empty(t, w.programs())
+		require.Equal(t, []string{"OVERLAP", "IGNORE_JOBS", "SPEC_NODES", "PURGE_COMP=00:06:00", "NO_HOLD_JOBS_AFTER_END"}, listed(w, w.Reservations)[0].Flags)
+	})
+}
+
+func TestCoverEndsUnlessItIsRaised(t *testing.T) {
+	onEachRelease(t, func(t *testing.T, w *world) {
+		w.cover("C", "a[0-3]")
+		id := w.submit(train())
+		w.pass(5 * time.Minute)
+		w.scontrol("update reservationname=C flags+=purge_comp=11")
+		w.pass(6 * time.Minute)
+		w.waits(id, reasonReserved)
+		w.pass(time.Minute)
+		require.Empty(t, listed(w, w.Reservations))
+		w.are(slurm.JobConfiguring, id)
+	})
+}
+
+func TestRestartBeginsTheCoversClockAnew(t *testing.T) {
+	w := newWorld(t, "24.11")
+	w.cover("C", "a[0-3]")
+	w.pass(5 * time.Minute)
+	w.Restart()
+	w.pass(6 * time.Minute)
+	require.Len(t, listed(w, w.Reservations), 1)
+	w.pass(time.Minute)
+	require.Empty(t, listed(w, w.Reservations))
+}
+
+func TestNextCoverLeavesNoGap(t *testing.T) {
+	w := newWorld(t, "22.05")
+	w.cover("C1", "a[0-3]")
+	id := w.submit(train())
+	w.pass(time.Minute)
+	w.cover("C2", "a[0-3]")
+	require.NoError(t, w.DeleteReservation(t.Context(), "C1"))
+	w.pass(time.Minute)
+	w.waits(id, reasonReserved)
+	require.NoError(t, w.DeleteReservation(t.Context(), "C2"))
+	w.pass(time.Second)
+	w.are(slurm.JobConfiguring, id)
+}
+
+func TestNodesThatLeaveTheCoverAreTheQueues(t *testing.T) {
+	w := newWorld(t, "24.11")
+	w.cover("C", "a[0-3]")
+	w.powered("a[1-2]")
+	w.shows("a1", "IDLE+CLOUD+RESERVED")
+	low, gang := w.submit(train()), JobSpec{Partition: "train", Nodes: 2, Limit: time.Hour, Priority: 100}
+	high := w.submit(gang)
+	w.pass(time.Second)
+	w.scontrol("update reservationname=C nodes=a[0,3]")
+	w.pass(time.Second)
+	w.are(slurm.JobRunning, high)
+	w.are(slurm.JobPending, low)
+	require.Equal(t, []string{"a1", "a2"}, w.queued(high).Nodes)
+}
+
+func TestPartOfACoversListIsChangedFrom2411On(t *testing.T) {
+	onEachRelease(t, func(t *testing.T, w *world) {
+		w.cover("C", "a[0-2]")
+		if w.o.Version == "22.05" {
+			w.says("+=/-= notation is not supported when updating nodes", "update reservationname=C nodes+=a3")
+			return
+		}
+		w.scontrol("update reservationname=C nodes+=a3")
+		w.scontrol("update reservationname=C nodes-=a[0-1]")
+		require.Equal(t, []string{"a2", "a3"}, listed(w, w.Reservations)[0].Nodes)
+	})
+}
+
+func TestMachineInsideTheCoverIsSuspendedForBeingIdle(t *testing.T) {
+	w := newWorld(t, "24.11")
+	w.cover("C", "a[0-3]")
+	w.submit(train())
+	w.boot("a0") // nobody has asked for it
+	w.shows("a0", "IDLE+CLOUD+RESERVED")
+	w.pass(99 * time.Second)
+	require.Empty(t, w.programs())
+	w.pass(2 * time.Second)
+	require.Equal(t, []string{"suspend a0"}, w.programs())
+}
+
+func TestRunningJobsStayInsideTheCover(t *testing.T) {
+	w := newWorld(t, "22.05")
+	w.powered("a0")
+	running, configuring := w.submit(train("a0")), w.submit(train("a1"))
+	w.pass(2 * time.Second)
+	w.cover("C", "a[0-3]")
+	w.boot("a1")
+	w.pass(time.Minute)
+	w.are(slurm.JobRunning, running, configuring)
+	require.NoError(t, w.Cancel(running))
+	next := w.submit(train())
+	w.pass(time.Minute)
+	w.waits(next, reasonReserved)
+}
+
+func TestScontrolRefusesWhatTheModelDoesNotKnow(t *testing.T) {
+	w := newWorld(t, "24.11")
+	const create = "create reservation reservationname=R nodes=a0 duration=5 users=root "
+	for _, line := range []string{
+		create + "flags=daily", create + "flags=purge_comp=x", create + "partition=train", create + "starttime=tomorrow",
+		"create reservation reservationname=R nodes=a[0 duration=5", "show reservation", "update jobid=x reservationname=R",
+	} {
+		require.Error(t, w.Scontrol(t.Context(), line), line)
+	}
+	require.Empty(t, listed(w, w.Reservations))
+	require.ErrorIs(t, w.Scontrol(t.Context(), "update reservationname=R flags+=overlap"), scontrol.ErrUnknownReservation)
+	w.Down(nil)
+	require.ErrorIs(t, w.Scontrol(t.Context(), strings.TrimSpace(create)), scontrol.ErrNoController)
+}

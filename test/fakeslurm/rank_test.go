@@ -1,0 +1,164 @@
+package fakeslurm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/slurm"
+)
+
+// everyHalfMinute has backfill look by itself, as Slurm does unless slurm.conf says otherwise.
+func everyHalfMinute(o *Options) {
+	o.Backfill = 30 * time.Second
+	o.SuspendTime = 0
+	o.Partitions[0].PowerDownOnIdle = false
+}
+
+// halfOpen is a world of which a0 and a1 are warm and outside the cover, and a job of an hour has a0.
+func halfOpen(t *testing.T) *world {
+	w := behindCover(t, "24.11", everyHalfMinute)
+	w.scontrol("update reservationname=C flags+=purge_comp=900")
+	w.powered("a[0-1]")
+	w.scontrol("update reservationname=C nodes=a[2-3]")
+	w.submit(JobSpec{Partition: "train", NodeList: []string{"a0"}, Limit: time.Hour, Run: time.Hour})
+	w.pass(time.Second)
+	w.are(slurm.JobRunning, 1)
+	return w
+}
+
+// lasting is a job of one node.
+func lasting(limit time.Duration) JobSpec {
+	return JobSpec{Partition: "train", Limit: limit, Run: limit}
+}
+
+func TestHigherTierGoesFirstWhateverThePriority(t *testing.T) {
+	w := newWorld(t, "24.11", func(o *Options) {
+		o.Partitions = append(o.Partitions, slurm.Partition{Name: "urgent", Nodes: o.Partitions[0].Nodes, Exclusive: true, Tier: 10})
+	})
+	all := JobSpec{Partition: "train", Nodes: 4, Limit: time.Hour, Priority: 1000}
+	low := w.submit(all)
+	all.Partition, all.Priority = "urgent", 1
+	high := w.submit(all)
+	w.pass(time.Second)
+	w.are(slurm.JobConfiguring, high)
+	w.are(slurm.JobPending, low)
+}
+
+func TestJobsPassOneThatNoIdleOrBusyNodeWouldServe(t *testing.T) {
+	w := halfOpen(t)
+	require.NoError(t, w.Cancel(1))
+	head := w.submit(gang(3))
+	w.pass(time.Second)
+	w.waits(head, reasonReserved)
+	long := w.submit(lasting(12 * time.Hour))
+	w.pass(time.Second)
+	w.are(slurm.JobRunning, long)
+	w.pass(30 * time.Second)
+	w.waits(head, reasonResources)
+}
+
+func TestShortJobsPassOneThatWaitsForBusyNodesByBackfill(t *testing.T) {
+	for _, wants := range []int{2, 3} { // with the nodes behind the cover it would be served, or never
+		w := halfOpen(t)
+		head, short := w.submit(gang(wants)), w.submit(lasting(10*time.Minute))
+		w.pass(2 * time.Second)
+		w.waits(head, reasonResources)
+		w.waits(short, reasonPriority)
+		w.pass(30 * time.Second)
+		w.are(slurm.JobRunning, short)
+	}
+}
+
+func TestLongJobWaitsBesideAnIdleNodeThatIsPlanned(t *testing.T) {
+	w := halfOpen(t)
+	head := w.submit(gang(2))
+	w.pass(30 * time.Second)
+	w.shows("a1", "IDLE+CLOUD+PLANNED")
+	long := w.submit(lasting(12 * time.Hour))
+	w.pass(5 * time.Minute)
+	w.waits(long, reasonPriority)
+
+	w.door("H", "a[2-3]", 3000)
+	require.NoError(t, w.SetJobReservation(t.Context(), head, "H"))
+	w.pass(time.Second)
+	w.are(slurm.JobRunning, long) // a job that uses a reservation is in nobody's way
+}
+
+func TestShortCoverKeepsJobsOffWarmNodes(t *testing.T) {
+	for _, test := range []struct {
+		duration string
+		state    slurm.JobState
+	}{{"5", slurm.JobPending}, {"infinite", slurm.JobRunning}} {
+		w := halfOpen(t)
+		w.scontrol("create reservation reservationname=S nodes=a[2-3] starttime=now duration=" + test.duration + " users=root flags=ignore_jobs,overlap")
+		w.scontrol("delete reservationname=C")
+		w.submit(gang(3))
+		long := w.submit(lasting(10 * time.Hour))
+		w.pass(2 * time.Minute)
+		w.are(test.state, long)
+	}
+}
+
+func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
+	for name, back := range map[string]func(w *world){
+		"it registers":       func(w *world) { w.powered("a1") },
+		"slurmctld restarts": func(w *world) { w.Restart() },
+		"it is set idle":     func(w *world) { w.update("a1", "idle") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := halfOpen(t)
+			w.update("a1", "power_down_force")
+			w.pass(15 * time.Second)
+			head, short := w.submit(gang(2)), w.submit(lasting(10*time.Minute))
+			w.pass(2 * time.Minute)
+			w.waits(head, reasonResources)
+			w.waits(short, reasonPriority)
+			require.Zero(t, w.queued(head).Start)
+			back(w)
+			w.pass(time.Minute)
+			require.NotEqual(t, slurm.JobPending, w.JobState(short))
+		})
+	}
+}
+
+func TestMainSchedulerTakesANodeThatWasPoweredDownByForce(t *testing.T) {
+	w := halfOpen(t)
+	w.update("a1", "power_down_force")
+	w.pass(15 * time.Second)
+	id := w.submit(lasting(10 * time.Minute))
+	w.pass(time.Second)
+	w.are(slurm.JobConfiguring, id)
+}
+
+func TestLimitsShowOnlyWhenNothingElseIsInTheWay(t *testing.T) {
+	w := behindCover(t, "24.11", everyHalfMinute, func(o *Options) {
+		o.Licenses, o.Limits = 1, []UserLimit{{User: "ada", Jobs: 1}, {User: "bob", Nodes: 1}}
+	})
+	of := func(user string, nodes, licenses int) uint32 {
+		spec := gang(nodes)
+		spec.User, spec.Licenses = user, licenses
+		return w.submit(spec)
+	}
+	first, second := of("ada", 1, 0), of("ada", 1, 0)
+	wide := of("bob", 2, 0)
+	licensed, unlicensed := of("eve", 1, 1), of("eve", 1, 1)
+	w.pass(time.Second)
+	for _, id := range []uint32{first, second, licensed, unlicensed} {
+		w.waits(id, reasonReserved)
+	}
+	w.waits(wide, "AssocGrpNodeLimit")
+	w.powered("a[0-1]")
+	w.scontrol("update reservationname=C nodes=a[2-3]")
+	w.pass(time.Second)
+	w.are(slurm.JobRunning, first, licensed)
+	w.waits(second, "AssocMaxJobsLimit")
+	w.waits(unlicensed, "Licenses")
+	blocked := of("eve", 1, 0)
+	w.pass(time.Second)
+	w.waits(blocked, reasonResources)
+	later := of("ada", 1, 0)
+	w.pass(time.Second)
+	w.waits(later, reasonPriority) // its limit is not looked at
+}

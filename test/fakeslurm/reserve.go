@@ -1,0 +1,151 @@
+package fakeslurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// oldestStart is how long ago a new reservation may have begun.
+const oldestStart = 600 * time.Second
+
+// create makes a reservation of these nodes, unless slurmctld would refuse it. The call is the
+// command's first words.
+func (c *Cluster) create(r *reservation, list []string, call string) error {
+	call = "scontrol create reservation " + call
+	refused := func(words string, kind error) error {
+		return refuse(call, "Error creating the reservation: "+words, kind)
+	}
+	var unknown bool
+	r.nodes, unknown = c.known(list)
+	r.start, r.end = r.start.Truncate(time.Second), r.end.Truncate(time.Second)
+	r.made = c.o.Now()
+	r.idle = r.made
+	switch {
+	case len(list) == 0:
+		return fmt.Errorf("create reservation: %s: no nodes", r.name)
+	case r.made.Sub(r.start) > oldestStart:
+		return refused("Invalid time specified", nil)
+	case c.reservation(r.name) != nil:
+		return refused("Duplicate reservation name", scontrol.ErrReservationExists)
+	case unknown:
+		return refused("Invalid node name specified", scontrol.ErrUnknownNode)
+	case c.overlaps(r):
+		return refused("Requested reservation overlaps with another reservation", nil)
+	case c.busy(r):
+		return refused("Requested nodes are busy", nil)
+	}
+	c.reservations = append(c.reservations, r)
+	c.noteReservations()
+	return nil
+}
+
+// overlaps reports whether another reservation forbids this one.
+func (c *Cluster) overlaps(r *reservation) bool {
+	if r.has(maint | overlap) {
+		return false
+	}
+	return slices.ContainsFunc(c.reservations, func(other *reservation) bool {
+		return !other.has(maint|overlap) && other.within(r.start, r.end) &&
+			slices.ContainsFunc(r.nodes, func(n *node) bool { return slices.Contains(other.nodes, n) })
+	})
+}
+
+// busy reports whether the nodes of a reservation have jobs that may still be there when it begins.
+func (c *Cluster) busy(r *reservation) bool {
+	stays := func(j *job) bool { return j.until(j.start).After(r.start) }
+	return !r.has(ignoreJobs) && slices.ContainsFunc(r.nodes, func(n *node) bool { return slices.ContainsFunc(n.jobs, stays) })
+}
+
+// CreateReservation makes a reservation that keeps jobs off nodes.
+func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	r := &reservation{name: spec.Name, start: c.o.Now(), user: slurmUser, mode: overlap | ignoreJobs}
+	if spec.Maint {
+		r.start, r.mode = spec.Start, maint|ignoreJobs
+	}
+	r.end = r.start.Truncate(time.Second).Add(spec.Lasts)
+	return c.create(r, spec.Nodes, "reservationname="+spec.Name)
+}
+
+// ReserveForJob reserves idle nodes for a user's job from now on, then those with it that
+// the job has.
+func (c *Cluster) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	now := c.o.Now().Truncate(time.Second)
+	r := &reservation{name: spec.Name, start: now, end: now.Add(spec.Lasts), user: spec.User, mode: flexible | noHold}
+	first := spec.Nodes
+	if len(first) == 0 {
+		first, r.mode = spec.Held, r.mode|ignoreJobs
+	}
+	held, unknown := c.known(spec.Held)
+	if unknown {
+		return refuse("scontrol update reservationname="+spec.Name, "Error updating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
+	}
+	if err := c.create(r, first, "reservationname="+spec.Name); err != nil || len(held) == 0 {
+		return err
+	}
+	r.mode |= ignoreJobs
+	r.nodes = slices.Concat(r.nodes, slices.DeleteFunc(held, func(n *node) bool { return slices.Contains(r.nodes, n) }))
+	c.noteReservations()
+	return nil
+}
+
+// SetReservation sets a reservation's nodes, and its end unless that is zero.
+func (c *Cluster) SetReservation(ctx context.Context, name string, list []string, end time.Time) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	if len(list) == 0 {
+		return fmt.Errorf("update reservation: %s: no nodes", name)
+	}
+	r := c.reservation(name)
+	if err := c.setNodes(r, name, list); err != nil {
+		return err
+	}
+	if !end.IsZero() {
+		r.end = end.Truncate(time.Second)
+	}
+	return nil
+}
+
+// setNodes gives a reservation other nodes.
+func (c *Cluster) setNodes(r *reservation, name string, list []string) error {
+	call := "scontrol update reservationname=" + name
+	nodes, unknown := c.known(list)
+	switch {
+	case r == nil:
+		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	case unknown && c.habits.refusesUnknownNodes:
+		return refuse(call, "Error updating the reservation: Invalid node name specified", scontrol.ErrUnknownNode)
+	case len(nodes) == 0:
+		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	}
+	r.nodes = nodes
+	c.noteReservations()
+	return nil
+}
+
+// known are the nodes of these names, each once and in the cluster's order.
+func (c *Cluster) known(list []string) (nodes []*node, unknown bool) {
+	for _, name := range list {
+		if n := c.byName[name]; n != nil {
+			nodes = append(nodes, n)
+		} else {
+			unknown = true
+		}
+	}
+	slices.SortFunc(nodes, byOrder)
+	return slices.Compact(nodes), unknown
+}

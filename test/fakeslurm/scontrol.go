@@ -1,0 +1,172 @@
+package fakeslurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+// Scontrol runs a command line of scontrol about reservations: those that create, update and
+// delete one, and the one that has a job use it. A job may be named by its id, or as a task of an
+// array (7_2). Keys, flags and times that the model does not know are refused.
+func (c *Cluster) Scontrol(ctx context.Context, line string) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	verb, rest, _ := strings.Cut(line, " ")
+	said, err := c.parse(strings.TrimPrefix(rest, "reservation "))
+	if err != nil {
+		return refuse("scontrol "+line, err.Error(), nil)
+	}
+	name := said.fields["reservationname"]
+	switch {
+	case verb == "create":
+		return c.create(said.reservation(name, c.o.Now()), said.nodes, "reservationname="+name)
+	case verb == "delete":
+		return c.deleteReservation(name)
+	case verb == "update" && said.fields["jobid"] != "":
+		return c.useReservation(said.fields["jobid"], name)
+	case verb == "update":
+		return c.updateReservation(name, said)
+	}
+	return refuse("scontrol "+line, "Invalid request", nil)
+}
+
+// words are what a command line says, by its keys; what is read of them is beside them.
+type words struct {
+	fields   map[string]string
+	nodes    []string // nodes=, nodes+= or nodes-=
+	operator string   // "=", "+=" or "-=" of nodes
+	start    time.Time
+	lasts    time.Duration
+	mode     mode
+	purge    time.Duration
+}
+
+// parse reads the words key=value of a command line.
+func (c *Cluster) parse(line string) (*words, error) {
+	w := &words{fields: map[string]string{}}
+	for _, word := range strings.Fields(line) {
+		key, value, _ := strings.Cut(word, "=")
+		bare := strings.TrimRight(key, "+-")
+		w.fields[bare] = value
+		var err error
+		switch bare {
+		case "nodes":
+			w.operator = strings.TrimPrefix(key, bare) + "="
+			w.nodes, err = slurm.Expand(value)
+		case "starttime":
+			w.start, err = parseTime(value, c.o.Now())
+		case "duration":
+			w.lasts, err = parseDuration(value)
+		case "flags":
+			w.mode, w.purge, err = parseFlags(value)
+		case "reservationname", "users", "jobid":
+		default:
+			err = fmt.Errorf("the model does not know %s=", key)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// parseTime reads now, now+SECONDS and utsSECONDS.
+func parseTime(text string, now time.Time) (time.Time, error) {
+	if seconds, found := strings.CutPrefix(text, "now"); found {
+		added, err := strconv.Atoi("0" + strings.TrimPrefix(seconds, "+"))
+		return now.Add(time.Duration(added) * time.Second), err
+	}
+	unix, err := strconv.ParseInt(strings.TrimPrefix(text, "uts"), 10, 64)
+	return time.Unix(unix, 0), err
+}
+
+// parseDuration reads minutes, and infinite.
+func parseDuration(text string) (time.Duration, error) {
+	if text == "infinite" {
+		return year, nil
+	}
+	minutes, err := strconv.Atoi(text)
+	return time.Duration(minutes) * time.Minute, err
+}
+
+// parseFlags reads a list of flags.
+func parseFlags(text string) (flags mode, purge time.Duration, err error) {
+	known := map[string]mode{"maint": maint, "flex": flexible, "overlap": overlap, "ignore_jobs": ignoreJobs, "no_hold_jobs_after": noHold}
+	for word := range strings.SplitSeq(text, ",") {
+		minutes, purges := strings.CutPrefix(word, "purge_comp=")
+		flag, found := known[word]
+		switch {
+		case purges:
+			purge, err = parseDuration(minutes)
+		case found:
+			flags |= flag
+		default:
+			err = fmt.Errorf("the model does not know the flag %s", word)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return flags, purge, nil
+}
+
+// reservation is what is to be made.
+func (w *words) reservation(name string, now time.Time) *reservation {
+	r := &reservation{name: name, start: w.start, user: w.fields["users"], mode: w.mode, purge: w.purge}
+	if r.start.IsZero() {
+		r.start = now
+	}
+	r.end = r.start.Add(w.lasts)
+	return r
+}
+
+// updateReservation moves the start of a reservation that has not begun, changes its nodes, or adds
+// flags.
+func (c *Cluster) updateReservation(name string, said *words) error {
+	call := "scontrol update reservationname=" + name
+	r, now := c.reservation(name), c.o.Now()
+	switch {
+	case r == nil:
+		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	case said.operator != "" && said.operator != "=" && c.habits.wholeNodeLists:
+		return refuse(call, "+=/-= notation is not supported when updating nodes", nil)
+	case !said.start.IsZero() && r.begun(now):
+		return refuse(call, "Reservation already started", nil)
+	}
+	if said.operator != "" {
+		if err := c.setNodes(r, name, said.list(names(r.nodes))); err != nil {
+			return err
+		}
+	}
+	if !said.start.IsZero() {
+		lasts := r.end.Sub(r.start)
+		r.start = said.start.Truncate(time.Second)
+		r.end = r.start.Add(lasts)
+		c.noteReservations()
+	}
+	r.mode |= said.mode
+	if said.purge > 0 {
+		r.purge = said.purge
+	}
+	return nil
+}
+
+// list are the nodes of a reservation that has some.
+func (w *words) list(has []string) []string {
+	switch w.operator {
+	case "+=":
+		return slices.Concat(has, w.nodes)
+	case "-=":
+		return slices.DeleteFunc(has, func(name string) bool { return slices.Contains(w.nodes, name) })
+	}
+	return w.nodes
+}

@@ -87,6 +87,7 @@ func (a *app) cloud(ctx context.Context, cfg *config.Config, log *zap.Logger) (*
 	}
 	return gce.New(ctx, gce.Options{
 		Project:         cfg.Project,
+		Version:         thisBuild().Version,
 		Endpoint:        cfg.Options.ComputeEndpoint,
 		CredentialsFile: cfg.Options.CredentialsFile,
 		Transport:       a.transport,

@@ -37,6 +37,7 @@ const (
 // Options says how to reach Compute. Only Project is required.
 type Options struct {
 	Project string // the project's id
+	Version string // of this program, for the User-Agent; empty for "unknown"
 
 	// Endpoint is the scheme and host of another API than Google's own, such as
 	// http://127.0.0.1:8900. It gets a token only of a CredentialsFile.
@@ -155,6 +156,12 @@ func (c *Client) Close() error {
 // noRedirect makes a redirect an answer like any other: the API sends none, so
 // a server that does is not the API.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// userAgent names the program. Compute compresses an answer only if the User-Agent contains "gzip",
+// besides the Accept-Encoding that http.Transport sends. Source: "Improving performance", Using gzip.
+func (o Options) userAgent() string {
+	return "slurmflex/" + cmp.Or(o.Version, "unknown") + " (gzip)"
+}
 
 func (o Options) limiter() *limiter {
 	perSecond, burst := o.Rate, o.Burst

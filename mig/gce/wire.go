@@ -29,7 +29,6 @@ const (
 	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
 	answerLimit   = 64 << 20               // bytes: 500 instances with startup scripts of 64 KiB stay below it
 	likelyLimit   = 1 << 20                // bytes that are made room for because the last answer had them
-	userAgent     = "slurmflex"
 	unnamedMethod = "unknown"
 )
 
@@ -64,6 +63,7 @@ func methodOf(ctx context.Context) string {
 // succeeded. Anything else is a failed attempt.
 type wire struct {
 	next    http.RoundTripper
+	agent   string // the User-Agent
 	limiter *limiter
 	waits   *limiter // for operations.wait, which Compute counts by itself
 	log     *zap.Logger
@@ -74,7 +74,7 @@ type wire struct {
 }
 
 func newWire(o Options, next http.RoundTripper, date *atomic.Int64) *wire {
-	w := &wire{next: next, date: date, limiter: o.limiter(), waits: o.limiter(), log: o.log(), jitter: o.Jitter, observe: o.Observe}
+	w := &wire{next: next, agent: o.userAgent(), date: date, limiter: o.limiter(), waits: o.limiter(), log: o.log(), jitter: o.Jitter, observe: o.Observe}
 	if w.jitter == nil {
 		w.jitter = rand.N[time.Duration]
 	}
@@ -129,7 +129,7 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	defer cancel()
-	out, err := copyOf(ctx, req)
+	out, err := w.copyOf(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +154,9 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 }
 
 // copyOf is the request with a fresh body, to be sent under ctx.
-func copyOf(ctx context.Context, req *http.Request) (*http.Request, error) {
+func (w *wire) copyOf(ctx context.Context, req *http.Request) (*http.Request, error) {
 	out := req.Clone(ctx)
-	out.Header.Set("User-Agent", userAgent)
+	out.Header.Set("User-Agent", w.agent)
 	if req.GetBody != nil {
 		body, err := req.GetBody()
 		if err != nil {

@@ -1,6 +1,7 @@
 package fakegce
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -236,4 +237,30 @@ func TestARefusalNeverShowsGo(t *testing.T) {
 	status, answer := w.send("GET", "/compute/v1/projects/demo/regions?filter=%zz", "")
 	assert.Equal(t, http.StatusBadRequest, status)
 	assert.Contains(t, answer, `"Invalid query string."`)
+}
+
+func TestAnswersAreCompressedIfTheClientAsksTwice(t *testing.T) {
+	w := newWorld(t, Options{})
+	const path = "/compute/v1/projects/demo/aggregated/instances"
+	_, plain := w.send("GET", path, "")
+	for _, c := range []struct {
+		accepts, agent string
+		packed         bool
+	}{
+		{"gzip", "slurmflex/v1.2.0 (gzip)", true},
+		{"gzip, deflate", "google-api-python-client (gzip)", true},
+		{"gzip", "curl/8.5.0", false},
+		{"", "slurmflex/v1.2.0 (gzip)", false},
+	} {
+		_, body := w.send("GET", path, "", "Accept-Encoding", c.accepts, "User-Agent", c.agent)
+		if !c.packed {
+			assert.Equal(t, plain, body)
+			continue
+		}
+		unpacked, err := gzip.NewReader(strings.NewReader(body))
+		require.NoError(t, err)
+		text, err := io.ReadAll(unpacked)
+		require.NoError(t, err)
+		assert.Equal(t, plain, string(text))
+	}
 }

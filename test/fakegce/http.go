@@ -3,6 +3,7 @@ package fakegce
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,10 +24,11 @@ const maxWait = 2 * time.Minute
 
 // reply is what goes back on the wire; dropped is nothing at all.
 type reply struct {
-	status  int
-	kind    string // its Content-Type, if that is not JSON's
-	body    []byte
-	dropped bool
+	status   int
+	kind     string // its Content-Type, if that is not JSON's
+	encoding string // its Content-Encoding, if the body has one
+	body     []byte
+	dropped  bool
 }
 
 // ServeHTTP answers calls of the API, and of the control surface under /fake/.
@@ -70,14 +73,41 @@ func (d door) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // header is that of every answer. Its date is by the server's clock.
 func (s *Server) header(answer reply) http.Header {
-	return http.Header{
+	header := http.Header{
 		"Content-Type": {cmp.Or(answer.kind, "application/json; charset=UTF-8")},
 		"Date":         {s.clock.Now().UTC().Format(http.TimeFormat)},
 	}
+	if answer.encoding != "" {
+		header.Set("Content-Encoding", answer.encoding)
+	}
+	return header
 }
 
-// serve answers one request.
+// serve answers one request. It compresses the answer if the client accepts gzip and its User-Agent
+// contains the word too. Source: Compute's documentation "Improving performance", Using gzip.
 func (s *Server) serve(r *http.Request) reply {
+	answer := s.respond(r)
+	if len(answer.body) > 0 && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && strings.Contains(r.UserAgent(), "gzip") {
+		answer.body, answer.encoding = compress(answer.body), "gzip"
+	}
+	return answer
+}
+
+// compressors holds writers for reuse: a new one allocates a megabyte.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+func compress(body []byte) []byte {
+	var packed bytes.Buffer
+	w := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(w)
+	w.Reset(&packed)
+	_, _ = w.Write(body) // a buffer takes all
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+// respond answers one request, uncompressed.
+func (s *Server) respond(r *http.Request) reply {
 	body, err := readBody(r)
 	if err != nil {
 		return refuse(badRequest("Invalid request. Its body is cut off, or too large."))

@@ -1,0 +1,39 @@
+package gce
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/fakegce"
+)
+
+// E3: Compute compresses the answers to slurmflex, as its User-Agent asks.
+func TestAnswersAreCompressed(t *testing.T) {
+	cloud := fakegce.New(fakegce.Options{Project: testProject})
+	api := httptest.NewServer(cloud)
+	defer api.Close()
+	spec := testGroup
+	var err error
+	spec.Template, err = cloud.AddTemplate(testRegion, fakegce.FlexTemplate("a3", "a3-highgpu-8g"))
+	require.NoError(t, err)
+	var calls, packed atomic.Int32
+	c := clientOf(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+		assert.Equal(t, "slurmflex/v1.2.0 (gzip)", r.UserAgent())
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if calls.Add(1); err == nil && answer.Uncompressed {
+			packed.Add(1)
+		}
+		return answer, err
+	}), func(o *Options) { o.Version, o.Endpoint = "v1.2.0", api.URL })
+	require.NoError(t, c.CreateGroup(t.Context(), spec))
+	groups, unseen := c.Groups(t.Context(), "alpha", []string{testRegion})
+	require.Empty(t, unseen)
+	assert.Len(t, groups, 1)
+	assert.NotZero(t, packed.Load())
+	assert.Equal(t, calls.Load(), packed.Load(), "changes are answered so too")
+}

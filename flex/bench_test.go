@@ -3,13 +3,13 @@ package flex_test
 import (
 	"context"
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
 
 	"slurmflex/flex"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/bench/replay"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
 )

@@ -3,12 +3,12 @@ package flex
 import (
 	"maps"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

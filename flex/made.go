@@ -3,10 +3,10 @@ package flex
 import (
 	"maps"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -1,10 +1,10 @@
 package flex
 
 import (
-	"slurmflex/flex/plan/scene"
 	"sync"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

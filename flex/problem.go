@@ -1,8 +1,9 @@
 package flex
 
 import (
-	"slurmflex/flex/plan/scene"
 	"time"
+
+	"slurmflex/flex/plan/scene"
 )
 
 // problems are those that the last pass found, by their kind and what they are about,

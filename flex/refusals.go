@@ -3,10 +3,10 @@ package flex
 import (
 	"errors"
 	"maps"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 
@@ -102,15 +104,28 @@ func (r *Reconciler) templates(ctx context.Context) map[string]scene.Template {
 		s.templates, s.templatesRead = map[string]scene.Template{}, r.Now()
 	}
 	all := map[string]scene.Template{}
+	var unread []string
 	for _, set := range r.Config.FlexSets() {
 		t, read := s.templates[set.Template]
-		if !read {
-			t.Template, t.Err = r.Cloud.Template(ctx, set.Template)
-			if t.Err == nil {
-				s.templates[set.Template] = t
-			}
+		if _, listed := all[set.Template]; !listed && !read {
+			unread = append(unread, set.Template)
 		}
 		all[set.Template] = t
+	}
+	found := make([]scene.Template, len(unread))
+	var side errgroup.Group
+	side.SetLimit(membersAtOnce)
+	for i, link := range unread {
+		side.Go(func() error {
+			found[i].Template, found[i].Err = r.Cloud.Template(ctx, link)
+			return nil
+		})
+	}
+	_ = side.Wait()
+	for i, link := range unread {
+		if all[link] = found[i]; found[i].Err == nil {
+			s.templates[link] = found[i]
+		}
 	}
 	return all
 }

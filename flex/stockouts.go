@@ -2,10 +2,10 @@ package flex
 
 import (
 	"maps"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

@@ -2,7 +2,6 @@ package flex
 
 import (
 	"errors"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

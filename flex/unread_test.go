@@ -156,6 +156,18 @@ func TestAnyProcessThatLooksGivesUpAListThatDoesNotEnd(t *testing.T) {
 	})
 }
 
+// D12: Slurm's side of a pass waits a minute at most for a Compute that accepts calls and never answers.
+func TestSilentComputeHoldsSlurmForAMinute(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: "*", Delay: time.Hour}))
+		w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+		begun := time.Now()
+		w.mustPass(t.Context())
+		assert.InDelta(t, 60, time.Since(begun).Seconds(), 1, "templates of two regions are read side by side")
+		assert.Equal(t, []string{"alpha-a3-[0-1] power_down "}, w.slurm.updates, "marked, since their partition is exclusive")
+	})
+}
+
 // B2, B3: duplicates and endless pages cost neither a request nor a machine.
 func TestNeitherDuplicatesNorEndlessPagesCostARequest(t *testing.T) {
 	eachInWorld(t, map[string]fakegce.Fault{

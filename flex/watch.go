@@ -1,10 +1,10 @@
 package flex
 
 import (
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 )
 
 // Watcher is told what passes see and do, so that people can be. Actions are

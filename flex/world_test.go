@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"

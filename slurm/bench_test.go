@@ -1,11 +1,11 @@
 package slurm_test
 
 import (
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/fakeslurm"

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
 

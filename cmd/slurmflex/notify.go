@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slurmflex/flex/plan/scene"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 )

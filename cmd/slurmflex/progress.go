@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 )
 
 // footAfter is how long somebody at a terminal waits without a message.

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/trial"
 	"slurmflex/flex/trial/transcript"
 	"slurmflex/flex/view"

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/history"
-
 	"slurmflex/mig"
 )
 

@@ -6,10 +6,10 @@ package gate
 
 import (
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

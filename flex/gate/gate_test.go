@@ -1,17 +1,17 @@
 package gate
 
 import (
-	"slurmflex/config"
-	"slurmflex/flex/plan/scene"
-	"slurmflex/test/must"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
+	"slurmflex/test/must"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

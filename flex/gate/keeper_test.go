@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/must"
 )

@@ -3,7 +3,6 @@ package history
 import (
 	"errors"
 	"os"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"slurmflex/config"
 	"slurmflex/flex"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

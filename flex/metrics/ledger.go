@@ -1,13 +1,13 @@
 package metrics
 
 import (
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"slurmflex/flex/history"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

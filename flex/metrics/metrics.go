@@ -5,7 +5,6 @@ package metrics
 
 import (
 	"errors"
-	"slurmflex/flex/plan/scene"
 	"strconv"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/gate"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

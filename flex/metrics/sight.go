@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/mig"
 	"slurmflex/slurm"

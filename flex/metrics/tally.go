@@ -1,11 +1,11 @@
 package metrics
 
 import (
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
 )

@@ -1,13 +1,13 @@
 package metrics
 
 import (
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/history"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

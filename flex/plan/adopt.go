@@ -3,9 +3,9 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"slurmflex/flex/plan/scene"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

@@ -2,12 +2,12 @@ package plan_test
 
 import (
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/test/bench/site"
 )
 

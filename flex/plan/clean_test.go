@@ -1,14 +1,13 @@
 package plan
 
 import (
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
-	"slurmflex/config"
-
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

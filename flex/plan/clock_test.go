@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

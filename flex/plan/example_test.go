@@ -2,11 +2,11 @@ package plan_test
 
 import (
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -2,13 +2,13 @@ package plan
 
 import (
 	"errors"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

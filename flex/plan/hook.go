@@ -2,8 +2,8 @@ package plan
 
 import (
 	"slices"
-	"slurmflex/flex/plan/scene"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

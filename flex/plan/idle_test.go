@@ -1,13 +1,13 @@
 package plan
 
 import (
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -2,13 +2,13 @@ package plan
 
 import (
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

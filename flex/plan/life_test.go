@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

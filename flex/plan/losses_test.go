@@ -1,12 +1,12 @@
 package plan
 
 import (
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -2,10 +2,10 @@ package plan
 
 import (
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 )
 
 // askedKey returns the cohort's key in Snapshot.Asked. The key does not change when another group

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )

@@ -3,10 +3,10 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -2,10 +2,10 @@ package plan
 
 import (
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

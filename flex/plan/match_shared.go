@@ -2,9 +2,9 @@ package plan
 
 import (
 	"slices"
-	"slurmflex/flex/plan/scene"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

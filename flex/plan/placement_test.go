@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

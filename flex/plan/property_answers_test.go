@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

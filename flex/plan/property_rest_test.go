@@ -3,18 +3,17 @@ package plan_test
 import (
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 	"pgregory.net/rapid"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

@@ -3,9 +3,9 @@ package plan
 import (
 	"maps"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

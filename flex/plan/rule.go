@@ -1,8 +1,9 @@
 package plan
 
 import (
-	"slurmflex/flex/plan/scene"
 	"time"
+
+	"slurmflex/flex/plan/scene"
 )
 
 // verdict says what becomes of a cohort in this pass, and why. It is the one value that

@@ -3,11 +3,11 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -3,8 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

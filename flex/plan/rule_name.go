@@ -3,8 +3,9 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
+
+	"slurmflex/flex/plan/scene"
 )
 
 // nameTaken: nothing is requested while an instance that is not ours has the name of

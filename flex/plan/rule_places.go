@@ -2,9 +2,9 @@ package plan
 
 import (
 	"maps"
-	"slurmflex/flex/plan/scene"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

@@ -3,9 +3,9 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

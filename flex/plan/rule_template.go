@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"slurmflex/flex/plan/scene"
 	"strings"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

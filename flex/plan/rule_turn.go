@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strconv"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

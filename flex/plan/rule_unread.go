@@ -3,8 +3,8 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slurmflex/flex/plan/scene"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

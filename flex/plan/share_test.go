@@ -2,13 +2,13 @@ package plan
 
 import (
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

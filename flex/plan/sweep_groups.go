@@ -2,9 +2,9 @@ package plan
 
 import (
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

@@ -3,11 +3,11 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

@@ -3,10 +3,10 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

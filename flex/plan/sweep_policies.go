@@ -3,8 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"slurmflex/flex/plan/scene"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

@@ -2,9 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"slurmflex/flex/plan/scene"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

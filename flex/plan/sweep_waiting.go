@@ -2,10 +2,10 @@ package plan
 
 import (
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

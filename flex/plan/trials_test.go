@@ -2,12 +2,12 @@ package plan
 
 import (
 	"errors"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 )
 

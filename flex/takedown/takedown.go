@@ -8,11 +8,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

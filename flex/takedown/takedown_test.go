@@ -2,7 +2,6 @@ package takedown
 
 import (
 	"errors"
-	"slurmflex/flex/plan/scene"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

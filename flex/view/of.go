@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
+
+	"slurmflex/flex/plan/scene"
 )
 
 // remark is what more there is to know of a row: a word for the cause rather than

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"slurmflex/flex"
 	"slurmflex/flex/past"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/flex/view"
 )
 

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
+	"golang.org/x/sync/singleflight"
 	"google.golang.org/api/option"
 	transport "google.golang.org/api/transport/http"
 
@@ -18,6 +20,9 @@ import (
 const (
 	computeScope     = "https://www.googleapis.com/auth/compute"
 	credentialsLimit = 1 << 20 // bytes; such a file has a few thousand
+
+	tokenTime  = 10 * time.Second // for fetching an access token
+	tokenLimit = 64 << 10         // bytes of the token endpoint's answer, which has a few thousand
 )
 
 // authenticated is base with an access token on each request, if the API wants
@@ -31,14 +36,101 @@ func (o Options) authenticated(ctx context.Context, base http.RoundTripper) (htt
 	if err != nil {
 		return nil, err
 	}
-	return transport.NewTransport(ctx, base, option.WithAuthCredentials(creds), option.WithTelemetryDisabled())
+	return withTokens(ctx, base, creds)
+}
+
+// withTokens is base with an access token of the credentials on each request.
+func withTokens(ctx context.Context, base http.RoundTripper, creds *auth.Credentials) (http.RoundTripper, error) {
+	creds.TokenProvider = auth.NewCachedTokenProvider(creds.TokenProvider, nil)
+	next, err := transport.NewTransport(ctx, base, option.WithAuthCredentials(creds), option.WithTelemetryDisabled())
+	if err != nil {
+		return nil, err
+	}
+	return &tokens{next: next, provider: creds}, nil
+}
+
+// tokens has the access token fetched before a call that needs a new one. All calls wait for the
+// same fetch, for tokenTime at most. Google's transport would let one call after the other fetch a
+// token, each for as long as its own time limit allows.
+type tokens struct {
+	next     http.RoundTripper
+	provider auth.TokenProvider // keeps the token until it expires
+	fetches  singleflight.Group
+}
+
+// RoundTrip sends the request when there is a token for it.
+func (t *tokens) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.await(req.Context()); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	return t.next.RoundTrip(req)
+}
+
+func (t *tokens) await(ctx context.Context) error {
+	fetched := t.fetches.DoChan("", func() (any, error) {
+		fetching, over := context.WithTimeout(context.WithoutCancel(ctx), tokenTime)
+		defer over()
+		_, err := t.provider.Token(fetching)
+		if err != nil && fetching.Err() != nil {
+			err = noTokenError{err}
+		}
+		return nil, err
+	})
+	select {
+	case f := <-fetched:
+		return f.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// noTokenError says that the token endpoint did not answer in time. The call is not tried again, so
+// that the pass goes on; the next pass fetches a token again.
+type noTokenError struct{ err error }
+
+func (e noTokenError) Error() string {
+	return fmt.Sprintf("no access token within %s, so Compute was not called: check the token endpoint and the network: %v", tokenTime, e.err)
+}
+
+func (e noTokenError) Unwrap() error { return e.err }
+
+// tokenClient returns the client that fetches tokens. It follows no redirect, because the redirected
+// request would carry the signed assertion to another host.
+func tokenClient() *http.Client {
+	return &http.Client{Transport: tokenTransport{defaultTransport()}, CheckRedirect: noRedirect, Timeout: tokenTime}
+}
+
+// tokenTransport limits the length of an answer.
+type tokenTransport struct{ next http.RoundTripper }
+
+func (t tokenTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := readBody(resp, 0, tokenLimit); err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // findCredentials reads the credentials in file or, if that is empty, the
 // Application Default Credentials: GOOGLE_APPLICATION_CREDENTIALS, gcloud's
 // file in the home directory if there is one, the metadata server.
 func findCredentials(file string) (*auth.Credentials, error) {
-	o := &credentials.DetectOptions{Scopes: []string{computeScope}}
+	o := &credentials.DetectOptions{Scopes: []string{computeScope}, Client: tokenClient()}
+	creds, err := readCredentials(file, o)
+	if err == nil && needsCertificate(creds.JSON()) {
+		o.Client = nil // Google's own client shows the certificate
+		creds, err = readCredentials(file, o)
+	}
+	return creds, err
+}
+
+func readCredentials(file string, o *credentials.DetectOptions) (*auth.Credentials, error) {
 	if file == "" {
 		return credentials.DetectDefault(o)
 	}
@@ -57,6 +149,19 @@ func findCredentials(file string) (*auth.Credentials, error) {
 	return creds, nil
 }
 
+// needsCertificate reports whether credentials identify this host by the certificate that its
+// certificate configuration names. Source: "Workload identity federation with X.509 certificates".
+func needsCertificate(file []byte) bool {
+	var f struct {
+		Source struct {
+			Certificate struct {
+				Default bool `json:"use_default_certificate_config"`
+			} `json:"certificate"`
+		} `json:"credential_source"`
+	}
+	return json.Unmarshal(file, &f) == nil && f.Source.Certificate.Default
+}
+
 // refused reports whether no token could be had because Google does not accept
 // the credentials, which trying again does not change.
 func refused(err error) bool {
@@ -65,5 +170,5 @@ func refused(err error) bool {
 		return false
 	}
 	status := e.Response.StatusCode
-	return status >= 400 && status < 500 && !e.Temporary()
+	return status >= 300 && status < 500 && !e.Temporary()
 }

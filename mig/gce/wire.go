@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,8 @@ const (
 	longestPause  = 60 * time.Second       // a Retry-After beyond it ends the call
 	answerTime    = 30 * time.Second       // for one attempt
 	waitTime      = 150 * time.Second      // for one attempt of operations.wait, which Compute answers within 120 s
-	answerLimit   = 64 << 20               // bytes: 500 instances with startup scripts of 64 KiB stay below it
+	answerLimit   = 16 << 20               // bytes: 150 resize requests for 1,000 instances each stay below it
+	metadataLimit = 64 << 20               // bytes of a list with metadata: 500 instances with startup scripts of 64 KiB stay below it
 	likelyLimit   = 1 << 20                // bytes that are made room for because the last answer had them
 	unnamedMethod = "unknown"
 )
@@ -71,6 +73,7 @@ type wire struct {
 	observe func(method string, status int, took time.Duration)
 	date    *atomic.Int64 // where the time of the last answer is kept, in epoch seconds
 	lengths sync.Map      // of the last answer to each method, which the next is likely to have
+	answers atomic.Int64  // how many calls have been answered
 }
 
 func newWire(o Options, next http.RoundTripper, date *atomic.Int64) *wire {
@@ -95,8 +98,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err := limiter.wait(ctx, urgencyOf(req)); err != nil {
 			return nil, fmt.Errorf("waiting for the rate limit: %w", err)
 		}
+		before := w.answers.Load()
 		resp, err := w.attempt(req)
 		pause, again := w.nextPause(n, resp, err)
+		if again && n > 1 && err != nil && errors.Is(err, context.DeadlineExceeded) && onlyLooks(req) {
+			again = w.answers.Load() > before // otherwise Compute is silent, and the pass goes on without it
+		}
 		if !again || ctx.Value(onceKey{}) != nil || ctx.Err() != nil || !sleep(ctx, pause) {
 			if err != nil && n > 1 {
 				err = fmt.Errorf("%w (after %d attempts)", err, n)
@@ -138,7 +145,7 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 		method := methodOf(ctx)
 		last, _ := w.lengths.Load(method)
 		likely, _ := last.(int64) // 0 before the first
-		err = readWhole(resp, min(likely, likelyLimit), answerLimit)
+		err = readWhole(resp, min(likely, likelyLimit), limitOf(req))
 		w.lengths.Store(method, resp.ContentLength)
 	}
 	if err != nil {
@@ -147,10 +154,22 @@ func (w *wire) exchange(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	w.answers.Add(1)
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil && resp.StatusCode/100 == 2 {
 		w.date.Store(date.Unix())
 	}
 	return resp, nil
+}
+
+// onlyLooks reports whether a call is one that a pass makes before it plans.
+func onlyLooks(req *http.Request) bool { return urgencyOf(req) == toLook && !isWait(req) }
+
+// limitOf returns how many bytes the answer to a call may have.
+func limitOf(req *http.Request) int {
+	if strings.Contains(req.URL.Query().Get("fields"), "metadata") {
+		return metadataLimit
+	}
+	return answerLimit
 }
 
 // copyOf is the request with a fresh body, to be sent under ctx.
@@ -177,9 +196,20 @@ func (whole) Close() error { return nil }
 
 func wholeOf(text []byte) whole { return whole{bytes.NewReader(text), text} }
 
-// readWhole replaces the answer's body, whose length is likely to be that unless it
-// says, by its bytes in memory, at most limit.
+// readWhole reads an answer as readBody does, and rejects a successful one that is not JSON.
 func readWhole(resp *http.Response, likely int64, limit int) error {
+	if err := readBody(resp, likely, limit); err != nil {
+		return err
+	}
+	if body := resp.Body.(whole).text; resp.StatusCode/100 == 2 && !json.Valid(body) {
+		return fmt.Errorf("answer is not JSON: %q", excerpt(body))
+	}
+	return nil
+}
+
+// readBody replaces the answer's body, whose length is likely to be that unless it
+// says, by its bytes in memory, at most limit.
+func readBody(resp *http.Response, likely int64, limit int) error {
 	defer resp.Body.Close()
 	var text bytes.Buffer
 	if n := cmp.Or(max(0, resp.ContentLength), likely); n > 0 && n <= int64(limit) {
@@ -192,8 +222,6 @@ func readWhole(resp *http.Response, likely int64, limit int) error {
 		return fmt.Errorf("answer broken off: %w", err)
 	case len(body) > limit:
 		return fmt.Errorf("answer longer than %d bytes", limit)
-	case resp.StatusCode/100 == 2 && !json.Valid(body):
-		return fmt.Errorf("answer is not JSON: %q", excerpt(body))
 	}
 	resp.Body, resp.ContentLength = wholeOf(body), int64(len(body))
 	return nil
@@ -208,7 +236,7 @@ func (w *wire) nextPause(n int, resp *http.Response, err error) (time.Duration, 
 	}
 	pause := w.jitter(firstPause << (n - 1))
 	if err != nil {
-		return pause, !refused(err)
+		return pause, !refused(err) && !errors.As(err, new(noTokenError))
 	}
 	if !passing(resp) {
 		return 0, false

@@ -2,13 +2,13 @@ package chaos
 
 import (
 	"fmt"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"sync"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
 )

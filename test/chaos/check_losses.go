@@ -1,9 +1,9 @@
 package chaos
 
 import (
-	"slurmflex/flex/plan/scene"
 	"time"
 
+	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
 )
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"

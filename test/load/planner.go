@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slurmflex/flex/plan/scene"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/test/bench/site"
 	"slurmflex/test/must"
 )

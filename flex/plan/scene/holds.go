@@ -1,9 +1,10 @@
 package scene
 
 import (
+	"time"
+
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
-	"time"
 )
 
 // Hold is one of our reservations.

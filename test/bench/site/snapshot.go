@@ -3,12 +3,12 @@ package site
 import (
 	"fmt"
 	"slices"
-	"slurmflex/flex/plan/scene"
 	"strings"
 	"time"
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
 )

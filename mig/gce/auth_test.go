@@ -1,0 +1,108 @@
+package gce
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloud.google.com/go/auth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/mig"
+	"slurmflex/test/fakegce"
+)
+
+// issuer is a source of tokens in a function.
+type issuer func(context.Context) (*auth.Token, error)
+
+func (f issuer) Token(ctx context.Context) (*auth.Token, error) { return f(ctx) }
+
+// D12: a token endpoint that accepts and never answers.
+func TestSilentTokenEndpointHoldsNoPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fetches atomic.Int32
+		creds := auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: issuer(func(ctx context.Context) (*auth.Token, error) {
+			fetches.Add(1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})})
+		next, err := withTokens(t.Context(), roundTripper(func(*http.Request) (*http.Response, error) {
+			assert.Fail(t, "Compute was called without a token")
+			return nil, http.ErrAbortHandler
+		}), creds)
+		require.NoError(t, err)
+		c, start := clientOf(t, next), time.Now()
+		var side sync.WaitGroup
+		for range 8 {
+			side.Go(func() {
+				_, unseen := c.Groups(t.Context(), "alpha", []string{testRegion, "europe-west4"})
+				require.Len(t, unseen, 2)
+				require.ErrorContains(t, unseen[testRegion], "no access token within 10s, so Compute was not called: check the token endpoint and the network")
+				assert.Equal(t, mig.CauseUnavailable, mig.CauseOf(unseen[testRegion]))
+			})
+		}
+		side.Wait()
+		assert.Equal(t, tokenTime, time.Since(start))
+		assert.EqualValues(t, 1, fetches.Load(), "all calls wait for one fetch")
+	})
+}
+
+func TestCallsShareTheirToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fetches atomic.Int32
+		creds := auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: issuer(func(context.Context) (*auth.Token, error) {
+			time.Sleep(time.Second)
+			if fetches.Add(1) == 1 {
+				return nil, &auth.Error{Response: &http.Response{StatusCode: http.StatusServiceUnavailable}}
+			}
+			return &auth.Token{Value: "secret", Expiry: time.Now().Add(time.Hour)}, nil
+		})})
+		next, err := withTokens(t.Context(), inMemory{aList(`{}`)}, creds)
+		require.NoError(t, err)
+		_, unseen := clientOf(t, next).Groups(t.Context(), "alpha", []string{testRegion, "europe-west4"})
+		assert.Empty(t, unseen, "a fault that may pass is tried again")
+		assert.EqualValues(t, 2, fetches.Load())
+	})
+}
+
+// D12: a redirect would carry the signed assertion to another host, and an answer may be of any length.
+func TestTokenEndpointIsNotFollowedAndNotTrusted(t *testing.T) {
+	bare(t)
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { assert.Fail(t, "followed") }))
+	defer other.Close()
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		says   string
+	}{
+		"moved": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, "307"},
+		"long": {ok(`{"access_token":"` + strings.Repeat("x", 64<<20) + `"}`), "answer longer than 65536 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			endpoint := httptest.NewServer(test.answer)
+			defer endpoint.Close()
+			file := serviceAccount(t, &tokenServer{Server: endpoint})
+			c, err := New(t.Context(), Options{Project: testProject, Endpoint: "https://compute.test", CredentialsFile: file, Transport: roundTripper(hung)})
+			require.NoError(t, err)
+			_, unseen := c.Groups(tryingOnce(t.Context()), "alpha", []string{testRegion})
+			assert.ErrorContains(t, unseen[testRegion], test.says)
+		})
+	}
+}
+
+func TestCertificateOfTheHostIsShownByGooglesClient(t *testing.T) {
+	assert.True(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"certificate":{"use_default_certificate_config":true}}}`)))
+	assert.False(t, needsCertificate([]byte(`{"type":"external_account","credential_source":{"file":"/token"}}`)))
+	assert.False(t, needsCertificate(nil))
+	key, err := fakegce.ServiceAccountKey("p", "http://127.0.0.1:1")
+	require.NoError(t, err)
+	assert.False(t, needsCertificate(key))
+}

@@ -1,64 +1,132 @@
 package web
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
-// limited is a listener with a limited number of connections at a time. Others
-// wait until one of them is closed.
+// roomCheck is how often a connection that waits looks whether another one has fallen silent.
+const roomCheck = 100 * time.Millisecond
+
+// limited is a listener with a limited number of connections at a time. A new connection takes the
+// place of the one that has been silent the longest: it has sent no request yet, or has its answer.
 type limited struct {
 	net.Listener
 	slots  chan struct{}
 	closed chan struct{}
 	close  func() error
+
+	mu   sync.Mutex
+	open map[*limitedConn]bool
 }
 
 func limit(l net.Listener, most int) *limited {
 	closed := make(chan struct{})
 	return &limited{
-		Listener: l, slots: make(chan struct{}, most), closed: closed,
+		Listener: l, slots: make(chan struct{}, most), closed: closed, open: map[*limitedConn]bool{},
 		close: sync.OnceValue(func() error { close(closed); return l.Close() }),
 	}
 }
 
-// Accept waits for a free slot, and then for a connection.
+// Accept waits for a connection, and then for a slot if all others are being answered.
 func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
-		<-l.slots
 		return nil, err
 	}
-	return &limitedConn{conn, sync.OnceFunc(func() { <-l.slots })}, nil
+	if !l.takeSlot() {
+		conn.Close()
+		return nil, net.ErrClosed
+	}
+	c := &limitedConn{Conn: conn, silent: time.Now()}
+	c.free = sync.OnceFunc(func() {
+		l.mu.Lock()
+		delete(l.open, c)
+		l.mu.Unlock()
+		<-l.slots
+	})
+	l.mu.Lock()
+	l.open[c] = true
+	l.mu.Unlock()
+	return c, nil
 }
 
-// freesSlots closes connections after their answer while more than half of the slots are taken,
-// so that connections that clients keep open leave the other half to others.
-func (l *limited) freesSlots(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if 2*len(l.slots) > cap(l.slots) {
-			w.Header().Set("Connection", "close")
+// takeSlot reports false if the listener was closed meanwhile.
+func (l *limited) takeSlot() bool {
+	again := time.NewTicker(roomCheck)
+	defer again.Stop()
+	for {
+		if len(l.slots) == cap(l.slots) {
+			l.closeSilent()
 		}
-		next.ServeHTTP(w, r)
-	})
+		select {
+		case l.slots <- struct{}{}:
+			return true
+		case <-l.closed:
+			return false
+		case <-again.C:
+		}
+	}
+}
+
+// closeSilent closes the connection that has been silent the longest, if any is.
+func (l *limited) closeSilent() {
+	l.mu.Lock()
+	var longest *limitedConn
+	for c := range l.open {
+		if !c.silent.IsZero() && (longest == nil || c.silent.Before(longest.silent)) {
+			longest = c
+		}
+	}
+	l.mu.Unlock()
+	if longest != nil {
+		longest.Close()
+	}
 }
 
 // Close ends Accept too.
 func (l *limited) Close() error { return l.close() }
 
+// limitedConn is a connection of a limited listener.
 type limitedConn struct {
 	net.Conn
-	free func()
+	free   func()
+	silent time.Time // since when it has no request to answer; zero: it has one; guarded by the listener's mu
 }
 
 // Close frees the connection's slot.
 func (c *limitedConn) Close() error {
 	defer c.free()
 	return c.Conn.Close()
+}
+
+// connKey is the key of a context's value: the connection that a request came over.
+type connKey struct{}
+
+// watch has a server note which connections are being answered.
+func (l *limited) watch(s *http.Server) {
+	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	s.ConnState = func(conn net.Conn, state http.ConnState) {
+		if state == http.StateIdle { // the answer is sent
+			l.note(conn, time.Now())
+		}
+	}
+	next := s.Handler
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.note(r.Context().Value(connKey{}), time.Time{})
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (l *limited) note(conn any, silent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c, ok := conn.(*limitedConn); ok {
+		c.silent = silent
+	}
 }

@@ -3,8 +3,10 @@ package web
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,63 +52,113 @@ func (c *callers) call(t *testing.T) net.Conn {
 	return ours
 }
 
-// C11: a client that opens connections and says nothing takes no more files of the
-// daemon than its limit, and others are answered once it is hung up on.
-func TestThePageHasALimitedNumberOfConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		c := newCallers()
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { _ = w.serve(ctx, c); close(ended) }()
-		for range connections {
-			c.call(t)
-		}
-		synctest.Wait()
-		require.EqualValues(t, connections, c.accepted.Load())
-
-		late := c.call(t)
-		synctest.Wait()
-		assert.EqualValues(t, connections, c.accepted.Load(), "it waits")
-		time.Sleep(readLimit + time.Second)
+// serving serves the page over pipes until the test ends.
+func serving(t *testing.T) (*callers, func(net.Conn) error) {
+	t.Helper()
+	w, c := newWorld(t), newCallers()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { _ = w.serve(ctx, c); close(ended) }()
+	t.Cleanup(func() { stop(); <-ended })
+	return c, func(conn net.Conn) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/healthz", nil)
 		require.NoError(t, err)
-		require.NoError(t, r.Write(late))
-		answer, err := http.ReadResponse(bufio.NewReader(late), r)
-		require.NoError(t, err)
+		if err := r.Write(conn); err != nil {
+			return err
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), r)
+		if err != nil {
+			return err
+		}
 		assert.Equal(t, http.StatusOK, answer.StatusCode)
-		require.NoError(t, answer.Body.Close())
-		stop()
-		<-ended
-	})
+		return answer.Body.Close()
+	}
+}
+
+// C11, D5: clients that open connections and say nothing, or stop halfway, take no more files of the
+// daemon than its limit, and nobody waits for them.
+func TestThePageHasALimitedNumberOfConnections(t *testing.T) {
+	for name, begins := range map[string]string{"says nothing": "", "stops halfway": "GET /healthz HTTP/1.1\r\nHost: local"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, ask := serving(t)
+				var silent []net.Conn
+				for range connections {
+					conn := c.call(t)
+					silent = append(silent, conn)
+					if begins != "" {
+						_, err := conn.Write([]byte(begins))
+						require.NoError(t, err)
+					}
+					synctest.Wait()
+					time.Sleep(time.Millisecond)
+				}
+				begun := time.Now()
+				for range 3 {
+					require.NoError(t, ask(c.call(t)))
+				}
+				assert.Less(t, time.Since(begun), roomCheck, "nobody waits")
+				open := 0
+				for i, conn := range silent {
+					err := conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+					if err == nil {
+						_, err = conn.Read(make([]byte, 1))
+					}
+					if errors.Is(err, os.ErrDeadlineExceeded) {
+						open++
+					} else {
+						assert.Less(t, i, 3, "the longest silent are hung up on")
+					}
+				}
+				assert.Equal(t, connections-3, open)
+			})
+		})
+	}
 }
 
 // D5: connections that stay open after an answer leave slots for others.
 func TestIdleConnectionsLeaveSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		c := newCallers()
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { _ = w.serve(ctx, c); close(ended) }()
+		c, ask := serving(t)
 		begun := time.Now()
-		ask := func(conn net.Conn) (closes bool) {
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/healthz", nil)
-			require.NoError(t, err)
-			require.NoError(t, r.Write(conn))
+		lone := c.call(t)
+		require.NoError(t, ask(lone))
+		require.NoError(t, ask(lone), "a lone client keeps its connection")
+		for range 2 * connections {
+			require.NoError(t, ask(c.call(t)))
+		}
+		assert.Less(t, time.Since(begun), time.Second, "nobody waits for others to go idle")
+		assert.Error(t, ask(lone), "it was silent the longest")
+	})
+}
+
+// D5: a connection whose request is being answered is not hung up on for others.
+func TestAnsweredConnectionKeepsItsSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCallers()
+		l := limit(c, 1)
+		let := make(chan struct{})
+		server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-let })}
+		l.watch(server)
+		ended := make(chan struct{})
+		go func() { _ = server.Serve(l); close(ended) }()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
+		require.NoError(t, err)
+		first, second := c.call(t), make(chan net.Conn, 1)
+		require.NoError(t, r.Write(first))
+		synctest.Wait()
+		conn := c.call(t)
+		go func() { assert.NoError(t, r.Write(conn)); second <- conn }()
+		time.Sleep(time.Second)
+		close(let)
+		for _, conn := range []net.Conn{first, conn} {
 			answer, err := http.ReadResponse(bufio.NewReader(conn), r)
 			require.NoError(t, err)
 			assert.Equal(t, http.StatusOK, answer.StatusCode)
 			require.NoError(t, answer.Body.Close())
-			return answer.Close
 		}
-		assert.False(t, ask(c.call(t)), "a lone client keeps its connection")
-		for range 2 * connections {
-			ask(c.call(t))
-		}
-		assert.Less(t, time.Since(begun), time.Second, "nobody waits for others to go idle")
-		assert.True(t, ask(c.call(t)), "while slots are short")
-		stop()
+		<-second
+		require.NoError(t, server.Close())
 		<-ended
 	})
 }
@@ -119,6 +171,8 @@ func TestAListenerWithoutAFreeSlotCanBeClosed(t *testing.T) {
 		c.call(t)
 		conn, err := l.Accept()
 		require.NoError(t, err)
+		l.note(conn, time.Time{})
+		c.call(t)
 		failed := make(chan error)
 		go func() { _, err := l.Accept(); failed <- err }()
 		synctest.Wait()

@@ -31,7 +31,7 @@ type Server struct {
 
 // The limits of a connection. Clients send nothing but a short question.
 const (
-	connections = 128 // at a time; others wait
+	connections = 128 // at a time; a new one takes the place of a silent one
 	readLimit   = 5 * time.Second
 	writeLimit  = 30 * time.Second
 	idleLimit   = 15 * time.Second
@@ -70,11 +70,12 @@ func (s *Server) Run(ctx context.Context) {
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {
 	limited := limit(listener, connections)
 	server := &http.Server{
-		Handler:           limited.freesSlots(s.Handler()),
+		Handler:           s.Handler(),
 		ReadHeaderTimeout: readLimit, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: headerLimit,
 		ErrorLog:       zap.NewStdLog(zap.NewNop()), // mistakes of clients are not the daemon's concern
 	}
+	limited.watch(server)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	return server.Serve(limited)

@@ -184,6 +184,7 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	if err != nil {
 		return scene.Snapshot{}, err // cut short, it has seen nothing, not nothing there
 	}
+	r.doubt(asked, &snap, unseenGroups, unseenInstances)
 	r.observeOwners(asked, &snap)
 	leaveOut(&snap, unseenGroups, unseenInstances)
 	snap.Now = r.Now()
@@ -212,6 +213,35 @@ func (r *Reconciler) observeMachines(ctx context.Context, snap *scene.Snapshot) 
 		snap.Members = r.members(ctx, snap.Hidden(snap.Groups), unseenInstances)
 	}
 	return unseenGroups, unseenInstances, compute
+}
+
+// doubt reads regions again in which an instance is missing: that of a node that is up or, in the
+// first pass, of one that powers up. Such an instance may be in a zone that has left the
+// configuration and cannot be read, which only a list without zones says.
+func (r *Reconciler) doubt(ctx context.Context, snap *plan.Snapshot, unseenGroups, unseenInstances map[string]error) {
+	there := make(map[string]bool, len(snap.Instances))
+	for i := range snap.Instances {
+		there[snap.Instances[i].Name] = true
+	}
+	first := snap.Started.Equal(snap.Begun)
+	doubtful := map[string]bool{}
+	for _, n := range snap.Nodes {
+		power := n.State.Power()
+		if there[n.Name] || n.State.Base == slurm.Down || power != slurm.On && (power != slurm.Rising || !first) {
+			continue
+		}
+		if set, _, known := r.Config.Find(n.Name); known && set.Flex != nil && set.Flex.UseBulkInsert {
+			doubtful[set.Region] = unseenGroups[set.Region] == nil && unseenInstances[set.Region] == nil
+		}
+	}
+	maps.DeleteFunc(doubtful, func(_ string, is bool) bool { return !is })
+	if len(doubtful) == 0 {
+		return
+	}
+	cloud, over := inTime(ctx)
+	defer over()
+	_, unseen := r.Cloud.Instances(cloud, r.Config.Cluster, slices.Sorted(maps.Keys(doubtful)))
+	maps.Copy(unseenInstances, unseen)
 }
 
 // zonesOf returns the zones that may have instances of the cluster: those of its nodesets and of

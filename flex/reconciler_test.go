@@ -242,6 +242,38 @@ func TestADeadZoneWithoutNodesetsStopsNothing(t *testing.T) {
 	})
 }
 
+// E1: a zone that left the configuration may have a machine without a group, and be dead when the
+// process starts.
+func TestMachineInAForgottenDeadZoneIsNotTakenForLost(t *testing.T) {
+	for name, switches := range map[string]fakegce.Switches{"partial success": {}, "partial success is refused": {RefusePartialSuccess: true}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				set := w.slurm.cfg.NodeSets[0]
+				set.Flex.UseBulkInsert = true
+				w.running(1, "train", "alpha-a3-0")
+				before, queued := w.slurm.updated(), w.slurm.queue()
+				set.Zones = []string{"us-central1-b"}
+				w.cloud.SetZoneDead("us-central1-a", true)
+				w.begin() // a process that remembers nothing
+				w.passes(5, time.Minute)
+				snap, _, err := w.Look(t.Context())
+				require.NoError(t, err)
+				require.Error(t, snap.Unseen[us])
+				assert.Equal(t, before, w.slurm.updated(), "its node stays up")
+				assert.Equal(t, queued, w.slurm.queue())
+
+				w.cloud.SetZoneDead("us-central1-a", false)
+				time.Sleep(10 * time.Minute)
+				w.passes(2, time.Minute)
+				w.cloud.SetZoneDead("us-central1-f", true)
+				snap, _, err = w.Look(t.Context())
+				require.NoError(t, err)
+				assert.Empty(t, snap.Unseen, "no machine is missing")
+			}, func(o *fakegce.Options) { o.Switches = switches })
+		})
+	}
+}
+
 func TestARegionThatCannotBeReadIsLeftAsItIs(t *testing.T) {
 	unreadable := map[string]fakegce.Fault{
 		"groups":    {Method: "regionInstanceGroupManagers.list", Object: "/europe-west4/", Status: http.StatusForbidden},

@@ -113,15 +113,15 @@ func (l *outages) usedBy(cluster string) []string {
 }
 
 // noteUsed remembers the zones that have instances of the cluster. A zone that could not
-// be read has those that it had.
-func (l *outages) noteUsed(cluster string, has, missed map[string]bool) {
+// be read, or was not asked for, has those that it had.
+func (l *outages) noteUsed(cluster string, has map[string]bool, unread func(zone string) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.used == nil {
 		l.used = map[string]map[string]bool{}
 	}
 	for zone := range l.used[cluster] {
-		if missed[zone] {
+		if unread(zone) {
 			has[zone] = true
 		}
 	}

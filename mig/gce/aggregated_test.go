@@ -179,3 +179,50 @@ func TestAZoneWhereMachinesWereSeenCounts(t *testing.T) {
 		}
 	})
 }
+
+// E1: what is known of a region's zones outlasts passes in which the region is unread, or not asked for.
+func TestUsedZonesAreRememberedWhileTheirRegionIsUnread(t *testing.T) {
+	for name, between := range map[string]func(*testing.T, world){
+		"the region is unread": func(t *testing.T, w world) {
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Unreachable: []string{region}}))
+			_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
+			require.Len(t, unseen, 1)
+			w.cloud.ClearFaults()
+		},
+		"another region is read": func(t *testing.T, w world) {
+			_, unseen := w.Instances(t.Context(), "alpha", []string{europe}, "europe-west4-a")
+			require.Empty(t, unseen)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w world) {
+				spread(t, w)
+				_, unseen := w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
+				require.Empty(t, unseen)
+				between(t, w)
+				w.cloud.SetZoneDead("us-central1-b", true)
+				_, unseen = w.Instances(t.Context(), "alpha", []string{region}, "us-central1-a")
+				require.ErrorContains(t, unseen[region], "us-central1-b")
+			})
+		})
+	}
+}
+
+// E1: a call that has one attempt, because it failed last time, outlasts a refusal for too many calls.
+func TestRateLimitAfterAnOutageCostsNoPass(t *testing.T) {
+	for _, status := range []fakegce.Fault{{Status: http.StatusTooManyRequests}, {Status: http.StatusForbidden, Reason: "rateLimitExceeded"}} {
+		inWorld(t, func(t *testing.T, w world) {
+			spread(t, w)
+			require.NoError(t, w.cloud.AddFault(fakegce.Fault{Method: list, Status: http.StatusServiceUnavailable}))
+			_, unseen := readZones(t, w)
+			require.Empty(t, unseen)
+			w.cloud.ClearFaults()
+			time.Sleep(6 * time.Minute)
+			status.Method, status.Times = list, 1
+			require.NoError(t, w.cloud.AddFault(status))
+			names, unseen := readZones(t, w)
+			assert.Empty(t, unseen)
+			assert.Len(t, names, 2)
+		})
+	}
+}

@@ -98,7 +98,7 @@ func (c *Client) Instances(ctx context.Context, cluster string, regions []string
 		err = c.findMakers(ctx, v)
 	}
 	if err == nil {
-		c.outages.noteUsed(cluster, v.used(), v.missedZones)
+		c.outages.noteUsed(cluster, v.used(), v.isUnread)
 	}
 	unseen = make(map[string]error)
 	for region, seen := range v.seen {
@@ -221,6 +221,13 @@ func (v *view) miss(region, zone string, err error) {
 	if len(zones) == 0 || slices.Contains(zones, zone) || zone == region || errors.Is(err, errNameless) {
 		v.missed[region] = err
 	}
+}
+
+// isUnread reports whether a zone, or its region, could not be read or was not asked for.
+func (v *view) isUnread(zone string) bool {
+	region := mig.RegionOf(zone)
+	_, asked := v.seen[region]
+	return !asked || v.missed[region] != nil || v.missedZones[zone]
 }
 
 // used are the zones that have instances.

@@ -42,7 +42,8 @@ func calling(ctx context.Context, method string) context.Context {
 	return context.WithValue(ctx, methodKey{}, method)
 }
 
-// onceKey is the key of a context's value: the call is not tried again.
+// onceKey is the key of a context's value: the call is not tried again, unless Compute
+// refuses it because there are too many calls.
 type onceKey struct{}
 
 func tryingOnce(ctx context.Context) context.Context {
@@ -104,7 +105,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		if again && n > 1 && err != nil && errors.Is(err, context.DeadlineExceeded) && onlyLooks(req) {
 			again = w.answers.Load() > before // otherwise Compute is silent, and the pass goes on without it
 		}
-		if !again || ctx.Value(onceKey{}) != nil || ctx.Err() != nil || !sleep(ctx, pause) {
+		if ctx.Value(onceKey{}) != nil && !tooMany(resp) {
+			again = false
+		}
+		if !again || ctx.Err() != nil || !sleep(ctx, pause) {
 			if err != nil && n > 1 {
 				err = fmt.Errorf("%w (after %d attempts)", err, n)
 			}
@@ -243,6 +247,12 @@ func (w *wire) nextPause(n int, resp *http.Response, err error) (time.Duration, 
 	}
 	pause = max(pause, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
 	return pause, pause <= longestPause
+}
+
+// tooMany reports whether Compute refuses a call because there are too many. The answer is one that
+// nextPause has seen.
+func tooMany(resp *http.Response) bool {
+	return resp != nil && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden)
 }
 
 // passing reports whether the answer is a fault that may pass by itself. The

@@ -15,7 +15,8 @@ import (
 const listsLag = 2 * time.Minute
 
 // made remembers what this process has had made until a list has shown it, so
-// that lists that lag behind do not have it made twice. It is forgotten in a
+// that lists that lag behind do not have it made twice. A group or request that a list
+// has shown and shows no more is gone: another process has deleted it. It is forgotten in a
 // restart, and need not be known then: most names follow from the job.
 type made struct {
 	mu       sync.Mutex
@@ -107,10 +108,14 @@ func (m *made) complete(snap *scene.Snapshot) {
 	for _, key := range slices.Sorted(maps.Keys(m.groups)) {
 		g := m.groups[key]
 		g.requests = slices.DeleteFunc(slices.Clone(g.requests), func(r mig.Request) bool { return age(snap.Now, r.Created) > listsLag })
+		there := shown[key]
+		if there != nil { // what the list has shown is what the list says, also when it is gone
+			g.spec, g.requests = mig.GroupSpec{}, g.missing(there.Requests)
+		}
 		m.groups[key] = g
-		switch there := shown[key]; {
+		switch {
 		case there != nil:
-			there.Requests = append(there.Requests, g.missing(there.Requests)...)
+			there.Requests = append(there.Requests, g.requests...)
 		case g.spec.Name != "" && snap.Unseen[g.spec.Region] == nil:
 			size := 0
 			for _, r := range g.requests {

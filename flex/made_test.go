@@ -32,6 +32,36 @@ func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
 	})
 }
 
+// D10: another process, such as down --now, deletes what this one has made.
+func TestGroupThatAListHadAndHasNoMoreIsGone(t *testing.T) {
+	for name, gone := range map[string]func(*testing.T, *world){
+		"its group": func(t *testing.T, w *world) { require.NoError(t, w.Cloud.DeleteGroup(t.Context(), us, "alpha-a3-job-1")) },
+		"its request": func(t *testing.T, w *world) {
+			require.NoError(t, w.Cloud.CancelRequest(t.Context(), us, "alpha-a3-job-1", "a1"))
+			require.NoError(t, w.Cloud.DeleteRequest(t.Context(), us, "alpha-a3-job-1", "a1"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.cloud.SetCapacity("", "", 0)
+				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
+				w.passes(3, 2*time.Second)
+				snap, _, err := w.Look(t.Context())
+				require.NoError(t, err)
+				require.Len(t, snap.Groups, 1)
+				require.Len(t, snap.Groups[0].Requests, 1)
+				gone(t, w)
+				snap, _, err = w.Look(t.Context())
+				require.NoError(t, err)
+				for _, g := range snap.Groups {
+					assert.Empty(t, g.Requests)
+				}
+				assert.Len(t, snap.Groups, len(w.cloud.State().Groups))
+			})
+		})
+	}
+}
+
 func TestInstancesThatAreListedWhileTheyWaitForCapacityChangeNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.cloud.SetCapacity("", "", 0)

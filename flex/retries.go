@@ -44,12 +44,39 @@ func (r *retries) isDue(a plan.Action, now time.Time) bool {
 	return !refused || age(now, was.last) >= min(time.Second<<min(was.times-1, 10), longest)
 }
 
-// note remembers what came of an action. What Compute refuses is not its matter:
-// the planner knows of that.
+// inSlurm says of each kind of action whether Slurm carries it out. isDue and note delay what
+// Slurm refused; the planner delays what Compute refused.
+func inSlurm(kind string) (slurm, known bool) {
+	slurm, known = map[string]bool{
+		"create_group":       false,
+		"create_request":     false,
+		"cancel_request":     false,
+		"delete_request":     false,
+		"delete_instances":   false,
+		"delete_group":       false,
+		"bulk_insert":        false,
+		"delete_vms":         false,
+		"create_policy":      false,
+		"delete_policy":      false,
+		"set_nodes":          true,
+		"create_reservation": true,
+		"set_reservation":    true,
+		"delete_reservation": true,
+		"comment_job":        true,
+		"warn_job":           true,
+		"return_nodes":       true,
+		"signal_job":         true,
+		"requeue_job":        true,
+		"move_job":           true,
+		"salvage_job":        true,
+		"change_partitions":  true,
+	}[kind]
+	return slurm, known
+}
+
+// note remembers how an action on Slurm ended.
 func (r *retries) note(a plan.Action, err error, now time.Time) {
-	switch a.(type) {
-	case plan.SetNodes, plan.ReturnNodes, plan.CommentJob, plan.WarnJob, plan.SignalJob, plan.RequeueJob, plan.MoveJob, plan.SalvageJob, plan.ChangePartitions, plan.CreateReservation, plan.SetReservation, plan.DeleteReservation:
-	default:
+	if slurm, _ := inSlurm(a.About().Kind); !slurm {
 		return
 	}
 	r.mu.Lock()

@@ -6,6 +6,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -50,11 +51,15 @@ type Ignored struct {
 // Load reads and checks the file at path. Its errors name the path; if the
 // content is at fault they are Problems. It refuses a file that others than its
 // owner may write, and one that names a credentials file that others may read or
-// write, because anyone who can change them decides what runs as SlurmUser.
+// write, because anyone who can change them decides what runs as SlurmUser. It refuses a file
+// without a newline at its end, which may be cut off.
 func Load(path string) (*Config, error) {
 	data, err := read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	if cut := cutOff(path, data); cut != nil {
+		return nil, cut
 	}
 	c, err := Parse(path, data)
 	if err != nil {
@@ -64,6 +69,18 @@ func Load(path string) (*Config, error) {
 		return nil, fmt.Errorf("%s: credentials file: %w", path, err)
 	}
 	return c, nil
+}
+
+// cutOff returns a problem if the last line of a file has no newline. Such a file may be cut off,
+// and what is left of it may be a valid configuration with other values or fewer nodesets.
+func cutOff(path string, data []byte) error {
+	if len(data) == 0 || len(data) > MaxSize || bytes.HasSuffix(data, []byte("\n")) {
+		return nil
+	}
+	return Problems{{
+		File: path, Line: 1 + bytes.Count(data, []byte("\n")),
+		Text: "the file ends without a newline, so it may be cut off; write all of it, with a newline at the end",
+	}}
 }
 
 // read stops one byte after MaxSize, which is enough for Parse to refuse.

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,24 @@ func TestFilesThatAreNoConfiguration(t *testing.T) {
 			require.EqualError(t, err, tt.want)
 		})
 	}
+}
+
+// D11
+func TestFileCutOffInALineIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	for n := 1; n < len(valid); n++ {
+		require.NoError(t, os.WriteFile(path, []byte(valid[:n]), 0o600))
+		_, err := Load(path)
+		if valid[n-1] != '\n' {
+			line := 1 + strings.Count(valid[:n], "\n")
+			require.EqualError(t, err, fmt.Sprintf("%s:%d: the file ends without a newline, so it may be cut off; write all of it, with a newline at the end", path, line))
+			var problems Problems
+			require.ErrorAs(t, err, &problems)
+		}
+	}
+	require.NoError(t, os.WriteFile(path, []byte(valid), 0o600))
+	_, err := Load(path)
+	require.NoError(t, err)
 }
 
 func TestProblemsAreAnErrorOfTheirOwnType(t *testing.T) {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +23,9 @@ import (
 	"slurmflex/flex/view"
 )
 
-// defaultPrices is where prices are looked for without --prices.
-const defaultPrices = "/etc/slurmflex/prices.yaml"
+// pricesPath returns the price file that is used without --prices: prices.yaml in the
+// configuration file's directory.
+func (a *app) pricesPath() string { return filepath.Join(filepath.Dir(a.configPath), "prices.yaml") }
 
 // billing is how the command cost was called.
 type billing struct {
@@ -42,9 +45,9 @@ not come), by account, user, partition, nodeset, job or day. Overhead is charged
 to the job that the machine was obtained for; jobs that share a machine share its
 time evenly. Leases that have not ended count up to now.
 
-With a price file the cost is shown too: /etc/slurmflex/prices.yaml, or --prices.
-See the example prices.yaml in the documentation. Prices are not looked up
-anywhere; discounts, disks and networks are not in them.
+With a price file the cost is shown too: prices.yaml in the directory of the
+configuration file (usually /etc/slurmflex), or --prices FILE. The documentation has
+an example. slurmflex looks up no prices; discounts, disks and networks are left out.
 
 It reads the history in slurmflex.state_dir and asks Google nothing. Where Slurm
 hides jobs from other users, it runs as SlurmUser.`,
@@ -55,7 +58,7 @@ hides jobs from other users, it runs as SlurmUser.`,
 			if b.json && b.csv {
 				return usageError{errors.New("--json and --csv exclude each other; give one of them")}
 			}
-			report, err := b.report(a, cmd.Flags().Changed("prices"))
+			report, err := b.report(a)
 			document := bill{view.EnvelopeOf("cost"), report}
 			switch {
 			case err != nil:
@@ -72,15 +75,14 @@ hides jobs from other users, it runs as SlurmUser.`,
 	cmd.Flags().StringVar(&b.from, "from", "", "count from this `time` on: 2026-11-01, or 2026-11-01T12:00:00; local time")
 	cmd.Flags().StringVar(&b.to, "to", "", "count up to this `time`, which is not in it")
 	cmd.Flags().StringVar(&b.by, "by", string(cost.Account), "a row for each `key`: account, user, partition, nodeset, job or day")
-	cmd.Flags().StringVar(&b.prices, "prices", defaultPrices, "the price `file`")
+	cmd.Flags().StringVar(&b.prices, "prices", "", "the price `file`, instead of prices.yaml in the configuration file's directory")
 	jsonFlag(cmd, &b.json)
 	cmd.Flags().BoolVar(&b.csv, "csv", false, "write comma-separated values, in seconds")
 	return cmd
 }
 
-// report makes the bill. A price file that is not there is an error only if it was
-// asked for.
-func (b billing) report(a *app, pricesWanted bool) (cost.Report, error) {
+// report makes the bill. A missing price file is an error only if --prices names it.
+func (b billing) report(a *app) (cost.Report, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return cost.Report{}, err
@@ -92,7 +94,7 @@ func (b billing) report(a *app, pricesWanted bool) (cost.Report, error) {
 	if err != nil {
 		return cost.Report{}, err
 	}
-	prices, err := readPrices(b.prices, pricesWanted)
+	prices, err := readPrices(cmp.Or(b.prices, a.pricesPath()), b.prices != "")
 	if err != nil {
 		return cost.Report{}, err
 	}

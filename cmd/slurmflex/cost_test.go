@@ -46,13 +46,21 @@ prices of 2026-11-01
 `, w.flex(t, "cost", "--prices", w.path("prices.yaml")).exits(t, exitDone).stdout.String())
 }
 
+func TestPricesAreBesideTheConfiguration(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	assert.Contains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "prices of 2026-11-01\n")
+	require.NoError(t, os.Remove(w.path("prices.yaml")))
+	assert.NotContains(t, w.flex(t, "cost").exits(t, exitDone).stdout.String(), "prices of")
+}
+
 func TestTheBillIsOfATime(t *testing.T) {
 	w := newWorld(t)
 	w.leases(t)
 	text := w.flex(t, "cost", "--by=user", "--from=2026-11-03T13:00", "--to=2026-11-04", "--csv").exits(t, exitDone).stdout.String()
 	assert.Equal(t, []string{
-		"user,machine_seconds_used,machine_seconds_booting,machine_seconds_idle,machine_seconds_wasted,gpu_seconds_used,gpu_seconds_booting,gpu_seconds_idle,gpu_seconds_wasted",
-		"ada,3240,0,360,0,25920,0,2880,0", "bob,0,0,0,3600,0,0,0,28800",
+		"user,machine_seconds_used,machine_seconds_booting,machine_seconds_idle,machine_seconds_wasted,gpu_seconds_used,gpu_seconds_booting,gpu_seconds_idle,gpu_seconds_wasted,cost_USD",
+		"ada,3240,0,360,0,25920,0,2880,0,40.00", "bob,0,0,0,3600,0,0,0,28800,40.00",
 	}, strings.Split(strings.TrimSpace(text), "\n"))
 }
 
@@ -99,7 +107,7 @@ func TestTheBillInJSON(t *testing.T) {
 	assert.Equal(t, view.EnvelopeOf("cost"), r.Envelope)
 	assert.Equal(t, "812", r.Rows[0].Key)
 	assert.EqualValues(t, 6480, r.Rows[0].Machine.Used)
-	assert.Empty(t, r.Currency)
+	assert.Equal(t, "USD", r.Currency)
 }
 
 // What sync sees is on the bill: a machine that is there counts up to then.
@@ -136,6 +144,6 @@ func TestCostCountsMonth(t *testing.T) {
 	w.leases(t)
 	for month, total := range map[string]string{"2026-11": "4.0", "2026-10": "0.0"} {
 		text := w.flex(t, "cost", "--month", month).exits(t, exitDone).stdout.String()
-		assert.Regexp(t, `(?m)^total .* `+total+` +\S+$`, text, month)
+		assert.Regexp(t, `(?m)^total .* `+total+` +\S+ +\S+$`, text, month)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // filler adds to views what passes do not see: estimates, prices and quotas.
 func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) func(*view.View) {
-	f, p := newForecaster(cfg), &pricer{path: defaultPrices, log: log}
+	f, p := newForecaster(cfg), &pricer{path: a.pricesPath(), log: log}
 	return func(v *view.View) {
 		f.fill(v)
 		p.fill(v)

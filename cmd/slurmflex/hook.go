@@ -28,10 +28,19 @@ const (
 	resumeFail = "resume-fail"
 )
 
+// hookMark marks the commands that only slurmctld calls. Help does not list them; the man page
+// of slurmflex does.
+const hookMark = "called by slurmctld"
+
+func isHook(cmd *cobra.Command) bool {
+	_, marked := cmd.Annotations[hookMark]
+	return marked
+}
+
 func newHook(a *app, verb, short string) *cobra.Command {
 	unreceipted := ""
 	cmd := &cobra.Command{
-		Use: verb + " HOSTLIST", Short: short, GroupID: "hook",
+		Use: verb + " HOSTLIST", Short: short, Hidden: true, Annotations: map[string]string{hookMark: ""},
 		Long: short + `.
 
 It wakes up the daemon, or starts a reconcile pass of its own if none is running,

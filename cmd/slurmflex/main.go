@@ -49,7 +49,7 @@ func changesSomething(cmd *cobra.Command) bool {
 	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
 		return false
 	}
-	return cmd.GroupID == "run" || cmd.GroupID == "hook" || cmd.Name() == "trial" || cmd.Name() == "pass"
+	return cmd.GroupID == "run" || isHook(cmd) || cmd.Name() == "trial" || cmd.Name() == "pass"
 }
 
 // outlive lets a command outlive its terminal and the reader of what it prints, so that it

@@ -119,10 +119,14 @@ func commands(p *page, c *cobra.Command) {
 		return
 	}
 	p.section("COMMANDS")
-	for _, g := range append(c.Groups(), &cobra.Group{Title: "Others:"}) {
+	for _, g := range append(c.Groups(), &cobra.Group{ID: hookMark, Title: "Called by slurmctld:"}, &cobra.Group{Title: "Others:"}) {
 		heading := c.HasParent() // one without groups needs none
 		for _, sub := range c.Commands() {
-			if !sub.IsAvailableCommand() || sub.Name() == "help" || sub.GroupID != g.ID {
+			group := sub.GroupID
+			if isHook(sub) {
+				group = hookMark
+			}
+			if !(sub.IsAvailableCommand() || isHook(sub)) || sub.Name() == "help" || group != g.ID {
 				continue
 			}
 			if !heading {
@@ -158,5 +162,5 @@ func related(c *cobra.Command) []string {
 // hasPage is whether a command has a page of its own: those that complete for
 // one shell have not.
 func hasPage(c *cobra.Command) bool {
-	return c.IsAvailableCommand() && c.Name() != "help" && !(c.HasParent() && c.Parent().Name() == "completion")
+	return (c.IsAvailableCommand() || isHook(c)) && c.Name() != "help" && !(c.HasParent() && c.Parent().Name() == "completion")
 }

@@ -27,7 +27,7 @@ type quotas struct {
 // knownQuotas is what was read of a region.
 type knownQuotas struct {
 	asked time.Time // when it was last asked for
-	read  bool
+	at    time.Time // when it was last read; zero: never
 	is    mig.Region
 	err   error
 }
@@ -44,12 +44,12 @@ func (q *quotas) fill(ctx context.Context, v *view.View) {
 			go q.read(ctx, r.Name)
 		}
 		switch {
-		case !known.read:
+		case known.at.IsZero():
 		case known.err != nil:
 			r.QuotaFail = known.err.Error()
 			q.note(r.Name, nil)
 		default:
-			v.SetQuotas(known.is)
+			v.SetQuotas(known.is, known.at)
 			q.note(r.Name, known.is.FlexQuotas(v.GPUs(r.Name)))
 		}
 	}
@@ -85,5 +85,5 @@ func (q *quotas) read(ctx context.Context, region string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	known := q.of(region)
-	known.read, known.is, known.err = true, is, err
+	known.at, known.is, known.err = time.Now(), is, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,6 @@ reconciles the difference between what Slurm wants and what Compute has.`,
 	root.AddGroup(
 		&cobra.Group{ID: "ask", Title: "Inspect:"},
 		&cobra.Group{ID: "run", Title: "Run (daemon or cron):"},
-		&cobra.Group{ID: "hook", Title: "Called by slurmctld:"},
 	)
 	root.AddCommand(
 		newStatus(a), newWhy(a), newRanks(a), newEstimate(a), newCost(a), newPlan(a), newConfig(a), newTrial(a), newVersion(),
@@ -107,10 +107,16 @@ func noArguments(cmd *cobra.Command, args []string) error {
 }
 
 // onlyCommands is for commands that only have subcommands: an argument is an
-// unknown one.
+// unknown one. Its error names commands with a similar name.
 func onlyCommands(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s has no command %q; see %[1]s --help", cmd.CommandPath(), args[0])}
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	next := "; see"
+	cmd.SuggestionsMinimumDistance = 2
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		slices.Sort(similar)
+		next = "; did you mean " + strings.Join(similar, " or ") + "? See"
+	}
+	return usageError{fmt.Errorf("%s has no command %q%s %[1]s --help", cmd.CommandPath(), args[0], next)}
 }

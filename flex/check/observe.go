@@ -49,6 +49,7 @@ type World struct {
 	Partitions Seen[[]slurm.Partition]
 	Nodes      Seen[[]slurm.Node]
 	File       *slurmconf.File    // nil if it cannot be read here
+	Submit     Seen[string]       // the first part of job_submit.lua
 	Programs   map[string]Program // those that slurm.conf names, by path
 	Hooks      string             // folder of our programs that it should name; empty: the packages' one
 
@@ -109,6 +110,7 @@ func (w *World) observeSlurm(ctx context.Context, s Scheduler) {
 	if file, err := slurmconf.Read(w.Conf.Is["SLURM_CONF"]); err == nil {
 		w.File = file
 	}
+	w.Submit.Is, w.Submit.Err = head(submitScript(w.Conf.Is["SLURM_CONF"]))
 	named := gateValues(w.Conf.Is)
 	for _, h := range slurmconf.Hooks() {
 		named = append(named, w.Conf.Is[h.Key])
@@ -220,6 +222,9 @@ func programPath(value string) string {
 	return path
 }
 
+// headSize is how much of a file head reads: the tables of thousands of partitions.
+const headSize = 1 << 20
+
 // lookAt looks at a program and at what its first part says.
 func lookAt(path string) Program {
 	info, err := os.Stat(path)
@@ -236,13 +241,14 @@ func lookAt(path string) Program {
 	}
 }
 
-// head is the first part of a file, which is all of a hook.
+// head returns the first part of a file: all of a hook, and of a job_submit.lua all that the
+// configuration sets.
 func head(path string) (string, error) {
 	f, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 16<<10))
+	text, err := io.ReadAll(io.LimitReader(f, headSize))
 	return string(text), err
 }

@@ -33,6 +33,19 @@ func SubmitRules() []SubmitRule {
 // SubmitLevels are what a rule does about a job.
 func SubmitLevels() []string { return []string{"refuse", "warn", "off"} }
 
+// submitMark begins each job_submit.lua that JobSubmit has written, and fallsMark is in those
+// that keep the partition lists of jobs for fallback_after.
+const (
+	submitMark = "-- Written by slurmflex config lua job_submit"
+	fallsMark  = "falls = true"
+)
+
+// IsJobSubmit reports whether JobSubmit has written a text.
+func IsJobSubmit(text string) bool { return strings.HasPrefix(text, submitMark) }
+
+// KeepsLists reports whether a text of JobSubmit keeps the partition lists of jobs.
+func KeepsLists(text string) bool { return strings.Contains(text, fallsMark) }
+
 //go:embed lua/job_submit.lua
 var jobSubmit string
 
@@ -40,7 +53,7 @@ var jobSubmit string
 // those of rules that do not have their default.
 func JobSubmit(in Input, levels map[string]string) (string, error) {
 	var b strings.Builder
-	b.WriteString("-- Written by slurmflex config lua job_submit. Regenerate it after changing the\n" +
+	b.WriteString(submitMark + ". Regenerate it after changing the\n" +
 		"-- configuration; what the rules do is set by --rule.\nlocal rules = {")
 	for i, rule := range SubmitRules() {
 		level, given := levels[rule.Name]
@@ -78,7 +91,7 @@ func submitLimits(in Input, p config.Partition) (string, error) {
 		limits = "minutes = math.huge"
 	}
 	if in.Config.FallbackAfter(p) > 0 {
-		limits += ", falls = true"
+		limits += ", " + fallsMark
 	}
 	sets := in.Config.SetsOf(p)
 	if slices.ContainsFunc(sets, func(set *config.NodeSet) bool { return set.Flex == nil }) {

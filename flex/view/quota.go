@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"slurmflex/config"
 	"slurmflex/mig"
@@ -26,8 +27,9 @@ type QuotaUsage struct {
 	Allowed int    `json:"allowed"`
 }
 
-// Quotas are the region's quotas in lines, and why they could not be read.
-func (r Region) Quotas() []string {
+// Quotas returns a line for each of the region's quotas, a line with their age from a minute on,
+// and the reason if they could not be read.
+func (r Region) Quotas(now time.Time) []string {
 	var lines []string
 	for _, q := range r.GPUs {
 		lines = append(lines, fmt.Sprintf("%s GPUs (%s): %d used, %d requested, %d allowed",
@@ -35,6 +37,9 @@ func (r Region) Quotas() []string {
 	}
 	if q := r.Tightest; q != nil {
 		lines = append(lines, fmt.Sprintf("tightest quota: %s, %d of %d used", q.Quota, q.Used, q.Allowed))
+	}
+	if age := now.Sub(r.QuotasAt); len(lines) > 0 && !r.QuotasAt.IsZero() && age >= time.Minute {
+		lines = append(lines, "quotas were read "+Span(age)+" ago")
 	}
 	if r.QuotaFail != "" {
 		lines = append(lines, "quotas could not be read: "+r.QuotaFail)
@@ -60,14 +65,15 @@ func (s NodeSet) gpus() mig.GPUs {
 	return mig.GPUs{Type: machine.GPU, OnDemand: s.Capacity.Model() == mig.Standard}
 }
 
-// SetQuotas has the region show what Compute says of its quotas. The view's regions
+// SetQuotas shows the quotas that Compute had for a region at a time. The view's regions
 // must not be shared.
-func (v View) SetQuotas(is mig.Region) {
+func (v View) SetQuotas(is mig.Region, at time.Time) {
 	i := slices.IndexFunc(v.Regions, func(r Region) bool { return r.Name == is.Name })
 	if i < 0 {
 		return
 	}
 	r := &v.Regions[i]
+	r.QuotasAt = at
 	gpus := v.GPUs(r.Name)
 	for _, those := range gpus {
 		if q, shown := is.GPUQuota(those); shown {

@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -24,15 +25,18 @@ func TestARegionShowsTheGPUsThatAreUsedRequestedAndAllowed(t *testing.T) {
 		{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: 149},
 		{Metric: "INSTANCES", Limit: 1000, Usage: 5},
 		{Metric: "STATIC_ADDRESSES", Limit: 8, Usage: 8},
-	}})
-	v.SetQuotas(mig.Region{Name: "mars", Quotas: []mig.Quota{{Metric: h100}}})
+	}}, noon.Add(-59 * time.Second))
+	v.SetQuotas(mig.Region{Name: "mars", Quotas: []mig.Quota{{Metric: h100}}}, noon)
 	assert.Equal(t, []GPUQuota{{Quota: h100, Families: []string{"a3-highgpu"}, Used: 40, Requested: requested, Allowed: 128}}, v.Regions[1].GPUs)
 	assert.Equal(t, &QuotaUsage{"INSTANCE_GROUPS", 149, 150}, v.Regions[1].Tightest, "the full one is not for flex-start")
-	assert.Empty(t, v.Regions[0].Quotas(), "nothing was read there")
+	assert.Empty(t, v.Regions[0].Quotas(noon), "nothing was read there")
 	_, text, _ := strings.Cut(v.Table(Look{Now: noon}), "region us-central1: ")
 	_, text, _ = strings.Cut(text, "\n")
 	assert.Contains(t, text, "  a3-highgpu GPUs ("+h100+"): 40 used, ")
 	assert.Contains(t, text, " requested, 128 allowed\n  tightest quota: INSTANCE_GROUPS, 149 of 150 used\n")
+	assert.NotContains(t, text, "quotas were read")
+	v.Regions[1].QuotasAt = noon.Add(-4 * time.Minute)
+	assert.Contains(t, v.Table(Look{Now: noon}), "149 of 150 used\n  quotas were read 4m ago\n")
 }
 
 func TestQuotasThatCouldNotBeReadAreOneLine(t *testing.T) {

@@ -81,6 +81,7 @@ type Region struct {
 	GPUs      []GPUQuota  `json:"gpu_quotas"`               // those of its nodesets' machines that Compute shows
 	Tightest  *QuotaUsage `json:"tightest_quota,omitempty"` // nil if Compute shows none
 	QuotaFail string      `json:"quota_error,omitempty"`    // why the quotas could not be read
+	QuotasAt  time.Time   `json:"quotas_at,omitzero"`       // when the quotas were read; zero: never
 }
 
 // NodeSet is a nodeset whose nodes slurmflex provisions.

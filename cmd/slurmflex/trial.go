@@ -39,23 +39,25 @@ func newTrial(a *app) *cobra.Command {
 	o := trialOptions{}
 	cmd := &cobra.Command{
 		Use: "trial --nodeset NODESET", Short: "Try on your own project whether Compute does what slurmflex relies on", GroupID: "ask",
-		Long: `Create an instance group and four resize requests of one machine, read each answer,
-delete everything, and report fact by fact whether Compute did what slurmflex relies
-on. Two requests must bring no machine; the others' machines are deleted as soon as
-they run. It takes minutes, and asks before it creates anything.
+		Long: `Create an instance group, a workload policy and four resize requests of one machine,
+read each answer, delete everything, and report for each fact whether Compute did what
+slurmflex relies on. Nothing uses the policy. Two of the requests must create no machine;
+the machines of the other two are deleted as soon as they run. It takes minutes, and asks
+before it creates anything.
 
-All names begin with CLUSTER-trial- and random letters, and carry the stamp of a
-cluster of that name: the daemon leaves them alone, and the trial touches no other
-thing. Interrupting it deletes what it has created. What a killed trial has left is
-named by status and by the next trial, and deleted by gc and down, once the trial
-has created nothing for an hour. A machine that does not come within --wait is not
-waited for; the facts that need one are then not tried.
+All names begin with CLUSTER-trial- and random letters. They carry the ownership stamp
+of a cluster of that name, so the daemon leaves them alone, and the trial touches nothing
+else. If interrupted, it deletes what it has created. A killed trial leaves resources:
+status and the next trial name them, and gc and down delete them, once the trial has
+created nothing for an hour. If a machine is not created within --wait, the checks that
+need it are skipped.
 
-The template's startup script runs on the machines, which are no nodes of Slurm: use
-a small --template without one, in the nodeset's region, if you can.
+The template's startup script runs on the machines, which do not join Slurm. If you can,
+use a small --template without a startup script, in the nodeset's region.
 
-Exit status: 0 if no fact differed and nothing is left behind, 1 if not or if it was
-interrupted, 2 if it cannot start.`,
+Exit status: 0 if no fact differed and nothing is left behind; 1 if a fact differed,
+something is left behind, or it was interrupted; 2 if it created nothing, because of wrong
+usage, missing credentials or a template that it could not read.`,
 		Example: `  slurmflex trial --nodeset a3 --dry-run
   slurmflex trial --nodeset a3 --template projects/my-project/regions/us-central1/instanceTemplates/small
   slurmflex trial --nodeset a3 --yes --record trial.jsonl`,
@@ -80,7 +82,7 @@ func (a *app) trial(cmd *cobra.Command, o trialOptions) error {
 	}
 	spec, err := a.trialSpec(cmd.Context(), cfg, o)
 	if err != nil {
-		return err
+		return notStarted(cmd.Context(), err)
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "Nodeset %s: project %s, region %s, zones %s. All names begin with %s.\n"+
@@ -98,6 +100,15 @@ func (a *app) trial(cmd *cobra.Command, o trialOptions) error {
 		}
 	}
 	return a.runTrial(cmd, cfg, spec, o.record)
+}
+
+// notStarted is an error before anything is created. It counts as wrong usage unless somebody
+// has interrupted the trial.
+func notStarted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("trial interrupted: %w", context.Cause(ctx))
+	}
+	return usageError{err}
 }
 
 // trialSpec is what the trial is about. It reads the template.
@@ -210,14 +221,14 @@ func (a *app) runTrial(cmd *cobra.Command, cfg *config.Config, spec trial.Spec, 
 			Slurmflex: thisBuild().String(), Begun: time.Now().UTC(), Region: spec.Region, Machine: spec.Template.MachineType,
 		}, spec.Project, again.Next)
 		if err != nil {
-			return err
+			return notStarted(cmd.Context(), err)
 		}
 		again.Next = recorder
 	}
 	a.transport = again
 	client, err := a.cloud(cmd.Context(), cfg, zap.NewNop())
 	if err != nil {
-		return err
+		return notStarted(cmd.Context(), err)
 	}
 	defer client.Close()
 	t := trial.Trial{Spec: spec, Cloud: client, Again: again, Now: time.Now, Say: func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) }}

@@ -107,6 +107,29 @@ func TestATrialCreatesNothingUnasked(t *testing.T) {
 	}
 }
 
+// H5
+func TestTrialThatCannotStartIsWrongUsage(t *testing.T) {
+	w := newWorld(t)
+	_, _, err := w.tried(t, func(cloud *fakegce.Server) {
+		require.NoError(t, cloud.AddFault(fakegce.Fault{Method: "regionInstanceTemplates.get", Status: 403, Message: "Required 'compute.instanceTemplates.get' permission"}))
+	}, "--yes")
+	require.ErrorContains(t, err, "compute.instanceTemplates.get")
+	assert.Equal(t, exitUsage, exitCode(err))
+
+	w.write(t, "key.json", "no key\n")
+	require.NoError(t, os.Chmod(w.path("key.json"), 0o600))
+	w.configure(t, "  compute_endpoint: ", "  credentials_file: "+w.path("key.json")+" #")
+	_, _, err = w.tried(t, asExpected, "--yes")
+	require.ErrorContains(t, err, "credentials")
+	assert.Equal(t, exitUsage, exitCode(err))
+}
+
+func TestTrialHelpNamesWhatIsCreated(t *testing.T) {
+	for _, created := range []string{"instance group", "workload policy", "resize requests"} {
+		assert.Contains(t, newTrial(&app{}).Long, created)
+	}
+}
+
 func TestATrialOfANodesetThatUsesBulkInsertionIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.configure(t, "dws_flex: {use_job_duration: true}", "dws_flex: {use_job_duration: true, use_bulk_insert: true}")

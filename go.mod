@@ -5,15 +5,12 @@ go 1.26.0
 require (
 	cloud.google.com/go/auth v0.24.1-0.20261001053825-dbc26066f70a // the commit that google.golang.org/api requires; no tag is of it
 	cloud.google.com/go/compute v1.72.0
-	github.com/CycloneDX/cyclonedx-go v0.11.0 // for scripts/package/bom alone
 	github.com/google/uuid v1.6.0
 	github.com/googleapis/gax-go/v2 v2.26.2
 	github.com/prometheus/client_golang v1.25.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1
-	github.com/yuin/goldmark v1.8.7
-	github.com/yuin/gopher-lua v1.1.2 // for tests alone
 	go.uber.org/zap v1.28.0
 	go.yaml.in/yaml/v3 v3.0.5 // the maintained successor of gopkg.in/yaml.v3, which is archived
 	golang.org/x/sync v0.24.0

@@ -46,8 +46,8 @@ the machines of the other two are deleted as soon as they run. It takes minutes,
 before it creates anything.
 
 All names begin with CLUSTER-trial- and random letters. They carry the ownership stamp
-of a cluster of that name, so the daemon leaves them alone, and the trial touches nothing
-else. If interrupted, it deletes what it has created. A killed trial leaves resources:
+of a cluster of that name, so the daemon leaves them alone, and the trial touches only
+what has these names. If interrupted, it deletes what it has created. A killed trial leaves resources:
 status and the next trial name them, and gc and down delete them, once the trial has
 created nothing for an hour. If a machine is not created within --wait, the checks that
 need it are skipped.

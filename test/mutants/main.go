@@ -88,7 +88,7 @@ func (m mutant) foundBy(ctx context.Context) (test string, err error) {
 		return "", err
 	}
 	for _, pkg := range m.tests {
-		output, err := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-failfast", "-timeout", "5m", "./"+pkg).CombinedOutput()
+		output, err := goTest(ctx, overlay, pkg)
 		var failed *exec.ExitError
 		switch {
 		case err == nil:
@@ -103,6 +103,16 @@ func (m mutant) foundBy(ctx context.Context) (test string, err error) {
 		return pkg + " " + firstFailure(string(output)), nil
 	}
 	return "", nil
+}
+
+// goTest runs the tests of a package in its module: the tools have their own.
+func goTest(ctx context.Context, overlay, pkg string) (output []byte, err error) {
+	args := []string{"test"}
+	if tool, ok := strings.CutPrefix(pkg, "tools/"); ok {
+		args, pkg = append(args, "-C", "tools"), tool
+	}
+	args = append(args, "-overlay", overlay, "-failfast", "-timeout", "5m", "./"+pkg)
+	return exec.CommandContext(ctx, "go", args...).CombinedOutput()
 }
 
 // overlay writes the mutated file, and the file that has the Go tool take it.

@@ -1,4 +1,6 @@
-package slurmconf
+// Package lua runs job_submit.lua and the cli_filter.lua of the documentation as slurmctld and
+// sbatch do.
+package lua
 
 import (
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/slurmconf"
 	"slurmflex/mig"
 )
 
@@ -58,15 +61,15 @@ nodeset:
 
 const odd = `a"b\]]$(touch x)'`
 
-func submittedInput(t *testing.T) Input {
+func submittedInput(t *testing.T) slurmconf.Input {
 	t.Helper()
 	cfg, err := config.Parse("alpha.yaml", []byte(submitted))
 	require.NoError(t, err)
-	in := Input{Config: cfg, Machines: map[string]Machine{}}
+	in := slurmconf.Input{Config: cfg, Machines: map[string]slurmconf.Machine{}}
 	for set, name := range map[string]string{"a3": "a3-megagpu-8g", "near": "h4d-standard-192", "long": "h4d-standard-192"} {
 		m, known := mig.KnownMachine(name)
 		require.True(t, known)
-		in.Machines[set] = Machine{MachineType: m, Source: "here"}
+		in.Machines[set] = slurmconf.Machine{MachineType: m, Source: "here"}
 	}
 	return in
 }
@@ -140,7 +143,7 @@ func load(t *testing.T, text string) *slurmctld {
 
 func jobSubmitted(t *testing.T, levels map[string]string) *slurmctld {
 	t.Helper()
-	text, err := JobSubmit(submittedInput(t), levels)
+	text, err := slurmconf.JobSubmit(submittedInput(t), levels)
 	require.NoError(t, err)
 	return load(t, text)
 }
@@ -222,7 +225,7 @@ func TestAJobSubmitLuaRefusesWhatCanNeverStart(t *testing.T) {
 func TestJobSubmitLuaRemembersThePartitionsOfAJobThatMayMove(t *testing.T) {
 	given := submittedInput(t)
 	given.Config.FlexSetOf("alpha-near-0").Flex.FallbackAfter = time.Hour
-	text, err := JobSubmit(given, nil)
+	text, err := slurmconf.JobSubmit(given, nil)
 	require.NoError(t, err)
 	batch := func(list string) fields { return in(list).with("script", "#!/bin/sh") }
 	for name, c := range map[string]struct {
@@ -256,8 +259,8 @@ func TestARuleOfJobSubmitLuaDoesWhatItIsSetTo(t *testing.T) {
 		"requeue":    in("near").with("requeue", 0),
 		"partitions": in("cpu,near").with("time_limit", unlimited),
 	}
-	for _, rule := range SubmitRules() {
-		for _, level := range SubmitLevels() {
+	for _, rule := range slurmconf.SubmitRules() {
+		for _, level := range slurmconf.SubmitLevels() {
 			t.Run(rule.Name+"="+level, func(t *testing.T) {
 				code, told := jobSubmitted(t, map[string]string{rule.Name: level}).submits(t, breaks[rule.Name])
 				assert.Equal(t, level == "refuse", code != accepted)
@@ -290,9 +293,18 @@ func TestNamesInLuaAreQuoted(t *testing.T) {
 	code, told := s.submits(t, in(odd).with("time_limit", unlimited))
 	assert.Equal(t, invalidTime, code)
 	assert.Contains(t, told[0], "partition "+odd+": ")
-	for _, text := range []string{odd, "\x00\r\n\t", "é %s \\", "'", strings.Repeat(`\`, 3)} {
-		l := load(t, "quoted = "+luaString(text))
-		assert.Equal(t, text, l.GetGlobal("quoted").String())
+	for _, name := range []string{"\x00\r\n\t", "é %s \\", "'", strings.Repeat(`\`, 3)} {
+		given := submittedInput(t)
+		for i := range given.Config.Partitions {
+			if p := &given.Config.Partitions[i]; p.Name == odd {
+				p.Name = name
+			}
+		}
+		text, err := slurmconf.JobSubmit(given, nil)
+		require.NoError(t, err)
+		code, told := load(t, text).submits(t, in(name).with("time_limit", unlimited))
+		assert.Equal(t, invalidTime, code)
+		assert.Contains(t, told[0], "partition "+name+": ")
 	}
 }
 

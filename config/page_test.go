@@ -92,14 +92,17 @@ func keyTable(t *testing.T, section, old string) string {
 			continue
 		}
 		row := rows[key]
-		if !assert.Len(t, row, 6, "%s of %s is not in the table; write its meaning, unit and example", key, section) {
+		if row == nil && os.Getenv("UPDATE") != "" {
+			row = []string{key, "", "–", "", "", ""}
+		}
+		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row, whose meaning, unit and example you write", key, section) {
 			continue
 		}
 		if limits := limits(section, key); limits != "" {
 			row[3] = limits
 		}
 		row[4] = unset(t, section, key)
-		assert.NotEmpty(t, row[1], "%s of %s has no meaning", key, section)
+		assert.NotEmpty(t, row[1], "%s of %s has no meaning; write it, its unit and an example", key, section)
 		if row[2] != "–" {
 			checkBounds(t, section, key, row[3])
 		}

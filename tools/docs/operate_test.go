@@ -128,7 +128,7 @@ func sources(t *testing.T, folder string) []*ast.File {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && slices.Contains([]string{"test", "build", ".git"}, d.Name()):
+		case d.IsDir() && slices.Contains([]string{"test", "tools", "build", ".git"}, d.Name()):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
 			return nil

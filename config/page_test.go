@@ -67,14 +67,59 @@ func TestConfigurePage(t *testing.T) {
 // marked is a table below its mark, up to an empty line.
 var marked = regexp.MustCompile(`(?m)^<!-- keys (\S+) -->\n((?:.+\n)+)`)
 
-// sections are the mappings that have keys of ours; top is the file itself.
-var sections = []string{"top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate"}
+// sections are the tables: of neededFirst, and of each mapping that has keys of ours; top is the file
+// itself.
+var sections = []string{"first", "top", "partitions.train", "nodeset.a3", "nodeset.a3.dws_flex", "nodeset.spot", "slurmflex", "slurmflex.delegate"}
 
 // besides names sections whose table has only the keys that another one does not have.
 var besides = map[string]string{"nodeset.spot": "nodeset.a3"}
 
-// keyTable is the table of a section's keys with what stands by hand in the old.
-func keyTable(t *testing.T, section, old string) string {
+// neededFirst are the keys that every site sets, in the order of their table, which has the mark
+// first. The tables of their sections do not repeat them.
+var neededFirst = []key{
+	{"top", "slurm_cluster_name"},
+	{"top", "project"},
+	{"partitions.train", "partition_nodeset"},
+	{"nodeset.a3", "node_count_dynamic_max"},
+	{"nodeset.a3", "instance_template"},
+	{"nodeset.a3", "subnetwork"},
+	{"nodeset.a3", "zone_policy_allow"},
+	{"nodeset.a3", "dws_flex"},
+}
+
+// key is a key of a section.
+type key struct{ section, name string }
+
+// label names a key in the first column: in the table of all sections, by its path.
+func (k key) label(table string) string {
+	if table != "first" {
+		return k.name
+	}
+	path := pathOf(k.section, k.name)
+	return strings.NewReplacer("partitions.train.", "partitions.NAME.", "nodeset.a3.", "nodeset.NAME.").Replace(path)
+}
+
+// keysOf returns the keys of a table.
+func keysOf(t *testing.T, table string) (keys []key) {
+	if table == "first" {
+		return neededFirst
+	}
+	for _, name := range slices.Sorted(maps.Keys(literals(t))) {
+		k := key{table, name}
+		other, ofAll := besides[table]
+		switch {
+		case slices.Contains(neededFirst, k):
+		case !isKnown(table, name) || name == "capacity" && !ofAll || ofAll && name != "capacity" && isKnown(other, name):
+		default:
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// keyTable writes a table of keys. Range and default follow the code; old has what was written by
+// hand.
+func keyTable(t *testing.T, table, old string) string {
 	rows := make(map[string][]string)
 	for line := range strings.Lines(old) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
@@ -87,27 +132,24 @@ func keyTable(t *testing.T, section, old string) string {
 	}
 	var out strings.Builder
 	out.WriteString("| key | meaning | unit | range | default | example |\n|---|---|---|---|---|---|\n")
-	for _, key := range slices.Sorted(maps.Keys(literals(t))) {
-		if other, ofAll := besides[section]; !isKnown(section, key) || key == "capacity" && !ofAll || ofAll && key != "capacity" && isKnown(other, key) {
-			continue
-		}
-		row := rows[key]
+	for _, k := range keysOf(t, table) {
+		row := rows[k.label(table)]
 		if row == nil && os.Getenv("UPDATE") != "" {
-			row = []string{key, "", "–", "", "", ""}
+			row = []string{"", "", "–", "", "", ""}
 		}
-		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row, whose meaning, unit and example you write", key, section) {
+		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row, whose meaning, unit and example you write", k.name, table) {
 			continue
 		}
-		if limits := limits(section, key); limits != "" {
+		if limits := limits(k.section, k.name); limits != "" {
 			row[3] = limits
 		}
-		row[4] = unset(t, section, key)
-		assert.NotEmpty(t, row[1], "%s of %s has no meaning; write it, its unit and an example", key, section)
+		row[4] = unset(t, k.section, k.name)
+		assert.NotEmpty(t, row[1], "%s of %s has no meaning; write it, its unit and an example", k.name, table)
 		if row[2] != "–" {
-			checkBounds(t, section, key, row[3])
+			checkBounds(t, k.section, k.name, row[3])
 		}
-		checkExample(t, section, key, row[5])
-		fmt.Fprintf(&out, "| `%s` | %s |\n", key, strings.Join(row[1:], " | "))
+		checkExample(t, k.section, k.name, row[5])
+		fmt.Fprintf(&out, "| `%s` | %s |\n", k.label(table), strings.Join(row[1:], " | "))
 	}
 	return out.String()
 }

@@ -92,3 +92,18 @@ func (n number) isOf(j Job) bool {
 	}
 	return j.ArrayID == n.id && (n.task == "" || j.hasTask(n.task))
 }
+
+// JobNamed returns the job with that raw id that squeue shows by that name; empty if the name is
+// the raw id.
+func JobNamed(id uint32, name string) Job {
+	j := Job{ID: id}
+	n, _ := parseNumber(name)
+	switch {
+	case n.task != "":
+		j.ArrayID, j.ArrayTask = n.id, n.task
+	case n.offset != "":
+		offset, _ := strconv.ParseUint(n.offset, 10, 32)
+		j.HetID, j.HetOffset = n.id, uint32(offset)
+	}
+	return j
+}

@@ -26,10 +26,13 @@ func (e unknownError) Is(target error) bool { return target == ErrUnknown }
 type Story struct {
 	Envelope
 	Subject string   `json:"subject"`
-	Summary string   `json:"summary"` // state, cause, since when, and what comes next
-	Facts   []string `json:"facts"`   // the few facts that matter to the job's owner
-	Details []string `json:"details"` // earlier attempts, Google's whole error messages, recent actions
-	Hosts   []Host   `json:"hosts"`   // of the machines, those near each other together
+	Summary string   `json:"summary"`         // state, cause, since when, and what comes next
+	Facts   []string `json:"facts"`           // the few facts that matter to the job's owner
+	Details []string `json:"details"`         // earlier attempts, Google's whole error messages, recent actions
+	Hosts   []Host   `json:"hosts"`           // of the machines, those near each other together
+	Past    *Past    `json:"story,omitempty"` // nil unless it is asked for, or the job has ended
+
+	now time.Time
 }
 
 // Sentences is the whole story, the summary first.
@@ -49,17 +52,28 @@ func (s Story) Text(verbose bool) string {
 	for _, sentence := range s.Sentences() {
 		text.WriteString(wrap(sentence, "  ", Width))
 	}
+	if s.Past != nil {
+		text.WriteString(s.Past.text(s.now))
+	}
 	return text.String()
 }
 
 // Why explains a job (812, 812_3, 812+1), a node or a group. Times are
 // in the zone of now.
-func (v View) Why(subject string, now time.Time) (Story, error) {
+func (v View) Why(subject string, now time.Time) (Story, error) { return v.WhyWith(subject, now, nil) }
+
+// WhyWith explains the same with what was recorded of the job, if anything was. It shows the end
+// of a job that has left Slurm's queue.
+func (v View) WhyWith(subject string, now time.Time, past *Past) (Story, error) {
 	subject = strings.TrimSpace(subject)
 	if subject == "" || len(subject) > MaxQuery {
 		return Story{}, unknownError("give the number of a job, or the name of a node or group")
 	}
-	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}, Hosts: []Host{}}}
+	if past != nil {
+		past = new(*past)
+		past.Events = slices.Clone(past.Events)
+	}
+	t := &teller{View: v, now: now, story: Story{Envelope: EnvelopeOf("why"), Facts: []string{}, Details: []string{}, Hosts: []Host{}, Past: past, now: now}}
 	group, _, _ := strings.Cut(subject, "/")
 	job, isJob := parseNumber(subject)
 	switch {

@@ -83,15 +83,21 @@ func (t *teller) gone(subject string, n number) {
 			return
 		}
 	}
-	t.lead("There is no such job in Slurm's queue; it has finished or never existed. Try `sacct -j %s` if accounting is enabled.", subject)
+	if past := t.story.Past; past != nil {
+		t.id, t.groups = past.Job.ID, t.groupsOf(past.Job.ID)
+		t.subject("job %s", past.Job.owned(past.Job.title()))
+		t.ended(past)
+	} else {
+		t.lead("There is no such job in Slurm's queue; it has finished or never existed. Try `sacct -j %s` if accounting is enabled.", subject)
+	}
 	left := false
 	for _, name := range t.groups {
-		if g, ok := t.find(name); ok && g.Job == n.id {
+		if g, ok := t.find(name); ok && g.Job == t.id {
 			left = true
 			t.remains(g)
 		}
 	}
-	if !t.sayUnread() && !left && n.isRaw() {
+	if !t.sayUnread() && !left && t.id != 0 {
 		t.fact("It has no machines and no requests left.")
 	}
 }
@@ -109,10 +115,10 @@ func (t *teller) remains(g Group) {
 // oneJob explains a job in the queue.
 func (t *teller) oneJob(j Job, name string) {
 	t.id, t.groups = j.ID, t.groupsOf(j.ID)
-	if j.User != "" {
-		name += " (" + j.User + ")"
+	t.subject("job %s", j.owned(name))
+	if t.story.Past != nil {
+		t.story.Past.EndedAt = time.Time{}
 	}
-	t.subject("job %s", name)
 	if slurm.JobState(j.State).Waits() {
 		t.pending(j)
 	} else {
@@ -125,11 +131,7 @@ func (t *teller) oneJob(j Job, name string) {
 				"have an admin make leases longer (`max_run_duration` or `job_duration_margin`).")
 		}
 	}
-	limit := "no time limit that slurmflex knows"
-	if j.Limit > 0 {
-		limit = "time limit " + j.Limit.Limit()
-	}
-	t.fact("Partition %s, %s.", j.Partition, limit)
+	t.fact("%s.", j.place())
 	if j.MayMove != "" {
 		t.fact("It was submitted to partitions %s.", j.MayMove)
 	}

@@ -1,0 +1,166 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/flex/plan/memo"
+)
+
+// Past is what happened to a job, as far as it was recorded. The job's page and `slurmflex why`
+// render it.
+//
+// Only view knows from Slurm's queue whether the job has ended: a history also ends with a requeue.
+type Past struct {
+	Job     Job       `json:"job"`                     // as it was last seen
+	EndedAt time.Time `json:"ended_at,omitzero"`       // when the job had left Slurm's queue; zero: it had not
+	Since   time.Time `json:"recorded_since,omitzero"` // when recording started
+	Events  []Event   `json:"events"`                  // the oldest first
+	From    string    `json:"recorded_in,omitempty"`   // the folder of the history that it was read from
+}
+
+// Event is something that happened to a job.
+type Event struct {
+	At   time.Time `json:"at"`
+	Kind string    `json:"event"`          // what happened, in words
+	Text string    `json:"text,omitempty"` // more about it
+}
+
+// The events of a job, in their usual order. Slurm and Compute have dated some of them; others
+// are dated by the pass that first saw them.
+const (
+	EventSubmitted = "seen in Slurm's queue" // for the first time
+	EventAllocated = "nodes allocated"
+	EventRequested = "machines requested"
+	EventFailed    = "attempt failed"
+	EventWithdrawn = "request withdrawn"
+	EventGranted   = "machines created"
+	EventBooted    = "nodes up"
+	EventRunning   = "running"
+	EventSignalled = "signalled"
+	EventLost      = "machines lost"
+	EventReturned  = "nodes returned to Slurm"
+	EventRequeued  = "back in Slurm's queue"
+	EventEnded     = "ended"
+)
+
+// text lists the events, with the time that each took from the one before.
+func (p *Past) text(now time.Time) string {
+	var text strings.Builder
+	text.WriteString("Story:\n")
+	for i, e := range p.Events {
+		gap := ""
+		if i > 0 {
+			gap = "+" + Span(e.At.Sub(p.Events[i-1].At))
+		}
+		what := e.Kind
+		if e.Text != "" {
+			what += ": " + e.Text
+		}
+		fmt.Fprintf(&text, "  %s  %-6s  %s\n", Moment(e.At, now), gap, Printable(what))
+	}
+	if since := p.Recorded(now); since != "" {
+		fmt.Fprintf(&text, "  %s\n", since)
+	}
+	return text.String()
+}
+
+// Recorded says where the record is from.
+func (p *Past) Recorded(now time.Time) string {
+	switch {
+	case p.From != "" && !p.Since.IsZero():
+		return fmt.Sprintf("Recorded by the daemon since %s; earlier events are from the history in %s.", Moment(p.Since, now), p.From)
+	case p.From != "":
+		return fmt.Sprintf("From the history in %s.", p.From)
+	case !p.Since.IsZero():
+		return fmt.Sprintf("Recorded since %s, when the daemon started.", Moment(p.Since, now))
+	}
+	return ""
+}
+
+// ended shows what was recorded of a job that has left Slurm's queue.
+func (t *teller) ended(p *Past) {
+	if p.EndedAt.IsZero() {
+		p.EndedAt = t.SeenAt
+	}
+	if n := len(p.Events); n == 0 || p.Events[n-1].Kind != EventEnded {
+		p.Events = append(p.Events, Event{At: p.EndedAt, Kind: EventEnded})
+	}
+	end := p.EndedAt
+	when := "It ended at " + t.on(end)
+	if ran, start := p.ran(); ran == "" {
+		t.lead("%s. No run of it was recorded.", when)
+	} else {
+		t.lead("%s, after running for %s %s.", when, Span(end.Sub(start)), ran)
+	}
+	if p.Job.Told != "" {
+		t.fact("Last message to the owner: %s.", t.brief(strings.TrimPrefix(p.Job.Told, memo.OwnComment)))
+	}
+	if p.Job.Partition != "" {
+		t.fact("%s.", p.Job.place())
+	}
+	t.fact("If accounting is enabled, `sacct -j %s` shows its exit status.", p.Job.Name())
+}
+
+// ran returns where and since when the job ran last, if its last recorded nodes ran it.
+func (p *Past) ran() (where string, start time.Time) {
+	for _, e := range p.Events {
+		switch e.Kind {
+		case EventRunning:
+			where, start = e.Text, e.At
+		case EventRequeued:
+			where, start = "", time.Time{}
+		}
+	}
+	return where, start
+}
+
+// owned adds the job's owner to its name.
+func (j Job) owned(name string) string {
+	if j.User == "" {
+		return name
+	}
+	return name + " (" + j.User + ")"
+}
+
+// place returns the job's partition and time limit.
+func (j Job) place() string {
+	limit := "no time limit that slurmflex knows"
+	if j.Limit > 0 {
+		limit = "time limit " + j.Limit.Limit()
+	}
+	return fmt.Sprintf("Partition %s, %s", j.Partition, limit)
+}
+
+// Is reports whether squeue shows the job by that name, or whether that is its raw id. The raw
+// id of an array's last task is also the array's.
+func (j Job) Is(name string) bool {
+	return j.Name() == name || fmt.Sprint(j.ID) == name && j.ID != j.ArrayID
+}
+
+// Join adds the events of the history to those that the daemon saw. It leaves out those that the
+// daemon saw too.
+func (p *Past) Join(history *Past) *Past {
+	switch {
+	case p == nil:
+		return history
+	case history == nil:
+		return p
+	}
+	joined := *p
+	joined.Events = slices.Clone(p.Events)
+	for _, e := range history.Events {
+		if e.At.Before(p.Since) && !slices.ContainsFunc(p.Events, e.isNear) {
+			joined.Events, joined.From = append(joined.Events, e), history.From
+		}
+	}
+	slices.SortStableFunc(joined.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+	return &joined
+}
+
+// isNear reports whether another record has the event too, dated by another pass.
+func (e Event) isNear(other Event) bool {
+	return e.Kind == other.Kind && e.At.Sub(other.At).Abs() < time.Minute
+}

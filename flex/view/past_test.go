@@ -1,0 +1,95 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var seenAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// past is what was recorded of job 812, which ran for eight minutes.
+func past() *Past {
+	at := func(minutes int) time.Time { return seenAt.Add(time.Duration(minutes) * time.Minute) }
+	return &Past{
+		Job:   Job{ID: 812, User: "ada", Partition: "train", Limit: Seconds(time.Hour), Told: "flex-start: its nodes end at 2026-11-21T12:30:00Z"},
+		Since: at(-30), EndedAt: at(-2),
+		Events: []Event{
+			{at(-20), EventSubmitted, ""}, {at(-19), EventRequested, "2 nodes for 01:00:00"}, {at(-10), EventRunning, "on n[0-1]"}, {at(-2), EventEnded, ""},
+		},
+	}
+}
+
+// U10: the page showed the story of an ended job, and why said that there is no such job.
+func TestWhyShowsEndAndStoryOfEndedJob(t *testing.T) {
+	v := View{SeenAt: seenAt}
+	story, err := v.WhyWith("812", seenAt, past())
+	require.NoError(t, err)
+	assert.Equal(t, `job 812 (ada), as of 12:00:00 UTC:
+  It ended at 11:58:00 (2m ago), after running for 8m on n[0-1].
+  Last message to the owner: its nodes end at 2026-11-21T12:30:00Z.
+  Partition train, time limit 01:00:00.
+  If accounting is enabled, `+"`sacct -j 812`"+` shows its exit status.
+  It has no machines and no requests left.
+Story:
+  11:40:00          seen in Slurm's queue
+  11:41:00  +1m     machines requested: 2 nodes for 01:00:00
+  11:50:00  +9m     running: on n[0-1]
+  11:58:00  +8m     ended
+  Recorded since 11:30:00, when the daemon started.
+`, story.Text(false))
+
+	cut := past()
+	cut.EndedAt, cut.Events = time.Time{}, cut.Events[:2]
+	story, err = v.WhyWith("812", seenAt, cut)
+	require.NoError(t, err)
+	assert.Equal(t, "It ended at 12:00:00 (0s ago). No run of it was recorded.", story.Summary)
+	assert.Equal(t, EventEnded, story.Past.Events[2].Kind)
+	assert.Len(t, cut.Events, 2, "the record is not changed")
+}
+
+func TestWhyShowsStoryOfLiveJob(t *testing.T) {
+	v := View{SeenAt: seenAt, Jobs: []Job{{ID: 812, User: "ada", Partition: "train", State: "PENDING", Reason: "Priority"}}}
+	requeued := past()
+	requeued.Events = append(requeued.Events[:3], Event{seenAt.Add(-time.Minute), EventRequeued, "BeginTime"})
+	story, err := v.WhyWith("812", seenAt, requeued)
+	require.NoError(t, err)
+	text := story.Text(false)
+	assert.Contains(t, text, "It is waiting for its turn")
+	assert.True(t, strings.HasSuffix(text, "\n  11:59:00  +9m     back in Slurm's queue: BeginTime\n  Recorded since 11:30:00, when the daemon started.\n"), text)
+	assert.True(t, story.Past.EndedAt.IsZero(), "it is in the queue again")
+}
+
+func TestHistoryFillsTimeBeforeTheDaemon(t *testing.T) {
+	seen, history := past(), past()
+	seen.Since = seenAt.Add(-11 * time.Minute)
+	seen.Events = seen.Events[2:]
+	history.From, history.Since = "/var/lib/slurmflex", time.Time{}
+	history.Events = []Event{history.Events[1], {seenAt.Add(-15 * time.Minute), EventGranted, "n[0-1]"}, {seenAt.Add(-10*time.Minute - 3*time.Second), EventRunning, "on n[0-1]"}}
+	joined := seen.Join(history)
+	var kinds []string
+	for _, e := range joined.Events {
+		kinds = append(kinds, e.Kind)
+	}
+	assert.Equal(t, []string{EventRequested, EventGranted, EventRunning, EventEnded}, kinds)
+	assert.Equal(t, "Recorded by the daemon since 11:49:00; earlier events are from the history in /var/lib/slurmflex.", joined.Recorded(seenAt))
+	assert.Equal(t, "From the history in /var/lib/slurmflex.", history.Recorded(seenAt))
+	assert.Same(t, seen, seen.Join(nil))
+	var none *Past
+	assert.Same(t, history, none.Join(history))
+}
+
+func TestJobIsNamedAsSqueueShowsIt(t *testing.T) {
+	for name, id := range map[string]uint32{"": 812, "811_3": 812, "811+1": 812} {
+		j := JobNamed(id, name)
+		if name == "" {
+			name = "812"
+		}
+		assert.Equal(t, name, j.Name())
+		assert.True(t, j.Is("812") && j.Is(name) && !j.Is("811"))
+	}
+	assert.False(t, JobNamed(811, "811_9").Is("811"), "that is the array")
+}

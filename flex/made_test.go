@@ -46,17 +46,17 @@ func TestGroupThatAListHadAndHasNoMoreIsGone(t *testing.T) {
 				w.cloud.SetCapacity("", "", 0)
 				w.slurm.submit(1, "train", "alpha-a3-[0-1]")
 				w.passes(3, 2*time.Second)
-				snap, _, err := w.Look(t.Context())
+				s, _, err := w.Look(t.Context())
 				require.NoError(t, err)
-				require.Len(t, snap.Groups, 1)
-				require.Len(t, snap.Groups[0].Requests, 1)
+				require.Len(t, s.Seen.Groups, 1)
+				require.Len(t, s.Seen.Groups[0].Requests, 1)
 				gone(t, w)
-				snap, _, err = w.Look(t.Context())
+				s, _, err = w.Look(t.Context())
 				require.NoError(t, err)
-				for _, g := range snap.Groups {
+				for _, g := range s.Seen.Groups {
 					assert.Empty(t, g.Requests)
 				}
-				assert.Len(t, snap.Groups, len(w.cloud.State().Groups))
+				assert.Len(t, s.Seen.Groups, len(w.cloud.State().Groups))
 			})
 		})
 	}

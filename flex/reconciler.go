@@ -119,7 +119,7 @@ type Reconciler struct {
 	failures  failures
 	problems  problems
 	regions   regions
-	asked     map[string]scene.Asked // of the last plan; see plan.Snapshot
+	asked     map[string]scene.Asked // of the last plan; see scene.Snapshot
 
 	more func(context.Context, plan.Action) error // does the actions that no pass plans; nil: there are none
 }
@@ -218,7 +218,7 @@ func (r *Reconciler) observeMachines(ctx context.Context, snap *scene.Snapshot) 
 // doubt reads regions again in which an instance is missing: that of a node that is up or, in the
 // first pass, of one that powers up. Such an instance may be in a zone that has left the
 // configuration and cannot be read, which only a list without zones says.
-func (r *Reconciler) doubt(ctx context.Context, snap *plan.Snapshot, unseenGroups, unseenInstances map[string]error) {
+func (r *Reconciler) doubt(ctx context.Context, snap *scene.Snapshot, unseenGroups, unseenInstances map[string]error) {
 	there := make(map[string]bool, len(snap.Instances))
 	for i := range snap.Instances {
 		there[snap.Instances[i].Name] = true

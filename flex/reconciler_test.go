@@ -256,9 +256,9 @@ func TestMachineInAForgottenDeadZoneIsNotTakenForLost(t *testing.T) {
 				w.cloud.SetZoneDead("us-central1-a", true)
 				w.begin() // a process that remembers nothing
 				w.passes(5, time.Minute)
-				snap, _, err := w.Look(t.Context())
+				s, _, err := w.Look(t.Context())
 				require.NoError(t, err)
-				require.Error(t, snap.Unseen[us])
+				require.Error(t, s.Seen.Unseen[us])
 				assert.Equal(t, before, w.slurm.updated(), "its node stays up")
 				assert.Equal(t, queued, w.slurm.queue())
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -68,25 +69,13 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 
 // askDaemon asks the daemon what it saw last.
 func askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
 	address := reachable(at.HTTPAddress)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/status.json", nil)
+	status, body, err := getFromDaemon(ctx, address, "/status.json")
 	if err != nil {
-		return view.View{}, fmt.Errorf("ask the daemon at %s: %w", address, err)
+		return view.View{}, err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy, because the daemon is local
-	answer, err := client.Do(r)
-	if err != nil {
-		return view.View{}, fmt.Errorf("no daemon answers at %s (%w)", address, cause(err))
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, answerSize))
-	if err != nil {
-		return view.View{}, fmt.Errorf("read the daemon's answer from %s: %w", address, err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		return view.View{}, fmt.Errorf("the daemon at %s answers %s: %s", address, answer.Status,
+	if status != http.StatusOK {
+		return view.View{}, fmt.Errorf("the daemon at %s answers %d %s: %s", address, status, http.StatusText(status),
 			view.Clip(view.Printable(strings.TrimSpace(string(body))), 200))
 	}
 	var v view.View
@@ -98,6 +87,36 @@ func askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
 			address, view.Printable(v.Cluster))
 	}
 	return v, nil
+}
+
+// askStory asks the daemon what it recorded of a job; nil if it recorded nothing.
+func askStory(ctx context.Context, at config.Glance, job string) *view.Past {
+	status, body, err := getFromDaemon(ctx, reachable(at.HTTPAddress), "/story.json?q="+url.QueryEscape(job))
+	var past view.Past
+	if err != nil || status != http.StatusOK || json.Unmarshal(body, &past) != nil {
+		return nil
+	}
+	return &past
+}
+
+// getFromDaemon gets a path from the daemon at an address.
+func getFromDaemon(ctx context.Context, address, path string) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return 0, nil, fmt.Errorf("ask the daemon at %s: %w", address, err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy, because the daemon is local
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, fmt.Errorf("no daemon answers at %s (%w)", address, cause(err))
+	}
+	defer answer.Body.Close()
+	if body, err = io.ReadAll(io.LimitReader(answer.Body, answerSize)); err != nil {
+		return 0, nil, fmt.Errorf("read the daemon's answer from %s: %w", address, err)
+	}
+	return answer.StatusCode, body, nil
 }
 
 // reachable is the address under which a daemon can be asked that listens on

@@ -24,7 +24,7 @@ var documents = []struct {
 	commands []string
 }{
 	{"status", view.View{}, []string{"status", "status --nodeset a3 --sort wait"}},
-	{"why", view.Story{}, []string{"why 812", "why alpha-a3-0", "why 99"}},
+	{"why", view.Story{}, []string{"why 812", "why alpha-a3-0", "why 99", "why --story 812"}},
 	{"plan", view.Plan{}, []string{"plan", "gc --dry-run", "down --dry-run"}},
 	{"pass", view.Pass{}, []string{"gc", "sync", "sync"}},
 	{"unblock", unblocked{}, []string{"unblock a3"}},
@@ -40,7 +40,7 @@ func fields(of reflect.Type, path string, described map[reflect.Type]bool) []str
 	described[of] = true
 	var rows, inner []string
 	for f := range of.Fields() {
-		if f.Anonymous { // the envelope
+		if f.Anonymous || !f.IsExported() { // the envelope, and what is no JSON
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"slurmflex/config"
+	"slurmflex/flex/recorded"
 	"slurmflex/flex/view"
 )
 
 func newWhy(a *app) *cobra.Command {
-	verbose, nodes, asJSON := false, false, false
+	verbose, nodes, story, asJSON := false, false, false, false
 	cmd := &cobra.Command{
 		Use: "why JOB|NODE|GROUP", Short: "Explain why a job is waiting and what to do about it", GroupID: "ask",
 		Args: exactly(1, "812, 812_3, 812+1, alpha-a3-0 or alpha-a3-job-812"),
@@ -19,12 +23,15 @@ state, the cause and what happens next, then a few facts and what its owner can 
 Give a job by the number that squeue shows: 812, 812_3 for a task of an array, 812+1
 for a component of a heterogeneous job. --verbose adds earlier attempts, Google's
 error messages in full and recent actions, --nodes where Google says that each
-machine is.
+machine is, --story what has happened to the job so far. A job that has left Slurm's
+queue is shown with its end and its story, from the daemon's memory of the last day
+and from the history in slurmflex.state_dir.
 
 Any user can run it: the daemon answers, at slurmflex.http_address. If no daemon
 answers, the command reads Slurm and Compute itself, which needs credentials.`,
 		Example: `  slurmflex why 812
   slurmflex why --verbose 812
+  slurmflex why --story 812
   slurmflex why 812_3
   slurmflex why alpha-a3-0`,
 		ValidArgsFunction: a.complete(view.View.Subjects),
@@ -35,18 +42,22 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 			if err != nil {
 				return err
 			}
-			story, err := v.Why(args[0], time.Now())
+			var past *view.Past
+			if _, _, err := v.Find(args[0]); story || errors.Is(err, view.ErrUnknown) {
+				past = a.past(cmd.Context(), v, args[0])
+			}
+			explained, err := v.WhyWith(args[0], time.Now(), past)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), story)
+				return writeJSON(cmd.OutOrStdout(), explained)
 			}
-			text := story.Text(verbose)
+			text := explained.Text(verbose)
 			if nodes {
-				text += story.HostTable()
+				text += explained.HostTable()
 			}
-			if !verbose && len(story.Details) > 0 {
+			if !verbose && len(explained.Details) > 0 {
 				text += "For more: " + cmd.CommandPath() + " --verbose " + args[0] + "\n"
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
@@ -55,6 +66,20 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "also show the block, subblock and host of each machine")
+	cmd.Flags().BoolVar(&story, "story", false, "also show what has happened to the job so far")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show earlier attempts, whole error messages and recent actions")
 	return cmd
+}
+
+// past returns what the daemon and the history recorded of a job; nil if that is nothing. Where
+// this user may not read the history, the daemon's record is all there is.
+func (a *app) past(ctx context.Context, v view.View, job string) *view.Past {
+	var seen, history *view.Past
+	if v.Daemon != nil {
+		seen = askStory(ctx, config.GlanceAt(a.configPath), job)
+	}
+	if cfg, err := a.config(); err == nil {
+		history, _ = recorded.Read(cfg.Options.StateDir, cfg.Cluster, job)
+	}
+	return seen.Join(history)
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/view"
 )
 
 func TestWhyWorksWithoutADaemonToo(t *testing.T) {
@@ -44,4 +48,36 @@ func TestWhyShowsWhatFewPeopleNeedOnlyIfItIsVerbose(t *testing.T) {
 	verbose := w.flex(t, "why", "-v", "812").exits(t, exitDone).stdout.String()
 	assert.Contains(t, verbose, whole)
 	assert.NotContains(t, verbose, "For more:")
+}
+
+// U10: an ended job was "no such job" in the terminal, while the page showed its story.
+func TestWhyShowsStoryOfEndedJobWithoutADaemon(t *testing.T) {
+	w := newWorld(t)
+	w.leases(t)
+	text := w.flex(t, "why", "812").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "job 812 (ada), as of ")
+	assert.Contains(t, text, "after running for 1h48m on alpha-a3-0.")
+	assert.Contains(t, text, "machines created: alpha-a3-0\n")
+	assert.Contains(t, text, "From the history in "+w.path("history")+".\n")
+	assert.NotContains(t, text, "no such job")
+
+	var story view.Story
+	require.NoError(t, json.Unmarshal(w.flex(t, "why", "--json", "812").exits(t, exitDone).stdout.Bytes(), &story))
+	require.NotNil(t, story.Past)
+	assert.Equal(t, view.EventEnded, story.Past.Events[len(story.Past.Events)-1].Kind)
+
+	w.waiting(t)
+	assert.NotContains(t, w.flex(t, "why", "812").exits(t, exitDone).stdout.String(), "Story:")
+	text = w.flex(t, "why", "--story", "812").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "\nStory:\n")
+	assert.NotContains(t, text, "  ended\n", "it is in the queue")
+}
+
+func TestWhyShowsStoryThatTheDaemonRecorded(t *testing.T) {
+	w := newWorld(t)
+	w.waiting(t)
+	w.served(t)
+	text := w.flex(t, "why", "--story", "812").exits(t, exitDone).stdout.String()
+	assert.Contains(t, text, "nodes allocated: alpha-a3-[0-1]\n")
+	assert.Contains(t, text, ", when the daemon started.\n")
 }

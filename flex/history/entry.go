@@ -81,6 +81,7 @@ type Entry struct {
 	To   Time `json:"to"`   // when the machines were made, the wait was given up, or the machine was gone
 
 	End      End    `json:"end,omitempty"`      // of a wait
+	Told     string `json:"told,omitempty"`     // slurmflex's AdminComment of the job
 	Attempts int    `json:"attempts,omitempty"` // requests that the wait took
 	Cause    string `json:"cause,omitempty"`    // of the last attempt that failed, as in the metrics
 
@@ -110,8 +111,9 @@ type Who struct {
 // Use is a job on a machine.
 type Use struct {
 	Who
-	From Time `json:"from"`
-	To   Time `json:"to"`
+	From Time   `json:"from"`
+	To   Time   `json:"to"`
+	Told string `json:"told,omitempty"` // slurmflex's last AdminComment; only on the job's first node
 }
 
 // Took is how long the wait or the lease lasted, in seconds.

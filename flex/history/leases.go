@@ -128,6 +128,7 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 		switch {
 		case at < 0:
 			o.Uses = append(o.Uses, Use{Who: l.who(j.ID), From: since})
+			o.tell(l, &o.Uses[len(o.Uses)-1])
 			if !j.State.AtWork() {
 				o.Presumed = j.ID
 			}
@@ -137,6 +138,7 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 			}
 			o.Uses[at].From, o.Presumed = since, 0
 		default:
+			changed = o.tell(l, &o.Uses[at]) || changed
 			continue
 		}
 		changed = true
@@ -145,6 +147,21 @@ func (o *openLease) follow(l *look, in *mig.Instance) (changed bool) {
 		o.Up, changed = l.now, true
 	}
 	return changed
+}
+
+// tell notes what the job was told, and reports whether that is new. A job of many nodes is told
+// once: the lease of its first node has it.
+func (o *openLease) tell(l *look, u *Use) (changed bool) {
+	told := l.told(u.Job)
+	if told == "" || told == u.Told {
+		return false
+	}
+	nodes := l.scene.Job(u.Job).Nodes
+	if first := slices.IndexFunc(nodes, func(name string) bool { return l.machines[name] != nil }); first < 0 || nodes[first] != o.Node {
+		return false
+	}
+	u.Told = told
+	return true
 }
 
 // release ends the uses of the jobs that have left the machine.

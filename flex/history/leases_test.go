@@ -49,7 +49,7 @@ func TestEachSecondOfALeaseIsCountedOnce(t *testing.T) {
 		Version: 1, Kind: Lease, ID: "us-central1-a/alpha-a3-1@1795262400", NodeSet: "a3", Machine: "a3-highgpu-8g", Region: us,
 		Zone: "us-central1-a", Node: node, Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon.Add(75 * time.Minute)),
 		Who: Who{Job: 812, User: "ada", Partition: "train"}, FlexStart: true, Booting: 240, Used: 61 * 60, Idle: 600,
-		Uses: []Use{{Who{Job: 812, User: "ada", Partition: "train"}, At(noon.Add(4 * time.Minute)), At(noon.Add(65 * time.Minute))}},
+		Uses: []Use{{Who: Who{Job: 812, User: "ada", Partition: "train"}, From: At(noon.Add(4 * time.Minute)), To: At(noon.Add(65 * time.Minute))}},
 	}, e)
 }
 
@@ -231,4 +231,32 @@ func TestTheLinesOfAnyLifeAreSound(t *testing.T) {
 		e := w.only(Lease) // reading checks it
 		require.Equal(r, ends-At(noon), e.To-e.From, fmt.Sprint(e))
 	})
+}
+
+// U10: the story of an ended job has the last message to its owner.
+func TestHistoryHasLastMessageToTheOwner(t *testing.T) {
+	w := waiting(t)
+	w.snap.Told = map[uint32]string{812: "flex-start: waiting 1m"}
+	w.look(time.Minute)
+	w.requests(812, request("a1", mig.Succeeded, noon, both...))
+	for _, name := range both {
+		w.machine(name)
+		w.node(name, busy)
+	}
+	w.job(812, slurm.JobRunning, w.snap.Now, both...)
+	w.look(time.Minute)
+	assert.Equal(t, "flex-start: waiting 1m", w.only(Wait).Told)
+	w.snap.Told[812] = "flex-start: its nodes are there, until 2026-11-21T16:00:00Z"
+	w.look(time.Minute)
+	w.snap.Told[812] = "a site's own"
+	w.look(time.Minute)
+	w.snap.Jobs, w.snap.Told = nil, nil
+	w.look(time.Minute)
+	w.gone()
+	var told []string
+	for _, e := range w.read(Lease) {
+		require.Len(t, e.Uses, 1)
+		told = append(told, e.Uses[0].Told)
+	}
+	assert.ElementsMatch(t, []string{"flex-start: its nodes are there, until 2026-11-21T16:00:00Z", ""}, told, "once for all nodes")
 }

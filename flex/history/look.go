@@ -3,9 +3,11 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -70,6 +72,14 @@ func (l *look) who(id uint32) Who {
 		w.Name = name
 	}
 	return w
+}
+
+// told returns slurmflex's AdminComment of a job in the queue; empty if there is none.
+func (l *look) told(id uint32) string {
+	if told := l.scene.Seen.Told[id]; l.scene.Job(id) != nil && strings.HasPrefix(told, memo.OwnComment) {
+		return told
+	}
+	return ""
 }
 
 // madeFor is the job that what bears the stamp was made for; in a group that tasks of an

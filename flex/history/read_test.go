@@ -40,8 +40,8 @@ func used(id string) Entry {
 		Count: 1, GPUs: 8, Seconds: 14400, From: At(noon), To: At(noon) + 3600, FlexStart: true,
 		Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, Booting: 120, Used: 3000, Idle: 480,
 		Uses: []Use{
-			{Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, At(noon) + 120, At(noon) + 1120},
-			{Who{Job: 815, Name: "813_2", User: "bob", Partition: "train"}, At(noon) + 1120, At(noon) + 3120},
+			{Who: Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}, From: At(noon) + 120, To: At(noon) + 1120},
+			{Who: Who{Job: 815, Name: "813_2", User: "bob", Partition: "train"}, From: At(noon) + 1120, To: At(noon) + 3120},
 		},
 	}
 }

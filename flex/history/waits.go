@@ -42,6 +42,9 @@ func (m *memory) waits(l *look) (ended []Entry) {
 			if o.follow(run) {
 				m.changed = true
 			}
+			if told := l.told(o.Job); told != "" && told != o.Told {
+				o.Told, m.changed = told, true
+			}
 			if end, at := l.endOf(o, g, run, m.looked[id.Region] != 0); end != "" {
 				o.Over, m.changed = true, true
 				if at != 0 {

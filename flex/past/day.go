@@ -5,7 +5,6 @@
 package past
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -58,11 +57,20 @@ func (d *Day) See(v view.View) {
 // is. It reports false if there is none.
 func (d *Day) Job(name string) (job Job, ok bool) {
 	for _, j := range d.jobs {
-		if j.Name() == name || fmt.Sprint(j.ID) == name && j.ID != j.ArrayID { // that would be the array
+		if j.Is(name) {
 			return j, true
 		}
 	}
 	return Job{}, false
+}
+
+// Story is what the day knows of a job; nil if that is nothing.
+func (d *Day) Story(name string) *view.Past {
+	j, ok := d.Job(name)
+	if !ok || len(j.events) == 0 {
+		return nil
+	}
+	return &view.Past{Job: j.Job, EndedAt: j.EndedAt, Since: d.Since, Events: j.Events()}
 }
 
 // Ended are the jobs that have left Slurm's queue, the last first.

@@ -198,7 +198,7 @@ func TestADayHoldsASampleAMinuteAndLimitedStories(t *testing.T) {
 	}
 	story, _ := d.Job("812")
 	assert.Len(t, story.Events(), mostEvents)
-	assert.Equal(t, Submitted, story.Events()[0].Kind)
+	assert.Equal(t, view.EventSubmitted, story.Events()[0].Kind)
 }
 
 func TestALeaseIsRememberedByWhatItWasUsedFor(t *testing.T) {

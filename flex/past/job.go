@@ -16,43 +16,16 @@ import (
 type Job struct {
 	view.Job           // as it was last seen
 	EndedAt  time.Time // when it was first missed in the queue; zero if it is there
-	events   []Event
+	events   []view.Event
 
 	allocated time.Time // when Slurm gave it its present nodes; zero if it has none, or it is not known
 	placed    bool      // it has nodes
 	machines  int       // of its nodes, how many were made for it
 }
 
-// Event is something that happened to a job.
-type Event struct {
-	At   time.Time
-	Kind Kind
-	Text string // what more there is to know of it
-}
-
-// Kind is what happened.
-type Kind string
-
-// The events of a job, in their usual order. Slurm and Compute have dated some of
-// them; others are dated by the pass that first saw them.
-const (
-	Submitted Kind = "seen in Slurm's queue" // for the first time
-	Allocated Kind = "nodes allocated"
-	Requested Kind = "machines requested"
-	Failed    Kind = "attempt failed"
-	Granted   Kind = "machines created"
-	Booted    Kind = "nodes up"
-	Running   Kind = "running"
-	Signalled Kind = "signalled"
-	Lost      Kind = "machines lost"
-	Returned  Kind = "nodes returned to Slurm"
-	Requeued  Kind = "back in Slurm's queue"
-	Ended     Kind = "ended"
-)
-
 // Events are what happened to the job, the oldest first.
-func (j Job) Events() []Event {
-	return slices.SortedStableFunc(slices.Values(j.events), func(a, b Event) int { return a.At.Compare(b.At) })
+func (j Job) Events() []view.Event {
+	return slices.SortedStableFunc(slices.Values(j.events), func(a, b view.Event) int { return a.At.Compare(b.At) })
 }
 
 // follow brings the stories of jobs up to date.
@@ -105,7 +78,7 @@ func (d *Day) miss(v view.View, queued map[uint32]bool) {
 		case queued[id] || j.EndedAt.IsZero() && unread(id):
 		case j.EndedAt.IsZero():
 			j.EndedAt = v.SeenAt
-			j.note(v.SeenAt, Ended, "")
+			j.note(v.SeenAt, view.EventEnded, "")
 			d.jobs[id] = j
 		case v.SeenAt.Sub(j.EndedAt) > Length:
 			delete(d.jobs, id)
@@ -118,12 +91,12 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group)
 	state := slurm.JobState(j.State)
 	switch {
 	case state.Waits() && j.placed:
-		j.note(at, Requeued, j.Reason)
+		j.note(at, view.EventRequeued, j.Reason)
 		j.allocated, j.placed, j.machines = time.Time{}, false, 0
 		return
 	case state.Waits():
 		if len(j.events) == 0 {
-			j.note(at, Submitted, "")
+			j.note(at, view.EventSubmitted, "")
 		}
 		return
 	case !j.placed && !state.AtWork():
@@ -131,24 +104,24 @@ func (j *Job) see(at time.Time, rows []*view.Row, groups map[string]*view.Group)
 		if j.allocated.IsZero() {
 			j.allocated = at
 		}
-		j.note(j.allocated, Allocated, j.Nodes)
+		j.note(j.allocated, view.EventAllocated, j.Nodes)
 	}
 	j.placed = true
 	for _, r := range rows {
 		j.seeRequests(at, r, groups[r.Group])
 		switch r.State {
 		case view.Lost:
-			j.once(at, Lost, r.Obstacle)
+			j.once(at, view.EventLost, r.Obstacle)
 		case view.Returned:
-			j.once(at, Returned, r.Obstacle)
+			j.once(at, view.EventReturned, r.Obstacle)
 		}
 	}
 	j.seeMachines(at, rows, groups)
 	if state.AtWork() && !j.StartAt.IsZero() {
-		j.once(j.StartAt, Running, "on "+j.Nodes)
+		j.once(j.StartAt, view.EventRunning, "on "+j.Nodes)
 	}
 	if sent, signal, ok := memo.WasSent(j.Told); ok {
-		j.once(sent, Signalled, signal+", because its nodes end before its time limit")
+		j.once(sent, view.EventSignalled, signal+", because its nodes end before its time limit")
 	}
 }
 
@@ -159,15 +132,15 @@ func (j *Job) seeRequests(at time.Time, r *view.Row, g *view.Group) {
 	}
 	for _, request := range g.Requests {
 		if g.Job == j.ID || request.Name == r.Request {
-			j.once(request.CreatedAt, Requested, fmt.Sprintf("%s for %s (%s/%s)",
+			j.once(request.CreatedAt, view.EventRequested, fmt.Sprintf("%s for %s (%s/%s)",
 				view.Count(request.Count, "node"), request.Lease.Limit(), g.Name, request.Name))
 		}
 	}
 	switch {
 	case r.Waits() && !r.FailingSince.IsZero():
-		j.once(r.FailingSince, Failed, scene.FailingText(r.Cause))
+		j.once(r.FailingSince, view.EventFailed, scene.FailingText(r.Cause))
 	case r.Waits() && r.Failed > 0:
-		j.once(at, Failed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Cause, "unknown")))
+		j.once(at, view.EventFailed, fmt.Sprintf("attempt %d: %s", r.Failed, cmp.Or(r.Cause, "unknown")))
 	}
 }
 
@@ -195,11 +168,11 @@ func (j *Job) seeMachines(at time.Time, rows []*view.Row, groups map[string]*vie
 	}
 	names, _ := slurm.Expand(j.Nodes)
 	if made > j.machines {
-		j.note(last, Granted, fmt.Sprintf("%d of %s", made, view.Count(len(names), "node")))
+		j.note(last, view.EventGranted, fmt.Sprintf("%d of %s", made, view.Count(len(names), "node")))
 		j.machines = made
 	}
 	if comes && up == len(names) {
-		j.once(at, Booted, j.Nodes)
+		j.once(at, view.EventBooted, j.Nodes)
 	}
 }
 
@@ -207,20 +180,20 @@ func madeFor(g *view.Group, job uint32) bool { return g != nil && g.Job == job }
 
 // once notes an event, unless it is known: with that time, or since the job was
 // last requeued.
-func (j *Job) once(at time.Time, kind Kind, text string) {
+func (j *Job) once(at time.Time, kind, text string) {
 	earlier := false
 	for _, e := range slices.Backward(j.events) {
 		if e.Kind == kind && e.Text == text && (!earlier || e.At.Equal(at)) {
 			return
 		}
-		earlier = earlier || e.Kind == Requeued
+		earlier = earlier || e.Kind == view.EventRequeued
 	}
 	j.note(at, kind, text)
 }
 
 // note notes an event. The first stays; of too many, those after it go.
-func (j *Job) note(at time.Time, kind Kind, text string) {
-	j.events = append(slices.Clip(j.events), Event{at, kind, text})
+func (j *Job) note(at time.Time, kind, text string) {
+	j.events = append(slices.Clip(j.events), view.Event{At: at, Kind: kind, Text: text})
 	if len(j.events) > mostEvents {
 		j.events = slices.Delete(slices.Clone(j.events), 1, 2)
 	}

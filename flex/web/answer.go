@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -25,7 +26,8 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query, now := r.URL.Query().Get("q"), s.now(r)
-	story, err := v.Why(query, now)
+	past := s.Board.Story(strings.TrimSpace(query))
+	story, err := v.WhyWith(query, now, past)
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, view.ErrUnknown) && (query == "" || len(query) > view.MaxQuery):
@@ -38,10 +40,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			answer.Error = err.Error()
 		}
-		day := s.Board.Day()
-		if job, ok := day.Job(strings.TrimSpace(query)); ok {
-			answer.Story = newStory(job, day, now)
-		}
+		answer.Story = newStory(past, now)
 		render(w, status, "answer.html", answer)
 		return
 	}
@@ -49,6 +48,21 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), status)
 		return
 	}
+	verbose := r.URL.Query().Get("verbose") == "1"
+	if past != nil && past.EndedAt.IsZero() && !verbose {
+		story.Past = nil
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(story.Text(r.URL.Query().Get("verbose") == "1")))
+	_, _ = w.Write([]byte(story.Text(verbose)))
+}
+
+// story answers with what was recorded of a job, for `slurmflex why`.
+func (s *Server) story(w http.ResponseWriter, r *http.Request) {
+	past := s.Board.Story(strings.TrimSpace(r.URL.Query().Get("q")))
+	if past == nil {
+		http.Error(w, "nothing is recorded of such a job", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(past) // it fails only if the client is gone
 }

@@ -68,6 +68,13 @@ func (b *Board) Day() past.Day {
 	return b.day.Clone()
 }
 
+// Story is what passes saw of a job in the last day; nil if that is nothing.
+func (b *Board) Story(job string) *view.Past {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.day.Story(job)
+}
+
 // Use has the board go by another configuration.
 func (b *Board) Use(cfg *config.Config) {
 	b.mu.Lock()

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -148,12 +150,31 @@ func TestAJobsPageHasItsStoryEvenAfterItsEnd(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	story = w.get("/why?q=812", asBrowser).Body.String()
 	assert.Equal(t, 1, strings.Count(story, `<rect x="0.00%" y="20" width="50.00%" height="18" fill="url(#p-waiting)">`), "until its end")
-	assert.Contains(t, story, "no such job in Slurm")
+	assert.Contains(t, story, `<p class="lead">It ended at 13:00:00 (0s ago). No run of it was recorded.</p>`)
 	assert.Contains(t, story, `<time datetime="2026-11-21T13:00:00Z">13:00:00</time> <b>ended</b> <small>+1h00m</small>`)
 	assert.Contains(t, w.get("/").Body.String(), `Ended jobs (1)`, "of a partition with flex-start nodes")
 	assert.NotContains(t, w.get("/?state=running").Body.String(), `Ended jobs`)
-	assert.Nil(t, newStory(past.Job{}, past.Day{}, noon))
+	assert.Nil(t, newStory(nil, noon))
 	assert.NotContains(t, w.get("/why?q=814", asBrowser).Body.String(), "Timeline")
+}
+
+func TestStoryIsTheSameForProgramsAndThePage(t *testing.T) {
+	w := newWorld(t)
+	w.pass("train")
+	assert.Equal(t, http.StatusNotFound, w.get("/story.json?q=814").Code)
+	var past view.Past
+	answer := w.get("/story.json?q=812")
+	require.Equal(t, http.StatusOK, answer.Code)
+	require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &past))
+	require.NotEmpty(t, past.Events)
+	page := w.get("/why?q=812", asBrowser).Body.String()
+	for _, e := range past.Events {
+		assert.Contains(t, page, fmt.Sprintf("<time datetime=%q>%s</time> <b>%s</b>", e.At.Format(time.RFC3339), e.At.Format("15:04:05"), template.HTMLEscapeString(e.Kind)))
+	}
+	assert.NotContains(t, w.get("/why?q=812").Body.String(), "Story:", "it is long")
+	assert.Contains(t, w.get("/why?q=812&verbose=1").Body.String(), "Story:")
+	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon.Add(time.Hour)}), plan.Plan{})
+	assert.Contains(t, w.get("/why?q=812").Body.String(), "Story:", "the job has ended")
 }
 
 func TestAJobsPageHasItsEstimateAndItsCost(t *testing.T) {

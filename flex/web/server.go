@@ -96,6 +96,7 @@ func (s *Server) routes() map[string]http.Handler {
 		"/{$}":         http.HandlerFunc(s.page),
 		"/status.json": http.HandlerFunc(s.status),
 		"/why":         http.HandlerFunc(s.why),
+		"/story.json":  http.HandlerFunc(s.story),
 		"/healthz":     http.HandlerFunc(s.health),
 	}
 	for _, name := range []string{"style.css", "page.js", "icon.svg"} {

@@ -4,13 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"slurmflex/flex/past"
 	"slurmflex/flex/view"
 )
 
 // jobStory is what happened to a job, as a bar and as a list.
 type jobStory struct {
-	Since  string // when the daemon began to look
+	Since  string // since when, and where it is recorded
 	Events []eventData
 	Pieces []piece
 	Ticks  []tick
@@ -21,14 +20,14 @@ type jobStory struct {
 type eventData struct {
 	At        time.Time
 	When, Gap string // the time, and how long it took from the one before
-	Kind      past.Kind
+	Kind      string
 	Text      string
 }
 
 // phases is how a job's bar goes on after an event; after others as before.
-var phases = map[past.Kind]string{
-	past.Submitted: "pending", past.Requeued: "pending", past.Allocated: "waiting", past.Requested: "waiting",
-	past.Granted: "booting", past.Running: "running", past.Lost: "trouble", past.Returned: "trouble",
+var phases = map[string]string{
+	view.EventSubmitted: "pending", view.EventRequeued: "pending", view.EventAllocated: "waiting", view.EventRequested: "waiting",
+	view.EventGranted: "booting", view.EventRunning: "running", view.EventLost: "trouble", view.EventReturned: "trouble",
 }
 
 // phaseKeys are the patterns of the bar.
@@ -40,13 +39,13 @@ var phaseKeys = []key{
 	{"trouble", "without its machines"},
 }
 
-// newStory is what the day knows of a job; nil if that is nothing.
-func newStory(j past.Job, day past.Day, now time.Time) *jobStory {
-	events := j.Events()
-	if len(events) == 0 {
+// newStory draws what was recorded of a job; nil if that is nothing.
+func newStory(j *view.Past, now time.Time) *jobStory {
+	if j == nil {
 		return nil
 	}
-	s := &jobStory{Since: view.Moment(day.Since, now)}
+	events := j.Events
+	s := &jobStory{Since: j.Recorded(now)}
 	shown := span{from: events[0].At, to: now}
 	if !j.EndedAt.IsZero() {
 		shown.to = j.EndedAt

@@ -1,0 +1,234 @@
+// Package recorded shows what happened to a job from the history, in the same words as the daemon
+// tells it from what its passes saw. A history has what the job waited for and which machines it
+// had; it lacks what only passes see, such as lost machines.
+package recorded
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/flex/history"
+	"slurmflex/flex/view"
+	"slurmflex/slurm"
+)
+
+// Read returns what the history in a folder has of the job that squeue shows by that name, or that
+// has that raw id; nil if it has nothing.
+func Read(dir, cluster, name string) (*view.Past, error) {
+	r := &record{name: name}
+	for _, kind := range []history.Kind{history.Wait, history.Lease} {
+		if _, err := history.Read(dir, cluster, kind, r.take); err != nil {
+			return nil, err
+		}
+	}
+	r.last()
+	if len(r.waits)+len(r.uses)+len(r.made) == 0 {
+		return nil, nil
+	}
+	past := &view.Past{Job: r.job(), From: dir, Events: r.events()}
+	if !r.goesOn() {
+		past.EndedAt = r.end().Time()
+	}
+	return past, nil
+}
+
+// record is the lines of one job.
+type record struct {
+	name  string
+	waits []history.Entry
+	made  []history.Entry // leases of machines that were created for the job
+	uses  []use
+}
+
+// use is the job on a machine.
+type use struct {
+	history.Use
+	node   string
+	goesOn bool
+}
+
+// take keeps what the entry has of the job.
+func (r *record) take(e *history.Entry) {
+	switch {
+	case !r.isOf(e.Who):
+	case e.Kind == history.Wait:
+		r.waits = append(r.waits, *e)
+	default:
+		made := *e
+		made.Uses = nil
+		r.made = append(r.made, made)
+	}
+	for _, u := range e.Uses {
+		if r.isOf(u.Who) {
+			r.uses = append(r.uses, use{u, e.Node, e.Ongoing && u.To == e.To})
+		}
+	}
+}
+
+// isOf reports whether that is the job. An array's last task has the array's id as its raw id.
+func (r *record) isOf(who history.Who) bool {
+	id := fmt.Sprint(who.Job)
+	return who.Job != 0 && (r.name == cmp.Or(who.Name, id) || r.name == id && !strings.HasPrefix(who.Name, id+"_"))
+}
+
+// reused is how long a job's lines may be apart. Lines that are further apart are of two jobs:
+// slurmctld counts from the beginning once it has reached MaxJobId, or has lost its state.
+const reused = history.Time(30 * 24 * time.Hour / time.Second)
+
+// last drops the lines of earlier jobs with the same number.
+func (r *record) last() {
+	type line struct {
+		who      history.Who
+		from, to history.Time
+	}
+	var all []line
+	for _, e := range slices.Concat(r.waits, r.made) {
+		all = append(all, line{e.Who, e.From, e.To})
+	}
+	for _, u := range r.uses {
+		all = append(all, line{u.Who, u.From, u.To})
+	}
+	slices.SortFunc(all, func(a, b line) int { return cmp.Compare(b.from, a.from) })
+	if len(all) == 0 {
+		return
+	}
+	first, user := all[0].from, all[0].who.User
+	for _, l := range all {
+		if l.to+reused < first || l.who.User != "" && user != "" && l.who.User != user {
+			break
+		}
+		first, user = l.from, cmp.Or(user, l.who.User)
+	}
+	before := func(e history.Entry) bool { return e.From < first }
+	r.waits, r.made = slices.DeleteFunc(r.waits, before), slices.DeleteFunc(r.made, before)
+	r.uses = slices.DeleteFunc(r.uses, func(u use) bool { return u.From < first })
+}
+
+// job is the job as far as the history knows it.
+func (r *record) job() view.Job {
+	var who history.Who
+	told, at := "", history.Time(-1)
+	note := func(w history.Who, text string, to history.Time) {
+		who.Job, who.Name = w.Job, cmp.Or(w.Name, who.Name)
+		who.User, who.Partition = cmp.Or(w.User, who.User), cmp.Or(w.Partition, who.Partition)
+		if text != "" && to >= at {
+			told, at = text, to
+		}
+	}
+	for _, e := range slices.Concat(r.made, r.waits) {
+		note(e.Who, e.Told, e.To)
+	}
+	for _, u := range r.uses {
+		note(u.Who, u.Told, u.To)
+	}
+	job := view.JobNamed(who.Job, who.Name)
+	job.User, job.Partition, job.Told = who.User, who.Partition, told
+	return job
+}
+
+// goesOn reports whether a wait or a use of the job had not ended when a pass last looked.
+func (r *record) goesOn() bool {
+	return slices.ContainsFunc(r.waits, func(e history.Entry) bool { return e.Ongoing }) ||
+		slices.ContainsFunc(r.uses, func(u use) bool { return u.goesOn })
+}
+
+// end is when the job was last seen.
+func (r *record) end() (at history.Time) {
+	for _, e := range r.waits {
+		at = max(at, e.To)
+	}
+	for _, u := range r.uses {
+		at = max(at, u.To)
+	}
+	for _, e := range r.made {
+		if len(r.uses) == 0 {
+			at = max(at, e.To)
+		}
+	}
+	return at
+}
+
+// events are what happened to the job but for its end, the oldest first.
+func (r *record) events() []view.Event {
+	var all []view.Event
+	note := func(at history.Time, kind, text string) {
+		all = append(all, view.Event{At: at.Time(), Kind: kind, Text: text})
+	}
+	for _, e := range r.waits {
+		note(e.From, view.EventRequested, fmt.Sprintf("%s for %s", view.Count(e.Count, "node"), view.Seconds(e.Seconds*int64(time.Second)).Limit()))
+		switch {
+		case e.Ongoing:
+		case e.End == history.Granted && len(r.made) == 0:
+			note(e.To, view.EventGranted, "")
+		case e.End == history.Failed:
+			note(e.To, view.EventFailed, fmt.Sprintf("attempt %d: %s", e.Attempts, cmp.Or(e.Cause, "unknown")))
+		case e.End == history.Withdrawn:
+			note(e.To, view.EventWithdrawn, "")
+		case e.End == history.Moved:
+			note(e.To, view.EventWithdrawn, "the job waits in another partition or nodeset")
+		}
+	}
+	for _, batch := range together(r.made) {
+		var names []string
+		up := history.Time(0)
+		for _, e := range batch {
+			names = append(names, e.Node)
+			if e.Wasted == 0 && (!e.Ongoing || e.Used > 0) {
+				up = max(up, e.From+history.Time(e.Booting))
+			}
+		}
+		note(batch[0].From, view.EventGranted, slurm.Fold(names))
+		if up != 0 {
+			note(up, view.EventBooted, slurm.Fold(names))
+		}
+	}
+	runs := r.runs()
+	for i, run := range runs {
+		note(run.from, view.EventRunning, "on "+slurm.Fold(run.nodes))
+		if i+1 < len(runs) {
+			note(run.to, view.EventRequeued, "")
+		}
+	}
+	slices.SortStableFunc(all, func(a, b view.Event) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// together puts leases together whose machines were created within a minute of each other.
+func together(leases []history.Entry) (batches [][]history.Entry) {
+	leases = slices.SortedStableFunc(slices.Values(leases), func(a, b history.Entry) int { return cmp.Compare(a.From, b.From) })
+	for _, e := range leases {
+		if n := len(batches); n > 0 {
+			if last := batches[n-1]; e.From-last[len(last)-1].From <= 60 {
+				batches[n-1] = append(last, e)
+				continue
+			}
+		}
+		batches = append(batches, []history.Entry{e})
+	}
+	return batches
+}
+
+// run is a time in which the job ran without a break.
+type run struct {
+	from, to history.Time
+	nodes    []string
+}
+
+func (r *record) runs() (runs []run) {
+	slices.SortStableFunc(r.uses, func(a, b use) int { return cmp.Compare(a.From, b.From) })
+	for _, u := range r.uses {
+		if n := len(runs); n > 0 && u.From <= runs[n-1].to {
+			last := &runs[n-1]
+			last.to = max(last.to, u.To)
+			if !slices.Contains(last.nodes, u.node) {
+				last.nodes = append(last.nodes, u.node)
+			}
+			continue
+		}
+		runs = append(runs, run{u.From, u.To, []string{u.node}})
+	}
+	return runs
+}

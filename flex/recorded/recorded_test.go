@@ -1,0 +1,131 @@
+package recorded
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/history"
+	"slurmflex/flex/view"
+)
+
+var (
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	ada  = history.Who{Job: 812, User: "ada", Account: "ml", Partition: "train"}
+)
+
+func at(minutes int) history.Time { return history.At(noon) + history.Time(60*minutes) }
+
+// wait is for two machines, by its first and last minute.
+func wait(who history.Who, from, to int, end history.End) history.Entry {
+	return history.Entry{
+		Version: history.Version, Kind: history.Wait, ID: fmt.Sprintf("wait %v %d", who, from), NodeSet: "a3", Region: "us-central1",
+		Count: 2, Seconds: 3600, From: at(from), To: at(to), Who: who, End: end, Attempts: 1,
+	}
+}
+
+// lease is of a machine made for job 812, with the minutes of the job on it.
+func lease(node string, who history.Who, from, to int, uses ...history.Use) history.Entry {
+	e := history.Entry{
+		Version: history.Version, Kind: history.Lease, ID: fmt.Sprintf("%s@%d", node, from), NodeSet: "a3", Region: "us-central1", Zone: "us-central1-a",
+		Node: node, Count: 1, From: at(from), To: at(to), Who: who, Uses: uses,
+	}
+	if len(uses) == 0 {
+		e.Wasted = e.Took()
+		return e
+	}
+	e.Booting, e.Used = int64(uses[0].From-e.From), int64(uses[0].To-uses[0].From)
+	e.Idle = e.Took() - e.Booting - e.Used
+	return e
+}
+
+func on(who history.Who, from, to int, told string) history.Use {
+	return history.Use{Who: who, From: at(from), To: at(to), Told: told}
+}
+
+// read is what the history shows of a job after these lines.
+func read(t *testing.T, name string, entries ...history.Entry) *view.Past {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, history.Append(dir, "alpha", false, entries))
+	past, err := Read(dir, "alpha", name)
+	require.NoError(t, err)
+	return past
+}
+
+func told(p *view.Past) (lines []string) {
+	for _, e := range p.Events {
+		line := e.At.Format("15:04") + " " + e.Kind
+		if e.Text != "" {
+			line += ": " + e.Text
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// U10: without a daemon the history has the story of an ended job.
+func TestHistoryShowsStoryOfEndedJob(t *testing.T) {
+	const message = "flex-start: its nodes end at 2026-11-21T13:20:00Z"
+	past := read(t, "812",
+		wait(ada, 0, 20, history.Granted),
+		lease("n0", ada, 20, 50, on(ada, 24, 49, message)),
+		lease("n1", ada, 20, 51, on(ada, 24, 50, "")),
+		wait(history.Who{Job: 813, User: "bob"}, 2, 3, history.Withdrawn),
+	)
+	assert.Equal(t, []string{
+		"12:00 machines requested: 2 nodes for 01:00:00", "12:20 machines created: n[0-1]", "12:24 nodes up: n[0-1]", "12:24 running: on n[0-1]",
+	}, told(past))
+	assert.Equal(t, view.Job{ID: 812, User: "ada", Partition: "train", Told: message}, past.Job)
+	assert.Equal(t, at(50).Time(), past.EndedAt)
+}
+
+func TestHistoryShowsRequeuesAndOtherJobsMachines(t *testing.T) {
+	bob := history.Who{Job: 813, User: "bob", Partition: "train"}
+	failed := wait(bob, 0, 10, history.Failed)
+	failed.Cause, failed.Told = "config", "flex-start: held"
+	past := read(t, "813", failed, wait(bob, 12, 14, history.Moved), wait(bob, 15, 16, history.Withdrawn),
+		lease("n0", ada, 0, 90, on(bob, 20, 30, ""), on(bob, 40, 50, "")))
+	assert.Equal(t, []string{
+		"12:00 machines requested: 2 nodes for 01:00:00", "12:10 attempt failed: attempt 1: config",
+		"12:12 machines requested: 2 nodes for 01:00:00", "12:14 request withdrawn: the job waits in another partition or nodeset",
+		"12:15 machines requested: 2 nodes for 01:00:00", "12:16 request withdrawn",
+		"12:20 running: on n0", "12:30 back in Slurm's queue", "12:40 running: on n0",
+	}, told(past))
+	assert.Equal(t, "flex-start: held", past.Job.Told)
+}
+
+func TestTaskHasStoryByNameAndRawID(t *testing.T) {
+	task := history.Who{Job: 812, Name: "811_3", User: "ada"}
+	last := history.Who{Job: 811, Name: "811_9", User: "ada"}
+	lines := []history.Entry{wait(task, 0, 1, history.Withdrawn), wait(last, 2, 3, history.Withdrawn)}
+	for name, want := range map[string]uint32{"811_3": 812, "812": 812, "811_9": 811, "811": 0, "81": 0, "": 0} {
+		past := read(t, name, lines...)
+		if want == 0 {
+			assert.Nil(t, past, name)
+			continue
+		}
+		require.NotNil(t, past, name)
+		assert.Equal(t, want, past.Job.ID, name)
+	}
+}
+
+// slurmctld counts from 1 again if it has lost its state.
+func TestEarlierJobOfTheSameNumberIsLeftOut(t *testing.T) {
+	const day = 24 * 60
+	bob := history.Who{Job: 812, User: "bob"}
+	assert.Len(t, read(t, "812", wait(bob, 0, 1, history.Withdrawn), wait(ada, 10, 11, history.Withdrawn)).Events, 2, "another user's")
+	assert.Len(t, read(t, "812", wait(ada, 0, 1, history.Withdrawn), wait(ada, 31*day, 31*day+1, history.Withdrawn)).Events, 2, "a month ago")
+	assert.Len(t, read(t, "812", wait(ada, 0, 1, history.Withdrawn), wait(ada, 29*day, 29*day+1, history.Withdrawn)).Events, 4)
+}
+
+func TestUnreadableHistoryIsAnError(t *testing.T) {
+	past, err := Read(t.TempDir(), "alpha", "812")
+	require.NoError(t, err)
+	assert.Nil(t, past, "no file")
+	_, err = Read("/dev/null", "alpha", "812")
+	assert.Error(t, err)
+}

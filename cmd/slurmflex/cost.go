@@ -108,6 +108,9 @@ func (b billing) report(a *app) (cost.Report, error) {
 	if err != nil {
 		return cost.Report{}, whoMayRead(err)
 	}
+	if tally.Entries == 0 {
+		return cost.Report{}, noHistory(cfg, tally)
+	}
 	report := bill.Report(cfg.Cluster, prices)
 	report.Ongoing, report.Bad = ongoing, tally.Bad
 	return report, nil

@@ -70,7 +70,7 @@ slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`
 			if err != nil {
 				return err
 			}
-			report, err := answers(cfg, questions, now)
+			report, err := answers(cfg, questions, now, e.short || cfg.Options.CapacityAdvice)
 			if err != nil {
 				return err
 			}
@@ -229,18 +229,32 @@ func setOf(cfg *config.Config, name string) *config.NodeSet {
 	return nil
 }
 
-// answers answers the questions by the history.
-func answers(cfg *config.Config, questions []question, now time.Time) (estimate.Report, error) {
+// answers answers the questions from the history. A cluster without any history is an error unless
+// evenWithout says otherwise.
+func answers(cfg *config.Config, questions []question, now time.Time, evenWithout bool) (estimate.Report, error) {
 	book := estimate.NewBook(history.At(now), time.Local)
 	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
 	if err != nil {
 		return estimate.Report{}, whoMayRead(err)
+	}
+	if tally.Entries == 0 && !evenWithout {
+		return estimate.Report{}, noHistory(cfg, tally)
 	}
 	r := estimate.Report{Cluster: cfg.Cluster, Bad: tally.Bad}
 	for _, q := range questions {
 		r.Estimates = append(r.Estimates, book.Of(q.nodeset, q.machine).Answer(q.Question, history.At(now)))
 	}
 	return r, nil
+}
+
+// noHistory returns the error of a command that needs the history where none has been recorded.
+func noHistory(cfg *config.Config, tally history.Tally) error {
+	unread := ""
+	if tally.Bad > 0 {
+		unread = ", and " + view.Count(tally.Bad, "line") + " that cannot be read"
+	}
+	return fmt.Errorf("no history in %s: it has nothing of cluster %s yet%s; run this command where the daemon runs, after a job has had "+
+		"machines, or correct slurmflex.state_dir", cfg.Options.StateDir, cfg.Cluster, unread)
 }
 
 // whoMayRead adds to an error of the history what to do about it.

@@ -69,10 +69,22 @@ func TestAShortEstimateIsALineOrNothing(t *testing.T) {
 	assert.Equal(t, "nodeset a3, 2 nodes: median wait 20m, 90th percentile 36m\n", text)
 }
 
+// U9: cost printed zeros, and estimate "too few requests", where nothing had been recorded at all.
+func TestNoHistoryIsAnErrorThatNamesTheFolder(t *testing.T) {
+	w := newWorld(t)
+	for _, command := range []string{"estimate -p train", "estimate -p train --json", "cost", "cost --by user --csv", "cost --json"} {
+		r := w.flex(t, strings.Fields(command)...).exits(t, exitFailed)
+		r.complains(t, "no history in "+w.path("history")+": ", "cluster alpha", "slurmflex.state_dir")
+		assert.Empty(t, r.stdout.String(), command)
+	}
+	assert.Contains(t, w.flex(t, "why", "811").exits(t, exitDone).stdout.String(), "Its story is unknown: ")
+}
+
 func TestWithoutHistoryThereIsNoEstimate(t *testing.T) {
 	w := newWorld(t)
+	w.past(t, 1)
 	text := w.flex(t, "estimate", "-p", "train").exits(t, exitDone).stdout.String()
-	assert.Equal(t, "partition train, nodeset a3: 1 node, lease 7d00h\n  no history: too few requests like this are known\n", text)
+	assert.Equal(t, "partition train, nodeset a3 (a3-highgpu-8g): 1 node, lease 7d00h\n  no history: too few requests like this are known\n", text)
 }
 
 // A job that waits is recorded by sync, and its estimate is for the rest.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -43,12 +44,16 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 				return err
 			}
 			var past *view.Past
+			why := ""
 			if _, _, err := v.Find(args[0]); story || errors.Is(err, view.ErrUnknown) {
-				past = a.past(cmd.Context(), v, args[0])
+				past, why = a.past(cmd.Context(), v, args[0])
 			}
 			explained, err := v.WhyWith(args[0], time.Now(), past)
 			if err != nil {
 				return err
+			}
+			if past == nil && why != "" && view.IsJob(args[0]) {
+				explained.Facts = append(explained.Facts, why)
 			}
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), explained)
@@ -71,15 +76,23 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 	return cmd
 }
 
-// past returns what the daemon and the history recorded of a job; nil if that is nothing. Where
+// past returns what the daemon and the history recorded of a job, or why there is nothing. Where
 // this user may not read the history, the daemon's record is all there is.
-func (a *app) past(ctx context.Context, v view.View, job string) *view.Past {
+func (a *app) past(ctx context.Context, v view.View, job string) (past *view.Past, why string) {
 	var seen, history *view.Past
 	if v.Daemon != nil {
 		seen = askStory(ctx, config.GlanceAt(a.configPath), job)
 	}
-	if cfg, err := a.config(); err == nil {
-		history, _ = recorded.Read(cfg.Options.StateDir, cfg.Cluster, job)
+	cfg, err := a.config()
+	if err == nil {
+		history, err = recorded.Read(cfg.Options.StateDir, cfg.Cluster, job)
 	}
-	return seen.Join(history)
+	if err != nil {
+		return seen, fmt.Sprintf("Its story is unknown: %s.", view.Printable(err.Error()))
+	}
+	why = fmt.Sprintf("Its story is unknown: the history in %s does not have it.", cfg.Options.StateDir)
+	if v.Daemon != nil {
+		why = fmt.Sprintf("Its story is unknown: the daemon has not seen it in the last day, and the history in %s does not have it.", cfg.Options.StateDir)
+	}
+	return seen.Join(history), why
 }

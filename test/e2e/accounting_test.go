@@ -35,7 +35,9 @@ func TestAccountingKeepsHowLongAJobHasWaitedAndWhatItCost(t *testing.T) {
 
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
 		out, err := l.Flex(ctx, "cost", "--by", "account", "--csv")
-		require.NoError(t, err)
+		if err != nil {
+			return err.Error(), false // there is no history yet
+		}
 		return out, strings.Contains(out, "\nml,")
 	})
 	out, err := l.Flex(ctx, "cost", "--by", "job", "--json")

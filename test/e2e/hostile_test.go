@@ -172,7 +172,9 @@ func TestAccountTextBillsNobodyElse(t *testing.T) {
 	bill := ""
 	awaitShown(t, 2*time.Minute, "the machines' hours to be ml's", func() (string, bool) {
 		out, err := l.Flex(context.Background(), "cost", "--by", "account", "--csv")
-		require.NoError(t, err)
+		if err != nil {
+			return err.Error(), false // there is no history yet
+		}
 		bill = out
 		return out, strings.Contains(out, "\nml,")
 	})

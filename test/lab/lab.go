@@ -123,7 +123,7 @@ func (l *Lab) start(ctx context.Context) {
 }
 
 func (l *Lab) makeFolders() {
-	for _, d := range []string{"bin/none", "dev", "etc", "state", "log", "run", "spool"} {
+	for _, d := range []string{"bin/none", "dev", "etc", "state", "log", "run", "spool", "history"} {
 		must.Do(os.MkdirAll(l.path(d), 0o755))
 	}
 	must.Do(os.Chmod(l.path("run"), 0o700)) // as the socket in it needs
@@ -134,7 +134,7 @@ func (l *Lab) makeFolders() {
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
 	l.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	for _, d := range []string{"state", "log", "run"} {
+	for _, d := range []string{"state", "log", "run", "history"} {
 		must.Do(os.Chown(l.path(d), uid, gid))
 	}
 }

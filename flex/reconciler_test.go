@@ -266,9 +266,9 @@ func TestMachineInAForgottenDeadZoneIsNotTakenForLost(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				w.passes(2, time.Minute)
 				w.cloud.SetZoneDead("us-central1-f", true)
-				snap, _, err = w.Look(t.Context())
+				s, _, err = w.Look(t.Context())
 				require.NoError(t, err)
-				assert.Empty(t, snap.Unseen, "no machine is missing")
+				assert.Empty(t, s.Seen.Unseen, "no machine is missing")
 			}, func(o *fakegce.Options) { o.Switches = switches })
 		})
 	}

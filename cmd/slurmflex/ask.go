@@ -39,10 +39,12 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 	if err == nil {
 		daemon = cfg.Glance()
 	}
-	v, daemonErr := askDaemon(ctx, daemon)
+	v, daemonErr := a.askDaemon(ctx, daemon)
 	switch {
 	case daemonErr == nil:
 		return v, nil
+	case errors.As(daemonErr, &impostor{}):
+		return view.View{}, daemonErr // an admin must know, so nothing is shown instead
 	case err != nil:
 		return view.View{}, err
 	}
@@ -68,9 +70,9 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 }
 
 // askDaemon asks the daemon what it saw last.
-func askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
+func (a *app) askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
 	address := reachable(at.HTTPAddress)
-	status, body, err := getFromDaemon(ctx, address, "/status.json")
+	status, body, err := a.getFromDaemon(ctx, address, "/status.json")
 	if err != nil {
 		return view.View{}, err
 	}
@@ -90,8 +92,8 @@ func askDaemon(ctx context.Context, at config.Glance) (view.View, error) {
 }
 
 // askStory asks the daemon what it recorded of a job; nil if it recorded nothing.
-func askStory(ctx context.Context, at config.Glance, job string) *view.Past {
-	status, body, err := getFromDaemon(ctx, reachable(at.HTTPAddress), "/story.json?q="+url.QueryEscape(job))
+func (a *app) askStory(ctx context.Context, at config.Glance, job string) *view.Past {
+	status, body, err := a.getFromDaemon(ctx, reachable(at.HTTPAddress), "/story.json?q="+url.QueryEscape(job))
 	var past view.Past
 	if err != nil || status != http.StatusOK || json.Unmarshal(body, &past) != nil {
 		return nil
@@ -100,15 +102,18 @@ func askStory(ctx context.Context, at config.Glance, job string) *view.Past {
 }
 
 // getFromDaemon gets a path from the daemon at an address.
-func getFromDaemon(ctx context.Context, address, path string) (status int, body []byte, err error) {
+func (a *app) getFromDaemon(ctx context.Context, address, path string) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return 0, nil, fmt.Errorf("ask the daemon at %s: %w", address, err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy, because the daemon is local
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: a.dialDaemon}} // no proxy, because the daemon is local
 	answer, err := client.Do(r)
+	if other := (impostor{}); errors.As(err, &other) {
+		return 0, nil, other
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("no daemon answers at %s (%w)", address, cause(err))
 	}

@@ -65,7 +65,7 @@ slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`
 			if len(args) == 1 {
 				questions, err = a.aboutJob(cmd.Context(), cfg, args[0], now)
 			} else {
-				questions, err = e.questions(cmd.Context(), cfg)
+				questions, err = e.questions(cmd.Context(), a, cfg)
 			}
 			if err != nil {
 				return err
@@ -129,7 +129,7 @@ func leaseOf(set *config.NodeSet, limit time.Duration) time.Duration {
 }
 
 // questions are those of the command line, one for each nodeset of the partition.
-func (e estimation) questions(ctx context.Context, cfg *config.Config) (questions []question, err error) {
+func (e estimation) questions(ctx context.Context, a *app, cfg *config.Config) (questions []question, err error) {
 	var limit time.Duration
 	if e.time != "" {
 		if limit, err = slurm.ParseTime(e.time); err != nil {
@@ -150,7 +150,7 @@ func (e estimation) questions(ctx context.Context, cfg *config.Config) (question
 	if e.nodes < 1 || len(questions) == 0 {
 		return nil, usageError{fmt.Errorf("--nodes %d: partition %s has nodesets of up to %d nodes", e.nodes, e.partition, most)}
 	}
-	v, err := askDaemon(ctx, cfg.Glance())
+	v, err := a.askDaemon(ctx, cfg.Glance())
 	for i := range questions {
 		if set, ok := v.NodeSet(questions[i].nodeset); err == nil && ok {
 			questions[i].machine = set.Machine

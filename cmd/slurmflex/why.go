@@ -81,7 +81,7 @@ answers, the command reads Slurm and Compute itself, which needs credentials.`,
 func (a *app) past(ctx context.Context, v view.View, job string) (past *view.Past, why string) {
 	var seen, history *view.Past
 	if v.Daemon != nil {
-		seen = askStory(ctx, config.GlanceAt(a.configPath), job)
+		seen = a.askStory(ctx, config.GlanceAt(a.configPath), job)
 	}
 	cfg, err := a.config()
 	if err == nil {

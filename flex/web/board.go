@@ -24,6 +24,7 @@ type Board struct {
 	mu      sync.Mutex
 	cfg     *config.Config
 	problem string     // of the configuration file; empty if there is none
+	taken   taken      // when another process last had http_address
 	seen    *view.View // nil before the first pass
 	private bool       // Slurm hides jobs from users who do not own them
 	history view.History
@@ -96,6 +97,23 @@ func (b *Board) NoteConfig(problem string) {
 	b.problem = problem
 }
 
+// taken is a time in which another process listened on http_address.
+type taken struct {
+	holder   string // empty: there was none
+	from, to time.Time
+}
+
+// takenShown is for how long it is shown.
+const takenShown = time.Hour
+
+// NoteTaken notes that another process listened on http_address until now. Its owner could answer
+// in the daemon's name.
+func (b *Board) NoteTaken(holder string, from, to time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken = taken{holder, from, to}
+}
+
 // Did notes an action.
 func (b *Board) Did(a plan.Action, begun time.Time, took time.Duration, err error) {
 	b.mu.Lock()
@@ -134,6 +152,10 @@ func (b *Board) View() (view.View, error) {
 	v.Daemon, v.Actions = &daemon, b.history.Last()
 	if b.problem != "" {
 		v.Problems = append([]string{b.problem}, v.Problems...)
+	}
+	if t := b.taken; t.holder != "" && b.now().Sub(t.to) < takenShown {
+		v.Problems = append([]string{fmt.Sprintf("%s listened on http_address from %s to %s: what browsers, Prometheus and other hosts read then was not from slurmflex",
+			t.holder, t.from.UTC().Format("15:04:05"), t.to.UTC().Format("15:04:05 MST"))}, v.Problems...)
 	}
 	return v, nil
 }

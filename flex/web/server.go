@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"slurmflex/flex/port"
 	"slurmflex/flex/view"
 )
 
@@ -39,32 +40,52 @@ const (
 )
 
 // listenAgain is how long the server waits where it cannot listen.
-const listenAgain = 30 * time.Second
+const listenAgain = 5 * time.Second
 
 // Run serves until ctx ends. If it cannot listen it logs that once, and retries: the
 // page must not hold up nodes.
 func (s *Server) Run(ctx context.Context) {
-	told := false
+	var failing time.Time // since when it cannot listen; zero: it can
+	holder := ""
 	for ctx.Err() == nil {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 		if err == nil {
 			s.Log.Info("serving the page", zap.String("address", listener.Addr().String()))
+			if holder != "" {
+				s.Board.NoteTaken(holder, failing, s.Now())
+			}
 			err = s.serve(ctx, listener)
-			told = false
+			failing, holder = time.Time{}, ""
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		if !told {
+		if failing.IsZero() {
+			failing, holder = s.Now(), holderOf(s.Address)
 			s.Log.Error("cannot listen on http_address; status page, /metrics and /healthz are unavailable",
-				zap.String("http_address", s.Address), zap.Error(err))
-			told = true
+				zap.String("http_address", s.Address), zap.String("taken_by", holder), zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(cmp.Or(s.again, listenAgain)):
 		}
 	}
+}
+
+// holderOf returns who listens at an address of this host; empty if that is unknown.
+func holderOf(address string) string {
+	at, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return ""
+	}
+	if at.IP == nil || at.IP.IsUnspecified() {
+		at.IP = net.IPv4(127, 0, 0, 1)
+	}
+	uid, err := port.Owner(at)
+	if err != nil {
+		return ""
+	}
+	return port.NameOf(uid)
 }
 
 func (s *Server) serve(ctx context.Context, listener net.Listener) error {

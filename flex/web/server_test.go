@@ -347,6 +347,7 @@ func TestAnAddressThatIsTakenIsLoggedOnceAndServedWhenItIsFree(t *testing.T) {
 	require.Len(t, told(), 1)
 	assert.Contains(t, told()[0].Message, "cannot listen on http_address")
 	assert.Contains(t, told()[0].ContextMap()["error"], "address already in use")
+	assert.Contains(t, told()[0].ContextMap()["taken_by"], fmt.Sprintf("uid %d", os.Geteuid()))
 
 	require.NoError(t, other.Close())
 	require.Eventually(t, func() bool {
@@ -356,6 +357,14 @@ func TestAnAddressThatIsTakenIsLoggedOnceAndServedWhenItIsFree(t *testing.T) {
 		}
 		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 	}, time.Minute, 10*time.Millisecond)
+	w.pass("train")
+	v, err := w.Board.View()
+	require.NoError(t, err)
+	assert.Regexp(t, `^uid \d+( \(.+\))? listened on http_address from 12:00:00 to 12:00:00 UTC: `, v.Problems[0])
+	w.now = w.now.Add(2 * time.Hour)
+	v, err = w.Board.View()
+	require.NoError(t, err)
+	assert.NotContains(t, v.Problems[0], "listened on http_address")
 	stop()
 	<-ended
 	_, err = net.Dial("tcp", w.Address)

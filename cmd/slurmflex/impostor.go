@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+
+	"slurmflex/config"
+	"slurmflex/flex/port"
+)
+
+// impostor is that another user listens at the daemon's address: any user may take the port while
+// the daemon restarts.
+type impostor struct {
+	at  *net.TCPAddr
+	who string
+}
+
+func (i impostor) Error() string {
+	return fmt.Sprintf("%s listens at %s instead of the slurmflex daemon, so its answers are not used; as root, find the process with "+
+		"ss -ltnp sport = :%d and end it: the daemon tries to listen again every few seconds", i.who, i.at, i.at.Port)
+}
+
+// dialDaemon connects to the daemon. On this host it refuses one that another user runs; who
+// listens on another host cannot be known.
+func (a *app) dialDaemon(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkListener(conn); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (a *app) checkListener(conn net.Conn) error {
+	if !port.Local(conn) {
+		return nil
+	}
+	at := conn.RemoteAddr().(*net.TCPAddr)
+	uid, err := port.Owner(at)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(a.trusted(), uid) {
+		return impostor{at, port.NameOf(uid)}
+	}
+	return nil
+}
+
+// trusted are the users whose daemon is believed: root, SlurmUser, to whom run_dir belongs, the
+// configuration's owner, and the user who asks.
+func (a *app) trusted() []uint32 {
+	users := []uint32{0, uint32(os.Geteuid())}
+	if info, err := os.Stat(a.configPath); err == nil {
+		users = append(users, info.Sys().(*syscall.Stat_t).Uid)
+	}
+	if info, err := os.Lstat(config.GlanceAt(a.configPath).RunDir); err == nil && info.IsDir() && info.Mode().Perm()&0o077 == 0 {
+		users = append(users, info.Sys().(*syscall.Stat_t).Uid)
+	}
+	return users
+}

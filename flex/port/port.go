@@ -1,0 +1,58 @@
+// Package port finds out who listens at a TCP address of this host. Any user may take a port that
+// is free, such as the daemon's while it restarts.
+package port
+
+import (
+	"fmt"
+	"net"
+	"os/user"
+
+	"github.com/prometheus/procfs"
+)
+
+// listening is the state of a listening socket in /proc/net/tcp. Source: include/net/tcp_states.h.
+const listening = 10
+
+// Local reports whether a connection leads to this host.
+func Local(conn net.Conn) bool {
+	here, _ := conn.LocalAddr().(*net.TCPAddr)
+	there, _ := conn.RemoteAddr().(*net.TCPAddr)
+	return here != nil && there != nil && (there.IP.IsLoopback() || there.IP.Equal(here.IP))
+}
+
+// Owner returns the user who listens at an address of this host. It is an error if nobody listens
+// there.
+func Owner(at *net.TCPAddr) (uid uint32, err error) {
+	proc, err := procfs.NewFS("/proc/self") // what its unit shows the daemon of /proc/net
+	if err != nil {
+		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
+	}
+	sockets, err := proc.NetTCP()
+	if err != nil {
+		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
+	}
+	if sockets6, err := proc.NetTCP6(); err == nil { // a host may have no IPv6
+		sockets = append(sockets, sockets6...)
+	}
+	// A socket that is bound to the address comes before one that is bound to all.
+	for _, ip := range []net.IP{at.IP, net.IPv4zero, net.IPv6zero} {
+		if ip.Equal(net.IPv4zero) && at.IP.To4() == nil {
+			continue
+		}
+		for _, s := range sockets {
+			if s.St == listening && int(s.LocalPort) == at.Port && s.LocalAddr.Equal(ip) {
+				return uint32(s.UID), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("find out who listens at %s: nobody does", at)
+}
+
+// NameOf returns how a user is named in messages: "uid 1001 (ada)".
+func NameOf(uid uint32) string {
+	u, err := user.LookupId(fmt.Sprint(uid))
+	if err != nil {
+		return fmt.Sprintf("uid %d", uid)
+	}
+	return fmt.Sprintf("uid %d (%s)", uid, u.Username)
+}

@@ -1,0 +1,75 @@
+package port
+
+import (
+	"net"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// nobody is a user who has nothing to do with Slurm.
+const nobody = 65534
+
+func TestOwnerIsWhoListens(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", ":0", "[::1]:0"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil && address == "[::1]:0" {
+			continue // this host has no IPv6
+		}
+		require.NoError(t, err)
+		at := *l.Addr().(*net.TCPAddr)
+		if at.IP.IsUnspecified() {
+			at.IP = net.IPv4(127, 0, 0, 1)
+		}
+		uid, err := Owner(&at)
+		require.NoError(t, err, address)
+		assert.EqualValues(t, os.Geteuid(), uid, address)
+		require.NoError(t, l.Close())
+		_, err = Owner(&at)
+		assert.ErrorContains(t, err, "nobody does", address)
+	}
+}
+
+// Of two sockets with one port, the kernel prefers the one that is bound to the address.
+func TestOwnerIsOfTheMostSpecificSocket(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to listen as another user")
+	}
+	runtime.LockOSThread() // the thread ends with the goroutine, and so does its user
+	_, err := unix.SetfsuidRetUid(nobody)
+	require.NoError(t, err)
+	theirs, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, err = unix.SetfsuidRetUid(0)
+	require.NoError(t, err)
+	runtime.UnlockOSThread()
+	defer theirs.Close()
+	at := theirs.Addr().(*net.TCPAddr)
+	ours, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: at.Port})
+	require.NoError(t, err)
+	defer ours.Close()
+
+	uid, err := Owner(at)
+	require.NoError(t, err)
+	assert.EqualValues(t, nobody, uid)
+	uid, err = Owner(ours.Addr().(*net.TCPAddr))
+	require.NoError(t, err)
+	assert.EqualValues(t, 0, uid)
+	assert.Contains(t, NameOf(nobody), "uid 65534")
+	assert.Equal(t, "uid 4294967294", NameOf(4294967294))
+
+	conn, err := net.Dial("tcp", at.String())
+	require.NoError(t, err)
+	defer conn.Close()
+	assert.True(t, Local(conn))
+	assert.False(t, Local(away{conn}))
+}
+
+// away is a connection to another host.
+type away struct{ net.Conn }
+
+func (away) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8918} }

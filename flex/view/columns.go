@@ -28,11 +28,11 @@ var columns = []column{
 	{"USER", 4, false, func(_ View, r Row) string { return strings.Join(r.Users, ",") }},
 	{"NODES", 6, false, func(_ View, r Row) string { return r.Nodes }},
 	{"STATE", 0, false, func(_ View, r Row) string { return string(r.State) }},
-	{"LEASE", 0, false, func(_ View, r Row) string { return limitOf(r.Lease) }},
+	{"LEASE", 0, false, func(_ View, r Row) string { return r.Leases() }},
 	{"TIME", 0, false, func(v View, r Row) string { return r.When(v.SeenAt) }},
 	{"ESTIMATE", 0, true, func(_ View, r Row) string { return shortOf(r.Estimate) }},
 	{"COUNT", 0, true, func(_ View, r Row) string { return numberOf(r.Count) }},
-	{"GPUS", 0, true, func(v View, r Row) string { gpus, _ := v.gpus(r); return numberOf(gpus) }},
+	{"GPUS", 0, true, func(v View, r Row) string { gpus, _ := v.GPUsOf(r); return numberOf(gpus) }},
 	{"PLACE", 0, true, func(_ View, r Row) string { return cmp.Or(r.Zone, r.Region) }},
 	{"SINCE", 0, true, func(_ View, r Row) string { return stamp(r.Since) }},
 	{"ENDS", 0, true, func(_ View, r Row) string { return stamp(r.EndsAt) }},
@@ -45,13 +45,6 @@ var narrowing = []int{nodesAt, 0, 2} // NODES, NODESET, USER
 
 // gap is between two columns.
 const gap = 2
-
-func limitOf(s Seconds) string {
-	if s == 0 {
-		return ""
-	}
-	return s.Limit()
-}
 
 func numberOf(n int) string {
 	if n == 0 {
@@ -74,8 +67,8 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// gpus are those of a row's nodes, if their machine type is known.
-func (v View) gpus(r Row) (n int, known bool) {
+// GPUsOf counts the GPUs of a row's nodes, and reports whether their machine type is known.
+func (v View) GPUsOf(r Row) (n int, known bool) {
 	set, _ := v.NodeSet(r.NodeSet)
 	machine, known := mig.KnownMachine(set.Machine)
 	return r.Count * machine.GPUs, known
@@ -83,7 +76,7 @@ func (v View) gpus(r Row) (n int, known bool) {
 
 // rows writes the rows, and below them what more there is to know.
 func (t *table) rows(v View) {
-	rows := t.look.Order.Sort(sorted(slices.Concat(v.Rows, v.pending())))
+	rows := t.look.Order.Sort(sorted(slices.Concat(v.Rows, v.Pending())))
 	shown := keep(columns, func(c column) bool { return t.look.Wide || !c.wide })
 	cells := [][]string{nil}
 	for _, c := range shown {
@@ -166,13 +159,10 @@ func (t *table) detail(text string) {
 	}
 }
 
-// pending are rows for the jobs to which Slurm has allocated no nodes yet, in
-// partitions with flex-start nodes. Those of one user that are alike are one row.
-func (v View) pending() []Row {
-	type likeness struct {
-		partition, user, reason string
-		limit                   Seconds
-	}
+// Pending are rows for the jobs to which Slurm has allocated no nodes yet, in partitions with
+// flex-start nodes. One row has all jobs of a user and a partition that wait for the same reason.
+func (v View) Pending() []Row {
+	type likeness struct{ partition, user, reason string }
 	at := map[likeness]int{} // in rows
 	var rows []Row
 	for _, j := range v.Jobs {
@@ -180,7 +170,7 @@ func (v View) pending() []Row {
 		if len(sets) == 0 || !slurm.JobState(j.State).Waits() {
 			continue
 		}
-		key := likeness{j.Partition, j.User, cmp.Or(j.Reason, "None"), j.Limit}
+		key := likeness{j.Partition, j.User, cmp.Or(j.Reason, "None")}
 		if _, ok := at[key]; !ok {
 			var names []string
 			for _, set := range sets {
@@ -188,7 +178,7 @@ func (v View) pending() []Row {
 			}
 			at[key] = len(rows)
 			rows = append(rows, Row{
-				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit,
+				NodeSet: strings.Join(names, ","), State: Pending, Lease: j.Limit, least: j.Limit,
 				Obstacle: fmt.Sprintf("pending in partition %s: %s", j.Partition, key.reason),
 			})
 			if j.User != "" {
@@ -197,11 +187,43 @@ func (v View) pending() []Row {
 		}
 		r := &rows[at[key]]
 		r.Jobs, r.ShownAs = append(r.Jobs, j.ID), append(r.ShownAs, j.Name())
+		r.Count += j.NodeCount
+		r.Lease, r.least = longer(r.Lease, j.Limit), shorter(r.least, j.Limit)
 		if !j.StartAt.IsZero() && (r.NextAt.IsZero() || j.StartAt.Before(r.NextAt)) {
 			r.NextAt = j.StartAt
 		}
 	}
 	return rows
+}
+
+// longer returns the longer of two time limits. A job without one may run the longest.
+func longer(a, b Seconds) Seconds {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(a, b)
+}
+
+// shorter returns the shorter of two time limits.
+func shorter(a, b Seconds) Seconds {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// Leases returns the row's lease, or the shortest and the longest time limit of pending jobs;
+// empty if there is none.
+func (r Row) Leases() string {
+	switch {
+	case r.least != 0 && r.Lease == 0:
+		return "from " + r.least.Limit()
+	case r.least != 0 && r.least != r.Lease:
+		return r.least.Limit() + "–" + r.Lease.Limit()
+	case r.Lease > 0:
+		return r.Lease.Limit()
+	}
+	return ""
 }
 
 // JobList is the row's jobs as squeue shows them.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -105,6 +106,30 @@ func TestJobsWithoutNodesAreShownAndThoseOfOneUserThatAreAlikeInOneRow(t *testin
 	assert.Contains(t, text, "\njobs: 13 waiting, ")
 }
 
+// U13: 2,000 pending jobs with 300 time limits were 300 rows.
+func TestPendingJobsOfAUserAreOneRow(t *testing.T) {
+	s := busy(t)
+	v := s.view()
+	v.Jobs = nil
+	for i := range 2000 {
+		v.Jobs = append(v.Jobs, Job{
+			ID: uint32(1000 + i), User: "ada", Partition: "train", State: "PENDING", Reason: "Priority", NodeCount: 2, Limit: Seconds(time.Duration(i%300+1) * time.Minute),
+		})
+	}
+	v.Jobs = append(v.Jobs, Job{ID: 5000, User: "ada", Partition: "train", State: "PENDING", Reason: "Dependency"})
+	v.Jobs = append(v.Jobs, Job{ID: 5001, User: "grace", Partition: "train", State: "PENDING", Reason: "Priority", Limit: Seconds(time.Hour)})
+	rows := v.Pending()
+	require.Len(t, rows, 3)
+	assert.Len(t, rows[0].Jobs, 2000)
+	assert.Equal(t, 4000, rows[0].Count)
+	assert.Equal(t, "00:01:00–05:00:00", rows[0].Leases())
+	assert.Equal(t, []string{"", "01:00:00"}, []string{rows[1].Leases(), rows[2].Leases()})
+	assert.Equal(t, 3, strings.Count(v.Table(Look{Now: noon}), " pending  "))
+
+	v.Jobs = []Job{{ID: 1, Partition: "train", State: "PENDING", Limit: Seconds(time.Hour)}, {ID: 2, Partition: "train", State: "PENDING"}}
+	assert.Equal(t, "from 01:00:00", v.Pending()[0].Leases(), "one has no time limit")
+}
+
 func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
 	s := busy(t)
 	s.pending(817, "Resources").Partition = "train,short"
@@ -132,7 +157,7 @@ func TestAFilterShowsOnlyWhatItNames(t *testing.T) {
 		t.Run(fmt.Sprint(c.filter), func(t *testing.T) {
 			v := all.Only(c.filter)
 			var jobs []uint32
-			for _, r := range sorted(slices.Concat(v.Rows, v.pending())) {
+			for _, r := range sorted(slices.Concat(v.Rows, v.Pending())) {
 				jobs = append(jobs, r.Jobs...)
 			}
 			assert.ElementsMatch(t, slices.Compact(slices.Sorted(slices.Values(c.jobs))), slices.Compact(slices.Sorted(slices.Values(jobs))))

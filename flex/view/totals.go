@@ -26,7 +26,7 @@ func (v View) Totals() Totals {
 	unknown := false // how many GPUs some have
 	waits, runs := map[uint32]bool{}, map[uint32]bool{}
 	for _, r := range v.Rows {
-		gpus, known := v.gpus(r)
+		gpus, known := v.GPUsOf(r)
 		switch r.State {
 		case Running:
 			t.GPUs.Used += gpus

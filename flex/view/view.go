@@ -155,6 +155,8 @@ type Row struct {
 	Request string  `json:"request,omitempty"` // the live resize request in it
 	Lease   Seconds `json:"lease_seconds,omitempty"`
 
+	least Seconds // of pending jobs: the shortest time limit; Lease is the longest, 0 if one has none
+
 	KnownAt  time.Time `json:"last_known_at,omitzero"`   // the time of what is said of the cloud, if its region could not be read since
 	Since    time.Time `json:"since,omitzero"`           // of the wait, or when the machines were made
 	EndsAt   time.Time `json:"ends_at,omitzero"`         // of the lease, or when maintenance begins

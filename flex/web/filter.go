@@ -18,7 +18,7 @@ type filter struct {
 
 // filterOf reads a filter from a URL's query.
 func filterOf(query url.Values) filter {
-	f := filter{User: query.Get("user"), Partition: query.Get("partition"), State: query.Get("state"), Zoom: zooms[1]}
+	f := filter{User: query.Get("user"), Partition: query.Get("partition"), State: query.Get("state"), Zoom: zooms[0]}
 	for _, z := range zooms {
 		if query.Get("zoom") == z.Name {
 			f.Zoom = z
@@ -78,7 +78,7 @@ func (f filter) choices(v view.View) []choice {
 	user := choice{Name: "user", Label: "User", Chosen: f.User}
 	partition := choice{Name: "partition", Label: "Partition", Chosen: f.Partition}
 	state := choice{Name: "state", Label: "State", Chosen: f.State}
-	for _, r := range v.Rows {
+	for _, r := range slices.Concat(v.Rows, v.Pending()) {
 		user.Values = append(user.Values, r.Users...)
 		state.Values = append(state.Values, string(r.State))
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"embed"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -45,7 +46,29 @@ type pageData struct {
 
 type rowData struct {
 	view.Row
-	Asked, When, Detail, Group string
+	Asked, When, Detail, Group, GPUs, Estimate string
+	Names                                      []string // the first of its jobs
+	More                                       int      // how many others there are
+}
+
+// mostNames is how many jobs of a row, or of a note, are named.
+const mostNames = 6
+
+// newRow is what the page shows of a row.
+func newRow(v view.View, r view.Row, now time.Time) rowData {
+	row := rowData{Row: r, When: r.When(v.SeenAt), Detail: r.Detail(now), Group: r.Group, Asked: r.Leases()}
+	row.Names = r.ShownAs[:min(len(r.ShownAs), mostNames)]
+	row.More = len(r.ShownAs) - len(row.Names)
+	if r.Request != "" {
+		row.Group += "/" + r.Request
+	}
+	if gpus, known := v.GPUsOf(r); known && gpus > 0 {
+		row.GPUs = fmt.Sprint(gpus)
+	}
+	if r.Estimate != nil {
+		row.Estimate = r.Estimate.Short()
+	}
+	return row
 }
 
 type setData struct {
@@ -94,7 +117,7 @@ func (s *Server) now(r *http.Request) time.Time {
 func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 	p := pageData{
 		Cluster: v.Cluster, SeenAt: v.SeenAt, At: view.Moment(v.SeenAt, now) + now.Format(" MST"),
-		Tiles: tilesOf(v), Filter: f, Choices: f.choices(v), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
+		Filter: f, Choices: f.choices(v), Regions: v.Regions, Bad: append(v.Held(), v.Problems...), Unread: v.Unread(),
 		Keys: historyKeys, Since: view.Moment(day.Since, now),
 	}
 	if !v.Unread() {
@@ -105,17 +128,14 @@ func newPage(v view.View, day past.Day, f filter, now time.Time) pageData {
 		p.Bad = append([]string{trouble}, p.Bad...)
 	}
 	p.Bad = once(p.Bad)
-	rows := slices.DeleteFunc(slices.Clone(v.Rows), func(r view.Row) bool { return !f.shows(v, r) })
+	p.Tiles = tilesOf(v, len(p.Bad))
+	rows := slices.DeleteFunc(slices.Concat(v.Rows, v.Pending()), func(r view.Row) bool { return !f.shows(v, r) })
 	p.Timeline = newTimeline(rows, v.Jobs, day, f, now)
 	for _, r := range rows {
-		row := rowData{Row: r, When: r.When(v.SeenAt), Detail: r.Detail(now), Group: r.Group, Asked: r.Lease.Limit()}
-		if r.Request != "" {
-			row.Group += "/" + r.Request
-		}
-		if r.Waits() {
-			p.Waits = append(p.Waits, row)
+		if r.Waits() || r.State == view.Pending {
+			p.Waits = append(p.Waits, newRow(v, r, now))
 		} else {
-			p.Machines = append(p.Machines, row)
+			p.Machines = append(p.Machines, newRow(v, r, now))
 		}
 	}
 	p.Notes = takeNotes(p.Waits)
@@ -168,12 +188,13 @@ func once(texts []string) (all []string) {
 type note struct {
 	Text string
 	Of   []string // jobs, or nodes without one
+	More int      // how many others there are
 }
 
 // takeNotes takes out of the rows' details what is the same for several of them.
 func takeNotes(rows []rowData) (notes []note) {
 	const and = "; " // as view.Row.Detail joins them
-	of := map[string][]string{}
+	of, shared := map[string][]string{}, map[string]int{} // names, and rows
 	for _, r := range rows {
 		names := r.ShownAs
 		if len(names) == 0 {
@@ -181,6 +202,7 @@ func takeNotes(rows []rowData) (notes []note) {
 		}
 		for _, part := range once(strings.Split(r.Detail, and)) {
 			of[part] = append(of[part], names...)
+			shared[part]++
 		}
 	}
 	for i, r := range rows {
@@ -188,10 +210,10 @@ func takeNotes(rows []rowData) (notes []note) {
 		for _, part := range once(strings.Split(r.Detail, and)) {
 			switch names := once(of[part]); {
 			case part == "":
-			case len(names) < 2:
+			case shared[part] < 2:
 				own = append(own, part)
 			case !slices.ContainsFunc(notes, func(n note) bool { return n.Text == part }):
-				notes = append(notes, note{part, names})
+				notes = append(notes, note{part, names[:min(len(names), mostNames)], max(0, len(names)-mostNames)})
 			}
 		}
 		rows[i].Detail = strings.Join(own, and)

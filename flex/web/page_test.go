@@ -32,6 +32,9 @@ func shapes(b bar) (all []string) {
 	return all
 }
 
+// day1 shows a day.
+var day1 = filterOf(url.Values{"zoom": {"1d"}})
+
 func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 	row := func(nodes string, state view.State, ends time.Duration) view.Row {
 		return view.Row{NodeSet: "a3", Nodes: nodes, State: state, Since: noon.Add(-3 * time.Hour), EndsAt: noon.Add(ends), Group: nodes, Jobs: []uint32{7}, ShownAs: []string{"7"}}
@@ -49,7 +52,7 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 	rows := []view.Row{
 		{State: view.Queued, Since: noon.Add(-9 * time.Hour)}, running, young, row("c", view.Leaving, time.Hour),
 	}
-	got := newTimeline(rows, jobs, day, filterOf(nil), noon)
+	got := newTimeline(rows, jobs, day, day1, noon)
 	require.Len(t, got.Bars, 3, "what waits has no lease")
 	assert.Equal(t, "c · job 7 · leaving · ends 13:00:00", got.Bars[0].Label, "the first end is on top")
 	assert.Equal(t, []string{"unknown 12.50% 12.50%"}, shapes(got.Bars[0]), "nothing is left of its lease")
@@ -62,7 +65,7 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 
 	short := row("d", view.Running, 3*time.Hour)
 	assert.Equal(t, []string{"unknown 12.50% 12.50%", "running 25.00% 12.50% planned"},
-		shapes(newTimeline([]view.Row{short}, jobs, day, filterOf(nil), noon).Bars[0]), "a lease that ends before the time limit")
+		shapes(newTimeline([]view.Row{short}, jobs, day, day1, noon).Bars[0]), "a lease that ends before the time limit")
 	assert.Empty(t, newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {"1h"}}), noon).Bars[0].End, "outside")
 	for zoom, width := range map[string]string{"1h": "75.00%", "7d": "3.57%"} {
 		planned := newTimeline(rows[1:2], jobs, day, filterOf(url.Values{"zoom": {zoom}}), noon).Bars[0].Pieces
@@ -71,7 +74,7 @@ func TestTheTimelineShowsWhatEachLeaseWasIsAndWillBeUsedFor(t *testing.T) {
 	for range mostBars + 2 {
 		rows = append(rows, running)
 	}
-	full := newTimeline(rows, jobs, day, filterOf(nil), noon)
+	full := newTimeline(rows, jobs, day, day1, noon)
 	assert.Len(t, full.Bars, mostBars)
 	assert.Equal(t, 5, full.More)
 }
@@ -108,6 +111,70 @@ func TestTheHistoryStacksWhatWasSeenAndLeavesGaps(t *testing.T) {
 	assert.Empty(t, newHistories(past.Day{}, time.Minute, noon))
 }
 
+// U8: in a day, leases of ten minutes were slivers.
+func TestTimelineFitsTheLeases(t *testing.T) {
+	lease := func(left time.Duration) view.Row {
+		return view.Row{State: view.Running, Since: noon.Add(-time.Minute), EndsAt: noon.Add(left)}
+	}
+	width := func(rows ...view.Row) string {
+		tl := newTimeline(rows, nil, past.Day{}, filterOf(nil), noon)
+		assert.NotEmpty(t, tl.Ticks)
+		return tl.Bars[0].Pieces[len(tl.Bars[0].Pieces)-1].Width
+	}
+	assert.Equal(t, "50.00%", width(lease(10*time.Minute)))
+	assert.Equal(t, "50.00%", width(lease(10*time.Minute), lease(10*time.Minute), lease(7*24*time.Hour)), "a long one is cut")
+	assert.Equal(t, "75.00%", width(lease(7*24*time.Hour+12*time.Hour)))
+	assert.Equal(t, "75.00%", width(lease(100*24*time.Hour)))
+	links := newTimeline([]view.Row{lease(time.Minute)}, nil, past.Day{}, filterOf(nil), noon).Zooms
+	assert.Equal(t, zoomLink{"leases", "/?zoom=leases", true}, links[0])
+}
+
+// U8: "5 jobs waiting" stood above "No nodes are waiting".
+func TestPageShowsPendingJobs(t *testing.T) {
+	w := newWorld(t)
+	snap := plan.Snapshot{Now: noon}
+	for id := range uint32(mostNames + 8) {
+		snap.Jobs = append(snap.Jobs, slurm.Job{
+			ID: 900 + id, ArrayID: 900 + id, User: "ada", Partition: "train", State: slurm.JobPending, Reason: "Priority", NodeCount: 2,
+			Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(id+1) * time.Hour},
+		})
+	}
+	w.Board.Saw(snap, plan.Plan{})
+	page := w.get("/").Body.String()
+	assert.Contains(t, page, `<div><dt>jobs waiting</dt><dd>14</dd></div>`)
+	assert.Contains(t, page, `<tr class="pending">`)
+	assert.Contains(t, page, `<a href="/why?q=905">905</a> and 8 more</td>`)
+	assert.Contains(t, page, "<td>28 nodes for 01:00:00–14:00:00</td>")
+	assert.Contains(t, page, "pending in partition train: Priority")
+	assert.NotContains(t, page, "No jobs are waiting")
+	assert.NotContains(t, w.get("/?user=grace").Body.String(), `<tr class="pending">`)
+	assert.Contains(t, w.get("/?state=pending").Body.String(), `<tr class="pending">`)
+}
+
+// U8: all tiles weighed the same.
+func TestWrongTilesStandOut(t *testing.T) {
+	kinds := map[string]string{}
+	note := func(tiles []tile) {
+		for _, tile := range tiles {
+			kinds[tile.Name] = tile.Kind
+		}
+	}
+	v := view.View{
+		SeenAt: noon, NodeSets: []view.NodeSet{{Name: "a3", Machine: "a3-highgpu-8g", Partitions: []string{"train"}}},
+		Rows: []view.Row{{NodeSet: "a3", State: view.Idle, Count: 1}, {NodeSet: "a3", State: view.Running, Count: 1, Jobs: []uint32{1}}},
+		Jobs: []view.Job{{ID: 2, Partition: "train", State: "PENDING", Reason: "JobHeldAdmin"}},
+	}
+	note(tilesOf(v, 2))
+	assert.Equal(t, map[string]string{
+		"jobs waiting": calm, "jobs running": plain, "jobs held": wrong, "problems": wrong, "longest wait": calm, "nodes waiting": calm, "nodes up": plain,
+		"GPUs used": plain, "GPUs idle": money, "GPUs requested": calm, "lease ends": calm,
+	}, kinds)
+	note(tilesOf(view.View{SeenAt: noon}, 0))
+	for name, kind := range kinds {
+		assert.Equal(t, calm, kind, name)
+	}
+}
+
 func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
 	w := newWorld(t)
 	w.pass("ada")
@@ -134,7 +201,7 @@ func TestThePageIsFilteredByUserPartitionAndState(t *testing.T) {
 	page := w.get("/?user=grace&zoom=7d").Body.String()
 	assert.Contains(t, page, "<option selected>grace</option>", "what is chosen can be seen")
 	assert.Contains(t, page, "<option>train</option>")
-	assert.Contains(t, page, "No nodes are waiting that the filter shows.")
+	assert.Contains(t, page, "No jobs are waiting that the filter shows.")
 	assert.Contains(t, page, `<a href="/?zoom=7d">show all</a>`)
 	assert.Contains(t, w.get("/?user=ada&zoom=7d").Body.String(), `<a href="/?user=ada&amp;zoom=1h">1 h</a>`, "zooming keeps the filter")
 }
@@ -211,7 +278,7 @@ func TestEqualErrorsAreShownOnce(t *testing.T) {
 		{Row: view.Row{Nodes: "b"}, Detail: "its turn"},
 		{Row: view.Row{Nodes: "c"}},
 	}
-	assert.Equal(t, []note{{"last error: capacity", []string{"7", "8"}}, {"its turn", []string{"a", "b"}}}, takeNotes(rows))
+	assert.Equal(t, []note{{Text: "last error: capacity", Of: []string{"7", "8"}}, {Text: "its turn", Of: []string{"a", "b"}}}, takeNotes(rows))
 	assert.Equal(t, "gives up at 13:00:00", rows[0].Detail)
 	assert.Empty(t, rows[2].Detail)
 

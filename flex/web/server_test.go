@@ -139,7 +139,7 @@ func TestThePageShowsWhatWaitsWhatRunsAndWhatWasDone(t *testing.T) {
 	w.pass("none left")
 	page := w.get("/").Body.String()
 	for _, shown := range []string{
-		"<title>alpha · slurmflex</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
+		"<title>slurmflex · alpha</title>", "As of", ">12:00:00 UTC</time>", `<a href="/why?q=812">812</a>`, "<b>queued</b>",
 		`<a href="/why?q=813">813</a>`, "<b>running</b>", "<dt>jobs waiting</dt><dd>1</dd>", "<dt>lease ends</dt><dd>in 1h00m</dd>",
 		"ends 13:00:00", "now, 12:00", "blocked until 13:00:00", "failed: none left", "delete group none left", "alpha-a3-0", "<b>drained</b>",
 		"Nodes in the last day", "Since 12:00:00: at most 2 at a time. Last: 1 running, 0 idle, 0 booting, 1 waiting.",
@@ -160,7 +160,7 @@ func TestAPageWithNothingOnItSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.Board.Saw(scene.Of(w.cfg, scene.Snapshot{Now: noon}), plan.Plan{})
 	page := w.get("/").Body.String()
-	for _, says := range []string{"No nodes are waiting.", "No machines are running.", "None since the daemon started."} {
+	for _, says := range []string{"No jobs are waiting.", "No machines are running.", "None since the daemon started."} {
 		assert.Contains(t, page, says)
 	}
 }

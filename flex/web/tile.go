@@ -7,29 +7,55 @@ import (
 )
 
 // tile is a number of the summary.
-type tile struct{ Name, Value string }
+type tile struct {
+	Name, Value string
+	Kind        string // how it is shown: one of the kinds below
+}
+
+// The kinds of tiles. What is wrong stands out, and what is nothing recedes.
+const (
+	plain = ""
+	calm  = "calm"
+	wrong = "wrong"
+	money = "money" // it costs money, and nobody uses it
+)
 
 // tilesOf are the totals; an en dash stands for what is not known or not there.
-func tilesOf(v view.View) []tile {
+func tilesOf(v view.View, problems int) []tile {
 	t := v.Totals()
-	gpus, wait, end := "–", "–", "–"
-	if g := t.GPUs; g != (view.GPUs{}) {
-		gpus = fmt.Sprintf("%d / %d / %d", g.Used, g.Idle, g.Requested)
-	}
+	wait, end := "–", "–"
 	if t.LongestWait > 0 {
 		wait = view.Span(t.LongestWait)
 	}
 	if !t.NextEnd.IsZero() {
 		end = "in " + view.Span(t.NextEnd.Sub(v.SeenAt))
 	}
-	return []tile{
-		{"jobs waiting", fmt.Sprint(t.Waiting)},
-		{"jobs running", fmt.Sprint(t.Running)},
-		{"jobs held", fmt.Sprint(t.Held)},
-		{"longest wait", wait},
-		{"nodes waiting", fmt.Sprint(t.WaitingNodes)},
-		{"nodes up", fmt.Sprint(t.Machines)},
-		{"GPUs used / idle / requested", gpus},
-		{"lease ends", end},
+	tiles := []tile{
+		number("jobs waiting", t.Waiting, plain),
+		number("jobs running", t.Running, plain),
+		number("jobs held", t.Held, wrong),
+		number("problems", problems, wrong),
+		{"longest wait", wait, plain},
+		number("nodes waiting", t.WaitingNodes, plain),
+		number("nodes up", t.Machines, plain),
+		{"GPUs used", "–", plain}, {"GPUs idle", "–", plain}, {"GPUs requested", "–", plain},
+		{"lease ends", end, plain},
 	}
+	if g := t.GPUs; g != (view.GPUs{}) {
+		copy(tiles[7:], []tile{number("GPUs used", g.Used, plain), number("GPUs idle", g.Idle, money), number("GPUs requested", g.Requested, plain)})
+	}
+	for i, tile := range tiles {
+		if tile.Value == "–" {
+			tiles[i].Kind = calm
+		}
+	}
+	return tiles
+}
+
+// number is a tile of that kind, unless there are none.
+func number(name string, n int, kind string) tile {
+	if n == 0 {
+		kind = calm
+	}
+	return tile{name, fmt.Sprint(n), kind}
 }

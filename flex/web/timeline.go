@@ -38,6 +38,7 @@ type zoom struct {
 }
 
 var zooms = []zoom{
+	{Name: "leases", Text: "leases"}, // as long as the leases need; see fit
 	{"1h", "1 h", time.Hour, 15 * time.Minute, "15:04"},
 	{"1d", "1 d", 24 * time.Hour, 6 * time.Hour, "15:04"},
 	{"7d", "7 d", 7 * 24 * time.Hour, 48 * time.Hour, "Jan 2"},
@@ -72,7 +73,7 @@ var leaseKeys = []key{
 // newTimeline draws the machines of these rows; nil if there are none.
 func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now time.Time) *timeline {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r view.Row) bool {
-		return r.Waits() || r.Since.IsZero() || r.State == view.Cancelling
+		return r.Waits() || r.State == view.Pending || r.Since.IsZero() || r.State == view.Cancelling
 	})
 	if len(rows) == 0 {
 		return nil
@@ -81,7 +82,11 @@ func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now t
 	t := &timeline{More: max(0, len(rows)-mostBars)}
 	rows = rows[:len(rows)-t.More]
 	t.Height = axisHeight + barStep*len(rows)
-	shown := span{from: now.Add(-f.Zoom.length / 4), to: now.Add(3 * f.Zoom.length / 4)}
+	shows := f.Zoom
+	if shows.length == 0 {
+		shows = fit(rows, now)
+	}
+	shown := span{from: now.Add(-shows.length / 4), to: now.Add(3 * shows.length / 4)}
 	used := map[string]bool{}
 	for i, r := range rows {
 		b := newBar(r, jobs, day.Uses(r), shown, now)
@@ -93,11 +98,34 @@ func newTimeline(rows []view.Row, jobs []view.Job, day past.Day, f filter, now t
 	}
 	t.Keys = slices.DeleteFunc(slices.Clone(leaseKeys), func(k key) bool { return !used[k.Kind] })
 	t.Now = tick{percent(shown.at(now)), "middle", "now, " + now.Format("15:04")}
-	t.Ticks = ticks(shown, f.Zoom, now)
+	t.Ticks = ticks(shown, shows, now)
 	for _, z := range zooms {
 		t.Zooms = append(t.Zooms, zoomLink{z.Text, f.With(z), z == f.Zoom})
 	}
 	return t
+}
+
+// fits are the lengths that fit chooses from.
+var fits = []zoom{
+	{length: 20 * time.Minute, tick: 5 * time.Minute, form: "15:04"},
+	{length: time.Hour, tick: 15 * time.Minute, form: "15:04"},
+	{length: 3 * time.Hour, tick: 30 * time.Minute, form: "15:04"},
+	{length: 8 * time.Hour, tick: 2 * time.Hour, form: "15:04"},
+	{length: 24 * time.Hour, tick: 6 * time.Hour, form: "15:04"},
+	{length: 3 * 24 * time.Hour, tick: 12 * time.Hour, form: "Jan 2 15:04"},
+	{length: 10 * 24 * time.Hour, tick: 48 * time.Hour, form: "Jan 2"},
+}
+
+// fit returns the shortest zoom in which half of the leases end. Short leases would be slivers in
+// one that shows the longest. The rows are in the order of their ends.
+func fit(rows []view.Row, now time.Time) zoom {
+	middle := endOf(rows[(len(rows)-1)/2], now)
+	for _, z := range fits {
+		if !middle.After(now.Add(3 * z.length / 4)) {
+			return z
+		}
+	}
+	return fits[len(fits)-1]
 }
 
 // ticks are at even times of the reader's day, where neither an edge nor the

@@ -77,7 +77,7 @@ func TestThePageShowsAJobQueuedAndThenRunning(t *testing.T) {
 
 	b.screen(1100, 900, "light")
 	b.visit(page + "?zoom=1h") // in a day, a boot of one interval may be too short to show
-	assert.Equal(t, "alpha · slurmflex", b.eval("document.title"))
+	assert.Equal(t, "slurmflex · alpha", b.eval("document.title"))
 	assert.Equal(t, page+"icon.svg", b.eval(`document.querySelector("link[rel=icon]").href`))
 	awaitOnPage(t, b, shown("running", first), "job "+first+" to run")
 	awaitOnPage(t, b, shown("queued", second), "job "+second+" to be queued")

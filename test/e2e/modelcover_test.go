@@ -70,6 +70,6 @@ func TestModelCoverEndsUnlessRaised(t *testing.T) {
 	w.cover("C", "alpha-a3-[0-7]", 1)
 	w.submit(nodesOf(1))
 	w.waits(1, behindCover)
-	w.restart() // its clock starts anew
+	w.restart() // this resets its clock
 	w.await(2*periodic, "the cover to end", func() bool { return w.model.JobState(1) == slurm.JobConfiguring })
 }

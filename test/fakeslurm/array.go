@@ -23,7 +23,7 @@ func (c *Cluster) split(j *job) *job {
 	return &task
 }
 
-// task is a task of an array, told apart from the others; nil: there is none.
+// task returns a task of an array as a job of its own; nil: the array has no such pending task.
 func (c *Cluster) task(array uint32, text string) *job {
 	number, err := strconv.Atoi(text)
 	for _, j := range c.queue {
@@ -41,8 +41,8 @@ func (c *Cluster) task(array uint32, text string) *job {
 // apart yet.
 func (j *job) together() bool { return len(j.tasks) > 1 }
 
-// shownWith is the job with whose row squeue shows a task, too: a task that waits, with those of its
-// array that have not been told apart; nil: it has a row of its own.
+// shownWith returns the pending array whose squeue row includes this pending task: without -r, squeue
+// merges pending tasks of an array into one row; nil: the job has its own row.
 func (c *Cluster) shownWith(j *job) *job {
 	if j.arrayID == 0 || j.together() || j.state != slurm.JobPending || j.unconfirmed > 0 {
 		return nil
@@ -55,7 +55,7 @@ func (c *Cluster) shownWith(j *job) *job {
 	return nil
 }
 
-// inRow are the jobs that squeue shows in the row of one.
+// inRow returns the jobs that share one squeue row.
 func (c *Cluster) inRow(j *job) []*job {
 	list := []*job{j}
 	if !j.together() || j.state != slurm.JobPending {
@@ -69,7 +69,7 @@ func (c *Cluster) inRow(j *job) []*job {
 	return list
 }
 
-// taskText is the array task, or tasks, of a job's row.
+// taskText formats the array tasks of a squeue row.
 func (c *Cluster) taskText(j *job) string {
 	var tasks []int
 	for _, other := range c.inRow(j) {
@@ -92,7 +92,7 @@ func (c *Cluster) taskText(j *job) string {
 	return strings.Join(runs, ",")
 }
 
-// reasonShown are the reasons of a job's row, each once.
+// reasonShown joins the distinct reasons of a squeue row.
 func (c *Cluster) reasonShown(j *job) string {
 	var reasons []string
 	for _, other := range c.inRow(j) {

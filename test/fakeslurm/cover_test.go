@@ -69,7 +69,7 @@ func TestCoverEndsUnlessItIsRaised(t *testing.T) {
 	})
 }
 
-func TestRestartBeginsTheCoversClockAnew(t *testing.T) {
+func TestRestartResetsTheCoversClock(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.cover("C", "a[0-3]")
 	w.pass(5 * time.Minute)

@@ -2,9 +2,8 @@ package fakeslurm
 
 import "time"
 
-// Crash is a slurmctld that is killed, and starts again with what it had saved: reservations that
-// were made, and jobs that were told to use one, so short a time ago are lost. No job uses a
-// reservation that is lost.
+// Crash kills slurmctld and starts it again from its saved state. Reservations created, and jobs'
+// reservations set, within the last unsaved are lost. No job names a lost reservation.
 func (c *Cluster) Crash(unsaved time.Duration) {
 	c.mu.Lock()
 	since := c.o.Now().Add(-unsaved)

@@ -64,6 +64,17 @@ func (w *world) something(draw *rand.Rand) string {
 		{"priority", func() error { return w.SetPriority(id, uint64(draw.IntN(5))) }},
 		{"restart", func() error { w.Restart(); return nil }},
 		{"reserve", func() error { return w.reserveFrom(fmt.Sprint(id), 20*time.Minute, node) }},
+		{"cover", func() error {
+			return w.Scontrol(w.t.Context(), fmt.Sprintf("create reservation reservationname=%d nodes=a[0-2] duration=infinite users=root flags=ignore_jobs,overlap,purge_comp=6", id))
+		}},
+		{"door", func() error { return w.Scontrol(w.t.Context(), doorText(fmt.Sprint(id), node, 60)) }},
+		{"use", func() error {
+			return w.Scontrol(w.t.Context(), fmt.Sprintf("update jobid=%d reservationname=%d", id, draw.IntN(int(id)+1)))
+		}},
+		{"open", func() error {
+			return w.Scontrol(w.t.Context(), fmt.Sprintf("update reservationname=%d starttime=now", id))
+		}},
+		{"crash", func() error { w.Crash(time.Minute); return nil }},
 		{"unreserve", func() error { return w.DeleteReservation(w.t.Context(), fmt.Sprint(id)) }},
 	}
 	verb := verbs[draw.IntN(len(verbs))]
@@ -83,6 +94,7 @@ func (w *world) consistent(done string) {
 		require.False(w.t, n.has(slurm.PoweringDown) && n.hasAny(slurm.PoweredDown|slurm.PoweringUp), "%s: %s is %s", done, n.name, n.state())
 	}
 	for _, j := range w.queue {
+		require.True(w.t, j.reservation == nil || slices.Contains(w.reservations, j.reservation), "%s: job %d", done, j.id)
 		require.False(w.t, j.over() && j.unconfirmed == 0, "%s: job %d is over", done, j.id)
 		if j.active() {
 			for _, n := range j.nodes {

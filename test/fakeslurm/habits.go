@@ -30,10 +30,10 @@ type habits struct {
 	// refusesUnknownNodes: a reservation takes no list that has an unknown node.
 	// Others leave it out.
 	refusesUnknownNodes bool
-	// wholeNodeLists: a reservation's nodes are changed only as a whole list.
+	// wholeNodeLists: scontrol update refuses nodes+= and nodes-= of reservations.
 	wholeNodeLists bool
-	// holdsMisfits: a job that uses a reservation, but wants nodes outside it, is held until it
-	// does not use it any more, and then has the priority of one that has just come.
+	// holdsMisfits: a job that needs nodes outside its reservation has priority 0 and the reason
+	// BadConstraints until its reservation changes; then it has the priority of a new job.
 	holdsMisfits bool
 	// addsReasons: a reason of slurmctld's own is added to the one that is there.
 	addsReasons bool

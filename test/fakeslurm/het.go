@@ -52,8 +52,7 @@ func (j *job) hetID() uint32 {
 	return j.het[0].id
 }
 
-// together starts a heterogeneous job if there are nodes for all its components. Backfill does so,
-// and not the main scheduler.
+// together starts a heterogeneous job if all its components have nodes. Only backfill starts such jobs.
 func (p *pass) together(j *job) {
 	if !p.backfills || j != j.het[0] || slices.ContainsFunc(j.het, func(part *job) bool { return part.unconfirmed > 0 }) {
 		return

@@ -1,15 +1,18 @@
 package fakeslurm
 
-// UserLimit is what the jobs of a user may have at once, as an association limits it.
+// UserLimit limits what one user's jobs may use at once, as an association does.
 type UserLimit struct {
 	User  string
 	Jobs  int // MaxJobs; 0: no limit
 	Nodes int // GrpTRES=node; 0: no limit
 }
 
-// limitOf is the reason of a job that a limit keeps from starting now; empty: none does. A job that
-// waits for nodes counts to no limit.
+// limitOf returns the reason Slurm shows when a limit keeps the job from starting; empty: no limit
+// does. Pending jobs do not count.
 func (c *Cluster) limitOf(j *job) string {
+	if len(c.o.Limits) == 0 && j.spec.Licenses == 0 {
+		return ""
+	}
 	jobs, nodes, licenses := 0, 0, 0
 	for _, other := range c.queue {
 		if !other.active() {

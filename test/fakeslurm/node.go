@@ -33,7 +33,7 @@ type node struct {
 	maintained   bool           // one for maintenance has
 	frozen       bool           // changes of it are refused
 	plan         span           // for a job that is to start later; zero: for none
-	hidden       bool           // backfill takes it for missing
+	hidden       bool           // backfill does not use it (after power_down_force)
 
 	reason, reasonBy, comment, extra string
 

@@ -21,22 +21,22 @@ const (
 	noHold                      // its jobs are not held when it ends
 )
 
-// flagWords are the flags as Slurm shows them, in its order. All reservations of the model name
-// their nodes, and say so after ignoreJobs.
+// flagWords lists the flags in the order in which Slurm prints them. The model's reservations always
+// name their nodes, so SPEC_NODES follows IGNORE_JOBS.
 var flagWords = []struct {
 	flag mode
 	word string
 }{{maint, "MAINT"}, {flexible, "FLEX"}, {overlap, "OVERLAP"}, {ignoreJobs, "IGNORE_JOBS"}}
 
-// reservation keeps jobs off nodes from its start on, unless they use it.
+// reservation keeps all jobs off its nodes from its start, except jobs that use the reservation.
 type reservation struct {
 	name       string
 	nodes      []*node
 	start, end time.Time
 	user       string // whose jobs may use it
 	mode       mode
-	purge      time.Duration // it ends once no job has used it for that long (purge_comp); 0: only when it is over
-	idle       time.Time     // since when no job uses it
+	purge      time.Duration // Slurm deletes it after so long without a job (purge_comp); 0: never
+	idle       time.Time     // when its last job left
 	made       time.Time
 }
 
@@ -49,14 +49,14 @@ func (r *reservation) within(start, end time.Time) bool {
 	return r.start.Before(end) && start.Before(r.end)
 }
 
-// bars reports whether the reservation keeps a job off its nodes. A job that uses a reservation
-// with the flag overlap is kept off only by those for maintenance.
+// bars reports whether the reservation keeps a job off its nodes. If the job's own reservation has the
+// flag overlap, only maintenance reservations keep the job off.
 func (r *reservation) bars(j *job) bool {
 	own := j.reservation
 	return own == nil || own != r && !own.has(maint) && (r.has(maint) || !own.has(overlap))
 }
 
-// shown are the flags as scontrol show reservation prints them.
+// shown returns the flags as scontrol show reservation prints them.
 func (r *reservation) shown() []string {
 	var words []string
 	for _, f := range flagWords {
@@ -79,7 +79,7 @@ func (n *node) barred(j *job, start, end time.Time) bool {
 	return slices.ContainsFunc(n.reservations, func(r *reservation) bool { return r.within(start, end) && r.bars(j) })
 }
 
-// reserve marks the nodes of the reservations that have begun, and forgets those that are over.
+// reserve marks the nodes of active reservations, and deletes expired reservations.
 func (c *Cluster) reserve(now time.Time) {
 	var over []*reservation
 	for _, r := range c.reservations {
@@ -99,7 +99,7 @@ func (c *Cluster) reserve(now time.Time) {
 	c.open(now)
 }
 
-// open lets the jobs start whose reservation begins now.
+// open triggers the scheduler when a reservation starts.
 func (c *Cluster) open(now time.Time) {
 	for _, r := range c.reservations {
 		c.stirred = c.stirred || r.begun(now) && r.start.After(c.opened)
@@ -107,8 +107,7 @@ func (c *Cluster) open(now time.Time) {
 	c.opened = now
 }
 
-// purge ends the reservations that no job has used for long enough. The clock of one that no job
-// uses begins when slurmctld starts.
+// purge deletes reservations that have been unused for their purge_comp. Restart resets that clock.
 func (c *Cluster) purge(now time.Time) {
 	var unused []*reservation
 	for _, r := range c.reservations {
@@ -127,7 +126,7 @@ func (c *Cluster) uses(r *reservation) bool {
 	return slices.ContainsFunc(c.queue, func(j *job) bool { return j.reservation == r && !j.over() })
 }
 
-// forget removes reservations that are over, which no job uses from then on.
+// forget deletes reservations. Jobs that used them continue without a reservation.
 func (c *Cluster) forget(list []*reservation) {
 	if len(list) == 0 {
 		return
@@ -141,7 +140,7 @@ func (c *Cluster) forget(list []*reservation) {
 	c.noteReservations()
 }
 
-// noteReservations has every node know its reservations.
+// noteReservations lists each node's reservations at the node.
 func (c *Cluster) noteReservations() {
 	for _, n := range c.nodes {
 		n.reservations = nil

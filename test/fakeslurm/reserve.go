@@ -13,8 +13,8 @@ import (
 // oldestStart is how long ago a new reservation may have begun.
 const oldestStart = 600 * time.Second
 
-// create makes a reservation of these nodes, unless slurmctld would refuse it. The call is the
-// command's first words.
+// create adds a reservation of the listed nodes, or refuses as slurmctld does. The call names the
+// command in the error.
 func (c *Cluster) create(r *reservation, list []string, call string) error {
 	call = "scontrol create reservation " + call
 	refused := func(words string, kind error) error {
@@ -55,7 +55,7 @@ func (c *Cluster) overlaps(r *reservation) bool {
 	})
 }
 
-// busy reports whether the nodes of a reservation have jobs that may still be there when it begins.
+// busy reports whether a job on the reservation's nodes can still run when the reservation starts.
 func (c *Cluster) busy(r *reservation) bool {
 	stays := func(j *job) bool { return j.until(j.start).After(r.start) }
 	return !r.has(ignoreJobs) && slices.ContainsFunc(r.nodes, func(n *node) bool { return slices.ContainsFunc(n.jobs, stays) })
@@ -120,7 +120,7 @@ func (c *Cluster) SetReservation(ctx context.Context, name string, list []string
 	return nil
 }
 
-// setNodes gives a reservation other nodes.
+// setNodes replaces a reservation's nodes.
 func (c *Cluster) setNodes(r *reservation, name string, list []string) error {
 	call := "scontrol update reservationname=" + name
 	nodes, unknown := c.known(list)

@@ -8,33 +8,32 @@ import (
 	"slurmflex/slurm"
 )
 
-// maxJudged is for how many jobs it is found out when they can start. Those behind them are only
-// started where they are in nobody's way (bf_max_job_test, which is 100 and more).
+// maxJudged limits for how many jobs backfill plans nodes. Later jobs only start on unplanned nodes
+// (bf_max_job_test; Slurm's is 100 or more).
 const maxJudged = 5
 
-// pass is one look at the queue: the main scheduler's, backfill's, or that of both at once.
+// pass is one run through the queue, by the main scheduler, by backfill, or by both.
 type pass struct {
 	c         *Cluster
 	now       time.Time
-	main      bool                   // jobs start by rank, and pass nobody who waits for nodes that are in use
-	backfills bool                   // jobs may pass if nobody waits longer for that
-	free      map[*partition][]*node // that can take a job now, the best first
-	judged    int                    // jobs of which it is known when they can start
-	blocked   map[*partition]bool    // where a job waits for nodes that are in use
-	guarded   map[*node]bool         // the nodes there
-	known     map[shape]string       // why jobs wait for which nothing is planned
+	main      bool                   // the main scheduler runs
+	backfills bool                   // backfill runs
+	free      map[*partition][]*node // nodes that can take a job now, the best first
+	judged    int                    // jobs with planned nodes
+	blocked   map[*partition]bool    // partitions in which a job waits for busy nodes
+	guarded   map[*node]bool         // nodes that the main scheduler keeps for a waiting job
+	known     map[shape]string       // reasons of jobs without planned nodes
 }
 
-// record is a job's place in the queue, one for each of its partitions.
+// record is a job in one of its partitions.
 type record struct {
 	*job
 	in *partition
 }
 
-// schedule starts the jobs that can be started, by PriorityTier, priority and age. The main
-// scheduler looks whenever something has changed, and starts no job of a partition in which one
-// before it waits for nodes that are in use. Backfill lets such jobs pass if nobody waits longer
-// for that.
+// schedule starts jobs by PriorityTier, priority and age. The main scheduler runs after each change.
+// When a job waits for busy nodes, the main scheduler starts no later job in that partition. Backfill
+// starts later jobs that do not delay earlier ones.
 func (c *Cluster) schedule(now time.Time) {
 	if c.stirred || !c.nextBegin.IsZero() && !now.Before(c.nextBegin) {
 		c.stirred, c.nextBegin = false, time.Time{}
@@ -46,7 +45,7 @@ func (c *Cluster) schedule(now time.Time) {
 	}
 }
 
-// look is a pass of the main scheduler, of backfill, or of both.
+// look runs one pass.
 func (c *Cluster) look(now time.Time, main, backfills bool) {
 	if backfills {
 		for _, n := range c.nodes {
@@ -64,7 +63,7 @@ func (c *Cluster) look(now time.Time, main, backfills bool) {
 	}
 }
 
-// pending are the jobs that wait, those of the highest rank first.
+// pending returns the pending jobs' records, the highest rank first.
 func (c *Cluster) pending() []record {
 	var records []record
 	for _, j := range c.queue {
@@ -118,8 +117,8 @@ func (p *pass) consider(j *job, in *partition) {
 	}
 }
 
-// mayStart reports whether nodes are all that the job may lack, and notes what else it waits for.
-// The main scheduler does not look at the limits of a job behind one that waits for nodes.
+// mayStart reports whether the job can start if there are nodes, and otherwise sets its reason. The
+// main scheduler does not check limits of jobs in a blocked partition.
 func (p *pass) mayStart(j *job, in *partition) bool {
 	r := j.reservation
 	switch {
@@ -147,8 +146,7 @@ func (p *pass) mayStart(j *job, in *partition) bool {
 	return !wrong
 }
 
-// choose finds nodes on which a job can start now, others than those that are taken; nil if there are
-// none.
+// choose returns nodes on which a job can start now, without the taken ones; nil: too few.
 func (p *pass) choose(j *job, taken ...*node) []*node {
 	chosen := make([]*node, 0, j.count)
 	for _, n := range j.named {
@@ -180,8 +178,8 @@ func (p *pass) fits(j *job, n *node) bool {
 		n.usable() && n.vacant(j.partition) && !n.barred(j, p.now, j.until(p.now))
 }
 
-// passes reports whether a job may have the node before those that wait for it. The main scheduler
-// keeps the nodes of a partition for the job that waits there, and heeds no plan; backfill heeds all.
+// passes reports whether the job may use the node although earlier jobs wait. The main scheduler
+// ignores plans but skips guarded nodes. Backfill respects plans and skips hidden nodes.
 func (p *pass) passes(j *job, n *node) bool {
 	if j.reservation != nil || p.main && !p.guarded[n] {
 		return true
@@ -189,8 +187,8 @@ func (p *pass) passes(j *job, n *node) bool {
 	return p.backfills && !n.hidden && !(n.planned() && j.until(p.now).After(n.plan.start))
 }
 
-// candidates are the nodes that may take a job now: those of its reservation, and those of its
-// partition that are in none.
+// candidates returns the nodes to choose from: those of the job's reservation, or unreserved nodes of
+// its partition.
 func (p *pass) candidates(j *job) []*node {
 	if j.reservation == nil {
 		return p.freeIn(j.partition)
@@ -204,8 +202,8 @@ func (p *pass) candidates(j *job) []*node {
 	return slices.Concat(inside, p.freeIn(j.partition))
 }
 
-// freeIn are the nodes of a partition that a job without a reservation may have now: those that
-// are not powered down first, as Slurm's weights have it.
+// freeIn returns a partition's free unreserved nodes, powered-up nodes first, as Slurm's weights order
+// them.
 func (p *pass) freeIn(in *partition) []*node {
 	free, known := p.free[in]
 	if !known {

@@ -12,9 +12,9 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// Scontrol runs a command line of scontrol about reservations: those that create, update and
-// delete one, and the one that has a job use it. A job may be named by its id, or as a task of an
-// array (7_2). Keys, flags and times that the model does not know are refused.
+// Scontrol runs an scontrol command line that creates, updates or deletes a reservation, or that sets
+// a job's reservation. jobid= takes a job id or an array task (7_2). Scontrol refuses keys, flags and
+// times that the model does not support.
 func (c *Cluster) Scontrol(ctx context.Context, line string) error {
 	if err := c.ask(ctx); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (c *Cluster) Scontrol(ctx context.Context, line string) error {
 	return refuse("scontrol "+line, "Invalid request", nil)
 }
 
-// words are what a command line says, by its keys; what is read of them is beside them.
+// words holds the parsed words of a command line.
 type words struct {
 	fields   map[string]string
 	nodes    []string // nodes=, nodes+= or nodes-=
@@ -50,7 +50,7 @@ type words struct {
 	purge    time.Duration
 }
 
-// parse reads the words key=value of a command line.
+// parse reads key=value words.
 func (c *Cluster) parse(line string) (*words, error) {
 	w := &words{fields: map[string]string{}}
 	for _, word := range strings.Fields(line) {
@@ -119,7 +119,7 @@ func parseFlags(text string) (flags mode, purge time.Duration, err error) {
 	return flags, purge, nil
 }
 
-// reservation is what is to be made.
+// reservation builds the reservation to create.
 func (w *words) reservation(name string, now time.Time) *reservation {
 	r := &reservation{name: name, start: w.start, user: w.fields["users"], mode: w.mode, purge: w.purge}
 	if r.start.IsZero() {
@@ -129,8 +129,8 @@ func (w *words) reservation(name string, now time.Time) *reservation {
 	return r
 }
 
-// updateReservation moves the start of a reservation that has not begun, changes its nodes, or adds
-// flags.
+// updateReservation changes a reservation's nodes, adds flags, or moves the start of a reservation
+// that has not started.
 func (c *Cluster) updateReservation(name string, said *words) error {
 	call := "scontrol update reservationname=" + name
 	r, now := c.reservation(name), c.o.Now()
@@ -160,7 +160,7 @@ func (c *Cluster) updateReservation(name string, said *words) error {
 	return nil
 }
 
-// list are the nodes of a reservation that has some.
+// list applies nodes=, nodes+= or nodes-= to a reservation's node names.
 func (w *words) list(has []string) []string {
 	switch w.operator {
 	case "+=":

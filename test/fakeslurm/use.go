@@ -12,8 +12,8 @@ import (
 	"slurmflex/slurm/scontrol"
 )
 
-// SetJobReservation has a job use a reservation, or none. One that is over, or gone, uses
-// none.
+// SetJobReservation sets or clears a job's reservation. Clearing the reservation of a job that has
+// ended succeeds.
 func (c *Cluster) SetJobReservation(ctx context.Context, id uint32, name string) error {
 	err := c.toJob(ctx, id, "set the reservation", func(j *job) error {
 		if name == "" && j.over() {
@@ -27,8 +27,8 @@ func (c *Cluster) SetJobReservation(ctx context.Context, id uint32, name string)
 	return err
 }
 
-// useReservation has the job of an address use a reservation, or none: one by its id, or a task of
-// an array, which is told apart from the others by that.
+// useReservation sets or clears the reservation of a job id or an array task. Naming a task splits it
+// from its array.
 func (c *Cluster) useReservation(address, name string) error {
 	whole, task, isTask := strings.Cut(address, "_")
 	id, err := strconv.ParseUint(whole, 10, 32)
@@ -45,7 +45,7 @@ func (c *Cluster) useReservation(address, name string) error {
 	return c.use(j, name)
 }
 
-// use has a job use a reservation, or none. A heterogeneous job's components do so together.
+// use sets or clears the reservation of a job, and of all components of a heterogeneous job.
 func (c *Cluster) use(j *job, name string) error {
 	r := c.reservation(name)
 	switch {
@@ -69,9 +69,9 @@ func (c *Cluster) use(j *job, name string) error {
 	return nil
 }
 
-// misfit is why a job cannot start in its reservation, which has begun, whoever ends: wrong. Slurm
-// gives no reason if there are too few nodes. Before 24.11 a job that wants nodes outside it is held,
-// until it uses another or none.
+// misfit reports whether a job can never start in its active reservation, and the reason that Slurm
+// shows. With too few nodes Slurm leaves the reason unchanged. Before 24.11 Slurm sets the priority of
+// a job that needs nodes outside its reservation to 0 until the job's reservation changes.
 func (c *Cluster) misfit(j *job) (reason string, wrong bool) {
 	r := j.reservation
 	excluded := func(n *node) bool { return slices.Contains(j.excluded, n) }

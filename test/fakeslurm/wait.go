@@ -19,18 +19,18 @@ type chance struct {
 
 func (n *node) planned() bool { return !n.plan.start.IsZero() }
 
-// shape is all that decides why a job waits that names no nodes.
+// shape holds what determines the reason of a job without -w, --exclude or reservation.
 type shape struct {
 	in    *partition
 	count int
 	limit slurm.Limit
 }
 
-// bfWindow is how far backfill looks ahead (bf_window).
+// bfWindow is how far ahead backfill plans (bf_window).
 const bfWindow = 24 * time.Hour
 
-// wait notes why a job is not started, and plans nodes for it if it only has to
-// wait for others to end.
+// wait sets the reason of a job that cannot start now, and plans nodes for it if busy or reserved
+// nodes become available.
 func (p *pass) wait(j *job) {
 	kind := shape{j.partition, j.count, j.limit}
 	plain := j.reservation == nil && len(j.named)+len(j.excluded) == 0
@@ -48,7 +48,7 @@ func (p *pass) wait(j *job) {
 	}
 }
 
-// lacking is why a job cannot start in its reservation, which has nodes for it.
+// lacking returns why a job cannot start now in a reservation of the right size.
 func (p *pass) lacking(j *job) string {
 	var absent []*node
 	for _, n := range j.reservation.nodes {
@@ -65,7 +65,7 @@ func (p *pass) lacking(j *job) string {
 	return reasonOutOfNodes + slurm.Fold(names(absent))
 }
 
-// weigh plans nodes for a job, or notes why it can have none, whoever ends.
+// weigh plans nodes for a job, or sets the reason why no planned nodes are possible.
 func (p *pass) weigh(j *job) (planned bool) {
 	chances := make([]chance, 0, len(j.partition.nodes))
 	var absent []*node
@@ -106,8 +106,8 @@ func (p *pass) weigh(j *job) (planned bool) {
 	return false
 }
 
-// clear is when, from a time on, the job can have the node as far as reservations go, and whether
-// backfill looks so far ahead.
+// clear returns when reservations first let the job run on the node, and whether that time is within
+// bfWindow.
 func (p *pass) clear(j *job, n *node, from time.Time) (at time.Time, ok bool) {
 	for again := true; again; {
 		again = false
@@ -140,8 +140,8 @@ func (p *pass) plan(j *job, chances []chance) {
 	}
 }
 
-// block notes that a job waits for nodes that are in use, which keeps the main scheduler from the jobs
-// behind it: from those that want the nodes that it names, or from its partition.
+// block keeps nodes for a job that waits for busy nodes: the nodes that it names, or else its whole
+// partition. The main scheduler starts no later job on them.
 func (p *pass) block(j *job) {
 	j.reason = reasonPriority
 	if !p.blocked[j.partition] {

@@ -256,7 +256,7 @@ func (w *watch) print() {
 	fmt.Printf("  jobs that fitted and waited: %d, longer than %.0f s: %d; samples: %d\n", len(w.longest), bound.Seconds(), late, len(w.seen))
 }
 
-var cycleLine = regexp.MustCompile(`(?s)Main schedule statistics.*?Max cycle:\s+(\d+).*?Total cycles:\s+(\d+).*?Mean cycle:\s+(\d+).*?Last queue length:\s+(\d+)(.*)`)
+var cycleLine = regexp.MustCompile(`(?s)Main schedule statistics.*?Last cycle:\s+(\d+).*?Max cycle:\s+(\d+).*?Total cycles:\s+(\d+).*?Mean cycle:\s+(\d+).*?Last queue length:\s+(\d+)(.*)`)
 
 var backfillLine = regexp.MustCompile(`(?s)Total cycles:\s+(\d+).*?Mean cycle:\s+(\d+)`)
 
@@ -265,7 +265,7 @@ var backfillLine = regexp.MustCompile(`(?s)Total cycles:\s+(\d+).*?Mean cycle:\s
 func (m *measure) cycles(draw *rand.Rand) {
 	const static = 16
 	m.c.nodes = 2000
-	m.c.extra = fmt.Sprintf("SuspendExcNodes=f[0-%d]\nSchedulerParameters=sched_interval=2,bf_interval=10", static-1)
+	m.c.extra = fmt.Sprintf("SuspendExcNodes=f[0-%d]\nSchedulerParameters=sched_interval=2", static-1)
 	m.c.start(m.ctx)
 	m.bootStatic(static)
 	cold := fmt.Sprintf("f[%d-1999]", static)
@@ -289,7 +289,8 @@ func (m *measure) cycles(draw *rand.Rand) {
 	m.sleep(5 * time.Second)
 	m.submitMix(draw, m.jobs)
 	log.Printf("%v", m.states())
-	sums := map[string][4]float64{}
+	sums, all := map[string][4]float64{}, map[string][]float64{}
+	number := func(text string) float64 { n, _ := strconv.ParseFloat(text, 64); return n }
 	for range 3 {
 		for _, state := range []string{"cover", "down", "busy"} {
 			var big string
@@ -314,22 +315,27 @@ func (m *measure) cycles(draw *rand.Rand) {
 			}
 			m.sleep(5 * time.Second)
 			must.Get(m.c.run("sdiag", "-r"))
-			m.sleep(45 * time.Second)
-			f := cycleLine.FindStringSubmatch(must.Get(m.c.run("sdiag")))
-			if f == nil {
-				must.Do(fmt.Errorf("sdiag says something else"))
+			var f []string
+			total := ""
+			for range 90 { // a cycle every 2 s: none is missed
+				m.sleep(500 * time.Millisecond)
+				if f = cycleLine.FindStringSubmatch(must.Get(m.c.run("sdiag"))); f == nil {
+					must.Do(fmt.Errorf("sdiag says something else"))
+				}
+				if f[3] != total && f[3] != "0" {
+					total = f[3]
+					all[state] = append(all[state], number(f[1])/1000)
+				}
 			}
-			number := func(text string) float64 { n, _ := strconv.ParseFloat(text, 64); return n }
-			b := backfillLine.FindStringSubmatch(f[5])
 			bf, bfn := 0.0, 0.0
-			if b != nil {
+			if b := backfillLine.FindStringSubmatch(f[6]); b != nil {
 				bf, bfn = number(b[2]), number(b[1])
 			}
 			fmt.Printf("M1 %s cycle %s: main cycle mean %.2f ms, max %.2f ms, %s cycles, queue %s; backfill mean %.1f ms, %.0f cycles\n",
-				m.c.version, state, number(f[3])/1000, number(f[1])/1000, f[2], f[4], bf/1000, bfn)
+				m.c.version, state, number(f[4])/1000, number(f[2])/1000, f[3], f[5], bf/1000, bfn)
 			s := sums[state]
-			s[0] += number(f[3]) * number(f[2])
-			s[1] += number(f[2])
+			s[0] += number(f[4]) * number(f[3])
+			s[1] += number(f[3])
 			s[2] += bf * bfn
 			s[3] += bfn
 			sums[state] = s
@@ -343,6 +349,8 @@ func (m *measure) cycles(draw *rand.Rand) {
 	}
 	for _, state := range []string{"cover", "down", "busy"} {
 		s := sums[state]
-		fmt.Printf("M1 %s cycle %s, all rounds: main %.2f ms of %.0f, backfill %.1f ms of %.0f\n", m.c.version, state, s[0]/s[1]/1000, s[1], s[2]/max(s[3], 1)/1000, s[3])
+		slices.Sort(all[state])
+		fmt.Printf("M1 %s cycle %s, all rounds: main cycle median %.2f ms, mean %.2f ms of %.0f, backfill %.1f ms of %.0f\n",
+			m.c.version, state, all[state][len(all[state])/2], s[0]/s[1]/1000, s[1], s[2]/max(s[3], 1)/1000, s[3])
 	}
 }

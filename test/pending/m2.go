@@ -140,6 +140,11 @@ func (m *measure) compare(kinds map[string]string, had map[string]int) {
 	if m.against != "" {
 		must.Do(json.Unmarshal(must.Get(os.ReadFile(m.against)), &other))
 	}
+	order, otherOrder := submitted(slices.Collect(maps.Keys(kinds))), submitted(slices.Collect(maps.Keys(other)))
+	there := map[string]int{}
+	for key, n := range other {
+		there[otherOrder[key]] = n
+	}
 	asked, times := map[string]int{}, map[string]int{}
 	granted, served := map[string]time.Time{}, map[string]string{}
 	opened := map[string]time.Time{}
@@ -185,9 +190,9 @@ func (m *measure) compare(kinds map[string]string, had map[string]int) {
 		if times[key] > 1 {
 			again++
 		}
-		if other != nil && n != other[key] {
+		if other != nil && n != there[order[key]] {
 			differ[kinds[key]]++
-			log.Printf("differs: %s (%s): asked for %d, had %d, in the other mode %d", key, kinds[key], n, had[key], other[key])
+			log.Printf("differs: %s (%s): asked for %d, had %d, in the other mode %d", key, kinds[key], n, had[key], there[order[key]])
 		} else if n != had[key] {
 			log.Printf("asked for %d, had %d: %s (%s)", n, had[key], key, kinds[key])
 		}
@@ -201,4 +206,20 @@ func (m *measure) compare(kinds map[string]string, had map[string]int) {
 		count[e.What]++
 	}
 	fmt.Println("  events:", count)
+}
+
+// submitted gives jobs by the order in which they were submitted: their ids also depend on when array tasks start.
+func submitted(keys []string) map[string]string {
+	var ids []int
+	for _, key := range keys {
+		ids = append(ids, arrayID(&job{key: key}))
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	order := map[string]string{}
+	for _, key := range keys {
+		_, task, _ := strings.Cut(key, "_")
+		order[key] = fmt.Sprint(slices.Index(ids, arrayID(&job{key: key})), "_", task)
+	}
+	return order
 }

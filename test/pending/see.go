@@ -69,8 +69,13 @@ func parseJobs(text string) []*job {
 		}
 		j.tier = tiers[j.partition]
 		j.min, j.max = span(f["NumNodes"])
-		if m := nodeTRES.FindStringSubmatch(tres); m != nil && strings.Contains(f["NumNodes"], "-") {
-			j.min, _ = strconv.Atoi(m[1])
+		if m := nodeTRES.FindStringSubmatch(tres); m != nil && j.min < j.max {
+			n, _ := strconv.Atoi(m[1])
+			if n < j.min && j.max == number("NumTasks") {
+				j.max = j.min // 26.05 shows -n13 as 4-13, and takes 4
+			} else {
+				j.min = n
+			}
 		}
 		if m := gpuTRES.FindStringSubmatch(tres); m != nil {
 			j.gpus, _ = strconv.Atoi(m[1])

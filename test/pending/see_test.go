@@ -20,6 +20,13 @@ func TestArrayRecordIsOneJobPerTask(t *testing.T) {
 	assert.Equal(t, "games", j.user)
 }
 
+func TestTasksWithoutNodesNeedTheFewestNodes(t *testing.T) {
+	j := parseJobs("JobId=7 JobState=PENDING NumNodes=4-13 NumTasks=13 ReqTRES=cpu=13,node=1,billing=13\n")[0]
+	assert.Equal(t, []int{4, 4}, []int{j.min, j.max}, "26.05, sbatch -n13")
+	j = parseJobs("JobId=7 JobState=PENDING NumNodes=2-4 NumTasks=2 ReqTRES=cpu=2,node=2,billing=2\n")[0]
+	assert.Equal(t, []int{2, 4}, []int{j.min, j.max}, "sbatch -N2-4")
+}
+
 func TestLimitsHoldForAllThatAJobCountsFor(t *testing.T) {
 	l := readLimits(`Association Records
 

@@ -180,10 +180,18 @@ func (v View) SummaryOf(s NodeSet) string {
 	return text + "; " + Count(s.Active, "active request")
 }
 
-// Blocked says that the nodeset is blocked, why, and what lifts the block.
+// Blocked says why the nodeset is blocked, and which command of an admin unblocks it.
 func (s NodeSet) Blocked(now time.Time) string {
-	return fmt.Sprintf("blocked until %s because %s in a row failed to boot; to unblock it: slurmflex unblock %s",
-		Moment(s.Block.Until, now), Count(s.Block.Failed, "machine"), s.Name)
+	return fmt.Sprintf("%s; to unblock it: slurmflex unblock %s", s.blocked(now), s.Name)
+}
+
+// BlockedForUsers says why the nodeset is blocked. A job's owner cannot unblock it.
+func (s NodeSet) BlockedForUsers(now time.Time) string {
+	return s.blocked(now) + "; your admin can unblock it once the cause is fixed"
+}
+
+func (s NodeSet) blocked(now time.Time) string {
+	return fmt.Sprintf("blocked until %s because %s in a row failed to boot", Moment(s.Block.Until, now), Count(s.Block.Failed, "machine"))
 }
 
 // Resting says that the nodeset rests, until when, and why.

@@ -39,7 +39,7 @@ func (t *teller) pending(j Job) {
 	}
 	for _, set := range sets {
 		if set.Block != nil {
-			t.fact("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
+			t.fact("Nodeset %s is %s.", set.Name, set.BlockedForUsers(t.now))
 		}
 		if !set.RestsUntil.IsZero() {
 			t.fact("Nodeset %s is %s.", set.Name, set.Resting(t.now))

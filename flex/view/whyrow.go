@@ -211,7 +211,7 @@ func (t *teller) waiting(r Row) {
 		t.lead("Attempt %d failed (%s). slurmflex retries at %s.", r.Failed, cmp.Or(t.cause(r), mig.CauseUnknown.String()), t.on(r.NextAt))
 		t.fact("It will request %s.", t.asked(r))
 	case set.Block != nil:
-		t.lead("Nodeset %s is %s.", set.Name, set.Blocked(t.now))
+		t.lead("Nodeset %s is %s.", set.Name, set.BlockedForUsers(t.now))
 		t.fact("slurmflex then requests %s, or sooner if a machine of the nodeset joins Slurm.", t.asked(r))
 	default:
 		t.lead("No request yet: %s. slurmflex then requests %s.", t.brief(r.Obstacle), t.asked(r))

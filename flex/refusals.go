@@ -15,7 +15,7 @@ import (
 const refusalMatters = time.Hour
 
 // refusals remembers what the cloud turned down, which leaves no record there;
-// see plan.Snapshot. Actions run side by side.
+// see scene.Snapshot. Actions run side by side.
 type refusals struct {
 	mu      sync.Mutex
 	byGroup map[string]scene.Refusal

@@ -10,7 +10,7 @@ import (
 )
 
 // stockouts remembers of nodesets how often in a row there was no capacity for them;
-// see plan.Snapshot. A restart forgets it: then a rest lets no job through, and the next one is
+// see scene.Snapshot. A restart forgets it: then a rest lets no job through, and the next one is
 // short. Actions run side by side.
 type stockouts struct {
 	mu    sync.Mutex

@@ -132,14 +132,14 @@ func TestTimelineFitsTheLeases(t *testing.T) {
 // U8: "5 jobs waiting" stood above "No nodes are waiting".
 func TestPageShowsPendingJobs(t *testing.T) {
 	w := newWorld(t)
-	snap := plan.Snapshot{Now: noon}
+	snap := scene.Snapshot{Now: noon}
 	for id := range uint32(mostNames + 8) {
 		snap.Jobs = append(snap.Jobs, slurm.Job{
 			ID: 900 + id, ArrayID: 900 + id, User: "ada", Partition: "train", State: slurm.JobPending, Reason: "Priority", NodeCount: 2,
 			Limit: slurm.Limit{Kind: slurm.LimitSet, Duration: time.Duration(id+1) * time.Hour},
 		})
 	}
-	w.Board.Saw(snap, plan.Plan{})
+	w.Board.Saw(scene.Of(w.cfg, snap), plan.Plan{})
 	page := w.get("/").Body.String()
 	assert.Contains(t, page, `<div><dt>jobs waiting</dt><dd>14</dd></div>`)
 	assert.Contains(t, page, `<tr class="pending">`)

@@ -32,7 +32,7 @@ test: unit e2e e2e-26.05 defects web-test alerts-test foreign-test ## run all te
 unit: ## run the tests that need neither root nor Slurm
 	@rm -rf $(BUILD)/tests && mkdir -p $(BUILD)/tests
 	go run $(GOTESTSUM) --format standard-quiet --jsonfile $(BUILD)/tests/unit.json -- -count=1 ./...
-	go run -C tools $(GOTESTSUM) --format standard-quiet --jsonfile ../$(BUILD)/tests/tools.json -- -count=1 ./...
+	go run -C test/tools $(GOTESTSUM) --format standard-quiet --jsonfile ../../$(BUILD)/tests/tools.json -- -count=1 ./...
 
 race: ## run the tests of RACE, the packages that start goroutines, with the race detector; installs gcc if it is missing
 	scripts/setup-gcc
@@ -90,7 +90,7 @@ foreign-test: build ## walk through the fake Compute API with Google's Python cl
 
 docs-check: build ## check the docs: follow every link, run every command in a cluster; installs Slurm if it is missing
 	scripts/setup-slurm
-	go build -C tools -trimpath -o ../$(BUILD)/docs ./docs
+	go build -C test/tools -trimpath -o ../../$(BUILD)/docs ./docs
 	unshare --mount $(BUILD)/docs
 
 packages: ## make the Debian package and the RPM, in build/

@@ -419,12 +419,12 @@ var mutants = []mutant{
 	{
 		"an error in job_submit.lua refuses the job", "flex/slurmconf/lua/job_submit.lua",
 		"pcall(judge, job, parts)", "true, judge(job, parts)",
-		[]string{"tools/lua"},
+		[]string{"test/tools/lua"},
 	},
 	{
 		"one partition that refuses a job refuses it in all", "flex/slurmconf/lua/job_submit.lua",
 		`open and rules.partitions ~= "refuse"`, "false",
-		[]string{"tools/lua"},
+		[]string{"test/tools/lua"},
 	},
 	{
 		"an interrupted trial leaves what it has created", "flex/trial/leave.go",

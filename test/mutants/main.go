@@ -108,8 +108,8 @@ func (m mutant) foundBy(ctx context.Context) (test string, err error) {
 // goTest runs the tests of a package in its module: the tools have their own.
 func goTest(ctx context.Context, overlay, pkg string) (output []byte, err error) {
 	args := []string{"test"}
-	if tool, ok := strings.CutPrefix(pkg, "tools/"); ok {
-		args, pkg = append(args, "-C", "tools"), tool
+	if tool, ok := strings.CutPrefix(pkg, "test/tools/"); ok {
+		args, pkg = append(args, "-C", "test/tools"), tool
 	}
 	args = append(args, "-overlay", overlay, "-failfast", "-timeout", "5m", "./"+pkg)
 	return exec.CommandContext(ctx, "go", args...).CombinedOutput()

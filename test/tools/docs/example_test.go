@@ -13,7 +13,7 @@ import (
 
 // A reader who follows CONTRIBUTING.md to add a rule ends with a test that passes.
 func TestTheExampleOfARuleIsGreen(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	require.NoError(t, err)

@@ -64,7 +64,7 @@ func TestALinkLeadsSomewhereOrIsNamed(t *testing.T) {
 }
 
 func TestEachPageThatRunsHasASettingAndTheOtherWayPass(t *testing.T) {
-	pages, err := readPages("../..")
+	pages, err := readPages("../../..")
 	require.NoError(t, err)
 	known := make(map[string]bool)
 	for _, p := range pages {

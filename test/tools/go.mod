@@ -1,4 +1,4 @@
-module slurmflex/tools
+module slurmflex/test/tools
 
 go 1.26.0
 
@@ -40,4 +40,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace slurmflex => ../
+replace slurmflex => ../..

@@ -105,7 +105,7 @@ func (c *cluster) furnish(build string, s setting) {
 		copyFile(from, at(to))
 	}
 	must.Do(os.CopyFS(at("/usr/share/slurmflex/terraform"), os.DirFS("scripts/terraform")))
-	copyFile("tools/docs/stand-in", filepath.Join(c.standInFolder(), "stand-in"))
+	copyFile("test/tools/docs/stand-in", filepath.Join(c.standInFolder(), "stand-in"))
 	for _, name := range standIns {
 		must.Do(os.Symlink("stand-in", filepath.Join(c.standInFolder(), name)))
 	}

@@ -312,7 +312,7 @@ func TestNamesInLuaAreQuoted(t *testing.T) {
 // noted, and print the line wait.
 func documentedFilter(t *testing.T) (f *slurmctld, commands *[]string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/operate.md")
+	page, err := os.ReadFile("../../../docs/operate.md")
 	require.NoError(t, err)
 	const begins = "local function estimate(options)"
 	_, text, found := strings.Cut(string(page), "```text\n"+begins)

@@ -380,17 +380,17 @@ func (r *Reconciler) Look(ctx context.Context, only ...Filter) (*scene.Scene, pl
 	if err != nil {
 		return nil, plan.Plan{}, err
 	}
-	s := scene.Of(r.Config, snap)
-	p := plan.Compute(s)
-	r.asked = p.Asked
 	if r.Adopt {
 		cloud, over := inTime(ctx)
 		defer over()
 		foreign, unseen := r.Cloud.Foreign(cloud, r.Config.Cluster, r.Config.FlexRegions())
+		snap.Foreign = foreign
 		maps.Copy(snap.Unseen, unseen)
 		maps.Copy(snap.Members, r.members(cloud, snap.Hidden(foreign), snap.Unseen))
-		p.Actions = append(p.Actions, plan.Adopt(scene.Of(r.Config, snap), foreign)...)
 	}
+	s := scene.Of(r.Config, snap)
+	p := plan.Compute(s)
+	r.asked = p.Asked
 	if r.Remnants {
 		for _, t := range plan.Trials(s) {
 			p.Actions = append(p.Actions, t.Ends()...)

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 
 	"slurmflex/config"
@@ -9,17 +8,12 @@ import (
 	"slurmflex/mig"
 )
 
-// Adopt plans the removal of the groups that slurm-gcp's scripts have left for
-// the cluster's flex nodesets: foreign are the groups that bear its names and
-// no stamp. Their requests are cancelled unless a node that they name is wanted,
-// their machines are deleted when Slurm has powered the nodes down; a group goes
-// when it holds nothing, and no node that is in use could have its machine there
-// unseen.
-func Adopt(s *scene.Scene, foreign []mig.Group) (actions []Action) {
-	b := budget{left: s.Config.Options.MaxDeletions}
-	groups := slices.SortedFunc(slices.Values(foreign), func(a, b mig.Group) int {
-		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Name, b.Name))
-	})
+// adopt removes the groups that slurm-gcp's scripts have left for the cluster's flex nodesets; see
+// Snapshot.Foreign. It cancels their requests unless a node that they name is wanted, and deletes their
+// machines once Slurm has powered the nodes down. It deletes a group that holds nothing, unless a node
+// in use could have its machine there unseen.
+func adopt(s *scene.Scene, b *budget) (actions []Action) {
+	groups := slices.SortedFunc(slices.Values(s.Seen.Foreign), func(a, b mig.Group) int { return a.ID().Compare(b.ID()) })
 	for _, g := range groups {
 		if s.Unseen(g.Region) || g.Unread != "" || !leftOf(s, g) || !s.IsOld(g.Created, youngAge) {
 			continue
@@ -31,9 +25,7 @@ func Adopt(s *scene.Scene, foreign []mig.Group) (actions []Action) {
 				actions = append(actions, CancelRequest{Of: of(&g), Request: r.Name, Why: why})
 			}
 		}
-		if gone := offIn(s, g, &b); len(gone) > 0 {
-			actions = append(actions, DeleteInstances{Of: of(&g), Instances: gone, Why: "slurm-gcp has left them, and Slurm has powered their nodes down"})
-		}
+		actions = append(actions, offIn(s, g, b)...)
 		if len(live) == 0 && s.InGroup(g.ID()) == 0 && !unaccounted(s, g) && !s.MayHold(&g) {
 			actions = append(actions, DeleteGroup{Of: of(&g), Why: why})
 		}
@@ -50,18 +42,29 @@ func leftOf(s *scene.Scene, g mig.Group) bool {
 	})
 }
 
-// offIn returns the group's instances whose nodes are powered down, and no job
-// holds them.
-func offIn(s *scene.Scene, g mig.Group, b *budget) []mig.Instance {
-	var off []mig.Instance
+// offIn deletes the group's instances with nodes that are powered down and that no job holds.
+func offIn(s *scene.Scene, g mig.Group, b *budget) (actions []Action) {
+	const asked, unasked = "slurm-gcp has left them, and Slurm has powered their nodes down", "slurm-gcp has left them, and their nodes are powered down"
+	off := map[Why][]mig.Instance{}
 	for _, in := range s.Machines() {
-		if m := in.Node; in.Group == g.Name && in.Region == g.Region && !in.Leaving() && in.Unread == "" &&
-			m != nil && m.Power == scene.Off && !m.Taken() &&
-			(m.IsPoweredDown(in) || b.unasked("its node is powered down, and Slurm does not know that it ever was up") != "") {
-			off = append(off, *in.Instance)
+		m := in.Node
+		if in.GroupID() != g.ID() || in.Leaving() || in.Unread != "" || m == nil || m.Power != scene.Off || m.Taken() {
+			continue
+		}
+		why := Why(asked)
+		if !m.IsPoweredDown(in) {
+			why = Why(b.unasked(unasked))
+		}
+		if why != "" {
+			off[why] = append(off[why], *in.Instance)
 		}
 	}
-	return off
+	for _, why := range []Why{asked, unasked} {
+		if len(off[why]) > 0 {
+			actions = append(actions, DeleteInstances{Of: of(&g), Instances: off[why], Why: why})
+		}
+	}
+	return actions
 }
 
 func anyWanted(s *scene.Scene, nodes []string) bool {

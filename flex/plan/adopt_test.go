@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,14 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 	asks := left("alpha-a3-0a1b2c3d", request("initial-resize", mig.Accepted, "alpha-a3-0", time.Hour))
 	in := func(name string, foreign mig.Group, given scene.Snapshot, want ...string) {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, want, actions(Plan{Actions: Adopt(scene.Of(alphaConfig(t), given), []mig.Group{foreign})}))
+			given.Foreign = []mig.Group{foreign}
+			var adopts []Action
+			for _, a := range Compute(scene.Of(alphaConfig(t), given)).Actions {
+				if strings.Contains(a.String(), foreign.Name) {
+					adopts = append(adopts, a)
+				}
+			}
+			assert.Equal(t, want, actions(Plan{Actions: adopts}))
 		})
 	}
 	in("goes when it is empty", left("alpha-a3-job-7-0a1b2c3d"), seen(), "delete group alpha-a3-job-7-0a1b2c3d")
@@ -31,7 +39,7 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 			nodes("alpha-a3-2", poweringDown), vms("alpha-a3-2", "alpha-a3-0a1b2c3d", "RUNNING"), nodes("alpha-a3-3",
 				poweredDown), vms("alpha-a3-3", "alpha-a3-0a1b2c3d", "STOPPING"), nodes("alpha-a3-4", running),
 			vms("alpha-a3-4", "alpha-a3-0a1b2c3d", "RUNNING"), nodes("alpha-a3-5", poweredDown), vms("alpha-a3-5",
-				"alpha-a3-precious", "RUNNING")), "delete instances alpha-a3-[0-2] of alpha-a3-0a1b2c3d")
+				"alpha-a3-precious", "RUNNING")), "delete instances alpha-a3-2 of alpha-a3-0a1b2c3d", "delete instances alpha-a3-[0-1] of alpha-a3-0a1b2c3d")
 	in("stays while a node in use could have its machine there unseen", left("alpha-a3-0a1b2c3d",
 		request("initial-resize", mig.Succeeded, "alpha-a3-0", time.Hour)), seen(nodes("alpha-a3-0", running)))
 	young, counts := left("alpha-a3-0a1b2c3d"), left("alpha-a3-0a1b2c3d")
@@ -41,6 +49,25 @@ func TestWhatSlurmGCPHasLeft(t *testing.T) {
 	in("stays where its region could not be read", left("alpha-a3-0a1b2c3d"), seen(unseen("us-central1")))
 	in("stays if it is of a nodeset that is not ours", left("alpha-cpu-0a1b2c3d"), seen())
 	in("stays if its name is another's", left("alpha-a3-precious"), seen())
+}
+
+// G2: gc deleted twice as many instances in a pass, and did not say that there were more.
+func TestAdoptionSharesTheDeletionLimit(t *testing.T) {
+	given := seen(nodes("alpha-a3-[0-3]", poweredDown), groupOf(7), vms("alpha-a3-[0-1]", "alpha-a3-job-7", "RUNNING"),
+		vms("alpha-a3-[2-3]", "alpha-a3-0a1b2c3d", "RUNNING"))
+	given.Foreign = []mig.Group{{Name: "alpha-a3-0a1b2c3d", Region: "us-central1", Created: noon.Add(-time.Hour)}}
+	cfg := alphaConfig(t)
+	cfg.Options.MaxDeletions = 3
+	p := Compute(scene.Of(cfg, given))
+	deleted, why := 0, []string{}
+	for _, a := range p.Actions {
+		if a, ok := a.(DeleteInstances); ok {
+			deleted, why = deleted+len(a.Instances), append(why, string(a.Why))
+		}
+	}
+	assert.Equal(t, 3, deleted)
+	assert.Equal(t, "slurm-gcp has left them, and their nodes are powered down", why[len(why)-1])
+	assert.Contains(t, p.Problems.Texts(), "more instances are to be deleted than max_deletions_per_round allows: slurm-gcp has left them, and their nodes are powered down")
 }
 
 func TestAGroupThatTheConfigurationWouldMakeOtherwiseIsNotUsedAgain(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 
 // deleteInstances deletes the instances of ours that stand behind nodes that
 // Slurm has powered down, and, as far as max_deletions_per_round allows, those
-// that nobody needs. None goes that a job's node runs on.
+// that nobody needs; then what slurm-gcp has left, within the same limit. It never deletes the instance
+// of a node with a running job.
 func deleteInstances(w *wanted, _ []verdict) (s step) {
 	b := budget{left: w.scene.Config.Options.MaxDeletions}
 	gone := map[mig.GroupID]*departure{} // those that no group made under none
@@ -49,6 +50,7 @@ func deleteInstances(w *wanted, _ []verdict) (s step) {
 		}
 		s.expect = append(s.expect, "instances "+slurm.Fold(mig.Names(instances))+" to be gone")
 	}
+	s.actions = append(s.actions, adopt(w.scene, &b)...)
 	s.problems = b.problems
 	return s
 }

@@ -24,6 +24,10 @@ type Snapshot struct {
 	Policies  []mig.Policy // workload policies, ours and our trials'
 	Trials    []mig.Group  // those of slurmflex trial
 
+	// Foreign are the groups with slurm-gcp's names and no stamp, if the pass removes what slurm-gcp's
+	// scripts have left.
+	Foreign []mig.Group
+
 	// Reservations are Slurm's; those that bear our prefix and cluster are ours.
 	Reservations []slurm.Reservation
 

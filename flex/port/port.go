@@ -27,11 +27,11 @@ func Owner(at *net.TCPAddr) (uid uint32, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
 	}
-	sockets, err := proc.NetTCP()
+	sockets, err := proc.NetTCP() //nolint:staticcheck // netlink, its successor, is closed to confined units (RestrictAddressFamilies)
 	if err != nil {
 		return 0, fmt.Errorf("find out who listens at %s: %w", at, err)
 	}
-	if sockets6, err := proc.NetTCP6(); err == nil { // a host may have no IPv6
+	if sockets6, err := proc.NetTCP6(); err == nil { //nolint:staticcheck // likewise; a host may have no IPv6
 		sockets = append(sockets, sockets6...)
 	}
 	// A socket that is bound to the address comes before one that is bound to all.

@@ -193,7 +193,7 @@ type note struct {
 
 // takeNotes takes out of the rows' details what is the same for several of them.
 func takeNotes(rows []rowData) (notes []note) {
-	const and = "; " // as view.Row.Detail joins them
+	const and = "; "                                      // as view.Row.Detail joins them
 	of, shared := map[string][]string{}, map[string]int{} // names, and rows
 	for _, r := range rows {
 		names := r.ShownAs

@@ -38,7 +38,9 @@ func tilesOf(v view.View, problems int) []tile {
 		{"longest wait", wait, plain},
 		number("nodes waiting", t.WaitingNodes, plain),
 		number("nodes up", t.Machines, plain),
-		{"GPUs used", "–", plain}, {"GPUs idle", "–", plain}, {"GPUs requested", "–", plain},
+		{"GPUs used", "–", plain},
+		{"GPUs idle", "–", plain},
+		{"GPUs requested", "–", plain},
 		{"lease ends", end, plain},
 	}
 	if g := t.GPUs; g != (view.GPUs{}) {

@@ -94,3 +94,13 @@ func TestModelLicensesShowOnceTheyAreWhatIsLacking(t *testing.T) {
 	w.scontrol("update reservationname=C nodes=alpha-a3-[1-7]")
 	w.waits(2, "Licenses")
 }
+
+func TestModelColdNodesThatJobsGet(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	w.update("alpha-a3-3", "drain broken")
+	w.update("alpha-a3-6", "drain broken")
+	w.submit(nodesOf(1))
+	w.submit(nodesOf(2))
+	w.submit(nodesOf(1))
+	w.submit(nodesOf(2))
+}

@@ -46,6 +46,10 @@ type habits struct {
 	// into service, even if it is powered down.
 	expectsPoweredDown bool
 
+	// shortestRun: of powered-down nodes, a job gets those of the shortest run of consecutive free
+	// nodes that is long enough. Otherwise it gets the first. Releases between 24.11 and 26.05 are
+	// not tried.
+	shortestRun bool
 	// descendingPriority: each job's priority is one less than that of the job
 	// before (priority/basic). Otherwise all have the same.
 	descendingPriority bool
@@ -75,6 +79,7 @@ func habitsOf(v slurm.Version, accounting bool) habits {
 		clearsReasons:       accounting || before(23, 2) || !before(26, 5),
 		remembersWhyDown:    !before(23, 2),
 		expectsPoweredDown:  before(26, 5),
+		shortestRun:         before(26, 5),
 		descendingPriority:  before(23, 11),
 		busyOnRestart:       before(24, 5),
 		requeuesAtOnce:      before(24, 11),

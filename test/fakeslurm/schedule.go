@@ -155,14 +155,20 @@ func (p *pass) choose(j *job, taken ...*node) []*node {
 		}
 		chosen = append(chosen, n)
 	}
+	var cold []*node
 	for _, n := range p.candidates(j) {
 		if len(chosen) == j.count {
 			break
 		}
-		if !slices.Contains(chosen, n) && !slices.Contains(taken, n) && p.fits(j, n) {
+		switch {
+		case slices.Contains(chosen, n) || slices.Contains(taken, n) || !p.fits(j, n):
+		case p.c.habits.shortestRun && n.has(slurm.PoweredDown):
+			cold = append(cold, n)
+		default:
 			chosen = append(chosen, n)
 		}
 	}
+	chosen = append(chosen, fromRuns(cold, j.count-len(chosen))...)
 	if len(chosen) < j.count {
 		return nil
 	}

@@ -73,3 +73,17 @@ func TestWhatIsLeftOfANodeMarkedToGoTakesNoJobUnlessItIsPoweringUp(t *testing.T)
 	w.pass(time.Second)
 	require.Equal(t, slurm.JobConfiguring, w.JobState(next))
 }
+
+func TestColdNodesAreTakenFromTheShortestRunBefore2605(t *testing.T) {
+	onEachRelease(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.refused("a2", "drain", "an admin's"))
+		first, second := w.submit(train()), w.submit(JobSpec{Partition: "train", Nodes: 2, Limit: time.Hour})
+		w.pass(time.Second)
+		single, pair := "a3", []string{"a0", "a1"}
+		if w.o.Version == "26.05" {
+			single, pair = "a0", []string{"a1", "a3"}
+		}
+		require.Equal(t, []string{single}, w.queued(first).Nodes)
+		require.Equal(t, pair, w.queued(second).Nodes)
+	})
+}

@@ -143,9 +143,9 @@ func (c *cluster) startController(ctx context.Context, flags ...string) {
 
 func (c *cluster) startDBD(ctx context.Context) {
 	must.Do(os.WriteFile(c.path("etc/slurmdbd.conf"), fmt.Appendf(nil, dbdConf, c.dir, c.port+3, c.port+4), 0o600))
-	data := "--datadir=" + c.path("db")
-	must.Get(c.run("mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db", "--force", data))
-	db := c.command("/usr/sbin/mariadbd", "--no-defaults", "--user=root", data, "--socket="+c.path("run/db.sock"), "--pid-file="+c.path("run/db.pid"),
+	data, tmp := "--datadir="+c.path("db"), "--tmpdir="+c.path("run")
+	must.Get(c.run("mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db", "--force", data, tmp))
+	db := c.command("/usr/sbin/mariadbd", "--no-defaults", "--user=root", data, tmp, "--socket="+c.path("run/db.sock"), "--pid-file="+c.path("run/db.pid"),
 		"--log-error="+c.path("log/mariadb.log"), "--bind-address=127.0.0.1", "--loose-innodb-snapshot-isolation=OFF", fmt.Sprint("--port=", c.port+4))
 	dbd := c.command("/usr/sbin/slurmdbd", "-D")
 	if c.libs != "" {

@@ -355,26 +355,16 @@ func (d *daemon) push(s *scene, at slurm.Reservation, door string) {
 	}
 }
 
-// loose reports whether the job has lost its name so that Slurm may start it on warm machines.
-func (d *daemon) loose(s *scene, j *job) bool {
-	since := d.loosed[j.key]
-	return !since.IsZero() && s.now.Sub(since) < settle
-}
+// loose reports whether the job is without its name because warm machines fit it.
+func (d *daemon) loose(s *scene, j *job) bool { return s.now.Sub(d.loosed[j.key]) < 5*time.Second }
 
-// loosen clears the name of a job that warm machines fit, unless that has been of no use lately.
-func (d *daemon) loosen(s *scene, j *job) bool {
-	if d.loose(s, j) {
-		return true
+// loosen clears the name of a job that warm machines fit, so that Slurm may start it there. It gets the name back
+// when they are gone.
+func (d *daemon) loosen(s *scene, j *job) {
+	if j.reservation != "" && d.ctl("update", "jobid="+j.key, "reservationname=") == nil {
+		d.say("loosened", j.key, "", "")
 	}
-	if s.now.Sub(d.loosed[j.key]) < 3*settle {
-		return false
-	}
-	if d.ctl("update", "jobid="+j.key, "reservationname=") != nil {
-		return false
-	}
-	d.say("loosened", j.key, "", "")
 	d.loosed[j.key] = s.now
-	return true
 }
 
 // ended reports whether the request has served its job, which is over.
@@ -456,7 +446,7 @@ func (d *daemon) release(s *scene) {
 }
 
 // lacking are the reasons of jobs that may lack only nodes.
-func lacking(reason string) bool { return reason == "None" || slurm.LacksNodes(reason) }
+func lacking(reason string) bool { return reason == "None" || reason == "Reservation" || slurm.LacksNodes(reason) }
 
 // wants are the pending jobs that lack nodes only, by rank, as far as Slurm and the limits say.
 func (d *daemon) wants(s *scene) (wants []*job) {
@@ -500,10 +490,9 @@ func (d *daemon) want(s *scene) {
 			delete(d.fitting, j.key)
 		}
 		r := s.asked[j.key]
-		if d.named && fits && r != nil && !r.granted() && (j.reservation != "" || d.loose(s, j)) {
-			if d.loosen(s, j) {
-				left -= j.min
-			}
+		if d.named && fits && r != nil && !r.granted() {
+			d.loosen(s, j)
+			left -= j.min
 			continue
 		}
 		if fits && j.reservation == "" {

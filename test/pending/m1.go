@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
@@ -63,7 +64,7 @@ func (m *measure) harm() {
 			log.Printf("run twice: %s", key)
 		}
 	}
-	fmt.Printf("M1 %s %s early=%v: %d jobs, %d ended, %d run twice, in %.0f s\n", m.c.version, m.what, m.d.early, len(keys), len(ended), twice, time.Since(began).Seconds())
+	fmt.Printf("M1 %s %s named=%v: %d jobs, %d ended, %d run twice, in %.0f s\n", m.c.version, m.what, m.d.named, len(keys), len(ended), twice, time.Since(began).Seconds())
 	w.print()
 	n, notes := slips(m.events())
 	fmt.Println("  slipped:", n, notes)
@@ -178,9 +179,14 @@ func (w *watch) look(m *measure) int {
 		}
 	}
 	w.idle = len(open)
-	fit := map[string]bool{}
+	fit, granted := map[string]bool{}, map[string]bool{} // a job whose machines are there is about to start on them
+	m.c.cloud.mu.Lock()
+	for _, r := range m.c.cloud.requests {
+		granted[r.Job] = granted[r.Job] || r.granted()
+	}
+	m.c.cloud.mu.Unlock()
 	for _, j := range w.left {
-		if j.pending() && j.priority > 0 && (lacking(j.reason) || strings.HasPrefix(j.reason, "Licenses") || j.reason == "JobArrayTaskLimit") && j.reservation == "" && j.dependency == "" && j.min <= len(open) &&
+		if j.pending() && j.priority > 0 && (lacking(j.reason) || strings.HasPrefix(j.reason, "Licenses") || j.reason == "JobArrayTaskLimit") && !granted[j.key] && j.dependency == "" && j.min <= len(open) &&
 			j.licenses["matlab"] <= licenses && (j.throttle == 0 || throttled[j.array] < j.throttle) {
 			fit[j.key] = true
 		}
@@ -319,13 +325,17 @@ func (m *measure) cycles(draw *rand.Rand) {
 			total := ""
 			for range 90 { // a cycle every 2 s: none is missed
 				m.sleep(500 * time.Millisecond)
-				if f = cycleLine.FindStringSubmatch(must.Get(m.c.run("sdiag"))); f == nil {
-					must.Do(fmt.Errorf("sdiag says something else"))
+				now := cycleLine.FindStringSubmatch(must.Get(m.c.run("sdiag")))
+				if now == nil {
+					continue // there was no cycle yet
 				}
-				if f[3] != total && f[3] != "0" {
+				if f = now; f[3] != total {
 					total = f[3]
 					all[state] = append(all[state], number(f[1])/1000)
 				}
+			}
+			if f == nil {
+				must.Do(errors.New("sdiag shows no scheduling cycle"))
 			}
 			bf, bfn := 0.0, 0.0
 			if b := backfillLine.FindStringSubmatch(f[6]); b != nil {

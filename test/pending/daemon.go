@@ -446,7 +446,9 @@ func (d *daemon) release(s *scene) {
 }
 
 // lacking are the reasons of jobs that may lack only nodes.
-func lacking(reason string) bool { return reason == "None" || reason == "Reservation" || slurm.LacksNodes(reason) }
+func lacking(reason string) bool {
+	return reason == "None" || reason == "Reservation" || slurm.LacksNodes(reason)
+}
 
 // wants are the pending jobs that lack nodes only, by rank, as far as Slurm and the limits say.
 func (d *daemon) wants(s *scene) (wants []*job) {

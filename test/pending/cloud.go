@@ -64,8 +64,10 @@ type event struct {
 }
 
 func startCloud(c *cluster) *cloud {
-	cl := &cloud{cluster: c, requests: map[string]*request{}, machines: map[string]*machine{},
-		delay: func(string) time.Duration { return 0 }, boot: func() time.Duration { return time.Second }}
+	cl := &cloud{
+		cluster: c, requests: map[string]*request{}, machines: map[string]*machine{},
+		delay: func(string) time.Duration { return 0 }, boot: func() time.Duration { return time.Second },
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/requests", cl.list)
 	mux.HandleFunc("/ask", cl.serveAsk)

@@ -53,7 +53,7 @@ type daemon struct {
 }
 
 func (d *daemon) say(what string, j, req, note string) {
-	d.post("event", url.Values{"what": {what}, "job": {j}, "req": {req}, "note": {note}})
+	_, _ = d.post("event", url.Values{"what": {what}, "job": {j}, "req": {req}, "note": {note}})
 }
 
 func (d *daemon) post(what string, form url.Values) (string, error) {
@@ -119,8 +119,10 @@ type scene struct {
 }
 
 func (d *daemon) see() (*scene, error) {
-	s := &scene{now: time.Now(), byKey: map[string]*job{}, nodes: map[string]slurm.Node{}, doors: map[string]slurm.Reservation{},
-		asked: map[string]*request{}, taken: map[string]*request{}, users: map[string]bool{}}
+	s := &scene{
+		now: time.Now(), byKey: map[string]*job{}, nodes: map[string]slurm.Node{}, doors: map[string]slurm.Reservation{},
+		asked: map[string]*request{}, taken: map[string]*request{}, users: map[string]bool{},
+	}
 	text, err := d.post("requests", nil)
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &s.requests)
@@ -315,7 +317,7 @@ func (d *daemon) serve(s *scene, r *request) {
 		if !r.granted() {
 			d.cancel(r, "job is elsewhere or gone")
 		} else if !slices.ContainsFunc(r.Nodes, func(n string) bool { return s.users[n] }) && !s.ended(r) {
-			d.pass1(s, r, "job is elsewhere or gone")
+			d.handOver(s, r, "job is elsewhere or gone")
 		}
 	case !r.granted() && !made && (!d.named || d.loose(s, j)):
 	case !made:
@@ -343,7 +345,7 @@ func (d *daemon) serve(s *scene, r *request) {
 		d.say("late", r.Job, r.Name, fmt.Sprintf("%s after %.0f s", j.reason, s.now.Sub(at.Start).Seconds()))
 		tidy()
 		d.backoff[r.Job] = s.now.Add(30 * time.Second)
-		d.pass1(s, r, "late")
+		d.handOver(s, r, "late")
 	}
 }
 
@@ -389,8 +391,8 @@ func (d *daemon) cancel(r *request, why string) {
 	}
 }
 
-// pass1 passes a request's machines on to the next want that fits them, or deletes them.
-func (d *daemon) pass1(s *scene, r *request, why string) {
+// handOver gives a request's machines to the next want that fits them, or deletes them.
+func (d *daemon) handOver(s *scene, r *request, why string) {
 	for _, w := range d.wants(s) {
 		other := s.asked[w.key]
 		if w.key == r.Job || w.max < len(r.Nodes) || w.min > len(r.Nodes) || other != nil && other.granted() {

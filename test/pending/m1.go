@@ -360,7 +360,7 @@ func (m *measure) cycles(draw *rand.Rand) {
 	for _, state := range []string{"cover", "down", "busy"} {
 		s := sums[state]
 		slices.Sort(all[state])
-		fmt.Printf("M1 %s cycle %s, all rounds: main cycle median %.2f ms, mean %.2f ms of %.0f, backfill %.1f ms of %.0f\n",
+		fmt.Printf("M1 %s cycle %s, in all: main cycle median %.2f ms, mean %.2f ms of %.0f, backfill %.1f ms of %.0f\n",
 			m.c.version, state, all[state][len(all[state])/2], s[0]/s[1]/1000, s[1], s[2]/max(s[3], 1)/1000, s[3])
 	}
 }

@@ -79,8 +79,10 @@ func (m *measure) submitScript(draw *rand.Rand, n int) map[string]string {
 		account, qos, part := "std", "normal", "flex"
 		var args []string
 		tasks := 0
-		kind := []string{"-N", "-n", "--gpus", "--gpus-per-node", "-N2-4", "nodes of an account", "jobs of an account", "jobs of a user", "gpus of an account",
-			"nodes by qos", "jobs by qos", "licence", "array", "dependency", "tier"}[draw.IntN(15)]
+		kind := []string{
+			"-N", "-n", "--gpus", "--gpus-per-node", "-N2-4", "nodes of an account", "jobs of an account", "jobs of a user", "gpus of an account",
+			"nodes by qos", "jobs by qos", "licence", "array", "dependency", "tier",
+		}[draw.IntN(15)]
 		switch kind {
 		case "-n":
 			args = []string{"-n" + strconv.Itoa(1+draw.IntN(14))}

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -59,7 +58,6 @@ func main() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	m.ctx, m.d, m.cancelled = ctx, d, map[string]bool{}
 	m.c = &cluster{dir: *dir, port: *port, suspend: 300, dbd: d.dbd, libs: m.libs}
 	err := must.Try(func() {
@@ -77,6 +75,7 @@ func main() {
 			must.Do(fmt.Errorf("no measurement %s", verb))
 		}
 	})
+	stop()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -91,12 +90,10 @@ type measure struct {
 	outage  time.Duration
 	jobs    int
 	seed    uint64
-	dbd     bool
 	libs    string
 	against string
 
 	cancelled map[string]bool // by the script
-	mu        sync.Mutex
 	daemon    *exec.Cmd
 	ended     chan struct{}
 }
@@ -104,9 +101,11 @@ type measure struct {
 // startDaemon starts the prototype, which kills itself after the step die.
 func (m *measure) startDaemon(die string) {
 	d := m.d
-	args := []string{"daemon", "-dir", m.c.dir, fmt.Sprint("-keep=", d.keep), fmt.Sprint("-idle=", d.idle), fmt.Sprint("-static=", d.static),
+	args := []string{
+		"daemon", "-dir", m.c.dir, fmt.Sprint("-keep=", d.keep), fmt.Sprint("-idle=", d.idle), fmt.Sprint("-static=", d.static),
 		fmt.Sprint("-grace=", d.grace), fmt.Sprint("-replace=", d.replace), fmt.Sprint("-weights=", d.weights), fmt.Sprint("-limited=", d.limited),
-		fmt.Sprint("-early=", d.early), fmt.Sprint("-named=", d.named), "-dbd=" + fmt.Sprint(d.dbd), "-die", die}
+		fmt.Sprint("-early=", d.early), fmt.Sprint("-named=", d.named), "-dbd=" + fmt.Sprint(d.dbd), "-die", die,
+	}
 	cmd := m.c.command(must.Get(os.Executable()), args...)
 	logFile := must.Get(os.OpenFile(m.c.path("log/daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644))
 	defer logFile.Close()

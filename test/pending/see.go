@@ -43,8 +43,10 @@ var field = regexp.MustCompile(`(?:^| )([A-Za-z/:]+)=(\S*)`)
 
 var tiers = map[string]int{"flex": 1, "high": 10}
 
-var gpuTRES = regexp.MustCompile(`gres/gpu=(\d+)`)
-var nodeTRES = regexp.MustCompile(`(?:^|,)node=(\d+)`)
+var (
+	gpuTRES  = regexp.MustCompile(`gres/gpu=(\d+)`)
+	nodeTRES = regexp.MustCompile(`(?:^|,)node=(\d+)`)
+)
 
 // parseJobs reads scontrol show jobs -o; a record of several pending tasks becomes a job for each.
 func parseJobs(text string) []*job {

@@ -35,7 +35,9 @@ func TestWhatAListDoesNotShowYetIsNotMadeTwice(t *testing.T) {
 // D10: another process, such as down --now, deletes what this one has made.
 func TestGroupThatAListHadAndHasNoMoreIsGone(t *testing.T) {
 	for name, gone := range map[string]func(*testing.T, *world){
-		"its group": func(t *testing.T, w *world) { require.NoError(t, w.Cloud.DeleteGroup(t.Context(), us, "alpha-a3-job-1")) },
+		"its group": func(t *testing.T, w *world) {
+			require.NoError(t, w.Cloud.DeleteGroup(t.Context(), us, "alpha-a3-job-1"))
+		},
 		"its request": func(t *testing.T, w *world) {
 			require.NoError(t, w.Cloud.CancelRequest(t.Context(), us, "alpha-a3-job-1", "a1"))
 			require.NoError(t, w.Cloud.DeleteRequest(t.Context(), us, "alpha-a3-job-1", "a1"))

@@ -151,7 +151,6 @@ func TestAMachineThatIsGoneUnderAJobIsNamed(t *testing.T) {
 			groupOf(7, request("a1", mig.Succeeded, "alpha-a3-[0-1]", time.Hour)), asked(time.Hour),
 			ending("alpha-a3-1", "alpha-a3-job-7", time.Hour, time.Hour),
 			reserved("slurmflex-alpha-1795266000", "alpha-a3-[0-1]", noon.Add(time.Hour)), and(more...))))
-
 	}
 	in := func(name string, cause scene.LossCause, says string, p Plan) {
 		t.Run(name, func(t *testing.T) {

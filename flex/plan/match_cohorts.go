@@ -102,7 +102,7 @@ type rank struct {
 func newCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *cohort {
 	c := &cohort{set: m.Set, job: job, zones: m.Set.Zones, static: m.Set.IsStatic(m.Index)}
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
-	if queued && mayShare(s, m.Set, job) {
+	if queued && mayShare(m.Set, job) {
 		c.group = memo.ArrayGroup(s.Config.Cluster, m.Set.Name, job.Array(), m.Index/mig.MaxInstances)
 		c.stamp.Array = job.Array()
 		return c

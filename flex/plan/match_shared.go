@@ -12,7 +12,7 @@ import (
 // mayShare reports whether the job's node comes by a group that it shares with other
 // tasks of its array: each has one node, so that none is part of a gang, and where on
 // the network it is does not matter.
-func mayShare(s *scene.Scene, set *config.NodeSet, job *slurm.Job) bool {
+func mayShare(set *config.NodeSet, job *slurm.Job) bool {
 	return job.Array() != 0 && len(job.Nodes) == 1 && job.HetID == 0 && !set.Placement && !set.Flex.UseBulkInsert
 }
 

@@ -93,7 +93,6 @@ func TestAMoveEndsWhenOneOfItsMachinesIsGone(t *testing.T) {
 	given := func(state string) Plan {
 		return Compute(scene.Of(keeping(t), idleBut(onNodes("alpha-fix-1", func(n *slurm.Node) { n.State = slurm.ParseState(state) }), nodes(cold2, poweredDown), movingTo(8, kept2, 5*time.Second),
 			lastJobIs(slurm.JobPending, ""), important(1))))
-
 	}
 	assert.Contains(t, actions(given(idleUp)), "move job 8 to kept machines alpha-fix-[0-1]")
 	assert.Contains(t, actions(given("IDLE+CLOUD+POWERING_DOWN+RESERVED")), "delete reservation slurmflex-alpha.job-8")

@@ -82,7 +82,6 @@ func TestAStrangersMachineThatKeepsANodeFromComingIsNamed(t *testing.T) {
 	given := func(status string, age time.Duration, stamp mig.Stamp) Plan {
 		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-[0-1]"),
 			vms("alpha-a3-0", "", status), aged(age), func(s *setting) { s.Instances[0].Stamp = stamp })))
-
 	}
 	for name, p := range map[string]Plan{
 		"one that has not come up within boot_timeout": given("RUNNING", 30*time.Minute, mig.Stamp{}),
@@ -131,7 +130,6 @@ func TestANodeWhoseNameIsTakenOutlastsResumeTimeout(t *testing.T) {
 	given := func(group string, age time.Duration) Plan {
 		return Compute(scene.Of(alphaConfig(t), seen(awaits(7, "alpha-a3-0"),
 			started(7, 20*time.Minute), vms("alpha-a3-0", group, "RUNNING"), aged(age), resumeTimeout(time.Hour))))
-
 	}
 	const rearmed = `set nodes alpha-a3-0 power_up comment "slurmflex: waits in alpha-a3-job-7 since 2026-11-21T11:40:00Z, armed 2026-11-21T12:00:00Z"`
 	assert.Contains(t, actions(given("theirs", time.Minute)), rearmed)

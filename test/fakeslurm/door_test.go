@@ -244,9 +244,11 @@ func TestCrashLosesWhatWasNotSaved(t *testing.T) {
 	for _, test := range []struct {
 		doorAgo, nameAgo time.Duration
 		door, name       bool
-	}{{9, 6, true, true}, {9, 3, true, false}, {3, 2, false, false}} {
-		door, name := named(test.doorAgo*time.Second, test.nameAgo*time.Second)
-		require.Equal(t, []bool{test.door, test.name}, []bool{door, name}, "door %d s, name %d s ago", test.doorAgo, test.nameAgo)
+	}{
+		{9 * time.Second, 6 * time.Second, true, true}, {9 * time.Second, 3 * time.Second, true, false}, {3 * time.Second, 2 * time.Second, false, false},
+	} {
+		door, name := named(test.doorAgo, test.nameAgo)
+		require.Equal(t, []bool{test.door, test.name}, []bool{door, name}, "door %s, name %s ago", test.doorAgo, test.nameAgo)
 	}
 	require.NotNil(t, w.reservation("C"))
 }

@@ -21,6 +21,7 @@ func (s *Scene) IsFuture(t time.Time) bool {
 	return s.Seen.Skew >= -MaxSkew && t.Sub(s.Seen.Now) > MaxSkew
 }
 
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

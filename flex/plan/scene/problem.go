@@ -25,6 +25,7 @@ func (ps Problems) Texts() (texts []string) {
 	return texts
 }
 
+// NewProblem returns a problem with a formatted text.
 func NewProblem(key, about, text string, args ...any) Problem {
 	return Problem{Key: key, About: about, Text: fmt.Sprintf(text, args...)}
 }

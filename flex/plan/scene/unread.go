@@ -17,10 +17,11 @@ func (s *Scene) skipRows() {
 		if row.Kind != slurm.JobRow {
 			continue
 		}
-		if id := row.Job(); id != 0 {
-			s.jobs[id] = s.jobs[id]
-		} else {
+		switch id := row.Job(); {
+		case id == 0:
 			s.anyJob = true
+		case s.jobs[id] == nil:
+			s.jobs[id] = nil // the job is in the queue
 		}
 		if row.State != "" && !row.State.HoldsNodes() {
 			continue

@@ -95,7 +95,7 @@ func isLogged(receiver, method string) bool {
 }
 
 // isProblem reports whether a call notes a problem in a plan.
-func isProblem(receiver, method string) bool {
+func isProblem(_, method string) bool {
 	return method == "NewProblem" || method == "leaveAlone"
 }
 

@@ -46,40 +46,43 @@ func (s *Scene) addGroup(g *mig.Group) {
 }
 
 // Groups returns the cluster's groups, also those that could not be read or that a newer slurmflex
-// created, sorted by region and name.
-func (s *Scene) Groups() []*mig.Group {
-	return s.groupsThat(func(r *groupRecord) bool { return r.group != nil })
-}
+// created, sorted by region and name. The caller must not change the list.
+func (s *Scene) Groups() []*mig.Group { return s.owned }
 
 // UsableGroups returns the cluster's groups that were read and that no newer slurmflex created, sorted
-// by region and name.
-func (s *Scene) UsableGroups() []*mig.Group {
-	return s.groupsThat(func(r *groupRecord) bool { return r.usable })
-}
+// by region and name. The caller must not change the list.
+func (s *Scene) UsableGroups() []*mig.Group { return s.usable }
 
-func (s *Scene) groupsThat(are func(*groupRecord) bool) []*mig.Group {
-	groups := make([]*mig.Group, 0, len(s.groups))
-	for _, r := range s.groups {
-		if are(r) {
-			groups = append(groups, r.group)
+// sortGroups fills in the lists of groups.
+func (s *Scene) sortGroups() {
+	for i := range s.Seen.Groups {
+		if g := &s.Seen.Groups[i]; s.Owned(g.ID()) == g {
+			s.owned = append(s.owned, g)
 		}
 	}
-	slices.SortFunc(groups, func(a, b *mig.Group) int { return a.ID().Compare(b.ID()) })
-	return groups
+	byID := func(a, b *mig.Group) int { return a.ID().Compare(b.ID()) }
+	if !slices.IsSortedFunc(s.owned, byID) {
+		slices.SortFunc(s.owned, byID)
+	}
+	for _, g := range s.owned {
+		if s.groups[g.ID()].usable {
+			s.usable = append(s.usable, g)
+		}
+	}
 }
 
 // Active counts live requests by region and by nodeset. Those of an unreadable group count in its
 // region.
 func (s *Scene) Active() (inRegion, ofSet map[string]int) {
 	inRegion, ofSet = map[string]int{}, map[string]int{}
-	for _, r := range s.groups {
-		if r.group == nil || r.group.Stamp.Newer() {
+	for _, g := range s.owned {
+		if g.Stamp.Newer() {
 			continue
 		}
-		live := len(r.group.Live())
-		inRegion[r.group.Region] += live
-		if r.usable {
-			ofSet[r.group.Stamp.NodeSet] += live
+		live := len(g.Live())
+		inRegion[g.Region] += live
+		if g.Unread == "" {
+			ofSet[g.Stamp.NodeSet] += live
 		}
 	}
 	return inRegion, ofSet

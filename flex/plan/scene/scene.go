@@ -22,6 +22,8 @@ type Scene struct {
 	strays   map[string]*record           // other names of nodes and instances
 	machines []Machine                    // every instance, sorted by name and zone
 	groups   map[mig.GroupID]*groupRecord // the cluster's groups, and those of any instance
+	owned    []*mig.Group                 // the cluster's groups, by region and name
+	usable   []*mig.Group                 // those that were read and that no newer slurmflex created
 	sets     map[string]*setRecord        // by nodeset
 	jobs     map[uint32]*slurm.Job        // every job in the queue, whatever its state; nil: its row could not be read
 	arrays   map[uint32]bool              // array jobs with tasks in the queue
@@ -97,6 +99,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	for i := range snap.Groups {
 		s.addGroup(&snap.Groups[i])
 	}
+	s.sortGroups()
 	for _, m := range s.nodes {
 		slices.SortFunc(m.Holders, s.byClaim(m))
 	}

@@ -42,7 +42,7 @@ var mutants = []mutant{
 	},
 	{
 		"a trial that runs is taken for a killed one", "flex/plan/trials.go",
-		"case !s.isOld(last, trialAge):", "case false:", planner,
+		"case !s.IsOld(last, trialAge):", "case false:", planner,
 	},
 	{
 		"a settled group that has grown is not read again", "mig/gce/settled.go",
@@ -68,8 +68,8 @@ var mutants = []mutant{
 		[]string{"config", "flex/plan"},
 	},
 	{
-		"a region that could not be read is taken for empty", "flex/plan/scene.go",
-		"return s.snap.Unseen[region] != nil", "return false", planner,
+		"a region that could not be read is taken for empty", "flex/plan/scene/scene.go",
+		"return s.Seen.Unseen[region] != nil", "return false", planner,
 	},
 	{
 		"what could not be read of a region's instances is forgotten", "flex/reconciler.go",
@@ -77,11 +77,11 @@ var mutants = []mutant{
 	},
 	{
 		"a group is deleted before its request is cancelled", "flex/plan/sweep_groups.go",
-		"w.groupOf[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "w.groupOf[key] || w.inGroup[key] > 0 ||", planner,
+		"w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 ||", "w.groupOf[key] || w.scene.InGroup(key) > 0 ||", planner,
 	},
 	{
 		"a group is deleted with machines in it", "flex/plan/sweep_groups.go",
-		"w.groupOf[key] || len(g.Live()) > 0 || w.inGroup[key] > 0 ||", "w.groupOf[key] || len(g.Live()) > 0 ||", planner,
+		"w.groupOf[key] || len(g.Live()) > 0 || w.scene.InGroup(key) > 0 ||", "w.groupOf[key] || len(g.Live()) > 0 ||", planner,
 	},
 	{
 		"every attempt has the same name", "flex/plan/memo/name.go",
@@ -89,11 +89,11 @@ var mutants = []mutant{
 	},
 	{
 		"a job's failures are forgotten when it is requeued", "flex/plan/sweep_groups.go",
-		"return !(counts && s.isQueuedFor(g.Stamp)) && ", "_ = counts\n\treturn ", planner,
+		"return !(counts && isQueuedFor(s, g.Stamp)) && ", "_ = counts\n\treturn ", planner,
 	},
 	{
 		"a request is cancelled while it is being created", "flex/plan/draft.go",
-		"case r.misfit != \"\" && r.request.State != mig.Creating:", "case r.misfit != \"\":", planner,
+		"case r.misfit != \"\" && r.Request.State != mig.Creating:", "case r.misfit != \"\":", planner,
 	},
 	{
 		"a request of a dead job stays", "flex/plan/match_requests.go",
@@ -101,12 +101,12 @@ var mutants = []mutant{
 	},
 	{
 		"a shared request is cancelled with its first unwanted machine", "flex/plan/match_requests.go",
-		"if shared && 2*(len(unwanted)-w.movingTasks(r.group.Stamp.Array)) > len(r.request.Instances) {",
-		"if len(unwanted) > w.movingTasks(r.group.Stamp.Array) {", planner,
+		"if shared && 2*(len(unwanted)-w.scene.MovingTasks(r.Group.Stamp.Array)) > len(r.Request.Instances) {",
+		"if len(unwanted) > w.scene.MovingTasks(r.Group.Stamp.Array) {", planner,
 	},
 	{
 		"a shared request is cancelled while its tasks move to kept machines", "flex/plan/match_requests.go",
-		"len(unwanted)-w.movingTasks(r.group.Stamp.Array)", "len(unwanted)", planner,
+		"len(unwanted)-w.scene.MovingTasks(r.Group.Stamp.Array)", "len(unwanted)", planner,
 	},
 	{
 		"a request has one more machine than share_requests", "flex/plan/rule_share.go",
@@ -114,8 +114,8 @@ var mutants = []mutant{
 	},
 	{
 		"a request with too short a lease is adopted", "flex/plan/match_requests.go",
-		"if isShort(r, c) && !w.isEnough(r, c) {",
-		"if asked := r.request.Duration; asked < 0 {", planner,
+		"if isShort(r, c) && !isEnough(w.scene, r, c) {",
+		"if asked := r.Request.Duration; asked < 0 {", planner,
 	},
 	{
 		"an instance on its way out is not waited for", "flex/plan/match_missing.go",
@@ -169,19 +169,19 @@ var mutants = []mutant{
 	},
 	{
 		"a node with a job is recovered as if it were idle", "flex/plan/sweep_losses.go",
-		"len(m.jobs) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
+		"len(m.Holders) > 0 || m.State.Held() || m.State.Has(slurm.Drain) ||", "m.State.Has(slurm.Drain) ||", planner,
 	},
 	{
 		"a node is set down by one list that lacks its machine", "flex/plan/scene/losses.go",
-		"cause != \"\" && s.snap.Missed[m.Name] &&", "cause != \"\" &&", planner,
+		"cause != \"\" && s.Seen.Missed[m.Name] &&", "cause != \"\" &&", planner,
 	},
 	{
 		"a node is set down whose group says that its machine is there", "flex/plan/scene/losses.go",
-		"s.unseen(m.set.Region) || s.mayShow[m.Name] ||", "s.unseen(m.set.Region) ||", planner,
+		"s.Unseen(m.Set.Region) || m.mayShow ||", "s.Unseen(m.Set.Region) ||", planner,
 	},
 	{
 		"a node is usable again while its machine lives", "flex/plan/sweep_nodes.go",
-		"if m.power != down || m.taken() || w.present(m.Name) ||", "if m.power != down || m.taken() ||", planner,
+		"if m.Power != scene.Off || m.Taken() || w.scene.Present(m.Name) ||", "if m.Power != scene.Off || m.Taken() ||", planner,
 	},
 	{
 		"a reservation of a year is left alone", "flex/plan/sweep_reservations.go",
@@ -193,21 +193,21 @@ var mutants = []mutant{
 	},
 	{
 		"a start behind a reservation of ours is believed", "flex/view/of.go",
-		"ours && !r.Start.After(j.Start) && b.mayUse(j, r.Nodes)", "ours && r.Start.IsZero() && b.mayUse(j, r.Nodes)",
+		"h.Kind == memo.LeaseHold && !h.Start.After(j.Start) && b.mayUse(j, h.Nodes)", "h.Kind == memo.LeaseHold && h.Start.IsZero() && b.mayUse(j, h.Nodes)",
 		[]string{"flex/view"},
 	},
 	{
-		"reservations of other clusters are ours", "flex/plan/memo/name.go",
-		`digits, ok := strings.CutPrefix(reservation, reservationPrefix(cluster))`,
-		`digits, ok := reservation[strings.LastIndex(reservation, "-")+1:], cluster != ""`, planner,
+		"reservations of other clusters are ours", "flex/plan/memo/hold.go",
+		`rest, ok := strings.CutPrefix(reservation, "slurmflex-"+cluster)`,
+		`rest, ok := strings.TrimLeft(strings.TrimPrefix(reservation, "slurmflex-"), "abcdefghijklmnopqrstuvwxyz"), cluster != ""`, planner,
 	},
 	{
 		"a nodeset rests on when machines have come", "flex/plan/sweep_rest.go",
-		"case len(nodes) == 0 || !until.After(w.snap.Now):", "case len(nodes) == 0:", planner,
+		"case len(nodes) == 0 || !until.After(w.scene.Seen.Now):", "case len(nodes) == 0:", planner,
 	},
 	{
 		"a rest has nodes that others reserve", "flex/plan/sweep_rest.go",
-		"!m.taken() && !reserved[m.Name]", "!m.taken()", planner,
+		"!m.Taken() && !reserved[m.Name]", "!m.Taken()", planner,
 	},
 	{
 		"job after job tries a nodeset that rests", "flex/stockouts.go",
@@ -215,12 +215,12 @@ var mutants = []mutant{
 	},
 	{
 		"several jobs try a nodeset that rests at once", "flex/plan/sweep_rest.go",
-		"last.Times == 0 || last.Probed || s.snap.Now.Before(last.Middle()) ||\n\t\tslices.ContainsFunc(s.members, func(m *member) bool { return m.set == set && m.power == rising })",
-		"last.Times == 0 || last.Probed || s.snap.Now.Before(last.Middle()) || len(s.members) == 0", planner,
+		"last.Times == 0 || last.Probed || s.Seen.Now.Before(last.Middle()) ||\n\t\tslices.ContainsFunc(s.Nodes(), func(m *scene.Node) bool { return m.Set == set && m.Power == scene.Rising })",
+		"last.Times == 0 || last.Probed || s.Seen.Now.Before(last.Middle()) || len(s.Nodes()) == 0", planner,
 	},
 	{
 		"ResumeTimeout starts over while machines are being made", "flex/plan/sweep_waiting.go",
-		"r.State == mig.Accepted && !w.anyOurs(r.Instances)", "r.State == mig.Accepted", planner,
+		"r.State == mig.Accepted && !w.scene.AnyOurs(r.Instances)", "r.State == mig.Accepted", planner,
 	},
 	{
 		"the wait between attempts does not grow", "flex/plan/rule_backoff.go",
@@ -232,15 +232,15 @@ var mutants = []mutant{
 	},
 	{
 		"a node that keep_idle keeps is marked to go with its job", "flex/plan/sweep_nodes.go",
-		"(m.set.Flex.KeepIdle > 0 || m.set.Flex.Salvage) && !torn[job] || ", "", planner,
+		"(m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || ", "", planner,
 	},
 	{
 		"a gang loses a node by one list alone", "flex/plan/match_salvage.go",
-		"cause == LeaseEnded || !s.isLost(m)", "cause == LeaseEnded", planner,
+		"cause == scene.LeaseEnded || !s.IsLost(m)", "cause == scene.LeaseEnded", planner,
 	},
 	{
 		"machines are held for a gang for ever", "flex/plan/match_salvage.go",
-		" || begun && s.isOld(under.Start, v.set.Flex.SalvageTimeout)", "", planner,
+		" || begun && s.IsOld(under.Start, v.set.Flex.SalvageTimeout)", "", planner,
 	},
 	{
 		"a lost node comes free before its gang has another", "flex/plan/sweep_losses.go",
@@ -252,11 +252,11 @@ var mutants = []mutant{
 	},
 	{
 		"machines that are held for a gang go when it leaves them", "flex/plan/sweep_idle.go",
-		" || w.isUnread(m) || m.promised", " || w.isUnread(m)", planner,
+		" || w.scene.IsUnread(m) || m.Promised", " || w.scene.IsUnread(m)", planner,
 	},
 	{
 		"a job moves to machines whose lease ends before it", "flex/plan/match_moves.go",
-		"w.fits(limit, k.member) &&", "", planner,
+		"fits(w.scene, limit, k.Node) &&", "", planner,
 	},
 	{
 		"a job moves to machines that Slurm did not give it", "flex/plan/match_moves.go",
@@ -264,7 +264,7 @@ var mutants = []mutant{
 	},
 	{
 		"the request of a job that moves goes before it runs", "flex/plan/match_requests.go",
-		"w.isMoving(r.group.Stamp.Job) && (m.power == down || c == nil)", "false", planner,
+		"w.scene.IsMoving(r.Group.Stamp.Job) && (m.Power == scene.Off || c == nil)", "false", planner,
 	},
 	{
 		"a machine is kept until its lease ends", "flex/plan/sweep_idle.go",
@@ -272,7 +272,7 @@ var mutants = []mutant{
 	},
 	{
 		"a static node is never powered up", "flex/plan/sweep_static.go",
-		"if m.set.IsStatic(m.index) && m.power == down && m.idle() &&", "if !m.set.IsStatic(m.index) && m.power == down && m.idle() &&", planner,
+		"if m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", "if !m.Set.IsStatic(m.Index) && m.Power == scene.Off && m.Idle() &&", planner,
 	},
 	{
 		"the breaker never closes", "flex/plan/scene/boots.go",
@@ -280,7 +280,7 @@ var mutants = []mutant{
 	},
 	{
 		"a boot_timeout of 0 kills every node", "flex/plan/scene/boots.go",
-		"case limit > 0 && m.power == rising", "case m.power == rising", planner,
+		"case limit > 0 && m.Power == Rising", "case m.Power == Rising", planner,
 	},
 	{
 		"a job is lost before its owner was warned", "flex/plan/rule_giveup.go",
@@ -296,7 +296,7 @@ var mutants = []mutant{
 	},
 	{
 		"a machine that ends before the next job could be done is kept for it", "flex/plan/scene/lease.go",
-		"s.isOld(in.Created, limit) || isTooShort(in, job, job.Start, m.set.Flex.MaxRunDuration)", "s.isOld(in.Created, limit)", planner,
+		"s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)", "s.IsOld(in.Created, limit)", planner,
 	},
 	{
 		"a job goes on waiting beside a node that ends before it could be done", "flex/plan/rule.go",
@@ -304,7 +304,7 @@ var mutants = []mutant{
 	},
 	{
 		"nodes that stay though all attempts have failed are not armed again", "flex/plan/rule_backoff.go",
-		"!w.stays(c) && !c.startedAfter(last)", "!w.keeps(c) && !c.startedAfter(last)", planner,
+		"!stays(w.scene, c) && !c.startedAfter(last)", "!keeps(w.scene, c) && !c.startedAfter(last)", planner,
 	},
 	{
 		"each bulk insert is one of its own", "mig/gce/bulk.go",
@@ -312,7 +312,7 @@ var mutants = []mutant{
 	},
 	{
 		"what a request has brought a moment ago is taken for lost", "flex/plan/scene/groups.go",
-		"r.State == mig.Succeeded && (!read || !s.isOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
+		"r.State == mig.Succeeded && (!read || !s.IsOld(r.Created, lostAfter))", "r.State == mig.Succeeded && !read", planner,
 	},
 	{
 		"a queue in flight is begun again", "flex/apply.go",
@@ -344,7 +344,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job that cannot be read holds no nodes", "flex/plan/scene/unread.go",
-		"m.doubted = true", "m.doubted = false", planner,
+		"m.Doubted = true", "m.Doubted = false", planner,
 	},
 	{
 		"the end of a lease may be in 9999", "mig/gce/instances.go",
@@ -352,7 +352,7 @@ var mutants = []mutant{
 	},
 	{
 		"a warning that somebody forged spares a job for ever", "flex/plan/scene/owners.go",
-		"warned && !s.snap.Requeues[job] && !at.After(s.snap.Now)", "warned", planner,
+		"warned && !s.Seen.Requeues[job] && !at.After(s.Seen.Now)", "warned", planner,
 	},
 	{
 		"a line of an AdminComment passes for a job's record", "slurm/scontrol/jobrecords.go",
@@ -390,7 +390,7 @@ var mutants = []mutant{
 	},
 	{
 		"a group that counts machines which no list shows is taken for empty", "flex/plan/sweep_groups.go",
-		"!s.isAhead(g) && !s.mayHold(g)", "!s.isAhead(g)", planner,
+		"!s.Creates(g) && !s.MayHold(g)", "!s.Creates(g)", planner,
 	},
 	{
 		"what a group says it has is taken for lost when no list shows it", "flex/plan/scene/groups.go",
@@ -443,17 +443,17 @@ var mutants = []mutant{
 	},
 	{
 		"another cluster's groups are taken down too", "flex/takedown/cloud.go",
-		"case g.Stamp.Cluster != d.cfg.Cluster:", `case g.Stamp.Cluster == "":`,
+		"case g.Stamp.Cluster != d.scene.Config.Cluster:", `case g.Stamp.Cluster == "":`,
 		[]string{"flex/takedown"},
 	},
 	{
 		"down deletes machines of nodes that are up", "flex/takedown/takedown.go",
-		"case n.power != slurm.Off || n.State.Held():", "case n.power == slurm.Unclear:",
+		"if n.State.Power() != slurm.Off || n.State.Held() {", "if n.State.Power() == slurm.Unclear {",
 		[]string{"flex/takedown"},
 	},
 	{
 		"static nodes that are taken down are powered up again", "flex/takedown/slurm.go",
-		"(open[n.Name] || n.set.IsStatic(n.index))", "open[n.Name]",
+		"(open[n.Name] || n.Set.IsStatic(n.Index))", "open[n.Name]",
 		[]string{"flex/takedown"},
 	},
 	{
@@ -462,7 +462,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job moves on before fallback_after", "flex/plan/rule_fallback.go",
-		"if at.IsZero() || !w.isOld(at, 0) || len(", "if at.IsZero() || len(", planner,
+		"if at.IsZero() || !w.scene.IsOld(at, 0) || len(", "if at.IsZero() || len(", planner,
 	},
 	{
 		"one bad partition holds a job that has named others", "flex/plan/rule_fallback.go",
@@ -474,7 +474,7 @@ var mutants = []mutant{
 	},
 	{
 		"a pre-empted job waits on where it has moved to", "flex/plan/sweep_fallback.go",
-		"&& !w.isOld(chain.Moved.At, turn) && !w.ranSince(j, chain.Moved.At)", "&& !w.isOld(chain.Moved.At, turn)", planner,
+		"&& !w.scene.IsOld(chain.Moved.At, turn) && !w.ranSince(j, chain.Moved.At)", "&& !w.scene.IsOld(chain.Moved.At, turn)", planner,
 	},
 	{
 		"a list of partitions that its owner has changed is overruled", "flex/plan/sweep_fallback.go",
@@ -501,7 +501,7 @@ var mutants = []mutant{
 	},
 	{
 		"a clock of capacity runs while nothing is requested", "flex/plan/match_asked.go",
-		"	if !c.asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.snap.Now.Add(-c.asked.For)\n", "	return waitsSince(c)\n", planner,
+		"	if !c.asked.Runs {\n\t\treturn time.Time{}\n\t}\n\treturn w.scene.Seen.Now.Add(-c.asked.For)\n", "	return waitsSince(c)\n", planner,
 	},
 	{
 		"what a pass learned of refusals is forgotten", "flex/reconciler.go",
@@ -525,7 +525,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job reads why it is requeued afterwards", "flex/plan/sweep_leases.go",
-		`append(append(s.actions, w.before(a.Job, requeuedText+string(why), "")...), a)`, `append(append(s.actions, a), w.before(a.Job, requeuedText+string(why), "")...)`, planner,
+		`append(append(s.actions, before(w.scene, a.Job, requeuedText+string(why), "")...), a)`, `append(append(s.actions, a), before(w.scene, a.Job, requeuedText+string(why), "")...)`, planner,
 	},
 	{
 		"a request that is refused is called being made", "flex/plan/compute.go",

@@ -10,7 +10,7 @@ import (
 type wanted struct {
 	scene   *scene.Scene
 	cohorts []*cohort            // by rank
-	of      []*cohort            // by node, in the order of the members; nil: not wanted, or not rising
+	of      []*cohort            // by node, in the order of the scene's nodes; nil: not wanted, or not rising
 	groupOf map[mig.GroupID]bool // the groups of the cohorts
 	settled []settled            // every live request
 

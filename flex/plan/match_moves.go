@@ -49,7 +49,7 @@ func (w *wanted) plannedMoves() map[uint32]*move {
 	return planned
 }
 
-// keptMachines are the idle nodes that keep_idle keeps for moveTime yet, without those that
+// keptMachines are the idle nodes that keep_idle keeps for scene.MoveTime yet, without those that
 // Slurm has plans for, in the order in which they go.
 func (w *wanted) keptMachines() (all []kept) {
 	if w.scene.Seen.Skew.Abs() > scene.MaxSkew {

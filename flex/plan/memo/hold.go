@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// HoldKind says what one of our reservations is for.
+// HoldKind is the purpose of a reservation.
 type HoldKind uint8
 
 // The kinds.
@@ -18,7 +18,7 @@ const (
 	RestHold                    // closes a nodeset for a while
 )
 
-// Hold is what the name of a reservation says.
+// Hold contains the parts of a reservation's name.
 type Hold struct {
 	Kind    HoldKind
 	At      time.Time // LeaseHold: the end of the leases
@@ -36,26 +36,27 @@ const (
 
 func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
 
-// Reservation is the name of the cluster's reservation for leases that end at that time.
+// Reservation returns the name of the cluster's reservation for leases that end at that time.
 func Reservation(cluster string, end time.Time) string {
 	return holdName(cluster, leasePart, strconv.FormatInt(end.Unix(), 10))
 }
 
-// MoveReservation is the name of the reservation in which a job moves to warm machines.
+// MoveReservation returns the name of the reservation for a job that moves to warm machines.
 func MoveReservation(cluster string, job uint32) string {
 	return holdName(cluster, movePart, strconv.FormatUint(uint64(job), 10))
 }
 
-// SalvageReservation is the name of the reservation that holds machines for a job that has lost others.
+// SalvageReservation returns the name of the reservation that keeps machines for a job that has
+// lost others.
 func SalvageReservation(cluster string, job uint32) string {
 	return holdName(cluster, salvagePart, strconv.FormatUint(uint64(job), 10))
 }
 
-// RestReservation is the name of the reservation that closes a nodeset for a while.
+// RestReservation returns the name of the reservation that closes a nodeset during a back-off.
 func RestReservation(cluster, nodeset string) string { return holdName(cluster, restPart, nodeset) }
 
-// ParseHold reads the name of a reservation. The kind is NoHold for a reservation that is not one of the
-// cluster's, spelled exactly as the functions above spell it.
+// ParseHold parses the name of a reservation. The kind is NoHold unless the name is exactly what
+// one of the functions above returns for the cluster.
 func ParseHold(cluster, reservation string) Hold {
 	rest, ok := strings.CutPrefix(reservation, "slurmflex-"+cluster)
 	if !ok {

@@ -14,20 +14,21 @@ import (
 // breakerRest is how long a nodeset is blocked after the last failed boot.
 const breakerRest = time.Hour
 
-// Boots is what a pass sees of the instances of one nodeset that were to boot.
+// Boots holds what a pass has seen of the boots of a nodeset's instances.
 type Boots struct {
-	Records   map[string]memo.Boots // of earlier passes, by node
-	newest    time.Time             // when the last instance on record was made
-	failed    map[time.Time]int     // failures on record, by when the last of them was made; those of a gang count once
-	up        time.Time             // when the newest instance that came up was made
-	Late      []string              // nodes whose instance has not within boot_timeout
-	gangs     map[string]time.Time  // when the newest of theirs was made, by what they came for
-	Recovered []string              // nodes whose record of failed boots is over
-	inRow     int                   // failures that count, with the late ones
-	until     time.Time             // when they count no longer
+	Records   map[string]memo.Boots // records of earlier passes, by node
+	newest    time.Time             // when the newest recorded instance was created
+	failed    map[time.Time]int     // recorded failures by the creation time of the last; a gang counts once
+	up        time.Time             // when the newest booted instance was created
+	Late      []string              // nodes without a boot within boot_timeout
+	gangs     map[string]time.Time  // when the newest late instance was created, by gang
+	Recovered []string              // nodes with an outdated record of failed boots
+	inRow     int                   // consecutive failures, with the late instances
+	until     time.Time             // when the failures stop counting
 }
 
-// gang is what the instance came up for together with others: a job, or its node.
+// gang returns the job for which the instance and others were created, or the name of its node if
+// there is no job.
 func (in Machine) gang() string {
 	if job := in.Origin().Job; job != 0 {
 		return strconv.FormatUint(uint64(job), 10)
@@ -35,7 +36,8 @@ func (in Machine) gang() string {
 	return in.Name
 }
 
-// LastMade is when the newest instance was made that was to come up with the node's.
+// LastMade returns the creation time of the newest late instance in the gang of the node's
+// instances; zero if none is late.
 func (b *Boots) LastMade(m *Node) (made time.Time) {
 	for _, in := range m.Machines {
 		made = Later(made, b.gangs[in.gang()])
@@ -43,9 +45,9 @@ func (b *Boots) LastMade(m *Node) (made time.Time) {
 	return made
 }
 
-// lookAtBoots looks which instances have come up and which have not within
-// boot_timeout: those that came for one job count once. One that came up ends the row
-// of failures, and so does an hour.
+// lookAtBoots finds the instances that have booted and those that did not boot within boot_timeout.
+// The late instances of one job count as one failure. A boot that succeeds resets the count of
+// consecutive failures, and so does an hour without another failure.
 func (s *Scene) lookAtBoots() {
 	sets := map[*config.NodeSet]*Boots{}
 	for _, m := range s.nodes {
@@ -72,8 +74,8 @@ func (s *Scene) lookAtBoots() {
 	}
 }
 
-// Blocked is how many instances of the nodeset in a row did not come up, if that is
-// enough to request no more; otherwise 0.
+// Blocked returns the number of consecutive failed boots of the nodeset if that is enough to stop
+// requests; otherwise 0.
 func (s *Scene) Blocked(set *config.NodeSet) int {
 	b := s.Boots(set)
 	if b == nil || set.Flex.BootFailures == 0 || b.inRow < set.Flex.BootFailures {
@@ -82,7 +84,7 @@ func (s *Scene) Blocked(set *config.NodeSet) int {
 	return b.inRow
 }
 
-// watchBoot notes what the node and its instances say.
+// watchBoot records what the node and its instances show.
 func (s *Scene) watchBoot(m *Node, b *Boots) {
 	if r, ok := memo.ParseBoots(m.Extra); ok {
 		b.Records[m.Name] = r
@@ -109,8 +111,8 @@ func (s *Scene) watchBoot(m *Node, b *Boots) {
 	}
 }
 
-// wantedSince is when an instance of the node was made, or if that is later, when
-// the job was given the node that waits for it.
+// wantedSince returns when an instance of the node was created, or when Slurm allocated the node to
+// the job that waits for it, if that is later.
 func (m *Node) wantedSince(in Machine) time.Time {
 	if job := m.Owner(); job != nil {
 		return Later(in.Created, job.Start)
@@ -118,14 +120,14 @@ func (m *Node) wantedSince(in Machine) time.Time {
 	return in.Created
 }
 
-// Block is a nodeset of which too many instances in a row did not come up.
+// Block describes a nodeset with too many consecutive failed boots.
 type Block struct {
 	NodeSet string
-	Failed  int       // instances in a row
-	Until   time.Time // when they count no longer
+	Failed  int       // consecutive failed boots
+	Until   time.Time // when the failures stop counting
 }
 
-// Blocks are the nodesets for which nothing is requested.
+// Blocks returns the blocked nodesets. Nothing is requested for them.
 func (s *Scene) Blocks() (blocks []Block) {
 	for _, set := range s.Config.NodeSets {
 		if set.Flex == nil {
@@ -138,7 +140,7 @@ func (s *Scene) Blocks() (blocks []Block) {
 	return blocks
 }
 
-// Boots returns what is known of the boots of a nodeset's instances; nil if Slurm shows none of its nodes.
+// Boots returns the boots of a nodeset's instances; nil if Slurm shows no node of the nodeset.
 func (s *Scene) Boots(set *config.NodeSet) *Boots {
 	if r := s.sets[set.Name]; r != nil {
 		return r.boots

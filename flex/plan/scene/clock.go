@@ -4,14 +4,15 @@ import (
 	"time"
 )
 
-// MaxSkew is by how much our clock may differ from Compute's before ages are not
-// trusted: far more than answers take and clocks drift that are kept by NTP.
+// MaxSkew limits the difference between our clock and Compute's: beyond it, ages are not trusted.
+// It is far longer than an answer takes, and than the drift of clocks that NTP adjusts.
 const MaxSkew = 5 * time.Minute
 
-// IsOld reports whether something of that time has reached the age. As long as our
-// clock is ahead of Compute's nothing has: ages would seem longer than they are.
+// IsOld reports whether the time since then has reached the age. It reports false while our clock
+// is more than MaxSkew ahead of Compute's, because ages would seem longer than they are.
 func (s *Scene) IsOld(since time.Time, age time.Duration) bool { return s.Seen.IsOld(since, age) }
 
+// IsOld reports whether the time since then has reached the age; see Scene.IsOld.
 func (s *Snapshot) IsOld(since time.Time, age time.Duration) bool {
 	return s.Skew <= MaxSkew && s.Now.Sub(since) >= age
 }

@@ -9,7 +9,7 @@ import (
 	"slurmflex/slurm"
 )
 
-// Live is a live request and the group it is in.
+// Live is a live request and its group.
 type Live struct {
 	Group   *mig.Group
 	Request *mig.Request
@@ -45,12 +45,12 @@ func (s *Scene) addGroup(g *mig.Group) {
 	}
 }
 
-// Groups returns the cluster's groups, also those that could not be read or that a newer slurmflex
-// created, sorted by region and name. The caller must not change the list.
+// Groups returns the cluster's groups, sorted by region and name. It includes unreadable groups and
+// groups that a newer slurmflex created. The caller must not change the list.
 func (s *Scene) Groups() []*mig.Group { return s.owned }
 
-// UsableGroups returns the cluster's groups that were read and that no newer slurmflex created, sorted
-// by region and name. The caller must not change the list.
+// UsableGroups returns the cluster's readable groups, sorted by region and name. It leaves out
+// groups that a newer slurmflex created. The caller must not change the list.
 func (s *Scene) UsableGroups() []*mig.Group { return s.usable }
 
 // sortGroups fills in the lists of groups.
@@ -71,8 +71,8 @@ func (s *Scene) sortGroups() {
 	}
 }
 
-// Active counts live requests by region and by nodeset. Those of an unreadable group count in its
-// region.
+// Active counts live requests by region and by nodeset. The requests of an unreadable group count
+// only in its region.
 func (s *Scene) Active() (inRegion, ofSet map[string]int) {
 	inRegion, ofSet = map[string]int{}, map[string]int{}
 	for _, g := range s.owned {
@@ -88,16 +88,14 @@ func (s *Scene) Active() (inRegion, ofSet map[string]int) {
 	return inRegion, ofSet
 }
 
-// lostAfter is how long ago a request must have been made before an instance that
-// it has brought and that does not show is taken for lost. Lists of Compute may
-// lag behind each other.
+// lostAfter is the age from which a request's instance that no list shows counts as lost. Compute's
+// lists may lag behind each other.
 const lostAfter = 10 * time.Minute
 
-// Hidden returns the groups that count members of which neither an instance nor a
-// request shows, and that are not creating them. Only the group itself can say what
-// they are: instances that no list shows for now, that show without their group,
-// or that are lost. An instance that is leaving may be counted or not, so it may
-// not stand for another.
+// Hidden returns the groups that count more members than the instances and requests show, and that
+// are not creating them. Only the group itself can name these members: an instance may be missing
+// from every list for now, may show without its group, or may be lost. A group may or may not count
+// an instance that is being deleted, so such an instance does not stand for another.
 func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 	shown := map[mig.GroupID]int{}
 	for _, in := range s.Instances {
@@ -114,12 +112,14 @@ func (s *Snapshot) Hidden(groups []mig.Group) []mig.Group {
 	return hidden
 }
 
+// Hidden returns how many members the group counts beyond those that the list shows, and whether
+// the group is creating them; see mig.Group.Hidden.
 func (s *Scene) Hidden(g *mig.Group) (members int, creating bool) {
 	return g.Hidden(s.Staying(g.ID()))
 }
 
-// MembersOf are those that a group which hides some says it has. It reports false
-// if that is not known.
+// MembersOf returns the members that a group with hidden members names. It reports false if they
+// were not read.
 func (s *Scene) MembersOf(g *mig.Group) ([]mig.Member, bool) {
 	m, read := s.Seen.Members[g.ID()]
 	return m.All, read && m.Err == nil
@@ -131,11 +131,12 @@ func (s *Scene) Creates(g *mig.Group) bool {
 	return members > 0 && creating
 }
 
-// noteHidden notes the instances that the group may have though none shows: those that
-// it does not say are lost, and those that it was to get of late. One whose node is up has
-// been there: it is lost as soon as the group says so, or says that it is broken, as the
-// list does. While it says nothing, that is its node, and any of its nodeset that no other
-// job has: its own job may have been requeued since.
+// noteHidden records the names of instances that the group may have although no list shows them:
+// members that the group does not name as lost, and instances of recent requests. If the node of a
+// member is up, the member has existed. It counts as lost as soon as the group names it as lost, or
+// both the group and the list show it as broken. If the group's members were not read, the node in
+// its stamp counts too, and each node of its nodeset that no other job holds: the group's own job
+// may have been requeued since.
 func (s *Scene) noteHidden(g *mig.Group) {
 	if n, _ := s.Hidden(g); n <= 0 {
 		return
@@ -174,8 +175,8 @@ func (s *Scene) noteHidden(g *mig.Group) {
 	}
 }
 
-// MayHold reports whether the group counts members that it does not say are lost.
-// They would go with it: they are deleted each by itself, once they show.
+// MayHold reports whether the group counts hidden members that it does not name as lost. Deleting
+// the group would delete them too: slurmflex deletes each of them by itself once it shows.
 func (s *Scene) MayHold(g *mig.Group) bool {
 	if n, _ := s.Hidden(g); n <= 0 {
 		return false
@@ -184,7 +185,7 @@ func (s *Scene) MayHold(g *mig.Group) bool {
 	return !read || slices.ContainsFunc(members, func(m mig.Member) bool { return !m.Lost() })
 }
 
-// LiveRequests returns every live request, the oldest first.
+// LiveRequests returns all live requests of usable groups, oldest first.
 func (s *Scene) LiveRequests() []Live {
 	var live []Live
 	for _, g := range s.UsableGroups() {
@@ -201,9 +202,8 @@ func (s *Scene) LiveRequests() []Live {
 	return live
 }
 
-// IsNew reports whether the instance may be what the request brings: it is younger,
-// and no group of ours that counts it says that it has made it. An instance may show
-// before its maker does.
+// IsNew reports whether the request may have created the instance: the instance is younger, and no
+// group of ours that counts it has created it. An instance may show before its maker does.
 func (s *Scene) IsNew(in Machine, r Live) bool {
 	if in.Maker != nil {
 		n, _ := s.Hidden(in.Maker)
@@ -212,18 +212,19 @@ func (s *Scene) IsNew(in Machine, r Live) bool {
 	return !s.Ours(in) && !in.Created.Before(r.Request.Created) && !s.IsOld(in.Created, lostAfter)
 }
 
-// IsNewers reports whether a group that a newer slurmflex has made for this cluster
-// has made the instance.
+// IsNewers reports whether a group that a newer slurmflex created for this cluster created the
+// instance.
 func (s *Scene) IsNewers(in Machine) bool {
 	return slices.ContainsFunc(s.Seen.Groups, func(g mig.Group) bool {
 		return g.Name == in.Group && g.Region == in.Region && g.Stamp.Cluster == s.Config.Cluster && g.Stamp.Newer()
 	})
 }
 
-// IsFor reports whether what bears the stamp was made for the job.
+// IsFor reports whether a resource with the stamp was created for the job.
 func IsFor(stamp mig.Stamp, j *slurm.Job) bool { return stamp.IsFor(j.ID, j.Array()) }
 
-// Group returns a usable group of the cluster; nil if there is none of that name. See UsableGroups.
+// Group returns a usable group of the cluster; nil if there is none with that name. See
+// UsableGroups.
 func (s *Scene) Group(id mig.GroupID) *mig.Group {
 	if r := s.groups[id]; r != nil && r.usable {
 		return r.group
@@ -231,7 +232,7 @@ func (s *Scene) Group(id mig.GroupID) *mig.Group {
 	return nil
 }
 
-// Owned returns a group of the cluster, usable or not; nil if there is none of that name.
+// Owned returns a group of the cluster, usable or not; nil if there is none with that name.
 func (s *Scene) Owned(id mig.GroupID) *mig.Group {
 	if r := s.groups[id]; r != nil {
 		return r.group
@@ -258,10 +259,10 @@ func (s *Scene) Staying(id mig.GroupID) int {
 // RequestsOf returns the live requests that name an instance.
 func (s *Scene) RequestsOf(name string) []Live { return s.named(name).requests }
 
-// MayShow reports whether an instance may exist though no list shows it.
+// MayShow reports whether an instance with that name may exist although no list shows it.
 func (s *Scene) MayShow(name string) bool { return s.named(name).mayShow }
 
-// IsAhead reports whether a nodeset has a group with a request that does not show yet.
+// IsAhead reports whether a group of the nodeset has a request that does not show yet.
 func (s *Scene) IsAhead(nodeset string) bool {
 	r := s.sets[nodeset]
 	return r != nil && r.ahead

@@ -7,13 +7,13 @@ import (
 	"slurmflex/slurm"
 )
 
-// Hold is one of our reservations.
+// Hold is one of our reservations and the parts of its name.
 type Hold struct {
 	*slurm.Reservation
 	memo.Hold
 }
 
-// addHolds parses our reservations, and notes which nodes are reserved.
+// addHolds parses our reservations and records which nodes are reserved.
 func (s *Scene) addHolds() {
 	for i := range s.Seen.Reservations {
 		r := &s.Seen.Reservations[i]
@@ -48,7 +48,8 @@ func (s *Scene) Holds() []Hold { return s.holds }
 // Moves returns the jobs on their way to warm machines. The caller must not change the map.
 func (s *Scene) Moves() map[uint32]Move { return s.moves }
 
-// Salvages returns the jobs for which machines are held after a loss. The caller must not change the map.
+// Salvages returns the jobs with machines held for them after a loss. The caller must not change
+// the map.
 func (s *Scene) Salvages() map[uint32]Move { return s.salvages }
 
 // Rest returns the reservation that closes a nodeset; nil if there is none.
@@ -59,7 +60,8 @@ func (s *Scene) Rest(nodeset string) *slurm.Reservation {
 	return nil
 }
 
-// RestsUntil returns until when a nodeset is closed for lack of capacity; zero if it is open.
+// RestsUntil returns when the back-off of a nodeset without capacity ends; zero if the nodeset is
+// open.
 func (s *Scene) RestsUntil(nodeset string) (until time.Time) {
 	if r := s.Rest(nodeset); r != nil && r.End.After(s.Seen.Now) {
 		until = r.End

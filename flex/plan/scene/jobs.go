@@ -26,9 +26,9 @@ func (s *Scene) addJob(j *slurm.Job) {
 	}
 }
 
-// hasComeUp reports whether the node has come up since the nodes were read: a job is at
-// work on it. One that completes shows all nodes that it had, also those that another
-// waits for by now.
+// hasComeUp reports whether the node has come up since Slurm's nodes were read: a job is running on
+// it. A completing job still shows all nodes that it had, even if another job waits for them, so it
+// does not count on a node with an owner.
 func (m *Node) hasComeUp() bool {
 	owned := m.Owner() != nil
 	return m.Power == Rising && slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
@@ -48,16 +48,16 @@ func (s *Scene) UnshownNodes() (names []string) {
 	return names
 }
 
-// IsQueued reports whether the job is in the queue, or may be.
+// IsQueued reports whether the job is in the queue, or may be because a row was unreadable.
 func (s *Scene) IsQueued(job uint32) bool {
 	_, queued := s.jobs[job]
 	return s.anyJob || queued
 }
 
-// Job returns a job of the queue; nil if there is none with that ID, or its row could not be read.
+// Job returns a job in the queue; nil if there is no job with that ID or its row could not be read.
 func (s *Scene) Job(id uint32) *slurm.Job { return s.jobs[id] }
 
-// ByImportance are all jobs of the queue, the most important first.
+// ByImportance returns all jobs in the queue, the most important first.
 func (s *Scene) ByImportance() []*slurm.Job {
 	jobs := make([]*slurm.Job, len(s.Seen.Jobs))
 	for i := range jobs {
@@ -67,9 +67,8 @@ func (s *Scene) ByImportance() []*slurm.Job {
 	return jobs
 }
 
-// byClaim orders the jobs that hold a node: first one for which a live request
-// asks for it already, so that no job which comes later tears that apart, then
-// by importance.
+// byClaim returns the order of the jobs that hold a node: first a job for which a live request
+// already names the node, so that a later job does not break up that request; then by importance.
 func (s *Scene) byClaim(m *Node) func(a, b *slurm.Job) int {
 	asks := func(j *slurm.Job) int {
 		if slices.ContainsFunc(m.requests, func(r Live) bool { return IsFor(r.Group.Stamp, j) }) {
@@ -85,8 +84,8 @@ func ByImportance(a, b *slurm.Job) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// HoldersOf returns the jobs that hold a node: of a flex node in the order of their claims, of others in
-// the order of the queue.
+// HoldersOf returns the jobs that hold a node: in the order of their claims for a flex node, in the
+// order of the queue for others.
 func (s *Scene) HoldersOf(node string) []*slurm.Job {
 	if n := s.Node(node); n != nil {
 		return n.Holders
@@ -94,5 +93,5 @@ func (s *Scene) HoldersOf(node string) []*slurm.Job {
 	return s.named(node).holders
 }
 
-// HasArray reports whether the queue has tasks of an array job.
+// HasArray reports whether the queue has tasks of the array job.
 func (s *Scene) HasArray(array uint32) bool { return s.arrays[array] }

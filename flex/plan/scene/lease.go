@@ -10,11 +10,10 @@ import (
 	"slurmflex/slurm"
 )
 
-// Lease is the run duration to ask for, in whole seconds between
-// mig.MinDuration and the nodeset's max_run_duration: that maximum, or with
-// use_job_duration the longest need of the jobs that hold the nodes. A job
-// without a time limit, or with one that cannot be read, needs the maximum. It is 0 where
-// machines have none.
+// Lease returns the run duration to request, in whole seconds. Without use_job_duration it is the
+// nodeset's max_run_duration. With use_job_duration it is the longest need of the jobs that hold
+// the nodes, at least mig.MinDuration and at most max_run_duration. A job without a time limit, or
+// with an unreadable one, needs the maximum. Lease returns 0 for machines without a lease.
 func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 	longest := min(flex.MaxRunDuration, mig.MaxDuration)
 	if !flex.UseJobDuration || len(jobs) == 0 {
@@ -30,17 +29,19 @@ func Lease(flex *config.Flex, jobs []*slurm.Job) time.Duration {
 	return min(max(need, mig.MinDuration), longest)
 }
 
-// bootLoss is how much of a lease a boot may well take: an instance that is no
-// shorter than that by what a job needs is as good as a new one.
+// bootLoss is the part of a lease that a boot may use up: an instance with a lease at most this
+// much shorter than the job needs is as good as a new one.
 const bootLoss = 5 * time.Minute
 
-// IsLeftover reports whether the instance of a rising node came for a job that
-// has left the node, is from before another job was given the node, and cannot
-// serve that one. Either it has had its time to boot: slurmctld hears no slurmd
-// that booted before the node was last powered up, so it can never register. Or
-// its lease ends before the job could finish. One of a group that tasks of an array share
-// came for the task that was there when it was made; one that came for the node itself,
-// for all jobs too, unless it had had its time to boot when they were given the node.
+// IsLeftover reports whether the instance of a rising node was created for a job that has left the
+// node, is older than the allocation of the node to its present job, and cannot serve that job, for
+// one of two reasons. The instance has had its time to boot: slurmctld ignores a slurmd that booted
+// before the node was last powered up, so the node can never register. Or its lease ends before the
+// job could finish.
+//
+// The instance of a group that array tasks share was created for the task that held the node at
+// that time. An instance that was created for the node itself serves all jobs, unless it had had
+// its time to boot when they were allocated the node.
 func (s *Scene) IsLeftover(m *Node, in Machine) bool {
 	job, stamp := m.Owner(), in.Origin()
 	if m.Power != Rising || job == nil || in.Created.IsZero() || !in.Created.Before(job.Start) ||
@@ -55,9 +56,9 @@ func (s *Scene) IsLeftover(m *Node, in Machine) bool {
 	return limit > 0 && s.IsOld(in.Created, limit) || isTooShort(in, job, job.Start, m.Set.Flex.MaxRunDuration)
 }
 
-// isTooShort reports whether the instance's lease ends before the job, if it
-// began at start, could be done, and a lease of its own would not; longest is the longest
-// of these, 0 if they have no end.
+// isTooShort reports whether the instance's lease ends before the job could finish if it started at
+// start, and a new lease would not. The longest new lease is longest; 0 means that leases have no
+// end.
 func isTooShort(in Machine, job *slurm.Job, start time.Time, longest time.Duration) bool {
 	end := in.end()
 	if end.IsZero() || job.Limit.Kind != slurm.LimitSet || longest > 0 && job.Limit.Duration > longest {
@@ -66,9 +67,9 @@ func isTooShort(in Machine, job *slurm.Job, start time.Time, longest time.Durati
 	return end.Before(start.Add(job.Limit.Duration - bootLoss))
 }
 
-// end is when the instance ends by its lease or for maintenance, or about when it will: until it runs
-// Compute does not say, and the request that made it does. It is zero if neither
-// is known.
+// end returns when the instance ends by its lease or for maintenance. Compute states this only once
+// the instance runs; until then, end estimates it from the request that created the instance. It
+// returns zero if neither is known.
 func (in Machine) end() time.Time {
 	if until := in.Until(); !until.IsZero() || in.Maker == nil {
 		return until
@@ -81,7 +82,7 @@ func (in Machine) end() time.Time {
 	return time.Time{}
 }
 
-// Ending says what ends the instance then: its lease, or maintenance of its host.
+// Ending describes what ends the instance at Until: its lease, or maintenance of its host.
 func (in Machine) Ending() string {
 	if in.Until().Equal(in.Terminates) {
 		return "its lease ends"
@@ -89,7 +90,8 @@ func (in Machine) Ending() string {
 	return "maintenance of its host begins"
 }
 
-// EndOf says when the node's lease ended, or maintenance of its host began, if a reservation of ours says so.
+// EndOf returns when the node's lease ended, or maintenance of its host began, according to our
+// reservations. It reports false if none has ended.
 func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 	for _, h := range s.holds {
 		if h.Kind == memo.LeaseHold && slices.Contains(h.Nodes, node) && s.IsOld(h.At, 0) && h.At.After(end) {
@@ -99,7 +101,7 @@ func (s *Scene) EndOf(node string) (end time.Time, ended bool) {
 	return end, ended
 }
 
-// addEnds finds of each job's machines the one that ends first.
+// addEnds finds the machine of each job that ends first.
 func (s *Scene) addEnds() {
 	for _, m := range s.nodes {
 		for _, in := range m.Machines {
@@ -115,8 +117,8 @@ func (s *Scene) addEnds() {
 	}
 }
 
-// FirstEnd is when the first of the job's nodes ends, and whose machine that is; zero if
-// none is known to end.
+// FirstEnd returns when the first of the job's nodes ends, and its machine; zero if no end is
+// known.
 func (s *Scene) FirstEnd(j *slurm.Job) (time.Time, Machine) {
 	in, ends := s.ends[j.ID]
 	if !ends {
@@ -125,8 +127,8 @@ func (s *Scene) FirstEnd(j *slurm.Job) (time.Time, Machine) {
 	return in.Until(), in
 }
 
-// ShortEnd is when the machine of a node ends that is up, came for another job, and
-// is too short for this one; zero if that is not so.
+// ShortEnd returns when the machine of a node that is up ends, if the machine was created for
+// another job and its lease is too short for this job; otherwise zero.
 func (s *Scene) ShortEnd(job *slurm.Job, m *Node) time.Time {
 	if m == nil || m.Power != On {
 		return time.Time{}

@@ -10,19 +10,19 @@ import (
 	"slurmflex/slurm"
 )
 
-// Loss is nodes that are up in Slurm and whose machines are gone or broken, while jobs
-// have them.
+// Loss describes nodes that jobs hold and that are up in Slurm although their machines are gone or
+// broken.
 type Loss struct {
 	NodeSet string
 	Region  string
 	Nodes   []string
 	Jobs    []uint32 // the most important first
 	Cause   LossCause
-	Certain bool      // two passes have found it so
-	Ended   time.Time // the lease, or when maintenance began, if that is the cause
+	Certain bool      // two passes have found the loss
+	Ended   time.Time // when the lease ended or maintenance began, if that is the cause
 }
 
-// LossCause is why a machine is lost to its job.
+// LossCause says why a job lost a machine.
 type LossCause string
 
 // The causes.
@@ -35,12 +35,12 @@ const (
 	Gone       LossCause = "gone"        // Compute does not list it: deleted by somebody, or lost by Google
 )
 
-// LossCauses are all there are.
+// LossCauses returns all causes.
 func LossCauses() []LossCause {
 	return []LossCause{LeaseEnded, Maintained, Repaired, Preempted, Stopped, Gone}
 }
 
-// String says what has happened.
+// String describes the loss.
 func (l Loss) String() string {
 	machine, is := "machine", "is"
 	if len(l.Nodes) > 1 {
@@ -62,9 +62,9 @@ func (l Loss) String() string {
 	return subject + "gone: deleted by somebody, or lost by Google"
 }
 
-// LossOf says why the machine of a node is lost that is up; empty if it is not. One
-// that a list may show in a moment is not lost, and neither is one that a stranger's
-// machine has come for.
+// LossOf returns why the machine of a node that is up was lost, and when, if its lease or
+// maintenance ended it; empty if the machine was not lost. A machine that a list may show in a
+// moment does not count as lost, and neither does one with a stranger's machine in its place.
 func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
 	if m.State.Power() != On || len(m.requests) > 0 || s.Unseen(m.Set.Region) || m.mayShow || s.Seen.Inserted[m.Name] {
 		return "", time.Time{}
@@ -96,10 +96,10 @@ func (s *Scene) LossOf(m *Node) (cause LossCause, ended time.Time) {
 	return cause, time.Time{}
 }
 
-// IsLost reports whether the machine of a node that is up is lost for certain: two passes
-// have found it so, and all that Compute shows under its name is ours and was read. One
-// that bulk insert has made has no group that could say that it is gone: Slurm must miss
-// it, too, because a list alone may leave it out.
+// IsLost reports whether the machine of a node that is up is certainly lost: two passes have found
+// it lost, and every instance that Compute shows under its name is ours and was read. No group can
+// confirm the loss of a machine from bulk insert, so Slurm must miss that machine too: a list alone
+// may leave it out.
 func (s *Scene) IsLost(m *Node) bool {
 	cause, _ := s.LossOf(m)
 	if cause == Gone && m.Set.Flex.UseBulkInsert && !m.State.Has(slurm.NotResponding) {
@@ -109,13 +109,13 @@ func (s *Scene) IsLost(m *Node) bool {
 		!slices.ContainsFunc(m.Machines, func(in Machine) bool { return !s.Ours(in) })
 }
 
-// IsTakenDown reports whether Slurm shows the node as down because we said that its
-// machine is lost.
+// IsTakenDown reports whether Slurm shows the node as DOWN because slurmflex set it DOWN for a lost
+// machine.
 func (m *Node) IsTakenDown() bool {
 	return m.State.Base == slurm.Down && m.Power == On && strings.HasPrefix(m.Reason, memo.Lost)
 }
 
-// Losses are the machines that are gone while jobs have their nodes.
+// Losses returns the machines that are gone while jobs hold their nodes.
 func (s *Scene) Losses() (losses []Loss) {
 	for _, m := range s.nodes {
 		cause, ended := s.LossOf(m)

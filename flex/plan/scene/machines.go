@@ -9,8 +9,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Machine is an instance, the group of ours that made it, and the node of its
-// name; each is nil if there is none.
+// Machine is an instance with the group of ours that created it and the node with its name. Maker
+// and Node are nil if there is none.
 type Machine struct {
 	*mig.Instance
 	Maker *mig.Group
@@ -48,7 +48,8 @@ func (s *Scene) addMachines() {
 	}
 }
 
-// Origin is its group's, or its own if no group made it.
+// Origin returns the stamp of the instance's group, or its own stamp if no group of ours created
+// it.
 func (in Machine) Origin() mig.Stamp {
 	if in.Maker != nil {
 		return in.Maker.Stamp
@@ -56,7 +57,8 @@ func (in Machine) Origin() mig.Stamp {
 	return in.Stamp
 }
 
-// Ours reports whether a group of ours made the instance, or we without one.
+// Ours reports whether slurmflex created the instance for this cluster, in a usable group or
+// without a group.
 func (s *Scene) Ours(in Machine) bool {
 	if in.Group == "" {
 		return in.Stamp.Cluster == s.Config.Cluster
@@ -64,8 +66,8 @@ func (s *Scene) Ours(in Machine) bool {
 	return in.Maker != nil
 }
 
-// Stays reports whether the node has an instance that is there to stay, and
-// whether it has one that is on its way out.
+// Stays reports whether the node has an instance that will stay, and whether it has one that is
+// being deleted or will be.
 func (s *Scene) Stays(node string) (stays, leaves bool) {
 	for _, in := range s.MachinesOf(node) {
 		if in.Leaving() || in.Node != nil && s.IsLeftover(in.Node, in) {
@@ -77,24 +79,25 @@ func (s *Scene) Stays(node string) (stays, leaves bool) {
 	return stays, leaves
 }
 
-// HasMachine reports whether the node has an instance of ours that is there to stay.
+// HasMachine reports whether the node has an instance of ours that will stay.
 func (s *Scene) HasMachine(node string) bool {
 	return slices.ContainsFunc(s.MachinesOf(node), func(in Machine) bool {
 		return s.Ours(in) && !in.Leaving() && (in.Node == nil || !s.IsLeftover(in.Node, in))
 	})
 }
 
-// WithoutMachine returns the nodes that have no machine of ours that stays.
+// WithoutMachine returns the nodes without an instance of ours that will stay; see HasMachine.
 func (s *Scene) WithoutMachine(nodes []string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), s.HasMachine)
 }
 
-// Present reports whether anything of the node's is in the cloud still: an
-// instance, whatever its state, or a live request.
+// Present reports whether the cloud still has anything for the node: an instance in any state, or a
+// live request.
 func (s *Scene) Present(node string) bool {
 	return len(s.MachinesOf(node)) > 0 || len(s.RequestsOf(node)) > 0
 }
 
+// AnyPresent reports whether any of the nodes has an instance, in any state.
 func (s *Scene) AnyPresent(nodes []string) bool {
 	for _, n := range nodes {
 		if len(s.MachinesOf(n)) > 0 {
@@ -104,10 +107,9 @@ func (s *Scene) AnyPresent(nodes []string) bool {
 	return false
 }
 
-// AnyOurs reports whether any of the nodes has an instance that is ours, or may
-// be: its group has a name of ours and is not listed. One that has run for half of
-// ResumeTimeout and has not joined Slurm is not waited for: Slurm would take the node
-// down before it does.
+// AnyOurs reports whether any of the nodes has an instance that is ours, or may be ours: its group
+// has a name like ours and is not listed. An instance of an unlisted group no longer counts once it
+// is older than half of ResumeTimeout: Slurm would set the node DOWN before the instance joins.
 func (s *Scene) AnyOurs(nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
 		return slices.ContainsFunc(s.MachinesOf(name), func(in Machine) bool {
@@ -116,21 +118,20 @@ func (s *Scene) AnyOurs(nodes []string) bool {
 	})
 }
 
-// ResumeTimeoutReached is the reason that slurmctld gives such a node. By 24.11
-// it is put behind the reason that the node had, and a colon.
+// ResumeTimeoutReached is the reason that slurmctld sets on a node that did not boot within
+// ResumeTimeout. Slurm 24.11 appends it to the previous reason and a colon.
 const ResumeTimeoutReached = "ResumeTimeout reached"
 
-// IsPoweredDown reports whether Slurm itself has powered this machine's node down:
-// it is about to, or it remembers that the machine booted, or that it did not come
-// up in time. A slurmctld that has lost its state shows POWERED_DOWN too, and
-// remembers none of that. Source: trials on 22.05, 24.11 and 26.05.
+// IsPoweredDown reports whether Slurm itself has powered down the node of this machine: Slurm is
+// powering it down now, remembers that the machine booted, or remembers that it did not boot in
+// time. A slurmctld that has lost its state shows POWERED_DOWN too, but remembers none of these.
+// Source: trials on 22.05, 24.11 and 26.05.
 func (m *Node) IsPoweredDown(in Machine) bool {
 	return m.State.Has(slurm.PoweringDown) || !m.BootTime.IsZero() && !m.BootTime.Before(in.Created) ||
 		m.State.Base == slurm.Down && strings.HasSuffix(m.Reason, ResumeTimeoutReached)
 }
 
-// IsStranded reports whether the configuration has no node of that name, and no job
-// holds one.
+// IsStranded reports whether the configuration has no node with that name and no job holds one.
 func (s *Scene) IsStranded(node string) bool {
 	_, _, known := s.Config.Find(node)
 	return !known && !s.named(node).held && !s.anyNode
@@ -155,14 +156,14 @@ func (s *Scene) MachinesOf(name string) []Machine {
 	return s.machines[first:end]
 }
 
-// Belongs reports whether the instance is one of the cluster's, by its own stamp or by that of its group,
-// also where Ours is false because the group could not be read or a newer slurmflex created it.
+// Belongs reports whether the instance is the cluster's, by its own stamp or by its group's. Unlike
+// Ours, it counts unreadable groups and groups that a newer slurmflex created.
 func (s *Scene) Belongs(in Machine) bool {
 	return s.Owned(in.GroupID()) != nil || in.Group == "" && in.Stamp.Cluster == s.Config.Cluster
 }
 
-// StampOf returns the stamp of the instance's group, or its own if it has no group; zero for a group
-// that is not the cluster's.
+// StampOf returns the stamp of the instance's group, or its own if it has no group. It returns the
+// zero stamp for a group of another cluster.
 func (s *Scene) StampOf(in Machine) mig.Stamp {
 	switch g := s.Owned(in.GroupID()); {
 	case g != nil:

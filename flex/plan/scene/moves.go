@@ -7,35 +7,35 @@ import (
 	"slurmflex/slurm"
 )
 
-// Times of a move to kept machines.
+// Times of a move to warm machines.
 const (
-	// moveTime is for how long a kept machine must stay, and its lease have to spare,
+	// MoveTime is how long a warm machine must remain, and how much of its lease must be left over,
 	// for a job to move to it: jobs start within seconds.
 	MoveTime = 30 * time.Second
 
-	// moveLimit is for how long a job may be under way. Then what holds it (a hold, a
-	// license) may take long, and others may have the machines.
+	// moveLimit is how long a move may take. After that a hold or a license may delay the job for
+	// long, and other jobs may use the machines.
 	moveLimit = 2 * time.Minute
 )
 
-// Move is a job on its way to kept machines, as the reservation says that was made for
-// it: that is all that is remembered of a move.
+// Move is a job that moves to warm machines, and the reservation for the move. The reservation is
+// the only record of a move.
 type Move struct {
 	*slurm.Reservation
-	Job *slurm.Job // nil: it has left the queue
+	Job *slurm.Job // nil: the job has left the queue
 }
 
-// HasMoved reports whether Slurm has given the job nodes since its reservation was made.
+// HasMoved reports whether Slurm has allocated nodes to the job since its reservation was made.
 func (m Move) HasMoved() bool { return !m.Job.Start.Before(m.Start) }
 
-// IsMoving reports whether the job has given its nodes back for kept machines, and does
-// not run yet: its request stays until it does.
+// IsMoving reports whether the job has released its nodes for warm machines and does not run yet.
+// Its request is kept until it runs.
 func (s *Scene) IsMoving(job uint32) bool {
 	m, reserved := s.moves[job]
 	return reserved && m.Job != nil && m.Job.State != slurm.JobRunning && !s.IsOld(m.Start, moveLimit)
 }
 
-// MovingTasks counts the tasks of the array that are on their way to kept machines.
+// MovingTasks counts the array's tasks that are moving to warm machines.
 func (s *Scene) MovingTasks(array uint32) (n int) {
 	for id, m := range s.moves {
 		if m.Job != nil && m.Job.Array() == array && s.IsMoving(id) {
@@ -45,8 +45,9 @@ func (s *Scene) MovingTasks(array uint32) (n int) {
 	return n
 }
 
-// FreeUntil is when the machine of a kept node goes, or somebody has reserved it; it
-// reports false if that is not known, or the node has not just one machine of ours.
+// FreeUntil returns when the machine of a warm node ends, or when the next reservation of the node
+// starts, if that is earlier. It reports false if that is unknown, or unless the node has exactly
+// one machine and that machine is ours.
 func (s *Scene) FreeUntil(m *Node) (until time.Time, known bool) {
 	if len(m.Machines) != 1 || !s.HasMachine(m.Name) {
 		return time.Time{}, false

@@ -15,17 +15,17 @@ type Node struct {
 	Set      *config.NodeSet
 	Index    int
 	Power    slurm.Power
-	Holders  []*slurm.Job // that hold it, in the order of their claims
+	Holders  []*slurm.Job // the jobs that hold it, in the order of their claims
 	Machines []Machine    // its instances
-	Doubted  bool         // a job that could not be read may hold it
-	At       int          // its place in the scene's members
+	Doubted  bool         // an unreadable job may hold it
+	At       int          // its index in the scene's nodes
 
-	Promised bool                 // it is reserved for a job that moves, or has lost machines
-	Reserved []*slurm.Reservation // the other reservations of it, but not a nodeset's rest
+	Promised bool                 // it is reserved for a job that moves or has lost machines
+	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off
 }
 
-// addNodes takes the nodes in the order of the snapshot, which is Slurm's and
-// most often the one wanted.
+// addNodes adds the nodes and sorts them by nodeset and index. Slurm's own order is most often the
+// same.
 func (s *Scene) addNodes() {
 	all := make([]Node, len(s.Seen.Nodes))
 	s.nodes = make([]*Node, 0, len(all))
@@ -54,8 +54,8 @@ func (s *Scene) addNodes() {
 	}
 }
 
-// Owner is the job that the node is wanted for: of those that hold it and are not
-// on their way out, the one with the first claim.
+// Owner returns the job with the first claim on the node, among those that hold it and are not
+// completing; nil if there is none.
 func (m *Node) Owner() *slurm.Job {
 	for _, j := range m.Holders {
 		if j.State != slurm.JobCompleting {
@@ -65,16 +65,16 @@ func (m *Node) Owner() *slurm.Job {
 	return nil
 }
 
-// Idle reports whether the node is idle and nobody has taken it out of service.
+// Idle reports whether the node is idle and not drained, failing, or in maintenance.
 func (m *Node) Idle() bool {
 	return m.State.IsIdle() && !m.State.Held() && !m.State.Has(slurm.Drain) && !m.State.Has(slurm.Fail) &&
 		!m.State.Has(slurm.Maintenance)
 }
 
-// Taken reports whether a job holds the node, or may.
+// Taken reports whether a job holds the node, or an unreadable job may hold it.
 func (m *Node) Taken() bool { return len(m.Holders) > 0 || m.Doubted }
 
-// Holders returns the jobs that hold any of the nodes.
+// Holders returns the jobs that hold any of the nodes, each once.
 func (s *Scene) Holders(nodes []string) []*slurm.Job {
 	var jobs []*slurm.Job
 	for _, name := range nodes {
@@ -83,7 +83,7 @@ func (s *Scene) Holders(nodes []string) []*slurm.Job {
 	return jobs
 }
 
-// AddJobs adds the jobs that hold the node to those that are known already.
+// AddJobs appends the jobs that hold the node to known, each once.
 func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
 	for _, j := range m.Holders {
 		if !slices.Contains(known, j) {
@@ -93,14 +93,14 @@ func (m *Node) AddJobs(known []*slurm.Job) []*slurm.Job {
 	return known
 }
 
-// IsUnread reports whether something in the cloud that concerns the node could
-// not be read or its whole region could not.
+// IsUnread reports whether something in the cloud that concerns the node, or its whole region,
+// could not be read.
 func (s *Scene) IsUnread(m *Node) bool { return s.Unseen(m.Set.Region) || m.unread != "" }
 
 // Nodes returns the flex nodes that Slurm shows, sorted by nodeset and index.
 func (s *Scene) Nodes() []*Node { return s.nodes }
 
-// Node returns a flex node by its name; nil if Slurm does not show it.
+// Node returns the flex node with that name; nil if Slurm does not show it.
 func (s *Scene) Node(name string) *Node {
 	set, index, ok := s.Config.Find(name)
 	if !ok || s.table[set] == nil {
@@ -109,7 +109,8 @@ func (s *Scene) Node(name string) *Node {
 	return s.table[set][index]
 }
 
-// Shown returns a node that Slurm shows, also one that is not a flex node; nil if Slurm does not show it.
+// Shown returns the node with that name as Slurm shows it, whether or not it is a flex node; nil if
+// Slurm does not show it.
 func (s *Scene) Shown(name string) *slurm.Node {
 	if n := s.Node(name); n != nil {
 		return n.Node

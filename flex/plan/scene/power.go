@@ -2,7 +2,7 @@ package scene
 
 import "slurmflex/slurm"
 
-// What Slurm wants of a node's machine.
+// The power states that Slurm wants for a node's machine.
 const (
 	Unclear = slurm.Unclear
 	Off     = slurm.Off

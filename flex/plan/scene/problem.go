@@ -4,20 +4,20 @@ import (
 	"fmt"
 )
 
-// Problem is something that an admin should know, and that was left alone.
+// Problem describes something that slurmflex left alone and that an admin should know.
 type Problem struct {
 	Key   string // what kind of problem it is; it stays the same from pass to pass
 	About string // the group, node, instance, nodeset or region that it concerns
 	Text  string
 }
 
-// String is the text.
+// String returns the text.
 func (p Problem) String() string { return p.Text }
 
-// Problems are some, each once.
+// Problems is a list of different problems.
 type Problems []Problem
 
-// Texts are what they say.
+// Texts returns the text of each problem.
 func (ps Problems) Texts() (texts []string) {
 	for _, p := range ps {
 		texts = append(texts, p.Text)

@@ -1,6 +1,6 @@
-// Package scene holds what a pass has seen of Slurm and of Compute, cross-referenced: the machines
-// of each node, the jobs that hold it, the requests that name it, and what could not be read. Of
-// builds the scene once. It never changes and contains nothing that is planned.
+// Package scene holds what a pass has seen of Slurm and Compute, cross-referenced: the machines of
+// each node, the jobs that hold it, the requests that name it, and what could not be read. Of
+// builds the scene once. A scene never changes and contains no plans.
 package scene
 
 import (
@@ -11,8 +11,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// Scene is a snapshot with its cross-references. Nobody changes it after Of has returned it, so
-// that any number of readers can share it.
+// Scene is a snapshot with its cross-references. It does not change after Of has returned it, so
+// any number of readers can share it.
 type Scene struct {
 	Config *config.Config
 	Seen   Snapshot
@@ -27,28 +27,28 @@ type Scene struct {
 	sets     map[string]*setRecord        // by nodeset
 	jobs     map[uint32]*slurm.Job        // every job in the queue, whatever its state; nil: its row could not be read
 	arrays   map[uint32]bool              // array jobs with tasks in the queue
-	ends     map[uint32]Machine           // of each job's machines the one with the first end
+	ends     map[uint32]Machine           // the machine of each job that ends first
 	holds    []Hold                       // our reservations
-	moves    map[uint32]Move              // jobs on their way to kept machines
-	salvages map[uint32]Move              // jobs that have lost machines and keep the others
+	moves    map[uint32]Move              // jobs that move to warm machines
+	salvages map[uint32]Move              // jobs that have lost machines and keep the surviving ones
 
-	anyJob, anyNode bool      // a job that could not be read may have any ID, or hold any node
+	anyJob, anyNode bool      // an unreadable job may have any ID, or hold any node
 	unreadable      []Problem // rows, instances and groups that were left alone
 
 	recalled *Scene // see Recalled
 }
 
-// record is what is known of the name of a node or an instance.
+// record holds what is known about the name of a node or an instance.
 type record struct {
 	node     *slurm.Node  // as Slurm shows it; only for names that are not flex nodes
 	requests []Live       // live requests that name it
 	mayShow  bool         // a group may have an instance of that name though no list shows it
 	unread   string       // what could not be read of it
 	held     bool         // a job holds it; counts only for names that are not flex nodes
-	holders  []*slurm.Job // the readable ones of these jobs; likewise
+	holders  []*slurm.Job // the readable jobs that hold it; only for names that are not flex nodes
 }
 
-// groupRecord is a group and the instances that the list shows in it.
+// groupRecord holds a group and how many instances the list shows in it.
 type groupRecord struct {
 	group          *mig.Group // nil: not one of the cluster's
 	usable         bool       // it was read, and no newer slurmflex created it
@@ -56,11 +56,11 @@ type groupRecord struct {
 	unread         string     // what could not be read of it
 }
 
-// setRecord is what is known of a nodeset as a whole.
+// setRecord holds what is known about a nodeset as a whole.
 type setRecord struct {
 	ahead bool // one of its groups has a request that does not show yet
 	boots *Boots
-	rest  *slurm.Reservation // which closes it
+	rest  *slurm.Reservation // the reservation that closes the nodeset
 }
 
 // Of builds the scene of a snapshot.
@@ -116,9 +116,8 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	return s
 }
 
-// Recalled returns the scene as it would be if each unread region were as it was last known; the
-// scene itself if nothing is known of an unread region. It is for people to read: nothing is
-// decided by it.
+// Recalled returns the scene with each unread region as it was last known, or the scene itself if
+// no unread region was ever read. It is for display only: nothing is decided by it.
 func (s *Scene) Recalled() *Scene {
 	if s.recalled == nil {
 		return s
@@ -126,18 +125,17 @@ func (s *Scene) Recalled() *Scene {
 	return s.recalled
 }
 
-// leaveAlone notes what could not be read or is not to be touched, and returns it.
+// leaveAlone records a problem that could not be read or must not be touched, and returns its text.
 func (s *Scene) leaveAlone(key, about, text string, args ...any) string {
 	p := NewProblem(key, about, text, args...)
 	s.unreadable = append(s.unreadable, p)
 	return p.Text
 }
 
-// Unseen reports whether nothing is known of the region, so that nothing may
-// be done in it.
+// Unseen reports whether the region could not be read, so that nothing may be done in it.
 func (s *Scene) Unseen(region string) bool { return s.Seen.Unseen[region] != nil }
 
-// named returns the record of a name; an empty one if nothing is known of the name.
+// named returns the record of a name, or an empty record if nothing is known about the name.
 func (s *Scene) named(name string) *record {
 	if n := s.Node(name); n != nil {
 		return &n.record
@@ -148,7 +146,7 @@ func (s *Scene) named(name string) *record {
 	return &record{}
 }
 
-// note returns the record of a name to be filled in.
+// note returns the record of a name, for the caller to fill in.
 func (s *Scene) note(name string) *record {
 	if n := s.Node(name); n != nil {
 		return &n.record
@@ -159,7 +157,7 @@ func (s *Scene) note(name string) *record {
 	return s.strays[name]
 }
 
-// set returns the record of a nodeset to be filled in.
+// set returns the record of a nodeset, for the caller to fill in.
 func (s *Scene) set(nodeset string) *setRecord {
 	if s.sets[nodeset] == nil {
 		s.sets[nodeset] = &setRecord{}
@@ -167,7 +165,7 @@ func (s *Scene) set(nodeset string) *setRecord {
 	return s.sets[nodeset]
 }
 
-// ofGroup returns the record of a group to be filled in.
+// ofGroup returns the record of a group, for the caller to fill in.
 func (s *Scene) ofGroup(id mig.GroupID) *groupRecord {
 	if s.groups[id] == nil {
 		s.groups[id] = &groupRecord{}

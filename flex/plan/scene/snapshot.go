@@ -11,125 +11,123 @@ import (
 	"slurmflex/slurm"
 )
 
-// Snapshot is what one pass saw.
+// Snapshot holds what one pass saw.
 type Snapshot struct {
 	Started   time.Time     // when this process first looked
 	Begun     time.Time     // when the pass began to look
-	Now       time.Time     // when it had looked
-	Skew      time.Duration // by how much our clock is ahead of Compute's, as far as that is known
+	Now       time.Time     // when the pass had looked
+	Skew      time.Duration // how far our clock is ahead of Compute's, as far as it is known
 	Nodes     []slurm.Node
-	Jobs      []slurm.Job // read after Nodes, so a job that has just begun is in it
-	Groups    []mig.Group // our stamp, our cluster; those of a newer stamp are only named
+	Jobs      []slurm.Job // read after Nodes, so it includes a job that has just started
+	Groups    []mig.Group // with our stamp and cluster; groups with a newer stamp are only reported
 	Instances []mig.Instance
-	Policies  []mig.Policy // workload policies, ours and our trials'
-	Trials    []mig.Group  // those of slurmflex trial
+	Policies  []mig.Policy // workload policies of the cluster and of its trials
+	Trials    []mig.Group  // groups of slurmflex trial
 
 	// Foreign are the groups with slurm-gcp's names and no stamp, if the pass removes what slurm-gcp's
 	// scripts have left.
 	Foreign []mig.Group
 
-	// Reservations are Slurm's; those that bear our prefix and cluster are ours.
+	// Reservations are all of Slurm's reservations. Those with our prefix and the cluster's name
+	// are ours.
 	Reservations []slurm.Reservation
 
-	// Unread holds the rows of Slurm's that could not be read. They are in none
-	// of the lists, but for a node's name. A job among them may hold nodes.
+	// Unread holds the rows of Slurm's output that could not be read. They are in no other list,
+	// except for the name of a node. A job among them may hold nodes.
 	Unread slurm.Unread
 
-	// ResumeTimeout is the shortest of Slurm's for nodes of ours; 0 if they may
-	// power up for ever.
+	// ResumeTimeout is the shortest of Slurm's for our nodes; 0 if they may power up indefinitely.
 	ResumeTimeout time.Duration
 
-	// Partitions are Slurm's, as they were in the last ten minutes.
+	// Partitions are Slurm's partitions, read within the last ten minutes.
 	Partitions []slurm.Partition
 
-	// Private says that Slurm hides jobs from users who do not own them.
+	// Private reports whether Slurm hides jobs from users who do not own them.
 	Private bool
 
-	// Told holds the AdminComments of jobs, as far as they are known: what we
-	// last told a job's owner.
+	// Told holds the known AdminComments of jobs: the last message that slurmflex wrote for each
+	// job's owner.
 	Told map[uint32]string
 
-	// Chains holds what the AdminComments of jobs remember of the partitions that these
-	// may move between. Those that have none are not in it.
+	// Chains holds the partition lists that the AdminComments of jobs record for fail-over. Jobs
+	// without such a record are not in it.
 	Chains map[uint32]memo.Chain
 
-	// Requeues says of jobs whether Slurm puts them back into the queue when they
-	// lose their nodes. One whose record was not read is not in it, and loses none.
+	// Requeues holds whether Slurm requeues a job that loses its nodes. A job with an unread record
+	// is not in it, and slurmflex takes no nodes from it.
 	Requeues map[uint32]bool
 
-	// Limits holds what jobs' owners say of how long to wait for machines, as far as it is
-	// known.
+	// Limits holds how long jobs' owners want to wait for machines, as far as it is known.
 	Limits map[uint32]JobLimits
 
 	// Reach holds how running jobs can be warned besides their AdminComment. It lacks jobs that
 	// cannot be warned otherwise, and jobs with an unread record.
 	Reach map[uint32]Reach
 
-	// Templates are the instance templates of our nodesets, by their link.
+	// Templates are our nodesets' instance templates, by their link.
 	Templates map[string]Template
 
-	// Unseen holds the regions that could not be read, with the reason. Their
-	// groups and instances are not in the snapshot, and nothing in them is
-	// created, cancelled or deleted.
+	// Unseen holds the regions that could not be read, with the error. Their groups and instances
+	// are not in the snapshot, and slurmflex creates, cancels and deletes nothing in them.
 	Unseen map[string]error
 
-	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as
-	// that is remembered. It is for people to read; nothing is decided by it.
+	// LastKnown holds what an earlier pass read of the regions in Unseen, as far as this process
+	// remembers it. It is for display only: nothing is decided by it.
 	LastKnown map[string]LastKnown
 
-	// UnseenPolicies holds the regions whose workload policies could not be read:
-	// only what needs them waits.
+	// UnseenPolicies holds the regions with unreadable workload policies: only actions that need
+	// the policies wait.
 	UnseenPolicies map[string]error
 
-	// Members holds what the groups that hide members say of them;
-	// see Hidden.
+	// Members holds the members that groups with hidden members name; see Hidden.
 	Members map[mig.GroupID]Members
 
-	// Inserted holds the instances that this process has had made without a group
-	// and that no list has shown yet.
+	// Inserted holds the instances that this process has created without a group and that no list
+	// has shown yet.
 	Inserted map[string]bool
 
-	// Missed holds the nodes whose machine of ours was there, and that two passes in a
-	// row found up in Slurm and without an unbroken machine: one list may be wrong.
+	// Missed holds the nodes that two consecutive passes found up in Slurm and without an unbroken
+	// machine, after a machine of ours was there. One list alone may be wrong.
 	Missed map[string]bool
 
-	// Preempted holds the nodes without an unbroken machine of which a pass saw that
-	// Google took theirs back.
+	// Preempted holds the nodes without an unbroken machine for which a pass saw that Google
+	// preempted the machine.
 	Preempted map[string]bool
 
-	// Asking holds the instances for which a request is about to be made: earlier
-	// passes began that, and it is not done.
+	// Asking holds the instances with a creating call under way: an earlier pass began the call,
+	// and it has not returned.
 	Asking map[string]bool
 
-	// Refused holds, by group name, why the cloud refused to make a group or a
-	// request, or for a request in a group that is shared, by Outcome. A refusal leaves no record in the cloud, so the pass's owner
-	// remembers it.
+	// Refused holds, by group name, why the cloud refused to create a group or a request. For a
+	// request in a shared group the key is its Outcome. A refusal leaves no record in the cloud, so
+	// the process remembers it.
 	Refused map[string]Refusal
 
-	// Asked holds how long each cohort's requests were live or refused, up to this process's last
-	// pass; see Plan.Asked.
+	// Asked holds how long each cohort's requests were live or refused, until this process's last
+	// pass; see Plan.Asked in package plan.
 	Asked map[string]Asked
 
-	// Stockouts holds how often in a row nodesets were refused for lack of capacity, as far
-	// as this process has seen.
+	// Stockouts holds how often in a row nodesets were refused for lack of capacity, as far as this
+	// process has seen.
 	Stockouts map[string]Stockout
 }
 
-// Stockout says when a nodeset was last refused for lack of capacity and how often in a
-// row, but for refusals within a rest. Once machines have come it is that time, and 0.
+// Stockout says when a nodeset was last refused for lack of capacity, and how often in a row.
+// Refusals within a back-off do not count. After machines were created, At is the time of that, and
+// Times is 0.
 type Stockout struct {
 	At     time.Time
 	Times  int
-	Probed bool // refused again in the second half of the rest
+	Probed bool // refused again in the second half of the back-off
 }
 
-// How long a nodeset rests: twice as long with each refusal in a row.
+// The limits of a nodeset's back-off, which doubles with each consecutive refusal.
 const (
 	leastRest = 5 * time.Minute
 	mostRest  = 30 * time.Minute
 )
 
-// Until is when the nodeset's rest ends.
+// Until returns when the nodeset's back-off ends.
 func (s Stockout) Until() time.Time {
 	if s.Times == 0 {
 		return s.At
@@ -137,17 +135,17 @@ func (s Stockout) Until() time.Time {
 	return s.At.Add(min(leastRest<<min(s.Times-1, 3), mostRest))
 }
 
-// Middle is when the second half of the nodeset's rest begins.
+// Middle returns when the second half of the nodeset's back-off starts.
 func (s Stockout) Middle() time.Time { return s.At.Add(s.Until().Sub(s.At) / 2) }
 
-// JobLimits is what a job's owner says of how long it waits. Each field may be zero.
+// JobLimits holds how long a job's owner is willing to wait. Each field may be zero.
 type JobLimits struct {
 	Wait     time.Duration // the longest wait for machines (its --comment)
-	Deadline time.Time     // when it is to have ended (--deadline)
-	MinTime  time.Duration // the least time limit that it takes (--time-min); 0: its own
+	Deadline time.Time     // when the job must have ended (--deadline)
+	MinTime  time.Duration // the shortest acceptable time limit (--time-min); 0: its own limit
 }
 
-// Reach is a way to warn a running job that its nodes end.
+// Reach is a way to warn a running job before its nodes end.
 type Reach string
 
 // The ways to warn. A signal kills a script that does not catch it, so slurmflex sends it only if
@@ -157,7 +155,8 @@ const (
 	ByTerminal Reach = "terminal" // its owner waits in salloc or srun
 )
 
-// ReachOf returns how the job of a record can be warned; empty: only by its AdminComment.
+// ReachOf returns how the job of a record can be warned; empty if only its AdminComment can warn
+// it.
 func ReachOf(rec slurm.JobRecord) Reach {
 	switch {
 	case !rec.Batch:
@@ -168,15 +167,14 @@ func ReachOf(rec slurm.JobRecord) Reach {
 	return ""
 }
 
-// LastKnown is what was read of a region, and when.
+// LastKnown holds the last known content of a region, and when it was read.
 type LastKnown struct {
 	At        time.Time
 	Groups    []mig.Group
 	Instances []mig.Instance
 }
 
-// recall returns the snapshot as it would be if the regions that could not be read were as they were
-// last known.
+// recall returns the snapshot with each unread region as it was last known.
 func (s Snapshot) recall() Snapshot {
 	s.Groups, s.Instances, s.Unseen = slices.Clone(s.Groups), slices.Clone(s.Instances), maps.Clone(s.Unseen)
 	for _, region := range slices.Sorted(maps.Keys(s.LastKnown)) {
@@ -187,8 +185,8 @@ func (s Snapshot) recall() Snapshot {
 	return s
 }
 
-// Ours are the instances of the cluster: those that its groups have made, and
-// those that bear its stamp themselves, by their places among all.
+// Ours returns the cluster's instances, by their index in Instances: those in its groups, and those
+// without a group that carry its stamp.
 func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 	return func(yield func(int, mig.Instance) bool) {
 		groups := make(map[mig.GroupID]bool, len(s.Groups))
@@ -210,13 +208,13 @@ func (s Snapshot) Ours(cluster string) iter.Seq2[int, mig.Instance] {
 	}
 }
 
-// Members are a group's as they were read, or why they were not.
+// Members holds a group's members, or the error that prevented reading them.
 type Members struct {
 	All []mig.Member
 	Err error
 }
 
-// Template is an instance template as it was read back, or why it was not.
+// Template is an instance template, or the error that prevented reading it.
 type Template struct {
 	mig.Template
 	Err error

@@ -8,9 +8,8 @@ import (
 	"slurmflex/slurm"
 )
 
-// skipRows takes what is known of rows that could not be read. A job holds the
-// nodes of its row. Where these could not be read either, it may hold every node
-// that does not show to be free.
+// skipRows records what is known of unreadable rows. A job holds the nodes of its row. If the row's
+// nodes are unreadable too, the job may hold every node that is not certainly free.
 func (s *Scene) skipRows() {
 	for _, row := range s.Seen.Unread {
 		s.leaveAlone("unread-row", row.Kind+" "+row.Name, "a row of Slurm's output was skipped: %s", row)
@@ -41,8 +40,8 @@ func (s *Scene) skipRows() {
 	}
 }
 
-// isFree reports whether no job but those that could be read can have the node:
-// Slurm shows it powered down and without a job, or a job has it to itself.
+// isFree reports whether no unreadable job can hold the node: Slurm shows it powered down and
+// without a job, or a readable job holds it exclusively.
 func (s *Scene) isFree(m *Node) bool {
 	return m.Power == Off && !m.State.Held() || slices.ContainsFunc(m.Holders, func(j *slurm.Job) bool {
 		return j.State != slurm.JobCompleting && slices.ContainsFunc(s.Seen.Partitions, func(p slurm.Partition) bool {
@@ -51,14 +50,14 @@ func (s *Scene) isFree(m *Node) bool {
 	})
 }
 
-// IsSkipped reports whether there is a row of that name that could not be read.
+// IsSkipped reports whether a row of that kind and name could not be read.
 func (s *Scene) IsSkipped(kind, name string) bool {
 	return slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == kind && r.Name == name })
 }
 
-// noteUnread names the groups and instances of which something could
-// not be read, and notes the nodes that they may concern: what is unread is not
-// absent, so nothing is requested for these nodes and nothing is taken from them.
+// noteUnread records the groups and instances with an unreadable part, and the nodes that they may
+// concern. Unread is not absent: slurmflex requests nothing for these nodes and takes nothing from
+// them.
 func (s *Scene) noteUnread() {
 	for _, in := range s.machines {
 		if in.Unread != "" {
@@ -81,8 +80,8 @@ func (s *Scene) noteUnread() {
 	}
 }
 
-// concerns returns the nodes that a group of which not all is known may bring, or
-// may have brought.
+// concerns returns the nodes for which a partly unreadable group may create machines, or may have
+// created them.
 func (s *Scene) concerns(g mig.Group) []string {
 	var names []string
 	for _, r := range g.Requests {
@@ -101,7 +100,7 @@ func (s *Scene) concerns(g mig.Group) []string {
 	return names
 }
 
-// AnyDoubted reports whether a job that could not be read may hold one of the nodes.
+// AnyDoubted reports whether an unreadable job may hold one of the nodes.
 func (s *Scene) AnyDoubted(nodes []string) bool {
 	return slices.ContainsFunc(nodes, func(name string) bool {
 		m := s.Node(name)
@@ -109,11 +108,11 @@ func (s *Scene) AnyDoubted(nodes []string) bool {
 	})
 }
 
-// Unread returns the reason why something that concerns a node or an instance could not be read; empty if
-// all of it was read.
+// Unread describes what could not be read about a node or an instance; empty if all of it was read.
 func (s *Scene) Unread(name string) string { return s.named(name).unread }
 
-// UnreadGroup returns the reason why a group could not be read; empty if it was, or if there is none.
+// UnreadGroup describes what could not be read about a group; empty if all of it was read or there
+// is no such group.
 func (s *Scene) UnreadGroup(id mig.GroupID) string {
 	if r := s.groups[id]; r != nil {
 		return r.unread
@@ -121,7 +120,7 @@ func (s *Scene) UnreadGroup(id mig.GroupID) string {
 	return ""
 }
 
-// Problems returns the rows, instances and groups that were left alone.
+// Problems returns the rows, instances and groups that slurmflex left alone.
 func (s *Scene) Problems() []Problem { return s.unreadable }
 
 // AnyNode reports whether an unreadable job may hold any node.

@@ -119,7 +119,7 @@ func (s *Scene) AnyOurs(nodes []string) bool {
 }
 
 // ResumeTimeoutReached is the reason that slurmctld sets on a node that did not boot within
-// ResumeTimeout. Slurm 24.11 appends it to the previous reason and a colon.
+// ResumeTimeout. Slurm up to 24.11 appends it to the node's earlier reason and a colon.
 const ResumeTimeoutReached = "ResumeTimeout reached"
 
 // IsPoweredDown reports whether Slurm itself has powered down the node of this machine: Slurm is

@@ -170,7 +170,7 @@ func TestAnybodyIsToldWhyAtEachStageOfAJobsLife(t *testing.T) {
 	capacity(t, l, "", 8)
 	awaitWhy(t, l, id, `The machines of alpha-a3-\[0-1\] were created at .* and are booting; .*The job starts once all have`)
 	cancel(t, l, id)
-	awaitWhy(t, l, id, `There is no such job in Slurm's queue.*Recent actions: .*delete group alpha-a3-job-`+id)
+	awaitWhy(t, l, id, `It ended at .*Recent actions: .*delete group alpha-a3-job-`+id)
 	awaitWhy(t, l, "alpha-a3-0", `It has no machine and none is requested`)
 
 	require.NoError(t, l.Mute(""))

@@ -124,6 +124,8 @@ func TestIdleConnectionsLeaveSlots(t *testing.T) {
 		lone := c.call(t)
 		require.NoError(t, ask(lone))
 		require.NoError(t, ask(lone), "a lone client keeps its connection")
+		synctest.Wait()
+		time.Sleep(time.Millisecond) // so that it is silent longer than the others
 		for range 2 * connections {
 			require.NoError(t, ask(c.call(t)))
 		}

@@ -14,12 +14,23 @@ const (
 	defaultAddress = "127.0.0.1:8918"
 )
 
+// Waiting is the state in which Slurm shows jobs that wait for machines.
+type Waiting string
+
+// Configuring is the default.
+const (
+	Configuring Waiting = "configuring" // Slurm gives them powered-down nodes, and they wait for these to boot
+	Pending     Waiting = "pending"     // the daemon keeps powered-down nodes from them until machines have come
+)
+
 // Options is the slurmflex section: the program itself.
 type Options struct {
 	Interval          time.Duration // of reconcile passes; 1 s to 1 h, default 30 s
 	MaxActiveRequests int           // live resize requests per region; 1 to 100,000, default 100
 	MaxActivePerUser  int           // of these for one user's jobs; 0 to 100,000, default 0: no limit
 	YieldAfter        time.Duration // least time a request keeps its place; 0 to 365 days, default 1 h, 0: for ever
+	Waiting           Waiting       // how jobs wait for machines; default Configuring
+	PendingGrace      time.Duration // from the daemon's end to Slurm's giving nodes to jobs itself, in whole minutes; 2 m to 1 h, default 6 m
 	MaxDeletions      int           // instances a pass that Slurm did not ask to delete; 0 to 100,000, default 10
 	MaxGates          int           // PrologSlurmctld that wait for their jobs' nodes at once; 0 to 40, default 10, the most on Slurm before 24.11
 	APICalls          int           // calls to Compute a second, after a burst of ten seconds' worth; 1 to 1000, default 20
@@ -51,6 +62,8 @@ func readOptions(s *section, unset Options) Options {
 		MaxActiveRequests: s.integer("max_active_requests", 100, 1, 100_000),
 		MaxActivePerUser:  s.integer("max_active_requests_per_user", 0, 0, 100_000),
 		YieldAfter:        s.duration("yield_after", time.Hour, 0, maxProvisionTimeout),
+		Waiting:           Waiting(choice(s, "waiting", string(Configuring), string(Pending))),
+		PendingGrace:      s.duration("pending_grace", 6*time.Minute, 2*time.Minute, time.Hour),
 		MaxDeletions:      s.integer("max_deletions_per_round", 10, 0, 100_000),
 		MaxGates:          s.integer("max_gates", 10, 0, 40),
 		APICalls:          s.integer("api_calls_per_second", 20, 1, 1000),

@@ -204,12 +204,14 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
 		return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
 	case plan.CreateReservation:
-		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint}
+		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge}
 		return r.Scheduler.CreateReservation(ctx, spec)
 	case plan.SetReservation:
-		return r.Scheduler.SetReservation(ctx, a.Name, a.Nodes, a.End)
+		return r.setReservation(ctx, a)
 	case plan.DeleteReservation:
 		return r.deleteReservation(ctx, a)
+	case plan.UseReservation:
+		return r.useReservation(ctx, a)
 	case plan.CommentJob:
 		return r.commentJob(ctx, a)
 	case plan.WarnJob:

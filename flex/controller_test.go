@@ -165,12 +165,12 @@ func (c *controller) CreateReservation(_ context.Context, spec slurm.Reservation
 	return nil
 }
 
-func (c *controller) SetReservation(_ context.Context, name string, nodes []string, end time.Time) error {
+func (c *controller) SetReservation(_ context.Context, name string, change slurm.ReservationChange) error {
 	defer locked(&c.mu)()
 	r := c.eol[name]
-	r.Nodes = nodes
-	if !end.IsZero() {
-		r.End = end
+	r.Nodes = change.Nodes
+	if !change.End.IsZero() {
+		r.End = change.End
 	}
 	c.eol[name] = r
 	return nil
@@ -194,6 +194,8 @@ func (c *controller) SetJobReservation(_ context.Context, job uint32, name strin
 	c.jobs[job].Reservation = name
 	return nil
 }
+
+func (c *controller) SetReservationOf(context.Context, string, string) error { return nil }
 
 func (c *controller) SetJobPartitions(_ context.Context, job uint32, list []string, _ bool) error {
 	defer locked(&c.mu)()

@@ -45,7 +45,7 @@ type Gates interface {
 // makes the socket again if somebody removes it. A wake-up that comes while another
 // waits to be seen is acknowledged and dropped: one pass serves both. Gates that ask are
 // handed over; without gates, nil, they open at once.
-func Listen(ctx context.Context, path, cluster string, log *zap.Logger, gates Gates) (<-chan WakeUp, error) {
+func Listen(ctx context.Context, path, cluster string, log *zap.Logger, gates Gates) (chan WakeUp, error) {
 	e := &ear{path: path, cluster: cluster, log: log, gates: gates, wakeUps: make(chan WakeUp, 1), slots: make(chan struct{}, hooksTaken)}
 	if err := e.open(ctx); err != nil {
 		return nil, err

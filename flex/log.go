@@ -109,6 +109,7 @@ func eventOf(kind string) string {
 		"create_reservation": "reservation created",
 		"set_reservation":    "reservation changed",
 		"delete_reservation": "reservation deleted",
+		"use_reservation":    "reservation of a job changed",
 		"comment_job":        "AdminComment set",
 		"warn_job":           "owner warned",
 		"signal_job":         "job signalled",

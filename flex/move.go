@@ -38,13 +38,3 @@ func (r *Reconciler) moveJob(ctx context.Context, a plan.MoveJob) error {
 	}
 	return r.Scheduler.StartNow(ctx, a.Job, a.Limit)
 }
-
-// deleteReservation deletes a reservation, which Slurm refuses while a job uses it.
-func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReservation) error {
-	if a.Job != 0 {
-		if err := r.Scheduler.SetJobReservation(ctx, a.Job, ""); err != nil {
-			return err
-		}
-	}
-	return r.Scheduler.DeleteReservation(ctx, a.Name)
-}

@@ -115,10 +115,16 @@ func (r *Reconciler) observeOwners(ctx context.Context, snap *scene.Snapshot) {
 	for _, n := range snap.Nodes {
 		rising[n.Name] = n.State.Power() == slurm.Rising
 	}
+	doors := map[string]bool{}
+	for _, held := range snap.Reservations {
+		if h := memo.ParseHold(r.Config.Cluster, held.Name); h.Kind == memo.DoorHold {
+			doors[h.Address] = true
+		}
+	}
 	falls := r.Config.FallsBack()
 	var ids []uint32
 	for _, j := range snap.Jobs {
-		if j.State.Waits() && !r.owners.last(j.ID).read && falls(j.Partition) && !j.IsTasks() {
+		if j.State.Waits() && !r.owners.last(j.ID).read && !j.IsTasks() && (falls(j.Partition) || doors[j.Address()]) {
 			ids = append(ids, j.ID)
 		}
 		if !r.owners.last(j.ID).read && j.State.HoldsNodes() && slices.ContainsFunc(j.Nodes, func(name string) bool {
@@ -221,7 +227,7 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 		switch {
 		case rec.State == slurm.JobRunning: // nodes that have come up late are nobody's to take
 			return fmt.Errorf("job %d has begun", rec.ID)
-		case !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):
+		case a.Door == "" && !rec.Requeues() && !slices.Contains(a.Lost, rec.ID):
 			return fmt.Errorf("job %d would be lost by now, and its owner was not warned", rec.ID)
 		}
 	}
@@ -254,12 +260,20 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 	}
 	for _, extra := range slices.Sorted(maps.Keys(byExtra)) {
 		change := slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + a.Reason}
+		if a.Door != "" { // their machines go with the door
+			change = slurm.NodeChange{}
+		}
 		if extra != "" {
 			change.Extra = &extra
 		}
-		err = cmp.Or(err, r.Scheduler.UpdateNodes(ctx, byExtra[extra], change))
+		if change != (slurm.NodeChange{}) {
+			err = cmp.Or(err, r.Scheduler.UpdateNodes(ctx, byExtra[extra], change))
+		}
 	}
-	return err
+	if a.Door == "" || err != nil {
+		return err
+	}
+	return r.deleteReservation(ctx, plan.DeleteReservation{OfReservation: plan.OfReservation{Name: a.Door}, Job: a.Job})
 }
 
 // signalJob signals a running batch script if its owner still asks for the signal. It warns an

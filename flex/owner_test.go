@@ -229,7 +229,7 @@ func TestTheShortestResumeTimeoutOfOurNodesCounts(t *testing.T) {
 		"INFINITE, before 25.05":                  {set(time.Minute), []slurm.Partition{of(unlimited, "alpha-a3-0")}, 65_535 * time.Second},
 		"nobody says":                             {global, []slurm.Partition{of(global, "alpha-a3-0")}, 0},
 	} {
-		assert.Equal(t, c.want, shortest(r.waits(c.cluster, c.partitions)), name)
+		assert.Equal(t, c.want, shortest(r.limits(c.cluster, c.partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout })), name)
 	}
 }
 

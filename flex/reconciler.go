@@ -43,7 +43,7 @@ type Settings interface {
 // Reserver keeps jobs off nodes whose lease ends, and others off those that a job is to have.
 type Reserver interface {
 	CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error
-	SetReservation(ctx context.Context, name string, nodes []string, end time.Time) error
+	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
 	DeleteReservation(ctx context.Context, name string) error
 	ReserveForJob(ctx context.Context, spec slurm.JobReservationSpec) error
 }
@@ -56,6 +56,7 @@ type Owners interface {
 	SignalJob(ctx context.Context, job uint32, signal string) error
 	RequeueJob(ctx context.Context, job uint32) error
 	SetJobReservation(ctx context.Context, job uint32, name string) error
+	SetReservationOf(ctx context.Context, address, name string) error
 	StartNow(ctx context.Context, job uint32, limit time.Duration) error
 	SetJobPartitions(ctx context.Context, job uint32, list []string, start bool) error
 	HoldJob(ctx context.Context, job uint32) error
@@ -101,6 +102,10 @@ type Reconciler struct {
 	// Between is what Run is to do between two passes, such as to change Config.
 	Between <-chan func()
 
+	// Promises says that this process makes passes until it ends: it is the daemon, and may keep jobs
+	// pending while machines are requested for them.
+	Promises bool
+
 	Adopt bool // passes also remove what slurm-gcp's scripts have left
 
 	// Remnants makes passes also delete what killed trials have left. AllPolicies makes them read
@@ -114,6 +119,7 @@ type Reconciler struct {
 	missed    missed
 	refusals  refusals
 	stockouts stockouts
+	late      late
 	retries   retries
 	settings  settings
 	failures  failures
@@ -194,7 +200,9 @@ func (r *Reconciler) Observe(ctx context.Context) (scene.Snapshot, error) {
 	r.missed.complete(&snap, r.Config)
 	r.regions.recall(&snap, regions)
 	r.owners.keep(&snap)
-	snap.ResumeTimeout, snap.Partitions, snap.Private = r.settings.resumeTimeout, r.settings.partitions, r.settings.private
+	snap.ResumeTimeout, snap.SuspendTime, snap.SlurmctldSince = r.settings.resumeTimeout, r.settings.suspendTime, r.settings.slurmctldSince
+	snap.Partitions, snap.Private = r.settings.partitions, r.settings.private
+	snap.Promises, snap.Late = r.Promises, r.late.matter(snap.Now)
 	return snap, nil
 }
 

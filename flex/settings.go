@@ -20,13 +20,15 @@ const settingsAge = 10 * time.Minute
 // other, and what Slurm and Compute say is read side by side, so the two halves
 // stay apart.
 type settings struct {
-	templates     map[string]scene.Template // those that could be read
-	templatesRead time.Time
-	resumeTimeout time.Duration // the shortest that Slurm has for nodes of ours; 0: they may power up for ever
-	partitions    []slurm.Partition
-	unread        slurm.Unread // partitions
-	private       bool         // PrivateData has jobs or users
-	settingsRead  time.Time
+	templates      map[string]scene.Template // those that could be read
+	templatesRead  time.Time
+	resumeTimeout  time.Duration // the shortest that Slurm has for nodes of ours; 0: they may power up for ever
+	suspendTime    time.Duration // the shortest after which Slurm powers down idle nodes of ours; 0: never
+	slurmctldSince time.Time
+	partitions     []slurm.Partition
+	unread         slurm.Unread // partitions
+	private        bool         // PrivateData has jobs or users
+	settingsRead   time.Time
 }
 
 // readSettings reads slurm.conf as slurmctld has it, unless that was done of
@@ -45,7 +47,9 @@ func (r *Reconciler) readSettings(ctx context.Context) error {
 	if err = unread.Take(err); err != nil {
 		return fmt.Errorf("read partitions: %w", err)
 	}
-	s.resumeTimeout = shortest(r.waits(conf.Seconds("ResumeTimeout"), partitions))
+	s.resumeTimeout = shortest(r.limits(conf.Seconds("ResumeTimeout"), partitions, func(p slurm.Partition) slurm.Limit { return p.ResumeTimeout }))
+	s.suspendTime = shortest(r.limits(conf.Seconds("SuspendTime"), partitions, func(p slurm.Partition) slurm.Limit { return p.SuspendTime }))
+	s.slurmctldSince = conf.Booted()
 	s.partitions, s.unread, s.private, s.settingsRead = partitions, unread, hidesJobs(conf), r.Now()
 	return nil
 }
@@ -62,18 +66,18 @@ func hidesJobs(conf slurm.Config) bool {
 // nodes do power up for ever, and a count that starts over does no harm.
 const infinite = 65_535 * time.Second
 
-// waits are the ResumeTimeouts that count for nodes of ours: those of the
-// partitions that have any, and the cluster's for a partition without one. Of a
-// node in several partitions Slurm takes the longest.
-func (r *Reconciler) waits(cluster slurm.Limit, partitions []slurm.Partition) []slurm.Limit {
+// limits returns the limits of one kind that count for nodes of ours: those of the partitions that
+// have any, and the cluster's for a partition without one. Of a node in several partitions Slurm takes
+// the longest.
+func (r *Reconciler) limits(cluster slurm.Limit, partitions []slurm.Partition, of func(slurm.Partition) slurm.Limit) []slurm.Limit {
 	var limits []slurm.Limit
 	for _, p := range partitions {
 		isOurs := func(node string) bool { return r.Config.FlexSetOf(node) != nil }
 		switch ours := slices.ContainsFunc(p.Nodes, isOurs); {
-		case ours && p.ResumeTimeout.Kind == slurm.LimitUnknown:
+		case ours && of(p).Kind == slurm.LimitUnknown:
 			limits = append(limits, cluster)
 		case ours:
-			limits = append(limits, p.ResumeTimeout)
+			limits = append(limits, of(p))
 		}
 	}
 	if limits == nil {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Config is slurmctld's configuration: values by key, as scontrol show config
@@ -40,6 +41,15 @@ func (c Config) Version() (Version, error) { return ParseVersion(c["SLURM_VERSIO
 
 // Seconds reads a value such as "60 sec" or INFINITE.
 func (c Config) Seconds(key string) Limit { return parseSeconds(c[key]) }
+
+// Booted returns when slurmctld started; zero if it does not say so. Source: BOOT_TIME under TZ=UTC.
+func (c Config) Booted() time.Time {
+	at, err := parseTime(c["BOOT_TIME"])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
 
 // userForm is a user with the uid.
 var userForm = regexp.MustCompile(`^(.+)\((\d+)\)$`)

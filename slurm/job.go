@@ -102,6 +102,7 @@ type Job struct {
 
 	Priority    uint64
 	Pinned      bool   // it asks for certain nodes, or excludes some
+	Needs       string // the hostlist of nodes that it asks for; "" for none
 	Reservation string // that it asks for; "" for none
 	Reason      string // why it is pending
 	User        string
@@ -117,6 +118,20 @@ const BeginTime = "BeginTime"
 func LacksNodes(reason string) bool {
 	word, _, _ := strings.Cut(reason, ",")
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
+}
+
+// Address is how scontrol calls the job: "7", or "5_2" for a task of an array. It is empty for tasks
+// that are still one record.
+func (j Job) Address() string {
+	switch {
+	case j.IsTasks():
+		return ""
+	case j.ArrayTask != "":
+		return fmt.Sprintf("%d_%s", j.ArrayID, j.ArrayTask)
+	case j.HetID != 0:
+		return strconv.FormatUint(uint64(j.HetID), 10)
+	}
+	return strconv.FormatUint(uint64(j.ID), 10)
 }
 
 // IsTasks reports whether the row stands for tasks of an array that are still one record.
@@ -212,7 +227,10 @@ func (j *Job) setColumn(column, field string) (err error) {
 		j.User = field
 	case "%D":
 		j.NodeCount = numberOr0(field)
-	case "%n", "%x":
+	case "%n":
+		j.Needs = notNull(field)
+		j.Pinned = j.Needs != ""
+	case "%x":
 		j.Pinned = j.Pinned || notNull(field) != ""
 	case "%v":
 		j.Reservation = notNull(field)

@@ -15,14 +15,37 @@ type Reservation struct {
 	Users      []string
 }
 
-// ReservationSpec describes a reservation that keeps jobs off nodes for a while. Slurm starts no
-// job on a node that could still run when the node's reservation starts.
+// Purge returns after how long without a job Slurm deletes the reservation; 0: never. Slurm counts
+// from the reservation's start, or from its own start if that was later.
+func (r Reservation) Purge() time.Duration {
+	for _, flag := range r.Flags {
+		if text, purges := strings.CutPrefix(flag, "PURGE_COMP="); purges {
+			if limit := ParseLimit(text); limit.Kind == LimitSet {
+				return limit.Duration
+			}
+		}
+	}
+	return 0
+}
+
+// ReservationSpec describes a reservation that keeps jobs off nodes. Slurm starts no job on a node
+// that could still run when the node's reservation starts.
 type ReservationSpec struct {
 	Name  string
 	Nodes []string
-	Start time.Time     // of a reservation with Maint, to the second; others start now
-	Lasts time.Duration // in whole minutes
+	Start time.Time     // of a reservation with Maint or a User, to the second; others start now
+	Lasts time.Duration // in whole minutes; 0: without end, which needs Purge
 	Maint bool          // for the end of a lease: with Slurm's flag maint
+	User  string        // whose jobs may use it, on nodes that no job has; empty: nobody's, whoever has the nodes
+	Purge time.Duration // in whole minutes, after which Slurm deletes it when no job uses it; 0: never
+}
+
+// ReservationChange describes what changes of a reservation; zero fields stay.
+type ReservationChange struct {
+	Nodes []string
+	Start time.Time // not before now, and only of one that has not started
+	End   time.Time
+	Purge time.Duration // as in ReservationSpec
 }
 
 // JobReservationSpec is a reservation to be made from now on, in which one job is to start.

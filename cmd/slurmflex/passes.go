@@ -17,6 +17,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/door"
 	"slurmflex/flex/gate"
 	"slurmflex/flex/view"
 	"slurmflex/slurm"
@@ -54,14 +55,16 @@ feeds the watchdog.`,
 				if err != nil {
 					return err
 				}
-				r.Watch = flex.Watchers{gates, r.Watch}
+				doors := door.New(r.Config, a.scheduler(r.Config), wakeUps, r.Log, time.Now)
+				r.Watch, r.Promises = flex.Watchers{gates, doors, r.Watch}, true
 				ctx, stop := context.WithCancel(ctx)
 				board, served := a.serve(ctx, r)
 				r.Log.Info("daemon ready", zap.String("cluster", r.Config.Cluster),
 					zap.Strings("regions", r.Config.FlexRegions()), zap.Duration("interval", r.Config.Options.Interval))
-				reloaded := a.reloading(ctx, r, board, gates, hangups)
+				reloaded := a.reloading(ctx, r, board, gates, doors, hangups)
 				var holding sync.WaitGroup
 				holding.Go(func() { gates.Run(ctx) })
+				holding.Go(func() { doors.Run(ctx) })
 				defer func() { stop(); served(); reloaded(); holding.Wait() }()
 				defer superviseBySystemd(ctx, r)()
 				return r.Run(ctx, a.lock(r.Config), wakeUps)

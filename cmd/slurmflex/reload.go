@@ -12,6 +12,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/door"
 	"slurmflex/flex/gate"
 	"slurmflex/flex/web"
 )
@@ -27,6 +28,7 @@ type reloader struct {
 	r       *flex.Reconciler
 	board   *web.Board
 	gates   *gate.Keeper
+	doors   *door.Keeper
 	between chan func()
 
 	running *config.Config // what the passes use
@@ -38,8 +40,8 @@ type reloader struct {
 }
 
 // reloading serves HUPs until ctx ends. What it returns waits for that.
-func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, gates *gate.Keeper, hangups <-chan os.Signal) (wait func()) {
-	l := &reloader{app: a, r: r, board: board, gates: gates, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
+func (a *app) reloading(ctx context.Context, r *flex.Reconciler, board *web.Board, gates *gate.Keeper, doors *door.Keeper, hangups <-chan os.Signal) (wait func()) {
+	l := &reloader{app: a, r: r, board: board, gates: gates, doors: doors, between: make(chan func()), running: r.Config, taken: r.Config, at: time.Now()}
 	r.Between = l.between
 	over := make(chan struct{})
 	go func() {
@@ -76,6 +78,7 @@ func (l *reloader) reload(ctx context.Context) {
 		l.r.Config = next
 		l.board.Use(next)
 		l.gates.Use(next)
+		l.doors.Use(next)
 		l.app.measures.Use(next)
 		l.app.history.Use(next)
 	}:

@@ -41,6 +41,7 @@ var kinds = []Action{
 	CreateReservation{},
 	SetReservation{},
 	DeleteReservation{},
+	UseReservation{},
 	CommentJob{},
 	WarnJob{},
 	ReturnNodes{},
@@ -77,6 +78,9 @@ func Needs(a, undone Action) bool {
 		case CreatePolicy, CreateGroup:
 			return true
 		}
+	case UseReservation:
+		_, making := undone.(CreateReservation)
+		return making
 	case CancelRequest:
 		_, telling := undone.(CommentJob)
 		return telling

@@ -62,6 +62,7 @@ type ReturnNodes struct {
 	Extra  map[string]string // written to nodes, by their names; nil: none
 	Reason string
 	Then   Then
+	Door   string // the reservation of the nodes, if the job waits pending: it goes, and Slurm has nothing to take back
 
 	// Leaving is what is remembered of a job that moves to other partitions of its list;
 	// nil: it stays.
@@ -199,14 +200,16 @@ func (a SalvageJob) String() string {
 	return fmt.Sprintf("hold %s for job %s, which has lost %s", slurm.Fold(a.Nodes), a.Name, cmp.Or(slurm.Fold(a.Lost), "others"))
 }
 
-// CreateReservation keeps jobs off nodes around the end of their lease, or for some time
-// from now on.
+// CreateReservation keeps jobs off nodes around the end of their lease, for some time from now on, or
+// until machines have come; or all jobs but one.
 type CreateReservation struct {
 	OfReservation
 	Nodes []string
 	Start time.Time
-	Lasts time.Duration // in whole minutes
+	Lasts time.Duration // in whole minutes; 0: without end
 	Maint bool          // for the end of a lease
+	User  string        // of the one job; empty: all are kept off
+	Purge time.Duration // after which Slurm deletes it unless a pass raises that or a job uses it; 0: never
 	Why
 }
 
@@ -215,30 +218,60 @@ func (a CreateReservation) About() Subject {
 }
 
 func (a CreateReservation) String() string {
+	if a.Lasts == 0 {
+		return fmt.Sprintf("reserve %s from %s", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339))
+	}
 	return fmt.Sprintf("reserve %s from %s for %d min", slurm.Fold(a.Nodes), a.Start.UTC().Format(time.RFC3339), a.Lasts/time.Minute)
 }
 
-// SetReservation changes the nodes or the end of one of slurmflex's reservations.
+// SetReservation changes one of slurmflex's reservations.
 type SetReservation struct {
 	OfReservation
-	Nodes []string
-	End   time.Time // zero: unchanged
+	slurm.ReservationChange
 	Why
 }
 
 func (a SetReservation) About() Subject { return Subject{Kind: "set_reservation", Nodes: a.Nodes} }
 func (a SetReservation) String() string {
-	text := fmt.Sprintf("change reservation %s to %s", a.Name, slurm.Fold(a.Nodes))
+	text := "change reservation " + a.Name
+	if a.Nodes != nil {
+		text += " to " + slurm.Fold(a.Nodes)
+	}
+	if !a.Start.IsZero() {
+		text += " from " + a.Start.UTC().Format(time.RFC3339)
+	}
 	if !a.End.IsZero() {
 		text += " until " + a.End.UTC().Format(time.RFC3339)
 	}
+	if a.Purge > 0 {
+		text += fmt.Sprintf(", deleted after %d min without a pass", a.Purge/time.Minute)
+	}
 	return text
+}
+
+// UseReservation has a pending job use a reservation of ours, or no reservation any more.
+type UseReservation struct {
+	OfReservation
+	Job     uint32
+	Address string // see slurm.Job.Address
+	Leave   bool
+	Why
+}
+
+func (a UseReservation) About() Subject { return Subject{Kind: "use_reservation", Job: a.Job} }
+func (a UseReservation) String() string {
+	if a.Leave {
+		return fmt.Sprintf("have job %s leave reservation %s", a.Address, a.Name)
+	}
+	return fmt.Sprintf("have job %s use reservation %s", a.Address, a.Name)
 }
 
 // DeleteReservation deletes a reservation of ours.
 type DeleteReservation struct {
 	OfReservation
-	Job uint32 // that moved in it, and is to use it no longer; 0: none
+	Job     uint32 // that is to use it no longer; 0: none
+	Address string // of a pending job that is to use it no longer; empty: none
+	Late    bool   // the job did not start in it with all its machines
 	Why
 }
 

@@ -26,6 +26,7 @@ type cohort struct {
 	zones   []string // in which its machines may be made
 	policy  string   // the workload policy of the machines that it is to be placed with; empty: its own
 	static  bool
+	door    *scene.Door // that slurmflex chose the nodes by, because the job waits pending; nil: Slurm or a site chose them
 	live    *scene.Live // the live request that will bring it, if there is one
 
 	missing []string    // nodes that neither have an instance nor are requested
@@ -101,6 +102,9 @@ type rank struct {
 
 func newCohort(s *scene.Scene, m *scene.Node, job *slurm.Job, queued bool, part int) *cohort {
 	c := &cohort{set: m.Set, job: job, zones: m.Set.Zones, static: m.Set.IsStatic(m.Index)}
+	if m.Door != nil && job == m.Door.Taker {
+		c.door = m.Door
+	}
 	c.stamp = mig.Stamp{Version: mig.StampVersion, Cluster: s.Config.Cluster, NodeSet: m.Set.Name}
 	if queued && mayShare(m.Set, job) {
 		c.group = memo.ArrayGroup(s.Config.Cluster, m.Set.Name, job.Array(), m.Index/mig.MaxInstances)

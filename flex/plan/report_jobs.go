@@ -58,7 +58,7 @@ func (d *draft) notify(w *wanted, verdicts []verdict) {
 					texts[j.ID] += memo.Short
 				}
 			}
-		case j.State.Waits() && !w.scene.IsMoving(j.ID) && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
+		case j.State.Waits() && !w.scene.IsMoving(j.ID) && w.scene.DoorOf(j.ID) == nil && memo.IsOfNodes(w.scene.Seen.Told[j.ID]):
 			texts[j.ID] = memo.OwnComment + memo.Back
 		}
 	}

@@ -47,6 +47,9 @@ func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a ReturnNod
 		return
 	}
 	a.OfJob, a.Name = OfJob{job.ID}, job.Name()
+	if d := w.scene.DoorOf(job.ID); d != nil {
+		a.Door = d.Name
+	}
 	for _, j := range holders {
 		if j != job {
 			a.Others = append(a.Others, j.ID)
@@ -61,6 +64,9 @@ func (v *verdict) takeBack(w *wanted, job *slurm.Job, hopeless bool, a ReturnNod
 func (v *verdict) warnFirst(w *wanted) {
 	for _, id := range append([]uint32{v.back.Job}, v.back.Others...) {
 		requeues, read := w.scene.Seen.Requeues[id]
+		if v.back.Door != "" { // it waits pending, and loses nothing
+			requeues = read
+		}
 		_, warned := w.scene.WarnedAt(id)
 		switch {
 		case !read:

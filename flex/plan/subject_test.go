@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"slurmflex/slurm"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,7 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		{DeletePolicy{Of: Of{Group: g.Group}}, Subject{"delete_policy", "g", 0, nil}},
 		{SetNodes{Nodes: nodes}, Subject{"set_nodes", "", 0, nodes}},
 		{CreateReservation{Nodes: nodes}, Subject{"create_reservation", "", 0, nodes}},
-		{SetReservation{Nodes: nodes}, Subject{"set_reservation", "", 0, nodes}},
+		{SetReservation{ReservationChange: slurm.ReservationChange{Nodes: nodes}}, Subject{"set_reservation", "", 0, nodes}},
 		{DeleteReservation{Job: 7}, Subject{"delete_reservation", "", 7, nil}},
 		{CommentJob{OfJob: OfJob{Job: 7}}, Subject{"comment_job", "", 7, nil}},
 		{WarnJob{OfJob: OfJob{Job: 7}}, Subject{"warn_job", "", 7, nil}},

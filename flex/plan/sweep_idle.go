@@ -35,12 +35,13 @@ func KeptUntil(set *config.NodeSet, n slurm.Node, end time.Time) time.Time {
 // itself does by its SuspendTime, but knows neither the end of a lease nor
 // nodesets. If a job takes such a node first, the mark waits for the job's end.
 func powerDownKept(w *wanted, _ []verdict) (s step) {
+	sets := covered(w.scene)
 	for _, m := range w.scene.Nodes() {
-		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || m.Promised {
+		if m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 || m.Set.IsStatic(m.Index) || m.State.Has(slurm.PowerDown) || w.scene.IsUnread(m) || m.Promised || w.isOpen(m, sets) {
 			continue
 		}
 		if m.Set.Flex.KeepIdle == 0 {
-			if w.isLeft(m) {
+			if w.isLeft(m) || sets[m.Set] && m.Cover && len(m.Machines) > 0 {
 				const why = "its job has left it"
 				s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: why})
 			}
@@ -58,6 +59,12 @@ func powerDownKept(w *wanted, _ []verdict) (s step) {
 		s.actions = append(s.actions, SetNodes{Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + why, Why: Why(why)})
 	}
 	return s
+}
+
+// isOpen reports whether Slurm would give the node to a waiting job as soon as it is powered down:
+// the cover, which keeps jobs from its nodeset, does not have it yet.
+func (w *wanted) isOpen(m *scene.Node, sets map[*config.NodeSet]bool) bool {
+	return sets[m.Set] && !m.Cover
 }
 
 // keptUntil is when the idle node is powered down, as KeptUntil says.

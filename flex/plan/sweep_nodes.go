@@ -79,7 +79,7 @@ func powerDownOnIdle(w *wanted, verdicts []verdict) step {
 	var names []string
 	for _, m := range w.scene.Nodes() {
 		job := m.Owner()
-		if job == nil || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || m.Set.IsStatic(m.Index) || !w.scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
+		if job == nil || m.Door != nil && m.Door.Taker == job || (m.Set.Flex.KeepIdle > 0 || m.Set.Flex.Salvage) && !torn[job] || m.Set.IsStatic(m.Index) || !w.scene.Config.Exclusive(job.Partition) || m.State.Has(slurm.PowerDown) {
 			continue
 		}
 		if m.Power == scene.On || m.Power == scene.Rising && m.State.Has(slurm.PoweringUp) {

@@ -56,9 +56,9 @@ func reserve(w *wanted, _ []verdict) (s step) {
 				OfReservation: OfReservation{name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
 			})
 		case r.End.Before(until.Add(-grace/2)) || r.End.After(until):
-			s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{name}, Nodes: nodes, End: until, Why: why})
+			s.actions = append(s.actions, SetReservation{OfReservation{name}, slurm.ReservationChange{Nodes: nodes, End: until}, why})
 		case !slices.Equal(nodes, slices.Sorted(slices.Values(r.Nodes))):
-			s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{name}, Nodes: nodes, Why: why})
+			s.actions = append(s.actions, SetReservation{OfReservation{name}, slurm.ReservationChange{Nodes: nodes}, why})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
@@ -90,7 +90,7 @@ func knowsEnd(s *scene.Scene, m *scene.Node) bool {
 func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]bool) {
 	nodes, maintained = map[string][]string{}, map[string]bool{}
 	for _, m := range s.Nodes() {
-		if m.Power != scene.On && m.Power != scene.Rising {
+		if m.Power != scene.On && m.Power != scene.Rising || m.Door != nil { // the job may outlast the lease by its boot
 			continue
 		}
 		for _, in := range m.Machines {

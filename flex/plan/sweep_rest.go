@@ -38,7 +38,7 @@ func rest(w *wanted, _ []verdict) (s step) {
 			minutes := (until.Sub(w.scene.Seen.Now) + time.Minute - 1).Truncate(time.Minute)
 			s.actions = append(s.actions, CreateReservation{OfReservation: of, Nodes: nodes, Start: w.scene.Seen.Now, Lasts: minutes, Why: why})
 		case !slices.Equal(nodes, slices.Sorted(slices.Values(r.Nodes))):
-			s.actions = append(s.actions, SetReservation{OfReservation: of, Nodes: nodes, Why: why})
+			s.actions = append(s.actions, SetReservation{of, slurm.ReservationChange{Nodes: nodes}, why})
 		}
 	}
 	return s

@@ -45,7 +45,7 @@ func (v *salvage) goOn(w *wanted, s *step) {
 	}
 	held := w.scene.Salvages()[j.ID]
 	if v.begun && !slices.Equal(slices.Sorted(slices.Values(a.Nodes)), slices.Sorted(slices.Values(held.Nodes))) {
-		s.actions = append(s.actions, SetReservation{OfReservation: OfReservation{a.Reservation}, Nodes: slices.Sorted(slices.Values(a.Nodes)), Why: a.Why})
+		s.actions = append(s.actions, SetReservation{OfReservation{a.Reservation}, slurm.ReservationChange{Nodes: slices.Sorted(slices.Values(a.Nodes))}, a.Why})
 	}
 	text := memo.Held + slurm.Fold(v.survivors)
 	if lost := lossText(w.scene, j, w.scene.Losses()); lost != "" && len(v.lost) > 0 {

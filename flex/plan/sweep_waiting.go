@@ -33,7 +33,7 @@ func keepWaiting(w *wanted, verdicts []verdict) (s step) {
 	for _, v := range verdicts {
 		c := v.cohort
 		now, waits := v.comment(w)
-		if !waits {
+		if !waits || c.door != nil { // Slurm does not power up nodes behind a door
 			continue
 		}
 		due := w.scene.Seen.ResumeTimeout / 3

@@ -133,7 +133,7 @@ func (d *draft) deleteReservations() {
 		left++
 		of := plan.OfReservation{Name: r.Name}
 		if len(others) > 0 {
-			d.do(plan.SetReservation{OfReservation: of, Nodes: others, Why: "its other nodes are taken down"}, d.anyInUse(ours))
+			d.do(plan.SetReservation{OfReservation: of, ReservationChange: slurm.ReservationChange{Nodes: others}, Why: "its other nodes are taken down"}, d.anyInUse(ours))
 		} else {
 			d.do(plan.DeleteReservation{OfReservation: of, Job: d.jobIn(r.Name), Why: "its nodes are taken down"}, d.anyInUse(ours))
 		}

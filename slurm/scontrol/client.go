@@ -76,10 +76,19 @@ func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, 
 }
 
 // Jobs lists the jobs that squeue shows: pending, running and completing ones
-// of all users and partitions. They have no names, see slurm.SqueueFormat.
-func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
+// of all users and partitions. They have no names, see slurm.SqueueFormat. A pending task of an array
+// that differs from the others, for instance by its reservation, has a row of its own.
+func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) { return c.queue(ctx) }
+
+// PendingJobs lists those of Jobs that are pending.
+func (c *Client) PendingJobs(ctx context.Context) ([]slurm.Job, error) {
+	return c.queue(ctx, "-t", "PENDING")
+}
+
+func (c *Client) queue(ctx context.Context, only ...string) ([]slurm.Job, error) {
 	mark := rand.Text()
-	out, err := c.run(ctx, "squeue", "-h", "-a", "-o", slurm.SqueueFormat(mark))
+	args := append([]string{"-h", "-a", "--array-unique"}, only...)
+	out, err := c.run(ctx, "squeue", append(args, "-o", slurm.SqueueFormat(mark))...)
 	if err != nil {
 		return nil, err
 	}

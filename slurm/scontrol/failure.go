@@ -18,6 +18,8 @@ var (
 	ErrUnknownNode = errors.New("no such node")
 	// ErrReservationExists: there is a reservation of this name already.
 	ErrReservationExists = errors.New("reservation exists")
+	// ErrReservationStarted: its start cannot be moved any more.
+	ErrReservationStarted = errors.New("reservation has started")
 	// ErrUnknownReservation: slurmctld has no such reservation.
 	ErrUnknownReservation = errors.New("no such reservation")
 
@@ -50,6 +52,8 @@ func classify(words string) error {
 		return errNotPending
 	case strings.Contains(words, "Duplicate reservation name"):
 		return ErrReservationExists
+	case strings.Contains(words, "Reservation already started"):
+		return ErrReservationStarted
 	case strings.Contains(words, "Requested reservation is invalid"):
 		return ErrUnknownReservation
 	case strings.Contains(words, "Unable to contact slurm controller"),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -172,6 +173,30 @@ func (c *Client) SetJobReservation(ctx context.Context, id uint32, name string) 
 	}
 	return err
 }
+
+// SetReservationOf has a pending job use the reservation of that name, or none if it is empty. The
+// job is named by its address, such as "5_2" for a task of an array that is no record of its own yet.
+// A job that is over, or gone, uses none.
+func (c *Client) SetReservationOf(ctx context.Context, address, name string) error {
+	var err error
+	if !jobAddress.MatchString(address) {
+		err = fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
+	}
+	if err == nil && name != "" {
+		err = checkReservationName(name)
+	}
+	if err != nil {
+		return fmt.Errorf("set the reservation: %w", err)
+	}
+	_, err = c.run(ctx, "scontrol", "update", "jobid="+address, "reservationname="+name)
+	if name == "" && (errors.Is(err, ErrJobEnded) || errors.Is(err, ErrUnknownJob)) {
+		return nil
+	}
+	return err
+}
+
+// jobAddress is a job's id, or a task of an array.
+var jobAddress = regexp.MustCompile(`^[1-9][0-9]*(_[0-9]+)?$`)
 
 // NotifyJob prints text on the terminal of the salloc or srun that waits for a
 // job, PENDING or CONFIGURING. For a PENDING batch job Slurm refuses; a

@@ -1,6 +1,7 @@
 package scontrol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,26 +28,47 @@ var reservationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 //
 // Without Maint, Slurm does not show the nodes out of service, and overlap lets the reservation
 // cover nodes of other reservations (tried on 22.05, 24.11 and 26.05).
+//
+// With a User, Slurm refuses all of it, with "Requested nodes are busy", if a job has one of the
+// nodes that does not end before the start.
 func (c *Client) CreateReservation(ctx context.Context, spec slurm.ReservationSpec) error {
 	hostlist, err := reserved(spec.Name, spec.Nodes)
-	if err == nil && spec.Maint && spec.Start.Unix() <= 0 {
+	switch {
+	case err != nil:
+	case (spec.Maint || spec.User != "") && spec.Start.Unix() <= 0:
 		err = errors.New("no start")
-	}
-	if err == nil && spec.Lasts < time.Minute {
+	case spec.Lasts < time.Minute && spec.Purge < time.Minute:
 		err = errors.New("no end")
+	case spec.User != "" && !userName.MatchString(spec.User):
+		err = fmt.Errorf("%s: user %q", spec.Name, plain(spec.User, maxCall))
 	}
 	if err != nil {
 		return fmt.Errorf("create reservation: %w", err)
 	}
 	// To Slurm the user is who may use the nodes all the same; there has to be one.
-	start, flags := "now", "ignore_jobs,overlap"
-	if spec.Maint {
-		start, flags = uts(spec.Start), "maint,ignore_jobs"
+	start, lasts, flags := "now", "infinite", "ignore_jobs,overlap"
+	if spec.Maint || spec.User != "" {
+		start = uts(spec.Start)
+	}
+	if spec.Lasts > 0 {
+		lasts = strconv.Itoa(int(spec.Lasts / time.Minute))
+	}
+	switch {
+	case spec.Maint:
+		flags = "maint,ignore_jobs"
+	case spec.User != "":
+		flags = "overlap"
+	}
+	if spec.Purge > 0 {
+		flags += ",no_hold_jobs_after," + purge(spec.Purge)
 	}
 	_, err = c.run(ctx, "scontrol", "create", "reservation", "reservationname="+spec.Name, "nodes="+hostlist,
-		"starttime="+start, fmt.Sprintf("duration=%d", spec.Lasts/time.Minute), "users=root", "flags="+flags)
+		"starttime="+start, "duration="+lasts, "users="+cmp.Or(spec.User, "root"), "flags="+flags)
 	return err
 }
+
+// purge is the flag of a reservation that Slurm deletes after so long without a job.
+func purge(after time.Duration) string { return fmt.Sprintf("purge_comp=%d", after/time.Minute) }
 
 // userName is what a user may be called; 26.05 refuses one that it does not know.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
@@ -88,18 +110,28 @@ func (c *Client) ReserveForJob(ctx context.Context, spec slurm.JobReservationSpe
 // uts formats a time so that scontrol reads it alike in every time zone.
 func uts(t time.Time) string { return "uts" + strconv.FormatInt(t.Unix(), 10) }
 
-// SetReservation sets a reservation's nodes, and its end unless that is zero, even after the
-// reservation has started. Empty nodes are an error: Slurm would take them for any nodes. For an
+// SetReservation changes a reservation, even after it has started, except for its start. For an
 // unknown node, 22.05 refuses with ErrUnknownNode; 24.11 leaves the node out, and refuses with
 // ErrUnknownReservation when none is left.
-func (c *Client) SetReservation(ctx context.Context, name string, nodes []string, end time.Time) error {
-	hostlist, err := reserved(name, nodes)
+func (c *Client) SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error {
+	args := []string{"update", "reservationname=" + name}
+	err := checkReservationName(name)
+	if err == nil && change.Nodes != nil { // empty nodes would be any nodes to Slurm
+		var hostlist string
+		hostlist, err = reserved(name, change.Nodes)
+		args = append(args, "nodes="+hostlist)
+	}
 	if err != nil {
 		return fmt.Errorf("update reservation: %w", err)
 	}
-	args := []string{"update", "reservationname=" + name, "nodes=" + hostlist}
-	if !end.IsZero() {
-		args = append(args, "endtime="+uts(end))
+	if !change.Start.IsZero() {
+		args = append(args, "starttime="+uts(change.Start))
+	}
+	if !change.End.IsZero() {
+		args = append(args, "endtime="+uts(change.End))
+	}
+	if change.Purge > 0 {
+		args = append(args, "flags+="+purge(change.Purge))
 	}
 	_, err = c.run(ctx, "scontrol", args...)
 	return err

@@ -17,8 +17,8 @@ func spec() slurm.ReservationSpec {
 func TestReservationsAreMadeChangedAndDeleted(t *testing.T) {
 	c := newClient(t, dummy{})
 	require.NoError(t, c.CreateReservation(t.Context(), spec()))
-	require.NoError(t, c.SetReservation(t.Context(), spec().Name, []string{"f2", "f1"}, time.Time{}))
-	require.NoError(t, c.SetReservation(t.Context(), spec().Name, []string{"f2", "f1"}, time.Unix(1900000600, 0)))
+	require.NoError(t, c.SetReservation(t.Context(), spec().Name, slurm.ReservationChange{Nodes: []string{"f2", "f1"}}))
+	require.NoError(t, c.SetReservation(t.Context(), spec().Name, slurm.ReservationChange{Nodes: []string{"f2", "f1"}, End: time.Unix(1900000600, 0)}))
 	require.NoError(t, c.DeleteReservation(t.Context(), spec().Name))
 	made := calls(t, c)
 	require.Len(t, made, 4)
@@ -68,7 +68,7 @@ func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 				require.EqualError(t, c.DeleteReservation(t.Context(), bad.Name), "delete reservation: "+test.want)
 			}
 			if bad.Start.Equal(spec().Start) && bad.Lasts > 0 {
-				require.EqualError(t, c.SetReservation(t.Context(), bad.Name, bad.Nodes, time.Time{}), "update reservation: "+test.want)
+				require.EqualError(t, c.SetReservation(t.Context(), bad.Name, slurm.ReservationChange{Nodes: bad.Nodes}), "update reservation: "+test.want)
 			}
 			require.Empty(t, calls(t, c))
 		})
@@ -78,7 +78,9 @@ func TestReservationsThatWouldNotBeWhatTheySayAreRefused(t *testing.T) {
 // The texts are those of 22.05.8 and 24.11.5.
 func TestSlurmsErrorsAboutReservationsAreRecognised(t *testing.T) {
 	create := func(c *Client) error { return c.CreateReservation(t.Context(), spec()) }
-	set := func(c *Client) error { return c.SetReservation(t.Context(), "eol-x", []string{"f0"}, time.Time{}) }
+	set := func(c *Client) error {
+		return c.SetReservation(t.Context(), "eol-x", slurm.ReservationChange{Nodes: []string{"f0"}})
+	}
 	remove := func(c *Client) error { return c.DeleteReservation(t.Context(), "eol-x") }
 	for _, test := range []struct {
 		name   string

@@ -117,6 +117,12 @@ func (s *commands) SetJobReservation(ctx context.Context, job uint32, name strin
 	})
 }
 
+func (s *commands) SetReservationOf(ctx context.Context, address, name string) error {
+	return change(ctx, s, "set the reservation of", address+" "+name, func(ctx context.Context) error {
+		return s.next.SetReservationOf(ctx, address, name)
+	})
+}
+
 func (s *commands) SetJobPartitions(ctx context.Context, job uint32, list []string, start bool) error {
 	s.process.w.check.partitions(s.process, job, list)
 	return change(ctx, s, "set partitions", fmt.Sprint(job), func(ctx context.Context) error {

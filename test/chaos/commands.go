@@ -133,10 +133,10 @@ func (s *commands) CreateReservation(ctx context.Context, spec slurm.Reservation
 	})
 }
 
-func (s *commands) SetReservation(ctx context.Context, name string, nodes []string, end time.Time) error {
-	return change(ctx, s, "update reservation", name+" "+slurm.Fold(nodes), func(ctx context.Context) error {
+func (s *commands) SetReservation(ctx context.Context, name string, to slurm.ReservationChange) error {
+	return change(ctx, s, "update reservation", fmt.Sprintf("%s %+v", name, to), func(ctx context.Context) error {
 		s.process.w.check.reservation(name)
-		return s.next.SetReservation(ctx, name, nodes, end)
+		return s.next.SetReservation(ctx, name, to)
 	})
 }
 

@@ -188,7 +188,9 @@ func TestModelReservations(t *testing.T) {
 		})
 	}
 	set := func(name string, nodes ...string) {
-		w.both("change "+name, func(s flex.Scheduler) error { return s.SetReservation(ctx, name, nodes, time.Time{}) })
+		w.both("change "+name, func(s flex.Scheduler) error {
+			return s.SetReservation(ctx, name, slurm.ReservationChange{Nodes: nodes})
+		})
 	}
 	remove := func(name string) {
 		w.both("remove "+name, func(s flex.Scheduler) error { return s.DeleteReservation(ctx, name) })

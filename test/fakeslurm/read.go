@@ -44,9 +44,7 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	list := make([]slurm.Job, 0, len(c.queue))
 	now := c.o.Now()
 	for _, j := range c.queue {
-		if c.shownWith(j) == nil {
-			list = append(list, c.row(j, now))
-		}
+		list = append(list, c.row(j, now))
 	}
 	return list, nil
 }
@@ -54,8 +52,8 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 // row is a job's row.
 func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 	shown := slurm.Job{
-		ID: j.id, ArrayID: j.id, ArrayTask: c.taskText(j), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
-		Start: j.startShown(now), Priority: j.priority, Reason: c.reasonShown(j), User: j.user(), Partition: j.partitionShown(),
+		ID: j.id, ArrayID: j.id, ArrayTask: j.taskText(), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
+		Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partitionShown(),
 		NodeCount: cmp.Or(len(j.nodes), j.count), Pinned: len(j.named) > 0,
 	}
 	if j.reservation != nil {

@@ -50,7 +50,7 @@ func TestReservationEndsWhereItWasMovedTo(t *testing.T) {
 	w := newWorld(t, "24.11")
 	require.NoError(t, w.reserveFrom("eol", time.Minute, "a0"))
 	w.now = w.now.Add(50 * time.Minute)
-	require.NoError(t, w.SetReservation(t.Context(), "eol", []string{"a0"}, w.now.Add(time.Hour)))
+	require.NoError(t, w.SetReservation(t.Context(), "eol", slurm.ReservationChange{Nodes: []string{"a0"}, End: w.now.Add(time.Hour)}))
 	w.pass(50 * time.Minute)
 	w.shows("a0", "IDLE+CLOUD+MAINTENANCE+RESERVED+POWERED_DOWN")
 	w.pass(11 * time.Minute)
@@ -67,10 +67,10 @@ func TestWhatIsWrongWithAReservationIsRefused(t *testing.T) {
 		require.ErrorContains(t, w.reserveFrom("old", -11*time.Minute, "a1"), "Invalid time specified")
 		require.NoError(t, w.reserveFrom("past", -time.Minute, "a1"))
 		require.ErrorContains(t, w.reserveFrom("none", time.Hour), "no nodes")
-		require.ErrorIs(t, w.SetReservation(ctx, "never", []string{"a1"}, time.Time{}), scontrol.ErrUnknownReservation)
+		require.ErrorIs(t, w.SetReservation(ctx, "never", slurm.ReservationChange{Nodes: []string{"a1"}}), scontrol.ErrUnknownReservation)
 		require.ErrorIs(t, w.DeleteReservation(ctx, "never"), scontrol.ErrUnknownReservation)
 
-		partly, whole := w.SetReservation(ctx, "eol", []string{"a2", "a9"}, time.Time{}), w.SetReservation(ctx, "eol", []string{"a9"}, time.Time{})
+		partly, whole := w.SetReservation(ctx, "eol", slurm.ReservationChange{Nodes: []string{"a2", "a9"}}), w.SetReservation(ctx, "eol", slurm.ReservationChange{Nodes: []string{"a9"}})
 		reservations := listed(w, w.Reservations)
 		if w.o.Version == "22.05" {
 			require.ErrorIs(t, partly, scontrol.ErrUnknownNode)

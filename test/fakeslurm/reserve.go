@@ -1,6 +1,7 @@
 package fakeslurm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,11 +68,17 @@ func (c *Cluster) CreateReservation(ctx context.Context, spec slurm.ReservationS
 		return err
 	}
 	defer c.mu.Unlock()
-	r := &reservation{name: spec.Name, start: c.o.Now(), user: slurmUser, mode: overlap | ignoreJobs}
-	if spec.Maint {
+	r := &reservation{name: spec.Name, start: c.o.Now(), user: slurmUser, mode: overlap | ignoreJobs, purge: spec.Purge}
+	switch {
+	case spec.Maint:
 		r.start, r.mode = spec.Start, maint|ignoreJobs
+	case spec.User != "":
+		r.start, r.user, r.mode = spec.Start, spec.User, overlap
 	}
-	r.end = r.start.Truncate(time.Second).Add(spec.Lasts)
+	if spec.Purge > 0 {
+		r.mode |= noHold
+	}
+	r.end = r.start.Truncate(time.Second).Add(cmp.Or(spec.Lasts, year))
 	return c.create(r, spec.Nodes, "reservationname="+spec.Name)
 }
 
@@ -101,22 +108,43 @@ func (c *Cluster) ReserveForJob(ctx context.Context, spec slurm.JobReservationSp
 	return nil
 }
 
-// SetReservation sets a reservation's nodes, and its end unless that is zero.
-func (c *Cluster) SetReservation(ctx context.Context, name string, list []string, end time.Time) error {
+// SetReservation changes a reservation.
+func (c *Cluster) SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error {
 	if err := c.ask(ctx); err != nil {
 		return err
 	}
 	defer c.mu.Unlock()
-	if len(list) == 0 {
-		return fmt.Errorf("update reservation: %s: no nodes", name)
-	}
 	r := c.reservation(name)
-	if err := c.setNodes(r, name, list); err != nil {
-		return err
+	if change.Nodes != nil {
+		if len(change.Nodes) == 0 {
+			return fmt.Errorf("update reservation: %s: no nodes", name)
+		}
+		if err := c.setNodes(r, name, change.Nodes); err != nil {
+			return err
+		}
 	}
-	if !end.IsZero() {
-		r.end = end.Truncate(time.Second)
+	return c.setTimes(r, name, change)
+}
+
+// setTimes moves a reservation that has not started, and sets its end and when it is purged.
+func (c *Cluster) setTimes(r *reservation, name string, change slurm.ReservationChange) error {
+	call := "scontrol update reservationname=" + name
+	switch {
+	case r == nil:
+		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
+	case !change.Start.IsZero() && r.begun(c.o.Now()):
+		return refuse(call, "Reservation already started", scontrol.ErrReservationStarted)
 	}
+	if !change.Start.IsZero() {
+		lasts := r.end.Sub(r.start)
+		r.start = change.Start.Truncate(time.Second)
+		r.end = r.start.Add(lasts)
+		c.noteReservations()
+	}
+	if !change.End.IsZero() {
+		r.end = change.End.Truncate(time.Second)
+	}
+	r.purge = cmp.Or(change.Purge, r.purge)
 	return nil
 }
 

@@ -133,30 +133,22 @@ func (w *words) reservation(name string, now time.Time) *reservation {
 // that has not started.
 func (c *Cluster) updateReservation(name string, said *words) error {
 	call := "scontrol update reservationname=" + name
-	r, now := c.reservation(name), c.o.Now()
+	r := c.reservation(name)
 	switch {
 	case r == nil:
 		return refuse(call, "Requested reservation is invalid", scontrol.ErrUnknownReservation)
 	case said.operator != "" && said.operator != "=" && c.habits.wholeNodeLists:
 		return refuse(call, "+=/-= notation is not supported when updating nodes", nil)
-	case !said.start.IsZero() && r.begun(now):
-		return refuse(call, "Reservation already started", nil)
 	}
 	if said.operator != "" {
 		if err := c.setNodes(r, name, said.list(names(r.nodes))); err != nil {
 			return err
 		}
 	}
-	if !said.start.IsZero() {
-		lasts := r.end.Sub(r.start)
-		r.start = said.start.Truncate(time.Second)
-		r.end = r.start.Add(lasts)
-		c.noteReservations()
+	if err := c.setTimes(r, name, slurm.ReservationChange{Start: said.start, Purge: said.purge}); err != nil {
+		return err
 	}
 	r.mode |= said.mode
-	if said.purge > 0 {
-		r.purge = said.purge
-	}
 	return nil
 }
 

@@ -69,7 +69,7 @@ func TestNothingAnswersWhileSlurmctldIsDownAndNothingHappens(t *testing.T) {
 	_, submit := w.Submit(open())
 	for _, err := range []error{
 		nodes, jobs, records, reservations, config, partitions, submit, w.refused("a0", "power_up", ""),
-		w.reserveFrom("eol", time.Hour, "a0"), w.SetReservation(ctx, "eol", []string{"a0"}, time.Time{}), w.DeleteReservation(ctx, "eol"),
+		w.reserveFrom("eol", time.Hour, "a0"), w.SetReservation(ctx, "eol", slurm.ReservationChange{Nodes: []string{"a0"}}), w.DeleteReservation(ctx, "eol"),
 		w.HoldJob(ctx, id), w.CancelJob(ctx, id), w.NotifyJob(ctx, id, ""), w.SetAdminComment(ctx, id, ""), w.Requeue(id),
 	} {
 		require.ErrorIs(t, err, gone)

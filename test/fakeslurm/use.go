@@ -27,6 +27,20 @@ func (c *Cluster) SetJobReservation(ctx context.Context, id uint32, name string)
 	return err
 }
 
+// SetReservationOf sets or clears the reservation of a job or an array task. Clearing that of a job
+// that has ended succeeds.
+func (c *Cluster) SetReservationOf(ctx context.Context, address, name string) error {
+	if err := c.ask(ctx); err != nil {
+		return err
+	}
+	defer c.mu.Unlock()
+	err := c.useReservation(address, name)
+	if name == "" && (errors.Is(err, scontrol.ErrUnknownJob) || errors.Is(err, scontrol.ErrJobEnded)) {
+		return nil
+	}
+	return err
+}
+
 // useReservation sets or clears the reservation of a job id or an array task. Naming a task splits it
 // from its array.
 func (c *Cluster) useReservation(address, name string) error {

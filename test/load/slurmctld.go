@@ -220,11 +220,11 @@ func (s *slurmctld) change(ctx context.Context, verb string, set map[string]stri
 	case set["jobid"] != "" && set["starttime"] == "now":
 		return s.model.StartNow(ctx, jobID(set["jobid"]), 0)
 	case reservation != "":
-		var end time.Time
+		change := slurm.ReservationChange{Nodes: nodes}
 		if at, found := strings.CutPrefix(set["endtime"], "uts"); found {
-			end = time.Unix(must.Get(strconv.ParseInt(at, 10, 64)), 0).UTC()
+			change.End = time.Unix(must.Get(strconv.ParseInt(at, 10, 64)), 0).UTC()
 		}
-		return s.model.SetReservation(ctx, reservation, nodes, end)
+		return s.model.SetReservation(ctx, reservation, change)
 	case set["jobid"] != "":
 		return s.model.SetAdminComment(ctx, jobID(set["jobid"]), set["admincomment"])
 	}

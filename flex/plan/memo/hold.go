@@ -1,6 +1,7 @@
 package memo
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,13 +17,16 @@ const (
 	MoveHold                    // a job moves to warm machines in it
 	SalvageHold                 // holds machines for a job that has lost others
 	RestHold                    // closes a nodeset for a while
+	CoverHold                   // closes powered-down nodes, so that jobs wait PENDING
+	DoorHold                    // holds the nodes of machines that are requested for a job that waits PENDING
 )
 
 // Hold contains the parts of a reservation's name.
 type Hold struct {
 	Kind    HoldKind
-	At      time.Time // LeaseHold: the end of the leases
+	At      time.Time // LeaseHold: the end of the leases; CoverHold, DoorHold: when it was made
 	Job     uint32    // MoveHold, SalvageHold
+	Address string    // DoorHold: of the job; see slurm.Job.Address
 	NodeSet string    // RestHold
 }
 
@@ -32,6 +36,8 @@ const (
 	movePart    = ".job-"
 	salvagePart = ".salvage-"
 	restPart    = ".rest-"
+	coverPart   = ".cover-"
+	doorPart    = ".door-"
 )
 
 func holdName(cluster, part, rest string) string { return "slurmflex-" + cluster + part + rest }
@@ -55,6 +61,30 @@ func SalvageReservation(cluster string, job uint32) string {
 // RestReservation returns the name of the reservation that closes a nodeset during a back-off.
 func RestReservation(cluster, nodeset string) string { return holdName(cluster, restPart, nodeset) }
 
+// CoverReservation returns the name of a reservation, made at that time, that closes powered-down
+// nodes.
+func CoverReservation(cluster string, made time.Time) string {
+	return holdName(cluster, coverPart, strconv.FormatInt(made.Unix(), 10))
+}
+
+// DoorReservation returns the name of a reservation, made at that time, for the job with that
+// address.
+func DoorReservation(cluster, address string, made time.Time) string {
+	return holdName(cluster, doorPart, address+"-"+strconv.FormatInt(made.Unix(), 10))
+}
+
+// parseTime parses seconds since 1970 that are written as the functions above write them.
+func parseTime(digits string) (time.Time, bool) {
+	seconds, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0).UTC(), true
+}
+
+// jobAddress is a job's id, or a task of an array.
+var jobAddress = regexp.MustCompile(`^[1-9][0-9]*(_(0|[1-9][0-9]*))?$`)
+
 // ParseHold parses the name of a reservation. The kind is NoHold unless the name is exactly what
 // one of the functions above returns for the cluster.
 func ParseHold(cluster, reservation string) Hold {
@@ -63,11 +93,23 @@ func ParseHold(cluster, reservation string) Hold {
 		return Hold{}
 	}
 	if digits, ok := strings.CutPrefix(rest, leasePart); ok {
-		seconds, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || strconv.FormatInt(seconds, 10) != digits || seconds < 0 {
-			return Hold{}
+		if at, ok := parseTime(digits); ok {
+			return Hold{Kind: LeaseHold, At: at}
 		}
-		return Hold{Kind: LeaseHold, At: time.Unix(seconds, 0).UTC()}
+		return Hold{}
+	}
+	if digits, ok := strings.CutPrefix(rest, coverPart); ok {
+		if at, ok := parseTime(digits); ok {
+			return Hold{Kind: CoverHold, At: at}
+		}
+		return Hold{}
+	}
+	if text, ok := strings.CutPrefix(rest, doorPart); ok {
+		address, digits, _ := strings.Cut(text, "-")
+		if at, ok := parseTime(digits); ok && jobAddress.MatchString(address) {
+			return Hold{Kind: DoorHold, Address: address, At: at}
+		}
+		return Hold{}
 	}
 	if nodeset, ok := strings.CutPrefix(rest, restPart); ok && nodeset != "" {
 		return Hold{Kind: RestHold, NodeSet: nodeset}

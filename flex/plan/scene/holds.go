@@ -29,6 +29,12 @@ func (s *Scene) addHolds() {
 			s.moves[h.Job] = Move{r, s.jobs[h.Job]}
 		case memo.SalvageHold:
 			s.salvages[h.Job] = Move{r, s.jobs[h.Job]}
+		case memo.CoverHold:
+			s.covers = append(s.covers, h)
+			continue
+		case memo.DoorHold:
+			s.doors = append(s.doors, &Door{Hold: h})
+			continue
 		}
 		for _, name := range r.Nodes {
 			switch m := s.Node(name); {

@@ -20,6 +20,8 @@ type Node struct {
 	Doubted  bool         // an unreadable job may hold it
 	At       int          // its index in the scene's nodes
 
+	Cover    bool                 // one of our covers closes it
+	Door     *Door                // it is to be the node of a job that waits pending; nil: it is not
 	Promised bool                 // it is reserved for a job that moves or has lost machines
 	Reserved []*slurm.Reservation // its other reservations, without a nodeset's back-off
 }

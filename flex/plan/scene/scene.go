@@ -31,6 +31,8 @@ type Scene struct {
 	holds    []Hold                       // our reservations
 	moves    map[uint32]Move              // jobs that move to warm machines
 	salvages map[uint32]Move              // jobs that have lost machines and keep the surviving ones
+	covers   []Hold                       // the reservations that close powered-down nodes
+	doors    []*Door                      // the reservations for jobs that wait pending
 
 	anyJob, anyNode bool      // an unreadable job may have any ID, or hold any node
 	unreadable      []Problem // rows, instances and groups that were left alone
@@ -96,6 +98,7 @@ func build(cfg *config.Config, snap Snapshot) *Scene {
 	}
 	s.skipRows()
 	s.addHolds()
+	s.addDoors()
 	for i := range snap.Groups {
 		s.addGroup(&snap.Groups[i])
 	}

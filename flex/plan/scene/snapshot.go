@@ -39,6 +39,20 @@ type Snapshot struct {
 	// ResumeTimeout is the shortest of Slurm's for our nodes; 0 if they may power up indefinitely.
 	ResumeTimeout time.Duration
 
+	// SuspendTime is after how long Slurm powers down an idle node of ours; 0: never. It is the
+	// shortest of those of our partitions.
+	SuspendTime time.Duration
+
+	// SlurmctldSince is when slurmctld has started; zero if that is not known.
+	SlurmctldSince time.Time
+
+	// Promises reports whether this process makes another pass soon: it is the daemon.
+	Promises bool
+
+	// Late holds until when slurmflex requests no machines for pending jobs that did not start when
+	// all their machines had come.
+	Late map[uint32]time.Time
+
 	// Partitions are Slurm's partitions, read within the last ten minutes.
 	Partitions []slurm.Partition
 

@@ -1,0 +1,182 @@
+// Package door watches jobs that wait pending between the daemon's passes. It opens the door of a job
+// in the second in which the job's last machine has registered, and calls for a pass when another job
+// waits for machines.
+package door
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/config"
+	"slurmflex/flex"
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+	"slurmflex/slurm/scontrol"
+)
+
+const (
+	lookPace  = 500 * time.Millisecond // at nodes that may register at any time
+	queuePace = 2 * time.Second        // at the queue
+)
+
+// Scheduler is what a Keeper needs of Slurm.
+type Scheduler interface {
+	// NodesNamed reads only these nodes.
+	NodesNamed(ctx context.Context, names []string) ([]slurm.Node, error)
+	// PendingJobs reads the jobs that wait pending.
+	PendingJobs(ctx context.Context) ([]slurm.Job, error)
+	SetReservation(ctx context.Context, name string, change slurm.ReservationChange) error
+}
+
+// Keeper is a flex.Watcher that looks at jobs that wait pending between passes.
+type Keeper struct {
+	slurm Scheduler
+	log   *zap.Logger
+	now   func() time.Time
+	call  chan<- flex.WakeUp
+
+	mu    sync.Mutex // guards what follows
+	cfg   *config.Config
+	near  []*scene.Door   // whose machines all exist
+	known map[string]bool // jobs that the last pass has seen wait for machines
+	ours  bool            // this host makes the passes
+}
+
+var _ flex.Watcher = (*Keeper)(nil)
+
+// New returns a keeper that calls for passes. It looks while Run runs.
+func New(cfg *config.Config, s Scheduler, call chan<- flex.WakeUp, log *zap.Logger, now func() time.Time) *Keeper {
+	return &Keeper{slurm: s, log: log, now: now, call: call, cfg: cfg}
+}
+
+// Use makes another configuration apply.
+func (k *Keeper) Use(cfg *config.Config) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cfg = cfg
+}
+
+// Saw takes over what a pass has seen.
+func (k *Keeper) Saw(s *scene.Scene, _ plan.Plan) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.near = plan.NearDoors(s)
+	k.known = map[string]bool{}
+	for i := range s.Seen.Jobs {
+		if j := &s.Seen.Jobs[i]; waits(j) {
+			k.known[row(j)] = true
+		}
+	}
+}
+
+// Did takes no part.
+func (k *Keeper) Did(plan.Action, time.Time, time.Duration, error) {}
+
+// Stood takes over whether this host makes the passes.
+func (k *Keeper) Stood(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ours = err == nil; !k.ours {
+		k.near = nil
+	}
+}
+
+// Run looks until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	look, queue := time.NewTicker(lookPace), time.NewTicker(queuePace)
+	defer look.Stop()
+	defer queue.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			k.open(ctx)
+		case <-queue.C:
+			k.watch(ctx)
+		}
+	}
+}
+
+// open opens the doors whose nodes have all registered.
+func (k *Keeper) open(ctx context.Context) {
+	k.mu.Lock()
+	near := k.near
+	k.mu.Unlock()
+	if len(near) == 0 {
+		return
+	}
+	var names []string
+	for _, d := range near {
+		names = append(names, d.Nodes...)
+	}
+	nodes, err := k.slurm.NodesNamed(ctx, names)
+	if err != nil {
+		k.log.Debug("nodes of doors not read", zap.Error(err))
+		return
+	}
+	up := map[string]bool{}
+	for _, n := range nodes {
+		up[n.Name] = n.State.Power() == slurm.On && !n.State.Has(slurm.NotResponding) && n.State.Base != slurm.Down
+	}
+	for _, d := range near {
+		if slices.ContainsFunc(d.Nodes, func(name string) bool { return !up[name] }) {
+			continue
+		}
+		err := k.slurm.SetReservation(ctx, d.Name, slurm.ReservationChange{Start: k.now()})
+		if err != nil && !errors.Is(err, scontrol.ErrReservationStarted) {
+			k.log.Debug("door not opened", zap.String("job", d.Address), zap.Error(err))
+			continue // the next pass does
+		}
+		k.log.Info("door opened", zap.String("job", d.Address), zap.String("nodes", slurm.Fold(d.Nodes)))
+		k.forget(d)
+		k.wake()
+	}
+}
+
+// forget looks at the door no more.
+func (k *Keeper) forget(d *scene.Door) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.near = slices.DeleteFunc(slices.Clone(k.near), func(other *scene.Door) bool { return other == d })
+}
+
+// watch calls for a pass if a job waits for machines that the last pass did not see wait.
+func (k *Keeper) watch(ctx context.Context) {
+	k.mu.Lock()
+	ours, known := k.ours && k.cfg.Options.Waiting == config.Pending, k.known
+	k.mu.Unlock()
+	if !ours {
+		return
+	}
+	jobs, err := k.slurm.PendingJobs(ctx)
+	if err != nil {
+		k.log.Debug("pending jobs not read", zap.Error(err))
+		return
+	}
+	if slices.ContainsFunc(jobs, func(j slurm.Job) bool { return waits(&j) && !known[row(&j)] }) {
+		k.wake()
+	}
+}
+
+// wake calls for a pass, unless one has been called for.
+func (k *Keeper) wake() {
+	select {
+	case k.call <- flex.WakeUp{Verb: "door"}:
+	default:
+	}
+}
+
+// waits reports whether the job waits for machines and uses no reservation.
+func waits(j *slurm.Job) bool {
+	return j.State == slurm.JobPending && j.Priority > 0 && j.Reservation == "" && slurm.LacksNodes(j.Reason)
+}
+
+// row names a job's row. That of an array's tasks changes as tasks leave it.
+func row(j *slurm.Job) string { return j.ArrayTask + " " + j.Name() + " " + j.Partition }

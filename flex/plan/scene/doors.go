@@ -1,0 +1,109 @@
+package scene
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"slurmflex/slurm"
+)
+
+// Door is a reservation of ours for one job that waits pending: over the nodes whose machines are
+// requested for the job. It starts a few minutes ahead, and is moved to now when all machines have
+// registered.
+type Door struct {
+	Hold
+	Job *slurm.Job // as Slurm shows it; nil: it has left the queue, or could not be read
+
+	// Taker is the job as one that Slurm has given the door's nodes; nil unless it waits pending.
+	// The planner plans for it as for a job that is CONFIGURING on these nodes.
+	Taker *slurm.Job
+
+	Doubted bool // the row of its job may be among those that could not be read
+}
+
+// Named reports whether the job uses the door.
+func (d *Door) Named() bool { return d.Job != nil && d.Job.Reservation == d.Name }
+
+// Opened reports whether the door has started.
+func (d *Door) Opened(now time.Time) bool { return !d.Start.After(now) }
+
+// addDoors gives each door its job, and makes the door's powered-down nodes Rising: their machines
+// are to come, as if Slurm had allocated the nodes to the job. A node that Slurm is powering down
+// stays Off until it is down.
+func (s *Scene) addDoors() {
+	for _, h := range s.covers {
+		for _, name := range h.Nodes {
+			if m := s.Node(name); m != nil {
+				m.Cover = true
+			}
+		}
+	}
+	if len(s.doors) == 0 {
+		return
+	}
+	byAddress := make(map[string]*slurm.Job, len(s.Seen.Jobs))
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
+		if address := j.Address(); address != "" && (j.HetID == 0 || j.HetOffset == 0) {
+			byAddress[address] = j
+		}
+	}
+	unread := slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.JobRow })
+	for _, d := range s.doors {
+		d.Job = byAddress[d.Address]
+		d.Doubted = d.Job == nil && unread
+		for _, name := range d.Nodes {
+			if m := s.Node(name); m != nil && d.Doubted {
+				m.Doubted = true
+			}
+		}
+		if d.Job == nil || !d.Job.State.Waits() {
+			continue
+		}
+		taker := *d.Job
+		taker.State, taker.Nodes, taker.Start, taker.Reservation = slurm.JobConfiguring, d.Nodes, d.At, ""
+		d.Taker = &taker
+		for _, name := range d.Nodes {
+			m := s.Node(name)
+			if m == nil || m.Door != nil {
+				continue
+			}
+			m.Door = d
+			m.Holders = append(m.Holders, d.Taker)
+			if m.Power == Off && !m.State.Has(slurm.PoweringDown) {
+				m.Power = Rising
+			}
+			d.Taker.Partition = s.partitionFor(d.Job, m)
+		}
+	}
+}
+
+// partitionFor returns the partition, of those that the job names, that has the node; all that it
+// names if the configuration knows none.
+func (s *Scene) partitionFor(j *slurm.Job, m *Node) string {
+	for name := range strings.SplitSeq(j.Partition, ",") {
+		if p, known := s.Config.Partition(name); known && slices.Contains(p.NodeSets, m.Set.Name) {
+			return name
+		}
+	}
+	return j.Partition
+}
+
+// Doors returns the doors, in the order in which Slurm lists them.
+func (s *Scene) Doors() []*Door { return s.doors }
+
+// DoorOf returns the door of a job that waits pending; nil if it has none.
+func (s *Scene) DoorOf(job uint32) *Door {
+	for _, d := range s.doors {
+		if d.Taker != nil && d.Taker.ID == job {
+			return d
+		}
+	}
+	return nil
+}
+
+// Covers returns our covers, the oldest first.
+func (s *Scene) Covers() []Hold {
+	return slices.SortedStableFunc(slices.Values(s.covers), func(a, b Hold) int { return a.At.Compare(b.At) })
+}

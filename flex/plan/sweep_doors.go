@@ -1,0 +1,262 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// doorStage says how far a job that waits pending has come.
+type doorStage uint8
+
+const (
+	unsure      doorStage = iota // something could not be read: nothing is done
+	ended                        // the job runs, has left the queue, or must not start: the door goes
+	broken                       // a node of the door cannot be the job's any more: the door goes
+	booting                      // machines are requested, or boot
+	ready                        // all machines have registered
+	stageOpened                  // the door has started, and the job is to start within lateAfter
+	late                         // it has not: the machines are not what it lacks
+)
+
+// stageOf returns the stage of a door's job, and why.
+func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
+	switch {
+	case d.Doubted:
+		return unsure, ""
+	case d.Job == nil:
+		return ended, "its job has left the queue"
+	case d.Taker == nil && !d.Job.State.HoldsNodes():
+		return ended, "its job has ended"
+	case d.Taker == nil:
+		return ended, "its job has nodes"
+	case d.Job.Priority == 0 && d.Job.Reason != "BadConstraints":
+		return ended, "its job is held"
+	case d.Job.Reservation != "" && !d.Named():
+		return ended, "its job asks for another reservation"
+	case d.Job.NodeCount != len(d.Nodes):
+		return ended, fmt.Sprintf("its job asks for %d nodes now", d.Job.NodeCount)
+	}
+	up := 0
+	for _, name := range d.Nodes {
+		m := s.Node(name)
+		switch {
+		case m == nil || m.Doubted || m.Power == scene.Unclear:
+			return unsure, ""
+		case m.Door != d || len(m.Holders) > 1 || m.State.Base == slurm.Down || m.State.Has(slurm.Drain) || m.State.Has(slurm.Fail) || m.State.Has(slurm.PoweringDown):
+			return broken, "node " + name + " can be used no more"
+		case m.Power == scene.On && !m.State.Has(slurm.NotResponding):
+			up++
+		}
+	}
+	switch opened := d.Opened(s.Seen.Now); {
+	case up < len(d.Nodes):
+		return booting, ""
+	case opened && s.IsOld(d.Start, lateAfter):
+		return late, fmt.Sprintf("its job has not started for %s with all its machines: %s", clock(lateAfter), d.Job.Reason)
+	case opened && d.Named():
+		return stageOpened, ""
+	default:
+		return ready, ""
+	}
+}
+
+// keepDoors brings each job that waits pending a step further: it names the job's door, moves the
+// door ahead while machines boot, opens it when all have registered, and deletes it when the job runs
+// or must wait again.
+func keepDoors(w *wanted, _ []verdict) (s step) {
+	promises := w.scene.Seen.Promises
+	warm := warmNodes(w.scene)
+	for _, d := range w.scene.Doors() {
+		of := OfReservation{d.Name}
+		var job uint32
+		if d.Job != nil {
+			job = d.Job.ID
+		}
+		opens := func(at time.Time, why Why) {
+			s.actions = append(s.actions, SetReservation{of, slurm.ReservationChange{Start: at}, why})
+		}
+		switch stage, why := stageOf(w.scene, d); {
+		case stage == unsure || !promises && stage != ended:
+			// Slurm opens the door by itself.
+		case stage == ended || stage == broken || stage == late:
+			end := DeleteReservation{OfReservation: of, Job: job, Late: stage == late, Why: Why(why)}
+			if d.Named() {
+				end.Address = d.Address
+			}
+			s.actions = append(s.actions, end)
+		case w.scene.Config.Options.Waiting != config.Pending && !d.Opened(w.scene.Seen.Now):
+			opens(w.scene.Seen.Now, "jobs are to wait configuring")
+		case stage == booting && fitsWarm(w.scene, warm, d):
+			if d.Named() {
+				s.actions = append(s.actions, UseReservation{of, job, d.Address, true, "idle machines fit the job"})
+			}
+		case !d.Named():
+			s.actions = append(s.actions, UseReservation{of, job, d.Address, false, "the machines are for this job"})
+			s.expect = append(s.expect, "job "+d.Address+" to use its door")
+		case stage == ready:
+			opens(w.scene.Seen.Now, "all machines of its job have registered")
+			s.expect = append(s.expect, "job "+d.Address+" to start")
+		case stage == stageOpened:
+			s.expect = append(s.expect, "job "+d.Address+" to start")
+		case stage == booting && !d.Opened(w.scene.Seen.Now):
+			if start := pushed(w.scene, d); start.Sub(d.Start) >= time.Minute {
+				opens(start, "its machines are still to come")
+			}
+		}
+	}
+	return s
+}
+
+// NearDoors returns the doors that have not opened, are named, and whose machines all exist: their
+// nodes may register at any time.
+func NearDoors(s *scene.Scene) (near []*scene.Door) {
+	for _, d := range s.Doors() {
+		if stage, _ := stageOf(s, d); stage == booting && d.Named() && !d.Opened(s.Seen.Now) && len(s.WithoutMachine(d.Nodes)) == 0 {
+			near = append(near, d)
+		}
+	}
+	return near
+}
+
+// pushed returns the new start of a door whose machines are still to come: doorAhead from now, but
+// before Slurm powers down the first machine that has registered, because SuspendTime counts behind a
+// door too.
+func pushed(s *scene.Scene, d *scene.Door) time.Time {
+	start := s.Seen.Now.Add(doorAhead).Truncate(time.Second)
+	for _, name := range d.Nodes {
+		m := s.Node(name)
+		if m.Power != scene.On || s.Seen.SuspendTime == 0 || m.LastBusyTime.IsZero() {
+			continue
+		}
+		if last := m.LastBusyTime.Add(s.Seen.SuspendTime - time.Minute); last.Before(start) {
+			start = last
+		}
+	}
+	return start
+}
+
+// warmNodes returns the idle nodes that Slurm may give to any job, by nodeset.
+func warmNodes(s *scene.Scene) map[*config.NodeSet][]*scene.Node {
+	warm := map[*config.NodeSet][]*scene.Node{}
+	for _, m := range s.Nodes() {
+		if isWarm(s, m) {
+			warm[m.Set] = append(warm[m.Set], m)
+		}
+	}
+	return warm
+}
+
+// fitsWarm reports whether idle machines fit the door's job, and takes them out of warm. A job that
+// names its door cannot use them.
+func fitsWarm(s *scene.Scene, warm map[*config.NodeSet][]*scene.Node, d *scene.Door) bool {
+	for _, name := range partitionsOf(d.Job) {
+		p, known := s.Config.Partition(name)
+		if !known {
+			continue
+		}
+		for _, set := range s.Config.SetsOf(*p) {
+			if left := usable(s, warm[set], d.Job); len(left) >= len(d.Nodes) {
+				warm[set] = slices.DeleteFunc(warm[set], func(m *scene.Node) bool { return slices.Contains(left[:len(d.Nodes)], m) })
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// makeDoors makes a door for each job that needs machines. The next pass requests them.
+func makeDoors(w *wanted, _ []verdict) (s step) {
+	for _, want := range wants(w.scene) {
+		of := OfReservation{memo.DoorReservation(w.scene.Config.Cluster, want.address, w.scene.Seen.Now)}
+		why := Why(fmt.Sprintf("job %s lacks %d nodes of %s", want.address, len(want.nodes), want.set.Name))
+		s.actions = append(s.actions,
+			CreateReservation{OfReservation: of, Nodes: want.nodes, Start: w.scene.Seen.Now.Add(doorAhead), User: want.job.User, Purge: doorPurge, Why: why},
+			UseReservation{of, want.job.ID, want.address, false, why})
+		s.expect = append(s.expect, "job "+want.address+" to have a door")
+	}
+	return s
+}
+
+// The times of covers.
+const (
+	coverAge   = time.Hour   // a cover is replaced: Slurm counts purge_comp from its own start after a restart
+	coverRaise = time.Minute // how much of pending_grace may pass before purge_comp is raised
+)
+
+// keepCover keeps one reservation over the powered-down nodes of covered nodesets, so that jobs wait
+// pending. It has no end: beside one that ends soon, backfill would plan jobs at its end and leave
+// idle machines to them. Slurm deletes it pending_grace after the last pass that raised purge_comp.
+// A replacement is made before the old one goes, so that there is no gap.
+func keepCover(w *wanted, _ []verdict) (s step) {
+	covers := w.scene.Covers()
+	if !w.scene.Seen.Promises || slices.ContainsFunc(w.scene.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.ReservationRow }) {
+		return s
+	}
+	nodes := coverNodes(w.scene)
+	now, grace := w.scene.Seen.Now, w.scene.Config.Options.PendingGrace
+	keep := len(covers) - 1
+	switch {
+	case len(nodes) == 0:
+		keep = -1
+	case keep < 0, w.scene.IsOld(covers[keep].At, coverAge), covers[keep].At.Before(w.scene.Seen.SlurmctldSince):
+		s.actions = append(s.actions, CreateReservation{
+			OfReservation: OfReservation{memo.CoverReservation(w.scene.Config.Cluster, now)}, Nodes: nodes, Start: now, Purge: grace,
+			Why: "jobs wait pending for these nodes",
+		})
+		s.expect = append(s.expect, "the cover to show")
+	default:
+		live, change := covers[keep], slurm.ReservationChange{}
+		if !sameSet(nodes, live.Nodes) {
+			change.Nodes = nodes
+		}
+		if ends := live.Start.Add(live.Purge()); ends.Sub(now) < grace-coverRaise {
+			change.Purge = (now.Sub(live.Start) + grace + time.Minute).Truncate(time.Minute)
+		}
+		if change.Nodes != nil || change.Purge > 0 {
+			s.actions = append(s.actions, SetReservation{OfReservation{live.Name}, change, "jobs wait pending for these nodes"})
+		}
+	}
+	for i, old := range covers {
+		if i != keep && (keep < 0 || i < keep) {
+			s.actions = append(s.actions, DeleteReservation{OfReservation: OfReservation{old.Name}, Why: "another cover closes the nodes, or none is to"})
+		}
+	}
+	return s
+}
+
+// coverNodes returns the nodes, sorted, that jobs are kept from: all that go with their job, and with
+// keep_idle those that have no machine, whose machine is for one job, or that have been idle for long
+// enough. Machines that were made for no job are anybody's.
+func coverNodes(s *scene.Scene) (nodes []string) {
+	sets := covered(s)
+	for _, m := range s.Nodes() {
+		if !sets[m.Set] || m.Set.IsStatic(m.Index) || isForeign(s, m) {
+			continue
+		}
+		if m.Power != scene.On || m.Door != nil || m.Set.Flex.KeepIdle == 0 && !isAnybodys(m) || len(m.Holders) == 0 && isOver(s, m) {
+			nodes = append(nodes, m.Name)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+// isAnybodys reports whether the node's machine was made for no job: an admin powered the node up.
+func isAnybodys(m *scene.Node) bool {
+	return len(m.Machines) > 0 && !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
+		origin := in.Origin()
+		return origin.Job != 0 || origin.Array != 0
+	})
+}
+
+// isOver reports whether an idle node has been kept for long enough.
+func isOver(s *scene.Scene, m *scene.Node) bool {
+	until := keptUntil(s, m)
+	return !until.IsZero() && s.IsOld(until, 0)
+}

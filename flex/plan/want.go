@@ -1,0 +1,261 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// want is a job that waits pending, lacks nothing but nodes, and has no door yet.
+type want struct {
+	job     *slurm.Job
+	address string // of the job, or of one task of an array
+	set     *config.NodeSet
+	nodes   []string // the names that its machines are to have
+}
+
+// doorsAtOnce limits how many doors a pass makes. Each takes two calls of slurmctld.
+const doorsAtOnce = 50
+
+// covered returns the nodesets whose powered-down nodes this process keeps from jobs, so that these
+// wait pending. All partitions of such a nodeset are exclusive and have no nodes of other nodesets:
+// then each job of a partition fits all of its nodes or none. It returns none unless the process
+// promises another pass.
+func covered(s *scene.Scene) map[*config.NodeSet]bool {
+	sets := map[*config.NodeSet]bool{}
+	if !s.Seen.Promises || s.Config.Options.Waiting != config.Pending {
+		return sets
+	}
+	for _, p := range s.Config.Partitions {
+		for _, set := range s.Config.SetsOf(p) {
+			if set.Flex == nil {
+				continue
+			}
+			known := sets[set]
+			alone := p.Exclusive && len(p.NodeSets) == 1 && set.Flex.Capacity == config.FlexStart && !set.Flex.Salvage && set.Flex.FallbackAfter == 0
+			_, seen := sets[set]
+			sets[set] = alone && (known || !seen)
+		}
+	}
+	for _, p := range s.Seen.Partitions {
+		if _, ours := s.Config.Partition(p.Name); ours && p.Exclusive {
+			continue
+		}
+		for _, name := range p.Nodes { // a partition that the configuration does not know
+			if set := s.Config.FlexSetOf(name); set != nil {
+				sets[set] = false
+			}
+		}
+	}
+	return sets
+}
+
+// wants returns the pending jobs that need machines and names for their machines, the most
+// important job first. Each gets the lowest names that are free. Jobs that idle machines fit are
+// left to Slurm.
+func wants(s *scene.Scene) (all []want) {
+	sets := covered(s)
+	if len(s.Covers()) == 0 {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, d := range s.Doors() {
+		has[d.Address] = true
+	}
+	free, warm := map[*config.NodeSet][]string{}, map[*config.NodeSet][]*scene.Node{}
+	for _, m := range s.Nodes() {
+		switch {
+		case !sets[m.Set]:
+		case isCold(s, m) && m.Cover:
+			free[m.Set] = append(free[m.Set], m.Name)
+		case isWarm(s, m):
+			warm[m.Set] = append(warm[m.Set], m)
+		}
+	}
+	tasks := tasksAtWork(s)
+	for _, j := range byTier(s) {
+		if !needsMachines(s, j) {
+			continue
+		}
+		set := placeFor(s, sets, j)
+		if set == nil {
+			continue
+		}
+		if left := usable(s, warm[set], j); len(left) >= j.NodeCount {
+			warm[set] = slices.DeleteFunc(warm[set], func(m *scene.Node) bool { return slices.Contains(left[:j.NodeCount], m) })
+			continue // Slurm is about to start it there
+		}
+		for _, address := range addresses(j, tasks[j.Array()]) {
+			names := namesFor(free[set], j)
+			if has[address] || names == nil || len(all) == doorsAtOnce {
+				continue
+			}
+			free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
+			all = append(all, want{j, address, set, names})
+		}
+	}
+	return all
+}
+
+// byTier returns the jobs in the order in which Slurm tries them: by the highest tier of their
+// partitions, then by priority.
+func byTier(s *scene.Scene) []*slurm.Job {
+	tiers := map[string]int{}
+	for _, p := range s.Seen.Partitions {
+		tiers[p.Name] = p.Tier
+	}
+	tier := map[*slurm.Job]int{}
+	jobs := s.ByImportance()
+	for _, j := range jobs {
+		for _, name := range partitionsOf(j) {
+			tier[j] = max(tier[j], tiers[name])
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *slurm.Job) int { return tier[b] - tier[a] })
+	return jobs
+}
+
+// needsMachines reports whether the job waits pending for nothing but nodes, as far as Slurm says,
+// and can be asked for. A reason of None means that Slurm has not looked at the job yet: its number
+// of nodes may still change. Heterogeneous jobs, and jobs with a reservation of their own, cannot be
+// asked for.
+func needsMachines(s *scene.Scene, j *slurm.Job) bool {
+	lacks := slurm.LacksNodes(j.Reason) && !strings.Contains(j.Reason, "maintenance") || j.Reason == "Reservation"
+	return j.State == slurm.JobPending && j.Priority > 0 && lacks && j.HetID == 0 && j.Reservation == "" && j.User != "" &&
+		j.NodeCount > 0 && !s.Seen.Late[j.ID].After(s.Seen.Now)
+}
+
+// placeFor returns the first nodeset of the job's partitions that waiting jobs are kept from; nil if
+// there is none.
+func placeFor(s *scene.Scene, sets map[*config.NodeSet]bool, j *slurm.Job) *config.NodeSet {
+	for _, name := range partitionsOf(j) {
+		p, known := s.Config.Partition(name)
+		if !known {
+			continue
+		}
+		for _, set := range s.Config.SetsOf(*p) {
+			if sets[set] {
+				return set
+			}
+		}
+	}
+	return nil
+}
+
+// isCold reports whether nothing is there or to come for the node, and nobody else has plans for it.
+func isCold(s *scene.Scene, m *scene.Node) bool {
+	return m.Power == scene.Off && m.State.Has(slurm.PoweredDown) && !m.State.Has(slurm.PoweringDown) && m.Idle() && !m.Taken() &&
+		m.Door == nil && !m.Promised && !m.Set.IsStatic(m.Index) && !s.IsUnread(m) && !s.Present(m.Name) && !s.MayShow(m.Name) &&
+		!isForeign(s, m)
+}
+
+// isForeign reports whether somebody else has reserved the node, now or later.
+func isForeign(s *scene.Scene, m *scene.Node) bool {
+	return slices.ContainsFunc(m.Reserved, func(r *slurm.Reservation) bool {
+		return memo.ParseHold(s.Config.Cluster, r.Name).Kind == memo.NoHold
+	})
+}
+
+// isWarm reports whether the node is idle and Slurm may give it to a job.
+func isWarm(s *scene.Scene, m *scene.Node) bool {
+	return m.Power == scene.On && m.Idle() && !m.Taken() && !m.Cover && m.Door == nil && !m.Promised &&
+		m.State.Base != slurm.Down && m.State.Flags&(slurm.PowerDown|slurm.NotResponding) == 0
+}
+
+// usable returns the idle nodes whose machines stay for as long as the job may run.
+func usable(s *scene.Scene, warm []*scene.Node, j *slurm.Job) (left []*scene.Node) {
+	for _, m := range warm {
+		until, known := s.FreeUntil(m)
+		if !known || j.Limit.Kind != slurm.LimitSet || !s.Seen.Now.Add(j.Limit.Duration).After(until) {
+			left = append(left, m)
+		}
+	}
+	return left
+}
+
+// namesFor returns the names for the job's machines: those that it asks for, then the lowest; nil if
+// there are too few.
+func namesFor(free []string, j *slurm.Job) []string {
+	names, err := slurm.Expand(j.Needs)
+	if err != nil || j.Pinned && j.Needs == "" || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(free, name) }) {
+		return nil
+	}
+	for _, name := range free {
+		if len(names) < j.NodeCount && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) != j.NodeCount {
+		return nil
+	}
+	slices.Sort(names)
+	return names
+}
+
+// tasksAtWork counts the tasks of each array that have nodes or a door.
+func tasksAtWork(s *scene.Scene) map[uint32]int {
+	count := map[uint32]int{}
+	for i := range s.Seen.Jobs {
+		if j := &s.Seen.Jobs[i]; j.Array() != 0 && j.State.HoldsNodes() {
+			count[j.Array()]++
+		}
+	}
+	for _, d := range s.Doors() {
+		if d.Taker != nil && d.Taker.Array() != 0 {
+			count[d.Taker.Array()]++
+		}
+	}
+	return count
+}
+
+// addresses returns the addresses of the jobs that a row stands for: as many tasks of an array as may
+// start at once, the lowest first, of which some are at work.
+func addresses(j *slurm.Job, working int) (list []string) {
+	if !j.IsTasks() {
+		return []string{j.Address()}
+	}
+	text, throttle, limited := strings.Cut(j.ArrayTask, "%")
+	most := doorsAtOnce
+	if n, err := strconv.Atoi(throttle); limited && err == nil && n > 0 {
+		most = min(most, n-working)
+	}
+	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		if err != nil {
+			break // "..." stands for the tasks that the row has no room for
+		}
+		to := from
+		if isRange {
+			end, step, _ := strings.Cut(last, ":")
+			if to, err = strconv.Atoi(end); err != nil || step != "" {
+				break
+			}
+		}
+		for task := from; task <= to && len(list) < most; task++ {
+			list = append(list, strconv.FormatUint(uint64(j.ArrayID), 10)+"_"+strconv.Itoa(task))
+		}
+	}
+	return list
+}
+
+// The times of doors.
+const (
+	// doorAhead is how far ahead a door starts. If no daemon moves the door, the job is given its
+	// nodes then.
+	doorAhead = 5 * time.Minute
+
+	// lateAfter is how long a job with all its machines may take to start after its door has opened.
+	// Slurm's backfill, which starts jobs with a range of node counts, takes up to its interval of
+	// 30 s.
+	lateAfter = 40 * time.Second
+
+	// doorPurge is after how long Slurm deletes a door that no job uses.
+	doorPurge = 5 * time.Minute
+)

@@ -1,0 +1,64 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/test/lab"
+)
+
+// pending starts a cluster whose jobs wait pending.
+func pending(t *testing.T, flexKeys string) *lab.Lab {
+	t.Helper()
+	l := cluster(t, lab.Options{Daemon: true, Keys: "waiting: pending", FlexKeys: flexKeys})
+	await(t, time.Minute, "the cover", func() bool { return strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".cover-") })
+	return l
+}
+
+// startedAfter returns how long after its last node had registered the job began.
+func startedAfter(t *testing.T, l *lab.Lab, id string) time.Duration {
+	t.Helper()
+	var last time.Time
+	for _, name := range strings.Fields(run(t, l, "scontrol", "show", "hostnames", jobField(t, l, id, "NodeList"))) {
+		n := run(t, l, "scontrol", "-o", "show", "node", name)
+		_, boot, _ := strings.Cut(n, "SlurmdStartTime=")
+		at, err := time.ParseInLocation("2006-01-02T15:04:05", strings.Fields(boot)[0], time.Local)
+		require.NoError(t, err)
+		if at.After(last) {
+			last = at
+		}
+	}
+	began, err := time.ParseInLocation("2006-01-02T15:04:05", jobField(t, l, id, "StartTime"), time.Local)
+	require.NoError(t, err)
+	return began.Sub(last)
+}
+
+func TestJobsWaitPendingAndStartWhenTheirMachinesAreUp(t *testing.T) {
+	l := pending(t, "")
+	shut(t, l)
+	batch := submitScript(t, l, "sleep 1000", "-p", "train", "-N2", "--time=15")
+	array := submit(t, l, "-p", "train", "-N1", "--array=0-2%2", "--time=15", "--no-requeue")
+	waits := begin(t, l, "srun", "one", "sleep", "1")
+	await(t, time.Minute, "their requests", func() bool { return len(state(t, l).Groups) == 3 })
+	for _, id := range []string{batch, array + "_0", waits.id(t, l)} {
+		assert.Equal(t, "PENDING", jobField(t, l, id, "JobState"))
+	}
+	capacity(t, l, "", 8)
+	awaitJob(t, l, time.Minute, batch, "JobState", "RUNNING")
+	assert.Equal(t, "0", jobField(t, l, batch, "Restarts"))
+	assert.LessOrEqual(t, startedAfter(t, l, batch), 3*time.Second)
+	assert.Zero(t, waits.awaitEnd(t, 2*time.Minute))
+	for _, task := range []string{"_0", "_1", "_2"} {
+		awaitCompleted(t, l, array+task)
+	}
+	cancelForGood(t, l, batch)
+	assert.NotContains(t, readFile(l.Log("daemon.log")), `"verb": "resume"`, "Slurm powers nothing up")
+	awaitNothingLeft(t, l)
+	await(t, time.Minute, "no door to be left", func() bool { return !strings.Contains(ask(t, l, "scontrol", "show", "reservation"), ".door-") })
+}

@@ -195,6 +195,8 @@ func (c *controller) SetJobReservation(_ context.Context, job uint32, name strin
 	return nil
 }
 
+func (c *controller) TaskJobs(context.Context, []string) ([]slurm.Job, error) { return nil, nil }
+
 func (c *controller) SetReservationOf(context.Context, string, string) error { return nil }
 
 func (c *controller) SetJobPartitions(_ context.Context, job uint32, list []string, _ bool) error {

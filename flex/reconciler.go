@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,6 +18,7 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -26,6 +28,7 @@ import (
 type Scheduler interface {
 	Nodes(ctx context.Context) ([]slurm.Node, error)
 	Jobs(ctx context.Context) ([]slurm.Job, error)
+	TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error)
 	Reservations(ctx context.Context) ([]slurm.Reservation, error)
 	UpdateNodes(ctx context.Context, names []string, change slurm.NodeChange) error
 
@@ -324,10 +327,41 @@ func (r *Reconciler) observeSlurm(ctx context.Context, snap *scene.Snapshot) (er
 	if err = snap.Unread.Take(err); err != nil {
 		return fmt.Errorf("read reservations: %w", err)
 	}
+	if err := r.observeTasks(ctx, snap); err != nil {
+		return fmt.Errorf("read tasks of arrays: %w", err)
+	}
 	if err := r.readSettings(ctx); err != nil {
 		return err
 	}
 	snap.Unread = append(snap.Unread, r.settings.unread...)
+	return nil
+}
+
+// observeTasks reads the tasks of arrays that have a door, which the queue hides among the array's
+// other tasks.
+func (r *Reconciler) observeTasks(ctx context.Context, snap *scene.Snapshot) error {
+	var addresses []string
+	for _, held := range snap.Reservations {
+		if h := memo.ParseHold(r.Config.Cluster, held.Name); h.Kind == memo.DoorHold && strings.Contains(h.Address, "_") {
+			addresses = append(addresses, h.Address)
+		}
+	}
+	if len(addresses) == 0 {
+		return nil
+	}
+	tasks, err := r.Scheduler.TaskJobs(ctx, addresses)
+	if err = snap.Unread.Take(err); err != nil {
+		return err
+	}
+	known := make(map[uint32]bool, len(snap.Jobs))
+	for i := range snap.Jobs {
+		known[snap.Jobs[i].ID] = true
+	}
+	for _, j := range tasks {
+		if !known[j.ID] {
+			snap.Jobs = append(snap.Jobs, j)
+		}
+	}
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"slurmflex/flex/plan"
-	"slurmflex/slurm/scontrol"
+	"slurmflex/slurm"
 )
 
 // lateRest is for how long no machines are requested for a pending job that did not start when all
@@ -18,7 +18,7 @@ const lateRest = 5 * time.Minute
 // setReservation changes a reservation. One that has started by itself needs no new start.
 func (r *Reconciler) setReservation(ctx context.Context, a plan.SetReservation) error {
 	err := r.Scheduler.SetReservation(ctx, a.Name, a.ReservationChange)
-	if !a.Start.IsZero() && errors.Is(err, scontrol.ErrReservationStarted) {
+	if !a.Start.IsZero() && errors.Is(err, slurm.ErrReservationStarted) {
 		return nil
 	}
 	return err

@@ -120,6 +120,37 @@ func LacksNodes(reason string) bool {
 	return slices.Contains([]string{"Priority", "Resources", "ReqNodeNotAvail"}, word) || strings.HasPrefix(word, "Nodes required")
 }
 
+// Tasks returns the indexes of the tasks of an array that the row stands for, the lowest first. squeue
+// cuts a long list short.
+func (j Job) Tasks() (tasks []int) {
+	text, _, _ := strings.Cut(strings.Trim(j.ArrayTask, "[]"), "%")
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		if err != nil {
+			break
+		}
+		to, every := from, 1
+		if isRange {
+			end, step, steps := strings.Cut(last, ":")
+			to = numberOr0(end)
+			if steps {
+				every = max(numberOr0(step), 1)
+			}
+		}
+		for task := from; task <= to; task += every {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
+}
+
+// Throttle returns how many tasks of the array may run at once; 0: any number.
+func (j Job) Throttle() int {
+	_, most, _ := strings.Cut(j.ArrayTask, "%")
+	return numberOr0(strings.TrimSuffix(most, "]"))
+}
+
 // Address is how scontrol calls the job: "7", or "5_2" for a task of an array. It is empty for tasks
 // that are still one record.
 func (j Job) Address() string {

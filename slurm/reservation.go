@@ -40,6 +40,9 @@ type ReservationSpec struct {
 	Purge time.Duration // in whole minutes, after which Slurm deletes it when no job uses it; 0: never
 }
 
+// ErrReservationStarted says that the start of a reservation cannot be moved any more.
+var ErrReservationStarted = errors.New("reservation has started")
+
 // ReservationChange describes what changes of a reservation; zero fields stay.
 type ReservationChange struct {
 	Nodes []string

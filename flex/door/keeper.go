@@ -17,7 +17,6 @@ import (
 	"slurmflex/flex/plan"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/slurm"
-	"slurmflex/slurm/scontrol"
 )
 
 const (
@@ -130,7 +129,7 @@ func (k *Keeper) open(ctx context.Context) {
 			continue
 		}
 		err := k.slurm.SetReservation(ctx, d.Name, slurm.ReservationChange{Start: k.now()})
-		if err != nil && !errors.Is(err, scontrol.ErrReservationStarted) {
+		if err != nil && !errors.Is(err, slurm.ErrReservationStarted) {
 			k.log.Debug("door not opened", zap.String("job", d.Address), zap.Error(err))
 			continue // the next pass does
 		}

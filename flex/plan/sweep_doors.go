@@ -15,13 +15,14 @@ import (
 type doorStage uint8
 
 const (
-	unsure      doorStage = iota // something could not be read: nothing is done
-	ended                        // the job runs, has left the queue, or must not start: the door goes
-	broken                       // a node of the door cannot be the job's any more: the door goes
-	booting                      // machines are requested, or boot
-	ready                        // all machines have registered
-	stageOpened                  // the door has started, and the job is to start within lateAfter
-	late                         // it has not: the machines are not what it lacks
+	unsure   doorStage = iota // something could not be read: nothing is done
+	ended                     // the job runs, has left the queue, or must not start: the door goes
+	broken                    // a node of the door cannot be the job's any more: the door goes
+	single                    // the task of an array is still one record with others, until it is named
+	booting                   // machines are requested, or boot
+	ready                     // all machines have registered
+	starting                  // the door has started, and the job is to start within lateAfter
+	late                      // it has not: the machines are not what it lacks
 )
 
 // stageOf returns the stage of a door's job, and why.
@@ -31,6 +32,8 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 		return unsure, ""
 	case d.Job == nil:
 		return ended, "its job has left the queue"
+	case d.Job.IsTasks():
+		return single, ""
 	case d.Taker == nil && !d.Job.State.HoldsNodes():
 		return ended, "its job has ended"
 	case d.Taker == nil:
@@ -60,7 +63,7 @@ func stageOf(s *scene.Scene, d *scene.Door) (doorStage, string) {
 	case opened && s.IsOld(d.Start, lateAfter):
 		return late, fmt.Sprintf("its job has not started for %s with all its machines: %s", clock(lateAfter), d.Job.Reason)
 	case opened && d.Named():
-		return stageOpened, ""
+		return starting, ""
 	default:
 		return ready, ""
 	}
@@ -102,7 +105,7 @@ func keepDoors(w *wanted, _ []verdict) (s step) {
 		case stage == ready:
 			opens(w.scene.Seen.Now, "all machines of its job have registered")
 			s.expect = append(s.expect, "job "+d.Address+" to start")
-		case stage == stageOpened:
+		case stage == starting:
 			s.expect = append(s.expect, "job "+d.Address+" to start")
 		case stage == booting && !d.Opened(w.scene.Seen.Now):
 			if start := pushed(w.scene, d); start.Sub(d.Start) >= time.Minute {

@@ -1,8 +1,8 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -91,9 +91,9 @@ func wants(s *scene.Scene) (all []want) {
 			warm[set] = slices.DeleteFunc(warm[set], func(m *scene.Node) bool { return slices.Contains(left[:j.NodeCount], m) })
 			continue // Slurm is about to start it there
 		}
-		for _, address := range addresses(j, tasks[j.Array()]) {
+		for _, address := range addresses(j, tasks[j.Array()], has) {
 			names := namesFor(free[set], j)
-			if has[address] || names == nil || len(all) == doorsAtOnce {
+			if names == nil || len(all) == doorsAtOnce {
 				continue
 			}
 			free[set] = slices.DeleteFunc(free[set], func(name string) bool { return slices.Contains(names, name) })
@@ -215,31 +215,21 @@ func tasksAtWork(s *scene.Scene) map[uint32]int {
 }
 
 // addresses returns the addresses of the jobs that a row stands for: as many tasks of an array as may
-// start at once, the lowest first, of which some are at work.
-func addresses(j *slurm.Job, working int) (list []string) {
+// start at once beside those at work, the lowest first, without those that have a door.
+func addresses(j *slurm.Job, working int, has map[string]bool) (list []string) {
 	if !j.IsTasks() {
+		if has[j.Address()] {
+			return nil
+		}
 		return []string{j.Address()}
 	}
-	text, throttle, limited := strings.Cut(j.ArrayTask, "%")
 	most := doorsAtOnce
-	if n, err := strconv.Atoi(throttle); limited && err == nil && n > 0 {
-		most = min(most, n-working)
+	if throttle := j.Throttle(); throttle > 0 {
+		most = min(most, throttle-working)
 	}
-	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		from, err := strconv.Atoi(first)
-		if err != nil {
-			break // "..." stands for the tasks that the row has no room for
-		}
-		to := from
-		if isRange {
-			end, step, _ := strings.Cut(last, ":")
-			if to, err = strconv.Atoi(end); err != nil || step != "" {
-				break
-			}
-		}
-		for task := from; task <= to && len(list) < most; task++ {
-			list = append(list, strconv.FormatUint(uint64(j.ArrayID), 10)+"_"+strconv.Itoa(task))
+	for _, task := range j.Tasks() {
+		if address := fmt.Sprintf("%d_%d", j.ArrayID, task); len(list) < most && !has[address] {
+			list = append(list, address)
 		}
 	}
 	return list

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,8 +78,7 @@ func (c *Client) NodesNamed(ctx context.Context, names []string) ([]slurm.Node, 
 }
 
 // Jobs lists the jobs that squeue shows: pending, running and completing ones
-// of all users and partitions. They have no names, see slurm.SqueueFormat. A pending task of an array
-// that differs from the others, for instance by its reservation, has a row of its own.
+// of all users and partitions. They have no names, see slurm.SqueueFormat.
 func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) { return c.queue(ctx) }
 
 // PendingJobs lists those of Jobs that are pending.
@@ -85,10 +86,25 @@ func (c *Client) PendingJobs(ctx context.Context) ([]slurm.Job, error) {
 	return c.queue(ctx, "-t", "PENDING")
 }
 
+// TaskJobs lists tasks of arrays by their addresses, such as "5_2", one row for each. Jobs hides a
+// pending task among the array's other pending tasks, even if it uses a reservation of its own. A
+// task that is still one record with others has their ID. Tasks that are unknown are left out.
+func (c *Client) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
+	for _, address := range addresses {
+		if !jobAddress.MatchString(address) {
+			return nil, fmt.Errorf("%q is not the address of a job", plain(address, maxCall))
+		}
+	}
+	jobs, err := c.queue(ctx, "-r", "-j", strings.Join(addresses, ","))
+	if errors.Is(err, ErrUnknownJob) {
+		return nil, nil
+	}
+	return jobs, err
+}
+
 func (c *Client) queue(ctx context.Context, only ...string) ([]slurm.Job, error) {
 	mark := rand.Text()
-	args := append([]string{"-h", "-a", "--array-unique"}, only...)
-	out, err := c.run(ctx, "squeue", append(args, "-o", slurm.SqueueFormat(mark))...)
+	out, err := c.run(ctx, "squeue", append(append([]string{"-h", "-a"}, only...), "-o", slurm.SqueueFormat(mark))...)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+
+	"slurmflex/slurm"
 )
 
 // What a command's failure was about, for errors.Is.
@@ -18,8 +20,6 @@ var (
 	ErrUnknownNode = errors.New("no such node")
 	// ErrReservationExists: there is a reservation of this name already.
 	ErrReservationExists = errors.New("reservation exists")
-	// ErrReservationStarted: its start cannot be moved any more.
-	ErrReservationStarted = errors.New("reservation has started")
 	// ErrUnknownReservation: slurmctld has no such reservation.
 	ErrUnknownReservation = errors.New("no such reservation")
 
@@ -53,7 +53,7 @@ func classify(words string) error {
 	case strings.Contains(words, "Duplicate reservation name"):
 		return ErrReservationExists
 	case strings.Contains(words, "Reservation already started"):
-		return ErrReservationStarted
+		return slurm.ErrReservationStarted
 	case strings.Contains(words, "Requested reservation is invalid"):
 		return ErrUnknownReservation
 	case strings.Contains(words, "Unable to contact slurm controller"),

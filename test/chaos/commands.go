@@ -66,6 +66,12 @@ func (s *commands) Jobs(ctx context.Context) ([]slurm.Job, error) {
 		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark) })
 }
 
+func (s *commands) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
+	return list(ctx, s, "squeue -r", func(ctx context.Context) ([]slurm.Job, error) { return s.next.TaskJobs(ctx, addresses) },
+		func(jobs []slurm.Job) string { return fakeslurm.PrintJobs(jobs, mark) },
+		func(text []byte) ([]slurm.Job, error) { return slurm.ParseSqueue(text, mark) })
+}
+
 func (s *commands) Reservations(ctx context.Context) ([]slurm.Reservation, error) {
 	return list(ctx, s, "show reservations", s.next.Reservations, fakeslurm.PrintReservations, slurm.ParseReservations)
 }

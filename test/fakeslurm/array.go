@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"slurmflex/slurm"
 )
 
 // split takes the next task out of an array that is to start. It gets an id of
@@ -39,9 +41,41 @@ func (c *Cluster) task(array uint32, text string) *job {
 // apart yet.
 func (j *job) together() bool { return len(j.tasks) > 1 }
 
-// taskText formats the array tasks of a job.
-func (j *job) taskText() string {
-	tasks := slices.Sorted(slices.Values(j.tasks))
+// shownWith returns the pending array whose squeue row includes this pending task: without -r, squeue
+// merges pending tasks of an array into one row; nil: the job has its own row.
+func (c *Cluster) shownWith(j *job) *job {
+	if j.arrayID == 0 || j.together() || j.state != slurm.JobPending || j.unconfirmed > 0 {
+		return nil
+	}
+	for _, other := range c.queue {
+		if other.arrayID == j.arrayID && other.together() && other.state == slurm.JobPending {
+			return other
+		}
+	}
+	return nil
+}
+
+// inRow returns the jobs that share one squeue row.
+func (c *Cluster) inRow(j *job) []*job {
+	list := []*job{j}
+	if !j.together() || j.state != slurm.JobPending {
+		return list
+	}
+	for _, other := range c.queue {
+		if other != j && other.arrayID == j.arrayID && c.shownWith(other) == j {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// taskText formats the array tasks of a squeue row.
+func (c *Cluster) taskText(j *job) string {
+	var tasks []int
+	for _, other := range c.inRow(j) {
+		tasks = append(tasks, other.tasks...)
+	}
+	slices.Sort(tasks)
 	var runs []string
 	for i := 0; i < len(tasks); {
 		first := tasks[i]
@@ -56,4 +90,15 @@ func (j *job) taskText() string {
 		runs = append(runs, fmt.Sprintf("%d-%d", first, last))
 	}
 	return strings.Join(runs, ",")
+}
+
+// reasonShown joins the distinct reasons of a squeue row.
+func (c *Cluster) reasonShown(j *job) string {
+	var reasons []string
+	for _, other := range c.inRow(j) {
+		if !slices.Contains(reasons, other.reason) {
+			reasons = append(reasons, other.reason)
+		}
+	}
+	return strings.Join(reasons, ",")
 }

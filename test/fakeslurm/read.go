@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,30 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 	list := make([]slurm.Job, 0, len(c.queue))
 	now := c.o.Now()
 	for _, j := range c.queue {
-		list = append(list, c.row(j, now))
+		if c.shownWith(j) == nil {
+			list = append(list, c.row(j, now))
+		}
+	}
+	return list, nil
+}
+
+// TaskJobs lists tasks of arrays, each in a row of its own.
+func (c *Cluster) TaskJobs(ctx context.Context, addresses []string) ([]slurm.Job, error) {
+	if err := c.ask(ctx); err != nil {
+		return nil, err
+	}
+	defer c.mu.Unlock()
+	var list []slurm.Job
+	now := c.o.Now()
+	for _, j := range c.queue {
+		for _, task := range j.tasks {
+			if j.arrayID == 0 || !slices.Contains(addresses, fmt.Sprintf("%d_%d", j.arrayID, task)) {
+				continue
+			}
+			row := c.row(j, now)
+			row.ArrayTask, row.Reason = strconv.Itoa(task), j.reason
+			list = append(list, row)
+		}
 	}
 	return list, nil
 }
@@ -52,8 +76,8 @@ func (c *Cluster) Jobs(ctx context.Context) ([]slurm.Job, error) {
 // row is a job's row.
 func (c *Cluster) row(j *job, now time.Time) slurm.Job {
 	shown := slurm.Job{
-		ID: j.id, ArrayID: j.id, ArrayTask: j.taskText(), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
-		Start: j.startShown(now), Priority: j.priority, Reason: j.reason, User: j.user(), Partition: j.partitionShown(),
+		ID: j.id, ArrayID: j.id, ArrayTask: c.taskText(j), Limit: j.limit, State: j.shown(), Nodes: names(j.nodes),
+		Start: j.startShown(now), Priority: j.priority, Reason: c.reasonShown(j), User: j.user(), Partition: j.partitionShown(),
 		NodeCount: cmp.Or(len(j.nodes), j.count), Pinned: len(j.named) > 0,
 	}
 	if j.reservation != nil {

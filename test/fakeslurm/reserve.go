@@ -133,7 +133,7 @@ func (c *Cluster) setTimes(r *reservation, name string, change slurm.Reservation
 	case r == nil:
 		return refuse(call, "Error updating the reservation: Requested reservation is invalid", scontrol.ErrUnknownReservation)
 	case !change.Start.IsZero() && r.begun(c.o.Now()):
-		return refuse(call, "Reservation already started", scontrol.ErrReservationStarted)
+		return refuse(call, "Reservation already started", slurm.ErrReservationStarted)
 	}
 	if !change.Start.IsZero() {
 		lasts := r.end.Sub(r.start)

@@ -99,7 +99,7 @@ func TestTheCommandsChangeTheModel(t *testing.T) {
 	require.ErrorIs(t, commands.HoldJob(ctx, 99), scontrol.ErrUnknownJob)
 
 	require.NoError(t, commands.CreateReservation(ctx, slurm.ReservationSpec{Name: "r", Nodes: []string{"alpha-base-0"}, Start: noon, Lasts: 10 * time.Minute, Maint: true}))
-	require.NoError(t, commands.SetReservation(ctx, "r", slurm.ReservationChange{Nodes: []string{"alpha-base-1"}, End: noon.Add(20*time.Minute)}))
+	require.NoError(t, commands.SetReservation(ctx, "r", slurm.ReservationChange{Nodes: []string{"alpha-base-1"}, End: noon.Add(20 * time.Minute)}))
 	reservations, err := s.model.Reservations(ctx)
 	require.NoError(t, err)
 	require.Len(t, reservations, 1)

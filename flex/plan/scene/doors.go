@@ -2,6 +2,7 @@ package scene
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // registered.
 type Door struct {
 	Hold
-	Job *slurm.Job // as Slurm shows it; nil: it has left the queue, or could not be read
+	Job *slurm.Job // as Slurm shows it, perhaps with other tasks of its array; nil: it has left the queue, or could not be read
 
 	// Taker is the job as one that Slurm has given the door's nodes; nil unless it waits pending.
 	// The planner plans for it as for a job that is CONFIGURING on these nodes.
@@ -51,14 +52,16 @@ func (s *Scene) addDoors() {
 	}
 	unread := slices.ContainsFunc(s.Seen.Unread, func(r slurm.UnreadRow) bool { return r.Kind == slurm.JobRow })
 	for _, d := range s.doors {
-		d.Job = byAddress[d.Address]
+		if d.Job = byAddress[d.Address]; d.Job == nil {
+			d.Job = s.arrayOf(d.Address)
+		}
 		d.Doubted = d.Job == nil && unread
 		for _, name := range d.Nodes {
 			if m := s.Node(name); m != nil && d.Doubted {
 				m.Doubted = true
 			}
 		}
-		if d.Job == nil || !d.Job.State.Waits() {
+		if d.Job == nil || !d.Job.State.Waits() || d.Job.IsTasks() {
 			continue
 		}
 		taker := *d.Job
@@ -77,6 +80,23 @@ func (s *Scene) addDoors() {
 			d.Taker.Partition = s.partitionFor(d.Job, m)
 		}
 	}
+}
+
+// arrayOf returns the row of an array's tasks that are still one record, among them the task with that
+// address; nil if there is none.
+func (s *Scene) arrayOf(address string) *slurm.Job {
+	array, task, _ := strings.Cut(address, "_")
+	number, err := strconv.Atoi(task)
+	if err != nil {
+		return nil
+	}
+	for i := range s.Seen.Jobs {
+		j := &s.Seen.Jobs[i]
+		if j.IsTasks() && strconv.FormatUint(uint64(j.ArrayID), 10) == array && slices.Contains(j.Tasks(), number) {
+			return j
+		}
+	}
+	return nil
 }
 
 // partitionFor returns the partition, of those that the job names, that has the node; all that it

@@ -1,0 +1,99 @@
+package plan_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"slurmflex/flex/plan"
+	"slurmflex/flex/plan/memo"
+	"slurmflex/flex/plan/scene"
+	"slurmflex/slurm"
+)
+
+// TestAJobThatWaitsPendingIsPlannedForAsOneThatHasItsNodes draws worlds in which jobs wait for
+// powered-down nodes, and has the same jobs wait pending, behind doors over the same nodes. What is
+// done in Compute is the same.
+func TestAJobThatWaitsPendingIsPlannedForAsOneThatHasItsNodes(t *testing.T) {
+	twins := 0
+	for range 20 { // of 100 worlds each; -rapid.checks=500 draws 10,000
+		rapid.Check(t, func(t *rapid.T) {
+			w := drawWorld(t)
+			for _, set := range w.flexSets() { // what only a job that is CONFIGURING has
+				set.Flex.FallbackAfter, set.Flex.KeepIdle, set.Flex.GangTimeout, set.Flex.Salvage = 0, 0, 0, false
+			}
+			w.Chains, w.Reservations, w.Requeues = nil, nil, map[uint32]bool{} // Slurm requeues all: nobody is to be warned first
+			waiting := w.awaitMachines()
+			configuring := inCompute(w.snapshot(), w)
+			if w.waitPending(waiting); len(waiting) == 0 {
+				return
+			}
+			twins++
+			if pending := inCompute(w.snapshot(), w); !slices.Equal(configuring, pending) {
+				t.Fatalf("configuring: %s\n    pending: %s\n%+v\n%+v", strings.Join(configuring, "\n"), strings.Join(pending, "\n"), w.Reservations, plan.Compute(scene.Of(w.cfg, w.snapshot())))
+			}
+		})
+	}
+	if twins < 500 {
+		t.Fatalf("only %d worlds had a job that waits for its nodes", twins)
+	}
+}
+
+// inCompute returns what a plan does in Compute.
+func inCompute(snap scene.Snapshot, w *world) (done []string) {
+	for _, a := range plan.Compute(scene.Of(w.cfg, snap)).Actions {
+		switch a.(type) {
+		case plan.CreateGroup, plan.CreateRequest, plan.CancelRequest, plan.DeleteRequest, plan.DeleteInstances, plan.DeleteGroup,
+			plan.BulkInsert, plan.DeleteVMs, plan.CreatePolicy, plan.DeletePolicy:
+			done = append(done, a.String())
+		}
+	}
+	slices.Sort(done)
+	return done
+}
+
+// awaitMachines has the jobs that hold flex nodes of their own wait for these to be powered up.
+func (w *world) awaitMachines() (waiting []slurm.Job) {
+	held := map[string]int{}
+	for _, j := range w.jobs {
+		for _, name := range j.Nodes {
+			held[name]++
+		}
+	}
+	for _, j := range inOrder(w.jobs) {
+		if len(j.Nodes) == 0 || j.HetID != 0 || j.IsTasks() || slices.ContainsFunc(j.Nodes, func(name string) bool {
+			set, index, known := w.cfg.Find(name)
+			return held[name] > 1 || !known || set.Flex == nil || set.IsStatic(index)
+		}) {
+			continue
+		}
+		j.State, j.Priority = slurm.JobConfiguring, max(j.Priority, 1)
+		if j.Start.IsZero() {
+			j.Start = noon.Add(-10 * time.Minute)
+		}
+		for _, name := range j.Nodes {
+			w.nodes[name] = slurm.Node{Name: name, State: slurm.ParseState("ALLOCATED+CLOUD+POWERED_DOWN"), Extra: w.nodes[name].Extra}
+		}
+		w.jobs[j.ID] = j
+		waiting = append(waiting, j)
+	}
+	return waiting
+}
+
+// waitPending has these jobs wait pending behind doors over their nodes.
+func (w *world) waitPending(jobs []slurm.Job) {
+	for _, j := range jobs {
+		door := memo.DoorReservation(cluster, j.Address(), j.Start)
+		w.Reservations = append(w.Reservations, slurm.Reservation{Name: door, Start: noon.Add(4 * time.Minute), End: noon.Add(365 * 24 * time.Hour), Nodes: j.Nodes})
+		for _, name := range j.Nodes {
+			n := w.nodes[name]
+			n.State = slurm.ParseState("IDLE+CLOUD+POWERED_DOWN")
+			w.nodes[name] = n
+		}
+		j.State, j.NodeCount, j.Nodes, j.Start, j.Reservation, j.Reason = slurm.JobPending, len(j.Nodes), nil, time.Time{}, door, "Reservation"
+		w.jobs[j.ID] = j
+	}
+}

@@ -316,9 +316,7 @@ const wrongClock = 5 * time.Minute
 
 // reservation judges a change to a reservation that exists.
 func (c *check) reservation(name string) {
-	moves := memo.ParseHold(cluster, name).Kind == memo.MoveHold
-	rests := memo.ParseHold(cluster, name).Kind == memo.RestHold
-	if holds := memo.ParseHold(cluster, name).Kind == memo.SalvageHold; !moves && !holds && !rests && !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
+	if memo.ParseHold(cluster, name).Kind == memo.NoHold && !strings.HasPrefix(name, "slurmflex-"+cluster+"-") {
 		c.fail(foreignChange, "reservation %s, which is not ours, is changed", name)
 	}
 }

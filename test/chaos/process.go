@@ -67,6 +67,7 @@ func (p *process) begin(do func()) {
 
 // daemon is what slurmflex daemon does.
 func (p *process) daemon() {
+	p.reconciler.Promises = true
 	if err := p.reconciler.Run(p.ctx, p.lock, p.wakeUps); err != nil {
 		p.w.journal.note("%s: %v", p.name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"slurmflex/config"
 	"slurmflex/flex/plan/memo"
 	"slurmflex/slurm"
 	"slurmflex/test/fakegce"
@@ -217,6 +218,9 @@ func (w *world) nodesLeft() string {
 		if w.static(name) {
 			want = slurm.ParseState("IDLE+CLOUD")
 		}
+		if w.setup.waiting == config.Pending {
+			n.State.Flags &^= slurm.Reserved // by the cover
+		}
 		switch {
 		case n.State != want && !stale(n.State, want):
 			return fmt.Sprintf("node %s is %s (%s), not %s", name, n.State, n.Reason, want)
@@ -282,6 +286,9 @@ func (w *world) reservationsLeft() (violation, bool) {
 	for _, r := range all {
 		if r.Name == foreignReservation {
 			foreign = true
+			continue
+		}
+		if w.setup.waiting == config.Pending && memo.ParseHold(cluster, r.Name).Kind == memo.CoverHold {
 			continue
 		}
 		if rests := memo.ParseHold(cluster, r.Name).Kind == memo.RestHold; rests && time.Until(r.End) <= 31*time.Minute {

@@ -82,15 +82,19 @@ func (s nodeSet) bulk() bool { return s.capacity != "" || strings.Contains(s.fle
 
 // setup is what a day is like before anything happens.
 type setup struct {
-	dice  dice
-	keep  time.Duration // for which whole nodes stay idle after their jobs, in leases of their own length; 0: they go
-	saves bool          // whether whole nodes are held for gangs that lose others
-	cloud fakegce.Options
-	slurm fakeslurm.Options
+	dice    dice
+	keep    time.Duration  // for which whole nodes stay idle after their jobs, in leases of their own length; 0: they go
+	saves   bool           // whether whole nodes are held for gangs that lose others
+	waiting config.Waiting // how jobs wait for machines
+	cloud   fakegce.Options
+	slurm   fakeslurm.Options
 }
 
 func newSetup(d dice) setup {
-	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle"), saves: d.oneIn(2, "salvage")}
+	s := setup{dice: d, keep: pick(d, []time.Duration{0, 0, 10 * time.Minute, time.Hour}, "keep idle"), saves: d.oneIn(2, "salvage"), waiting: config.Configuring}
+	if d.oneIn(2, "pending") {
+		s.waiting, s.saves = config.Pending, false
+	}
 	s.cloud = fakegce.Options{
 		Project:       project,
 		OperationTime: d.span(time.Second, 12*time.Second, "operation time"),
@@ -147,8 +151,8 @@ func (s setup) file(e edition) string {
 	d := s.dice
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "slurm_cluster_name: %s\nproject: %s\n", cluster, project)
-	fmt.Fprintf(text, "slurmflex: {interval: %ds, max_active_requests: %d, yield_after: %d, max_deletions_per_round: %d}\n",
-		d.number(60, 180, "interval", e), d.number(3, 8, "active requests", e), pick(d, []int{0, 900, 900, 3600}, "yield after", e), d.number(1, 10, "deletions", e))
+	fmt.Fprintf(text, "slurmflex: {interval: %ds, max_active_requests: %d, yield_after: %d, max_deletions_per_round: %d, waiting: %s}\n",
+		d.number(60, 180, "interval", e), d.number(3, 8, "active requests", e), pick(d, []int{0, 900, 900, 3600}, "yield after", e), d.number(1, 10, "deletions", e), s.waiting)
 	fmt.Fprintln(text, "partitions:")
 	for _, set := range nodeSets() {
 		fmt.Fprintf(text, "  %s: {partition_name: %[1]s, enable_job_exclusive: %t, partition_nodeset: [%[1]s]}\n", set.name, set.exclusive)

@@ -61,7 +61,7 @@ func TestAJobWhoseSpotMachinesArePreemptedRunsElsewhereByItsList(t *testing.T) {
 	}
 	awaitJob(t, l, 4*time.Minute, id, "Partition", "demand") // Slurm begins a requeued job after two minutes
 	awaitJob(t, l, time.Minute, id, "JobState", "RUNNING")
-	assert.Contains(t, metrics(t, l), `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} 2`+"\n")
+	assert.Regexp(t, `slurmflex_machines_lost_total{cause="preempted",nodeset="spot"} [12]\n`, metrics(t, l), "1 if a pass requeued the job between the two")
 	cancelForGood(t, l, id)
 	awaitNothingLeft(t, l)
 }

@@ -226,7 +226,7 @@ func TestAJobThatDidNotAskIsNotSignalled(t *testing.T) {
 	awaitJob(t, l, 90*time.Second, id, "JobState", "RUNNING")
 	awaitShown(t, time.Minute, "its script to run", func() (string, bool) { told := readFile(story); return told, told == "run\n" })
 
-	endLease(t, l, "alpha-leased-0", 5*time.Minute) // within lease_end_warning, before the requeue
+	endLease(t, l, "alpha-leased-0", 3*time.Minute) // within lease_end_warning, over a minute before the requeue
 	awaitReservation(t, l, "alpha-leased-0")
 	awaitTold(t, l, time.Minute, id, "its nodes end at ")
 	var looks []string // the states that the job shows while a signal could be sent, and later

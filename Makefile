@@ -14,12 +14,11 @@ RACE ?= ./cmd/... ./flex ./flex/check ./flex/gate ./flex/history ./flex/metrics 
 BASE ?= HEAD
 COUNT ?= 6
 BENCHMARKS = go test -run '^$$' -bench . -benchmem -count $(COUNT) ./slurm/... ./config ./flex/... ./mig/gce
-GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the targets share build/, and measure against the clock
-.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak race nightly bench bench-compare clean
+.PHONY: help build packages package-test test unit defects mutants e2e e2e-24.11 e2e-26.05 accounting-test web-test dashboard-test alerts-test foreign-test docs-check lint demo play fuzz chaos soak nightly bench bench-compare clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,18 +28,13 @@ build: ## build slurmflex, slurmflex-hook and slurmflex-fakegce into build/
 
 test: unit e2e e2e-26.05 defects web-test alerts-test foreign-test ## run all tests, on the oldest and the newest Slurm; installs 22.05 and sets up 26.05
 
-unit: ## run the tests that need neither root nor Slurm
-	@rm -rf $(BUILD)/tests && mkdir -p $(BUILD)/tests
-	go run $(GOTESTSUM) --format standard-quiet --jsonfile $(BUILD)/tests/unit.json -- -count=1 ./...
-	go run -C test/tools $(GOTESTSUM) --format standard-quiet --jsonfile ../../$(BUILD)/tests/tools.json -- -count=1 ./...
-
-race: ## run the tests of RACE, the packages that start goroutines, with the race detector; installs gcc if it is missing
-	scripts/setup-gcc
-	CGO_ENABLED=1 go test -race -count=1 -timeout 20m $(RACE)
+unit: ## run the tests that need neither root nor Slurm; those of RACE, the packages that start goroutines, with the race detector
+	RACE='$(RACE)' scripts/unit
 
 nightly: ## run what takes hours: every package with the race detector, 1,000 days of chaos, mutants, fuzzing, bench, soak
 	$(MAKE) e2e-24.11
-	$(MAKE) race RACE=./...
+	scripts/setup-gcc
+	$(MAKE) unit RACE=./...
 	$(MAKE) chaos SEEDS=1000
 	$(MAKE) mutants
 	$(MAKE) fuzz FUZZTIME=1m

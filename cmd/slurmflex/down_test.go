@@ -87,6 +87,7 @@ func TestToUndoDownAPartitionThatWasClosedBeforeIsOpenedOnlyIfAnEarlierDownHasCl
 }
 
 func TestDownNamesWhatIsLeftAndFails(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.waiting(t)
 	w.answer(t, "squeue", `case "$*" in

@@ -416,7 +416,7 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 		case plan.SetReservation:
 			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
 			rests := memo.ParseHold(cluster, a.Name).Kind == memo.RestHold
-			ours = (held || rests || ourReservation(a.Name)) && s.haveNodes(a.Nodes)
+			ours = (held || rests || ourReservation(a.Name)) && s.mayReserve(a.Name, a.Nodes)
 		case plan.DeleteReservation:
 			moved := memo.ParseHold(cluster, a.Name).Kind == memo.MoveHold
 			held := memo.ParseHold(cluster, a.Name).Kind == memo.SalvageHold
@@ -433,6 +433,16 @@ func touchesOnlyOurs(s *sight, p plan.Plan) (wrong []string) {
 func (s *sight) hasGroup(region, name string) bool {
 	_, ok := s.groups[region+"/"+name]
 	return ok
+}
+
+// mayReserve reports whether there are nodes, and each is a flex node or has the reservation
+// already.
+func (s *sight) mayReserve(reservation string, nodes []string) bool {
+	return len(nodes) > 0 && !slices.ContainsFunc(nodes, func(node string) bool {
+		return !s.haveNodes([]string{node}) && !slices.ContainsFunc(s.snap.Reservations, func(r slurm.Reservation) bool {
+			return r.Name == reservation && slices.Contains(r.Nodes, node)
+		})
+	})
 }
 
 func (s *sight) hasJob(id uint32) bool {

@@ -121,6 +121,24 @@ func TestAReservationThatCannotBeReadIsNeitherMadeAgainNorDeleted(t *testing.T) 
 	}
 }
 
+// D11: a nodeset was missing from a file that was cut off.
+func TestUnknownNodesKeepTheirReservation(t *testing.T) {
+	const at13 = "slurmflex-alpha-1795266000"
+	end := noon.Add(time.Hour)
+	strangers := func(s *setting) { s.Reservations[len(s.Reservations)-1].Nodes = []string{"alpha-a3-0", "alpha-gone-0"} }
+	in := situations(t, alphaConfig(t))
+	in("of a nodeset that is missing", seen(reserved(at13, "alpha-gone-0", end)))
+	in("also beside a node that is powered down", seen(nodes("alpha-a3-0", poweredDown), reserved(at13, "alpha-a3-0", end), strangers))
+	in("nobody extends it for them", seen(reserved(at13, "alpha-gone-0", end), func(s *setting) { s.Now = end.Add(9 * time.Minute) }))
+}
+
+// D11: the owner of a machine could not be read.
+func TestStrangersMachineEndsNoReservation(t *testing.T) {
+	const at13 = "slurmflex-alpha-1795266000"
+	situations(t, alphaConfig(t))("of a node that is up", seen(runsOn(7, "alpha-a3-0"), vms("alpha-a3-0", "alpha-a3-job-7", ""),
+		func(s *setting) { s.Instances[0].Terminates = noon.Add(time.Hour) }, reserved(at13, "alpha-a3-0", noon.Add(time.Hour))))
+}
+
 // A5: the end was in 9999, or 1970, for one pass.
 func TestAReservationStaysWhileTheEndOfItsNodesLeaseIsNotKnown(t *testing.T) {
 	assert.Empty(t, planned(t, seen(runsOn(7, "alpha-a3-0"), groupOf(7), machinesOf(7, "alpha-a3-0"),

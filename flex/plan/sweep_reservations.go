@@ -14,10 +14,11 @@ import (
 // reserve keeps jobs that would not be done in time off nodes whose lease ends, or whose
 // host is to be maintained: one reservation for each end, to the minute before, from the
 // moment that the instance has one until Slurm knows that it is gone. What could not be read, or
-// is not understood, keeps its reservation.
+// is not understood, keeps its reservation, and so do nodes that the configuration does not have:
+// its file may be cut off.
 //
 // Each reservation ends soon after the lease, so that Slurm expects no job to wait for
-// longer. Passes extend it while the node is up.
+// longer. Passes extend it while a node of the configuration is up.
 func reserve(w *wanted, _ []verdict) (s step) {
 	want, maintained := allEnds(w.scene)
 	have := map[string]*slurm.Reservation{}
@@ -26,13 +27,14 @@ func reserve(w *wanted, _ []verdict) (s step) {
 			have[h.Name] = h.Reservation
 		}
 	}
-	for _, m := range w.scene.Nodes() {
-		if len(m.Reserved) == 0 || !w.scene.IsUnread(m) && m.Power != scene.Unclear && (m.Power != scene.On || knowsEnd(w.scene, m)) {
-			continue
-		}
-		for _, r := range m.Reserved {
-			if have[r.Name] != nil {
-				want[r.Name] = append(want[r.Name], m.Name)
+	unknown := map[string]bool{} // reservations that only nodes outside the configuration need
+	for name, r := range have {
+		unknown[name] = want[name] == nil
+		for _, node := range r.Nodes {
+			m := w.scene.Node(node)
+			if m == nil || mayHaveLease(w.scene, m) {
+				want[name] = append(want[name], node)
+				unknown[name] = unknown[name] && m == nil
 			}
 		}
 	}
@@ -50,7 +52,7 @@ func reserve(w *wanted, _ []verdict) (s step) {
 		until := start.Add(grace)
 		r := have[name]
 		switch {
-		case w.scene.IsSkipped(slurm.ReservationRow, name):
+		case w.scene.IsSkipped(slurm.ReservationRow, name) || unknown[name] && !r.End.After(until):
 		case r == nil:
 			s.actions = append(s.actions, CreateReservation{
 				OfReservation: OfReservation{name}, Nodes: nodes, Start: start, Lasts: grace, Maint: true, Why: why,
@@ -77,15 +79,22 @@ func leaseGrace(cfg *config.Config) time.Duration {
 	return max(10*time.Minute, (2*cfg.Options.Interval + time.Minute - 1).Truncate(time.Minute))
 }
 
-// knowsEnd reports whether the node has a machine that stays, and it is known
-// until when, or that it has no end.
-func knowsEnd(s *scene.Scene, m *scene.Node) bool {
-	return slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
-		return !in.Leaving() && !(s.Ours(in) && in.Until().IsZero() && m.Set.Flex.MaxRunDuration > 0)
+// mayHaveLease reports whether the node may still have the machine for which it is reserved: it
+// could not be read, or it is up and no machine of ours with a known end, or without an end,
+// replaces that machine.
+func mayHaveLease(s *scene.Scene, m *scene.Node) bool {
+	switch {
+	case s.IsUnread(m), m.Power == scene.Unclear:
+		return true
+	case m.Power != scene.On:
+		return false
+	}
+	return !slices.ContainsFunc(m.Machines, func(in scene.Machine) bool {
+		return s.Ours(in) && !in.Leaving() && (!in.Until().IsZero() || m.Set.Flex.MaxRunDuration == 0)
 	})
 }
 
-// ends returns the nodes whose instance has an end, by the reservation's name, and of
+// allEnds returns the nodes whose instance has an end, by the reservation's name, and of
 // which reservations that is maintenance of a host.
 func allEnds(s *scene.Scene) (nodes map[string][]string, maintained map[string]bool) {
 	nodes, maintained = map[string][]string{}, map[string]bool{}

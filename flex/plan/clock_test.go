@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,26 @@ func TestStaticNodeKeepsMachineThatCouldNotBeReplaced(t *testing.T) {
 	assert.False(t, renewed(nodes("alpha-one-5", poweredDown), extra("alpha-one-5", memo.Boots{Failed: 1, Last: noon.Add(-time.Minute)}.String())), "blocked")
 	assert.False(t, renewed(func(s *setting) { s.Templates = map[string]scene.Template{} }), "template unread")
 	assert.False(t, renewed(refused("alpha-one-node-0", mig.CauseQuota, time.Second, 1)), "refused")
+}
+
+func TestFreePlacesLimitRenewals(t *testing.T) {
+	cfg := with(t, "renew_before: 3600")
+	cfg.Options.MaxActiveRequests = 1
+	due := func(list string) part {
+		var all []part
+		for _, name := range names(list) {
+			group := strings.Replace(name, "alpha-one-", "alpha-one-node-", 1)
+			all = append(all, nodes(name, "IDLE+CLOUD"), nodeGroup(int(name[len(name)-1]-'0')), leased(name, group, time.Hour, 30*time.Minute),
+				reserved("slurmflex-alpha-"+strconv.FormatInt(noon.Add(30*time.Minute).Unix(), 10), list, noon.Add(30*time.Minute)))
+		}
+		return and(all...)
+	}
+	in := situations(t, cfg)
+	in("one at a time", seen(due("alpha-one-[0-1]")), "set nodes alpha-one-0 power_down")
+	in("the next when that one's request has been served", seen(due("alpha-one-1"), nodes("alpha-one-0", poweringDown), unseen("us-central1"),
+		vms("alpha-one-0", "alpha-one-node-0", "STOPPING")))
+	cfg.Options.MaxActiveRequests = 5
+	in("all where there are places", seen(due("alpha-one-[0-1]")), "set nodes alpha-one-[0-1] power_down")
 }
 
 // G1

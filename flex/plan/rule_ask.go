@@ -4,11 +4,13 @@ package plan
 // max_active_requests. refresh_after and renew_before ask mayAsk before they release anything,
 // and the clocks use the same rules. The place of the cohort's own live request counts as free,
 // unless a more important job would take it.
-func (w *wanted) mayAsk(c *cohort) bar {
+func (w *wanted) mayAsk(c *cohort) bar { return w.mayAskIn(w.placesNow(), c) }
+
+// mayAskIn is mayAsk where these places are taken.
+func (w *wanted) mayAskIn(p places, c *cohort) bar {
 	if b := w.barred(c); b != barsNothing || c.set.Flex.UseBulkInsert {
 		return b
 	}
-	p := w.placesNow()
 	if c.live != nil {
 		p.free(*c.live)
 	}

@@ -23,8 +23,9 @@ func powerUpStatic(w *wanted, _ []verdict) step {
 
 // renewStatic powers idle static nodes down shortly before their lease ends, so that the new
 // lease starts when no job is hurt. A node keeps its machine while a new request could not be
-// made.
+// made: of ten nodes, one free place renews one at a time.
 func renewStatic(w *wanted, _ []verdict) (s step) {
+	p := w.placesOfStatic()
 	for _, m := range w.scene.Nodes() {
 		early := m.Set.Flex.RenewBefore
 		if early == 0 || !m.Set.IsStatic(m.Index) || m.Power != scene.On || !m.Idle() || len(m.Holders) > 0 ||
@@ -32,7 +33,8 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 			continue
 		}
 		for _, in := range m.Machines {
-			if left := in.Until().Sub(w.scene.Seen.Now); !in.Until().IsZero() && w.scene.IsOld(in.Until(), -early) && w.mayRenew(m) {
+			if left := in.Until().Sub(w.scene.Seen.Now); !in.Until().IsZero() && w.scene.IsOld(in.Until(), -early) && w.mayAskIn(p, w.renewal(m)) == barsNothing {
+				p.take(w.renewal(m))
 				why := fmt.Sprintf("%s in %s, and renew_before is %s", in.Ending(), clock(max(left, 0)), clock(early))
 				s.actions = append(s.actions, SetNodes{
 					Nodes: []string{m.Name}, State: "power_down", Reason: memo.ReasonPrefix + "renewed early: " + why, Why: Why(why),
@@ -43,9 +45,22 @@ func renewStatic(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
-// mayRenew reports whether a request for the static node could be made now.
-func (w *wanted) mayRenew(m *scene.Node) bool {
+// placesOfStatic counts the live requests, and those that static nodes without a machine will
+// need.
+func (w *wanted) placesOfStatic() places {
+	p := w.placesNow()
+	for _, m := range w.scene.Nodes() {
+		if m.Set.IsStatic(m.Index) && m.Owner() == nil && (m.Power == scene.Off || m.Power == scene.Rising) &&
+			len(w.scene.RequestsOf(m.Name)) == 0 {
+			p.take(w.renewal(m))
+		}
+	}
+	return p
+}
+
+// renewal is the cohort of a static node that was powered down and up again.
+func (w *wanted) renewal(m *scene.Node) *cohort {
 	c := newCohort(w.scene, m, nil, false, 0)
 	c.nodes = []string{m.Name}
-	return w.mayAsk(c) == barsNothing
+	return c
 }

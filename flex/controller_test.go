@@ -109,7 +109,7 @@ func (c *controller) UpdateNodes(_ context.Context, names []string, change slurm
 			n.LastBusyTime = time.Time{}
 		case "power_up":
 			n.State.Flags = n.State.Flags&^slurm.PoweredDown | slurm.PoweringUp
-		case "": // only a comment
+		case "", "idle": // the power state stays
 		default:
 			return fmt.Errorf("slurm_update error: Invalid node state specified: %s", change.State)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"slurmflex/config"
+	"slurmflex/flex/plan/memo"
 	"slurmflex/flex/plan/scene"
 	"slurmflex/mig"
 	"slurmflex/slurm"
@@ -26,6 +27,20 @@ func TestAnInstanceThatHasStopped(t *testing.T) {
 		vms("alpha-a3-0", "alpha-a3-job-7", "TERMINATED")))
 	in("is waited for while it is only stopping", seen(nodes("alpha-a3-0", poweringUp), job7, group7,
 		vms("alpha-a3-0", "alpha-a3-job-7", "STOPPING")))
+}
+
+// E10: backfill does not use a node after power_down_force.
+func TestPoweredDownNodesAreOpenedToBackfill(t *testing.T) {
+	const forced, down = memo.ReasonPrefix + "no job waits for this node any more", "IDLE+CLOUD+POWERED_DOWN"
+	in := situations(t, alphaConfig(t))
+	in("all at once, whatever the reason", seen(because("alpha-a3-[0-1]", down, forced), because("alpha-fix-0", down, memo.ReasonPrefix+"its instance is gone")),
+		"set nodes alpha-a3-[0-1],alpha-fix-0 idle")
+	in("once", seen(because("alpha-a3-0", down, memo.Usable)))
+	in("not before they are powered down", seen(because("alpha-a3-0", poweringDown, forced), unseen("us-central1")))
+	in("nor for an admin's reason", seen(because("alpha-a3-0", down, "broken fan")))
+	in("nor while they are drained", seen(because("alpha-a3-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN", forced)))
+	in("nor when a job has got them", seen(because("alpha-a3-0", down, forced), job(7, "train", "15:00", configured, "alpha-a3-0")))
+	in("a static node is powered up instead", seen(because("alpha-one-0", down, forced)), "set nodes alpha-one-0 power_up")
 }
 
 // deleting is alpha's configuration with another max_deletions_per_round.

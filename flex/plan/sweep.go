@@ -21,6 +21,7 @@ var sweeps = []sweep{
 	{"vanished", recoverVanished},
 	{"resume", resumeEmpty},
 	{"static", powerUpStatic},
+	{"backfill", openToBackfill},
 	{"renewal", renewStatic},
 	{"kept machines", endMoves},
 	{"partitions", fallBack},

@@ -64,6 +64,24 @@ func resumeEmpty(w *wanted, _ []verdict) (s step) {
 	return s
 }
 
+// openToBackfill sets powered-down nodes idle that slurmflex has powered down: backfill ignores a
+// node after power_down_force until its slurmd registers, slurmctld restarts or the node is set
+// idle. The node stays powered down. Slurm refuses the change for a node that a job has got
+// meanwhile, and changes the others. The node's Reason shows that slurmflex has changed it; a node
+// that lost its Reason is usable.
+func openToBackfill(w *wanted, _ []verdict) step {
+	var names []string
+	for _, m := range w.scene.Nodes() {
+		if m.Power == scene.Off && m.Idle() && !m.Taken() && m.State.Has(slurm.PoweredDown) &&
+			strings.HasPrefix(m.Reason, memo.ReasonPrefix) && m.Reason != memo.Usable {
+			names = append(names, m.Name)
+		}
+	}
+	return step{actions: []Action{SetNodes{
+		Nodes: names, State: "idle", Reason: memo.Usable, Why: "backfill may ignore them since slurmflex powered them down",
+	}}}
+}
+
 // powerDownOnIdle marks the nodes of exclusive jobs, so that they are powered
 // down as soon as their job ends. Where the partition has PowerDownOnIdle,
 // Slurm has set the mark already; Slurm 22.05 knows no such setting. With keep_idle or salvage

@@ -28,6 +28,24 @@ func TestAJobCancelledWhileItsRequestWaitsCostsNothing(t *testing.T) {
 	assert.Empty(t, booted(t, l), "no VM was ever made")
 }
 
+// E10: backfill ignores nodes after power_down_force. Compute takes longer than SuspendTimeout to
+// cancel the request, so slurmflex does not resume the nodes while they are powering down.
+func TestBackfillGivesJobsTheNodesOfACancelledJob(t *testing.T) {
+	l := cluster(t, lab.Options{Daemon: true, OperationTime: 10 * time.Second})
+	long := submitScript(t, l, "sleep 600", "-p", "fixed", "-N1", "--time=50")
+	awaitJob(t, l, periodic, long, "JobState", "RUNNING")
+	shut(t, l)
+	cancelled := submit(t, l, "-p", "fixed", "-N3", "--time=50")
+	awaitRequestState(t, l, "alpha-g2-job-"+cancelled, "a1", "ACCEPTED")
+	run(t, l, "scancel", cancelled)
+	await(t, time.Minute, "the nodes to be powered down", func() bool { return len(notDown(t, l)) == 1 })
+
+	blocker := submit(t, l, "-p", "fixed", "-N4", "--time=50")
+	awaitJob(t, l, time.Minute, blocker, "Reason", "Resources")
+	short := submit(t, l, "-p", "fixed", "-N1", "--time=5", "--nice=1000")
+	awaitJob(t, l, time.Minute, short, "JobState", "CONFIGURING")
+}
+
 func TestAJobCancelledAtTheWorstMomentLeavesNothing(t *testing.T) {
 	l := cluster(t, lab.Options{Daemon: true, OperationTime: 3 * time.Second})
 	for name, moment := range map[string]func(fakegce.Group, fakegce.State) bool{

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"slurmflex/slurm"
 	"slurmflex/test/fakeslurm"
 	"slurmflex/test/lab"
@@ -79,6 +81,16 @@ func TestModelBackfillMissesANodePoweredDownByForce(t *testing.T) {
 	w.waits(3, "Priority")
 	w.update("alpha-a3-1", "idle")
 	w.await(aWhile, "backfill to start the short job", func() bool { return w.model.JobState(3) == slurm.JobConfiguring })
+}
+
+func TestModelIdleKeepsNodesPoweredDown(t *testing.T) {
+	w := newTwins(t, lab.Options{})
+	w.update("alpha-a3-[0-2]", "power_up", "power_down_force it goes")
+	w.await(usual, "them to be powered down", func() bool { return w.node("alpha-a3-2") == "IDLE+CLOUD+POWERED_DOWN" })
+	w.update("alpha-a3-[0-1]", "idle it is free") // 24.11 alone keeps the reason
+	w.submit(hour("train", "alpha-a3-1"))
+	w.update("alpha-a3-[0-2]", "idle") // refused for the node with a job
+	require.Equal(t, slurm.JobConfiguring, w.model.JobState(1))
 }
 
 func TestModelLicensesShowOnceTheyAreWhatIsLacking(t *testing.T) {

@@ -106,6 +106,20 @@ func TestBackfillMissesANodeThatWasPoweredDownByForce(t *testing.T) {
 		"it registers":       func(w *world) { w.powered("a1") },
 		"slurmctld restarts": func(w *world) { w.Restart() },
 		"it is set idle":     func(w *world) { w.update("a1", "idle") },
+		"it is set idle while it is powering down": func(w *world) {
+			w.update("a1", "power_up")
+			w.pass(2 * time.Second)
+			w.update("a1", "power_down_force")
+			w.pass(2 * time.Second)
+			w.update("a1", "idle")
+		},
+		"it is resumed while it is powering down": func(w *world) {
+			w.update("a1", "power_up")
+			w.pass(2 * time.Second)
+			w.update("a1", "power_down_force")
+			w.pass(2 * time.Second)
+			w.update("a1", "resume")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := halfOpen(t)

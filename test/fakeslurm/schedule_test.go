@@ -54,6 +54,14 @@ func TestAJobDoesNotStartWhereItsNodesAreNotToBeHad(t *testing.T) {
 	}
 }
 
+func TestIdleIsRefusedForANodeWithAJob(t *testing.T) {
+	w := newWorld(t, "24.11")
+	id := w.submit(train("a1"))
+	w.pass(time.Second)
+	require.ErrorContains(t, w.refused("a[0-1]", "idle", ""), "Invalid node state specified")
+	require.Equal(t, slurm.JobConfiguring, w.JobState(id))
+}
+
 func TestWhatIsLeftOfANodeMarkedToGoTakesNoJobUnlessItIsPoweringUp(t *testing.T) {
 	w := newWorld(t, "24.11")
 	w.powered("b0")

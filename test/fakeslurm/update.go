@@ -155,6 +155,7 @@ func (c *Cluster) resumeNode(n *node, now time.Time) bool {
 	}
 	if n.has(slurm.PoweringDown) {
 		c.powerOff(n)
+		n.hidden = false
 	}
 	if outOfService {
 		c.askAgain(n, now)
@@ -172,8 +173,12 @@ func (c *Cluster) undrain(n *node, now time.Time) bool {
 	return true
 }
 
-// idle has a node that is down in service again.
+// idle has a node that is down or drained in service again, and opens it to backfill. Its power
+// state stays. A node with a job is refused.
 func (c *Cluster) idle(n *node, now time.Time) bool {
+	if len(n.jobs) > 0 {
+		return false
+	}
 	if n.down && n.up() {
 		c.askAgain(n, now)
 	}

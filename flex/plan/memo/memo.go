@@ -16,6 +16,10 @@ const ReasonPrefix = "slurmflex: "
 // Lost begins the reason of a node that was set down because its machine is lost.
 const Lost = ReasonPrefix + "machine lost: "
 
+// Usable is the reason of a node that was powered down by slurmflex and that backfill uses again.
+// Slurm 22.05 and 26.05 clear the reason of such a node.
+const Usable = ReasonPrefix + "powered down, and free for other jobs"
+
 // Boots is what a node's Extra says of its instances that did not come up.
 type Boots struct {
 	Failed int       // instances in a row

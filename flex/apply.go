@@ -201,8 +201,7 @@ func (r *Reconciler) act(ctx context.Context, a plan.Action) error {
 		r.made.forget(a.Group.Region, a.Group.Name, nil)
 		return unlessGone(r.Cloud.DeleteGroup(ctx, a.Group.Region, a.Group.Name))
 	case plan.SetNodes:
-		change := slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
-		return r.Scheduler.UpdateNodes(ctx, a.Nodes, change)
+		return r.setNodes(ctx, a)
 	case plan.CreateReservation:
 		spec := slurm.ReservationSpec{Name: a.Name, Nodes: a.Nodes, Start: a.Start, Lasts: a.Lasts, Maint: a.Maint, User: a.User, Purge: a.Purge}
 		return r.Scheduler.CreateReservation(ctx, spec)

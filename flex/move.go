@@ -32,6 +32,9 @@ func (r *Reconciler) moveJob(ctx context.Context, a plan.MoveJob) error {
 	if err := r.Scheduler.SetJobReservation(ctx, a.Job, a.Reservation); err != nil {
 		return err
 	}
+	if _, err := r.untaken(ctx, a.From, a.Job); err != nil {
+		return err
+	}
 	change := slurm.NodeChange{State: "power_down_force", Reason: memo.ReasonPrefix + "the job moves to kept machines"}
 	if err := r.Scheduler.UpdateNodes(ctx, a.From, change); err != nil {
 		return err

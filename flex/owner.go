@@ -231,6 +231,9 @@ func (r *Reconciler) returnNodes(ctx context.Context, a plan.ReturnNodes) error 
 			return fmt.Errorf("job %d would be lost by now, and its owner was not warned", rec.ID)
 		}
 	}
+	if _, err := r.untaken(ctx, a.Nodes, append([]uint32{a.Job}, a.Others...)...); err != nil {
+		return err
+	}
 	for _, rec := range records {
 		_, chain := memo.SplitChain(rec.AdminComment)
 		if rec.ID == a.Job && a.Leaving != nil {

@@ -1,0 +1,60 @@
+package flex
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"slurmflex/flex/plan"
+	"slurmflex/slurm"
+)
+
+// setNodes changes nodes. Before a change that would take nodes from jobs, it reads the queue again
+// and leaves out nodes that a job has got since the pass read the queue.
+func (r *Reconciler) setNodes(ctx context.Context, a plan.SetNodes) error {
+	nodes, change := a.Nodes, slurm.NodeChange{State: a.State, Reason: a.Reason, Comment: a.Comment, Extra: a.Extra}
+	var taken error
+	if change.State == "power_down_force" || change.State == "down" {
+		nodes, taken = r.untaken(ctx, a.Nodes, a.Jobs...)
+	}
+	if len(nodes) == 0 {
+		return taken
+	}
+	if err := r.Scheduler.UpdateNodes(ctx, nodes, change); err != nil {
+		return err
+	}
+	return taken
+}
+
+// untaken reads Slurm's queue and returns the nodes that no job has, without counting these jobs
+// and jobs that are completing. The error names the others. A node whose job could not be read is
+// not returned either. Slurm has no lock, so a job may still get a node before the caller's next
+// command reaches slurmctld.
+func (r *Reconciler) untaken(ctx context.Context, nodes []string, jobs ...uint32) ([]string, error) {
+	queue, err := r.Scheduler.Jobs(ctx)
+	var unread slurm.Unread
+	if err := unread.Take(err); err != nil {
+		return nil, fmt.Errorf("read jobs again: %w", err)
+	}
+	var taken []string
+	free := slices.DeleteFunc(slices.Clone(nodes), func(name string) bool {
+		for _, j := range queue {
+			if j.State.HoldsNodes() && j.State != slurm.JobCompleting && slices.Contains(j.Nodes, name) && !slices.Contains(jobs, j.ID) {
+				taken = append(taken, fmt.Sprintf("%s is job %s's", name, j.Name()))
+				return true
+			}
+		}
+		for _, row := range unread {
+			if row.Kind == slurm.JobRow && slices.Contains(row.Nodes, name) && !slices.Contains(jobs, row.Job()) {
+				taken = append(taken, fmt.Sprintf("%s may be job %s's, which cannot be read", name, row.Name))
+				return true
+			}
+		}
+		return false
+	})
+	if len(taken) > 0 {
+		return free, fmt.Errorf("left alone: %s", strings.Join(taken, ", "))
+	}
+	return free, nil
+}

@@ -11,8 +11,12 @@ import (
 // roomCheck is how often a connection that waits looks whether another one has fallen silent.
 const roomCheck = 100 * time.Millisecond
 
+// stuckAfter is how long a client may leave what it is sent unread while others wait for its slot.
+const stuckAfter = 2 * time.Second
+
 // limited is a listener with a limited number of connections at a time. A new connection takes the
-// place of the one that has been silent the longest: it has sent no request yet, or has its answer.
+// place of the one that has been silent the longest: it has sent no request yet, has its answer, or
+// has read nothing of it for stuckAfter.
 type limited struct {
 	net.Listener
 	slots  chan struct{}
@@ -41,7 +45,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		conn.Close()
 		return nil, net.ErrClosed
 	}
-	c := &limitedConn{Conn: conn, silent: time.Now()}
+	c := &limitedConn{Conn: conn, of: l, silent: time.Now()}
 	c.free = sync.OnceFunc(func() {
 		l.mu.Lock()
 		delete(l.open, c)
@@ -76,9 +80,14 @@ func (l *limited) takeSlot() bool {
 func (l *limited) closeSilent() {
 	l.mu.Lock()
 	var longest *limitedConn
+	var oldest time.Time
 	for c := range l.open {
-		if !c.silent.IsZero() && (longest == nil || c.silent.Before(longest.silent)) {
-			longest = c
+		since := c.silent
+		if since.IsZero() && !c.sends.IsZero() && time.Since(c.sends) >= stuckAfter {
+			since = c.sends
+		}
+		if !since.IsZero() && (longest == nil || since.Before(oldest)) {
+			longest, oldest = c, since
 		}
 	}
 	l.mu.Unlock()
@@ -93,8 +102,25 @@ func (l *limited) Close() error { return l.close() }
 // limitedConn is a connection of a limited listener.
 type limitedConn struct {
 	net.Conn
-	free   func()
-	silent time.Time // since when it has no request to answer; zero: it has one; guarded by the listener's mu
+	of   *limited
+	free func()
+
+	// Guarded by the listener's mu.
+	silent time.Time // since when it has no request to answer; zero: it has one
+	sends  time.Time // since when it waits for its client to read; zero: it does not
+}
+
+// Write sends a part of an answer. It waits while the client reads nothing.
+func (c *limitedConn) Write(b []byte) (int, error) {
+	c.noteSends(time.Now())
+	defer c.noteSends(time.Time{})
+	return c.Conn.Write(b)
+}
+
+func (c *limitedConn) noteSends(since time.Time) {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.sends = since
 }
 
 // Close frees the connection's slot.

@@ -134,6 +134,23 @@ func TestIdleConnectionsLeaveSlots(t *testing.T) {
 	})
 }
 
+// D5: clients that do not read their answers hold their slots for seconds, not until writeLimit.
+func TestUnreadAnswersLeaveSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, ask := serving(t)
+		for range connections {
+			_, err := c.call(t).Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		begun := time.Now()
+		for range 3 {
+			require.NoError(t, ask(c.call(t)))
+		}
+		assert.LessOrEqual(t, time.Since(begun), stuckAfter+roomCheck)
+	})
+}
+
 // D5: a connection whose request is being answered is not hung up on for others.
 func TestAnsweredConnectionKeepsItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -110,7 +110,7 @@ func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
 	f := &forecaster{dir: w.path("history"), cluster: "alpha", asked: now}
 	f.fill(&v)
 	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
-	f.read(now)
+	f.read(now, false)
 	f.fill(&v)
 	assert.Equal(t, "The median wait of 39 requests like this one is another 18m, the 90th percentile 32m", v.Rows[0].Estimate.String())
 	assert.Nil(t, v.Rows[1].Estimate, "none has waited so long")
@@ -122,7 +122,7 @@ func TestMissingEstimateReadsTheHistoryAgain(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now().UTC()
 	f := &forecaster{dir: w.path("history"), cluster: "alpha", asked: now}
-	f.read(now)
+	f.read(now, false)
 	estimated := func(after time.Duration) bool {
 		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
 			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
@@ -135,6 +135,39 @@ func TestMissingEstimateReadsTheHistoryAgain(t *testing.T) {
 	assert.False(t, estimated(30*time.Second))
 	assert.Equal(t, now, f.asked, "a minute is not over")
 	require.Eventually(t, func() bool { return estimated(61 * time.Second) }, time.Minute, time.Millisecond)
+}
+
+func TestHistoryIsReadAgainOnlyIfItHasGrown(t *testing.T) {
+	w := newWorld(t)
+	w.past(t, 1) // too few
+	now := time.Now().UTC()
+	f := &forecaster{dir: w.path("history"), cluster: "alpha"}
+	f.read(now, false)
+	first := f.book
+	f.read(now.Add(time.Minute), true)
+	assert.Same(t, first, f.book)
+	assert.False(t, f.reads)
+	f.read(now.Add(bookAge), false)
+	assert.NotSame(t, first, f.book, "it is older")
+	first = f.book
+	w.past(t, 39)
+	f.read(now.Add(bookAge), true)
+	assert.NotSame(t, first, f.book)
+}
+
+func TestLongHistoryIsReadLessOften(t *testing.T) {
+	now := time.Now().UTC()
+	asks := func(took, after time.Duration) bool {
+		f := &forecaster{dir: t.TempDir(), cluster: "alpha", asked: now, lacks: true, took: took}
+		f.fill(&view.View{SeenAt: now.Add(after), Rows: []view.Row{
+			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
+		}})
+		return f.asked.After(now)
+	}
+	assert.True(t, asks(0, fewAge+1))
+	assert.False(t, asks(3*time.Second, 5*time.Minute))
+	assert.True(t, asks(3*time.Second, 5*time.Minute+1))
+	assert.True(t, asks(time.Hour, bookAge+1))
 }
 
 func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -23,10 +24,12 @@ func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) f
 	}
 }
 
-// How old the waits may be that estimates are from, and that are too few for one.
+// How old the waits may be that estimates are from, and that are too few for one. A history that
+// takes long is read less often: reading it takes at most one part in readShare of the time.
 const (
-	bookAge = 10 * time.Minute
-	fewAge  = time.Minute
+	bookAge   = 10 * time.Minute
+	fewAge    = time.Minute
+	readShare = 100
 )
 
 // forecaster estimates the waits of a view by the history. Where the history cannot be
@@ -39,6 +42,8 @@ type forecaster struct {
 	asked time.Time      // when the history was last asked for; zero: never
 	reads bool           // it is being read
 	lacks bool           // a row of the last view lacked an estimate
+	size  int64          // of the history's file when it was read
+	took  time.Duration  // to read it
 	book  *estimate.Book // nil: not read yet
 	waits map[string]*estimate.Samples
 }
@@ -51,9 +56,9 @@ func newForecaster(cfg *config.Config) *forecaster {
 func (f *forecaster) fill(v *view.View) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, age := v.SeenAt, bookAge
-	if f.lacks {
-		age = fewAge
+	now, age, few := v.SeenAt, bookAge, f.lacks
+	if few {
+		age = min(bookAge, max(fewAge, readShare*f.took))
 	}
 	f.lacks = false
 	for i := range v.Rows {
@@ -63,7 +68,7 @@ func (f *forecaster) fill(v *view.View) {
 		}
 		if f.asked.IsZero() || now.Sub(f.asked) > age && !f.reads {
 			f.asked, f.reads = now, true
-			go f.read(now)
+			go f.read(now, few)
 		}
 		if f.book == nil {
 			return
@@ -86,15 +91,36 @@ func (f *forecaster) fill(v *view.View) {
 	}
 }
 
-// read takes over the history as it is.
-func (f *forecaster) read(now time.Time) {
+// read takes over the history as it is. For want of estimates it does so only if the history
+// has grown.
+func (f *forecaster) read(now time.Time, few bool) {
+	begun, size := time.Now(), int64(0)
+	if file, err := os.Stat(history.Path(f.dir, f.cluster)); err == nil {
+		size = file.Size()
+	}
+	if few && f.isRead(size) {
+		return
+	}
 	book := estimate.NewBook(history.At(now), time.Local)
 	if _, err := history.Read(f.dir, f.cluster, history.Wait, book.Take); err != nil {
-		book = estimate.NewBook(history.At(now), time.Local)
+		book, size = estimate.NewBook(history.At(now), time.Local), -1 // it is tried again
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.book, f.waits, f.reads = book, map[string]*estimate.Samples{}, false
+	f.size, f.took = size, time.Since(begun)
+}
+
+// isRead reports whether the history was read when its file had that size. Then there is nothing
+// to read.
+func (f *forecaster) isRead(size int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.book == nil || f.size != size {
+		return false
+	}
+	f.reads = false
+	return true
 }
 
 func secondsOf(n *int64) view.Seconds {

@@ -35,21 +35,11 @@ func (c Capacity) Model() string {
 // readCapacity reads the keys of a nodeset with capacity, whose machines have no lease
 // and come by bulk insert: all of a job's, or none.
 func readCapacity(s *section) *Flex {
-	f := &Flex{
-		Capacity:           choice(s, "capacity", OnDemand, Spot, Reservation),
-		UseBulkInsert:      true,
-		Provisioning:       Queued,
-		ProvisionTimeout:   s.seconds("provision_timeout", 0, 0, maxProvisionTimeout),
-		OnProvisionTimeout: choice(s, "on_provision_timeout", Requeue, Hold, Cancel),
-		ShareRequests:      1,
-		FallbackAfter:      leastFallback,
-		MaxAttempts:        defaultAttempts,
-		GangTimeout:        defaultGangTimeout,
-		BootTimeout:        s.seconds("boot_timeout", defaultBootTimeout, 0, MaxRunDuration),
-		BootFailures:       defaultBootFailures,
-		OnLeaseEnd:         LetEnd,
-		KeepIdle:           s.seconds("keep_idle", 0, 0, MaxRunDuration),
-	}
+	values := defaults[Flex]()
+	f := &values
+	f.MaxRunDuration, f.SalvageTimeout = 0, 0 // no lease, and nothing to salvage
+	f.UseBulkInsert, f.FallbackAfter = true, leastFallback
+	s.read(f, besideCapacity)
 	if s.text("capacity", "") == "" {
 		s.problem("capacity", "empty; give %s, %s or %s", OnDemand, Spot, Reservation)
 	}
@@ -57,12 +47,9 @@ func readCapacity(s *section) *Flex {
 		s.problem("provision_timeout", "ends the wait before a job moves on whose machines Google has not answered for, which is after %d s; give more than that, or 0 for no limit",
 			int(f.FallbackAfter.Seconds()))
 	}
-	if f.Capacity == Reservation {
-		f.Reservation = s.text("reservation_name", "")
-		if !reservationName.MatchString(f.Reservation) {
-			s.problem("reservation_name", "%s; give NAME, or projects/PROJECT/reservations/NAME for one that is shared",
-				unlike(f.Reservation, "is not the name of a reservation"))
-		}
+	if f.Capacity == Reservation && !reservationName.MatchString(f.Reservation) {
+		s.problem("reservation_name", "%s; give NAME, or projects/PROJECT/reservations/NAME for one that is shared",
+			unlike(f.Reservation, "is not the name of a reservation"))
 	}
 	return f
 }

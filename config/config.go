@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,15 +28,18 @@ const MaxSize = 4 << 20
 
 // Config is a configuration that has been checked.
 type Config struct {
-	Cluster     string // slurm_cluster_name: the first part of every node's and group's name
-	Project     string // the project that the nodes are made in
-	SlurmBinDir string // where scontrol and squeue are; absolute, or empty: a usual place
-	SlurmLogDir string // absolute, default /var/log/slurm
+	// The first part of every node's and group's name.
+	Cluster string `key:"slurm_cluster_name" form:"cluster" reload:"restart"`
+	// The project that the nodes are made in.
+	Project string `key:"project" form:"project" reload:"restart"`
+	// Where scontrol and squeue are; empty: a usual place.
+	SlurmBinDir string `key:"slurm_bin_dir" form:"path" reload:"restart"`
+	SlurmLogDir string `key:"slurm_log_dir" form:"path" default:"/var/log/slurm"`
 
-	NodeSets   []*NodeSet  // ours and others', sorted by name; no two have the same
-	Partitions []Partition // sorted by name
-	Options    Options
-	Ignored    []Ignored // what the file says that we do not use, sorted by line
+	Partitions []Partition `key:"partitions"` // sorted by name
+	NodeSets   []*NodeSet  `key:"nodeset"`    // ours and others', sorted by name; no two have the same
+	Options    Options     `key:"slurmflex"`
+	Ignored    []Ignored   `key:"-"` // what the file says that we do not use, sorted by line
 
 	file string     // its name
 	root *yaml.Node // what it says
@@ -122,12 +126,9 @@ func Parse(name string, data []byte) (*Config, error) {
 }
 
 func (r *reader) config(root *section) *Config {
-	c := &Config{
-		Cluster:     root.clusterName("slurm_cluster_name"),
-		Project:     root.project("project"),
-		SlurmBinDir: root.absolute("slurm_bin_dir", ""),
-		SlurmLogDir: root.absolute("slurm_log_dir", "/var/log/slurm"),
-	}
+	values := defaults[Config]()
+	c := &values
+	root.read(c, only("slurm_cluster_name", "project", "slurm_bin_dir", "slurm_log_dir"))
 	c.NodeSets = readNodeSets(root, c.Cluster)
 	c.Partitions = readPartitions(root, c.NodeSets)
 	c.Options = readOptions(root.section("slurmflex"), Options{
@@ -143,20 +144,23 @@ func (r *reader) config(root *section) *Config {
 // places says of each key that only slurmflex has which section it is read in. It does not
 // have enabled, which a later release of slurm-gcp may use for anything.
 func places() map[string]string {
-	blank := func() *section { return (&reader{faulty: make(map[string]bool)}).newSection("", "", 0, nil) }
-	flex, options, delegate := blank(), blank(), blank()
-	readFlex(flex, true)
-	readOptions(options, Options{})
-	readDelegate(delegate)
-
-	all := map[string]string{"capacity": "a nodeset without dws_flex"}
-	for place, s := range map[string]*section{"dws_flex of a nodeset": flex, "slurmflex": options, "slurmflex.delegate": delegate} {
-		for _, key := range s.known() {
-			all[key] = place
+	places := map[string]string{"capacity": "a nodeset without dws_flex"}
+	for _, part := range []struct {
+		place   string
+		of      any
+		selects func(field) bool
+	}{
+		{"dws_flex of a nodeset", Flex{}, inFlexBlock},
+		{"slurmflex", Options{}, all},
+		{"slurmflex.delegate", Delegate{}, all},
+	} {
+		for _, f := range fieldsOf(reflect.TypeOf(part.of)) {
+			if part.selects(f) {
+				places[f.key] = part.place
+			}
 		}
 	}
-	delete(all, "enabled")
-	return all
+	return places
 }
 
 // Find says which nodeset a node is of, ours or not, and its index there. Only

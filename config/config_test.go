@@ -47,42 +47,29 @@ func nodeSet(t *testing.T, c *Config, name string) *NodeSet {
 	return nil
 }
 
-func TestTheSmallestFileHasTheDefaults(t *testing.T) {
-	want := &Config{
-		Cluster: "hpc", Project: "example-project", SlurmLogDir: "/var/log/slurm",
-		NodeSets: []*NodeSet{{
-			Name:       "a3",
-			DynamicMax: 64, Line: 6, NodeConf: map[string]string{},
-			Template:   "projects/p/global/instanceTemplates/a3",
-			Subnetwork: "projects/p/regions/us-central1/subnetworks/default",
-			Region:     "us-central1", Zones: []string{"us-central1-a"},
-			Flex: &Flex{
-				Capacity: FlexStart, MaxRunDuration: 604_800 * time.Second, Provisioning: Queued, OnProvisionTimeout: Requeue, ShareRequests: 1, MaxAttempts: 5,
-				GangTimeout: 600 * time.Second, BootTimeout: 1800 * time.Second, BootFailures: 5,
-				OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1", SalvageTimeout: time.Hour,
-			},
-		}},
-		Partitions: []Partition{{Name: "train", Exclusive: true, NodeSets: []string{"a3"}, Line: 4}},
-		Options: Options{
-			Interval: 30 * time.Second, MaxActiveRequests: 100, YieldAfter: time.Hour, MaxDeletions: 10, MaxGates: 10, APICalls: 20, HTTPAddress: "127.0.0.1:8918",
-			RunDir: "/run/slurmflex", StateDir: "/var/lib/slurmflex", LogFile: "/var/log/slurm/slurmflex.log", LogFormat: "auto", LogLevel: "info",
-		},
-	}
-	c := parse(t, minimal)
-	c.file, c.root = "", nil
-	assert.Equal(t, want, c)
-	assert.Equal(t, want.Options, parse(t, minimal+"slurmflex:\n").Options, "an empty section says nothing")
+// TestConfigurePage has the defaults of all keys.
+func TestDefaultsThatFollowFromOtherKeys(t *testing.T) {
+	options := parse(t, minimal).Options
+	assert.Equal(t, options, parse(t, minimal+"slurmflex:\n").Options, "an empty section says nothing")
+	assert.Equal(t, "/var/log/slurm/slurmflex.log", options.LogFile)
 	o := parse(t, minimal+"slurm_log_dir: /logs/\ngoogle_app_cred_path: /etc/app.json\n").Options
 	assert.Equal(t, []string{"/logs/slurmflex.log", "/etc/app.json"}, []string{o.LogFile, o.CredentialsFile}, "where slurm-gcp has its own")
+	f := parse(t, minimal).NodeSets[0].Flex
+	assert.Equal(t, MaxRunDuration, f.MaxRunDuration)
+	assert.Equal(t, FlexStart, f.Capacity)
 }
 
-func TestEveryKeyOfOursIsRead(t *testing.T) {
+func TestBoundsInTagsAreTheConstants(t *testing.T) {
+	lease, _ := key{"nodeset.a3.dws_flex", "max_run_duration"}.field()
+	assert.Equal(t, []time.Duration{MinRunDuration, MaxRunDuration}, []time.Duration{time.Duration(lease.low), time.Duration(lease.high)})
+	nodes, _ := key{"nodeset.a3", "node_count_static"}.field()
+	assert.EqualValues(t, MaxNodes, nodes.high)
+}
+
+func TestTheNodesOfANodeset(t *testing.T) {
 	c := parse(t, `
 slurm_cluster_name: alpha
 project: example.com:my-project
-slurm_bin_dir: /opt/slurm/bin
-slurm_log_dir: /logs/
-google_app_cred_path: /etc/default.json
 nodeset:
   a3:
     node_count_static: 2
@@ -95,49 +82,16 @@ nodeset:
     enable_placement: true
     placement_max_distance: 2
     dws_flex:
-      max_run_duration: 86400
-      use_job_duration: false
-      use_bulk_insert: false
-      provisioning: node_by_node
-      job_duration_margin: 600
-      provision_timeout: 7200
-      on_provision_timeout: hold
-      max_attempts: 3
-      share_requests: 50
-      gang_timeout: 900
-      boot_timeout: 1200
-      boot_failures: 2
-      on_lease_end: requeue
-      lease_end_warning: 1800
-      lease_end_signal: TERM
-      keep_idle: 1800
-      renew_before: 3600
-      salvage_timeout: 1200
 slurmflex:
   interval: 90
-  max_active_requests: 40
-  max_active_requests_per_user: 10
   yield_after: 7200
-  max_deletions_per_round: 3
-  max_gates: 4
-  api_calls_per_second: 40
-  capacity_advice: true
-  metrics_by_account: true
-  http_address: "[::1]:80"
-  compute_endpoint: http://127.0.0.1:8080
-  delegate: {resume_program: /slurm/resume.sh, suspend_program: /slurm/suspend.sh}
-  run_dir: /tmp/flex
-  state_dir: /tmp/state
-  log_file: /tmp/flex.log
-  log_format: console
-  log_level: debug
-  credentials_file: /etc/flex.json
 `)
 	assert.Equal(t, "example.com:my-project", c.Project)
-	assert.Equal(t, "/opt/slurm/bin", c.SlurmBinDir)
 	assert.Empty(t, c.Ignored)
+	flex := defaults[Flex]()
+	flex.Capacity = FlexStart
 	assert.Equal(t, &NodeSet{
-		Name: "a3", Static: 2, DynamicMax: 6, Line: 8,
+		Name: "a3", Static: 2, DynamicMax: 6, Line: 5, Flex: &flex,
 		Template:          "https://www.googleapis.com/compute/v1/projects/p/regions/us-central1/instanceTemplates/a3",
 		Subnetwork:        "https://www.googleapis.com/compute/beta/projects/p/regions/us-central1/subnetworks/default",
 		Region:            "us-central1",
@@ -145,20 +99,16 @@ slurmflex:
 		Placement:         true,
 		PlacementDistance: 2,
 		NodeConf:          map[string]string{"CoresPerSocket": "52", "Gres": "gpu:8", "Exclusive": "true"},
-		Flex: &Flex{
-			Capacity: FlexStart, MaxRunDuration: 24 * time.Hour,
-			Provisioning: NodeByNode, JobDurationMargin: 10 * time.Minute, ProvisionTimeout: 2 * time.Hour,
-			OnProvisionTimeout: Hold, ShareRequests: 50, MaxAttempts: 3, GangTimeout: 15 * time.Minute,
-			BootTimeout: 20 * time.Minute, BootFailures: 2, KeepIdle: 30 * time.Minute, SalvageTimeout: 20 * time.Minute,
-			OnLeaseEnd: RequeueFirst, LeaseEndWarning: 30 * time.Minute, LeaseEndSignal: "TERM", RenewBefore: time.Hour,
-		},
 	}, c.NodeSets[0])
-	assert.Equal(t, Options{
-		Interval: 90 * time.Second, MaxActiveRequests: 40, MaxActivePerUser: 10, YieldAfter: 2 * time.Hour, MaxDeletions: 3, MaxGates: 4, APICalls: 40, CapacityAdvice: true, MetricsByAccount: true, HTTPAddress: "[::1]:80",
-		ComputeEndpoint: "http://127.0.0.1:8080",
-		Delegate:        Delegate{ResumeProgram: "/slurm/resume.sh", SuspendProgram: "/slurm/suspend.sh"},
-		RunDir:          "/tmp/flex", StateDir: "/tmp/state", LogFile: "/tmp/flex.log", LogFormat: "console", LogLevel: "debug", CredentialsFile: "/etc/flex.json",
-	}, c.Options)
+	assert.Equal(t, []time.Duration{90 * time.Second, 2 * time.Hour}, []time.Duration{c.Options.Interval, c.Options.YieldAfter}, "durations without a unit")
+}
+
+func TestEffectiveLoadsAsTheSameConfiguration(t *testing.T) {
+	c := loadExisting(t)
+	text, err := c.Effective()
+	require.NoError(t, err)
+	assert.Equal(t, without(c), without(parse(t, string(text))))
+	assert.NotContains(t, string(text), "null")
 }
 
 // loadExisting loads the file of a cluster of slurm-gcp from a folder that is
@@ -343,11 +293,9 @@ nodeset:
 	assert.Equal(t, 4, a.Size())
 	assert.Equal(t, 8, b.Size(), "a key of its own wins over one that is merged")
 	assert.Equal(t, "r1", b.Region)
-	assert.Equal(t, Flex{
-		Capacity: FlexStart, MaxRunDuration: 600 * time.Second, UseJobDuration: true, ShareRequests: 1, MaxAttempts: 2, GangTimeout: 600 * time.Second,
-		BootTimeout: 1800 * time.Second, BootFailures: 5,
-		Provisioning: Queued, OnProvisionTimeout: Requeue, OnLeaseEnd: LetEnd, LeaseEndSignal: "USR1", SalvageTimeout: time.Hour,
-	}, *b.Flex, "of two merged ones, the first wins")
+	assert.Equal(t, 600*time.Second, b.Flex.MaxRunDuration)
+	assert.True(t, b.Flex.UseJobDuration)
+	assert.Equal(t, 2, b.Flex.MaxAttempts, "of two merged ones, the first wins")
 	assert.Equal(t, a.Flex, cc.Flex)
 	assert.Equal(t, []string{"r1-a"}, cc.Zones)
 }
@@ -429,11 +377,13 @@ func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
 
 func TestANodesetWithCapacityIsOursAndHasNoLease(t *testing.T) {
 	c := parse(t, strings.Replace(minimal, "dws_flex: {}", "capacity: reservation\n    reservation_name: h100s\n    keep_idle: 600", 1))
-	assert.Equal(t, &Flex{
-		Capacity: Reservation, Reservation: "h100s", UseBulkInsert: true, Provisioning: Queued, OnProvisionTimeout: Requeue, ShareRequests: 1,
-		FallbackAfter: time.Minute, MaxAttempts: 5, GangTimeout: 10 * time.Minute, BootTimeout: 30 * time.Minute, BootFailures: 5,
-		OnLeaseEnd: LetEnd, KeepIdle: 10 * time.Minute,
-	}, c.NodeSets[0].Flex)
+	want := defaults[Flex]()
+	want.Capacity, want.Reservation, want.KeepIdle = Reservation, "h100s", 10*time.Minute
+	want.MaxRunDuration, want.SalvageTimeout, want.UseBulkInsert, want.FallbackAfter = 0, 0, true, time.Minute
+	assert.Equal(t, &want, c.NodeSets[0].Flex)
+	text, err := c.Effective()
+	require.NoError(t, err)
+	assert.Equal(t, without(c), without(parse(t, string(text))), "config check --effective keeps it")
 	assert.True(t, c.IsOurs(c.Partitions[0]))
 	assert.True(t, c.LongerThanLeases(c.Partitions[0]))
 	assert.Zero(t, c.LongestJob(c.Partitions[0]))

@@ -13,23 +13,11 @@ const (
 // can be requested.
 const UsefulLease = MinRunDuration
 
-// maxProvisionTimeout is the longest wait that can be configured, a year; for
-// longer there is 0.
-const maxProvisionTimeout = 365 * 24 * time.Hour
-
 // leastRefresh is the least time that a request waits before another replaces it.
 const leastRefresh = time.Hour
 
 // leastFallback is the least time that a job waits in a partition before it moves on.
 const leastFallback = time.Minute
-
-// Defaults of nodesets of every capacity.
-const (
-	defaultAttempts     = 5
-	defaultGangTimeout  = 10 * time.Minute
-	defaultBootTimeout  = 30 * time.Minute
-	defaultBootFailures = 5
-)
 
 // Provisioning says which nodes must arrive together.
 type Provisioning string
@@ -61,31 +49,52 @@ const (
 )
 
 // Flex is how slurmflex provisions the nodes of a nodeset: the dws_flex block, or the keys
-// beside capacity, which are fewer.
+// beside capacity, which are fewer. field explains the tags.
 type Flex struct {
-	Capacity           Capacity      // FlexStart with dws_flex
-	Reservation        string        // the name, or link, of the one that Capacity Reservation consumes
-	MaxRunDuration     time.Duration // the lease; MinRunDuration to MaxRunDuration, default MaxRunDuration; 0: machines of this Capacity have none
-	UseJobDuration     bool          // the lease is the job's TimeLimit instead
-	UseBulkInsert      bool          // without resize requests: the legacy path, and that of all other kinds of capacity
-	Provisioning       Provisioning  // default Queued
-	JobDurationMargin  time.Duration // added to TimeLimit; 0 to MaxRunDuration, default 0
-	ProvisionTimeout   time.Duration // the longest wait for capacity; 0, the default: for ever
-	OnProvisionTimeout TimeoutAction // default Requeue
-	ShareRequests      int           // tasks of an array, of one node each, in one resize request; 1, the default, to 1000
-	FallbackAfter      time.Duration // after which a job that waits for machines moves to the next partition of its own list; 0, the default: never. With capacity that comes at once it moves when it is refused, too
-	RefreshAfter       time.Duration // after which a waiting request is replaced by another; 0, the default: never
-	MaxAttempts        int           // resize requests for a job's nodes before they are given up; 1 to 1000, default 5
-	GangTimeout        time.Duration // the longest that one part of a job's nodes waits for the others; 0: for ever, default 10 min
-	BootTimeout        time.Duration // from an instance's creation to its slurmd's registration; 30 min unless set; 0: for ever
-	BootFailures       int           // in a row, before no more machines are requested; 0: never, default 5
-	OnLeaseEnd         LeaseEndAction
-	LeaseEndWarning    time.Duration // before the end of a lease under a running job, when its script gets LeaseEndSignal; 0, the default: it gets none
-	LeaseEndSignal     string        // default USR1
-	KeepIdle           time.Duration // for which a dynamic node's machine stays idle after its job; 0, the default: it goes with the job
-	Salvage            bool          // the machines that a gang keeps when it loses one are held for it
-	SalvageTimeout     time.Duration // the longest that they are; default an hour
-	RenewBefore        time.Duration // before the end of an idle static node's lease; 0, the default: not before the end
+	// FlexStart with dws_flex.
+	Capacity Capacity `key:"capacity" words:"on_demand spot reservation" capacity:"only"`
+	// The name or link of the reservation that Capacity Reservation consumes.
+	Reservation string `key:"reservation_name" capacity:"only"`
+	// The lease: MinRunDuration to MaxRunDuration; 0 with capacity, whose machines have none.
+	MaxRunDuration time.Duration `key:"max_run_duration" unit:"s" range:"10m to 168h" default:"168h"`
+	// The lease is the job's TimeLimit instead.
+	UseJobDuration bool `key:"use_job_duration"`
+	// Without resize requests: the legacy path, and that of capacity.
+	UseBulkInsert bool         `key:"use_bulk_insert"`
+	Provisioning  Provisioning `key:"provisioning" words:"queued node_by_node"`
+	// Added to TimeLimit.
+	JobDurationMargin time.Duration `key:"job_duration_margin" unit:"s" range:"0s to 168h" needs:"use_job_duration"`
+	// The longest wait for capacity; 0: for ever.
+	ProvisionTimeout   time.Duration `key:"provision_timeout" unit:"s" range:"0s to 8760h" capacity:"too"`
+	OnProvisionTimeout TimeoutAction `key:"on_provision_timeout" words:"requeue hold cancel" needs:"provision_timeout" capacity:"too"`
+	// Tasks of an array, of one node each, in one resize request.
+	ShareRequests int `key:"share_requests" unit:"machines" range:"1 to 1000" default:"1"`
+	// After which a job that waits for machines moves to the next partition of its own list;
+	// 0: never. With capacity, a job moves when it is refused, too.
+	FallbackAfter time.Duration `key:"fallback_after" unit:"s" range:"0s to 8760h"`
+	// After which another request replaces a waiting one; 0: never.
+	RefreshAfter time.Duration `key:"refresh_after" unit:"s" range:"0s to 8760h"`
+	// Resize requests for a job's nodes before they are given up.
+	MaxAttempts int `key:"max_attempts" unit:"requests" range:"1 to 1000" default:"5"`
+	// The longest that one part of a job's nodes waits for the others; 0: for ever.
+	GangTimeout time.Duration `key:"gang_timeout" unit:"s" range:"0s to 168h" default:"10m"`
+	// From an instance's creation to its slurmd's registration; 0: for ever.
+	BootTimeout time.Duration `key:"boot_timeout" unit:"s" range:"0s to 168h" default:"30m" capacity:"too"`
+	// In a row, before no more machines are requested; 0: never.
+	BootFailures int            `key:"boot_failures" unit:"machines" range:"0 to 1000" default:"5"`
+	OnLeaseEnd   LeaseEndAction `key:"on_lease_end" words:"none requeue"`
+	// Before the end of a lease under a running job, when its script gets LeaseEndSignal; 0:
+	// it gets none.
+	LeaseEndWarning time.Duration `key:"lease_end_warning" unit:"s" range:"0s to 168h"`
+	LeaseEndSignal  string        `key:"lease_end_signal" words:"USR1 USR2 INT TERM HUP" needs:"lease_end_warning"`
+	// For which a dynamic node's machine stays idle after its job; 0: it is deleted with the job.
+	KeepIdle time.Duration `key:"keep_idle" unit:"s" range:"0s to 168h" capacity:"too"`
+	// The machines that a gang keeps when it loses one are held for it.
+	Salvage bool `key:"salvage"`
+	// The longest that they are held.
+	SalvageTimeout time.Duration `key:"salvage_timeout" unit:"s" range:"1m to 168h" default:"1h" needs:"salvage"`
+	// Before the end of an idle static node's lease; 0: not before the end.
+	RenewBefore time.Duration `key:"renew_before" unit:"s" range:"0s to 168h"`
 }
 
 // endingTakes is what slurmctld needs to end a job that it requeues: KillWait, which is
@@ -101,30 +110,10 @@ func (c *Config) RequeueLead() time.Duration { return endingTakes + c.Options.In
 // flex-start and the result is nil.
 func readFlex(s *section, given bool) *Flex {
 	enabled := s.flagOr("enabled", given)
-	f := &Flex{
-		Capacity:           FlexStart,
-		MaxRunDuration:     s.seconds("max_run_duration", MaxRunDuration, MinRunDuration, MaxRunDuration),
-		UseJobDuration:     s.flag("use_job_duration"),
-		UseBulkInsert:      s.flag("use_bulk_insert"),
-		Provisioning:       choice(s, "provisioning", Queued, NodeByNode),
-		JobDurationMargin:  s.seconds("job_duration_margin", 0, 0, MaxRunDuration),
-		ProvisionTimeout:   s.seconds("provision_timeout", 0, 0, maxProvisionTimeout),
-		OnProvisionTimeout: choice(s, "on_provision_timeout", Requeue, Hold, Cancel),
-		ShareRequests:      s.integer("share_requests", 1, 1, 1000),
-		FallbackAfter:      s.seconds("fallback_after", 0, 0, maxProvisionTimeout),
-		RefreshAfter:       s.seconds("refresh_after", 0, 0, maxProvisionTimeout),
-		MaxAttempts:        s.integer("max_attempts", defaultAttempts, 1, 1000),
-		GangTimeout:        s.seconds("gang_timeout", defaultGangTimeout, 0, MaxRunDuration),
-		BootTimeout:        s.seconds("boot_timeout", defaultBootTimeout, 0, MaxRunDuration),
-		BootFailures:       s.integer("boot_failures", defaultBootFailures, 0, 1000),
-		OnLeaseEnd:         choice(s, "on_lease_end", LetEnd, RequeueFirst),
-		LeaseEndWarning:    s.seconds("lease_end_warning", 0, 0, MaxRunDuration),
-		LeaseEndSignal:     choice(s, "lease_end_signal", "USR1", "USR2", "INT", "TERM", "HUP"),
-		KeepIdle:           s.seconds("keep_idle", 0, 0, MaxRunDuration),
-		Salvage:            s.flag("salvage"),
-		SalvageTimeout:     s.seconds("salvage_timeout", time.Hour, time.Minute, MaxRunDuration),
-		RenewBefore:        s.seconds("renew_before", 0, 0, MaxRunDuration),
-	}
+	values := defaults[Flex]()
+	f := &values
+	f.Capacity = FlexStart
+	s.read(f, inFlexBlock)
 	switch lease := f.MaxRunDuration - UsefulLease; {
 	case f.KeepIdle == 0:
 	case f.UseJobDuration:

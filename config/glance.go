@@ -30,15 +30,16 @@ func glanceKey(key string) *regexp.Regexp {
 // reach; what it cannot read has its default.
 func GlanceAt(path string) Glance {
 	text, _ := read(path) // nothing of it: the defaults
-	find := func(key *regexp.Regexp, unset string) string {
+	unset := defaults[Options]()
+	find := func(key *regexp.Regexp, otherwise string) string {
 		if m := key.FindSubmatch(text); m != nil {
 			return string(m[1])
 		}
-		return unset
+		return otherwise
 	}
 	return Glance{
 		Cluster:     find(glanceCluster, ""),
-		RunDir:      find(glanceRunDir, defaultRunDir),
-		HTTPAddress: find(glanceAddress, defaultAddress),
+		RunDir:      find(glanceRunDir, unset.RunDir),
+		HTTPAddress: find(glanceAddress, unset.HTTPAddress),
 	}
 }

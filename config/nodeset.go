@@ -13,19 +13,27 @@ const MaxNodes = 100_000
 // NodeSet is a set of nodes that are made alike. Of a nodeset that is not ours
 // only Name, Static, DynamicMax and Line are read.
 type NodeSet struct {
-	Name       string
-	Static     int   // the first nodes are static: always wanted
-	DynamicMax int   // the nodes after them come when a job wants them
-	Flex       *Flex // nil: the nodeset is not ours
-	Line       int
+	Name string `key:"nodeset_name" form:"name"`
+	// The first nodes are static: always wanted.
+	Static int `key:"node_count_static" unit:"nodes" range:"0 to 100000"`
+	// The nodes after them are created when a job wants them.
+	DynamicMax int `key:"node_count_dynamic_max" unit:"nodes" range:"0 to 100000"`
+	Line       int `key:"-"`
 
-	Template          string            // link of the instance template: global, or of Region
-	Subnetwork        string            // link
-	Region            string            // that of Subnetwork
-	Zones             []string          // of Region, at least one: those allowed and not denied, in the order of the file
-	Placement         bool              // nodes of a cohort are placed close together
-	PlacementDistance int               // 1 to 3, the longest way between them; 0: unset
-	NodeConf          map[string]string // parameters of the node lines in slurm.conf
+	// Link of the instance template: global, or of Region.
+	Template   string `key:"instance_template"`
+	Subnetwork string `key:"subnetwork"` // link
+	Region     string `key:"-"`          // that of Subnetwork
+	// Of Region, at least one: those allowed and not denied, in the order of the file.
+	Zones []string `key:"zone_policy_allow"`
+	// The nodes of a cohort are placed close together.
+	Placement bool `key:"enable_placement"`
+	// The longest way between them; 0: unset.
+	PlacementDistance int `key:"placement_max_distance" range:"1 to 3"`
+	// nil: the nodeset is not ours.
+	Flex *Flex `key:"dws_flex"`
+	// Parameters of the node lines in slurm.conf.
+	NodeConf map[string]string `key:"node_conf"`
 }
 
 // Size is the number of nodes: their indexes are 0 to Size-1.
@@ -61,12 +69,8 @@ func readNodeSets(root *section, cluster string) []*NodeSet {
 // readNodeSet reads a nodeset; those on TPUs and those that register
 // themselves (instances is false) are never ours.
 func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
-	ns := &NodeSet{
-		Name:       s.ownName("nodeset_name"),
-		Static:     s.integer("node_count_static", 0, 0, MaxNodes),
-		DynamicMax: s.integer("node_count_dynamic_max", 0, 0, MaxNodes),
-		Line:       s.line,
-	}
+	ns := &NodeSet{Line: s.line}
+	s.read(ns, inSize)
 	if ns.Size() > MaxNodes {
 		s.problem("node_count_dynamic_max", "makes %d nodes with the static ones; give at most %d together", ns.Size(), MaxNodes)
 	}
@@ -95,10 +99,9 @@ func readNodeSet(s *section, instances bool, cluster string) *NodeSet {
 	case ns.Flex.Capacity.AtOnce():
 		s.refusePlacement()
 	case !ns.Flex.UseBulkInsert:
-		ns.Placement = s.flag("enable_placement")
-		ns.PlacementDistance = s.integer("placement_max_distance", 0, 1, 3)
+		s.read(ns, only("enable_placement", "placement_max_distance"))
 	}
-	ns.NodeConf = s.settings("node_conf")
+	s.read(ns, only("node_conf"))
 	s.r.ignored = append(s.r.ignored, s.ignore()...)
 	return ns
 }
@@ -171,14 +174,13 @@ func (s *section) refusePlacement() {
 // readPlace reads the region and zones that the nodes are made in, and from
 // which template.
 func (ns *NodeSet) readPlace(s *section) {
-	ns.Subnetwork = s.text("subnetwork", "")
+	s.read(ns, only("subnetwork", "instance_template"))
 	if m := subnetLink.FindStringSubmatch(ns.Subnetwork); m != nil {
 		ns.Region = m[1]
 	} else {
 		s.problem("subnetwork", "%s; give projects/PROJECT/regions/REGION/subnetworks/NAME", unlike(ns.Subnetwork, "names no region"))
 	}
 
-	ns.Template = s.text("instance_template", "")
 	m := templateLink.FindStringSubmatch(ns.Template)
 	switch {
 	case m == nil:

@@ -1,4 +1,4 @@
-package config_test
+package config
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,8 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"slurmflex/config"
-	"slurmflex/flex/check"
 	"slurmflex/test/must"
 )
 
@@ -47,7 +46,7 @@ slurmflex: {delegate: {}}
 `
 
 // TestConfigurePage holds the page against the code. UPDATE=1 writes the
-// columns range and default; meaning, unit and example are written by hand.
+// columns unit, range and default; meaning and example are written by hand.
 func TestConfigurePage(t *testing.T) {
 	old, err := os.ReadFile(configurePage)
 	require.NoError(t, err)
@@ -90,6 +89,38 @@ var neededFirst = []key{
 // key is a key of a section.
 type key struct{ section, name string }
 
+// tagged are the structs whose fields are the keys of a section.
+var tagged = map[string][]any{
+	"top": {Config{}}, "partitions.train": {Partition{}}, "nodeset.a3": {NodeSet{}}, "nodeset.a3.dws_flex": {Flex{}},
+	"nodeset.spot": {Flex{}}, "slurmflex": {Options{}}, "slurmflex.delegate": {Delegate{}},
+}
+
+// field returns the field of a key; false for a key that is read by hand.
+func (k key) field() (field, bool) {
+	for _, of := range tagged[k.section] {
+		for _, f := range fieldsOf(reflect.TypeOf(of)) {
+			if f.key == k.name {
+				return f, true
+			}
+		}
+	}
+	return field{}, false
+}
+
+// TestEveryFieldHasAKey: a field without a key would be left out of the page, and of config
+// check --effective.
+func TestEveryFieldHasAKey(t *testing.T) {
+	for _, structs := range tagged {
+		for _, of := range structs {
+			for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
+				if f.IsExported() && f.Tag.Get("key") == "" {
+					t.Errorf("%T.%s has no key; write its tags, as those of its neighbours", of, f.Name)
+				}
+			}
+		}
+	}
+}
+
 // label names a key in the first column: in the table of all sections, by its path.
 func (k key) label(table string) string {
 	if table != "first" {
@@ -99,8 +130,8 @@ func (k key) label(table string) string {
 	return strings.NewReplacer("partitions.train.", "partitions.NAME.", "nodeset.a3.", "nodeset.NAME.").Replace(path)
 }
 
-// keysOf returns the keys of a table.
-func keysOf(t *testing.T, table string) (keys []key) {
+// tableKeys returns the keys of a table.
+func tableKeys(t *testing.T, table string) (keys []key) {
 	if table == "first" {
 		return neededFirst
 	}
@@ -132,23 +163,26 @@ func keyTable(t *testing.T, table, old string) string {
 	}
 	var out strings.Builder
 	out.WriteString("| key | meaning | unit | range | default | example |\n|---|---|---|---|---|---|\n")
-	for _, k := range keysOf(t, table) {
+	for _, k := range tableKeys(t, table) {
 		row := rows[k.label(table)]
 		if row == nil && os.Getenv("UPDATE") != "" {
 			row = []string{"", "", "–", "", "", ""}
 		}
-		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row, whose meaning, unit and example you write", k.name, table) {
+		if !assert.Len(t, row, 6, "%s of %s is not in the table; UPDATE=1 adds a row, whose meaning and example you write", k.name, table) {
 			continue
 		}
 		if limits := limits(k.section, k.name); limits != "" {
 			row[3] = limits
 		}
+		if f, has := k.field(); has && f.unit != "" {
+			row[2] = f.unit
+		}
 		row[4] = unset(t, k.section, k.name)
-		assert.NotEmpty(t, row[1], "%s of %s has no meaning; write it, its unit and an example", k.name, table)
+		assert.NotEmpty(t, row[1], "%s of %s has no meaning; write it and an example", k.name, table)
 		if row[2] != "–" {
 			checkBounds(t, k.section, k.name, row[3])
 		}
-		checkExample(t, k.section, k.name, row[5])
+		checkExample(t, k, row[5], row[4])
 		fmt.Fprintf(&out, "| `%s` | %s |\n", k.label(table), strings.Join(row[1:], " | "))
 	}
 	return out.String()
@@ -168,32 +202,63 @@ func checkBounds(t *testing.T, section, key, cell string) {
 		return (d + time.Duration(by)*time.Millisecond).String()
 	}
 	for _, value := range []any{beside(low, -1), beside(high, 1)} {
-		_, err := config.Parse("bounds", with(section, key, value))
+		_, err := Parse("bounds", with(section, key, value))
 		assert.Error(t, err, "%s of %s: %v", key, section, value)
 	}
 }
 
-// checkExample sets a key to what its example says.
-func checkExample(t *testing.T, section, key, cell string) {
+// checkExample sets a key to what its example says. config check --effective keeps the value
+// of a key that has a field.
+func checkExample(t *testing.T, k key, cell, unset string) {
+	t.Helper()
+	_, has := k.field()
 	if cell == "" || cell == "–" {
+		assert.False(t, has && strings.HasPrefix(unset, "`"), "%s of %s has no example", k.name, k.section)
 		return
 	}
 	var value any
-	require.NoError(t, yaml.Unmarshal([]byte(strings.Trim(cell, "`")), &value), "example of %s", key)
-	_, err := config.Parse("example", with(section, key, value))
-	assert.NoError(t, err, "the example of %s of %s", key, section)
+	require.NoError(t, yaml.Unmarshal([]byte(strings.Trim(cell, "`")), &value), "example of %s", k.name)
+	c, err := Parse("example", with(k.section, k.name, value))
+	require.NoError(t, err, "the example of %s of %s", k.name, k.section)
+	if !has || k.name == "nodeset_name" || k.name == "partition_name" || unset == "required" || value == nil || cell == "`{}`" {
+		return
+	}
+	plain, err := Parse("plain", []byte(smallest))
+	require.NoError(t, err)
+	assert.NotEqual(t, without(plain), without(c), "the example of %s of %s is its default; write another", k.name, k.section)
+	text, err := c.Effective()
+	require.NoError(t, err)
+	again, err := Parse("again", text)
+	require.NoError(t, err)
+	assert.Equal(t, without(c), without(again), "config check --effective loses %s of %s", k.name, k.section)
+}
+
+// without returns a configuration without its file and lines.
+func without(c *Config) Config {
+	said := *c
+	said.file, said.root, said.Ignored, said.NodeSets, said.Partitions = "", nil, nil, nil, nil
+	for _, set := range c.NodeSets {
+		copied := *set
+		copied.Line = 0
+		said.NodeSets = append(said.NodeSets, &copied)
+	}
+	for _, p := range c.Partitions {
+		p.Line = 0
+		said.Partitions = append(said.Partitions, p)
+	}
+	return said
 }
 
 // isKnown reports whether a section has a key of that name that is read.
 func isKnown(section, key string) bool {
 	path := pathOf(section, key)
-	c, err := config.Parse("probe", with(section, key, map[string]any{}))
+	c, err := Parse("probe", with(section, key, map[string]any{}))
 	if err != nil {
-		return !slices.ContainsFunc(problems(err), func(p config.Problem) bool {
+		return !slices.ContainsFunc(problemsOf(err), func(p Problem) bool {
 			return p.Key == path && (strings.HasPrefix(p.Text, "unknown key") || strings.HasPrefix(p.Text, "has no effect"))
 		})
 	}
-	return !slices.ContainsFunc(c.Ignored, func(i config.Ignored) bool { return i.Key == path })
+	return !slices.ContainsFunc(c.Ignored, func(i Ignored) bool { return i.Key == path })
 }
 
 var (
@@ -208,8 +273,8 @@ func limits(section, key string) string {
 		value any
 		form  *regexp.Regexp
 	}{{map[string]any{}, fix}, {"no such word", words}} {
-		_, err := config.Parse("probe", with(section, key, try.value))
-		for _, p := range problems(err) {
+		_, err := Parse("probe", with(section, key, try.value))
+		for _, p := range problemsOf(err) {
 			if found := try.form.FindStringSubmatch(p.Text); p.Key == pathOf(section, key) && found != nil {
 				return found[1]
 			}
@@ -221,12 +286,12 @@ func limits(section, key string) string {
 // unset is what a key is when it is not given.
 func unset(t *testing.T, section, key string) string {
 	t.Helper()
-	if _, err := config.Parse("probe", with(section, key, nil)); err != nil {
+	if _, err := Parse("probe", with(section, key, nil)); err != nil {
 		return "required"
 	}
-	c, err := config.Parse("probe", []byte(smallest))
+	c, err := Parse("probe", []byte(smallest))
 	require.NoError(t, err)
-	text, err := check.Effective(c)
+	text, err := c.Effective()
 	require.NoError(t, err)
 	var all map[string]any
 	require.NoError(t, yaml.Unmarshal(text, &all))
@@ -272,10 +337,28 @@ func pathOf(section, key string) string {
 	return section + "." + key
 }
 
-func problems(err error) config.Problems {
-	var all config.Problems
+func problemsOf(err error) Problems {
+	var all Problems
 	errors.As(err, &all)
 	return all
+}
+
+// TestOperateNamesTheKeysThatTakeARestart holds docs/operate.md against the tags.
+func TestOperateNamesTheKeysThatTakeARestart(t *testing.T) {
+	page, err := os.ReadFile("../docs/operate.md")
+	require.NoError(t, err)
+	_, list, _ := strings.Cut(string(page), "These keys take a restart")
+	list, _, _ = strings.Cut(list, "`log_file` and `delegate` need neither")
+	var named, want []string
+	for _, found := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(list, -1) {
+		named = append(named, found[1])
+	}
+	for _, f := range slices.Concat(fieldsOf(reflect.TypeFor[Config]()), fieldsOf(reflect.TypeFor[Options]())) {
+		if f.restart {
+			want = append(want, f.key)
+		}
+	}
+	assert.ElementsMatch(t, append(want, "status", "slurmflex"), named)
 }
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z_]+$`)
@@ -294,7 +377,11 @@ func literals(t *testing.T) map[string]bool {
 		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-				if word, err := strconv.Unquote(literal.Value); err == nil && keyForm.MatchString(word) {
+				word, err := strconv.Unquote(literal.Value)
+				if tag := reflect.StructTag(word).Get("key"); tag != "" {
+					word = tag
+				}
+				if err == nil && keyForm.MatchString(word) {
 					all[word] = true
 				}
 			}

@@ -9,10 +9,10 @@ import (
 
 // Partition is a partition of Slurm.
 type Partition struct {
-	Name      string
-	Exclusive bool     // whole nodes go to one job at a time
-	NodeSets  []string // ours and others', in the order of the file
-	Line      int
+	Name      string   `key:"partition_name" form:"name"`
+	Exclusive bool     `key:"enable_job_exclusive"` // a job gets whole nodes
+	NodeSets  []string `key:"partition_nodeset"`    // ours and others', in the order of the file
+	Line      int      `key:"-"`
 }
 
 // SetsOf are a partition's nodesets, ours and others'.
@@ -111,11 +111,8 @@ func readPartitions(root *section, known []*NodeSet) []Partition {
 }
 
 func readPartition(s *section, known []string) Partition {
-	p := Partition{
-		Name:      s.ownName("partition_name"),
-		Exclusive: s.flag("enable_job_exclusive"),
-		Line:      s.line,
-	}
+	p := Partition{Line: s.line}
+	s.read(&p, only("partition_name", "enable_job_exclusive"))
 	for _, key := range []string{"partition_nodeset", "partition_nodeset_tpu", "partition_nodeset_dyn"} {
 		for i, name := range s.texts(key) {
 			if !slices.Contains(known, name) {

@@ -1,33 +1,26 @@
 package config
 
-// Reload is what a process that runs with one configuration runs with when it
-// has read another one: its own settings of what cannot be changed in a running
-// process, whose keys are named if they differ, and the other's of all else.
+import "reflect"
+
+// Reload merges a newly read configuration into the running one. It keeps the running
+// values of keys that a process reads only when it starts, and names those that differ.
 func (c *Config) Reload(read *Config) (next *Config, restart []string) {
 	merged := *read
-	for _, s := range []struct {
-		key       string
-		now, next *string
-	}{
-		{"slurm_cluster_name", &c.Cluster, &merged.Cluster},
-		{"project", &c.Project, &merged.Project},
-		{"slurm_bin_dir", &c.SlurmBinDir, &merged.SlurmBinDir},
-		{"slurmflex.run_dir", &c.Options.RunDir, &merged.Options.RunDir},
-		{"slurmflex.state_dir", &c.Options.StateDir, &merged.Options.StateDir},
-		{"slurmflex.http_address", &c.Options.HTTPAddress, &merged.Options.HTTPAddress},
-		{"slurmflex.compute_endpoint", &c.Options.ComputeEndpoint, &merged.Options.ComputeEndpoint},
-		{"slurmflex.credentials_file", &c.Options.CredentialsFile, &merged.Options.CredentialsFile},
-		{"slurmflex.log_format", &c.Options.LogFormat, &merged.Options.LogFormat},
-		{"slurmflex.log_level", &c.Options.LogLevel, &merged.Options.LogLevel},
-	} {
-		if *s.now != *s.next {
-			restart = append(restart, s.key)
-			*s.next = *s.now
+	restart = keep(reflect.ValueOf(c).Elem(), reflect.ValueOf(&merged).Elem(), "")
+	return &merged, restart
+}
+
+// keep copies the values that need a restart, and returns the keys of those that differ.
+func keep(running, merged reflect.Value, path string) (differ []string) {
+	for _, f := range fieldsOf(running.Type()) {
+		now, next := running.Field(f.index), merged.Field(f.index)
+		switch {
+		case now.Kind() == reflect.Struct:
+			differ = append(differ, keep(now, next, path+f.key+".")...)
+		case f.restart && !now.Equal(next):
+			next.Set(now)
+			differ = append(differ, path+f.key)
 		}
 	}
-	if c.Options.APICalls != merged.Options.APICalls {
-		restart = append(restart, "slurmflex.api_calls_per_second")
-		merged.Options.APICalls = c.Options.APICalls
-	}
-	return &merged, restart
+	return differ
 }

@@ -152,23 +152,13 @@ func (s *section) settings(key string) map[string]string {
 	return all
 }
 
-// choice reads one of some words, the first if the key is not there.
-func choice[T ~string](s *section, key string, words ...T) T {
-	word := T(s.text(key, string(words[0])))
-	if slices.Contains(words, word) {
-		return word
+// choice reads one of some words.
+func (s *section) choice(key, unset string, words []string) string {
+	word := s.text(key, unset)
+	if !slices.Contains(words, word) {
+		last := len(words) - 1
+		s.problem(key, "%s is not known; give %s or %s", quote(word), strings.Join(words[:last], ", "), words[last])
+		return unset
 	}
-	var b strings.Builder
-	for i, w := range words {
-		switch i {
-		case 0:
-		case len(words) - 1:
-			b.WriteString(" or ")
-		default:
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, w)
-	}
-	s.problem(key, "%s is not known; give %s", quote(string(word)), b.String())
-	return words[0]
+	return word
 }

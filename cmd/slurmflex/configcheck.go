@@ -70,7 +70,7 @@ something could not be checked, 2 if it is invalid.`,
 
 // effective prints the effective configuration.
 func (a *app) effective(w io.Writer, asJSON bool, cfg *config.Config) error {
-	text, err := check.Effective(cfg)
+	text, err := cfg.Effective()
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func TestAReloadTakesAValidConfigurationAndNamesWhatNeedsARestart(t *testing.T) 
 
 	require.NoError(t, d.Process.Signal(unix.SIGHUP))
 	says("configuration reloaded")
-	shows("config.yaml: a reload does not apply slurmflex.log_format, slurmflex.api_calls_per_second; to apply it: systemctl restart slurmflex")
+	shows("config.yaml: a reload does not apply slurmflex.api_calls_per_second, slurmflex.log_format; to apply it: systemctl restart slurmflex")
 	assert.Contains(t, shown(address, "/metrics"), "\nslurmflex_pass_interval_seconds 1800\n")
 	shows("nodeset a3: 6 nodes")
 	w.waiting(t)

@@ -59,14 +59,10 @@ func (a *adviser) flex(set *config.NodeSet) {
 		a.advise(block+"job_duration_margin",
 			"the lease starts before the job does, so a lease equal to the time limit ends too early; set this to 600 (longer than a boot)")
 	}
-	if !set.Flex.UseJobDuration && a.keys.Has(block+"job_duration_margin") {
-		a.advise(block+"job_duration_margin", "has no effect without use_job_duration; set use_job_duration: true or remove this")
-	}
-	if set.Flex.ProvisionTimeout == 0 && a.keys.Has(block+"on_provision_timeout") {
-		a.advise(block+"on_provision_timeout", "has no effect without provision_timeout; set provision_timeout or remove this")
-	}
-	if set.Flex.LeaseEndWarning == 0 && a.keys.Has(block+"lease_end_signal") {
-		a.advise(block+"lease_end_signal", "has no effect without lease_end_warning; set lease_end_warning or remove this")
+	for _, u := range set.Flex.Unmet() {
+		if a.keys.Has(block + u.Key) {
+			a.advise(block+u.Key, "has no effect without %s; set %s or remove this", u.Needs, u.Set)
+		}
 	}
 	if lead, warning := a.cfg.RequeueLead(), set.Flex.LeaseEndWarning; warning > 0 && warning <= lead && set.Flex.OnLeaseEnd == config.RequeueFirst {
 		a.advise(block+"lease_end_warning", "a script has no time to save its work: its job is requeued %.0f s before the lease ends; set this to %.0f or more",

@@ -66,6 +66,8 @@ func TestAdvice(t *testing.T) {
 		"c.yaml:12: nodeset.a3.dws_flex.lease_end_warning: advice: a script has no time to save its work: its job is requeued 120 s before the lease ends; set this to 240 or more")
 	in("what to do at the end of no wait", "margin: 600", "margin: 600, on_provision_timeout: hold",
 		"c.yaml:12: nodeset.a3.dws_flex.on_provision_timeout: advice: has no effect without provision_timeout; set provision_timeout or remove this")
+	in("how long to salvage, but never to", "margin: 600", "margin: 600, salvage_timeout: 600",
+		"c.yaml:12: nodeset.a3.dws_flex.salvage_timeout: advice: has no effect without salvage; set salvage: true or remove this")
 	in("requests that are shared", "margin: 600", "margin: 600, share_requests: 50")
 	in("requests that nothing shares: bulk insert", "margin: 600", "margin: 600, share_requests: 50, use_bulk_insert: true",
 		"c.yaml:12: nodeset.a3.dws_flex.share_requests: advice: has no effect with use_bulk_insert, which makes no requests; remove this")

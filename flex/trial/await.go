@@ -9,27 +9,24 @@ import (
 	"slurmflex/mig"
 )
 
-// look reads the group, its members, and the trial's machines; nil if it cannot, or
-// ctx has ended.
-func (t *Trial) look(ctx context.Context) *look {
+// look reads the group, its members, and the trial's machines.
+func (t *Trial) look(ctx context.Context) (*look, error) {
 	var l look
-	if o := t.try(ctx, "", func(ctx context.Context) (err error) { l, err = t.read(ctx); return err }); !t.needs(o) {
-		return nil
+	err := bounded(ctx, func(ctx context.Context) (err error) { l, err = t.read(ctx); return err })
+	if err != nil {
+		return nil, err
 	}
-	return &l
+	return &l, nil
 }
 
 func (t *Trial) read(ctx context.Context) (l look, err error) {
-	s := &t.seen
 	l.at = t.Now()
 	l.group, err = t.Cloud.Group(ctx, t.Spec.Region, t.Spec.Group())
-	s.groupRead = &outcome{err}
-	if err != nil {
+	if t.seen.note("read group", nil, err); err != nil {
 		return l, err
 	}
 	l.members, err = t.Cloud.Members(ctx, t.Spec.Region, t.Spec.Group())
-	s.membersRead = &outcome{err}
-	if err != nil {
+	if t.seen.note("read members", nil, err); err != nil {
 		return l, err
 	}
 	l.machines, err = t.listMachines(ctx)
@@ -71,23 +68,30 @@ func (t *Trial) listed(ctx context.Context) (l look, err error) {
 
 // mayHavePolicy reports whether a policy may have been created.
 func (t *Trial) mayHavePolicy() bool {
-	o := t.seen.policyCreated
-	return o.ok() || o.unanswered()
+	r := t.seen.results["create policy"]
+	return r.ok() || r.unanswered()
 }
 
 // lagging is how many more looks there are until a list shows what a group does.
 const lagging = 15
 
+// errInterrupted is that somebody has interrupted the trial while it waited.
+var errInterrupted = errors.New("interrupted")
+
+// awaiting is what people are told before await.
+func (t *Trial) awaiting(request string) string {
+	return fmt.Sprintf("await machine %s for up to %s", t.Spec.request(request).Instances[0], t.Spec.Wait)
+}
+
 // await waits until the request has ended, and its machine runs and shows its lease. It
-// returns what it saw then; nil if it did not come to that. A machine that has not come
-// in time is not waited for: its request is cancelled.
-func (t *Trial) await(ctx context.Context, request string) (ended, running *look) {
+// returns what it saw at both times, as far as it came. A machine that has not come in
+// time is not waited for: its request is cancelled.
+func (t *Trial) await(ctx context.Context, request string) (ended, running *look, err error) {
 	name, begun, more := t.Spec.request(request).Instances[0], t.Now(), lagging
-	t.Say(fmt.Sprintf("await machine %s for up to %s", name, t.Spec.Wait))
 	for ctx.Err() == nil {
-		l := t.look(ctx)
-		if l == nil {
-			return ended, nil
+		l, err := t.look(ctx)
+		if err != nil {
+			return ended, nil, err
 		}
 		r, recorded := l.request(request)
 		if recorded && !r.State.Live() || !recorded && !l.has(name) {
@@ -98,55 +102,51 @@ func (t *Trial) await(ctx context.Context, request string) (ended, running *look
 		runs := member.Status == "RUNNING" && (ended != nil || !recorded)
 		switch {
 		case ended != nil && l.state(request) != string(mig.Succeeded):
-			t.give(fmt.Sprintf("request %s has ended: %s %s", request, l.state(request), r.Message))
-			return ended, nil
+			return ended, nil, fmt.Errorf("request %s has ended: %s %s", request, l.state(request), r.Message)
 		case runs && (more == 0 || listed && !in.Terminates.IsZero() && member.Action == "NONE"):
-			return ended, l
+			return ended, l, nil
 		case runs:
 			more--
 		case t.Now().Sub(begun) >= t.Spec.Wait:
-			t.give(fmt.Sprintf("no machine within %s %s", t.Spec.Wait, r.Message))
 			_ = t.cancelLive(ctx, l.group) // leave tries again
-			return ended, nil
+			return ended, nil, fmt.Errorf("no machine within %s %s", t.Spec.Wait, r.Message)
 		}
 		sleep(ctx, lookPause)
 	}
-	t.give("interrupted")
-	return ended, nil
+	return ended, nil, errInterrupted
 }
 
-// awaitGone waits until a machine is gone, and its group shows that. It returns what it
-// saw in the end; nil if the machine is not gone in time.
-func (t *Trial) awaitGone(ctx context.Context, name string) *look {
-	begun := t.Now()
-	t.Say("await its end")
-	for ctx.Err() == nil {
-		l := t.look(ctx)
-		if l == nil {
-			return nil
+// awaitGone is a step that waits until a machine is gone, and its group shows that.
+func (t *Trial) awaitGone(name string) func(context.Context) (*look, error) {
+	return func(ctx context.Context) (*look, error) {
+		begun := t.Now()
+		for ctx.Err() == nil {
+			l, err := t.look(ctx)
+			if err != nil {
+				return nil, err
+			}
+			member, in := l.member(name)
+			_, listed := l.machine(name)
+			late := t.Now().Sub(begun) >= goneLimit
+			switch {
+			case !listed && (late || !in || member.Lost()):
+				return l, nil
+			case late:
+				return nil, fmt.Errorf("machine %s is not gone within %s", name, goneLimit)
+			}
+			sleep(ctx, lookPause)
 		}
-		member, in := l.member(name)
-		_, listed := l.machine(name)
-		late := t.Now().Sub(begun) >= goneLimit
-		switch {
-		case !listed && (late || !in || member.Lost()):
-			return l
-		case late:
-			t.give(fmt.Sprintf("machine %s is not gone within %s", name, goneLimit))
-			return nil
-		}
-		sleep(ctx, lookPause)
+		return nil, errInterrupted
 	}
-	t.give("interrupted")
-	return nil
 }
 
 // cancelLive cancels a group's live requests.
 func (t *Trial) cancelLive(ctx context.Context, g mig.Group) (errs error) {
 	for _, r := range g.Live() {
-		o := t.try(ctx, "cancel request "+r.Name, t.ending(t.Cloud.CancelRequest, r.Name))
-		if o != nil && mig.CauseOf(o.err) != mig.CauseConflict { // it has ended by itself
-			errs = errors.Join(errs, o.err)
+		t.Say("cancel request " + r.Name)
+		_, err := t.ending(t.Cloud.CancelRequest, r.Name)(ctx)
+		if mig.CauseOf(err) != mig.CauseConflict { // it has ended by itself
+			errs = errors.Join(errs, err)
 		}
 	}
 	return errs

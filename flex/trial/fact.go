@@ -50,57 +50,70 @@ func (f Fact) judge(s *seen) (Verdict, sight) {
 	}
 }
 
-// outcome is how a call ended; a nil one was not made.
-type outcome struct{ err error }
+// result is how a step ended; a nil one was not made.
+type result struct {
+	look *look // what it saw, if it looked
+	err  error
+}
 
-// ok reports whether the call was made and taken.
-func (o *outcome) ok() bool { return o != nil && o.err == nil }
+// ok reports whether the step was made and succeeded.
+func (r *result) ok() bool { return r != nil && r.err == nil }
 
-// unanswered reports whether the call was made, and may have been taken.
-func (o *outcome) unanswered() bool { return o != nil && mig.CauseOf(o.err) == mig.CauseUnavailable }
+// unanswered reports whether a call was made, and may have been taken.
+func (r *result) unanswered() bool { return r != nil && mig.CauseOf(r.err) == mig.CauseUnavailable }
 
 const taken = "accepted"
 
 // refused is the text for a call that was refused for a cause.
 func refused(c mig.Cause) string { return "refused: " + c.String() }
 
-// call sees how a call ended.
-func call(of func(*seen) *outcome) func(*seen) sight {
+// ended sees how the call of a step ended.
+func ended(step string) func(*seen) sight {
 	return func(s *seen) sight {
-		switch o := of(s); {
-		case o == nil:
+		switch r := s.results[step]; {
+		case r == nil:
 			return sight{}
-		case o.err == nil:
+		case r.err == nil:
 			return sight{text: taken}
 		default:
-			return sight{refused(mig.CauseOf(o.err)), o.err.Error()}
+			return sight{refused(mig.CauseOf(r.err)), r.err.Error()}
 		}
 	}
 }
 
 const allowed = "allowed"
 
-// may is the fact that the credentials may do something. A call that fails for any
+// may is the fact that the credentials may do what a step does. A call that fails for any
 // other reason shows nothing.
-func may(do, permission string, of func(*seen) *outcome) Fact {
+func may(do, permission, step string) Fact {
 	return Fact{"may " + do, Role, permission, allowed, func(s *seen) sight {
-		switch o := of(s); {
-		case o == nil:
-		case o.err == nil:
+		switch r := s.results[step]; {
+		case r == nil:
+		case r.err == nil:
 			return sight{text: allowed}
-		case mig.CauseOf(o.err) == mig.CausePermission:
-			return sight{refused(mig.CausePermission), o.err.Error()}
+		case mig.CauseOf(r.err) == mig.CausePermission:
+			return sight{refused(mig.CausePermission), r.err.Error()}
 		}
 		return sight{}
 	}}
 }
 
-// of sees something of what was read, if it was.
-func of[T any](pick func(*seen) *T, text func(T) string) func(*seen) sight {
+// saw sees something of what a step looked at.
+func saw(step string, text func(s *seen, l look) string) func(*seen) sight {
 	return func(s *seen) sight {
-		if v := pick(s); v != nil {
-			return sight{text: text(*v)}
+		if l := s.look(step); l != nil {
+			return sight{text: text(s, *l)}
 		}
 		return sight{}
 	}
+}
+
+// sawSize sees the group's target size.
+func sawSize(step string) func(*seen) sight {
+	return saw(step, func(_ *seen, l look) string { return size(l) })
+}
+
+// sawState sees the state of a request.
+func sawState(step, request string) func(*seen) sight {
+	return saw(step, func(_ *seen, l look) string { return l.state(request) })
 }

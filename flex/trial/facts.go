@@ -25,26 +25,26 @@ func Facts() []Fact {
 //     or of its requests.
 func permissions() []Fact {
 	return []Fact{
-		may("read templates", "compute.instanceTemplates.get", func(s *seen) *outcome { return s.template }),
-		may("read regions", "compute.regions.get", func(s *seen) *outcome { return s.region }),
-		may("read zones", "compute.zones.get", func(s *seen) *outcome { return s.zone }),
-		may("read machine types", "compute.machineTypes.get", func(s *seen) *outcome { return s.machineType }),
-		may("list groups", "compute.instanceGroupManagers.list", func(s *seen) *outcome { return s.groups }),
-		may("list instances", "compute.instances.list", func(s *seen) *outcome { return s.instances }),
-		may("list policies", "compute.resourcePolicies.list", func(s *seen) *outcome { return s.policies }),
-		may("read capacity advice", "compute.advice.capacity", func(s *seen) *outcome { return s.advice }),
+		may("read templates", "compute.instanceTemplates.get", "read template"),
+		may("read regions", "compute.regions.get", "read region"),
+		may("read zones", "compute.zones.get", "read zone"),
+		may("read machine types", "compute.machineTypes.get", "read machine type"),
+		may("list groups", "compute.instanceGroupManagers.list", "list groups"),
+		may("list instances", "compute.instances.list", "list instances"),
+		may("list policies", "compute.resourcePolicies.list", "list policies"),
+		may("read capacity advice", "compute.advice.capacity", "read advice"),
 		may("create groups", "compute.instanceGroupManagers.create, compute.instanceGroups.create, compute.regionOperations.get, "+
-			"and what creating instances needs", func(s *seen) *outcome { return s.created }),
-		may("read groups", "compute.instanceGroupManagers.get", func(s *seen) *outcome { return s.groupRead }),
-		may("read members", "compute.instanceGroupManagers.get", func(s *seen) *outcome { return s.membersRead }),
-		may("create policies", "compute.resourcePolicies.create", func(s *seen) *outcome { return s.policyCreated }),
-		may("delete policies", "compute.resourcePolicies.delete", func(s *seen) *outcome { return s.policyDeleted }),
-		may("create requests", "compute.instanceGroupManagers.update", func(s *seen) *outcome { return s.asked }),
-		may("cancel requests", "compute.instanceGroupManagers.update", func(s *seen) *outcome { return s.cancelled }),
-		may("delete requests", "compute.instanceGroupManagers.update", func(s *seen) *outcome { return s.forgotten }),
-		may("delete machines of groups", "compute.instanceGroupManagers.update", func(s *seen) *outcome { return s.deletedMachine }),
-		may("delete machines", "compute.instances.delete", func(s *seen) *outcome { return s.deletedVM }),
-		may("delete groups", "compute.instanceGroupManagers.delete, compute.instanceGroups.delete", func(s *seen) *outcome { return s.deletedGroup }),
+			"and what creating instances needs", "create group"),
+		may("read groups", "compute.instanceGroupManagers.get", "read group"),
+		may("read members", "compute.instanceGroupManagers.get", "read members"),
+		may("create policies", "compute.resourcePolicies.create", "create policy"),
+		may("delete policies", "compute.resourcePolicies.delete", "delete policy"),
+		may("create requests", "compute.instanceGroupManagers.update", "create request"),
+		may("cancel requests", "compute.instanceGroupManagers.update", "cancel request"),
+		may("delete requests", "compute.instanceGroupManagers.update", "delete request"),
+		may("delete machines of groups", "compute.instanceGroupManagers.update", "delete machine"),
+		may("delete machines", "compute.instances.delete", "lose machine"),
+		may("delete groups", "compute.instanceGroupManagers.delete, compute.instanceGroups.delete", "delete group"),
 	}
 }
 
@@ -63,8 +63,8 @@ func groupFacts() []Fact {
 			}
 			return sight{text: "within 30s"}
 		}},
-		{"partial lists", Evident, "list instances with returnPartialSuccess", taken, call(func(s *seen) *outcome { return s.partial })},
-		{"missing group", Evident, "read a group that does not exist", refused(mig.CauseNotFound), call(func(s *seen) *outcome { return s.absent })},
+		{"partial lists", Evident, "list instances with returnPartialSuccess", taken, ended("list partially")},
+		{"missing group", Evident, "read a group that does not exist", refused(mig.CauseNotFound), ended("read missing group")},
 		{"repeated call", Documented, "send a call twice with one requestId", "one operation", func(s *seen) sight {
 			switch o := s.operations; {
 			case o == nil:
@@ -75,116 +75,92 @@ func groupFacts() []Fact {
 				return sight{text: "two answers", detail: fmt.Sprintf("%q and %q", o[0], o[1])}
 			}
 		}},
-		{"empty group", Documented, "read the new group", "target size 0, 0 members, 0 requests", of(func(s *seen) *look { return s.empty }, func(l look) string {
+		{"empty group", Documented, "read the new group", "target size 0, 0 members, 0 requests", saw("empty group", func(_ *seen, l look) string {
 			return fmt.Sprintf("%s, %d members, %d requests", size(l), len(l.members), len(l.group.Requests))
 		})},
-		{"stamp", Documented, "read the new group's description", "as written", func(s *seen) sight {
-			if s.empty == nil {
-				return sight{}
+		{"stamp", Documented, "read the new group's description", "as written", saw("empty group", func(s *seen, l look) string {
+			if l.group.Stamp == s.spec.group().Stamp {
+				return "as written"
 			}
-			if s.empty.group.Stamp == s.spec.group().Stamp {
-				return sight{text: "as written"}
-			}
-			return sight{text: "another text"}
-		}},
-		{"group's zones", Documented, "read the new group's zones and template", "as written", func(s *seen) sight {
-			if s.empty == nil {
-				return sight{}
-			}
-			g := s.empty.group
+			return "another text"
+		})},
+		{"group's zones", Documented, "read the new group's zones and template", "as written", saw("empty group", func(s *seen, l look) string {
+			g := l.group
 			if slices.Equal(g.Zones, slices.Sorted(slices.Values(s.spec.Zones))) && strings.HasSuffix(s.spec.Template.Link, "/"+g.Template) {
-				return sight{text: "as written"}
+				return "as written"
 			}
-			return sight{text: fmt.Sprintf("zones %s, template %s", strings.Join(g.Zones, ", "), g.Template)}
-		}},
-		{"second group", Evident, "create a group of the same name", refused(mig.CauseExists), call(func(s *seen) *outcome { return s.createdAgain })},
+			return fmt.Sprintf("zones %s, template %s", strings.Join(g.Zones, ", "), g.Template)
+		})},
+		{"second group", Evident, "create a group of the same name", refused(mig.CauseExists), ended("create group again")},
 	}
 }
 
 func requestFacts() []Fact {
-	one := func(s *seen) string { return s.spec.instance(1) }
-	waiting := func(s *seen) *look { return s.waiting }
 	return []Fact{
-		{"request", Documented, "create a request of 1 machine for 600 s", taken, call(func(s *seen) *outcome { return s.asked })},
-		{"accepted", Documented, "read the request when its operation is done", string(mig.Accepted), of(waiting, func(l look) string { return l.state(requestCancelled) })},
-		{"raised size", Inferred, "read the group while the request waits", "target size 1", of(waiting, size)},
-		{"kept request", Documented, "read the request's names and lease", "as written", func(s *seen) sight {
-			if s.waiting == nil {
-				return sight{}
-			}
+		{"request", Documented, "create a request of 1 machine for 600 s", taken, ended("create request")},
+		{"accepted", Documented, "read the request when its operation is done", string(mig.Accepted), sawState("waiting request", requestCancelled)},
+		{"raised size", Inferred, "read the group while the request waits", "target size 1", sawSize("waiting request")},
+		{"kept request", Documented, "read the request's names and lease", "as written", saw("waiting request", func(s *seen, l look) string {
 			want := s.spec.request(requestCancelled)
-			r, ok := s.waiting.request(requestCancelled)
+			r, ok := l.request(requestCancelled)
 			if ok && slices.Equal(r.Instances, want.Instances) && r.Duration == want.Duration {
-				return sight{text: "as written"}
+				return "as written"
 			}
-			return sight{text: fmt.Sprintf("names %s, %s", strings.Join(r.Instances, ", "), r.Duration)}
-		}},
-		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", func(s *seen) sight {
-			if s.waiting == nil || s.waiting.has(one(s)) { // its machine is being created: it does not wait
-				return sight{}
+			return fmt.Sprintf("names %s, %s", strings.Join(r.Instances, ", "), r.Duration)
+		})},
+		{"waiting member", Documented, "read the member that waits", "action CREATING, no machine", saw("waiting request", func(s *seen, l look) string {
+			if l.has(s.spec.instance(1)) { // its machine is being created: it does not wait
+				return ""
 			}
-			return sight{text: s.waiting.memberText(one(s))}
-		}},
-		{"cancel", Documented, "cancel the request while it waits", taken, call(func(s *seen) *outcome { return s.cancelled })},
+			return l.memberText(s.spec.instance(1))
+		})},
+		{"cancel", Documented, "cancel the request while it waits", taken, ended("cancel request")},
 		{
 			"cancelled", Documented, "read the cancelled request", string(mig.Cancelled),
-			of(func(s *seen) *look { return s.afterCancel }, func(l look) string { return l.state(requestCancelled) }),
+			sawState("cancelled request", requestCancelled),
 		},
-		{"lowered size", Documented, "read the group after that", "target size 0", of(func(s *seen) *look { return s.afterCancel }, size)},
-		{"cancelled member", Evident, "read its member after that", "no member", func(s *seen) sight {
-			if s.afterCancel == nil {
-				return sight{}
-			}
-			return sight{text: s.afterCancel.memberText(one(s))}
-		}},
-		{"second cancel", Evident, "cancel the cancelled request", refused(mig.CauseConflict), call(func(s *seen) *outcome { return s.cancelledAgain })},
+		{"lowered size", Documented, "read the group after that", "target size 0", sawSize("cancelled request")},
+		{"cancelled member", Evident, "read its member after that", "no member", saw("cancelled request", func(s *seen, l look) string { return l.memberText(s.spec.instance(1)) })},
+		{"second cancel", Evident, "cancel the cancelled request", refused(mig.CauseConflict), ended("cancel request again")},
 		{
 			"deleted record", Documented, "delete the cancelled request", "no record",
-			of(func(s *seen) *look { return s.afterForget }, func(l look) string { return l.state(requestCancelled) }),
+			sawState("deleted request", requestCancelled),
 		},
-		{"short lease", Evident, "create a request for 60 s", refused(mig.CauseConfig), call(func(s *seen) *outcome { return s.short })},
+		{"short lease", Evident, "create a request for 60 s", refused(mig.CauseConfig), ended("create short request")},
 		{
 			"refused record", Inferred, "read the refused request", string(mig.Failed),
-			of(func(s *seen) *look { return s.afterShort }, func(l look) string { return l.state(requestShort) }),
+			sawState("short request", requestShort),
 		},
-		{"second request", Inferred, "create a request of the same name", refused(mig.CauseExists), call(func(s *seen) *outcome { return s.requestedAgain })},
+		{"second request", Inferred, "create a request of the same name", refused(mig.CauseExists), ended("request machine again")},
 		{"delete while waiting", Inferred, "delete a request that waits", refused(mig.CauseConflict), func(s *seen) sight {
-			l := s.afterDeleteActive
+			l := s.look("active request")
 			if l == nil || l.has(s.spec.instance(0)) { // its machine came meanwhile: it did not wait
 				return sight{}
 			}
-			return call(func(s *seen) *outcome { return s.deletedActive })(s)
+			return ended("delete active request")(s)
 		}},
 	}
 }
 
 func machineFacts() []Fact {
-	name := func(s *seen) string { return s.spec.instance(0) }
-	running := func(s *seen) *look { return s.running }
 	machine := func(text func(*seen, mig.Instance) string) func(*seen) sight {
-		return func(s *seen) sight {
-			if s.running == nil {
-				return sight{}
-			}
-			in, ok := s.running.machine(name(s))
+		return saw("running machine", func(s *seen, l look) string {
+			in, ok := l.machine(s.spec.instance(0))
 			if !ok {
-				return sight{text: "not listed"}
+				return "not listed"
 			}
-			return sight{text: text(s, in)}
-		}
+			return text(s, in)
+		})
 	}
+	member := func(s *seen, l look) string { return l.memberText(s.spec.instance(0)) }
+	sizeAndMember := func(s *seen, l look) string { return size(l) + ", " + member(s, l) }
 	return []Fact{
 		{
 			"granted", Documented, "await the machine", string(mig.Succeeded),
-			of(func(s *seen) *look { return s.granted }, func(l look) string { return l.state(requestDeleted) }),
+			sawState("granted request", requestDeleted),
 		},
-		{"granted size", Inferred, "read the group after that", "target size 1", of(running, size)},
-		{"running member", Inferred, "read the member when the machine runs", "action NONE, machine RUNNING", func(s *seen) sight {
-			if s.running == nil {
-				return sight{}
-			}
-			return sight{text: s.running.memberText(name(s))}
-		}},
+		{"granted size", Inferred, "read the group after that", "target size 1", sawSize("running machine")},
+		{"running member", Inferred, "read the member when the machine runs", "action NONE, machine RUNNING", saw("running machine", member)},
 		{"listed machine", Documented, "list instances by the beginning of their names", "RUNNING", machine(func(_ *seen, in mig.Instance) string { return in.Status })},
 		{"flex-start machine", Evident, "read the machine's provisioning model", "FLEX_START", machine(func(_ *seen, in mig.Instance) string { return in.Model })},
 		{"machine's group", Evident, "read created-by in its metadata", "the group", machine(func(s *seen, in mig.Instance) string {
@@ -200,24 +176,14 @@ func machineFacts() []Fact {
 			return in.Zone
 		})},
 		{"lease", Inferred, "read when the lease of 600 s ends", "as requested", machine(leaseText)},
-		{"late cancel", Evident, "cancel the request that has succeeded", refused(mig.CauseConflict), call(func(s *seen) *outcome { return s.cancelledLate })},
-		{"deleted machine", Documented, "delete the machine through its group", "target size 0, no member", func(s *seen) sight {
-			if s.afterMachine == nil {
-				return sight{}
-			}
-			return sight{text: size(*s.afterMachine) + ", " + s.afterMachine.memberText(name(s))}
-		}},
+		{"late cancel", Evident, "cancel the request that has succeeded", refused(mig.CauseConflict), ended("cancel late")},
+		{"deleted machine", Documented, "delete the machine through its group", "target size 0, no member", saw("deleted machine", sizeAndMember)},
 		{
 			"lasting success", Inferred, "read the request after that", string(mig.Succeeded),
-			of(func(s *seen) *look { return s.afterMachine }, func(l look) string { return l.state(requestDeleted) }),
+			sawState("deleted machine", requestDeleted),
 		},
-		{"name used again", Evident, "request a machine of the same name", taken, call(func(s *seen) *outcome { return s.requestedName })},
-		{"lost machine", Inferred, "delete the machine without its group", "target size 1, action NONE, no machine", func(s *seen) sight {
-			if s.afterLoss == nil {
-				return sight{}
-			}
-			return sight{text: size(*s.afterLoss) + ", " + s.afterLoss.memberText(name(s))}
-		}},
+		{"name used again", Evident, "request a machine of the same name", taken, ended("request name again")},
+		{"lost machine", Inferred, "delete the machine without its group", "target size 1, action NONE, no machine", saw("lost machine", sizeAndMember)},
 	}
 }
 
@@ -228,7 +194,7 @@ func leaseText(s *seen, in mig.Instance) string {
 	if in.Terminates.IsZero() {
 		return "no end"
 	}
-	least, most := in.Created.Add(mig.MinDuration-time.Second), s.running.at.Add(mig.MinDuration+maxOff)
+	least, most := in.Created.Add(mig.MinDuration-time.Second), s.look("running machine").at.Add(mig.MinDuration+maxOff)
 	if in.Terminates.Before(least) || in.Terminates.After(most) {
 		return fmt.Sprintf("%s after the creation", in.Terminates.Sub(in.Created).Round(time.Second))
 	}
@@ -237,16 +203,13 @@ func leaseText(s *seen, in mig.Instance) string {
 
 func endFacts() []Fact {
 	return []Fact{
-		{"deleted group", Documented, "delete the group", refused(mig.CauseNotFound), call(func(s *seen) *outcome { return s.readAfter })},
-		{"empty lists", Documented, "list groups and instances after that", "0 groups, 0 machines", func(s *seen) sight {
-			if s.left == nil {
-				return sight{}
-			}
+		{"deleted group", Documented, "delete the group", refused(mig.CauseNotFound), ended("read deleted group")},
+		{"empty lists", Documented, "list groups and instances after that", "0 groups, 0 machines", saw("lists at the end", func(_ *seen, l look) string {
 			groups := 0
-			if s.left.group.Name != "" {
+			if l.group.Name != "" {
 				groups = 1
 			}
-			return sight{text: fmt.Sprintf("%d groups, %d machines", groups, len(s.left.machines))}
-		}},
+			return fmt.Sprintf("%d groups, %d machines", groups, len(l.machines))
+		})},
 	}
 }

@@ -25,7 +25,7 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	begun, failed, said := t.Now(), 0, false
-	unsure := t.seen.created.unanswered() || t.seen.policyCreated.unanswered()
+	unsure := t.seen.results["create group"].unanswered() || t.seen.results["create policy"].unanswered()
 	for {
 		l, wrong := t.listed(ctx)
 		there := len(names(l)) > 0
@@ -54,22 +54,29 @@ func (t *Trial) leave(ctx context.Context) (left []string, err error) {
 // left.
 func (t *Trial) clear(ctx context.Context, l look) (err error) {
 	if len(l.policies) > 0 {
-		if o := t.try(ctx, "delete policy "+t.Spec.Policy(), t.deletePolicy); o != nil && mig.CauseOf(o.err) != mig.CauseNotFound {
-			err = o.err
-		}
+		err = t.remove(ctx, "delete policy "+t.Spec.Policy(), t.deletePolicy)
 	}
 	return errors.Join(err, t.clearGroup(ctx, l))
 }
 
+// remove makes a call that deletes something, which may be gone already.
+func (t *Trial) remove(ctx context.Context, does string, call func(context.Context) error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	t.Say(does)
+	err := bounded(ctx, call)
+	if mig.CauseOf(err) == mig.CauseNotFound {
+		return nil
+	}
+	return err
+}
+
 func (t *Trial) clearGroup(ctx context.Context, l look) error {
 	if l.group.Name != "" {
-		err := t.cancelLive(ctx, l.group)
-		if o := t.try(ctx, "delete group "+l.group.Name, func(ctx context.Context) error {
+		return errors.Join(t.cancelLive(ctx, l.group), t.remove(ctx, "delete group "+l.group.Name, func(ctx context.Context) error {
 			return t.Cloud.DeleteGroup(ctx, t.Spec.Region, l.group.Name)
-		}); o != nil && mig.CauseOf(o.err) != mig.CauseNotFound {
-			err = errors.Join(err, o.err)
-		}
-		return err
+		}))
 	}
 	var ours []mig.Instance
 	for _, in := range l.machines {
@@ -80,11 +87,7 @@ func (t *Trial) clearGroup(ctx context.Context, l look) error {
 	if len(ours) == 0 {
 		return nil
 	}
-	o := t.try(ctx, "delete the group's machines", func(ctx context.Context) error { return t.Cloud.DeleteVMs(ctx, ours) })
-	if o == nil {
-		return nil
-	}
-	return o.err
+	return t.remove(ctx, "delete the group's machines", func(ctx context.Context) error { return t.Cloud.DeleteVMs(ctx, ours) })
 }
 
 // names are those of what a look shows.

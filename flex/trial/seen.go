@@ -8,47 +8,31 @@ import (
 	"slurmflex/mig"
 )
 
-// seen is what a trial has seen. What is nil was not tried.
+// seen is what a trial has seen. What it has not tried is not there.
 type seen struct {
-	spec  Spec
-	clock *offset
+	spec       Spec
+	clock      *offset
+	operations *[2]string         // of one insertion sent twice
+	results    map[string]*result // by the names of steps; also of the last reading of group and members
+}
 
-	// Reads that change nothing.
-	template, region, zone, machineType, groups, instances, policies, advice *outcome
-	partial                                                                  *outcome // listing instances with returnPartialSuccess
+// note keeps the result of a step.
+func (s *seen) note(name string, l *look, err error) {
+	if s.results == nil {
+		s.results = map[string]*result{}
+	}
+	s.results[name] = &result{l, err}
+}
 
-	// The group.
-	created, createdAgain, groupRead, membersRead *outcome
-	operations                                    *[2]string // of one insertion sent twice
-	empty                                         *look
-	absent                                        *outcome // reading a group that does not exist
+// forget drops the result of a step that turned out to have tried nothing.
+func (s *seen) forget(name string) { delete(s.results, name) }
 
-	// The workload policy.
-	policyCreated, policyDeleted *outcome
-
-	// The request that is cancelled.
-	asked, cancelled, cancelledAgain, forgotten *outcome
-	waiting, afterCancel, afterForget           *look
-
-	// The request that is too short.
-	short      *outcome
-	afterShort *look
-
-	// The request whose machine is deleted.
-	requested, requestedAgain, deletedActive *outcome
-	afterDeleteActive                        *look
-	granted                                  *look
-	running                                  *look
-	cancelledLate, deletedMachine            *outcome
-	afterMachine                             *look
-
-	// The request whose machine is deleted without its group.
-	requestedName, deletedVM *outcome
-	afterLoss                *look
-
-	// The end.
-	deletedGroup, readAfter *outcome
-	left                    *look
+// look is what a step has seen; nil if it has seen nothing.
+func (s *seen) look(name string) *look {
+	if r := s.results[name]; r.ok() {
+		return r.look
+	}
+	return nil
 }
 
 // offset is Compute's clock between two readings of ours.

@@ -28,6 +28,15 @@ func TestEveryFactHoldsOfAProjectThatDoesAsExpected(t *testing.T) {
 	})
 }
 
+func TestReportNamesWhyChecksWereSkipped(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		require.NoError(t, w.cloud.AddFault(forbidden("resourcePolicies.list").fault))
+		r := w.tries(t, t.Context())
+		assert.Equal(t, []string{"may create policies", "may delete policies"}, r.verdicts(NotTried))
+		assert.Contains(t, r.String(), "not tried: 2, because: list workload policies of us-central1: 403 forbidden: Required permission\n")
+	})
+}
+
 // changes are the calls so far that change something, as Spec.Calls writes them.
 func (w *world) changes() (changes []string) {
 	for _, c := range w.cloud.Calls() {

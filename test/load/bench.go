@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,46 +25,6 @@ type bench struct {
 	build   string // the folder of the built programs; absolute
 	scripts string // the folder of the hooks' wrappers; absolute
 	dir     string // a temporary folder
-}
-
-// trial measures one or more rows.
-type trial struct {
-	name string
-	run  func(*bench, context.Context) []row
-}
-
-// trials are in the order of the table.
-func trials() []trial {
-	return []trial{
-		{"hook with a daemon", (*bench).hookWithDaemon},
-		{"hook without a daemon", (*bench).hookWithoutDaemon},
-		{"one job of 4", (*bench).oneJobOf4},
-		{"100 jobs of 1", (*bench).hundredJobs},
-		{"100 jobs on 10 kept machines", (*bench).hundredJobsOnKept},
-		{"100 jobs fall back", (*bench).hundredJobsFallBack},
-		{"one job of 1000", (*bench).oneJobOf1000},
-		{"one job of 5000", (*bench).oneJobOf5000},
-		{"steady pass", (*bench).steadyPass},
-		{"wide pass", (*bench).widePass},
-		{"planner", (*bench).planner},
-		{"reactions on a wake-up", (*bench).reactionsOnWakeUp},
-		{"reactions within an interval", (*bench).reactionsWithinInterval},
-		{"4,000 nodes up and down", (*bench).upAndDown},
-		{"start of a job", (*bench).startOfAJob},
-		{"history", (*bench).ledger},
-		{"binary", (*bench).binary},
-	}
-}
-
-// measure makes the trials that are wanted, one after the other.
-func (b *bench) measure(ctx context.Context, wanted *regexp.Regexp) (rows []row) {
-	for _, t := range trials() {
-		if wanted.MatchString(t.name) {
-			fmt.Fprintln(os.Stderr, "bench:", t.name)
-			rows = append(rows, t.run(b, ctx)...)
-		}
-	}
-	return rows
 }
 
 // host is the world of a trial: a cluster of package site, whose slurmctld calls

@@ -23,25 +23,22 @@ const (
 
 // hookWithDaemon calls the hook beside a daemon, which looks at 5,000 nodes
 // each time.
-func (b *bench) hookWithDaemon(ctx context.Context) []row {
+func (b *bench) hookWithDaemon(ctx context.Context) []float64 {
 	h, hook := b.hookHost(ctx)
 	defer h.end()
 	h.begin(ctx)
 	h.await(ctx, "the daemon to listen", func() bool { return h.wakeUp(ctx, flex.WakeUp{Verb: "resume"}) == nil })
 	took, memory := b.laps(ctx, hookRuns, hook)
-	return []row{
-		measured("hook, daemon alive, 5,000 nodes and 1,000 jobs: median", took, "ms", 30),
-		measured("hook, daemon alive: most memory of 40 calls", memory, "MiB", 25),
-	}
+	return []float64{took, memory}
 }
 
 // hookWithoutDaemon calls the hook where no daemon runs, so that it starts a
 // detached pass each time.
-func (b *bench) hookWithoutDaemon(ctx context.Context) []row {
+func (b *bench) hookWithoutDaemon(ctx context.Context) []float64 {
 	h, hook := b.hookHost(ctx)
 	defer h.end()
 	took, _ := b.laps(ctx, hookRuns/4, hook)
-	return []row{measured("hook, no daemon: median", took, "ms", 100)}
+	return []float64{took}
 }
 
 // hookHost is a host whose nodes are all powered down, and a call for all of
@@ -71,12 +68,9 @@ func (b *bench) laps(ctx context.Context, runs int, cmd *exec.Cmd) (took, memory
 }
 
 // binary looks at the program itself, which make build has made.
-func (b *bench) binary(ctx context.Context) []row {
+func (b *bench) binary(ctx context.Context) []float64 {
 	program := filepath.Join(b.build, "slurmflex")
 	size := must.Get(os.Stat(program)).Size()
 	took, _ := b.laps(ctx, hookRuns, exec.CommandContext(ctx, program, "version"))
-	return []row{
-		measured("binary: size", float64(size)/mebibyte, "MiB", 60),
-		measured("binary: slurmflex version, median", took, "ms", 20),
-	}
+	return []float64{float64(size) / mebibyte, took}
 }

@@ -21,27 +21,21 @@ const (
 )
 
 // ledger has commands read a history of 100,000 lines, on a host without a daemon.
-func (b *bench) ledger(ctx context.Context) (rows []row) {
+func (b *bench) ledger(ctx context.Context) (values []float64) {
 	dir := must.Get(os.MkdirTemp(b.dir, "ledger-"))
 	config := filepath.Join(dir, "config.yaml")
 	must.Do(os.WriteFile(config, []byte(site.Text(hookNodes, fmt.Sprintf("  run_dir: %s\n  state_dir: %s\n  http_address: 127.0.0.1:1\n", dir, dir))), 0o600))
 	writeLedger(dir, time.Now())
-	for _, c := range []struct {
-		name   string
-		target float64 // ms
-		memory float64 // MiB
-		args   []string
-	}{
-		{"estimate", 1000, 200, []string{"estimate", "--partition=train", "--nodes=4", "--time=4:00:00"}},
-		{"cost", 1000, 200, []string{"cost", "--by=account"}},
-		{"cost --by job, of 50,000", 1000, 200, []string{"cost", "--by=job"}},
+	for _, args := range [][]string{
+		{"estimate", "--partition=train", "--nodes=4", "--time=4:00:00"},
+		{"cost", "--by=account"},
+		{"cost", "--by=job"},
 	} {
-		cmd := exec.CommandContext(ctx, filepath.Join(b.build, "slurmflex"), append(c.args, "--config="+config)...)
+		cmd := exec.CommandContext(ctx, filepath.Join(b.build, "slurmflex"), append(args, "--config="+config)...)
 		took, memory := b.laps(ctx, ledgerRuns, cmd)
-		rows = append(rows, measured("history, 100,000 lines: "+c.name+", median", took, "ms", c.target),
-			measured("the same: most memory of 5 runs", memory, "MiB", c.memory))
+		values = append(values, took, memory)
 	}
-	return rows
+	return values
 }
 
 // writeLedger writes a year of waits and leases, by the time they ended.

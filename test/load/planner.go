@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"runtime"
 	"time"
@@ -19,22 +18,18 @@ import (
 // planner computes plans for clusters of three sizes in three states, and
 // reports the state that takes longest. The times are those that its thread had
 // a processor, the median of some runs.
-func (*bench) planner(context.Context) (rows []row) {
-	for _, p := range []struct {
-		nodes  int
-		target float64 // ms
-	}{{1_000, 2}, {10_000, 25}, {100_000, 300}} {
-		cfg := must.Get(site.Config(p.nodes))
+func (*bench) planner(context.Context) (values []float64) {
+	for _, nodes := range []int{1_000, 10_000, 100_000} {
+		cfg := must.Get(site.Config(nodes))
 		var longest time.Duration
 		for _, state := range []func(*config.Config, time.Time) scene.Snapshot{site.Steady, site.Rising, site.Leaving} {
 			snap := state(cfg, time.Now())
 			longest = max(longest, cpuOf(func() { plan.Compute(scene.Of(cfg, snap)) }))
 		}
-		rows = append(rows, measured(fmt.Sprintf("planner: %d nodes", p.nodes), float64(longest)/millisecond, "ms", p.target))
+		values = append(values, float64(longest)/millisecond)
 	}
-	small, large := rows[0].Value, rows[len(rows)-1].Value
-	growth := math.Log(large/small) / math.Log(100)
-	return append(rows, measured("planner: power of its growth, 1,000 to 100,000 nodes", growth, "power", mostGrowth))
+	small, large := values[0], values[len(values)-1]
+	return append(values, math.Log(large/small)/math.Log(100))
 }
 
 // mostGrowth is the largest power of the number of nodes with which the planner's

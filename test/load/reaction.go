@@ -86,29 +86,28 @@ func (b *bench) reactionTime(ctx context.Context, r reaction, interval time.Dura
 
 // reactionsOnWakeUp measures one after the other, where no pass would come by
 // itself.
-func (b *bench) reactionsOnWakeUp(ctx context.Context) (rows []row) {
+func (b *bench) reactionsOnWakeUp(ctx context.Context) (values []float64) {
 	for _, r := range reactions() {
-		rows = append(rows, measured(r.name+", on a wake-up", b.reactionTime(ctx, r, time.Hour, true), "s", 3))
+		values = append(values, b.reactionTime(ctx, r, time.Hour, true))
 	}
-	return rows
+	return values
 }
 
 // usualInterval is that of the passes unless configured.
 const usualInterval = 30 * time.Second
 
 // reactionsWithinInterval measures all at once, because they are mostly waiting.
-func (b *bench) reactionsWithinInterval(ctx context.Context) []row {
+func (b *bench) reactionsWithinInterval(ctx context.Context) []float64 {
 	all := reactions()
-	rows := make([]row, len(all))
+	values := make([]float64, len(all))
 	side, ctx := errgroup.WithContext(ctx)
 	for i, r := range all {
 		side.Go(func() error {
 			return must.Try(func() {
-				took := b.reactionTime(ctx, r, usualInterval, false)
-				rows[i] = measured(r.name+", no wake-up, interval 30 s", took, "s", usualInterval.Seconds())
+				values[i] = b.reactionTime(ctx, r, usualInterval, false)
 			})
 		})
 	}
 	must.Do(side.Wait())
-	return rows
+	return values
 }

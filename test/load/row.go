@@ -19,10 +19,6 @@ type row struct {
 	OK     bool    `json:"ok"`
 }
 
-func measured(name string, value float64, unit string, target float64) row {
-	return row{Name: name, Value: value, Unit: unit, Target: target, OK: value <= target}
-}
-
 const (
 	mebibyte    = 1 << 20
 	millisecond = float64(time.Millisecond)

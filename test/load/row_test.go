@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -10,11 +12,7 @@ import (
 )
 
 func TestTheTableSaysWhatIsShort(t *testing.T) {
-	rows := []row{
-		measured("hook", 17.26, "ms", 30),
-		measured("planner", 312.4, "ms", 300),
-		measured("calls", 2.2, "calls", 2.2),
-	}
+	rows := trial{rows: []target{{"hook", "ms", 30}, {"planner", "ms", 300}, {"calls", "calls", 2.2}}}.measured([]float64{17.26, 312.4, 2.2})
 	var out bytes.Buffer
 	require.NoError(t, writeTable(&out, rows))
 	assert.Equal(t, `hook     17.3  ms     ≤ 30    ok
@@ -22,6 +20,16 @@ planner  312   ms     ≤ 300   short
 calls    2.20  calls  ≤ 2.20  ok
 bench: 3 rows, 1 short
 `, out.String())
+}
+
+func TestPageNamesTheNumberOfRows(t *testing.T) {
+	rows := 0
+	for _, trial := range trials() {
+		rows += len(trial.rows)
+	}
+	page, err := os.ReadFile("../../docs/performance.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), fmt.Sprintf("`bench: %d rows, N short`", rows))
 }
 
 func TestCallsThatLookOrWaitChangeNothing(t *testing.T) {

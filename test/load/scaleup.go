@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -32,23 +31,19 @@ func (u scaleUp) run(b *bench, ctx context.Context) (took float64, calls map[str
 	return h.sinceCall().Seconds(), h.cloud.Counts()
 }
 
-func (b *bench) oneJob(ctx context.Context, nodes int, target float64) []row {
+// oneJob is one job of so many nodes.
+func oneJob(nodes int) func(*bench, context.Context) []float64 {
 	u := scaleUp{jobs: 1, size: nodes, requests: (nodes + mig.MaxInstances - 1) / mig.MaxInstances, rate: usualRate}
-	took, _ := u.run(b, ctx)
-	return []row{measured(fmt.Sprintf("1 job of %d nodes: hook called to %d request(s) ACCEPTED", nodes, u.requests), took, "s", target)}
+	return func(b *bench, ctx context.Context) []float64 {
+		took, _ := u.run(b, ctx)
+		return []float64{took}
+	}
 }
 
-func (b *bench) oneJobOf4(ctx context.Context) []row    { return b.oneJob(ctx, 4, 2.3) }
-func (b *bench) oneJobOf1000(ctx context.Context) []row { return b.oneJob(ctx, 1000, 2.5) }
-func (b *bench) oneJobOf5000(ctx context.Context) []row { return b.oneJob(ctx, 5000, 3.5) }
-
 // hundredJobs is 100 exclusive jobs of one node each in one call.
-func (b *bench) hundredJobs(ctx context.Context) []row {
+func (b *bench) hundredJobs(ctx context.Context) []float64 {
 	took, calls := scaleUp{jobs: 100, size: 1, requests: 100, rate: 40}.run(b, ctx)
-	return []row{
-		measured("100 jobs of 1 node, 40 calls/s: hook called to all ACCEPTED", took, "s", 6),
-		measured("100 jobs of 1 node: calls that change something, per job", float64(changes(calls))/100, "calls", 2.2),
-	}
+	return []float64{took, float64(changes(calls)) / 100}
 }
 
 // changes counts the calls that are not made to look or to wait.

@@ -42,14 +42,9 @@ const (
 )
 
 // steadyPass has a daemon reconcile over the steady cluster.
-func (b *bench) steadyPass(ctx context.Context) []row {
+func (b *bench) steadyPass(ctx context.Context) []float64 {
 	s := b.steady(ctx, 1, measuredPasses)
-	return []row{
-		measured("steady pass, 5,000 nodes, 1,020 groups: CPU", s.cpu, "ms CPU", 250),
-		measured("steady pass: memory of the process", s.memory, "MiB", 120),
-		measured("steady pass: API calls, pages and waiting requests only", s.calls, "calls", steadyCalls),
-		measured("steady pass: answers of Compute, compressed", s.sent, "MiB", 0.3),
-	}
+	return []float64{s.cpu, s.memory, s.calls, s.sent}
 }
 
 // wideRegions are those of the site in docs/scale.md, each of which is as large as the
@@ -57,14 +52,9 @@ func (b *bench) steadyPass(ctx context.Context) []row {
 const wideRegions = 10
 
 // widePass has a daemon reconcile over the steady cluster ten times, in ten regions.
-func (b *bench) widePass(ctx context.Context) []row {
+func (b *bench) widePass(ctx context.Context) []float64 {
 	s := b.steady(ctx, wideRegions, wideMeasured)
-	return []row{
-		measured("pass over 50,000 nodes in 10 regions, 10,200 groups: CPU", s.cpu, "ms CPU", 5000),
-		measured("the same: memory of the process", s.memory, "MiB", 1024),
-		measured("the same: API calls", s.calls, "calls", wideRegions*steadyCalls),
-		measured("the same: answers of Compute, compressed", s.sent, "MiB", 3),
-	}
+	return []float64{s.cpu, s.memory, s.calls, s.sent}
 }
 
 // steadily is what a steady pass takes.

@@ -122,7 +122,7 @@ type Reconciler struct {
 	missed    missed
 	refusals  refusals
 	stockouts stockouts
-	late      late
+	late      latecomers
 	retries   retries
 	settings  settings
 	failures  failures

@@ -51,14 +51,14 @@ func (r *Reconciler) deleteReservation(ctx context.Context, a plan.DeleteReserva
 	return r.Scheduler.DeleteReservation(ctx, a.Name)
 }
 
-// late holds until when no machines are requested for jobs that did not start in time. Several
+// latecomers holds until when no machines are requested for jobs that did not start in time. Several
 // goroutines use it.
-type late struct {
+type latecomers struct {
 	mu    sync.Mutex
 	until map[uint32]time.Time
 }
 
-func (l *late) note(job uint32, now time.Time) {
+func (l *latecomers) note(job uint32, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.until == nil {
@@ -68,7 +68,7 @@ func (l *late) note(job uint32, now time.Time) {
 }
 
 // matter returns those that are not over, and forgets the others.
-func (l *late) matter(now time.Time) map[uint32]time.Time {
+func (l *latecomers) matter(now time.Time) map[uint32]time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.until, func(_ uint32, until time.Time) bool { return !until.After(now) })

@@ -53,7 +53,7 @@ func (a *app) see(ctx context.Context) (view.View, error) {
 		return view.View{}, err
 	}
 	err = a.with(ctx, cfg, log, func(ctx context.Context, r *flex.Reconciler) error {
-		quotasRead := a.quotas.now(ctx, cfg.FlexRegions())
+		quotasRead := a.quotas.Now(ctx, cfg.FlexRegions())
 		seen, p, err := r.Look(ctx)
 		quotasRead()
 		if err != nil {

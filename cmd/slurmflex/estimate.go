@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +11,6 @@ import (
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
-	"slurmflex/mig"
 	"slurmflex/slurm"
 )
 
@@ -61,7 +58,7 @@ slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`
 				return err
 			}
 			now := time.Now()
-			var questions []question
+			var questions []estimate.Question
 			if len(args) == 1 {
 				questions, err = a.aboutJob(cmd.Context(), cfg, args[0], now)
 			} else {
@@ -75,7 +72,7 @@ slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`
 				return err
 			}
 			if e.short {
-				_, err := fmt.Fprint(cmd.OutOrStdout(), shortly(report))
+				_, err := fmt.Fprint(cmd.OutOrStdout(), report.Short())
 				return err
 			}
 			if cfg.Options.CapacityAdvice {
@@ -93,145 +90,41 @@ slurmflex.capacity_advice is true: then Compute's advice.capacity is shown too.`
 	return cmd
 }
 
-// question is what is asked of a nodeset.
-type question struct {
-	nodeset, machine string
-	estimate.Question
-}
-
-// whatIfTimes are the time limits of the table.
-var whatIfTimes = []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
-
-// ask is the question about a request for a nodeset.
-func ask(set *config.NodeSet, partition string, nodes int, lease time.Duration) question {
-	q := question{nodeset: set.Name, Question: estimate.Question{
-		Partition: partition, Request: estimate.Request{Count: nodes, Lease: int64(lease.Seconds())}, Most: set.Size(),
-	}}
-	if !set.Flex.UseJobDuration {
-		q.Times, q.Leases = []int64{0}, []int64{int64(leaseOf(set, 0).Seconds())}
-		return q
-	}
-	for _, limit := range whatIfTimes {
-		if lease := leaseOf(set, limit); lease >= limit {
-			q.Times, q.Leases = append(q.Times, int64(limit.Seconds())), append(q.Leases, int64(lease.Seconds()))
-		}
-	}
-	return q
-}
-
-// leaseOf is the lease that a job of that time limit needs; 0: it has none.
-func leaseOf(set *config.NodeSet, limit time.Duration) time.Duration {
-	longest := min(set.Flex.MaxRunDuration, mig.MaxDuration)
-	if !set.Flex.UseJobDuration || limit == 0 {
-		return longest
-	}
-	return min(max(limit+set.Flex.JobDurationMargin, mig.MinDuration), longest)
-}
-
 // questions are those of the command line, one for each nodeset of the partition.
-func (e estimation) questions(ctx context.Context, a *app, cfg *config.Config) (questions []question, err error) {
+func (e estimation) questions(ctx context.Context, a *app, cfg *config.Config) (questions []estimate.Question, err error) {
 	var limit time.Duration
 	if e.time != "" {
 		if limit, err = slurm.ParseTime(e.time); err != nil {
 			return nil, usageError{fmt.Errorf("--time: %w", err)}
 		}
 	}
-	sets, err := flexSetsOf(cfg, e.partition)
+	questions, err = estimate.OfPartition(cfg, e.partition, e.nodes, limit)
 	if err != nil {
-		return nil, err
-	}
-	most := 0
-	for _, set := range sets {
-		most = max(most, set.Size())
-		if e.nodes <= set.Size() {
-			questions = append(questions, ask(set, e.partition, e.nodes, leaseOf(set, limit)))
-		}
-	}
-	if e.nodes < 1 || len(questions) == 0 {
-		return nil, usageError{fmt.Errorf("--nodes %d: partition %s has nodesets of up to %d nodes", e.nodes, e.partition, most)}
+		return nil, usageError{err}
 	}
 	v, err := a.askDaemon(ctx, cfg.Glance())
 	for i := range questions {
-		if set, ok := v.NodeSet(questions[i].nodeset); err == nil && ok {
-			questions[i].machine = set.Machine
+		if set, ok := v.NodeSet(questions[i].NodeSet); err == nil && ok {
+			questions[i].Machine = set.Machine
 		}
 	}
 	return questions, nil // without a daemon the history says what machines they are
 }
 
-// flexSetsOf are the nodesets of a partition that are provisioned by flex-start.
-func flexSetsOf(cfg *config.Config, partition string) (sets []*config.NodeSet, err error) {
-	var others []string
-	for _, p := range cfg.Partitions {
-		ours := slices.DeleteFunc(cfg.SetsOf(p), func(set *config.NodeSet) bool { return set.Flex == nil })
-		switch {
-		case len(ours) == 0:
-		case p.Name == partition:
-			return ours, nil
-		default:
-			others = append(others, p.Name)
-		}
-	}
-	return nil, usageError{fmt.Errorf("partition %q has no flex-start nodes; choose one of: %s", partition, strings.Join(others, ", "))}
-}
-
-// aboutJob are the questions about a job that waits, one for each nodeset.
-func (a *app) aboutJob(ctx context.Context, cfg *config.Config, name string, now time.Time) (questions []question, err error) {
+// aboutJob are the questions about a job that waits.
+func (a *app) aboutJob(ctx context.Context, cfg *config.Config, name string, now time.Time) ([]estimate.Question, error) {
 	over := a.progress.begin("reading Slurm and Compute")
 	v, err := a.see(ctx)
 	over()
 	if err != nil {
 		return nil, err
 	}
-	job, rows, err := v.Find(name)
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		set := setOf(cfg, row.NodeSet)
-		if !row.Waits() || set == nil {
-			continue
-		}
-		lease := time.Duration(row.Lease)
-		if lease == 0 {
-			lease = leaseOf(set, time.Duration(job.Limit))
-		}
-		q := ask(set, job.Partition, row.Count, lease)
-		q.Job = job.Name()
-		if !row.Since.IsZero() {
-			q.Waited = max(int64(now.Sub(row.Since).Seconds()), 0)
-		}
-		if seen, ok := v.NodeSet(row.NodeSet); ok {
-			q.machine = seen.Machine
-		}
-		questions = append(questions, q)
-	}
-	switch {
-	case len(questions) > 0:
-		return questions, nil
-	case len(rows) > 0:
-		return nil, fmt.Errorf("job %s has its machines; slurmflex why %s shows when their lease ends", job.Name(), job.Name())
-	case job.Nodes == "":
-		return nil, fmt.Errorf("job %s (%s) has no nodes yet, so its machines are not requested; slurmflex estimate -p %s -N NODES -t TIME "+
-			"estimates how long they will take from then on", job.Name(), job.State, job.Partition)
-	}
-	return nil, fmt.Errorf("job %s has no flex-start nodes", job.Name())
-}
-
-// setOf is the nodeset of that name that is provisioned by flex-start; nil if there
-// is none.
-func setOf(cfg *config.Config, name string) *config.NodeSet {
-	for _, set := range cfg.FlexSets() {
-		if set.Name == name {
-			return set
-		}
-	}
-	return nil
+	return estimate.OfJob(cfg, &v, name, now)
 }
 
 // answers answers the questions from the history. A cluster without any history is an error unless
 // evenWithout says otherwise.
-func answers(cfg *config.Config, questions []question, now time.Time, evenWithout bool) (estimate.Report, error) {
+func answers(cfg *config.Config, questions []estimate.Question, now time.Time, evenWithout bool) (estimate.Report, error) {
 	book := estimate.NewBook(history.At(now), time.Local)
 	tally, err := history.Read(cfg.Options.StateDir, cfg.Cluster, history.Wait, book.Take)
 	if err != nil {
@@ -242,7 +135,7 @@ func answers(cfg *config.Config, questions []question, now time.Time, evenWithou
 	}
 	r := estimate.Report{Cluster: cfg.Cluster, Bad: tally.Bad}
 	for _, q := range questions {
-		r.Estimates = append(r.Estimates, book.Of(q.nodeset, q.machine).Answer(q.Question, history.At(now)))
+		r.Estimates = append(r.Estimates, book.Of(q.NodeSet, q.Machine).Answer(q, history.At(now)))
 	}
 	return r, nil
 }
@@ -267,134 +160,3 @@ type estimated struct {
 	view.Envelope
 	estimate.Report
 }
-
-// String is the report for people.
-func (r estimated) String() string {
-	var b strings.Builder
-	for i, a := range r.Estimates {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		answerText(&b, a)
-	}
-	if r.Bad > 0 {
-		fmt.Fprintf(&b, "\n%s of the history could not be read\n", view.Count(r.Bad, "line"))
-	}
-	return b.String()
-}
-
-func answerText(b *strings.Builder, a estimate.Answer) {
-	subject := "partition " + a.Partition
-	if a.Job != "" {
-		subject = "job " + a.Job
-	}
-	machine := ""
-	if a.Machine != "" {
-		machine = " (" + a.Machine + ")"
-	}
-	fmt.Fprintf(b, "%s, nodeset %s%s: %s, lease %s", subject, a.NodeSet, machine, view.Count(a.Nodes, "node"), span(a.Lease))
-	if a.Waited > 0 {
-		fmt.Fprintf(b, ", waiting for %s", span(a.Waited))
-	}
-	b.WriteString("\n")
-	switch {
-	case !a.History && a.Waited > 0:
-		b.WriteString("  no history: too few requests like this are known that waited so long\n")
-	case !a.History:
-		b.WriteString("  no history: too few requests like this are known\n")
-	default:
-		fmt.Fprintf(b, "  %s\n", within(a))
-		if len(a.Chances) > 0 {
-			b.WriteString("  chance of machines within ")
-			for i, c := range a.Chances {
-				if i > 0 {
-					b.WriteString(", ")
-				}
-				fmt.Fprintf(b, "%s %.0f %%", span(int64(c.Hours)*3600), 100*c.Chance)
-			}
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(b, "  from %s (%d got machines) of %s to %s: %s\n", view.Count(a.Samples, "request"), a.Granted,
-			a.Oldest.Time().Local().Format(time.DateOnly), a.Newest.Time().Local().Format(time.DateOnly), a.Like)
-	}
-	if a.Advice != nil {
-		fmt.Fprintf(b, "  %s\n", adviceText(a.Advice))
-	}
-	whatIfText(b, a.WhatIf)
-}
-
-// shortly is the report in a line for each nodeset that has a history.
-func shortly(r estimate.Report) string {
-	var b strings.Builder
-	for _, a := range r.Estimates {
-		if a.History {
-			fmt.Fprintf(&b, "nodeset %s, %s: %s\n", a.NodeSet, view.Count(a.Nodes, "node"), within(a))
-		}
-	}
-	return b.String()
-}
-
-// within describes how long the machines take.
-func within(a estimate.Answer) string {
-	wait := "median wait "
-	if a.Waited > 0 {
-		wait = "median wait of the requests that had waited this long: another "
-	}
-	switch {
-	case a.Half == nil:
-		wait = "fewer than half of such requests are known to have got machines"
-	case a.Ninety == nil:
-		wait += span(*a.Half) + "; too few waited long enough to say more"
-	default:
-		wait += span(*a.Half) + ", 90th percentile " + span(*a.Ninety)
-	}
-	if a.Change != nil {
-		wait += "; " + view.Change(*a.Change).String()
-	}
-	return wait
-}
-
-// whatIfText writes the table: a line for each time limit.
-func whatIfText(b *strings.Builder, others []estimate.Other) {
-	if !slices.ContainsFunc(others, func(o estimate.Other) bool { return o.Samples > 0 }) {
-		return
-	}
-	b.WriteString("\n  median / 90th percentile of the wait\n")
-	const column = "%-18s"
-	fmt.Fprintf(b, "  %-8s", "--time")
-	for _, o := range others {
-		if o.Time == others[0].Time {
-			fmt.Fprintf(b, column, view.Count(o.Nodes, "node"))
-		}
-	}
-	for i, o := range others {
-		if i == 0 || o.Time != others[i-1].Time {
-			limit := "any"
-			if o.Time > 0 {
-				limit = span(o.Time)
-			}
-			trimRight(b)
-			fmt.Fprintf(b, "\n  %-8s", limit)
-		}
-		fmt.Fprintf(b, column, quantiles(o))
-	}
-	trimRight(b)
-	b.WriteString("\n")
-}
-
-// trimRight takes the blanks off the end of what is written so far.
-func trimRight(b *strings.Builder) {
-	text := strings.TrimRight(b.String(), " ")
-	b.Reset()
-	b.WriteString(text)
-}
-
-// quantiles are a cell of the table.
-func quantiles(o estimate.Other) string {
-	if o.Half == nil {
-		return "no history"
-	}
-	return view.Estimate{Half: secondsOf(o.Half), Ninety: secondsOf(o.Ninety)}.Short()
-}
-
-func span(seconds int64) string { return view.Span(time.Duration(seconds) * time.Second) }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 	"slurmflex/test/fakegce"
@@ -51,16 +50,6 @@ func TestAnEstimateIsFromTheHistory(t *testing.T) {
 	assert.Len(t, report.Estimates[0].WhatIf, 12)
 }
 
-func TestEstimateReportsAChange(t *testing.T) {
-	half, ninety := int64(1200), int64(2160)
-	report := estimate.Report{Estimates: []estimate.Answer{{
-		NodeSet: "a3", Nodes: 2, History: true, Half: &half, Ninety: &ninety, Change: &estimate.Change{Days: 7, Slower: 4},
-	}}}
-	assert.Equal(t, "nodeset a3, 2 nodes: median wait 20m, 90th percentile 36m; the last week was 4 times slower than before\n", shortly(report))
-	assert.Equal(t, "The median wait of 39 requests like this one is another 20m, the 90th percentile 36m; the last week was 4 times slower than before",
-		view.Estimate{Half: secondsOf(&half), Ninety: secondsOf(&ninety), Requests: 39, Change: (*view.Change)(report.Estimates[0].Change)}.String())
-}
-
 func TestAShortEstimateIsALineOrNothing(t *testing.T) {
 	w := newWorld(t)
 	assert.Empty(t, w.flex(t, "estimate", "-p", "train", "-N", "2", "--short").exits(t, exitDone).stdout.String())
@@ -97,77 +86,6 @@ func TestTheEstimateOfAJobRegardsHowLongItHasWaited(t *testing.T) {
 	w.flex(t, "sync").exits(t, exitDone)
 	text := w.flex(t, "estimate", "812").exits(t, exitDone).stdout.String()
 	assert.Regexp(t, `^job 812, nodeset a3 \(a3-highgpu-8g\): 2 nodes, lease 2h00m, waiting for \d+[smhd]`, text)
-}
-
-func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
-	w := newWorld(t)
-	w.past(t, 39)
-	now := time.Now().UTC()
-	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-5 * time.Minute), Lease: view.Seconds(2 * time.Hour)}
-	older, waiting := queued, queued
-	older.Since, waiting.State = now.Add(-time.Hour), view.Waiting
-	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting}}
-	f := &forecaster{dir: w.path("history"), cluster: "alpha", asked: now}
-	f.fill(&v)
-	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
-	f.read(now, false)
-	f.fill(&v)
-	assert.Equal(t, "The median wait of 39 requests like this one is another 18m, the 90th percentile 32m", v.Rows[0].Estimate.String())
-	assert.Nil(t, v.Rows[1].Estimate, "none has waited so long")
-	assert.Nil(t, v.Rows[2].Estimate, "nothing is requested")
-}
-
-// U14: the page has an estimate a minute after the command has one.
-func TestMissingEstimateReadsTheHistoryAgain(t *testing.T) {
-	w := newWorld(t)
-	now := time.Now().UTC()
-	f := &forecaster{dir: w.path("history"), cluster: "alpha", asked: now}
-	f.read(now, false)
-	estimated := func(after time.Duration) bool {
-		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
-		}}
-		f.fill(&v)
-		return v.Rows[0].Estimate != nil
-	}
-	assert.False(t, estimated(0))
-	w.past(t, 39)
-	assert.False(t, estimated(30*time.Second))
-	assert.Equal(t, now, f.asked, "a minute is not over")
-	require.Eventually(t, func() bool { return estimated(61 * time.Second) }, time.Minute, time.Millisecond)
-}
-
-func TestHistoryIsReadAgainOnlyIfItHasGrown(t *testing.T) {
-	w := newWorld(t)
-	w.past(t, 1) // too few
-	now := time.Now().UTC()
-	f := &forecaster{dir: w.path("history"), cluster: "alpha"}
-	f.read(now, false)
-	first := f.book
-	f.read(now.Add(time.Minute), true)
-	assert.Same(t, first, f.book)
-	assert.False(t, f.reads)
-	f.read(now.Add(bookAge), false)
-	assert.NotSame(t, first, f.book, "it is older")
-	first = f.book
-	w.past(t, 39)
-	f.read(now.Add(bookAge), true)
-	assert.NotSame(t, first, f.book)
-}
-
-func TestLongHistoryIsReadLessOften(t *testing.T) {
-	now := time.Now().UTC()
-	asks := func(took, after time.Duration) bool {
-		f := &forecaster{dir: t.TempDir(), cluster: "alpha", asked: now, lacks: true, took: took}
-		f.fill(&view.View{SeenAt: now.Add(after), Rows: []view.Row{
-			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
-		}})
-		return f.asked.After(now)
-	}
-	assert.True(t, asks(0, fewAge+1))
-	assert.False(t, asks(3*time.Second, 5*time.Minute))
-	assert.True(t, asks(3*time.Second, 5*time.Minute+1))
-	assert.True(t, asks(time.Hour, bookAge+1))
 }
 
 func TestAJobThatDoesNotWaitHasNoEstimate(t *testing.T) {

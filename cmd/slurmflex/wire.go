@@ -12,7 +12,9 @@ import (
 
 	"slurmflex/config"
 	"slurmflex/flex"
+	"slurmflex/flex/filler"
 	"slurmflex/flex/history"
+	"slurmflex/flex/view"
 	"slurmflex/mig/gce"
 	"slurmflex/slurm/scontrol"
 )
@@ -34,7 +36,7 @@ type app struct {
 	progress progress
 	measures measures
 	history  *history.Recorder // nil before there are passes
-	quotas   *quotas           // nil before there are passes
+	quotas   *filler.Quotas    // nil before there are passes
 }
 
 func (a *app) config() (*config.Config, error) {
@@ -64,7 +66,7 @@ func (a *app) reconciler(ctx context.Context, cfg *config.Config, log *zap.Logge
 		return nil, nil, err
 	}
 	a.history = history.New(cfg, log, func(jobs []uint32) (map[uint32]string, error) { return a.scheduler(cfg).Accounts(ctx, jobs) }, a.measures.Leased)
-	a.quotas = &quotas{region: cloud.Region, note: a.measures.Quotas}
+	a.quotas = &filler.Quotas{Region: cloud.Region, Note: a.measures.Quotas}
 	r = &flex.Reconciler{
 		Config:    cfg,
 		Scheduler: a.scheduler(cfg),
@@ -106,4 +108,14 @@ func (a *app) scheduler(cfg *config.Config) *scontrol.Client {
 
 func (a *app) lock(cfg *config.Config) flex.Lock {
 	return flex.Lock{Dir: cfg.Options.RunDir, Permission: &flex.Permission{Slurm: a.scheduler(cfg)}}
+}
+
+// filler adds to views what passes do not see: estimates, prices and quotas.
+func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) func(*view.View) {
+	f, p := filler.NewEstimates(cfg), &filler.Prices{Path: a.pricesPath(), Log: log}
+	return func(v *view.View) {
+		f.Fill(v)
+		p.Fill(v)
+		a.quotas.Fill(ctx, v)
+	}
 }

@@ -55,6 +55,8 @@ type Other struct {
 
 // Question is what is asked of the history of a nodeset.
 type Question struct {
+	NodeSet        string
+	Machine        string // empty: the history has the machine type
 	Job, Partition string // for the answer
 	Request        Request
 	Waited         int64   // seconds

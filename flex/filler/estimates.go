@@ -1,28 +1,15 @@
-package main
+package filler
 
 import (
-	"context"
 	"os"
 	"sync"
 	"time"
-
-	"go.uber.org/zap"
 
 	"slurmflex/config"
 	"slurmflex/flex/estimate"
 	"slurmflex/flex/history"
 	"slurmflex/flex/view"
 )
-
-// filler adds to views what passes do not see: estimates, prices and quotas.
-func (a *app) filler(ctx context.Context, cfg *config.Config, log *zap.Logger) func(*view.View) {
-	f, p := newForecaster(cfg), &pricer{path: a.pricesPath(), log: log}
-	return func(v *view.View) {
-		f.fill(v)
-		p.fill(v)
-		a.quotas.fill(ctx, v)
-	}
-}
 
 // How old the waits may be that estimates are from, and that are too few for one. A history that
 // takes long is read less often: reading it takes at most one part in readShare of the time.
@@ -32,10 +19,10 @@ const (
 	readShare = 100
 )
 
-// forecaster estimates the waits of a view by the history. Where the history cannot be
+// Estimates estimates the waits of a view by the history. Where the history cannot be
 // read, or has not been read yet, there are no estimates. It is read beside the passes,
 // which no disk that hangs may hold up.
-type forecaster struct {
+type Estimates struct {
 	dir, cluster string
 
 	mu    sync.Mutex
@@ -48,12 +35,13 @@ type forecaster struct {
 	waits map[string]*estimate.Samples
 }
 
-func newForecaster(cfg *config.Config) *forecaster {
-	return &forecaster{dir: cfg.Options.StateDir, cluster: cfg.Cluster}
+// NewEstimates makes a forecaster of a cluster.
+func NewEstimates(cfg *config.Config) *Estimates {
+	return &Estimates{dir: cfg.Options.StateDir, cluster: cfg.Cluster}
 }
 
-// fill adds estimates to the rows that wait for capacity.
-func (f *forecaster) fill(v *view.View) {
+// Fill adds estimates to the rows that wait for capacity.
+func (f *Estimates) Fill(v *view.View) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, age, few := v.SeenAt, bookAge, f.lacks
@@ -87,13 +75,13 @@ func (f *forecaster) fill(v *view.View) {
 			f.lacks = true
 			continue
 		}
-		row.Estimate = &view.Estimate{Half: secondsOf(a.Half), Ninety: secondsOf(a.Ninety), Requests: a.Samples, Change: (*view.Change)(a.Change)}
+		row.Estimate = &view.Estimate{Half: estimate.Seconds(a.Half), Ninety: estimate.Seconds(a.Ninety), Requests: a.Samples, Change: (*view.Change)(a.Change)}
 	}
 }
 
 // read takes over the history as it is. For want of estimates it does so only if the history
 // has grown.
-func (f *forecaster) read(now time.Time, few bool) {
+func (f *Estimates) read(now time.Time, few bool) {
 	begun, size := time.Now(), int64(0)
 	if file, err := os.Stat(history.Path(f.dir, f.cluster)); err == nil {
 		size = file.Size()
@@ -113,7 +101,7 @@ func (f *forecaster) read(now time.Time, few bool) {
 
 // isRead reports whether the history was read when its file had that size. Then there is nothing
 // to read.
-func (f *forecaster) isRead(size int64) bool {
+func (f *Estimates) isRead(size int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.book == nil || f.size != size {
@@ -121,11 +109,4 @@ func (f *forecaster) isRead(size int64) bool {
 	}
 	f.reads = false
 	return true
-}
-
-func secondsOf(n *int64) view.Seconds {
-	if n == nil {
-		return 0
-	}
-	return view.Seconds(time.Duration(*n) * time.Second)
 }

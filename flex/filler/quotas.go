@@ -1,4 +1,4 @@
-package main
+package filler
 
 import (
 	"context"
@@ -14,11 +14,11 @@ const (
 	quotaLimit = 10 * time.Second // for reading those of one region
 )
 
-// quotas adds to views what the project has and uses of the quotas of each region. In
-// a daemon they are read beside the passes, which need none of them.
-type quotas struct {
-	region func(ctx context.Context, name string) (mig.Region, error)
-	note   func(region string, quotas []mig.Quota) // takes those that flex-start uses
+// Quotas adds to views what the project has and uses of the quotas of each region. In a daemon
+// they are read beside the passes, which need none of them.
+type Quotas struct {
+	Region func(ctx context.Context, name string) (mig.Region, error)
+	Note   func(region string, quotas []mig.Quota) // takes those that flex-start uses
 
 	mu    sync.Mutex
 	known map[string]*knownQuotas // by region
@@ -32,8 +32,8 @@ type knownQuotas struct {
 	err   error
 }
 
-// fill adds what is known, and begins to read what is too old.
-func (q *quotas) fill(ctx context.Context, v *view.View) {
+// Fill adds what is known, and begins to read what is too old.
+func (q *Quotas) Fill(ctx context.Context, v *view.View) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range v.Regions {
@@ -47,16 +47,16 @@ func (q *quotas) fill(ctx context.Context, v *view.View) {
 		case known.at.IsZero():
 		case known.err != nil:
 			r.QuotaFail = known.err.Error()
-			q.note(r.Name, nil)
+			q.Note(r.Name, nil)
 		default:
 			v.SetQuotas(known.is, known.at)
-			q.note(r.Name, known.is.FlexQuotas(v.GPUs(r.Name)))
+			q.Note(r.Name, known.is.FlexQuotas(v.GPUs(r.Name)))
 		}
 	}
 }
 
-// now reads regions that are about to be shown, and begins at once.
-func (q *quotas) now(ctx context.Context, regions []string) (wait func()) {
+// Now reads regions that are about to be shown, and begins at once.
+func (q *Quotas) Now(ctx context.Context, regions []string) (wait func()) {
 	var reads sync.WaitGroup
 	for _, region := range regions {
 		q.mu.Lock()
@@ -68,7 +68,7 @@ func (q *quotas) now(ctx context.Context, regions []string) (wait func()) {
 }
 
 // of is what is known of a region; q.mu must be held.
-func (q *quotas) of(region string) *knownQuotas {
+func (q *Quotas) of(region string) *knownQuotas {
 	if q.known == nil {
 		q.known = map[string]*knownQuotas{}
 	}
@@ -78,10 +78,10 @@ func (q *quotas) of(region string) *knownQuotas {
 	return q.known[region]
 }
 
-func (q *quotas) read(ctx context.Context, region string) {
+func (q *Quotas) read(ctx context.Context, region string) {
 	ctx, cancel := context.WithTimeout(ctx, quotaLimit)
 	defer cancel()
-	is, err := q.region(ctx, region)
+	is, err := q.Region(ctx, region)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	known := q.of(region)

@@ -1,0 +1,105 @@
+package cost
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"slurmflex/flex/view"
+)
+
+// WriteTable writes the report for people: hours with one decimal.
+func (r Report) WriteTable(w io.Writer) error {
+	head := []string{string(r.By), "used h", "booting h", "idle h", "wasted h", "machine h", "GPU h"}
+	if r.Currency != "" {
+		head = append(head, r.Currency)
+	}
+	rows := [][]string{head}
+	for _, l := range r.Rows {
+		rows = append(rows, cells(view.Name(l.Key), l))
+	}
+	rows = append(rows, cells("total", r.Total))
+	widths := make([]int, len(head))
+	for _, row := range rows {
+		for column, cell := range row {
+			widths[column] = max(widths[column], utf8.RuneCountInString(cell))
+		}
+	}
+	b := bufio.NewWriter(w) // its errors are those of Flush
+	blanks := strings.Repeat(" ", slices.Max(widths))
+	line := func(cells []string) {
+		for column, cell := range cells {
+			blanks := blanks[:widths[column]-utf8.RuneCountInString(cell)]
+			if column == 0 {
+				cell, blanks = blanks, cell // the key is on the left
+			} else {
+				_, _ = b.WriteString("  ")
+			}
+			_, _ = b.WriteString(blanks)
+			_, _ = b.WriteString(cell)
+		}
+		_, _ = b.WriteString("\n")
+	}
+	for _, row := range rows {
+		line(row)
+	}
+	r.writeNotes(b)
+	return b.Flush()
+}
+
+// cells are a row of the table.
+func cells(key string, l Line) []string {
+	row := append(make([]string, 0, 8), key)
+	for _, seconds := range []int64{l.Machine.Used, l.Machine.Booting, l.Machine.Idle, l.Machine.Wasted, l.Machine.All, l.GPU.All} {
+		row = append(row, hours(seconds))
+	}
+	switch {
+	case l.Partial:
+		row = append(row, "≥ "+l.Cost)
+	case l.Cost != "":
+		row = append(row, l.Cost)
+	}
+	return row
+}
+
+// writeNotes says what the numbers are not.
+func (r Report) writeNotes(b io.Writer) {
+	if r.Reused > 0 {
+		fmt.Fprintf(b, "reused: %s of the used hours, by jobs that the machines were not requested for\n", hours(r.Reused))
+	}
+	if r.IdleCost != "" {
+		fmt.Fprintf(b, "the idle hours cost %s\n", r.IdleCost)
+	}
+	var others []string
+	if r.AsSpot != "" {
+		others = append(others, fmt.Sprintf("%s at spot prices", r.AsSpot))
+	}
+	if r.AsDemand != "" {
+		others = append(others, fmt.Sprintf("%s at on-demand prices", r.AsDemand))
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(b, "the same machine hours: %s\n", strings.Join(others, ", "))
+	}
+	if r.Priced != "" {
+		fmt.Fprintf(b, "prices of %s\n", r.Priced)
+	}
+	if len(r.Unpriced) > 0 {
+		fmt.Fprintf(b, "without a price, and not in the cost: %s\n", strings.Join(r.Unpriced, ", "))
+	}
+	if r.Ongoing > 0 {
+		fmt.Fprintf(b, "%s still running, counted up to now\n", view.Count(r.Ongoing, "lease"))
+	}
+	if r.Bad > 0 {
+		fmt.Fprintf(b, "%s of the history could not be read\n", view.Count(r.Bad, "line"))
+	}
+}
+
+// hours are seconds in hours, rounded to a tenth.
+func hours(seconds int64) string {
+	tenths := (seconds + 180) / 360
+	return string(append(strconv.AppendInt(make([]byte, 0, 24), tenths/10, 10), '.', byte('0'+tenths%10)))
+}

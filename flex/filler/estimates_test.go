@@ -1,0 +1,99 @@
+package filler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"slurmflex/flex/history"
+	"slurmflex/flex/view"
+)
+
+// past writes a history of that many waits of two nodes, of a minute, two minutes and so on in a
+// mixed order, so that they show no trend. 17 must not divide their number.
+func past(t *testing.T, dir string, waits int) {
+	t.Helper()
+	var entries []history.Entry
+	for i := range waits {
+		from := history.At(time.Now().Add(-time.Duration(i+48) * time.Hour))
+		entries = append(entries, history.Entry{
+			Version: history.Version, Kind: history.Wait, ID: fmt.Sprint(i), NodeSet: "a3", Machine: "a3-highgpu-8g", Region: "us-central1",
+			Count: 2, GPUs: 16, Seconds: 7200, From: from, To: from + history.Time(60*(i*17%waits+1)), End: history.Granted, Attempts: 1,
+		})
+	}
+	require.NoError(t, history.Append(dir, "alpha", false, entries))
+}
+
+func TestAWaitThatIsShownHasItsEstimate(t *testing.T) {
+	dir := t.TempDir()
+	past(t, dir, 39)
+	now := time.Now().UTC()
+	queued := view.Row{NodeSet: "a3", Count: 2, State: view.Queued, Since: now.Add(-5 * time.Minute), Lease: view.Seconds(2 * time.Hour)}
+	older, waiting := queued, queued
+	older.Since, waiting.State = now.Add(-time.Hour), view.Waiting
+	v := view.View{SeenAt: now, Rows: []view.Row{queued, older, waiting}}
+	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f.Fill(&v)
+	assert.Nil(t, v.Rows[0].Estimate, "the history has not been read yet")
+	f.read(now, false)
+	f.Fill(&v)
+	assert.Equal(t, "The median wait of 39 requests like this one is another 18m, the 90th percentile 32m", v.Rows[0].Estimate.String())
+	assert.Nil(t, v.Rows[1].Estimate, "none has waited so long")
+	assert.Nil(t, v.Rows[2].Estimate, "nothing is requested")
+}
+
+// U14: the page has an estimate a minute after the command has one.
+func TestMissingEstimateReadsTheHistoryAgain(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now().UTC()
+	f := &Estimates{dir: dir, cluster: "alpha", asked: now}
+	f.read(now, false)
+	estimated := func(after time.Duration) bool {
+		v := view.View{SeenAt: now.Add(after), Rows: []view.Row{
+			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
+		}}
+		f.Fill(&v)
+		return v.Rows[0].Estimate != nil
+	}
+	assert.False(t, estimated(0))
+	past(t, dir, 39)
+	assert.False(t, estimated(30*time.Second))
+	assert.Equal(t, now, f.asked, "a minute is not over")
+	require.Eventually(t, func() bool { return estimated(61 * time.Second) }, time.Minute, time.Millisecond)
+}
+
+func TestHistoryIsReadAgainOnlyIfItHasGrown(t *testing.T) {
+	dir := t.TempDir()
+	past(t, dir, 1) // too few
+	now := time.Now().UTC()
+	f := &Estimates{dir: dir, cluster: "alpha"}
+	f.read(now, false)
+	first := f.book
+	f.read(now.Add(time.Minute), true)
+	assert.Same(t, first, f.book)
+	assert.False(t, f.reads)
+	f.read(now.Add(bookAge), false)
+	assert.NotSame(t, first, f.book, "it is older")
+	first = f.book
+	past(t, dir, 39)
+	f.read(now.Add(bookAge), true)
+	assert.NotSame(t, first, f.book)
+}
+
+func TestLongHistoryIsReadLessOften(t *testing.T) {
+	now := time.Now().UTC()
+	asks := func(took, after time.Duration) bool {
+		f := &Estimates{dir: t.TempDir(), cluster: "alpha", asked: now, lacks: true, took: took}
+		f.Fill(&view.View{SeenAt: now.Add(after), Rows: []view.Row{
+			{NodeSet: "a3", Count: 2, State: view.Queued, Since: now, Lease: view.Seconds(2 * time.Hour)},
+		}})
+		return f.asked.After(now)
+	}
+	assert.True(t, asks(0, fewAge+1))
+	assert.False(t, asks(3*time.Second, 5*time.Minute))
+	assert.True(t, asks(3*time.Second, 5*time.Minute+1))
+	assert.True(t, asks(time.Hour, bookAge+1))
+}

@@ -1,0 +1,64 @@
+package filler
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+
+	"slurmflex/flex/cost"
+	"slurmflex/flex/view"
+)
+
+// ReadPrices reads the price file; nil if there is none and none was asked for.
+func ReadPrices(path string, wanted bool) (*cost.Prices, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !wanted:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	prices, err := cost.ParsePrices(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return prices, nil
+}
+
+// Prices adds prices to views, which all users may see: so it uses the price file only
+// if all may read that. It reads the file again when it has changed.
+type Prices struct {
+	Path string // of the price file
+	Log  *zap.Logger
+
+	changed time.Time // the file, when it was last read
+	prices  *cost.Prices
+}
+
+// Fill adds the prices to the nodesets.
+func (p *Prices) Fill(v *view.View) {
+	const othersRead = 0o004
+	info, err := os.Stat(p.Path)
+	if err != nil || info.Mode()&othersRead == 0 {
+		return
+	}
+	if !info.ModTime().Equal(p.changed) {
+		p.changed = info.ModTime()
+		if p.prices, err = ReadPrices(p.Path, false); err != nil {
+			p.Log.Warn("no prices are shown; correct the price file", zap.Error(err))
+		}
+	}
+	if p.prices == nil {
+		return
+	}
+	for i := range v.NodeSets {
+		set := &v.NodeSets[i]
+		if hour, known := p.prices.Hour(set.Machine, cost.ModelOf(set.Capacity)); known {
+			set.Price = &view.Price{Hour: hour, Currency: p.prices.Currency}
+		}
+	}
+}

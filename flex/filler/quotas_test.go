@@ -1,0 +1,50 @@
+package filler
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"slurmflex/flex/view"
+	"slurmflex/mig"
+)
+
+func TestTheDaemonReadsQuotasEveryFiveMinutesBesideThePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, noted := 0, []mig.Quota(nil)
+		answer := error(nil)
+		q := &Quotas{
+			Region: func(_ context.Context, name string) (mig.Region, error) {
+				calls++
+				time.Sleep(time.Second)
+				return mig.Region{Name: name, Quotas: []mig.Quota{{Metric: "INSTANCE_GROUPS", Limit: 150, Usage: float64(calls)}}}, answer
+			},
+			Note: func(_ string, quotas []mig.Quota) { noted = quotas },
+		}
+		pass := func() view.Region {
+			v := view.View{SeenAt: time.Now(), Regions: []view.Region{{Name: "us-central1"}}}
+			q.Fill(t.Context(), &v)
+			return v.Regions[0]
+		}
+		assert.Nil(t, pass().Tightest, "no pass waits for it")
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, &view.QuotaUsage{Quota: "INSTANCE_GROUPS", Used: 1, Allowed: 150}, pass().Tightest)
+		assert.Len(t, noted, 1)
+		time.Sleep(quotaAge - 3*time.Second)
+		pass()
+		assert.Equal(t, 1, calls)
+		time.Sleep(time.Second)
+		answer = errors.New("503")
+		assert.Equal(t, 1, pass().Tightest.Used, "the old ones until the new ones are read")
+		time.Sleep(2 * time.Second)
+		r := pass()
+		assert.Equal(t, 2, calls)
+		assert.Nil(t, r.Tightest)
+		assert.Equal(t, "503", r.QuotaFail)
+		assert.Empty(t, noted)
+	})
+}
